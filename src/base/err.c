@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: MIT */
+#include "base/err.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+static void err_fill(struct err *e, int code, const char *fmt, va_list args) {
+        e->code = code;
+        if (vsnprintf(e->text, sizeof(e->text), fmt, args) < 0)
+                e->text[0] = 0;
+}
+
+int err_set(struct err *e, int code, const char *fmt, ...) {
+        va_list args;
+
+        if (!e)
+                return code;
+        va_start(args, fmt);
+        err_fill(e, code, fmt, args);
+        va_end(args);
+        return code;
+}
+
+int err_set_errno(struct err *e, int code, const char *fmt, ...) {
+        va_list args;
+        size_t used;
+
+        if (!e)
+                return code;
+        va_start(args, fmt);
+        err_fill(e, code, fmt, args);
+        va_end(args);
+        used = strlen(e->text);
+        snprintf(e->text + used, sizeof(e->text) - used, ": %s", strerror(-code));
+        return code;
+}

@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: MIT */
+#include "base/json.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/macros.h"
+
+void json_init(struct json *j, FILE *out) {
+        memset(j, 0, sizeof(*j));
+        j->out = out;
+}
+
+/* Before any value: the comma, unless it is the first or follows its key. */
+static void json_before(struct json *j) {
+        if (j->after_key) {
+                j->after_key = false;
+                return;
+        }
+        if (j->depth && j->has_item[j->depth])
+                fputc(',', j->out);
+        j->has_item[j->depth] = true;
+}
+
+static void json_open(struct json *j, char c) {
+        json_before(j);
+        fputc(c, j->out);
+        if (j->depth + 1 < ARRAY_SIZE(j->open))
+                j->depth++;
+        j->open[j->depth] = c;
+        j->has_item[j->depth] = false;
+}
+
+void json_object(struct json *j) {
+        json_open(j, '{');
+}
+
+void json_array(struct json *j) {
+        json_open(j, '[');
+}
+
+void json_end(struct json *j) {
+        fputc(j->open[j->depth] == '{' ? '}' : ']', j->out);
+        if (j->depth)
+                j->depth--;
+        if (!j->depth)
+                fputc('\n', j->out);
+}
+
+/* Length of the well-formed UTF-8 sequence at s, 0 when there is none. */
+static size_t json_utf8_len(const unsigned char *s) {
+        size_t n = s[0] < 0x80 ? 1 : (s[0] >= 0xc2 && s[0] < 0xe0) ? 2 : (s[0] >= 0xe0 && s[0] < 0xf0) ? 3
+                   : (s[0] >= 0xf0 && s[0] < 0xf5) ? 4 : 0;
+
+        for (size_t i = 1; i < n; i++)
+                if ((s[i] & 0xc0) != 0x80)
+                        return 0;
+        if ((n == 3 && ((s[0] == 0xe0 && s[1] < 0xa0) || (s[0] == 0xed && s[1] > 0x9f))) ||
+            (n == 4 && ((s[0] == 0xf0 && s[1] < 0x90) || (s[0] == 0xf4 && s[1] > 0x8f))))
+                return 0;
+        return n;
+}
+
+static void json_quoted(struct json *j, const char *text) {
+        const unsigned char *s = (const unsigned char *)text;
+
+        fputc('"', j->out);
+        while (*s) {
+                size_t n = json_utf8_len(s);
+
+                if (*s == '"' || *s == '\\')
+                        fprintf(j->out, "\\%c", *s);
+                else if (*s == '\n')
+                        fputs("\\n", j->out);
+                else if (*s < 0x20 || *s == 0x7f)
+                        fprintf(j->out, "\\u%04x", *s);
+                else if (!n)
+                        fputs("\\ufffd", j->out);
+                else
+                        fwrite(s, 1, n, j->out);
+                s += n ? n : 1;
+        }
+        fputc('"', j->out);
+}
+
+void json_key(struct json *j, const char *key) {
+        json_before(j);
+        json_quoted(j, key);
+        fputc(':', j->out);
+        j->after_key = true;
+}
+
+void json_string(struct json *j, const char *text) {
+        json_before(j);
+        json_quoted(j, text);
+}
+
+void json_uint(struct json *j, uint64_t v) {
+        json_before(j);
+        fprintf(j->out, "%llu", (unsigned long long)v);
+}
+
+void json_int(struct json *j, int64_t v) {
+        json_before(j);
+        fprintf(j->out, "%lld", (long long)v);
+}
+
+void json_double(struct json *j, double v, int decimals) {
+        json_before(j);
+        if (isfinite(v))
+                fprintf(j->out, "%.*f", decimals, v);
+        else
+                fputs("null", j->out);
+}
+
+void json_bool(struct json *j, bool v) {
+        json_before(j);
+        fputs(v ? "true" : "false", j->out);
+}
+
+void json_null(struct json *j) {
+        json_before(j);
+        fputs("null", j->out);
+}
+
+void json_put_string(struct json *j, const char *key, const char *text) {
+        json_key(j, key);
+        json_string(j, text);
+}
+
+void json_put_uint(struct json *j, const char *key, uint64_t v) {
+        json_key(j, key);
+        json_uint(j, v);
+}
+
+void json_put_double(struct json *j, const char *key, double v, int decimals) {
+        json_key(j, key);
+        json_double(j, v, decimals);
+}

@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: MIT */
+#include "base/str.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/vec.h"
+
+static void str_reserve(struct str *s, size_t more) {
+        s->bytes = vec_grow(s->bytes, &s->cap, s->n + more + 1, 1);
+}
+
+void str_addn(struct str *s, const char *text, size_t n) {
+        str_reserve(s, n);
+        memcpy(s->bytes + s->n, text, n);
+        s->n += n;
+        s->bytes[s->n] = 0;
+}
+
+void str_add(struct str *s, const char *text) {
+        str_addn(s, text, strlen(text));
+}
+
+void str_addf(struct str *s, const char *fmt, ...) {
+        va_list args;
+        int need;
+
+        va_start(args, fmt);
+        need = vsnprintf(NULL, 0, fmt, args);
+        va_end(args);
+        if (need <= 0)
+                return;
+        str_reserve(s, (size_t)need);
+        va_start(args, fmt);
+        vsnprintf(s->bytes + s->n, (size_t)need + 1, fmt, args);
+        va_end(args);
+        s->n += (size_t)need;
+}
+
+void str_pad(struct str *s, char c, size_t n) {
+        str_reserve(s, n);
+        memset(s->bytes + s->n, c, n);
+        s->n += n;
+        s->bytes[s->n] = 0;
+}
+
+const char *str_text(struct str *s) {
+        return s->bytes ? s->bytes : "";
+}
+
+void str_clear(struct str *s) {
+        s->n = 0;
+        if (s->bytes)
+                s->bytes[0] = 0;
+}
+
+void str_done(struct str *s) {
+        free(s->bytes);
+        memset(s, 0, sizeof(*s));
+}
+
+size_t str_width(const char *text) {
+        size_t n = 0;
+
+        for (; *text; text++)
+                n += ((unsigned char)*text & 0xc0) != 0x80;
+        return n;
+}

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: MIT */
+/* A string that grows: `struct str s = {0}; str_addf(&s, "%d", 3); puts(str_text(&s)); str_done(&s);` */
+#pragma once
+
+#include <stddef.h>
+
+struct str {
+        char *bytes;
+        size_t n, cap;
+};
+
+void str_add(struct str *s, const char *text);
+void str_addn(struct str *s, const char *text, size_t n);
+void str_addf(struct str *s, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+void str_pad(struct str *s, char c, size_t n);
+const char *str_text(struct str *s); /* NUL-terminated; "" when empty */
+void str_clear(struct str *s);
+void str_done(struct str *s);
+
+/* Cells a UTF-8 text takes on a terminal, counting one per code point. */
+size_t str_width(const char *text);

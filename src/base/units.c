@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: MIT */
+#include "base/units.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/macros.h"
+
+const char *unit_bytes(struct unit_text *t, uint64_t bytes) {
+        static const char *const names[] = { "B", "kB", "MB", "GB", "TB", "PB", "EB" };
+        double v = (double)bytes;
+        size_t i = 0;
+
+        /* 999.95 would print as "1000.0 kB": go to the next unit there. */
+        while (v >= (i ? 999.95 : 1000.0) && i + 1 < ARRAY_SIZE(names)) {
+                v /= 1000.0;
+                i++;
+        }
+        snprintf(t->s, sizeof(t->s), i ? "%.1f %s" : "%.0f %s", v, names[i]);
+        return t->s;
+}
+
+const char *unit_bytes_signed(struct unit_text *t, int64_t bytes) {
+        struct unit_text plain;
+
+        unit_bytes(&plain, bytes < 0 ? 0 - (uint64_t)bytes : (uint64_t)bytes);
+        snprintf(t->s, sizeof(t->s), "%s%.30s", bytes < 0 ? "-" : "+", plain.s);
+        return t->s;
+}
+
+const char *unit_count(struct unit_text *t, uint64_t n) {
+        char digits[24];
+        int len = snprintf(digits, sizeof(digits), "%llu", (unsigned long long)n), out = 0;
+
+        for (int i = 0; i < len; i++) {
+                if (i && (len - i) % 3 == 0)
+                        t->s[out++] = ',';
+                t->s[out++] = digits[i];
+        }
+        t->s[out] = 0;
+        return t->s;
+}
+
+const char *unit_duration(struct unit_text *t, uint64_t ns) {
+        uint64_t s = ns / 1000000000u;
+
+        if (ns < 1000)
+                snprintf(t->s, sizeof(t->s), "%llu ns", (unsigned long long)ns);
+        else if (ns < 1000000)
+                snprintf(t->s, sizeof(t->s), "%.3g us", (double)ns / 1e3);
+        else if (ns < 1000000000u)
+                snprintf(t->s, sizeof(t->s), "%.3g ms", (double)ns / 1e6);
+        else if (s < 120)
+                snprintf(t->s, sizeof(t->s), "%.3g s", (double)ns / 1e9);
+        else if (s < 7200)
+                snprintf(t->s, sizeof(t->s), "%llu min %02llu s", (unsigned long long)(s / 60),
+                         (unsigned long long)(s % 60));
+        else
+                snprintf(t->s, sizeof(t->s), "%llu h %02llu min", (unsigned long long)(s / 3600),
+                         (unsigned long long)(s / 60 % 60));
+        return t->s;
+}
+
+const char *unit_clock(struct unit_text *t, uint64_t ns) {
+        uint64_t s = ns / 1000000000u;
+
+        if (s >= 3600)
+                snprintf(t->s, sizeof(t->s), "%llu:%02llu:%02llu", (unsigned long long)(s / 3600),
+                         (unsigned long long)(s / 60 % 60), (unsigned long long)(s % 60));
+        else
+                snprintf(t->s, sizeof(t->s), "%02llu:%02llu", (unsigned long long)(s / 60),
+                         (unsigned long long)(s % 60));
+        return t->s;
+}
+
+/* A plain decimal number, so that "nan", "0x10" and " 5" are refused. */
+static int unit_parse_number(const char *text, double *ret, const char **ret_rest) {
+        char *rest;
+
+        if (!(text[0] >= '0' && text[0] <= '9') || text[1] == 'x' || text[1] == 'X')
+                return -EINVAL;
+        errno = 0;
+        *ret = strtod(text, &rest);
+        if (errno || !isfinite(*ret))
+                return -ERANGE;
+        *ret_rest = rest;
+        return 0;
+}
+
+struct unit_suffix {
+        const char *name;
+        double factor;
+};
+
+static int unit_parse(const char *text, const struct unit_suffix *suffixes, uint64_t *ret) {
+        const char *rest;
+        double v;
+        int r;
+
+        r = unit_parse_number(text, &v, &rest);
+        if (r < 0)
+                return r;
+        for (const struct unit_suffix *s = suffixes; s->name; s++)
+                if (!strcmp(s->name, rest)) {
+                        if (v * s->factor >= 9.0e18)
+                                return -ERANGE;
+                        *ret = (uint64_t)(v * s->factor + 0.5);
+                        return 0;
+                }
+        return -EINVAL;
+}
+
+int unit_parse_bytes(const char *text, uint64_t *ret_bytes, struct err *reterr) {
+        static const struct unit_suffix suffixes[] = {
+                { "", 1 }, { "B", 1 }, { "K", 1024.0 }, { "KiB", 1024.0 }, { "k", 1024.0 },
+                { "M", 1048576.0 }, { "MiB", 1048576.0 }, { "G", 1073741824.0 },
+                { "GiB", 1073741824.0 }, { "T", 1099511627776.0 }, { NULL, 0 },
+        };
+        int r = unit_parse(text, suffixes, ret_bytes);
+
+        if (r < 0)
+                return err_set(reterr, r, "'%s': not a size: write it as 512K, 1M or 2G", text);
+        return 0;
+}
+
+int unit_parse_duration(const char *text, uint64_t *ret_ns, struct err *reterr) {
+        static const struct unit_suffix suffixes[] = {
+                { "ns", 1 }, { "us", 1e3 }, { "ms", 1e6 }, { "s", 1e9 }, { "", 1e9 },
+                { "m", 60e9 }, { "min", 60e9 }, { "h", 3600e9 }, { "d", 86400e9 }, { NULL, 0 },
+        };
+        int r = unit_parse(text, suffixes, ret_ns);
+
+        if (r < 0)
+                return err_set(reterr, r, "'%s': not a time: write it as 250ms, 90s or 5m", text);
+        return 0;
+}
