@@ -1,0 +1,75 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# Installs the Debian packages silt is built and tested with: the missing ones only.
+#
+#   tools/setup.sh [build|test|bench]...      without a group: build
+#
+# Says nothing and needs no root when nothing is missing. Other distributions: the
+# README has their package names; there this script only says which commands are absent.
+set -eu
+
+# What `make` needs.
+build_packages="gcc g++ libc6-dev meson ninja-build pkg-config python3-minimal
+        libdw-dev libelf-dev libzstd-dev libxxhash-dev libiberty-dev libcmocka-dev"
+
+# What `make test` needs beside that: sanitizers and fuzzers, the other architecture
+# under emulation, the programs that are recorded, and the tools compared with.
+test_packages="binutils python3 clang clang-format clang-tidy llvm libclang-rt-14-dev lld
+        valgrind heaptrack rustc perl git sqlite3 libsqlite3-0 gdb
+        qemu-user libjemalloc2 libtcmalloc-minimal4 libgoogle-perftools4 libmimalloc2.0
+        groff-base man-db mandoc util-linux procps libcap2-bin"
+case $(uname -m) in
+x86_64) test_packages="$test_packages gcc-aarch64-linux-gnu g++-aarch64-linux-gnu libc6-dev-arm64-cross" ;;
+*) test_packages="$test_packages gcc-x86-64-linux-gnu g++-x86-64-linux-gnu libc6-dev-amd64-cross" ;;
+esac
+
+# What `make bench` needs beside that.
+bench_packages="redis-server redis-tools"
+
+usage() {
+        echo "usage: tools/setup.sh [build|test|bench]..." >&2
+        exit 2
+}
+
+wanted=
+[ $# -gt 0 ] || set -- build
+for group in "$@"; do
+        case $group in
+        build) wanted="$wanted $build_packages" ;;
+        test) wanted="$wanted $build_packages $test_packages" ;;
+        bench) wanted="$wanted $build_packages $test_packages $bench_packages" ;;
+        *) usage ;;
+        esac
+done
+
+if ! command -v dpkg-query >/dev/null 2>&1; then
+        for tool in cc meson ninja pkg-config python3; do
+                command -v "$tool" >/dev/null 2>&1 && continue
+                echo "silt: setup: '$tool' not found: install the packages README.md names for your distribution" >&2
+                exit 1
+        done
+        exit 0
+fi
+
+# shellcheck disable=SC2086 # the lists are words
+installed=$(dpkg-query -W -f '${db:Status-Status} ${Package}\n' $wanted 2>/dev/null |
+        sed -n 's/^installed //p' | tr '\n' ' ')
+missing=
+for package in $wanted; do
+        case " $installed $missing " in
+        *" $package "*) ;;
+        *) missing="$missing $package" ;;
+        esac
+done
+[ -n "$missing" ] || exit 0
+
+if [ "$(id -u)" != 0 ]; then
+        echo "silt: setup: packages are missing: as root, run: apt-get install$missing" >&2
+        exit 1
+fi
+
+echo "silt: setup: installing$missing" >&2
+export DEBIAN_FRONTEND=noninteractive
+apt-get -qq update
+# shellcheck disable=SC2086
+apt-get -qq -y --no-install-recommends -o Dpkg::Use-Pty=0 install $missing >/dev/null
