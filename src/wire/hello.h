@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: MIT */
+/* How a new image finds the recorder: it connects to the socket named in SILT_RENDEZVOUS, sends a
+ * hello, and gets one reply that carries the arena's descriptor (SCM_RIGHTS). Nothing stays open. */
+#pragma once
+
+#include <stdint.h>
+
+#define WIRE_ENV "SILT_RENDEZVOUS" /* "<name>:<32 hex digits>"; <name> beginning with '/' is a path, else abstract */
+
+struct wire_hello {
+        uint64_t magic; /* WIRE_MAGIC */
+        uint32_t version;
+        uint32_t pid; /* as the target sees it; the recorder takes the socket's word for the real one */
+        uint32_t parent_pid;
+        uint32_t machine; /* ELF e_machine of the runtime */
+        uint8_t token[16];
+        uint64_t now; /* the target's counter, to notice a clock that does not agree */
+};
+
+struct wire_welcome {
+        uint64_t magic;
+        uint32_t accepted; /* 0: record nothing (recording is over) */
+        uint32_t process_idx;
+        uint64_t size_bytes; /* to map */
+};
+
+_Static_assert(sizeof(struct wire_hello) == 48 + 0, "both sides must agree on the layout");
+_Static_assert(sizeof(struct wire_welcome) == 24, "both sides must agree on the layout");

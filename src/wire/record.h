@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: MIT */
+/* The records in a ring: whole 64-bit words, never across a chunk's end.
+ *
+ *   word 0   time << 8 | kind       time = counter - clock_base, 56 bits
+ *   word 1…  as listed per kind
+ *
+ * A *stack word* is  n_kept | n_new << 16 | form << 32 | end << 40  and is followed by n_new program
+ * counters, innermost first. n_kept counts the OUTER frames kept from the last record of this ring
+ * that had a stack word. Example: main→a→b→malloc sent whole, then main→a→c→malloc:
+ *   n_kept 2 (main, a), n_new 1, pc in c. */
+#pragma once
+
+#include <stdint.h>
+
+enum wire_kind {
+        WIRE_PAD = 0,           /* nothing more in this chunk; the next record starts the next chunk */
+        WIRE_ALLOC = 1,         /* address, size, stack */
+        WIRE_FREE = 2,          /* address */
+        WIRE_FREE_SIZED = 3,    /* address, size the caller gave (sized delete) */
+        WIRE_FREE_STACK = 4,    /* address, size given or WIRE_NO_SIZE, stack (--free-stacks) */
+        WIRE_REALLOC_BEGIN = 5, /* old address (not 0) */
+        WIRE_REALLOC_END = 6,   /* new address (0: see result), size, result (enum wire_realloc), stack */
+        WIRE_FAILED = 7,        /* size asked for; no block was returned */
+        WIRE_MODULE = 8,        /* load bias, begin, end, name length, name padded to words */
+        WIRE_THREAD_NAME = 9,   /* 16 bytes of name, NUL-padded */
+        WIRE_FORK = 10,         /* this thread is about to fork */
+        WIRE_FORK_DONE = 11,    /* (in the parent) */
+        WIRE_EXEC = 12,         /* 1: about to exec; 0: the exec failed */
+        WIRE_MMAP = 13,         /* address, length, prot | flags << 32, stack */
+        WIRE_MUNMAP = 14,       /* address, length */
+        WIRE_MREMAP = 15,       /* old address, old length, new address, new length, stack */
+        WIRE_BRK = 16,          /* old break, new break, stack */
+        WIRE_LOST = 17,         /* number of records this thread could not write before this one */
+        WIRE_THREAD_EXIT = 18,
+        WIRE_N_KINDS,
+};
+
+#define WIRE_NO_SIZE UINT64_MAX
+
+enum wire_realloc {
+        WIRE_REALLOC_OK = 0,
+        WIRE_REALLOC_FAILED = 1,   /* NULL, the old block lives on */
+        WIRE_REALLOC_RELEASED = 2, /* realloc(p, 0) that returned NULL */
+};
+
+/* How the block was asked for. */
+enum wire_form {
+        WIRE_FORM_MALLOC = 0,
+        WIRE_FORM_CALLOC = 1,
+        WIRE_FORM_REALLOC = 2,
+        WIRE_FORM_ALIGNED = 3,
+        WIRE_FORM_NEW = 4,
+        WIRE_FORM_NEW_ARRAY = 5,
+};
+
+/* How a walk ended; the same numbers as enum unwind_end. */
+enum wire_stack_end {
+        WIRE_END_COMPLETE = 0,
+        WIRE_END_CUT = 1,
+        WIRE_END_GUESS = 2,
+        WIRE_END_LOST = 3,
+        WIRE_END_NONE = 4, /* no walk was made */
+};
+
+enum {
+        WIRE_MAX_FRAMES = 1100, /* of one stack word; the unwinder's bound is below it */
+        WIRE_MAX_NAME = 1024,   /* of a module, longer ones are cut */
+};
+
+static inline uint64_t wire_word0(uint64_t time, unsigned kind) {
+        return time << 8 | kind;
+}
+
+static inline uint64_t wire_stack_word(uint32_t n_kept, uint32_t n_new, unsigned form, unsigned end) {
+        return n_kept | (uint64_t)n_new << 16 | (uint64_t)form << 32 | (uint64_t)end << 40;
+}
+
+/* Words before the stack word, word 0 included; 0 for kinds that have none. */
+static inline unsigned wire_stack_at(unsigned kind) {
+        static const uint8_t at[WIRE_N_KINDS] = {
+                [WIRE_ALLOC] = 3, [WIRE_FREE_STACK] = 3, [WIRE_REALLOC_END] = 4,
+                [WIRE_MMAP] = 4,  [WIRE_MREMAP] = 5,     [WIRE_BRK] = 3,
+        };
+
+        return kind < WIRE_N_KINDS ? at[kind] : 0;
+}
