@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: MIT */
+/* The commands of silt. Each cmd_*.c owns one command and its options; argv[0] is the command's
+ * name. The value returned is the exit status of silt. */
+#pragma once
+
+int cmd_run(int argc, char **argv);
+int cmd_report(int argc, char **argv);
+int cmd_verify(int argc, char **argv);
+int cmd_doctor(int argc, char **argv);
+
+enum {
+        EXIT_STATUS_OK = 0,
+        EXIT_STATUS_FOUND = 1,        /* the command looked for trouble and found some */
+        EXIT_STATUS_TROUBLE = 2,      /* it could not do its work */
+        EXIT_STATUS_RUN_FAILED = 125, /* silt run: before the target ran */
+};

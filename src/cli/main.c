@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: MIT */
+/* silt: finds the command and leaves the rest to it. */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/macros.h"
+#include "cli/commands.h"
+#include "cli/help_doctor.h"
+#include "cli/help_report.h"
+#include "cli/help_run.h"
+#include "cli/help_verify.h"
+
+static const struct {
+        const char *name;
+        int (*run)(int argc, char **argv);
+        const char *summary;
+        const char *help_text;
+} commands[] = {
+        {"run", cmd_run, RUN_SUMMARY, run_help_text},
+        {"report", cmd_report, REPORT_SUMMARY, report_help_text},
+        {"verify", cmd_verify, VERIFY_SUMMARY, verify_help_text},
+        {"doctor", cmd_doctor, DOCTOR_SUMMARY, doctor_help_text},
+};
+
+static void print_help(FILE *to) {
+        fputs("usage: silt COMMAND [options] [arguments]\n"
+              "\n"
+              "Finds out where a program's memory goes.\n"
+              "\n"
+              "commands:\n",
+              to);
+        for (size_t i = 0; i < ARRAY_SIZE(commands); i++)
+                fprintf(to, "  %-9s %s\n", commands[i].name, commands[i].summary);
+        fputs("\n"
+              "'silt COMMAND --help' tells more of each; 'silt --version' tells which silt this is.\n"
+              "\n"
+              "examples:\n"
+              "  silt run ./server --port 8080\n"
+              "  silt report silt.server.4711.silt\n",
+              to);
+}
+
+static int unknown_command(const char *name) {
+        fprintf(stderr, "silt: '%s' is not a command: see 'silt --help'\n", name);
+        return EXIT_STATUS_TROUBLE;
+}
+
+static int print_help_of(const char *name) {
+        for (size_t i = 0; i < ARRAY_SIZE(commands); i++)
+                if (strcmp(name, commands[i].name) == 0) {
+                        fputs(commands[i].help_text, stdout);
+                        return EXIT_STATUS_OK;
+                }
+        return unknown_command(name);
+}
+
+static int dispatch(int argc, char **argv) {
+        if (argc < 2) {
+                fputs("silt: no command given: try 'silt run PROG', or see 'silt --help'\n",
+                      stderr);
+                return EXIT_STATUS_TROUBLE;
+        }
+        if (strcmp(argv[1], "help") == 0 && argc > 2)
+                return print_help_of(argv[2]);
+        if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0 ||
+            strcmp(argv[1], "help") == 0) {
+                print_help(stdout);
+                return EXIT_STATUS_OK;
+        }
+        if (strcmp(argv[1], "--version") == 0) {
+                puts("silt " SILT_VERSION);
+                return EXIT_STATUS_OK;
+        }
+        for (size_t i = 0; i < ARRAY_SIZE(commands); i++)
+                if (strcmp(argv[1], commands[i].name) == 0)
+                        return commands[i].run(argc - 1, argv + 1);
+        return unknown_command(argv[1]);
+}
+
+int main(int argc, char **argv) {
+        int status = dispatch(argc, argv);
+
+        /* A product that did not reach its file is no product. */
+        if ((fflush(stdout) != 0 || ferror(stdout)) && status == EXIT_STATUS_OK) {
+                fprintf(stderr, "silt: cannot write to standard output: %s: check where it goes\n",
+                        strerror(errno));
+                return EXIT_STATUS_TROUBLE;
+        }
+        return status;
+}

@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: MIT */
+#include "cli/options.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/units.h"
+
+void cli_parser_init(struct cli_parser *p, const struct cli_command *command, int argc,
+                     char **argv) {
+        *p = (struct cli_parser){.command = command, .argc = argc, .argv = argv, .next_idx = 1};
+}
+
+int cli_parser_error(struct cli_parser *p, const char *fmt, ...) {
+        va_list ap;
+
+        fprintf(stderr, "silt: %s: ", p->command->name);
+        va_start(ap, fmt);
+        vfprintf(stderr, fmt, ap);
+        va_end(ap);
+        fputc('\n', stderr);
+        p->exit_status = p->command->usage_exit_status;
+        return p->exit_status;
+}
+
+static int stop_unknown(struct cli_parser *p, const char *dashes, const char *name, size_t n) {
+        cli_parser_error(p, "unknown option '%s%.*s': see 'silt %s --help'", dashes, (int)n, name,
+                         p->command->name);
+        return CLI_STOP;
+}
+
+static int option_found(struct cli_parser *p, const struct cli_option *o) {
+        p->name = o->long_name;
+        if (o->id != CLI_OPTION_HELP)
+                return o->id;
+        fputs(p->command->help_text, stdout);
+        p->exit_status = 0;
+        return CLI_STOP;
+}
+
+/* The word after an option that needs a value. */
+static int take_value(struct cli_parser *p, const struct cli_option *o) {
+        if (p->next_idx >= p->argc) {
+                cli_parser_error(p, "option '--%s' needs a value: write '--%s %s'", o->long_name,
+                                 o->long_name, o->value_name);
+                return CLI_STOP;
+        }
+        p->value = p->argv[p->next_idx++];
+        return option_found(p, o);
+}
+
+static int next_long(struct cli_parser *p, const char *word) {
+        const char *equals = strchr(word, '=');
+        size_t n = equals ? (size_t)(equals - word) : strlen(word);
+
+        for (size_t i = 0; i < p->command->n_options; i++) {
+                const struct cli_option *o = &p->command->options[i];
+
+                if (strncmp(o->long_name, word, n) != 0 || o->long_name[n])
+                        continue;
+                if (equals && !o->value_name) {
+                        cli_parser_error(p, "option '--%s' takes no value: leave out '%s'",
+                                         o->long_name, equals);
+                        return CLI_STOP;
+                }
+                if (!equals && o->value_name)
+                        return take_value(p, o);
+                p->value = equals ? equals + 1 : NULL;
+                return option_found(p, o);
+        }
+        return stop_unknown(p, "--", word, n);
+}
+
+static int next_short(struct cli_parser *p) {
+        char c = *p->cluster++;
+
+        for (size_t i = 0; i < p->command->n_options; i++) {
+                const struct cli_option *o = &p->command->options[i];
+                const char *rest = p->cluster;
+
+                if (o->short_name != c)
+                        continue;
+                if (!*rest || o->value_name)
+                        p->cluster = NULL;
+                if (o->value_name && !*rest)
+                        return take_value(p, o);
+                p->value = o->value_name ? rest : NULL;
+                return option_found(p, o);
+        }
+        return stop_unknown(p, "-", &c, 1);
+}
+
+int cli_parser_next(struct cli_parser *p) {
+        const char *word;
+
+        if (p->cluster)
+                return next_short(p);
+        if (p->next_idx >= p->argc)
+                return CLI_END;
+
+        word = p->argv[p->next_idx];
+        if (!p->only_operands && strcmp(word, "--") == 0) {
+                p->next_idx++;
+                p->only_operands = true;
+                return cli_parser_next(p);
+        }
+        if (p->only_operands || word[0] != '-' || !word[1]) {
+                if (p->command->stops_at_operand)
+                        return CLI_END;
+                p->next_idx++;
+                p->value = word;
+                return CLI_OPERAND;
+        }
+
+        p->next_idx++;
+        if (word[1] == '-')
+                return next_long(p, word + 2);
+        p->cluster = word + 1;
+        return next_short(p);
+}
+
+bool cli_value_duration(struct cli_parser *p, uint64_t *ret_ns) {
+        struct err err = {0};
+
+        if (unit_parse_duration(p->value, ret_ns, &err) >= 0)
+                return true;
+        cli_parser_error(p, "--%s: %s", p->name, err.text);
+        return false;
+}
+
+bool cli_value_number(struct cli_parser *p, uint64_t min, uint64_t max, uint64_t *ret_number) {
+        unsigned long long number;
+        char *end;
+
+        errno = 0;
+        number = strtoull(p->value, &end, 10);
+        /* strtoull takes signs and blanks, which are no part of a count. */
+        if (p->value[0] < '0' || p->value[0] > '9' || *end || errno || number < min ||
+            number > max) {
+                cli_parser_error(
+                        p, "--%s: '%s' is not a number from %llu to %llu: see 'silt %s --help'",
+                        p->name, p->value, (unsigned long long)min, (unsigned long long)max,
+                        p->command->name);
+                return false;
+        }
+        *ret_number = number;
+        return true;
+}
