@@ -1,0 +1,54 @@
+# SPDX-License-Identifier: MIT
+# A menu over Meson and Ninja; `make help` prints it.
+PREFIX  ?= /usr/local
+DESTDIR ?=
+BUILD   ?= build
+# tools/setup.sh installs missing Debian packages; SETUP=true leaves packages alone.
+SETUP   ?= tools/setup.sh
+
+.DEFAULT_GOAL := all
+.PHONY: all demo test soak bench fuzz fmt lint install clean help
+
+all: $(BUILD)/build.ninja ## build build/silt and build/libsilt.so
+	@ninja -C $(BUILD) --quiet
+
+$(BUILD)/build.ninja:
+	@$(SETUP) build
+	@meson setup $(BUILD) --prefix $(PREFIX) --libdir lib >/dev/null || { meson setup $(BUILD); exit 1; }
+
+demo: all ## record the example server and print the report
+	@tools/demo.sh $(BUILD)
+
+test: ## everything that must hold before a change goes in (under 25 minutes on 2 cores)
+	@$(SETUP) test
+	@tools/test.sh
+
+soak: ## the tests with the long repetition counts
+	@$(SETUP) test
+	@tools/test.sh --soak
+
+bench: all ## wall and CPU ratios to the bare program and to heaptrack
+	@$(SETUP) bench
+	@python3 bench/run.py --build $(BUILD)
+
+fuzz: ## every fuzzer for FUZZ_SECONDS (default 60) each
+	@$(SETUP) test
+	@tools/fuzz.sh $${FUZZ_SECONDS:-60}
+
+fmt: ## format the C and C++ sources
+	@$(SETUP) test
+	@python3 tools/lint.py --fix
+
+lint: $(BUILD)/build.ninja ## formatting and clang-tidy
+	@$(SETUP) test
+	@python3 tools/lint.py --build $(BUILD)
+
+install: all ## install to DESTDIR/PREFIX (PREFIX=/usr/local)
+	@meson configure $(BUILD) -Dprefix=$(PREFIX)
+	@DESTDIR=$(DESTDIR) meson install -C $(BUILD) --quiet
+
+clean: ## remove everything that was built
+	@rm -rf $(BUILD) build-*
+
+help: ## this list
+	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1	\2/p' Makefile | expand -t 16

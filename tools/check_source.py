@@ -1,0 +1,133 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Rules about the sources that a compiler does not check.
+
+    check_source.py layers     includes follow tools/layers.txt
+    check_source.py headers CC every header of src/ compiles alone
+    check_source.py sleeps     nothing in src/ waits by sleeping
+    check_source.py form       licence line, length of files, marks of unfinished work
+"""
+
+import concurrent.futures
+import os
+import re
+import subprocess
+import sys
+
+ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+SRC = os.path.join(ROOT, "src")
+RUNTIME_FOLDERS = ("hook", "unwind", "wire")
+MAX_LINES = 700
+
+# Waiting is done on what is waited for (futex, poll, waitpid); there is no list of exceptions.
+SLEEPS = re.compile(r"\b(sleep|usleep|nanosleep|clock_nanosleep|thrd_sleep|sched_yield|pthread_yield)\s*\("
+                    r"|\bSYS_(clock_)?nanosleep\b|\b__NR_(clock_)?nanosleep\b")
+UNFINISHED = re.compile(r"\b(TODO|FIXME|XXX|HACK)\b")
+
+
+def files(top, endings):
+    for where, _, names in os.walk(top):
+        for name in sorted(names):
+            if name.endswith(endings):
+                yield os.path.join(where, name)
+
+
+def rel(path):
+    return os.path.relpath(path, ROOT)
+
+
+def read(path):
+    with open(path, encoding="utf-8") as f:
+        return f.read()
+
+
+def without_comments(text):
+    def blank(match):
+        return re.sub(r"[^\n]", " ", match[0])
+    return re.sub(r"/\*.*?\*/|//[^\n]*", blank, text, flags=re.S)
+
+
+def read_layers():
+    layers = {}
+    for line in read(os.path.join(ROOT, "tools/layers.txt")).splitlines():
+        line = line.partition("#")[0].strip()
+        if line:
+            folder, _, allowed = line.partition(":")
+            layers[folder.strip()] = set(allowed.split())
+    return layers
+
+
+def check_layers():
+    layers = read_layers()
+    for path in files(SRC, (".c", ".h")):
+        folder = os.path.relpath(path, SRC).split(os.sep)[0]
+        if folder not in layers:
+            yield f"{rel(path)}: folder '{folder}' is not in tools/layers.txt"
+            continue
+        is_test = path.endswith(("_test.c", "_fuzz.c"))
+        for number, line in enumerate(read(path).splitlines(), 1):
+            match = re.match(r'\s*#\s*include\s+"([^"]+)"', line)
+            if not match:
+                continue
+            used = match[1].split("/")[0]
+            if "/" not in match[1]:
+                yield f"{rel(path)}:{number}: write the include from src/: \"{folder}/{match[1]}\""
+            elif used != folder and used not in layers[folder] and not (is_test and used == "base"):
+                yield f"{rel(path)}:{number}: {folder}/ may not use {used}/"
+
+
+def check_headers(compiler):
+    def compile_one(path):
+        std = "gnu11" if os.path.relpath(path, SRC).split(os.sep)[0] in RUNTIME_FOLDERS else "gnu17"
+        done = subprocess.run(
+            [*compiler, f"-std={std}", "-D_GNU_SOURCE", "-Wall", "-Werror", "-Wno-unused-function",
+             "-Wno-unused-const-variable", "-fsyntax-only", f"-I{SRC}", "-x", "c", "-"],
+            input=f'#include "{os.path.relpath(path, SRC)}"\n', capture_output=True, text=True)
+        return path, done
+
+    with concurrent.futures.ThreadPoolExecutor(os.cpu_count() or 1) as pool:
+        for path, done in pool.map(compile_one, files(SRC, ".h")):
+            if done.returncode != 0:
+                yield f"{rel(path)} does not compile alone:\n{done.stderr}"
+
+
+def check_sleeps():
+    for path in files(SRC, (".c", ".h")):
+        for number, line in enumerate(without_comments(read(path)).splitlines(), 1):
+            if SLEEPS.search(line):
+                yield f"{rel(path)}:{number}: waits by sleeping: {line.strip()}"
+
+
+def check_form():
+    folders = [os.path.join(ROOT, f) for f in ("src", "tests", "tools", "examples", "bench")]
+    for folder in folders:
+        for path in files(folder, (".c", ".h", ".cpp", ".py", ".sh", ".rs")):
+            text = read(path)
+            lines = text.splitlines()
+            if not any("SPDX-License-Identifier: MIT" in line for line in lines[:3]):
+                yield f"{rel(path)}: no SPDX line at the top"
+            if len(lines) > MAX_LINES:
+                yield f"{rel(path)}: {len(lines)} lines; a file is one noun, split it"
+            if path != os.path.abspath(__file__):
+                for number, line in enumerate(lines, 1):
+                    if UNFINISHED.search(line):
+                        yield f"{rel(path)}:{number}: unfinished: {line.strip()}"
+
+
+def main(argv):
+    checks = {
+        "layers": check_layers,
+        "headers": lambda: check_headers(argv[2:] or ["cc"]),
+        "sleeps": check_sleeps,
+        "form": check_form,
+    }
+    if len(argv) < 2 or argv[1] not in checks:
+        sys.exit(__doc__)
+    problems = list(checks[argv[1]]())
+    for problem in problems:
+        print(problem)
+    sys.exit(1 if problems else 0)
+
+
+if __name__ == "__main__":
+    main(sys.argv)

@@ -1,0 +1,16 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# Records the example server and prints the report: what the README shows.
+set -eu
+cd "$(dirname "$0")/.."
+build=${1:-build}
+trace=$build/demo.silt
+
+run() {
+        printf '\n$ %s\n' "$*"
+        "$@"
+}
+
+run "$build/silt" run -f -o "$trace" "$build/examples/order_server"
+run "$build/silt" report --top 3 "$trace"
+printf '\nThe trace is %s. Next: %s/silt report --by growth %s\n' "$trace" "$build" "$trace"

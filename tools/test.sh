@@ -1,0 +1,104 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# `make test` and, with --soak, `make soak`: builds what is tested, runs every tier of
+# docs/testing.md and ends with one line: N passed, N failed.
+set -u
+cd "$(dirname "$0")/.." || exit 1
+soak=
+[ "${1:-}" = --soak ] && soak=--soak
+
+results=build-results
+rm -rf "$results"
+mkdir -p "$results/log"
+started_s=$SECONDS
+
+# Records one result in the form of Meson's testlog.json: what is counted has one shape.
+record() { # NAME RESULT
+        printf '{"name": "%s", "result": "%s"}\n' "$1" "$2" >>"$results/steps.json"
+}
+
+say() {
+        printf '%4d s  %s\n' $((SECONDS - started_s)) "$*"
+}
+
+# A step that is one test.
+step() { # NAME COMMAND...
+        local name=$1 log
+        shift
+        log=$results/log/${name//\//_}
+        say "$name"
+        if "$@" >"$log" 2>&1; then
+                record "$name" OK
+        else
+                record "$name" FAIL
+                echo "FAILED: $name: $*"
+                tail -n 40 "$log"
+                return 1
+        fi
+}
+
+# Configures a build directory once, and builds it.
+build() { # DIR SETUP-ARGUMENT...
+        local dir=$1
+        shift
+        if [ ! -e "$dir/build.ninja" ]; then
+                meson setup "$dir" "$@" || return 1
+        fi
+        ninja -C "$dir"
+}
+
+# The tests of a build directory; each counts.
+suite() { # NAME DIR ARGUMENT...
+        local name=$1 dir=$2
+        shift 2
+        say "$name"
+        rm -f "$dir/meson-logs/testlog.json"
+        if ! meson test -C "$dir" --no-rebuild --print-errorlogs "$@" >"$results/log/$name" 2>&1; then
+                echo "FAILED: $name"
+                grep -vE ' (OK|Ok:|Expected Fail:) ' "$results/log/$name" | tail -n 60
+        fi
+        if [ -s "$dir/meson-logs/testlog.json" ]; then
+                cp "$dir/meson-logs/testlog.json" "$results/$name.json"
+        else
+                record "$name" FAIL
+        fi
+}
+
+# End-to-end tests; run.py says what failed and counts each case.
+programs() { # NAME ARGUMENT...
+        local name=$1
+        shift
+        say "$name"
+        python3 tests/run.py --summary-file "$results/$name.json" "$@" ||
+                [ -s "$results/$name.json" ] || record "$name" FAIL
+}
+
+case $(uname -m) in
+x86_64) other=aarch64 ;;
+*) other=x86_64 ;;
+esac
+
+if step build make --no-print-directory all; then
+        suite unit build
+        programs programs --build build $soak
+        if step "build-$other" build "build-$other" --cross-file "tools/cross/$other.ini" \
+                -Druntime_only=true; then
+                suite "gates-$other" "build-$other"
+                programs "programs-$other" --build build --arch "$other" --runtime "build-$other/libsilt.so"
+        fi
+        step lint python3 tools/lint.py --build build
+fi
+if step build-asan build build-asan -Db_sanitize=address,undefined -Db_lundef=false; then
+        suite asan build-asan --suite unit
+fi
+if step build-tsan build build-tsan -Db_sanitize=thread -Db_lundef=false; then
+        suite tsan build-tsan --suite unit
+fi
+if step build-tiny build build-tiny -Dtiny=true; then
+        suite tiny build-tiny --suite unit
+        programs programs-tiny --build build-tiny --subset tiny
+fi
+step fuzz tools/fuzz.sh $([ -n "$soak" ] && echo 300 || echo 5)
+
+say "done"
+exec python3 tests/summarize.py "$results"/*.json
