@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: MIT */
+/* Command lines of the commands, from words to option structs. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/macros.h"
+#include "cli/cmd_report.h"
+#include "cli/cmd_run.h"
+
+#define PARSE(parse, options, status, ...)                                                         \
+        ({                                                                                         \
+                static const char *line_[] = {"command", ##__VA_ARGS__, NULL};                     \
+                parse((int)ARRAY_SIZE(line_) - 1, (char **)line_, options, status);                \
+        })
+
+static void test_run_defaults(void **state) {
+        struct run_options o;
+        int status = -1;
+
+        (void)state;
+        assert_true(PARSE(run_options_parse, &o, &status, "prog", "-q", "--help"));
+        assert_null(o.output_path);
+        assert_null(o.runtime_path);
+        assert_int_equal(o.duration_ns, 0);
+        assert_false(o.overwrite || o.quiet || o.verbose || o.wait_for_descendants ||
+                     o.free_stacks || o.addresses || o.no_symbols || o.lossy);
+        assert_string_equal(o.argv[0], "prog");
+        assert_string_equal(o.argv[1], "-q");
+        assert_string_equal(o.argv[2], "--help");
+        assert_null(o.argv[3]);
+}
+
+static void test_run_all(void **state) {
+        struct run_options o;
+        int status = -1;
+
+        (void)state;
+        assert_true(PARSE(run_options_parse, &o, &status, "-qfo", "x.silt", "--duration=1.5m",
+                          "--log", "l", "--verbose", "--wait", "--free-stacks", "--addresses",
+                          "--no-symbols", "--lossy", "--launcher", "qemu -L /x", "--runtime",
+                          "lib.so", "--", "-prog"));
+        assert_string_equal(o.output_path, "x.silt");
+        assert_string_equal(o.log_path, "l");
+        assert_string_equal(o.launcher, "qemu -L /x");
+        assert_string_equal(o.runtime_path, "lib.so");
+        assert_int_equal(o.duration_ns, 90000000000);
+        assert_true(o.overwrite && o.quiet && o.verbose && o.wait_for_descendants &&
+                    o.free_stacks && o.addresses && o.no_symbols && o.lossy);
+        assert_string_equal(o.argv[0], "-prog");
+}
+
+static void test_run_refused(void **state) {
+        struct run_options o;
+        int status = -1;
+
+        (void)state;
+        assert_false(PARSE(run_options_parse, &o, &status));
+        assert_int_equal(status, 125);
+        status = -1;
+        assert_false(PARSE(run_options_parse, &o, &status, "--duration", "never", "prog"));
+        assert_int_equal(status, 125);
+        assert_false(PARSE(run_options_parse, &o, &status, "--help"));
+        assert_int_equal(status, 0);
+}
+
+static void test_report_all(void **state) {
+        struct report_options o;
+        int status = -1;
+
+        (void)state;
+        assert_true(PARSE(report_options_parse, &o, &status, "a.silt"));
+        assert_string_equal(o.path, "a.silt");
+        assert_int_equal(o.n_top, 20);
+        assert_int_equal(o.from_ns, 0);
+        assert_true(o.to_ns == UINT64_MAX);
+        assert_false(o.json || o.blocks || o.full || o.all_processes);
+
+        assert_true(PARSE(report_options_parse, &o, &status, "--json", "a.silt", "--top=3", "--by",
+                          "growth", "--from", "250ms", "--to", "5m", "--process", "all", "--blocks",
+                          "--full"));
+        assert_int_equal(o.n_top, 3);
+        assert_string_equal(o.metric, "growth");
+        assert_int_equal(o.from_ns, 250000000);
+        assert_int_equal(o.to_ns, 300000000000);
+        assert_true(o.json && o.blocks && o.full && o.all_processes);
+
+        assert_true(PARSE(report_options_parse, &o, &status, "a.silt", "--process", "4711"));
+        assert_int_equal(o.pid, 4711);
+        assert_false(o.all_processes);
+}
+
+static void test_report_refused(void **state) {
+        struct report_options o;
+
+#define assert_report_refused(...)                                                                 \
+        do {                                                                                       \
+                int status_ = -1;                                                                  \
+                assert_false(PARSE(report_options_parse, &o, &status_, ##__VA_ARGS__));            \
+                assert_int_equal(status_, 2);                                                      \
+        } while (0)
+
+        (void)state;
+        assert_report_refused();
+        assert_report_refused("a.silt", "b.silt");
+        assert_report_refused("a.silt", "--by", "size");
+        assert_report_refused("a.silt", "--top", "-1");
+        assert_report_refused("a.silt", "--process", "0");
+        assert_report_refused("a.silt", "--process", "all processes");
+        assert_report_refused("a.silt", "--from", "2s", "--to", "1s");
+        assert_report_refused("a.silt", "--from", "1s", "--to", "1s");
+}
+
+int main(void) {
+        const struct CMUnitTest tests[] = {
+                cmocka_unit_test(test_run_defaults),   cmocka_unit_test(test_run_all),
+                cmocka_unit_test(test_run_refused),    cmocka_unit_test(test_report_all),
+                cmocka_unit_test(test_report_refused),
+        };
+
+        return cmocka_run_group_tests(tests, NULL, NULL);
+}
