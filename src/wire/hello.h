@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* How a new image finds the recorder: it connects to the socket named in SILT_RENDEZVOUS, sends a
- * hello, and gets one reply that carries the arena's descriptor (SCM_RIGHTS). Nothing stays open. */
+/* How a new image finds the recorder: it connects (AF_UNIX, SOCK_SEQPACKET) to the first socket of
+ * SILT_RENDEZVOUS that answers, sends a hello, and gets one reply that carries the arena's descriptor
+ * (SCM_RIGHTS). Nothing stays open. */
 #pragma once
 
 #include <stdint.h>
 
-#define WIRE_ENV "SILT_RENDEZVOUS" /* "<name>:<32 hex digits>"; <name> beginning with '/' is a path, else abstract */
+/* "<name>[,<name>]:<32 hex digits of token>"; a name beginning with '/' is a path, else abstract. */
+#define WIRE_ENV "SILT_RENDEZVOUS"
 
 struct wire_hello {
         uint64_t magic; /* WIRE_MAGIC */
