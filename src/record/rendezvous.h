@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: MIT */
+/* The socket at which new images of a recording report (wire/hello.h). Two addresses lead to it: an
+ * abstract one, which survives chroot and a change of user, and a path, which survives another network
+ * namespace. A 128-bit token, known only through the environment, keeps strangers out. */
+#pragma once
+
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "base/err.h"
+#include "record/shm.h"
+#include "wire/hello.h"
+
+struct rendezvous {
+        int abstract_fd, path_fd; /* listening, non-blocking; -1: not available */
+        char path[108];           /* "" when there is none */
+        uint8_t token[16];
+        char env[320];            /* value of SILT_RENDEZVOUS */
+};
+
+struct rendezvous_guest {
+        int fd;    /* owned by the caller: answer with rendezvous_welcome, then it is closed */
+        pid_t pid; /* as the kernel says, in the recorder's namespace */
+        struct wire_hello hello;
+};
+
+int rendezvous_open(struct rendezvous *r, struct err *reterr);
+void rendezvous_close(struct rendezvous *r); /* removes the path */
+
+/* One waiting guest with the right token: 1, or 0 when there is none now. Others are turned away silently. */
+int rendezvous_accept(struct rendezvous *r, struct rendezvous_guest *ret_guest);
+
+/* accepted 0: the guest runs without recording. Closes guest->fd. */
+void rendezvous_welcome(struct rendezvous_guest *guest, const struct shm *shm, uint32_t accepted,
+                        uint32_t process_idx);

@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: MIT */
+#include "record/shm.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <linux/futex.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "base/macros.h"
+
+static void shm_fill_header(struct wire_header *h, uint32_t flags, uint32_t clock, uint64_t clock_base) {
+        uint64_t processes = ALIGN_UP(sizeof(struct wire_header), 4096ul);
+        uint64_t slots = processes + WIRE_N_PROCESSES * sizeof(struct wire_process);
+        uint64_t chunks = ALIGN_UP(slots + WIRE_N_SLOTS * sizeof(struct wire_slot), 4096ul);
+
+        h->version = WIRE_VERSION;
+        h->chunk_bytes = WIRE_CHUNK_BYTES;
+        h->n_lent = WIRE_N_LENT;
+        h->n_processes = WIRE_N_PROCESSES;
+        h->n_slots = WIRE_N_SLOTS;
+        h->n_chunks = WIRE_N_CHUNKS;
+        h->process_off = processes;
+        h->slot_off = slots;
+        h->chunk_off = chunks;
+        h->size_bytes = chunks + (uint64_t)WIRE_N_CHUNKS * WIRE_CHUNK_BYTES;
+        h->clock_base = clock_base;
+        h->clock = clock;
+        h->flags = flags;
+        atomic_init(&h->recording, 1);
+        h->magic = WIRE_MAGIC;
+}
+
+int shm_open_arena(struct shm *s, uint32_t flags, uint32_t clock, uint64_t clock_base, struct err *reterr) {
+        struct wire_header h;
+        int r;
+
+        memset(s, 0, sizeof(*s));
+        memset(&h, 0, sizeof(h));
+        shm_fill_header(&h, flags, clock, clock_base);
+
+        s->fd = memfd_create("silt", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+        if (s->fd < 0)
+                return err_set_errno(reterr, -errno, "shared memory: cannot create it");
+        if (ftruncate(s->fd, (off_t)h.size_bytes) < 0 || fallocate(s->fd, 0, 0, (off_t)h.chunk_off) < 0) {
+                r = err_set_errno(reterr, -errno, "shared memory: cannot size it");
+                goto fail;
+        }
+        /* A target holds this descriptor for a moment: it must not be able to pull pages away from the others. */
+        if (fcntl(s->fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) < 0) {
+                r = err_set_errno(reterr, -errno, "shared memory: cannot seal it");
+                goto fail;
+        }
+        s->base = mmap(NULL, h.size_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, s->fd, 0);
+        if (s->base == MAP_FAILED) {
+                s->base = NULL;
+                r = err_set_errno(reterr, -errno, "shared memory: cannot map it");
+                goto fail;
+        }
+        s->size_bytes = h.size_bytes;
+        memcpy(s->base, &h, sizeof(h));
+        return 0;
+fail:
+        shm_done(s);
+        return r;
+}
+
+void shm_done(struct shm *s) {
+        if (s->base)
+                munmap(s->base, s->size_bytes);
+        if (s->fd >= 0)
+                close(s->fd);
+        memset(s, 0, sizeof(*s));
+        s->fd = -1;
+}
+
+int shm_back_chunks(struct shm *s, uint32_t n_chunks) {
+        const struct wire_header *h = shm_header(s);
+        uint64_t begin = h->chunk_off + (uint64_t)s->n_chunks_backed * WIRE_CHUNK_BYTES;
+
+        if (n_chunks <= s->n_chunks_backed)
+                return 0;
+        if (n_chunks > WIRE_N_CHUNKS)
+                return -ENOSPC;
+        if (fallocate(s->fd, 0, (off_t)begin,
+                      (off_t)(n_chunks - s->n_chunks_backed) * WIRE_CHUNK_BYTES) < 0)
+                return -errno;
+        s->n_chunks_backed = n_chunks;
+        return 0;
+}
+
+static void shm_wake_all(_Atomic uint32_t *word) {
+        atomic_fetch_add_explicit(word, 1, memory_order_release);
+        syscall(SYS_futex, word, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
+}
+
+void shm_stop_recording(const struct shm *s) {
+        struct wire_header *h = shm_header(s);
+        uint32_t n = atomic_load_explicit(&h->n_slots_used, memory_order_acquire);
+
+        /* release: a waiter that sees the bumped lent_seq must see this first */
+        atomic_store_explicit(&h->recording, 0, memory_order_release);
+        for (uint32_t i = 0; i < MIN(n, (uint32_t)WIRE_N_SLOTS); i++)
+                shm_wake_all(&shm_slot(s, i)->lent_seq);
+        shm_wake_all(&h->wake);
+}
