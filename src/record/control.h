@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: MIT */
+/* What the front (the `silt run` the shell sees) and the recorder say to each other over a SEQPACKET
+ * pair. The recorder goes on when the front is gone; the front notices the recorder's death as its parent. */
+#pragma once
+
+#include <stdint.h>
+
+enum control_kind {
+        CONTROL_READY = 1,        /* recorder → front: the target may start */
+        CONTROL_TARGET_ENDED = 2, /* front → recorder */
+        CONTROL_WRITTEN = 3,      /* recorder → front: the target's part is in the file */
+        CONTROL_FINISHED = 4,     /* recorder → front: the file is whole; nobody is left */
+};
+
+struct control_message {
+        uint32_t kind;
+        int32_t wait_status;     /* TARGET_ENDED */
+        uint64_t max_rss_bytes;  /* TARGET_ENDED */
+        uint64_t n_events, n_lost, file_bytes, duration_ns; /* WRITTEN, FINISHED */
+        uint32_t n_images;       /* images that reported; 0: nothing was recorded */
+        uint32_t n_living;       /* descendants still followed */
+        char trouble[240];       /* "" or one sentence: disk full, symbols missing, … */
+};

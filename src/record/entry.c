@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: MIT */
+#include "record/entry.h"
+
+#include <elf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/xattr.h>
+#include <unistd.h>
+
+#include "base/fs.h"
+#include "base/macros.h"
+
+enum { ENTRY_MAX_SCRIPT_DEPTH = 4 };
+
+static const char *entry_machine_name(uint16_t machine) {
+        switch (machine) {
+        case EM_AARCH64: return "aarch64";
+        case EM_X86_64: return "x86_64";
+        case EM_386: return "32-bit x86";
+        case EM_ARM: return "32-bit arm";
+        case EM_RISCV: return "riscv";
+        default: return "another machine";
+        }
+}
+
+static bool entry_is_program(const char *path) {
+        struct stat st;
+
+        return stat(path, &st) == 0 && S_ISREG(st.st_mode) && access(path, X_OK) == 0;
+}
+
+/* As execvp looks: a name with a slash is a path, others are looked for in PATH. */
+static enum entry_verdict entry_find(const char *name, char ret_path[4096], struct err *reterr) {
+        const char *dirs = getenv("PATH"), *at;
+        bool denied = false;
+
+        if (strchr(name, '/')) {
+                struct stat st;
+
+                if (stat(name, &st) < 0) {
+                        err_set_errno(reterr, -errno, "'%s': cannot run it", name);
+                        return errno == ENOENT || errno == ENOTDIR ? ENTRY_NOT_FOUND : ENTRY_NOT_EXECUTABLE;
+                }
+                snprintf(ret_path, 4096, "%s", name);
+                if (entry_is_program(name))
+                        return ENTRY_OK;
+                err_set(reterr, -EACCES, "'%s': cannot run it: %s", name,
+                        S_ISDIR(st.st_mode) ? "it is a folder: name the program in it"
+                                            : "it is not executable: chmod +x, or name its interpreter");
+                return ENTRY_NOT_EXECUTABLE;
+        }
+        if (!dirs || !*dirs)
+                dirs = "/bin:/usr/bin";
+        for (at = dirs; *name; at = strchr(at, ':') + 1) {
+                int n = (int)strcspn(at, ":");
+
+                snprintf(ret_path, 4096, "%.*s%s%s", n, at, n ? "/" : "", name);
+                if (entry_is_program(ret_path))
+                        return ENTRY_OK;
+                denied = denied || (access(ret_path, F_OK) == 0 && access(ret_path, X_OK) < 0);
+                if (!strchr(at, ':'))
+                        break;
+        }
+        if (denied) {
+                err_set(reterr, -EACCES, "'%s': cannot run it: permission denied: chmod +x", name);
+                return ENTRY_NOT_EXECUTABLE;
+        }
+        err_set(reterr, -ENOENT, "'%s': not found: give its path, or check PATH", name);
+        return ENTRY_NOT_FOUND;
+}
+
+/* "#!interpreter arg": the interpreter's path. */
+static bool entry_read_shebang(const char *head, char ret_interpreter[4096]) {
+        size_t n;
+
+        if (head[0] != '#' || head[1] != '!')
+                return false;
+        head += 2;
+        head += strspn(head, " \t");
+        n = strcspn(head, " \t\n\r");
+        snprintf(ret_interpreter, 4096, "%.*s", (int)MIN(n, 4095ul), head);
+        return n > 0;
+}
+
+/* The loader's secure mode: it drops LD_PRELOAD. Root keeps its own rights, so nothing changes for it. */
+static const char *entry_privilege(const char *path) {
+        struct stat st;
+
+        if (stat(path, &st) < 0)
+                return NULL;
+        if ((st.st_mode & S_ISUID) && st.st_uid != geteuid())
+                return "set-user-id";
+        if ((st.st_mode & S_ISGID) && (st.st_mode & S_IXGRP) && st.st_gid != getegid())
+                return "set-group-id";
+        if (getuid() != 0 && getxattr(path, "security.capability", NULL, 0) > 0)
+                return "given capabilities (setcap)";
+        return NULL;
+}
+
+static bool entry_read_elf(int fd, const char *head, size_t n, struct entry *ret) {
+        const Elf64_Ehdr *eh = (const void *)head;
+        Elf64_Phdr ph;
+
+        if (n < sizeof(*eh) || memcmp(eh->e_ident, ELFMAG, SELFMAG) != 0)
+                return false;
+        ret->machine = eh->e_machine;
+        ret->is_pie = eh->e_type == ET_DYN;
+        ret->is_static = true;
+        if (eh->e_ident[EI_CLASS] != ELFCLASS64)
+                return true;
+        for (unsigned i = 0; i < eh->e_phnum; i++) {
+                if (fs_read_at(fd, &ph, sizeof(ph), eh->e_phoff + (uint64_t)i * sizeof(ph)) != sizeof(ph))
+                        break;
+                if (ph.p_type == PT_INTERP)
+                        ret->is_static = false;
+        }
+        return true;
+}
+
+static enum entry_verdict entry_refuse(struct err *reterr, const char *path, const char *why, const char *remedy) {
+        err_set(reterr, -ENOEXEC, "'%s': silt cannot enter it: %s: %s", path, why, remedy);
+        return ENTRY_REFUSED;
+}
+
+static enum entry_verdict entry_judge(const char *path, uint16_t machine, const struct entry *e,
+                                      struct err *reterr) {
+        const char *privilege = entry_privilege(path);
+        char why[128];
+
+        if (e->machine != machine) {
+                snprintf(why, sizeof(why), "it is built for %s and this silt records %s",
+                         entry_machine_name(e->machine), entry_machine_name(machine));
+                return entry_refuse(reterr, path, why, "use a silt built for that machine");
+        }
+        if (e->is_static)
+                return entry_refuse(reterr, path, "it is statically linked, so the loader never runs",
+                                    "link it dynamically to record it");
+        if (privilege) {
+                snprintf(why, sizeof(why), "it is %s, and the loader ignores preloading there", privilege);
+                return entry_refuse(reterr, path, why,
+                                    "run silt as root, or record a copy without those rights");
+        }
+        return ENTRY_OK;
+}
+
+enum entry_verdict entry_check(const char *name, uint16_t machine, struct entry *ret, struct err *reterr) {
+        enum entry_verdict verdict;
+        char path[4096];
+
+        memset(ret, 0, sizeof(*ret));
+        verdict = entry_find(name, ret->path, reterr);
+        if (verdict != ENTRY_OK)
+                return verdict;
+        memcpy(path, ret->path, sizeof(path));
+        for (int depth = 0; depth < ENTRY_MAX_SCRIPT_DEPTH; depth++) {
+                _cleanup_close_ int fd = fs_open(path, O_RDONLY, 0);
+                char head[512] = { 0 };
+                ssize_t n;
+
+                if (fd < 0) /* executable but not readable: run it, the report will tell */
+                        return ENTRY_OK;
+                n = fs_read_at(fd, head, sizeof(head) - 1, 0);
+                if (n > 0 && entry_read_elf(fd, head, (size_t)n, ret))
+                        return entry_judge(path, machine, ret, reterr);
+                if (n > 0 && entry_read_shebang(head, ret->interpreter)) {
+                        if (!entry_is_program(ret->interpreter)) {
+                                err_set(reterr, -ENOENT, "'%s': cannot run it: its interpreter '%s' is missing: install it",
+                                        ret->path, ret->interpreter);
+                                return ENTRY_NOT_EXECUTABLE;
+                        }
+                } else {
+                        /* execvp gives a file without a known head to the shell. */
+                        snprintf(ret->interpreter, sizeof(ret->interpreter), "/bin/sh");
+                }
+                memcpy(path, ret->interpreter, sizeof(path));
+        }
+        return entry_refuse(reterr, ret->path, "its interpreters lead to each other", "name the interpreter yourself");
+}

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: MIT */
+/* `silt run` as the shell sees it: starts recorder and target, passes signals on, waits, returns the
+ * target's status. The target is its child in the same process group on the same terminal; stdin,
+ * stdout and stderr are the target's alone until the closing words. */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/err.h"
+
+struct run_options {
+        const char *output_path;  /* NULL: silt.<program>.<pid>.silt in the working directory */
+        const char *log_path;     /* NULL: none */
+        const char *launcher;     /* NULL: the program is started directly; else an emulator such as "qemu-x86_64" */
+        const char *runtime_path; /* NULL: the libsilt.so beside this silt */
+        uint64_t duration_ns;     /* 0: to the end */
+        bool overwrite, quiet, verbose;
+        bool wait_for_descendants;
+        bool free_stacks, addresses, no_symbols, lossy;
+        char **argv; /* the program and its arguments, NULL-ended */
+
+        /* Adds names to the finished trace; called in the recorder. NULL: none. */
+        int (*symbolize)(const char *trace_path, struct err *reterr);
+        const char *silt_version;
+};
+
+enum {
+        FRONT_FAILED = 125,         /* silt failed before the target ran */
+        FRONT_NOT_EXECUTABLE = 126,
+        FRONT_NOT_FOUND = 127,
+};
+
+/* The exit status of silt. Prints its own words to stderr. */
+int front_run(const struct run_options *o);
+
+/* The libsilt.so that belongs to this executable: beside it, or in ../lib/silt. */
+int front_find_runtime(char *ret_path, size_t cap, struct err *reterr);

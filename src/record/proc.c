@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: MIT */
+#include "record/proc.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/fs.h"
+#include "base/vec.h"
+
+enum { PROC_MAX_CMDLINE_BYTES = 256 * 1024 };
+
+const char *const *proc_args(struct arena *arena, pid_t pid, uint32_t *ret_n) {
+        _cleanup_free_ char *raw = malloc(PROC_MAX_CMDLINE_BYTES);
+        VEC(const char *) args = { 0 };
+        const char *const *copy;
+        char path[64];
+        ssize_t n;
+
+        *ret_n = 0;
+        snprintf(path, sizeof(path), "/proc/%d/cmdline", (int)pid);
+        if (!raw || (n = fs_read_text(path, raw, PROC_MAX_CMDLINE_BYTES)) <= 0)
+                return NULL;
+        for (char *at = raw; at < raw + n; at += strlen(at) + 1)
+                vec_push(&args, arena_strdup(arena, at));
+        *ret_n = (uint32_t)args.n;
+        copy = arena_memdup(arena, args.items, args.n * sizeof(*args.items));
+        vec_free(&args);
+        return copy;
+}
+
+const char *proc_exe(struct arena *arena, pid_t pid) {
+        char path[64], target[4096];
+        ssize_t n;
+
+        snprintf(path, sizeof(path), "/proc/%d/exe", (int)pid);
+        n = readlink(path, target, sizeof(target));
+        return n > 0 ? arena_strndup(arena, target, (size_t)n) : "";
+}
+
+/* The fields of /proc/PID/stat behind the command's name, which may hold spaces and brackets itself. */
+static const char *proc_stat_fields(pid_t pid, char *buf, size_t cap) {
+        char path[64];
+        const char *close;
+
+        snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
+        if (fs_read_text(path, buf, cap) <= 0 || !(close = strrchr(buf, ')')))
+                return NULL;
+        return close + 1;
+}
+
+pid_t proc_parent(pid_t pid) {
+        char buf[1024], state;
+        const char *fields = proc_stat_fields(pid, buf, sizeof(buf));
+        int parent = 0;
+
+        if (!fields || sscanf(fields, " %c %d", &state, &parent) != 2)
+                return 0;
+        return parent;
+}
+
+bool proc_comm(pid_t pid, pid_t tid, char ret_name[17]) {
+        char path[64], buf[64];
+        ssize_t n;
+
+        snprintf(path, sizeof(path), "/proc/%d/task/%d/comm", (int)pid, (int)tid);
+        n = fs_read_text(path, buf, sizeof(buf));
+        if (n <= 0)
+                return false;
+        buf[strcspn(buf, "\n")] = 0;
+        snprintf(ret_name, 17, "%.16s", buf);
+        return true;
+}
+
+bool proc_thread_is_alive(pid_t pid, pid_t tid) {
+        char path[64];
+
+        snprintf(path, sizeof(path), "/proc/%d/task/%d", (int)pid, (int)tid);
+        return access(path, F_OK) == 0;
+}
+
+static uint64_t proc_field_kb(const char *status, const char *name) {
+        const char *at = strstr(status, name);
+
+        return at ? strtoull(at + strlen(name), NULL, 10) * 1024 : 0;
+}
+
+bool proc_memory(pid_t pid, struct proc_memory *ret) {
+        unsigned long long minflt, majflt, utime, stime;
+        char path[64], buf[4096];
+        const char *fields = proc_stat_fields(pid, buf, sizeof(buf));
+
+        if (!fields || sscanf(fields, " %*c %*d %*d %*d %*d %*d %*u %llu %*u %llu %*u %llu %llu", &minflt,
+                              &majflt, &utime, &stime) != 4)
+                return false;
+        ret->minor_faults = minflt;
+        ret->major_faults = majflt;
+        ret->cpu_ns = (utime + stime) * (1000000000ull / (unsigned long long)sysconf(_SC_CLK_TCK));
+        snprintf(path, sizeof(path), "/proc/%d/status", (int)pid);
+        if (fs_read_text(path, buf, sizeof(buf)) <= 0 || !strstr(buf, "\nRssAnon:"))
+                return false; /* a zombie has no memory lines */
+        ret->anon_bytes = proc_field_kb(buf, "\nRssAnon:");
+        ret->file_bytes = proc_field_kb(buf, "\nRssFile:");
+        ret->shmem_bytes = proc_field_kb(buf, "\nRssShmem:");
+        return true;
+}
+
+/* Reads smaps up to the mapping; costs a page-table walk of that process, so it is asked seldom. */
+uint64_t proc_resident_of(pid_t pid, const char *mapping_name) {
+        char path[64], line[4200];
+        bool inside = false;
+        uint64_t kb = 0;
+        FILE *f;
+
+        snprintf(path, sizeof(path), "/proc/%d/smaps", (int)pid);
+        f = fopen(path, "re");
+        if (!f)
+                return 0;
+        while (fgets(line, sizeof(line), f)) {
+                unsigned long long rss;
+
+                if (strchr(line, '-') && strstr(line, mapping_name))
+                        inside = true;
+                else if (inside && sscanf(line, "Rss: %llu", &rss) == 1) {
+                        kb += rss;
+                        inside = false;
+                }
+        }
+        fclose(f);
+        return kb * 1024;
+}

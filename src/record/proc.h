@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: MIT */
+/* What /proc tells about a process. Every function fails softly: a process may be gone at any moment. */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "base/arena.h"
+
+struct proc_memory {
+        uint64_t anon_bytes, file_bytes, shmem_bytes; /* resident */
+        uint64_t minor_faults, major_faults, cpu_ns;
+};
+
+/* The arguments, copied into arena; *ret_n = 0 when they cannot be read. */
+const char *const *proc_args(struct arena *arena, pid_t pid, uint32_t *ret_n);
+const char *proc_exe(struct arena *arena, pid_t pid); /* "" when unknown */
+pid_t proc_parent(pid_t pid);                         /* 0 when unknown */
+bool proc_comm(pid_t pid, pid_t tid, char ret_name[17]);
+bool proc_thread_is_alive(pid_t pid, pid_t tid);
+bool proc_memory(pid_t pid, struct proc_memory *ret);
+
+/* How much of the arena (device, inode of its memory file) the process has touched. */
+uint64_t proc_resident_of(pid_t pid, const char *mapping_name);

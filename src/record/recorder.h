@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: MIT */
+/* The recorder: a process of its own that drains the rings, follows processes, samples their memory
+ * and writes the trace. It ends when the last process of the recording has ended, or recording stops.
+ *
+ * Threads: the main one owns everything; the watcher only sleeps on descriptors and wakes it. */
+#pragma once
+
+#include <sys/types.h>
+
+#include "record/front.h"
+#include "record/rendezvous.h"
+#include "record/shm.h"
+
+struct recorder_config {
+        struct shm *shm;
+        struct rendezvous *rendezvous;
+        int control_fd; /* to the front */
+        int trace_fd;
+        const char *trace_path, *runtime_path;
+        const struct run_options *options;
+        pid_t target; /* the front's child, not yet running */
+};
+
+void recorder_main(const struct recorder_config *config) __attribute__((noreturn));
