@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* silt report: reads the command line and leaves the rest to report/. */
-#include "cli/cmd_report.h"
-
 #include <string.h>
 
 #include "base/macros.h"
+#include "cli/cmd_parse.h"
+#include "cli/cmd_report.h"
 #include "cli/commands.h"
 #include "cli/help_report.h"
 

@@ -17,7 +17,3 @@ struct report_options {
         bool blocks;
         bool full;
 };
-
-/* False when silt is to end with *ret_exit_status: help or an error was printed. */
-bool report_options_parse(int argc, char **argv, struct report_options *ret_options,
-                          int *ret_exit_status);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* silt run: reads the command line and leaves launching and recording to record/. */
-#include "cli/cmd_run.h"
-
 #include "base/macros.h"
+#include "cli/cmd_parse.h"
 #include "cli/commands.h"
 #include "cli/help_run.h"
+#include "record/front.h"
 
 static const struct cli_command run_command = {
         .name = "run",
@@ -55,4 +55,14 @@ bool run_options_parse(int argc, char **argv, struct run_options *ret_options,
         o.argv = argv + p.next_idx;
         *ret_options = o;
         return true;
+}
+
+int cmd_run(int argc, char **argv) {
+        struct run_options options;
+        int exit_status;
+
+        if (!run_options_parse(argc, argv, &options, &exit_status))
+                return exit_status;
+        options.silt_version = SILT_VERSION;
+        return front_run(&options);
 }

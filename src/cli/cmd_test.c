@@ -9,8 +9,9 @@
 #include <cmocka.h>
 
 #include "base/macros.h"
+#include "cli/cmd_parse.h"
 #include "cli/cmd_report.h"
-#include "cli/cmd_run.h"
+#include "record/front.h"
 
 #define PARSE(parse, options, status, ...)                                                         \
         ({                                                                                         \
