@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 """Rules about the sources that a compiler does not check.
 
-    check_source.py layers     includes follow tools/layers.txt
+    check_source.py layers     includes follow tools/layers.txt, as docs/architecture.md has it
     check_source.py headers CC every header of src/ compiles alone
     check_source.py sleeps     nothing in src/ waits by sleeping
     check_source.py form       licence line, length of files, marks of unfinished work
@@ -57,8 +57,27 @@ def read_layers():
     return layers
 
 
+def documented_layers():
+    """The may-use table of docs/architecture.md, as far as it names folders."""
+    layers = {}
+    for line in read(os.path.join(ROOT, "docs/architecture.md")).splitlines():
+        cells = [cell.strip() for cell in line.strip("|").split("|")]
+        folder = re.fullmatch(r"`(\w+)/`", cells[0])
+        if folder and len(cells) == 3:
+            layers[folder[1]] = cells[1]
+    return layers
+
+
 def check_layers():
     layers = read_layers()
+    documented = documented_layers()
+    for folder in sorted(set(layers) | set(documented)):
+        if folder not in layers or folder not in documented:
+            yield f"{folder}/ must be both in tools/layers.txt and in docs/architecture.md"
+            continue
+        named = set(re.findall(r"`(\w+)/`", documented[folder]))
+        if "all of" not in documented[folder] and named != layers[folder]:
+            yield f"{folder}/: docs/architecture.md says {sorted(named)}, tools/layers.txt {sorted(layers[folder])}"
     for path in files(SRC, (".c", ".h")):
         folder = os.path.relpath(path, SRC).split(os.sep)[0]
         if folder not in layers:
