@@ -1,0 +1,193 @@
+/* SPDX-License-Identifier: MIT */
+/* The small parts everything stands on: numbers in bytes, numbers for people, maps, JSON. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/arena.h"
+#include "base/bytes.h"
+#include "base/json.h"
+#include "base/map.h"
+#include "base/str.h"
+#include "base/units.h"
+
+static void varint_round_trip(void **state) {
+        static const uint64_t values[] = { 0, 1, 127, 128, 16383, 16384, UINT32_MAX, 1ull << 63, UINT64_MAX };
+        bytes_buf b = { 0 };
+        struct bytes_reader r;
+
+        for (size_t i = 0; i < ARRAY_SIZE(values); i++)
+                buf_varint(&b, values[i]);
+        r = bytes_reader_of(b.items, b.n);
+        for (size_t i = 0; i < ARRAY_SIZE(values); i++)
+                assert_true(bytes_varint(&r) == values[i]);
+        assert_false(r.bad);
+        assert_int_equal(bytes_left(&r), 0);
+        assert_true(bytes_varint(&r) == 0 && r.bad);
+        vec_free(&b);
+}
+
+static void varint_refuses_what_is_no_number(void **state) {
+        static const uint8_t eleven[] = { 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x01 };
+        static const uint8_t too_large[] = { 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x02 };
+        static const uint8_t cut[] = { 0x80 };
+        struct bytes_reader r = bytes_reader_of(eleven, sizeof(eleven));
+
+        bytes_varint(&r);
+        assert_true(r.bad);
+        r = bytes_reader_of(too_large, sizeof(too_large));
+        bytes_varint(&r);
+        assert_true(r.bad);
+        r = bytes_reader_of(cut, sizeof(cut));
+        bytes_varint(&r);
+        assert_true(r.bad);
+}
+
+static void reader_stays_bad(void **state) {
+        static const uint8_t three[] = { 5, 1, 2 };
+        struct bytes_reader r = bytes_reader_of(three, sizeof(three));
+        size_t len;
+
+        assert_null(bytes_string(&r, &len)); /* says 5 bytes, has 2 */
+        assert_true(r.bad);
+        assert_int_equal(bytes_u8(&r), 0);
+}
+
+static void zigzag_round_trip(void **state) {
+        static const int64_t values[] = { 0, -1, 1, INT64_MAX, INT64_MIN };
+
+        for (size_t i = 0; i < ARRAY_SIZE(values); i++)
+                assert_true(bytes_unzigzag(bytes_zigzag(values[i])) == values[i]);
+        assert_int_equal(bytes_zigzag(-1), 1);
+}
+
+static void sizes_for_people(void **state) {
+        struct unit_text t;
+
+        assert_string_equal(unit_bytes(&t, 0), "0 B");
+        assert_string_equal(unit_bytes(&t, 999), "999 B");
+        assert_string_equal(unit_bytes(&t, 1000), "1.0 kB");
+        assert_string_equal(unit_bytes(&t, 999960), "1.0 MB");
+        assert_string_equal(unit_bytes(&t, 41200000), "41.2 MB");
+        assert_string_equal(unit_bytes(&t, UINT64_MAX), "18.4 EB");
+        assert_string_equal(unit_bytes_signed(&t, -1500), "-1.5 kB");
+        assert_string_equal(unit_bytes_signed(&t, INT64_MIN), "-9.2 EB");
+        assert_string_equal(unit_count(&t, 1234567), "1,234,567");
+        assert_string_equal(unit_count(&t, 12), "12");
+        assert_string_equal(unit_duration(&t, 1250000000), "1.25 s");
+        assert_string_equal(unit_duration(&t, 3 * 3600000000000ull + 12 * 60000000000ull), "3 h 12 min");
+        assert_string_equal(unit_clock(&t, 12000000000ull), "00:12");
+}
+
+static void sizes_and_times_read(void **state) {
+        struct err e = { 0 };
+        uint64_t v;
+
+        assert_int_equal(unit_parse_bytes("512K", &v, NULL), 0);
+        assert_int_equal(v, 512 * 1024);
+        assert_int_equal(unit_parse_bytes("1M", &v, NULL), 0);
+        assert_int_equal(v, 1 << 20);
+        assert_int_equal(unit_parse_duration("250ms", &v, NULL), 0);
+        assert_int_equal(v, 250000000);
+        assert_int_equal(unit_parse_duration("5m", &v, NULL), 0);
+        assert_true(v == 300000000000ull);
+        assert_true(unit_parse_bytes("12Q", &v, &e) < 0);
+        assert_non_null(strstr(e.text, "not a size"));
+        assert_true(unit_parse_bytes("", &v, NULL) < 0);
+        assert_true(unit_parse_bytes("-1", &v, NULL) < 0);
+        assert_true(unit_parse_bytes("nan", &v, NULL) < 0);
+        assert_true(unit_parse_bytes("0x10", &v, NULL) < 0);
+        assert_true(unit_parse_duration("99999999999999d", &v, NULL) < 0);
+}
+
+static void map_holds_what_was_put(void **state) {
+        struct map m = { 0 };
+        uint64_t v;
+        bool added;
+
+        for (uint64_t k = 0; k < 10000; k++)
+                *map_put(&m, k * 0x10000, 0, NULL) = k;
+        for (uint64_t k = 0; k < 10000; k++) {
+                assert_true(map_get(&m, k * 0x10000, &v));
+                assert_true(v == k);
+        }
+        assert_false(map_get(&m, 1, NULL));
+        map_put(&m, 0x10000, 7, &added);
+        assert_false(added);
+        assert_int_equal(m.n, 10000);
+        map_clear(&m);
+        assert_false(map_get(&m, 0, NULL));
+        map_done(&m);
+}
+
+static void json_is_well_formed(void **state) {
+        _cleanup_free_ char *text = NULL;
+        size_t n;
+        FILE *f = open_memstream(&text, &n);
+        struct json j;
+
+        json_init(&j, f);
+        json_object(&j);
+        json_put_string(&j, "a\"b", "line\n\x01\xff\xc3\xa9\xed\xa0\x80");
+        json_key(&j, "list");
+        json_array(&j);
+        json_uint(&j, 1);
+        json_double(&j, 0.0 / 0.0, 1);
+        json_object(&j);
+        json_end(&j);
+        json_end(&j);
+        json_key(&j, "t");
+        json_bool(&j, true);
+        json_end(&j);
+        fclose(f);
+        assert_string_equal(text, "{\"a\\\"b\":\"line\\n\\u0001\\ufffd\xc3\xa9\\ufffd\\ufffd\\ufffd\","
+                                  "\"list\":[1,null,{}],\"t\":true}\n");
+}
+
+static void arena_keeps_its_blocks_apart(void **state) {
+        struct arena *a = arena_new();
+        char *small = arena_strdup(a, "abc"), *large = arena_alloc(a, 1 << 20);
+
+        memset(large, 1, 1 << 20);
+        assert_string_equal(small, "abc");
+        assert_true(((uintptr_t)large & 15) == 0);
+        assert_true(arena_size_bytes(a) >= (1 << 20));
+        arena_free(a);
+}
+
+static void str_grows(void **state) {
+        struct str s = { 0 };
+
+        assert_string_equal(str_text(&s), "");
+        for (int i = 0; i < 1000; i++)
+                str_addf(&s, "%d,", i % 10);
+        assert_int_equal(s.n, 2000);
+        str_clear(&s);
+        str_pad(&s, '-', 3);
+        assert_string_equal(str_text(&s), "---");
+        assert_int_equal(str_width("é▆x"), 3);
+        str_done(&s);
+}
+
+int main(void) {
+        static const struct CMUnitTest tests[] = {
+                cmocka_unit_test(varint_round_trip),
+                cmocka_unit_test(varint_refuses_what_is_no_number),
+                cmocka_unit_test(reader_stays_bad),
+                cmocka_unit_test(zigzag_round_trip),
+                cmocka_unit_test(sizes_for_people),
+                cmocka_unit_test(sizes_and_times_read),
+                cmocka_unit_test(map_holds_what_was_put),
+                cmocka_unit_test(json_is_well_formed),
+                cmocka_unit_test(arena_keeps_its_blocks_apart),
+                cmocka_unit_test(str_grows),
+        };
+
+        return cmocka_run_group_tests(tests, NULL, NULL);
+}
