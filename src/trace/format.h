@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: MIT */
+/* Constants of docs/trace-format.md, and nothing else: verify.c shares this file with the reader, but no code. */
+#pragma once
+
+#include <stdint.h>
+
+#define TRACE_KIND(a, b, c, d)                                                                     \
+        ((uint32_t)(a) | (uint32_t)(b) << 8 | (uint32_t)(c) << 16 | (uint32_t)(d) << 24)
+
+#define TRACE_CHUNK_MAGIC TRACE_KIND(0xf5, 's', 'l', 't')
+#define TRACE_TRAILER_MAGIC TRACE_KIND(0xf5, 's', 'l', 'e')
+
+#define TRACE_META TRACE_KIND('M', 'E', 'T', 'A')
+#define TRACE_MODS TRACE_KIND('M', 'O', 'D', 'S')
+#define TRACE_LOCS TRACE_KIND('L', 'O', 'C', 'S')
+#define TRACE_STKS TRACE_KIND('S', 'T', 'K', 'S')
+#define TRACE_PROC TRACE_KIND('P', 'R', 'O', 'C')
+#define TRACE_PEND TRACE_KIND('P', 'E', 'N', 'D')
+#define TRACE_THRD TRACE_KIND('T', 'H', 'R', 'D')
+#define TRACE_TNAM TRACE_KIND('T', 'N', 'A', 'M')
+#define TRACE_NOTE TRACE_KIND('N', 'O', 'T', 'E')
+#define TRACE_SMPL TRACE_KIND('S', 'M', 'P', 'L')
+#define TRACE_MAPS TRACE_KIND('M', 'A', 'P', 'S')
+#define TRACE_SITE TRACE_KIND('S', 'I', 'T', 'E')
+#define TRACE_EVTS TRACE_KIND('E', 'V', 'T', 'S')
+#define TRACE_SLIC TRACE_KIND('S', 'L', 'I', 'C')
+#define TRACE_CKPT TRACE_KIND('C', 'K', 'P', 'T')
+#define TRACE_SYMS TRACE_KIND('S', 'Y', 'M', 'S')
+#define TRACE_INDX TRACE_KIND('I', 'N', 'D', 'X')
+#define TRACE_SKIP TRACE_KIND('S', 'K', 'I', 'P')
+
+enum {
+        TRACE_FORMAT_VERSION = 1,
+        TRACE_KIND_VERSION = 1, /* of every kind */
+
+        TRACE_HEADER_BYTES = 32,
+        TRACE_MAX_HEAD_BYTES = 64,
+        TRACE_TRAILER_BYTES = 32,
+        TRACE_MAX_RATIO = 32, /* raw_bytes <= 32 * stored_bytes */
+
+        TRACE_FLAG_ZSTD = 1,
+        TRACE_FLAG_REQUIRED = 2,
+
+        TRACE_DEFS_HEAD_BYTES = 8,
+        TRACE_SITE_HEAD_BYTES = 8,
+        TRACE_EVTS_HEAD_BYTES = 32,
+        TRACE_SLIC_HEAD_BYTES = 64,
+        TRACE_CKPT_HEAD_BYTES = 16,
+        TRACE_INDX_HEAD_BYTES = 16,
+
+        TRACE_INDEX_ENTRY_BYTES = 24, /* before the head */
+        TRACE_INDX_REBUILT = 1,
+        TRACE_SLIC_UNWRITTEN = 1,
+
+        TRACE_N_COUNT_FIELDS = 18,
+        TRACE_MAX_BUILD_ID_BYTES = 32,
+        TRACE_SYMBOL_INLINED = 1,
+        TRACE_SYMBOL_GUESS = 2,
+};
+
+/* Columns of an EVTS chunk, in file order. */
+enum trace_column {
+        TRACE_COL_OPS,
+        TRACE_COL_THREAD_IDS,
+        TRACE_COL_RUN_THREADS,
+        TRACE_COL_RUN_LENGTHS,
+        TRACE_COL_TIMES,
+        TRACE_COL_STACK_IDS,
+        TRACE_COL_STACKS,
+        TRACE_COL_SIZES,
+        TRACE_COL_RELEASES,
+        TRACE_COL_OLD_SEQS,
+        TRACE_COL_OLD_STACKS,
+        TRACE_COL_OLD_SIZES,
+        TRACE_COL_OTHERS,
+        TRACE_COL_VALUES,
+        TRACE_COL_ADDRESSES,
+        TRACE_COL_FREE_STACKS,
+        TRACE_N_COLUMNS,
+};
+
+/* Flags of a row of sites: each is the shift of a field of two bits (inherited: one). */
+enum trace_site_shift {
+        TRACE_SITE_ALLOCS = 0,
+        TRACE_SITE_FREES = 2,
+        TRACE_SITE_TEMPORARY = 4,
+        TRACE_SITE_REALLOCS = 6,
+        TRACE_SITE_INHERITED = 8,
+        TRACE_SITE_PEAK = 9,
+        TRACE_SITE_ALL_PEAK = 11,
+        TRACE_SITE_LIFE = 13,
+};
