@@ -89,13 +89,13 @@ if step build make --no-print-directory all; then
         step lint python3 tools/lint.py --build build
 fi
 if step build-asan build build-asan -Db_sanitize=address,undefined -Db_lundef=false; then
-        suite asan build-asan --suite unit
+        suite asan build-asan --no-suite gate
 fi
 if step build-tsan build build-tsan -Db_sanitize=thread -Db_lundef=false; then
-        suite tsan build-tsan --suite unit
+        suite tsan build-tsan --no-suite gate
 fi
 if step build-tiny build build-tiny -Dtiny=true; then
-        suite tiny build-tiny --suite unit
+        suite tiny build-tiny --no-suite gate
         programs programs-tiny --build build-tiny --subset tiny
 fi
 step fuzz tools/fuzz.sh $([ -n "$soak" ] && echo 300 || echo 5)
