@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: MIT */
+#include "record/life.h"
+
+#include <errno.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "record/pipeline.h"
+#include "record/proc.h"
+#include "trace/writer.h"
+
+enum { LIFE_MAX_ANCESTORS = 64 };
+
+void lives_init(struct lives *l, struct trace_writer *w) {
+        memset(l, 0, sizeof(*l));
+        l->arena = arena_new();
+        l->writer = w;
+}
+
+static uint32_t lives_count_images(const struct lives *l, pid_t pid) {
+        uint32_t n = 0;
+
+        for (size_t i = 0; i < l->list.n; i++)
+                n += l->list.items[i]->pid == pid;
+        return n;
+}
+
+struct life *lives_add(struct lives *l, uint32_t process_idx, pid_t pid, uint32_t parent, uint64_t start_ns) {
+        struct life *one = arena_alloc(l->arena, sizeof(*one));
+        struct trace_process p = { .pid = (uint32_t)pid, .parent = parent, .start_ns = start_ns };
+
+        one->image = p.image = lives_count_images(l, pid) + 1;
+        p.args = proc_args(l->arena, pid, &p.n_args);
+        p.exe = proc_exe(l->arena, pid);
+        one->process_idx = process_idx;
+        one->pid = pid;
+        one->end.status = -1;
+        one->pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
+        one->trace_process = trace_add_process(l->writer, &p);
+        vec_push(&l->list, one);
+        l->n_alive++;
+        return one;
+}
+
+struct life *lives_find_pid(const struct lives *l, pid_t pid) {
+        for (size_t i = l->list.n; i-- > 0;)
+                if (l->list.items[i]->pid == pid && !l->list.items[i]->is_ending)
+                        return l->list.items[i];
+        return NULL;
+}
+
+struct life *lives_find_idx(const struct lives *l, uint32_t process_idx) {
+        for (size_t i = l->list.n; i-- > 0;)
+                if (l->list.items[i]->process_idx == process_idx && !l->list.items[i]->is_over)
+                        return l->list.items[i];
+        return NULL;
+}
+
+uint32_t lives_parent_of(const struct lives *l, pid_t pid) {
+        for (int i = 0; i < LIFE_MAX_ANCESTORS && pid > 1; i++) {
+                pid = proc_parent(pid);
+                for (size_t k = l->list.n; k-- > 0;)
+                        if (l->list.items[k]->pid == pid)
+                                return l->list.items[k]->trace_process;
+        }
+        return TRACE_NO_PROCESS;
+}
+
+void lives_end(struct lives *l, struct life *one, uint64_t end_ns, const struct pipeline_totals *totals) {
+        struct trace_process_end *e = &one->end;
+
+        if (one->is_over)
+                return;
+        one->is_over = true;
+        l->n_alive--;
+        e->process = one->trace_process;
+        e->end_ns = end_ns;
+        e->runtime_bytes = MAX(one->runtime_bytes, totals->runtime_bytes);
+        e->blocked_ns = totals->blocked_ns;
+        e->n_threads = totals->n_threads_started;
+        /* The kernel's own high-water mark is exact but holds silt's memory too. */
+        if (e->peak_rss_bytes > e->runtime_bytes)
+                e->peak_rss_bytes -= e->runtime_bytes;
+        e->peak_rss_bytes = MAX(e->peak_rss_bytes, one->peak_rss_bytes);
+        trace_end_process(l->writer, e);
+        if (one->pidfd >= 0)
+                close(TAKE_FD(one->pidfd));
+}
+
+void lives_sample(struct lives *l, struct life *one, uint64_t now_ns, uint64_t runtime_bytes, uint64_t arena_bytes) {
+        struct trace_sample s = { .process = one->trace_process, .time_ns = now_ns };
+        struct proc_memory m;
+        uint64_t arena_resident;
+
+        if (one->is_ending || !proc_memory(one->pid, &m))
+                return;
+        /* smaps would tell exactly, but it holds the target's memory lock while it counts pages. */
+        arena_resident = MIN(m.shmem_bytes, arena_bytes);
+        runtime_bytes = MIN(runtime_bytes, m.anon_bytes);
+        s.anon_bytes = m.anon_bytes - runtime_bytes;
+        s.file_bytes = m.file_bytes;
+        s.shmem_bytes = m.shmem_bytes - arena_resident;
+        s.runtime_bytes = runtime_bytes + arena_resident;
+        s.minor_faults = m.minor_faults;
+        s.major_faults = m.major_faults;
+        s.cpu_ns = m.cpu_ns;
+        one->runtime_bytes = MAX(one->runtime_bytes, s.runtime_bytes);
+        one->peak_rss_bytes = MAX(one->peak_rss_bytes, s.anon_bytes + s.file_bytes + s.shmem_bytes);
+        trace_put_sample(l->writer, &s);
+}

@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: MIT */
+#include "record/modules.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "record/elf_id.h"
+#include "record/proc.h"
+
+void modules_init(struct modules *m, const char *runtime_path) {
+        memset(m, 0, sizeof(*m));
+        m->arena = arena_new();
+        m->runtime_path = runtime_path;
+}
+
+/* Through the process's own root, so that another mount namespace or chroot is no obstacle; plainly when it is gone. */
+static bool modules_stat(uint32_t pid, const char *path, char ret_reachable[4200], struct stat *ret) {
+        snprintf(ret_reachable, 4200, "/proc/%u/root%s", pid, path);
+        if (stat(ret_reachable, ret) == 0)
+                return true;
+        snprintf(ret_reachable, 4200, "%s", path);
+        return stat(ret_reachable, ret) == 0;
+}
+
+static const struct modules_file *modules_find(struct modules *m, uint32_t pid, const char *path) {
+        struct modules_file f = { 0 };
+        char reachable[4200];
+        struct stat st = { 0 };
+
+        if (modules_stat(pid, path, reachable, &st)) {
+                f.dev = st.st_dev;
+                f.ino = st.st_ino;
+                f.mtime = st.st_mtime;
+        }
+        for (size_t i = 0; i < m->files.n; i++) {
+                const struct modules_file *known = &m->files.items[i];
+
+                if (known->dev == f.dev && known->ino == f.ino && known->mtime == f.mtime && !strcmp(known->path, path))
+                        return known;
+        }
+        f.path = arena_strdup(m->arena, path);
+        f.build_id_len = f.ino ? elf_id_read(reachable, f.build_id) : 0;
+        vec_push(&m->files, f);
+        return &m->files.items[m->files.n - 1];
+}
+
+/* The loader's name may be relative to where the process stood. */
+static const char *modules_path(struct modules *m, const struct pipeline_module *which) {
+        char path[4200];
+        struct arena *scratch = m->arena;
+
+        if (!which->name[0])
+                return proc_exe(scratch, (pid_t)which->pid);
+        if (strchr(which->name, '/') && which->name[0] != '/') {
+                char link[64], cwd[4096];
+                ssize_t n;
+
+                snprintf(link, sizeof(link), "/proc/%u/cwd", which->pid);
+                n = readlink(link, cwd, sizeof(cwd) - 1);
+                if (n > 0) {
+                        cwd[n] = 0;
+                        snprintf(path, sizeof(path), "%.2048s/%.2048s", cwd, which->name);
+                        return arena_strdup(scratch, path);
+                }
+        }
+        return which->name;
+}
+
+bool modules_resolve(struct modules *m, const struct pipeline_module *which, struct trace_module *fill) {
+        const struct modules_file *f;
+        const char *path;
+
+        memset(fill, 0, sizeof(*fill));
+        fill->size_bytes = which->end - which->begin;
+        if (!strcmp(which->name, m->runtime_path))
+                return false;
+        if (!strncmp(which->name, "linux-vdso", 10)) {
+                fill->path = "[vdso]";
+                return true;
+        }
+        path = modules_path(m, which);
+        f = modules_find(m, which->pid, path);
+        fill->path = f->path;
+        memcpy(fill->build_id, f->build_id, sizeof(fill->build_id));
+        fill->build_id_len = f->build_id_len;
+        return true;
+}

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: MIT */
+/* Which file a module of the target is: its path and build-id, read once per file. */
+#pragma once
+
+#include <stdbool.h>
+#include <sys/types.h>
+
+#include "base/arena.h"
+#include "base/vec.h"
+#include "record/pipeline.h"
+
+struct modules_file {
+        const char *path;
+        dev_t dev;
+        ino_t ino;
+        time_t mtime;
+        uint8_t build_id[32];
+        uint32_t build_id_len;
+};
+
+struct modules {
+        struct arena *arena;
+        const char *runtime_path; /* libsilt.so, whose frames are not the program's */
+        VEC(struct modules_file) files;
+};
+
+void modules_init(struct modules *m, const char *runtime_path);
+
+/* As pipeline_calls.on_module wants it; false for the runtime itself. */
+bool modules_resolve(struct modules *m, const struct pipeline_module *which, struct trace_module *fill);
