@@ -37,6 +37,7 @@ struct front {
         pid_t target, recorder;
         bool recorder_is_gone;
         bool has_summary;
+        double target_cpu_s;
         struct control_message summary; /* the last WRITTEN or FINISHED */
 };
 
@@ -316,14 +317,16 @@ static int front_wait_for_target(struct front *f, const sigset_t *signals, struc
 
 /* Waits for the recorder's word; its death ends the wait too, because the socket closes with it. */
 static void front_finish_recording(struct front *f, int status, const struct rusage *usage) {
-        struct control_message m = {
-                .kind = CONTROL_TARGET_ENDED, .wait_status = status,
-                .max_rss_bytes = (uint64_t)usage->ru_maxrss * 1024,
-        };
+        struct control_message m = { .kind = CONTROL_TARGET_ENDED, .wait_status = status };
+        struct rusage own;
         bool wait_for_all = f->options->wait_for_descendants;
 
         if (f->recorder_is_gone)
                 return;
+        /* The kernel counts what the child had before its exec, which is silt's own size. */
+        getrusage(RUSAGE_SELF, &own);
+        if (usage->ru_maxrss > own.ru_maxrss)
+                m.max_rss_bytes = (uint64_t)usage->ru_maxrss * 1024;
         (void)!send(f->control_fd, &m, sizeof(m), MSG_NOSIGNAL);
         while (recv(f->control_fd, &m, sizeof(m), 0) == (ssize_t)sizeof(m)) {
                 m.trouble[sizeof(m.trouble) - 1] = 0;
@@ -353,6 +356,9 @@ static void front_closing_words(const struct front *f) {
         front_say(f, "recorded %s events of '%s' (pid %d) in %s; %s lost", unit_count(&events, m->n_events),
                   f->options->argv[0], (int)f->target, unit_duration(&duration, m->duration_ns),
                   unit_count(&lost, m->n_lost));
+        if (f->options->verbose)
+                front_say(f, "cpu: target %.3f s, recorder %.3f s, blocked %.3f s", f->target_cpu_s,
+                          (double)m->recorder_cpu_ns / 1e9, (double)m->blocked_ns / 1e9);
         if (m->n_living)
                 front_say(f, "%u of its descendants live on and are recorded to their end", m->n_living);
         front_say(f, "trace: %s (%s)", f->trace_path, unit_bytes(&size, m->file_bytes));
@@ -425,6 +431,8 @@ static int front_record(struct front *f) {
                 return front_fail(&e, r == -ENOENT ? FRONT_NOT_FOUND : FRONT_NOT_EXECUTABLE);
         }
         status = front_wait_for_target(f, &signals, &usage);
+        f->target_cpu_s = (double)(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) +
+                          (double)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) / 1e6;
         front_finish_recording(f, status, &usage);
         front_closing_words(f);
         return front_exit_status(status);
@@ -433,7 +441,7 @@ static int front_record(struct front *f) {
 static int front_check_program(struct front *f) {
         struct entry entry;
         struct err e = { 0 };
-        uint16_t machine;
+        uint16_t machine = 0;
 
         if (front_prepare_runtime(f, &machine, &e) < 0)
                 return front_fail(&e, FRONT_FAILED);

@@ -307,6 +307,7 @@ static void recorder_take_control(struct recorder *r) {
 
 static void recorder_tell(struct recorder *r, enum control_kind kind) {
         struct control_message m = { .kind = kind };
+        struct timespec cpu;
 
         m.n_events = trace_writer_n_events(r->writer);
         m.file_bytes = trace_writer_size_bytes(r->writer);
@@ -316,9 +317,13 @@ static void recorder_tell(struct recorder *r, enum control_kind kind) {
         for (size_t i = 0; i < r->lives.list.n; i++) {
                 struct pipeline_totals totals;
 
-                if (pipeline_get_totals(r->pipeline, r->lives.list.items[i]->trace_process, &totals))
-                        m.n_lost += totals.counts.n_lost;
+                if (!pipeline_get_totals(r->pipeline, r->lives.list.items[i]->trace_process, &totals))
+                        continue;
+                m.n_lost += totals.counts.n_lost;
+                m.blocked_ns += totals.blocked_ns;
         }
+        clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &cpu);
+        m.recorder_cpu_ns = (uint64_t)cpu.tv_sec * 1000000000u + (uint64_t)cpu.tv_nsec;
         memcpy(m.trouble, r->trouble, sizeof(m.trouble));
         (void)!send(r->config->control_fd, &m, sizeof(m), MSG_NOSIGNAL | MSG_DONTWAIT);
 }
