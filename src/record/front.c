@@ -35,6 +35,8 @@ struct front {
         int go_fd;      /* closing or writing it lets the target exec */
         int exec_fd;    /* carries errno when exec failed */
         pid_t target, recorder;
+        sigset_t mask_before;               /* the target's own: signals are blocked while silt waits */
+        struct sigaction child_action_before; /* the shell may have silt start with SIGCHLD ignored */
         bool recorder_is_gone;
         bool has_summary;
         double target_cpu_s;
@@ -165,6 +167,11 @@ static void front_target_main(const struct front *f, int go_read_fd, int exec_wr
         _exit(e == ENOENT ? FRONT_NOT_FOUND : FRONT_NOT_EXECUTABLE);
 }
 
+static void front_restore_signals(const struct front *f) {
+        sigaction(SIGCHLD, &f->child_action_before, NULL);
+        sigprocmask(SIG_SETMASK, &f->mask_before, NULL);
+}
+
 static int front_fork_target(struct front *f, struct err *reterr) {
         int go[2], failed[2];
 
@@ -176,6 +183,7 @@ static int front_fork_target(struct front *f, struct err *reterr) {
         if (f->target == 0) {
                 close(go[1]);
                 close(failed[0]);
+                front_restore_signals(f);
                 front_target_main(f, go[0], failed[1]);
         }
         close(go[0]);
@@ -220,6 +228,7 @@ static int front_fork_recorder(struct front *f, int trace_fd, struct err *reterr
                 close(pair[0]);
                 close(f->go_fd);
                 close(f->exec_fd);
+                front_restore_signals(f);
                 config.control_fd = pair[1];
                 recorder_main(&config);
         }
@@ -413,17 +422,19 @@ static int front_release_target(struct front *f) {
 
 static int front_record(struct front *f) {
         struct rusage usage = { 0 };
+        struct sigaction plain = { .sa_handler = SIG_DFL };
         struct err e = { 0 };
-        sigset_t signals, before;
-        int status;
+        sigset_t signals;
+        int status, r;
 
+        front_signals(&signals);
+        sigprocmask(SIG_BLOCK, &signals, &f->mask_before);
+        sigaction(SIGCHLD, &plain, &f->child_action_before);
         if (front_start(f, &e) < 0) {
                 front_drop_target(f);
                 return front_fail(&e, FRONT_FAILED);
         }
-        front_signals(&signals);
-        sigprocmask(SIG_BLOCK, &signals, &before);
-        int r = front_release_target(f);
+        r = front_release_target(f);
         if (r < 0) {
                 front_drop_target(f);
                 unlink(f->trace_path);

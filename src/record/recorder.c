@@ -300,8 +300,14 @@ static void recorder_take_control(struct recorder *r) {
                 r->target_max_rss_bytes = m.max_rss_bytes;
                 recorder_target_ended(r);
         } else if (n == 0 || (n < 0 && errno != EAGAIN && errno != EINTR)) {
+                struct life *one = lives_find_pid(&r->lives, r->config->target);
+
                 r->front_is_gone = true;
                 watcher_remove(r->watcher, r->config->control_fd);
+                if (one)
+                        recorder_watch_life(r, one); /* nobody else will say that it ended */
+                else if (!r->target_has_ended)
+                        recorder_target_ended(r);
         }
 }
 

@@ -1,0 +1,229 @@
+/* SPDX-License-Identifier: MIT */
+/* What stands around the pipeline: which programs can be entered, the rendezvous, the arena, OOM counters. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include <elf.h>
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "base/fs.h"
+#include "base/macros.h"
+#include "record/entry.h"
+#include "record/oom.h"
+#include "record/proc.h"
+#include "record/rendezvous.h"
+#include "record/shm.h"
+
+#if defined(__aarch64__)
+enum { HOST_MACHINE = EM_AARCH64, OTHER_MACHINE = EM_X86_64 };
+#else
+enum { HOST_MACHINE = EM_X86_64, OTHER_MACHINE = EM_AARCH64 };
+#endif
+
+static char scratch[64];
+
+static int make_scratch(void **state) {
+        snprintf(scratch, sizeof(scratch), "/tmp/silt-test-XXXXXX");
+        return mkdtemp(scratch) ? 0 : -1;
+}
+
+static int drop_scratch(void **state) {
+        char command[128];
+
+        snprintf(command, sizeof(command), "rm -rf '%s'", scratch);
+        return system(command);
+}
+
+static const char *put_file(const char *name, const char *text, mode_t mode) {
+        static char path[256];
+        char *slash;
+        int fd;
+
+        snprintf(path, sizeof(path), "%s/%s", scratch, name);
+        for (slash = strchr(path + strlen(scratch) + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
+                *slash = 0;
+                mkdir(path, 0755);
+                *slash = '/';
+        }
+        fd = fs_open(path, O_WRONLY | O_CREAT | O_TRUNC, 0644);
+        assert_true(fd >= 0);
+        assert_int_equal(fs_write_all(fd, text, strlen(text)), 0);
+        fchmod(fd, mode);
+        close(fd);
+        return path;
+}
+
+static void entry_finds_programs(void **state) {
+        struct err e = { 0 };
+        struct entry entry;
+
+        assert_int_equal(entry_check("sh", HOST_MACHINE, &entry, &e), ENTRY_OK);
+        assert_true(entry.path[0] == '/');
+        assert_int_equal(entry_check("/bin/sh", HOST_MACHINE, &entry, &e), ENTRY_OK);
+        assert_int_equal(entry_check("silt-no-such-program", HOST_MACHINE, &entry, &e), ENTRY_NOT_FOUND);
+        assert_int_equal(entry_check("", HOST_MACHINE, &entry, &e), ENTRY_NOT_FOUND);
+        assert_int_equal(entry_check("/tmp", HOST_MACHINE, &entry, &e), ENTRY_NOT_EXECUTABLE);
+        assert_non_null(strstr(e.text, "folder"));
+        assert_int_equal(entry_check(put_file("plain", "x", 0644), HOST_MACHINE, &entry, &e), ENTRY_NOT_EXECUTABLE);
+}
+
+static void entry_follows_scripts(void **state) {
+        struct err e = { 0 };
+        struct entry entry;
+
+        assert_int_equal(entry_check(put_file("script", "#!/bin/sh -e\ntrue\n", 0755), HOST_MACHINE, &entry, &e), ENTRY_OK);
+        assert_string_equal(entry.interpreter, "/bin/sh");
+        assert_int_equal(entry_check(put_file("bare", "true\n", 0755), HOST_MACHINE, &entry, &e), ENTRY_OK);
+        assert_string_equal(entry.interpreter, "/bin/sh");
+        assert_int_equal(entry_check(put_file("lost", "#!/no/such/interpreter\n", 0755), HOST_MACHINE, &entry, &e),
+                         ENTRY_NOT_EXECUTABLE);
+        assert_non_null(strstr(e.text, "/no/such/interpreter"));
+}
+
+static void entry_refuses_other_machines(void **state) {
+        struct err e = { 0 };
+        struct entry entry;
+
+        assert_int_equal(entry_check("/bin/sh", OTHER_MACHINE, &entry, &e), ENTRY_REFUSED);
+        assert_non_null(strstr(e.text, "built for"));
+}
+
+static void entry_survives_cut_headers(void **state) {
+        struct err e = { 0 };
+        struct entry entry;
+        char elf[200] = ELFMAG;
+
+        memset(elf + SELFMAG, 'x', sizeof(elf) - SELFMAG - 1);
+        assert_int_equal(entry_check(put_file("wild", elf, 0755), HOST_MACHINE, &entry, &e), ENTRY_REFUSED);
+        assert_true(entry_check(put_file("cut", ELFMAG, 0755), HOST_MACHINE, &entry, &e) != ENTRY_NOT_FOUND);
+}
+
+static void oom_reads_both_versions(void **state) {
+        struct oom_watch w;
+        char proc[128], cgroup[128];
+
+        snprintf(proc, sizeof(proc), "%s/proc", scratch);
+        snprintf(cgroup, sizeof(cgroup), "%s/cgroup", scratch);
+        put_file("proc/vmstat", "nr_free 1\noom_kill 3\n", 0644);
+        put_file("proc/7/cgroup", "5:cpu:/x\n4:memory:/jobs/a\n0::/\n", 0644);
+        put_file("cgroup/memory/jobs/a/memory.oom_control", "oom_kill_disable 0\nunder_oom 0\noom_kill 1\n", 0644);
+        oom_watch_begin(&w, 7, proc, cgroup);
+        assert_non_null(strstr(w.path, "memory.oom_control"));
+        assert_false(oom_watch_fired(&w, proc));
+        put_file("cgroup/memory/jobs/a/memory.oom_control", "oom_kill_disable 0\nunder_oom 0\noom_kill 2\n", 0644);
+        assert_true(oom_watch_fired(&w, proc));
+
+        put_file("proc/8/cgroup", "0::/user/b\n", 0644);
+        put_file("cgroup/user/b/memory.events", "low 0\noom 5\noom_kill 0\n", 0644);
+        oom_watch_begin(&w, 8, proc, cgroup);
+        assert_non_null(strstr(w.path, "memory.events"));
+        assert_false(oom_watch_fired(&w, proc));
+        put_file("cgroup/user/b/memory.events", "low 0\noom 6\noom_kill 1\n", 0644);
+        assert_true(oom_watch_fired(&w, proc));
+
+        oom_watch_begin(&w, 9, proc, cgroup); /* no cgroup file: the machine's counter */
+        assert_false(oom_watch_fired(&w, proc));
+        put_file("proc/vmstat", "oom_kill 4\n", 0644);
+        assert_true(oom_watch_fired(&w, proc));
+}
+
+static void arena_cannot_shrink(void **state) {
+        struct err e = { 0 };
+        struct shm s;
+
+        assert_int_equal(shm_open_arena(&s, 0, WIRE_CLOCK_COUNTER, 5, &e), 0);
+        assert_true(ftruncate(s.fd, 4096) < 0);
+        assert_true(shm_header(&s)->magic == WIRE_MAGIC);
+        assert_int_equal(shm_back_chunks(&s, 8), 0);
+        memset((char *)s.base + shm_header(&s)->chunk_off, 1, 8 * WIRE_CHUNK_BYTES);
+        assert_true(shm_back_chunks(&s, WIRE_N_CHUNKS + 1) < 0);
+        shm_stop_recording(&s);
+        assert_int_equal(atomic_load(&shm_header(&s)->recording), 0);
+        shm_done(&s);
+}
+
+static int connect_abstract(const struct rendezvous *r) {
+        struct sockaddr_un addr = { .sun_family = AF_UNIX };
+        size_t n = strcspn(r->env, ",:");
+        int fd = socket(AF_UNIX, SOCK_SEQPACKET, 0);
+
+        memcpy(addr.sun_path + 1, r->env, n);
+        assert_int_equal(connect(fd, (struct sockaddr *)&addr, (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + n)), 0);
+        return fd;
+}
+
+static void rendezvous_knows_its_guests(void **state) {
+        struct wire_hello hello = { .magic = WIRE_MAGIC, .version = WIRE_VERSION };
+        struct wire_welcome welcome;
+        struct rendezvous_guest guest;
+        struct rendezvous r;
+        struct shm s;
+        struct err e = { 0 };
+        int stranger, fd;
+
+        assert_int_equal(rendezvous_open(&r, &e), 0);
+        assert_int_equal(shm_open_arena(&s, 0, WIRE_CLOCK_COUNTER, 0, &e), 0);
+        stranger = connect_abstract(&r);
+        assert_int_equal(send(stranger, &hello, sizeof(hello), 0), sizeof(hello)); /* token of zeros */
+        assert_int_equal(rendezvous_accept(&r, &guest), 0);
+
+        fd = connect_abstract(&r);
+        memcpy(hello.token, r.token, sizeof(hello.token));
+        assert_int_equal(send(fd, &hello, sizeof(hello), 0), sizeof(hello));
+        assert_int_equal(rendezvous_accept(&r, &guest), 1);
+        assert_int_equal(guest.pid, getpid());
+        rendezvous_welcome(&guest, &s, 1, 3);
+        assert_int_equal(recv(fd, &welcome, sizeof(welcome), 0), sizeof(welcome));
+        assert_int_equal(welcome.process_idx, 3);
+        assert_true(welcome.size_bytes == s.size_bytes);
+        close(fd);
+        close(stranger);
+        rendezvous_close(&r);
+        shm_done(&s);
+}
+
+static void proc_reads_itself(void **state) {
+        struct arena *arena = arena_new();
+        struct proc_memory m;
+        char name[17];
+        uint32_t n;
+
+        assert_non_null(proc_args(arena, getpid(), &n));
+        assert_true(n >= 1);
+        assert_true(proc_exe(arena, getpid())[0] == '/');
+        assert_int_equal(proc_parent(getpid()), getppid());
+        assert_true(proc_comm(getpid(), getpid(), name));
+        assert_true(proc_thread_is_alive(getpid(), getpid()));
+        assert_false(proc_thread_is_alive(getpid(), 1 << 29));
+        assert_true(proc_memory(getpid(), &m));
+        assert_true(m.anon_bytes > 0 && m.minor_faults > 0);
+        assert_false(proc_memory(1 << 29, &m));
+        arena_free(arena);
+}
+
+int main(void) {
+        static const struct CMUnitTest tests[] = {
+                cmocka_unit_test(entry_finds_programs),
+                cmocka_unit_test(entry_follows_scripts),
+                cmocka_unit_test(entry_refuses_other_machines),
+                cmocka_unit_test(entry_survives_cut_headers),
+                cmocka_unit_test(oom_reads_both_versions),
+                cmocka_unit_test(arena_cannot_shrink),
+                cmocka_unit_test(rendezvous_knows_its_guests),
+                cmocka_unit_test(proc_reads_itself),
+        };
+
+        return cmocka_run_group_tests(tests, make_scratch, drop_scratch);
+}
