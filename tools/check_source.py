@@ -120,7 +120,7 @@ def check_sleeps():
 def check_form():
     folders = [os.path.join(ROOT, f) for f in ("src", "tests", "tools", "examples", "bench")]
     for folder in folders:
-        for path in files(folder, (".c", ".h", ".cpp", ".py", ".sh", ".rs")):
+        for path in files(folder, (".c", ".h", ".cc", ".cpp", ".py", ".sh", ".rs")):
             text = read(path)
             lines = text.splitlines()
             if not any("SPDX-License-Identifier: MIT" in line for line in lines[:3]):

@@ -14,7 +14,7 @@ import subprocess
 import sys
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-FORMATTED = ("src", "examples", "tests")
+FORMATTED = ("src", "examples", "tests", "bench")
 
 
 def sources(folders, endings):
@@ -26,7 +26,7 @@ def sources(folders, endings):
 
 
 def check_format(fix):
-    files = list(sources(FORMATTED, (".c", ".h", ".cpp")))
+    files = list(sources(FORMATTED, (".c", ".h", ".cc", ".cpp")))
     how = ["-i"] if fix else ["--dry-run", "-Werror"]
     return subprocess.run(["clang-format", *how, *files], cwd=ROOT).returncode == 0
 

@@ -84,7 +84,8 @@ if step build make --no-print-directory all; then
         if step "build-$other" build "build-$other" --cross-file "tools/cross/$other.ini" \
                 -Druntime_only=true; then
                 suite "gates-$other" "build-$other"
-                programs "programs-$other" --build build --arch "$other" --runtime "build-$other/libsilt.so"
+                programs "programs-$other" --build build --runtime "build-$other/libsilt.so" \
+                        --runner "qemu-$other -L /usr/$other-linux-gnu"
         fi
         step lint python3 tools/lint.py --build build
 fi
@@ -96,7 +97,7 @@ if step build-tsan build build-tsan -Db_sanitize=thread -Db_lundef=false; then
 fi
 if step build-tiny build build-tiny -Dtiny=true; then
         suite tiny build-tiny --no-suite gate
-        programs programs-tiny --build build-tiny --subset tiny
+        programs programs-tiny --build build-tiny --only '^program/'
 fi
 step fuzz tools/fuzz.sh $([ -n "$soak" ] && echo 300 || echo 5)
 
