@@ -24,9 +24,9 @@ enum { UNWIND_FRESH_MAX = 512, UNWIND_DEPTH_MAX = 1024, UNWIND_OUTER_KEPT = 64 }
 /* How a walk ended. Only UNWIND_END_COMPLETE is a whole stack that is surely right. */
 enum unwind_end {
         UNWIND_END_COMPLETE = 0, /* the CFI marks the end, or the return address is 0 */
-        UNWIND_END_CUT = 1,      /* the depth limit; the outer frames may be missing, or some inside */
-        UNWIND_END_GUESS = 2,    /* as complete, but a frame pointer was trusted somewhere */
-        UNWIND_END_LOST = 3,     /* no way on from the outermost frame given */
+        UNWIND_END_CUT = 1,   /* the depth limit; the outer frames may be missing, or some inside */
+        UNWIND_END_GUESS = 2, /* as complete, but a frame pointer was trusted somewhere */
+        UNWIND_END_LOST = 3,  /* no way on from the outermost frame given */
 };
 
 /* A pc of this value stands for frames left out of the middle of a very deep stack. */
@@ -82,8 +82,7 @@ size_t unwind_walker_size(void);                             /* a multiple of 40
 void unwind_walker_init(struct unwind_walker *w, void *ctx); /* w: zeroed, aligned to 4096 */
 void unwind_walker_done(struct unwind_walker *w);            /* gives back what w mapped itself */
 
-void unwind_walk(struct unwind_walker *w, const struct unwind_regs *from,
-                 struct unwind_delta *ret);
+void unwind_walk(struct unwind_walker *w, const struct unwind_regs *from, struct unwind_delta *ret);
 
 /* The next walk reports a whole stack (n_kept = 0). For when a delta did not reach its reader. */
 void unwind_forget(struct unwind_walker *w);

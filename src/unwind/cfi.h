@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef SILT_UNWIND_CFI_H
+#define SILT_UNWIND_CFI_H
+
+/* Reads .eh_frame_hdr and .eh_frame: a pure function of the image's bytes and the pc.
+ *  - reads only inside the image's ranges, whatever the bytes say
+ *  - ends: every loop consumes bytes of one FDE, of which CFI_PROGRAM_MAX_BYTES are run at most
+ * Addresses are those of this process: the bytes are read where the loader mapped them. */
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "unwind/row.h"
+
+enum { CFI_RANGES_MAX = 8, CFI_PROGRAM_MAX_BYTES = 1 << 16 };
+
+struct cfi_range {
+        uint64_t begin, end; /* readable: [begin, end) */
+};
+
+struct cfi_image {
+        uint64_t eh_frame_hdr; /* 0: none */
+        uint32_t n_ranges;
+        struct cfi_range ranges[CFI_RANGES_MAX];
+};
+
+struct cfi_answer {
+        row_t row;                   /* ROW_SIGNAL means the CIE says so ('S') */
+        uint64_t fde_begin, fde_end; /* the code the FDE covers */
+};
+
+bool cfi_range_has(const struct cfi_image *image, uint64_t addr, uint64_t size_bytes);
+
+/* pc: an address inside the instruction (of a call, the return address - 1).
+ * 0; -ENOENT: no FDE covers pc; -EBADMSG: the tables are broken there. */
+int cfi_find(const struct cfi_image *image, uint64_t pc, struct cfi_answer *ret);
+
+#endif

@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: MIT */
+/* The slow half of finding a row: what happens when a thread's own cache does not have it. */
+
+#include "unwind/lookup.h"
+
+#include "unwind/arch.h"
+#include "unwind/cfi.h"
+#include "unwind/object.h"
+#include "unwind/rowtab.h"
+
+static struct unwind_env env;
+
+void lookup_init(const struct unwind_env *e) {
+        env = *e;
+}
+
+/* ---- from the object ---------------------------------------------------------------------- */
+
+static bool code_is(const struct cfi_image *image, uint64_t addr, bool (*is)(const uint8_t *code)) {
+        return cfi_range_has(image, addr, ARCH_CODE_MAX) && is((const uint8_t *)addr);
+}
+
+/* Is key in the trampoline a signal handler returns to? Handlers have its first byte as return
+ * address, so key is one below; a signal that comes in the trampoline itself has key on its first
+ * or on its last instruction. */
+static bool is_sigreturn(const struct cfi_image *image, uint64_t key) {
+#if defined(__aarch64__)
+        uint64_t last_insn_off = 4;
+#else
+        uint64_t last_insn_off = 7;
+#endif
+        return code_is(image, key + 1, arch_is_sigreturn) ||
+               code_is(image, key, arch_is_sigreturn) ||
+               code_is(image, key - last_insn_off, arch_is_sigreturn);
+}
+
+/* A return address no call made: key is in no function, and a function begins right behind it.
+ * Somebody wrote the function's address where a return address goes: the root of a coroutine. */
+static bool is_planted(const struct cfi_image *image, uint64_t key) {
+        struct cfi_answer a;
+
+        return cfi_find(image, key + 1, &a) == 0 && a.fde_begin == key + 1;
+}
+
+static row_t row_from_image(const struct cfi_image *image, uint64_t key) {
+        struct cfi_answer a;
+        int r;
+
+        if (is_sigreturn(image, key))
+                return ROW_SIGNAL_FRAME;
+        if (code_is(image, key + 1, arch_is_context_start))
+                return ROW_END;
+        r = cfi_find(image, key, &a);
+        if (r < 0)
+                return is_planted(image, key) ? ROW_END : ROW_NO_CFI;
+        /* 'S' on code that is not the trampoline: its registers are not where a ucontext has them */
+        return a.row & ROW_SIGNAL ? ROW_NO_CFI : a.row;
+}
+
+/* 0: in no object. Such pcs are never cached: an object may be mapped there any time. */
+static row_t row_decode(uint64_t generation, uint64_t key, void *ctx) {
+        struct object o;
+
+        if (!object_find(key, &o))
+                return 0;
+        if (!rowtab_is_announced(generation, o.module.begin)) {
+                if (env.on_module)
+                        env.on_module(ctx, &o.module);
+                rowtab_set_announced(generation, o.module.begin);
+        }
+        return row_from_image(&o.image, key);
+}
+
+/* ---- a thread's own cache ------------------------------------------------------------------- */
+
+static size_t cache_size_bytes(const struct lookup_cache *c) {
+        return c->n_entries * sizeof(struct lookup_entry);
+}
+
+void lookup_cache_init(struct lookup_cache *c, struct lookup_entry *first) {
+        *c = (struct lookup_cache){.entries = first,
+                                   .first = first,
+                                   .n_entries = LOOKUP_FIRST_ENTRIES};
+}
+
+void lookup_cache_done(struct lookup_cache *c) {
+        if (c->entries != c->first && env.unmap_pages)
+                env.unmap_pages(c->entries, cache_size_bytes(c));
+        lookup_cache_init(c, c->first);
+        lookup_cache_clear(c);
+}
+
+void lookup_cache_clear(struct lookup_cache *c) {
+        for (uint64_t i = 0; i < c->n_entries; i++) {
+                c->entries[i] = (struct lookup_entry){0};
+                /* a loop, not a call of memset: this may run before libc is ready */
+                __asm__ volatile("" ::: "memory");
+        }
+        c->n_misses = 0;
+}
+
+/* Twice as many misses as entries: this thread is hot and its cache too small. */
+static void cache_maybe_grow(struct lookup_cache *c) {
+        uint64_t n_entries = c->n_entries * 4;
+        void *pages;
+
+        if (++c->n_misses < c->n_entries * 2 || n_entries > LOOKUP_MAX_ENTRIES || !env.map_pages)
+                return;
+        c->n_misses = 0; /* without memory, ask again after as many misses */
+        pages = env.map_pages(n_entries * sizeof(struct lookup_entry));
+        if (!pages)
+                return;
+        if (c->entries != c->first && env.unmap_pages)
+                env.unmap_pages(c->entries, cache_size_bytes(c));
+        c->entries = pages;
+        c->n_entries = n_entries;
+}
+
+row_t lookup_miss(struct lookup_cache *c, uint64_t generation, uint64_t key, void *ctx) {
+        row_t row = rowtab_get(generation, key);
+
+        if (row == 0) {
+                row = row_decode(generation, key, ctx);
+                if (row == 0)
+                        return ROW_NO_CFI;
+                rowtab_put(generation, key, row);
+        }
+        if (c) {
+                cache_maybe_grow(c);
+                *lookup_entry_of(c, key) = (struct lookup_entry){key, row};
+        }
+        return row;
+}

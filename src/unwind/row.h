@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef SILT_UNWIND_ROW_H
+#define SILT_UNWIND_ROW_H
+
+/* A row: how to leave the frame a pc is in. One 64-bit word; 0 is no row at all.
+ *
+ *      63          47 46          30 29             8 7 6 5 4 3 2 1 0
+ *     +--------------+--------------+----------------+-+-+-+-+---+-+-+
+ *     | fp_off / 8   | ra_off / 8   | cfa_off / 8    |D|U|S|F|RA |B|V|
+ *     +--------------+--------------+----------------+-+-+-+-+---+-+-+
+ *       signed 17      signed 17      signed 22
+ *
+ *     V  always 1                               B  0: base = sp   1: base = fp
+ *     RA 0 in memory  1 in the link register  2 undefined: this is the outermost frame
+ *     F  0: fp unchanged  1: saved             S  signal frame: registers are in the ucontext
+ *     U  no usable CFI                          D  the CFA is itself in memory (x86 DRAP)
+ *
+ * What it means, with M[a] the word at a:
+ *     CFA = base + cfa_off                     (D: M[fp + cfa_off])
+ *     pc' = M[CFA + ra_off], or lr             sp' = CFA
+ *     fp' = M[CFA + fp_off], or fp             (D: M[fp + fp_off])
+ */
+
+#include <stdbool.h>
+#include <stdint.h>
+
+typedef uint64_t row_t;
+
+enum {
+        ROW_VALID = 1 << 0,
+        ROW_BASE_FP = 1 << 1,
+        ROW_RA_LR = 1 << 2,
+        ROW_RA_UNDEFINED = 2 << 2,
+        ROW_FP_SAVED = 1 << 4,
+        ROW_SIGNAL = 1 << 5,
+        ROW_UNSUPPORTED = 1 << 6,
+        ROW_DEREF = 1 << 7,
+
+        /* none of these: the return address is in memory, and three sums and two loads do it */
+        ROW_NOT_PLAIN = ROW_RA_LR | ROW_RA_UNDEFINED | ROW_SIGNAL | ROW_UNSUPPORTED | ROW_DEREF,
+};
+
+#define ROW_NO_CFI ((row_t)(ROW_VALID | ROW_UNSUPPORTED))
+#define ROW_END ((row_t)(ROW_VALID | ROW_RA_UNDEFINED))
+#define ROW_SIGNAL_FRAME ((row_t)(ROW_VALID | ROW_SIGNAL))
+
+enum { ROW_CFA_BITS = 22, ROW_SLOT_BITS = 17 };
+
+static inline int64_t row_cfa_off(row_t row) {
+        return (int64_t)(row << 34) >> 42 << 3;
+}
+
+static inline int64_t row_ra_off(row_t row) {
+        return (int64_t)(row << 17) >> 47 << 3;
+}
+
+static inline int64_t row_fp_off(row_t row) {
+        return (int64_t)row >> 47 << 3;
+}
+
+static inline bool row_offset_fits(int64_t off, int bits) {
+        int64_t max = (int64_t)1 << (bits + 2); /* of 8-byte units, one bit is the sign */
+
+        return (off & 7) == 0 && off >= -max && off < max;
+}
+
+/* An offset that does not fit makes a row that says so. */
+static inline row_t row_make(unsigned flags, int64_t cfa_off, int64_t ra_off, int64_t fp_off) {
+        if (!row_offset_fits(cfa_off, ROW_CFA_BITS) || !row_offset_fits(ra_off, ROW_SLOT_BITS) ||
+            !row_offset_fits(fp_off, ROW_SLOT_BITS))
+                return ROW_NO_CFI;
+        return (row_t)(fp_off / 8) << 47 |
+               ((row_t)(ra_off / 8) & ((1u << ROW_SLOT_BITS) - 1)) << 30 |
+               ((row_t)(cfa_off / 8) & ((1u << ROW_CFA_BITS) - 1)) << 8 | flags | ROW_VALID;
+}
+
+#endif

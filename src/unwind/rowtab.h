@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef SILT_UNWIND_ROWTAB_H
+#define SILT_UNWIND_ROWTAB_H
+
+/* The rows known to the whole process, and the generation they belong to.
+ *  - no lock: any number of threads get and put at once
+ *  - a get gives the row that was put for this key in this generation, or nothing
+ *  - a put may be lost, and an entry may be replaced: it is a cache
+ * A key is the address a row was looked up for: return address - 1, or an interrupted pc. */
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "unwind/row.h"
+
+void rowtab_init(void *(*map_pages)(size_t size_bytes));
+
+uint64_t rowtab_generation(void); /* never 0 */
+void rowtab_next_generation(void);
+
+row_t rowtab_get(uint64_t generation, uint64_t key); /* 0: not there */
+void rowtab_put(uint64_t generation, uint64_t key, row_t row);
+
+/* Was the object that begins there announced in this generation? The answer may be no wrongly,
+ * never yes wrongly. */
+bool rowtab_is_announced(uint64_t generation, uint64_t object_begin);
+void rowtab_set_announced(uint64_t generation, uint64_t object_begin);
+
+#endif

@@ -1,0 +1,186 @@
+/* SPDX-License-Identifier: MIT */
+/* The rare ways out of a frame: signal frames, interrupted leaf functions, realigned and switched
+ * stacks, frame pointers where there is no CFI. All of them are barriers: a remembered walk steps
+ * through them afresh. */
+
+#include "unwind/step.h"
+
+#include "unwind/object.h"
+
+static uint64_t main_stack_end;
+
+void step_init(uint64_t main_end) {
+        main_stack_end = main_end;
+}
+
+/* Above a thread's frames lie its thread descriptor (glibc puts it at the top of the stack it maps)
+ * or, for the first thread, the program's arguments. Whichever is next above sp bounds the reading;
+ * on other stacks the bound is only far, never wrong. */
+uint64_t step_limit(uint64_t sp) {
+        uint64_t tp = arch_thread_pointer();
+        uint64_t limit = UINT64_MAX;
+
+        if (sp < main_stack_end)
+                limit = main_stack_end;
+        if (sp < tp && tp < limit)
+                limit = tp;
+        return limit - 7; /* a word is 8 bytes */
+}
+
+static enum step end_of_stack(struct frame *f, enum step how) {
+        f->ra_word |= FRAME_BARRIER;
+        return how;
+}
+
+static bool set_return(struct state *s, uint64_t ra, uint64_t sp, uint64_t fp) {
+        *s = (struct state){.pc_raw = ra, .pc = arch_strip(ra), .sp = sp, .fp = fp};
+        return ra != 0;
+}
+
+/* The kernel's signal frame lies at sp. What was interrupted may be on another stack. */
+static enum step step_signal(struct stepper *p, struct state *s, struct frame *f) {
+        uint64_t at = s->sp;
+
+        if (at % 8 != 0 || !step_can_read(p, at, at + ARCH_SIGFRAME_PC) ||
+            !step_can_read(p, at, at + ARCH_SIGFRAME_SP))
+                return end_of_stack(f, STEP_LOST);
+        f->ra_word = FRAME_BARRIER;
+        s->flags = FRAME_EXACT;
+        s->fp = arch_load(at + ARCH_SIGFRAME_FP);
+        s->sp = arch_load(at + ARCH_SIGFRAME_SP);
+        s->pc = s->pc_raw = arch_load(at + ARCH_SIGFRAME_PC);
+#if defined(__aarch64__)
+        s->lr = arch_load(at + ARCH_SIGFRAME_LR);
+#endif
+        p->limit = step_limit(s->sp);
+        p->is_wild = true;
+        return s->pc_raw != 0 ? STEP_OK : STEP_END;
+}
+
+/* {saved fp, return address} is what fp points to, wherever frame pointers are kept. On x86_64 the
+ * caller's sp follows from it; on aarch64 the pair may lie anywhere in its frame. */
+static enum step step_frame_pointer(struct stepper *p, struct state *s, struct frame *f) {
+        uint64_t fp = s->fp, ra;
+
+        p->has_guessed = p->is_wild = true;
+        if (fp % ARCH_STACK_ALIGN != 0 || fp - s->sp > STEP_GUESS_MAX_BYTES ||
+            !step_can_read(p, s->sp, fp + 8))
+                return end_of_stack(f, STEP_LOST);
+        ra = arch_load(fp + 8);
+        if (ra == 0)
+                return end_of_stack(f, STEP_END);
+        if (!object_known(arch_strip(ra) - 1))
+                return end_of_stack(f, STEP_LOST);
+        f->ra_word |= FRAME_BARRIER;
+        set_return(s, ra, fp + 16, arch_load(fp));
+        s->flags = ARCH_HAS_LR ? FRAME_BLIND : 0;
+        return STEP_OK;
+}
+
+/* Interrupted where there is no CFI, say in a PLT stub: most such code is a leaf. */
+static enum step step_no_cfi(struct stepper *p, struct state *s, struct frame *f) {
+        if (!ARCH_HAS_LR || !(s->flags & FRAME_EXACT) || s->lr == 0 ||
+            !object_known(arch_strip(s->lr) - 1))
+                return step_frame_pointer(p, s, f);
+        p->has_guessed = true;
+        f->ra_word |= FRAME_BARRIER;
+        set_return(s, s->lr, s->sp, s->fp);
+        return STEP_OK;
+}
+
+/* The return address is in lr: believed only of the frame a signal interrupted. In any other frame
+ * a call has overwritten lr since. */
+static enum step step_link_register(struct stepper *p, struct state *s, row_t row,
+                                    struct frame *f) {
+        uint64_t cfa = (row & ROW_BASE_FP ? s->fp : s->sp) + (uint64_t)row_cfa_off(row);
+        uint64_t fp = s->fp;
+
+        if (!(s->flags & FRAME_EXACT) || cfa - s->sp > STEP_MAX_BYTES ||
+            cfa % ARCH_STACK_ALIGN != 0)
+                return end_of_stack(f, STEP_LOST);
+        if (row & ROW_FP_SAVED) {
+                uint64_t fp_slot = cfa + (uint64_t)row_fp_off(row);
+
+                if (!step_can_read(p, s->sp, fp_slot))
+                        return end_of_stack(f, STEP_LOST);
+                fp = arch_load(fp_slot);
+        }
+        f->ra_word |= FRAME_BARRIER;
+        return set_return(s, s->lr, cfa, fp) ? STEP_OK : STEP_END;
+}
+
+/* x86_64, a function that realigned its stack: the CFA is a word it saved near rbp. */
+static enum step step_realigned(struct stepper *p, struct state *s, row_t row, struct frame *f) {
+        uint64_t cfa_slot = s->fp + (uint64_t)row_cfa_off(row);
+        uint64_t fp_slot = s->fp + (uint64_t)row_fp_off(row);
+        uint64_t cfa, ra_slot;
+
+        if (s->fp % 8 != 0 || !step_can_read(p, s->sp, cfa_slot) ||
+            !step_can_read(p, s->sp, fp_slot))
+                return end_of_stack(f, STEP_LOST);
+        cfa = arch_load(cfa_slot);
+        ra_slot = cfa + (uint64_t)row_ra_off(row);
+        if (cfa % 8 != 0 || cfa - s->sp - 1 >= STEP_MAX_BYTES || !step_can_read(p, s->sp, ra_slot))
+                return end_of_stack(f, STEP_LOST);
+        f->ra_word |= FRAME_BARRIER;
+        return set_return(s, arch_load(ra_slot), cfa, arch_load(fp_slot)) ? STEP_OK : STEP_END;
+}
+
+static bool is_near(int64_t off) {
+        return off >= -STEP_SWITCH_MAX_BYTES && off <= STEP_SWITCH_MAX_BYTES;
+}
+
+/* A frame that called on another stack (Rust's stacker, assembly that switches stacks) has its CFA
+ * from fp, and that is nowhere above sp. fp came here through saved words that CFI named, from frame
+ * to frame; only then is it followed. */
+static enum step step_switched(struct stepper *p, struct state *s, row_t row, struct frame *f) {
+        uint64_t cfa = s->fp + (uint64_t)row_cfa_off(row);
+        uint64_t ra, fp = s->fp;
+
+        if (!(row & ROW_BASE_FP) || p->is_wild || s->flags != 0 || s->fp < 4096 || cfa % 16 != 0 ||
+            cfa >> ARCH_USER_BITS != 0 || !is_near(row_cfa_off(row)) || !is_near(row_ra_off(row)) ||
+            !is_near(row_fp_off(row)))
+                return end_of_stack(f, STEP_LOST);
+        f->ra_word |= FRAME_BARRIER;
+        ra = arch_load(cfa + (uint64_t)row_ra_off(row));
+        if (row & ROW_FP_SAVED)
+                fp = arch_load(cfa + (uint64_t)row_fp_off(row));
+        p->limit = step_limit(cfa);
+        return set_return(s, ra, cfa, fp) ? STEP_OK : STEP_END;
+}
+
+/* A plain row in a frame that has a flag, or whose words are not where they should be. */
+static enum step step_flagged(struct stepper *p, struct state *s, row_t row, struct frame *f) {
+        if ((s->flags & FRAME_BLIND) && !(row & ROW_BASE_FP))
+                return step_frame_pointer(p, s, f);
+        if (!step_plain(p, s, row, f))
+                return step_switched(p, s, row, f);
+        s->flags = 0;
+        f->ra_word |= FRAME_BARRIER;
+        return s->pc_raw != 0 ? STEP_OK : STEP_END;
+}
+
+enum step step_slow(struct stepper *p, struct state *s, row_t row, struct frame *f) {
+        uint32_t flags = s->flags;
+        enum step r;
+
+        f->ra_word = 0;
+        f->fp_word = FRAME_FP_KEPT;
+        if (row & ROW_SIGNAL)
+                r = step_signal(p, s, f);
+        else if (row == 0 || (row & ROW_UNSUPPORTED))
+                r = step_no_cfi(p, s, f);
+        else if ((row & ROW_RA_UNDEFINED) && flags == 0) {
+                f->ra_word = FRAME_END;
+                r = STEP_END;
+        } else if (row & ROW_RA_UNDEFINED)
+                r = end_of_stack(f, STEP_END);
+        else if (row & ROW_RA_LR)
+                r = step_link_register(p, s, row, f);
+        else if (row & ROW_DEREF)
+                r = step_realigned(p, s, row, f);
+        else
+                r = step_flagged(p, s, row, f);
+        f->ra_word |= flags;
+        return r;
+}

@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef SILT_UNWIND_STEP_H
+#define SILT_UNWIND_STEP_H
+
+/* One step outwards: from the registers in a frame to those in its caller.
+ *
+ * Reads are bounded. In a frame with stack pointer sp a step reads words at [sp, sp + STEP_MAX_BYTES]
+ * and below `limit` only; docs/unwinding.md argues why that is safe. The one exception, a frame that
+ * moved to another stack, needs a frame pointer that nothing doubtful has passed through. */
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "unwind/arch.h"
+#include "unwind/lookup.h"
+#include "unwind/row.h"
+
+enum {
+        STEP_MAX_BYTES = 64 << 20,       /* largest frame believed in */
+        STEP_GUESS_MAX_BYTES = 1 << 20,  /* the same where there is no CFI to say so */
+        STEP_SWITCH_MAX_BYTES = 4 << 10, /* slots of a frame that changed stacks are near its fp */
+};
+
+/* Registers in a frame. */
+struct state {
+        uint64_t pc_raw; /* as read: may carry a PAC */
+        uint64_t pc;
+        uint64_t sp, fp;
+        uint64_t lr;    /* means something only with STATE_EXACT on aarch64 */
+        uint32_t flags; /* FRAME_EXACT, FRAME_BLIND */
+};
+
+/* A frame of a walk: its registers, and where the words that lead outwards were read.
+ *     ra_word: bits 0-23 (slot - sp) / 8, bits 24-31 flags       fp_word: the same, FRAME_FP_KEPT */
+struct frame {
+        uint64_t pc_raw, sp, fp;
+        uint32_t ra_word, fp_word;
+};
+
+_Static_assert(sizeof(struct frame) == 32, "two to a cache line");
+
+enum {
+        FRAME_OFF_MASK = (1 << 24) - 1,
+        FRAME_BARRIER = 1 << 24, /* the step needs more than two words: never skip it */
+        FRAME_EXACT = 1 << 25,   /* interrupted by a signal: pc is no return address, lr counts */
+        FRAME_BLIND = 1 << 26,   /* after a frame pointer step on aarch64: sp is a lower bound */
+        FRAME_END = 1 << 27,     /* outermost, by CFI alone */
+        FRAME_AT_GAP = 1 << 28,  /* its caller was left out: the next entry is the marker */
+        FRAME_AT_CUT = 1 << 29,  /* its caller was never looked at */
+        FRAME_MARKER = 1 << 30,  /* stands for frames left out */
+        FRAME_STOP = FRAME_BARRIER | FRAME_END | FRAME_AT_GAP | FRAME_AT_CUT | FRAME_MARKER,
+        FRAME_UNLIKE = FRAME_EXACT | FRAME_BLIND | FRAME_MARKER, /* more than (pc, sp, fp) */
+};
+#define FRAME_FP_KEPT (1u << 31) /* in fp_word: the frame did not save fp */
+
+_Static_assert(STEP_MAX_BYTES / 8 <= FRAME_OFF_MASK, "an offset fits its field");
+
+enum step { STEP_OK, STEP_END, STEP_LOST };
+
+/* What one walk carries along. */
+struct stepper {
+        struct lookup_cache *cache; /* may be NULL */
+        void *ctx;
+        uint64_t generation;
+        uint64_t limit;   /* no word is read at or above limit */
+        bool is_wild;     /* passed a signal frame or a guess: fp is no longer beyond doubt */
+        bool has_guessed; /* trusted a frame pointer without CFI */
+};
+
+void step_init(uint64_t main_stack_end);
+uint64_t step_limit(uint64_t sp);
+
+static inline row_t step_row(struct stepper *p, const struct state *s) {
+        return lookup_row(p->cache, p->generation, s->pc - !(s->flags & FRAME_EXACT), p->ctx);
+}
+
+/* Everything but the common case. Fills f's words and, if it returns STEP_OK, s. */
+enum step step_slow(struct stepper *p, struct state *s, row_t row, struct frame *f);
+
+/* A word that may be read from a frame whose stack pointer is sp. */
+static inline bool step_can_read(const struct stepper *p, uint64_t sp, uint64_t slot) {
+        return slot - sp <= STEP_MAX_BYTES && slot < p->limit;
+}
+
+/* The plain step: (pc, sp, fp) = (M[CFA + ra_off], CFA, M[CFA + fp_off] or fp). False: not so. */
+static inline bool step_plain(struct stepper *p, struct state *s, row_t row, struct frame *f) {
+        uint64_t sp = s->sp;
+        uint64_t cfa = (row & ROW_BASE_FP ? s->fp : sp) + (uint64_t)row_cfa_off(row);
+        uint64_t ra_slot = cfa + (uint64_t)row_ra_off(row);
+        uint64_t ra;
+
+        if (__builtin_expect(cfa - sp - 1 >= STEP_MAX_BYTES || cfa % ARCH_STACK_ALIGN != 0 ||
+                                     !step_can_read(p, sp, ra_slot),
+                             0))
+                return false;
+        f->fp_word = FRAME_FP_KEPT;
+        if (row & ROW_FP_SAVED) {
+                uint64_t fp_slot = cfa + (uint64_t)row_fp_off(row);
+
+                if (__builtin_expect(!step_can_read(p, sp, fp_slot), 0))
+                        return false;
+                f->fp_word = (uint32_t)((fp_slot - sp) / 8);
+                s->fp = arch_load(fp_slot);
+        }
+        f->ra_word = (uint32_t)((ra_slot - sp) / 8);
+        ra = arch_load(ra_slot);
+        s->pc_raw = ra;
+        s->pc = arch_strip(ra);
+        s->sp = cfa;
+        return true;
+}
+
+/* One step from s, whose row is given. */
+static inline enum step step_out(struct stepper *p, struct state *s, row_t row, struct frame *f) {
+        f->pc_raw = s->pc_raw;
+        f->sp = s->sp;
+        f->fp = s->fp;
+        if (__builtin_expect((row & ROW_NOT_PLAIN) != 0 || s->flags != 0, 0) ||
+            __builtin_expect(!step_plain(p, s, row, f), 0))
+                return step_slow(p, s, row, f);
+        if (__builtin_expect(s->pc_raw != 0, 1))
+                return STEP_OK;
+        f->ra_word |= FRAME_BARRIER; /* the 0 was read from memory: it may be another word soon */
+        return STEP_END;
+}
+
+#endif

@@ -1,0 +1,404 @@
+/* SPDX-License-Identifier: MIT */
+/* The remembered walk. docs/unwinding.md tells it at length; in short, with R the frames of the walk
+ * before, outermost first:
+ *
+ *     step fresh frames until one equals some R[m] in (pc, sp, fp)
+ *     for k = m, m - 1, …: re-read the words R[k] was left by
+ *         all as remembered, to the end      → R[0 .. m] is kept
+ *         R[k] is a barrier                  → step it afresh; on if that gives R[k - 1]
+ *         else                               → R[m .. k] are frames of this walk; step on from R[k]
+ *
+ * Very deep stacks: R is at most UNWIND_DEPTH_MAX long. What does not fit is left out of the middle,
+ *     R = OUTER frames, marker, inner frames
+ * and what lies outside the marker is re-validated on its own as long as the inner frames are
+ * connected, walk by walk, to those that were there when the middle was left out. */
+
+#include "unwind/walk.h"
+
+#include "unwind/rowtab.h"
+
+enum {
+        OUTER = UNWIND_OUTER_KEPT, /* the marker, if any, is R[OUTER] */
+        INNER = UNWIND_FRESH_MAX,
+        REFILL = UNWIND_FRESH_MAX /
+                 2, /* with fewer inner frames than this the gap is stepped into */
+        /* each fresh step and each remembered frame goes there at most once; the rest puts the
+         * border to the remembered frames in the middle of a page */
+        FRESH_CAP = UNWIND_FRESH_MAX + UNWIND_DEPTH_MAX + 64,
+        PAGE_BYTES = 4096,
+};
+
+_Static_assert(OUTER + 1 + INNER < UNWIND_DEPTH_MAX, "leaving out the middle makes room");
+
+struct unwind_walker {
+        void *ctx;
+        uint64_t generation; /* of everything below; 0: nothing yet */
+        uint32_t n_frames;   /* remembered; 0 while they are being written */
+        bool has_gap;        /* R[OUTER] is the marker */
+        struct lookup_cache cache;
+        uint64_t pcs[FRESH_CAP];
+
+        _Alignas(PAGE_BYTES) struct lookup_entry first_entries[LOOKUP_FIRST_ENTRIES];
+
+        /* Fresh frames grow down from FRESH_CAP, remembered ones up from it: both have the outermost
+         * frame at the lowest address, and of a shallow stack both touch the same page. */
+        _Alignas(PAGE_BYTES) struct frame frames[FRESH_CAP + UNWIND_DEPTH_MAX];
+};
+
+#ifndef SILT_TINY
+_Static_assert(FRESH_CAP * sizeof(struct frame) % PAGE_BYTES == PAGE_BYTES / 2, "the shared page");
+#endif
+
+struct walk {
+        struct unwind_walker *w;
+        struct stepper p;
+        struct state s;   /* the frame reached; not yet pushed */
+        uint32_t n_fresh; /* pushed: fresh frames and remembered ones taken over */
+        uint32_t n_steps; /* fresh steps made */
+        int32_t top;      /* innermost remembered frame that may still match */
+        enum step last;   /* how the walk ended */
+        bool is_cut;
+};
+
+enum verdict { SAME, DIFFERENT, AT_GAP, AT_CUT };
+enum fresh { FRESH_MATCH, FRESH_ENDED, FRESH_CUT };
+
+static inline struct frame *remembered(struct unwind_walker *w) {
+        return w->frames + FRESH_CAP;
+}
+
+static inline struct frame *outermost_fresh(struct walk *c) {
+        return remembered(c->w) - c->n_fresh;
+}
+
+static inline void state_of(const struct frame *f, struct state *ret) {
+        *ret = (struct state){.pc_raw = f->pc_raw,
+                              .pc = arch_strip(f->pc_raw),
+                              .sp = f->sp,
+                              .fp = f->fp};
+}
+
+static inline void copy_frames(struct frame *to, const struct frame *from, uint32_t n) {
+        for (uint32_t i = 0; i < n; i++) {
+                to[i] = from[i];
+                __asm__ volatile("" ::: "memory"); /* keep it a loop: no call of memcpy here */
+        }
+}
+
+/* ---- fresh frames --------------------------------------------------------------------------- */
+
+/* Remembered frames below sp have returned. */
+static inline bool find_match(struct walk *c) {
+        const struct frame *r = remembered(c->w);
+
+        for (; c->top >= 0 && r[c->top].sp <= c->s.sp; c->top--) {
+                const struct frame *f = &r[c->top];
+
+                if (f->sp == c->s.sp && f->pc_raw == c->s.pc_raw && f->fp == c->s.fp &&
+                    !((f->ra_word | c->s.flags) & FRAME_UNLIKE))
+                        return true;
+        }
+        return false;
+}
+
+/* Steps until a remembered frame is met, the stack ends, or enough has been done. */
+static enum fresh step_fresh(struct walk *c, uint32_t n_fresh_max) {
+        for (;;) {
+                struct frame *f;
+                row_t row;
+
+                if (find_match(c))
+                        return FRESH_MATCH;
+                if (c->n_steps >= UNWIND_FRESH_MAX || c->n_fresh >= n_fresh_max)
+                        return FRESH_CUT;
+                row = step_row(&c->p, &c->s);
+                c->w->pcs[c->n_fresh++] = walk_pc_shown(c->s.pc, c->s.flags);
+                c->n_steps++;
+                f = outermost_fresh(c);
+                c->last = step_out(&c->p, &c->s, row, f);
+                if (c->last != STEP_OK)
+                        return FRESH_ENDED;
+        }
+}
+
+/* Remembered frames from .. to, inner to outer, become frames of this walk. */
+static void take_over(struct walk *c, int32_t from, int32_t to) {
+        const struct frame *r = remembered(c->w);
+
+        for (int32_t k = from; k >= to; k--) {
+                c->w->pcs[c->n_fresh++] = walk_pc_shown(arch_strip(r[k].pc_raw), r[k].ra_word);
+                *outermost_fresh(c) = r[k];
+        }
+}
+
+/* ---- remembered frames ---------------------------------------------------------------------- */
+
+/* Re-reads the words behind plain frames, inner to outer. Returns the first frame that is not plain
+ * or whose words differ. Ends: R[0] is never plain. */
+static inline const struct frame *first_doubtful(const struct frame *f) {
+        for (;; f--) {
+                uint64_t sp = f->sp;
+                uint32_t ra_word = f->ra_word, fp_word = f->fp_word;
+                const uint64_t *fp_slot = (const uint64_t *)(sp + (uint64_t)fp_word * 8);
+
+                if (ra_word & FRAME_STOP)
+                        return f;
+                if (arch_load(sp + (uint64_t)(ra_word & FRAME_OFF_MASK) * 8) != f[-1].pc_raw)
+                        return f;
+                /* an fp that was not saved is as remembered: compare it to itself, without a branch */
+                if (*(fp_word & FRAME_FP_KEPT ? &f[-1].fp : fp_slot) != f[-1].fp)
+                        return f;
+        }
+}
+
+static bool is_frame(const struct frame *f, const struct state *s) {
+        return f->pc_raw == s->pc_raw && f->sp == s->sp && f->fp == s->fp &&
+               (f->ra_word & FRAME_UNLIKE) == s->flags;
+}
+
+/* Steps the barrier R[k], in state c->s. True: that leads to R[k - 1] again, or to the end if k is 0.
+ * False: c is as before. */
+static bool barrier_holds(struct walk *c, int32_t k) {
+        const struct frame *r = remembered(c->w);
+        struct stepper before = c->p;
+        struct state next = c->s;
+        struct frame unused;
+        enum step how = step_out(&c->p, &next, step_row(&c->p, &next), &unused);
+
+        if (k == 0 ? how != STEP_OK : how == STEP_OK && is_frame(&r[k - 1], &next)) {
+                c->last = how;
+                c->s = next;
+                return true;
+        }
+        before.cache = c->p.cache;
+        c->p = before;
+        return false;
+}
+
+/* c->s is R[k]. *ret_k: the outermost frame that is surely R's; c->s becomes that frame. */
+static enum verdict verify(struct walk *c, int32_t k, int32_t *ret_k) {
+        const struct frame *r = remembered(c->w);
+
+        for (;;) {
+                const struct frame *f = first_doubtful(&r[k]);
+
+                if (f != &r[k])
+                        state_of(f, &c->s);
+                *ret_k = k = (int32_t)(f - r);
+                if (f->ra_word & FRAME_END) {
+                        c->last = STEP_END;
+                        return SAME;
+                }
+                if (f->ra_word & FRAME_AT_GAP)
+                        return AT_GAP;
+                if (f->ra_word & FRAME_AT_CUT) {
+                        c->is_cut = true;
+                        return AT_CUT;
+                }
+                if (!(f->ra_word & FRAME_BARRIER) || !barrier_holds(c, k))
+                        return DIFFERENT;
+                if (k-- == 0)
+                        return SAME;
+        }
+}
+
+/* Are the frames outside the marker as they were? Their words lie above those of frames that are
+ * connected to them, on the same stack. */
+static bool outer_holds(struct walk *c) {
+        const struct frame *f = &remembered(c->w)[OUTER - 1];
+        int32_t k;
+
+        state_of(f, &c->s);
+        c->p.limit = step_limit(f->sp);
+        c->is_cut = true; /* a stack with a gap is not complete, whatever its end */
+        if (f->ra_word & FRAME_UNLIKE)
+                return false;
+        return verify(c, OUTER - 1, &k) != DIFFERENT;
+}
+
+/* ---- the walk ------------------------------------------------------------------------------- */
+
+/* The walk stops here with frames left unseen. */
+static uint32_t cut_here(struct walk *c) {
+        struct frame *f = outermost_fresh(c);
+
+        f->ra_word = (f->ra_word & ~(uint32_t)FRAME_AT_GAP) | FRAME_AT_CUT;
+        c->is_cut = true;
+        return 0;
+}
+
+/* Reached the marker from inside, having matched R[m]. Returns false if the walk goes on. */
+static bool stop_at_gap(struct walk *c, int32_t m, uint32_t *ret_n_kept) {
+        uint32_t n_inner = c->n_fresh + (uint32_t)(m - OUTER);
+
+        if (n_inner < REFILL)
+                return false;
+        if (outer_holds(c)) {
+                *ret_n_kept = (uint32_t)m + 1;
+                return true;
+        }
+        take_over(c, m, OUTER + 1);
+        *ret_n_kept = cut_here(c);
+        return true;
+}
+
+static uint32_t stop_after_cut(struct walk *c, bool is_connected) {
+        if (!is_connected || !outer_holds(c))
+                return cut_here(c);
+        outermost_fresh(c)->ra_word |= FRAME_AT_GAP;
+        return OUTER + 1;
+}
+
+/* Returns how many remembered frames stay. */
+static uint32_t walk_stack(struct walk *c) {
+        uint32_t n_fresh_max = FRESH_CAP, n_kept;
+        bool is_connected = false; /* to the frames outside the gap, by frames of the walk before */
+
+        for (;;) {
+                enum fresh how = step_fresh(c, n_fresh_max);
+                int32_t m = c->top, k;
+                enum verdict verdict;
+
+                if (how == FRESH_ENDED)
+                        return 0;
+                if (how == FRESH_CUT)
+                        return stop_after_cut(c, is_connected);
+
+                verdict = verify(c, m, &k);
+                if (verdict == SAME)
+                        return (uint32_t)m + 1;
+                if (verdict == AT_CUT && c->n_fresh + (uint32_t)m + 1 >= REFILL)
+                        return (uint32_t)m + 1;
+                if (verdict == AT_GAP && stop_at_gap(c, m, &n_kept))
+                        return n_kept;
+
+                /* R[k] is right, what lies outside it is not known: step on from there */
+                take_over(c, m, k + 1);
+                c->is_cut = false;
+                is_connected = verdict == AT_GAP;
+                c->top = verdict == AT_GAP ? OUTER - 1 : k - 1;
+                n_fresh_max = verdict == DIFFERENT ? FRESH_CAP : INNER;
+        }
+}
+
+/* The outermost frames of a walk that was cut are nowhere near the root: only the inner ones stay. */
+static void leave_out_outer(struct walk *c) {
+        struct frame *r = remembered(c->w);
+
+        copy_frames(r, r - INNER, INNER);
+        r[0].ra_word |= FRAME_AT_CUT;
+        c->n_fresh = INNER;
+}
+
+/* OUTER frames, a marker and the inner ones stay. */
+static void leave_out_middle(struct walk *c) {
+        struct frame *r = remembered(c->w);
+        uint64_t *pcs = c->w->pcs;
+
+        copy_frames(r, outermost_fresh(c), OUTER);
+        copy_frames(r + OUTER + 1, r - INNER, INNER);
+        r[OUTER + 1].ra_word |= FRAME_AT_GAP;
+        r[OUTER] = (struct frame){.pc_raw = UNWIND_PC_OMITTED,
+                                  .sp = r[OUTER + 1].sp,
+                                  .ra_word = FRAME_MARKER};
+
+        pcs[INNER] = UNWIND_PC_OMITTED;
+        for (uint32_t i = 0; i < OUTER; i++)
+                pcs[INNER + 1 + i] = pcs[c->n_fresh - OUTER + i];
+        c->n_fresh = INNER + 1 + OUTER;
+        c->w->has_gap = true;
+}
+
+/* More frames than fit. Everything is reported anew; that happens once in some hundred frames. */
+static void leave_out_some(struct walk *c, uint32_t n_kept) {
+        take_over(c, (int32_t)n_kept - 1, 0);
+        if (outermost_fresh(c)->ra_word & FRAME_AT_CUT)
+                leave_out_outer(c);
+        else
+                leave_out_middle(c);
+        c->is_cut = true;
+}
+
+/* Makes this walk the remembered one. A signal handler that jumps out of here leaves nothing
+ * remembered rather than something wrong. */
+static uint32_t remember(struct walk *c, uint32_t n_kept) {
+        struct unwind_walker *w = c->w;
+        uint32_t n_frames = n_kept + c->n_fresh;
+
+        __atomic_store_n(&w->n_frames, 0, __ATOMIC_RELAXED);
+        __atomic_signal_fence(__ATOMIC_SEQ_CST);
+        w->has_gap = w->has_gap && n_kept > OUTER;
+        if (__builtin_expect(n_frames > UNWIND_DEPTH_MAX, 0)) {
+                leave_out_some(c, n_kept);
+                n_kept = 0;
+                n_frames = c->n_fresh;
+        } else {
+                copy_frames(remembered(w) + n_kept, outermost_fresh(c), c->n_fresh);
+        }
+        __atomic_signal_fence(__ATOMIC_SEQ_CST);
+        __atomic_store_n(&w->n_frames, n_frames, __ATOMIC_RELAXED);
+        return n_kept;
+}
+
+static void start_generation(struct unwind_walker *w, uint64_t generation) {
+        lookup_cache_clear(&w->cache);
+        w->n_frames = 0;
+        w->generation = generation;
+}
+
+void unwind_walk(struct unwind_walker *w, const struct unwind_regs *from,
+                 struct unwind_delta *ret) {
+        struct walk c;
+        uint64_t generation;
+        uint32_t n_kept;
+
+        *ret = (struct unwind_delta){.end = UNWIND_END_LOST, .pcs = w->pcs};
+        if (__builtin_expect(!unwind_is_ready() || !walk_state_from(from, &c.s), 0)) {
+                w->n_frames = 0;
+                return;
+        }
+        generation = rowtab_generation();
+        if (__builtin_expect(generation != w->generation, 0))
+                start_generation(w, generation);
+
+        c.w = w;
+        c.p = (struct stepper){
+                .cache = &w->cache,
+                .ctx = w->ctx,
+                .generation = generation,
+                .limit = step_limit(c.s.sp),
+        };
+        c.n_fresh = c.n_steps = 0;
+        c.top = (int32_t)w->n_frames - 1;
+        c.last = STEP_OK;
+        c.is_cut = false;
+
+        n_kept = walk_stack(&c);
+        n_kept = remember(&c, n_kept);
+        ret->n_kept = n_kept;
+        ret->n_new = c.n_fresh;
+        ret->depth = n_kept + c.n_fresh;
+        ret->end = c.is_cut ? UNWIND_END_CUT : walk_end_of(&c.p, c.last);
+}
+
+void unwind_forget(struct unwind_walker *w) {
+        w->n_frames = 0;
+}
+
+size_t unwind_walker_size(void) {
+        return sizeof(struct unwind_walker);
+}
+
+void unwind_walker_init(struct unwind_walker *w, void *ctx) {
+        w->ctx = ctx;
+        w->generation = 0;
+        w->n_frames = 0;
+        w->has_gap = false;
+        lookup_cache_init(&w->cache, w->first_entries);
+}
+
+void unwind_walker_done(struct unwind_walker *w) {
+        lookup_cache_done(&w->cache);
+        w->generation = 0;
+        w->n_frames = 0;
+}
