@@ -1,0 +1,372 @@
+/* SPDX-License-Identifier: MIT */
+/* Totals and sites of a window: the state at its end minus the state at its start, and the peak between. */
+#include <string.h>
+
+#include "query/internal.h"
+#include "query/peak.h"
+#include "query/state.h"
+
+struct asking {
+        struct query *q;
+        struct query_scope scope;
+        struct state begin, end;
+        struct peak *peaks; /* one a process, and one for all */
+        struct query_answer *answer;
+        struct map by_stack; /* stack → index into sites */
+        VEC(struct query_site) sites;
+};
+
+struct query_answer *query_answer_free(struct query_answer *a) {
+        if (!a)
+                return NULL;
+        free(a->sites);
+        free(a->processes);
+        free(a);
+        return NULL;
+}
+
+static bool is_all(const struct asking *k) {
+        return k->scope.process == QUERY_ALL;
+}
+
+/* ---- totals ------------------------------------------------------------------------------------ */
+
+static void totals_of_process(const struct asking *k, uint32_t process, struct query_totals *ret) {
+        const struct trace_counts *b = &k->begin.counts[process], *e = &k->end.counts[process];
+        const struct trace_process_end *end = &k->q->view->processes[process].end;
+        const struct peak *peak = &k->peaks[process];
+
+        *ret = (struct query_totals){
+                .n_allocs = e->n_allocs - b->n_allocs,
+                .n_frees = e->n_frees - b->n_frees,
+                .n_reallocs = e->n_reallocs - b->n_reallocs,
+                .n_failed = e->n_failed - b->n_failed,
+                .n_unknown_frees = e->n_unknown_frees - b->n_unknown_frees,
+                .n_prior_frees = e->n_prior_frees - b->n_prior_frees,
+                .n_implicit_frees = e->n_implicit_frees - b->n_implicit_frees,
+                .alloc_bytes = e->alloc_bytes - b->alloc_bytes,
+                .n_temporary = e->n_temporary - b->n_temporary,
+                .n_lost = e->n_lost - b->n_lost,
+                .n_wrong_sizes = e->n_wrong_sizes - b->n_wrong_sizes,
+                .n_complete_stacks = e->n_complete_stacks - b->n_complete_stacks,
+                .n_inversions = e->n_inversions - b->n_inversions,
+                .peak_bytes = peak->bytes,
+                .peak_blocks = peak->blocks,
+                .peak_ns = peak->time_ns,
+                .begin_bytes = b->live_bytes,
+                .begin_blocks = b->live_blocks,
+                .end_bytes = e->live_bytes,
+                .end_blocks = e->live_blocks,
+                .runtime_bytes = end->runtime_bytes,
+                .blocked_ns = end->blocked_ns,
+                .n_threads = end->n_threads,
+        };
+}
+
+/* Threads the trace knows of, where the process's end did not say how many there were. */
+static void count_threads(const struct asking *k) {
+        const struct trace_view *v = k->q->view;
+        uint64_t *n = calloc(v->n_processes + 1, sizeof(uint64_t));
+
+        if (!n)
+                abort();
+        for (size_t i = 0; i < v->n_threads; i++)
+                if (v->threads[i].start.process < v->n_processes)
+                        n[v->threads[i].start.process]++;
+        for (size_t p = 0; p < v->n_processes; p++)
+                k->answer->processes[p].n_threads = MAX(k->answer->processes[p].n_threads, n[p]);
+        free(n);
+}
+
+static void count_sites(const struct asking *k) {
+        for (size_t i = 0; i < k->end.sites.n; i++) {
+                const struct state_site *e = &k->end.sites.items[i];
+                const struct state_site *b = state_find(&k->begin, e->process, e->stack);
+
+                if (e->process < k->end.n_processes && e->n_allocs > (b ? b->n_allocs : 0))
+                        k->answer->processes[e->process].n_sites++;
+        }
+}
+
+static void totals_sum(const struct asking *k, struct query_totals *t) {
+        const struct peak *peak = &k->peaks[k->q->view->n_processes];
+
+        for (size_t p = 0; p < k->answer->n_processes; p++) {
+                const struct query_totals *x = &k->answer->processes[p];
+
+                t->n_allocs += x->n_allocs;
+                t->n_frees += x->n_frees;
+                t->n_reallocs += x->n_reallocs;
+                t->n_failed += x->n_failed;
+                t->n_unknown_frees += x->n_unknown_frees;
+                t->n_prior_frees += x->n_prior_frees;
+                t->n_implicit_frees += x->n_implicit_frees;
+                t->alloc_bytes += x->alloc_bytes;
+                t->n_temporary += x->n_temporary;
+                t->n_lost += x->n_lost;
+                t->n_wrong_sizes += x->n_wrong_sizes;
+                t->n_complete_stacks += x->n_complete_stacks;
+                t->n_inversions += x->n_inversions;
+                t->runtime_bytes += x->runtime_bytes;
+                t->blocked_ns += x->blocked_ns;
+                t->n_threads += x->n_threads;
+        }
+        t->peak_bytes = peak->bytes;
+        t->peak_blocks = peak->blocks;
+        t->peak_ns = peak->time_ns;
+        for (size_t i = 0; i < k->sites.n; i++) {
+                const struct query_site *s = &k->sites.items[i];
+
+                t->begin_bytes += (uint64_t)s->begin_bytes;
+                t->begin_blocks += (uint64_t)s->begin_blocks;
+                t->end_bytes += (uint64_t)s->end_bytes;
+                t->end_blocks += (uint64_t)s->end_blocks;
+                t->n_sites += s->n_allocs > 0;
+        }
+}
+
+/* ---- resident memory --------------------------------------------------------------------------- */
+
+static uint64_t sample_resident(const struct trace_sample *s) {
+        return s->anon_bytes + s->file_bytes + s->shmem_bytes;
+}
+
+/* Resident bytes of the processes alive, added up. */
+struct rss_sum {
+        const struct query *q;
+        uint64_t *now; /* one a process */
+        uint64_t bytes, next_end_ns;
+};
+
+static void rss_sum_put(struct rss_sum *s, const struct trace_sample *sample) {
+        if (sample->time_ns > s->next_end_ns) {
+                s->next_end_ns = UINT64_MAX;
+                for (uint32_t p = 0; p < s->q->view->n_processes; p++) {
+                        uint64_t end_ns = query_process_end_ns(s->q, p);
+
+                        if (end_ns < sample->time_ns) {
+                                s->bytes -= s->now[p];
+                                s->now[p] = 0;
+                        } else {
+                                s->next_end_ns = MIN(s->next_end_ns, end_ns);
+                        }
+                }
+        }
+        s->bytes += sample_resident(sample) - s->now[sample->process];
+        s->now[sample->process] = sample_resident(sample);
+}
+
+/* The highest sample of each process in the window, and of the sum of all processes alive. */
+static int find_peak_rss(struct asking *k, uint64_t *ret_all, struct err *reterr) {
+        const struct query_scope *w = &k->scope;
+        struct query_totals *processes = k->answer->processes;
+        struct rss_sum sum = {.q = k->q,
+                              .now = calloc(k->answer->n_processes + 1, sizeof(uint64_t))};
+        const struct trace_sample *s;
+        size_t n;
+        int r;
+
+        if (!sum.now)
+                abort();
+        r = trace_read_samples(k->q->reader, &s, &n, reterr);
+        for (size_t i = 0; r >= 0 && i < n && s[i].time_ns < w->to_ns; i++) {
+                uint32_t p = s[i].process;
+
+                if (p >= k->answer->n_processes)
+                        continue;
+                rss_sum_put(&sum, &s[i]);
+                if (s[i].time_ns < w->from_ns)
+                        continue;
+                processes[p].peak_rss_bytes =
+                        MAX(processes[p].peak_rss_bytes, sample_resident(&s[i]));
+                *ret_all = MAX(*ret_all, sum.bytes);
+        }
+        free(sum.now);
+        /* The kernel's own high-water mark sees what lies between two samples, but only for the whole time. */
+        for (size_t p = 0; p < k->answer->n_processes && w->from_ns == 0 && w->to_ns == UINT64_MAX;
+             p++) {
+                uint64_t peak = k->q->view->processes[p].end.peak_rss_bytes;
+
+                processes[p].peak_rss_bytes = MAX(processes[p].peak_rss_bytes, peak);
+                *ret_all = MAX(*ret_all, peak);
+        }
+        return r;
+}
+
+/* ---- sites ------------------------------------------------------------------------------------- */
+
+static struct query_site *site_of(struct asking *k, uint32_t stack) {
+        bool added;
+        uint64_t *idx = map_put(&k->by_stack, stack, k->sites.n, &added);
+
+        if (added)
+                vec_push(&k->sites, (struct query_site){.stack = stack});
+        return &k->sites.items[*idx];
+}
+
+static bool in_scope(const struct asking *k, uint32_t process) {
+        return is_all(k) || process == k->scope.process;
+}
+
+static void collect_sites(struct asking *k) {
+        for (size_t i = 0; i < k->end.sites.n; i++) {
+                static const struct state_site nothing;
+                const struct state_site *e = &k->end.sites.items[i], *b;
+                struct query_site *site;
+
+                if (!in_scope(k, e->process))
+                        continue;
+                b = state_find(&k->begin, e->process, e->stack);
+                if (!b)
+                        b = &nothing;
+                site = site_of(k, e->stack);
+                site->n_allocs += e->n_allocs - b->n_allocs;
+                site->alloc_bytes += e->alloc_bytes - b->alloc_bytes;
+                site->n_frees += e->n_frees - b->n_frees;
+                site->free_bytes += e->free_bytes - b->free_bytes;
+                site->n_temporary += e->n_temporary - b->n_temporary;
+                site->n_reallocs += e->n_reallocs - b->n_reallocs;
+                site->begin_bytes += is_all(k) ? state_site_own_bytes(b) : state_site_live_bytes(b);
+                site->begin_blocks +=
+                        is_all(k) ? state_site_own_blocks(b) : state_site_live_blocks(b);
+                site->end_bytes += is_all(k) ? state_site_own_bytes(e) : state_site_live_bytes(e);
+                site->end_blocks +=
+                        is_all(k) ? state_site_own_blocks(e) : state_site_live_blocks(e);
+        }
+}
+
+static void add_peak_site(void *ctx, uint32_t process, uint32_t stack, int64_t bytes,
+                          int64_t blocks) {
+        struct query_site *site;
+
+        (void)process;
+        if (bytes == 0 && blocks == 0)
+                return;
+        site = site_of(ctx, stack);
+        site->peak_bytes += bytes;
+        site->peak_blocks += blocks;
+}
+
+/* Sites that neither did nor held anything in the window are no answer. */
+static void drop_idle_sites(struct asking *k) {
+        size_t n = 0;
+
+        for (size_t i = 0; i < k->sites.n; i++) {
+                const struct query_site *s = &k->sites.items[i];
+
+                if (s->n_allocs || s->n_frees || s->begin_blocks || s->end_blocks || s->peak_blocks)
+                        k->sites.items[n++] = *s;
+        }
+        k->sites.n = n;
+}
+
+/* ---- asking ------------------------------------------------------------------------------------ */
+
+static int asking_run(struct asking *k, struct err *reterr) {
+        struct query_answer *a = k->answer;
+        uint64_t all_rss = 0;
+        int r;
+
+        if (is_all(k))
+                inherit_load(k->q);
+        if (k->scope.from_ns > 0)
+                state_load_time(k->q, &k->begin, k->scope.from_ns);
+        state_load_time(k->q, &k->end, k->scope.to_ns);
+        peak_find(k->q, &k->begin, k->scope.from_ns, k->scope.to_ns, is_all(k), k->peaks);
+        collect_sites(k);
+        peak_each_site(k->q, &k->begin, &k->peaks[is_all(k) ? a->n_processes : k->scope.process],
+                       k->scope.process, add_peak_site, k);
+        drop_idle_sites(k);
+        for (uint32_t p = 0; p < a->n_processes; p++)
+                totals_of_process(k, p, &a->processes[p]);
+        count_threads(k);
+        count_sites(k);
+        r = find_peak_rss(k, &all_rss, reterr);
+        if (is_all(k)) {
+                totals_sum(k, &a->totals);
+                a->totals.peak_rss_bytes = all_rss;
+        } else {
+                a->totals = a->processes[k->scope.process];
+        }
+        a->is_exact = k->begin.is_exact && k->end.is_exact;
+        a->n_sites = k->sites.n;
+        a->sites = TAKE_PTR(k->sites.items);
+        return r;
+}
+
+int query_ask(struct query *q, const struct query_scope *scope, struct query_answer **ret,
+              struct err *reterr) {
+        _cleanup_(query_answer_freep) struct query_answer *a = calloc(1, sizeof(*a));
+        size_t n = q->view->n_processes;
+        struct asking k = {.q = q, .scope = *scope, .answer = a};
+        int r;
+
+        if (!a || !(a->processes = calloc(n, sizeof(a->processes[0]))) ||
+            !(k.peaks = calloc(n + 1, sizeof(k.peaks[0]))))
+                abort();
+        a->scope = *scope;
+        a->n_processes = n;
+        state_init(&k.begin, n);
+        state_init(&k.end, n);
+        r = asking_run(&k, reterr);
+        state_done(&k.begin);
+        state_done(&k.end);
+        map_done(&k.by_stack);
+        vec_free(&k.sites);
+        free(k.peaks);
+        if (r < 0)
+                return r;
+        *ret = TAKE_PTR(a);
+        return 0;
+}
+
+/* ---- metrics ----------------------------------------------------------------------------------- */
+
+struct query_figure query_site_figure(const struct query_site *s, enum query_metric m) {
+        switch (m) {
+        case QUERY_PEAK:
+                return (struct query_figure){s->peak_bytes, s->peak_bytes, s->peak_blocks, false};
+        case QUERY_END:
+                return (struct query_figure){s->end_bytes, s->end_bytes, s->end_blocks, false};
+        case QUERY_ALLOCATED:
+                return (struct query_figure){(int64_t)s->alloc_bytes, (int64_t)s->alloc_bytes,
+                                             (int64_t)s->n_allocs, false};
+        case QUERY_COUNT:
+                return (struct query_figure){(int64_t)s->n_allocs, (int64_t)s->alloc_bytes,
+                                             (int64_t)s->n_allocs, false};
+        case QUERY_TEMPORARY: {
+                double share = s->n_allocs ? (double)s->n_temporary / (double)s->n_allocs : 0;
+
+                return (struct query_figure){(int64_t)s->n_temporary,
+                                             (int64_t)((double)s->alloc_bytes * share + 0.5),
+                                             (int64_t)s->n_temporary,
+                                             s->n_temporary != s->n_allocs};
+        }
+        case QUERY_GROWTH: {
+                int64_t grown = s->end_bytes - s->begin_bytes;
+
+                return (struct query_figure){grown, grown, s->end_blocks - s->begin_blocks, false};
+        }
+        case QUERY_N_METRICS: break;
+        }
+        return (struct query_figure){0};
+}
+
+static int site_compare(const void *a, const void *b, void *metric) {
+        const struct query_site *x = a, *y = b;
+        enum query_metric m = *(enum query_metric *)metric;
+        struct query_figure f = query_site_figure(x, m), g = query_site_figure(y, m);
+
+        if (f.value != g.value)
+                return f.value > g.value ? -1 : 1;
+        if (f.blocks != g.blocks)
+                return f.blocks > g.blocks ? -1 : 1;
+        if (x->alloc_bytes != y->alloc_bytes)
+                return x->alloc_bytes > y->alloc_bytes ? -1 : 1;
+        return x->stack < y->stack ? -1 : x->stack > y->stack;
+}
+
+void query_sort_sites(struct query_site *sites, size_t n, enum query_metric m) {
+        if (n > 1)
+                qsort_r(sites, n, sizeof(sites[0]), site_compare, &m);
+}

@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: MIT */
+/* Single allocations in time order, with their ages. Sequence numbers count allocations without gap, so the
+ * releases of a batch of blocks fit an array: one pass over the events from the batch on fills it, a second
+ * over the batch tells the blocks. */
+#include "query/internal.h"
+
+enum { BLOCK_BATCH_SLICES = 32 }; /* at most 8 M blocks, 128 MB */
+
+struct release {
+        uint64_t time_ns; /* UINT64_MAX: never */
+        uint32_t
+                process; /* that allocated it: a child's release of an inherited block is not this block's end */
+};
+
+struct batch {
+        struct query *q;
+        const struct query_scope *scope;
+        size_t first, end; /* slices */
+        uint64_t first_seq;
+        VEC(struct release) releases;
+        uint64_t n_open; /* not yet released */
+};
+
+static void batch_release(struct batch *b, const struct trace_event *e, uint64_t seq) {
+        struct release *r;
+
+        if (seq < b->first_seq || seq - b->first_seq >= b->releases.n)
+                return;
+        r = &b->releases.items[seq - b->first_seq];
+        if (r->time_ns != UINT64_MAX || r->process != query_event_process(b->q, e))
+                return;
+        r->time_ns = e->time_ns;
+        b->n_open--;
+}
+
+static void batch_see(struct batch *b, const struct trace_event *e, bool in_batch) {
+        if (e->op == TRACE_FREE || (e->op == TRACE_OTHER && e->other == TRACE_IMPLICIT_FREE))
+                batch_release(b, e, e->seq);
+        if (e->op == TRACE_REALLOC)
+                batch_release(b, e, e->old_seq);
+        if (in_batch && (e->op == TRACE_ALLOC || e->op == TRACE_REALLOC)) {
+                /* Gaps are allocations whose slices are missing. */
+                while (b->releases.n < e->seq - b->first_seq)
+                        vec_push(&b->releases, (struct release){0, TRACE_NO_PROCESS});
+                vec_push(&b->releases, (struct release){UINT64_MAX, query_event_process(b->q, e)});
+                b->n_open++;
+        }
+}
+
+static void batch_fill(struct batch *b) {
+        vec_clear(&b->releases);
+        b->n_open = 0;
+        b->first_seq = trace_slice(b->q->reader, b->first)->first_seq;
+        for (size_t i = b->first; i < b->q->view->n_slices && (i < b->end || b->n_open > 0); i++) {
+                const struct trace_event *events;
+                size_t n;
+
+                query_read_events(b->q, i, &events, &n);
+                for (size_t k = 0; k < n; k++)
+                        batch_see(b, &events[k], i < b->end);
+                query_tell_progress(b->q, i + 1, b->q->view->n_slices);
+        }
+}
+
+static struct query_block block_of(const struct batch *b, const struct trace_event *e,
+                                   uint32_t process) {
+        const struct release *r = &b->releases.items[e->seq - b->first_seq];
+        uint64_t end_ns = MIN(query_process_end_ns(b->q, process), b->q->view->end_ns);
+        struct query_block block = {.time_ns = e->time_ns,
+                                    .size_bytes = e->size_bytes,
+                                    .seq = e->seq,
+                                    .address = e->address,
+                                    .thread = e->thread,
+                                    .stack = e->stack};
+
+        block.is_live = r->time_ns == UINT64_MAX;
+        end_ns = block.is_live ? end_ns : r->time_ns;
+        block.age_ns = end_ns > e->time_ns ? end_ns - e->time_ns : 0;
+        return block;
+}
+
+/* False when the caller has had enough. */
+static bool batch_tell_slice(struct batch *b, size_t slice_idx, query_block_fn fn, void *ctx) {
+        const struct trace_event *events;
+        size_t n;
+
+        query_read_events(b->q, slice_idx, &events, &n);
+        for (size_t i = 0; i < n && events[i].time_ns < b->scope->to_ns; i++) {
+                const struct trace_event *e = &events[i];
+                uint32_t process = query_event_process(b->q, e);
+                struct query_block block;
+
+                if ((e->op != TRACE_ALLOC && e->op != TRACE_REALLOC) ||
+                    e->time_ns < b->scope->from_ns)
+                        continue;
+                if (process >= b->q->view->n_processes ||
+                    (b->scope->process != QUERY_ALL && process != b->scope->process))
+                        continue;
+                block = block_of(b, e, process);
+                if (!fn(ctx, &block))
+                        return false;
+        }
+        return true;
+}
+
+int query_blocks(struct query *q, const struct query_scope *scope, query_block_fn fn, void *ctx,
+                 struct err *reterr) {
+        struct batch b = {.q = q, .scope = scope, .end = query_slice_at(q, scope->from_ns)};
+        bool more = true;
+
+        (void)reterr;
+        while (more && b.end < q->view->n_slices &&
+               trace_slice(q->reader, b.end)->begin_ns < scope->to_ns) {
+                b.first = b.end;
+                while (b.end < q->view->n_slices && b.end - b.first < BLOCK_BATCH_SLICES &&
+                       trace_slice(q->reader, b.end)->begin_ns < scope->to_ns)
+                        b.end++;
+                batch_fill(&b);
+                for (size_t i = b.first; i < b.end && more; i++)
+                        more = batch_tell_slice(&b, i, fn, ctx);
+        }
+        vec_free(&b.releases);
+        return 0;
+}

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: MIT */
+/* What the files of query/ share. */
+#pragma once
+
+#include "query/inherit.h"
+#include "query/query.h"
+
+struct query {
+        struct trace_reader *reader;
+        const struct trace_view *view;
+        uint32_t *symbol_begin; /* n_locations + 1: where a location's symbols start */
+        struct inherit inherit; /* filled when first needed */
+        char damage[480];       /* the first thing that could not be read, "" while nothing */
+        query_progress_fn progress;
+        void *progress_ctx;
+};
+
+/* The process of an event's thread; TRACE_NO_PROCESS when it has none. */
+static inline uint32_t query_event_process(const struct query *q, const struct trace_event *e) {
+        return e->thread < q->view->n_threads ? q->view->threads[e->thread].start.process
+                                              : TRACE_NO_PROCESS;
+}
+
+static inline void query_tell_progress(const struct query *q, uint64_t done, uint64_t total) {
+        if (q->progress)
+                q->progress(q->progress_ctx, done, total);
+}
+
+/* The events of a slice. False when they were dropped or are damaged, which is then noted. */
+bool query_read_events(struct query *q, size_t slice_idx, const struct trace_event **ret,
+                       size_t *ret_n);
+void query_note_damage(struct query *q, const struct err *e);
+
+/* The first slice that holds, or comes after, events at or after time_ns. */
+size_t query_slice_at(const struct query *q, uint64_t time_ns);
+
+/* True when the window's edges leave the slice whole. */
+static inline bool query_slice_is_inside(const struct trace_slice_info *s, uint64_t from_ns,
+                                         uint64_t to_ns) {
+        return s->begin_ns >= from_ns && (to_ns == UINT64_MAX || s->end_ns < to_ns);
+}
+
+/* When the process ended; UINT64_MAX while it has not. */
+static inline uint64_t query_process_end_ns(const struct query *q, uint32_t process) {
+        const struct trace_process_info *p = &q->view->processes[process];
+
+        return p->has_end ? p->end.end_ns : UINT64_MAX;
+}

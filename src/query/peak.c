@@ -1,0 +1,280 @@
+/* SPDX-License-Identifier: MIT */
+#include "query/peak.h"
+
+#include "query/internal.h"
+#include "query/replay.h"
+
+/* ---- all processes together, event by event ------------------------------------------------------ */
+
+/* Own live blocks of the processes that have not ended; `dead` ones stay what they were. */
+struct crowd {
+        const struct query *q;
+        int64_t *own_bytes, *own_blocks;
+        bool *is_dead;
+        uint64_t next_end_ns;  /* earliest end of those alive */
+        int64_t bytes, blocks; /* of all alive */
+};
+
+static void crowd_bury(struct crowd *c, uint64_t time_ns) {
+        if (c->next_end_ns >= time_ns)
+                return;
+        c->next_end_ns = UINT64_MAX;
+        for (uint32_t p = 0; p < c->q->view->n_processes; p++) {
+                uint64_t end_ns = query_process_end_ns(c->q, p);
+
+                if (!c->is_dead[p] && end_ns < time_ns) {
+                        c->is_dead[p] = true;
+                        c->bytes -= c->own_bytes[p];
+                        c->blocks -= c->own_blocks[p];
+                }
+                if (!c->is_dead[p])
+                        c->next_end_ns = MIN(c->next_end_ns, end_ns);
+        }
+}
+
+static void crowd_add(struct crowd *c, uint32_t process, int64_t bytes, int64_t blocks) {
+        c->own_bytes[process] += bytes;
+        c->own_blocks[process] += blocks;
+        if (!c->is_dead[process]) {
+                c->bytes += bytes;
+                c->blocks += blocks;
+        }
+}
+
+static void crowd_init(struct crowd *c, const struct query *q, const struct state *s,
+                       uint64_t time_ns) {
+        *c = (struct crowd){.q = q};
+        c->own_bytes = calloc(s->n_processes + 1, sizeof(int64_t));
+        c->own_blocks = calloc(s->n_processes + 1, sizeof(int64_t));
+        c->is_dead = calloc(s->n_processes + 1, sizeof(bool));
+        if (!c->own_bytes || !c->own_blocks || !c->is_dead)
+                abort();
+        for (size_t i = 0; i < s->sites.n; i++)
+                crowd_add(c, s->sites.items[i].process, state_site_own_bytes(&s->sites.items[i]),
+                          state_site_own_blocks(&s->sites.items[i]));
+        crowd_bury(c, time_ns);
+}
+
+static void crowd_done(struct crowd *c) {
+        free(c->own_bytes);
+        free(c->own_blocks);
+        free(c->is_dead);
+}
+
+static void crowd_step(struct crowd *c, const struct replay_step *step) {
+        const struct trace_event *e = step->event;
+
+        crowd_bury(c, step->time_ns);
+        if (!e)
+                return;
+        if (e->op == TRACE_FREE || (e->op == TRACE_OTHER && e->other == TRACE_IMPLICIT_FREE)) {
+                if (!step->frees_inherited)
+                        crowd_add(c, step->process, -(int64_t)e->size_bytes, -1);
+        } else if (e->op == TRACE_ALLOC) {
+                crowd_add(c, step->process, (int64_t)e->size_bytes, 1);
+        } else if (e->op == TRACE_REALLOC) {
+                if (!step->frees_inherited)
+                        crowd_add(c, step->process, -(int64_t)e->old_size_bytes, -1);
+                crowd_add(c, step->process, (int64_t)e->size_bytes, 1);
+        }
+}
+
+/* ---- finding ----------------------------------------------------------------------------------- */
+
+struct finder {
+        struct query *q;
+        uint64_t from_ns, to_ns;
+        bool want_all;
+        struct peak *peaks;
+        struct peak *all;
+        struct crowd crowd;
+        size_t slice_idx;
+};
+
+static void peak_raise(struct peak *p, struct peak with) {
+        if (with.bytes > p->bytes)
+                *p = with;
+}
+
+static void finder_step(void *ctx, const struct state *s, const struct replay_step *step) {
+        struct finder *f = ctx;
+        const struct trace_counts *c = &s->counts[step->process];
+        struct peak here = {.time_ns = step->time_ns,
+                            .place = PEAK_AT_STEP,
+                            .slice_idx = f->slice_idx,
+                            .step = step->number};
+
+        if (f->want_all)
+                crowd_step(&f->crowd, step);
+        if (step->time_ns < f->from_ns)
+                return;
+        here.bytes = c->live_bytes, here.blocks = c->live_blocks;
+        peak_raise(&f->peaks[step->process], here);
+        if (f->want_all) {
+                here.bytes = (uint64_t)f->crowd.bytes, here.blocks = (uint64_t)f->crowd.blocks;
+                peak_raise(f->all, here);
+        }
+}
+
+/* False when the slice's events are missing. */
+static bool finder_cut_slice(struct finder *f) {
+        const struct replay_limits limits = {.before_ns = f->to_ns,
+                                             .n_steps = UINT64_MAX,
+                                             .skip_temporary = true};
+        struct state s;
+        bool done;
+
+        state_init(&s, f->q->view->n_processes);
+        state_load(f->q, &s, f->slice_idx);
+        if (f->want_all)
+                crowd_init(&f->crowd, f->q, &s, trace_slice(f->q->reader, f->slice_idx)->begin_ns);
+        done = replay_slice(f->q, &s, f->slice_idx, &limits, finder_step, f);
+        if (f->want_all)
+                crowd_done(&f->crowd);
+        state_done(&s);
+        return done;
+}
+
+static void finder_whole_slice(struct finder *f) {
+        const struct trace_counts *rows;
+        bool has_all = false;
+        struct err e = {0};
+        size_t n;
+
+        if (trace_read_counts(f->q->reader, f->slice_idx, &rows, &n, &e) < 0) {
+                query_note_damage(f->q, &e);
+                return;
+        }
+        for (size_t i = 0; i < n; i++) {
+                struct peak here = {rows[i].peak_bytes, rows[i].peak_blocks, rows[i].peak_ns,
+                                    PEAK_IN_SLICE,      f->slice_idx,        0};
+
+                if (rows[i].process < f->q->view->n_processes)
+                        peak_raise(&f->peaks[rows[i].process], here);
+                else if (f->want_all)
+                        peak_raise(f->all, here);
+                has_all |= rows[i].process == TRACE_NO_PROCESS;
+        }
+        /* No row for all together while there was only one process: what is true of it is true of all. */
+        if (f->want_all && !has_all && n == 1)
+                peak_raise(f->all, (struct peak){rows[0].peak_bytes, rows[0].peak_blocks,
+                                                 rows[0].peak_ns, PEAK_IN_SLICE, f->slice_idx, 0});
+}
+
+static void finder_begin(struct finder *f, const struct state *begin) {
+        for (size_t p = 0; p < begin->n_processes; p++)
+                f->peaks[p] = (struct peak){.bytes = begin->counts[p].live_bytes,
+                                            .blocks = begin->counts[p].live_blocks,
+                                            .time_ns = f->from_ns};
+        *f->all = (struct peak){.time_ns = f->from_ns};
+        if (f->want_all) {
+                struct crowd c;
+
+                crowd_init(&c, f->q, begin, f->from_ns);
+                f->all->bytes = (uint64_t)c.bytes;
+                f->all->blocks = (uint64_t)c.blocks;
+                crowd_done(&c);
+        }
+}
+
+void peak_find(struct query *q, const struct state *begin, uint64_t from_ns, uint64_t to_ns,
+               bool want_all, struct peak *ret_peaks) {
+        struct finder f = {.q = q,
+                           .from_ns = from_ns,
+                           .to_ns = to_ns,
+                           .want_all = want_all,
+                           .peaks = ret_peaks,
+                           .all = &ret_peaks[q->view->n_processes]};
+
+        finder_begin(&f, begin);
+        for (f.slice_idx = query_slice_at(q, from_ns); f.slice_idx < q->view->n_slices;
+             f.slice_idx++) {
+                const struct trace_slice_info *info = trace_slice(q->reader, f.slice_idx);
+
+                if (info->begin_ns >= to_ns)
+                        break;
+                if (query_slice_is_inside(info, from_ns, to_ns) || !finder_cut_slice(&f))
+                        finder_whole_slice(&f);
+                query_tell_progress(q, f.slice_idx + 1, q->view->n_slices);
+        }
+}
+
+/* ---- sites at a peak --------------------------------------------------------------------------- */
+
+struct visit {
+        const struct query *q;
+        const struct peak *peak;
+        uint32_t process;
+        peak_site_fn fn;
+        void *ctx;
+};
+
+/* Whether the process's blocks count at the peak. */
+static bool visit_wants(const struct visit *v, uint32_t process) {
+        if (v->process != QUERY_ALL)
+                return process == v->process;
+        return query_process_end_ns(v->q, process) >= v->peak->time_ns;
+}
+
+static void visit_state(const struct visit *v, const struct state *s) {
+        for (size_t i = 0; i < s->sites.n; i++) {
+                const struct state_site *site = &s->sites.items[i];
+                bool own = v->process == QUERY_ALL;
+
+                if (visit_wants(v, site->process))
+                        v->fn(v->ctx, site->process, site->stack,
+                              own ? state_site_own_bytes(site) : state_site_live_bytes(site),
+                              own ? state_site_own_blocks(site) : state_site_live_blocks(site));
+        }
+}
+
+/* A trace of one process, or a slice from before there were two, has no figures for all together. */
+static bool rows_have_all(const struct trace_counts *rows, size_t n) {
+        for (size_t i = 0; i < n; i++)
+                if (rows[i].process == TRACE_NO_PROCESS)
+                        return true;
+        return false;
+}
+
+static void visit_slice_deltas(const struct visit *v, struct query *q) {
+        const struct trace_site *sites;
+        const struct trace_counts *counts;
+        size_t n_sites, n_counts;
+        struct err e = {0};
+        bool all;
+
+        if (trace_read_counts(q->reader, v->peak->slice_idx, &counts, &n_counts, &e) < 0) {
+                query_note_damage(q, &e);
+                return;
+        }
+        all = v->process == QUERY_ALL && rows_have_all(counts, n_counts);
+        if (trace_read_sites(q->reader, v->peak->slice_idx, &sites, &n_sites, &e) < 0) {
+                query_note_damage(q, &e);
+                return;
+        }
+        for (size_t i = 0; i < n_sites; i++)
+                if (visit_wants(v, sites[i].process))
+                        v->fn(v->ctx, sites[i].process, sites[i].stack,
+                              all ? sites[i].all_peak_bytes : sites[i].peak_bytes,
+                              all ? sites[i].all_peak_blocks : sites[i].peak_blocks);
+}
+
+void peak_each_site(struct query *q, const struct state *begin, const struct peak *peak,
+                    uint32_t process, peak_site_fn fn, void *ctx) {
+        const struct replay_limits limits = {UINT64_MAX, peak->step + 1, true};
+        struct visit v = {q, peak, process, fn, ctx};
+        struct state s;
+
+        if (peak->place == PEAK_AT_BEGIN) {
+                visit_state(&v, begin);
+                return;
+        }
+        state_init(&s, q->view->n_processes);
+        state_load(q, &s, peak->slice_idx);
+        if (peak->place == PEAK_AT_STEP)
+                replay_slice(q, &s, peak->slice_idx, &limits, NULL, NULL);
+        visit_state(&v, &s);
+        if (peak->place == PEAK_IN_SLICE)
+                visit_slice_deltas(&v, q);
+        state_done(&s);
+}

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: MIT */
+/* When live bytes were highest in a window, for each process and for all together.
+ * Inside query/ only. */
+#pragma once
+
+#include "query/state.h"
+
+enum peak_place {
+        PEAK_AT_BEGIN, /* the window begins at its highest */
+        PEAK_IN_SLICE, /* the rows of a whole slice know it */
+        PEAK_AT_STEP,  /* after a step of replaying a slice that the window cuts */
+};
+
+struct peak {
+        uint64_t bytes, blocks, time_ns;
+        enum peak_place place;
+        size_t slice_idx;
+        uint64_t step;
+};
+
+/* peaks has one entry a process and one more for all of them together, which is filled only when want_all
+ * (inherit_load must have run). begin is the state at from_ns. The earliest of equal peaks counts. */
+void peak_find(struct query *q, const struct state *begin, uint64_t from_ns, uint64_t to_ns,
+               bool want_all, struct peak *ret_peaks);
+
+/* Live blocks and bytes by site at a peak: calls fn for each site with any, of `process` or (QUERY_ALL) of the
+ * processes alive at the moment, own blocks only. */
+typedef void (*peak_site_fn)(void *ctx, uint32_t process, uint32_t stack, int64_t bytes,
+                             int64_t blocks);
+void peak_each_site(struct query *q, const struct state *begin, const struct peak *peak,
+                    uint32_t process, peak_site_fn fn, void *ctx);

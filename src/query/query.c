@@ -1,0 +1,233 @@
+/* SPDX-License-Identifier: MIT */
+/* Opening a trace, choosing processes and metrics, names of frames. */
+#include "query/query.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "query/internal.h"
+
+static void index_symbols(struct query *q) {
+        const struct trace_view *v = q->view;
+        size_t next = 0;
+
+        q->symbol_begin = calloc(v->n_locations + 2, sizeof(uint32_t));
+        if (!q->symbol_begin)
+                abort();
+        for (size_t l = 0; l <= v->n_locations; l++) {
+                while (next < v->n_symbols && v->symbols[next].location < l)
+                        next++;
+                q->symbol_begin[l] = (uint32_t)next;
+        }
+}
+
+int query_open(const char *path, struct query **ret, struct err *reterr) {
+        _cleanup_(query_freep) struct query *q = calloc(1, sizeof(*q));
+        int r;
+
+        if (!q)
+                abort();
+        r = trace_reader_open(path, &q->reader, reterr);
+        if (r < 0)
+                return r;
+        q->view = trace_view(q->reader);
+        if (q->view->n_processes == 0)
+                return err_set(
+                        reterr, -ENODATA,
+                        "%s: the trace holds no process: it was cut off before the program began; record "
+                        "it again",
+                        path);
+        index_symbols(q);
+        *ret = TAKE_PTR(q);
+        return 0;
+}
+
+struct query *query_free(struct query *q) {
+        if (!q)
+                return NULL;
+        trace_reader_free(q->reader);
+        free(q->symbol_begin);
+        inherit_done(&q->inherit);
+        free(q);
+        return NULL;
+}
+
+const struct trace_view *query_view(const struct query *q) {
+        return q->view;
+}
+
+uint64_t query_bytes_read(const struct query *q) {
+        return trace_bytes_read(q->reader);
+}
+
+void query_set_progress(struct query *q, query_progress_fn fn, void *ctx) {
+        q->progress = fn;
+        q->progress_ctx = ctx;
+}
+
+const char *query_damage(const struct query *q) {
+        return q->damage[0] ? q->damage : q->view->damage;
+}
+
+void query_note_damage(struct query *q, const struct err *e) {
+        if (!q->damage[0])
+                memcpy(q->damage, e->text, sizeof(q->damage));
+}
+
+bool query_read_events(struct query *q, size_t slice_idx, const struct trace_event **ret,
+                       size_t *ret_n) {
+        const struct trace_slice_info *info = trace_slice(q->reader, slice_idx);
+        struct err e = {0};
+
+        *ret = NULL;
+        *ret_n = 0;
+        if (!info->has_events)
+                return info->n_events == 0;
+        if (trace_read_events(q->reader, slice_idx, ret, ret_n, &e) >= 0)
+                return true;
+        query_note_damage(q, &e);
+        return false;
+}
+
+size_t query_slice_at(const struct query *q, uint64_t time_ns) {
+        size_t low = 0, high = q->view->n_slices;
+
+        if (time_ns == UINT64_MAX)
+                return high;
+        while (low < high) {
+                size_t mid = low + (high - low) / 2;
+
+                if (trace_slice(q->reader, mid)->end_ns < time_ns)
+                        low = mid + 1;
+                else
+                        high = mid;
+        }
+        return low;
+}
+
+/* ---- scope ------------------------------------------------------------------------------------- */
+
+static bool find_last_image(const struct trace_view *v, uint32_t pid, uint32_t *ret) {
+        bool found = false;
+
+        for (size_t i = 0; i < v->n_processes; i++)
+                if (v->processes[i].start.pid == pid) {
+                        *ret = (uint32_t)i;
+                        found = true;
+                }
+        return found;
+}
+
+uint32_t query_main_process(const struct query *q) {
+        uint32_t process = 0;
+
+        find_last_image(q->view, q->view->processes[0].start.pid, &process);
+        return process;
+}
+
+struct query_scope query_whole(const struct query *q) {
+        return (struct query_scope){query_main_process(q), 0, UINT64_MAX};
+}
+
+int query_find_process(const struct query *q, uint32_t pid, uint32_t *ret_process,
+                       struct err *reterr) {
+        if (!find_last_image(q->view, pid, ret_process))
+                return err_set(
+                        reterr, -ESRCH,
+                        "--process %u: no such process in this trace: 'silt report' without it lists the "
+                        "processes",
+                        pid);
+        return 0;
+}
+
+static const char *const metric_names[QUERY_N_METRICS] = {
+        [QUERY_PEAK] = "peak",           [QUERY_END] = "end",
+        [QUERY_ALLOCATED] = "allocated", [QUERY_COUNT] = "count",
+        [QUERY_TEMPORARY] = "temporary", [QUERY_GROWTH] = "growth",
+};
+
+const char *query_metric_name(enum query_metric m) {
+        return metric_names[m];
+}
+
+int query_metric_parse(const char *name, enum query_metric *ret, struct err *reterr) {
+        if (!name) {
+                *ret = QUERY_PEAK;
+                return 0;
+        }
+        for (unsigned m = 0; m < QUERY_N_METRICS; m++)
+                if (strcmp(name, metric_names[m]) == 0) {
+                        *ret = (enum query_metric)m;
+                        return 0;
+                }
+        return err_set(reterr, -EINVAL,
+                       "'%s' is not a metric: use peak, end, allocated, count, temporary or growth",
+                       name);
+}
+
+/* ---- frames ------------------------------------------------------------------------------------ */
+
+static struct query_frame frame_of(const struct query *q, uint32_t location,
+                                   const struct trace_symbol *symbol) {
+        const struct trace_location *l = &q->view->locations[location];
+        struct query_frame f = {.function = "",
+                                .file = "",
+                                .module = "",
+                                .offset = l->offset,
+                                .location = location};
+
+        if (l->module < q->view->n_modules)
+                f.module = q->view->modules[l->module].path;
+        if (symbol) {
+                f.function = symbol->function;
+                f.file = symbol->file;
+                f.line = symbol->line;
+                f.inlined = symbol->inlined;
+                f.guess = symbol->guess;
+        }
+        return f;
+}
+
+size_t query_location_frames(const struct query *q, uint32_t location, struct query_frame *ret,
+                             size_t cap) {
+        uint32_t begin, end;
+
+        if (location >= q->view->n_locations)
+                return 0;
+        begin = q->symbol_begin[location], end = q->symbol_begin[location + 1];
+        if (begin == end) {
+                if (cap > 0)
+                        ret[0] = frame_of(q, location, NULL);
+                return 1;
+        }
+        for (uint32_t i = begin; i < end && i - begin < cap; i++)
+                ret[i - begin] = frame_of(q, location, &q->view->symbols[i]);
+        return end - begin;
+}
+
+size_t query_stack_locations(const struct query *q, uint32_t stack, uint32_t *ret, size_t cap) {
+        size_t depth = 0;
+
+        while (stack != 0 && stack < q->view->n_stacks) {
+                if (depth < cap)
+                        ret[depth] = q->view->stacks[stack].location;
+                depth++;
+                stack = q->view->stacks[stack].parent;
+        }
+        return depth;
+}
+
+void query_each_frame(const struct query *q, uint32_t stack, query_frame_fn fn, void *ctx) {
+        while (stack != 0 && stack < q->view->n_stacks) {
+                uint32_t location = q->view->stacks[stack].location;
+                uint32_t begin = q->symbol_begin[location], end = q->symbol_begin[location + 1];
+                struct query_frame f;
+
+                for (uint32_t i = begin; i < MAX(end, begin + 1); i++) {
+                        f = frame_of(q, location, i < end ? &q->view->symbols[i] : NULL);
+                        if (!fn(ctx, &f))
+                                return;
+                }
+                stack = q->view->stacks[stack].parent;
+        }
+}

@@ -1,0 +1,183 @@
+/* SPDX-License-Identifier: MIT */
+/* The one way to ask a trace: who allocated what, in which window, and what was alive when.
+ *
+ *   query_open(path, &q, &err);
+ *   struct query_scope scope = query_whole(q);              // the main process, all of the time
+ *   scope.from_ns = 5000000000;                             // from the fifth second on
+ *   query_ask(q, &scope, &answer, &err);
+ *   query_sort_sites(answer->sites, answer->n_sites, QUERY_GROWTH);
+ *
+ * A window [from, to) holds the events whose time t is from <= t < to. Answers come from the history of
+ * sites (rows of slices and checkpoints); events are read only for slices that an edge of the window cuts,
+ * and by query_blocks, query_threads and (for what they have room for) timelines.
+ *
+ * One process: live and peak figures include what it inherited at fork. All processes (QUERY_ALL): sites are
+ * added up by stack, an inherited block counts once, in the process that allocated it; the peak is that of
+ * the summed live bytes of the processes alive at the moment; the end is what each process left. */
+#pragma once
+
+#include <stdio.h>
+
+#include "base/err.h"
+#include "base/macros.h"
+#include "trace/model.h"
+#include "trace/reader.h"
+
+enum { QUERY_ALL = TRACE_NO_PROCESS };
+
+struct query;
+
+int query_open(const char *path, struct query **ret, struct err *reterr);
+struct query *query_free(struct query *q); /* NULL ok; returns NULL */
+DEFINE_CLEANUP(struct query, query_free)
+
+const struct trace_view *query_view(const struct query *q);
+uint64_t query_bytes_read(const struct query *q);
+/* One sentence about what could not be read so far, at opening or since; "" when all is whole. */
+const char *query_damage(const struct query *q);
+
+/* Called now and then while an answer is being made; done <= total, in no particular unit. */
+typedef void (*query_progress_fn)(void *ctx, uint64_t done, uint64_t total);
+void query_set_progress(struct query *q, query_progress_fn fn, void *ctx);
+
+/* ---- what to ask about ------------------------------------------------------------------------- */
+
+struct query_scope {
+        uint32_t process;        /* process id of the trace, or QUERY_ALL */
+        uint64_t from_ns, to_ns; /* UINT64_MAX: to the end */
+};
+
+uint32_t query_main_process(const struct query *q); /* last image of the first pid */
+struct query_scope query_whole(const struct query *q);
+int query_find_process(const struct query *q, uint32_t pid, uint32_t *ret_process,
+                       struct err *reterr);
+
+enum query_metric {
+        QUERY_PEAK,      /* live when the process peaked in the window */
+        QUERY_END,       /* live at the window's end */
+        QUERY_ALLOCATED, /* bytes allocated in the window */
+        QUERY_COUNT,     /* allocations made in the window */
+        QUERY_TEMPORARY, /* temporary allocations released in the window */
+        QUERY_GROWTH,    /* live at the window's end minus live at its start */
+        QUERY_N_METRICS,
+};
+const char *query_metric_name(enum query_metric m);
+int query_metric_parse(const char *name, enum query_metric *ret,
+                       struct err *reterr); /* NULL: peak */
+
+/* ---- totals and sites -------------------------------------------------------------------------- */
+
+struct query_totals {
+        uint64_t n_allocs, n_frees, n_reallocs, n_failed, n_unknown_frees, n_prior_frees,
+                n_implicit_frees;
+        uint64_t alloc_bytes, n_temporary, n_lost, n_wrong_sizes;
+        uint64_t n_complete_stacks; /* whole slices only: events do not carry it */
+        uint64_t n_inversions;      /* likewise */
+        uint64_t peak_bytes, peak_blocks, peak_ns;
+        uint64_t begin_bytes, begin_blocks; /* live at from */
+        uint64_t end_bytes, end_blocks;     /* live at to */
+        uint64_t peak_rss_bytes;            /* 0 unknown */
+        uint64_t runtime_bytes, blocked_ns;
+        uint64_t n_threads, n_sites;
+};
+
+struct query_site {
+        uint32_t stack;
+        uint64_t n_allocs, alloc_bytes, n_frees, free_bytes, n_temporary, n_reallocs;
+        int64_t peak_bytes, peak_blocks;
+        int64_t begin_bytes, begin_blocks;
+        int64_t end_bytes, end_blocks;
+};
+
+struct query_answer {
+        struct query_scope scope;
+        struct query_totals totals;
+        struct query_site *sites;
+        size_t n_sites;
+        struct query_totals *processes;
+        size_t n_processes; /* each for itself, same window */
+        bool is_exact;      /* false: parts that were needed are missing from the file */
+};
+
+int query_ask(struct query *q, const struct query_scope *scope, struct query_answer **ret,
+              struct err *reterr);
+struct query_answer *query_answer_free(struct query_answer *a);
+DEFINE_CLEANUP(struct query_answer, query_answer_free)
+
+/* What a site has of a metric: the number it is sorted by, and the bytes and blocks to show. */
+struct query_figure {
+        int64_t value, bytes, blocks;
+        bool bytes_are_estimated; /* temporary: sizes are known for all of a site's allocations together */
+};
+struct query_figure query_site_figure(const struct query_site *s, enum query_metric m);
+void query_sort_sites(struct query_site *sites, size_t n, enum query_metric m); /* largest first */
+
+/* ---- frames ------------------------------------------------------------------------------------ */
+
+struct query_frame {
+        const char *function; /* "" unknown */
+        const char *file;     /* "" unknown */
+        const char *module;   /* path; "" unknown */
+        uint64_t offset;      /* in the module, or the address when it has none */
+        uint32_t line, location;
+        bool inlined, guess;
+};
+
+/* Calls fn for each frame from the allocator's caller outwards, inlined functions included, until it returns
+ * false. */
+typedef bool (*query_frame_fn)(void *ctx, const struct query_frame *f);
+void query_each_frame(const struct query *q, uint32_t stack, query_frame_fn fn, void *ctx);
+/* The frames of one location; returns how many there are and fills up to cap of them. */
+size_t query_location_frames(const struct query *q, uint32_t location, struct query_frame *ret,
+                             size_t cap);
+/* Locations of a stack, innermost first; returns the depth and fills up to cap of them. */
+size_t query_stack_locations(const struct query *q, uint32_t stack, uint32_t *ret, size_t cap);
+
+/* ---- over time --------------------------------------------------------------------------------- */
+
+struct query_column {
+        uint64_t begin_ns, end_ns;
+        uint64_t live_bytes;     /* highest in the column */
+        uint64_t low_live_bytes; /* lowest known */
+        uint64_t rss_bytes;      /* highest sample, or the last one before; 0 unknown */
+        bool has_rss;
+};
+
+/* Fills n_columns columns of equal width over the window. Slices longer than a column are refined by their
+ * events while no more than max_events are read for it, else drawn from begin, peak and end. */
+int query_timeline(struct query *q, const struct query_scope *scope, size_t n_columns,
+                   uint64_t max_events, struct query_column *ret_columns, struct err *reterr);
+
+/* ---- threads, mappings, blocks ------------------------------------------------------------------- */
+
+struct query_thread {
+        uint32_t thread; /* index into the view's threads */
+        uint64_t n_allocs, alloc_bytes, n_frees, n_temporary,
+                n_foreign_frees; /* blocks other threads allocated */
+};
+
+/* The threads of the scope; their figures only when the events to read are no more than max_events. */
+int query_threads(struct query *q, const struct query_scope *scope, uint64_t max_events,
+                  struct query_thread **ret, size_t *ret_n, bool *ret_has_figures,
+                  struct err *reterr);
+
+struct query_mapping {
+        uint32_t stack;
+        uint64_t n_calls, mapped_bytes; /* in the window */
+        uint64_t peak_bytes,
+                end_bytes; /* mapped at once by this stack at most; mapped at the end */
+};
+int query_mappings(struct query *q, const struct query_scope *scope, struct query_mapping **ret,
+                   size_t *ret_n, uint64_t *ret_peak_bytes, uint64_t *ret_end_bytes,
+                   struct err *reterr);
+
+struct query_block {
+        uint64_t time_ns, size_bytes, seq, address;
+        uint64_t age_ns; /* to its release, or to the end of the recording (or of its process) */
+        uint32_t thread, stack;
+        bool is_live; /* not released */
+};
+/* Calls fn for each block allocated in the scope, in time order, until it returns false. */
+typedef bool (*query_block_fn)(void *ctx, const struct query_block *b);
+int query_blocks(struct query *q, const struct query_scope *scope, query_block_fn fn, void *ctx,
+                 struct err *reterr);

@@ -1,0 +1,261 @@
+/* SPDX-License-Identifier: MIT */
+/* Replays one slice. Two things are not in its events and come from elsewhere:
+ *  - forks: the rows of the slice say what a child inherited, its start time says when
+ *  - whether a release of a block from an earlier slice makes it temporary: that needs the last allocation
+ *    of the releasing thread. The slice's rows rule most cases out; the rest look back slice by slice. */
+#include "query/replay.h"
+
+#include "query/internal.h"
+
+struct candidate {
+        uint32_t thread, process, stack;
+        uint64_t seq;
+};
+
+struct replay {
+        struct query *q;
+        struct state *s;
+        const struct replay_limits *limits;
+        replay_fn fn;
+        void *ctx;
+        uint64_t first_seq; /* of the slice */
+        uint64_t n_steps;
+        struct map last_alloc; /* thread → seq of its latest allocation in this slice */
+        struct map
+                temporary_sites; /* (process << 32 | stack) with a temporary allocation in this slice */
+        VEC(struct trace_site)
+        forks; /* rows with something inherited, by process; process is cleared once applied */
+        VEC(struct candidate) candidates;
+};
+
+static bool replay_is_over(const struct replay *p) {
+        return p->n_steps >= p->limits->n_steps;
+}
+
+static void replay_step_done(struct replay *p, uint64_t time_ns, uint32_t process,
+                             const struct trace_event *event, bool frees_inherited) {
+        struct replay_step step = {p->n_steps++, time_ns, process, event, frees_inherited};
+
+        if (p->fn)
+                p->fn(p->ctx, p->s, &step);
+}
+
+/* ---- forks ------------------------------------------------------------------------------------- */
+
+static int fork_compare(const void *a, const void *b) {
+        const struct trace_site *x = a, *y = b;
+
+        return x->process < y->process ? -1 : x->process > y->process;
+}
+
+/* Children that began by time_ns, and `also` (whose first event is here), get what they inherited. */
+static void replay_forks(struct replay *p, uint64_t time_ns, uint32_t also) {
+        for (size_t i = 0, end; i < p->forks.n && !replay_is_over(p); i = end) {
+                uint32_t process = p->forks.items[i].process;
+                uint64_t start_ns;
+
+                for (end = i + 1; end < p->forks.n && p->forks.items[end].process == process; end++)
+                        ;
+                if (process == TRACE_NO_PROCESS)
+                        continue;
+                start_ns = p->q->view->processes[process].start.start_ns;
+                if (start_ns > time_ns && process != also)
+                        continue;
+                for (size_t k = i; k < end; k++) {
+                        struct trace_site *row = &p->forks.items[k];
+                        struct state_site *site = state_at(p->s, process, row->stack);
+
+                        site->n_inherited += row->n_inherited;
+                        site->inherited_bytes += row->inherited_bytes;
+                        p->s->counts[process].live_blocks += row->n_inherited;
+                        p->s->counts[process].live_bytes += row->inherited_bytes;
+                        row->process = TRACE_NO_PROCESS;
+                }
+                replay_step_done(p, MIN(start_ns, time_ns), process, NULL, false);
+        }
+}
+
+/* ---- events ------------------------------------------------------------------------------------ */
+
+static void replay_alloc(struct replay *p, uint32_t process, const struct trace_event *e) {
+        struct state_site *site = state_at(p->s, process, e->stack);
+        struct trace_counts *c = &p->s->counts[process];
+
+        site->n_allocs++;
+        site->alloc_bytes += e->size_bytes;
+        c->n_allocs++;
+        c->alloc_bytes += e->size_bytes;
+        c->live_blocks++;
+        c->live_bytes += e->size_bytes;
+        if (e->op == TRACE_REALLOC) {
+                site->n_reallocs++;
+                c->n_reallocs++;
+        }
+        *map_put(&p->last_alloc, e->thread, 0, NULL) = e->seq;
+}
+
+/* Temporary: released by the thread that allocated it, with no allocation of that thread in between. */
+static void replay_temporary(struct replay *p, uint32_t process, uint32_t thread, uint32_t stack,
+                             uint64_t seq) {
+        uint64_t value;
+
+        if (map_get(&p->last_alloc, thread, &value)) {
+                if (value == seq) {
+                        state_at(p->s, process, stack)->n_temporary++;
+                        p->s->counts[process].n_temporary++;
+                }
+        } else if (seq < p->first_seq &&
+                   map_get(&p->temporary_sites, (uint64_t)process << 32 | stack, &value)) {
+                vec_push(&p->candidates, (struct candidate){thread, process, stack, seq});
+        }
+}
+
+/* Returns whether the block was inherited (known only once inherit_load has run). */
+static bool replay_release(struct replay *p, uint32_t process, uint32_t stack, uint64_t seq,
+                           uint64_t size_bytes) {
+        struct state_site *site = state_at(p->s, process, stack);
+        struct trace_counts *c = &p->s->counts[process];
+
+        site->n_frees++;
+        site->free_bytes += size_bytes;
+        c->live_blocks--;
+        c->live_bytes -= size_bytes;
+        if (!p->q->inherit.is_loaded || seq >= p->q->inherit.first_seq[process])
+                return false;
+        site->n_inherited_frees++;
+        site->inherited_free_bytes += size_bytes;
+        return true;
+}
+
+static bool replay_other(struct replay *p, uint32_t process, const struct trace_event *e) {
+        struct trace_counts *c = &p->s->counts[process];
+
+        switch ((enum trace_other)e->other) {
+        case TRACE_IMPLICIT_FREE:
+                c->n_implicit_frees++;
+                return replay_release(p, process, e->stack, e->seq, e->size_bytes);
+        case TRACE_UNKNOWN_FREE: c->n_unknown_frees++; break;
+        case TRACE_PRIOR_FREE: c->n_prior_frees++; break;
+        case TRACE_FAILED: c->n_failed++; break;
+        case TRACE_LOST: c->n_lost += e->size_bytes; break;
+        case TRACE_WRONG_SIZE: c->n_wrong_sizes++; break;
+        }
+        return false;
+}
+
+static void replay_event(struct replay *p, const struct trace_event *e) {
+        uint32_t process = query_event_process(p->q, e);
+        bool frees_inherited = false;
+
+        if (process >= p->s->n_processes)
+                return;
+        switch ((enum trace_op)e->op) {
+        case TRACE_ALLOC: replay_alloc(p, process, e); break;
+        case TRACE_FREE:
+                p->s->counts[process].n_frees++;
+                replay_temporary(p, process, e->thread, e->stack, e->seq);
+                frees_inherited = replay_release(p, process, e->stack, e->seq, e->size_bytes);
+                break;
+        case TRACE_REALLOC:
+                p->s->counts[process].n_frees++;
+                replay_temporary(p, process, e->thread, e->old_stack, e->old_seq);
+                frees_inherited =
+                        replay_release(p, process, e->old_stack, e->old_seq, e->old_size_bytes);
+                replay_alloc(p, process, e);
+                break;
+        case TRACE_OTHER: frees_inherited = replay_other(p, process, e); break;
+        }
+        replay_step_done(p, e->time_ns, process, e, frees_inherited);
+}
+
+/* ---- temporaries whose allocation lies in an earlier slice --------------------------------------- */
+
+static void replay_count_temporary(struct replay *p, const struct candidate *c) {
+        state_at(p->s, c->process, c->stack)->n_temporary++;
+        p->s->counts[c->process].n_temporary++;
+}
+
+/* Settles what the slice's events settle; keeps the rest for the slice before. */
+static void replay_look_back(struct replay *p, size_t slice_idx) {
+        uint64_t first_seq = trace_slice(p->q->reader, slice_idx)->first_seq;
+        const struct trace_event *events;
+        size_t n_events, n_kept = 0;
+
+        if (!query_read_events(p->q, slice_idx, &events, &n_events)) {
+                p->s->is_exact = false;
+                vec_clear(&p->candidates);
+                return;
+        }
+        map_clear(&p->last_alloc);
+        for (size_t i = 0; i < n_events; i++)
+                if (events[i].op == TRACE_ALLOC || events[i].op == TRACE_REALLOC)
+                        *map_put(&p->last_alloc, events[i].thread, 0, NULL) = events[i].seq;
+        for (size_t i = 0; i < p->candidates.n; i++) {
+                struct candidate c = p->candidates.items[i];
+                uint64_t seq;
+
+                if (map_get(&p->last_alloc, c.thread, &seq)) {
+                        if (seq == c.seq)
+                                replay_count_temporary(p, &c);
+                } else if (c.seq < first_seq) {
+                        p->candidates.items[n_kept++] = c;
+                }
+        }
+        p->candidates.n = n_kept;
+}
+
+/* ---- the slice --------------------------------------------------------------------------------- */
+
+static void replay_begin(struct replay *p, size_t slice_idx) {
+        const struct trace_site *rows;
+        struct err e = {0};
+        size_t n;
+
+        p->first_seq = trace_slice(p->q->reader, slice_idx)->first_seq;
+        if (trace_read_sites(p->q->reader, slice_idx, &rows, &n, &e) < 0) {
+                query_note_damage(p->q, &e);
+                p->s->is_exact = false;
+                return;
+        }
+        for (size_t i = 0; i < n; i++) {
+                if (rows[i].n_inherited > 0 && rows[i].process < p->s->n_processes)
+                        vec_push(&p->forks, rows[i]);
+                if (rows[i].n_temporary > 0)
+                        map_put(&p->temporary_sites,
+                                (uint64_t)rows[i].process << 32 | rows[i].stack, 0, NULL);
+        }
+        if (p->forks.n)
+                qsort(p->forks.items, p->forks.n, sizeof(p->forks.items[0]), fork_compare);
+}
+
+static void replay_events(struct replay *p, const struct trace_event *events, size_t n) {
+        for (size_t i = 0; i < n && !replay_is_over(p); i++) {
+                if (events[i].time_ns >= p->limits->before_ns)
+                        break;
+                if (p->forks.n)
+                        replay_forks(p, events[i].time_ns, query_event_process(p->q, &events[i]));
+                if (!replay_is_over(p))
+                        replay_event(p, &events[i]);
+        }
+        if (p->limits->before_ns > 0)
+                replay_forks(p, p->limits->before_ns - 1, TRACE_NO_PROCESS);
+}
+
+bool replay_slice(struct query *q, struct state *s, size_t slice_idx,
+                  const struct replay_limits *limits, replay_fn fn, void *ctx) {
+        struct replay p = {.q = q, .s = s, .limits = limits, .fn = fn, .ctx = ctx};
+        const struct trace_event *events;
+        size_t n;
+
+        if (!query_read_events(q, slice_idx, &events, &n))
+                return false;
+        replay_begin(&p, slice_idx);
+        replay_events(&p, events, n);
+        while (!limits->skip_temporary && p.candidates.n > 0 && slice_idx-- > 0)
+                replay_look_back(&p, slice_idx);
+        map_done(&p.last_alloc);
+        map_done(&p.temporary_sites);
+        vec_free(&p.forks);
+        vec_free(&p.candidates);
+        return true;
+}

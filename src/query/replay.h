@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: MIT */
+/* The events of one slice, applied one by one to a state: for windows whose edge cuts the slice.
+ * Inside query/ only. */
+#pragma once
+
+#include "query/state.h"
+
+struct replay_step {
+        uint64_t number; /* of this step in the slice: events and forks, from 0 */
+        uint64_t time_ns;
+        uint32_t process;                /* that changed */
+        const struct trace_event *event; /* NULL: the process began, with what it inherited */
+        bool frees_inherited;            /* the block released was its parent's */
+};
+typedef void (*replay_fn)(void *ctx, const struct state *s, const struct replay_step *step);
+
+struct replay_limits {
+        uint64_t before_ns; /* only events earlier than this */
+        uint64_t n_steps;   /* and no more steps than this */
+        bool skip_temporary; /* n_temporary is not needed: spares looking for the allocations of earlier slices */
+};
+
+/* s is the state when the slice begins; fn (NULL ok) is called after each step. False, with s unchanged, when
+ * the slice's events are missing. */
+bool replay_slice(struct query *q, struct state *s, size_t slice_idx,
+                  const struct replay_limits *limits, replay_fn fn, void *ctx);

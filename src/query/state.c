@@ -1,0 +1,171 @@
+/* SPDX-License-Identifier: MIT */
+/* Builds a state from the nearest checkpoint, the rows of the slices after it and, where a moment lies
+ * inside a slice, that slice's events. */
+#include "query/state.h"
+
+#include "query/internal.h"
+#include "query/replay.h"
+
+void state_init(struct state *s, size_t n_processes) {
+        *s = (struct state){.n_processes = n_processes, .is_exact = true};
+        s->counts = calloc(n_processes + 1, sizeof(s->counts[0]));
+        if (!s->counts)
+                abort();
+        for (size_t i = 0; i < n_processes; i++)
+                s->counts[i].process = (uint32_t)i;
+}
+
+void state_done(struct state *s) {
+        map_done(&s->index);
+        vec_free(&s->sites);
+        free(s->counts);
+        *s = (struct state){0};
+}
+
+static uint64_t site_key(uint32_t process, uint32_t stack) {
+        return (uint64_t)process << 32 | stack;
+}
+
+struct state_site *state_at(struct state *s, uint32_t process, uint32_t stack) {
+        bool added;
+        uint64_t *idx = map_put(&s->index, site_key(process, stack), s->sites.n, &added);
+
+        if (added)
+                vec_push(&s->sites, (struct state_site){.process = process, .stack = stack});
+        return &s->sites.items[*idx];
+}
+
+const struct state_site *state_find(const struct state *s, uint32_t process, uint32_t stack) {
+        uint64_t idx;
+
+        return map_get(&s->index, site_key(process, stack), &idx) ? &s->sites.items[idx] : NULL;
+}
+
+static void state_add_site(struct state *s, const struct trace_site *row) {
+        struct state_site *site = state_at(s, row->process, row->stack);
+
+        site->n_allocs += row->n_allocs;
+        site->alloc_bytes += row->alloc_bytes;
+        site->n_frees += row->n_frees;
+        site->free_bytes += row->free_bytes;
+        site->n_temporary += row->n_temporary;
+        site->n_reallocs += row->n_reallocs;
+        site->n_inherited += row->n_inherited;
+        site->inherited_bytes += row->inherited_bytes;
+}
+
+static void state_add_counts(struct state *s, const struct trace_counts *row) {
+        struct trace_counts *c;
+
+        if (row->process >= s->n_processes)
+                return; /* the row of the whole recording */
+        c = &s->counts[row->process];
+        c->n_allocs += row->n_allocs;
+        c->n_frees += row->n_frees;
+        c->n_reallocs += row->n_reallocs;
+        c->n_failed += row->n_failed;
+        c->n_unknown_frees += row->n_unknown_frees;
+        c->n_prior_frees += row->n_prior_frees;
+        c->n_implicit_frees += row->n_implicit_frees;
+        c->alloc_bytes += row->alloc_bytes;
+        c->n_temporary += row->n_temporary;
+        c->n_lost += row->n_lost;
+        c->n_wrong_sizes += row->n_wrong_sizes;
+        c->n_complete_stacks += row->n_complete_stacks;
+        c->n_inversions += row->n_inversions;
+        c->live_blocks = row->live_blocks;
+        c->live_bytes = row->live_bytes;
+}
+
+static void state_add_rows(struct state *s, const struct trace_site *sites, size_t n_sites,
+                           const struct trace_counts *counts, size_t n_counts) {
+        for (size_t i = 0; i < n_sites; i++)
+                state_add_site(s, &sites[i]);
+        for (size_t i = 0; i < n_counts; i++)
+                state_add_counts(s, &counts[i]);
+}
+
+/* What is damaged is left out and remembered: the rest of the trace is still worth an answer. */
+static void state_add_slice(struct query *q, struct state *s, size_t slice_idx) {
+        const struct trace_site *sites = NULL;
+        const struct trace_counts *counts = NULL;
+        size_t n_sites = 0, n_counts = 0;
+        struct err e = {0};
+
+        if (trace_read_sites(q->reader, slice_idx, &sites, &n_sites, &e) < 0) {
+                s->is_exact = false;
+                query_note_damage(q, &e);
+                n_sites = 0;
+        }
+        if (trace_read_counts(q->reader, slice_idx, &counts, &n_counts, &e) < 0) {
+                s->is_exact = false;
+                query_note_damage(q, &e);
+                n_counts = 0;
+        }
+        state_add_rows(s, sites, n_sites, counts, n_counts);
+}
+
+static void state_add_inherited_frees(struct query *q, struct state *s, size_t slice_idx) {
+        for (size_t i = 0; i < q->inherit.releases.n; i++) {
+                const struct inherit_release *f = &q->inherit.releases.items[i];
+                struct state_site *site;
+
+                if (f->slice_idx >= slice_idx)
+                        break;
+                site = state_at(s, f->process, f->stack);
+                site->n_inherited_frees += f->n_frees;
+                site->inherited_free_bytes += f->free_bytes;
+        }
+}
+
+/* Adds the newest checkpoint before slice_idx that can be read; returns the slice to go on with. */
+static size_t state_add_checkpoint(struct query *q, struct state *s, size_t slice_idx) {
+        const struct trace_site *sites;
+        const struct trace_counts *counts;
+        size_t n_sites, n_counts, after = SIZE_MAX;
+        struct err e = {0};
+
+        if (slice_idx == 0)
+                return 0;
+        if (trace_read_checkpoint(q->reader, slice_idx - 1, &after, &sites, &n_sites, &counts,
+                                  &n_counts, &e) < 0) {
+                query_note_damage(q, &e);
+                return 0;
+        }
+        if (after == SIZE_MAX)
+                return 0;
+        state_add_rows(s, sites, n_sites, counts, n_counts);
+        return after + 1;
+}
+
+void state_load(struct query *q, struct state *s, size_t slice_idx) {
+        for (size_t i = state_add_checkpoint(q, s, slice_idx); i < slice_idx; i++) {
+                state_add_slice(q, s, i);
+                query_tell_progress(q, i + 1, slice_idx);
+        }
+        if (q->inherit.is_loaded)
+                state_add_inherited_frees(q, s, slice_idx);
+}
+
+/* The slice's detail is gone: take it whole when the moment is nearer to its end. */
+static void state_add_blurred(struct query *q, struct state *s, size_t slice_idx,
+                              uint64_t time_ns) {
+        const struct trace_slice_info *info = trace_slice(q->reader, slice_idx);
+
+        s->is_exact = false;
+        if (time_ns - info->begin_ns >= info->end_ns - time_ns)
+                state_add_slice(q, s, slice_idx);
+}
+
+void state_load_time(struct query *q, struct state *s, uint64_t time_ns) {
+        const struct replay_limits limits = {.before_ns = time_ns, .n_steps = UINT64_MAX};
+        size_t slice_idx = query_slice_at(q, time_ns);
+
+        state_load(q, s, slice_idx);
+        for (; slice_idx < q->view->n_slices; slice_idx++) {
+                if (trace_slice(q->reader, slice_idx)->begin_ns >= time_ns)
+                        break;
+                if (!replay_slice(q, s, slice_idx, &limits, NULL, NULL))
+                        state_add_blurred(q, s, slice_idx, time_ns);
+        }
+}

@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: MIT */
+/* Every site's and process's figures since the start of the recording, at one moment of it.
+ * Damaged parts of the trace are left out, noted, and make the state inexact; nothing here fails.
+ * Inside query/ only. */
+#pragma once
+
+#include "base/map.h"
+#include "base/vec.h"
+#include "query/query.h"
+
+/* live = n_inherited + n_allocs - n_frees; own blocks alive = n_allocs - (n_frees - n_inherited_frees) */
+struct state_site {
+        uint32_t process, stack;
+        uint64_t n_allocs, alloc_bytes, n_frees, free_bytes;
+        uint64_t n_temporary, n_reallocs;
+        uint64_t n_inherited, inherited_bytes;
+        uint64_t n_inherited_frees, inherited_free_bytes;
+};
+
+struct state {
+        struct map index; /* (process << 32 | stack) → index into sites */
+        VEC(struct state_site) sites;
+        struct trace_counts *counts; /* one a process */
+        size_t n_processes;
+        bool is_exact; /* false when events were missing where they were needed */
+};
+
+void state_init(struct state *s, size_t n_processes);
+void state_done(struct state *s);
+struct state_site *state_at(struct state *s, uint32_t process,
+                            uint32_t stack); /* added when missing */
+const struct state_site *state_find(const struct state *s, uint32_t process,
+                                    uint32_t stack); /* NULL: none */
+
+/* The figures when slice slice_idx begins (n_slices: at the end). */
+void state_load(struct query *q, struct state *s, size_t slice_idx);
+
+/* The figures of all events before time_ns. */
+void state_load_time(struct query *q, struct state *s, uint64_t time_ns);
+
+static inline int64_t state_site_live_blocks(const struct state_site *s) {
+        return (int64_t)(s->n_inherited + s->n_allocs - s->n_frees);
+}
+
+static inline int64_t state_site_live_bytes(const struct state_site *s) {
+        return (int64_t)(s->inherited_bytes + s->alloc_bytes - s->free_bytes);
+}
+
+static inline int64_t state_site_own_blocks(const struct state_site *s) {
+        return (int64_t)(s->n_allocs - (s->n_frees - s->n_inherited_frees));
+}
+
+static inline int64_t state_site_own_bytes(const struct state_site *s) {
+        return (int64_t)(s->alloc_bytes - (s->free_bytes - s->inherited_free_bytes));
+}

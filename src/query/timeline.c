@@ -1,0 +1,244 @@
+/* SPDX-License-Identifier: MIT */
+/* Live bytes and resident memory over a window, in columns of equal width. */
+#include "query/internal.h"
+#include "query/state.h"
+
+struct timeline {
+        struct query *q;
+        const struct query_scope *scope;
+        struct query_column *columns;
+        size_t n_columns;
+        uint64_t from_ns, to_ns; /* to_ns: the window's end, or the recording's */
+        uint64_t n_events_left;  /* that may still be read */
+        uint64_t level;          /* live bytes at `time_ns` */
+        uint64_t time_ns;
+};
+
+static size_t column_at(const struct timeline *t, uint64_t time_ns) {
+        size_t i;
+
+        if (time_ns <= t->from_ns)
+                return 0;
+        if (time_ns >= t->to_ns)
+                return t->n_columns - 1;
+        i = (size_t)((__uint128_t)(time_ns - t->from_ns) * t->n_columns / (t->to_ns - t->from_ns));
+        return MIN(i, t->n_columns - 1);
+}
+
+static void column_see(struct query_column *c, uint64_t live_bytes) {
+        c->live_bytes = MAX(c->live_bytes, live_bytes);
+        c->low_live_bytes = MIN(c->low_live_bytes, live_bytes);
+}
+
+/* The level stays what it is until time_ns. */
+static void hold_until(struct timeline *t, uint64_t time_ns) {
+        if (time_ns < t->time_ns)
+                return;
+        for (size_t i = column_at(t, t->time_ns), end = column_at(t, time_ns); i <= end; i++)
+                column_see(&t->columns[i], t->level);
+        t->time_ns = time_ns;
+}
+
+static void step_to(struct timeline *t, uint64_t time_ns, uint64_t level) {
+        hold_until(t, time_ns);
+        t->level = level;
+        column_see(&t->columns[column_at(t, t->time_ns)], level);
+}
+
+/* The level goes in a straight line to `level` at time_ns: nothing better is known. */
+static void slope_to(struct timeline *t, uint64_t time_ns, uint64_t level) {
+        size_t first = column_at(t, t->time_ns), last = column_at(t, MAX(time_ns, t->time_ns));
+        double from = (double)t->level, rise = (double)level - from;
+
+        for (size_t i = first + 1; i < last; i++)
+                column_see(&t->columns[i],
+                           (uint64_t)(from + rise * (double)(i - first) / (double)(last - first)));
+        t->time_ns = MAX(time_ns, t->time_ns);
+        t->level = level;
+        column_see(&t->columns[last], level);
+}
+
+/* The row of the scope among those of a slice; NULL when nothing changed. */
+static const struct trace_counts *row_of_scope(const struct timeline *t,
+                                               const struct trace_counts *rows, size_t n) {
+        for (size_t i = 0; i < n; i++)
+                if (rows[i].process == t->scope->process)
+                        return &rows[i];
+        return t->scope->process == QUERY_ALL && n == 1 ? &rows[0] : NULL;
+}
+
+static bool in_scope(const struct timeline *t, const struct trace_event *e) {
+        return query_event_process(t->q, e) == t->scope->process ||
+               (t->scope->process == QUERY_ALL && t->q->view->n_processes == 1);
+}
+
+static int64_t event_change_bytes(const struct timeline *t, const struct trace_event *e) {
+        if (!in_scope(t, e))
+                return 0;
+        switch ((enum trace_op)e->op) {
+        case TRACE_ALLOC: return (int64_t)e->size_bytes;
+        case TRACE_REALLOC: return (int64_t)e->size_bytes - (int64_t)e->old_size_bytes;
+        case TRACE_FREE: return -(int64_t)e->size_bytes;
+        case TRACE_OTHER: return e->other == TRACE_IMPLICIT_FREE ? -(int64_t)e->size_bytes : 0;
+        }
+        return 0;
+}
+
+/* False when the events are too many, missing, or do not tell enough. */
+static bool draw_events(struct timeline *t, const struct trace_slice_info *info, size_t slice_idx,
+                        const struct trace_counts *row) {
+        const struct trace_event *events;
+        size_t n;
+        int64_t level = (int64_t)t->level, inherited = (int64_t)row->live_bytes - level;
+
+        /* Of all processes together the events alone do not tell: forks and ends change the sum. */
+        if (info->n_events > t->n_events_left ||
+            (t->scope->process == QUERY_ALL && t->q->view->n_processes > 1) ||
+            !query_read_events(t->q, slice_idx, &events, &n))
+                return false;
+        t->n_events_left -= info->n_events;
+        for (size_t i = 0; i < n; i++)
+                inherited -= event_change_bytes(t, &events[i]);
+        level += inherited; /* at a fork in this slice */
+        for (size_t i = 0; i < n && events[i].time_ns < t->to_ns; i++) {
+                int64_t change = event_change_bytes(t, &events[i]);
+
+                level += change;
+                if (events[i].time_ns < t->from_ns)
+                        t->level = (uint64_t)MAX(level, 0);
+                else if (change != 0)
+                        step_to(t, events[i].time_ns, (uint64_t)MAX(level, 0));
+        }
+        hold_until(t, MIN(info->end_ns, t->to_ns));
+        return true;
+}
+
+static void draw_slice(struct timeline *t, size_t slice_idx) {
+        const struct trace_slice_info *info = trace_slice(t->q->reader, slice_idx);
+        const struct trace_counts *rows, *row;
+        uint64_t end_ns = MIN(info->end_ns, t->to_ns);
+        struct err e = {0};
+        size_t n;
+
+        if (trace_read_counts(t->q->reader, slice_idx, &rows, &n, &e) < 0) {
+                query_note_damage(t->q, &e);
+                return;
+        }
+        row = row_of_scope(t, rows, n);
+        if (!row) {
+                hold_until(t, end_ns);
+                return;
+        }
+        if (column_at(t, info->begin_ns) != column_at(t, info->end_ns) ||
+            info->begin_ns < t->from_ns || info->end_ns > t->to_ns)
+                if (draw_events(t, info, slice_idx, row))
+                        return;
+        if (row->peak_ns >= t->from_ns && row->peak_ns < t->to_ns && row->peak_bytes > t->level)
+                slope_to(t, row->peak_ns, row->peak_bytes);
+        slope_to(t, end_ns, row->live_bytes);
+}
+
+/* The level when the first slice of the window begins. */
+static uint64_t level_before(struct timeline *t, size_t slice_idx) {
+        const struct trace_counts *rows;
+        struct err e = {0};
+
+        while (slice_idx-- > 0) {
+                const struct trace_counts *row;
+                size_t n;
+
+                if (trace_read_counts(t->q->reader, slice_idx, &rows, &n, &e) < 0)
+                        continue;
+                row = row_of_scope(t, rows, n);
+                if (row)
+                        return row->live_bytes;
+        }
+        return 0;
+}
+
+/* ---- resident memory --------------------------------------------------------------------------- */
+
+static int draw_samples(struct timeline *t, struct err *reterr) {
+        size_t n_processes = t->q->view->n_processes, n, column = 0;
+        _cleanup_free_ uint64_t *now = calloc(n_processes + 1, sizeof(uint64_t));
+        const struct trace_sample *s;
+        uint64_t sum = 0;
+        bool has = false;
+        int r;
+
+        if (!now)
+                abort();
+        r = trace_read_samples(t->q->reader, &s, &n, reterr);
+        if (r < 0)
+                return r;
+        for (size_t i = 0; i < n && s[i].time_ns < t->to_ns; i++) {
+                uint64_t bytes = s[i].anon_bytes + s[i].file_bytes + s[i].shmem_bytes;
+
+                if (s[i].process >= n_processes ||
+                    (t->scope->process != QUERY_ALL && s[i].process != t->scope->process))
+                        continue;
+                if (s[i].time_ns >= t->from_ns)
+                        for (size_t at = column_at(t, s[i].time_ns); column < at; column++)
+                                if (has) {
+                                        t->columns[column].rss_bytes =
+                                                MAX(t->columns[column].rss_bytes, sum);
+                                        t->columns[column].has_rss = true;
+                                }
+                sum += bytes - now[s[i].process];
+                now[s[i].process] = bytes;
+                for (size_t p = 0; p < n_processes && t->scope->process == QUERY_ALL; p++)
+                        if (now[p] && query_process_end_ns(t->q, (uint32_t)p) < s[i].time_ns) {
+                                sum -= now[p];
+                                now[p] = 0;
+                        }
+                has = true;
+                if (s[i].time_ns >= t->from_ns) {
+                        t->columns[column].rss_bytes = MAX(t->columns[column].rss_bytes, sum);
+                        t->columns[column].has_rss = true;
+                }
+        }
+        for (; has && column < t->n_columns; column++) {
+                t->columns[column].rss_bytes = MAX(t->columns[column].rss_bytes, sum);
+                t->columns[column].has_rss = true;
+        }
+        return 0;
+}
+
+int query_timeline(struct query *q, const struct query_scope *scope, size_t n_columns,
+                   uint64_t max_events, struct query_column *ret_columns, struct err *reterr) {
+        struct timeline t = {.q = q,
+                             .scope = scope,
+                             .columns = ret_columns,
+                             .n_columns = n_columns,
+                             .from_ns = scope->from_ns,
+                             .to_ns = MIN(scope->to_ns, q->view->end_ns),
+                             .n_events_left = max_events};
+        size_t slice_idx;
+
+        if (n_columns == 0)
+                return 0;
+        t.to_ns = MAX(t.to_ns, t.from_ns + 1);
+        for (size_t i = 0; i < n_columns; i++) {
+                uint64_t span_ns = t.to_ns - t.from_ns;
+
+                ret_columns[i] = (struct query_column){
+                        .begin_ns = t.from_ns + (uint64_t)((__uint128_t)span_ns * i / n_columns),
+                        .end_ns =
+                                t.from_ns + (uint64_t)((__uint128_t)span_ns * (i + 1) / n_columns),
+                        .low_live_bytes = UINT64_MAX};
+        }
+        slice_idx = query_slice_at(q, t.from_ns);
+        t.level = level_before(&t, slice_idx);
+        t.time_ns = slice_idx < q->view->n_slices
+                            ? MAX(trace_slice(q->reader, slice_idx)->begin_ns, t.from_ns)
+                            : t.from_ns;
+        for (;
+             slice_idx < q->view->n_slices && trace_slice(q->reader, slice_idx)->begin_ns < t.to_ns;
+             slice_idx++)
+                draw_slice(&t, slice_idx);
+        hold_until(&t, t.to_ns);
+        for (size_t i = 0; i < n_columns; i++)
+                ret_columns[i].low_live_bytes =
+                        MIN(ret_columns[i].low_live_bytes, ret_columns[i].live_bytes);
+        return draw_samples(&t, reterr);
+}
