@@ -1,0 +1,66 @@
+# SPDX-License-Identifier: MIT
+"""Tests written as Python functions: `test_*(context)` in tests/cases/*.py. A function fails by an exception (assert,
+or `expect`), and leaves itself out by `skip(reason)`."""
+
+import importlib.util
+import os
+import tempfile
+import shutil
+
+
+class Skip(Exception):
+    pass
+
+
+def skip(reason):
+    raise Skip(reason)
+
+
+class Scratch:
+    """What a case is given: the context, a folder of its own, and notes to print."""
+
+    def __init__(self, context, folder):
+        self.context, self.silt, self.dir = context, context.silt, folder
+        self.notes = []
+
+    def path(self, name):
+        return os.path.join(self.dir, name)
+
+    def program(self, name):
+        return self.context.binary(name)
+
+
+class CaseTest:
+    def __init__(self, name, function, context):
+        self.name, self.function, self.context = name, function, context
+        self.repeats, self.soaks = getattr(function, "repeats", 1), False
+
+    def run(self):
+        folder = tempfile.mkdtemp(prefix="case.", dir=self.context.work_dir)
+        scratch = Scratch(self.context, folder)
+        try:
+            self.function(scratch)
+        except AssertionError as e:
+            import traceback
+            where = traceback.extract_tb(e.__traceback__)[-1]
+            return [f"{os.path.basename(where.filename)}:{where.lineno}: {e or where.line} (files kept in {folder})"], []
+        shutil.rmtree(folder, ignore_errors=True)
+        return [], scratch.notes
+
+
+def discover_file(path, group, context):
+    if not os.path.exists(path):
+        return []
+    spec = importlib.util.spec_from_file_location(os.path.basename(path)[:-3], path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return [CaseTest(f"{group}/{name[5:]}", function, context) for name, function in vars(module).items()
+            if name.startswith("test_") and callable(function)]
+
+
+def discover(folder, context):
+    tests = []
+    for file_name in sorted(os.listdir(folder)):
+        if file_name.endswith(".py") and not file_name.startswith("_"):
+            tests += discover_file(os.path.join(folder, file_name), file_name[:-3], context)
+    return tests

@@ -1,0 +1,90 @@
+# SPDX-License-Identifier: MIT
+"""Running a command with a time limit after which nothing of it is left alive."""
+
+import os
+import signal
+import subprocess
+import time
+
+
+class TimedOut(Exception):
+    pass
+
+
+class Result:
+    def __init__(self, argv, status, stdout, stderr, seconds):
+        self.argv, self.status, self.seconds = argv, status, seconds
+        self.stdout, self.stderr = stdout, stderr
+
+    @property
+    def code(self):
+        """The exit status as a shell shows it."""
+        return 128 - self.status if self.status < 0 else self.status
+
+    @property
+    def text(self):
+        return self.stdout.decode(errors="replace")
+
+    @property
+    def errors(self):
+        return self.stderr.decode(errors="replace")
+
+
+def stat_fields(pid):
+    """Fields of /proc/PID/stat after the name: state, ppid, pgrp, session, ..."""
+    try:
+        with open(f"/proc/{pid}/stat", "rb") as f:
+            return f.read().rpartition(b")")[2].split()
+    except OSError:
+        return None
+
+
+def kill_family(leader):
+    """Kills everything in the session of `leader` and all its descendants, wherever they went."""
+    for _ in range(5):
+        parents, doomed = {}, set()
+        for name in os.listdir("/proc"):
+            fields = stat_fields(name) if name.isdigit() else None
+            if fields:
+                parents[int(name)] = int(fields[1])
+                if int(fields[3]) == leader:
+                    doomed.add(int(name))
+        doomed.add(leader)
+        grown = True
+        while grown:
+            new = {pid for pid, parent in parents.items() if parent in doomed and pid not in doomed}
+            doomed |= new
+            grown = bool(new)
+        alive = [pid for pid in doomed if pid in parents]
+        if not alive:
+            return
+        for pid in alive:
+            try:
+                os.kill(pid, signal.SIGKILL)
+            except OSError:
+                pass
+        time.sleep(0.01)
+
+
+def run(argv, timeout_s=120, stdin=b"", env=None, cwd=None, **popen):
+    """Runs argv in a session of its own; kills the whole family when the time is over."""
+    full_env = dict(os.environ)
+    for key, value in (env or {}).items():
+        if value is None:
+            full_env.pop(key, None)
+        else:
+            full_env[key] = value
+    begin = time.monotonic()
+    child = subprocess.Popen(argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                             env=full_env, cwd=cwd, start_new_session=True, **popen)
+    try:
+        stdout, stderr = child.communicate(stdin, timeout=timeout_s)
+    except subprocess.TimeoutExpired:
+        kill_family(child.pid)
+        try:
+            stdout, stderr = child.communicate(timeout=5)
+        except subprocess.TimeoutExpired:
+            stdout, stderr = b"", b""
+        raise TimedOut(f"no end after {timeout_s} s: {' '.join(map(str, argv))}\n"
+                       f"  stdout: {stdout[-500:]!r}\n  stderr: {stderr[-500:]!r}") from None
+    return Result(argv, child.returncode, stdout, stderr, time.monotonic() - begin)

@@ -1,0 +1,37 @@
+# SPDX-License-Identifier: MIT
+"""The silt under test, as commands."""
+
+import json
+import os
+
+from .process import run
+
+
+class Silt:
+    """`launcher` and `runtime` are for programs of another machine under qemu-user."""
+
+    def __init__(self, build_dir, launcher=None, runtime=None):
+        self.path = os.path.join(os.path.abspath(build_dir), "silt")
+        self.launcher, self.runtime = launcher, runtime
+
+    def run_argv(self, trace, argv, options=()):
+        foreign = []
+        if self.launcher:
+            foreign = ["--launcher", self.launcher, "--runtime", self.runtime]
+        return [self.path, "run", "-q", *foreign, *options, "-o", trace, "--", *argv]
+
+    def record(self, trace, argv, options=(), **kwargs):
+        return run(self.run_argv(trace, argv, options), **kwargs)
+
+    def command(self, *argv, **kwargs):
+        return run([self.path, *argv], **kwargs)
+
+    def report(self, trace, *options):
+        """(report, None) or (None, what went wrong)."""
+        r = self.command("report", "--json", *options, trace)
+        if r.code != 0:
+            return None, f"silt report: exit status {r.code}: {r.errors.strip()[-300:]}"
+        try:
+            return json.loads(r.stdout), None
+        except ValueError as e:
+            return None, f"silt report --json: {e}: {r.stdout[:200]!r}"

@@ -1,0 +1,205 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Runs every test that crosses folders: the hostile programs, silt beside other tools, and the command line.
+
+  tests/run.py --build build                       once (racy ones twice)
+  tests/run.py --build build --soak                programs 100 times in a row
+  tests/run.py --build build --only program/fork   by name
+  tests/run.py --build build --runner "qemu-x86_64 -L /usr/x86_64-linux-gnu" --runtime build-x86_64/libsilt.so
+  tests/run.py --oracle preload                    the expectations themselves, without silt
+
+Prints one line per test and at the end `N passed, N failed`. Traces of failed tests stay in BUILD/tests/failed."""
+
+import argparse
+import concurrent.futures
+import os
+import re
+import shutil
+import sys
+import threading
+import time
+import traceback
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, HERE)
+
+from harness import cases, oracles, program  # noqa: E402
+from harness.process import TimedOut  # noqa: E402
+from harness.silt import Silt  # noqa: E402
+from harness.toolchain import BuildError, Toolchain  # noqa: E402
+
+
+class Context:
+    """What tests need to know of where they run."""
+
+    def __init__(self, options):
+        self.build_dir = os.path.abspath(options.build)
+        self.tests_dir = HERE
+        self.source_dir = os.path.join(HERE, "programs")
+        self.work_dir = os.path.join(self.build_dir, "tests")
+        self.runner = options.runner
+        prefix = "x86_64-linux-gnu-" if options.runner and "x86_64" in options.runner else ""
+        machine = "x86_64" if prefix else "native"
+        self.tools = Toolchain(self.source_dir, os.path.join(self.work_dir, "programs" + (".x86_64" if prefix else "")),
+                               prefix)
+        self.traces = os.path.join(self.work_dir, "traces" if not prefix else "traces." + machine)
+        self.failed = os.path.join(self.work_dir, "failed")
+        for path in (self.traces, self.failed):
+            os.makedirs(path, exist_ok=True)
+        runtime = os.path.abspath(options.runtime) if options.runtime else None
+        self.silt = Silt(options.build, options.runner, runtime)
+
+    def trace_path(self, name):
+        return os.path.join(self.traces, name.replace("/", ".") + ".silt")
+
+    def binary(self, name):
+        """Builds and returns the program `name` of tests/programs, without a case."""
+        for case in program.load_cases(self.source_dir):
+            if case["binary"] == name:
+                return program.ProgramTest(case, self).build()
+        raise KeyError(name)
+
+
+def program_tests(context, options):
+    """The programs; those that cannot work under the runner are left out, with the reason."""
+    for case in program.load_cases(context.source_dir):
+        if options.runner:
+            reason = case.get("qemu") or (None if context.tools.can_build(case["sources"][0])
+                                          else "no Rust standard library for that machine")
+            if reason:
+                print(f"left out under {options.runner.split()[0]}: program/{case['name']}: {reason}")
+                continue
+        yield program.ProgramTest(case, context)
+
+
+def all_tests(context, options):
+    tests = list(program_tests(context, options))
+    if options.oracle:
+        for t in tests:
+            if "oracle" in t.case:
+                print(f"left out: {t.name}: {t.case['oracle']}")
+        tests = [t for t in tests if "oracle" not in t.case]
+        witness = {"preload": lambda: oracles.PreloadOracle(os.path.join(HERE, "oracle"), context.work_dir),
+                   "memcheck": oracles.Memcheck, "heaptrack": oracles.Heaptrack}[options.oracle]()
+        return [oracles.OracleTest(t, witness) for t in tests]
+    if not options.runner:
+        tests += cases.discover(os.path.join(HERE, "cases"), context)
+        tests += cases.discover_file(os.path.join(HERE, "truth_real.py"), "real", context)
+    return tests
+
+
+class Summary:
+    def __init__(self):
+        self.passed = self.failed = 0
+        self.skipped = []
+        self.lock = threading.Lock()
+
+    def line(self):
+        text = f"{self.passed} passed, {self.failed} failed"
+        return text + (f", {len(self.skipped)} skipped" if self.skipped else "")
+
+
+def run_once(test):
+    try:
+        return test.run()
+    except cases.Skip as skip:
+        raise skip
+    except (TimedOut, BuildError) as e:
+        return [str(e)], []
+    except Exception:
+        return [traceback.format_exc()], []
+
+
+def run_test(test, repeats, summary, context):
+    """All repetitions of one test, and its line."""
+    begin = time.monotonic()
+    failures, notes, done = [], [], 0
+    skip = None
+    while done < repeats and not failures:
+        try:
+            failures, notes = run_once(test)
+        except cases.Skip as e:
+            skip = str(e)
+            break
+        done += 1
+    seconds = time.monotonic() - begin
+    with summary.lock:
+        if skip:
+            summary.skipped.append(test.name)
+            print(f"SKIP {test.name}: {skip}")
+        elif failures:
+            summary.failed += 1
+            print(f"FAIL {test.name} ({seconds:.1f} s, repetition {done} of {repeats})")
+            for failure in failures:
+                print("     " + failure.replace("\n", "\n     "))
+            keep_traces(test, context)
+        else:
+            summary.passed += 1
+            times = f", {repeats} times" if repeats > 1 else ""
+            print(f"ok   {test.name} ({seconds:.1f} s{times})")
+            for note in notes:
+                print(f"     note: {note}")
+        sys.stdout.flush()
+
+
+def keep_traces(test, context):
+    for name in (test.name, test.name + ".baseline"):
+        trace = context.trace_path(name)
+        if os.path.exists(trace):
+            kept = os.path.join(context.failed, os.path.basename(trace))
+            shutil.copy(trace, kept)
+            print(f"     trace kept: {os.path.relpath(kept)}")
+
+
+def parse_arguments():
+    p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    p.add_argument("--build", default="build", help="build directory with silt and libsilt.so")
+    p.add_argument("--variant", help="name of a second build directory beside the first: BUILD-VARIANT")
+    p.add_argument("--only", metavar="REGEX", help="only tests whose name matches")
+    p.add_argument("--list", action="store_true", help="print the names and stop")
+    p.add_argument("--soak", action="store_true", help="repeat the programs 100 times")
+    p.add_argument("--repeat", type=int, metavar="N", help="repeat every test N times")
+    p.add_argument("--jobs", type=int, default=1, metavar="N")
+    p.add_argument("--runner", metavar="COMMAND", help="emulator for programs built by the cross compiler")
+    p.add_argument("--runtime", metavar="LIBSILT", help="the runtime for that machine")
+    p.add_argument("--oracle", choices=["preload", "memcheck", "heaptrack"], help="check the expectations without silt")
+    p.add_argument("--summary-file", metavar="FILE", help="write the counts as JSON")
+    options = p.parse_args()
+    if options.variant:
+        options.build = f"{options.build.rstrip('/')}-{options.variant}"
+    if options.runner and not options.runtime and not options.oracle:
+        p.error("--runner needs --runtime")
+    return options
+
+
+def repeats_of(test, options):
+    if options.repeat:
+        return options.repeat
+    if options.soak and test.soaks:
+        return 100
+    return test.repeats
+
+
+def main():
+    options = parse_arguments()
+    context = Context(options)
+    tests = [t for t in all_tests(context, options) if not options.only or re.search(options.only, t.name)]
+    if options.list:
+        for test in tests:
+            print(test.name)
+        return 0
+    summary = Summary()
+    with concurrent.futures.ThreadPoolExecutor(max(1, options.jobs)) as pool:
+        for future in [pool.submit(run_test, t, repeats_of(t, options), summary, context) for t in tests]:
+            future.result()
+    if options.summary_file:
+        import json
+        with open(options.summary_file, "w") as f:
+            json.dump({"passed": summary.passed, "failed": summary.failed, "skipped": len(summary.skipped)}, f)
+            f.write("\n")
+    print(summary.line())
+    return 1 if summary.failed or not tests else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
