@@ -1,0 +1,201 @@
+/* SPDX-License-Identifier: MIT */
+#include "hook/event.h"
+
+#include "hook/early.h"
+
+HOOK_COLD void event_after_loss(struct lane *lane) {
+        unwind_forget(lane->walker);
+        if (!atomic_load_explicit(&runtime.header->recording, memory_order_acquire))
+                runtime_pass();
+}
+
+static void event_walk(struct lane *lane, const struct unwind_regs *from, struct unwind_delta *ret_delta) {
+        if (unlikely(lane->module_was_lost)) {
+                lane->module_was_lost = false;
+                unwind_modules_changed();
+        }
+        unwind_walk(lane->walker, from, ret_delta);
+}
+
+/* The stack word and its pcs; returns the record's end. */
+static inline uint64_t *event_put_stack(uint64_t *at, const struct unwind_delta *d, unsigned form) {
+        *at++ = wire_stack_word(d->n_kept, d->n_new, form, d->end);
+        for (uint32_t i = 0; i < d->n_new; i++)
+                *at++ = d->pcs[i];
+        return at;
+}
+
+void event_alloc(struct thread *t, void *block, size_t size_bytes, unsigned form,
+                 const struct unwind_regs *from) {
+        struct lane *lane = lane_enter(t);
+        struct unwind_delta delta;
+        uint64_t *words;
+
+        if (unlikely(!lane))
+                return;
+        event_walk(lane, from, &delta);
+        words = ring_writer_reserve(&lane->ring, 4 + delta.n_new);
+        if (likely(words != NULL)) {
+                words[0] = wire_word0(ring_writer_time(&lane->ring), WIRE_ALLOC);
+                words[1] = (uint64_t)block;
+                words[2] = size_bytes;
+                ring_writer_commit(&lane->ring, event_put_stack(words + 3, &delta, form));
+        } else {
+                event_after_loss(lane);
+        }
+        lane_leave(lane);
+}
+
+void event_stack(struct thread *t, unsigned kind, const uint64_t *values, uint32_t n, unsigned form,
+                 const struct unwind_regs *from) {
+        struct lane *lane = lane_enter(t);
+        struct unwind_delta delta;
+        uint64_t *words;
+
+        if (unlikely(!lane))
+                return;
+        event_walk(lane, from, &delta);
+        words = ring_writer_reserve(&lane->ring, 2 + n + delta.n_new);
+        if (likely(words != NULL)) {
+                words[0] = wire_word0(ring_writer_time(&lane->ring), kind);
+                for (uint32_t i = 0; i < n; i++)
+                        words[1 + i] = values[i];
+                ring_writer_commit(&lane->ring, event_put_stack(words + 1 + n, &delta, form));
+        } else {
+                event_after_loss(lane);
+        }
+        lane_leave(lane);
+}
+
+void event_words(struct thread *t, unsigned kind, const uint64_t *values, uint32_t n) {
+        struct lane *lane = lane_enter(t);
+        uint64_t *words;
+
+        if (unlikely(!lane))
+                return;
+        words = ring_writer_reserve(&lane->ring, 1 + n);
+        if (likely(words != NULL)) {
+                words[0] = wire_word0(ring_writer_time(&lane->ring), kind);
+                for (uint32_t i = 0; i < n; i++)
+                        words[1 + i] = values[i];
+                ring_writer_commit(&lane->ring, words + 1 + n);
+        } else {
+                event_after_loss(lane);
+        }
+        lane_leave(lane);
+}
+
+HOOK_COLD void event_failed(struct thread *t, size_t size_bytes) {
+        const uint64_t words[] = {size_bytes};
+
+        event_words(t, WIRE_FAILED, words, 1);
+}
+
+void event_realloc_begin(struct thread *t, void *old) {
+        const uint64_t words[] = {(uint64_t)old};
+
+        event_words(t, WIRE_REALLOC_BEGIN, words, 1);
+}
+
+/* realloc(NULL, n) is an allocation; realloc(p, 0) that returns NULL has released p. */
+void event_realloc_done(struct thread *t, void *old, void *block, size_t size_bytes,
+                        const struct unwind_regs *from) {
+        const uint64_t words[] = {(uint64_t)block, size_bytes,
+                                  block             ? WIRE_REALLOC_OK
+                                  : size_bytes == 0 ? WIRE_REALLOC_RELEASED
+                                                    : WIRE_REALLOC_FAILED};
+
+        if (old)
+                event_stack(t, WIRE_REALLOC_END, words, 3, WIRE_FORM_REALLOC, from);
+        else if (block)
+                event_alloc(t, block, size_bytes, WIRE_FORM_REALLOC, from);
+        else
+                event_failed(t, size_bytes);
+}
+
+void event_free_stack(struct thread *t, void *block, uint64_t size_bytes, const struct unwind_regs *from) {
+        const uint64_t words[] = {(uint64_t)block, size_bytes};
+
+        event_stack(t, WIRE_FREE_STACK, words, 2, 0, from);
+}
+
+/* Called from within a walk: the lane is taken, and this record comes before the one with the stack. */
+void event_module(void *ctx, const struct unwind_module *module) {
+        struct lane *lane = ctx;
+        uint32_t len = 0, n_words;
+        uint64_t *words;
+        char *name;
+
+        if (!lane) {
+                if (thread_self)
+                        thread_self->lane.module_was_lost = true;
+                return;
+        }
+        while (len < WIRE_MAX_NAME && module->name[len])
+                len++;
+        n_words = (len + 7) / 8;
+        words = ring_writer_reserve(&lane->ring, 5 + n_words);
+        if (!words) {
+                lane->module_was_lost = true;
+                return;
+        }
+        words[0] = wire_word0(ring_writer_time(&lane->ring), WIRE_MODULE);
+        words[1] = module->base;
+        words[2] = module->begin;
+        words[3] = module->end;
+        words[4] = len;
+        if (n_words)
+                words[4 + n_words] = 0;
+        name = (char *)(words + 5);
+        for (uint32_t i = 0; i < len; i++)
+                name[i] = module->name[i];
+        ring_writer_commit(&lane->ring, words + 5 + n_words);
+}
+
+/* A stack of one frame, the caller, made by no walk. */
+static void event_put_early(struct lane *lane, unsigned kind, const uint64_t *values, uint32_t n,
+                            unsigned form, const void *caller) {
+        uint64_t *words = ring_writer_reserve(&lane->ring, 3 + n);
+
+        if (!words)
+                return;
+        words[0] = wire_word0(ring_writer_time(&lane->ring), kind);
+        for (uint32_t i = 0; i < n; i++)
+                words[1 + i] = values[i];
+        words[1 + n] = wire_stack_word(0, 1, form, WIRE_END_NONE);
+        words[2 + n] = (uint64_t)caller;
+        ring_writer_commit(&lane->ring, words + 3 + n);
+}
+
+static void event_replay_entry(void *ctx, const struct early_entry *e, void *block, void *old) {
+        struct thread *t = ctx;
+        struct lane *lane = &t->lane;
+        uint64_t begin = (uint64_t)old;
+        struct unwind_module module;
+
+        if (e->kind == EARLY_FREE) {
+                event_words(t, WIRE_FREE, &begin, 1);
+                return;
+        }
+        atomic_fetch_add_explicit(&runtime.process->n_early_events, 1, memory_order_relaxed);
+        if (e->kind == EARLY_REALLOC)
+                event_words(t, WIRE_REALLOC_BEGIN, &begin, 1);
+        lane->inside = 1;
+        atomic_signal_fence(memory_order_seq_cst);
+        if (real_find_module(e->caller, &module))
+                event_module(lane, &module);
+        if (e->kind == EARLY_REALLOC)
+                event_put_early(lane, WIRE_REALLOC_END,
+                                (const uint64_t[]){(uint64_t)block, e->size_bytes, WIRE_REALLOC_OK}, 3,
+                                WIRE_FORM_REALLOC, e->caller);
+        else
+                event_put_early(lane, WIRE_ALLOC, (const uint64_t[]){(uint64_t)block, e->size_bytes}, 2, e->form,
+                                e->caller);
+        lane_leave(lane);
+}
+
+/* The recorder's mirror holds a stack that no walk of ours made: the next walk must be whole. */
+void event_replay_early(struct thread *t) {
+        early_replay(event_replay_entry, t);
+        unwind_forget(t->lane.walker);
+}

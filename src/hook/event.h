@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: MIT */
+/* What the hooks tell the recorder. Each writes one record into the thread's ring, or loses it, counted.
+ * None touches errno or calls the program. */
+#pragma once
+
+#include "hook/thread.h"
+#include "wire/record.h"
+
+/* from: UNWIND_HERE of the hook. form: enum wire_form. */
+void event_alloc(struct thread *t, void *block, size_t size_bytes, unsigned form,
+                 const struct unwind_regs *from);
+/* No block came back. */
+void event_failed(struct thread *t, size_t size_bytes);
+
+/* Around a realloc of old, which is not NULL in _begin; _done says what became of it. */
+void event_realloc_begin(struct thread *t, void *old);
+void event_realloc_done(struct thread *t, void *old, void *block, size_t size_bytes,
+                        const struct unwind_regs *from);
+
+void event_free_stack(struct thread *t, void *block, uint64_t size_bytes, const struct unwind_regs *from);
+
+/* A record of n words behind word 0, without a stack. */
+void event_words(struct thread *t, unsigned kind, const uint64_t *words, uint32_t n);
+
+/* A record of n words behind word 0, then the stack. */
+void event_stack(struct thread *t, unsigned kind, const uint64_t *words, uint32_t n, unsigned form,
+                 const struct unwind_regs *from);
+
+/* unwind_env.on_module; ctx: the lane. */
+void event_module(void *ctx, const struct unwind_module *module);
+
+/* What the early arena holds, as if it happened now. */
+void event_replay_early(struct thread *t);
+
+/* Something of the last record did not reach the ring. */
+void event_after_loss(struct lane *lane);
+
+/* Releases are half of all events, so this is inline. */
+static inline void event_free(struct thread *t, void *block) {
+        struct lane *lane = lane_enter(t);
+        uint64_t *words;
+
+        if (unlikely(!lane))
+                return;
+        words = ring_writer_reserve(&lane->ring, 2);
+        if (likely(words != NULL)) {
+                words[0] = wire_word0(ring_writer_time(&lane->ring), WIRE_FREE);
+                words[1] = (uint64_t)block;
+                ring_writer_commit(&lane->ring, words + 2);
+        } else {
+                event_after_loss(lane);
+        }
+        lane_leave(lane);
+}

@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: MIT */
+#include "hook/fork.h"
+
+#include <sys/mman.h>
+
+#include "hook/event.h"
+#include "hook/real.h"
+#include "hook/runtime.h"
+#include "hook/thread.h"
+
+static _Atomic uint32_t fork_is_entering;
+
+/* A free entry, claimed; NULL: there is none. */
+static struct wire_process *fork_claim_entry(uint32_t pid, uint32_t *ret_idx) {
+        struct wire_header *h = runtime.header;
+        struct wire_process *processes = (struct wire_process *)((char *)h + h->process_off);
+        uint32_t begin = runtime.process_idx + 1; /* near the parent's there is often a free one */
+        uint32_t used;
+
+        for (uint32_t i = 0; i < h->n_processes; i++) {
+                uint32_t idx = (begin + i) % h->n_processes;
+                uint64_t free_state = WIRE_PROCESS_FREE;
+
+                if (!atomic_compare_exchange_strong_explicit(&processes[idx].state, &free_state,
+                                                             WIRE_PROCESS_CLAIMED | (uint64_t)pid << 8,
+                                                             memory_order_acq_rel, memory_order_relaxed))
+                        continue;
+                used = atomic_load_explicit(&h->n_processes_used, memory_order_relaxed);
+                while (used <= idx && !atomic_compare_exchange_weak_explicit(&h->n_processes_used, &used,
+                                                                             idx + 1, memory_order_acq_rel,
+                                                                             memory_order_relaxed))
+                        ;
+                *ret_idx = idx;
+                return &processes[idx];
+        }
+        return NULL;
+}
+
+/* The fork came from a signal handler inside the runtime: what it interrupted goes on in both processes, and in
+ * this one it must not write to the parent's ring. From here on the arena is private memory that says "over". */
+static void fork_cut_off(void) {
+        long r = sys_mmap(runtime.header, runtime.header->size_bytes, PROT_READ | PROT_WRITE,
+                          MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | MAP_NORESERVE, -1, 0);
+
+        (void)r;
+        runtime_pass();
+}
+
+static void fork_fill_entry(struct wire_process *p, uint32_t pid, const struct thread *t) {
+        p->parent_idx = runtime.process_idx;
+        p->flags = t && t->fork_time ? WIRE_PROCESS_FORK_EXACT : 0;
+        p->fork_ts = runtime_now();
+        if (t)
+                p->fork_ts = t->fork_time ? t->fork_time : t->lane.ring.last_time;
+        p->start_ts = runtime_now();
+        atomic_store_explicit(&p->n_threads_started, 0, memory_order_relaxed);
+        atomic_store_explicit(&p->n_early_events, 0, memory_order_relaxed);
+        atomic_store_explicit(&p->runtime_bytes,
+                              atomic_load_explicit(&runtime.process->runtime_bytes, memory_order_relaxed),
+                              memory_order_relaxed);
+        /* release: the fields before the state. Pairs with the recorder's acquire. */
+        atomic_store_explicit(&p->state, WIRE_PROCESS_LIVE | (uint64_t)pid << 8, memory_order_release);
+}
+
+static bool fork_become_process(struct thread *t) {
+        uint32_t pid = (uint32_t)sys_getpid(), idx;
+        struct wire_process *p;
+
+        if (!atomic_load_explicit(&runtime.header->recording, memory_order_acquire))
+                return false;
+        p = fork_claim_entry(pid, &idx);
+        if (!p) {
+                thread_count_unslotted();
+                return false;
+        }
+        fork_fill_entry(p, pid, t);
+        runtime.process = p;
+        runtime.process_idx = idx;
+        runtime.pid = pid;
+        atomic_store_explicit(&runtime.patience_ns, RING_PATIENCE_MAX_MS * UINT64_C(1000000),
+                              memory_order_relaxed);
+        if (t && !thread_restart(t)) {
+                thread_self = NULL;
+                thread_count_unslotted();
+        }
+        if (t)
+                t->fork_time = 0;
+        return true;
+}
+
+bool fork_enter_child(void) {
+        struct thread *t = thread_self;
+        bool ok;
+
+        /* Threads that the child started before its first event may come here together; one does it. */
+        if (atomic_exchange_explicit(&fork_is_entering, 1, memory_order_acquire))
+                return false;
+        if (runtime_phase() != RUNTIME_UNKNOWN) {
+                atomic_store_explicit(&fork_is_entering, 0, memory_order_release);
+                return runtime_phase() == RUNTIME_RECORDING;
+        }
+        if (t && t->lane.inside)
+                fork_cut_off();
+        ok = runtime_phase() == RUNTIME_UNKNOWN && fork_become_process(t);
+        if (ok)
+                atomic_store_explicit(&runtime_wiped.phase, RUNTIME_RECORDING, memory_order_release);
+        else
+                runtime_pass();
+        atomic_store_explicit(&fork_is_entering, 0, memory_order_release);
+        return ok;
+}
+
+static void fork_prepare(void) {
+        struct thread *t = thread_get();
+
+        if (!t)
+                return;
+        event_words(t, WIRE_FORK, NULL, 0);
+        t->fork_time = t->lane.ring.last_time;
+}
+
+static void fork_in_parent(void) {
+        struct thread *t = thread_get();
+
+        if (!t)
+                return;
+        t->fork_time = 0;
+        event_words(t, WIRE_FORK_DONE, NULL, 0);
+}
+
+static void fork_in_child(void) {
+        /* Where the kernel does not wipe pages this is the only sign of a new process. */
+        if (runtime_phase() == RUNTIME_RECORDING)
+                atomic_store_explicit(&runtime_wiped.phase, RUNTIME_UNKNOWN, memory_order_relaxed);
+        thread_get();
+}
+
+extern void *__dso_handle __attribute__((visibility("hidden")));
+
+void fork_watch(void) {
+        int (*register_atfork)(void (*)(void), void (*)(void), void (*)(void), void *) = real.__register_atfork.fn;
+
+        if (register_atfork)
+                register_atfork(fork_prepare, fork_in_parent, fork_in_child, &__dso_handle);
+}

@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: MIT */
+/* A forked process: a process entry and rings of its own. */
+#pragma once
+
+#include <stdbool.h>
+
+/* Has fork tell us before and after. Children of a raw clone or _Fork are found by the wiped page alone. */
+void fork_watch(void);
+
+/* The first hook in a new process. False: it is not followed. */
+bool fork_enter_child(void);

@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: MIT */
+/* The runtime's start: from the constructor, or from the first hook when another object's constructor ran before. */
+#include <elf.h>
+#include <link.h>
+#include <sys/mman.h>
+
+#include "hook/event.h"
+#include "hook/fork.h"
+#include "hook/real.h"
+#include "hook/rendezvous.h"
+#include "hook/runtime.h"
+#include "hook/thread.h"
+#include "wire/hello.h"
+
+#ifndef MADV_WIPEONFORK
+#define MADV_WIPEONFORK 18
+#endif
+
+struct runtime runtime;
+_Alignas(RUNTIME_PAGE_MAX) union runtime_wiped runtime_wiped;
+
+extern void *__libc_stack_end; /* where the kernel put argc */
+extern struct r_debug _r_debug;
+
+/* Becomes the address of itself when libsilt.so is relocated. */
+static void *volatile init_relocated = (void *)&init_relocated;
+
+/* The address of init_relocated as the code sees it, without relocation. */
+static bool init_is_relocated(void) {
+        void *here = (void *)&init_relocated;
+
+        __asm__("" : "+r"(here));
+        return init_relocated == here;
+}
+
+void *runtime_map(size_t size_bytes) {
+        long pages = sys_mmap(NULL, size_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+        if (sys_is_error(pages))
+                return NULL;
+        if (runtime.process)
+                atomic_fetch_add_explicit(&runtime.process->runtime_bytes, size_bytes, memory_order_relaxed);
+        return (void *)pages;
+}
+
+void runtime_unmap(void *pages, size_t size_bytes) {
+        sys_munmap(pages, size_bytes);
+        if (runtime.process)
+                atomic_fetch_sub_explicit(&runtime.process->runtime_bytes, size_bytes, memory_order_relaxed);
+}
+
+void runtime_pass(void) {
+        atomic_store_explicit(&runtime.life, RUNTIME_LIFE_PASSING, memory_order_relaxed);
+        atomic_store_explicit(&runtime_wiped.phase, RUNTIME_PASSING, memory_order_relaxed);
+}
+
+static const char *init_env_value(const char *entry, const char *name) {
+        while (*name && *entry == *name)
+                entry++, name++;
+        return *name == '\0' && *entry == '=' ? entry + 1 : NULL;
+}
+
+/* argc, argv …, NULL, environment …, NULL, auxiliary vector: found by the NULLs, because a program started by
+ * naming ld.so has argc changed. */
+static void init_read_stack(void) {
+        char **at = (char **)__libc_stack_end + 1;
+        const ElfW(auxv_t) *aux;
+
+        runtime.page_bytes = 4096;
+        while (*at)
+                at++;
+        for (at++; *at; at++) {
+                const char *value = init_env_value(*at, WIRE_ENV);
+
+                if (value && !runtime.rendezvous)
+                        runtime.rendezvous = value;
+        }
+        for (aux = (const ElfW(auxv_t) *)(at + 1); aux->a_type != AT_NULL; aux++) {
+                switch (aux->a_type) {
+                case AT_SYSINFO_EHDR: runtime.vdso = aux->a_un.a_val; break;
+                case AT_RANDOM: runtime.stack_end = aux->a_un.a_val; break;
+                case AT_PAGESZ: runtime.page_bytes = aux->a_un.a_val; break;
+                case AT_SECURE: runtime.is_secure = aux->a_un.a_val != 0; break;
+                default: break;
+                }
+        }
+}
+
+static bool init_unwinder(void) {
+        const struct unwind_env env = {
+                .map_pages = runtime_map,
+                .unmap_pages = runtime_unmap,
+                .on_module = event_module,
+                .vdso_begin = runtime.vdso,
+                .main_stack_end = runtime.stack_end,
+        };
+
+        if (unwind_init(&env) < 0)
+                return false;
+        unwind_modules_refresh();
+        return true;
+}
+
+/* Everything up to recording; false: there is nothing to record for. */
+static bool init_recording(void) {
+        init_read_stack();
+        if (!runtime.rendezvous || runtime.is_secure || rendezvous_join(runtime.rendezvous) < 0)
+                return false;
+        runtime.pid = (uint32_t)sys_getpid();
+        runtime.free_stacks = runtime.header->flags & WIRE_FREE_STACKS;
+        runtime.process->start_ts = runtime_now();
+        atomic_store_explicit(&runtime.patience_ns, RING_PATIENCE_MAX_MS * UINT64_C(1000000),
+                              memory_order_relaxed);
+        runtime.is_wiped_on_fork =
+                sys_madvise(&runtime_wiped, runtime.page_bytes, MADV_WIPEONFORK) == 0;
+        return init_unwinder();
+}
+
+static bool init_start(void) {
+        uint32_t early = RUNTIME_LIFE_EARLY;
+        struct thread *t;
+
+        if (!atomic_compare_exchange_strong_explicit(&runtime.life, &early, RUNTIME_LIFE_STARTING,
+                                                     memory_order_acquire, memory_order_relaxed))
+                return false;
+        if (real_resolve() < 0)
+                return false; /* the early arena is all there is */
+        if (!init_recording() || !(t = thread_start())) {
+                runtime_pass();
+                return false;
+        }
+        fork_watch();
+        event_replay_early(t);
+        atomic_store_explicit(&runtime.life, RUNTIME_LIFE_RECORDING, memory_order_release);
+        atomic_store_explicit(&runtime_wiped.phase, RUNTIME_RECORDING, memory_order_release);
+        return true;
+}
+
+/* The loader says RT_CONSISTENT when it has relocated all objects and set up the first thread's TLS; before that
+ * a TLS variable would be wiped again. */
+HOOK_COLD bool runtime_begin(void) {
+        if (!init_is_relocated())
+                return false;
+        switch (atomic_load_explicit(&runtime.life, memory_order_acquire)) {
+        case RUNTIME_LIFE_EARLY: return _r_debug.r_state == RT_CONSISTENT && init_start();
+        case RUNTIME_LIFE_RECORDING: return fork_enter_child();
+        case RUNTIME_LIFE_PASSING: runtime_pass(); return false;
+        default: return false;
+        }
+}
+
+__attribute__((constructor)) static void init_construct(void) {
+        if (atomic_load_explicit(&runtime.life, memory_order_acquire) == RUNTIME_LIFE_EARLY)
+                init_start();
+}

@@ -1,0 +1,216 @@
+/* SPDX-License-Identifier: MIT */
+#include "hook/real.h"
+
+#include <dlfcn.h>
+#include <elf.h>
+#include <errno.h>
+
+#include "unwind/unwind.h"
+
+struct reals real;
+
+enum { REAL_N_RANGES = 4 };
+
+static struct code_range real_allocator[REAL_N_RANGES];
+static const struct link_map *real_self_map;
+
+extern struct r_debug _r_debug;
+extern const char silt_image_begin[] __asm__("__ehdr_start") __attribute__((visibility("hidden")));
+extern const char silt_image_end[] __asm__("_end") __attribute__((visibility("hidden")));
+
+/* What a lookup needs of an object's dynamic section. */
+struct dynamic_symbols {
+        const ElfW(Sym) *symbols;
+        const char *strings;
+        const uint32_t *gnu_hash, *sysv_hash;
+        const ElfW(Half) *versions;
+};
+
+/* glibc relocates these pointers in place, except in the vdso. */
+static const void *dynamic_pointer(const struct link_map *map, const ElfW(Dyn) *d) {
+        return (const void *)(d->d_un.d_ptr < map->l_addr ? d->d_un.d_ptr + map->l_addr : d->d_un.d_ptr);
+}
+
+static bool dynamic_symbols_read(const struct link_map *map, struct dynamic_symbols *ret) {
+        struct dynamic_symbols s = {0};
+
+        if (!map->l_ld)
+                return false;
+        for (const ElfW(Dyn) *d = map->l_ld; d->d_tag != DT_NULL; d++) {
+                switch (d->d_tag) {
+                case DT_SYMTAB: s.symbols = dynamic_pointer(map, d); break;
+                case DT_STRTAB: s.strings = dynamic_pointer(map, d); break;
+                case DT_GNU_HASH: s.gnu_hash = dynamic_pointer(map, d); break;
+                case DT_HASH: s.sysv_hash = dynamic_pointer(map, d); break;
+                case DT_VERSYM: s.versions = dynamic_pointer(map, d); break;
+                default: break;
+                }
+        }
+        *ret = s;
+        return s.symbols && s.strings && (s.gnu_hash || s.sysv_hash);
+}
+
+static bool text_equal(const char *a, const char *b) {
+        while (*a && *a == *b)
+                a++, b++;
+        return *a == *b;
+}
+
+/* Old versions of a symbol are hidden behind the default one: a program linked today does not mean them. */
+static const ElfW(Sym) *dynamic_symbols_check(const struct dynamic_symbols *s, uint32_t idx, const char *name) {
+        const ElfW(Sym) *sym = &s->symbols[idx];
+        unsigned type = ELF64_ST_TYPE(sym->st_info);
+
+        if (sym->st_shndx == SHN_UNDEF || sym->st_value == 0 || ELF64_ST_BIND(sym->st_info) == STB_LOCAL)
+                return NULL;
+        if (type != STT_FUNC && type != STT_GNU_IFUNC && type != STT_NOTYPE)
+                return NULL;
+        if (s->versions && (s->versions[idx] & 0x8000) && !text_equal(name, "cfree"))
+                return NULL;
+        return text_equal(s->strings + sym->st_name, name) ? sym : NULL;
+}
+
+static const ElfW(Sym) *dynamic_symbols_find_gnu(const struct dynamic_symbols *s, const char *name) {
+        const uint32_t n_buckets = s->gnu_hash[0], first = s->gnu_hash[1], n_bloom = s->gnu_hash[2];
+        const uint32_t *buckets = s->gnu_hash + 4 + n_bloom * (sizeof(ElfW(Addr)) / 4);
+        const uint32_t *chain = buckets + n_buckets;
+        uint32_t hash = 5381, idx;
+
+        for (const char *c = name; *c; c++)
+                hash = hash * 33 + (uint8_t)*c;
+        if (n_buckets == 0 || (idx = buckets[hash % n_buckets]) < first)
+                return NULL;
+        for (;; idx++) {
+                uint32_t h = chain[idx - first];
+
+                if ((h | 1) == (hash | 1)) {
+                        const ElfW(Sym) *sym = dynamic_symbols_check(s, idx, name);
+
+                        if (sym)
+                                return sym;
+                }
+                if (h & 1)
+                        return NULL;
+        }
+}
+
+static const ElfW(Sym) *dynamic_symbols_find(const struct dynamic_symbols *s, const char *name) {
+        if (s->gnu_hash)
+                return dynamic_symbols_find_gnu(s, name);
+        for (uint32_t i = 1; i < s->sysv_hash[1]; i++) {
+                const ElfW(Sym) *sym = dynamic_symbols_check(s, i, name);
+
+                if (sym)
+                        return sym;
+        }
+        return NULL;
+}
+
+/* An indirect function is what its resolver says. x86 resolvers take nothing and ask the CPU. */
+static void *real_call_resolver(void *resolver) {
+        return ((void *(*)(uint64_t))resolver)(0);
+}
+
+static bool real_find_in(const struct link_map *map, const char *name, struct real_fn *ret) {
+        struct dynamic_symbols symbols;
+        const ElfW(Sym) *sym;
+        uint64_t size_bytes;
+
+        if (!dynamic_symbols_read(map, &symbols) || !(sym = dynamic_symbols_find(&symbols, name)))
+                return false;
+        size_bytes = sym->st_size > REAL_FN_REACH_BYTES ? sym->st_size : REAL_FN_REACH_BYTES;
+        ret->fn = (void *)(map->l_addr + sym->st_value);
+        if (ELF64_ST_TYPE(sym->st_info) == STT_GNU_IFUNC)
+                ret->fn = real_call_resolver(ret->fn);
+        ret->end = (uintptr_t)ret->fn + size_bytes;
+        return true;
+}
+
+static const struct link_map *real_find(const char *name, struct real_fn *ret) {
+        for (const struct link_map *m = real_self_map->l_next; m; m = m->l_next)
+                if (real_find_in(m, name, ret))
+                        return m;
+        return NULL;
+}
+
+/* The object's code, from its program headers; they are mapped with its first bytes. */
+static struct code_range real_image_range(uintptr_t base) {
+        const ElfW(Ehdr) *ehdr = (const ElfW(Ehdr) *)base;
+        struct code_range range = {base, base};
+        const ElfW(Phdr) *phdr;
+
+        if (!base || ehdr->e_ident[0] != 0x7f || ehdr->e_ident[1] != 'E')
+                return range;
+        phdr = (const ElfW(Phdr) *)(base + ehdr->e_phoff);
+        for (unsigned i = 0; i < ehdr->e_phnum; i++)
+                if (phdr[i].p_type == PT_LOAD && base + phdr[i].p_vaddr + phdr[i].p_memsz > range.end)
+                        range.end = base + phdr[i].p_vaddr + phdr[i].p_memsz;
+        return range;
+}
+
+static bool real_find_self(void) {
+        for (const struct link_map *m = _r_debug.r_map; m; m = m->l_next) {
+                if (m->l_addr == (uintptr_t)silt_image_begin) {
+                        real_self_map = m;
+                        runtime.self_path = m->l_name;
+                        return true;
+                }
+        }
+        return false;
+}
+
+int real_resolve(void) {
+        static const struct {
+                const char *name;
+                struct real_fn *fn;
+        } wanted[] = {
+#define REAL_WANTED(name) {#name, &real.name},
+                REAL_NAMES(REAL_WANTED)
+#undef REAL_WANTED
+        };
+        const struct link_map *owner;
+        struct real_fn ignored;
+
+        runtime.self.begin = (uintptr_t)silt_image_begin;
+        runtime.self.end = (uintptr_t)silt_image_end;
+        if (!real_find_self())
+                return -ENOENT;
+        for (size_t i = 0; i < sizeof(wanted) / sizeof(wanted[0]); i++)
+                real_find(wanted[i].name, wanted[i].fn);
+        if (!real.malloc.fn || !real.free.fn || !real.calloc.fn || !real.realloc.fn)
+                return -ENOENT;
+
+        runtime.loader = real_image_range(_r_debug.r_ldbase);
+        real_allocator[0] = runtime.self;
+        real_allocator[1] = runtime.loader;
+        if ((owner = real_find("malloc", &ignored)))
+                real_allocator[2] = real_image_range(owner->l_addr);
+        if ((owner = real_find("__libc_start_main", &ignored)))
+                real_allocator[3] = real_image_range(owner->l_addr);
+        return 0;
+}
+
+bool real_is_allocator(uintptr_t addr) {
+        for (unsigned i = 0; i < REAL_N_RANGES; i++)
+                if (code_range_has(&real_allocator[i], addr))
+                        return true;
+        return false;
+}
+
+bool real_program_defines(const char *name) {
+        struct real_fn ignored;
+
+        return _r_debug.r_map && real_find_in(_r_debug.r_map, name, &ignored);
+}
+
+bool real_find_module(const void *addr, struct unwind_module *ret_module) {
+        for (const struct link_map *m = _r_debug.r_map; m; m = m->l_next) {
+                struct code_range range = real_image_range(m->l_addr);
+
+                if (code_range_has(&range, (uintptr_t)addr)) {
+                        *ret_module = (struct unwind_module){m->l_addr, range.begin, range.end, m->l_name};
+                        return true;
+                }
+        }
+        return false;
+}

@@ -1,0 +1,221 @@
+/* SPDX-License-Identifier: MIT */
+#include "hook/rendezvous.h"
+
+#include <elf.h>
+#include <errno.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/time.h>
+#include <sys/un.h>
+
+#include "hook/runtime.h"
+#include "wire/hello.h"
+
+enum { RENDEZVOUS_PATIENCE_S = 5, RENDEZVOUS_TOKEN_BYTES = 16 };
+
+#if defined(__aarch64__)
+enum { RENDEZVOUS_MACHINE = EM_AARCH64 };
+#else
+enum { RENDEZVOUS_MACHINE = EM_X86_64 };
+#endif
+
+static int rendezvous_hex_digit(char c) {
+        if (c >= '0' && c <= '9')
+                return c - '0';
+        if (c >= 'a' && c <= 'f')
+                return c - 'a' + 10;
+        return -1;
+}
+
+static bool rendezvous_read_token(const char *hex, uint8_t *ret_token) {
+        for (unsigned i = 0; i < RENDEZVOUS_TOKEN_BYTES; i++) {
+                int high = rendezvous_hex_digit(hex[2 * i]);
+                int low = high < 0 ? -1 : rendezvous_hex_digit(hex[2 * i + 1]);
+
+                if (low < 0)
+                        return false;
+                ret_token[i] = (uint8_t)(high << 4 | low);
+        }
+        return true;
+}
+
+/* A system call that a signal handler of the program may interrupt. */
+static long rendezvous_call(long nr, long a, long b, long c) {
+        long r;
+
+        for (unsigned i = 0; i < 1000; i++) {
+                r = sys_call3(nr, a, b, c);
+                if (r != -EINTR)
+                        return r;
+        }
+        return r;
+}
+
+/* A connected socket or -errno. */
+static int rendezvous_connect(const char *name, size_t name_len) {
+        struct timeval patience = {.tv_sec = RENDEZVOUS_PATIENCE_S};
+        struct sockaddr_un addr = {.sun_family = AF_UNIX};
+        size_t path_off = name[0] == '/' ? 0 : 1; /* an abstract name begins with NUL */
+        long fd, r;
+
+        if (name_len == 0 || name_len + path_off > sizeof(addr.sun_path))
+                return -EINVAL;
+        for (size_t i = 0; i < name_len; i++)
+                addr.sun_path[path_off + i] = name[i];
+        fd = sys_call3(SYS_socket, AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+        if (fd < 0)
+                return (int)fd;
+        sys_call6(SYS_setsockopt, fd, SOL_SOCKET, SO_RCVTIMEO, (long)&patience, sizeof(patience), 0);
+        sys_call6(SYS_setsockopt, fd, SOL_SOCKET, SO_SNDTIMEO, (long)&patience, sizeof(patience), 0);
+        /* A path is given with its NUL: the length of the address is the rest of it. */
+        r = rendezvous_call(SYS_connect, fd, (long)&addr,
+                            (long)(offsetof(struct sockaddr_un, sun_path) + name_len + 1));
+        if (r < 0) {
+                sys_close((int)fd);
+                return (int)r;
+        }
+        return (int)fd;
+}
+
+/* The names are tried in order: an abstract one is not seen from another network namespace, a path not from
+ * another mount namespace. */
+static int rendezvous_connect_any(const char *names, size_t len) {
+        int fd = -ENOENT;
+
+        while (len > 0 && fd < 0) {
+                size_t n = 0;
+
+                while (n < len && names[n] != ',')
+                        n++;
+                fd = rendezvous_connect(names, n);
+                n += n < len;
+                names += n;
+                len -= n;
+        }
+        return fd;
+}
+
+static int rendezvous_received_fd(struct msghdr *msg) {
+        struct cmsghdr *c = msg->msg_controllen >= sizeof(*c) ? msg->msg_control : NULL;
+
+        if (!c || c->cmsg_level != SOL_SOCKET || c->cmsg_type != SCM_RIGHTS ||
+            c->cmsg_len != CMSG_LEN(sizeof(int)))
+                return -EPROTO;
+        return *(const int *)CMSG_DATA(c);
+}
+
+/* The arena's descriptor or -errno. */
+static int rendezvous_talk(int fd, const uint8_t *token, struct wire_welcome *ret_welcome) {
+        struct wire_hello hello = {
+                .magic = WIRE_MAGIC,
+                .version = WIRE_VERSION,
+                .pid = (uint32_t)sys_getpid(),
+                .parent_pid = (uint32_t)sys_getppid(),
+                .machine = RENDEZVOUS_MACHINE,
+                .now = clock_counter(),
+        };
+        union {
+                char bytes[CMSG_SPACE(sizeof(int))];
+                struct cmsghdr align;
+        } control;
+        struct iovec iov = {ret_welcome, sizeof(*ret_welcome)};
+        struct msghdr msg = {.msg_iov = &iov,
+                             .msg_iovlen = 1,
+                             .msg_control = control.bytes,
+                             .msg_controllen = sizeof(control.bytes)};
+        long r;
+        int arena_fd;
+
+        for (unsigned i = 0; i < RENDEZVOUS_TOKEN_BYTES; i++)
+                hello.token[i] = token[i];
+        do
+                r = sys_call6(SYS_sendto, fd, (long)&hello, sizeof(hello), MSG_NOSIGNAL, 0, 0);
+        while (r == -EINTR);
+        if (r != (long)sizeof(hello))
+                return r < 0 ? (int)r : -EPROTO;
+        r = rendezvous_call(SYS_recvmsg, fd, (long)&msg, MSG_CMSG_CLOEXEC);
+        if (r < 0)
+                return (int)r;
+        arena_fd = rendezvous_received_fd(&msg);
+        if (r == (long)sizeof(*ret_welcome) && ret_welcome->magic == WIRE_MAGIC && ret_welcome->accepted)
+                return arena_fd;
+        if (arena_fd >= 0)
+                sys_close(arena_fd);
+        return -EPROTO;
+}
+
+static bool rendezvous_header_is_known(const struct wire_header *h, const struct wire_welcome *welcome) {
+        return h->magic == WIRE_MAGIC && h->version == WIRE_VERSION && h->chunk_bytes == WIRE_CHUNK_BYTES &&
+               h->n_lent == WIRE_N_LENT && h->n_processes == WIRE_N_PROCESSES && h->n_slots == WIRE_N_SLOTS &&
+               h->n_chunks == WIRE_N_CHUNKS && h->size_bytes == welcome->size_bytes &&
+               h->chunk_off + (uint64_t)WIRE_N_CHUNKS * WIRE_CHUNK_BYTES <= h->size_bytes &&
+               welcome->process_idx < WIRE_N_PROCESSES;
+}
+
+static int rendezvous_map(int arena_fd, const struct wire_welcome *welcome) {
+        struct wire_header *h;
+        long base = sys_mmap(NULL, welcome->size_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, arena_fd, 0);
+
+        if (sys_is_error(base))
+                return (int)base;
+        h = (struct wire_header *)base;
+        if (!rendezvous_header_is_known(h, welcome) ||
+            !atomic_load_explicit(&h->recording, memory_order_acquire)) {
+                sys_munmap(h, welcome->size_bytes);
+                return -EPROTO;
+        }
+        sys_madvise(h, welcome->size_bytes, MADV_DONTDUMP); /* the arena is no part of the program's core */
+        runtime.header = h;
+        runtime.process_idx = welcome->process_idx;
+        runtime.process = (struct wire_process *)(base + (long)h->process_off) + welcome->process_idx;
+        return 0;
+}
+
+/* How long a tick is: for bounding waits without asking the kernel. The handshake is long enough to measure by
+ * where the CPU does not say. */
+static uint32_t rendezvous_tick_q16(uint64_t ticks, uint64_t ns) {
+#if defined(__aarch64__)
+        uint64_t hz;
+
+        __asm__("mrs %0, cntfrq_el0" : "=r"(hz));
+        if (hz)
+                return (uint32_t)((UINT64_C(1000000000) << 16) / hz);
+#endif
+        return ticks ? (uint32_t)((ns << 16) / ticks) : 1u << 16;
+}
+
+static void rendezvous_set_clock(uint64_t begin_ticks, uint64_t begin_ns) {
+        uint64_t ns = ring_clock_monotonic_ns() - begin_ns, ticks = clock_counter() - begin_ticks;
+
+        runtime.clock.base = runtime.header->clock_base;
+        runtime.clock.kind = runtime.header->clock;
+        runtime.clock.ns_per_tick_q16 = 1u << 16;
+        if (runtime.clock.kind == WIRE_CLOCK_COUNTER)
+                runtime.clock.ns_per_tick_q16 = rendezvous_tick_q16(ticks, ns);
+}
+
+int rendezvous_join(const char *value) {
+        uint64_t begin_ns = ring_clock_monotonic_ns(), begin_ticks = clock_counter();
+        struct wire_welcome welcome = {0};
+        uint8_t token[RENDEZVOUS_TOKEN_BYTES];
+        size_t colon = 0;
+        int fd, arena_fd, r;
+
+        for (size_t i = 0; value[i]; i++)
+                if (value[i] == ':')
+                        colon = i;
+        if (colon == 0 || !rendezvous_read_token(value + colon + 1, token))
+                return -EINVAL;
+        fd = rendezvous_connect_any(value, colon);
+        if (fd < 0)
+                return fd;
+        arena_fd = rendezvous_talk(fd, token, &welcome);
+        sys_close(fd);
+        if (arena_fd < 0)
+                return arena_fd;
+        r = rendezvous_map(arena_fd, &welcome);
+        sys_close(arena_fd);
+        if (r == 0)
+                rendezvous_set_clock(begin_ticks, begin_ns);
+        return r;
+}

@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: MIT */
+/* The runtime's state in one process, and the phases of its life.
+ *
+ *   EARLY   libsilt.so may not even be relocated (IFUNC resolvers of other objects run before): no GOT, no
+ *           TLS, no calls out. Memory comes from the early arena (early.h).
+ *   STARTING one thread sets the runtime up; all others, and its own recursion, are served as in EARLY.
+ *   RECORDING
+ *   PASSING every hook is the real function, for ever: recording is over, or never came to be.
+ *
+ * `runtime_phase` is what every hook looks at first. It lives in a page that fork wipes, so it reads
+ * RUNTIME_UNKNOWN in a new process, whichever way that was made; `runtime.life` is not wiped and tells
+ * a new process from an early one. */
+#pragma once
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "wire/layout.h"
+#include "wire/ring_writer.h"
+
+#define HOOK_EXPORT __attribute__((visibility("default")))
+#define HOOK_COLD __attribute__((noinline, cold))
+#define likely(x) __builtin_expect(!!(x), 1)
+#define unlikely(x) __builtin_expect(!!(x), 0)
+
+enum runtime_phase {
+        RUNTIME_UNKNOWN = 0, /* not started, or wiped by fork */
+        RUNTIME_RECORDING = 1,
+        RUNTIME_PASSING = 2,
+};
+
+enum runtime_life {
+        RUNTIME_LIFE_EARLY = 0,
+        RUNTIME_LIFE_STARTING = 1,
+        RUNTIME_LIFE_RECORDING = 2,
+        RUNTIME_LIFE_PASSING = 3,
+};
+
+/* aarch64 kernels have pages of up to 64 KiB; only the page in use is ever touched. */
+#if defined(__aarch64__)
+enum { RUNTIME_PAGE_MAX = 65536 };
+#else
+enum { RUNTIME_PAGE_MAX = 4096 };
+#endif
+
+union runtime_wiped {
+        _Atomic uint32_t phase; /* enum runtime_phase */
+        char page[RUNTIME_PAGE_MAX];
+};
+
+extern union runtime_wiped runtime_wiped;
+#define runtime_phase() atomic_load_explicit(&runtime_wiped.phase, memory_order_relaxed)
+
+struct code_range {
+        uintptr_t begin, end; /* [begin, end) */
+};
+
+static inline bool code_range_has(const struct code_range *r, uintptr_t addr) {
+        return addr - r->begin < r->end - r->begin;
+}
+
+/* Written while STARTING or by a new process's first thread; read by all. */
+struct runtime {
+        struct code_range self, loader; /* libsilt.so, ld.so */
+        _Atomic uint32_t life;          /* enum runtime_life */
+        uint32_t pid;                   /* 0: not known */
+        uint32_t process_idx;
+        bool free_stacks;
+        bool is_wiped_on_fork;
+        size_t page_bytes;
+
+        struct wire_header *header; /* the arena; NULL: none */
+        struct wire_process *process;
+        struct ring_clock clock;
+        _Atomic uint64_t patience_ns;
+        _Atomic uint32_t slot_hint;
+
+        const char *self_path; /* of libsilt.so, as the loader names it */
+        const char *rendezvous; /* value of SILT_RENDEZVOUS when the image started */
+        uint64_t vdso, stack_end; /* AT_SYSINFO_EHDR; an address above the first thread's frames */
+        bool is_secure;           /* AT_SECURE */
+};
+
+extern struct runtime runtime;
+
+/* In the phase UNKNOWN: start, or become the new process. True when the runtime records. */
+bool runtime_begin(void);
+
+/* Recording is over for this process. */
+void runtime_pass(void);
+
+/* Zeroed private memory, counted as the runtime's own; NULL when there is none. */
+void *runtime_map(size_t size_bytes);
+void runtime_unmap(void *pages, size_t size_bytes);
+
+static inline uint64_t runtime_now(void) {
+        uint64_t now = runtime.clock.kind == WIRE_CLOCK_COUNTER ? clock_counter() : ring_clock_monotonic_ns();
+
+        return now - runtime.clock.base;
+}

@@ -1,0 +1,312 @@
+/* SPDX-License-Identifier: MIT */
+#include "hook/thread.h"
+
+#include <sys/mman.h>
+
+__thread struct thread *thread_self __attribute__((tls_model("initial-exec")));
+__thread bool thread_is_counted __attribute__((tls_model("initial-exec")));
+
+enum { THREAD_PAGE_BYTES = 4096, THREAD_PROBES_MAX = 64, THREAD_REUSE_PROBES_MAX = 32, LANE_WALK_MAX = 256 };
+
+_Static_assert(sizeof(struct thread) <= THREAD_PAGE_BYTES, "the walker behind it is aligned to a page");
+
+static _Atomic(struct thread *) thread_list;
+
+static struct wire_slot *thread_slot_at(uint32_t idx) {
+        return (struct wire_slot *)((char *)runtime.header + runtime.header->slot_off) + idx;
+}
+
+/* Slots above n_slots_used were never claimed; the recorder looks no further. */
+static void thread_raise_used(uint32_t n) {
+        _Atomic uint32_t *used = &runtime.header->n_slots_used;
+        uint32_t old = atomic_load_explicit(used, memory_order_relaxed);
+
+        while (old < n && !atomic_compare_exchange_weak_explicit(used, &old, n, memory_order_acq_rel,
+                                                                 memory_order_relaxed))
+                ;
+}
+
+/* The claimed state, or 0. */
+static uint64_t thread_claim_slot_at(uint32_t idx) {
+        struct wire_slot *slot = thread_slot_at(idx);
+        uint64_t old = atomic_load_explicit(&slot->state, memory_order_acquire), claimed;
+
+        if (wire_slot_phase(old) != WIRE_SLOT_FREE)
+                return 0;
+        claimed = (old & ~UINT64_C(0xffffffffff)) | (uint64_t)(runtime.process_idx + 1) << 8 | WIRE_SLOT_CLAIMED;
+        /* acquire: the recorder's reset of the slot before its state. Pairs with its release. */
+        if (!atomic_compare_exchange_strong_explicit(&slot->state, &old, claimed, memory_order_acq_rel,
+                                                     memory_order_relaxed))
+                return 0;
+        thread_raise_used(idx + 1);
+        return claimed;
+}
+
+/* Looks near the last claim first, then takes a fresh slot, then any. */
+static bool thread_claim_slot(struct wire_slot **ret_slot, uint64_t *ret_state) {
+        uint32_t n_slots = runtime.header->n_slots;
+        uint32_t used = atomic_load_explicit(&runtime.header->n_slots_used, memory_order_acquire);
+        uint32_t begin = atomic_load_explicit(&runtime.slot_hint, memory_order_relaxed);
+        uint32_t idx = 0;
+        uint64_t state = 0;
+
+        if (used > n_slots)
+                used = n_slots;
+        for (uint32_t i = 0; !state && i < used && i < THREAD_PROBES_MAX; i++) {
+                idx = (begin + i) % used;
+                state = thread_claim_slot_at(idx);
+        }
+        for (uint32_t i = used; !state && i < n_slots; i++) {
+                idx = i;
+                state = thread_claim_slot_at(idx);
+        }
+        for (uint32_t i = 0; !state && i < used; i++) {
+                idx = i;
+                state = thread_claim_slot_at(idx);
+        }
+        if (!state)
+                return false;
+        atomic_store_explicit(&runtime.slot_hint, idx + 1, memory_order_relaxed);
+        *ret_slot = thread_slot_at(idx);
+        *ret_state = state;
+        return true;
+}
+
+/* The lane's walker and `inside` are as they were. */
+static bool lane_claim(struct lane *lane, bool is_nested) {
+        struct wire_slot *slot;
+        uint64_t state;
+
+        if (!thread_claim_slot(&slot, &state))
+                return false;
+        slot->tid = (uint32_t)sys_gettid();
+        slot->flags = is_nested ? WIRE_SLOT_NESTED : 0;
+        ring_writer_init(&lane->ring, runtime.header, slot, &runtime.clock, &runtime.patience_ns, is_nested);
+        lane->module_was_lost = false;
+        lane->slot_state = state - WIRE_SLOT_CLAIMED + WIRE_SLOT_LIVE;
+        /* release: tid and flags before the state. Pairs with the recorder's acquire. */
+        atomic_store_explicit(&slot->state, lane->slot_state, memory_order_release);
+        return true;
+}
+
+/* walker: zeroed pages. */
+static bool lane_start(struct lane *lane, void *walker, bool is_nested) {
+        if (!lane_claim(lane, is_nested))
+                return false;
+        lane->walker = walker;
+        unwind_walker_init(lane->walker, lane);
+        return true;
+}
+
+/* The recorder takes a slot back when it has seen its thread gone: then the state beside it is free too. */
+static bool lane_is_gone(const struct lane *lane) {
+        uint64_t state = atomic_load_explicit(&lane->ring.slot->state, memory_order_acquire);
+
+        return ((state ^ lane->slot_state) & ~UINT64_C(0xff)) || wire_slot_phase(state) == WIRE_SLOT_FREE;
+}
+
+static size_t lane_pages_bytes(void) {
+        return THREAD_PAGE_BYTES + unwind_walker_size();
+}
+
+/* Walkers must be zero to be initialised: fresh pages are cheaper than clearing used ones. */
+static bool lane_renew_walker(struct lane *lane) {
+        unwind_walker_done(lane->walker);
+        return sys_madvise(lane->walker, unwind_walker_size(), MADV_DONTNEED) == 0;
+}
+
+static void thread_push(struct thread *t) {
+        struct thread *head = atomic_load_explicit(&thread_list, memory_order_relaxed);
+
+        do
+                t->next = head;
+        while (!atomic_compare_exchange_weak_explicit(&thread_list, &head, t, memory_order_release,
+                                                      memory_order_relaxed));
+}
+
+/* The state of a thread that is gone, locked. */
+static struct thread *thread_reuse(void) {
+        struct thread *t = atomic_load_explicit(&thread_list, memory_order_acquire);
+
+        for (unsigned i = 0; t && i < THREAD_REUSE_PROBES_MAX; i++, t = t->next) {
+                uint32_t unlocked = 0;
+
+                if (!atomic_compare_exchange_strong_explicit(&t->is_locked, &unlocked, 1, memory_order_acquire,
+                                                             memory_order_relaxed))
+                        continue;
+                if (lane_is_gone(&t->lane))
+                        return t;
+                atomic_store_explicit(&t->is_locked, 0, memory_order_release);
+        }
+        return NULL;
+}
+
+/* A state of the thread's own, locked; without a slot when it is new. */
+static struct thread *thread_new(void) {
+        struct thread *t = thread_reuse();
+
+        if (!t) {
+                t = runtime_map(lane_pages_bytes());
+                if (t)
+                        atomic_store_explicit(&t->is_locked, 1, memory_order_relaxed);
+                return t;
+        }
+        if (t->nested) {
+                unwind_walker_done(t->nested->walker);
+                runtime_unmap(t->nested, lane_pages_bytes());
+        }
+        t->nested = NULL;
+        t->is_starting_nested = false;
+        t->in_real = NULL;
+        t->fork_time = 0;
+        t->lane.inside = 0;
+        if (lane_renew_walker(&t->lane))
+                return t;
+        atomic_store_explicit(&t->is_locked, 0, memory_order_release);
+        return NULL;
+}
+
+/* Threads that libc makes inside itself do not pass the pthread_create hook: those that allocate count here. */
+static void thread_count(void) {
+        if (!thread_is_counted && sys_gettid() != (int)runtime.pid)
+                atomic_fetch_add_explicit(&runtime.process->n_threads_started, 1, memory_order_relaxed);
+        thread_is_counted = true;
+}
+
+struct thread *thread_start(void) {
+        struct thread *t = thread_new();
+        bool is_new = t && !t->lane.ring.slot;
+
+        if (!t || !lane_start(&t->lane, (char *)t + THREAD_PAGE_BYTES, false)) {
+                if (is_new)
+                        runtime_unmap(t, lane_pages_bytes());
+                else if (t)
+                        atomic_store_explicit(&t->is_locked, 0, memory_order_release);
+                return NULL;
+        }
+        if (is_new)
+                thread_push(t);
+        atomic_store_explicit(&t->is_locked, 0, memory_order_release);
+        if (thread_self)
+                return thread_self; /* a signal handler was here first; this slot stays empty */
+        thread_self = t;
+        thread_count();
+        return t;
+}
+
+/* The walker's rows stay valid in a forked process; only the recorder's mirror of the stack is new. */
+bool thread_restart(struct thread *t) {
+        atomic_store_explicit(&thread_list, t, memory_order_relaxed);
+        t->next = NULL;
+        if (!lane_claim(&t->lane, false))
+                return false;
+        unwind_forget(t->lane.walker);
+        if (t->nested) {
+                unwind_forget(t->nested->walker);
+                if (!lane_claim(t->nested, true))
+                        t->nested = NULL;
+        }
+        return true;
+}
+
+void thread_count_unslotted(void) {
+        if (runtime.header)
+                atomic_fetch_add_explicit(&runtime.header->n_unslotted_events, 1, memory_order_relaxed);
+}
+
+HOOK_COLD struct thread *thread_get_slow(void) {
+        static _Atomic uint32_t n_refused;
+        struct thread *t;
+
+        if (runtime_phase() == RUNTIME_PASSING)
+                return NULL;
+        if (runtime_phase() == RUNTIME_UNKNOWN && !runtime_begin())
+                return NULL;
+        if (thread_self)
+                return thread_self;
+        /* With all slots taken a search is long: only some events make one. */
+        if (n_refused && atomic_fetch_add_explicit(&n_refused, 1, memory_order_relaxed) % 256 != 0) {
+                thread_count_unslotted();
+                return NULL;
+        }
+        t = thread_start();
+        atomic_store_explicit(&n_refused, t ? 0 : 1, memory_order_relaxed);
+        if (!t)
+                thread_count_unslotted();
+        return t;
+}
+
+static struct lane *lane_start_nested(struct thread *t) {
+        struct lane *nested;
+
+        if (t->is_starting_nested)
+                return NULL;
+        t->is_starting_nested = true;
+        atomic_signal_fence(memory_order_seq_cst);
+        nested = runtime_map(lane_pages_bytes());
+        if (nested && !lane_start(nested, (char *)nested + THREAD_PAGE_BYTES, true)) {
+                runtime_unmap(nested, lane_pages_bytes());
+                nested = NULL;
+        }
+        t->nested = nested;
+        atomic_signal_fence(memory_order_seq_cst);
+        t->is_starting_nested = false;
+        return nested;
+}
+
+/* How many activations of the runtime lie under the present one on this thread's stack; -1: cannot be told. */
+static int lane_count_interrupted(void) {
+        uint64_t pcs[LANE_WALK_MAX];
+        struct unwind_regs regs;
+        bool was_self = true;
+        int n_interrupted = 0;
+        uint8_t end;
+        uint32_t n;
+
+        UNWIND_HERE(&regs);
+        n = unwind_walk_once(&regs, NULL, pcs, LANE_WALK_MAX, &end);
+        if (end != UNWIND_END_COMPLETE)
+                return -1;
+        for (uint32_t i = 0; i < n; i++) {
+                bool is_self = code_range_has(&runtime.self, pcs[i]);
+
+                n_interrupted += is_self && !was_self;
+                was_self = is_self;
+        }
+        return n_interrupted;
+}
+
+/* A handler left by siglongjmp: what it interrupted never ends. The published position is the truth of the ring. */
+static void lane_recover(struct lane *lane) {
+        ring_writer_init(&lane->ring, lane->ring.header, lane->ring.slot, &runtime.clock, &runtime.patience_ns,
+                         lane->ring.is_nested);
+        atomic_store_explicit(&lane->ring.slot->busy, 0, memory_order_release);
+        atomic_store_explicit(&lane->ring.slot->waiting, 0, memory_order_relaxed);
+        if (lane_renew_walker(lane))
+                unwind_walker_init(lane->walker, lane);
+        lane->inside = 0;
+}
+
+HOOK_COLD struct lane *lane_enter_nested(struct thread *t) {
+        int n_interrupted = lane_count_interrupted();
+
+        if (n_interrupted == 0) {
+                lane_recover(&t->lane);
+                if (t->nested && t->nested->inside)
+                        lane_recover(t->nested);
+                return lane_enter(t);
+        }
+        if (!t->nested && !lane_start_nested(t)) {
+                thread_count_unslotted();
+                return NULL;
+        }
+        if (t->nested->inside && n_interrupted == 1)
+                lane_recover(t->nested);
+        if (t->nested->inside) {
+                thread_count_unslotted();
+                return NULL;
+        }
+        t->nested->inside = 1;
+        atomic_signal_fence(memory_order_seq_cst);
+        return t->nested;
+}

@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: MIT */
+/* What the runtime keeps for a thread: a lane (ring and walker) for its events, a second lane for those
+ * of signal handlers that interrupted the first, and which real function it is in. */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "hook/real.h"
+#include "hook/runtime.h"
+#include "unwind/unwind.h"
+#include "wire/ring_writer.h"
+
+struct thread;
+
+/* Used by one activation at a time: `inside` is set while it is. */
+struct lane {
+        struct ring_writer ring;
+        struct unwind_walker *walker; /* owned; right behind the struct that holds the lane */
+        uint32_t inside;
+        bool module_was_lost; /* a MODULE record did not reach the ring: announce all again */
+        uint64_t slot_state;  /* of the slot when it was claimed */
+};
+
+struct thread {
+        struct lane lane;
+        const struct real_fn *in_real; /* the real function being called by the outermost hook; NULL: none */
+        uint64_t new_size_bytes;       /* asked for in that call when it is an operator new */
+        uint64_t fork_time;            /* of the FORK record while this thread forks; 0: it does not */
+        struct lane *nested;           /* NULL until needed */
+        struct thread *next;           /* all of the process, for reuse */
+        _Atomic uint32_t is_locked;    /* somebody looks whether it can be reused */
+        bool is_starting_nested;
+};
+
+/* Initial-exec: one load from a fixed offset, and no allocation behind our back. */
+extern __thread struct thread *thread_self __attribute__((tls_model("initial-exec")));
+extern __thread bool thread_is_counted __attribute__((tls_model("initial-exec")));
+
+/* The calling thread's state, made when it has none; NULL: there is no slot for it (counted). Only while
+ * RECORDING. */
+struct thread *thread_start(void);
+
+/* Makes the state over for a process that has just been forked; the other threads' states are forgotten. */
+bool thread_restart(struct thread *t);
+
+/* An event that could not be written for want of a slot. */
+void thread_count_unslotted(void);
+
+struct lane *lane_enter_nested(struct thread *t);
+
+/* Takes the lane for one event; NULL: the event is lost (and counted). A signal between the test and the store is
+ * over before the store. */
+static inline struct lane *lane_enter(struct thread *t) {
+        if (unlikely(t->lane.inside))
+                return lane_enter_nested(t);
+        t->lane.inside = 1;
+        atomic_signal_fence(memory_order_seq_cst);
+        return &t->lane;
+}
+
+static inline void lane_leave(struct lane *lane) {
+        atomic_signal_fence(memory_order_seq_cst);
+        lane->inside = 0;
+}
+
+struct thread *thread_get_slow(void);
+
+/* The calling thread's state when its events are to be recorded. NULL: pass through, or serve early memory when
+ * runtime_is_early(). */
+static inline struct thread *thread_get(void) {
+        if (likely(runtime_phase() == RUNTIME_RECORDING)) {
+                struct thread *t = thread_self;
+
+                if (likely(t != NULL))
+                        return t;
+        }
+        return thread_get_slow();
+}
+
+/* True while the real functions cannot be called. */
+static inline bool runtime_is_early(void) {
+        return unlikely(atomic_load_explicit(&runtime.life, memory_order_relaxed) < RUNTIME_LIFE_RECORDING);
+}
+
+/* An inner call belongs to the outer hook's when the real function makes it: from its own first bytes, or by a
+ * tail call, which returns into libsilt.so. Anything else (a signal handler, a new handler) is a call of its own. */
+static inline bool thread_is_recursion(const struct thread *t, const void *caller) {
+        const struct real_fn *outer = t->in_real;
+
+        if (likely(outer == NULL))
+                return false;
+        return (uintptr_t)caller - (uintptr_t)outer->fn < outer->end - (uintptr_t)outer->fn ||
+               code_range_has(&runtime.self, (uintptr_t)caller);
+}
