@@ -12,6 +12,8 @@
 
 #include "unwind/row.h"
 
+#pragma GCC visibility push(hidden)
+
 enum { CFI_RANGES_MAX = 8, CFI_PROGRAM_MAX_BYTES = 1 << 16 };
 
 struct cfi_range {
@@ -34,5 +36,7 @@ bool cfi_range_has(const struct cfi_image *image, uint64_t addr, uint64_t size_b
 /* pc: an address inside the instruction (of a call, the return address - 1).
  * 0; -ENOENT: no FDE covers pc; -EBADMSG: the tables are broken there. */
 int cfi_find(const struct cfi_image *image, uint64_t pc, struct cfi_answer *ret);
+
+#pragma GCC visibility pop
 
 #endif

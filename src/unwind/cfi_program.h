@@ -10,6 +10,8 @@
 #include "unwind/cfi_bytes.h"
 #include "unwind/row.h"
 
+#pragma GCC visibility push(hidden)
+
 struct cfi_cie {
         uint64_t code_align;
         int64_t data_align;
@@ -23,5 +25,7 @@ struct cfi_cie {
 /* Always gives a row; one that cannot be expressed is ROW_NO_CFI. */
 row_t cfi_program_run(const struct cfi_cie *cie, struct cfi_bytes fde_program, uint64_t fde_begin,
                       uint64_t pc);
+
+#pragma GCC visibility pop
 
 #endif

@@ -77,10 +77,15 @@ static size_t cache_size_bytes(const struct lookup_cache *c) {
         return c->n_entries * sizeof(struct lookup_entry);
 }
 
+static void cache_set(struct lookup_cache *c, struct lookup_entry *entries, uint64_t n_entries) {
+        c->entries = entries;
+        c->n_entries = n_entries;
+        c->off_mask = (n_entries - 1) * sizeof(struct lookup_entry);
+}
+
 void lookup_cache_init(struct lookup_cache *c, struct lookup_entry *first) {
-        *c = (struct lookup_cache){.entries = first,
-                                   .first = first,
-                                   .n_entries = LOOKUP_FIRST_ENTRIES};
+        *c = (struct lookup_cache){.first = first};
+        cache_set(c, first, LOOKUP_FIRST_ENTRIES);
 }
 
 void lookup_cache_done(struct lookup_cache *c) {
@@ -112,8 +117,7 @@ static void cache_maybe_grow(struct lookup_cache *c) {
                 return;
         if (c->entries != c->first && env.unmap_pages)
                 env.unmap_pages(c->entries, cache_size_bytes(c));
-        c->entries = pages;
-        c->n_entries = n_entries;
+        cache_set(c, pages, n_entries);
 }
 
 row_t lookup_miss(struct lookup_cache *c, uint64_t generation, uint64_t key, void *ctx) {

@@ -14,6 +14,8 @@
 #include "unwind/cfi.h"
 #include "unwind/unwind.h"
 
+#pragma GCC visibility push(hidden)
+
 struct object {
         struct unwind_module module;
         struct cfi_image image; /* ranges: the readable segments */
@@ -24,5 +26,7 @@ void object_refresh(void); /* see unwind_modules_refresh */
 
 bool object_known(uint64_t pc);
 bool object_find(uint64_t pc, struct object *ret);
+
+#pragma GCC visibility pop
 
 #endif

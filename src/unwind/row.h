@@ -46,16 +46,29 @@ enum {
 
 enum { ROW_CFA_BITS = 22, ROW_SLOT_BITS = 17 };
 
+/* Offsets in words of 8 bytes, and in bytes. */
+static inline int64_t row_cfa_words(row_t row) {
+        return (int64_t)(row << 34) >> 42;
+}
+
+static inline int64_t row_ra_words(row_t row) {
+        return (int64_t)(row << 17) >> 47;
+}
+
+static inline int64_t row_fp_words(row_t row) {
+        return (int64_t)row >> 47;
+}
+
 static inline int64_t row_cfa_off(row_t row) {
-        return (int64_t)(row << 34) >> 42 << 3;
+        return row_cfa_words(row) * 8;
 }
 
 static inline int64_t row_ra_off(row_t row) {
-        return (int64_t)(row << 17) >> 47 << 3;
+        return row_ra_words(row) * 8;
 }
 
 static inline int64_t row_fp_off(row_t row) {
-        return (int64_t)row >> 47 << 3;
+        return row_fp_words(row) * 8;
 }
 
 static inline bool row_offset_fits(int64_t off, int bits) {

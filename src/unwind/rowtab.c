@@ -47,7 +47,7 @@ _Static_assert(sizeof(struct entry) == 16, "two words");
 static struct set first_sets[FIRST_SETS] __attribute__((aligned(64)));
 static struct table first_table = {.sets = first_sets, .n_sets = FIRST_SETS};
 static struct table *newest = &first_table;
-static uint64_t generation = 1;
+uint64_t rowtab_generation_word;
 static uint64_t announced[ANNOUNCED_MAX];
 static void *(*map_pages_fn)(size_t size_bytes);
 
@@ -71,16 +71,12 @@ static inline struct set *set_of(const struct table *t, uint64_t key) {
 
 void rowtab_init(void *(*map_pages)(size_t size_bytes)) {
         map_pages_fn = map_pages;
-}
-
-uint64_t rowtab_generation(void) {
-        /* acquire: what the loader did before the change is seen. Pairs with the release below. */
-        return __atomic_load_n(&generation, __ATOMIC_ACQUIRE);
+        rowtab_next_generation();
 }
 
 void rowtab_next_generation(void) {
-        /* release: a thread that reads the new number sees the objects of that moment */
-        __atomic_fetch_add(&generation, 1, __ATOMIC_ACQ_REL);
+        /* release: pairs with rowtab_generation */
+        __atomic_fetch_add(&rowtab_generation_word, 1, __ATOMIC_ACQ_REL);
         __atomic_store_n(&__atomic_load_n(&newest, __ATOMIC_ACQUIRE)->n_puts, 0, __ATOMIC_RELAXED);
 }
 

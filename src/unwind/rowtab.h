@@ -14,10 +14,21 @@
 
 #include "unwind/row.h"
 
+#pragma GCC visibility push(hidden)
+
+/* Last of all: from then on walks run. Called again it starts another generation. */
 void rowtab_init(void *(*map_pages)(size_t size_bytes));
 
-uint64_t rowtab_generation(void); /* never 0 */
 void rowtab_next_generation(void);
+
+/* 0 until rowtab_init. Written by the two functions above. */
+extern uint64_t rowtab_generation_word;
+
+static inline uint64_t rowtab_generation(void) {
+        /* acquire: what the loader did before the change, and what was set up before the first
+         * generation, is seen. Pairs with the releases in rowtab_init and rowtab_next_generation. */
+        return __atomic_load_n(&rowtab_generation_word, __ATOMIC_ACQUIRE);
+}
 
 row_t rowtab_get(uint64_t generation, uint64_t key); /* 0: not there */
 void rowtab_put(uint64_t generation, uint64_t key, row_t row);
@@ -26,5 +37,7 @@ void rowtab_put(uint64_t generation, uint64_t key, row_t row);
  * never yes wrongly. */
 bool rowtab_is_announced(uint64_t generation, uint64_t object_begin);
 void rowtab_set_announced(uint64_t generation, uint64_t object_begin);
+
+#pragma GCC visibility pop
 
 #endif

@@ -15,6 +15,8 @@
 #include "unwind/lookup.h"
 #include "unwind/row.h"
 
+#pragma GCC visibility push(hidden)
+
 enum {
         STEP_MAX_BYTES = 64 << 20,       /* largest frame believed in */
         STEP_GUESS_MAX_BYTES = 1 << 20,  /* the same where there is no CFI to say so */
@@ -82,11 +84,15 @@ static inline bool step_can_read(const struct stepper *p, uint64_t sp, uint64_t 
         return slot - sp <= STEP_MAX_BYTES && slot < p->limit;
 }
 
-/* The plain step: (pc, sp, fp) = (M[CFA + ra_off], CFA, M[CFA + fp_off] or fp). False: not so. */
-static inline bool step_plain(struct stepper *p, struct state *s, row_t row, struct frame *f) {
+/* The plain step: (pc, sp, fp) = (M[CFA + ra_off], CFA, M[CFA + fp_off] or fp). False: not so, and s
+ * is as it was. Slots are computed from the base and in words: fewer operations between one load and
+ * the next, which is all a walk waits for. */
+static inline bool step_plain(const struct stepper *p, struct state *s, row_t row,
+                              struct frame *f) {
         uint64_t sp = s->sp;
-        uint64_t cfa = (row & ROW_BASE_FP ? s->fp : sp) + (uint64_t)row_cfa_off(row);
-        uint64_t ra_slot = cfa + (uint64_t)row_ra_off(row);
+        uint64_t base = row & ROW_BASE_FP ? s->fp : sp;
+        uint64_t cfa = base + (uint64_t)row_cfa_off(row);
+        uint64_t ra_slot = base + (uint64_t)(row_cfa_words(row) + row_ra_words(row)) * 8;
         uint64_t ra;
 
         if (__builtin_expect(cfa - sp - 1 >= STEP_MAX_BYTES || cfa % ARCH_STACK_ALIGN != 0 ||
@@ -95,7 +101,7 @@ static inline bool step_plain(struct stepper *p, struct state *s, row_t row, str
                 return false;
         f->fp_word = FRAME_FP_KEPT;
         if (row & ROW_FP_SAVED) {
-                uint64_t fp_slot = cfa + (uint64_t)row_fp_off(row);
+                uint64_t fp_slot = base + (uint64_t)(row_cfa_words(row) + row_fp_words(row)) * 8;
 
                 if (__builtin_expect(!step_can_read(p, sp, fp_slot), 0))
                         return false;
@@ -110,18 +116,27 @@ static inline bool step_plain(struct stepper *p, struct state *s, row_t row, str
         return true;
 }
 
-/* One step from s, whose row is given. */
-static inline enum step step_out(struct stepper *p, struct state *s, row_t row, struct frame *f) {
+static inline void step_fill_frame(const struct state *s, struct frame *f) {
         f->pc_raw = s->pc_raw;
         f->sp = s->sp;
         f->fp = s->fp;
-        if (__builtin_expect((row & ROW_NOT_PLAIN) != 0 || s->flags != 0, 0) ||
-            __builtin_expect(!step_plain(p, s, row, f), 0))
+}
+
+static inline bool step_is_plain(const struct state *s, row_t row) {
+        return (row & ROW_NOT_PLAIN) == 0 && s->flags == 0;
+}
+
+/* One step from s, whose row is given. */
+static inline enum step step_out(struct stepper *p, struct state *s, row_t row, struct frame *f) {
+        step_fill_frame(s, f);
+        if (!step_is_plain(s, row) || !step_plain(p, s, row, f))
                 return step_slow(p, s, row, f);
-        if (__builtin_expect(s->pc_raw != 0, 1))
+        if (s->pc_raw != 0)
                 return STEP_OK;
         f->ra_word |= FRAME_BARRIER; /* the 0 was read from memory: it may be another word soon */
         return STEP_END;
 }
+
+#pragma GCC visibility pop
 
 #endif

@@ -11,23 +11,15 @@
 #include "unwind/step.h"
 #include "unwind/walk.h"
 
-static uint32_t is_ready;
-
 int unwind_init(const struct unwind_env *env) {
         if (!env || !env->map_pages)
                 return -EINVAL;
         object_init(env->vdso_begin);
         step_init(env->main_stack_end);
-        rowtab_init(env->map_pages);
         lookup_init(env);
         object_refresh();
-        /* release: who sees it ready sees all of the above. Pairs with unwind_is_ready. */
-        __atomic_store_n(&is_ready, 1, __ATOMIC_RELEASE);
+        rowtab_init(env->map_pages);
         return 0;
-}
-
-bool unwind_is_ready(void) {
-        return __atomic_load_n(&is_ready, __ATOMIC_ACQUIRE) != 0;
 }
 
 void unwind_modules_changed(void) {
@@ -41,7 +33,7 @@ void unwind_modules_refresh(void) {
 static struct stepper stepper_without_walker(uint64_t sp, void *ctx) {
         return (struct stepper){
                 .ctx = ctx,
-                .generation = rowtab_generation(),
+                .generation = rowtab_generation(), /* 0: not ready */
                 .limit = step_limit(sp),
         };
 }
@@ -53,9 +45,11 @@ uint32_t unwind_walk_once(const struct unwind_regs *from, void *ctx, uint64_t *p
         uint32_t n = 0;
 
         *ret_end = UNWIND_END_LOST;
-        if (!unwind_is_ready() || !walk_state_from(from, &s))
+        if (!walk_state_from(from, &s))
                 return 0;
         p = stepper_without_walker(s.sp, ctx);
+        if (p.generation == 0)
+                return 0;
         while (n < cap_pcs) {
                 row_t row = step_row(&p, &s);
                 struct frame f;
@@ -78,10 +72,8 @@ void unwind_regs_leave(struct unwind_regs *regs) {
         struct frame f;
 
         *regs = (struct unwind_regs){0};
-        if (!unwind_is_ready())
-                return;
         s.flags = FRAME_EXACT; /* pc is no return address; lr is not known and stays 0 */
         p = stepper_without_walker(s.sp, NULL);
-        if (step_out(&p, &s, step_row(&p, &s), &f) == STEP_OK)
+        if (p.generation != 0 && step_out(&p, &s, step_row(&p, &s), &f) == STEP_OK)
                 *regs = (struct unwind_regs){.pc = s.pc_raw, .sp = s.sp, .fp = s.fp};
 }

@@ -15,6 +15,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#pragma GCC visibility push(hidden)
+
 #ifdef SILT_TINY /* the debug build that makes rare paths common */
 enum { UNWIND_FRESH_MAX = 24, UNWIND_DEPTH_MAX = 48, UNWIND_OUTER_KEPT = 4 };
 #else
@@ -124,5 +126,7 @@ void unwind_regs_leave(struct unwind_regs *regs);
                 regs_->fp = *(const uint64_t *)__builtin_frame_address(0);                         \
         } while (0)
 #endif
+
+#pragma GCC visibility pop
 
 #endif

@@ -54,14 +54,13 @@ struct walk {
         struct stepper p;
         struct state s;   /* the frame reached; not yet pushed */
         uint32_t n_fresh; /* pushed: fresh frames and remembered ones taken over */
-        uint32_t n_steps; /* fresh steps made */
         int32_t top;      /* innermost remembered frame that may still match */
         enum step last;   /* how the walk ended */
         bool is_cut;
 };
 
 enum verdict { SAME, DIFFERENT, AT_GAP, AT_CUT };
-enum fresh { FRESH_MATCH, FRESH_ENDED, FRESH_CUT };
+enum fresh { FRESH_MATCH, FRESH_ENDED, FRESH_CUT, FRESH_HARD };
 
 static inline struct frame *remembered(struct unwind_walker *w) {
         return w->frames + FRESH_CAP;
@@ -87,35 +86,82 @@ static inline void copy_frames(struct frame *to, const struct frame *from, uint3
 
 /* ---- fresh frames --------------------------------------------------------------------------- */
 
-/* Remembered frames below sp have returned. */
-static inline bool find_match(struct walk *c) {
-        const struct frame *r = remembered(c->w);
+/* Remembered frames below sp have returned. s has no flags. */
+static inline bool find_match(const struct frame *r, const struct state *s, int32_t *top) {
+        for (; *top >= 0 && r[*top].sp <= s->sp; --*top) {
+                const struct frame *f = &r[*top];
 
-        for (; c->top >= 0 && r[c->top].sp <= c->s.sp; c->top--) {
-                const struct frame *f = &r[c->top];
-
-                if (f->sp == c->s.sp && f->pc_raw == c->s.pc_raw && f->fp == c->s.fp &&
-                    !((f->ra_word | c->s.flags) & FRAME_UNLIKE))
+                if (f->sp == s->sp && f->pc_raw == s->pc_raw && f->fp == s->fp &&
+                    !(f->ra_word & FRAME_UNLIKE))
                         return true;
         }
         return false;
 }
 
-/* Steps until a remembered frame is met, the stack ends, or enough has been done. */
-static enum fresh step_fresh(struct walk *c, uint32_t n_fresh_max) {
-        for (;;) {
-                struct frame *f;
+/* Pushes and steps plain frames for as long as there are any and none of them is remembered. What
+ * changes from frame to frame stays in registers: s is local, and nothing takes its address. */
+static __attribute__((noinline)) enum fresh step_plain_frames(struct walk *c, uint32_t n_max) {
+        const struct frame *r = remembered(c->w);
+        struct frame *f_begin = outermost_fresh(c), *f = f_begin;
+        uint64_t *pc_out = c->w->pcs + c->n_fresh;
+        enum fresh how = FRESH_MATCH;
+        struct state s;
+
+        s.pc_raw = c->s.pc_raw;
+        s.pc = c->s.pc;
+        s.sp = c->s.sp;
+        s.fp = c->s.fp;
+        s.flags = 0;
+        while (!find_match(r, &s, &c->top)) {
+                uint64_t pc = s.pc;
                 row_t row;
 
-                if (find_match(c))
-                        return FRESH_MATCH;
-                if (c->n_steps >= UNWIND_FRESH_MAX || c->n_fresh >= n_fresh_max)
+                if (__builtin_expect(f_begin - f >= n_max, 0)) {
+                        how = FRESH_CUT;
+                        break;
+                }
+                row = lookup_row(c->p.cache, c->p.generation, pc - 1, c->p.ctx);
+                step_fill_frame(&s, f - 1);
+                if (__builtin_expect(!step_is_plain(&s, row), 0) ||
+                    __builtin_expect(!step_plain(&c->p, &s, row, f - 1), 0)) {
+                        how = FRESH_HARD;
+                        break;
+                }
+                f--;
+                *pc_out++ = pc;
+                if (__builtin_expect(s.pc_raw == 0, 0)) {
+                        f->ra_word |= FRAME_BARRIER; /* a 0 from memory: not the CFI's word */
+                        c->last = STEP_END;
+                        how = FRESH_ENDED;
+                        break;
+                }
+        }
+        c->s.pc_raw = s.pc_raw;
+        c->s.pc = s.pc;
+        c->s.sp = s.sp;
+        c->s.fp = s.fp;
+        c->n_fresh += (uint32_t)(f_begin - f);
+        return how;
+}
+
+/* Steps until a remembered frame is met, the stack ends, or n_max frames have been pushed. */
+static enum fresh step_fresh(struct walk *c, uint32_t n_max) {
+        uint32_t n_end = c->n_fresh + n_max;
+
+        for (;;) {
+                row_t row;
+
+                if (c->s.flags == 0) {
+                        enum fresh how = step_plain_frames(c, n_end - c->n_fresh);
+
+                        if (how != FRESH_HARD)
+                                return how;
+                }
+                if (c->n_fresh == n_end)
                         return FRESH_CUT;
                 row = step_row(&c->p, &c->s);
                 c->w->pcs[c->n_fresh++] = walk_pc_shown(c->s.pc, c->s.flags);
-                c->n_steps++;
-                f = outermost_fresh(c);
-                c->last = step_out(&c->p, &c->s, row, f);
+                c->last = step_out(&c->p, &c->s, row, outermost_fresh(c));
                 if (c->last != STEP_OK)
                         return FRESH_ENDED;
         }
@@ -251,11 +297,12 @@ static uint32_t stop_after_cut(struct walk *c, bool is_connected) {
 
 /* Returns how many remembered frames stay. */
 static uint32_t walk_stack(struct walk *c) {
-        uint32_t n_fresh_max = FRESH_CAP, n_kept;
+        uint32_t n_steps_left = UNWIND_FRESH_MAX, n_max = UNWIND_FRESH_MAX, n_kept;
         bool is_connected = false; /* to the frames outside the gap, by frames of the walk before */
 
         for (;;) {
-                enum fresh how = step_fresh(c, n_fresh_max);
+                uint32_t n_before = c->n_fresh;
+                enum fresh how = step_fresh(c, n_max);
                 int32_t m = c->top, k;
                 enum verdict verdict;
 
@@ -273,11 +320,14 @@ static uint32_t walk_stack(struct walk *c) {
                         return n_kept;
 
                 /* R[k] is right, what lies outside it is not known: step on from there */
+                n_steps_left -= c->n_fresh - n_before;
                 take_over(c, m, k + 1);
                 c->is_cut = false;
                 is_connected = verdict == AT_GAP;
                 c->top = verdict == AT_GAP ? OUTER - 1 : k - 1;
-                n_fresh_max = verdict == DIFFERENT ? FRESH_CAP : INNER;
+                n_max = n_steps_left;
+                if (verdict != DIFFERENT && n_max > INNER - c->n_fresh)
+                        n_max = INNER - c->n_fresh;
         }
 }
 
@@ -346,35 +396,50 @@ static void start_generation(struct unwind_walker *w, uint64_t generation) {
         w->generation = generation;
 }
 
+static void walk_begin(struct walk *c, struct unwind_walker *w, int32_t top) {
+        c->w = w;
+        c->p = (struct stepper){
+                .cache = &w->cache,
+                .ctx = w->ctx,
+                .generation = w->generation,
+                .limit = step_limit(c->s.sp),
+        };
+        c->n_fresh = 0;
+        c->top = top;
+        c->last = STEP_OK;
+        c->is_cut = false;
+}
+
+/* Nothing new, and everything kept ends by CFI: the most common walk of all. */
+static inline bool is_all_kept(const struct frame *r, const struct state *s, int32_t *top) {
+        return find_match(r, s, top) && (first_doubtful(&r[*top])->ra_word & FRAME_END);
+}
+
 void unwind_walk(struct unwind_walker *w, const struct unwind_regs *from,
                  struct unwind_delta *ret) {
+        uint64_t generation = rowtab_generation();
+        int32_t top = (int32_t)w->n_frames - 1;
         struct walk c;
-        uint64_t generation;
         uint32_t n_kept;
 
         *ret = (struct unwind_delta){.end = UNWIND_END_LOST, .pcs = w->pcs};
-        if (__builtin_expect(!unwind_is_ready() || !walk_state_from(from, &c.s), 0)) {
+        if (__builtin_expect(!walk_state_from(from, &c.s) || generation == 0, 0)) {
                 w->n_frames = 0;
                 return;
         }
-        generation = rowtab_generation();
-        if (__builtin_expect(generation != w->generation, 0))
+        if (__builtin_expect(generation != w->generation, 0)) {
                 start_generation(w, generation);
-
-        c.w = w;
-        c.p = (struct stepper){
-                .cache = &w->cache,
-                .ctx = w->ctx,
-                .generation = generation,
-                .limit = step_limit(c.s.sp),
-        };
-        c.n_fresh = c.n_steps = 0;
-        c.top = (int32_t)w->n_frames - 1;
-        c.last = STEP_OK;
-        c.is_cut = false;
-
-        n_kept = walk_stack(&c);
-        n_kept = remember(&c, n_kept);
+                top = -1;
+        }
+        if (is_all_kept(remembered(w), &c.s, &top)) {
+                n_kept = (uint32_t)top + 1;
+                w->n_frames = ret->n_kept = ret->depth = n_kept;
+                w->has_gap = w->has_gap && n_kept > OUTER;
+                ret->end = UNWIND_END_COMPLETE;
+                return;
+        }
+        walk_begin(&c, w, top);
+        n_kept = remember(&c, walk_stack(&c));
         ret->n_kept = n_kept;
         ret->n_new = c.n_fresh;
         ret->depth = n_kept + c.n_fresh;

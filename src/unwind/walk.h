@@ -10,8 +10,6 @@
 #include "unwind/step.h"
 #include "unwind/unwind.h"
 
-bool unwind_is_ready(void);
-
 /* False: no walk can start there. */
 static inline bool walk_state_from(const struct unwind_regs *from, struct state *ret) {
         *ret = (struct state){.pc_raw = from->pc,
