@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: MIT */
+/* Slices that could not be written (disk full), added up to one. Memory is bounded by the number of sites,
+ * however long the disk stays full, and totals stay exact once it has room again. */
+#pragma once
+
+#include "base/map.h"
+#include "trace/rows.h"
+
+struct trace_backlog {
+        uint64_t n_slices, n_events, n_allocs;
+        uint64_t begin_us, end_us, first_seq;
+        trace_site_vec sites;
+        trace_counts_vec counts;
+        struct map site_by_key, counts_by_process; /* to places in the two */
+};
+
+void trace_backlog_clear(struct trace_backlog *b);
+void trace_backlog_done(struct trace_backlog *b);
+
+/* Adds the rows of the slice that follows those already in it. Times, events and sequence numbers are the caller's. */
+void trace_backlog_add(struct trace_backlog *b, const struct trace_site *sites, size_t n_sites,
+                       const struct trace_counts *counts, size_t n_counts);

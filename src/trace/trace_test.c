@@ -1,0 +1,252 @@
+/* SPDX-License-Identifier: MIT */
+/* Round trips: what a made-up program did is what the reader gives back. */
+#include <cmocka.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "trace/reader.h"
+#include "trace/trace_fake.h"
+#include "trace/writer.h"
+
+static char test_path[] = "/tmp/silt-trace-test-XXXXXX";
+
+static struct trace_writer *test_writer(uint32_t flags) {
+        struct trace_meta meta = trace_fake_meta;
+        struct trace_writer *w = NULL;
+        struct err err = {0};
+        int fd = open(test_path, O_RDWR | O_CREAT | O_TRUNC, 0600);
+
+        meta.flags = flags;
+        assert_true(fd >= 0);
+        if (trace_writer_open(fd, &meta, &w, &err) < 0)
+                fail_msg("%s", err.text);
+        return w;
+}
+
+static struct trace_reader *test_reader(void) {
+        struct trace_reader *t = NULL;
+        struct err err = {0};
+
+        if (trace_reader_open(test_path, &t, &err) < 0)
+                fail_msg("%s", err.text);
+        return t;
+}
+
+static void test_write(struct trace_fake *f, const struct trace_fake_options *o) {
+        struct trace_writer *w = test_writer(o->flags);
+        struct err err = {0};
+
+        trace_fake_run(f, o, w);
+        if (trace_writer_finish(w, &err) < 0)
+                fail_msg("%s", err.text);
+        trace_writer_free(w);
+}
+
+static void check_event(const struct trace_event *got, const struct trace_event *want) {
+        assert_int_equal(got->op, want->op);
+        assert_int_equal(got->other, want->other);
+        assert_int_equal(got->thread, want->thread);
+        assert_int_equal(got->stack, want->stack);
+        assert_int_equal(got->free_stack, want->free_stack);
+        assert_int_equal(got->size_bytes, want->size_bytes);
+        assert_int_equal(got->seq, want->seq);
+        assert_int_equal(got->address, want->address);
+        assert_int_equal(got->old_stack, want->old_stack);
+        assert_int_equal(got->old_size_bytes, want->old_size_bytes);
+        assert_int_equal(got->old_seq, want->old_seq);
+        /* the border of a slice may move an event on by a microsecond */
+        assert_in_range(got->time_ns, want->time_ns, want->time_ns + 1000);
+}
+
+static void check_slice(struct trace_reader *t, const struct trace_fake *f, size_t i) {
+        size_t first = i ? f->slice_ends.items[i - 1] : 0, n;
+        const struct trace_slice_info *info = trace_slice(t, i);
+        const struct trace_event *events;
+        const struct trace_site *sites;
+        const struct trace_counts *counts;
+        struct err err = {0};
+
+        assert_int_equal(trace_read_events(t, i, &events, &n, &err), 0);
+        assert_int_equal(n, f->slice_ends.items[i] - first);
+        assert_int_equal(info->n_events, n);
+        assert_true(info->has_events);
+        for (size_t k = 0; k < n; k++) {
+                check_event(&events[k], &f->events.items[first + k]);
+                assert_true(events[k].time_ns >= info->begin_ns &&
+                            events[k].time_ns < info->end_ns);
+                assert_true(!k || events[k].time_ns >= events[k - 1].time_ns);
+        }
+        assert_int_equal(trace_read_sites(t, i, &sites, &n, &err), 0);
+        assert_int_equal(n, f->slice_sites.items[i].n);
+        assert_memory_equal(sites, f->slice_sites.items[i].items, n * sizeof(*sites));
+        assert_int_equal(trace_read_counts(t, i, &counts, &n, &err), 0);
+        assert_int_equal(n, f->slice_counts.items[i].n);
+        assert_memory_equal(counts, f->slice_counts.items[i].items, n * sizeof(*counts));
+}
+
+static void check_last_checkpoint(struct trace_reader *t, const struct trace_fake *f) {
+        const struct trace_site *sites;
+        const struct trace_counts *counts;
+        size_t slice, n, n_counts;
+        struct err err = {0};
+
+        assert_int_equal(trace_read_checkpoint(t, SIZE_MAX, &slice, &sites, &n, &counts, &n_counts,
+                                               &err),
+                         0);
+        assert_int_equal(slice, f->o.n_slices - 1);
+        assert_int_equal(n, f->total_sites.n);
+        assert_memory_equal(sites, f->total_sites.items, n * sizeof(*sites));
+        assert_int_equal(n_counts, f->o.has_child && f->o.n_slices > 1 ? 2 : 1);
+}
+
+static void check_all(const struct trace_fake_options *o) {
+        struct trace_fake f;
+        struct trace_reader *t;
+
+        test_write(&f, o);
+        t = test_reader();
+        assert_true(trace_view(t)->finished);
+        assert_string_equal(trace_view(t)->damage, "");
+        assert_int_equal(trace_view(t)->n_events, f.events.n);
+        assert_int_equal(trace_view(t)->n_slices, o->n_slices);
+        for (size_t i = o->n_slices; i-- > 0;) /* any order: slices stand alone */
+                check_slice(t, &f, i);
+        check_last_checkpoint(t, &f);
+        trace_reader_free(t);
+        trace_fake_done(&f);
+}
+
+static void test_round_trip(void **state) {
+        for (uint32_t seed = 1; seed <= 40; seed++) {
+                struct trace_fake_options o = {
+                        .seed = seed,
+                        .n_stacks = 1 + seed * seed,
+                        .n_threads = 1 + seed % 7,
+                        .n_slices = 1 + seed % 5,
+                        .n_events = 1 + seed * 37,
+                        .flags = seed % 4,
+                        .has_child = seed % 3 == 0,
+                        .keep = true,
+                };
+
+                check_all(&o);
+        }
+}
+
+static void test_definitions(void **state) {
+        struct trace_fake_options o = {.seed = 7,
+                                       .n_stacks = 50,
+                                       .n_threads = 3,
+                                       .n_slices = 3,
+                                       .n_events = 100,
+                                       .keep = true};
+        const struct trace_sample *samples;
+        const struct trace_mapping *mappings;
+        const struct trace_view *v;
+        struct trace_reader *t;
+        struct trace_fake f;
+        size_t n;
+
+        test_write(&f, &o);
+        t = test_reader();
+        v = trace_view(t);
+        assert_int_equal(v->meta.pid, 4711);
+        assert_int_equal(v->meta.n_args, 3);
+        assert_string_equal(v->meta.args[2], "1");
+        assert_string_equal(v->meta.cwd, "/tmp");
+        assert_int_equal(v->n_modules, 1);
+        assert_string_equal(v->modules[0].path, "/usr/lib/libfake.so");
+        assert_int_equal(v->modules[0].build_id_len, 20);
+        assert_int_equal(v->modules[0].build_id[2], 3);
+        assert_int_equal(v->n_locations, 50);
+        assert_int_equal(v->locations[0].module, UINT32_MAX);
+        assert_int_equal(v->locations[1].module, 0);
+        assert_int_equal(v->n_stacks, 51);
+        assert_int_equal(v->stacks[50].location, 49);
+        assert_int_equal(v->n_processes, 1);
+        assert_int_equal(v->processes[0].start.parent, TRACE_NO_PROCESS);
+        assert_true(v->processes[0].has_end);
+        assert_int_equal(v->processes[0].end.status, 3);
+        assert_int_equal(v->n_threads, 3);
+        assert_string_equal(v->threads[0].name, "worker");
+        assert_string_equal(v->threads[1].name, "");
+        assert_int_equal(v->n_notes, 1);
+        assert_string_equal(v->notes[0].text, "pid 12 not followed: it is static");
+        assert_int_equal(trace_read_samples(t, &samples, &n, NULL), 0);
+        assert_int_equal(n, 3);
+        assert_int_equal(samples[2].anon_bytes, 8192);
+        assert_int_equal(trace_read_mappings(t, &mappings, &n, NULL), 0);
+        assert_int_equal(n, 3);
+        assert_int_equal(mappings[0].thread, TRACE_NO_THREAD);
+        assert_int_equal((int64_t)mappings[2].size_bytes, -4096);
+        assert_int_equal(trace_read_mappings(t, &mappings, &n, NULL), 0);
+        assert_int_equal(n, 3);
+        trace_reader_free(t);
+        trace_fake_done(&f);
+}
+
+static void test_symbols(void **state) {
+        struct trace_fake_options o = {.seed = 7,
+                                       .n_stacks = 50,
+                                       .n_threads = 1,
+                                       .n_slices = 2,
+                                       .n_events = 100,
+                                       .keep = true};
+        const struct trace_symbol symbols[] = {
+                {40, "outer", "b.c", 12, false, true},
+                {3, "inner", "a.c", 7, true, false},
+                {3, "outer", "b.c", 9, false, false},
+        };
+        const struct trace_symbol again[] = {{1, "new", "", 0, false, false}};
+        struct trace_reader *t;
+        struct trace_fake f;
+
+        test_write(&f, &o);
+        assert_int_equal(trace_append_symbols(test_path, symbols, 3, NULL), 0);
+        t = test_reader();
+        assert_true(trace_view(t)->finished);
+        assert_int_equal(trace_view(t)->n_symbols, 3);
+        assert_int_equal(trace_view(t)->symbols[0].location, 3);
+        assert_string_equal(trace_view(t)->symbols[0].function, "inner");
+        assert_true(trace_view(t)->symbols[0].inlined);
+        assert_string_equal(trace_view(t)->symbols[1].file, "b.c");
+        assert_int_equal(trace_view(t)->symbols[1].line, 9);
+        assert_true(trace_view(t)->symbols[2].guess);
+        check_slice(t, &f, 1);
+        trace_reader_free(t);
+
+        assert_int_equal(trace_append_symbols(test_path, again, 1, NULL), 0);
+        t = test_reader();
+        assert_int_equal(trace_view(t)->n_symbols, 1);
+        assert_string_equal(trace_view(t)->symbols[0].function, "new");
+        trace_reader_free(t);
+        trace_fake_done(&f);
+}
+
+static int test_setup(void **state) {
+        int fd = mkstemp(test_path);
+
+        return fd < 0 ? -1 : close(fd);
+}
+
+static int test_teardown(void **state) {
+        return unlink(test_path);
+}
+
+int main(void) {
+        const struct CMUnitTest tests[] = {
+                cmocka_unit_test(test_round_trip),
+                cmocka_unit_test(test_definitions),
+                cmocka_unit_test(test_symbols),
+        };
+
+        return cmocka_run_group_tests(tests, test_setup, test_teardown);
+}
