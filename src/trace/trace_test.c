@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* Round trips: what a made-up program did is what the reader gives back. */
-#include <cmocka.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+
+#include <cmocka.h>
 
 #include <fcntl.h>
 #include <stdio.h>
