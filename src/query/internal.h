@@ -31,13 +31,13 @@ bool query_read_events(struct query *q, size_t slice_idx, const struct trace_eve
                        size_t *ret_n);
 void query_note_damage(struct query *q, const struct err *e);
 
-/* The first slice that holds, or comes after, events at or after time_ns. */
+/* The first slice that ends behind time_ns. All events of a slice are earlier than its end. */
 size_t query_slice_at(const struct query *q, uint64_t time_ns);
 
 /* True when the window's edges leave the slice whole. */
 static inline bool query_slice_is_inside(const struct trace_slice_info *s, uint64_t from_ns,
                                          uint64_t to_ns) {
-        return s->begin_ns >= from_ns && (to_ns == UINT64_MAX || s->end_ns < to_ns);
+        return s->begin_ns >= from_ns && s->end_ns <= to_ns;
 }
 
 /* When the process ended; UINT64_MAX while it has not. */

@@ -97,7 +97,7 @@ size_t query_slice_at(const struct query *q, uint64_t time_ns) {
         while (low < high) {
                 size_t mid = low + (high - low) / 2;
 
-                if (trace_slice(q->reader, mid)->end_ns < time_ns)
+                if (trace_slice(q->reader, mid)->end_ns <= time_ns)
                         low = mid + 1;
                 else
                         high = mid;

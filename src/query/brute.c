@@ -1,0 +1,463 @@
+/* SPDX-License-Identifier: MIT */
+#include "query/brute.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/map.h"
+#include "base/vec.h"
+
+struct brute_block {
+        uint64_t size_bytes;
+        uint32_t stack, process; /* that allocated it */
+};
+
+struct brute_process {
+        bool has_begun, is_dead;
+        VEC(uint64_t) live; /* sequence numbers, in no order */
+        struct map place;   /* seq → index into live + 1, 0: gone */
+        uint64_t live_bytes, own_bytes, own_blocks;
+};
+
+struct brute {
+        struct trace_reader *t;
+        const struct trace_view *v;
+        const struct query_scope *scope;
+        struct brute_process *processes;
+        VEC(struct brute_block) blocks; /* by seq */
+        uint64_t *last_seq;             /* by thread, plus 1 */
+        uint64_t n_steps, stop_at;      /* the second run ends at the peak */
+        bool in_window;
+        struct query_answer *answer;
+        VEC(struct query_site) sites;
+        struct map by_stack;
+        bool has_peak;
+        uint64_t peak_step;
+};
+
+static bool in_scope(const struct brute *b, uint32_t process) {
+        return b->scope->process == QUERY_ALL || b->scope->process == process;
+}
+
+static struct query_site *site_of(struct brute *b, uint32_t stack) {
+        bool added;
+        uint64_t *idx = map_put(&b->by_stack, stack, b->sites.n, &added);
+
+        if (added)
+                vec_push(&b->sites, (struct query_site){.stack = stack});
+        return &b->sites.items[*idx];
+}
+
+static bool is_own(const struct brute *b, uint32_t process, uint64_t seq) {
+        return b->blocks.items[seq].process == process;
+}
+
+/* ---- live sets --------------------------------------------------------------------------------- */
+
+static void live_add(struct brute *b, uint32_t process, uint64_t seq) {
+        struct brute_process *p = &b->processes[process];
+
+        vec_push(&p->live, seq);
+        *map_put(&p->place, seq, 0, NULL) = p->live.n;
+        p->live_bytes += b->blocks.items[seq].size_bytes;
+        if (is_own(b, process, seq)) {
+                p->own_bytes += b->blocks.items[seq].size_bytes;
+                p->own_blocks++;
+        }
+}
+
+static void live_remove(struct brute *b, uint32_t process, uint64_t seq) {
+        struct brute_process *p = &b->processes[process];
+        uint64_t *place = map_put(&p->place, seq, 0, NULL), i = *place;
+
+        if (i == 0)
+                abort(); /* released what is not live */
+        *place = 0;
+        p->live.items[i - 1] = p->live.items[--p->live.n];
+        if (i - 1 < p->live.n)
+                *map_put(&p->place, p->live.items[i - 1], 0, NULL) = i;
+        p->live_bytes -= b->blocks.items[seq].size_bytes;
+        if (is_own(b, process, seq)) {
+                p->own_bytes -= b->blocks.items[seq].size_bytes;
+                p->own_blocks--;
+        }
+}
+
+enum moment { MOMENT_BEGIN, MOMENT_PEAK, MOMENT_END };
+
+static void note_live(struct brute *b, enum moment moment) {
+        for (uint32_t p = 0; p < b->v->n_processes; p++)
+                for (size_t i = 0; in_scope(b, p) && i < b->processes[p].live.n; i++) {
+                        uint64_t seq = b->processes[p].live.items[i];
+                        const struct brute_block *block = &b->blocks.items[seq];
+                        struct query_site *s;
+
+                        if (b->scope->process == QUERY_ALL &&
+                            (!is_own(b, p, seq) ||
+                             (moment == MOMENT_PEAK && b->processes[p].is_dead)))
+                                continue;
+                        s = site_of(b, block->stack);
+                        switch (moment) {
+                        case MOMENT_BEGIN:
+                                s->begin_bytes += (int64_t)block->size_bytes, s->begin_blocks++;
+                                break;
+                        case MOMENT_PEAK:
+                                s->peak_bytes += (int64_t)block->size_bytes, s->peak_blocks++;
+                                break;
+                        case MOMENT_END:
+                                s->end_bytes += (int64_t)block->size_bytes, s->end_blocks++;
+                                break;
+                        }
+                }
+}
+
+static void level(const struct brute *b, uint32_t process, uint64_t *ret_bytes,
+                  uint64_t *ret_blocks) {
+        *ret_bytes = *ret_blocks = 0;
+        if (process != QUERY_ALL) {
+                *ret_bytes = b->processes[process].live_bytes;
+                *ret_blocks = b->processes[process].live.n;
+                return;
+        }
+        for (uint32_t p = 0; p < b->v->n_processes; p++)
+                if (!b->processes[p].is_dead) {
+                        *ret_bytes += b->processes[p].own_bytes;
+                        *ret_blocks += b->processes[p].own_blocks;
+                }
+}
+
+static void raise_peak(struct query_totals *t, uint64_t bytes, uint64_t blocks, uint64_t time_ns) {
+        t->peak_bytes = bytes;
+        t->peak_blocks = blocks;
+        t->peak_ns = time_ns;
+}
+
+/* After each change: is this the highest so far? */
+static void step(struct brute *b, uint64_t time_ns, uint32_t process) {
+        struct query_totals *t = &b->answer->totals, *p = &b->answer->processes[process];
+        uint64_t bytes, blocks;
+
+        b->n_steps++;
+        if (!b->in_window || b->stop_at != UINT64_MAX)
+                return;
+        level(b, process, &bytes, &blocks);
+        if (bytes > p->peak_bytes)
+                raise_peak(p, bytes, blocks, time_ns);
+        if (!in_scope(b, process))
+                return;
+        level(b, b->scope->process, &bytes, &blocks);
+        if (bytes > t->peak_bytes) {
+                raise_peak(t, bytes, blocks, time_ns);
+                b->has_peak = true;
+                b->peak_step = b->n_steps;
+        }
+}
+
+/* ---- processes --------------------------------------------------------------------------------- */
+
+static void begin_process(struct brute *b, uint32_t process, uint64_t time_ns) {
+        const struct trace_process *start = &b->v->processes[process].start;
+        struct brute_process *p = &b->processes[process];
+
+        p->has_begun = true;
+        if (start->image != 1 || start->parent >= b->v->n_processes)
+                return;
+        for (size_t i = 0; i < b->processes[start->parent].live.n; i++)
+                live_add(b, process, b->processes[start->parent].live.items[i]);
+        step(b, MIN(time_ns, start->start_ns), process);
+}
+
+static void live_and_die(struct brute *b, uint64_t time_ns, uint32_t also) {
+        for (uint32_t p = 0; p < b->v->n_processes; p++) {
+                const struct trace_process_info *info = &b->v->processes[p];
+
+                if (info->has_end && info->end.end_ns < time_ns)
+                        b->processes[p].is_dead = true;
+                if (!b->processes[p].has_begun && (info->start.start_ns <= time_ns || p == also) &&
+                    b->n_steps < b->stop_at)
+                        begin_process(b, p, time_ns);
+        }
+}
+
+/* ---- events ------------------------------------------------------------------------------------ */
+
+static void on_alloc(struct brute *b, uint32_t process, const struct trace_event *e) {
+        struct query_totals *t = &b->answer->processes[process];
+
+        while (b->blocks.n <= e->seq)
+                vec_push(&b->blocks, (struct brute_block){0, 0, TRACE_NO_PROCESS});
+        b->blocks.items[e->seq] = (struct brute_block){e->size_bytes, e->stack, process};
+        live_add(b, process, e->seq);
+        b->last_seq[e->thread] = e->seq + 1;
+        if (!b->in_window || b->stop_at != UINT64_MAX)
+                return;
+        t->n_allocs++;
+        t->alloc_bytes += e->size_bytes;
+        t->n_reallocs += e->op == TRACE_REALLOC;
+        if (in_scope(b, process)) {
+                struct query_site *s = site_of(b, e->stack);
+
+                s->n_allocs++;
+                s->alloc_bytes += e->size_bytes;
+                s->n_reallocs += e->op == TRACE_REALLOC;
+        }
+}
+
+static void on_release(struct brute *b, uint32_t process, const struct trace_event *e,
+                       uint64_t seq) {
+        struct query_totals *t = &b->answer->processes[process];
+        bool implicit = e->op == TRACE_OTHER,
+             temporary = !implicit && b->last_seq[e->thread] == seq + 1;
+        const struct brute_block *block = &b->blocks.items[seq];
+
+        live_remove(b, process, seq);
+        if (!b->in_window || b->stop_at != UINT64_MAX)
+                return;
+        t->n_frees += !implicit;
+        t->n_implicit_frees += implicit;
+        t->n_temporary += temporary;
+        if (in_scope(b, process)) {
+                struct query_site *s = site_of(b, block->stack);
+
+                s->n_frees++;
+                s->free_bytes += block->size_bytes;
+                s->n_temporary += temporary;
+        }
+}
+
+static void on_other(struct brute *b, uint32_t process, const struct trace_event *e) {
+        struct query_totals *t = &b->answer->processes[process];
+
+        if (e->other == TRACE_IMPLICIT_FREE)
+                on_release(b, process, e, e->seq);
+        if (!b->in_window || b->stop_at != UINT64_MAX)
+                return;
+        t->n_unknown_frees += e->other == TRACE_UNKNOWN_FREE;
+        t->n_prior_frees += e->other == TRACE_PRIOR_FREE;
+        t->n_failed += e->other == TRACE_FAILED;
+        t->n_lost += e->other == TRACE_LOST ? e->size_bytes : 0;
+        t->n_wrong_sizes += e->other == TRACE_WRONG_SIZE;
+}
+
+static void on_event(struct brute *b, const struct trace_event *e) {
+        uint32_t process;
+
+        if (e->thread >= b->v->n_threads)
+                return;
+        process = b->v->threads[e->thread].start.process;
+        live_and_die(b, e->time_ns, process);
+        if (b->n_steps >= b->stop_at)
+                return;
+        if (e->op == TRACE_FREE)
+                on_release(b, process, e, e->seq);
+        if (e->op == TRACE_REALLOC)
+                on_release(b, process, e, e->old_seq);
+        if (e->op == TRACE_ALLOC || e->op == TRACE_REALLOC)
+                on_alloc(b, process, e);
+        if (e->op == TRACE_OTHER)
+                on_other(b, process, e);
+        step(b, e->time_ns, process);
+}
+
+static void enter_window(struct brute *b) {
+        uint64_t from_ns = b->scope->from_ns;
+
+        b->in_window = true;
+        if (from_ns > 0)
+                live_and_die(b, from_ns - 1, TRACE_NO_PROCESS);
+        for (uint32_t p = 0; p < b->v->n_processes; p++)
+                if (b->v->processes[p].has_end && b->v->processes[p].end.end_ns < from_ns)
+                        b->processes[p].is_dead = true;
+        if (b->stop_at != UINT64_MAX)
+                return;
+        note_live(b, MOMENT_BEGIN);
+        for (uint32_t p = 0; p < b->v->n_processes; p++) {
+                struct query_totals *t = &b->answer->processes[p];
+
+                level(b, p, &t->begin_bytes, &t->begin_blocks);
+                raise_peak(t, t->begin_bytes, t->begin_blocks, from_ns);
+        }
+        level(b, b->scope->process, &b->answer->totals.peak_bytes, &b->answer->totals.peak_blocks);
+        b->answer->totals.peak_ns = from_ns;
+}
+
+/* All events before the window's end, or up to the step stop_at. */
+static int run(struct brute *b, uint64_t stop_at, struct err *reterr) {
+        b->stop_at = stop_at;
+        b->n_steps = 0;
+        b->in_window = false;
+        for (size_t i = 0; i < b->v->n_slices; i++) {
+                const struct trace_event *events;
+                size_t n;
+                int r = trace_read_events(b->t, i, &events, &n, reterr);
+
+                if (r < 0)
+                        return r;
+                for (size_t k = 0;
+                     k < n && events[k].time_ns < b->scope->to_ns && b->n_steps < stop_at; k++) {
+                        if (!b->in_window && events[k].time_ns >= b->scope->from_ns)
+                                enter_window(b);
+                        on_event(b, &events[k]);
+                }
+        }
+        if (!b->in_window)
+                enter_window(b);
+        if (b->scope->to_ns > 0 && b->n_steps < stop_at)
+                live_and_die(b, b->scope->to_ns - 1, TRACE_NO_PROCESS);
+        return 0;
+}
+
+static void reset(struct brute *b) {
+        for (size_t p = 0; p < b->v->n_processes; p++) {
+                vec_free(&b->processes[p].live);
+                map_done(&b->processes[p].place);
+        }
+        memset(b->processes, 0, b->v->n_processes * sizeof(b->processes[0]));
+        memset(b->last_seq, 0, b->v->n_threads * sizeof(b->last_seq[0]));
+}
+
+static void finish(struct brute *b) {
+        struct query_totals *t = &b->answer->totals;
+
+        for (uint32_t p = 0; p < b->v->n_processes; p++) {
+                struct query_totals *x = &b->answer->processes[p];
+
+                level(b, p, &x->end_bytes, &x->end_blocks);
+                if (!in_scope(b, p))
+                        continue;
+                t->n_allocs += x->n_allocs;
+                t->n_frees += x->n_frees;
+                t->n_reallocs += x->n_reallocs;
+                t->n_failed += x->n_failed;
+                t->n_unknown_frees += x->n_unknown_frees;
+                t->n_prior_frees += x->n_prior_frees;
+                t->n_implicit_frees += x->n_implicit_frees;
+                t->alloc_bytes += x->alloc_bytes;
+                t->n_temporary += x->n_temporary;
+                t->n_lost += x->n_lost;
+                t->n_wrong_sizes += x->n_wrong_sizes;
+        }
+        note_live(b, MOMENT_END);
+        for (size_t i = 0; i < b->sites.n; i++) {
+                t->begin_bytes += (uint64_t)b->sites.items[i].begin_bytes;
+                t->begin_blocks += (uint64_t)b->sites.items[i].begin_blocks;
+                t->end_bytes += (uint64_t)b->sites.items[i].end_bytes;
+                t->end_blocks += (uint64_t)b->sites.items[i].end_blocks;
+                t->n_sites += b->sites.items[i].n_allocs > 0;
+        }
+}
+
+int brute_ask(const char *trace_path, const struct query_scope *scope, struct query_answer **ret,
+              struct err *reterr) {
+        struct brute b = {.scope = scope};
+        int r = trace_reader_open(trace_path, &b.t, reterr);
+
+        if (r < 0)
+                return r;
+        b.v = trace_view(b.t);
+        b.answer = calloc(1, sizeof(*b.answer));
+        b.processes = calloc(b.v->n_processes + 1, sizeof(b.processes[0]));
+        b.last_seq = calloc(b.v->n_threads + 1, sizeof(b.last_seq[0]));
+        if (!b.answer || !b.processes || !b.last_seq)
+                abort();
+        b.answer->scope = *scope;
+        b.answer->n_processes = b.v->n_processes;
+        b.answer->processes = calloc(b.v->n_processes + 1, sizeof(struct query_totals));
+        r = run(&b, UINT64_MAX, reterr);
+        finish(&b);
+        /* Once more up to the peak, to see who was live then. */
+        reset(&b);
+        if (b.has_peak && r >= 0) {
+                r = run(&b, b.peak_step, reterr);
+        } else if (r >= 0) {
+                struct query_scope before = {scope->process, scope->from_ns, scope->from_ns};
+
+                b.scope = &before;
+                r = run(&b, UINT64_MAX - 1, reterr);
+                b.scope = scope;
+        }
+        note_live(&b, MOMENT_PEAK);
+        reset(&b);
+        free(b.processes);
+        free(b.last_seq);
+        vec_free(&b.blocks);
+        map_done(&b.by_stack);
+        b.answer->sites = b.sites.items;
+        b.answer->n_sites = b.sites.n;
+        trace_reader_free(b.t);
+        *ret = b.answer;
+        return r;
+}
+
+/* ---- comparing --------------------------------------------------------------------------------- */
+
+static unsigned differ(FILE *out, const char *whose, long id, const char *what, uint64_t expected,
+                       uint64_t actual) {
+        if (expected == actual)
+                return 0;
+        fprintf(out, "%s %ld: %s: expected %" PRId64 ", got %" PRId64 "\n", whose, id, what,
+                (int64_t)expected, (int64_t)actual);
+        return 1;
+}
+
+static unsigned compare_totals(const struct query_totals *e, const struct query_totals *a,
+                               const char *whose, long id, FILE *out) {
+        unsigned n = 0;
+
+#define SAME(field) n += differ(out, whose, id, #field, e->field, a->field)
+        SAME(n_allocs), SAME(n_frees), SAME(n_reallocs), SAME(n_failed), SAME(n_unknown_frees);
+        SAME(n_prior_frees), SAME(n_implicit_frees), SAME(alloc_bytes), SAME(n_temporary),
+                SAME(n_lost);
+        SAME(n_wrong_sizes), SAME(peak_bytes), SAME(peak_blocks), SAME(peak_ns), SAME(begin_bytes);
+        SAME(begin_blocks), SAME(end_bytes), SAME(end_blocks);
+#undef SAME
+        return n;
+}
+
+static int by_stack(const void *a, const void *b) {
+        const struct query_site *x = a, *y = b;
+
+        return x->stack < y->stack ? -1 : x->stack > y->stack;
+}
+
+/* Sorted by stack, without those that did and held nothing. */
+static size_t copy_sorted(const struct query_answer *a, struct query_site **ret) {
+        struct query_site *s = calloc(a->n_sites + 1, sizeof(*s));
+        size_t n = 0;
+
+        if (!s)
+                abort();
+        for (size_t i = 0; i < a->n_sites; i++) {
+                const struct query_site *x = &a->sites[i];
+
+                if (x->n_allocs || x->n_frees || x->begin_blocks || x->end_blocks || x->peak_blocks)
+                        s[n++] = *x;
+        }
+        qsort(s, n, sizeof(*s), by_stack);
+        *ret = s;
+        return n;
+}
+
+unsigned brute_compare(const struct query_answer *expected, const struct query_answer *actual,
+                       FILE *out) {
+        _cleanup_free_ struct query_site *e = NULL, *a = NULL;
+        size_t n_e = copy_sorted(expected, &e), n_a = copy_sorted(actual, &a);
+        unsigned n = compare_totals(&expected->totals, &actual->totals, "totals", 0, out);
+
+        n += differ(out, "totals", 0, "n_sites", expected->totals.n_sites, actual->totals.n_sites);
+        for (size_t p = 0; p < expected->n_processes; p++)
+                n += compare_totals(&expected->processes[p], &actual->processes[p], "process",
+                                    (long)p, out);
+        n += differ(out, "answer", 0, "number of sites", n_e, n_a);
+        for (size_t i = 0; i < MIN(n_e, n_a); i++) {
+#define SAME(field)                                                                                \
+        n += differ(out, "stack", e[i].stack, #field, (uint64_t)e[i].field, (uint64_t)a[i].field)
+                SAME(stack), SAME(n_allocs), SAME(alloc_bytes), SAME(n_frees), SAME(free_bytes);
+                SAME(n_temporary), SAME(n_reallocs), SAME(peak_bytes), SAME(peak_blocks),
+                        SAME(begin_bytes);
+                SAME(begin_blocks), SAME(end_bytes), SAME(end_blocks);
+#undef SAME
+        }
+        return n;
+}

@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: MIT */
+/* For tests: the answer to a query from all events of a trace, one after the other, with a list of every live
+ * block of every process. Slow and plain; knows nothing of rows, slices' figures or checkpoints. */
+#pragma once
+
+#include "query/query.h"
+
+int brute_ask(const char *trace_path, const struct query_scope *scope, struct query_answer **ret,
+              struct err *reterr);
+
+/* Prints how the answers differ and returns the number of differences. */
+unsigned brute_compare(const struct query_answer *expected, const struct query_answer *actual,
+                       FILE *out);

@@ -1,0 +1,315 @@
+/* SPDX-License-Identifier: MIT */
+/* The query layer against brute force, on random traces and random windows. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "query/brute.h"
+#include "query/fabric.h"
+#include "query/query.h"
+
+#define TRACE_PATH "query_test.silt"
+
+static uint64_t draw(uint64_t *random, uint64_t below) {
+        *random = *random * 6364136223846793005ull + 1442695040888963407ull;
+        return below ? (*random >> 33) % below : 0;
+}
+
+static void make_trace(const struct fabric_options *o, unsigned n_events) {
+        struct fabric *f = fabric_new(TRACE_PATH, o);
+
+        fabric_run(f, n_events);
+        fabric_end(f);
+}
+
+static void check_scope(struct query *q, const struct query_scope *scope, uint64_t seed) {
+        _cleanup_(query_answer_freep) struct query_answer *expected = NULL, *actual = NULL;
+        struct err e = {0};
+        unsigned n;
+
+        assert_int_equal(brute_ask(TRACE_PATH, scope, &expected, &e), 0);
+        assert_int_equal(query_ask(q, scope, &actual, &e), 0);
+        assert_true(actual->is_exact);
+        n = brute_compare(expected, actual, stderr);
+        if (n)
+                fprintf(stderr, "seed %llu, process %d, window [%llu, %llu)\n",
+                        (unsigned long long)seed, (int)scope->process,
+                        (unsigned long long)scope->from_ns, (unsigned long long)scope->to_ns);
+        assert_int_equal(n, 0);
+}
+
+static void check_windows(const struct fabric_options *o, unsigned n_events, unsigned n_windows) {
+        _cleanup_(query_freep) struct query *q = NULL;
+        uint64_t random = o->seed + 7, end_ns;
+        struct err e = {0};
+
+        make_trace(o, n_events);
+        assert_int_equal(query_open(TRACE_PATH, &q, &e), 0);
+        end_ns = query_view(q)->end_ns;
+        for (unsigned i = 0; i < n_windows; i++) {
+                struct query_scope scope = query_whole(q);
+
+                if (draw(&random, 2))
+                        scope.process = (uint32_t)draw(&random, query_view(q)->n_processes);
+                if (draw(&random, 3) == 0)
+                        scope.process = QUERY_ALL;
+                if (i > 0 && draw(&random, 4))
+                        scope.from_ns = draw(&random, end_ns / 1000 + 5) * 1000;
+                if (i > 0 && draw(&random, 4))
+                        scope.to_ns = scope.from_ns + 1 +
+                                      draw(&random, end_ns - MIN(end_ns, scope.from_ns) + 3000);
+                check_scope(q, &scope, o->seed);
+        }
+}
+
+static void test_one_process(void **state) {
+        (void)state;
+        for (uint64_t seed = 1; seed <= 12; seed++) {
+                struct fabric_options o = {.seed = seed,
+                                           .n_stacks = 5 + (unsigned)seed,
+                                           .slice_events = 60,
+                                           .max_processes = 1,
+                                           .max_threads = 1 + (unsigned)seed % 4,
+                                           .checkpoint_every = (unsigned)seed % 5,
+                                           .max_step_us = (unsigned)seed % 3};
+
+                check_windows(&o, 1500, 40);
+        }
+}
+
+static void test_processes(void **state) {
+        (void)state;
+        for (uint64_t seed = 100; seed < 124; seed++) {
+                struct fabric_options o = {.seed = seed,
+                                           .n_stacks = 12,
+                                           .slice_events = 20 + (unsigned)(seed * 7 % 90),
+                                           .max_processes = 2 + (unsigned)seed % 7,
+                                           .max_threads = 3,
+                                           .checkpoint_every = (unsigned)seed % 4,
+                                           .max_step_us = 3};
+
+                check_windows(&o, 1200, 40);
+        }
+}
+
+static void test_edges(void **state) {
+        struct fabric_options o = {.seed = 5,
+                                   .n_stacks = 4,
+                                   .slice_events = 50,
+                                   .max_processes = 1,
+                                   .max_threads = 2,
+                                   .checkpoint_every = 3,
+                                   .max_step_us = 2};
+        _cleanup_(query_freep) struct query *q = NULL;
+        struct query_scope scope;
+        struct err e = {0};
+
+        (void)state;
+        make_trace(&o, 400);
+        assert_int_equal(query_open(TRACE_PATH, &q, &e), 0);
+        scope = query_whole(q);
+        scope.to_ns = 0; /* nothing */
+        check_scope(q, &scope, o.seed);
+        scope.to_ns = UINT64_MAX;
+        scope.from_ns = query_view(q)->end_ns + 1000000; /* behind the end */
+        check_scope(q, &scope, o.seed);
+}
+
+/* A window inside a large trace is answered from a small part of it. */
+static void test_bytes_read(void **state) {
+        struct fabric_options o = {.seed = 9,
+                                   .n_stacks = 40,
+                                   .slice_events = 4000,
+                                   .max_processes = 1,
+                                   .max_threads = 2,
+                                   .checkpoint_every = 20,
+                                   .max_step_us = 2};
+        _cleanup_(query_freep) struct query *q = NULL;
+        _cleanup_(query_answer_freep) struct query_answer *a = NULL;
+        struct query_scope scope;
+        struct err e = {0};
+        uint64_t opened_bytes, read_bytes;
+
+        (void)state;
+        make_trace(&o, 400000);
+        assert_int_equal(query_open(TRACE_PATH, &q, &e), 0);
+        opened_bytes = query_bytes_read(q);
+        scope = query_whole(q);
+        scope.from_ns = query_view(q)->end_ns / 2;
+        scope.to_ns = query_view(q)->end_ns * 3 / 5;
+        assert_int_equal(query_ask(q, &scope, &a, &e), 0);
+        read_bytes = query_bytes_read(q) - opened_bytes;
+        print_message("window: %llu of %llu bytes read, %llu at opening\n",
+                      (unsigned long long)read_bytes, (unsigned long long)query_view(q)->file_bytes,
+                      (unsigned long long)opened_bytes);
+        assert_true(read_bytes * 100 < query_view(q)->file_bytes * 8);
+        check_scope(q, &scope, o.seed);
+}
+
+struct block_sum {
+        uint64_t n, bytes, n_live, live_bytes, last_ns;
+};
+
+static bool add_block(void *ctx, const struct query_block *b) {
+        struct block_sum *s = ctx;
+
+        assert_true(b->time_ns >= s->last_ns);
+        s->last_ns = b->time_ns;
+        s->n++;
+        s->bytes += b->size_bytes;
+        s->n_live += b->is_live;
+        s->live_bytes += b->is_live ? b->size_bytes : 0;
+        return true;
+}
+
+static void test_blocks(void **state) {
+        struct fabric_options o = {.seed = 31,
+                                   .n_stacks = 9,
+                                   .slice_events = 30,
+                                   .max_processes = 1,
+                                   .max_threads = 3,
+                                   .checkpoint_every = 4,
+                                   .max_step_us = 2};
+        _cleanup_(query_freep) struct query *q = NULL;
+        _cleanup_(query_answer_freep) struct query_answer *a = NULL;
+        struct query_scope scope;
+        struct block_sum sum = {0}, part = {0};
+        struct err e = {0};
+
+        (void)state;
+        make_trace(&o, 3000);
+        assert_int_equal(query_open(TRACE_PATH, &q, &e), 0);
+        scope = query_whole(q);
+        assert_int_equal(query_ask(q, &scope, &a, &e), 0);
+        assert_int_equal(query_blocks(q, &scope, add_block, &sum, &e), 0);
+        assert_int_equal(sum.n, a->totals.n_allocs);
+        assert_int_equal(sum.bytes, a->totals.alloc_bytes);
+        assert_int_equal(sum.n_live, a->totals.end_blocks);
+        assert_int_equal(sum.live_bytes, a->totals.end_bytes);
+
+        scope.from_ns = query_view(q)->end_ns / 3;
+        scope.to_ns = query_view(q)->end_ns / 2;
+        query_answer_free(a);
+        assert_int_equal(query_ask(q, &scope, &a, &e), 0);
+        assert_int_equal(query_blocks(q, &scope, add_block, &part, &e), 0);
+        assert_int_equal(part.n, a->totals.n_allocs);
+        assert_int_equal(part.bytes, a->totals.alloc_bytes);
+}
+
+static void test_timeline(void **state) {
+        struct fabric_options o = {.seed = 77,
+                                   .n_stacks = 9,
+                                   .slice_events = 100,
+                                   .max_processes = 4,
+                                   .max_threads = 3,
+                                   .checkpoint_every = 4,
+                                   .max_step_us = 5};
+        struct query_column fine[64], coarse[64];
+        _cleanup_(query_freep) struct query *q = NULL;
+        _cleanup_(query_answer_freep) struct query_answer *a = NULL;
+        struct query_scope scope;
+        struct err e = {0};
+        uint64_t highest = 0, highest_coarse = 0;
+
+        (void)state;
+        make_trace(&o, 5000);
+        assert_int_equal(query_open(TRACE_PATH, &q, &e), 0);
+        scope = query_whole(q);
+        assert_int_equal(query_ask(q, &scope, &a, &e), 0);
+        assert_int_equal(query_timeline(q, &scope, 64, UINT64_MAX, fine, &e), 0);
+        assert_int_equal(query_timeline(q, &scope, 64, 0, coarse, &e), 0);
+        for (size_t i = 0; i < 64; i++) {
+                highest = MAX(highest, fine[i].live_bytes);
+                highest_coarse = MAX(highest_coarse, coarse[i].live_bytes);
+                assert_true(fine[i].low_live_bytes <= fine[i].live_bytes);
+                assert_true(fine[i].begin_ns < fine[i].end_ns);
+        }
+        assert_int_equal(highest, a->totals.peak_bytes);
+        assert_int_equal(highest_coarse, a->totals.peak_bytes);
+}
+
+static void test_threads(void **state) {
+        struct fabric_options o = {.seed = 3,
+                                   .n_stacks = 9,
+                                   .slice_events = 100,
+                                   .max_processes = 3,
+                                   .max_threads = 4,
+                                   .checkpoint_every = 4,
+                                   .max_step_us = 5};
+        _cleanup_(query_freep) struct query *q = NULL;
+        _cleanup_(query_answer_freep) struct query_answer *a = NULL;
+        _cleanup_free_ struct query_thread *threads = NULL;
+        struct query_scope scope;
+        struct err e = {0};
+        uint64_t n_allocs = 0, n_frees = 0, n_temporary = 0;
+        bool has_figures;
+        size_t n;
+
+        (void)state;
+        make_trace(&o, 4000);
+        assert_int_equal(query_open(TRACE_PATH, &q, &e), 0);
+        scope = query_whole(q);
+        assert_int_equal(query_ask(q, &scope, &a, &e), 0);
+        assert_int_equal(query_threads(q, &scope, UINT64_MAX, &threads, &n, &has_figures, &e), 0);
+        assert_true(has_figures);
+        assert_int_equal(n, a->totals.n_threads);
+        for (size_t i = 0; i < n; i++) {
+                n_allocs += threads[i].n_allocs;
+                n_frees += threads[i].n_frees;
+                n_temporary += threads[i].n_temporary;
+        }
+        assert_int_equal(n_allocs, a->totals.n_allocs);
+        assert_int_equal(n_frees, a->totals.n_frees);
+        assert_int_equal(n_temporary, a->totals.n_temporary);
+}
+
+static void test_metrics(void **state) {
+        struct query_site sites[] = {
+                {.stack = 1,
+                 .n_allocs = 10,
+                 .alloc_bytes = 100,
+                 .end_bytes = 50,
+                 .begin_bytes = 60,
+                 .n_temporary = 1},
+                {.stack = 2,
+                 .n_allocs = 5,
+                 .alloc_bytes = 500,
+                 .end_bytes = 10,
+                 .begin_bytes = 0,
+                 .n_temporary = 5},
+        };
+        enum query_metric m;
+        struct err e = {0};
+
+        (void)state;
+        query_sort_sites(sites, 2, QUERY_ALLOCATED);
+        assert_int_equal(sites[0].stack, 2);
+        query_sort_sites(sites, 2, QUERY_COUNT);
+        assert_int_equal(sites[0].stack, 1);
+        query_sort_sites(sites, 2, QUERY_GROWTH);
+        assert_int_equal(sites[0].stack, 2);
+        assert_int_equal(query_site_figure(&sites[1], QUERY_GROWTH).value, -10);
+        assert_false(query_site_figure(&sites[0], QUERY_TEMPORARY).bytes_are_estimated);
+        assert_true(query_site_figure(&sites[1], QUERY_TEMPORARY).bytes_are_estimated);
+        assert_int_equal(query_metric_parse("growth", &m, &e), 0);
+        assert_int_equal(m, QUERY_GROWTH);
+        assert_true(query_metric_parse("size", &m, &e) < 0);
+}
+
+int main(int argc, char **argv) {
+        const struct CMUnitTest tests[] = {
+                cmocka_unit_test(test_one_process), cmocka_unit_test(test_processes),
+                cmocka_unit_test(test_edges),       cmocka_unit_test(test_bytes_read),
+                cmocka_unit_test(test_blocks),      cmocka_unit_test(test_timeline),
+                cmocka_unit_test(test_threads),     cmocka_unit_test(test_metrics),
+        };
+
+        (void)argc, (void)argv;
+        return cmocka_run_group_tests(tests, NULL, NULL);
+}
