@@ -201,7 +201,8 @@ static bool fake_drain_slot(struct fake_recorder *r, uint32_t idx) {
                         break;
                 n = ring_reader_copy(&ring->reader, words, RING_CHUNK_WORDS, (uint64_t)available);
                 while (at < n) {
-                        uint32_t n_words = ring_record_words(words + at, n - at);
+                        size_t in_chunk = RING_CHUNK_WORDS - (old_pos / 8 + at) % RING_CHUNK_WORDS;
+                        uint32_t n_words = ring_record_words(words + at, n - at < in_chunk ? n - at : in_chunk);
 
                         if (n_words == 0) {
                                 r->n_broken++;

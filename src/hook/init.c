@@ -6,6 +6,7 @@
 
 #include "hook/event.h"
 #include "hook/fork.h"
+#include "hook/new.h"
 #include "hook/real.h"
 #include "hook/rendezvous.h"
 #include "hook/runtime.h"
@@ -125,6 +126,7 @@ static bool init_start(void) {
                 return false;
         if (real_resolve() < 0)
                 return false; /* the early arena is all there is */
+        new_init();
         if (!init_recording() || !(t = thread_start())) {
                 runtime_pass();
                 return false;

@@ -7,6 +7,8 @@
 #include "hook/call.h"
 #include "hook/early.h"
 #include "hook/event.h"
+#include "hook/malloc.h"
+#include "hook/new.h"
 
 HOOK_EXPORT void *malloc(size_t size_bytes) {
         struct thread *t = thread_get();
@@ -19,7 +21,7 @@ HOOK_EXPORT void *malloc(size_t size_bytes) {
                 return REAL(malloc)(size_bytes);
         }
         if (unlikely(thread_is_recursion(t, CALL_SITE)))
-                return CALL_REAL(t, malloc, size_bytes);
+                return CALL_REAL_INNER(t, malloc, size_bytes);
         block = CALL_REAL(t, malloc, size_bytes);
         if (unlikely(!block)) {
                 event_failed(t, size_bytes);
@@ -44,7 +46,7 @@ HOOK_EXPORT void *calloc(size_t n_items, size_t item_bytes) {
                 return REAL(calloc)(n_items, item_bytes);
         }
         if (unlikely(thread_is_recursion(t, CALL_SITE)))
-                return CALL_REAL(t, calloc, n_items, item_bytes);
+                return CALL_REAL_INNER(t, calloc, n_items, item_bytes);
         block = CALL_REAL(t, calloc, n_items, item_bytes);
         if (unlikely(!block)) {
                 event_failed(t, size_bytes);
@@ -78,7 +80,7 @@ HOOK_EXPORT void *realloc(void *old, size_t size_bytes) {
                                                  : REAL(realloc)(old, size_bytes);
         }
         if (unlikely(thread_is_recursion(t, CALL_SITE)))
-                return CALL_REAL(t, realloc, old, size_bytes);
+                return CALL_REAL_INNER(t, realloc, old, size_bytes);
         if (old)
                 event_realloc_begin(t, old);
         block = unlikely(early_owns(old)) ? malloc_move_early(old, size_bytes)
@@ -86,6 +88,13 @@ HOOK_EXPORT void *realloc(void *old, size_t size_bytes) {
         UNWIND_HERE(&from);
         event_realloc_done(t, old, block, size_bytes, &from);
         return block;
+}
+
+/* The loader frees an object's description after it has unmapped it, and before it lets anyone map another there.
+ * This also sees what libc opens and closes itself (iconv, NSS). */
+static HOOK_COLD void malloc_note_unload(void) {
+        unwind_modules_changed();
+        new_forget_callers();
 }
 
 HOOK_EXPORT void free(void *block) {
@@ -104,11 +113,12 @@ HOOK_EXPORT void free(void *block) {
                 return;
         }
         if (unlikely(thread_is_recursion(t, CALL_SITE))) {
-                CALL_REAL_VOID(t, free, block);
+                t->in_real = &real.free;
+                REAL(free)(block);
                 return;
         }
         if (unlikely(code_range_has(&runtime.loader, (uintptr_t)CALL_SITE)))
-                unwind_modules_changed();
+                malloc_note_unload();
         if (unlikely(runtime.free_stacks)) {
                 struct unwind_regs from;
 
@@ -120,3 +130,6 @@ HOOK_EXPORT void free(void *block) {
         if (likely(!early_owns(block)))
                 CALL_REAL_VOID(t, free, block);
 }
+
+extern __typeof__(realloc) malloc_hook_realloc __attribute__((alias("realloc"), nothrow, leaf));
+extern __typeof__(free) malloc_hook_free __attribute__((alias("free"), nothrow, leaf));

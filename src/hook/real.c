@@ -111,28 +111,6 @@ static void *real_call_resolver(void *resolver) {
         return ((void *(*)(uint64_t))resolver)(0);
 }
 
-static bool real_find_in(const struct link_map *map, const char *name, struct real_fn *ret) {
-        struct dynamic_symbols symbols;
-        const ElfW(Sym) *sym;
-        uint64_t size_bytes;
-
-        if (!dynamic_symbols_read(map, &symbols) || !(sym = dynamic_symbols_find(&symbols, name)))
-                return false;
-        size_bytes = sym->st_size > REAL_FN_REACH_BYTES ? sym->st_size : REAL_FN_REACH_BYTES;
-        ret->fn = (void *)(map->l_addr + sym->st_value);
-        if (ELF64_ST_TYPE(sym->st_info) == STT_GNU_IFUNC)
-                ret->fn = real_call_resolver(ret->fn);
-        ret->end = (uintptr_t)ret->fn + size_bytes;
-        return true;
-}
-
-static const struct link_map *real_find(const char *name, struct real_fn *ret) {
-        for (const struct link_map *m = real_self_map->l_next; m; m = m->l_next)
-                if (real_find_in(m, name, ret))
-                        return m;
-        return NULL;
-}
-
 /* The object's code, from its program headers; they are mapped with its first bytes. */
 static struct code_range real_image_range(uintptr_t base) {
         const ElfW(Ehdr) *ehdr = (const ElfW(Ehdr) *)base;
@@ -146,6 +124,29 @@ static struct code_range real_image_range(uintptr_t base) {
                 if (phdr[i].p_type == PT_LOAD && base + phdr[i].p_vaddr + phdr[i].p_memsz > range.end)
                         range.end = base + phdr[i].p_vaddr + phdr[i].p_memsz;
         return range;
+}
+
+static bool real_find_in(const struct link_map *map, const char *name, struct real_fn *ret) {
+        struct dynamic_symbols symbols;
+        const ElfW(Sym) *sym;
+        uint64_t size_bytes;
+
+        if (!dynamic_symbols_read(map, &symbols) || !(sym = dynamic_symbols_find(&symbols, name)))
+                return false;
+        size_bytes = sym->st_size > REAL_FN_REACH_BYTES ? sym->st_size : REAL_FN_REACH_BYTES;
+        ret->fn = (void *)(map->l_addr + sym->st_value);
+        if (ELF64_ST_TYPE(sym->st_info) == STT_GNU_IFUNC)
+                ret->fn = real_call_resolver(ret->fn);
+        ret->end = (uintptr_t)ret->fn + size_bytes;
+        ret->object = real_image_range(map->l_addr);
+        return true;
+}
+
+static const struct link_map *real_find(const char *name, struct real_fn *ret) {
+        for (const struct link_map *m = real_self_map->l_next; m; m = m->l_next)
+                if (real_find_in(m, name, ret))
+                        return m;
+        return NULL;
 }
 
 static bool real_find_self(void) {
@@ -213,4 +214,47 @@ bool real_find_module(const void *addr, struct unwind_module *ret_module) {
                 }
         }
         return false;
+}
+
+extern int real_find_object(void *addr, struct dl_find_object *ret) __asm__("_dl_find_object")
+        __attribute__((weak));
+
+static const struct link_map *real_object(const void *addr) {
+        struct dl_find_object found;
+
+        if (real_find_object)
+                return real_find_object((void *)addr, &found) == 0 ? found.dlfo_link_map : NULL;
+        for (const struct link_map *m = _r_debug.r_map; m; m = m->l_next) {
+                struct code_range range = real_image_range(m->l_addr);
+
+                if (code_range_has(&range, (uintptr_t)addr))
+                        return m;
+        }
+        return NULL;
+}
+
+uintptr_t real_object_begin(const void *addr) {
+        const struct link_map *m = real_object(addr);
+
+        return m ? (uintptr_t)m->l_ld : 0;
+}
+
+/* A link map is its own handle to glibc. One that came as a dependency has no scope of its own: then the first
+ * definition in the list is taken. */
+bool real_for_caller(const void *addr, const char *name, struct real_fn *ret) {
+        const struct link_map *m = real_object(addr);
+        void *(*lookup)(void *, const char *) = real.dlsym.fn;
+        int saved_errno = errno;
+        void *fn = m && lookup ? lookup((void *)m, name) : NULL;
+        bool ok = fn && !code_range_has(&runtime.self, (uintptr_t)fn);
+
+        if (ok) {
+                m = real_object(fn);
+                *ret = (struct real_fn){fn, (uintptr_t)fn + REAL_FN_REACH_BYTES,
+                                        real_image_range(m ? m->l_addr : 0)};
+        } else {
+                ok = real_find(name, ret) != NULL;
+        }
+        errno = saved_errno;
+        return ok;
 }

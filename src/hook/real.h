@@ -12,12 +12,12 @@
 #include "hook/runtime.h"
 
 struct real_fn {
-        void *fn; /* NULL: nobody defines it */
-        uintptr_t end;
+        void *fn;                 /* NULL: nobody defines it */
+        uintptr_t end;            /* fn's code, as far as one can tell */
+        struct code_range object; /* the object it is in */
 };
 
-/* The calls a real function may make itself come from its first bytes: that far an inner call counts as
- * part of the outer one. Symbol sizes leave out nothing but cold parts, which allocate nothing. */
+/* Symbols may be without size, or leave out a cold part that lies elsewhere. */
 enum { REAL_FN_REACH_BYTES = 512 };
 
 #define REAL_MALLOC_NAMES(X)                                                                                 \
@@ -64,5 +64,9 @@ bool real_find_module(const void *addr, struct unwind_module *ret_module);
 /* True when the executable defines the symbol itself, so that no hook of that name is ever called. */
 bool real_program_defines(const char *name);
 
-/* The definition the object at addr would call: for C++ in objects opened with RTLD_LOCAL, which no list order shows. */
-void *real_for_caller(const void *addr, const char *name);
+/* Where the object that has addr begins; 0: not known. */
+uintptr_t real_object_begin(const void *addr);
+
+/* The definition the object at addr would call: for C++ in objects opened with RTLD_LOCAL, which the order of the
+ * list does not show. Takes the loader's lock; keeps errno. */
+bool real_for_caller(const void *addr, const char *name, struct real_fn *ret);

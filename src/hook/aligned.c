@@ -1,0 +1,203 @@
+/* SPDX-License-Identifier: MIT */
+/* The less travelled members of the malloc family. */
+#include <errno.h>
+#include <malloc.h>
+#include <stdlib.h>
+
+#include "hook/call.h"
+#include "hook/early.h"
+#include "hook/event.h"
+#include "hook/malloc.h"
+
+void cfree(void *block);
+void free_sized(void *block, size_t size_bytes);
+void free_aligned_sized(void *block, size_t align_bytes, size_t size_bytes);
+
+/* The hook's tail: an event for what the real function returned. */
+#define ALIGNED_DONE(t, block, size_bytes)                                                                   \
+        do {                                                                                                 \
+                struct unwind_regs from_;                                                                    \
+                                                                                                             \
+                UNWIND_HERE(&from_);                                                                         \
+                if (likely(block))                                                                           \
+                        event_alloc(t, block, size_bytes, WIRE_FORM_ALIGNED, &from_);                        \
+                else                                                                                         \
+                        event_failed(t, size_bytes);                                                         \
+        } while (0)
+
+static size_t aligned_power_of_two(size_t align_bytes) {
+        size_t power = EARLY_ALIGN;
+
+        while (power < align_bytes && power < EARLY_SECOND_BYTES)
+                power *= 2;
+        return power;
+}
+
+static HOOK_COLD void *aligned_early(size_t align_bytes, size_t size_bytes, const void *caller) {
+        return early_alloc(size_bytes, aligned_power_of_two(align_bytes), WIRE_FORM_ALIGNED, caller);
+}
+
+HOOK_EXPORT void *memalign(size_t align_bytes, size_t size_bytes) {
+        struct thread *t = thread_get();
+        void *block;
+
+        if (unlikely(!t)) {
+                if (runtime_is_early())
+                        return aligned_early(align_bytes, size_bytes, CALL_SITE);
+                return REAL(memalign)(align_bytes, size_bytes);
+        }
+        if (unlikely(thread_is_recursion(t, CALL_SITE)))
+                return CALL_REAL_INNER(t, memalign, align_bytes, size_bytes);
+        block = CALL_REAL(t, memalign, align_bytes, size_bytes);
+        ALIGNED_DONE(t, block, size_bytes);
+        return block;
+}
+
+HOOK_EXPORT void *aligned_alloc(size_t align_bytes, size_t size_bytes) {
+        struct thread *t = thread_get();
+        void *block;
+
+        if (unlikely(!t)) {
+                if (runtime_is_early())
+                        return aligned_early(align_bytes, size_bytes, CALL_SITE);
+                return REAL(aligned_alloc)(align_bytes, size_bytes);
+        }
+        if (unlikely(thread_is_recursion(t, CALL_SITE)))
+                return CALL_REAL_INNER(t, aligned_alloc, align_bytes, size_bytes);
+        block = CALL_REAL(t, aligned_alloc, align_bytes, size_bytes);
+        ALIGNED_DONE(t, block, size_bytes);
+        return block;
+}
+
+HOOK_EXPORT int posix_memalign(void **ret_block, size_t align_bytes, size_t size_bytes) {
+        struct thread *t = thread_get();
+        void *block;
+        int r;
+
+        if (unlikely(!t)) {
+                if (!runtime_is_early())
+                        return REAL(posix_memalign)(ret_block, align_bytes, size_bytes);
+                block = aligned_early(align_bytes, size_bytes, CALL_SITE);
+                if (!block)
+                        return ENOMEM;
+                *ret_block = block;
+                return 0;
+        }
+        r = CALL_REAL(t, posix_memalign, ret_block, align_bytes, size_bytes);
+        if (unlikely(thread_is_recursion(t, CALL_SITE)))
+                return r;
+        block = r == 0 ? *ret_block : NULL;
+        ALIGNED_DONE(t, block, size_bytes);
+        return r;
+}
+
+HOOK_EXPORT void *valloc(size_t size_bytes) {
+        struct thread *t = thread_get();
+        void *block;
+
+        if (unlikely(!t)) {
+                if (runtime_is_early())
+                        return aligned_early(RUNTIME_PAGE_MAX, size_bytes, CALL_SITE);
+                return REAL(valloc)(size_bytes);
+        }
+        if (unlikely(thread_is_recursion(t, CALL_SITE)))
+                return CALL_REAL_INNER(t, valloc, size_bytes);
+        block = CALL_REAL(t, valloc, size_bytes);
+        ALIGNED_DONE(t, block, size_bytes);
+        return block;
+}
+
+HOOK_EXPORT void *pvalloc(size_t size_bytes) {
+        struct thread *t = thread_get();
+        void *block;
+
+        if (unlikely(!t)) {
+                if (runtime_is_early())
+                        return aligned_early(RUNTIME_PAGE_MAX, size_bytes, CALL_SITE);
+                return REAL(pvalloc)(size_bytes);
+        }
+        if (unlikely(thread_is_recursion(t, CALL_SITE)))
+                return CALL_REAL_INNER(t, pvalloc, size_bytes);
+        block = CALL_REAL(t, pvalloc, size_bytes);
+        ALIGNED_DONE(t, block, size_bytes);
+        return block;
+}
+
+/* A libc without it (before glibc 2.26) had no program that calls it; ours must still be right for one. */
+static void *aligned_call_reallocarray(struct thread *t, void *old, size_t n_items, size_t item_bytes) {
+        size_t size_bytes;
+
+        if (real.reallocarray.fn)
+                return CALL_REAL(t, reallocarray, old, n_items, item_bytes);
+        if (__builtin_mul_overflow(n_items, item_bytes, &size_bytes)) {
+                errno = ENOMEM;
+                return NULL;
+        }
+        return CALL_REAL(t, realloc, old, size_bytes);
+}
+
+HOOK_EXPORT void *reallocarray(void *old, size_t n_items, size_t item_bytes) {
+        struct thread *t = thread_get();
+        struct unwind_regs from;
+        size_t size_bytes;
+        void *block;
+
+        if (__builtin_mul_overflow(n_items, item_bytes, &size_bytes))
+                size_bytes = SIZE_MAX;
+        if (unlikely(!t || early_owns(old)))
+                return malloc_hook_realloc(old, size_bytes); /* it knows what to do */
+        if (unlikely(thread_is_recursion(t, CALL_SITE)))
+                return aligned_call_reallocarray(t, old, n_items, item_bytes);
+        if (old)
+                event_realloc_begin(t, old);
+        block = aligned_call_reallocarray(t, old, n_items, item_bytes);
+        UNWIND_HERE(&from);
+        event_realloc_done(t, old, block, size_bytes, &from);
+        return block;
+}
+
+HOOK_EXPORT size_t malloc_usable_size(void *block) {
+        if (!block)
+                return 0;
+        if (unlikely(early_owns(block)))
+                return early_size(block);
+        thread_get();
+        return runtime_is_early() || !real.malloc_usable_size.fn ? 0 : REAL(malloc_usable_size)(block);
+}
+
+/* The releases below are free() under other names; the names exist in some versions of libc only. */
+HOOK_EXPORT void cfree(void *block) {
+        malloc_hook_free(block);
+}
+
+/* size_bytes: as the caller says */
+static void aligned_free_sized(void *block, size_t size_bytes, const struct unwind_regs *from) {
+        struct thread *t = block ? thread_get() : NULL;
+        const uint64_t words[] = {(uint64_t)block, size_bytes};
+
+        if (!block)
+                return;
+        if (unlikely(!t || early_owns(block))) {
+                malloc_hook_free(block);
+                return;
+        }
+        if (unlikely(runtime.free_stacks))
+                event_free_stack(t, block, size_bytes, from);
+        else
+                event_words(t, WIRE_FREE_SIZED, words, 2);
+        CALL_REAL_VOID(t, free, block);
+}
+
+HOOK_EXPORT void free_sized(void *block, size_t size_bytes) {
+        struct unwind_regs from;
+
+        UNWIND_HERE(&from);
+        aligned_free_sized(block, size_bytes, &from);
+}
+
+HOOK_EXPORT void free_aligned_sized(void *block, size_t align_bytes, size_t size_bytes) {
+        struct unwind_regs from;
+
+        UNWIND_HERE(&from);
+        aligned_free_sized(block, size_bytes, &from);
+}

@@ -1,0 +1,9 @@
+/* SPDX-License-Identifier: MIT */
+/* C++ operator new and delete. */
+#pragma once
+
+/* Finds out which forms the program defines itself. Once, when the real functions are known. */
+void new_init(void);
+
+/* Objects were unloaded: what was found for their code may be gone. */
+void new_forget_callers(void);
