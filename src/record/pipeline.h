@@ -32,12 +32,13 @@ struct pipeline_module {
 
 /* Everything about one process since its start. */
 struct pipeline_totals {
-        struct trace_counts counts;  /* n_frees without implicit ones; peak since the start */
-        uint64_t blocked_ns;         /* its threads waited for room */
-        uint64_t runtime_bytes;      /* as its process entry says */
+        struct trace_counts counts; /* n_frees without implicit ones; peak since the start */
+        uint64_t blocked_ns;        /* its threads waited for room */
+        uint64_t runtime_bytes;     /* as its process entry says */
         uint64_t n_early_events;
-        uint32_t n_threads;          /* that recorded something */
-        uint32_t n_threads_started;  /* as its process entry says, the first included; never less than n_threads */
+        uint32_t n_threads; /* that recorded something */
+        uint32_t
+                n_threads_started; /* as its process entry says, the first included; never less than n_threads */
 };
 
 /* Called back from pump, end_process and finish. All are optional. */
@@ -46,7 +47,8 @@ struct pipeline_calls {
 
         /* A forked process; returns its trace process id (trace_add_process). Without it the pipeline
          * calls trace_add_process itself, with pid, parent and start alone. parent: TRACE_NO_PROCESS unknown. */
-        uint32_t (*on_process)(void *ctx, uint32_t process_idx, uint32_t pid, uint32_t parent, uint64_t start_ns);
+        uint32_t (*on_process)(void *ctx, uint32_t process_idx, uint32_t pid, uint32_t parent,
+                               uint64_t start_ns);
 
         /* All events of a process that end_process was called for are through; its entry is free again
          * when this returns. The place for trace_end_process. */
@@ -83,11 +85,12 @@ struct pipeline_config {
         bool prior;          /* attached: releases of unknown blocks are prior_frees */
 
         /* 0 takes the default */
-        uint64_t max_lent_bytes;   /* of all rings together; 64 MiB */
-        uint64_t margin_ns;        /* a store is visible to the recorder within this; 100,000 */
-        uint64_t skew_ns;          /* two events of one address may be this much out of order; 50,000 */
-        uint64_t max_stall_ns;     /* a thread that stops while it writes holds the others up for this long; 1 s */
-        size_t max_pending_bytes;  /* drained but not yet in order; then order is given up for room; 64 MiB */
+        uint64_t max_lent_bytes; /* of all rings together; 64 MiB */
+        uint64_t margin_ns;      /* a store is visible to the recorder within this; 100,000 */
+        uint64_t skew_ns; /* two events of one address may be this much out of order; 50,000 */
+        uint64_t
+                max_stall_ns; /* a thread that stops while it writes holds the others up for this long; 1 s */
+        size_t max_pending_bytes; /* drained but not yet in order; then order is given up for room; 64 MiB */
         struct pipeline_calls calls;
 };
 
@@ -97,7 +100,8 @@ DEFINE_CLEANUP(struct pipeline, pipeline_free)
 
 /* An image that came by hello: its entry of the arena is filled, its trace process added. pid: as the
  * recorder sees it. Before the welcome is sent. */
-void pipeline_add_image(struct pipeline *p, uint32_t process_idx, uint32_t pid, uint32_t trace_process);
+void pipeline_add_image(struct pipeline *p, uint32_t process_idx, uint32_t pid,
+                        uint32_t trace_process);
 
 /* Lends, drains, orders, pairs and writes, up to a bounded amount of work; returns the records handled.
  * 0 with has_pending: call again within a millisecond or so. */
@@ -121,15 +125,19 @@ void pipeline_end_slice(struct pipeline *p, uint64_t now_ns, bool force);
 void pipeline_finish(struct pipeline *p, uint64_t end_ns);
 
 /* Threads as the trace knows them, for samples and notes; false when the process has none with this tid. */
-bool pipeline_find_process(const struct pipeline *p, uint32_t process_idx, uint32_t *ret_trace_process);
-bool pipeline_get_totals(const struct pipeline *p, uint32_t trace_process, struct pipeline_totals *ret);
+bool pipeline_find_process(const struct pipeline *p, uint32_t process_idx,
+                           uint32_t *ret_trace_process);
+bool pipeline_get_totals(const struct pipeline *p, uint32_t trace_process,
+                         struct pipeline_totals *ret);
 
 struct pipeline_stats {
         uint64_t n_records, n_sites, n_stacks, n_locations, n_live_blocks;
         uint64_t n_inversions, n_forced; /* records that went ahead of a stalled thread's mark */
-        uint64_t n_broken_slots, n_unslotted; /* events without a slot: lost, belonging to no process */
+        uint64_t n_broken_slots,
+                n_unslotted; /* events without a slot: lost, belonging to no process */
         uint64_t lent_bytes, backed_bytes;
-        uint64_t live_table_bytes, site_bytes, intern_bytes, queue_bytes; /* the recorder's own memory */
+        uint64_t live_table_bytes, site_bytes, intern_bytes,
+                queue_bytes; /* the recorder's own memory */
 };
 void pipeline_get_stats(const struct pipeline *p, struct pipeline_stats *ret);
 

@@ -12,7 +12,8 @@ int64_t ring_reader_available(const struct ring_reader *r) {
         return (int64_t)(write_pos - r->read_pos);
 }
 
-size_t ring_reader_copy(struct ring_reader *r, uint64_t *words, size_t max_words, uint64_t available) {
+size_t ring_reader_copy(struct ring_reader *r, uint64_t *words, size_t max_words,
+                        uint64_t available) {
         size_t n = 0;
 
         while (available > 0) {

@@ -19,9 +19,9 @@ struct ring_reader {
         const struct wire_slot *slot; /* shared */
         const uint8_t *chunks;        /* shared; n_chunks of WIRE_CHUNK_BYTES */
         uint32_t n_chunks;
-        uint64_t read_pos;            /* bytes ever copied out */
-        uint64_t limit_pos;           /* bytes ever lent */
-        uint32_t lent[WIRE_N_LENT];   /* as in the slot, which cannot be trusted to keep it */
+        uint64_t read_pos;          /* bytes ever copied out */
+        uint64_t limit_pos;         /* bytes ever lent */
+        uint32_t lent[WIRE_N_LENT]; /* as in the slot, which cannot be trusted to keep it */
 };
 
 enum { RING_CHUNK_WORDS = WIRE_CHUNK_BYTES / 8 };
@@ -31,18 +31,19 @@ int64_t ring_reader_available(const struct ring_reader *r);
 
 /* Copies published words, at most max_words rounded down to the end of a chunk, and at least the rest of
  * one chunk: words has room for max(max_words, RING_CHUNK_WORDS). `available` comes from the call above. */
-size_t ring_reader_copy(struct ring_reader *r, uint64_t *words, size_t max_words, uint64_t available);
+size_t ring_reader_copy(struct ring_reader *r, uint64_t *words, size_t max_words,
+                        uint64_t available);
 
 /* Words of the record at words[0], of which n belong to the copy and its chunk; 0 when it is malformed.
  * A PAD takes the rest: n words. */
 static inline uint32_t ring_record_words(const uint64_t *words, size_t n) {
         static const uint8_t fixed[WIRE_N_KINDS] = {
-                [WIRE_ALLOC] = 4,    [WIRE_FREE] = 2,          [WIRE_FREE_SIZED] = 3,
+                [WIRE_ALLOC] = 4,      [WIRE_FREE] = 2,          [WIRE_FREE_SIZED] = 3,
                 [WIRE_FREE_STACK] = 4, [WIRE_REALLOC_BEGIN] = 2, [WIRE_REALLOC_END] = 5,
-                [WIRE_FAILED] = 2,   [WIRE_MODULE] = 5,        [WIRE_THREAD_NAME] = 3,
-                [WIRE_FORK] = 1,     [WIRE_FORK_DONE] = 1,     [WIRE_EXEC] = 2,
-                [WIRE_MMAP] = 5,     [WIRE_MUNMAP] = 3,        [WIRE_MREMAP] = 6,
-                [WIRE_BRK] = 4,      [WIRE_LOST] = 2,          [WIRE_THREAD_EXIT] = 1,
+                [WIRE_FAILED] = 2,     [WIRE_MODULE] = 5,        [WIRE_THREAD_NAME] = 3,
+                [WIRE_FORK] = 1,       [WIRE_FORK_DONE] = 1,     [WIRE_EXEC] = 2,
+                [WIRE_MMAP] = 5,       [WIRE_MUNMAP] = 3,        [WIRE_MREMAP] = 6,
+                [WIRE_BRK] = 4,        [WIRE_LOST] = 2,          [WIRE_THREAD_EXIT] = 1,
         };
         unsigned kind, at;
         size_t n_words;

@@ -1,0 +1,316 @@
+/* SPDX-License-Identifier: MIT */
+/* Records of a slot become events: stacks interned, times in nanoseconds, threads known. Events of blocks go through
+ * a small batch, so that the memory each of them needs is on its way before its turn comes. */
+#include "record/state.h"
+#include "trace/writer.h"
+
+#define MAX_LOST ((uint64_t)1 << 40) /* more in one word is nonsense */
+
+void decode_flush(struct pipeline *p) {
+        size_t n = p->n_batch;
+
+        p->n_batch = 0;
+        for (size_t i = 0; i < n; i++) {
+                pipeline_check_slice(p);
+                pair_apply(&p->pair, &p->batch[i]);
+        }
+}
+
+/* ---- who ---------------------------------------------------------------------------------------- */
+
+static uint32_t decode_find_thread(struct pipeline *p, struct process *process, uint32_t tid,
+                                   uint64_t time_ns) {
+        const struct pipeline_calls *calls = &p->config.calls;
+        struct trace_thread t = {.process = process->trace_id, .tid = tid, .start_ns = time_ns};
+        bool added;
+        uint64_t *thread = map_put(&process->threads, tid, 0, &added);
+
+        if (!added && *thread != UINT64_MAX)
+                return (uint32_t)*thread;
+        *thread = trace_add_thread(p->config.writer, &t);
+        process->n_threads++;
+        pair_add_thread(&p->pair, (uint32_t)*thread);
+        if (calls->thread_name) {
+                const char *name = calls->thread_name(calls->ctx, process->pid, tid);
+
+                if (name && name[0])
+                        trace_name_thread(p->config.writer, (uint32_t)*thread, name);
+        }
+        return (uint32_t)*thread;
+}
+
+/* The first record of a thread: whose is it? */
+static bool decode_attach(struct pipeline *p, struct slot *s, uint64_t time_ns) {
+        struct process *process = forks_find(p, s->process_idx);
+
+        if (!process) {
+                drain_break(&p->drain, s, "it names a process that is not there");
+                return false;
+        }
+        decode_flush(p);
+        if (!process->is_started)
+                forks_start(p, process);
+        s->process = process;
+        s->thread = decode_find_thread(p, process, s->tid, time_ns);
+        return true;
+}
+
+/* ---- what --------------------------------------------------------------------------------------- */
+
+static bool decode_stack(struct pipeline *p, struct slot *s, const uint64_t *word,
+                         uint32_t *ret_stack) {
+        uint32_t n_kept = *word & 0xffff, n_new = *word >> 16 & 0xffff;
+        size_t cap = s->stack_cap;
+        uint32_t stack;
+
+        if (n_kept > s->depth)
+                return false;
+        if (n_kept + n_new > s->stack_cap) {
+                s->stack = vec_grow(s->stack, &cap, n_kept + n_new, sizeof(s->stack[0]));
+                s->stack_cap = (uint32_t)cap;
+        }
+        stack = n_kept > 0 ? s->stack[n_kept - 1] : 0;
+        for (uint32_t i = 0; i < n_new; i++) {
+                stack = intern_push(&p->intern, s->process->space, stack, word[n_new - i]);
+                s->stack[n_kept + i] = stack;
+        }
+        s->depth = n_kept + n_new;
+        *ret_stack = stack;
+        return true;
+}
+
+static void decode_module(struct pipeline *p, struct slot *s, const uint64_t *words) {
+        char name[WIRE_MAX_NAME + 1];
+        struct pipeline_module m = {
+                .process_idx = s->process_idx,
+                .pid = s->process->pid,
+                .name = name,
+                .bias = words[1],
+                .begin = words[2],
+                .end = words[3],
+        };
+
+        memcpy(name, words + 5, words[4]);
+        name[words[4]] = '\0';
+        intern_add_module(&p->intern, &s->process->space, &m);
+}
+
+static void decode_thread_name(struct pipeline *p, struct slot *s, const uint64_t *words) {
+        char name[17] = "";
+
+        memcpy(name, words + 1, 16);
+        trace_name_thread(p->config.writer, s->thread, name);
+}
+
+static uint64_t decode_now_ns(struct pipeline *p, uint64_t time_ns) {
+        if (time_ns > p->pair.now_ns)
+                p->pair.now_ns = time_ns;
+        return p->pair.now_ns;
+}
+
+static void decode_mapping(struct pipeline *p, struct slot *s, const uint64_t *words,
+                           uint32_t stack, uint64_t time_ns) {
+        struct trace_mapping m = {
+                .process = s->process->trace_id,
+                .thread = s->thread,
+                .stack = stack,
+                .time_ns = decode_now_ns(p, time_ns),
+                .address = words[1],
+                .size_bytes = words[2],
+        };
+
+        switch (words[0] & 0xff) {
+        case WIRE_MMAP:
+                m.op = TRACE_MMAP;
+                m.prot = (uint32_t)words[3];
+                m.flags = (uint32_t)(words[3] >> 32);
+                break;
+        case WIRE_MUNMAP: m.op = TRACE_MUNMAP; break;
+        case WIRE_MREMAP:
+                m.op = TRACE_MREMAP;
+                m.old_address = words[1];
+                m.old_size_bytes = words[2];
+                m.address = words[3];
+                m.size_bytes = words[4];
+                break;
+        default:
+                m.op = TRACE_BRK;
+                m.old_address = words[1];
+                m.address = words[2];
+                m.size_bytes = words[2] - words[1];
+                break;
+        }
+        trace_put_mapping(p->config.writer, &m);
+}
+
+static void decode_lost(struct pipeline *p, struct slot *s, uint64_t time_ns, uint64_t n) {
+        struct pair_event e = {.time_ns = time_ns,
+                               .process = s->process,
+                               .thread = s->thread,
+                               .slot_no = s->no};
+
+        s->has_realloc = false;
+        pipeline_check_slice(p);
+        pair_lost(&p->pair, &e, n);
+}
+
+void decode_count_lost(struct pipeline *p, struct slot *s) {
+        /* relaxed: a counter, read when its thread is gone or has published it before a record */
+        uint64_t told = atomic_load_explicit(&s->shared->n_lost_events, memory_order_relaxed);
+        uint64_t n = s->n_lost;
+
+        if (s->is_dead && told > s->n_lost_told && told < MAX_LOST)
+                n += told - s->n_lost_told;
+        s->n_lost = 0;
+        if (n == 0)
+                return;
+        if (!s->process && !decode_attach(p, s, p->pair.now_ns))
+                return;
+        decode_flush(p);
+        decode_lost(p, s, p->pair.now_ns, n);
+        if (s->is_dead)
+                s->n_lost_told = told;
+}
+
+/* A kind that is no event of a block: all events so far come first. */
+static void decode_rare(struct pipeline *p, struct slot *s, const uint64_t *words, uint32_t stack,
+                        uint64_t time_ns) {
+        uint64_t n;
+
+        decode_flush(p);
+        switch (words[0] & 0xff) {
+        case WIRE_MODULE: decode_module(p, s, words); break;
+        case WIRE_THREAD_NAME: decode_thread_name(p, s, words); break;
+        case WIRE_FORK:
+                decode_now_ns(p, time_ns);
+                forks_take_snapshot(p, s->process, words[0] >> 8);
+                break;
+        case WIRE_FORK_DONE: forks_done(p, s->process, time_ns); break;
+        case WIRE_LOST:
+                n = MIN(words[1], MAX_LOST);
+                s->n_lost_told += n;
+                decode_lost(p, s, time_ns, n);
+                break;
+        case WIRE_MMAP:
+        case WIRE_MUNMAP:
+        case WIRE_MREMAP:
+        case WIRE_BRK: decode_mapping(p, s, words, stack, time_ns); break;
+        default: break;
+        }
+}
+
+/* Fills a batch entry; false for kinds that never touch a block, or values no allocator gives. */
+static bool decode_block_event(struct pipeline *p, struct slot *s, const uint64_t *words,
+                               uint32_t stack, struct pair_event *e) {
+        e->address = words[1];
+        e->size_bytes = WIRE_NO_SIZE;
+        e->stack = stack;
+        switch (e->kind) {
+        case WIRE_ALLOC:
+                e->size_bytes = words[2];
+                e->is_complete = words[3] >> 40 == WIRE_END_COMPLETE;
+                break;
+        case WIRE_FREE: break;
+        case WIRE_FREE_SIZED:
+        case WIRE_FREE_STACK: e->size_bytes = words[2]; break;
+        case WIRE_REALLOC_BEGIN:
+                s->has_realloc = true;
+                s->realloc_address = words[1];
+                break;
+        case WIRE_REALLOC_END:
+                e->size_bytes = words[2];
+                e->result = (uint8_t)words[3];
+                e->is_complete = words[4] >> 40 == WIRE_END_COMPLETE;
+                e->old = s->has_realloc ? PAIR_OLD_BLOCK : PAIR_OLD_NONE;
+                e->old_address = s->realloc_address;
+                s->has_realloc = false;
+                if (words[3] > WIRE_REALLOC_RELEASED)
+                        return false;
+                if (e->result == WIRE_REALLOC_RELEASED)
+                        e->address = e->old_address;
+                live_prefetch(&s->process->live, e->old_address);
+                break;
+        default: /* WIRE_FAILED */ e->size_bytes = words[1]; return true;
+        }
+        live_prefetch(&s->process->live, e->address);
+        if (e->kind == WIRE_ALLOC ||
+            (e->kind == WIRE_REALLOC_END && e->result == WIRE_REALLOC_OK)) {
+                if (e->size_bytes > BLOCK_MAX_BYTES)
+                        return false;
+                e->site = sites_find(&p->sites, s->process->figures, stack);
+                __builtin_prefetch(&p->sites.list.items[e->site], 1);
+        }
+        /* 0 is no block: a release of nothing, an end without an address and its begin */
+        return e->address != 0 || e->result == WIRE_REALLOC_FAILED;
+}
+
+static bool decode_is_block_event(unsigned kind) {
+        return kind >= WIRE_ALLOC && kind <= WIRE_FAILED;
+}
+
+bool decode_record(struct pipeline *p, struct slot *s) {
+        const uint64_t *words = s->words + s->head;
+        uint32_t n_words = ring_record_words(words, slot_n_words_in_chunk(s)), stack = 0;
+        unsigned kind = words[0] & 0xff, at = wire_stack_at(kind);
+        uint64_t time_ns = pipeline_time_ns(p, s->head_time);
+
+        if (n_words == 0) {
+                drain_break(&p->drain, s, "a record is malformed");
+                return false;
+        }
+        if (unlikely(!s->process) && !decode_attach(p, s, time_ns))
+                return false;
+        if (at != 0 && !decode_stack(p, s, words + at, &stack)) {
+                drain_break(&p->drain, s, "a stack keeps more frames than there were");
+                return false;
+        }
+        s->last_time = s->head_time;
+        p->n_records++;
+        if (likely(decode_is_block_event(kind))) {
+                struct pair_event *e = &p->batch[p->n_batch];
+
+                *e = (struct pair_event){
+                        .time_ns = time_ns,
+                        .process = s->process,
+                        .thread = s->thread,
+                        .slot_no = s->no,
+                        .kind = (uint8_t)kind,
+                };
+                if (unlikely(!decode_block_event(p, s, words, stack, e))) {
+                        drain_break(&p->drain, s, "a record has impossible values");
+                        return false;
+                }
+                if (++p->n_batch == PIPELINE_BATCH)
+                        decode_flush(p);
+        } else {
+                decode_rare(p, s, words, stack, time_ns);
+        }
+        drain_consume(&p->drain, s, n_words);
+        return true;
+}
+
+bool decode_settle(struct pipeline *p, struct slot *s) {
+        while (slot_n_words(s) > 0) {
+                uint64_t word = s->words[s->head];
+                uint64_t time = word >> 8;
+
+                if ((word & 0xff) == WIRE_PAD) {
+                        size_t n = slot_n_words_in_chunk(s);
+
+                        if ((s->head_pos + n * 8) % WIRE_CHUNK_BYTES != 0) {
+                                drain_break(&p->drain, s, "padding does not reach the chunk's end");
+                                return false;
+                        }
+                        drain_consume(&p->drain, s, n);
+                        continue;
+                }
+                /* a clock ahead of the recorder's by more than a second is none */
+                if (time > p->now + p->ticks_per_s) {
+                        drain_break(&p->drain, s, "its time lies in the future");
+                        return false;
+                }
+                s->head_time = MAX(time, s->last_time);
+                return true;
+        }
+        return false;
+}

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: MIT */
+/* Stands in for trace/writer.c in tests and benchmarks of the pipeline: keeps everything it is given in memory, or
+ * counts alone. */
+#pragma once
+
+#include "base/vec.h"
+#include "trace/writer.h"
+
+struct fake_slice {
+        uint64_t end_ns;
+        size_t n_events; /* of the slice */
+        VEC(struct trace_site) sites;
+        VEC(struct trace_counts) counts;
+};
+
+struct trace_writer {
+        bool counts_only;
+        bool wants_checkpoints;           /* after every slice */
+        VEC(struct trace_module) modules; /* paths are copied */
+        VEC(struct trace_location) locations;
+        VEC(struct trace_stack) stacks; /* [0] is the empty one */
+        VEC(struct trace_process) processes;
+        VEC(struct trace_thread) threads;
+        VEC(struct trace_event) events;
+        VEC(struct trace_mapping) mappings;
+        VEC(struct fake_slice) slices;
+        struct fake_slice checkpoint; /* the latest */
+        char last_name[32];
+        uint32_t last_named;
+        uint64_t n_seqs, n_events, n_rows, last_ns;
+        size_t n_in_slice;
+};
+
+struct trace_writer *fake_writer_new(bool counts_only);
+struct trace_writer *fake_writer_free(struct trace_writer *w);

@@ -1,0 +1,397 @@
+/* SPDX-License-Identifier: MIT */
+#include "record/pair.h"
+
+#include "trace/writer.h"
+#include "wire/record.h"
+
+enum { MAX_HELD = 128 }; /* more at once means events were lost, not swapped */
+
+void pair_init(struct pair *p, struct trace_writer *w, struct sites *s) {
+        memset(p, 0, sizeof(*p));
+        p->writer = w;
+        p->sites = s;
+}
+
+void pair_done(struct pair *p) {
+        vec_free(&p->held);
+        vec_free(&p->moving);
+        vec_free(&p->last_seq);
+}
+
+void pair_add_thread(struct pair *p, uint32_t thread) {
+        while (p->last_seq.n <= thread)
+                vec_push(&p->last_seq, UINT64_MAX);
+}
+
+/* ---- what an event does, once it is its turn ---------------------------------------------------- */
+
+static struct trace_counts *pair_counts(struct pair *p, const struct process *process) {
+        return sites_counts(p->sites, process->figures, p->now_ns);
+}
+
+static uint32_t pair_block_stack(const struct pair *p, const struct block *b) {
+        return p->sites->list.items[b->site].stack;
+}
+
+/* The figures of a block's release by thread. */
+static void pair_release(struct pair *p, const struct process *process, const struct block *b,
+                         uint32_t thread, bool is_implicit) {
+        struct site_release r = {
+                .size_bytes = block_size_bytes(b),
+                .now_ns = p->now_ns,
+                .age_us = p->now_ns / 1000 - block_time_us(b),
+                .is_temporary = !is_implicit && p->last_seq.items[thread] == block_seq(b),
+                .is_implicit = is_implicit,
+        };
+
+        sites_release(p->sites, process->figures, b->site, &r);
+}
+
+static void pair_allocate(struct pair *p, const struct pair_event *e, struct block *b, uint64_t seq,
+                          bool is_realloc) {
+        struct site_alloc a = {
+                .size_bytes = e->size_bytes,
+                .now_ns = p->now_ns,
+                .is_complete = e->is_complete,
+                .is_realloc = is_realloc,
+        };
+
+        block_set(b, e->site, seq, e->size_bytes, p->now_ns / 1000);
+        sites_alloc(p->sites, e->process->figures, e->site, &a);
+        sites_note_peak(p->sites, e->process->figures, p->now_ns);
+        p->last_seq.items[e->thread] = seq;
+}
+
+static void pair_put_free(struct pair *p, const struct process *process, const struct block *b,
+                          uint32_t thread, uint32_t free_stack) {
+        trace_put_free(p->writer, thread, p->now_ns, block_seq(b), pair_block_stack(p, b),
+                       block_size_bytes(b), free_stack);
+        pair_release(p, process, b, thread, false);
+}
+
+/* Another thread's allocation proves that a realloc under way has released its old block. */
+static bool pair_release_moved(struct pair *p, const struct pair_event *e) {
+        for (size_t i = 0; i < p->moving.n; i++) {
+                struct pair_moving *m = &p->moving.items[i];
+                struct block old;
+
+                if (m->address != e->address || m->process != e->process ||
+                    m->slot_no == e->slot_no || m->is_released)
+                        continue;
+                if (!live_take(&e->process->live, e->address, &old))
+                        return false;
+                m->is_released = true;
+                pair_put_free(p, e->process, &old, m->thread, 0);
+                return true;
+        }
+        return false;
+}
+
+static bool pair_try_alloc(struct pair *p, const struct pair_event *e, bool is_realloc) {
+        struct block *b = live_add(&e->process->live, e->address);
+        uint64_t seq;
+
+        if (unlikely(!b)) {
+                if (!pair_release_moved(p, e))
+                        return false;
+                b = live_add(&e->process->live, e->address);
+                if (!b)
+                        return false;
+        }
+        seq = trace_put_alloc(p->writer, e->thread, p->now_ns, e->stack, e->size_bytes,
+                              p->addresses ? e->address : 0);
+        pair_allocate(p, e, b, seq, is_realloc);
+        return true;
+}
+
+static bool pair_try_free(struct pair *p, const struct pair_event *e, uint64_t address) {
+        struct block b;
+
+        if (unlikely(!live_take(&e->process->live, address, &b)))
+                return false;
+        pair_put_free(p, e->process, &b, e->thread, e->kind == WIRE_FREE_STACK ? e->stack : 0);
+        if ((e->kind == WIRE_FREE_SIZED || e->kind == WIRE_FREE_STACK) &&
+            e->size_bytes != WIRE_NO_SIZE && e->size_bytes != block_size_bytes(&b)) {
+                pair_counts(p, e->process)->n_wrong_sizes++;
+                trace_put_other(p->writer, e->thread, p->now_ns, TRACE_WRONG_SIZE, e->size_bytes, 0,
+                                0);
+        }
+        return true;
+}
+
+/* Old and new block, or false with nothing changed. */
+static struct block *pair_swap_blocks(const struct pair_event *e, struct block *ret_old) {
+        struct live *l = &e->process->live;
+        struct block *b;
+        uint16_t flags;
+
+        if (e->old_address == e->address) {
+                b = live_edit(l, e->address);
+                if (b)
+                        *ret_old = *b;
+                return b;
+        }
+        if (!live_take(l, e->old_address, ret_old))
+                return NULL;
+        b = live_add(l, e->address);
+        if (b)
+                return b;
+        b = live_add(l, e->old_address);
+        flags = b->flags;
+        *b = *ret_old;
+        b->flags = flags;
+        return NULL;
+}
+
+static bool pair_try_realloc(struct pair *p, const struct pair_event *e) {
+        struct block old, *b;
+        uint64_t seq;
+
+        if (e->result == WIRE_REALLOC_RELEASED)
+                return pair_try_free(p, e, e->old_address);
+        if (e->old != PAIR_OLD_BLOCK)
+                return pair_try_alloc(p, e, e->old == PAIR_OLD_RELEASED);
+        b = pair_swap_blocks(e, &old);
+        if (!b)
+                return false;
+        seq = trace_put_realloc(p->writer, e->thread, p->now_ns, block_seq(&old),
+                                pair_block_stack(p, &old), block_size_bytes(&old), e->stack,
+                                e->size_bytes, p->addresses ? e->address : 0);
+        pair_release(p, e->process, &old, e->thread, false);
+        pair_allocate(p, e, b, seq, true);
+        return true;
+}
+
+static bool pair_try(struct pair *p, const struct pair_event *e) {
+        switch (e->kind) {
+        case WIRE_ALLOC: return pair_try_alloc(p, e, false);
+        case WIRE_REALLOC_END: return pair_try_realloc(p, e);
+        default: return pair_try_free(p, e, e->address);
+        }
+}
+
+/* ---- events that wait --------------------------------------------------------------------------- */
+
+static bool event_is_about(const struct pair_event *e, const struct process *process,
+                           uint64_t address) {
+        return e->process == process && (e->address == address || (e->kind == WIRE_REALLOC_END &&
+                                                                   e->old_address == address));
+}
+
+static bool events_collide(const struct pair_event *a, const struct pair_event *b) {
+        return event_is_about(a, b->process, b->address) ||
+               (b->kind == WIRE_REALLOC_END && event_is_about(a, b->process, b->old_address));
+}
+
+static bool pair_is_awaited(const struct pair *p, const struct pair_event *e) {
+        for (size_t i = 0; i < p->held.n; i++)
+                if (events_collide(&p->held.items[i].event, e))
+                        return true;
+        return false;
+}
+
+/* An earlier event of the same thread and address goes first. */
+static bool pair_is_behind(const struct pair *p, size_t idx) {
+        const struct pair_event *e = &p->held.items[idx].event;
+
+        for (size_t i = 0; i < idx; i++)
+                if (p->held.items[i].event.thread == e->thread &&
+                    events_collide(&p->held.items[i].event, e))
+                        return true;
+        return false;
+}
+
+static struct pair_event pair_unhold(struct pair *p, size_t idx) {
+        struct pair_event e = p->held.items[idx].event;
+
+        memmove(&p->held.items[idx], &p->held.items[idx + 1],
+                (p->held.n - idx - 1) * sizeof(p->held.items[0]));
+        p->held.n--;
+        return e;
+}
+
+/* Lets every held event go whose turn it is now. */
+static void pair_resolve(struct pair *p, const struct pair_event *about) {
+        for (size_t i = 0; i < p->held.n;) {
+                struct pair_event *e = &p->held.items[i].event;
+
+                if (!events_collide(e, about) || pair_is_behind(p, i) || !pair_try(p, e)) {
+                        i++;
+                        continue;
+                }
+                if (!p->held.items[i].is_new) {
+                        pair_counts(p, e->process)->n_inversions++;
+                        p->n_inversions++;
+                }
+                pair_unhold(p, i);
+                i = 0;
+        }
+}
+
+static void pair_count_unknown(struct pair *p, const struct pair_event *e) {
+        struct trace_counts *c = pair_counts(p, e->process);
+
+        if (p->prior)
+                c->n_prior_frees++;
+        else
+                c->n_unknown_frees++;
+        trace_put_other(p->writer, e->thread, p->now_ns,
+                        p->prior ? TRACE_PRIOR_FREE : TRACE_UNKNOWN_FREE, 0, 0, 0);
+}
+
+/* The release that must have been: the address was handed out again. */
+static void pair_free_implicitly(struct pair *p, const struct pair_event *e) {
+        struct block b;
+
+        if (!live_take(&e->process->live, e->address, &b))
+                return;
+        trace_put_other(p->writer, e->thread, p->now_ns, TRACE_IMPLICIT_FREE, block_size_bytes(&b),
+                        block_seq(&b), pair_block_stack(p, &b));
+        pair_release(p, e->process, &b, e->thread, true);
+}
+
+static bool event_allocates(const struct pair_event *e) {
+        return e->kind == WIRE_ALLOC ||
+               (e->kind == WIRE_REALLOC_END && e->result == WIRE_REALLOC_OK);
+}
+
+/* Takes the event as it is: its partner will not come. */
+static void pair_force(struct pair *p, struct pair_event *e) {
+        struct block b;
+
+        if (!event_allocates(e)) {
+                pair_count_unknown(p, e);
+                return;
+        }
+        if (e->kind == WIRE_REALLOC_END && e->old == PAIR_OLD_BLOCK &&
+            !live_find(&e->process->live, e->old_address, &b)) {
+                pair_count_unknown(p, e);
+                e->old = PAIR_OLD_NONE;
+        }
+        if (e->kind == WIRE_ALLOC || e->old != PAIR_OLD_BLOCK || e->old_address != e->address)
+                pair_free_implicitly(p, e);
+        pair_try(p, e);
+}
+
+static void pair_force_first(struct pair *p) {
+        struct pair_event e = pair_unhold(p, 0);
+
+        if (!pair_try(p, &e))
+                pair_force(p, &e);
+        pair_resolve(p, &e);
+}
+
+static void pair_hold(struct pair *p, const struct pair_event *e, bool is_new) {
+        if (p->held.n >= MAX_HELD)
+                pair_force_first(p);
+        vec_push(&p->held, (struct pair_held){*e, e->time_ns + p->skew_ns, is_new});
+}
+
+void pair_expire(struct pair *p, uint64_t time_ns) {
+        if (p->held.n > 0 && time_ns > p->now_ns)
+                p->now_ns = time_ns;
+        while (p->held.n > 0 && p->held.items[0].until_ns < time_ns)
+                pair_force_first(p);
+}
+
+void pair_expire_all(struct pair *p) {
+        while (p->held.n > 0)
+                pair_force_first(p);
+}
+
+/* ---- arrival ------------------------------------------------------------------------------------ */
+
+static void pair_apply_block(struct pair *p, const struct pair_event *e) {
+        if (unlikely(p->held.n > 0)) {
+                pair_expire(p, e->time_ns);
+                if (pair_is_awaited(p, e)) {
+                        pair_hold(p, e, true);
+                        pair_resolve(p, e);
+                        for (size_t i = 0; i < p->held.n; i++)
+                                p->held.items[i].is_new = false;
+                        return;
+                }
+        }
+        if (unlikely(!pair_try(p, e)))
+                pair_hold(p, e, false);
+}
+
+static void pair_begin_realloc(struct pair *p, const struct pair_event *e) {
+        pair_end_slot(p, e->slot_no);
+        vec_push(&p->moving,
+                 (struct pair_moving){e->process, e->address, e->thread, e->slot_no, false});
+        if (unlikely(p->held.n > 0))
+                pair_resolve(p, e);
+}
+
+static void pair_end_realloc(struct pair *p, const struct pair_event *e) {
+        struct pair_event end = *e;
+
+        for (size_t i = 0; i < p->moving.n; i++)
+                if (p->moving.items[i].slot_no == e->slot_no && end.old == PAIR_OLD_BLOCK &&
+                    p->moving.items[i].is_released)
+                        end.old = PAIR_OLD_RELEASED;
+        pair_end_slot(p, e->slot_no);
+        if (e->result == WIRE_REALLOC_FAILED) {
+                pair_counts(p, e->process)->n_failed++;
+                trace_put_other(p->writer, e->thread, p->now_ns, TRACE_FAILED, e->size_bytes, 0, 0);
+        } else if (e->result == WIRE_REALLOC_OK || end.old == PAIR_OLD_BLOCK) {
+                pair_apply_block(p, &end);
+        }
+}
+
+void pair_apply(struct pair *p, const struct pair_event *e) {
+        if (likely(e->time_ns > p->now_ns))
+                p->now_ns = e->time_ns;
+        switch (e->kind) {
+        case WIRE_ALLOC:
+        case WIRE_FREE:
+        case WIRE_FREE_SIZED:
+        case WIRE_FREE_STACK: pair_apply_block(p, e); break;
+        case WIRE_REALLOC_BEGIN: pair_begin_realloc(p, e); break;
+        case WIRE_REALLOC_END: pair_end_realloc(p, e); break;
+        case WIRE_FAILED:
+                pair_counts(p, e->process)->n_failed++;
+                trace_put_other(p->writer, e->thread, p->now_ns, TRACE_FAILED, e->size_bytes, 0, 0);
+                break;
+        default: break;
+        }
+}
+
+void pair_end_process(struct pair *p, const struct process *process) {
+        for (size_t i = 0; i < p->held.n;) {
+                if (p->held.items[i].event.process != process) {
+                        i++;
+                        continue;
+                }
+                /* in order of arrival, so that the ones behind may still fit */
+                struct pair_event e = pair_unhold(p, i);
+
+                if (!pair_try(p, &e))
+                        pair_force(p, &e);
+                pair_resolve(p, &e);
+                i = 0;
+        }
+        for (size_t i = 0; i < p->moving.n;) {
+                if (p->moving.items[i].process == process)
+                        p->moving.items[i] = p->moving.items[--p->moving.n];
+                else
+                        i++;
+        }
+}
+
+void pair_end_slot(struct pair *p, uint32_t slot_no) {
+        for (size_t i = 0; i < p->moving.n; i++)
+                if (p->moving.items[i].slot_no == slot_no) {
+                        p->moving.items[i] = p->moving.items[--p->moving.n];
+                        return;
+                }
+}
+
+void pair_lost(struct pair *p, const struct pair_event *e, uint64_t n) {
+        if (e->time_ns > p->now_ns)
+                p->now_ns = e->time_ns;
+        pair_end_slot(p, e->slot_no);
+        pair_counts(p, e->process)->n_lost += n;
+        trace_put_other(p->writer, e->thread, p->now_ns, TRACE_LOST, n, 0, 0);
+}

@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: MIT */
+/* Pairs releases with allocations by address, in time order, and repairs small inversions.
+ *
+ * The events of one address alternate: allocated, released, allocated, … Where one does not fit (a release of
+ * what is not live, an allocation of what is) it is held back for skew_ns, and with it every later
+ * event of that address; whichever of them fits next goes first, each thread's in its own order. What does not
+ * fit in time is taken as it is: an unknown release, or a release nobody saw (implicit). */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/vec.h"
+#include "record/process.h"
+#include "record/sites.h"
+
+struct trace_writer;
+
+enum pair_old {
+        PAIR_OLD_NONE = 0,     /* REALLOC_END without its begin: an allocation like others */
+        PAIR_OLD_BLOCK = 1,    /* old_address was given to realloc */
+        PAIR_OLD_RELEASED = 2, /* and was handed out to another thread meanwhile */
+};
+
+/* A record of the ring, decoded: what the kinds of wire/record.h up to WIRE_FAILED carry. */
+struct pair_event {
+        uint64_t time_ns;
+        uint64_t address, size_bytes; /* size: WIRE_NO_SIZE when a release gave none */
+        uint64_t old_address;         /* REALLOC_END */
+        struct process *process;
+        uint32_t thread; /* of the trace */
+        uint32_t slot_no;
+        uint32_t site;  /* ALLOC, REALLOC_END: of the new block */
+        uint32_t stack; /* of the record; 0 when it has none */
+        uint8_t kind;   /* enum wire_kind */
+        uint8_t result; /* enum wire_realloc */
+        uint8_t old;    /* enum pair_old */
+        bool is_complete;
+};
+
+struct pair_held {
+        struct pair_event event;
+        uint64_t until_ns;
+        bool is_new; /* arrived just now: its turn is no inversion */
+};
+
+/* A realloc between its begin and its end. */
+struct pair_moving {
+        const struct process *process;
+        uint64_t address;
+        uint32_t thread, slot_no;
+        bool is_released;
+};
+
+struct pair {
+        struct trace_writer *writer;
+        struct sites *sites;
+        uint64_t skew_ns;
+        bool addresses, prior;
+        uint64_t now_ns;            /* of the latest event written; never goes back */
+        VEC(struct pair_held) held; /* in order of arrival */
+        VEC(struct pair_moving) moving;
+        VEC(uint64_t) last_seq; /* by thread: its latest allocation; UINT64_MAX none */
+        uint64_t n_inversions;
+};
+
+void pair_init(struct pair *p, struct trace_writer *w, struct sites *s);
+void pair_done(struct pair *p);
+void pair_add_thread(struct pair *p, uint32_t thread);
+
+void pair_apply(struct pair *p, const struct pair_event *e);
+
+/* No event earlier than time_ns can come any more. */
+void pair_expire(struct pair *p, uint64_t time_ns);
+void pair_expire_all(struct pair *p);
+
+/* Nothing more comes from this process / this slot. */
+void pair_end_process(struct pair *p, const struct process *process);
+void pair_end_slot(struct pair *p, uint32_t slot_no);
+
+/* n records of a thread were lost. */
+void pair_lost(struct pair *p, const struct pair_event *e, uint64_t n);

@@ -1,0 +1,560 @@
+/* SPDX-License-Identifier: MIT */
+/* The pipeline on interleavings written down by hand, with every figure known. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "record/fake_target.h"
+#include "record/fake_writer.h"
+
+struct setup {
+        struct trace_writer *w;
+        struct fake_target t;
+        struct fake_thread a, b; /* two threads of the first process */
+        uint32_t idx;
+};
+
+static int setup(void **state) {
+        struct setup *s = test_calloc(1, sizeof(*s));
+
+        s->w = fake_writer_new(false);
+        fake_target_init(&s->t, s->w, NULL);
+        s->t.now = 1000000;
+        s->idx = fake_add_image(&s->t, s->w);
+        fake_add_thread(&s->t, &s->a, s->idx, 101);
+        fake_add_thread(&s->t, &s->b, s->idx, 102);
+        *state = s;
+        return 0;
+}
+
+static int teardown(void **state) {
+        struct setup *s = *state;
+
+        fake_target_done(&s->t);
+        fake_writer_free(s->w);
+        test_free(s);
+        return 0;
+}
+
+static struct trace_counts counts_of(struct setup *s, uint32_t process) {
+        struct pipeline_totals t;
+
+        assert_true(pipeline_get_totals(s->t.pipeline, process, &t));
+        return t.counts;
+}
+
+static struct trace_counts counts_now(struct setup *s) {
+        fake_settle(&s->t);
+        return counts_of(s, 0);
+}
+
+/* The row of (process, site number) in the latest slice. */
+static const struct trace_site *row_of(struct setup *s, uint32_t process, uint64_t site) {
+        const struct fake_slice *slice = &s->w->slices.items[s->w->slices.n - 1];
+
+        for (size_t i = 0; i < slice->sites.n; i++) {
+                const struct trace_site *row = &slice->sites.items[i];
+                uint32_t location = s->w->stacks.items[row->stack].location;
+
+                if (row->process == process &&
+                    s->w->locations.items[location].offset == 0x10000 + site)
+                        return row;
+        }
+        return NULL;
+}
+
+static size_t count_others(struct setup *s, enum trace_other other) {
+        size_t n = 0;
+
+        for (size_t i = 0; i < s->w->events.n; i++)
+                n += s->w->events.items[i].op == TRACE_OTHER &&
+                     s->w->events.items[i].other == other;
+        return n;
+}
+
+/* ---- one process -------------------------------------------------------------------------------- */
+
+static void test_counts_and_peak(void **state) {
+        struct setup *s = *state;
+        struct trace_counts c;
+
+        fake_alloc(&s->a, 1100000, 0x1000, 100, 1);
+        fake_alloc(&s->a, 1200000, 0x2000, 50, 2);
+        fake_free(&s->a, 1300000, 0x1000);
+        fake_alloc(&s->a, 1400000, 0x1000, 30, 1);
+        c = counts_now(s);
+        assert_int_equal(c.n_allocs, 3);
+        assert_int_equal(c.n_frees, 1);
+        assert_int_equal(c.alloc_bytes, 180);
+        assert_int_equal(c.live_bytes, 80);
+        assert_int_equal(c.live_blocks, 2);
+        assert_int_equal(c.peak_bytes, 150);
+        assert_int_equal(c.peak_blocks, 2);
+        assert_int_equal(c.peak_ns, 1200000);
+        assert_int_equal(c.n_temporary, 0);
+        assert_int_equal(c.n_complete_stacks, 3);
+
+        pipeline_end_slice(s->t.pipeline, s->t.now, false);
+        assert_int_equal(row_of(s, 0, 1)->peak_bytes, 100);
+        assert_int_equal(row_of(s, 0, 2)->peak_bytes, 50);
+        assert_int_equal(row_of(s, 0, 1)->n_allocs, 2);
+        assert_int_equal(row_of(s, 0, 1)->free_bytes, 100);
+
+        /* the next slice's peak is its starting value */
+        fake_free(&s->a, s->t.now, 0x2000);
+        fake_settle(&s->t);
+        pipeline_end_slice(s->t.pipeline, s->t.now, false);
+        assert_int_equal(s->w->slices.items[1].counts.items[0].peak_bytes, 80);
+        assert_int_equal(row_of(s, 0, 2)->peak_bytes, 0);
+        assert_null(row_of(s, 0, 1));
+}
+
+static void test_temporary_is_per_thread(void **state) {
+        struct setup *s = *state;
+        struct trace_counts c;
+
+        fake_alloc(&s->a, 1100000, 0x1000, 10, 1);
+        fake_alloc(&s->b, 1200000, 0x2000, 10, 1); /* another thread's allocation does not count */
+        fake_free(&s->a, 1300000, 0x1000);         /* temporary */
+        fake_free(&s->a, 1400000, 0x2000);         /* released by another thread */
+        fake_alloc(&s->a, 1500000, 0x3000, 10, 1);
+        fake_alloc(&s->a, 1600000, 0x4000, 10, 1);
+        fake_free(&s->a, 1700000, 0x3000); /* another allocation in between */
+        fake_free(&s->a, 1800000, 0x4000); /* temporary: a release in between does not matter */
+        c = counts_now(s);
+        assert_int_equal(c.n_temporary, 2);
+}
+
+static void test_nested_slot_is_the_same_thread(void **state) {
+        struct setup *s = *state;
+        struct fake_thread nested;
+
+        fake_add_thread(&s->t, &nested, s->idx, 101);
+        nested.slot->flags = WIRE_SLOT_NESTED;
+        fake_alloc(&s->a, 1100000, 0x1000, 10, 1);
+        fake_alloc(&nested, 1200000, 0x2000, 10, 1);
+        fake_free(&s->a, 1300000, 0x1000); /* the handler allocated in between */
+        fake_free(&s->a, 1400000, 0x2000); /* temporary: the same thread's latest */
+        assert_int_equal(counts_now(s).n_temporary, 1);
+        assert_int_equal(s->w->threads.n, 1);
+}
+
+static void test_realloc_forms(void **state) {
+        struct setup *s = *state;
+        struct trace_counts c;
+
+        fake_alloc(&s->a, 1100000, 0x1000, 10, 1);
+        fake_realloc_begin(&s->a, 1200000, 0x1000);
+        fake_realloc_end(&s->a, 1300000, 0x2000, 30, WIRE_REALLOC_OK,
+                         2); /* moved, at once: temporary */
+        fake_realloc_begin(&s->a, 1400000, 0x2000);
+        fake_realloc_end(&s->a, 1500000, 0x2000, 20, WIRE_REALLOC_OK, 3); /* in place */
+        fake_realloc_begin(&s->a, 1600000, 0x2000);
+        fake_realloc_end(&s->a, 1700000, 0, 1ull << 60, WIRE_REALLOC_FAILED, 3);
+        c = counts_now(s);
+        assert_int_equal(c.n_allocs, 3);
+        assert_int_equal(c.n_frees, 2);
+        assert_int_equal(c.n_reallocs, 2);
+        assert_int_equal(c.n_failed, 1);
+        assert_int_equal(c.n_temporary, 2);
+        assert_int_equal(c.live_bytes, 20);
+        assert_int_equal(c.peak_bytes, 30);
+
+        s->t.now += 100000;
+        fake_realloc_begin(&s->a, s->t.now, 0x2000);
+        fake_realloc_end(&s->a, s->t.now + 10, 0, 0, WIRE_REALLOC_RELEASED, 3);
+        c = counts_now(s);
+        assert_int_equal(c.n_frees, 3);
+        assert_int_equal(c.n_reallocs, 2);
+        assert_int_equal(c.live_blocks, 0);
+}
+
+static void test_realloc_of_unknown(void **state) {
+        struct setup *s = *state;
+        struct trace_counts c;
+
+        fake_realloc_begin(&s->a, 1200000, 0x1000);
+        fake_realloc_end(&s->a, 1300000, 0x1000, 30, WIRE_REALLOC_OK, 2);
+        c = counts_now(s);
+        assert_int_equal(c.n_unknown_frees, 1);
+        assert_int_equal(c.n_allocs, 1);
+        assert_int_equal(c.n_frees, 0);
+        assert_int_equal(c.n_reallocs, 0);
+        assert_int_equal(c.live_bytes, 30);
+}
+
+static void test_realloc_while_another_takes_the_old_address(void **state) {
+        struct setup *s = *state;
+        struct trace_counts c;
+
+        fake_alloc(&s->a, 1100000, 0x1000, 10, 1);
+        fake_realloc_begin(&s->a, 1200000, 0x1000);
+        fake_alloc(&s->b, 1300000, 0x1000, 5, 2); /* the old block is gone by now */
+        fake_free(&s->b, 1400000, 0x1000);
+        fake_alloc(&s->b, 1500000, 0x1000, 7, 2);
+        fake_realloc_end(&s->a, 1600000, 0x3000, 40, WIRE_REALLOC_OK, 1);
+        c = counts_now(s);
+        assert_int_equal(c.n_allocs, 4);
+        assert_int_equal(c.n_frees, 2);
+        assert_int_equal(c.n_reallocs, 1);
+        assert_int_equal(c.n_implicit_frees, 0);
+        assert_int_equal(c.n_unknown_frees, 0);
+        assert_int_equal(c.live_bytes, 47);
+        assert_int_equal(c.n_temporary, 2);
+}
+
+static void test_killed_in_realloc_keeps_the_block(void **state) {
+        struct setup *s = *state;
+
+        fake_alloc(&s->a, 1100000, 0x1000, 10, 1);
+        fake_realloc_begin(&s->a, 1200000, 0x1000);
+        pipeline_end_process(s->t.pipeline, s->idx, 2000000);
+        fake_settle(&s->t);
+        assert_int_equal(s->t.n_ended, 1);
+        assert_int_equal(s->t.ended.counts.live_bytes, 10);
+}
+
+static void test_unknown_failed_wrong_size(void **state) {
+        struct setup *s = *state;
+        struct trace_counts c;
+
+        fake_free(&s->a, 1100000, 0x9000);
+        fake_alloc(&s->a, 1200000, 0x1000, 10, 1);
+        fake_put_words(&s->a, 1300000, WIRE_FREE_SIZED, (uint64_t[]){0x1000, 12}, 2);
+        fake_alloc(&s->a, 1400000, 0x1000, 10, 1);
+        fake_put_words(&s->a, 1500000, WIRE_FREE_SIZED, (uint64_t[]){0x1000, 10}, 2);
+        fake_put_words(&s->a, 1600000, WIRE_FAILED, (uint64_t[]){1ull << 62}, 1);
+        c = counts_now(s);
+        assert_int_equal(c.n_unknown_frees, 1);
+        assert_int_equal(c.n_wrong_sizes, 1);
+        assert_int_equal(c.n_failed, 1);
+        assert_int_equal(c.n_frees, 2);
+        assert_int_equal(count_others(s, TRACE_UNKNOWN_FREE), 1);
+        assert_int_equal(count_others(s, TRACE_WRONG_SIZE), 1);
+        assert_int_equal(count_others(s, TRACE_FAILED), 1);
+}
+
+static void test_free_stacks(void **state) {
+        struct setup *s = *state;
+        uint64_t pcs[2] = {0x7777, 0x5000};
+
+        fake_alloc(&s->a, 1100000, 0x1000, 10, 1);
+        fake_put_stack(&s->a, 1200000, WIRE_FREE_STACK, (uint64_t[]){0x1000, WIRE_NO_SIZE}, 2, pcs,
+                       2, 0);
+        fake_settle(&s->t);
+        assert_int_equal(s->w->events.n, 2);
+        assert_int_equal(s->w->events.items[1].op, TRACE_FREE);
+        assert_int_equal(
+                s->w->locations.items[s->w->stacks.items[s->w->events.items[1].free_stack].location]
+                        .offset,
+                0x7777);
+        assert_int_equal(s->w->events.items[1].stack, s->w->events.items[0].stack);
+        assert_int_equal(counts_now(s).n_wrong_sizes, 0);
+}
+
+/* ---- order -------------------------------------------------------------------------------------- */
+
+static void test_merges_threads_by_time(void **state) {
+        struct setup *s = *state;
+        struct trace_counts c;
+
+        fake_alloc(&s->a, 1100000, 0x1000, 10, 1);
+        fake_free(&s->a, 1300000, 0x1000);
+        fake_alloc(&s->a, 1500000, 0x1000, 30, 1);
+        fake_alloc(&s->b, 1400000, 0x1000, 20, 2);
+        fake_free(&s->b, 1450000, 0x1000);
+        c = counts_now(s);
+        assert_int_equal(c.n_inversions, 0);
+        assert_int_equal(c.n_implicit_frees, 0);
+        assert_int_equal(c.n_unknown_frees, 0);
+        assert_int_equal(c.live_bytes, 30);
+        assert_int_equal(s->w->events.items[2].size_bytes, 20);
+}
+
+static void test_waits_for_a_busy_thread(void **state) {
+        struct setup *s = *state;
+
+        fake_alloc(&s->b, 1010000, 0x2000, 1, 2);
+        s->t.now = 1200000;
+        pipeline_pump(s->t.pipeline);
+        atomic_store(&s->b.slot->busy, 1); /* read its clock, has not published */
+        fake_alloc(&s->a, 1500000, 0x1000, 10, 1);
+        s->t.now = 3000000;
+        pipeline_pump(s->t.pipeline);
+        assert_int_equal(counts_of(s, 0).n_allocs, 1);
+        assert_true(pipeline_has_pending(s->t.pipeline));
+        fake_free(&s->b, 1400000, 0x2000);
+        atomic_store(&s->b.slot->busy, 0);
+        pipeline_pump(s->t.pipeline);
+        assert_int_equal(counts_of(s, 0).n_allocs, 2);
+        assert_int_equal(s->w->events.items[1].op, TRACE_FREE);
+        assert_false(pipeline_has_pending(s->t.pipeline));
+}
+
+static void test_passes_over_a_stopped_thread(void **state) {
+        struct setup *s = *state;
+        struct pipeline_stats stats;
+
+        atomic_store(&s->b.slot->busy, 1);
+        s->t.now = 1200000;
+        pipeline_pump(s->t.pipeline);
+        fake_alloc(&s->a, 1500000, 0x1000, 10, 1);
+        s->t.now = 3000000;
+        pipeline_pump(s->t.pipeline);
+        assert_int_equal(counts_of(s, 0).n_allocs, 0);
+        s->t.now += 2ull * FAKE_HZ;
+        pipeline_pump(s->t.pipeline);
+        assert_int_equal(counts_of(s, 0).n_allocs, 1);
+        pipeline_get_stats(s->t.pipeline, &stats);
+        assert_int_equal(stats.n_forced, 1);
+}
+
+static void test_repairs_release_before_allocation(void **state) {
+        struct setup *s = *state;
+        struct trace_counts c;
+
+        fake_free(&s->b, 1100000, 0x1000); /* read its clock early */
+        fake_alloc(&s->a, 1100400, 0x1000, 10, 1);
+        c = counts_now(s);
+        assert_int_equal(c.n_inversions, 1);
+        assert_int_equal(c.n_unknown_frees, 0);
+        assert_int_equal(c.live_blocks, 0);
+        assert_int_equal(c.n_frees, 1);
+}
+
+static void test_repairs_allocation_before_release(void **state) {
+        struct setup *s = *state;
+        struct trace_counts c;
+
+        fake_alloc(&s->a, 1050000, 0x1000, 10, 1);
+        fake_alloc(&s->b, 1100000, 0x1000, 20, 2); /* early */
+        fake_free(&s->b, 1100200, 0x1000);         /* of its own block: its thread's order holds */
+        fake_free(&s->a, 1100400, 0x1000);
+        c = counts_now(s);
+        assert_int_equal(c.n_implicit_frees, 0);
+        assert_int_equal(c.n_unknown_frees, 0);
+        assert_int_equal(c.live_blocks, 0);
+        assert_int_equal(c.n_frees, 2);
+        assert_int_equal(c.n_temporary, 2);
+        assert_int_equal(s->w->events.items[1].op, TRACE_FREE);
+        assert_int_equal(s->w->events.items[1].thread, 0);
+}
+
+static void test_realloc_begun_after_its_address_was_reused(void **state) {
+        struct setup *s = *state;
+        struct trace_counts c;
+
+        fake_alloc(&s->a, 1050000, 0x1000, 10, 1);
+        fake_alloc(&s->b, 1100000, 0x1000, 20, 2); /* early: a's realloc released it */
+        fake_realloc_begin(&s->a, 1100100, 0x1000);
+        fake_realloc_end(&s->a, 1100300, 0x3000, 40, WIRE_REALLOC_OK, 1);
+        c = counts_now(s);
+        assert_int_equal(c.n_implicit_frees, 0);
+        assert_int_equal(c.n_unknown_frees, 0);
+        assert_int_equal(c.live_bytes, 60);
+        assert_int_equal(c.n_reallocs, 1);
+}
+
+static void test_implicit_free(void **state) {
+        struct setup *s = *state;
+        struct trace_counts c;
+
+        fake_alloc(&s->a, 1050000, 0x1000, 10, 1);
+        fake_alloc(&s->b, 1100000, 0x1000, 20, 2);
+        fake_free(&s->b, 1300000, 0x1000); /* too late to be the missing one */
+        c = counts_now(s);
+        assert_int_equal(c.n_implicit_frees, 1);
+        assert_int_equal(c.n_frees, 1);
+        assert_int_equal(c.live_blocks, 0);
+        assert_int_equal(c.n_inversions, 0);
+        assert_int_equal(count_others(s, TRACE_IMPLICIT_FREE), 1);
+}
+
+static void test_lost(void **state) {
+        struct setup *s = *state;
+        struct trace_counts c;
+
+        fake_alloc(&s->a, 1050000, 0x1000, 10, 1);
+        fake_put_words(&s->a, 1060000, WIRE_LOST, (uint64_t[]){7}, 1);
+        s->a.depth = 0;
+        fake_alloc(&s->a, 1070000, 0x2000, 10, 1);
+        atomic_store(&s->a.slot->n_lost_events, 9); /* two more it never got to say */
+        c = counts_now(s);
+        assert_int_equal(c.n_lost, 7);
+        s->t.dead_tid = 101;
+        atomic_store(&s->a.slot->state,
+                     (atomic_load(&s->a.slot->state) & ~0xffull) | WIRE_SLOT_EXITING);
+        c = counts_now(s);
+        c = counts_now(s);
+        assert_int_equal(c.n_lost, 9);
+        assert_int_equal(wire_slot_phase(atomic_load(&s->a.slot->state)), WIRE_SLOT_FREE);
+}
+
+/* ---- slots -------------------------------------------------------------------------------------- */
+
+static void test_slot_is_used_again(void **state) {
+        struct setup *s = *state;
+        uint64_t old_state = atomic_load(&s->a.slot->state);
+        struct fake_thread c;
+
+        fake_alloc(&s->a, 1100000, 0x1000, 10, 1);
+        s->t.dead_tid = 101;
+        s->t.now += 100000000;
+        pipeline_pump(s->t.pipeline);
+        /* not dead enough: it never said so, and only just wrote */
+        assert_int_equal(atomic_load(&s->a.slot->state), old_state);
+        atomic_store(&s->a.slot->state, (old_state & ~0xffull) | WIRE_SLOT_EXITING);
+        fake_free(&s->a, s->t.now, 0x1000); /* destructors */
+        fake_settle(&s->t);
+        fake_settle(&s->t);
+        assert_int_equal(wire_slot_phase(atomic_load(&s->a.slot->state)), WIRE_SLOT_FREE);
+        assert_int_not_equal(atomic_load(&s->a.slot->state) >> 40, old_state >> 40);
+        assert_int_equal(atomic_load(&s->a.slot->limit_pos), WIRE_CHUNK_BYTES);
+        assert_int_equal(counts_of(s, 0).n_frees, 1);
+
+        s->t.dead_tid = 0;
+        fake_add_thread(&s->t, &c, s->idx, 101); /* the same number, another thread */
+        assert_ptr_equal(c.slot, s->a.slot);
+        fake_alloc(&c, s->t.now, 0x1000, 10, 1);
+        assert_int_equal(counts_now(s).n_allocs, 2);
+        assert_int_equal(s->w->threads.n, 2);
+}
+
+static void test_hot_rings_grow(void **state) {
+        struct setup *s = *state;
+        struct pipeline_stats before, after;
+
+        pipeline_pump(s->t.pipeline);
+        pipeline_get_stats(s->t.pipeline, &before);
+        for (int i = 0; i < 200000; i++) {
+                s->t.now += 50;
+                fake_alloc(&s->a, s->t.now, 0x1000, 10, (uint64_t)i % 10);
+                fake_free(&s->a, s->t.now + 10, 0x1000);
+        }
+        pipeline_get_stats(s->t.pipeline, &after);
+        assert_int_equal(after.lent_bytes - before.lent_bytes,
+                         (WIRE_N_LENT - 1) * WIRE_CHUNK_BYTES);
+        assert_int_equal(counts_now(s).n_allocs, 200000);
+        assert_int_equal(counts_of(s, 0).n_temporary, 200000);
+        assert_true(s->w->slices.n >= 1); /* a full slice ends by itself */
+}
+
+static void test_thread_name_and_mapping(void **state) {
+        struct setup *s = *state;
+        uint64_t pcs[1] = {0x4242};
+        char name[16] = "worker";
+        uint64_t words[2];
+
+        memcpy(words, name, 16);
+        fake_put_words(&s->a, 1100000, WIRE_THREAD_NAME, words, 2);
+        fake_put_stack(&s->a, 1200000, WIRE_MMAP, (uint64_t[]){0x7000, 4096, 3ull | 0x22ull << 32},
+                       3, pcs, 1, 0);
+        fake_put_stack(&s->a, 1300000, WIRE_BRK, (uint64_t[]){0x100, 0x80}, 2, pcs, 1, 0);
+        fake_settle(&s->t);
+        assert_string_equal(s->w->last_name, "worker");
+        assert_int_equal(s->w->mappings.n, 2);
+        assert_int_equal(s->w->mappings.items[0].prot, 3);
+        assert_int_equal(s->w->mappings.items[0].flags, 0x22);
+        assert_int_equal((int64_t)s->w->mappings.items[1].size_bytes, -0x80);
+}
+
+/* ---- hostile rings ------------------------------------------------------------------------------ */
+
+static void expect_broken(struct setup *s, const char *name) {
+        struct trace_counts c;
+
+        (void)name;
+        fake_settle(&s->t);
+        assert_int_equal(s->t.n_broken, 1);
+        c = counts_of(s, 0);
+        assert_true(c.n_lost > 0);
+        /* the other thread goes on */
+        fake_alloc(&s->b, s->t.now, 0x8000, 10, 1);
+        fake_settle(&s->t);
+        assert_int_equal(counts_of(s, 0).n_allocs, c.n_allocs + 1);
+}
+
+static void test_bad_kind(void **state) {
+        struct setup *s = *state;
+
+        fake_alloc(&s->b, 1000100, 0x9000, 1, 1);
+        fake_put_words(&s->a, 1100000, 77, NULL, 0);
+        expect_broken(s, "kind");
+}
+
+static void test_bad_position(void **state) {
+        struct setup *s = *state;
+
+        fake_alloc(&s->b, 1000100, 0x9000, 1, 1);
+        fake_alloc(&s->a, 1000200, 0xa000, 1, 1);
+        atomic_store(&s->a.slot->write_pos, UINT64_MAX - 7);
+        expect_broken(s, "position");
+}
+
+static void test_bad_kept(void **state) {
+        struct setup *s = *state;
+
+        fake_alloc(&s->b, 1000100, 0x9000, 1, 1);
+        fake_put_words(&s->a, 1100000, WIRE_ALLOC,
+                       (uint64_t[]){0x1000, 1, wire_stack_word(3, 0, 0, 0)}, 3);
+        expect_broken(s, "kept");
+}
+
+static void test_bad_process(void **state) {
+        struct setup *s = *state;
+
+        fake_alloc(&s->b, 1000100, 0x9000, 1, 1);
+        fake_settle(&s->t);
+        fake_add_thread(&s->t, &s->a, 500, 7);
+        fake_alloc(&s->a, s->t.now, 0x1000, 1, 1);
+        fake_settle(&s->t);
+        assert_int_equal(s->t.n_broken, 1);
+        assert_int_equal(counts_of(s, 0).n_allocs, 1);
+}
+
+static void test_bad_time_and_size(void **state) {
+        struct setup *s = *state;
+
+        fake_alloc(&s->b, 1000100, 0x9000, 1, 1);
+        fake_alloc(&s->a, 1ull << 50, 0x1000, 1, 1);
+        expect_broken(s, "time");
+        fake_alloc(&s->b, s->t.now, 0xb000, 1ull << 50, 1);
+        fake_settle(&s->t);
+        assert_int_equal(s->t.n_broken, 2);
+}
+
+int main(void) {
+        const struct CMUnitTest tests[] = {
+#define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
+                TEST(test_counts_and_peak),
+                TEST(test_temporary_is_per_thread),
+                TEST(test_nested_slot_is_the_same_thread),
+                TEST(test_realloc_forms),
+                TEST(test_realloc_of_unknown),
+                TEST(test_realloc_while_another_takes_the_old_address),
+                TEST(test_killed_in_realloc_keeps_the_block),
+                TEST(test_unknown_failed_wrong_size),
+                TEST(test_free_stacks),
+                TEST(test_merges_threads_by_time),
+                TEST(test_waits_for_a_busy_thread),
+                TEST(test_passes_over_a_stopped_thread),
+                TEST(test_repairs_release_before_allocation),
+                TEST(test_repairs_allocation_before_release),
+                TEST(test_realloc_begun_after_its_address_was_reused),
+                TEST(test_implicit_free),
+                TEST(test_lost),
+                TEST(test_slot_is_used_again),
+                TEST(test_hot_rings_grow),
+                TEST(test_thread_name_and_mapping),
+                TEST(test_bad_kind),
+                TEST(test_bad_position),
+                TEST(test_bad_kept),
+                TEST(test_bad_process),
+                TEST(test_bad_time_and_size),
+        };
+
+        return cmocka_run_group_tests(tests, NULL, NULL);
+}

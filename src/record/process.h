@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: MIT */
+/* A process image as the pipeline knows it: one entry of the arena from its first sight until all its
+ * events are through. */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/map.h"
+#include "record/live.h"
+
+struct figures;
+struct intern_space;
+
+struct process {
+        uint32_t idx; /* of the arena */
+        uint32_t pid;
+        uint32_t parent_idx; /* UINT32_MAX: none, or unknown */
+        uint64_t fork_time;  /* came by hello: when it was added */
+        bool fork_is_exact;  /* fork_time names a FORK record of the parent */
+        bool is_started; /* false: seen, but its parent's events have not reached fork_time yet */
+        bool is_ending;  /* gone: no new slots, what is published is all */
+        uint64_t end_ns;
+
+        /* from start on */
+        uint32_t trace_id;
+        struct figures *figures;
+        struct live live;
+        struct intern_space *space;
+        struct map threads; /* tid → trace thread */
+        uint32_t n_threads;
+        uint32_t n_slots;      /* that it holds now */
+        uint32_t n_scans_left; /* looks at all slots before its end is believed */
+        uint64_t blocked_ns;
+};

@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: MIT */
+/* What the files behind pipeline.h share: the pipeline itself, and the steps from one file to the next. */
+#pragma once
+
+#include "record/drain.h"
+#include "record/intern.h"
+#include "record/order.h"
+#include "record/pair.h"
+#include "record/pipeline.h"
+#include "record/process.h"
+#include "record/sites.h"
+
+enum { PIPELINE_BATCH = 96 };
+
+/* What a child will start with: taken at its parent's FORK record, waiting for the child to appear. */
+struct snapshot {
+        uint32_t parent_idx,
+                parent;   /* entry of the arena, process of the trace; it may have ended since */
+        uint64_t time;    /* of the FORK record */
+        uint64_t done_ns; /* the parent came back from fork then; 0: not yet */
+        struct live_layer *layer;
+        struct intern_space *space;
+        inherited_vec inherited;
+};
+
+struct pipeline {
+        struct pipeline_config config;
+        struct wire_header *header;
+        struct wire_process *shared_processes;
+        uint32_t n_processes; /* entries of the arena */
+        uint64_t clock_base;
+        uint32_t clock;
+        uint64_t ns_mult; /* ns = ticks * ns_mult >> 32 */
+        uint64_t ticks_per_s;
+
+        struct drain drain;
+        struct order order;
+        struct intern intern;
+        struct sites sites;
+        struct pair pair;
+
+        struct process **processes; /* by entry of the arena */
+        uint32_t n_processes_used;
+        VEC(struct process *) active; /* of them, in order of appearance */
+        VEC(struct snapshot) snapshots;
+        uint32_t n_unstarted;
+
+        uint64_t now;        /* time of the last look at the slots */
+        uint64_t final_time; /* everything before it is in order and written */
+        uint64_t n_records, n_forced;
+        bool is_finishing; /* what is drained is all: nobody is waited for */
+
+        struct pair_event batch[PIPELINE_BATCH];
+        size_t n_batch;
+};
+
+uint64_t pipeline_time_ns(const struct pipeline *p, uint64_t time);
+
+/* decode.c: takes the record at the head of s, whose time has come. False: the slot broke the rules. */
+bool decode_record(struct pipeline *p, struct slot *s);
+
+/* Passes over padding and learns the time of the next record. False: there is none, or the slot broke the rules. */
+bool decode_settle(struct pipeline *p, struct slot *s);
+
+/* Applies the batch; before anything that must come after it. */
+void decode_flush(struct pipeline *p);
+
+/* Ends the slice when it is nearly full. */
+void pipeline_check_slice(struct pipeline *p);
+
+/* Counts what the slot lost without saying so itself. */
+void decode_count_lost(struct pipeline *p, struct slot *s);
+
+/* forks.c */
+struct process *forks_add_process(struct pipeline *p, uint32_t idx, uint32_t pid);
+void forks_scan(struct pipeline *p); /* new entries of the arena */
+struct process *forks_find(struct pipeline *p,
+                           uint32_t idx); /* looks at the entry when it must; NULL: none */
+void forks_start(struct pipeline *p, struct process *child); /* gives it what it inherited */
+void forks_start_due(struct pipeline *p);                    /* those whose fork is in order */
+void forks_take_snapshot(struct pipeline *p, struct process *parent, uint64_t time);
+void forks_done(struct pipeline *p, struct process *parent, uint64_t time_ns);
+void forks_expire(struct pipeline *p);
+void forks_start_children(struct pipeline *p, const struct process *parent); /* before it ends */
+void forks_end_process(struct pipeline *p, struct process *process);
+void forks_free_all(struct pipeline *p);

@@ -1,0 +1,215 @@
+/* SPDX-License-Identifier: MIT */
+#include "record/table.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+enum { SEGMENT_MIN = 16, SEGMENT_STEP = TABLE_SEGMENT_MAX / 8 };
+
+static struct block *blocks_new(uint32_t cap) {
+        struct block *b = aligned_alloc(64, cap * sizeof(*b));
+
+        if (!b) {
+                fputs("silt: out of memory\n", stderr);
+                abort();
+        }
+        memset(b, 0, cap * sizeof(*b));
+        return b;
+}
+
+/* Room for n blocks and some more: linear probing stays short up to about 4/5. */
+static uint32_t segment_cap_for(uint32_t n) {
+        uint32_t cap = SEGMENT_MIN;
+
+        while (cap < TABLE_SEGMENT_MAX && n * 4 >= cap * 3)
+                cap = cap < 128 ? cap * 2 : cap + SEGMENT_STEP;
+        return cap;
+}
+
+static bool segment_is_full(const struct table_segment *s) {
+        return s->n * 5u >= s->cap * 4u;
+}
+
+static void segment_put(struct table_segment *s, const struct block *b) {
+        uint32_t i = table_home(s, table_hash(b->address));
+
+        while (s->blocks[i].address != 0)
+                if (++i == s->cap)
+                        i = 0;
+        s->blocks[i] = *b;
+        s->n++;
+}
+
+static void table_resize_segment(struct table *t, struct table_segment *s, uint32_t cap) {
+        struct table_segment old = *s;
+
+        s->blocks = blocks_new(cap);
+        s->cap = cap;
+        s->n = 0;
+        for (uint32_t i = 0; i < old.cap; i++)
+                if (old.blocks[i].address != 0)
+                        segment_put(s, &old.blocks[i]);
+        free(old.blocks);
+        t->size_bytes += (cap - (size_t)old.cap) * sizeof(struct block);
+}
+
+static void table_double_directory(struct table *t) {
+        size_t n = (size_t)1 << t->depth, cap = n;
+
+        t->directory = vec_grow(t->directory, &cap, n * 2, sizeof(t->directory[0]));
+        for (size_t i = n; i-- > 0;)
+                t->directory[2 * i] = t->directory[2 * i + 1] = t->directory[i];
+        t->depth++;
+        t->size_bytes += n * sizeof(t->directory[0]);
+}
+
+/* Half of the directory entries that name segment idx go to a new one, and with them the blocks whose next bit is 1. */
+static void table_split(struct table *t, uint32_t idx, uint64_t hash) {
+        uint32_t upper_idx = (uint32_t)t->segments.n, n_upper = 0;
+        struct table_segment old, *lower, *upper;
+        size_t first, n;
+
+        if (t->segments.items[idx].depth == t->depth)
+                table_double_directory(t);
+        vec_add(&t->segments);
+        t->size_bytes += sizeof(struct table_segment);
+        lower = &t->segments.items[idx];
+        upper = &t->segments.items[upper_idx];
+        old = *lower;
+        upper->depth = ++lower->depth;
+
+        n = (size_t)1 << (t->depth - lower->depth);
+        first = (hash >> (64 - t->depth)) & ~(2 * n - 1);
+        for (size_t i = 0; i < n; i++)
+                t->directory[first + n + i] = upper_idx;
+
+        for (uint32_t i = 0; i < old.cap; i++)
+                n_upper += old.blocks[i].address != 0 &&
+                           (table_hash(old.blocks[i].address) >> (64 - upper->depth) & 1);
+        lower->cap = segment_cap_for(old.n - n_upper);
+        upper->cap = segment_cap_for(n_upper);
+        lower->blocks = blocks_new(lower->cap);
+        upper->blocks = blocks_new(upper->cap);
+        lower->n = upper->n = 0;
+        for (uint32_t i = 0; i < old.cap; i++)
+                if (old.blocks[i].address != 0)
+                        segment_put(table_hash(old.blocks[i].address) >> (64 - upper->depth) & 1
+                                            ? upper
+                                            : lower,
+                                    &old.blocks[i]);
+        free(old.blocks);
+        t->size_bytes += ((size_t)lower->cap + upper->cap - old.cap) * sizeof(struct block);
+}
+
+static void table_start(struct table *t) {
+        size_t cap = 0;
+        struct table_segment *s;
+
+        t->directory = vec_grow(NULL, &cap, 1, sizeof(t->directory[0]));
+        t->directory[0] = 0;
+        t->depth = 0;
+        s = vec_add(&t->segments);
+        s->cap = SEGMENT_MIN;
+        s->blocks = blocks_new(SEGMENT_MIN);
+        t->size_bytes = SEGMENT_MIN * sizeof(struct block) + sizeof(*s) + sizeof(t->directory[0]);
+}
+
+void table_done(struct table *t) {
+        for (size_t i = 0; i < t->segments.n; i++)
+                free(t->segments.items[i].blocks);
+        vec_free(&t->segments);
+        free(t->directory);
+        memset(t, 0, sizeof(*t));
+}
+
+/* The place of address in s, or the free place where it belongs. */
+static struct block *segment_find(const struct table_segment *s, uint64_t address, uint64_t hash) {
+        uint32_t i = table_home(s, hash);
+
+        while (s->blocks[i].address != address && s->blocks[i].address != 0)
+                if (++i == s->cap)
+                        i = 0;
+        return &s->blocks[i];
+}
+
+struct block *table_find(const struct table *t, uint64_t address) {
+        uint64_t hash = table_hash(address);
+        struct block *b;
+
+        if (t->n == 0)
+                return NULL;
+        b = segment_find(&t->segments.items[table_segment_of(t, hash)], address, hash);
+        return b->address ? b : NULL;
+}
+
+/* Makes room in the segment of hash. All its blocks may share the next bit, so a split may have to be repeated.
+ * Addresses made to share many leading bits must not blow up the directory: then the segment grows instead. */
+static void table_make_room(struct table *t, uint64_t hash) {
+        for (;;) {
+                uint32_t idx = table_segment_of(t, hash);
+                struct table_segment *s = &t->segments.items[idx];
+
+                if (!segment_is_full(s))
+                        return;
+                if (s->cap < TABLE_SEGMENT_MAX)
+                        table_resize_segment(t, s, segment_cap_for(s->n + 1));
+                else if (s->depth == t->depth && (size_t)1 << t->depth > t->n)
+                        table_resize_segment(t, s, s->cap * 2);
+                else
+                        table_split(t, idx, hash);
+        }
+}
+
+struct block *table_add(struct table *t, uint64_t address, bool *ret_added) {
+        uint64_t hash = table_hash(address);
+        struct table_segment *s;
+        struct block *b;
+
+        if (!t->directory)
+                table_start(t);
+        s = &t->segments.items[table_segment_of(t, hash)];
+        b = segment_find(s, address, hash);
+        *ret_added = b->address == 0;
+        if (b->address != 0)
+                return b;
+        if (segment_is_full(s)) {
+                table_make_room(t, hash);
+                s = &t->segments.items[table_segment_of(t, hash)];
+                b = segment_find(s, address, hash);
+        }
+        s->n++;
+        t->n++;
+        b->address = address;
+        return b;
+}
+
+/* Linear probing without tombstones: what follows in the same run moves up when its home allows it. */
+static void segment_remove(struct table_segment *s, uint32_t hole) {
+        uint32_t i = hole;
+
+        for (;;) {
+                uint32_t home;
+
+                if (++i == s->cap)
+                        i = 0;
+                if (s->blocks[i].address == 0)
+                        break;
+                home = table_home(s, table_hash(s->blocks[i].address));
+                /* may move up unless its home lies (cyclically) in (hole, i] */
+                if (hole <= i ? hole < home && home <= i : hole < home || home <= i)
+                        continue;
+                s->blocks[hole] = s->blocks[i];
+                hole = i;
+        }
+        memset(&s->blocks[hole], 0, sizeof(s->blocks[hole]));
+        s->n--;
+}
+
+void table_remove(struct table *t, struct block *b) {
+        struct table_segment *s = &t->segments.items[table_segment_of(t, table_hash(b->address))];
+
+        segment_remove(s, (uint32_t)(b - s->blocks));
+        t->n--;
+        if (s->n * 4u < s->cap && s->cap > 2 * SEGMENT_MIN)
+                table_resize_segment(t, s, segment_cap_for(s->n * 3u / 2));
+}
