@@ -31,7 +31,7 @@ struct life *lives_add(struct lives *l, uint32_t process_idx, pid_t pid, uint32_
 
         one->image = p.image = lives_count_images(l, pid) + 1;
         p.args = proc_args(l->arena, pid, &p.n_args);
-        p.exe = proc_exe(l->arena, pid);
+        one->exe = p.exe = proc_exe(l->arena, pid);
         one->process_idx = process_idx;
         one->pid = pid;
         one->end.status = -1;

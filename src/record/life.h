@@ -20,6 +20,7 @@ struct life {
         uint32_t trace_process;
         pid_t pid;
         uint32_t image;
+        const char *exe;        /* "" unknown */
         int pidfd;              /* -1: none (gone already, or an older kernel); owned */
         bool is_ending;         /* end_process was called; waiting for its last events */
         bool is_over;

@@ -6,7 +6,6 @@
 #include <sys/stat.h>
 
 #include "record/elf_id.h"
-#include "record/proc.h"
 
 void modules_init(struct modules *m, const char *runtime_path) {
         memset(m, 0, sizeof(*m));
@@ -46,12 +45,12 @@ static const struct modules_file *modules_find(struct modules *m, uint32_t pid, 
 }
 
 /* The loader's name may be relative to where the process stood. */
-static const char *modules_path(struct modules *m, const struct pipeline_module *which) {
+static const char *modules_path(struct modules *m, const struct pipeline_module *which, const char *exe) {
         char path[4200];
         struct arena *scratch = m->arena;
 
         if (!which->name[0])
-                return proc_exe(scratch, (pid_t)which->pid);
+                return exe;
         if (strchr(which->name, '/') && which->name[0] != '/') {
                 char link[64], cwd[4096];
                 ssize_t n;
@@ -67,7 +66,8 @@ static const char *modules_path(struct modules *m, const struct pipeline_module 
         return which->name;
 }
 
-bool modules_resolve(struct modules *m, const struct pipeline_module *which, struct trace_module *fill) {
+bool modules_resolve(struct modules *m, const struct pipeline_module *which, const char *exe,
+                     struct trace_module *fill) {
         const struct modules_file *f;
         const char *path;
 
@@ -79,7 +79,7 @@ bool modules_resolve(struct modules *m, const struct pipeline_module *which, str
                 fill->path = "[vdso]";
                 return true;
         }
-        path = modules_path(m, which);
+        path = modules_path(m, which, exe);
         f = modules_find(m, which->pid, path);
         fill->path = f->path;
         memcpy(fill->build_id, f->build_id, sizeof(fill->build_id));

@@ -26,5 +26,7 @@ struct modules {
 
 void modules_init(struct modules *m, const char *runtime_path);
 
-/* As pipeline_calls.on_module wants it; false for the runtime itself. */
-bool modules_resolve(struct modules *m, const struct pipeline_module *which, struct trace_module *fill);
+/* As pipeline_calls.on_module wants it; false for the runtime itself. exe: the process's program, read while it
+ * surely lived. */
+bool modules_resolve(struct modules *m, const struct pipeline_module *which, const char *exe,
+                     struct trace_module *fill);

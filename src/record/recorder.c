@@ -136,7 +136,8 @@ static void recorder_on_process_end(void *ctx, uint32_t process_idx, uint32_t pr
 
 static bool recorder_on_module(void *ctx, const struct pipeline_module *m, struct trace_module *fill) {
         struct recorder *r = ctx;
-        bool is_targets = modules_resolve(&r->modules, m, fill);
+        const struct life *one = lives_find_idx(&r->lives, m->process_idx);
+        bool is_targets = modules_resolve(&r->modules, m, one ? one->exe : "", fill);
 
         recorder_log(r, "pid %u: module %s", m->pid, is_targets ? fill->path : "(runtime)");
         return is_targets;
@@ -240,6 +241,8 @@ static void recorder_admit(struct recorder *r, struct rendezvous_guest *guest) {
         if (before)
                 recorder_end_life(r, before, TRACE_ENDED_EXEC, -1);
         one = lives_add(&r->lives, idx, guest->pid, parent, recorder_now_ns(r));
+        if (r->config->options->launcher && guest->pid == r->config->target)
+                one->exe = realpath(r->config->options->argv[0], NULL) ?: ""; /* /proc names the emulator */
         recorder_log(r, "pid %d image %u: hooked, entry %u", (int)guest->pid, one->image, idx);
         pipeline_add_image(r->pipeline, idx, (uint32_t)guest->pid, one->trace_process);
         recorder_watch_life(r, one);
