@@ -181,7 +181,7 @@ static int read_fde(const struct cfi_image *image, uint64_t addr, uint64_t pc,
         size = cfi_bytes_number(&b, cie.fde_enc & CFI_ENC_FORMAT);
         if (cie.has_augmentation)
                 cfi_bytes_skip(&b, cfi_bytes_uleb(&b));
-        if (b.bad)
+        if (b.bad || begin + size < begin)
                 return -EBADMSG;
         if (pc < begin || pc - begin >= size)
                 return -ENOENT;

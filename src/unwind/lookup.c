@@ -8,6 +8,8 @@
 #include "unwind/object.h"
 #include "unwind/rowtab.h"
 
+#define SILENT (UINT64_C(1) << 63)
+
 static struct unwind_env env;
 
 void lookup_init(const struct unwind_env *e) {
@@ -57,17 +59,22 @@ static row_t row_from_image(const struct cfi_image *image, uint64_t key) {
         return a.row & ROW_SIGNAL ? ROW_NO_CFI : a.row;
 }
 
+static void announce(uint64_t generation, const struct unwind_module *m, void *ctx) {
+        if (rowtab_is_announced(generation, m->begin))
+                return;
+        if (env.on_module)
+                env.on_module(ctx, m);
+        rowtab_set_announced(generation, m->begin);
+}
+
 /* 0: in no object. Such pcs are never cached: an object may be mapped there any time. */
 static row_t row_decode(uint64_t generation, uint64_t key, void *ctx) {
         struct object o;
 
         if (!object_find(key, &o))
                 return 0;
-        if (!rowtab_is_announced(generation, o.module.begin)) {
-                if (env.on_module)
-                        env.on_module(ctx, &o.module);
-                rowtab_set_announced(generation, o.module.begin);
-        }
+        if (ctx)
+                announce(generation, &o.module, ctx);
         return row_from_image(&o.image, key);
 }
 
@@ -121,13 +128,16 @@ static void cache_maybe_grow(struct lookup_cache *c) {
 }
 
 row_t lookup_miss(struct lookup_cache *c, uint64_t generation, uint64_t key, void *ctx) {
-        row_t row = rowtab_get(generation, key);
+        /* Rows found by a walk that announces nothing are kept apart, as if of another generation:
+         * whoever finds a row in the table relies on its object having been announced. */
+        uint64_t kept_as = ctx ? generation : generation | SILENT;
+        row_t row = rowtab_get(kept_as, key);
 
         if (row == 0) {
                 row = row_decode(generation, key, ctx);
                 if (row == 0)
                         return ROW_NO_CFI;
-                rowtab_put(generation, key, row);
+                rowtab_put(kept_as, key, row);
         }
         if (c) {
                 cache_maybe_grow(c);

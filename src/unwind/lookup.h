@@ -42,7 +42,7 @@ void lookup_cache_init(struct lookup_cache *c, struct lookup_entry *first);
 void lookup_cache_clear(struct lookup_cache *c);
 void lookup_cache_done(struct lookup_cache *c);
 
-/* c may be NULL. ctx goes to on_module. */
+/* c may be NULL. ctx goes to on_module; NULL: objects are not announced. */
 row_t lookup_miss(struct lookup_cache *c, uint64_t generation, uint64_t key, void *ctx);
 
 /* The hash is computed as a byte offset at once. Call sites are 4 bytes apart on aarch64. */

@@ -109,21 +109,24 @@ static void table_put(struct table *t, uint64_t key, uint64_t tag, row_t row) {
         __atomic_store_n(&s->ways[victim].row, row, __ATOMIC_RELEASE);
 }
 
-/* Three quarters full: the next table, four times as large. Without memory it stays as it is. */
+/* Three quarters full: the next table, four times as large. */
 static void maybe_grow(struct table *t) {
         uint64_t n_sets = t->n_sets * 4;
         uint64_t n_puts = __atomic_load_n(&t->n_puts, __ATOMIC_RELAXED) + 1;
-        struct table *bigger;
+        struct table *bigger; /* lies behind its sets */
+        struct set *sets;
 
         /* relaxed and not atomic as a whole: an estimate is enough to decide when to grow */
         __atomic_store_n(&t->n_puts, n_puts, __ATOMIC_RELAXED);
         if (n_puts <= t->n_sets * WAYS / 4 * 3 || t->n_growths == GROWTHS_MAX || !map_pages_fn ||
             __atomic_exchange_n(&t->is_outgrown, 1, __ATOMIC_RELAXED) != 0)
                 return;
-        bigger = map_pages_fn(n_sets * sizeof(struct set) + sizeof(struct table));
-        if (!bigger)
+        sets = map_pages_fn(n_sets * sizeof(struct set) + sizeof(struct table));
+        if (!sets) { /* asked again after as many puts */
+                __atomic_store_n(&t->n_puts, 0, __ATOMIC_RELAXED);
+                __atomic_store_n(&t->is_outgrown, 0, __ATOMIC_RELAXED);
                 return;
-        struct set *sets = (struct set *)bigger;
+        }
         bigger = (struct table *)(sets + n_sets);
         bigger->sets = sets;
         bigger->n_sets = n_sets;

@@ -54,7 +54,8 @@ struct unwind_env {
         /* may be NULL: then what map_pages gave is kept for ever */
         void (*unmap_pages)(void *pages, size_t size_bytes);
         /* m was met for the first time in this generation; comes before any pc of it is reported to
-         * anyone. Two threads that meet it at once may both call. ctx: that of unwind_walker_init. */
+         * anyone. Two threads that meet it at once may both call. ctx is the walk's; walks without
+         * one announce nothing. */
         void (*on_module)(void *ctx, const struct unwind_module *m);
         /* AT_SYSINFO_EHDR, or 0: where the vdso is */
         uint64_t vdso_begin;
@@ -90,7 +91,8 @@ void unwind_walk(struct unwind_walker *w, const struct unwind_regs *from, struct
 void unwind_forget(struct unwind_walker *w);
 
 /* A whole walk without a walker: slower, nothing remembered, re-entrant. Fills at most cap_pcs pcs,
- * innermost first, and returns how many. */
+ * innermost first, and returns how many. ctx: for on_module; with NULL the modules of these pcs may
+ * be unknown to whoever reads them. */
 uint32_t unwind_walk_once(const struct unwind_regs *from, void *ctx, uint64_t *pcs,
                           uint32_t cap_pcs, uint8_t *ret_end);
 

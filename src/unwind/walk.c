@@ -185,14 +185,14 @@ static inline const struct frame *first_doubtful(const struct frame *f) {
         for (;; f--) {
                 uint64_t sp = f->sp;
                 uint32_t ra_word = f->ra_word, fp_word = f->fp_word;
-                const uint64_t *fp_slot = (const uint64_t *)(sp + (uint64_t)fp_word * 8);
+                uint64_t fp_slot = sp + (uint64_t)fp_word * 8;
 
                 if (ra_word & FRAME_STOP)
                         return f;
                 if (arch_load(sp + (uint64_t)(ra_word & FRAME_OFF_MASK) * 8) != f[-1].pc_raw)
                         return f;
                 /* an fp that was not saved is as remembered: compare it to itself, without a branch */
-                if (*(fp_word & FRAME_FP_KEPT ? &f[-1].fp : fp_slot) != f[-1].fp)
+                if (arch_load(fp_word & FRAME_FP_KEPT ? (uint64_t)&f[-1].fp : fp_slot) != f[-1].fp)
                         return f;
         }
 }

@@ -204,7 +204,7 @@ __attribute__((noinline)) void probe() {
                 unwind_modules_changed();
         unwind_walk(t->walker, &regs, &d);
         apply_delta(t, d);
-        n_plain = unwind_walk_once(&regs, nullptr, t->plain, kDepthMax, &plain_end);
+        n_plain = unwind_walk_once(&regs, t, t->plain, kDepthMax, &plain_end);
         compare_plain(t, d.end, plain_end, n_plain);
         if (t->n_probes % kSampleEvery == 0 && t->scenario != kTimer && n_plain < 2000)
                 compare_libgcc(t, plain_end, n_plain);
@@ -463,7 +463,7 @@ void *thread_main(void *arg) {
         t->walker = static_cast<unwind_walker *>(map_pages(unwind_walker_size()));
         t->rng = 88172645463325252ull + number * 977;
         t->current = -1;
-        unwind_walker_init(t->walker, nullptr);
+        unwind_walker_init(t->walker, t);
         t_thread = t;
         alt.ss_size = 128 << 10;
         alt.ss_sp = map_pages(alt.ss_size);
