@@ -103,7 +103,20 @@ static bool ring_writer_enter_chunk(struct ring_writer *w) {
         return true;
 }
 
-/* Sleeps until a chunk is lent; at most a second, and five in all for the process. */
+/* What a wait takes off the process's patience. A recorder that lends within a moment is only pushing back: the
+ * program goes on without loss however long it lasts. Slow answers and none at all add up, until nobody waits. */
+static void ring_writer_spend(struct ring_writer *w, bool ok, uint64_t spent_ns) {
+        uint64_t patience_ns = atomic_load_explicit(w->patience_ns, memory_order_relaxed);
+
+        if (ok && spent_ns <= RING_PUSHBACK_MAX_MS * UINT64_C(1000000))
+                patience_ns = RING_PATIENCE_MAX_MS * UINT64_C(1000000);
+        else
+                patience_ns = patience_ns > spent_ns ? patience_ns - spent_ns : 0;
+        /* Relaxed, and two threads may overwrite each other: a bound on harm, not a figure. */
+        atomic_store_explicit(w->patience_ns, patience_ns, memory_order_relaxed);
+}
+
+/* Sleeps until a chunk is lent; at most a second, and five in all for the process unless the recorder keeps up. */
 static bool ring_writer_wait(struct ring_writer *w) {
         uint64_t patience_ns = atomic_load_explicit(w->patience_ns, memory_order_relaxed);
         uint64_t max_ns = RING_WAIT_MAX_MS * UINT64_C(1000000), spent_ns = 0;
@@ -138,10 +151,7 @@ static bool ring_writer_wait(struct ring_writer *w) {
         atomic_store_explicit(&w->slot->blocked_ns,
                               atomic_load_explicit(&w->slot->blocked_ns, memory_order_relaxed) + spent_ns,
                               memory_order_relaxed);
-        /* Relaxed, and two threads may overwrite each other: the sum is a bound on harm, not a figure. */
-        patience_ns = atomic_load_explicit(w->patience_ns, memory_order_relaxed);
-        atomic_store_explicit(w->patience_ns, patience_ns > spent_ns ? patience_ns - spent_ns : 0,
-                              memory_order_relaxed);
+        ring_writer_spend(w, ok, spent_ns);
         return ok;
 }
 
@@ -166,7 +176,12 @@ static bool ring_writer_find_room(struct ring_writer *w, uint32_t n_words) {
             !atomic_load_explicit(&w->header->recording, memory_order_relaxed))
                 return false;
         ring_writer_leave_chunk(w);
-        if (ring_writer_enter_chunk(w) || (may_wait && ring_writer_wait(w)))
+        if (ring_writer_enter_chunk(w)) {
+                if (atomic_load_explicit(w->patience_ns, memory_order_relaxed) == 0)
+                        ring_writer_spend(w, true, 0); /* the recorder drains again */
+                return n_words <= (uint64_t)(w->chunk_end - w->next) || ring_writer_find_room(w, n_words);
+        }
+        if (may_wait && ring_writer_wait(w))
                 return n_words <= (uint64_t)(w->chunk_end - w->next) || ring_writer_find_room(w, n_words);
         return false;
 }

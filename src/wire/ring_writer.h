@@ -16,6 +16,8 @@
 #include "wire/record.h"
 #include "wire/sys.h"
 
+#pragma GCC visibility push(hidden)
+
 /* What all rings of a process share. */
 struct ring_clock {
         uint64_t base;           /* wire_header.clock_base */
@@ -43,7 +45,7 @@ struct ring_writer {
         _Atomic uint64_t *patience_ns; /* what the process may still wait in all */
 };
 
-enum { RING_WAIT_MAX_MS = 1000, RING_PATIENCE_MAX_MS = 5000 };
+enum { RING_WAIT_MAX_MS = 1000, RING_PATIENCE_MAX_MS = 5000, RING_PUSHBACK_MAX_MS = 100 };
 
 /* slot: claimed by this thread. Takes up where the slot's positions are. */
 void ring_writer_init(struct ring_writer *w, struct wire_header *header, struct wire_slot *slot,
@@ -86,3 +88,5 @@ static inline void ring_writer_commit(struct ring_writer *w, uint64_t *end) {
         atomic_store_explicit(&w->slot->write_pos, w->pos, memory_order_release);
         atomic_store_explicit(&w->slot->busy, 0, memory_order_release);
 }
+
+#pragma GCC visibility pop
