@@ -47,7 +47,7 @@ HOOK_EXPORT void *memalign(size_t align_bytes, size_t size_bytes) {
                 return REAL(memalign)(align_bytes, size_bytes);
         }
         if (unlikely(thread_is_recursion(t, CALL_SITE)))
-                return CALL_REAL_INNER(t, memalign, align_bytes, size_bytes);
+                return REAL(memalign)(align_bytes, size_bytes);
         block = CALL_REAL(t, memalign, align_bytes, size_bytes);
         ALIGNED_DONE(t, block, size_bytes);
         return block;
@@ -63,7 +63,7 @@ HOOK_EXPORT void *aligned_alloc(size_t align_bytes, size_t size_bytes) {
                 return REAL(aligned_alloc)(align_bytes, size_bytes);
         }
         if (unlikely(thread_is_recursion(t, CALL_SITE)))
-                return CALL_REAL_INNER(t, aligned_alloc, align_bytes, size_bytes);
+                return REAL(aligned_alloc)(align_bytes, size_bytes);
         block = CALL_REAL(t, aligned_alloc, align_bytes, size_bytes);
         ALIGNED_DONE(t, block, size_bytes);
         return block;
@@ -101,7 +101,7 @@ HOOK_EXPORT void *valloc(size_t size_bytes) {
                 return REAL(valloc)(size_bytes);
         }
         if (unlikely(thread_is_recursion(t, CALL_SITE)))
-                return CALL_REAL_INNER(t, valloc, size_bytes);
+                return REAL(valloc)(size_bytes);
         block = CALL_REAL(t, valloc, size_bytes);
         ALIGNED_DONE(t, block, size_bytes);
         return block;
@@ -117,7 +117,7 @@ HOOK_EXPORT void *pvalloc(size_t size_bytes) {
                 return REAL(pvalloc)(size_bytes);
         }
         if (unlikely(thread_is_recursion(t, CALL_SITE)))
-                return CALL_REAL_INNER(t, pvalloc, size_bytes);
+                return REAL(pvalloc)(size_bytes);
         block = CALL_REAL(t, pvalloc, size_bytes);
         ALIGNED_DONE(t, block, size_bytes);
         return block;

@@ -13,7 +13,6 @@ static inline const struct real_fn *call_begin(struct thread *t, const struct re
         const struct real_fn *outer = t->in_real;
 
         t->in_real = fn;
-        t->in_real_sp = (uintptr_t)__builtin_frame_address(0);
         atomic_signal_fence(memory_order_seq_cst);
         return outer;
 }
@@ -38,7 +37,3 @@ static inline void call_end(struct thread *t, const struct real_fn *outer) {
                 REAL(name)(__VA_ARGS__);                                                                     \
                 call_end(t, outer_);                                                                         \
         } while (0)
-
-/* A call that the outer real function makes: handed on in its place, so that no frame of ours stays. The outer
- * hook puts in_real back. */
-#define CALL_REAL_INNER(t, name, ...) ((t)->in_real = &real.name, REAL(name)(__VA_ARGS__))

@@ -13,6 +13,8 @@
 
 #include "hook/runtime.h"
 
+#pragma GCC visibility push(hidden)
+
 enum {
         EARLY_FIRST_BYTES = 256 << 10, /* static; memory only as touched */
         EARLY_SECOND_BYTES = 64 << 20, /* mapped when the first is full */
@@ -59,3 +61,5 @@ static inline size_t early_size(const void *block) {
 
 /* Calls fn for every entry in order. old: the block an EARLY_REALLOC or EARLY_FREE releases. */
 void early_replay(void (*fn)(void *ctx, const struct early_entry *entry, void *block, void *old), void *ctx);
+
+#pragma GCC visibility pop

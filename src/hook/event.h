@@ -6,6 +6,8 @@
 #include "hook/thread.h"
 #include "wire/record.h"
 
+#pragma GCC visibility push(hidden)
+
 /* from: UNWIND_HERE of the hook. form: enum wire_form. */
 void event_alloc(struct thread *t, void *block, size_t size_bytes, unsigned form,
                  const struct unwind_regs *from);
@@ -52,3 +54,5 @@ static inline void event_free(struct thread *t, void *block) {
         }
         lane_leave(lane);
 }
+
+#pragma GCC visibility pop

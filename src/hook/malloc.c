@@ -21,7 +21,7 @@ HOOK_EXPORT void *malloc(size_t size_bytes) {
                 return REAL(malloc)(size_bytes);
         }
         if (unlikely(thread_is_recursion(t, CALL_SITE)))
-                return CALL_REAL_INNER(t, malloc, size_bytes);
+                return REAL(malloc)(size_bytes);
         block = CALL_REAL(t, malloc, size_bytes);
         if (unlikely(!block)) {
                 event_failed(t, size_bytes);
@@ -46,7 +46,7 @@ HOOK_EXPORT void *calloc(size_t n_items, size_t item_bytes) {
                 return REAL(calloc)(n_items, item_bytes);
         }
         if (unlikely(thread_is_recursion(t, CALL_SITE)))
-                return CALL_REAL_INNER(t, calloc, n_items, item_bytes);
+                return REAL(calloc)(n_items, item_bytes);
         block = CALL_REAL(t, calloc, n_items, item_bytes);
         if (unlikely(!block)) {
                 event_failed(t, size_bytes);
@@ -80,7 +80,7 @@ HOOK_EXPORT void *realloc(void *old, size_t size_bytes) {
                                                  : REAL(realloc)(old, size_bytes);
         }
         if (unlikely(thread_is_recursion(t, CALL_SITE)))
-                return CALL_REAL_INNER(t, realloc, old, size_bytes);
+                return REAL(realloc)(old, size_bytes);
         if (old)
                 event_realloc_begin(t, old);
         block = unlikely(early_owns(old)) ? malloc_move_early(old, size_bytes)
@@ -113,7 +113,6 @@ HOOK_EXPORT void free(void *block) {
                 return;
         }
         if (unlikely(thread_is_recursion(t, CALL_SITE))) {
-                t->in_real = &real.free;
                 REAL(free)(block);
                 return;
         }

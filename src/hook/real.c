@@ -133,12 +133,11 @@ static bool real_find_in(const struct link_map *map, const char *name, struct re
 
         if (!dynamic_symbols_read(map, &symbols) || !(sym = dynamic_symbols_find(&symbols, name)))
                 return false;
-        size_bytes = sym->st_size > REAL_FN_REACH_BYTES ? sym->st_size : REAL_FN_REACH_BYTES;
+        size_bytes = sym->st_size ? sym->st_size : REAL_FN_REACH_BYTES;
         ret->fn = (void *)(map->l_addr + sym->st_value);
         if (ELF64_ST_TYPE(sym->st_info) == STT_GNU_IFUNC)
                 ret->fn = real_call_resolver(ret->fn);
         ret->end = (uintptr_t)ret->fn + size_bytes;
-        ret->object = real_image_range(map->l_addr);
         return true;
 }
 
@@ -248,13 +247,10 @@ bool real_for_caller(const void *addr, const char *name, struct real_fn *ret) {
         void *fn = m && lookup ? lookup((void *)m, name) : NULL;
         bool ok = fn && !code_range_has(&runtime.self, (uintptr_t)fn);
 
-        if (ok) {
-                m = real_object(fn);
-                *ret = (struct real_fn){fn, (uintptr_t)fn + REAL_FN_REACH_BYTES,
-                                        real_image_range(m ? m->l_addr : 0)};
-        } else {
+        if (ok)
+                *ret = (struct real_fn){fn, (uintptr_t)fn + REAL_FN_REACH_BYTES};
+        else
                 ok = real_find(name, ret) != NULL;
-        }
         errno = saved_errno;
         return ok;
 }

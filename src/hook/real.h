@@ -11,14 +11,14 @@
 
 #include "hook/runtime.h"
 
+#pragma GCC visibility push(hidden)
+
 struct real_fn {
-        void *fn;                 /* NULL: nobody defines it */
-        uintptr_t end;            /* fn's code, as far as one can tell */
-        struct code_range object; /* the object it is in */
+        void *fn; /* NULL: nobody defines it */
+        uintptr_t end; /* of its code */
 };
 
-/* Symbols may be without size, or leave out a cold part that lies elsewhere. */
-enum { REAL_FN_REACH_BYTES = 512 };
+enum { REAL_FN_REACH_BYTES = 512 }; /* where a symbol has no size */
 
 #define REAL_MALLOC_NAMES(X)                                                                                 \
         X(malloc) X(calloc) X(realloc) X(reallocarray) X(free) X(cfree) X(memalign) X(aligned_alloc)         \
@@ -70,3 +70,5 @@ uintptr_t real_object_begin(const void *addr);
 /* The definition the object at addr would call: for C++ in objects opened with RTLD_LOCAL, which the order of the
  * list does not show. Takes the loader's lock; keeps errno. */
 bool real_for_caller(const void *addr, const char *name, struct real_fn *ret);
+
+#pragma GCC visibility pop

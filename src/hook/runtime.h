@@ -20,6 +20,8 @@
 #include "wire/layout.h"
 #include "wire/ring_writer.h"
 
+#pragma GCC visibility push(hidden)
+
 #define HOOK_EXPORT __attribute__((visibility("default")))
 #define HOOK_COLD __attribute__((noinline, cold))
 #define likely(x) __builtin_expect(!!(x), 1)
@@ -100,3 +102,5 @@ static inline uint64_t runtime_now(void) {
 
         return now - runtime.clock.base;
 }
+
+#pragma GCC visibility pop

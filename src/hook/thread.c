@@ -8,9 +8,6 @@ __thread bool thread_is_counted __attribute__((tls_model("initial-exec")));
 
 enum { THREAD_PAGE_BYTES = 4096, THREAD_PROBES_MAX = 64, THREAD_REUSE_PROBES_MAX = 32, LANE_WALK_MAX = 256 };
 
-/* Of a real function and the hook it calls. */
-enum { THREAD_FRAME_MAX_BYTES = 512 };
-
 _Static_assert(sizeof(struct thread) <= THREAD_PAGE_BYTES, "the walker behind it is aligned to a page");
 
 static _Atomic(struct thread *) thread_list;
@@ -237,14 +234,6 @@ HOOK_COLD struct thread *thread_get_slow(void) {
         if (!t)
                 thread_count_unslotted();
         return t;
-}
-
-/* The cold part of a function lies elsewhere in its object, but its frame is the one right below the hook's: a
- * signal's frame alone is larger. */
-bool thread_is_recursion_slow(const struct thread *t, const void *caller, uintptr_t sp) {
-        if (code_range_has(&runtime.self, (uintptr_t)caller))
-                return true;
-        return code_range_has(&t->in_real->object, (uintptr_t)caller) && t->in_real_sp - sp < THREAD_FRAME_MAX_BYTES;
 }
 
 static struct lane *lane_start_nested(struct thread *t) {

@@ -11,6 +11,8 @@
 #include "unwind/unwind.h"
 #include "wire/ring_writer.h"
 
+#pragma GCC visibility push(hidden)
+
 struct thread;
 
 /* Used by one activation at a time: `inside` is set while it is. */
@@ -25,7 +27,6 @@ struct lane {
 struct thread {
         struct lane lane;
         const struct real_fn *in_real; /* the real function being called by the outermost hook; NULL: none */
-        uintptr_t in_real_sp;          /* where the outermost hook's frame was when it called it */
         uint64_t new_size_bytes;       /* asked for in that call when it is an operator new */
         uint64_t fork_time;            /* of the FORK record while this thread forks; 0: it does not */
         struct lane *nested;           /* NULL until needed */
@@ -84,8 +85,6 @@ static inline bool runtime_is_early(void) {
         return unlikely(atomic_load_explicit(&runtime.life, memory_order_relaxed) < RUNTIME_LIFE_RECORDING);
 }
 
-bool thread_is_recursion_slow(const struct thread *t, const void *caller, uintptr_t sp);
-
 /* An inner call belongs to the outer hook's when the real function makes it: from its own code, or by a tail call,
  * which returns into libsilt.so. Anything else (a signal handler, a new handler) is a call of its own. */
 static inline bool thread_is_recursion(const struct thread *t, const void *caller) {
@@ -94,5 +93,7 @@ static inline bool thread_is_recursion(const struct thread *t, const void *calle
         if (likely(outer == NULL))
                 return false;
         return (uintptr_t)caller - (uintptr_t)outer->fn < outer->end - (uintptr_t)outer->fn ||
-               thread_is_recursion_slow(t, caller, (uintptr_t)__builtin_frame_address(0));
+               code_range_has(&runtime.self, (uintptr_t)caller);
 }
+
+#pragma GCC visibility pop
