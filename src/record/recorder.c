@@ -324,12 +324,13 @@ static void recorder_tell(struct recorder *r, enum control_kind kind) {
         m.n_images = (uint32_t)r->lives.list.n;
         m.n_living = (uint32_t)r->lives.n_alive;
         for (size_t i = 0; i < r->lives.list.n; i++) {
+                const struct life *one = r->lives.list.items[i];
                 struct pipeline_totals totals;
 
-                if (!pipeline_get_totals(r->pipeline, r->lives.list.items[i]->trace_process, &totals))
+                if (!pipeline_get_totals(r->pipeline, one->trace_process, &totals))
                         continue;
                 m.n_lost += totals.counts.n_lost;
-                m.blocked_ns += totals.blocked_ns;
+                m.blocked_ns += one->is_over ? one->end.blocked_ns : totals.blocked_ns;
         }
         clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &cpu);
         m.recorder_cpu_ns = (uint64_t)cpu.tv_sec * 1000000000u + (uint64_t)cpu.tv_nsec;
