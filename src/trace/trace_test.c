@@ -1,55 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Round trips: what a made-up program did is what the reader gives back. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
-#include <fcntl.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
-#include "trace/reader.h"
-#include "trace/trace_fake.h"
-#include "trace/writer.h"
-
-static char test_path[] = "/tmp/silt-trace-test-XXXXXX";
-
-static struct trace_writer *test_writer(uint32_t flags) {
-        struct trace_meta meta = trace_fake_meta;
-        struct trace_writer *w = NULL;
-        struct err err = {0};
-        int fd = open(test_path, O_RDWR | O_CREAT | O_TRUNC, 0600);
-
-        meta.flags = flags;
-        assert_true(fd >= 0);
-        if (trace_writer_open(fd, &meta, &w, &err) < 0)
-                fail_msg("%s", err.text);
-        return w;
-}
-
-static struct trace_reader *test_reader(void) {
-        struct trace_reader *t = NULL;
-        struct err err = {0};
-
-        if (trace_reader_open(test_path, &t, &err) < 0)
-                fail_msg("%s", err.text);
-        return t;
-}
-
-static void test_write(struct trace_fake *f, const struct trace_fake_options *o) {
-        struct trace_writer *w = test_writer(o->flags);
-        struct err err = {0};
-
-        trace_fake_run(f, o, w);
-        if (trace_writer_finish(w, &err) < 0)
-                fail_msg("%s", err.text);
-        trace_writer_free(w);
-}
+#include "trace/trace_file.h"
 
 static void check_event(const struct trace_event *got, const struct trace_event *want) {
         assert_int_equal(got->op, want->op);
@@ -112,8 +63,8 @@ static void check_all(const struct trace_fake_options *o) {
         struct trace_fake f;
         struct trace_reader *t;
 
-        test_write(&f, o);
-        t = test_reader();
+        file_write(&f, o);
+        t = file_reader();
         assert_true(trace_view(t)->finished);
         assert_string_equal(trace_view(t)->damage, "");
         assert_int_equal(trace_view(t)->n_events, f.events.n);
@@ -122,6 +73,7 @@ static void check_all(const struct trace_fake_options *o) {
                 check_slice(t, &f, i);
         check_last_checkpoint(t, &f);
         trace_reader_free(t);
+        file_expect_valid();
         trace_fake_done(&f);
 }
 
@@ -156,8 +108,8 @@ static void test_definitions(void **state) {
         struct trace_fake f;
         size_t n;
 
-        test_write(&f, &o);
-        t = test_reader();
+        file_write(&f, &o);
+        t = file_reader();
         v = trace_view(t);
         assert_int_equal(v->meta.pid, 4711);
         assert_int_equal(v->meta.n_args, 3);
@@ -210,9 +162,9 @@ static void test_symbols(void **state) {
         struct trace_reader *t;
         struct trace_fake f;
 
-        test_write(&f, &o);
-        assert_int_equal(trace_append_symbols(test_path, symbols, 3, NULL), 0);
-        t = test_reader();
+        file_write(&f, &o);
+        assert_int_equal(trace_append_symbols(file_path, symbols, 3, NULL), 0);
+        t = file_reader();
         assert_true(trace_view(t)->finished);
         assert_int_equal(trace_view(t)->n_symbols, 3);
         assert_int_equal(trace_view(t)->symbols[0].location, 3);
@@ -224,22 +176,13 @@ static void test_symbols(void **state) {
         check_slice(t, &f, 1);
         trace_reader_free(t);
 
-        assert_int_equal(trace_append_symbols(test_path, again, 1, NULL), 0);
-        t = test_reader();
+        assert_int_equal(trace_append_symbols(file_path, again, 1, NULL), 0);
+        t = file_reader();
         assert_int_equal(trace_view(t)->n_symbols, 1);
         assert_string_equal(trace_view(t)->symbols[0].function, "new");
         trace_reader_free(t);
+        file_expect_valid();
         trace_fake_done(&f);
-}
-
-static int test_setup(void **state) {
-        int fd = mkstemp(test_path);
-
-        return fd < 0 ? -1 : close(fd);
-}
-
-static int test_teardown(void **state) {
-        return unlink(test_path);
 }
 
 int main(void) {
@@ -249,5 +192,5 @@ int main(void) {
                 cmocka_unit_test(test_symbols),
         };
 
-        return cmocka_run_group_tests(tests, test_setup, test_teardown);
+        return cmocka_run_group_tests(tests, file_setup, file_teardown);
 }

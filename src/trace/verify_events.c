@@ -1,0 +1,427 @@
+/* SPDX-License-Identifier: MIT */
+/* Decodes EVTS by the document, entry by entry, and keeps the books: which blocks are live, and what each site and
+ * process did in the slice. */
+#include "trace/verify_state.h"
+
+struct stack_entry {
+        uint64_t id, last_size_bytes;
+        size_t follower, old_follower, last_free; /* entry numbers from 1; 0 none */
+};
+
+struct replay {
+        struct verify *v;
+        struct bytes_reader columns[TRACE_N_COLUMNS];
+        uint64_t first_seq, time_us, last_old_seq;
+        uint32_t n_events, n_allocs, flags;
+        VEC(uint64_t) threads;          /* dictionary: thread + 1 */
+        VEC(size_t) contexts;           /* by dictionary entry of the thread */
+        VEC(struct stack_entry) stacks; /* [0] is the context "none" */
+        size_t n_seen, old_context;
+        VEC(struct verify_block) blocks; /* allocated in this slice */
+        VEC(size_t) block_entries;       /* and the dictionary entries of their stacks */
+        uint32_t event;                  /* at hand */
+};
+
+struct released {
+        uint64_t seq, size_bytes;
+        uint32_t stack;
+        size_t entry;
+};
+
+static bool replay_bad(struct replay *p, enum trace_error error, const char *what) {
+        return verify_bad(p->v, error, "event %u: %s", p->event, what);
+}
+
+static uint64_t replay_get(struct replay *p, enum trace_column column) {
+        return bytes_varint(&p->columns[column]);
+}
+
+/* ---- stacks and sizes ----------------------------------------------------------------------------- */
+
+static bool replay_stack_code(struct replay *p, enum trace_column column, size_t follower,
+                              size_t *ret) {
+        uint64_t code = replay_get(p, column);
+
+        if (code == 0) {
+                if (!follower)
+                        return replay_bad(p, TRACE_E_BAD_PAYLOAD,
+                                          "its stack follows one that nothing followed yet");
+                *ret = follower;
+        } else if (code == 1) {
+                if (p->n_seen + 1 >= p->stacks.n)
+                        return replay_bad(p, TRACE_E_BAD_PAYLOAD,
+                                          "more new stacks than the dictionary has");
+                *ret = ++p->n_seen;
+        } else {
+                if (code - 1 > p->n_seen)
+                        return replay_bad(p, TRACE_E_BAD_PAYLOAD, "a stack that was not seen yet");
+                *ret = (size_t)(code - 1);
+        }
+        return true;
+}
+
+static uint64_t replay_size_code(struct replay *p, enum trace_column column, size_t entry) {
+        uint64_t code = replay_get(p, column);
+
+        if (code > 0)
+                p->stacks.items[entry].last_size_bytes = code - 1;
+        return p->stacks.items[entry].last_size_bytes;
+}
+
+/* ---- books ----------------------------------------------------------------------------------------- */
+
+static uint32_t replay_process(const struct replay *p, uint64_t thread) {
+        return p->v->thread_process.items[thread];
+}
+
+static void book_peak(struct verify_process *q) {
+        q->has_events = true;
+        if (q->change_bytes > q->peak_change_bytes) {
+                q->peak_change_bytes = q->change_bytes;
+                q->peak_change_blocks = q->change_blocks;
+        }
+}
+
+static void book_alloc(struct replay *p, uint32_t thread, uint64_t seq, uint32_t stack,
+                       uint64_t size_bytes, bool is_realloc) {
+        uint32_t process = replay_process(p, thread);
+        struct verify_process *q = &p->v->processes.items[process];
+        struct trace_site *s = &verify_site_at(p->v, process, stack)->events;
+        struct verify_block *b = verify_live_add(&p->v->live, process, seq);
+
+        b->stack = stack;
+        b->size_bytes = size_bytes;
+        b->thread = thread;
+        p->v->last_seq.items[thread] = seq + 1;
+        s->n_allocs++;
+        s->alloc_bytes += size_bytes;
+        s->n_reallocs += is_realloc;
+        q->events.n_allocs++;
+        q->events.alloc_bytes += size_bytes;
+        q->events.n_reallocs += is_realloc;
+        q->change_blocks++;
+        q->change_bytes += (int64_t)size_bytes;
+        book_peak(q);
+}
+
+/* The block must be live in the process, or inherited and not released there before. */
+static bool book_take_block(struct replay *p, uint32_t process, const struct released *x,
+                            bool *ret_own) {
+        struct verify_live *live = &p->v->live;
+        struct verify_block *b = verify_live_find(live, process, x->seq);
+        uint32_t ancestor = p->v->processes.items[process].parent;
+
+        *ret_own = b != NULL;
+        if (b && b->size_bytes == UINT64_MAX)
+                return replay_bad(p, TRACE_E_BAD_REFERENCE, "releases an inherited block again");
+        if (b) {
+                bool same = b->stack == x->stack && b->size_bytes == x->size_bytes;
+
+                verify_live_remove(live, b);
+                return same || replay_bad(p, TRACE_E_BAD_REFERENCE,
+                                          "stack or size is not that of the block it releases");
+        }
+        if (ancestor == TRACE_NO_PROCESS)
+                return p->v->lacks_events ||
+                       replay_bad(p, TRACE_E_BAD_REFERENCE, "releases a block that is not live");
+        for (; ancestor != TRACE_NO_PROCESS; ancestor = p->v->processes.items[ancestor].parent) {
+                b = verify_live_find(live, ancestor, x->seq);
+                if (b && b->size_bytes != UINT64_MAX &&
+                    (b->stack != x->stack || b->size_bytes != x->size_bytes))
+                        return replay_bad(p, TRACE_E_BAD_REFERENCE,
+                                          "stack or size is not that of the block it inherited");
+        }
+        verify_live_add(live, process, x->seq)->size_bytes = UINT64_MAX;
+        return true;
+}
+
+static bool book_release(struct replay *p, uint32_t thread, const struct released *x,
+                         bool is_implicit) {
+        uint32_t process = replay_process(p, thread);
+        struct verify_process *q = &p->v->processes.items[process];
+        struct trace_site *s = &verify_site_at(p->v, process, x->stack)->events;
+        bool own, temporary;
+
+        if (!book_take_block(p, process, x, &own))
+                return false;
+        temporary = !is_implicit && p->v->last_seq.items[thread] == x->seq + 1;
+        s->n_frees++;
+        s->free_bytes += x->size_bytes;
+        s->n_temporary += temporary;
+        q->events.n_frees += !is_implicit;
+        q->events.n_implicit_frees += is_implicit;
+        q->events.n_temporary += temporary;
+        q->change_blocks--;
+        q->change_bytes -= (int64_t)x->size_bytes;
+        q->has_events = true;
+        return true;
+}
+
+/* ---- events ------------------------------------------------------------------------------------------ */
+
+static bool replay_new_block(struct replay *p, size_t thread_entry, uint32_t thread,
+                             bool is_realloc) {
+        struct stack_entry *context = &p->stacks.items[p->contexts.items[thread_entry]];
+        struct verify_block b = {.thread = thread};
+        size_t entry;
+
+        if (!replay_stack_code(p, TRACE_COL_STACKS, context->follower, &entry))
+                return false;
+        context->follower = p->contexts.items[thread_entry] = entry;
+        b.stack = (uint32_t)p->stacks.items[entry].id;
+        b.size_bytes = replay_size_code(p, TRACE_COL_SIZES, entry);
+        if (p->blocks.n >= p->n_allocs)
+                return replay_bad(p, TRACE_E_BAD_PAYLOAD, "more allocations than the head says");
+        book_alloc(p, thread, p->first_seq + p->blocks.n, b.stack, b.size_bytes, is_realloc);
+        vec_push(&p->blocks, b);
+        vec_push(&p->block_entries, entry);
+        if (p->flags & TRACE_HAS_ADDRESSES)
+                replay_get(p, TRACE_COL_ADDRESSES);
+        return true;
+}
+
+static bool replay_old_block(struct replay *p, struct released *ret) {
+        struct stack_entry *context = &p->stacks.items[p->old_context];
+        size_t entry;
+
+        p->last_old_seq += (uint64_t)bytes_unzigzag(replay_get(p, TRACE_COL_OLD_SEQS));
+        if (p->last_old_seq >= p->first_seq)
+                return replay_bad(p, TRACE_E_BAD_REFERENCE, "an old block that is not old");
+        if (!replay_stack_code(p, TRACE_COL_OLD_STACKS, context->old_follower, &entry))
+                return false;
+        context->old_follower = p->old_context = entry;
+        *ret = (struct released){p->last_old_seq, replay_size_code(p, TRACE_COL_OLD_SIZES, entry),
+                                 (uint32_t)p->stacks.items[entry].id, entry};
+        return true;
+}
+
+static bool replay_release(struct replay *p, struct released *ret) {
+        uint64_t distance = replay_get(p, TRACE_COL_RELEASES);
+        size_t i;
+
+        if (distance == 0)
+                return replay_old_block(p, ret);
+        if (distance > p->blocks.n)
+                return replay_bad(p, TRACE_E_BAD_REFERENCE,
+                                  "releases a block from before the slice by its distance");
+        i = p->blocks.n - (size_t)distance;
+        *ret = (struct released){p->first_seq + i, p->blocks.items[i].size_bytes,
+                                 p->blocks.items[i].stack, p->block_entries.items[i]};
+        return true;
+}
+
+static bool replay_free_stack(struct replay *p, size_t block_entry) {
+        uint64_t code = replay_get(p, TRACE_COL_FREE_STACKS);
+
+        if (code == 0)
+                return p->stacks.items[block_entry].last_free ||
+                       replay_bad(p, TRACE_E_BAD_PAYLOAD,
+                                  "released where nothing was released yet");
+        if (code == p->n_seen + 1 && code < p->stacks.n)
+                p->n_seen++;
+        if (code > p->n_seen)
+                return replay_bad(p, TRACE_E_BAD_PAYLOAD,
+                                  "released at a stack that was not seen yet");
+        p->stacks.items[block_entry].last_free = (size_t)code;
+        return true;
+}
+
+static bool replay_other(struct replay *p, uint64_t thread_id) {
+        uint8_t other = bytes_u8(&p->columns[TRACE_COL_OTHERS]);
+        struct trace_counts *c = NULL;
+        struct released x;
+        uint64_t value;
+
+        if (other > TRACE_WRONG_SIZE)
+                return replay_bad(p, TRACE_E_BAD_PAYLOAD, "an unknown kind of event");
+        if (other == TRACE_IMPLICIT_FREE) {
+                if (!thread_id)
+                        return replay_bad(p, TRACE_E_BAD_ID, "a release by no thread");
+                return replay_release(p, &x) && book_release(p, (uint32_t)thread_id - 1, &x, true);
+        }
+        value = replay_get(p, TRACE_COL_VALUES);
+        if (!thread_id)
+                return true;
+        p->v->processes.items[replay_process(p, thread_id - 1)].has_events = true;
+        c = &p->v->processes.items[replay_process(p, thread_id - 1)].events;
+        c->n_unknown_frees += other == TRACE_UNKNOWN_FREE;
+        c->n_prior_frees += other == TRACE_PRIOR_FREE;
+        c->n_failed += other == TRACE_FAILED;
+        c->n_lost += other == TRACE_LOST ? value : 0;
+        c->n_wrong_sizes += other == TRACE_WRONG_SIZE;
+        return true;
+}
+
+static bool replay_event(struct replay *p, unsigned op, size_t thread_entry) {
+        uint64_t thread_id = p->threads.items[thread_entry];
+        uint32_t thread = (uint32_t)thread_id - 1;
+        struct released x;
+
+        if (op == TRACE_OTHER)
+                return replay_other(p, thread_id);
+        if (!thread_id)
+                return replay_bad(p, TRACE_E_BAD_ID, "of no thread");
+        if (op == TRACE_ALLOC)
+                return replay_new_block(p, thread_entry, thread, false);
+        if (!replay_release(p, &x) || !book_release(p, thread, &x, false))
+                return false;
+        if (op == TRACE_REALLOC)
+                return replay_new_block(p, thread_entry, thread, true);
+        return !(p->flags & TRACE_HAS_FREE_STACKS) || replay_free_stack(p, x.entry);
+}
+
+static bool replay_run(struct replay *p) {
+        const uint8_t *ops = p->columns[TRACE_COL_OPS].pos;
+        uint64_t left = 0, thread_entry = 0;
+
+        for (p->event = 0; p->event < p->n_events; p->event++) {
+                if (!left) {
+                        thread_entry = replay_get(p, TRACE_COL_RUN_THREADS);
+                        left = replay_get(p, TRACE_COL_RUN_LENGTHS) + 1;
+                        if (thread_entry >= p->threads.n)
+                                return replay_bad(p, TRACE_E_BAD_PAYLOAD,
+                                                  "a thread that the dictionary does not have");
+                        if (left > p->n_events - p->event || !left)
+                                return replay_bad(p, TRACE_E_BAD_PAYLOAD,
+                                                  "a run beyond the last event");
+                }
+                left--;
+                p->time_us += replay_get(p, TRACE_COL_TIMES);
+                if (!replay_event(p, ops[p->event / 4] >> (p->event % 4 * 2) & 3,
+                                  (size_t)thread_entry))
+                        return false;
+        }
+        return true;
+}
+
+/* ---- set-up ---------------------------------------------------------------------------------------- */
+
+static bool replay_dictionaries(struct replay *p, uint64_t n_threads, uint64_t n_stacks) {
+        uint64_t id = 0;
+
+        for (uint64_t i = 0; i < n_threads && !p->columns[TRACE_COL_THREAD_IDS].bad; i++) {
+                uint64_t thread = replay_get(p, TRACE_COL_THREAD_IDS);
+
+                if (thread > p->v->n_threads)
+                        return verify_bad(p->v, TRACE_E_BAD_ID, "thread %llu is not defined",
+                                          (unsigned long long)thread - 1);
+                vec_push(&p->threads, thread);
+                vec_push(&p->contexts, 0);
+        }
+        vec_add(&p->stacks);
+        for (uint64_t i = 0; i < n_stacks && !p->columns[TRACE_COL_STACK_IDS].bad; i++) {
+                id += (uint64_t)bytes_unzigzag(replay_get(p, TRACE_COL_STACK_IDS));
+                if (id >= p->v->n_stacks)
+                        return verify_bad(p->v, TRACE_E_BAD_ID, "stack %llu is not defined",
+                                          (unsigned long long)id);
+                vec_push(&p->stacks, (struct stack_entry){.id = id});
+        }
+        return true;
+}
+
+static bool replay_columns(struct replay *p, struct bytes_reader *r) {
+        uint64_t lengths[TRACE_N_COLUMNS], last_ops = p->n_events % 4;
+
+        for (int i = 0; i < TRACE_N_COLUMNS; i++)
+                lengths[i] = bytes_varint(r);
+        for (int i = 0; i < TRACE_N_COLUMNS; i++) {
+                const uint8_t *at =
+                        lengths[i] <= bytes_left(r) ? bytes_take(r, (size_t)lengths[i]) : NULL;
+
+                if (!at)
+                        return verify_bad(p->v, TRACE_E_BAD_PAYLOAD,
+                                          "column %d is longer than the chunk", i);
+                p->columns[i] = bytes_reader_of(at, (size_t)lengths[i]);
+        }
+        if (bytes_left(r))
+                return verify_bad(p->v, TRACE_E_BAD_PAYLOAD, "%zu bytes are left over",
+                                  bytes_left(r));
+        if (lengths[TRACE_COL_OPS] != (p->n_events + 3u) / 4)
+                return verify_bad(p->v, TRACE_E_BAD_PAYLOAD, "ops for other than its %u events",
+                                  p->n_events);
+        if (last_ops && p->columns[TRACE_COL_OPS].end[-1] >> (last_ops * 2))
+                return verify_bad(p->v, TRACE_E_BAD_PAYLOAD, "unused bits of ops are not zero");
+        return true;
+}
+
+static bool replay_is_used_up(struct replay *p) {
+        for (int i = TRACE_COL_OPS + 1; i < TRACE_N_COLUMNS; i++) {
+                if (p->columns[i].bad)
+                        return verify_bad(p->v, TRACE_E_BAD_PAYLOAD, "column %d ends too early", i);
+                if (bytes_left(&p->columns[i]))
+                        return verify_bad(p->v, TRACE_E_BAD_PAYLOAD,
+                                          "column %d has %zu bytes too many", i,
+                                          bytes_left(&p->columns[i]));
+        }
+        if (p->blocks.n != p->n_allocs)
+                return verify_bad(p->v, TRACE_E_BAD_PAYLOAD, "%zu allocations, the head says %u",
+                                  p->blocks.n, p->n_allocs);
+        if (p->n_seen + 1 != p->stacks.n)
+                return verify_bad(p->v, TRACE_E_BAD_PAYLOAD,
+                                  "the dictionary has stacks that no event uses");
+        return true;
+}
+
+static bool evts_check_head(struct verify *v, const struct replay *p) {
+        if (v->has_evts)
+                return verify_bad(v, TRACE_E_BAD_ORDER, "a second EVTS in one slice");
+        if (bytes_le32(v->head) != v->n_slices)
+                return verify_bad(v, TRACE_E_BAD_ORDER, "events of slice %u, but %llu is next",
+                                  bytes_le32(v->head), (unsigned long long)v->n_slices);
+        if (!p->n_events || p->n_events > TRACE_MAX_SLICE_EVENTS || p->n_allocs > p->n_events)
+                return verify_bad(v, TRACE_E_BAD_PAYLOAD, "%u events, %u allocations", p->n_events,
+                                  p->n_allocs);
+        if (p->first_seq != v->next_seq)
+                return verify_bad(v, TRACE_E_BAD_ORDER,
+                                  "begins with allocation %llu, but %llu is next",
+                                  (unsigned long long)p->first_seq,
+                                  (unsigned long long)v->next_seq);
+        if (p->time_us * 1000 != v->end_ns)
+                return verify_bad(v, TRACE_E_BAD_ORDER,
+                                  "begins at %llu us, not where the slice before ends",
+                                  (unsigned long long)p->time_us);
+        if (p->flags != v->meta_flags)
+                return verify_bad(v, TRACE_E_BAD_PAYLOAD, "flags %u, META says %u", p->flags,
+                                  v->meta_flags);
+        return true;
+}
+
+static void replay_done(struct replay *p) {
+        vec_free(&p->threads);
+        vec_free(&p->contexts);
+        vec_free(&p->stacks);
+        vec_free(&p->blocks);
+        vec_free(&p->block_entries);
+}
+
+bool verify_evts_chunk(struct verify *v) {
+        struct bytes_reader r = bytes_reader_of(v->raw.items, v->raw.n);
+        struct replay p = {
+                .v = v,
+                .n_events = bytes_le32(v->head + 4),
+                .first_seq = bytes_le64(v->head + 8),
+                .last_old_seq = bytes_le64(v->head + 8),
+                .time_us = bytes_le64(v->head + 16),
+                .n_allocs = bytes_le32(v->head + 24),
+                .flags = bytes_le32(v->head + 28),
+        };
+        uint64_t n_threads, n_stacks;
+        bool ok;
+
+        if (v->head_bytes != TRACE_EVTS_HEAD_BYTES)
+                return verify_bad(v, TRACE_E_BAD_PAYLOAD, "a head of %u bytes", v->head_bytes);
+        if (!evts_check_head(v, &p))
+                return false;
+        n_threads = bytes_varint(&r);
+        n_stacks = bytes_varint(&r);
+        ok = replay_columns(&p, &r) && replay_dictionaries(&p, n_threads, n_stacks) &&
+             replay_run(&p) && replay_is_used_up(&p);
+        replay_done(&p);
+        v->has_evts = true;
+        v->evts_is_bad = !ok;
+        v->lacks_events |= !ok;
+        v->evts_n_events = p.n_events;
+        v->evts_n_allocs = p.n_allocs;
+        v->last_event_us = p.time_us;
+        return ok;
+}

@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: MIT */
+/* What the parts of the verifier share: the file, the chunk at hand, what has been defined so far, and the books it
+ * keeps to hold rows and checkpoints against the events. */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "base/bytes.h"
+#include "base/map.h"
+#include "base/vec.h"
+#include "trace/errors.h"
+#include "trace/format.h"
+#include "trace/model.h"
+
+struct verify_block {
+        uint64_t key;        /* 0: free place */
+        uint64_t size_bytes; /* UINT64_MAX: an inherited block that this process has released */
+        uint32_t stack, thread;
+};
+
+/* Live blocks by (process, seq): open addressing, removal by shifting back. */
+struct verify_live {
+        struct verify_block *blocks;
+        size_t n, cap;
+};
+
+struct verify_process {
+        uint32_t parent;
+        uint64_t live_blocks, live_bytes; /* at the end of the newest slice that has a row of it */
+        struct trace_counts total;        /* sums and highest peak */
+        /* of the open slice, from its events */
+        struct trace_counts events;
+        int64_t change_blocks, change_bytes, peak_change_bytes, peak_change_blocks;
+        struct trace_site rows; /* sums of the open slice's rows */
+        bool has_events;
+};
+
+/* A site of the open slice: its row in the file, and what the events say. */
+struct verify_site {
+        struct trace_site row, events;
+};
+
+struct verify {
+        int fd;
+        FILE *out;
+        uint64_t file_bytes, n_problems;
+
+        /* the chunk at hand */
+        uint64_t off, n_chunks;
+        uint32_t kind;
+        uint8_t header[TRACE_HEADER_BYTES], head[TRACE_MAX_HEAD_BYTES];
+        uint32_t head_bytes, stored_bytes, raw_bytes;
+        bytes_buf stored, raw;
+
+        /* definitions */
+        bool has_meta;
+        uint32_t meta_flags;
+        uint64_t n_modules, n_locations, n_stacks, n_threads;
+        VEC(uint32_t) thread_process;
+        VEC(struct verify_process) processes;
+        uint64_t next_generation;
+
+        /* slices */
+        uint64_t n_slices, n_events, n_without_events, next_seq, end_ns;
+        bool has_site, has_evts; /* since the last SLIC */
+        bool evts_is_bad;        /* its figures are of no use */
+        bool lacks_events; /* events of some slice are not in the file: blocks may be unknown */
+        uint32_t evts_n_events, evts_n_allocs;
+        uint64_t last_event_us;
+        VEC(struct verify_site) sites; /* of the open slice */
+        struct map site_by_key;
+        VEC(struct trace_site) totals; /* sums of all rows */
+        struct map total_by_key;
+        struct verify_live live;
+        VEC(uint64_t) last_seq; /* by thread: its newest allocation + 1 */
+
+        /* index */
+        bytes_buf entries;
+        uint64_t n_entries, index_off;
+        bool has_index, is_finished;
+};
+
+/* Prints a problem of the chunk at hand; always false, so that a check may return it. */
+bool verify_bad(struct verify *v, enum trace_error error, const char *fmt, ...)
+        __attribute__((format(printf, 3, 4)));
+
+/* Payloads, by kind; false when the chunk is of no further use. The body is in raw. */
+bool verify_definitions(struct verify *v);
+bool verify_site_chunk(struct verify *v);
+bool verify_evts_chunk(struct verify *v);
+bool verify_slic_chunk(struct verify *v);
+bool verify_ckpt_chunk(struct verify *v);
+
+/* Rows, for slices and checkpoints. */
+typedef VEC(struct trace_site) verify_site_rows;
+typedef VEC(struct trace_counts) verify_count_rows;
+bool verify_parse_sites(struct verify *v, struct bytes_reader *r, uint64_t n,
+                        verify_site_rows *ret);
+bool verify_parse_counts(struct verify *v, struct bytes_reader *r, uint64_t n,
+                         verify_count_rows *ret);
+
+/* The open slice's site, made when missing. */
+struct verify_site *verify_site_at(struct verify *v, uint32_t process, uint32_t stack);
+
+/* Books of live blocks. */
+struct verify_block *verify_live_find(struct verify_live *l, uint32_t process, uint64_t seq);
+struct verify_block *verify_live_add(struct verify_live *l, uint32_t process, uint64_t seq);
+void verify_live_remove(struct verify_live *l, struct verify_block *b);
+void verify_live_done(struct verify_live *l);
