@@ -77,12 +77,14 @@ static int64_t n_left;
 
 #define NODE(name, pad_bytes) __attribute__((noinline)) static long name(int depth, int down_to);
 NODE(node_a, 16)
-NODE(node_b, 48) NODE(node_c, 96) NODE(node_d, 160)
+NODE(node_b, 48)
+NODE(node_c, 96)
+NODE(node_d, 160)
 #undef NODE
 
         static long (*const nodes[4])(int, int) = {node_a, node_b, node_c, node_d};
 
-static long visit(int depth, int down_to) {
+static inline __attribute__((always_inline)) long visit(int depth, int down_to) {
         long r = 0;
 
         if (depth == 0 && mode != MODE_TREE) {
@@ -111,7 +113,9 @@ static long visit(int depth, int down_to) {
                 return visit(depth, down_to) + pad[0];                                             \
         }
 NODE(node_a, 16)
-NODE(node_b, 48) NODE(node_c, 96) NODE(node_d, 160)
+NODE(node_b, 48)
+NODE(node_c, 96)
+NODE(node_d, 160)
 
         static double measure(enum mode m, int depth) {
         mode = m;
@@ -143,7 +147,8 @@ static double measure_cold(void) {
 }
 
 int main(int argc, char **argv) {
-        static const int depths[] = {4, 8, 16, 32, 64, 128};
+        static const int depths[] = {8, 16, 32, 64, 128};
+        int n_around;
         struct unwind_env env = {
                 .map_pages = map_pages,
                 .vdso_begin = getauxval(AT_SYSINFO_EHDR),
@@ -156,14 +161,18 @@ int main(int argc, char **argv) {
         if (!walker || n_walks == 0 || unwind_init(&env) < 0)
                 return 1;
         unwind_walker_init(walker, NULL);
-        printf("ns per walk %8s %10s %10s   (frames below main)\n", "fresh", "same site",
-               "call tree");
+        measure(MODE_FRESH, 0); /* also warms up */
+        n_around = (int)(sum_depth / n_done);
+        printf("ns per walk %8s %10s %10s\n", "fresh", "same site", "call tree");
         for (unsigned i = 0; i < sizeof(depths) / sizeof(depths[0]); i++) {
-                double fresh = measure(MODE_FRESH, depths[i]);
-                double depth = (double)sum_depth / (double)n_done;
+                int depth = depths[i] - n_around;
+                double fresh = measure(MODE_FRESH, depth);
+                double same = measure(MODE_SAME, depth);
 
-                printf("depth %-5.0f %8.1f %10.1f %10.1f\n", depth, fresh,
-                       measure(MODE_SAME, depths[i]), measure(MODE_TREE, depths[i]));
+                if (sum_depth != n_done * (uint64_t)depths[i])
+                        return 1;
+                printf("depth %-5d %8.1f %10.1f %10.1f\n", depths[i], fresh, same,
+                       measure(MODE_TREE, depth));
         }
         printf("cold row    %8.1f\n", measure_cold());
         return 0;

@@ -22,6 +22,9 @@ struct found_object {
 extern int loader_find_object(void *pc, struct found_object *ret) __asm__("_dl_find_object")
         __attribute__((weak));
 
+/* Weak as well: nothing that libsilt.so can do without may keep it from loading. */
+#pragma weak dl_iterate_phdr
+
 /* What is known of an object before its headers are read. */
 struct entry {
         uint64_t base, begin, end;
@@ -230,7 +233,8 @@ static void table_write(void) {
         __atomic_store_n(&table_version, table_version + 1, __ATOMIC_RELAXED);
         /* the fence keeps the odd version before the entries that follow */
         __atomic_thread_fence(__ATOMIC_RELEASE);
-        dl_iterate_phdr(table_add, &n);
+        if (dl_iterate_phdr)
+                dl_iterate_phdr(table_add, &n);
         __atomic_store_n(&n_table, n, __ATOMIC_RELAXED);
         /* release: the entries are seen before the even version. Pairs with table_try. */
         __atomic_store_n(&table_version, table_version + 1, __ATOMIC_RELEASE);
