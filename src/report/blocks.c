@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: MIT */
+/* Single allocations in time order: text lines, or JSON (schema silt.blocks/1). */
+#include "base/json.h"
+#include "base/units.h"
+#include "report/gather.h"
+#include "report/sites.h"
+#include "report/style.h"
+
+struct listing {
+        struct report r; /* only what names and stacks need */
+        struct style s;
+        struct json j;
+        FILE *out;
+        uint64_t n_left;
+};
+
+static const char *thread_name(const struct listing *l, uint32_t thread) {
+        return thread < l->r.v->n_threads ? l->r.v->threads[thread].name : "";
+}
+
+static uint32_t thread_tid(const struct listing *l, uint32_t thread) {
+        return thread < l->r.v->n_threads ? l->r.v->threads[thread].start.tid : 0;
+}
+
+static bool print_block(void *ctx, const struct query_block *b) {
+        struct listing *l = ctx;
+        struct unit_text size, age;
+        struct str line = {0};
+        char thread[32];
+
+        snprintf(thread, sizeof(thread), "%u %.15s", thread_tid(l, b->thread), thread_name(l, b->thread));
+        str_addf(&line, "%12.6f  %9s  %s%9s  %-16.23s  ", (double)b->time_ns / 1e9, unit_bytes(&size, b->size_bytes),
+                 b->is_live ? ">" : " ", unit_duration(&age, b->age_ns), thread);
+        if (l->r.options->full) {
+                fprintf(l->out, "%s\n", str_text(&line));
+                sites_print_stack(&l->s, &l->r, b->stack, 14, 0);
+        } else {
+                sites_add_short(&l->s, &l->r, b->stack, &line,
+                                MAX(l->s.width, str_width(str_text(&line)) + 20) - str_width(str_text(&line)));
+                fprintf(l->out, "%s\n", str_text(&line));
+        }
+        str_done(&line);
+        return !ferror(l->out);
+}
+
+static bool put_frame(void *ctx, const struct query_frame *f) {
+        struct json *j = ctx;
+
+        json_object(j);
+        json_put_string(j, "function", f->function);
+        json_put_string(j, "file", f->file);
+        json_put_uint(j, "line", f->line);
+        json_put_string(j, "module", f->module);
+        json_key(j, "inlined");
+        json_bool(j, f->inlined);
+        json_end(j);
+        return true;
+}
+
+static bool put_block(void *ctx, const struct query_block *b) {
+        struct listing *l = ctx;
+
+        json_object(&l->j);
+        json_put_double(&l->j, "at_s", (double)b->time_ns / 1e9, 6);
+        json_put_uint(&l->j, "bytes", b->size_bytes);
+        json_put_double(&l->j, "age_s", (double)b->age_ns / 1e9, 6);
+        json_key(&l->j, "live");
+        json_bool(&l->j, b->is_live);
+        json_put_uint(&l->j, "seq", b->seq);
+        if (b->address)
+                json_put_uint(&l->j, "address", b->address);
+        json_put_uint(&l->j, "tid", thread_tid(l, b->thread));
+        json_put_string(&l->j, "thread", thread_name(l, b->thread));
+        json_key(&l->j, "stack");
+        json_array(&l->j);
+        query_each_frame(l->r.q, b->stack, put_frame, &l->j);
+        json_end(&l->j);
+        json_end(&l->j);
+        return !ferror(l->out);
+}
+
+int report_blocks(FILE *out, struct query *q, const struct report_options *o, struct err *reterr) {
+        struct listing l = {.r = {.options = o, .q = q, .v = query_view(q)}, .out = out};
+        struct query_scope scope;
+        int x;
+
+        x = report_scope(q, o, &scope, reterr);
+        if (x < 0)
+                return x;
+        if (!o->json) {
+                style_init(&l.s, out);
+                fprintf(out, "%s%12s  %9s  %10s  %-16s  %s%s\n", l.s.dim, "time in s", "size", "age", "thread",
+                        "call path (age > : still allocated at the end)", l.s.plain);
+                return query_blocks(q, &scope, print_block, &l, reterr);
+        }
+        json_init(&l.j, out);
+        json_object(&l.j);
+        json_put_string(&l.j, "schema", "silt.blocks/1");
+        json_key(&l.j, "blocks");
+        json_array(&l.j);
+        x = query_blocks(q, &scope, put_block, &l, reterr);
+        json_end(&l.j);
+        json_end(&l.j);
+        return x;
+}

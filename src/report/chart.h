@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: MIT */
+/* The timeline as a picture of characters. Inside report/ only. */
+#pragma once
+
+#include "query/query.h"
+#include "report/style.h"
+
+struct chart {
+        const struct query_column *columns;
+        size_t n_columns;
+        uint64_t peak_ns, peak_bytes; /* to be marked */
+        unsigned n_rows;
+};
+
+/* How many columns fit the width. */
+size_t chart_n_columns(const struct style *s);
+
+void chart_draw(const struct style *s, const struct chart *c);

@@ -1,0 +1,188 @@
+/* SPDX-License-Identifier: MIT */
+/* Sentences that are true and carry their figures. Silent where there is nothing to say. */
+#include <stdarg.h>
+
+#include "base/units.h"
+#include "report/gather.h"
+#include "report/name.h"
+
+enum {
+        FIND_MIN_BYTES = 1024,       /* left at the end or held at the peak: less is not worth a sentence */
+        FIND_MIN_TEMPORARY = 1000,
+        FIND_SHARE_PCT = 10,         /* of all, from which on a share is told */
+        FIND_LARGE_PCT = 30,         /* of the peak, in one site */
+        FIND_COMPLETE_PCT = 90,
+};
+
+static const char *say(struct report *r, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+
+static const char *say(struct report *r, const char *fmt, ...) {
+        char text[1024];
+        va_list args;
+
+        va_start(args, fmt);
+        vsnprintf(text, sizeof(text), fmt, args);
+        va_end(args);
+        return arena_strdup(r->arena, text);
+}
+
+static void find(struct report *r, const char *kind, const char *text, uint64_t bytes) {
+        vec_push(&r->findings, (struct report_finding){.kind = kind, .text = text, .bytes = bytes});
+}
+
+static void find_site(struct report *r, const char *kind, const char *text, uint64_t bytes,
+                      const struct query_site *site, enum query_metric metric) {
+        vec_push(&r->findings, (struct report_finding){kind, text, bytes, true, *site, metric});
+}
+
+/* ---- who a site is ----------------------------------------------------------------------------- */
+
+struct who {
+        struct str text;
+        bool found;
+};
+
+static bool who_frame(void *ctx, const struct query_frame *f) {
+        struct who *w = ctx;
+
+        if (f->function[0] && name_is_allocator(f->function))
+                return true;
+        str_clear(&w->text);
+        name_add_function(&w->text, f, false, false);
+        w->found = true;
+        return false;
+}
+
+/* The function that asked for the memory. */
+static const char *who_is(struct report *r, const struct query_site *site) {
+        struct who w = {0};
+        const char *name;
+
+        query_each_frame(r->q, site->stack, who_frame, &w);
+        name = w.found ? arena_strdup(r->arena, str_text(&w.text)) : "code without a stack";
+        str_done(&w.text);
+        return name;
+}
+
+static const struct query_site *largest(const struct report *r, enum query_metric m) {
+        const struct query_site *best = NULL;
+
+        for (size_t i = 0; i < r->answer->n_sites; i++)
+                if (!best || query_site_figure(&r->answer->sites[i], m).value > query_site_figure(best, m).value)
+                        best = &r->answer->sites[i];
+        return best;
+}
+
+static unsigned share_pct(uint64_t part, uint64_t whole) {
+        return whole ? (unsigned)((double)part * 100.0 / (double)whole + 0.5) : 0;
+}
+
+static const char *plural(uint64_t n) {
+        return n == 1 ? "" : "s";
+}
+
+/* ---- kinds ------------------------------------------------------------------------------------- */
+
+static void find_losses(struct report *r) {
+        const struct query_totals *t = &r->answer->totals;
+        struct unit_text n;
+
+        if (t->n_lost)
+                find(r, "lost",
+                     say(r, "%s event%s could not be recorded: the figures do not contain them.",
+                         unit_count(&n, t->n_lost), plural(t->n_lost)),
+                     0);
+        if (r->v->n_unwritten_events)
+                find(r, "lost",
+                     say(r, "%s event%s could not be written to the trace (was the disk full?): totals are right, "
+                            "their detail is missing.",
+                         unit_count(&n, r->v->n_unwritten_events), plural(r->v->n_unwritten_events)),
+                     0);
+}
+
+static void find_left(struct report *r) {
+        const struct query_totals *t = &r->answer->totals;
+        const struct query_site *site = largest(r, QUERY_END);
+        struct unit_text all, n, most, most_n;
+
+        if (t->end_bytes < FIND_MIN_BYTES || !site || site->end_bytes <= 0)
+                return;
+        find_site(r, "left-at-end",
+             say(r, "%s in %s block%s were still allocated at the end; the largest part, %s in %s block%s (%u %%), came "
+                    "from %s.",
+                 unit_bytes(&all, t->end_bytes), unit_count(&n, t->end_blocks), plural(t->end_blocks),
+                 unit_bytes(&most, (uint64_t)site->end_bytes), unit_count(&most_n, (uint64_t)site->end_blocks),
+                 plural((uint64_t)site->end_blocks), share_pct((uint64_t)site->end_bytes, t->end_bytes),
+                 who_is(r, site)),
+             t->end_bytes, site, QUERY_END);
+}
+
+static void find_large(struct report *r) {
+        const struct query_totals *t = &r->answer->totals;
+        const struct query_site *site = largest(r, QUERY_PEAK);
+        struct unit_text held, all, n, each;
+        unsigned pct;
+
+        if (t->peak_bytes < FIND_MIN_BYTES || !site || site->peak_blocks <= 0)
+                return;
+        pct = share_pct((uint64_t)site->peak_bytes, t->peak_bytes);
+        if (pct < FIND_LARGE_PCT)
+                return;
+        find_site(r, "large-site",
+             say(r, "%s held %s of the %s peak (%u %%): %s block%s, %s each on average.", who_is(r, site),
+                 unit_bytes(&held, (uint64_t)site->peak_bytes), unit_bytes(&all, t->peak_bytes), pct,
+                 unit_count(&n, (uint64_t)site->peak_blocks), plural((uint64_t)site->peak_blocks),
+                 unit_bytes(&each, (uint64_t)site->peak_bytes / (uint64_t)site->peak_blocks)),
+             (uint64_t)site->peak_bytes, site, QUERY_PEAK);
+}
+
+static void find_temporary(struct report *r) {
+        const struct query_totals *t = &r->answer->totals;
+        const struct query_site *site = largest(r, QUERY_TEMPORARY);
+        struct unit_text n, most;
+        unsigned pct = share_pct(t->n_temporary, t->n_allocs);
+
+        if (t->n_temporary < FIND_MIN_TEMPORARY || pct < FIND_SHARE_PCT || !site)
+                return;
+        find_site(r, "temporary",
+             say(r, "%s allocations (%u %% of all) were released before the same thread allocated again; %s made %s "
+                    "of them.",
+                 unit_count(&n, t->n_temporary), pct, who_is(r, site), unit_count(&most, site->n_temporary)),
+             (uint64_t)query_site_figure(site, QUERY_TEMPORARY).bytes, site, QUERY_TEMPORARY);
+}
+
+static void find_mistakes(struct report *r) {
+        const struct query_totals *t = &r->answer->totals;
+        struct unit_text n;
+
+        if (t->n_wrong_sizes)
+                find(r, "wrong-size",
+                     say(r, "%s sized delete%s gave a size other than the block's: undefined behaviour in C++.",
+                         unit_count(&n, t->n_wrong_sizes), plural(t->n_wrong_sizes)),
+                     0);
+        if (t->n_unknown_frees)
+                find(r, "unknown-frees",
+                     say(r, "%s release%s of addresses that were not allocated at that moment.",
+                         unit_count(&n, t->n_unknown_frees), plural(t->n_unknown_frees)),
+                     0);
+        if (t->n_failed)
+                find(r, "failed",
+                     say(r, "%s allocation%s failed.", unit_count(&n, t->n_failed), plural(t->n_failed)), 0);
+}
+
+static void find_quality(struct report *r) {
+        if (r->whole.n_allocs && r->quality.complete_stacks_pct < FIND_COMPLETE_PCT)
+                find(r, "incomplete-stacks",
+                     say(r, "only %.1f %% of the stacks are complete: code without unwind information cuts the others.",
+                         r->quality.complete_stacks_pct),
+                     0);
+}
+
+void report_find(struct report *r) {
+        find_losses(r);
+        find_mistakes(r);
+        find_left(r);
+        find_large(r);
+        find_temporary(r);
+        find_quality(r);
+}

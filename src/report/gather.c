@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: MIT */
+#include "report/gather.h"
+
+#include <string.h>
+
+int report_scope(const struct query *q, const struct report_options *o, struct query_scope *ret,
+                 struct err *reterr) {
+        *ret = query_whole(q);
+        ret->from_ns = o->from_ns;
+        ret->to_ns = o->to_ns;
+        if (o->all_processes)
+                ret->process = QUERY_ALL;
+        else if (o->pid)
+                return query_find_process(q, (uint32_t)o->pid, &ret->process, reterr);
+        return 0;
+}
+
+bool report_is_windowed(const struct report *r) {
+        return r->scope.from_ns > 0 || r->scope.to_ns < r->v->end_ns;
+}
+
+const struct trace_process_info *report_process(const struct report *r) {
+        uint32_t process = r->scope.process == QUERY_ALL ? query_main_process(r->q) : r->scope.process;
+
+        return &r->v->processes[process];
+}
+
+const char *report_ended_name(uint32_t ended) {
+        switch ((enum trace_ended)ended) {
+        case TRACE_ENDED_EXIT: return "exit";
+        case TRACE_ENDED_SIGNAL: return "signal";
+        case TRACE_ENDED_OOM: return "oom";
+        case TRACE_ENDED_STOPPED: return "recording-stopped";
+        case TRACE_ENDED_EXEC: return "exec";
+        case TRACE_ENDED_UNKNOWN: break;
+        }
+        return "unknown";
+}
+
+/* ---- quality ----------------------------------------------------------------------------------- */
+
+static double percent(uint64_t part, uint64_t whole) {
+        return whole ? 100.0 * (double)part / (double)whole : 100.0;
+}
+
+/* Frames are nodes of the stack tree: a location counts as often as it has different callers. */
+static void gather_names(struct report *r) {
+        const struct trace_view *v = r->v;
+        uint64_t n_named = 0, n_guessed = 0, n_frames = 0;
+        _cleanup_free_ uint32_t *frames = calloc(v->n_modules + 1, sizeof(*frames));
+        _cleanup_free_ uint32_t *named = calloc(v->n_modules + 1, sizeof(*named));
+
+        if (!frames || !named)
+                abort();
+        for (size_t i = 1; i < v->n_stacks; i++) {
+                struct query_frame f;
+                uint32_t module;
+
+                if (query_location_frames(r->q, v->stacks[i].location, &f, 1) == 0)
+                        continue;
+                module = MIN(v->locations[v->stacks[i].location].module, (uint32_t)v->n_modules);
+                n_frames++;
+                frames[module]++;
+                if (f.function[0]) {
+                        n_named++;
+                        named[module]++;
+                        n_guessed += f.guess;
+                }
+        }
+        for (size_t m = 0; m < v->n_modules; m++)
+                if (frames[m] && !named[m] && r->quality.n_unnamed_modules++ == 0)
+                        r->quality.first_unnamed_module = v->modules[m].path;
+        r->quality.symbolized_frames_pct = percent(n_named, n_frames);
+        r->quality.guessed_frames_pct = n_frames ? percent(n_guessed, n_frames) : 0;
+}
+
+static void gather_quality(struct report *r) {
+        r->quality.complete_stacks_pct = percent(r->whole.n_complete_stacks, r->whole.n_allocs);
+        r->quality.bytes_per_event =
+                r->v->n_events ? (double)r->v->file_bytes / (double)r->v->n_events : 0;
+        gather_names(r);
+}
+
+/* ---- all of it --------------------------------------------------------------------------------- */
+
+/* Quality and overhead are those of the recording, whatever the window. */
+static int gather_whole(struct report *r, struct err *reterr) {
+        struct query_scope whole = {r->scope.process, 0, UINT64_MAX};
+        _cleanup_(query_answer_freep) struct query_answer *a = NULL;
+        int x;
+
+        if (r->scope.from_ns == 0 && r->scope.to_ns == UINT64_MAX) {
+                r->whole = r->answer->totals;
+                return 0;
+        }
+        x = query_ask(r->q, &whole, &a, reterr);
+        if (x >= 0)
+                r->whole = a->totals;
+        return x;
+}
+
+int report_gather(struct query *q, const struct report_options *o, struct report *ret, struct err *reterr) {
+        uint64_t max_events = o->full ? UINT64_MAX : REPORT_MAX_EVENTS;
+        struct report *r = ret;
+        int x;
+
+        *r = (struct report){.options = o, .q = q, .v = query_view(q), .arena = arena_new()};
+        x = query_metric_parse(o->metric, &r->metric, reterr);
+        if (x >= 0)
+                x = report_scope(q, o, &r->scope, reterr);
+        if (x >= 0)
+                x = query_ask(q, &r->scope, &r->answer, reterr);
+        if (x >= 0)
+                x = gather_whole(r, reterr);
+        if (x >= 0)
+                x = query_threads(q, &r->scope, max_events, &r->threads, &r->n_threads,
+                                  &r->threads_have_figures, reterr);
+        if (x >= 0)
+                x = query_mappings(q, &r->scope, &r->mappings, &r->n_mappings, &r->mapped_peak_bytes,
+                                   &r->mapped_end_bytes, reterr);
+        if (x < 0) {
+                report_done(r);
+                return x;
+        }
+        gather_quality(r);
+        report_find(r);
+        return 0;
+}
+
+void report_done(struct report *r) {
+        query_answer_free(r->answer);
+        free(r->threads);
+        free(r->mappings);
+        vec_free(&r->findings);
+        arena_free(r->arena);
+        *r = (struct report){0};
+}

@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: MIT */
+/* Everything a report says, asked once; text and JSON only write it down. Inside report/ only. */
+#pragma once
+
+#include "base/arena.h"
+#include "base/vec.h"
+#include "query/query.h"
+#include "report/report.h"
+
+enum {
+        REPORT_MAX_EVENTS = 4000000, /* read for threads' figures and for fine timelines; --full reads them all */
+        REPORT_JSON_COLUMNS = 100,
+};
+
+struct report_finding {
+        const char *kind, *text;
+        uint64_t bytes;
+        bool has_site; /* false: about no one site */
+        struct query_site site;
+        enum query_metric metric; /* that `site` is told by */
+};
+
+struct report_quality {
+        double complete_stacks_pct, symbolized_frames_pct, guessed_frames_pct;
+        double bytes_per_event;
+        size_t n_unnamed_modules;        /* with frames, and not one of them named */
+        const char *first_unnamed_module;
+};
+
+struct report {
+        const struct report_options *options;
+        struct query *q;
+        const struct trace_view *v;
+        struct query_scope scope;
+        enum query_metric metric;
+        struct query_answer *answer;
+        struct query_totals whole; /* the same process over all of the recording, for quality and overhead */
+        struct query_thread *threads;   size_t n_threads;
+        bool threads_have_figures;
+        struct query_mapping *mappings; size_t n_mappings;
+        uint64_t mapped_peak_bytes, mapped_end_bytes;
+        struct report_quality quality;
+        VEC(struct report_finding) findings;
+        struct arena *arena; /* texts of findings */
+};
+
+int report_gather(struct query *q, const struct report_options *o, struct report *ret, struct err *reterr);
+void report_done(struct report *r);
+
+/* The scope the options ask for. */
+int report_scope(const struct query *q, const struct report_options *o, struct query_scope *ret,
+                 struct err *reterr);
+
+bool report_is_windowed(const struct report *r);
+const struct trace_process_info *report_process(const struct report *r); /* of the scope; of all: the main one */
+const char *report_ended_name(uint32_t ended);
+
+void report_find(struct report *r); /* fills findings */
+
+/* What is told, and to whom. */
+int report_text(FILE *out, struct report *r, struct err *reterr);
+int report_json(FILE *out, struct report *r, struct err *reterr);
+int report_blocks(FILE *out, struct query *q, const struct report_options *o, struct err *reterr);

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: MIT */
+/* The summary of a trace for people (text) and for programs (JSON, schema silt.report/1). */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "base/err.h"
+
+struct report_options {
+        const char *path;
+        const char *metric; /* peak end allocated count temporary growth; NULL: peak */
+        uint64_t from_ns;   /* window [from_ns, to_ns) */
+        uint64_t to_ns;     /* UINT64_MAX: to the end */
+        uint64_t pid;       /* 0: the main process */
+        uint32_t n_top;     /* sites of each metric */
+        bool all_processes; /* pid is not looked at */
+        bool json;
+        bool blocks; /* single allocations instead of the summary */
+        bool full;   /* whole stacks, long names, every row */
+};
+#define REPORT_OPTIONS_DEFAULT ((struct report_options){.to_ns = UINT64_MAX, .n_top = 20})
+
+/* Opens the trace and prints what the options ask for. Nothing is printed when it fails. */
+int report_print(FILE *out, const struct report_options *options, struct err *reterr);

@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: MIT */
+#include "report/style.h"
+
+#include <langinfo.h>
+#include <locale.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include "base/macros.h"
+
+enum { STYLE_MIN_WIDTH = 60, STYLE_MAX_WIDTH = 240, STYLE_PIPE_WIDTH = 80 };
+
+static size_t find_width(FILE *out) {
+        const char *columns = getenv("COLUMNS");
+        struct winsize w;
+        long n = columns ? strtol(columns, NULL, 10) : 0;
+
+        if (n <= 0 && ioctl(fileno(out), TIOCGWINSZ, &w) == 0)
+                n = w.ws_col;
+        if (n <= 0)
+                n = STYLE_PIPE_WIDTH;
+        return (size_t)MIN(MAX(n, STYLE_MIN_WIDTH), STYLE_MAX_WIDTH);
+}
+
+/* Of the user's locale, without changing the program's. */
+static bool locale_is_utf8(void) {
+        locale_t l = newlocale(LC_CTYPE_MASK, "", (locale_t)0);
+        bool is = l && strcmp(nl_langinfo_l(CODESET, l), "UTF-8") == 0;
+
+        if (l)
+                freelocale(l);
+        return is;
+}
+
+void style_init(struct style *s, FILE *out) {
+        const char *no_color = getenv("NO_COLOR");
+
+        *s = (struct style){.out = out, .width = find_width(out), .utf8 = locale_is_utf8(), .bold = "", .dim = "",
+                            .live = "", .rss = "", .alarm = "", .plain = ""};
+        if (isatty(fileno(out)) != 1 || (no_color && no_color[0]))
+                return;
+        s->bold = "\033[1m";
+        s->dim = "\033[2m";
+        s->live = "\033[36m";
+        s->rss = "\033[33m";
+        s->alarm = "\033[31m";
+        s->plain = "\033[0m";
+}
+
+void style_heading(const struct style *s, const char *fmt, ...) {
+        va_list args;
+
+        va_start(args, fmt);
+        fprintf(s->out, "\n%s", s->bold);
+        vfprintf(s->out, fmt, args); /* NOLINT(clang-analyzer-valist.Uninitialized) */
+        fprintf(s->out, "%s\n", s->plain);
+        va_end(args);
+}
+
+static size_t span_width(const char *text, size_t n_bytes) {
+        size_t n = 0;
+
+        for (size_t i = 0; i < n_bytes; i++)
+                n += ((unsigned char)text[i] & 0xc0) != 0x80;
+        return n;
+}
+
+void style_wrap(const struct style *s, const char *text, size_t indent) {
+        size_t at = indent;
+
+        while (*text) {
+                size_t n = strcspn(text, " "), width = span_width(text, n);
+
+                if (at > indent && at + 1 + width > s->width) {
+                        fprintf(s->out, "\n%*s", (int)indent, "");
+                        at = indent;
+                } else if (at > indent) {
+                        fputc(' ', s->out);
+                        at++;
+                }
+                fwrite(text, 1, n, s->out);
+                at += width;
+                text += n;
+                while (*text == ' ')
+                        text++;
+        }
+        fputc('\n', s->out);
+}
+
+/* The byte at which cell `cell` of the text begins. */
+static size_t cell_off(const char *text, size_t cell) {
+        size_t i = 0;
+
+        for (; text[i]; i++)
+                if (((unsigned char)text[i] & 0xc0) != 0x80 && cell-- == 0)
+                        break;
+        return i;
+}
+
+void style_add_cut(const struct style *s, struct str *to, const char *text, size_t width) {
+        const char *dots = s->utf8 ? "…" : "..";
+        size_t have = str_width(text), n_dots = str_width(dots), tail;
+
+        if (have <= width || width <= n_dots) {
+                str_addn(to, text, cell_off(text, width));
+                return;
+        }
+        tail = (width - n_dots) / 2;
+        str_addn(to, text, cell_off(text, width - n_dots - tail));
+        str_add(to, dots);
+        str_add(to, text + cell_off(text, have - tail));
+}
+
+void style_pad_to(struct str *to, size_t begin, size_t width) {
+        size_t have = str_width(str_text(to) + begin);
+
+        if (have < width)
+                str_pad(to, ' ', width - have);
+}

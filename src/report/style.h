@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: MIT */
+/* What the output can show: width, colours, UTF-8. Inside report/ only. */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdio.h>
+
+#include "base/str.h"
+
+struct style {
+        FILE *out;
+        size_t width;
+        bool utf8;
+        /* escape sequences, or "" */
+        const char *bold, *dim, *live, *rss, *alarm, *plain;
+};
+
+/* Width from COLUMNS, the terminal, or 80; colours on a terminal unless NO_COLOR; UTF-8 by the locale. */
+void style_init(struct style *s, FILE *out);
+
+void style_heading(const struct style *s, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+
+/* Prints text in lines of at most the width, the first begun at column `indent` already. */
+void style_wrap(const struct style *s, const char *text, size_t indent);
+
+/* Appends text cut in the middle to at most `width` cells. */
+void style_add_cut(const struct style *s, struct str *to, const char *text, size_t width);
+
+/* Appends spaces until `to`, begun at byte `begin`, is `width` cells wide. */
+void style_pad_to(struct str *to, size_t begin, size_t width);

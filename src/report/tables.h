@@ -1,0 +1,10 @@
+/* SPDX-License-Identifier: MIT */
+/* Threads, mappings and processes in text. Inside report/ only. */
+#pragma once
+
+#include "report/gather.h"
+#include "report/style.h"
+
+void tables_print_threads(const struct style *s, const struct report *r);
+void tables_print_mappings(const struct style *s, const struct report *r);
+void tables_print_processes(const struct style *s, const struct report *r);

@@ -1,0 +1,271 @@
+/* SPDX-License-Identifier: MIT */
+/* The report for people: the answer first, then what it rests on. */
+#include <signal.h>
+#include <string.h>
+
+#include "base/units.h"
+#include "report/chart.h"
+#include "report/gather.h"
+#include "report/name.h"
+#include "report/sites.h"
+#include "report/style.h"
+#include "report/tables.h"
+
+enum { TEXT_CHART_ROWS = 10, TEXT_MAX_FINDINGS = 7 };
+
+static const char *plural(uint64_t n) {
+        return n == 1 ? "" : "s";
+}
+
+/* ---- the first sentence ------------------------------------------------------------------------ */
+
+static void add_subject(const struct report *r, struct str *to) {
+        const struct trace_process *p = &report_process(r)->start;
+        bool main_process = r->options->pid == 0;
+        uint32_t n_args = main_process && r->v->meta.n_args ? r->v->meta.n_args : p->n_args;
+        const char *const *args = main_process && r->v->meta.n_args ? r->v->meta.args : p->args;
+        struct unit_text t;
+
+        for (uint32_t i = 0; i < n_args && to->n < 200; i++)
+                str_addf(to, "%s%s", i ? " " : "", args[i]);
+        if (n_args == 0)
+                str_add(to, p->exe[0] ? name_base(p->exe) : "the program");
+        if (r->scope.process == QUERY_ALL)
+                str_addf(to, " and its processes (%s in all)", unit_count(&t, r->v->n_processes));
+        else if (!main_process)
+                str_addf(to, " (pid %u)", p->pid);
+}
+
+static void add_ending(const struct report *r, struct str *to) {
+        const struct trace_process_info *p = report_process(r);
+
+        if (report_is_windowed(r)) {
+                str_add(to, "at the end of the window");
+                return;
+        }
+        switch ((enum trace_ended)p->end.ended) {
+        case TRACE_ENDED_EXIT:
+                if (p->end.status > 0)
+                        str_addf(to, "when it exited with status %d", p->end.status);
+                else
+                        str_add(to, "when it exited");
+                return;
+        case TRACE_ENDED_SIGNAL: str_addf(to, "when signal %d (%s) ended it", p->end.status,
+                                          sigabbrev_np(p->end.status) ? sigabbrev_np(p->end.status) : "?");
+                return;
+        case TRACE_ENDED_OOM: str_add(to, "when the kernel killed it for want of memory"); return;
+        case TRACE_ENDED_STOPPED: str_add(to, "when recording stopped"); return;
+        case TRACE_ENDED_EXEC: str_add(to, "when it became another program"); return;
+        case TRACE_ENDED_UNKNOWN: break;
+        }
+        str_add(to, r->v->finished ? "when the recording ends" : "as far as the recording goes");
+}
+
+static void add_temporary(const struct query_totals *t, struct str *to) {
+        struct unit_text n;
+        unsigned pct = t->n_allocs ? (unsigned)(100.0 * (double)t->n_temporary / (double)t->n_allocs + 0.5) : 0;
+
+        str_addf(to, " It made %s allocation%s", unit_count(&n, t->n_allocs), plural(t->n_allocs));
+        if (pct >= 1)
+                str_addf(to, ", %u %% of them temporary", pct);
+        str_add(to, ".");
+}
+
+static void print_headline(const struct style *s, const struct report *r) {
+        const struct query_totals *t = &r->answer->totals;
+        struct unit_text a, b, c;
+        struct str text = {0};
+
+        add_subject(r, &text);
+        if (t->n_allocs == 0 && t->peak_bytes == 0) {
+                str_add(&text, report_is_windowed(r) ? " allocated nothing in this window."
+                                                     : " allocated nothing that silt could see.");
+        } else {
+                str_addf(&text, " peaked at %s", unit_bytes(&a, t->peak_bytes));
+                str_addf(&text, " after %s; ", unit_duration(&b, t->peak_ns));
+                if (t->end_blocks == 0)
+                        str_add(&text, "everything was released ");
+                else
+                        str_addf(&text, "%s in %s block%s %s still allocated ", unit_bytes(&a, t->end_bytes),
+                                 unit_count(&c, t->end_blocks), plural(t->end_blocks),
+                                 t->end_blocks == 1 ? "was" : "were");
+                add_ending(r, &text);
+                str_add(&text, ".");
+                add_temporary(t, &text);
+        }
+        fputs(s->bold, s->out);
+        style_wrap(s, str_text(&text), 0);
+        fputs(s->plain, s->out);
+        if (r->v->meta.sample_bytes)
+                fprintf(s->out, "Sampled every %s: figures by call path are estimates.\n",
+                        unit_bytes(&a, r->v->meta.sample_bytes));
+        str_done(&text);
+}
+
+static void print_findings(const struct style *s, const struct report *r) {
+        size_t n = MIN(r->findings.n, (size_t)TEXT_MAX_FINDINGS);
+
+        if (n)
+                fputc('\n', s->out);
+        for (size_t i = 0; i < n; i++) {
+                fprintf(s->out, "  %s ", s->utf8 ? "•" : "*");
+                style_wrap(s, r->findings.items[i].text, 4);
+        }
+}
+
+/* ---- totals ------------------------------------------------------------------------------------ */
+
+struct total_line {
+        const char *label;
+        struct str value;
+};
+
+static void print_totals(const struct style *s, const struct report *r) {
+        const struct query_totals *t = &r->answer->totals;
+        struct unit_text a, b;
+        struct total_line lines[12] = {0};
+        size_t n = 0, n_columns = s->width >= 110 ? 3 : 2, n_rows, width = (s->width - 2) / n_columns;
+
+#define TOTAL(name, ...) (lines[n].label = (name), str_addf(&lines[n++].value, __VA_ARGS__))
+        TOTAL("peak live", "%s in %s block%s", unit_bytes(&a, t->peak_bytes), unit_count(&b, t->peak_blocks),
+              plural(t->peak_blocks));
+        TOTAL("live at the end", "%s in %s block%s", unit_bytes(&a, t->end_bytes), unit_count(&b, t->end_blocks),
+              plural(t->end_blocks));
+        if (t->peak_rss_bytes)
+                TOTAL("peak resident", "%s", unit_bytes(&a, t->peak_rss_bytes));
+        TOTAL("allocated", "%s", unit_bytes(&a, t->alloc_bytes));
+        TOTAL("allocations", "%s", unit_count(&a, t->n_allocs));
+        TOTAL("frees", "%s", unit_count(&a, t->n_frees));
+        TOTAL("reallocations", "%s", unit_count(&a, t->n_reallocs));
+        TOTAL("temporary", "%s", unit_count(&a, t->n_temporary));
+        TOTAL("call paths", "%s", unit_count(&a, t->n_sites));
+        TOTAL("threads", "%s", unit_count(&a, t->n_threads));
+#undef TOTAL
+        style_heading(s, report_is_windowed(r) ? "Totals of the window" : "Totals");
+        n_rows = (n + n_columns - 1) / n_columns;
+        for (size_t row = 0; row < n_rows; row++) {
+                struct str line = {0};
+
+                for (size_t i = row; i < n; i += n_rows) {
+                        style_pad_to(&line, 0, 2 + i / n_rows * width);
+                        str_addf(&line, "%-16s%s", lines[i].label, str_text(&lines[i].value));
+                }
+                fprintf(s->out, "%s\n", str_text(&line));
+                str_done(&line);
+        }
+        for (size_t i = 0; i < n; i++)
+                str_done(&lines[i].value);
+}
+
+/* ---- timeline ---------------------------------------------------------------------------------- */
+
+static int print_timeline(const struct style *s, const struct report *r, struct err *reterr) {
+        size_t n = chart_n_columns(s);
+        _cleanup_free_ struct query_column *columns = calloc(n, sizeof(*columns));
+        struct chart chart = {columns, n, r->answer->totals.peak_ns, r->answer->totals.peak_bytes, TEXT_CHART_ROWS};
+        int x;
+
+        if (!columns)
+                abort();
+        if (r->answer->totals.peak_bytes == 0)
+                return 0;
+        x = query_timeline(r->q, &r->scope, n, r->options->full ? UINT64_MAX : REPORT_MAX_EVENTS, columns, reterr);
+        if (x < 0)
+                return x;
+        style_heading(s, "Live bytes over time");
+        chart_draw(s, &chart);
+        return 0;
+}
+
+/* ---- quality, overhead, notes ------------------------------------------------------------------ */
+
+static void print_recording(const struct style *s, const struct report *r) {
+        const struct report_quality *q = &r->quality;
+        const struct query_totals *t = &r->whole;
+        struct unit_text a, b, c;
+
+        style_heading(s, "Recording");
+        fprintf(s->out, "  stacks complete %.1f %%, frames named %.1f %%", q->complete_stacks_pct,
+                q->symbolized_frames_pct);
+        if (q->guessed_frames_pct >= 0.05)
+                fprintf(s->out, " (%.1f %% guessed)", q->guessed_frames_pct);
+        fprintf(s->out, ", %s event%s lost\n", unit_count(&a, t->n_lost), plural(t->n_lost));
+        fprintf(s->out, "  trace %s for %s events, %.2f bytes each\n", unit_bytes(&a, r->v->file_bytes),
+                unit_count(&b, r->v->n_events), q->bytes_per_event);
+        fprintf(s->out, "  silt in the program: %s of memory at most, threads waited %s for it\n",
+                unit_bytes(&a, t->runtime_bytes), t->blocked_ns ? unit_duration(&b, t->blocked_ns) : "0 s");
+        if (t->n_implicit_frees)
+                fprintf(s->out, "  %s release%s nobody saw, made up because the address was handed out again\n",
+                        unit_count(&c, t->n_implicit_frees), plural(t->n_implicit_frees));
+        if (t->n_prior_frees)
+                fprintf(s->out, "  %s release%s of blocks older than the recording\n",
+                        unit_count(&c, t->n_prior_frees), plural(t->n_prior_frees));
+}
+
+static void print_note(const struct style *s, const char *text) {
+        fprintf(s->out, "  %s ", s->utf8 ? "•" : "*");
+        style_wrap(s, text, 4);
+}
+
+static void print_notes(const struct style *s, const struct report *r) {
+        const char *damage = query_damage(r->q);
+        struct str text = {0};
+        bool unfinished = !r->v->finished;
+
+        if (!damage[0] && !unfinished && !r->v->n_notes && !r->quality.n_unnamed_modules && r->answer->is_exact)
+                return;
+        style_heading(s, "Notes");
+        if (damage[0])
+                print_note(s, damage);
+        else if (unfinished)
+                print_note(s, "The trace has no end yet: it is still being written, or its recorder died.");
+        if (!r->answer->is_exact)
+                print_note(s, "Parts that these figures need are missing from the file: they are as near as the rest "
+                              "allows.");
+        if (r->quality.n_unnamed_modules) {
+                str_addf(&text, "No names from %s", r->quality.first_unnamed_module[0]
+                                                            ? r->quality.first_unnamed_module
+                                                            : "code in no file");
+                if (r->quality.n_unnamed_modules > 1)
+                        str_addf(&text, " and %zu more", r->quality.n_unnamed_modules - 1);
+                str_add(&text, ": stripped, or replaced or removed since the recording.");
+                print_note(s, str_text(&text));
+        }
+        for (size_t i = 0; i < r->v->n_notes; i++)
+                print_note(s, r->v->notes[i].text);
+        str_done(&text);
+}
+
+/* In the words of valgrind's memcheck, for those who look for them. */
+static void print_heap_summary(const struct style *s, const struct report *r) {
+        const struct query_totals *t = &r->answer->totals;
+        struct unit_text a, b, c;
+
+        fprintf(s->out, "\nHEAP SUMMARY:\n");
+        fprintf(s->out, "    in use at exit: %s bytes in %s blocks\n", unit_count(&a, t->end_bytes),
+                unit_count(&b, t->end_blocks));
+        fprintf(s->out, "  total heap usage: %s allocs, %s frees, %s bytes allocated\n", unit_count(&a, t->n_allocs),
+                unit_count(&b, t->n_frees), unit_count(&c, t->alloc_bytes));
+        fprintf(s->out, "  reachability not examined\n");
+}
+
+int report_text(FILE *out, struct report *r, struct err *reterr) {
+        struct style s;
+        int x;
+
+        style_init(&s, out);
+        print_headline(&s, r);
+        print_findings(&s, r);
+        print_totals(&s, r);
+        x = print_timeline(&s, r, reterr);
+        if (x < 0)
+                return x;
+        sites_print(&s, r);
+        tables_print_threads(&s, r);
+        tables_print_mappings(&s, r);
+        tables_print_processes(&s, r);
+        print_recording(&s, r);
+        print_notes(&s, r);
+        print_heap_summary(&s, r);
+        return 0;
+}
