@@ -46,7 +46,7 @@ HOOK_EXPORT void *memalign(size_t align_bytes, size_t size_bytes) {
                         return aligned_early(align_bytes, size_bytes, CALL_SITE);
                 return REAL(memalign)(align_bytes, size_bytes);
         }
-        if (unlikely(thread_is_recursion(t, CALL_SITE)))
+        if (unlikely(thread_is_recursion(t, CALL_SITE, REAL_ALLOCATES)))
                 return REAL(memalign)(align_bytes, size_bytes);
         block = CALL_REAL(t, memalign, align_bytes, size_bytes);
         ALIGNED_DONE(t, block, size_bytes);
@@ -62,7 +62,7 @@ HOOK_EXPORT void *aligned_alloc(size_t align_bytes, size_t size_bytes) {
                         return aligned_early(align_bytes, size_bytes, CALL_SITE);
                 return REAL(aligned_alloc)(align_bytes, size_bytes);
         }
-        if (unlikely(thread_is_recursion(t, CALL_SITE)))
+        if (unlikely(thread_is_recursion(t, CALL_SITE, REAL_ALLOCATES)))
                 return REAL(aligned_alloc)(align_bytes, size_bytes);
         block = CALL_REAL(t, aligned_alloc, align_bytes, size_bytes);
         ALIGNED_DONE(t, block, size_bytes);
@@ -84,7 +84,7 @@ HOOK_EXPORT int posix_memalign(void **ret_block, size_t align_bytes, size_t size
                 return 0;
         }
         r = CALL_REAL(t, posix_memalign, ret_block, align_bytes, size_bytes);
-        if (unlikely(thread_is_recursion(t, CALL_SITE)))
+        if (unlikely(thread_is_recursion(t, CALL_SITE, REAL_ALLOCATES)))
                 return r;
         block = r == 0 ? *ret_block : NULL;
         ALIGNED_DONE(t, block, size_bytes);
@@ -100,7 +100,7 @@ HOOK_EXPORT void *valloc(size_t size_bytes) {
                         return aligned_early(RUNTIME_PAGE_MAX, size_bytes, CALL_SITE);
                 return REAL(valloc)(size_bytes);
         }
-        if (unlikely(thread_is_recursion(t, CALL_SITE)))
+        if (unlikely(thread_is_recursion(t, CALL_SITE, REAL_ALLOCATES)))
                 return REAL(valloc)(size_bytes);
         block = CALL_REAL(t, valloc, size_bytes);
         ALIGNED_DONE(t, block, size_bytes);
@@ -116,7 +116,7 @@ HOOK_EXPORT void *pvalloc(size_t size_bytes) {
                         return aligned_early(RUNTIME_PAGE_MAX, size_bytes, CALL_SITE);
                 return REAL(pvalloc)(size_bytes);
         }
-        if (unlikely(thread_is_recursion(t, CALL_SITE)))
+        if (unlikely(thread_is_recursion(t, CALL_SITE, REAL_ALLOCATES)))
                 return REAL(pvalloc)(size_bytes);
         block = CALL_REAL(t, pvalloc, size_bytes);
         ALIGNED_DONE(t, block, size_bytes);
@@ -146,7 +146,7 @@ HOOK_EXPORT void *reallocarray(void *old, size_t n_items, size_t item_bytes) {
                 size_bytes = SIZE_MAX;
         if (unlikely(!t || early_owns(old)))
                 return malloc_hook_realloc(old, size_bytes); /* it knows what to do */
-        if (unlikely(thread_is_recursion(t, CALL_SITE)))
+        if (unlikely(thread_is_recursion(t, CALL_SITE, REAL_ALLOCATES | REAL_RELEASES)))
                 return aligned_call_reallocarray(t, old, n_items, item_bytes);
         if (old)
                 event_realloc_begin(t, old);

@@ -20,7 +20,7 @@ HOOK_EXPORT void *malloc(size_t size_bytes) {
                         return early_alloc(size_bytes, EARLY_ALIGN, WIRE_FORM_MALLOC, CALL_SITE);
                 return REAL(malloc)(size_bytes);
         }
-        if (unlikely(thread_is_recursion(t, CALL_SITE)))
+        if (unlikely(thread_is_recursion(t, CALL_SITE, REAL_ALLOCATES)))
                 return REAL(malloc)(size_bytes);
         block = CALL_REAL(t, malloc, size_bytes);
         if (unlikely(!block)) {
@@ -45,7 +45,7 @@ HOOK_EXPORT void *calloc(size_t n_items, size_t item_bytes) {
                         return early_alloc(size_bytes, EARLY_ALIGN, WIRE_FORM_CALLOC, CALL_SITE);
                 return REAL(calloc)(n_items, item_bytes);
         }
-        if (unlikely(thread_is_recursion(t, CALL_SITE)))
+        if (unlikely(thread_is_recursion(t, CALL_SITE, REAL_ALLOCATES)))
                 return REAL(calloc)(n_items, item_bytes);
         block = CALL_REAL(t, calloc, n_items, item_bytes);
         if (unlikely(!block)) {
@@ -79,7 +79,7 @@ HOOK_EXPORT void *realloc(void *old, size_t size_bytes) {
                 return unlikely(early_owns(old)) ? malloc_move_early(old, size_bytes)
                                                  : REAL(realloc)(old, size_bytes);
         }
-        if (unlikely(thread_is_recursion(t, CALL_SITE)))
+        if (unlikely(thread_is_recursion(t, CALL_SITE, REAL_ALLOCATES | REAL_RELEASES)))
                 return REAL(realloc)(old, size_bytes);
         if (old)
                 event_realloc_begin(t, old);
@@ -112,7 +112,7 @@ HOOK_EXPORT void free(void *block) {
                 }
                 return;
         }
-        if (unlikely(thread_is_recursion(t, CALL_SITE))) {
+        if (unlikely(thread_is_recursion(t, CALL_SITE, REAL_RELEASES))) {
                 REAL(free)(block);
                 return;
         }

@@ -151,8 +151,8 @@ __attribute__((used)) int new_personality(int version, int actions, uint64_t exc
                         return new_stand_in(size_bytes, align_bytes);                                        \
                 if (unlikely(!t || (new_program_bases & (bases))))                                           \
                         return ((__typeof__(&name))fn->fn)(__VA_ARGS__);                                     \
-                if (unlikely(thread_is_recursion(t, CALL_SITE))) {                                           \
-                        t->in_real = fn;                                                                     \
+                if (unlikely(thread_is_recursion(t, CALL_SITE, REAL_ALLOCATES))) {                           \
+                        t->in_inner = fn;                                                                    \
                         return ((__typeof__(&name))fn->fn)(__VA_ARGS__);                                     \
                 }                                                                                            \
                 outer_bytes = t->new_size_bytes;                                                             \
@@ -221,8 +221,8 @@ static inline void new_log_delete(struct thread *t, void *block, uint64_t size_b
                         ((__typeof__(&name))fn->fn)(__VA_ARGS__);                                            \
                         return;                                                                              \
                 }                                                                                            \
-                if (unlikely(thread_is_recursion(t, CALL_SITE))) {                                           \
-                        t->in_real = fn;                                                                     \
+                if (unlikely(thread_is_recursion(t, CALL_SITE, REAL_RELEASES))) {                            \
+                        t->in_inner = fn;                                                                    \
                         ((__typeof__(&name))fn->fn)(__VA_ARGS__);                                            \
                         return;                                                                              \
                 }                                                                                            \

@@ -126,6 +126,20 @@ static struct code_range real_image_range(uintptr_t base) {
         return range;
 }
 
+static bool text_begins(const char *text, const char *prefix) {
+        while (*prefix && *text == *prefix)
+                text++, prefix++;
+        return *prefix == '\0';
+}
+
+static unsigned real_kinds(const char *name) {
+        if (text_begins(name, "realloc"))
+                return REAL_ALLOCATES | REAL_RELEASES;
+        if (text_begins(name, "free") || text_begins(name, "cfree") || text_begins(name, "_Zd"))
+                return REAL_RELEASES;
+        return REAL_ALLOCATES;
+}
+
 static bool real_find_in(const struct link_map *map, const char *name, struct real_fn *ret) {
         struct dynamic_symbols symbols;
         const ElfW(Sym) *sym;
@@ -138,6 +152,7 @@ static bool real_find_in(const struct link_map *map, const char *name, struct re
         if (ELF64_ST_TYPE(sym->st_info) == STT_GNU_IFUNC)
                 ret->fn = real_call_resolver(ret->fn);
         ret->end = (uintptr_t)ret->fn + size_bytes;
+        ret->kinds = real_kinds(name);
         return true;
 }
 
@@ -248,7 +263,7 @@ bool real_for_caller(const void *addr, const char *name, struct real_fn *ret) {
         bool ok = fn && !code_range_has(&runtime.self, (uintptr_t)fn);
 
         if (ok)
-                *ret = (struct real_fn){fn, (uintptr_t)fn + REAL_FN_REACH_BYTES};
+                *ret = (struct real_fn){fn, (uintptr_t)fn + REAL_FN_REACH_BYTES, real_kinds(name)};
         else
                 ok = real_find(name, ret) != NULL;
         errno = saved_errno;

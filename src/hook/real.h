@@ -14,9 +14,12 @@
 #pragma GCC visibility push(hidden)
 
 struct real_fn {
-        void *fn; /* NULL: nobody defines it */
-        uintptr_t end; /* of its code */
+        void *fn;       /* NULL: nobody defines it */
+        uintptr_t end;  /* of its code */
+        unsigned kinds; /* enum real_kinds */
 };
+
+enum real_kinds { REAL_ALLOCATES = 1 << 0, REAL_RELEASES = 1 << 1 };
 
 enum { REAL_FN_REACH_BYTES = 512 }; /* where a symbol has no size */
 

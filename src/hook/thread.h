@@ -27,6 +27,7 @@ struct lane {
 struct thread {
         struct lane lane;
         const struct real_fn *in_real; /* the real function being called by the outermost hook; NULL: none */
+        const struct real_fn *in_inner; /* the last that was called from within it */
         uint64_t new_size_bytes;       /* asked for in that call when it is an operator new */
         uint64_t fork_time;            /* of the FORK record while this thread forks; 0: it does not */
         struct lane *nested;           /* NULL until needed */
@@ -85,15 +86,19 @@ static inline bool runtime_is_early(void) {
         return unlikely(atomic_load_explicit(&runtime.life, memory_order_relaxed) < RUNTIME_LIFE_RECORDING);
 }
 
-/* An inner call belongs to the outer hook's when the real function makes it: from its own code, or by a tail call,
- * which returns into libsilt.so. Anything else (a signal handler, a new handler) is a call of its own. */
-static inline bool thread_is_recursion(const struct thread *t, const void *caller) {
-        const struct real_fn *outer = t->in_real;
+static inline bool real_fn_has(const struct real_fn *fn, const void *caller) {
+        return (uintptr_t)caller - (uintptr_t)fn->fn < fn->end - (uintptr_t)fn->fn;
+}
 
-        if (likely(outer == NULL))
+/* An inner call belongs to the outer hook's when the real function makes it: from its own code, from that of a form
+ * it is built on, or by a tail call, which returns into libsilt.so. Anything else (a signal handler, a new handler,
+ * an exception's memory released while a nothrow new handles it) is a call of its own.
+ * kind: enum real_kinds, of the inner call. */
+static inline bool thread_is_recursion(const struct thread *t, const void *caller, unsigned kind) {
+        if (likely(t->in_real == NULL) || !(t->in_real->kinds & kind))
                 return false;
-        return (uintptr_t)caller - (uintptr_t)outer->fn < outer->end - (uintptr_t)outer->fn ||
-               code_range_has(&runtime.self, (uintptr_t)caller);
+        return real_fn_has(t->in_real, caller) || code_range_has(&runtime.self, (uintptr_t)caller) ||
+               (t->in_inner && real_fn_has(t->in_inner, caller));
 }
 
 #pragma GCC visibility pop
