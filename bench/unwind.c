@@ -8,6 +8,7 @@
  *  call tree   a random walk over a call tree: what changed since the last walk is stepped
  *  cold row    one row computed from the CFI of this program */
 
+#include <dlfcn.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -151,6 +152,7 @@ int main(int argc, char **argv) {
         int n_around;
         struct unwind_env env = {
                 .map_pages = map_pages,
+                .find_object = (void *)_dl_find_object,
                 .vdso_begin = getauxval(AT_SYSINFO_EHDR),
                 .main_stack_end = getauxval(AT_RANDOM),
         };

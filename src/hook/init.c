@@ -92,6 +92,7 @@ static bool init_unwinder(void) {
                 .map_pages = runtime_map,
                 .unmap_pages = runtime_unmap,
                 .on_module = event_module,
+                .find_object = real._dl_find_object.fn,
                 .vdso_begin = runtime.vdso,
                 .main_stack_end = runtime.stack_end,
         };

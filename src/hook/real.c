@@ -230,14 +230,11 @@ bool real_find_module(const void *addr, struct unwind_module *ret_module) {
         return false;
 }
 
-extern int real_find_object(void *addr, struct dl_find_object *ret) __asm__("_dl_find_object")
-        __attribute__((weak));
-
 static const struct link_map *real_object(const void *addr) {
         struct dl_find_object found;
 
-        if (real_find_object)
-                return real_find_object((void *)addr, &found) == 0 ? found.dlfo_link_map : NULL;
+        if (real._dl_find_object.fn)
+                return REAL(_dl_find_object)((void *)addr, &found) == 0 ? found.dlfo_link_map : NULL;
         for (const struct link_map *m = _r_debug.r_map; m; m = m->l_next) {
                 struct code_range range = real_image_range(m->l_addr);
 

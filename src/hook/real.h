@@ -38,7 +38,8 @@ enum { REAL_FN_REACH_BYTES = 512 }; /* where a symbol has no size */
 #define REAL_OTHER_NAMES(X)                                                                                  \
         X(mmap) X(mmap64) X(munmap) X(mremap) X(brk) X(sbrk) X(pthread_create) X(thrd_create)                \
         X(pthread_setname_np) X(pthread_self) X(prctl) X(execve) X(execvpe) X(fexecve) X(execveat)           \
-        X(posix_spawn) X(posix_spawnp) X(__register_atfork) X(dlsym)
+        X(posix_spawn) X(posix_spawnp) X(__register_atfork) X(dlsym)         \
+        X(_dl_find_object)
 
 #define REAL_NAMES(X) REAL_MALLOC_NAMES(X) REAL_NEW_NAMES(X) REAL_OTHER_NAMES(X)
 

@@ -168,7 +168,7 @@ int main(int argc, char **argv) {
         if (argc > 1)
                 stride = strtoull(argv[1], NULL, 0);
         elf_version(EV_CURRENT);
-        object_init(getauxval(AT_SYSINFO_EHDR));
+        object_init(getauxval(AT_SYSINFO_EHDR), (void *)_dl_find_object);
         object_refresh();
         r = dl_iterate_phdr(check_object, NULL);
         printf("%lu rows equal to libdw's in %lu objects; %lu beyond what a row can say\n",

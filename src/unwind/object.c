@@ -18,10 +18,6 @@ struct found_object {
         unsigned long long reserved[7];
 };
 
-/* Weak: NULL where the loader has none. By its assembler name: <link.h> may declare it, too. */
-extern int loader_find_object(void *pc, struct found_object *ret) __asm__("_dl_find_object")
-        __attribute__((weak));
-
 /* Weak as well: nothing that libsilt.so can do without may keep it from loading. */
 #pragma weak dl_iterate_phdr
 
@@ -41,7 +37,7 @@ enum {
         ENTRY_WORDS = sizeof(struct entry) / sizeof(uint64_t),
 };
 
-static int (*find_object)(void *pc, struct found_object *ret);
+static int (*find_object)(void *pc, struct found_object *ret); /* NULL: the loader has none */
 static struct entry vdso;
 
 /* written by the holder of table_busy; read by anyone, see the top */
@@ -266,8 +262,8 @@ void object_refresh(void) {
         }
 }
 
-void object_init(uint64_t vdso_begin) {
-        find_object = loader_find_object;
+void object_init(uint64_t vdso_begin, void *loader_find_object) {
+        find_object = (int (*)(void *, struct found_object *))loader_find_object;
 #ifdef SILT_UNWIND_NO_FIND_OBJECT /* tests of the table on a C library that does not need it */
         find_object = NULL;
 #endif

@@ -4,6 +4,7 @@
 
 #include "unwind/unwind.h"
 
+#include <dlfcn.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -103,6 +104,7 @@ static void test_init(void **state) {
                 .map_pages = map_pages,
                 .unmap_pages = unmap_pages,
                 .on_module = on_module,
+                .find_object = (void *)_dl_find_object,
                 .vdso_begin = getauxval(AT_SYSINFO_EHDR),
                 .main_stack_end = getauxval(AT_RANDOM),
         };
