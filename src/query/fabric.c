@@ -1,65 +1,20 @@
 /* SPDX-License-Identifier: MIT */
-#include "query/fabric.h"
-
+/* The books of the fabric, and events made by hand. */
 #include <assert.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <string.h>
 
-#include "base/map.h"
-#include "base/vec.h"
-#include "trace/writer.h"
+#include "query/fabric_core.h"
 
-struct live_block {
-        uint64_t seq, size_bytes, time_ns;
-        uint32_t stack, thread; /* thread that allocated it */
-        bool inherited;
-};
-
-struct fabric_thread {
-        uint32_t id;
-        uint64_t last_seq; /* of its latest allocation, plus 1 */
-};
-
-struct fabric_site {
-        struct trace_site slice, total;
-        int64_t now_bytes, now_blocks; /* since the slice began, inherited counted */
-        int64_t own_bytes,
-                own_blocks; /* since the slice began, own blocks, gone with their process */
-};
-
-struct fabric_process {
-        uint32_t id, pid, image;
-        bool is_over;
-        VEC(struct fabric_thread) threads;
-        VEC(struct live_block) live;
-        struct trace_counts slice, total;
-        bool is_touched;
-        uint64_t live_bytes;
-};
-
-struct fabric {
-        struct fabric_options o;
-        struct trace_writer *w;
-        uint64_t random, time_ns;
-        uint32_t next_pid;
-        uint32_t stacks[256];
-        VEC(struct fabric_process) processes;
-        struct map index; /* process << 32 | stack → site */
-        VEC(struct fabric_site) sites;
-        struct trace_counts all; /* state and peak of the slice, of all processes */
-        uint64_t all_bytes, all_blocks;
-        bool has_two; /* more than one process so far */
-        unsigned n_slices, n_slice_events;
-};
-
-static uint64_t draw(struct fabric *f, uint64_t below) {
+uint64_t fabric_draw(struct fabric *f, uint64_t below) {
         f->random ^= f->random << 13;
         f->random ^= f->random >> 7;
         f->random ^= f->random << 17;
         return below ? (f->random >> 11) % below : 0;
 }
 
-static struct fabric_site *site_at(struct fabric *f, uint32_t process, uint32_t stack) {
+struct fabric_site *fabric_site_at(struct fabric *f, uint32_t process, uint32_t stack) {
         bool added;
         uint64_t *idx = map_put(&f->index, (uint64_t)process << 32 | stack, f->sites.n, &added);
 
@@ -74,7 +29,7 @@ static struct fabric_site *site_at(struct fabric *f, uint32_t process, uint32_t 
 
 /* ---- peaks: figures of every site are copied at every new one ---------------------------------- */
 
-static void note_peak(struct fabric *f, struct fabric_process *p) {
+void fabric_note_peak(struct fabric *f, struct fabric_process *p) {
         struct trace_counts *c = &p->slice;
 
         if (p->live_bytes > c->peak_bytes) {
@@ -98,7 +53,7 @@ static void note_peak(struct fabric *f, struct fabric_process *p) {
         }
 }
 
-static void touch(struct fabric_process *p) {
+void fabric_touch(struct fabric_process *p) {
         if (p->is_touched)
                 return;
         p->is_touched = true;
@@ -164,7 +119,7 @@ static void put_checkpoint(struct fabric *f) {
         vec_free(&counts);
 }
 
-static void end_slice(struct fabric *f) {
+void fabric_end_slice(struct fabric *f) {
         VEC(struct trace_site) sites = {0};
         VEC(struct trace_counts) counts = {0};
 
@@ -205,20 +160,11 @@ static void end_slice(struct fabric *f) {
         vec_free(&counts);
 }
 
-/* ---- events ------------------------------------------------------------------------------------ */
+/* ---- books ------------------------------------------------------------------------------------- */
 
-static struct fabric_thread *any_thread(struct fabric *f, struct fabric_process *p) {
-        if (p->threads.n == 0 || (p->threads.n < f->o.max_threads && draw(f, 50) == 0)) {
-                struct trace_thread t = {p->id, p->pid + (uint32_t)p->threads.n, f->time_ns};
-
-                vec_push(&p->threads, (struct fabric_thread){.id = trace_add_thread(f->w, &t)});
-        }
-        return &p->threads.items[draw(f, p->threads.n)];
-}
-
-static void count_alloc(struct fabric *f, struct fabric_process *p, uint32_t stack,
+void fabric_count_alloc(struct fabric *f, struct fabric_process *p, uint32_t stack,
                         uint64_t size_bytes) {
-        struct fabric_site *s = site_at(f, p->id, stack);
+        struct fabric_site *s = fabric_site_at(f, p->id, stack);
 
         s->slice.n_allocs++;
         s->slice.alloc_bytes += size_bytes;
@@ -231,10 +177,9 @@ static void count_alloc(struct fabric *f, struct fabric_process *p, uint32_t sta
         f->all_bytes += size_bytes, f->all_blocks++;
 }
 
-/* Takes the block out of the books, and out of the list. */
-static void count_release(struct fabric *f, struct fabric_process *p, struct live_block *b,
+void fabric_count_release(struct fabric *f, struct fabric_process *p, struct live_block *b,
                           bool is_temporary) {
-        struct fabric_site *s = site_at(f, p->id, b->stack);
+        struct fabric_site *s = fabric_site_at(f, p->id, b->stack);
 
         s->slice.n_frees++;
         s->slice.free_bytes += b->size_bytes;
@@ -250,83 +195,7 @@ static void count_release(struct fabric *f, struct fabric_process *p, struct liv
         *b = p->live.items[--p->live.n];
 }
 
-static uint64_t draw_size(struct fabric *f) {
-        return draw(f, 20) == 0 ? draw(f, 100000) : draw(f, 200);
-}
-
-static void do_alloc(struct fabric *f, struct fabric_process *p) {
-        struct fabric_thread *t = any_thread(f, p);
-        struct live_block b = {.size_bytes = draw_size(f),
-                               .stack = f->stacks[draw(f, f->o.n_stacks)],
-                               .thread = t->id,
-                               .time_ns = f->time_ns};
-
-        b.seq = trace_put_alloc(f->w, t->id, f->time_ns, b.stack, b.size_bytes, 0);
-        t->last_seq = b.seq + 1;
-        vec_push(&p->live, b);
-        count_alloc(f, p, b.stack, b.size_bytes);
-}
-
-/* Often the newest block, so that temporaries happen. */
-static struct live_block *any_block(struct fabric *f, struct fabric_process *p) {
-        return &p->live.items[draw(f, 2) ? p->live.n - 1 : draw(f, p->live.n)];
-}
-
-static void do_free(struct fabric *f, struct fabric_process *p) {
-        struct fabric_thread *t = any_thread(f, p);
-        struct live_block *b = any_block(f, p);
-
-        trace_put_free(f->w, t->id, f->time_ns, b->seq, b->stack, b->size_bytes, 0);
-        p->slice.n_frees++;
-        count_release(f, p, b, t->last_seq == b->seq + 1);
-}
-
-static void do_realloc(struct fabric *f, struct fabric_process *p) {
-        struct fabric_thread *t = any_thread(f, p);
-        struct live_block *old = any_block(f, p);
-        struct live_block b = {.size_bytes = draw_size(f),
-                               .stack = f->stacks[draw(f, f->o.n_stacks)],
-                               .thread = t->id,
-                               .time_ns = f->time_ns};
-
-        b.seq = trace_put_realloc(f->w, t->id, f->time_ns, old->seq, old->stack, old->size_bytes,
-                                  b.stack, b.size_bytes, 0);
-        p->slice.n_frees++;
-        p->slice.n_reallocs++;
-        count_release(f, p, old, t->last_seq == old->seq + 1);
-        t->last_seq = b.seq + 1;
-        vec_push(&p->live, b);
-        count_alloc(f, p, b.stack, b.size_bytes);
-        site_at(f, p->id, b.stack)->slice.n_reallocs++;
-}
-
-static void do_other(struct fabric *f, struct fabric_process *p) {
-        struct fabric_thread *t = any_thread(f, p);
-        enum trace_other other = (enum trace_other)draw(f, 6);
-        struct live_block *b;
-
-        if (other == TRACE_IMPLICIT_FREE) {
-                if (p->live.n == 0)
-                        return;
-                b = any_block(f, p);
-                trace_put_other(f->w, t->id, f->time_ns, other, b->size_bytes, b->seq, b->stack);
-                p->slice.n_implicit_frees++;
-                count_release(f, p, b, false);
-                return;
-        }
-        trace_put_other(f->w, t->id, f->time_ns, other, 3, 0, 0);
-        switch (other) {
-        case TRACE_UNKNOWN_FREE: p->slice.n_unknown_frees++; break;
-        case TRACE_PRIOR_FREE: p->slice.n_prior_frees++; break;
-        case TRACE_FAILED: p->slice.n_failed++; break;
-        case TRACE_LOST: p->slice.n_lost += 3; break;
-        default: p->slice.n_wrong_sizes++; break;
-        }
-}
-
-/* ---- processes --------------------------------------------------------------------------------- */
-
-static uint32_t add_process(struct fabric *f, uint32_t pid, uint32_t parent, uint32_t image) {
+uint32_t fabric_add_process(struct fabric *f, uint32_t pid, uint32_t parent, uint32_t image) {
         static const char *const args[] = {"fabric", "--weave"};
         struct trace_process start = {.pid = pid,
                                       .parent = parent,
@@ -338,7 +207,7 @@ static uint32_t add_process(struct fabric *f, uint32_t pid, uint32_t parent, uin
         struct fabric_process p = {.pid = pid, .image = image};
 
         if (f->processes.n == 1) {
-                end_slice(f);
+                fabric_end_slice(f);
                 f->has_two = true;
                 f->all = (struct trace_counts){.peak_bytes = f->all_bytes,
                                                .peak_blocks = f->all_blocks};
@@ -348,35 +217,11 @@ static uint32_t add_process(struct fabric *f, uint32_t pid, uint32_t parent, uin
         p.total.process = p.id;
         assert(p.id == f->processes.n);
         vec_push(&f->processes, p);
-        touch(&f->processes.items[p.id]);
+        fabric_touch(&f->processes.items[p.id]);
         return p.id;
 }
 
-static void do_fork(struct fabric *f, uint32_t parent) {
-        uint32_t child;
-        struct fabric_process *from, *to;
-
-        f->time_ns +=
-                1000; /* a moment of its own: events of the same microsecond have no order to it */
-        child = add_process(f, f->next_pid++, parent, 1);
-        from = &f->processes.items[parent];
-        to = &f->processes.items[child];
-        for (size_t i = 0; i < from->live.n; i++) {
-                struct live_block b = from->live.items[i];
-                struct fabric_site *s = site_at(f, child, b.stack);
-
-                b.inherited = true;
-                vec_push(&to->live, b);
-                to->live_bytes += b.size_bytes;
-                s->slice.n_inherited++;
-                s->slice.inherited_bytes += b.size_bytes;
-                s->now_bytes += (int64_t)b.size_bytes, s->now_blocks++;
-        }
-        note_peak(f, to);
-        f->time_ns += 1000;
-}
-
-static void end_process(struct fabric *f, struct fabric_process *p, enum trace_ended ended) {
+void fabric_end_process(struct fabric *f, struct fabric_process *p, enum trace_ended ended) {
         struct trace_process_end e = {.process = p->id,
                                       .ended = ended,
                                       .end_ns = f->time_ns,
@@ -385,10 +230,10 @@ static void end_process(struct fabric *f, struct fabric_process *p, enum trace_e
 
         p->is_over = true;
         trace_end_process(f->w, &e);
-        touch(p);
+        fabric_touch(p);
         for (size_t i = 0; i < p->live.n && f->has_two; i++)
                 if (!p->live.items[i].inherited) {
-                        struct fabric_site *s = site_at(f, p->id, p->live.items[i].stack);
+                        struct fabric_site *s = fabric_site_at(f, p->id, p->live.items[i].stack);
 
                         s->own_bytes -= (int64_t)p->live.items[i].size_bytes, s->own_blocks--;
                         f->all_bytes -= p->live.items[i].size_bytes, f->all_blocks--;
@@ -396,52 +241,87 @@ static void end_process(struct fabric *f, struct fabric_process *p, enum trace_e
         f->time_ns += 1000;
 }
 
-static void do_exec(struct fabric *f, uint32_t process) {
+/* ---- by hand ----------------------------------------------------------------------------------- */
+
+static uint32_t module_of(struct fabric *f, const char *path) {
+        struct trace_module m = {.path = path, .size_bytes = 1 << 20};
+
+        for (size_t i = 0; i < f->module_paths.n; i++)
+                if (strcmp(f->module_paths.items[i], path) == 0)
+                        return (uint32_t)i;
+        vec_push(&f->module_paths, path);
+        return trace_add_module(f->w, &m);
+}
+
+uint32_t fabric_frame(struct fabric *f, uint32_t caller, const char *module, const char *function,
+                      const char *file, uint32_t line) {
+        struct trace_location l = {module_of(f, module), 0x10000 + 64 * f->symbols.n};
+        uint32_t location = trace_add_location(f->w, &l);
+
+        if (function)
+                vec_push(&f->symbols, (struct trace_symbol){.location = location,
+                                                            .function = function,
+                                                            .file = file,
+                                                            .line = line});
+        return trace_add_stack(f->w, caller, location);
+}
+
+uint32_t fabric_thread(struct fabric *f, uint32_t process, const char *name) {
         struct fabric_process *p = &f->processes.items[process];
-        uint32_t pid = p->pid, image = p->image;
+        struct trace_thread t = {process, p->pid + (uint32_t)p->threads.n, f->time_ns};
+        struct fabric_thread thread = {.id = trace_add_thread(f->w, &t)};
 
-        if (!f->has_two) { /* the end of the only process must come when there are two */
-                do_fork(f, process);
-                p = &f->processes.items[process];
-        }
-        end_process(f, p, TRACE_ENDED_EXEC);
-        add_process(f, pid, process, image + 1);
+        trace_name_thread(f->w, thread.id, name);
+        vec_push(&p->threads, thread);
+        return (uint32_t)p->threads.n - 1;
 }
 
-static struct fabric_process *any_process(struct fabric *f) {
-        for (;;) {
-                struct fabric_process *p = &f->processes.items[draw(f, f->processes.n)];
+uint64_t fabric_alloc(struct fabric *f, uint32_t process, uint32_t thread, uint32_t stack,
+                      uint64_t size_bytes) {
+        struct fabric_process *p = &f->processes.items[process];
+        struct fabric_thread *t = &p->threads.items[thread];
+        struct live_block b = {.size_bytes = size_bytes,
+                               .stack = stack,
+                               .thread = t->id,
+                               .time_ns = f->time_ns};
 
-                if (!p->is_over)
-                        return p;
-        }
+        fabric_touch(p);
+        b.seq = trace_put_alloc(f->w, t->id, f->time_ns, stack, size_bytes, 0);
+        t->last_seq = b.seq + 1;
+        vec_push(&p->live, b);
+        fabric_count_alloc(f, p, stack, size_bytes);
+        fabric_note_peak(f, p);
+        return b.seq;
 }
 
-static size_t n_alive(const struct fabric *f) {
-        size_t n = 0;
+void fabric_free(struct fabric *f, uint32_t process, uint32_t thread, uint64_t seq) {
+        struct fabric_process *p = &f->processes.items[process];
+        struct fabric_thread *t = &p->threads.items[thread];
+        size_t i = p->live.n;
 
-        for (size_t i = 0; i < f->processes.n; i++)
-                n += !f->processes.items[i].is_over;
-        return n;
+        while (p->live.items[--i].seq != seq)
+                assert(i > 0);
+        fabric_touch(p);
+        trace_put_free(f->w, t->id, f->time_ns, seq, p->live.items[i].stack,
+                       p->live.items[i].size_bytes, 0);
+        p->slice.n_frees++;
+        fabric_count_release(f, p, &p->live.items[i], t->last_seq == seq + 1);
 }
 
-static void do_process_life(struct fabric *f) {
-        uint32_t process = any_process(f)->id;
+void fabric_wait(struct fabric *f, uint64_t us) {
+        uint64_t slice_ns = 250000000;
 
-        switch (draw(f, 3)) {
-        case 0:
-                if (f->processes.n < f->o.max_processes)
-                        do_fork(f, process);
-                break;
-        case 1:
-                if (f->processes.n + 1 < f->o.max_processes)
-                        do_exec(f, process);
-                break;
-        default:
-                if (n_alive(f) > 1)
-                        end_process(f, &f->processes.items[process], TRACE_ENDED_EXIT);
-                break;
-        }
+        if ((f->time_ns + us * 1000) / slice_ns != f->time_ns / slice_ns)
+                fabric_end_slice(f);
+        f->time_ns += us * 1000;
+}
+
+uint64_t fabric_now_ns(const struct fabric *f) {
+        return f->time_ns;
+}
+
+struct trace_writer *fabric_writer(struct fabric *f) {
+        return f->w;
 }
 
 /* ---- the whole --------------------------------------------------------------------------------- */
@@ -464,56 +344,39 @@ struct fabric *fabric_new(const char *path, const struct fabric_options *o) {
         if (!f || fd < 0 || trace_writer_open(fd, &meta, &f->w, &e) < 0)
                 abort();
         f->o = *o;
+        f->path = strdup(path);
         f->random = o->seed * 2654435761u + 88172645463325252ull;
         f->next_pid = 100;
         module_id = trace_add_module(f->w, &module);
+        vec_push(&f->module_paths, module.path);
         for (unsigned i = 0; i < o->n_stacks; i++) {
                 struct trace_location l = {module_id, 4096 + 16 * i};
 
-                f->stacks[i] = trace_add_stack(f->w, i ? f->stacks[draw(f, i)] : 0,
+                f->stacks[i] = trace_add_stack(f->w, i ? f->stacks[fabric_draw(f, i)] : 0,
                                                trace_add_location(f->w, &l));
         }
-        add_process(f, f->next_pid++, TRACE_NO_PROCESS, 1);
+        fabric_add_process(f, f->next_pid++, TRACE_NO_PROCESS, 1);
         return f;
-}
-
-void fabric_run(struct fabric *f, unsigned n_events) {
-        for (unsigned i = 0; i < n_events; i++) {
-                struct fabric_process *p;
-                uint64_t what = draw(f, 100);
-
-                f->time_ns += draw(f, f->o.max_step_us + 1) * 1000;
-                if (f->o.max_processes > 1 && draw(f, 60) == 0)
-                        do_process_life(f);
-                p = any_process(f);
-                touch(p);
-                if (what < 2)
-                        do_other(f, p);
-                else if (what < 50 || p->live.n == 0)
-                        do_alloc(f, p);
-                else if (what < 60)
-                        do_realloc(f, p);
-                else
-                        do_free(f, p);
-                note_peak(f, p);
-                if (++f->n_slice_events >= f->o.slice_events / 2 + draw(f, f->o.slice_events))
-                        end_slice(f);
-        }
 }
 
 void fabric_end(struct fabric *f) {
         struct err e = {0};
 
-        end_slice(f);
+        fabric_end_slice(f);
         for (size_t i = 0; i < f->processes.n; i++) {
                 if (!f->processes.items[i].is_over && i > 0)
-                        end_process(f, &f->processes.items[i], TRACE_ENDED_EXIT);
+                        fabric_end_process(f, &f->processes.items[i], TRACE_ENDED_EXIT);
                 vec_free(&f->processes.items[i].threads);
                 vec_free(&f->processes.items[i].live);
         }
         if (trace_writer_finish(f->w, &e) < 0)
                 abort();
         trace_writer_free(f->w);
+        if (f->symbols.n && trace_append_symbols(f->path, f->symbols.items, f->symbols.n, &e) < 0)
+                abort();
+        vec_free(&f->symbols);
+        vec_free(&f->module_paths);
+        free(f->path);
         vec_free(&f->processes);
         vec_free(&f->sites);
         map_done(&f->index);

@@ -8,6 +8,7 @@
 #include <stdint.h>
 
 struct fabric;
+struct trace_writer;
 
 struct fabric_options {
         uint64_t seed;
@@ -22,3 +23,15 @@ struct fabric_options {
 struct fabric *fabric_new(const char *path, const struct fabric_options *o);
 void fabric_run(struct fabric *f, unsigned n_events);
 void fabric_end(struct fabric *f); /* writes the rest and frees */
+
+/* By hand: frames with names, blocks, time. Strings must outlive the fabric; threads count from 0 in each process. */
+struct trace_writer *fabric_writer(struct fabric *f);
+uint32_t fabric_frame(struct fabric *f, uint32_t caller, const char *module, const char *function,
+                      const char *file, uint32_t line); /* function NULL: no names */
+uint32_t fabric_thread(struct fabric *f, uint32_t process, const char *name);
+uint32_t fabric_fork(struct fabric *f, uint32_t parent);
+uint64_t fabric_alloc(struct fabric *f, uint32_t process, uint32_t thread, uint32_t stack,
+                      uint64_t size_bytes);
+void fabric_free(struct fabric *f, uint32_t process, uint32_t thread, uint64_t seq);
+void fabric_wait(struct fabric *f, uint64_t us); /* ends slices on the way */
+uint64_t fabric_now_ns(const struct fabric *f);

@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: MIT */
+/* What the files of the fabric share. For tests only. */
+#pragma once
+
+#include "base/map.h"
+#include "base/vec.h"
+#include "query/fabric.h"
+#include "trace/writer.h"
+
+struct live_block {
+        uint64_t seq, size_bytes, time_ns;
+        uint32_t stack, thread; /* thread that allocated it */
+        bool inherited;
+};
+
+struct fabric_thread {
+        uint32_t id;
+        uint64_t last_seq; /* of its latest allocation, plus 1 */
+};
+
+struct fabric_site {
+        struct trace_site slice, total;
+        int64_t now_bytes, now_blocks; /* since the slice began, inherited counted */
+        int64_t own_bytes,
+                own_blocks; /* since the slice began, own blocks, gone with their process */
+};
+
+struct fabric_process {
+        uint32_t id, pid, image;
+        bool is_over;
+        VEC(struct fabric_thread) threads;
+        VEC(struct live_block) live;
+        struct trace_counts slice, total;
+        bool is_touched;
+        uint64_t live_bytes;
+};
+
+struct fabric {
+        struct fabric_options o;
+        struct trace_writer *w;
+        uint64_t random, time_ns;
+        uint32_t next_pid;
+        uint32_t stacks[256];
+        VEC(struct fabric_process) processes;
+        VEC(struct trace_symbol) symbols; /* of frames made by hand */
+        VEC(const char *) module_paths;   /* likewise, by id */
+        char *path;
+        struct map index; /* process << 32 | stack → site */
+        VEC(struct fabric_site) sites;
+        struct trace_counts all; /* state and peak of the slice, of all processes */
+        uint64_t all_bytes, all_blocks;
+        bool has_two; /* more than one process so far */
+        unsigned n_slices, n_slice_events;
+};
+
+uint64_t fabric_draw(struct fabric *f, uint64_t below);
+struct fabric_site *fabric_site_at(struct fabric *f, uint32_t process, uint32_t stack);
+void fabric_note_peak(struct fabric *f, struct fabric_process *p); /* after every change */
+void fabric_touch(struct fabric_process *p);                       /* before every change */
+void fabric_end_slice(struct fabric *f);
+void fabric_count_alloc(struct fabric *f, struct fabric_process *p, uint32_t stack,
+                        uint64_t size_bytes);
+/* Takes the block out of the books, and out of the list. */
+void fabric_count_release(struct fabric *f, struct fabric_process *p, struct live_block *b,
+                          bool is_temporary);
+uint32_t fabric_add_process(struct fabric *f, uint32_t pid, uint32_t parent, uint32_t image);
+void fabric_end_process(struct fabric *f, struct fabric_process *p, enum trace_ended ended);
