@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /* silt report: reads the command line and leaves the rest to report/. */
+#include <stdio.h>
 #include <string.h>
 
 #include "base/macros.h"
 #include "cli/cmd_parse.h"
-#include "cli/cmd_report.h"
 #include "cli/commands.h"
 #include "cli/help_report.h"
+#include "report/report.h"
 
-enum { REPORT_TOP_DEFAULT = 20, REPORT_TOP_MAX = 1000000 };
+enum { REPORT_TOP_MAX = 1000000 };
 
 static const struct cli_command report_command = {
         .name = "report",
@@ -75,7 +76,7 @@ static bool take_option(struct report_options *o, enum report_option option, str
 
 bool report_options_parse(int argc, char **argv, struct report_options *ret_options,
                           int *ret_exit_status) {
-        struct report_options o = {.to_ns = UINT64_MAX, .n_top = REPORT_TOP_DEFAULT};
+        struct report_options o = REPORT_OPTIONS_DEFAULT;
         struct cli_parser p;
         bool ok = true;
         int id;
@@ -100,4 +101,18 @@ bool report_options_parse(int argc, char **argv, struct report_options *ret_opti
         if (ok)
                 *ret_options = o;
         return ok;
+}
+
+int cmd_report(int argc, char **argv) {
+        struct report_options options;
+        struct err err = {0};
+        int exit_status;
+
+        if (!report_options_parse(argc, argv, &options, &exit_status))
+                return exit_status;
+        if (report_print(stdout, &options, &err) < 0) {
+                fprintf(stderr, "silt: %s\n", err.text);
+                return EXIT_STATUS_TROUBLE;
+        }
+        return EXIT_STATUS_OK;
 }

@@ -5,6 +5,7 @@
 #include "cli/commands.h"
 #include "cli/help_run.h"
 #include "record/front.h"
+#include "symbol/symbol.h"
 
 static const struct cli_command run_command = {
         .name = "run",
@@ -64,5 +65,6 @@ int cmd_run(int argc, char **argv) {
         if (!run_options_parse(argc, argv, &options, &exit_status))
                 return exit_status;
         options.silt_version = SILT_VERSION;
+        options.symbolize = options.no_symbols ? NULL : symbol_append;
         return front_run(&options);
 }

@@ -10,8 +10,8 @@
 
 #include "base/macros.h"
 #include "cli/cmd_parse.h"
-#include "cli/cmd_report.h"
 #include "record/front.h"
+#include "report/report.h"
 
 #define PARSE(parse, options, status, ...)                                                         \
         ({                                                                                         \
