@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* Makes stacks of every kind and compares, at each of them, the remembered walk with a plain one,
- * and a sample of them with libgcc's.
+/* Makes stacks of every kind, with a probe in each.
  *
  *     walk_stress [STACKS [THREADS]]
  *
- * Prints counts; exits 1 at the first difference, and says which. */
+ * Prints counts; exits 1 at the first difference, and says which (walk_probe.h). */
+
+#include "unwind/walk_probe.h"
 
 #include <alloca.h>
 #include <atomic>
@@ -16,11 +17,9 @@
 #include <cstring>
 #include <pthread.h>
 #include <stdexcept>
-#include <sys/auxv.h>
 #include <sys/mman.h>
 #include <sys/time.h>
 #include <ucontext.h>
-#include <unwind.h>
 
 extern "C" {
 #include "unwind/unwind.h"
@@ -28,21 +27,13 @@ extern "C" {
 
 namespace {
 
-constexpr uint32_t kDepthMax = 20000; /* of the plain walk */
 constexpr int kCoroutines = 5;
-constexpr size_t kCoroutineStackBytes = 256 << 10;
-constexpr int kSampleEvery = 499; /* stacks per comparison with libgcc */
+constexpr size_t kStackBytes = 256 << 10;
 
-enum Scenario { kTree, kThrow, kJump, kCoroutine, kSignal, kTimer, kDeep, kScenarios };
-const char *const kScenarioNames[kScenarios] = {"tree",   "throw", "longjmp", "coroutine",
-                                                "signal", "timer", "deep"};
-
-struct Counts {
-        std::atomic<uint64_t> stacks[kScenarios], ends[4], libgcc, kept, fresh, gaps, modules;
-};
-Counts g_counts;
-std::atomic<uint64_t> g_left;
-std::atomic<uint32_t> g_unload_every;
+enum Scenario { kTree, kThrow, kJump, kCoroutine, kSignal, kSwitch, kTimer, kDeep, kScenarios };
+const char *const kScenarioNames[kScenarios] = {"tree",   "throw",  "longjmp", "coroutine",
+                                                "signal", "switch", "timer",   "deep"};
+std::atomic<uint64_t> g_stacks[kScenarios];
 
 struct Coroutine {
         ucontext_t context;
@@ -52,19 +43,14 @@ struct Coroutine {
 
 /* Everything a thread needs; no C++ thread_local with constructors: handlers use it. */
 struct Thread {
-        unwind_walker *walker;
-        uint64_t mirror[UNWIND_DEPTH_MAX +
-                        UNWIND_FRESH_MAX]; /* outermost first, from deltas alone */
-        uint32_t n_mirror;
-        uint64_t plain[kDepthMax];
         uint64_t rng;
-        volatile sig_atomic_t in_probe;
         Scenario scenario;
-        uint32_t n_probes;
         jmp_buf jump;
         ucontext_t scheduler;
         Coroutine coroutines[kCoroutines];
         int current;
+        void *stacks[4]; /* for call_on_stack */
+        int n_stacks_used;
         void *sink;
 };
 __thread Thread *t_thread;
@@ -85,136 +71,10 @@ void *map_pages(size_t size_bytes) {
         return p == MAP_FAILED ? nullptr : p;
 }
 
-void unmap_pages(void *pages, size_t size_bytes) {
-        munmap(pages, size_bytes);
-}
-
-void on_module(void *, const unwind_module *) {
-        g_counts.modules++;
-}
-
-[[noreturn]] void fail(const char *what, uint32_t n_plain) {
-        Thread *t = t_thread;
-
-        fprintf(stderr, "walk_stress: %s in '%s'\n  remembered (%u):", what,
-                kScenarioNames[t->scenario], t->n_mirror);
-        for (uint32_t i = 0; i < t->n_mirror && i < 40; i++)
-                fprintf(stderr, " %lx", (unsigned long)t->mirror[t->n_mirror - 1 - i]);
-        fprintf(stderr, "\n  plain (%u):", n_plain);
-        for (uint32_t i = 0; i < n_plain && i < 40; i++)
-                fprintf(stderr, " %lx", (unsigned long)t->plain[i]);
-        fprintf(stderr, "\n");
-        if (FILE *maps = fopen("/proc/self/maps", "r")) {
-                char line[512];
-
-                while (fgets(line, sizeof(line), maps))
-                        if (strstr(line, "r-x") || strstr(line, "r--p 00000000"))
-                                fputs(line, stderr);
-        }
-        _exit(1);
-}
-
-void apply_delta(Thread *t, const unwind_delta &d) {
-        if (d.n_kept > t->n_mirror || d.depth != d.n_kept + d.n_new || d.depth > UNWIND_DEPTH_MAX)
-                fail("impossible delta", 0);
-        for (uint32_t i = 0; i < d.n_new; i++)
-                t->mirror[d.n_kept + i] = d.pcs[d.n_new - 1 - i];
-        t->n_mirror = d.depth;
-}
-
-/* The remembered stack against the true one. A cut stack is the inner part of the truth, and, after
- * the marker, its outer part. */
-void compare_plain(Thread *t, uint8_t end, uint8_t plain_end, uint32_t n_plain) {
-        bool has_gap = false;
-
-        for (uint32_t i = 0; i < t->n_mirror; i++) {
-                uint64_t pc = t->mirror[t->n_mirror - 1 - i];
-                uint32_t n_after = t->n_mirror - 1 - i;
-
-                if (pc == UNWIND_PC_OMITTED) {
-                        if (end != UNWIND_END_CUT || has_gap || n_after > n_plain)
-                                fail("misplaced marker", n_plain);
-                        for (uint32_t k = 0; k < n_after; k++)
-                                if (t->mirror[n_after - 1 - k] != t->plain[n_plain - n_after + k])
-                                        fail("outer frames differ", n_plain);
-                        has_gap = true;
-                        g_counts.gaps++;
-                        break;
-                }
-                if (i >= n_plain || pc != t->plain[i])
-                        fail("frames differ", n_plain);
-        }
-        if (end == UNWIND_END_CUT ? t->n_mirror < UNWIND_FRESH_MAX / 2
-                                  : t->n_mirror != n_plain || end != plain_end)
-                fail("depth or end differs", n_plain);
-}
-
-struct Backtrace {
-        uint64_t first;
-        uint32_t n, n_plain;
-        bool differs;
-};
-
-_Unwind_Reason_Code on_libgcc_frame(_Unwind_Context *context, void *arg) {
-        auto *b = static_cast<Backtrace *>(arg);
-        int is_exact = 0;
-        uint64_t pc = _Unwind_GetIPInfo(context, &is_exact) + 0ul;
-
-        pc += static_cast<uint64_t>(is_exact != 0);
-        if (b->n == 0 && pc != b->first)
-                return _URC_NO_REASON; /* still inside the probe */
-        if (b->n >= b->n_plain)
-                return _URC_END_OF_STACK;
-        if (t_thread->plain[b->n] != pc)
-                b->differs = true;
-        b->n++;
-        return b->differs ? _URC_END_OF_STACK : _URC_NO_REASON;
-}
-
-/* libgcc is an oracle as far as our stack goes. Where a coroutine begins it may see more frames than
- * there are; where an arbitrary instruction was interrupted it follows CFI that may be wrong. */
-void compare_libgcc(Thread *t, uint8_t end, uint32_t n_plain) {
-        Backtrace b = {t->plain[0], 0, n_plain, false};
-
-        if (end != UNWIND_END_COMPLETE)
-                return;
-        _Unwind_Backtrace(on_libgcc_frame, &b);
-        if (b.differs || b.n != n_plain) {
-                fprintf(stderr, "walk_stress: libgcc sees %u frames\n", b.n);
-                fail("libgcc sees another stack", n_plain);
-        }
-        g_counts.libgcc++;
-}
-
-/* Stands where an allocator's hook stands. */
-__attribute__((noinline)) void probe() {
-        Thread *t = t_thread;
-        unwind_regs regs;
-        unwind_delta d;
-        uint32_t n_plain;
-        uint8_t plain_end;
-
-        UNWIND_HERE(&regs);
-        t->in_probe = 1;
-        std::atomic_signal_fence(std::memory_order_seq_cst);
-        t->n_probes++;
-        if (t->n_probes % 1009 == 0)
-                unwind_forget(t->walker);
-        if (g_unload_every != 0 && t->n_probes % g_unload_every == 0)
-                unwind_modules_changed();
-        unwind_walk(t->walker, &regs, &d);
-        apply_delta(t, d);
-        n_plain = unwind_walk_once(&regs, t, t->plain, kDepthMax, &plain_end);
-        compare_plain(t, d.end, plain_end, n_plain);
-        if (t->n_probes % kSampleEvery == 0 && t->scenario != kTimer && n_plain < 2000)
-                compare_libgcc(t, plain_end, n_plain);
-        g_counts.stacks[t->scenario]++;
-        g_counts.ends[d.end]++;
-        g_counts.kept += d.n_kept;
-        g_counts.fresh += d.n_new;
-        g_left--;
-        std::atomic_signal_fence(std::memory_order_seq_cst);
-        t->in_probe = 0;
+/* Inlined: the probe's caller is the code under test. */
+__attribute__((always_inline)) inline void probe() {
+        walk_probe();
+        g_stacks[t_thread->scenario]++;
 }
 
 /* ---- a random call tree: many functions, frames of many shapes ------------------------------- */
@@ -274,6 +134,48 @@ void through_libc() {
         qsort(bytes, sizeof(bytes), 1, by_qsort);
 }
 
+/* Calls fn with the stack pointer at stack_end, as Rust's stacker does. */
+extern "C" void walk_stress_call_on_stack(void (*fn)(), void *stack_end);
+#if defined(__aarch64__)
+__asm__(".text\n.p2align 2\n.globl walk_stress_call_on_stack\n"
+        ".type walk_stress_call_on_stack, %function\n"
+        "walk_stress_call_on_stack:\n.cfi_startproc\nhint #34\n"
+        "stp x29, x30, [sp, #-16]!\n.cfi_def_cfa_offset 16\n"
+        ".cfi_offset x29, -16\n.cfi_offset x30, -8\n"
+        "mov x29, sp\n.cfi_def_cfa x29, 16\n"
+        "mov sp, x1\nblr x0\nmov sp, x29\n.cfi_def_cfa sp, 16\n"
+        "ldp x29, x30, [sp], #16\n.cfi_def_cfa_offset 0\n.cfi_restore x29\n.cfi_restore x30\n"
+        "ret\n.cfi_endproc\n.size walk_stress_call_on_stack, . - walk_stress_call_on_stack\n");
+#else
+__asm__(".text\n.globl walk_stress_call_on_stack\n.type walk_stress_call_on_stack, @function\n"
+        "walk_stress_call_on_stack:\n.cfi_startproc\n"
+        "push %rbp\n.cfi_def_cfa_offset 16\n.cfi_offset %rbp, -16\n"
+        "mov %rsp, %rbp\n.cfi_def_cfa_register %rbp\n"
+        "mov %rsi, %rsp\ncall *%rdi\nmov %rbp, %rsp\n"
+        "pop %rbp\n.cfi_def_cfa %rsp, 8\n"
+        "ret\n.cfi_endproc\n.size walk_stress_call_on_stack, . - walk_stress_call_on_stack\n");
+#endif
+
+void below_the_switch() {
+        descend(2 + static_cast<int>(random_below(8)));
+}
+
+__attribute__((noinline)) void on_another_stack() {
+        Thread *t = t_thread;
+        void *&stack = t->stacks[t->n_stacks_used];
+
+        if (!stack)
+                stack = map_pages(kStackBytes);
+        t->n_stacks_used++;
+        walk_stress_call_on_stack(below_the_switch, static_cast<char *>(stack) + kStackBytes);
+        t->n_stacks_used--;
+        if (random_below(4) == 0) {
+                munmap(stack, kStackBytes);
+                stack = nullptr;
+        }
+        probe();
+}
+
 __attribute__((noinline)) void descend(int depth) {
         Thread *t = t_thread;
         int (*const nodes[])(int, long, long) = {
@@ -288,6 +190,8 @@ __attribute__((noinline)) void descend(int depth) {
                         longjmp(t->jump, 1);
                 if (t->scenario == kSignal && random_below(2) == 0)
                         raise(random_below(2) ? SIGUSR1 : SIGUSR2);
+                if (t->scenario == kSwitch && t->n_stacks_used < 4 && random_below(2) == 0)
+                        on_another_stack();
                 if (t->scenario == kCoroutine && t->current >= 0 && random_below(2) == 0)
                         swapcontext(&t->coroutines[t->current].context, &t->scheduler);
                 if (random_below(16) == 0)
@@ -337,10 +241,10 @@ void coroutine_main() {
 
 void coroutine_make(Coroutine *c) {
         if (!c->stack)
-                c->stack = map_pages(kCoroutineStackBytes);
+                c->stack = map_pages(kStackBytes);
         getcontext(&c->context);
         c->context.uc_stack.ss_sp = c->stack;
-        c->context.uc_stack.ss_size = kCoroutineStackBytes;
+        c->context.uc_stack.ss_size = kStackBytes;
         c->context.uc_link = nullptr;
         c->done = false;
         makecontext(&c->context, coroutine_main, 0);
@@ -349,7 +253,7 @@ void coroutine_make(Coroutine *c) {
 /* Some die half way and their stacks go away: nothing remembered of them may be read again. */
 void coroutine_renew(Coroutine *c) {
         if (random_below(3) == 0) {
-                munmap(c->stack, kCoroutineStackBytes);
+                munmap(c->stack, kStackBytes);
                 c->stack = nullptr;
         }
         coroutine_make(c);
@@ -370,7 +274,7 @@ __attribute__((noinline)) void run_coroutines() {
                         probe();
         }
         for (Coroutine &c : t->coroutines) {
-                munmap(c.stack, kCoroutineStackBytes);
+                munmap(c.stack, kStackBytes);
                 c.stack = nullptr;
         }
 }
@@ -394,7 +298,7 @@ HANDLER void on_signal(int) {
 }
 
 HANDLER void on_timer(int) {
-        if (t_thread && !t_thread->in_probe && t_thread->scenario == kTimer)
+        if (t_thread && !walk_probe_is_inside() && t_thread->scenario == kTimer)
                 in_handler(1);
 }
 
@@ -412,10 +316,12 @@ __attribute__((noinline)) long busy(long n) {
 __attribute__((noinline)) void run_timer() {
         struct itimerval on = {{0, 100}, {0, 100}}, off = {{0, 0}, {0, 0}};
 
+        walk_probe_set_libgcc(0);
         setitimer(ITIMER_REAL, &on, nullptr);
         for (int i = 0; i < 2000; i++)
                 t_thread->sink = reinterpret_cast<void *>(busy(random_below(12)));
         setitimer(ITIMER_REAL, &off, nullptr);
+        walk_probe_set_libgcc(1);
         probe();
 }
 
@@ -445,6 +351,7 @@ void run_scenario(Scenario s) {
         t_thread->scenario = s;
         switch (s) {
         case kTree:
+        case kSwitch:
         case kSignal: descend(3 + static_cast<int>(random_below(30))); break;
         case kThrow: run_throw(); break;
         case kJump: run_jump(); break;
@@ -457,28 +364,27 @@ void run_scenario(Scenario s) {
 
 void *thread_main(void *arg) {
         uint64_t number = reinterpret_cast<uintptr_t>(arg);
-        auto *t = static_cast<Thread *>(map_pages(sizeof(Thread)));
+        Thread t = {};
         stack_t alt = {};
 
-        t->walker = static_cast<unwind_walker *>(map_pages(unwind_walker_size()));
-        t->rng = 88172645463325252ull + number * 977;
-        t->current = -1;
-        unwind_walker_init(t->walker, t);
-        t_thread = t;
+        t.rng = 88172645463325252ull + number * 977;
+        t.current = -1;
+        walk_probe_thread_begin();
+        t_thread = &t;
         alt.ss_size = 128 << 10;
         alt.ss_sp = map_pages(alt.ss_size);
         sigaltstack(&alt, nullptr);
-        while (static_cast<int64_t>(g_left.load()) > 0) {
-                /* the timer is the process's: one thread plays with it; deep stacks are slow */
+        while (walk_probe_left() > 0) {
+                /* deep stacks are slow; the timer is the process's: one thread plays with it */
                 uint32_t pick = random_below(100);
-                Scenario s = pick < 2 ? kDeep : static_cast<Scenario>(pick % kTimer);
 
-                if (number == 0 && pick == 2)
-                        s = kTimer;
-                run_scenario(s);
+                if (number == 0 && pick == 0)
+                        run_scenario(kTimer);
+                else
+                        run_scenario(pick < 3 ? kDeep : static_cast<Scenario>(pick % kTimer));
         }
-        unwind_walker_done(t->walker);
         t_thread = nullptr;
+        walk_probe_thread_end();
         return nullptr;
 }
 
@@ -490,42 +396,16 @@ void set_handler(int signal, void (*handler)(int), int flags) {
         sigaction(signal, &sa, nullptr);
 }
 
-void print_counts() {
-        uint64_t total = 0;
-
-        for (int i = 0; i < kScenarios; i++) {
-                printf("%-10s %10lu stacks\n", kScenarioNames[i],
-                       (unsigned long)g_counts.stacks[i]);
-                total += g_counts.stacks[i];
-        }
-        printf("%-10s %10lu stacks equal to a plain walk, %lu of a sample equal to libgcc's\n",
-               "all", (unsigned long)total, (unsigned long)g_counts.libgcc);
-        printf("ends: %lu complete, %lu cut, %lu guessed, %lu lost; %lu with a gap\n",
-               (unsigned long)g_counts.ends[UNWIND_END_COMPLETE],
-               (unsigned long)g_counts.ends[UNWIND_END_CUT],
-               (unsigned long)g_counts.ends[UNWIND_END_GUESS],
-               (unsigned long)g_counts.ends[UNWIND_END_LOST], (unsigned long)g_counts.gaps);
-        printf("frames: %lu kept, %lu new; modules announced: %lu\n", (unsigned long)g_counts.kept,
-               (unsigned long)g_counts.fresh, (unsigned long)g_counts.modules);
-}
-
 } // namespace
 
 int main(int argc, char **argv) {
         unsigned long n_stacks = argc > 1 ? strtoul(argv[1], nullptr, 0) : 1000000;
         long n_threads = argc > 2 ? strtol(argv[2], nullptr, 0) : 3;
         pthread_t threads[64];
-        unwind_env env = {};
 
-        env.map_pages = map_pages;
-        env.unmap_pages = unmap_pages;
-        env.on_module = on_module;
-        env.vdso_begin = getauxval(AT_SYSINFO_EHDR);
-        env.main_stack_end = getauxval(AT_RANDOM);
-        if (n_threads < 1 || n_threads > 64 || unwind_init(&env) < 0)
+        if (n_threads < 1 || n_threads > 64)
                 return 2;
-        g_left = n_stacks;
-        g_unload_every = 30011;
+        walk_probe_init(n_stacks);
         set_handler(SIGUSR1, on_signal, SA_NODEFER);
         set_handler(SIGUSR2, on_signal, SA_ONSTACK);
         set_handler(SIGALRM, on_timer, SA_RESTART);
@@ -534,6 +414,9 @@ int main(int argc, char **argv) {
         thread_main(nullptr);
         for (long i = 1; i < n_threads; i++)
                 pthread_join(threads[i], nullptr);
-        print_counts();
+        for (int i = 0; i < kScenarios; i++)
+                printf("%-10s %10lu stacks\n", kScenarioNames[i],
+                       static_cast<unsigned long>(g_stacks[i]));
+        walk_probe_print_all();
         return 0;
 }
