@@ -12,6 +12,7 @@ Prints one line per test and at the end `N passed, N failed`. Traces of failed t
 
 import argparse
 import concurrent.futures
+import json
 import os
 import re
 import shutil
@@ -38,11 +39,11 @@ class Context:
         self.source_dir = os.path.join(HERE, "programs")
         self.work_dir = os.path.join(self.build_dir, "tests")
         self.runner = options.runner
-        prefix = "x86_64-linux-gnu-" if options.runner and "x86_64" in options.runner else ""
-        machine = "x86_64" if prefix else "native"
-        self.tools = Toolchain(self.source_dir, os.path.join(self.work_dir, "programs" + (".x86_64" if prefix else "")),
-                               prefix)
-        self.traces = os.path.join(self.work_dir, "traces" if not prefix else "traces." + machine)
+        machine = re.search(r"qemu-(\w+)", options.runner or "")
+        prefix, suffix = (f"{machine[1]}-linux-gnu-", "." + machine[1]) if machine else ("", "")
+        self.tools = Toolchain(self.source_dir, os.path.join(self.work_dir, "programs" + suffix), prefix)
+        self.helpers = Toolchain(os.path.join(HERE, "cases"), os.path.join(self.work_dir, "programs" + suffix), prefix)
+        self.traces = os.path.join(self.work_dir, "traces" + suffix)
         self.failed = os.path.join(self.work_dir, "failed")
         for path in (self.traces, self.failed):
             os.makedirs(path, exist_ok=True)
@@ -159,7 +160,7 @@ def parse_arguments():
     p.add_argument("--list", action="store_true", help="print the names and stop")
     p.add_argument("--soak", action="store_true", help="repeat the programs 100 times")
     p.add_argument("--repeat", type=int, metavar="N", help="repeat every test N times")
-    p.add_argument("--jobs", type=int, default=1, metavar="N")
+    p.add_argument("--jobs", type=int, default=2, metavar="N", help="tests at once (default 2)")
     p.add_argument("--runner", metavar="COMMAND", help="emulator for programs built by the cross compiler")
     p.add_argument("--runtime", metavar="LIBSILT", help="the runtime for that machine")
     p.add_argument("--oracle", choices=["preload", "memcheck", "heaptrack"], help="check the expectations without silt")
@@ -193,7 +194,6 @@ def main():
         for future in [pool.submit(run_test, t, repeats_of(t, options), summary, context) for t in tests]:
             future.result()
     if options.summary_file:
-        import json
         with open(options.summary_file, "w") as f:
             json.dump({"passed": summary.passed, "failed": summary.failed, "skipped": len(summary.skipped)}, f)
             f.write("\n")

@@ -29,6 +29,10 @@ class Scratch:
     def program(self, name):
         return self.context.binary(name)
 
+    def helper(self, name="helper", **how):
+        """A program of tests/cases: not measured, only watched."""
+        return self.context.helpers.build(name, ["helper.c"], **how)
+
 
 class CaseTest:
     def __init__(self, name, function, context):

@@ -21,6 +21,7 @@ class Toolchain:
     def __init__(self, source_dir, out_dir, prefix=""):
         self.source_dir, self.out_dir, self.prefix = source_dir, out_dir, prefix
         self.locks, self.lock = {}, threading.Lock()
+        self.shared = [s for s in ("truth.h", "truth.rs") if os.path.exists(os.path.join(source_dir, s))]
         os.makedirs(out_dir, exist_ok=True)
 
     def can_build(self, source):
@@ -64,4 +65,4 @@ class Toolchain:
             built = os.stat(out).st_mtime
         except OSError:
             return False
-        return all(os.stat(os.path.join(self.source_dir, s)).st_mtime < built for s in [*sources, "truth.h", "truth.rs"])
+        return all(os.stat(os.path.join(self.source_dir, s)).st_mtime < built for s in [*sources, *self.shared])

@@ -1,0 +1,218 @@
+# SPDX-License-Identifier: MIT
+"""Signals, terminals, kills: the program gets what was meant for it, once, and the trace is whole."""
+
+import os
+import pty
+import select
+import signal
+import subprocess
+import time
+
+from harness.process import kill_family, stat_fields
+
+
+def start(t, argv, options=(), trace="t.silt"):
+    return subprocess.Popen(t.silt.run_argv(t.path(trace), argv, options), stdout=subprocess.PIPE,
+                            stderr=subprocess.PIPE, stdin=subprocess.DEVNULL, start_new_session=True)
+
+
+def wait_ready(process):
+    """The helper's first line is `ready PID`."""
+    line = process.stdout.readline().split()
+    assert line[:1] == [b"ready"], f"the helper did not start: {line} {process.stderr.read()!r}"
+    return int(line[1])
+
+
+def finish(process, timeout_s=60):
+    try:
+        out, err = process.communicate(timeout=timeout_s)
+    except subprocess.TimeoutExpired:
+        kill_family(process.pid)
+        raise AssertionError("silt did not end") from None
+    return process.returncode, out.decode(), err.decode()
+
+
+def check_whole(t, ended, trace="t.silt"):
+    v = t.silt.command("verify", t.path(trace))
+    assert v.code == 0, f"verify: {v.code}: {v.errors}{v.text}"
+    report, why = t.silt.report(t.path(trace))
+    assert report, why
+    assert report["ended"] == ended, f"ended is {report['ended']}, not {ended}"
+    assert report["totals"]["lost_events"] == 0
+    return report
+
+
+def test_signals_sent_to_silt_are_passed_on(t):
+    for sig in (signal.SIGTERM, signal.SIGHUP, signal.SIGINT, signal.SIGQUIT, signal.SIGUSR1, signal.SIGUSR2):
+        process = start(t, [t.helper(), "signals"], ["-f"])
+        wait_ready(process)
+        process.send_signal(sig)
+        status, out, err = finish(process)
+        assert status == 40 + sig, f"{sig.name}: status {status}: {out} {err}"
+        assert out.split("\n")[0] == f"signal {int(sig)} times 1", f"{sig.name}: {out!r}"
+        check_whole(t, "exit")
+
+
+def test_a_fatal_signal_sent_to_silt_ends_the_target(t):
+    process = start(t, [t.helper(), "allocate"])
+    wait_ready(process)
+    process.send_signal(signal.SIGTERM)
+    status, _, _ = finish(process)
+    assert status == 128 + signal.SIGTERM, status
+    check_whole(t, "signal")
+
+
+def test_sigkill_of_the_target(t):
+    process = start(t, [t.helper(), "allocate"])
+    pid = wait_ready(process)
+    time.sleep(0.3)
+    os.kill(pid, signal.SIGKILL)
+    status, _, _ = finish(process)
+    assert status == 137, status
+    report = check_whole(t, "signal")
+    totals = report["totals"]
+    assert totals["allocations"] > 20 and 0 <= totals["allocations"] - totals["frees"] <= 1, totals
+
+
+def children_of(pid):
+    return [int(name) for name in os.listdir("/proc")
+            if name.isdigit() and (stat_fields(name) or [b"", b"0"])[1] == str(pid).encode()]
+
+
+def recorder_of(process, target):
+    """The other child of silt, or the process it left to init with the trace open."""
+    others = [pid for pid in children_of(process.pid) if pid != target]
+    if others:
+        return others[0]
+    for name in os.listdir("/proc"):
+        try:
+            if name.isdigit() and int(name) not in (process.pid, target) and \
+                    os.readlink(f"/proc/{name}/exe").endswith("/silt"):
+                return int(name)
+        except OSError:
+            pass
+    return None
+
+
+def test_death_of_the_recorder_leaves_the_target_running(t):
+    process = start(t, [t.helper(), "allocate", "1500"])
+    target = wait_ready(process)
+    time.sleep(0.2)
+    recorder = recorder_of(process, target)
+    assert recorder, "no recorder process found"
+    os.kill(recorder, signal.SIGKILL)
+    status, out, err = finish(process)
+    assert "done" in out, f"the target did not reach its end: {status} {out!r} {err!r}"
+    assert status == 17, f"status {status}: {err}"
+    report, why = t.silt.report(t.path("t.silt"))
+    assert report, f"what was written until then cannot be read: {why}"
+
+
+def test_death_of_silt_leaves_the_target_running(t):
+    process = start(t, [t.helper(), "allocate", "1500"])
+    wait_ready(process)
+    process.kill()
+    out = process.stdout.read()
+    process.wait()
+    assert b"done" in out, "the target did not reach its end"
+
+
+class Terminal:
+    """silt in the foreground of a terminal of its own, as under a shell."""
+
+    def __init__(self, argv, env=None):
+        self.output = b""
+        self.pid, self.fd = pty.fork()
+        if self.pid == 0:
+            os.environ.update(env or {})
+            os.execv(argv[0], argv)
+
+    def read_until(self, word, timeout_s=30):
+        end = time.monotonic() + timeout_s
+        while word not in self.output:
+            left = end - time.monotonic()
+            if left <= 0 or not select.select([self.fd], [], [], left)[0]:
+                raise AssertionError(f"no {word!r} in {self.output!r}")
+            try:
+                data = os.read(self.fd, 65536)
+            except OSError:
+                data = b""
+            if not data:
+                raise AssertionError(f"ended without {word!r}: {self.output!r}")
+            self.output += data
+
+    def write(self, data):
+        os.write(self.fd, data)
+
+    def finish(self, timeout_s=60):
+        end = time.monotonic() + timeout_s
+        while time.monotonic() < end:
+            if select.select([self.fd], [], [], 0.1)[0]:
+                try:
+                    self.output += os.read(self.fd, 65536)
+                except OSError:
+                    break
+        else:
+            kill_family(self.pid)
+        _, status = os.waitpid(self.pid, 0)
+        os.close(self.fd)
+        return os.waitstatus_to_exitcode(status)
+
+
+def test_ctrl_c_reaches_the_program_once(t):
+    terminal = Terminal(t.silt.run_argv(t.path("t.silt"), [t.helper(), "signals"]))
+    terminal.read_until(b"ready")
+    terminal.write(b"\x03")
+    status = terminal.finish()
+    assert status == 40 + signal.SIGINT, f"{status}: {terminal.output!r}"
+    assert b"signal 2 times 1" in terminal.output, terminal.output
+    check_whole(t, "exit")
+
+
+def test_ctrl_c_that_kills_leaves_a_whole_trace(t):
+    terminal = Terminal(t.silt.run_argv(t.path("t.silt"), [t.helper(), "allocate"]))
+    terminal.read_until(b"ready")
+    time.sleep(0.1)
+    terminal.write(b"\x03")
+    status = terminal.finish()
+    assert status == 130, f"{status}: {terminal.output!r}"
+    check_whole(t, "signal")
+
+
+def test_ctrl_backslash_reaches_the_program_once(t):
+    terminal = Terminal(t.silt.run_argv(t.path("t.silt"), [t.helper(), "signals"]))
+    terminal.read_until(b"ready")
+    terminal.write(b"\x1c")
+    status = terminal.finish()
+    assert status == 40 + signal.SIGQUIT and b"signal 3 times 1" in terminal.output, f"{status}: {terminal.output!r}"
+
+
+def test_the_terminal_is_the_programs(t):
+    terminal = Terminal(t.silt.run_argv(t.path("t.silt"), [t.helper(), "terminal"]))
+    terminal.read_until(b"foreground")
+    terminal.write(b"line\n")
+    status = terminal.finish()
+    assert status == 0, f"{status}: {terminal.output!r}"
+    assert b"foreground 1" in terminal.output and b"read 5" in terminal.output, terminal.output
+
+
+def test_hangup_of_the_terminal(t):
+    """The terminal closes: the program gets SIGHUP, the trace is whole."""
+    terminal = Terminal(t.silt.run_argv(t.path("t.silt"), [t.helper(), "allocate"]))
+    terminal.read_until(b"ready")
+    time.sleep(0.1)
+    os.close(terminal.fd)
+    end = time.monotonic() + 30
+    while time.monotonic() < end:
+        pid, _ = os.waitpid(terminal.pid, os.WNOHANG)
+        if pid:
+            break
+        time.sleep(0.05)
+    else:
+        kill_family(terminal.pid)
+        raise AssertionError("silt or the target outlived its terminal")
+    for _ in range(100): # the recorder may need a moment more than silt, which the hangup ended too
+        if t.silt.command("verify", t.path("t.silt")).code == 0 and t.silt.report(t.path("t.silt"))[0]["ended"] == "signal":
+            break
+        time.sleep(0.05)
+    check_whole(t, "signal")

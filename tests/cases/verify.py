@@ -1,0 +1,89 @@
+# SPDX-License-Identifier: MIT
+"""`silt verify`, and every reader, on traces that are not what they should be."""
+
+import os
+import random
+
+
+def sound(t):
+    trace = t.path("sound.silt")
+    r = t.silt.record(trace, [t.program("threads")])
+    assert r.code == 0, r.errors
+    v = t.silt.command("verify", trace)
+    assert v.code == 0, f"{v.code}: {v.errors}{v.text}"
+    with open(trace, "rb") as f:
+        return f.read()
+
+
+def write(t, name, data):
+    with open(t.path(name), "wb") as f:
+        f.write(data)
+    return t.path(name)
+
+
+def test_every_changed_byte_is_found(t):
+    """A bit flipped anywhere: verify finds it, report does not fall over it."""
+    data = sound(t)
+    chance = random.Random(4711)
+    places = sorted(chance.sample(range(len(data)), 60)) + [0, 1, 8, len(data) - 1]
+    unseen = []
+    for place in places:
+        bad = bytearray(data)
+        bad[place] ^= 1 << chance.randrange(8)
+        path = write(t, "bad.silt", bad)
+        v = t.silt.command("verify", path)
+        assert v.code in (0, 1, 2), f"byte {place}: verify died: {v.code} {v.errors[-200:]}"
+        if v.code == 0:
+            unseen.append(place)
+        else:
+            words = (v.text + v.errors).strip()
+            assert words and len(words.splitlines()) <= 10, f"byte {place}: {words!r}"
+        r = t.silt.command("report", "--json", path)
+        assert r.code in (0, 2), f"byte {place}: report died: {r.code} {r.errors[-200:]}"
+        if r.code == 2:
+            assert len(r.errors.splitlines()) == 1 and r.errors.startswith("silt: "), r.errors
+    assert not unseen, f"changes at bytes {unseen} of {len(data)} were not found"
+
+
+def test_cut_off_anywhere(t):
+    """A trace that ends early is incomplete: verify says so, and what is there can be reported."""
+    data = sound(t)
+    chance = random.Random(42)
+    for length in [0, 1, 7, 8, 16, 31, *sorted(chance.sample(range(32, len(data)), 30)), len(data) - 1]:
+        path = write(t, "cut.silt", data[:length])
+        v = t.silt.command("verify", path)
+        assert v.code in (0, 1, 2), f"{length} bytes: verify died: {v.code} {v.errors[-200:]}"
+        assert (v.text + v.errors).strip(), f"{length} bytes: verify says nothing"
+        r = t.silt.command("report", "--json", path)
+        assert r.code in (0, 2), f"{length} bytes: report died: {r.code} {r.errors[-200:]}"
+        if r.code == 2:
+            assert len(r.errors.splitlines()) == 1, r.errors
+    assert t.silt.command("verify", write(t, "cut.silt", data[:len(data) // 2])).text != \
+        t.silt.command("verify", write(t, "whole.silt", data)).text
+
+
+def test_appended_bytes_are_found(t):
+    data = sound(t)
+    v = t.silt.command("verify", write(t, "long.silt", data + os.urandom(100)))
+    assert v.code in (1, 2), f"{v.code}: {v.text}{v.errors}"
+
+
+def test_other_files_are_refused(t):
+    for name, data in (("empty.silt", b""), ("text.silt", b"not a trace\n" * 100), ("zero.silt", bytes(5000)),
+                       ("random.silt", os.urandom(5000))):
+        path = write(t, name, data)
+        for command in (["verify"], ["report"], ["report", "--json"]):
+            r = t.silt.command(*command, path)
+            assert r.code in ((1, 2) if command == ["verify"] else (2,)), f"{command} {name}: {r.code} {r.errors}"
+            words = (r.errors + r.text).splitlines()
+            assert len(words) == 1 and words[0].startswith("silt: "), f"{command} {name}: {words}"
+
+
+def test_quiet(t):
+    data = sound(t)
+    r = t.silt.command("verify", "-q", write(t, "whole.silt", data))
+    assert r.code == 0 and not r.stdout and not r.stderr
+    bad = bytearray(data)
+    bad[len(bad) // 2] ^= 0x10
+    r = t.silt.command("verify", "-q", write(t, "bad.silt", bad))
+    assert r.code in (1, 2) and not r.stdout, r.text
