@@ -18,7 +18,8 @@
 #define vec_reserve(v, more)                                                                       \
         ((v)->items = vec_grow((v)->items, &(v)->cap, (v)->n + (more), sizeof((v)->items[0])))
 
-#define vec_push(v, ...) (vec_reserve(v, 1), (v)->items[(v)->n++] = (__VA_ARGS__))
+/* The value may look at the vector itself: it is made before n is counted up. */
+#define vec_push(v, ...) (vec_reserve(v, 1), (v)->items[(v)->n] = (__VA_ARGS__), (void)(v)->n++)
 
 /* Adds one zeroed item and gives its address (valid until the next growth). */
 #define vec_add(v)                                                                                 \
