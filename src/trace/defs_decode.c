@@ -126,11 +126,11 @@ static int load_stacks(struct trace_tables *t, struct bytes_reader *r, uint32_t 
         uint64_t location = 0;
 
         for (uint32_t i = 0; i < n && !r->bad; i++) {
-                uint64_t up = bytes_varint(r);
+                uint64_t up = bytes_varint(r), id = t->stacks.n; /* vec_push may count before it looks */
 
-                if (!r->bad && (up == 0 || up > t->stacks.n))
+                if (!r->bad && (up == 0 || up > id))
                         return TRACE_E_BAD_ID;
-                vec_push(&t->stacks, (struct trace_stack){(uint32_t)(t->stacks.n - up), 0});
+                vec_push(&t->stacks, (struct trace_stack){(uint32_t)(id - up), 0});
         }
         for (size_t i = first; i < t->stacks.n && !r->bad; i++) {
                 if (get_delta(r, &location) >= t->locations.n)
