@@ -67,6 +67,10 @@ struct trace_decoder *trace_decoder_free(struct trace_decoder *d) {
 
 /* ---- numbers --------------------------------------------------------------------------------- */
 
+/* Loads below may reach behind the column's end, never behind the body's slack. A number that took such bytes
+ * leaves pos behind end, which fails the next read or the check that all columns are used up. */
+#define DECODE_INLINE static inline __attribute__((always_inline))
+
 static __attribute__((noinline)) uint64_t decode_long(struct decode *d, struct column *c) {
         struct bytes_reader r = {c->pos, c->end, false};
         uint64_t v = bytes_varint(&r);
@@ -76,10 +80,22 @@ static __attribute__((noinline)) uint64_t decode_long(struct decode *d, struct c
         return v;
 }
 
-/* The second byte loaded may lie behind the column's end, never behind the body's slack; a number that
- * took it leaves pos behind end, which fails the next read or the check that all columns are used up. */
-static inline __attribute__((always_inline)) uint64_t decode_varint(struct decode *d,
-                                                                    enum trace_column column) {
+/* One to eight bytes at once: cut off behind the first byte without its high bit, then close the gaps between
+ * the groups of seven bits. */
+DECODE_INLINE uint64_t decode_wide(struct decode *d, struct column *c) {
+        uint64_t w = bytes_le64(c->pos), stop = ~w & 0x8080808080808080ull;
+
+        if (unlikely(!stop))
+                return decode_long(d, c);
+        c->pos += __builtin_ctzll(stop) / 8 + 1;
+        w &= stop ^ (stop - 1);
+        w = (w & 0x007f007f007f007full) | (w & 0x7f007f007f007f00ull) >> 1;
+        w = (w & 0x00003fff00003fffull) | (w & 0x3fff00003fff0000ull) >> 2;
+        return (w & 0x000000000fffffffull) | (w & 0x0fffffff00000000ull) >> 4;
+}
+
+/* One or two bytes without a branch on which. */
+DECODE_INLINE uint64_t decode_varint(struct decode *d, enum trace_column column) {
         struct column *c = &d->columns[column];
         const uint8_t *p = c->pos;
         uint32_t low, high, more;
@@ -91,7 +107,7 @@ static inline __attribute__((always_inline)) uint64_t decode_varint(struct decod
         low = p[0];
         high = p[1];
         if (unlikely((low & high & 0x80) != 0))
-                return decode_long(d, c);
+                return decode_wide(d, c);
         more = low >> 7;
         c->pos = p + 1 + more;
         return (low & 0x7f) | ((high << 7) & (0u - more));
@@ -100,7 +116,7 @@ static inline __attribute__((always_inline)) uint64_t decode_varint(struct decod
 /* ---- stacks, sizes, blocks -------------------------------------------------------------------- */
 
 /* The entry a stack code means; 0, a harmless entry, when it means none. */
-static inline uint32_t decode_stack(struct decode *d, enum trace_column column, uint32_t expected) {
+DECODE_INLINE uint32_t decode_stack(struct decode *d, enum trace_column column, uint32_t expected) {
         uint64_t code = decode_varint(d, column), entry;
 
         if (code == 0)
@@ -113,7 +129,7 @@ static inline uint32_t decode_stack(struct decode *d, enum trace_column column, 
         return (uint32_t)entry;
 }
 
-static inline uint64_t decode_size(struct decode *d, enum trace_column column,
+DECODE_INLINE uint64_t decode_size(struct decode *d, enum trace_column column,
                                    struct stack_entry *s) {
         uint64_t code = decode_varint(d, column);
 
@@ -122,7 +138,7 @@ static inline uint64_t decode_size(struct decode *d, enum trace_column column,
         return s->last_size_bytes;
 }
 
-static inline void decode_new_block(struct decode *d, uint32_t *context, struct trace_event *e) {
+DECODE_INLINE void decode_new_block(struct decode *d, uint32_t *context, struct trace_event *e) {
         struct stack_entry *before = &d->stacks[*context], *s;
         uint32_t entry = decode_stack(d, TRACE_COL_STACKS, before->next);
 
@@ -149,7 +165,7 @@ static void decode_old_block(struct decode *d, uint64_t *ret_seq, struct block *
         *ret = (struct block){decode_size(d, TRACE_COL_OLD_SIZES, s), s->id, entry};
 }
 
-static inline void decode_release(struct decode *d, uint64_t *ret_seq, struct block *ret) {
+DECODE_INLINE void decode_release(struct decode *d, uint64_t *ret_seq, struct block *ret) {
         uint64_t distance = decode_varint(d, TRACE_COL_RELEASES);
         uint32_t n_known = MIN(d->n_blocks, d->n_allocs);
 
@@ -197,7 +213,7 @@ static void decode_other(struct decode *d, struct trace_event *e) {
 
 /* ---- the loop -------------------------------------------------------------------------------- */
 
-static inline void decode_one(struct decode *d, uint32_t flags, uint32_t op, uint32_t *context,
+DECODE_INLINE void decode_one(struct decode *d, uint32_t flags, uint32_t op, uint32_t *context,
                               struct trace_event *e) {
         struct block b;
 

@@ -32,6 +32,10 @@ struct trace_encoder {
         bytes_buf columns[TRACE_N_COLUMNS];
 };
 
+enum {
+        ENCODE_RESERVE_BYTES = 4096
+}; /* a column grows by; checked inline, so that most events call nothing */
+
 struct trace_encoder *trace_encoder_new(uint32_t flags) {
         struct trace_encoder *e = calloc(1, sizeof(*e));
 
@@ -72,8 +76,17 @@ void trace_encoder_begin(struct trace_encoder *e, uint64_t first_seq, uint64_t b
                 vec_clear(&e->columns[i]);
 }
 
-static void encode_put(struct trace_encoder *e, enum trace_column column, uint64_t value) {
-        buf_varint(&e->columns[column], value);
+static inline void encode_put(struct trace_encoder *e, enum trace_column column, uint64_t value) {
+        bytes_buf *b = &e->columns[column];
+        uint8_t *p;
+
+        if (unlikely(b->cap - b->n < 16))
+                vec_reserve(b, ENCODE_RESERVE_BYTES);
+        p = b->items + b->n;
+        for (; value >= 0x80; value >>= 7)
+                *p++ = (uint8_t)(value | 0x80);
+        *p++ = (uint8_t)value;
+        b->n = (size_t)(p - b->items);
 }
 
 /* ---- what every event has: op, thread, time ------------------------------------------------- */

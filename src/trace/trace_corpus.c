@@ -73,8 +73,7 @@ static void append_plain(bytes_buf *out, const struct trace_chunk *c, const byte
                 buf_u8(out, 0);
 }
 
-/* Index and trailer go on odd seeds, so that both ways of opening have theirs. The index is left compressed away: it is
- * made of what is in the file. */
+/* Some seeds have an index and some have none, for the two ways of opening. */
 static void make_plain(const char *path, bool has_index) {
         struct trace_chunk_list list = {0};
         struct trace_packer *packer = trace_packer_new();

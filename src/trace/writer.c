@@ -20,7 +20,7 @@
 #include "trace/rows.h"
 
 enum {
-        WRITER_SITE_BYTES = 10, /* of a site in a checkpoint, before the first has been measured */
+        WRITER_SITE_BYTES = 5, /* of a site in a checkpoint, before the first has been measured */
 };
 
 struct trace_writer {
