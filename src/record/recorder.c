@@ -10,6 +10,7 @@
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/utsname.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -58,6 +59,7 @@ struct recorder {
 
         uint32_t clock;
         uint64_t clock_hz, start_counter;
+        uint64_t end_ns; /* of the recording; 0 while it goes on */
         uint64_t next_slice_ns, next_sample_ns, stray_deadline_ns;
         uint64_t n_records_at_sample;
         uint64_t target_max_rss_bytes;
@@ -317,10 +319,11 @@ static void recorder_take_control(struct recorder *r) {
 static void recorder_tell(struct recorder *r, enum control_kind kind) {
         struct control_message m = { .kind = kind };
         struct timespec cpu;
+        struct stat st;
 
         m.n_events = trace_writer_n_events(r->writer);
-        m.file_bytes = trace_writer_size_bytes(r->writer);
-        m.duration_ns = recorder_now_ns(r);
+        m.file_bytes = fstat(r->config->trace_fd, &st) == 0 ? (uint64_t)st.st_size : 0;
+        m.duration_ns = r->end_ns ? r->end_ns : recorder_now_ns(r);
         m.n_images = (uint32_t)r->lives.list.n;
         m.n_living = (uint32_t)r->lives.n_alive;
         for (size_t i = 0; i < r->lives.list.n; i++) {
@@ -362,7 +365,8 @@ static void recorder_finish(struct recorder *r) {
                         recorder_end_life(r, r->lives.list.items[i], TRACE_ENDED_STOPPED, -1);
         for (int i = 0; i < 1000 && r->lives.n_alive; i++)
                 pipeline_pump(r->pipeline);
-        pipeline_finish(r->pipeline, recorder_now_ns(r));
+        r->end_ns = recorder_now_ns(r);
+        pipeline_finish(r->pipeline, r->end_ns);
         for (size_t i = 0; i < r->lives.list.n; i++) {
                 struct life *one = r->lives.list.items[i];
                 struct pipeline_totals totals = { 0 };
