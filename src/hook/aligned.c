@@ -7,7 +7,7 @@
 #include "hook/call.h"
 #include "hook/early.h"
 #include "hook/event.h"
-#include "hook/malloc.h"
+#include "hook/malloc_hook.h"
 
 void cfree(void *block);
 void free_sized(void *block, size_t size_bytes);

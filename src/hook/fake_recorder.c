@@ -399,3 +399,25 @@ int fake_recorder_run(struct fake_recorder *r, const char *runtime_path, char *c
         MUST(waitpid(pid, &status, 0) == pid);
         return status;
 }
+
+void fake_recorder_stop(struct fake_recorder *r) {
+        atomic_store(&r->header->recording, 0);
+        for (uint32_t i = 0; i < atomic_load(&r->header->n_slots_used); i++) {
+                atomic_fetch_add(&fake_slot(r, i)->lent_seq, 1);
+                sys_futex_wake((void *)&fake_slot(r, i)->lent_seq, 1);
+        }
+}
+
+/* A thread that begins to wait bumps `wake`. */
+void fake_recorder_await_waiter(struct fake_recorder *r) {
+        struct sys_timespec timeout = {1, 0};
+
+        for (;;) {
+                uint32_t wake = atomic_load(&r->header->wake);
+
+                for (uint32_t i = 0; i < atomic_load(&r->header->n_slots_used); i++)
+                        if (atomic_load(&fake_slot(r, i)->waiting))
+                                return;
+                sys_futex_wait((void *)&r->header->wake, wake, &timeout);
+        }
+}

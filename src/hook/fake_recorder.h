@@ -45,7 +45,7 @@ struct fake_recorder {
         uint64_t n_records, n_broken;
         uint32_t n_hellos;
         pthread_t thread;
-        _Atomic bool is_stopping, is_draining;
+        _Atomic bool is_stopping;
 };
 
 /* What a process's records add up to, by the rules of counting. */
@@ -59,11 +59,13 @@ void fake_recorder_open(struct fake_recorder *r, const struct fake_options *opti
 void fake_recorder_close(struct fake_recorder *r); /* stops and drains what is left; events stay */
 void fake_recorder_done(struct fake_recorder *r);
 
-/* Runs argv with the runtime preloaded and waits; the wait status. runner: an emulator or NULL. */
+/* Runs argv with the runtime preloaded and waits; the wait status. runtime_path may be NULL. */
 int fake_recorder_run(struct fake_recorder *r, const char *runtime_path, char *const argv[]);
 
 /* Process entries in the order in which they came. */
 uint32_t fake_recorder_n_processes(const struct fake_recorder *r);
 void fake_recorder_tally(struct fake_recorder *r, uint32_t process, struct fake_tally *ret_tally);
 struct wire_process *fake_recorder_process(const struct fake_recorder *r, uint32_t idx);
+void fake_recorder_stop(struct fake_recorder *r);         /* recording is over, for all processes at once */
+void fake_recorder_await_waiter(struct fake_recorder *r); /* returns when some thread waits for room */
 uint64_t fake_recorder_n_lost(const struct fake_recorder *r);

@@ -7,7 +7,7 @@
 #include "hook/call.h"
 #include "hook/early.h"
 #include "hook/event.h"
-#include "hook/malloc.h"
+#include "hook/malloc_hook.h"
 #include "hook/new.h"
 
 HOOK_EXPORT void *malloc(size_t size_bytes) {

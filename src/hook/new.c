@@ -10,7 +10,7 @@
 #include "hook/call.h"
 #include "hook/early.h"
 #include "hook/event.h"
-#include "hook/malloc.h"
+#include "hook/malloc_hook.h"
 
 /* The forms that others are built on. */
 enum new_base {
@@ -86,8 +86,8 @@ static HOOK_COLD const struct real_fn *new_find_for_caller(const struct real_fn 
         struct real_fn found = {0};
         uint64_t object, key;
 
-        if (fn->fn)
-                return fn;
+        if (code_range_has(&runtime.self, (uintptr_t)caller) && thread_self && thread_self->in_real)
+                caller = thread_self->in_real->fn; /* a form that another one jumped to */
         object = real_object_begin(caller);
         key = (object >> 8) ^ generation << 56 ^ (uint64_t)(fn - (const struct real_fn *)&real) << 48 ^ 2;
         for (unsigned i = 0; i < NEW_N_FOUND; i++) {

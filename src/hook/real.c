@@ -230,39 +230,93 @@ bool real_find_module(const void *addr, struct unwind_module *ret_module) {
         return false;
 }
 
-static const struct link_map *real_object(const void *addr) {
-        struct dl_find_object found;
+/* ---- for one caller ------------------------------------------------------------------------------------------- */
 
-        if (real._dl_find_object.fn)
-                return REAL(_dl_find_object)((void *)addr, &found) == 0 ? found.dlfo_link_map : NULL;
-        for (const struct link_map *m = _r_debug.r_map; m; m = m->l_next) {
-                struct code_range range = real_image_range(m->l_addr);
+struct real_search {
+        const void *caller;
+        const char *name;
+        const struct link_map *needer;       /* the caller's object, in pass two */
+        struct link_map caller_map;
+        struct real_fn first, needed;        /* first in the list; in an object the caller's names */
+};
 
-                if (code_range_has(&range, (uintptr_t)addr))
-                        return m;
+static void real_map_of(const struct dl_phdr_info *info, struct link_map *ret) {
+        *ret = (struct link_map){.l_addr = info->dlpi_addr, .l_name = (char *)info->dlpi_name};
+        for (unsigned i = 0; i < info->dlpi_phnum; i++)
+                if (info->dlpi_phdr[i].p_type == PT_DYNAMIC)
+                        ret->l_ld = (ElfW(Dyn) *)(info->dlpi_addr + info->dlpi_phdr[i].p_vaddr);
+}
+
+static int real_search_caller(struct dl_phdr_info *info, size_t size, void *ctx) {
+        struct real_search *s = ctx;
+
+        for (unsigned i = 0; i < info->dlpi_phnum; i++) {
+                const ElfW(Phdr) *ph = &info->dlpi_phdr[i];
+
+                if (ph->p_type == PT_LOAD &&
+                    (uintptr_t)s->caller - (info->dlpi_addr + ph->p_vaddr) < ph->p_memsz) {
+                        real_map_of(info, &s->caller_map);
+                        s->needer = &s->caller_map;
+                        return 1;
+                }
         }
+        return 0;
+}
+
+static const char *real_soname(const struct link_map *map, const char *strings) {
+        for (const ElfW(Dyn) *d = map->l_ld; d && d->d_tag != DT_NULL; d++)
+                if (d->d_tag == DT_SONAME)
+                        return strings + d->d_un.d_val;
         return NULL;
 }
 
-uintptr_t real_object_begin(const void *addr) {
-        const struct link_map *m = real_object(addr);
+static bool real_needs(const struct link_map *needer, const struct link_map *map) {
+        struct dynamic_symbols of_needer, of_map;
+        const char *soname;
 
-        return m ? (uintptr_t)m->l_ld : 0;
+        if (!dynamic_symbols_read(needer, &of_needer) || !dynamic_symbols_read(map, &of_map) ||
+            !(soname = real_soname(map, of_map.strings)))
+                return false;
+        for (const ElfW(Dyn) *d = needer->l_ld; d->d_tag != DT_NULL; d++)
+                if (d->d_tag == DT_NEEDED && text_equal(of_needer.strings + d->d_un.d_val, soname))
+                        return true;
+        return false;
 }
 
-/* A link map is its own handle to glibc. One that came as a dependency has no scope of its own: then the first
- * definition in the list is taken. */
-bool real_for_caller(const void *addr, const char *name, struct real_fn *ret) {
-        const struct link_map *m = real_object(addr);
-        void *(*lookup)(void *, const char *) = real.dlsym.fn;
-        int saved_errno = errno;
-        void *fn = m && lookup ? lookup((void *)m, name) : NULL;
-        bool ok = fn && !code_range_has(&runtime.self, (uintptr_t)fn);
+static int real_search_name(struct dl_phdr_info *info, size_t size, void *ctx) {
+        struct real_search *s = ctx;
+        struct real_fn found = {0};
+        struct link_map map;
 
-        if (ok)
-                *ret = (struct real_fn){fn, (uintptr_t)fn + REAL_FN_REACH_BYTES, real_kinds(name)};
-        else
-                ok = real_find(name, ret) != NULL;
-        errno = saved_errno;
-        return ok;
+        real_map_of(info, &map);
+        if (map.l_addr == runtime.self.begin || !real_find_in(&map, s->name, &found))
+                return 0;
+        if (!s->first.fn)
+                s->first = found;
+        if (s->needer && (s->needer->l_addr == map.l_addr || real_needs(s->needer, &map))) {
+                s->needed = found;
+                return 1;
+        }
+        return 0;
+}
+
+uintptr_t real_object_begin(const void *addr) {
+        struct dl_find_object found;
+
+        if (real._dl_find_object.fn && REAL(_dl_find_object)((void *)addr, &found) == 0)
+                return (uintptr_t)found.dlfo_map_start;
+        return (uintptr_t)addr & -(uintptr_t)0x10000;
+}
+
+/* dlsym would need a handle, and only an object that was itself opened is one: asked for a dependency's, it crashes.
+ * So the list is read once more, under the loader's lock, which is held for moments only. */
+bool real_for_caller(const void *addr, const char *name, struct real_fn *ret) {
+        struct real_search s = {.caller = addr, .name = name};
+
+        if (!real.dl_iterate_phdr.fn)
+                return false;
+        REAL(dl_iterate_phdr)(real_search_caller, &s);
+        REAL(dl_iterate_phdr)(real_search_name, &s);
+        *ret = s.needed.fn ? s.needed : s.first;
+        return ret->fn != NULL;
 }

@@ -38,8 +38,8 @@ enum { REAL_FN_REACH_BYTES = 512 }; /* where a symbol has no size */
 #define REAL_OTHER_NAMES(X)                                                                                  \
         X(mmap) X(mmap64) X(munmap) X(mremap) X(brk) X(sbrk) X(pthread_create) X(thrd_create)                \
         X(pthread_setname_np) X(pthread_self) X(prctl) X(execve) X(execvpe) X(fexecve) X(execveat)           \
-        X(posix_spawn) X(posix_spawnp) X(__register_atfork) X(dlsym)         \
-        X(_dl_find_object)
+        X(posix_spawn) X(posix_spawnp) X(__register_atfork) X(_dl_find_object)                           \
+        X(dl_iterate_phdr)
 
 #define REAL_NAMES(X) REAL_MALLOC_NAMES(X) REAL_NEW_NAMES(X) REAL_OTHER_NAMES(X)
 
@@ -68,11 +68,11 @@ bool real_find_module(const void *addr, struct unwind_module *ret_module);
 /* True when the executable defines the symbol itself, so that no hook of that name is ever called. */
 bool real_program_defines(const char *name);
 
-/* Where the object that has addr begins; 0: not known. */
+/* The same for all of an object's code (or, where the loader cannot say, for code close together). */
 uintptr_t real_object_begin(const void *addr);
 
 /* The definition the object at addr would call: for C++ in objects opened with RTLD_LOCAL, which the order of the
- * list does not show. Takes the loader's lock; keeps errno. */
+ * list does not show. Takes the loader's lock for a moment. */
 bool real_for_caller(const void *addr, const char *name, struct real_fn *ret);
 
 #pragma GCC visibility pop
