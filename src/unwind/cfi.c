@@ -141,8 +141,8 @@ static int read_cie(const struct cfi_image *image, uint64_t addr, struct cfi_cie
                 ;
         if (b.bad)
                 return -EBADMSG;
-        if (version == 4 && (cfi_bytes_u8(&b) != 8 || cfi_bytes_u8(&b) != 0))
-                return -EBADMSG; /* address size, segment selector size */
+        if (version == 4 && cfi_bytes_u16(&b) != 8)
+                return -EBADMSG; /* u8 address size, u8 segment selector size */
         cie.code_align = cfi_bytes_uleb(&b);
         cie.data_align = cfi_bytes_sleb(&b);
         cie.ra_reg = version == 1 ? cfi_bytes_u8(&b) : cfi_bytes_uleb(&b);

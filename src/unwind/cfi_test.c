@@ -56,6 +56,8 @@ static void test_row_packs_and_unpacks(void **state) {
                         assert_int_equal(row_ra_off(row), offs[k]);
                         assert_int_equal(row_fp_off(row), offs[i]);
                 }
+        /* the worked example of docs/unwinding.md */
+        assert_int_equal(row_make(ROW_FP_SAVED, 48, -40, -48), 0xfffd7ffec0000611);
         assert_int_equal(row_cfa_off(row_make(0, (16 << 20) - 8, 0, 0)), (16 << 20) - 8);
         assert_int_equal(row_make(0, 16 << 20, 0, 0), ROW_NO_CFI);
         assert_int_equal(row_make(0, 16, 524288, 0), ROW_NO_CFI);
