@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -470,26 +471,51 @@ static bool recorder_awaits_strays(struct recorder *r) {
         return n_unknown && now_ns < r->stray_deadline_ns;
 }
 
+/* Processes that still run. Those that ended while nobody looked are ended here. */
+static size_t recorder_count_living(struct recorder *r) {
+        size_t n = 0;
+
+        for (size_t i = 0; i < r->lives.list.n; i++) {
+                struct life *one = r->lives.list.items[i];
+                struct pollfd gone = { .fd = one->pidfd, .events = POLLIN };
+
+                if (one->is_ending)
+                        continue;
+                if (one->pidfd < 0 || poll(&gone, 1, 0) == 1)
+                        recorder_end_life(r, one, TRACE_ENDED_EXIT, -1);
+                else
+                        n++;
+        }
+        return n;
+}
+
+static bool recorder_is_settled(const struct recorder *r) {
+        for (size_t i = 0; i < r->lives.list.n; i++)
+                if (r->lives.list.items[i]->is_ending && !r->lives.list.items[i]->is_over)
+                        return false;
+        return !r->guests.n;
+}
+
+/* The target has ended and all that ended with it is in the file; descendants are recorded on. */
+static void recorder_tell_written(struct recorder *r) {
+        pipeline_end_slice(r->pipeline, recorder_now_ns(r), true);
+        r->target_is_written = true;
+        recorder_tell(r, CONTROL_WRITTEN);
+}
+
 static bool recorder_is_done(struct recorder *r) {
+        size_t n_living;
+
         if (r->is_stopped)
                 return true;
-        if (!r->target_has_ended)
+        if (!r->target_has_ended || (r->target_is_written && r->lives.n_alive))
                 return false;
-        if (r->lives.n_alive || r->guests.n) {
-                struct life *main_life = lives_find_pid(&r->lives, r->config->target);
-
-                if (!main_life && !r->target_is_written && !recorder_awaits_strays(r)) {
-                        for (size_t i = 0; i < r->lives.list.n; i++)
-                                if (r->lives.list.items[i]->pid == r->config->target &&
-                                    !r->lives.list.items[i]->is_over)
-                                        return false;
-                        pipeline_end_slice(r->pipeline, recorder_now_ns(r), true);
-                        r->target_is_written = true;
-                        recorder_tell(r, CONTROL_WRITTEN);
-                }
+        n_living = recorder_count_living(r);
+        if (!recorder_is_settled(r) || recorder_awaits_strays(r))
                 return false;
-        }
-        return !recorder_awaits_strays(r);
+        if (n_living && !r->target_is_written)
+                recorder_tell_written(r);
+        return n_living == 0;
 }
 
 static bool recorder_has_work(void *ctx) {
