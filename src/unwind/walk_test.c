@@ -261,16 +261,6 @@ static void test_frame_pointers_where_there_is_no_cfi(void **state) {
 
 static volatile sig_atomic_t n_handled;
 
-#if defined(__x86_64__) /* an emulator may enter handlers with a stack that is not aligned */
-__attribute__((force_align_arg_pointer))
-#endif
-static void
-on_signal(int signo) {
-        take_deeper(2);
-        n_handled++;
-        not_last();
-}
-
 /* An instruction that traps: the interrupted pc is known. */
 __attribute__((noinline)) static void interrupted(void) {
 #if defined(__aarch64__)
@@ -281,8 +271,15 @@ __attribute__((noinline)) static void interrupted(void) {
         not_last();
 }
 
-static void on_trap(int signo, siginfo_t *info, void *context) {
-        on_signal(signo);
+#if defined(__x86_64__) /* qemu-user 7.2 enters handlers with a stack that is not aligned */
+#define HANDLER __attribute__((force_align_arg_pointer))
+#else
+#define HANDLER
+#endif
+
+HANDLER static void on_trap(int signo, siginfo_t *info, void *context) {
+        take_deeper(2);
+        n_handled++;
 #if defined(__aarch64__)
         ((ucontext_t *)context)->uc_mcontext.pc += 4;
 #endif
