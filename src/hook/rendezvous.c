@@ -85,7 +85,7 @@ static int rendezvous_connect_any(const char *names, size_t len) {
         while (len > 0 && fd < 0) {
                 size_t n = 0;
 
-                while (n < len && names[n] != ',')
+                while (n < len && names[n] != ';')
                         n++;
                 fd = rendezvous_connect(names, n);
                 n += n < len;

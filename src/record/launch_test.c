@@ -156,7 +156,7 @@ static void arena_cannot_shrink(void **state) {
 
 static int connect_abstract(const struct rendezvous *r) {
         struct sockaddr_un addr = { .sun_family = AF_UNIX };
-        size_t n = strcspn(r->env, ",:");
+        size_t n = strcspn(r->env, ";:");
         int fd = socket(AF_UNIX, SOCK_SEQPACKET, 0);
 
         memcpy(addr.sun_path + 1, r->env, n);

@@ -63,7 +63,7 @@ static void rendezvous_write_env(struct rendezvous *r, const char *abstract_name
         for (size_t i = 0; i < sizeof(r->token); i++)
                 snprintf(hex + 2 * i, 3, "%02x", r->token[i]);
         snprintf(r->env, sizeof(r->env), "%s%s%s:%s", r->abstract_fd >= 0 ? abstract_name : "",
-                 r->abstract_fd >= 0 && r->path_fd >= 0 ? "," : "", r->path_fd >= 0 ? r->path : "", hex);
+                 r->abstract_fd >= 0 && r->path_fd >= 0 ? ";" : "", r->path_fd >= 0 ? r->path : "", hex);
 }
 
 int rendezvous_open(struct rendezvous *r, struct err *reterr) {

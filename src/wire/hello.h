@@ -6,7 +6,8 @@
 
 #include <stdint.h>
 
-/* "<name>[,<name>]:<32 hex digits of token>"; a name beginning with '/' is a path, else abstract. */
+/* "<name>[;<name>]:<32 hex digits of token>"; a name beginning with '/' is a path, else abstract. No comma: emulators split
+ * the variables they hand on at commas. */
 #define WIRE_ENV "SILT_RENDEZVOUS"
 
 struct wire_hello {
