@@ -9,11 +9,11 @@
 void decode_flush(struct pipeline *p) {
         size_t n = p->n_batch;
 
+        if (n == 0)
+                return;
         p->n_batch = 0;
-        for (size_t i = 0; i < n; i++) {
-                pipeline_check_slice(p);
-                pair_apply(&p->pair, &p->batch[i]);
-        }
+        pipeline_check_slice(p);
+        pair_apply_all(&p->pair, p->batch, n);
 }
 
 /* ---- who ---------------------------------------------------------------------------------------- */
@@ -199,18 +199,31 @@ static void decode_rare(struct pipeline *p, struct slot *s, const uint64_t *word
         }
 }
 
-/* Fills a batch entry; false for kinds that never touch a block, or values no allocator gives. */
+static bool decode_realloc_end(struct slot *s, const uint64_t *words, struct pair_event *e) {
+        e->size_bytes = words[2];
+        e->result = (uint8_t)words[3];
+        e->is_complete = words[4] >> 40 == WIRE_END_COMPLETE;
+        e->old = s->has_realloc ? PAIR_OLD_BLOCK : PAIR_OLD_NONE;
+        e->old_address = s->realloc_address;
+        s->has_realloc = false;
+        if (words[3] > WIRE_REALLOC_RELEASED)
+                return false;
+        if (e->result == WIRE_REALLOC_RELEASED)
+                e->address = e->old_address;
+        e->hint = live_prefetch(&s->process->live, e->old_address);
+        return e->result != WIRE_REALLOC_OK || e->size_bytes <= BLOCK_MAX_BYTES;
+}
+
+/* Fills the next batch entry; false: values no allocator gives. */
 static bool decode_block_event(struct pipeline *p, struct slot *s, const uint64_t *words,
                                uint32_t stack, struct pair_event *e) {
         e->address = words[1];
-        e->size_bytes = WIRE_NO_SIZE;
         e->stack = stack;
         switch (e->kind) {
         case WIRE_ALLOC:
                 e->size_bytes = words[2];
                 e->is_complete = words[3] >> 40 == WIRE_END_COMPLETE;
                 break;
-        case WIRE_FREE: break;
         case WIRE_FREE_SIZED:
         case WIRE_FREE_STACK: e->size_bytes = words[2]; break;
         case WIRE_REALLOC_BEGIN:
@@ -218,49 +231,43 @@ static bool decode_block_event(struct pipeline *p, struct slot *s, const uint64_
                 s->realloc_address = words[1];
                 break;
         case WIRE_REALLOC_END:
-                e->size_bytes = words[2];
-                e->result = (uint8_t)words[3];
-                e->is_complete = words[4] >> 40 == WIRE_END_COMPLETE;
-                e->old = s->has_realloc ? PAIR_OLD_BLOCK : PAIR_OLD_NONE;
-                e->old_address = s->realloc_address;
-                s->has_realloc = false;
-                if (words[3] > WIRE_REALLOC_RELEASED)
+                if (!decode_realloc_end(s, words, e))
                         return false;
-                if (e->result == WIRE_REALLOC_RELEASED)
-                        e->address = e->old_address;
-                live_prefetch(&s->process->live, e->old_address);
+                if (e->result == WIRE_REALLOC_FAILED)
+                        return true;
                 break;
-        default: /* WIRE_FAILED */ e->size_bytes = words[1]; return true;
+        case WIRE_FAILED: e->size_bytes = words[1]; return true;
+        default: e->size_bytes = WIRE_NO_SIZE; break;
         }
-        live_prefetch(&s->process->live, e->address);
         if (e->kind == WIRE_ALLOC ||
             (e->kind == WIRE_REALLOC_END && e->result == WIRE_REALLOC_OK)) {
-                if (e->size_bytes > BLOCK_MAX_BYTES)
-                        return false;
                 e->site = sites_find(&p->sites, s->process->figures, stack);
-                __builtin_prefetch(&p->sites.list.items[e->site], 1);
+                sites_prefetch(&p->sites, e->site, false);
+                live_prefetch(&s->process->live, e->address);
+        } else if (e->kind != WIRE_REALLOC_END) {
+                e->hint = live_prefetch(&s->process->live, e->address);
         }
-        /* 0 is no block: a release of nothing, an end without an address and its begin */
-        return e->address != 0 || e->result == WIRE_REALLOC_FAILED;
+        /* 0 is no block */
+        return e->address != 0 && (e->kind != WIRE_ALLOC || e->size_bytes <= BLOCK_MAX_BYTES);
 }
 
 static bool decode_is_block_event(unsigned kind) {
         return kind >= WIRE_ALLOC && kind <= WIRE_FAILED;
 }
 
-bool decode_record(struct pipeline *p, struct slot *s) {
+static bool decode_record(struct pipeline *p, struct slot *s) {
         const uint64_t *words = s->words + s->head;
         uint32_t n_words = ring_record_words(words, slot_n_words_in_chunk(s)), stack = 0;
         unsigned kind = words[0] & 0xff, at = wire_stack_at(kind);
         uint64_t time_ns = pipeline_time_ns(p, s->head_time);
 
-        if (n_words == 0) {
+        if (unlikely(n_words == 0)) {
                 drain_break(&p->drain, s, "a record is malformed");
                 return false;
         }
         if (unlikely(!s->process) && !decode_attach(p, s, time_ns))
                 return false;
-        if (at != 0 && !decode_stack(p, s, words + at, &stack)) {
+        if (at != 0 && unlikely(!decode_stack(p, s, words + at, &stack))) {
                 drain_break(&p->drain, s, "a stack keeps more frames than there were");
                 return false;
         }
@@ -269,13 +276,11 @@ bool decode_record(struct pipeline *p, struct slot *s) {
         if (likely(decode_is_block_event(kind))) {
                 struct pair_event *e = &p->batch[p->n_batch];
 
-                *e = (struct pair_event){
-                        .time_ns = time_ns,
-                        .process = s->process,
-                        .thread = s->thread,
-                        .slot_no = s->no,
-                        .kind = (uint8_t)kind,
-                };
+                e->time_ns = time_ns;
+                e->process = s->process;
+                e->thread = s->thread;
+                e->slot_no = s->no;
+                e->kind = (uint8_t)kind;
                 if (unlikely(!decode_block_event(p, s, words, stack, e))) {
                         drain_break(&p->drain, s, "a record has impossible values");
                         return false;
@@ -313,4 +318,13 @@ bool decode_settle(struct pipeline *p, struct slot *s) {
                 return true;
         }
         return false;
+}
+
+bool decode_run(struct pipeline *p, struct slot *s, uint64_t end_time) {
+        bool more;
+
+        do
+                more = decode_record(p, s) && decode_settle(p, s);
+        while (more && s->head_time <= end_time);
+        return more;
 }

@@ -199,12 +199,7 @@ bool drain_slot(struct drain *d, struct slot *s, uint64_t now, size_t max_words)
         return available > 0;
 }
 
-void drain_consume(struct drain *d, struct slot *s, size_t n_words) {
-        s->head += n_words;
-        s->head_pos += n_words * 8;
-        d->pending_bytes -= n_words * 8;
-        if (s->head < s->tail)
-                return;
+void drain_emptied(struct drain *d, struct slot *s) {
         s->head = s->tail = 0;
         if (s->cap > N_QUEUE_WORDS_KEPT && d->active.n > 64) {
                 d->queue_bytes -= s->cap * 8;

@@ -10,9 +10,10 @@ enum {
         LOCATION_HIDDEN = UINT32_MAX, /* silt's own: no frame */
         MODULE_HIDDEN = UINT32_MAX - 1,
         MODULE_NONE = UINT32_MAX,
-        N_EDGES_MIN = 1024,
+        N_INDEX_MIN = 2048,
         N_PCS_MIN = 256,
-        N_HOT = 4096,
+        N_HOT_MIN = 1024,
+        N_HOT_MAX = 65536,
 };
 
 struct space_module {
@@ -28,8 +29,8 @@ struct space_pc {
 
 /* One step of a stack seen lately: spares two look-ups. */
 struct space_hot {
-        uint64_t pc;
-        uint32_t parent, stack; /* stack 0: unused (pc 0 never matches) */
+        uint64_t pc; /* 0: unused */
+        uint32_t parent, stack;
 };
 
 struct intern_space {
@@ -38,7 +39,8 @@ struct intern_space {
         VEC(struct space_module) modules; /* by address */
         struct space_pc *pcs;             /* open addressing; cap a power of two */
         size_t n_pcs, pcs_cap;
-        struct space_hot hot[N_HOT];
+        struct space_hot *hot; /* one place for each hash; cap a power of two */
+        size_t hot_cap;
 };
 
 static void *intern_calloc(size_t n, size_t size_bytes) {
@@ -56,16 +58,22 @@ static inline uint64_t intern_hash(uint64_t x) {
         return x ^ x >> 32;
 }
 
+static inline size_t space_hot_place(const struct intern_space *s, uint32_t parent, uint64_t pc) {
+        return intern_hash(pc + parent * 0xd6e8feb86659fd93ull) & (s->hot_cap - 1);
+}
+
 void intern_init(struct intern *in, struct trace_writer *w, const struct pipeline_calls *calls) {
         memset(in, 0, sizeof(*in));
         in->writer = w;
         in->calls = calls;
-        in->edges_cap = N_EDGES_MIN;
-        in->edges = intern_calloc(in->edges_cap, sizeof(in->edges[0]));
+        in->index_cap = N_INDEX_MIN;
+        in->index = intern_calloc(in->index_cap, sizeof(in->index[0]));
+        vec_add(&in->nodes);
 }
 
 void intern_done(struct intern *in) {
-        free(in->edges);
+        free(in->index);
+        vec_free(&in->nodes);
         map_done(&in->locations);
         map_done(&in->raw_locations);
         for (size_t i = 0; i < in->modules.n; i++)
@@ -75,7 +83,7 @@ void intern_done(struct intern *in) {
 }
 
 size_t intern_size_bytes(const struct intern *in) {
-        return in->edges_cap * sizeof(in->edges[0]) +
+        return in->index_cap * sizeof(in->index[0]) + in->nodes.cap * sizeof(in->nodes.items[0]) +
                (in->locations.cap + in->raw_locations.cap) * sizeof(struct map_entry);
 }
 
@@ -83,6 +91,8 @@ struct intern_space *intern_space_new(void) {
         struct intern_space *s = intern_calloc(1, sizeof(*s));
 
         s->n_refs = 1;
+        s->hot_cap = N_HOT_MIN;
+        s->hot = intern_calloc(s->hot_cap, sizeof(s->hot[0]));
         return s;
 }
 
@@ -96,12 +106,14 @@ struct intern_space *intern_space_unref(struct intern_space *s) {
                 return NULL;
         vec_free(&s->modules);
         free(s->pcs);
+        free(s->hot);
         free(s);
         return NULL;
 }
 
 size_t intern_space_size_bytes(const struct intern_space *s) {
-        return (sizeof(*s) + s->pcs_cap * sizeof(s->pcs[0])) / s->n_refs;
+        return (sizeof(*s) + s->pcs_cap * sizeof(s->pcs[0]) + s->hot_cap * sizeof(s->hot[0])) /
+               s->n_refs;
 }
 
 /* ---- modules ------------------------------------------------------------------------------------ */
@@ -139,7 +151,7 @@ static const struct space_module *space_find_module(const struct intern_space *s
 static void space_purge(struct intern_space *s, uint64_t begin, uint64_t end) {
         struct space_pc *old = s->pcs;
 
-        memset(s->hot, 0, sizeof(s->hot));
+        memset(s->hot, 0, s->hot_cap * sizeof(s->hot[0]));
         if (s->n_pcs == 0)
                 return;
         s->pcs = intern_calloc(s->pcs_cap, sizeof(s->pcs[0]));
@@ -292,52 +304,64 @@ static uint32_t space_find_location(struct intern *in, struct intern_space *s, u
         return s->pcs[i].location;
 }
 
-static void intern_grow_edges(struct intern *in) {
-        struct intern_edge *old = in->edges;
-        size_t old_cap = in->edges_cap;
+static size_t intern_node_place(const struct intern *in, uint32_t parent, uint32_t location) {
+        return intern_hash((uint64_t)parent << 32 | location) & (in->index_cap - 1);
+}
 
-        in->edges_cap *= 2;
-        in->edges = intern_calloc(in->edges_cap, sizeof(in->edges[0]));
-        for (size_t i = 0; i < old_cap; i++) {
-                size_t j = intern_hash(old[i].key) & (in->edges_cap - 1);
+static void intern_grow_index(struct intern *in) {
+        free(in->index);
+        in->index_cap *= 2;
+        in->index = intern_calloc(in->index_cap, sizeof(in->index[0]));
+        for (uint32_t stack = 1; stack < in->nodes.n; stack++) {
+                const struct intern_node *n = &in->nodes.items[stack];
+                size_t i = intern_node_place(in, n->parent, n->location);
 
-                if (old[i].stack == 0)
-                        continue;
-                while (in->edges[j].stack != 0)
-                        j = (j + 1) & (in->edges_cap - 1);
-                in->edges[j] = old[i];
+                while (in->index[i] != 0)
+                        i = (i + 1) & (in->index_cap - 1);
+                in->index[i] = stack;
         }
-        free(old);
 }
 
 static uint32_t intern_stack(struct intern *in, uint32_t parent, uint32_t location) {
-        uint64_t key = (uint64_t)parent << 32 | location;
         size_t i;
 
-        if (unlikely(in->n_edges * 2 >= in->edges_cap))
-                intern_grow_edges(in);
-        i = intern_hash(key) & (in->edges_cap - 1);
-        while (in->edges[i].key != key || in->edges[i].stack == 0) {
-                if (in->edges[i].stack == 0) {
-                        in->edges[i] = (struct intern_edge){key, trace_add_stack(in->writer, parent,
-                                                                                 location)};
-                        in->n_edges++;
-                        break;
-                }
-                i = (i + 1) & (in->edges_cap - 1);
+        if (unlikely(in->nodes.n * 2 >= in->index_cap))
+                intern_grow_index(in);
+        i = intern_node_place(in, parent, location);
+        for (; in->index[i] != 0; i = (i + 1) & (in->index_cap - 1)) {
+                const struct intern_node *n = &in->nodes.items[in->index[i]];
+
+                if (n->parent == parent && n->location == location)
+                        return in->index[i];
         }
-        return in->edges[i].stack;
+        /* the writer counts stacks as nodes are counted here: from 1 */
+        in->index[i] = trace_add_stack(in->writer, parent, location);
+        vec_push(&in->nodes, (struct intern_node){parent, location});
+        return in->index[i];
+}
+
+static void space_grow_hot(struct intern_space *s) {
+        free(s->hot);
+        s->hot_cap *= 2;
+        s->hot = intern_calloc(s->hot_cap, sizeof(s->hot[0]));
+}
+
+static uint32_t intern_push_slow(struct intern *in, struct intern_space *s, uint32_t parent,
+                                 uint64_t pc) {
+        uint32_t location =
+                pc == 0 ? intern_location(in, MODULE_NONE, 0) : space_find_location(in, s, pc);
+        uint32_t stack = location == LOCATION_HIDDEN ? parent : intern_stack(in, parent, location);
+
+        if (unlikely(in->nodes.n > s->hot_cap && s->hot_cap < N_HOT_MAX))
+                space_grow_hot(s);
+        s->hot[space_hot_place(s, parent, pc)] = (struct space_hot){pc, parent, stack};
+        return stack;
 }
 
 uint32_t intern_push(struct intern *in, struct intern_space *s, uint32_t parent, uint64_t pc) {
-        struct space_hot *hot = &s->hot[intern_hash(pc + parent * 0xd6e8feb86659fd93ull) % N_HOT];
-        uint32_t location;
+        const struct space_hot *hot = &s->hot[space_hot_place(s, parent, pc)];
 
         if (likely(hot->pc == pc && hot->parent == parent && pc != 0))
                 return hot->stack;
-        location = pc == 0 ? intern_location(in, MODULE_NONE, 0) : space_find_location(in, s, pc);
-        *hot = (struct space_hot){pc, parent,
-                                  location == LOCATION_HIDDEN ? parent
-                                                              : intern_stack(in, parent, location)};
-        return hot->stack;
+        return intern_push_slow(in, s, parent, pc);
 }

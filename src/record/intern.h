@@ -15,16 +15,16 @@
 
 struct trace_writer;
 
-struct intern_edge {
-        uint64_t key;   /* parent stack << 32 | location */
-        uint32_t stack; /* 0: this place is free */
+struct intern_node {
+        uint32_t parent, location;
 };
 
 struct intern {
         struct trace_writer *writer;
         const struct pipeline_calls *calls;
-        struct intern_edge *edges; /* open addressing; cap a power of two */
-        size_t n_edges, edges_cap;
+        VEC(struct intern_node) nodes; /* by stack; [0] is the empty one */
+        uint32_t *index; /* open addressing over stacks, 0: free; cap a power of two */
+        size_t index_cap;
         struct map locations;             /* module << 48 | offset → location */
         struct map raw_locations;         /* addresses in no module */
         VEC(struct trace_module) modules; /* as defined in the trace; owns its paths */

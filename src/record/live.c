@@ -65,7 +65,7 @@ static const struct block *layers_find(const struct live_layer *l, uint64_t addr
 static const struct block *layers_find_live(const struct live_layer *l, uint64_t address) {
         const struct block *b = layers_find(l, address);
 
-        return b && !(b->flags & LIVE_TOMBSTONE) ? b : NULL;
+        return b && !(block_flags(b) & LIVE_TOMBSTONE) ? b : NULL;
 }
 
 struct block *live_add(struct live *l, uint64_t address) {
@@ -73,9 +73,9 @@ struct block *live_add(struct live *l, uint64_t address) {
         struct block *b = table_add(&l->own, address, &added);
 
         if (!added) {
-                if (!(b->flags & LIVE_TOMBSTONE))
+                if (!(block_flags(b) & LIVE_TOMBSTONE))
                         return NULL;
-                b->flags = LIVE_SHADOWS;
+                block_set_flags(b, LIVE_SHADOWS);
                 return b;
         }
         if (unlikely(l->base) && layers_find_live(l->base, address)) {
@@ -85,17 +85,17 @@ struct block *live_add(struct live *l, uint64_t address) {
         return b;
 }
 
-bool live_take(struct live *l, uint64_t address, struct block *ret) {
-        struct block *b = table_find(&l->own, address);
+/* b: what the own table has, NULL nothing. */
+static bool live_take_found(struct live *l, uint64_t address, struct block *b, struct block *ret) {
         const struct block *below;
         bool added;
 
         if (likely(b)) {
-                if (b->flags & LIVE_TOMBSTONE)
+                if (block_flags(b) & LIVE_TOMBSTONE)
                         return false;
                 *ret = *b;
-                if (b->flags & LIVE_SHADOWS)
-                        b->flags = LIVE_TOMBSTONE;
+                if (block_flags(b) & LIVE_SHADOWS)
+                        block_set_flags(b, LIVE_TOMBSTONE);
                 else
                         table_remove(&l->own, b);
                 return true;
@@ -104,8 +104,18 @@ bool live_take(struct live *l, uint64_t address, struct block *ret) {
         if (!below)
                 return false;
         *ret = *below;
-        table_add(&l->own, address, &added)->flags = LIVE_TOMBSTONE;
+        block_set_flags(table_add(&l->own, address, &added), LIVE_TOMBSTONE);
         return true;
+}
+
+bool live_take(struct live *l, uint64_t address, struct block *ret) {
+        return live_take_found(l, address, table_find(&l->own, address), ret);
+}
+
+bool live_take_hinted(struct live *l, uint64_t address, struct table_hint hint, struct block *ret) {
+        struct block *b = table_follow(&l->own, address, &hint);
+
+        return live_take_found(l, address, likely(b) ? b : table_find(&l->own, address), ret);
 }
 
 bool live_find(const struct live *l, uint64_t address, struct block *ret) {
@@ -113,7 +123,7 @@ bool live_find(const struct live *l, uint64_t address, struct block *ret) {
 
         if (!b)
                 b = layers_find(l->base, address);
-        if (!b || b->flags & LIVE_TOMBSTONE)
+        if (!b || block_flags(b) & LIVE_TOMBSTONE)
                 return false;
         *ret = *b;
         return true;
@@ -126,12 +136,12 @@ struct block *live_edit(struct live *l, uint64_t address) {
         bool added;
 
         if (b)
-                return b->flags & LIVE_TOMBSTONE ? NULL : b;
+                return block_flags(b) & LIVE_TOMBSTONE ? NULL : b;
         below = layers_find_live(l->base, address);
         if (!below)
                 return NULL;
         copy = *below;
-        copy.flags = LIVE_SHADOWS;
+        block_set_flags(&copy, LIVE_SHADOWS);
         b = table_add(&l->own, address, &added);
         *b = copy;
         return b;
@@ -140,9 +150,9 @@ struct block *live_edit(struct live *l, uint64_t address) {
 /* Lays one entry of an upper table over the lower one; `is_bottom`: nothing lies below the lower one. */
 static void table_lay_over(struct table *lower, const struct block *upper, bool is_bottom) {
         struct block *b = table_find(lower, upper->address);
-        bool hides = !is_bottom && (b ? b->flags != 0 : upper->flags != 0), added;
+        bool hides = !is_bottom && block_flags(b ? b : upper) != 0, added;
 
-        if (upper->flags & LIVE_TOMBSTONE) {
+        if (block_flags(upper) & LIVE_TOMBSTONE) {
                 if (!hides) {
                         if (b)
                                 table_remove(lower, b);
@@ -150,13 +160,13 @@ static void table_lay_over(struct table *lower, const struct block *upper, bool 
                 }
                 if (!b)
                         b = table_add(lower, upper->address, &added);
-                b->flags = LIVE_TOMBSTONE;
+                block_set_flags(b, LIVE_TOMBSTONE);
                 return;
         }
         if (!b)
                 b = table_add(lower, upper->address, &added);
         *b = *upper;
-        b->flags = hides ? LIVE_SHADOWS : 0;
+        block_set_flags(b, hides ? LIVE_SHADOWS : 0);
 }
 
 /* Lays a whole table over another. */
@@ -243,10 +253,10 @@ static void fold_up(struct live *l, const struct block *b) {
 
         if (added)
                 *own = *b;
-        else if (own->flags & LIVE_TOMBSTONE)
+        else if (block_flags(own) & LIVE_TOMBSTONE)
                 table_remove(&l->own, own);
         else
-                own->flags = 0;
+                block_set_flags(own, 0);
 }
 
 bool live_fold(struct live *l, size_t n_blocks) {
@@ -295,7 +305,7 @@ static void table_walk_visible(const struct table *t, const struct live *l,
 
                 for (uint32_t j = 0; j < s->cap; j++) {
                         const struct block *b = &s->blocks[j];
-                        bool hidden = !b->address || b->flags & LIVE_TOMBSTONE;
+                        bool hidden = !b->address || block_flags(b) & LIVE_TOMBSTONE;
 
                         if (!hidden && t != &l->own)
                                 hidden = table_find(&l->own, b->address);

@@ -29,8 +29,14 @@ struct live {
 void live_init(struct live *l, struct live_layer *base); /* takes the reference; NULL ok */
 void live_done(struct live *l);
 
-static inline void live_prefetch(const struct live *l, uint64_t address) {
-        table_prefetch(&l->own, address);
+static inline struct table_hint live_prefetch(const struct live *l, uint64_t address) {
+        return table_prefetch(&l->own, address);
+}
+
+/* What the own table says of address, perhaps a tombstone; NULL: nothing that can be seen from here. */
+static inline const struct block *live_peek(const struct live *l, uint64_t address,
+                                            struct table_hint *hint) {
+        return table_follow(&l->own, address, hint);
 }
 
 /* A new block at address, to be filled by block_set at once; NULL when the address is live. */
@@ -38,6 +44,7 @@ struct block *live_add(struct live *l, uint64_t address);
 
 /* Takes the block away; false when there is none. */
 bool live_take(struct live *l, uint64_t address, struct block *ret);
+bool live_take_hinted(struct live *l, uint64_t address, struct table_hint hint, struct block *ret);
 
 bool live_find(const struct live *l, uint64_t address, struct block *ret);
 

@@ -30,34 +30,22 @@ static struct trace_counts *pair_counts(struct pair *p, const struct process *pr
 }
 
 static uint32_t pair_block_stack(const struct pair *p, const struct block *b) {
-        return p->sites->list.items[b->site].stack;
+        return sites_at(p->sites, b->site)->stack;
 }
 
 /* The figures of a block's release by thread. */
 static void pair_release(struct pair *p, const struct process *process, const struct block *b,
-                         uint32_t thread, bool is_implicit) {
-        struct site_release r = {
-                .size_bytes = block_size_bytes(b),
-                .now_ns = p->now_ns,
-                .age_us = p->now_ns / 1000 - block_time_us(b),
-                .is_temporary = !is_implicit && p->last_seq.items[thread] == block_seq(b),
-                .is_implicit = is_implicit,
-        };
-
-        sites_release(p->sites, process->figures, b->site, &r);
+                         uint32_t thread) {
+        sites_release(p->sites, process->figures, b->site, block_size_bytes(b), p->now_ns,
+                      p->now_ns / 1000 - block_time_us(b),
+                      p->last_seq.items[thread] == block_seq(b));
 }
 
 static void pair_allocate(struct pair *p, const struct pair_event *e, struct block *b, uint64_t seq,
                           bool is_realloc) {
-        struct site_alloc a = {
-                .size_bytes = e->size_bytes,
-                .now_ns = p->now_ns,
-                .is_complete = e->is_complete,
-                .is_realloc = is_realloc,
-        };
-
         block_set(b, e->site, seq, e->size_bytes, p->now_ns / 1000);
-        sites_alloc(p->sites, e->process->figures, e->site, &a);
+        sites_alloc(p->sites, e->process->figures, e->site, e->size_bytes, p->now_ns,
+                    e->is_complete, is_realloc);
         sites_note_peak(p->sites, e->process->figures, p->now_ns);
         p->last_seq.items[e->thread] = seq;
 }
@@ -66,7 +54,8 @@ static void pair_put_free(struct pair *p, const struct process *process, const s
                           uint32_t thread, uint32_t free_stack) {
         trace_put_free(p->writer, thread, p->now_ns, block_seq(b), pair_block_stack(p, b),
                        block_size_bytes(b), free_stack);
-        pair_release(p, process, b, thread, false);
+        pair_counts(p, process)->n_frees++;
+        pair_release(p, process, b, thread);
 }
 
 /* Another thread's allocation proves that a realloc under way has released its old block. */
@@ -107,7 +96,7 @@ static bool pair_try_alloc(struct pair *p, const struct pair_event *e, bool is_r
 static bool pair_try_free(struct pair *p, const struct pair_event *e, uint64_t address) {
         struct block b;
 
-        if (unlikely(!live_take(&e->process->live, address, &b)))
+        if (unlikely(!live_take_hinted(&e->process->live, address, e->hint, &b)))
                 return false;
         pair_put_free(p, e->process, &b, e->thread, e->kind == WIRE_FREE_STACK ? e->stack : 0);
         if ((e->kind == WIRE_FREE_SIZED || e->kind == WIRE_FREE_STACK) &&
@@ -123,7 +112,7 @@ static bool pair_try_free(struct pair *p, const struct pair_event *e, uint64_t a
 static struct block *pair_swap_blocks(const struct pair_event *e, struct block *ret_old) {
         struct live *l = &e->process->live;
         struct block *b;
-        uint16_t flags;
+        uint16_t bits;
 
         if (e->old_address == e->address) {
                 b = live_edit(l, e->address);
@@ -131,15 +120,15 @@ static struct block *pair_swap_blocks(const struct pair_event *e, struct block *
                         *ret_old = *b;
                 return b;
         }
-        if (!live_take(l, e->old_address, ret_old))
+        if (!live_take_hinted(l, e->old_address, e->hint, ret_old))
                 return NULL;
         b = live_add(l, e->address);
         if (b)
                 return b;
         b = live_add(l, e->old_address);
-        flags = b->flags;
+        bits = b->bits;
         *b = *ret_old;
-        b->flags = flags;
+        b->bits = bits;
         return NULL;
 }
 
@@ -157,7 +146,8 @@ static bool pair_try_realloc(struct pair *p, const struct pair_event *e) {
         seq = trace_put_realloc(p->writer, e->thread, p->now_ns, block_seq(&old),
                                 pair_block_stack(p, &old), block_size_bytes(&old), e->stack,
                                 e->size_bytes, p->addresses ? e->address : 0);
-        pair_release(p, e->process, &old, e->thread, false);
+        pair_counts(p, e->process)->n_frees++;
+        pair_release(p, e->process, &old, e->thread);
         pair_allocate(p, e, b, seq, true);
         return true;
 }
@@ -247,7 +237,9 @@ static void pair_free_implicitly(struct pair *p, const struct pair_event *e) {
                 return;
         trace_put_other(p->writer, e->thread, p->now_ns, TRACE_IMPLICIT_FREE, block_size_bytes(&b),
                         block_seq(&b), pair_block_stack(p, &b));
-        pair_release(p, e->process, &b, e->thread, true);
+        pair_counts(p, e->process)->n_implicit_frees++;
+        p->last_seq.items[e->thread] = UINT64_MAX; /* nobody's release makes nothing temporary */
+        pair_release(p, e->process, &b, e->thread);
 }
 
 static bool event_allocates(const struct pair_event *e) {
@@ -340,22 +332,56 @@ static void pair_end_realloc(struct pair *p, const struct pair_event *e) {
         }
 }
 
-void pair_apply(struct pair *p, const struct pair_event *e) {
-        if (likely(e->time_ns > p->now_ns))
-                p->now_ns = e->time_ns;
+static void pair_apply_rare(struct pair *p, const struct pair_event *e) {
         switch (e->kind) {
-        case WIRE_ALLOC:
-        case WIRE_FREE:
-        case WIRE_FREE_SIZED:
-        case WIRE_FREE_STACK: pair_apply_block(p, e); break;
         case WIRE_REALLOC_BEGIN: pair_begin_realloc(p, e); break;
         case WIRE_REALLOC_END: pair_end_realloc(p, e); break;
         case WIRE_FAILED:
                 pair_counts(p, e->process)->n_failed++;
                 trace_put_other(p->writer, e->thread, p->now_ns, TRACE_FAILED, e->size_bytes, 0, 0);
                 break;
-        default: break;
+        default: pair_apply_block(p, e); break;
         }
+}
+
+static void pair_apply(struct pair *p, const struct pair_event *e) {
+        if (likely(e->time_ns > p->now_ns))
+                p->now_ns = e->time_ns;
+        if (likely(p->held.n == 0)) {
+                if (e->kind == WIRE_ALLOC) {
+                        if (unlikely(!pair_try_alloc(p, e, false)))
+                                pair_hold(p, e, false);
+                        return;
+                }
+                if (e->kind == WIRE_FREE) {
+                        if (unlikely(!pair_try_free(p, e, e->address)))
+                                pair_hold(p, e, false);
+                        return;
+                }
+        }
+        pair_apply_rare(p, e);
+}
+
+/* The blocks are in the cache by now; the sites they lead to are fetched next. */
+static void pair_prefetch_sites(struct pair *p, struct pair_event *events, size_t n) {
+        for (size_t i = 0; i < n; i++) {
+                struct pair_event *e = &events[i];
+                const struct block *b;
+
+                if (e->kind == WIRE_ALLOC || e->kind == WIRE_FAILED ||
+                    e->kind == WIRE_REALLOC_BEGIN)
+                        continue;
+                b = live_peek(&e->process->live,
+                              e->kind == WIRE_REALLOC_END ? e->old_address : e->address, &e->hint);
+                if (b)
+                        sites_prefetch(p->sites, b->site, true);
+        }
+}
+
+void pair_apply_all(struct pair *p, struct pair_event *events, size_t n) {
+        pair_prefetch_sites(p, events, n);
+        for (size_t i = 0; i < n; i++)
+                pair_apply(p, &events[i]);
 }
 
 void pair_end_process(struct pair *p, const struct process *process) {

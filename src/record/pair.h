@@ -28,7 +28,8 @@ struct pair_event {
         uint64_t address, size_bytes; /* size: WIRE_NO_SIZE when a release gave none */
         uint64_t old_address;         /* REALLOC_END */
         struct process *process;
-        uint32_t thread; /* of the trace */
+        struct table_hint hint; /* of the block released */
+        uint32_t thread;        /* of the trace */
         uint32_t slot_no;
         uint32_t site;  /* ALLOC, REALLOC_END: of the new block */
         uint32_t stack; /* of the record; 0 when it has none */
@@ -68,7 +69,8 @@ void pair_init(struct pair *p, struct trace_writer *w, struct sites *s);
 void pair_done(struct pair *p);
 void pair_add_thread(struct pair *p, uint32_t thread);
 
-void pair_apply(struct pair *p, const struct pair_event *e);
+/* In order; fetches what they need ahead. Each event may write several, so n is small. */
+void pair_apply_all(struct pair *p, struct pair_event *events, size_t n);
 
 /* No event earlier than time_ns can come any more. */
 void pair_expire(struct pair *p, uint64_t time_ns);

@@ -126,12 +126,6 @@ static uint64_t pipeline_now(const struct pipeline *p) {
         return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec - p->clock_base;
 }
 
-uint64_t pipeline_time_ns(const struct pipeline *p, uint64_t time) {
-        uint64_t ticks = time > p->config.start_time ? time - p->config.start_time : 0;
-
-        return (uint64_t)((unsigned __int128)ticks * p->ns_mult >> 32);
-}
-
 uint64_t pipeline_final_ns(const struct pipeline *p) {
         return MAX(pipeline_time_ns(p, p->final_time), p->pair.now_ns);
 }
@@ -281,13 +275,7 @@ static uint64_t pipeline_merge(struct pipeline *p, uint64_t low_water) {
         struct slot *s;
 
         while ((s = order_first(&p->order)) && s->head_time <= low_water) {
-                uint64_t run_end = MIN(order_run_end(&p->order), low_water);
-                bool more;
-
-                do
-                        more = decode_record(p, s) && decode_settle(p, s);
-                while (more && s->head_time <= run_end);
-                if (more) {
+                if (decode_run(p, s, MIN(order_run_end(&p->order), low_water))) {
                         order_first_changed(&p->order);
                         continue;
                 }
@@ -448,8 +436,8 @@ bool pipeline_get_totals(const struct pipeline *p, uint32_t trace_process,
 void pipeline_get_stats(const struct pipeline *p, struct pipeline_stats *ret) {
         *ret = (struct pipeline_stats){
                 .n_records = p->n_records,
-                .n_sites = p->sites.list.n,
-                .n_stacks = p->intern.n_edges,
+                .n_sites = p->sites.n_sites,
+                .n_stacks = p->intern.nodes.n - 1,
                 .n_locations = p->intern.n_locations,
                 .n_inversions = p->pair.n_inversions,
                 .n_forced = p->n_forced,

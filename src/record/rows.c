@@ -47,19 +47,20 @@ void sites_get_counts(const struct figures *f, uint32_t slice, struct trace_coun
 
 /* ---- slices ------------------------------------------------------------------------------------- */
 
-static void row_fill(const struct sites *s, const struct figures *f, const struct site *x,
-                     struct trace_site *row) {
-        struct amount now = {x->inherited.blocks + (int64_t)x->n_allocs - (int64_t)x->n_frees,
-                             x->inherited.bytes + (int64_t)(x->alloc_bytes - x->free_bytes)};
-        struct amount own = {now.blocks - x->inherited.blocks + x->n_inherited_frees -
-                                     x->gone.blocks,
-                             now.bytes - x->inherited.bytes + (int64_t)x->inherited_free_bytes -
-                                     x->gone.bytes};
-        struct amount at_peak = x->peak_no == f->peak_no ? x->at_peak : now;
-        struct amount at_all_peak = at_peak;
+static void row_fill(const struct sites *s, uint32_t idx, struct trace_site *row) {
+        const struct site *x = sites_at(s, idx);
+        const struct figures *f = s->processes.items[x->process];
+        struct amount inherited = s->rare.items[idx].inherited;
+        struct amount at_peak = {x->peak_blocks, x->peak_bytes};
+        struct amount at_all_peak = {x->all_peak_blocks, x->all_peak_bytes};
 
-        if (s->is_multi)
-                at_all_peak = x->all_peak_no == s->all_peak_no ? x->at_all_peak : own;
+        /* not changed since the peak */
+        if (x->peak_no != f->peak_no)
+                at_peak = site_now(s, idx);
+        if (!s->is_multi)
+                at_all_peak = at_peak;
+        else if (x->all_peak_no != s->all_peak_no)
+                at_all_peak = site_own_now(s, idx);
         *row = (struct trace_site){
                 .process = x->process,
                 .stack = x->stack,
@@ -69,8 +70,8 @@ static void row_fill(const struct sites *s, const struct figures *f, const struc
                 .free_bytes = x->free_bytes,
                 .n_temporary = x->n_temporary,
                 .n_reallocs = x->n_reallocs,
-                .n_inherited = (uint64_t)x->inherited.blocks,
-                .inherited_bytes = (uint64_t)x->inherited.bytes,
+                .n_inherited = (uint64_t)inherited.blocks,
+                .inherited_bytes = (uint64_t)inherited.bytes,
                 .peak_blocks = at_peak.blocks,
                 .peak_bytes = at_peak.bytes,
                 .all_peak_blocks = at_all_peak.blocks,
@@ -79,27 +80,30 @@ static void row_fill(const struct sites *s, const struct figures *f, const struc
         memcpy(row->n_life, x->n_life, sizeof(row->n_life));
 }
 
-static void total_add(struct site_total *t, const struct site *x) {
+static void total_add(struct sites *s, uint32_t idx) {
+        const struct site *x = sites_at(s, idx);
+        const struct site_rare *rare = &s->rare.items[idx];
+        struct site_total *t = &s->totals.items[idx];
+
         t->n_allocs += x->n_allocs;
         t->alloc_bytes += x->alloc_bytes;
         t->n_frees += x->n_frees;
         t->free_bytes += x->free_bytes;
         t->n_temporary += x->n_temporary;
         t->n_reallocs += x->n_reallocs;
-        t->n_inherited += (uint64_t)x->inherited.blocks;
-        t->inherited_bytes += (uint64_t)x->inherited.bytes;
+        t->n_inherited += (uint64_t)rare->inherited.blocks;
+        t->inherited_bytes += (uint64_t)rare->inherited.bytes;
         t->n_inherited_frees += x->n_inherited_frees;
-        t->inherited_free_bytes += x->inherited_free_bytes;
+        t->inherited_free_bytes += rare->inherited_free_bytes;
 }
 
 static void slice_add_sites(struct sites *s) {
         for (size_t i = 0; i < s->touched_sites.n; i++) {
                 uint32_t idx = s->touched_sites.items[i];
-                const struct site *x = &s->list.items[idx];
 
                 vec_reserve(&s->rows, 1);
-                row_fill(s, s->processes.items[x->process], x, &s->rows.items[s->rows.n++]);
-                total_add(&s->totals.items[idx], x);
+                row_fill(s, idx, &s->rows.items[s->rows.n++]);
+                total_add(s, idx);
         }
 }
 
@@ -163,13 +167,13 @@ static void checkpoint_add_inherited(struct sites *s, const struct figures *f) {
 static void sites_put_checkpoint(struct sites *s) {
         vec_clear(&s->rows);
         vec_clear(&s->counts);
-        for (size_t i = 0; i < s->list.n; i++) {
+        for (size_t i = 0; i < s->n_sites; i++) {
                 const struct site_total *t = &s->totals.items[i];
 
                 if (t->n_allocs + t->n_frees + t->n_inherited > 0)
                         vec_push(&s->rows, (struct trace_site){
-                                                   .process = s->list.items[i].process,
-                                                   .stack = s->list.items[i].stack,
+                                                   .process = sites_at(s, (uint32_t)i)->process,
+                                                   .stack = sites_at(s, (uint32_t)i)->stack,
                                                    .n_allocs = t->n_allocs,
                                                    .alloc_bytes = t->alloc_bytes,
                                                    .n_frees = t->n_frees,
@@ -211,6 +215,7 @@ void sites_end_slice(struct sites *s, uint64_t end_ns, bool force_checkpoint) {
         s->slice++;
         vec_clear(&s->touched_sites);
         vec_clear(&s->touched_processes);
-        if (force_checkpoint || trace_wants_checkpoint(s->writer, s->list.n + s->n_inherited_lines))
+        if (force_checkpoint ||
+            trace_wants_checkpoint(s->writer, s->n_sites + s->n_inherited_lines))
                 sites_put_checkpoint(s);
 }

@@ -21,7 +21,10 @@ void sites_done(struct sites *s) {
                         free(s->processes.items[i]);
                 }
         vec_free(&s->processes);
-        vec_free(&s->list);
+        for (size_t i = 0; i < s->pages.n; i++)
+                free(s->pages.items[i]);
+        vec_free(&s->pages);
+        vec_free(&s->rare);
         vec_free(&s->totals);
         vec_free(&s->hints);
         vec_free(&s->touched_sites);
@@ -33,7 +36,8 @@ void sites_done(struct sites *s) {
 }
 
 size_t sites_size_bytes(const struct sites *s) {
-        return s->list.cap * sizeof(s->list.items[0]) + s->totals.cap * sizeof(s->totals.items[0]) +
+        return s->pages.n * SITES_PER_PAGE * sizeof(struct site) +
+               s->rare.cap * sizeof(s->rare.items[0]) + s->totals.cap * sizeof(s->totals.items[0]) +
                s->hints.cap * sizeof(s->hints.items[0]) + s->index.cap * sizeof(struct map_entry) +
                s->rows.cap * sizeof(s->rows.items[0]) +
                s->n_inherited_lines * sizeof(struct inherited);
@@ -41,58 +45,80 @@ size_t sites_size_bytes(const struct sites *s) {
 
 /* ---- changes of one site ------------------------------------------------------------------------ */
 
-static struct amount site_now(const struct site *x) {
+struct amount site_now(const struct sites *s, uint32_t idx) {
+        const struct site *x = sites_at(s, idx);
+        const struct site_rare *rare = &s->rare.items[idx];
+
         return (struct amount){
-                x->inherited.blocks + (int64_t)x->n_allocs - (int64_t)x->n_frees,
-                x->inherited.bytes + (int64_t)(x->alloc_bytes - x->free_bytes),
+                rare->inherited.blocks + (int64_t)x->n_allocs - (int64_t)x->n_frees,
+                rare->inherited.bytes + (int64_t)(x->alloc_bytes - x->free_bytes),
         };
 }
 
-static struct amount site_own_now(const struct site *x) {
+struct amount site_own_now(const struct sites *s, uint32_t idx) {
+        const struct site *x = sites_at(s, idx);
+        const struct site_rare *rare = &s->rare.items[idx];
+
         return (struct amount){
                 (int64_t)x->n_allocs - (int64_t)(x->n_frees - x->n_inherited_frees) -
-                        x->gone.blocks,
-                (int64_t)(x->alloc_bytes - (x->free_bytes - x->inherited_free_bytes)) -
-                        x->gone.bytes,
+                        rare->gone.blocks,
+                (int64_t)(x->alloc_bytes - (x->free_bytes - rare->inherited_free_bytes)) -
+                        rare->gone.bytes,
         };
 }
 
-static void site_begin_slice(struct sites *s, struct site *x, uint32_t idx) {
+void sites_begin_site(struct sites *s, struct site *x, uint32_t idx) {
         uint32_t process = x->process, stack = x->stack;
 
         memset(x, 0, sizeof(*x));
         x->process = process;
         x->stack = stack;
         x->slice = s->slice;
+        if (s->is_multi)
+                memset(&s->rare.items[idx], 0, sizeof(s->rare.items[idx]));
         vec_push(&s->touched_sites, idx);
 }
 
-/* Before any change of the site. */
-static struct site *site_touch(struct sites *s, const struct figures *f, uint32_t idx) {
-        struct site *x = &s->list.items[idx];
-
-        if (unlikely(x->slice != s->slice))
-                site_begin_slice(s, x, idx);
+void sites_note_site_peak(struct sites *s, const struct figures *f, struct site *x, uint32_t idx) {
         if (x->peak_no != f->peak_no) {
+                struct amount now = site_now(s, idx);
+
                 x->peak_no = f->peak_no;
-                x->at_peak = site_now(x);
+                x->peak_blocks = (int32_t)now.blocks;
+                x->peak_bytes = now.bytes;
         }
-        if (s->is_multi && x->all_peak_no != s->all_peak_no) {
+        if (x->all_peak_no != s->all_peak_no) {
+                struct amount own = site_own_now(s, idx);
+
                 x->all_peak_no = s->all_peak_no;
-                x->at_all_peak = site_own_now(x);
+                x->all_peak_blocks = (int32_t)own.blocks;
+                x->all_peak_bytes = own.bytes;
         }
-        return x;
+}
+
+static struct site *sites_new_page(void) {
+        struct site *page = aligned_alloc(64, SITES_PER_PAGE * sizeof(*page));
+
+        if (!page) {
+                fputs("silt: out of memory\n", stderr);
+                abort();
+        }
+        memset(page, 0, SITES_PER_PAGE * sizeof(*page));
+        return page;
 }
 
 static struct inherited *figures_find_inherited(struct figures *f, uint32_t stack);
 
 static uint32_t sites_add(struct sites *s, struct figures *f, uint32_t stack) {
-        uint32_t idx = (uint32_t)s->list.n;
+        uint32_t idx = s->n_sites++;
         struct inherited *line = figures_find_inherited(f, stack);
         struct site_total *total;
         struct site *x;
 
-        x = vec_add(&s->list);
+        if (idx / SITES_PER_PAGE == s->pages.n)
+                vec_push(&s->pages, sites_new_page());
+        x = sites_at(s, idx);
+        vec_add(&s->rare);
         total = vec_add(&s->totals);
         x->process = f->process;
         x->stack = stack;
@@ -101,8 +127,9 @@ static uint32_t sites_add(struct sites *s, struct figures *f, uint32_t stack) {
                 line->site = idx;
                 s->n_inherited_lines--;
                 if (f->first_slice == s->slice) {
-                        site_begin_slice(s, x, idx);
-                        x->inherited = (struct amount){(int64_t)line->n, (int64_t)line->bytes};
+                        sites_begin_site(s, x, idx);
+                        s->rare.items[idx].inherited =
+                                (struct amount){(int64_t)line->n, (int64_t)line->bytes};
                 } else {
                         total->n_inherited = line->n;
                         total->inherited_bytes = line->bytes;
@@ -131,73 +158,29 @@ void sites_touch_process(struct sites *s, struct figures *f, uint64_t now_ns) {
         vec_push(&s->touched_processes, f->process);
 }
 
-void sites_alloc(struct sites *s, struct figures *f, uint32_t site, const struct site_alloc *a) {
-        struct trace_counts *c = sites_counts(s, f, a->now_ns);
-        struct site *x = site_touch(s, f, site);
+uint32_t sites_release_inherited(struct sites *s, struct figures *f, uint32_t site,
+                                 uint64_t size_bytes) {
+        uint32_t mine = sites_find(s, f, sites_at(s, site)->stack);
+        struct site *x = sites_touch(s, f, mine);
 
-        x->n_allocs++;
-        x->alloc_bytes += a->size_bytes;
-        x->n_reallocs += a->is_realloc;
-        c->n_allocs++;
-        c->alloc_bytes += a->size_bytes;
-        c->n_reallocs += a->is_realloc;
-        c->n_complete_stacks += a->is_complete;
-        f->live.blocks++;
-        f->live.bytes += (int64_t)a->size_bytes;
-        if (s->is_multi) {
-                f->own.blocks++;
-                f->own.bytes += (int64_t)a->size_bytes;
-                s->all_live.blocks++;
-                s->all_live.bytes += (int64_t)a->size_bytes;
-        }
+        x->n_inherited_frees++;
+        s->rare.items[mine].inherited_free_bytes += size_bytes;
+        return mine;
 }
 
-static unsigned life_bucket(uint64_t age_us) {
-        unsigned b = age_us < 4 ? 0 : (63 - (unsigned)__builtin_clzll(age_us)) / 2;
-
-        return MIN(b, (unsigned)TRACE_N_LIFE_BUCKETS - 1);
+void sites_release_own(struct sites *s, struct figures *f, uint64_t size_bytes) {
+        f->own.blocks--;
+        f->own.bytes -= (int64_t)size_bytes;
+        s->all_live.blocks--;
+        s->all_live.bytes -= (int64_t)size_bytes;
 }
 
-void sites_release(struct sites *s, struct figures *f, uint32_t site,
-                   const struct site_release *r) {
-        struct trace_counts *c = sites_counts(s, f, r->now_ns);
-        bool is_own = s->list.items[site].process == f->process;
-        struct site *x;
-
-        if (unlikely(!is_own))
-                site = sites_find(s, f, s->list.items[site].stack);
-        x = site_touch(s, f, site);
-        x->n_frees++;
-        x->free_bytes += r->size_bytes;
-        x->n_temporary += r->is_temporary;
-        x->n_life[life_bucket(r->age_us)]++;
-        c->n_frees += !r->is_implicit;
-        c->n_implicit_frees += r->is_implicit;
-        c->n_temporary += r->is_temporary;
-        f->live.blocks--;
-        f->live.bytes -= (int64_t)r->size_bytes;
-        if (!is_own) {
-                x->n_inherited_frees++;
-                x->inherited_free_bytes += r->size_bytes;
-        } else if (s->is_multi) {
-                f->own.blocks--;
-                f->own.bytes -= (int64_t)r->size_bytes;
-                s->all_live.blocks--;
-                s->all_live.bytes -= (int64_t)r->size_bytes;
-        }
-}
-
-void sites_note_peak(struct sites *s, struct figures *f, uint64_t now_ns) {
-        if (f->live.bytes > (int64_t)f->peak_in_slice.bytes) {
-                f->peak_in_slice =
-                        (struct peak){(uint64_t)f->live.blocks, (uint64_t)f->live.bytes, now_ns};
-                f->peak_no++;
-        }
-        if (s->is_multi && s->all_live.bytes > (int64_t)s->all_peak_in_slice.bytes) {
-                s->all_peak_in_slice = (struct peak){(uint64_t)s->all_live.blocks,
-                                                     (uint64_t)s->all_live.bytes, now_ns};
-                s->all_peak_no++;
-        }
+void sites_note_all_peak(struct sites *s, uint64_t now_ns) {
+        if (s->all_live.bytes <= (int64_t)s->all_peak_in_slice.bytes)
+                return;
+        s->all_peak_in_slice =
+                (struct peak){(uint64_t)s->all_live.blocks, (uint64_t)s->all_live.bytes, now_ns};
+        s->all_peak_no++;
 }
 
 /* ---- processes ---------------------------------------------------------------------------------- */
@@ -271,14 +254,13 @@ struct figures *sites_add_process(struct sites *s, uint32_t process, inherited_v
 /* Own blocks of a site alive now: before the slice and in it. */
 static struct amount site_own_alive(const struct sites *s, uint32_t idx) {
         const struct site_total *t = &s->totals.items[idx];
-        const struct site *x = &s->list.items[idx];
         struct amount a = {
                 (int64_t)(t->n_allocs - (t->n_frees - t->n_inherited_frees)),
                 (int64_t)(t->alloc_bytes - (t->free_bytes - t->inherited_free_bytes)),
         };
 
-        if (x->slice == s->slice) {
-                struct amount now = site_own_now(x);
+        if (sites_at(s, idx)->slice == s->slice) {
+                struct amount now = site_own_now(s, idx);
 
                 a.blocks += now.blocks;
                 a.bytes += now.bytes;
@@ -294,13 +276,12 @@ void sites_end_process(struct sites *s, struct figures *f, uint64_t now_ns) {
         for (size_t i = 0; i < f->sites.n; i++) {
                 uint32_t idx = f->sites.items[i];
                 struct amount a = site_own_alive(s, idx);
-                struct site *x;
 
                 if (a.blocks == 0 && a.bytes == 0)
                         continue;
-                x = site_touch(s, f, idx);
-                x->gone.blocks += a.blocks;
-                x->gone.bytes += a.bytes;
+                sites_touch(s, f, idx);
+                s->rare.items[idx].gone.blocks += a.blocks;
+                s->rare.items[idx].gone.bytes += a.bytes;
         }
         s->all_live.blocks -= f->own.blocks;
         s->all_live.bytes -= f->own.bytes;
@@ -315,12 +296,12 @@ void sites_snapshot(struct sites *s, struct figures *f, inherited_vec *ret) {
         for (size_t i = 0; i < f->sites.n; i++) {
                 uint32_t idx = f->sites.items[i];
                 const struct site_total *t = &s->totals.items[idx];
-                const struct site *x = &s->list.items[idx];
+                const struct site *x = sites_at(s, idx);
                 uint64_t n = t->n_inherited + t->n_allocs - t->n_frees;
                 uint64_t bytes = t->inherited_bytes + t->alloc_bytes - t->free_bytes;
 
                 if (x->slice == s->slice) {
-                        struct amount now = site_now(x);
+                        struct amount now = site_now(s, idx);
 
                         n += (uint64_t)now.blocks;
                         bytes += (uint64_t)now.bytes;

@@ -24,17 +24,28 @@ struct amount {
         int64_t blocks, bytes;
 };
 
+/* Two cache lines: an allocation needs the first. */
 struct site {
-        uint32_t process, stack;       /* of the trace */
-        uint32_t slice;                /* the figures below belong to this slice; 0 to begin with */
-        uint32_t peak_no, all_peak_no; /* the peak that at_peak, at_all_peak belong to */
+        uint32_t process, stack; /* of the trace */
+        uint32_t slice;          /* the figures below belong to this slice; 0 to begin with */
+        uint32_t peak_no;        /* the peak that peak_* belong to */
         uint32_t n_allocs, n_frees, n_temporary, n_reallocs;
+        uint64_t alloc_bytes, free_bytes;
+        int64_t peak_bytes; /* live at the peak, since the slice began */
+        int32_t peak_blocks;
+        uint32_t all_peak_no; /* the same for the recording as a whole */
+        int64_t all_peak_bytes;
+        int32_t all_peak_blocks;
         uint32_t n_inherited_frees; /* of n_frees: blocks of an ancestor */
-        uint64_t alloc_bytes, free_bytes, inherited_free_bytes;
-        struct amount at_peak, at_all_peak; /* since the slice began */
-        struct amount inherited;            /* in the slice the process began in; else 0 */
-        struct amount gone;                 /* own blocks that left with their process */
         uint32_t n_life[TRACE_N_LIFE_BUCKETS];
+};
+_Static_assert(sizeof(struct site) == 128, "two cache lines");
+
+/* What only recordings of several processes need. */
+struct site_rare {
+        uint64_t inherited_free_bytes;
+        struct amount inherited; /* in the slice the process began in; else 0 */
+        struct amount gone;      /* own blocks that left with their process */
 };
 
 struct site_total {
@@ -73,13 +84,17 @@ struct figures {
 
 /* Which site a stack had last: spares the look-up as long as one process uses it. */
 struct site_hint {
-        uint32_t process, site;
+        uint32_t process, site; /* process + 1; 0: none */
 };
+
+enum { SITES_PER_PAGE = 512 };
 
 struct sites {
         struct trace_writer *writer;
-        VEC(struct site) list;
-        VEC(struct site_total) totals;   /* the same index */
+        VEC(struct site *) pages; /* of SITES_PER_PAGE: a site never moves */
+        uint32_t n_sites;
+        VEC(struct site_rare) rare; /* the same index, as in the next */
+        VEC(struct site_total) totals;
         struct map index;                /* process << 32 | stack → site */
         VEC(struct site_hint) hints;     /* by stack */
         VEC(struct figures *) processes; /* by trace id; NULL unknown */
@@ -93,6 +108,18 @@ struct sites {
         VEC(struct trace_site) rows;     /* scratch */
         VEC(struct trace_counts) counts; /* scratch */
 };
+
+static inline struct site *sites_at(const struct sites *s, uint32_t idx) {
+        return &s->pages.items[idx / SITES_PER_PAGE][idx % SITES_PER_PAGE];
+}
+
+static inline void sites_prefetch(const struct sites *s, uint32_t idx, bool both_lines) {
+        const struct site *x = sites_at(s, idx);
+
+        __builtin_prefetch(x, 1);
+        if (both_lines)
+                __builtin_prefetch((const char *)x + 64, 1);
+}
 
 void sites_init(struct sites *s, struct trace_writer *w);
 void sites_done(struct sites *s);
@@ -128,21 +155,98 @@ static inline struct trace_counts *sites_counts(struct sites *s, struct figures 
         return &f->in_slice;
 }
 
-struct site_alloc {
-        uint64_t size_bytes, now_ns;
-        bool is_complete, is_realloc;
-};
-void sites_alloc(struct sites *s, struct figures *f, uint32_t site, const struct site_alloc *a);
+void sites_begin_site(struct sites *s, struct site *x, uint32_t idx);
+void sites_note_site_peak(struct sites *s, const struct figures *f, struct site *x, uint32_t idx);
 
-struct site_release {
-        uint64_t size_bytes, now_ns, age_us;
-        bool is_temporary, is_implicit;
-};
-/* site: that allocated the block, perhaps an ancestor's. */
-void sites_release(struct sites *s, struct figures *f, uint32_t site, const struct site_release *r);
+/* Before any change of the site. */
+static inline struct site *sites_touch(struct sites *s, const struct figures *f, uint32_t idx) {
+        struct site *x = sites_at(s, idx);
+
+        if (unlikely(x->slice != s->slice))
+                sites_begin_site(s, x, idx);
+        if (unlikely(s->is_multi)) {
+                sites_note_site_peak(s, f, x, idx);
+        } else if (x->peak_no != f->peak_no) {
+                x->peak_no = f->peak_no;
+                x->peak_blocks = (int32_t)(x->n_allocs - x->n_frees);
+                x->peak_bytes = (int64_t)(x->alloc_bytes - x->free_bytes);
+        }
+        return x;
+}
+
+static inline void sites_alloc(struct sites *s, struct figures *f, uint32_t site,
+                               uint64_t size_bytes, uint64_t now_ns, bool is_complete,
+                               bool is_realloc) {
+        struct trace_counts *c = sites_counts(s, f, now_ns);
+        struct site *x = sites_touch(s, f, site);
+
+        x->n_allocs++;
+        x->alloc_bytes += size_bytes;
+        x->n_reallocs += is_realloc;
+        c->n_allocs++;
+        c->alloc_bytes += size_bytes;
+        c->n_reallocs += is_realloc;
+        c->n_complete_stacks += is_complete;
+        f->live.blocks++;
+        f->live.bytes += (int64_t)size_bytes;
+        if (unlikely(s->is_multi)) {
+                f->own.blocks++;
+                f->own.bytes += (int64_t)size_bytes;
+                s->all_live.blocks++;
+                s->all_live.bytes += (int64_t)size_bytes;
+        }
+}
+
+static inline unsigned sites_life_bucket(uint64_t age_us) {
+        unsigned b = (63 - (unsigned)__builtin_clzll(age_us | 1)) / 2;
+
+        return MIN(b, (unsigned)TRACE_N_LIFE_BUCKETS - 1);
+}
+
+/* A release of an ancestor's block: the site of this process for it. */
+uint32_t sites_release_inherited(struct sites *s, struct figures *f, uint32_t site,
+                                 uint64_t size_bytes);
+void sites_release_own(struct sites *s, struct figures *f, uint64_t size_bytes);
+
+/* site: that allocated the block, perhaps an ancestor's. Temporary: as far as the caller knows. */
+static inline void sites_release(struct sites *s, struct figures *f, uint32_t site,
+                                 uint64_t size_bytes, uint64_t now_ns, uint64_t age_us,
+                                 bool is_temporary) {
+        struct trace_counts *c = sites_counts(s, f, now_ns);
+        struct site *x;
+
+        if (unlikely(s->is_multi)) {
+                if (sites_at(s, site)->process != f->process)
+                        site = sites_release_inherited(s, f, site, size_bytes);
+                else
+                        sites_release_own(s, f, size_bytes);
+        }
+        x = sites_touch(s, f, site);
+        x->n_frees++;
+        x->free_bytes += size_bytes;
+        x->n_temporary += is_temporary;
+        x->n_life[sites_life_bucket(age_us)]++;
+        c->n_temporary += is_temporary;
+        f->live.blocks--;
+        f->live.bytes -= (int64_t)size_bytes;
+}
+
+void sites_note_all_peak(struct sites *s, uint64_t now_ns);
 
 /* After the allocations of one moment: a new peak, perhaps. */
-void sites_note_peak(struct sites *s, struct figures *f, uint64_t now_ns);
+static inline void sites_note_peak(struct sites *s, struct figures *f, uint64_t now_ns) {
+        if (f->live.bytes > (int64_t)f->peak_in_slice.bytes) {
+                f->peak_in_slice =
+                        (struct peak){(uint64_t)f->live.blocks, (uint64_t)f->live.bytes, now_ns};
+                f->peak_no++;
+        }
+        if (unlikely(s->is_multi))
+                sites_note_all_peak(s, now_ns);
+}
+
+/* What the site and its own blocks gained since the slice began. */
+struct amount site_now(const struct sites *s, uint32_t idx);
+struct amount site_own_now(const struct sites *s, uint32_t idx);
 
 bool sites_slice_is_dirty(const struct sites *s);
 void sites_end_slice(struct sites *s, uint64_t end_ns, bool force_checkpoint);

@@ -54,10 +54,14 @@ struct pipeline {
         size_t n_batch;
 };
 
-uint64_t pipeline_time_ns(const struct pipeline *p, uint64_t time);
+static inline uint64_t pipeline_time_ns(const struct pipeline *p, uint64_t time) {
+        uint64_t ticks = time > p->config.start_time ? time - p->config.start_time : 0;
 
-/* decode.c: takes the record at the head of s, whose time has come. False: the slot broke the rules. */
-bool decode_record(struct pipeline *p, struct slot *s);
+        return (uint64_t)((unsigned __int128)ticks * p->ns_mult >> 32);
+}
+
+/* decode.c: takes the records of s (settled) up to and including end_time. False: nothing is left of it. */
+bool decode_run(struct pipeline *p, struct slot *s, uint64_t end_time);
 
 /* Passes over padding and learns the time of the next record. False: there is none, or the slot broke the rules. */
 bool decode_settle(struct pipeline *p, struct slot *s);

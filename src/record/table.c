@@ -31,7 +31,7 @@ static bool segment_is_full(const struct table_segment *s) {
 }
 
 static void segment_put(struct table_segment *s, const struct block *b) {
-        uint32_t i = table_home(s, table_hash(b->address));
+        uint32_t i = table_home(s, b->bits);
 
         while (s->blocks[i].address != 0)
                 if (++i == s->cap)
@@ -122,26 +122,6 @@ void table_done(struct table *t) {
         memset(t, 0, sizeof(*t));
 }
 
-/* The place of address in s, or the free place where it belongs. */
-static struct block *segment_find(const struct table_segment *s, uint64_t address, uint64_t hash) {
-        uint32_t i = table_home(s, hash);
-
-        while (s->blocks[i].address != address && s->blocks[i].address != 0)
-                if (++i == s->cap)
-                        i = 0;
-        return &s->blocks[i];
-}
-
-struct block *table_find(const struct table *t, uint64_t address) {
-        uint64_t hash = table_hash(address);
-        struct block *b;
-
-        if (t->n == 0)
-                return NULL;
-        b = segment_find(&t->segments.items[table_segment_of(t, hash)], address, hash);
-        return b->address ? b : NULL;
-}
-
 /* Makes room in the segment of hash. All its blocks may share the next bit, so a split may have to be repeated.
  * Addresses made to share many leading bits must not blow up the directory: then the segment grows instead. */
 static void table_make_room(struct table *t, uint64_t hash) {
@@ -165,21 +145,22 @@ struct block *table_add(struct table *t, uint64_t address, bool *ret_added) {
         struct table_segment *s;
         struct block *b;
 
-        if (!t->directory)
+        if (unlikely(!t->directory))
                 table_start(t);
         s = &t->segments.items[table_segment_of(t, hash)];
-        b = segment_find(s, address, hash);
+        b = &s->blocks[table_probe(s, address, table_home(s, table_part(hash)))];
         *ret_added = b->address == 0;
         if (b->address != 0)
                 return b;
-        if (segment_is_full(s)) {
+        if (unlikely(segment_is_full(s))) {
                 table_make_room(t, hash);
                 s = &t->segments.items[table_segment_of(t, hash)];
-                b = segment_find(s, address, hash);
+                b = &s->blocks[table_probe(s, address, table_home(s, table_part(hash)))];
         }
         s->n++;
         t->n++;
         b->address = address;
+        b->bits = table_part(hash);
         return b;
 }
 
@@ -194,7 +175,7 @@ static void segment_remove(struct table_segment *s, uint32_t hole) {
                         i = 0;
                 if (s->blocks[i].address == 0)
                         break;
-                home = table_home(s, table_hash(s->blocks[i].address));
+                home = table_home(s, s->blocks[i].bits);
                 /* may move up unless its home lies (cyclically) in (hole, i] */
                 if (hole <= i ? hole < home && home <= i : hole < home || home <= i)
                         continue;

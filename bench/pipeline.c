@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: MIT */
+/* How many events a second the recorder's pipeline handles: lending, draining, ordering, interning, pairing, figures,
+ * and the writer it is linked with. Threads are simulated; only the CPU time inside the pipeline counts.
+ *
+ *   pipeline [threads] [live blocks] [million events] [TRACE]     TRACE: the real writer, to this file */
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+
+#include "record/fake_target.h"
+#include "trace/writer.h"
+
+enum { DEPTH = 16, N_ADDRESSES_MAX = 4000000, MAX_THREADS = 64 };
+
+static uint64_t rng_state = 88172645463325252ull;
+
+static uint64_t rng(void) {
+        rng_state ^= rng_state << 13;
+        rng_state ^= rng_state >> 7;
+        return rng_state ^= rng_state << 17;
+}
+
+static double seconds_now(void) {
+        struct timespec t;
+
+        clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+        return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
+}
+
+/* Some branches are taken more often than others, as in programs. */
+static uint64_t branch(void) {
+        uint64_t r = rng() % 100;
+
+        return r < 60 ? 0 : r < 85 ? 1 : 2;
+}
+
+/* A walk over a call tree: each step leaves a few frames and enters others; about 6,500 different stacks. */
+static void walk(uint64_t *pcs) {
+        uint32_t n_left = 1 + (uint32_t)(rng() % 100 < 70 ? rng() % 2 : rng() % 8);
+
+        for (uint32_t i = 0; i < n_left; i++)
+                pcs[n_left - 1 - i] = 0x400000 + ((uint64_t)(DEPTH - n_left + i) << 12) + branch() * 16;
+}
+
+struct bench {
+        struct fake_target target;
+        struct fake_thread threads[MAX_THREADS];
+        uint64_t stacks[MAX_THREADS][DEPTH];
+        uint32_t n_threads;
+        uint64_t *live;
+        uint64_t *idle; /* addresses */
+        size_t n_live, n_idle, want_live;
+        uint64_t n_events;
+};
+
+static void put_alloc(struct bench *b, uint32_t i) {
+        uint64_t address = b->idle[--b->n_idle];
+
+        walk(b->stacks[i]);
+        b->live[b->n_live++] = address;
+        fake_put_stack(&b->threads[i], b->target.now, WIRE_ALLOC, (uint64_t[]){address, 16 + rng() % 500}, 2,
+                       b->stacks[i], DEPTH, WIRE_END_COMPLETE);
+}
+
+static void put_free(struct bench *b, uint32_t i) {
+        /* half are young, half are any */
+        size_t back = rng() % 2 ? rng() % (b->n_live < 64 ? b->n_live : 64) : rng() % b->n_live;
+        size_t k = b->n_live - 1 - back;
+        uint64_t address = b->live[k];
+
+        b->live[k] = b->live[--b->n_live];
+        b->idle[b->n_idle++] = address;
+        fake_free(&b->threads[i], b->target.now, address);
+}
+
+/* Fills the rings with as many events as they hold without the recorder's help. */
+static void fill(struct bench *b, size_t n) {
+        for (size_t k = 0; k < n; k++) {
+                uint32_t i = (uint32_t)(k / 16 % b->n_threads);
+
+                b->target.now += 40;
+                b->n_events++;
+                if (b->n_live < b->want_live ? rng() % 8 != 0 || b->n_live == 0 : rng() % 2 && b->n_idle > 0)
+                        put_alloc(b, i);
+                else
+                        put_free(b, i);
+        }
+}
+
+static struct trace_writer *open_writer(const char *path) {
+        static const char *const args[] = {"bench"};
+        struct trace_meta meta = {
+                .pid = 1, .silt_version = "", .host = "", .cwd = "", .n_args = 1, .args = args};
+        struct trace_writer *w = NULL;
+        struct err e;
+        FILE *f = fopen(path, "w+");
+
+        if (!f || trace_writer_open(fileno(f), &meta, &w, &e) < 0) {
+                fprintf(stderr, "pipeline: cannot write %s\n", path);
+                exit(2);
+        }
+        return w;
+}
+
+static void print_results(const struct bench *b, double busy_s, uint64_t n_counted) {
+        struct pipeline_stats s;
+
+        pipeline_get_stats(b->target.pipeline, &s);
+        printf("%u threads, %zu live, %llu sites, %llu stacks: %.1f ns/event, %.2f M events/s\n", b->n_threads,
+               b->n_live, (unsigned long long)s.n_sites, (unsigned long long)s.n_stacks,
+               busy_s * 1e9 / (double)n_counted, (double)n_counted / busy_s / 1e6);
+        printf("live table %.1f bytes/block, sites %.1f MB, intern %.1f MB, queues %.1f MB, lent %.1f MB\n",
+               (double)s.live_table_bytes / (double)b->n_live, (double)s.site_bytes / 1e6,
+               (double)s.intern_bytes / 1e6, (double)s.queue_bytes / 1e6, (double)s.lent_bytes / 1e6);
+}
+
+int main(int argc, char **argv) {
+        struct bench *b = calloc(1, sizeof(*b));
+        uint64_t n_events = (argc > 3 ? strtoull(argv[3], NULL, 10) : 10) * 1000000;
+        struct trace_writer *w = open_writer(argc > 4 ? argv[4] : "/tmp/silt-bench.trace");
+        double busy_s = 0;
+        uint64_t n_counted = 0;
+        uint32_t idx;
+
+        if (!b)
+                return 2;
+        b->n_threads = argc > 1 ? (uint32_t)atoi(argv[1]) : 1;
+        b->want_live = argc > 2 ? strtoull(argv[2], NULL, 10) : 250000;
+        if (b->n_threads < 1 || b->n_threads > MAX_THREADS || b->want_live > N_ADDRESSES_MAX / 2)
+                return 2;
+        b->live = calloc(N_ADDRESSES_MAX, sizeof(uint64_t));
+        b->idle = calloc(N_ADDRESSES_MAX, sizeof(uint64_t));
+        if (!b->live || !b->idle)
+                return 2;
+        for (size_t i = 0; i < b->want_live * 2; i++)
+                b->idle[b->n_idle++] = 0xaaaa00000000ull + (b->want_live * 2 - i) * 48 / 16 * 16;
+        fake_target_init(&b->target, w, NULL);
+        idx = fake_add_image(&b->target, w);
+        b->target.now = 1000000;
+        for (uint32_t i = 0; i < b->n_threads; i++) {
+                fake_add_thread(&b->target, &b->threads[i], idx, 100 + i);
+                for (uint32_t k = 0; k < DEPTH; k++)
+                        b->stacks[i][k] = 0x400000 + ((uint64_t)(DEPTH - 1 - k) << 12);
+        }
+        while (b->n_events < n_events) {
+                bool is_warm = b->n_live >= b->want_live * 99 / 100;
+                uint64_t before = b->n_events;
+                double start;
+
+                fill(b, 8000);
+                start = seconds_now();
+                pipeline_pump(b->target.pipeline);
+                if (b->n_events / 1000000 != before / 1000000)
+                        pipeline_end_slice(b->target.pipeline, UINT64_MAX, false);
+                if (is_warm) {
+                        busy_s += seconds_now() - start;
+                        n_counted += b->n_events - before;
+                }
+        }
+        print_results(b, busy_s, n_counted);
+        fake_target_done(&b->target);
+        trace_writer_free(w);
+        free(b->live);
+        free(b->idle);
+        free(b);
+        return 0;
+}
