@@ -109,6 +109,9 @@ static int load_locations(struct trace_tables *t, struct bytes_reader *r, uint32
         size_t first = t->locations.n;
         uint64_t last = 0;
 
+        if (n > bytes_left(r) / 2) /* two columns */
+                return TRACE_E_BAD_PAYLOAD;
+        vec_reserve(&t->locations, n);
         for (uint32_t i = 0; i < n && !r->bad; i++) {
                 uint64_t module = bytes_varint(r);
 
@@ -125,8 +128,12 @@ static int load_stacks(struct trace_tables *t, struct bytes_reader *r, uint32_t 
         size_t first = t->stacks.n;
         uint64_t location = 0;
 
+        if (n > bytes_left(r) / 2)
+                return TRACE_E_BAD_PAYLOAD;
+        vec_reserve(&t->stacks, n);
         for (uint32_t i = 0; i < n && !r->bad; i++) {
-                uint64_t up = bytes_varint(r), id = t->stacks.n; /* vec_push may count before it looks */
+                uint64_t up = bytes_varint(r),
+                         id = t->stacks.n; /* vec_push may count before it looks */
 
                 if (!r->bad && (up == 0 || up > id))
                         return TRACE_E_BAD_ID;

@@ -6,52 +6,16 @@
  * trace_corpus.c, with plain bodies, since a change to a compressed one rarely decompresses. */
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
-#include <xxhash.h>
 
-#include "base/bytes.h"
 #include "base/fs.h"
-#include "trace/format.h"
 #include "trace/reader.h"
+#include "trace/rehash.h"
 #include "trace/verify.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
-
-static void make_trailer_right(uint8_t *p, size_t at) {
-        buf_put_le64(p + at + 24, XXH3_64bits(p + at, 24));
-}
-
-/* The span of the chunk at `at` after its checksums were made right, or 0. */
-static size_t make_chunk_right(uint8_t *p, size_t at, size_t n) {
-        size_t head_bytes = p[at + 10], stored_bytes = bytes_le32(p + at + 12);
-        uint8_t checked[20 + TRACE_MAX_HEAD_BYTES];
-
-        if (head_bytes > TRACE_MAX_HEAD_BYTES || head_bytes > stored_bytes ||
-            stored_bytes > n - at - TRACE_HEADER_BYTES)
-                return 0;
-        memcpy(checked, p + at, 20);
-        memcpy(checked + 20, p + at + TRACE_HEADER_BYTES, head_bytes);
-        buf_put_le32(p + at + 20, (uint32_t)XXH3_64bits(checked, 20 + head_bytes));
-        buf_put_le64(p + at + 24,
-                     XXH3_64bits_withSeed(p + at + TRACE_HEADER_BYTES + head_bytes,
-                                          stored_bytes - head_bytes, bytes_le32(p + at + 20)));
-        return TRACE_HEADER_BYTES + ALIGN_UP(stored_bytes, 8);
-}
-
-static void make_right(uint8_t *p, size_t n) {
-        size_t at = 0;
-
-        while (at + TRACE_HEADER_BYTES <= n) {
-                size_t span = 8;
-
-                if (bytes_le32(p + at) == TRACE_TRAILER_MAGIC)
-                        make_trailer_right(p, at);
-                else if (bytes_le32(p + at) == TRACE_CHUNK_MAGIC)
-                        span = MAX(make_chunk_right(p, at, n), (size_t)8);
-                at += span;
-        }
-}
 
 /* 0 when everything that open promised could be read. */
 static int read_all(struct trace_reader *t) {
@@ -102,7 +66,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n) {
                 null = fopen("/dev/null", "w");
         memcpy(copy, data, n);
         if (n && data[n - 1] & 1)
-                make_right(copy, n - 1);
+                trace_rehash(copy, n - 1);
         if (fd < 0 || fs_write_all(fd, copy, n ? n - 1 : 0) < 0)
                 abort();
         free(copy);

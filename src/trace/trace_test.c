@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Round trips: what a made-up program did is what the reader gives back. */
+#include "trace/events.h"
 #include "trace/trace_file.h"
 
 static void check_event(const struct trace_event *got, const struct trace_event *want) {
@@ -185,11 +186,45 @@ static void test_symbols(void **state) {
         trace_fake_done(&f);
 }
 
+/* The example of docs/trace-format.md, byte for byte. */
+static void test_worked_example(void **state) {
+        static const uint8_t want[] = {
+                0x01, 0x02, /* one thread, two stacks */
+                2,    1,    1,    1,    5,    2, 3, 3,
+                2,    1,    1,    1,    0,    0, 0, 0, /* bytes of each column */
+                0x40, 0x01,                            /* ops: ALLOC ALLOC ALLOC FREE, FREE */
+                0x01,                                  /* thread_ids: thread 0 */
+                0x00, 0x04,                            /* one run of five events */
+                0x03, 0x01, 0x00, 0x03, 0x00,          /* times: 5, 6, 6, 9, 9 us */
+                0x0e, 0x04,                            /* stack_ids: 7, 9 */
+                0x01, 0x01, 0x02,                      /* stacks: new, new, the first */
+                0x65, 0x19, 0x00,                      /* sizes: 100, 24, as before */
+                0x02, 0x00,       /* releases: two allocations ago, an old block */
+                0x11, 0x02, 0x00, /* seq 41 (50 - 9), the first stack, its size */
+        };
+        struct trace_encoder *e = trace_encoder_new(0);
+        uint8_t head[TRACE_EVTS_HEAD_BYTES];
+        bytes_buf body = {0};
+
+        trace_encoder_begin(e, 50, 2);
+        trace_encode_alloc(e, 0, 5000, 7, 100, 0);
+        trace_encode_alloc(e, 0, 6100, 9, 24, 0);
+        trace_encode_alloc(e, 0, 6900, 7, 100, 0);
+        trace_encode_free(e, 0, 9000, 51, 9, 24, 0);
+        trace_encode_free(e, 0, 9500, 41, 7, 100, 0);
+        trace_encoder_end(e, 3, head, &body);
+        assert_int_equal(body.n, sizeof(want));
+        assert_memory_equal(body.items, want, sizeof(want));
+        vec_free(&body);
+        trace_encoder_free(e);
+}
+
 int main(void) {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(test_round_trip),
                 cmocka_unit_test(test_definitions),
                 cmocka_unit_test(test_symbols),
+                cmocka_unit_test(test_worked_example),
         };
 
         return cmocka_run_group_tests(tests, file_setup, file_teardown);
