@@ -97,8 +97,9 @@ static void table_remove(struct table *t, uint64_t begin, uint64_t end) {
                 }
                 table_change(t, r, -(int64_t)(r->end - r->begin));
         }
-        memmove(&t->ranges.items[i], &t->ranges.items[last],
-                (t->ranges.n - last) * sizeof(struct range));
+        if (last > i)
+                memmove(&t->ranges.items[i], &t->ranges.items[last],
+                        (t->ranges.n - last) * sizeof(struct range));
         t->ranges.n -= last - i;
 }
 
@@ -123,7 +124,8 @@ static void table_apply(const struct query *q, struct table *t, const struct tra
 
         if (t->rows && t->rows->in_window && m->op != TRACE_MUNMAP &&
             !(m->op == TRACE_BRK && m->address <= m->old_address)) {
-                struct query_mapping *row = &t->rows->rows.items[row_of(t->rows, m->stack)];
+                size_t i = row_of(t->rows, m->stack);
+                struct query_mapping *row = &t->rows->rows.items[i];
 
                 row->n_calls++;
                 row->mapped_bytes += m->op == TRACE_BRK ? m->address - m->old_address : size_bytes;

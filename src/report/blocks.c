@@ -28,15 +28,18 @@ static bool print_block(void *ctx, const struct query_block *b) {
         struct str line = {0};
         char thread[32];
 
-        snprintf(thread, sizeof(thread), "%u %.15s", thread_tid(l, b->thread), thread_name(l, b->thread));
-        str_addf(&line, "%12.6f  %9s  %s%9s  %-16.23s  ", (double)b->time_ns / 1e9, unit_bytes(&size, b->size_bytes),
-                 b->is_live ? ">" : " ", unit_duration(&age, b->age_ns), thread);
+        snprintf(thread, sizeof(thread), "%u %.15s", thread_tid(l, b->thread),
+                 thread_name(l, b->thread));
+        str_addf(&line, "%12.6f  %9s  %s%9s  %-16.23s  ", (double)b->time_ns / 1e9,
+                 unit_bytes(&size, b->size_bytes), b->is_live ? ">" : " ",
+                 unit_duration(&age, b->age_ns), thread);
         if (l->r.options->full) {
                 fprintf(l->out, "%s\n", str_text(&line));
                 sites_print_stack(&l->s, &l->r, b->stack, 14, 0);
         } else {
                 sites_add_short(&l->s, &l->r, b->stack, &line,
-                                MAX(l->s.width, str_width(str_text(&line)) + 20) - str_width(str_text(&line)));
+                                MAX(l->s.width, str_width(str_text(&line)) + 20) -
+                                        str_width(str_text(&line)));
                 fprintf(l->out, "%s\n", str_text(&line));
         }
         str_done(&line);
@@ -89,8 +92,9 @@ int report_blocks(FILE *out, struct query *q, const struct report_options *o, st
                 return x;
         if (!o->json) {
                 style_init(&l.s, out);
-                fprintf(out, "%s%12s  %9s  %10s  %-16s  %s%s\n", l.s.dim, "time in s", "size", "age", "thread",
-                        "call path (age > : still allocated at the end)", l.s.plain);
+                fprintf(out, "%s%12s  %9s  %10s  %-16s  %s%s\n", l.s.dim, "time in s", "size",
+                        "age", "thread", "call path (age > : still allocated at the end)",
+                        l.s.plain);
                 return query_blocks(q, &scope, print_block, &l, reterr);
         }
         json_init(&l.j, out);

@@ -58,14 +58,15 @@ static uint64_t eighths(const struct band *b, uint64_t bytes) {
         return bytes > 0 && n == 0 ? 1 : n;
 }
 
-static void add_cell(const struct band *b, struct str *line, const struct query_column *c, unsigned row,
-                     const char **colour) {
+static void add_cell(const struct band *b, struct str *line, const struct query_column *c,
+                     unsigned row, const char **colour) {
         static const char *const utf8_fill[] = {" ", "▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"};
         static const char *const ascii_fill[] = {" ", ".", ".", ".", ":", ":", ":", "#", "#"};
         uint64_t live = b->fills_live ? eighths(b, c->live_bytes) : 0, from = (uint64_t)row * 8;
         unsigned fill = live <= from ? 0 : (unsigned)MIN(live - from, 8);
         uint64_t rss = eighths(b, c->rss_bytes);
-        const char *text = b->s->utf8 ? utf8_fill[fill] : ascii_fill[fill], *want = fill ? b->s->live : "";
+        const char *text = b->s->utf8 ? utf8_fill[fill] : ascii_fill[fill],
+                   *want = fill ? b->s->live : "";
 
         if (b->draws_rss && c->has_rss && rss > 0 && (rss - 1) / 8 == row) {
                 text = b->s->utf8 ? "─" : "-";
@@ -82,10 +83,12 @@ static void add_cell(const struct band *b, struct str *line, const struct query_
 static void draw_row(const struct band *b, unsigned row, bool labelled) {
         struct unit_text t;
         struct str line = {0};
-        const char *colour = "", *tick = b->s->utf8 ? (labelled ? "┤" : "│") : (labelled ? "+" : "|");
+        const char *colour = "",
+                   *tick = b->s->utf8 ? (labelled ? "┤" : "│") : (labelled ? "+" : "|");
 
         fprintf(b->s->out, "%s%*s %s%s", b->s->dim, CHART_LABEL_WIDTH,
-                labelled ? unit_bytes(&t, b->top_bytes * (row + 1) / b->n_rows) : "", tick, b->s->plain);
+                labelled ? unit_bytes(&t, b->top_bytes * (row + 1) / b->n_rows) : "", tick,
+                b->s->plain);
         for (size_t i = 0; i < b->c->n_columns; i++)
                 add_cell(b, &line, &b->c->columns[i], row, &colour);
         if (colour[0])
@@ -98,7 +101,8 @@ static void draw_row(const struct band *b, unsigned row, bool labelled) {
 
 static void draw_band(const struct band *b) {
         for (unsigned row = b->n_rows; row-- > 0;)
-                draw_row(b, row, row + 1 == b->n_rows || (b->n_rows > 4 && row + 1 == b->n_rows / 2));
+                draw_row(b, row,
+                         row + 1 == b->n_rows || (b->n_rows > 4 && row + 1 == b->n_rows / 2));
 }
 
 /* ---- axis and marks ---------------------------------------------------------------------------- */
@@ -115,7 +119,8 @@ static void draw_peak(const struct style *s, const struct chart *c) {
         struct str text = {0}, line = {0};
         size_t column = column_of(c, c->peak_ns), width;
 
-        str_addf(&text, "peak %s at %s", unit_bytes(&bytes, c->peak_bytes), unit_duration(&at, c->peak_ns));
+        str_addf(&text, "peak %s at %s", unit_bytes(&bytes, c->peak_bytes),
+                 unit_duration(&at, c->peak_ns));
         width = str_width(str_text(&text));
         str_pad(&line, ' ', CHART_LABEL_WIDTH + 2);
         if (column + 2 + width <= c->n_columns) {
@@ -136,7 +141,8 @@ static uint64_t tick_step_ns(uint64_t span_ns, size_t most) {
         uint64_t unit = 1000;
 
         if (span_ns / MAX(most, 1u) > 20000000000u) { /* minutes and hours */
-                static const uint64_t seconds[] = {30, 60, 120, 300, 600, 1800, 3600, 7200, 14400, 43200, 86400};
+                static const uint64_t seconds[] = {30,   60,   120,   300,   600,  1800,
+                                                   3600, 7200, 14400, 43200, 86400};
 
                 for (size_t i = 0; i < ARRAY_SIZE(seconds); i++)
                         if (span_ns / (seconds[i] * 1000000000u) <= most)
@@ -183,9 +189,9 @@ static void draw_legend(const struct style *s, uint64_t rss_bytes, bool apart) {
         struct unit_text t;
 
         if (rss_bytes && !apart)
-                fprintf(s->out, "%*s  %s%s%s live bytes   %s%s%s resident memory, at most %s\n", CHART_LABEL_WIDTH,
-                        "", s->live, s->utf8 ? "█" : "#", s->plain, s->rss, s->utf8 ? "─" : "-", s->plain,
-                        unit_bytes(&t, rss_bytes));
+                fprintf(s->out, "%*s  %s%s%s live bytes   %s%s%s resident memory, at most %s\n",
+                        CHART_LABEL_WIDTH, "", s->live, s->utf8 ? "█" : "#", s->plain, s->rss,
+                        s->utf8 ? "─" : "-", s->plain, unit_bytes(&t, rss_bytes));
 }
 
 void chart_draw(const struct style *s, const struct chart *c) {
@@ -198,13 +204,14 @@ void chart_draw(const struct style *s, const struct chart *c) {
         }
         apart = rss > live * CHART_SHARE_SCALE;
         draw_peak(s, c);
-        draw_band(&(struct band){s, c, round_up(apart ? live : MAX(live, rss)), c->n_rows, true, !apart});
+        draw_band(&(struct band){s, c, round_up(apart ? live : MAX(live, rss)), c->n_rows, true,
+                                 !apart});
         draw_axis(s, c);
         if (apart) {
                 struct unit_text t;
 
-                fprintf(s->out, "%*s  %sresident memory, at most %s%s\n", CHART_LABEL_WIDTH, "", s->rss,
-                        unit_bytes(&t, rss), s->plain);
+                fprintf(s->out, "%*s  %sresident memory, at most %s%s\n", CHART_LABEL_WIDTH, "",
+                        s->rss, unit_bytes(&t, rss), s->plain);
                 draw_band(&(struct band){s, c, round_up(rss), CHART_RSS_ROWS, false, true});
         }
         draw_legend(s, rss, apart);

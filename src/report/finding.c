@@ -7,14 +7,16 @@
 #include "report/name.h"
 
 enum {
-        FIND_MIN_BYTES = 1024,       /* left at the end or held at the peak: less is not worth a sentence */
+        FIND_MIN_BYTES =
+                1024, /* left at the end or held at the peak: less is not worth a sentence */
         FIND_MIN_TEMPORARY = 1000,
-        FIND_SHARE_PCT = 10,         /* of all, from which on a share is told */
-        FIND_LARGE_PCT = 30,         /* of the peak, in one site */
+        FIND_SHARE_PCT = 10, /* of all, from which on a share is told */
+        FIND_LARGE_PCT = 30, /* of the peak, in one site */
         FIND_COMPLETE_PCT = 90,
 };
 
-static const char *say(struct report *r, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+static const char *say(struct report *r, const char *fmt, ...)
+        __attribute__((format(printf, 2, 3)));
 
 static const char *say(struct report *r, const char *fmt, ...) {
         char text[1024];
@@ -68,7 +70,8 @@ static const struct query_site *largest(const struct report *r, enum query_metri
         const struct query_site *best = NULL;
 
         for (size_t i = 0; i < r->answer->n_sites; i++)
-                if (!best || query_site_figure(&r->answer->sites[i], m).value > query_site_figure(best, m).value)
+                if (!best || query_site_figure(&r->answer->sites[i], m).value >
+                                     query_site_figure(best, m).value)
                         best = &r->answer->sites[i];
         return best;
 }
@@ -94,9 +97,11 @@ static void find_losses(struct report *r) {
                      0);
         if (r->v->n_unwritten_events)
                 find(r, "lost",
-                     say(r, "%s event%s could not be written to the trace (was the disk full?): totals are right, "
-                            "their detail is missing.",
-                         unit_count(&n, r->v->n_unwritten_events), plural(r->v->n_unwritten_events)),
+                     say(r,
+                         "%s event%s could not be written to the trace (was the disk full?): totals are right, "
+                         "their detail is missing.",
+                         unit_count(&n, r->v->n_unwritten_events),
+                         plural(r->v->n_unwritten_events)),
                      0);
 }
 
@@ -107,20 +112,26 @@ static void find_left(struct report *r) {
 
         if (t->end_bytes < FIND_MIN_BYTES || !site || site->end_bytes <= 0)
                 return;
-        find_site(r, "left-at-end",
-             say(r, "%s in %s block%s were still allocated at the end; the largest part, %s in %s block%s (%u %%), came "
+        find_site(
+                r, "left-at-end",
+                say(r,
+                    "%s in %s block%s %s still allocated at the end%s; the largest part, %s in %s block%s (%u %%), came "
                     "from %s.",
-                 unit_bytes(&all, t->end_bytes), unit_count(&n, t->end_blocks), plural(t->end_blocks),
-                 unit_bytes(&most, (uint64_t)site->end_bytes), unit_count(&most_n, (uint64_t)site->end_blocks),
-                 plural((uint64_t)site->end_blocks), share_pct((uint64_t)site->end_bytes, t->end_bytes),
-                 who_is(r, site)),
-             t->end_bytes, site, QUERY_END);
+                    unit_bytes(&all, t->end_bytes), unit_count(&n, t->end_blocks),
+                    plural(t->end_blocks), t->end_blocks == 1 ? "was" : "were",
+                    report_is_windowed(r) ? " of the window" : "",
+                    unit_bytes(&most, (uint64_t)site->end_bytes),
+                    unit_count(&most_n, (uint64_t)site->end_blocks),
+                    plural((uint64_t)site->end_blocks),
+                    share_pct((uint64_t)site->end_bytes, t->end_bytes), who_is(r, site)),
+                t->end_bytes, site, QUERY_END);
 }
 
 static void find_large(struct report *r) {
         const struct query_totals *t = &r->answer->totals;
         const struct query_site *site = largest(r, QUERY_PEAK);
         struct unit_text held, all, n, each;
+        const char *in = "in one block";
         unsigned pct;
 
         if (t->peak_bytes < FIND_MIN_BYTES || !site || site->peak_blocks <= 0)
@@ -128,12 +139,15 @@ static void find_large(struct report *r) {
         pct = share_pct((uint64_t)site->peak_bytes, t->peak_bytes);
         if (pct < FIND_LARGE_PCT)
                 return;
+        if (site->peak_blocks > 1)
+                in = say(r, "in %s blocks of %s on average",
+                         unit_count(&n, (uint64_t)site->peak_blocks),
+                         unit_bytes(&each, (uint64_t)(site->peak_bytes / site->peak_blocks)));
         find_site(r, "large-site",
-             say(r, "%s held %s of the %s peak (%u %%): %s block%s, %s each on average.", who_is(r, site),
-                 unit_bytes(&held, (uint64_t)site->peak_bytes), unit_bytes(&all, t->peak_bytes), pct,
-                 unit_count(&n, (uint64_t)site->peak_blocks), plural((uint64_t)site->peak_blocks),
-                 unit_bytes(&each, (uint64_t)site->peak_bytes / (uint64_t)site->peak_blocks)),
-             (uint64_t)site->peak_bytes, site, QUERY_PEAK);
+                  say(r, "%s held %s of the %s at the peak (%u %%), %s.", who_is(r, site),
+                      unit_bytes(&held, (uint64_t)site->peak_bytes),
+                      unit_bytes(&all, t->peak_bytes), pct, in),
+                  (uint64_t)site->peak_bytes, site, QUERY_PEAK);
 }
 
 static void find_temporary(struct report *r) {
@@ -144,11 +158,14 @@ static void find_temporary(struct report *r) {
 
         if (t->n_temporary < FIND_MIN_TEMPORARY || pct < FIND_SHARE_PCT || !site)
                 return;
-        find_site(r, "temporary",
-             say(r, "%s allocations (%u %% of all) were released before the same thread allocated again; %s made %s "
+        find_site(
+                r, "temporary",
+                say(r,
+                    "%s allocations (%u %% of all) were released before the same thread allocated again; %s made %s "
                     "of them.",
-                 unit_count(&n, t->n_temporary), pct, who_is(r, site), unit_count(&most, site->n_temporary)),
-             (uint64_t)query_site_figure(site, QUERY_TEMPORARY).bytes, site, QUERY_TEMPORARY);
+                    unit_count(&n, t->n_temporary), pct, who_is(r, site),
+                    unit_count(&most, site->n_temporary)),
+                (uint64_t)query_site_figure(site, QUERY_TEMPORARY).bytes, site, QUERY_TEMPORARY);
 }
 
 static void find_mistakes(struct report *r) {
@@ -157,7 +174,8 @@ static void find_mistakes(struct report *r) {
 
         if (t->n_wrong_sizes)
                 find(r, "wrong-size",
-                     say(r, "%s sized delete%s gave a size other than the block's: undefined behaviour in C++.",
+                     say(r,
+                         "%s sized delete%s gave a size other than the block's: undefined behaviour in C++.",
                          unit_count(&n, t->n_wrong_sizes), plural(t->n_wrong_sizes)),
                      0);
         if (t->n_unknown_frees)
@@ -167,13 +185,16 @@ static void find_mistakes(struct report *r) {
                      0);
         if (t->n_failed)
                 find(r, "failed",
-                     say(r, "%s allocation%s failed.", unit_count(&n, t->n_failed), plural(t->n_failed)), 0);
+                     say(r, "%s allocation%s failed.", unit_count(&n, t->n_failed),
+                         plural(t->n_failed)),
+                     0);
 }
 
 static void find_quality(struct report *r) {
         if (r->whole.n_allocs && r->quality.complete_stacks_pct < FIND_COMPLETE_PCT)
                 find(r, "incomplete-stacks",
-                     say(r, "only %.1f %% of the stacks are complete: code without unwind information cuts the others.",
+                     say(r,
+                         "only %.1f %% of the stacks are complete: code without unwind information cuts the others.",
                          r->quality.complete_stacks_pct),
                      0);
 }

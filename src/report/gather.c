@@ -20,7 +20,8 @@ bool report_is_windowed(const struct report *r) {
 }
 
 const struct trace_process_info *report_process(const struct report *r) {
-        uint32_t process = r->scope.process == QUERY_ALL ? query_main_process(r->q) : r->scope.process;
+        uint32_t process =
+                r->scope.process == QUERY_ALL ? query_main_process(r->q) : r->scope.process;
 
         return &r->v->processes[process];
 }
@@ -99,7 +100,8 @@ static int gather_whole(struct report *r, struct err *reterr) {
         return x;
 }
 
-int report_gather(struct query *q, const struct report_options *o, struct report *ret, struct err *reterr) {
+int report_gather(struct query *q, const struct report_options *o, struct report *ret,
+                  struct err *reterr) {
         uint64_t max_events = o->full ? UINT64_MAX : REPORT_MAX_EVENTS;
         struct report *r = ret;
         int x;
@@ -116,8 +118,8 @@ int report_gather(struct query *q, const struct report_options *o, struct report
                 x = query_threads(q, &r->scope, max_events, &r->threads, &r->n_threads,
                                   &r->threads_have_figures, reterr);
         if (x >= 0)
-                x = query_mappings(q, &r->scope, &r->mappings, &r->n_mappings, &r->mapped_peak_bytes,
-                                   &r->mapped_end_bytes, reterr);
+                x = query_mappings(q, &r->scope, &r->mappings, &r->n_mappings,
+                                   &r->mapped_peak_bytes, &r->mapped_end_bytes, reterr);
         if (x < 0) {
                 report_done(r);
                 return x;

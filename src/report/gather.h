@@ -8,7 +8,8 @@
 #include "report/report.h"
 
 enum {
-        REPORT_MAX_EVENTS = 4000000, /* read for threads' figures and for fine timelines; --full reads them all */
+        REPORT_MAX_EVENTS =
+                4000000, /* read for threads' figures and for fine timelines; --full reads them all */
         REPORT_JSON_COLUMNS = 100,
 };
 
@@ -23,7 +24,7 @@ struct report_finding {
 struct report_quality {
         double complete_stacks_pct, symbolized_frames_pct, guessed_frames_pct;
         double bytes_per_event;
-        size_t n_unnamed_modules;        /* with frames, and not one of them named */
+        size_t n_unnamed_modules; /* with frames, and not one of them named */
         const char *first_unnamed_module;
 };
 
@@ -34,17 +35,21 @@ struct report {
         struct query_scope scope;
         enum query_metric metric;
         struct query_answer *answer;
-        struct query_totals whole; /* the same process over all of the recording, for quality and overhead */
-        struct query_thread *threads;   size_t n_threads;
+        struct query_totals
+                whole; /* the same process over all of the recording, for quality and overhead */
+        struct query_thread *threads;
+        size_t n_threads;
         bool threads_have_figures;
-        struct query_mapping *mappings; size_t n_mappings;
+        struct query_mapping *mappings;
+        size_t n_mappings;
         uint64_t mapped_peak_bytes, mapped_end_bytes;
         struct report_quality quality;
         VEC(struct report_finding) findings;
         struct arena *arena; /* texts of findings */
 };
 
-int report_gather(struct query *q, const struct report_options *o, struct report *ret, struct err *reterr);
+int report_gather(struct query *q, const struct report_options *o, struct report *ret,
+                  struct err *reterr);
 void report_done(struct report *r);
 
 /* The scope the options ask for. */
@@ -52,7 +57,8 @@ int report_scope(const struct query *q, const struct report_options *o, struct q
                  struct err *reterr);
 
 bool report_is_windowed(const struct report *r);
-const struct trace_process_info *report_process(const struct report *r); /* of the scope; of all: the main one */
+const struct trace_process_info *report_process(
+        const struct report *r); /* of the scope; of all: the main one */
 const char *report_ended_name(uint32_t ended);
 
 void report_find(struct report *r); /* fills findings */

@@ -74,7 +74,8 @@ static void put_int(struct json *j, const char *key, int64_t v) {
         json_int(j, v);
 }
 
-static void put_site(struct json *j, const struct report *r, const struct query_site *s, enum query_metric m) {
+static void put_site(struct json *j, const struct report *r, const struct query_site *s,
+                     enum query_metric m) {
         struct query_figure f = query_site_figure(s, m);
 
         json_object(j);
@@ -149,9 +150,10 @@ static void put_processes(struct json *j, const struct report *r) {
 
                 json_object(j);
                 json_put_uint(j, "pid", p->start.pid);
-                json_put_uint(j, "parent", p->start.parent < r->v->n_processes
-                                                   ? r->v->processes[p->start.parent].start.pid
-                                                   : 0);
+                json_put_uint(j, "parent",
+                              p->start.parent < r->v->n_processes
+                                      ? r->v->processes[p->start.parent].start.pid
+                                      : 0);
                 json_put_uint(j, "image", p->start.image);
                 put_args(j, "command", p->start.args, p->start.n_args);
                 json_put_string(j, "exe", p->start.exe);
@@ -214,7 +216,8 @@ static void put_mappings(struct json *j, const struct report *r) {
 
 static int put_timeline(struct json *j, const struct report *r, struct err *reterr) {
         struct query_column columns[REPORT_JSON_COLUMNS];
-        int x = query_timeline(r->q, &r->scope, REPORT_JSON_COLUMNS, REPORT_MAX_EVENTS, columns, reterr);
+        int x = query_timeline(r->q, &r->scope, REPORT_JSON_COLUMNS, REPORT_MAX_EVENTS, columns,
+                               reterr);
 
         json_key(j, "timeline");
         json_array(j);

@@ -9,21 +9,32 @@ const char *name_base(const char *path) {
         return slash && slash[1] ? slash + 1 : path;
 }
 
-/* True when text at p is `operator` with a sign made of these brackets: operator<, operator(), operator->. */
-static bool follows_operator(const char *name, const char *p) {
-        static const char word[] = "operator";
-        size_t n = sizeof(word) - 1;
-
-        while (p > name && strchr("<>=-(", p[-1]))
-                p--;
-        return (size_t)(p - name) >= n && strncmp(p - n, word, n) == 0;
+static bool is_word(char c) {
+        return c == '_' || (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') ||
+               (c >= 'A' && c <= 'Z');
 }
 
-/* Whether the '(' at p begins the parameters, not `(anonymous namespace)` or the like. */
-static bool begins_parameters(const char *name, const char *p) {
-        if (strncmp(p, "(anonymous", 10) == 0 || follows_operator(name, p))
-                return false;
-        return p > name && p[-1] != ' ' && p[-1] != ':' && p[-1] != '<' && p[-1] != ',';
+/* Length of `operator` and its sign at p, so that its brackets are not taken for others; 0: none there. */
+static size_t operator_len(const char *name, const char *p) {
+        size_t n = 8;
+
+        if (strncmp(p, "operator", n) != 0 || (p > name && is_word(p[-1])) || is_word(p[n]))
+                return 0;
+        if (strncmp(p + n, "()", 2) == 0 || strncmp(p + n, "[]", 2) == 0)
+                return n + 2;
+        if (p[n] == ' ') /* new, delete, a conversion */
+                return n + 1 + strcspn(p + n + 1, "(");
+        while (p[n] && strchr("<>=!+-*/%&|^~,", p[n]))
+                n++;
+        return n;
+}
+
+/* Whether the '(' at p begins the parameters, not `(anonymous namespace)` or the like. behind_operator: an operator's
+ * sign, which may end in a bracket itself, stands before it. */
+static bool begins_parameters(const char *name, const char *p, const char *behind_operator) {
+        if (p == behind_operator)
+                return true;
+        return p > name && strncmp(p, "(anonymous", 10) != 0 && !strchr(" :<,", p[-1]);
 }
 
 /* The position behind the bracket that closes the one at p. */
@@ -39,47 +50,54 @@ static const char *skip_brackets(const char *p, char open, char close) {
         return p;
 }
 
-/* A demangled template function begins with its return type: `int f<int>(int)`. Cut it where the parameters
- * tell that it is one. */
+/* A demangled template function begins with its return type: `int f<int>(int)`. The name begins behind the last
+ * blank that is outside of all brackets and before the parameters. */
 static const char *skip_return_type(const char *name) {
-        unsigned depth = 0;
-        const char *begin = name;
+        const char *begin = name, *p = name, *behind_operator = NULL;
+        size_t n;
 
-        if (!strchr(name, '('))
+        if (!strchr(name, '(') || name[0] == '<')
                 return name;
-        for (const char *p = name; *p; p++) {
-                if (*p == '<' && !follows_operator(name, p))
-                        depth++;
-                else if (*p == '>' && depth && !follows_operator(name, p))
-                        depth--;
-                else if (depth == 0 && *p == '(' && begins_parameters(name, p))
+        while (*p) {
+                if ((n = operator_len(name, p)) > 0)
+                        behind_operator = p += n;
+                else if (*p == '<')
+                        p = skip_brackets(p, '<', '>');
+                else if (*p == '(' && begins_parameters(name, p, behind_operator))
                         break;
-                else if (depth == 0 && *p == '(')
-                        p = skip_brackets(p, '(', ')') - 1;
-                else if (depth == 0 && *p == ' ' && strncmp(p + 1, "const", 5) != 0 &&
-                         (p - name < 8 || strncmp(p - 8, "operator", 8) != 0))
-                        begin = p + 1;
+                else if (*p == '(')
+                        p = skip_brackets(p, '(', ')');
+                else if (*p++ == ' ')
+                        begin = p;
         }
         return begin;
 }
 
 static void add_short(struct str *s, const char *name, const char *dots) {
-        const char *begin = skip_return_type(name);
+        const char *begin = skip_return_type(name), *end, *behind_operator = NULL;
+        size_t n;
 
         for (const char *p = begin; *p;) {
-                if (*p == '<' && p > begin && !follows_operator(begin, p) && p[-1] != ' ') {
-                        const char *end = skip_brackets(p, '<', '>');
-
+                if ((n = operator_len(begin, p)) > 0) {
+                        str_addn(s, p, n);
+                        behind_operator = p += n;
+                } else if (*p == '<' && p > begin && p[-1] != ' ') {
+                        end = skip_brackets(p, '<', '>');
                         if (end - p <= 6)
                                 str_addn(s, p, (size_t)(end - p));
                         else
                                 str_addf(s, "<%s>", dots);
                         p = end;
-                } else if (*p == '(' && begins_parameters(begin, p)) {
+                } else if (*p == '{') { /* {lambda(int)#1}, {{closure}} */
+                        end = skip_brackets(p, '{', '}');
+                        str_addn(s, p, (size_t)(end - p));
+                        p = end;
+                } else if (*p == '(' && begins_parameters(begin, p, behind_operator)) {
                         p = skip_brackets(p, '(', ')');
                         if (strncmp(p, " const", 6) == 0)
                                 p += 6;
-                        if (strncmp(p, "::", 2) != 0) /* a lambda of this function follows */
+                        if (strncmp(p, "::", 2) !=
+                            0) /* else something inside this function follows */
                                 return;
                 } else {
                         str_addn(s, p++, 1);
@@ -90,7 +108,8 @@ static void add_short(struct str *s, const char *name, const char *dots) {
 void name_add_function(struct str *s, const struct query_frame *f, bool full, bool utf8) {
         if (!f->function[0]) {
                 if (f->module[0])
-                        str_addf(s, "%s+0x%llx", name_base(f->module), (unsigned long long)f->offset);
+                        str_addf(s, "%s+0x%llx", name_base(f->module),
+                                 (unsigned long long)f->offset);
                 else
                         str_addf(s, "0x%llx", (unsigned long long)f->offset);
                 return;
@@ -121,21 +140,46 @@ static bool begins_with_any(const char *text, const char *const *prefixes) {
 }
 
 bool name_is_allocator(const char *function) {
-        static const char *const prefixes[] = {
-                "std::allocator<", "std::allocator_traits<", "__gnu_cxx::new_allocator<", "std::__new_allocator<",
-                "std::_Vector_base<", "std::__allocate_guarded<", "std::__detail::_Hashtable_alloc<",
-                "std::_Deque_base<", "std::_Rb_tree<", "std::__cxx11::_List_base<", "operator new",
-                "alloc::alloc::", "alloc::raw_vec::", "<alloc::alloc::Global", "__rust_alloc", "__rust_realloc",
-                "__rdl_alloc", "__rdl_realloc", "__libc_malloc", "__libc_calloc", "__libc_realloc", NULL};
+        static const char *const prefixes[] = {"std::allocator<",
+                                               "std::allocator_traits<",
+                                               "__gnu_cxx::new_allocator<",
+                                               "std::__new_allocator<",
+                                               "std::_Vector_base<",
+                                               "std::__allocate_guarded<",
+                                               "std::__detail::_Hashtable_alloc<",
+                                               "std::_Deque_base<",
+                                               "std::_Rb_tree<",
+                                               "std::__cxx11::_List_base<",
+                                               "operator new",
+                                               "alloc::alloc::",
+                                               "alloc::raw_vec::",
+                                               "<alloc::alloc::Global",
+                                               "__rust_alloc",
+                                               "__rust_realloc",
+                                               "__rdl_alloc",
+                                               "__rdl_realloc",
+                                               "__libc_malloc",
+                                               "__libc_calloc",
+                                               "__libc_realloc",
+                                               NULL};
 
         return begins_with_any(function, prefixes);
 }
 
 bool name_is_start(const char *function) {
         static const char *const prefixes[] = {
-                "_start", "__libc_start_main", "__libc_start_call_main", "start_thread", "thread_start", "clone",
-                "__clone", "std::rt::lang_start", "std::sys_common::backtrace::__rust_begin_short_backtrace",
-                "std::sys::backtrace::__rust_begin_short_backtrace", "std::panicking::try", "std::panic::catch_unwind",
+                "_start",
+                "__libc_start_main",
+                "__libc_start_call_main",
+                "start_thread",
+                "thread_start",
+                "clone",
+                "__clone",
+                "std::rt::lang_start",
+                "std::sys_common::backtrace::__rust_begin_short_backtrace",
+                "std::sys::backtrace::__rust_begin_short_backtrace",
+                "std::panicking::try",
+                "std::panic::catch_unwind",
                 NULL};
 
         return begins_with_any(function, prefixes);

@@ -32,8 +32,9 @@ static void progress_draw(void *ctx, uint64_t done, uint64_t total) {
                 return;
         p->drawn_ns = now;
         n = total ? (int)(done * PROGRESS_WIDTH / total) : 0;
-        fprintf(stderr, "\rsilt: reading [%.*s%*s] %3d %%", n, "########################################",
-                PROGRESS_WIDTH - n, "", n * 100 / PROGRESS_WIDTH);
+        fprintf(stderr, "\rsilt: reading [%.*s%*s] %3d %%", n,
+                "########################################", PROGRESS_WIDTH - n, "",
+                n * 100 / PROGRESS_WIDTH);
         fflush(stderr);
 }
 
@@ -44,7 +45,8 @@ static void progress_clear(struct progress *p) {
 }
 
 int report_print(FILE *out, const struct report_options *o, struct err *reterr) {
-        struct progress progress = {.began_ns = now_ns(), .is_terminal = isatty(STDERR_FILENO) == 1};
+        struct progress progress = {.began_ns = now_ns(),
+                                    .is_terminal = isatty(STDERR_FILENO) == 1};
         _cleanup_(query_freep) struct query *q = NULL;
         struct report r;
         int x;
@@ -54,7 +56,8 @@ int report_print(FILE *out, const struct report_options *o, struct err *reterr) 
                 return x;
         query_set_progress(q, progress_draw, &progress);
         if (o->blocks) {
-                query_set_progress(q, NULL, NULL); /* the list itself shows that something happens */
+                query_set_progress(q, NULL,
+                                   NULL); /* the list itself shows that something happens */
                 return report_blocks(out, q, o, reterr);
         }
         x = report_gather(q, o, &r, reterr);

@@ -5,7 +5,8 @@
 #include "report/gather.h"
 #include "report/style.h"
 
-/* The n_top sites of the report's metric, largest first, as short trees. Sorts the answer's sites. */
+/* The n_top sites of the report's metric, largest first, as short trees. Paths that differ only
+ * inside allocators and containers are one, unless --full. */
 void sites_print(const struct style *s, struct report *r);
 
 /* One stack, innermost first, indented; at most max_frames of it (0: all). */
@@ -13,4 +14,5 @@ void sites_print_stack(const struct style *s, const struct report *r, uint32_t s
                        size_t max_frames);
 
 /* The function that asked and its callers in one line of at most width cells. */
-void sites_add_short(const struct style *s, const struct report *r, uint32_t stack, struct str *to, size_t width);
+void sites_add_short(const struct style *s, const struct report *r, uint32_t stack, struct str *to,
+                     size_t width);

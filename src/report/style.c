@@ -38,8 +38,15 @@ static bool locale_is_utf8(void) {
 void style_init(struct style *s, FILE *out) {
         const char *no_color = getenv("NO_COLOR");
 
-        *s = (struct style){.out = out, .width = find_width(out), .utf8 = locale_is_utf8(), .bold = "", .dim = "",
-                            .live = "", .rss = "", .alarm = "", .plain = ""};
+        *s = (struct style){.out = out,
+                            .width = find_width(out),
+                            .utf8 = locale_is_utf8(),
+                            .bold = "",
+                            .dim = "",
+                            .live = "",
+                            .rss = "",
+                            .alarm = "",
+                            .plain = ""};
         if (isatty(fileno(out)) != 1 || (no_color && no_color[0]))
                 return;
         s->bold = "\033[1m";
@@ -68,11 +75,36 @@ static size_t span_width(const char *text, size_t n_bytes) {
         return n;
 }
 
+static bool is_unit(const char *text, size_t n) {
+        static const char *const units[] = {"B", "kB", "MB", "GB", "TB",  "%",
+                                            "s", "ms", "us", "ns", "min", "h"};
+
+        while (n && strchr(".,;:)", text[n - 1]))
+                n--;
+        for (size_t i = 0; i < ARRAY_SIZE(units); i++)
+                if (strlen(units[i]) == n && strncmp(text, units[i], n) == 0)
+                        return true;
+        return false;
+}
+
+/* Bytes up to where the line may break: a number and its unit stay together. */
+static size_t unbroken(const char *text) {
+        size_t n = strcspn(text, " "), next;
+
+        while (n && text[n] == ' ' && strchr("0123456789", text[n - 1])) {
+                next = strcspn(text + n + 1, " ");
+                if (!is_unit(text + n + 1, next))
+                        break;
+                n += 1 + next;
+        }
+        return n;
+}
+
 void style_wrap(const struct style *s, const char *text, size_t indent) {
         size_t at = indent;
 
         while (*text) {
-                size_t n = strcspn(text, " "), width = span_width(text, n);
+                size_t n = unbroken(text), width = span_width(text, n);
 
                 if (at > indent && at + 1 + width > s->width) {
                         fprintf(s->out, "\n%*s", (int)indent, "");

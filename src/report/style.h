@@ -19,7 +19,8 @@ struct style {
 /* Width from COLUMNS, the terminal, or 80; colours on a terminal unless NO_COLOR; UTF-8 by the locale. */
 void style_init(struct style *s, FILE *out);
 
-void style_heading(const struct style *s, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+void style_heading(const struct style *s, const char *fmt, ...)
+        __attribute__((format(printf, 2, 3)));
 
 /* Prints text in lines of at most the width, the first begun at column `indent` already. */
 void style_wrap(const struct style *s, const char *text, size_t indent);

@@ -17,8 +17,8 @@ static void print_rest(const struct style *s, size_t n, const char *what) {
         struct unit_text t;
 
         if (n)
-                fprintf(s->out, "  %s%s %s more %s; --full shows them%s\n", s->dim, s->utf8 ? "…" : "..",
-                        unit_count(&t, n), what, s->plain);
+                fprintf(s->out, "  %s%s %s more %s; --full shows them%s\n", s->dim,
+                        s->utf8 ? "…" : "..", unit_count(&t, n), what, s->plain);
 }
 
 /* ---- threads ----------------------------------------------------------------------------------- */
@@ -31,7 +31,8 @@ static int thread_compare(const void *a, const void *b) {
         return x->thread < y->thread ? -1 : x->thread > y->thread;
 }
 
-static void print_thread(const struct style *s, const struct report *r, const struct query_thread *t) {
+static void print_thread(const struct style *s, const struct report *r,
+                         const struct query_thread *t) {
         const struct trace_thread_info *info = &r->v->threads[t->thread];
         struct str name = {0};
         struct unit_text a, b, c;
@@ -40,7 +41,8 @@ static void print_thread(const struct style *s, const struct report *r, const st
         style_pad_to(&name, 0, 16);
         fprintf(s->out, "  %8u  %s", info->start.tid, str_text(&name));
         if (r->threads_have_figures) {
-                fprintf(s->out, "  %10s  %14s", unit_bytes(&a, t->alloc_bytes), unit_count(&b, t->n_allocs));
+                fprintf(s->out, "  %10s  %14s", unit_bytes(&a, t->alloc_bytes),
+                        unit_count(&b, t->n_allocs));
                 fprintf(s->out, "  %14s", unit_count(&c, t->n_frees));
                 if (s->width >= 90)
                         fprintf(s->out, "  %14s", unit_count(&c, t->n_foreign_frees));
@@ -80,13 +82,14 @@ void tables_print_mappings(const struct style *s, const struct report *r) {
                 return;
         style_heading(s, "Mapped by the program itself: at most %s, %s at the end",
                       unit_bytes(&a, r->mapped_peak_bytes), unit_bytes(&b, r->mapped_end_bytes));
-        fprintf(s->out, "  %s%10s  %10s  %8s  call path%s\n", s->dim, "at most", "at the end", "calls", s->plain);
+        fprintf(s->out, "  %s%10s  %10s  %8s  call path%s\n", s->dim, "at most", "at the end",
+                "calls", s->plain);
         for (size_t i = 0; i < n; i++) {
                 const struct query_mapping *m = &r->mappings[i];
                 struct str line = {0};
 
-                str_addf(&line, "  %10s  %10s  %8s  ", unit_bytes(&a, m->peak_bytes), unit_bytes(&b, m->end_bytes),
-                         unit_count(&c, m->n_calls));
+                str_addf(&line, "  %10s  %10s  %8s  ", unit_bytes(&a, m->peak_bytes),
+                         unit_bytes(&b, m->end_bytes), unit_count(&c, m->n_calls));
                 sites_add_short(s, r, m->stack, &line, s->width - str_width(str_text(&line)));
                 fprintf(s->out, "%s\n", str_text(&line));
                 str_done(&line);
@@ -132,15 +135,18 @@ static void print_process(const struct style *s, const struct report *r, uint32_
                 str_add(&command, " [out of memory]");
         else if (info->has_end && info->end.ended == TRACE_ENDED_EXIT && info->end.status > 0)
                 str_addf(&command, " [exit %d]", info->end.status);
-        style_add_cut(s, &line, str_text(&command), s->width - MIN(s->width - 8, str_width(str_text(&line))));
+        style_add_cut(s, &line, str_text(&command),
+                      s->width - MIN(s->width - 8, str_width(str_text(&line))));
         fprintf(s->out, "%s\n", str_text(&line));
         str_done(&line);
         str_done(&command);
 }
 
 /* The children of a process, each with its own below it. */
-static size_t print_children(const struct style *s, const struct report *r, uint32_t parent, size_t n_left) {
-        for (uint32_t p = parent == TRACE_NO_PROCESS ? 0 : parent + 1; p < r->v->n_processes && n_left; p++)
+static size_t print_children(const struct style *s, const struct report *r, uint32_t parent,
+                             size_t n_left) {
+        for (uint32_t p = parent == TRACE_NO_PROCESS ? 0 : parent + 1;
+             p < r->v->n_processes && n_left; p++)
                 if (r->v->processes[p].start.parent == parent) {
                         print_process(s, r, p);
                         n_left = print_children(s, r, p, n_left - 1);
@@ -155,8 +161,8 @@ void tables_print_processes(const struct style *s, const struct report *r) {
         if (r->v->n_processes < 2)
                 return;
         style_heading(s, "Processes (%s)", unit_count(&t, r->v->n_processes));
-        fprintf(s->out, "  %s%8s  %10s  %10s  %13s  command%s\n", s->dim, "pid", "peak", "at the end", "allocations",
-                s->plain);
+        fprintf(s->out, "  %s%8s  %10s  %10s  %13s  command%s\n", s->dim, "pid", "peak",
+                "at the end", "allocations", s->plain);
         n_left = print_children(s, r, TRACE_NO_PROCESS, n);
         print_rest(s, r->v->n_processes - (n - n_left), "processes");
 }

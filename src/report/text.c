@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The report for people: the answer first, then what it rests on. */
 #include <signal.h>
+#include <stdarg.h>
 #include <string.h>
 
 #include "base/units.h"
@@ -36,34 +37,48 @@ static void add_subject(const struct report *r, struct str *to) {
                 str_addf(to, " (pid %u)", p->pid);
 }
 
+static void add_how_it_ended(const struct report *r, const struct trace_process_end *end,
+                             struct str *to) {
+        const char *name;
+
+        switch ((enum trace_ended)end->ended) {
+        case TRACE_ENDED_EXIT:
+                str_add(to, "when it exited");
+                if (end->status > 0)
+                        str_addf(to, " with status %d", end->status);
+                break;
+        case TRACE_ENDED_SIGNAL:
+                name = sigabbrev_np(end->status);
+                str_addf(to, "when signal %d (%s) ended it", end->status, name ? name : "?");
+                break;
+        case TRACE_ENDED_OOM: str_add(to, "when the kernel killed it for want of memory"); break;
+        case TRACE_ENDED_STOPPED: str_add(to, "when recording stopped"); break;
+        case TRACE_ENDED_EXEC: str_add(to, "when it became another program"); break;
+        case TRACE_ENDED_UNKNOWN:
+                str_add(to, r->v->finished ? "when the recording ended"
+                                           : "as far as the recording goes");
+                break;
+        }
+}
+
 static void add_ending(const struct report *r, struct str *to) {
         const struct trace_process_info *p = report_process(r);
+        struct unit_text t;
 
         if (report_is_windowed(r)) {
                 str_add(to, "at the end of the window");
                 return;
         }
-        switch ((enum trace_ended)p->end.ended) {
-        case TRACE_ENDED_EXIT:
-                if (p->end.status > 0)
-                        str_addf(to, "when it exited with status %d", p->end.status);
-                else
-                        str_add(to, "when it exited");
-                return;
-        case TRACE_ENDED_SIGNAL: str_addf(to, "when signal %d (%s) ended it", p->end.status,
-                                          sigabbrev_np(p->end.status) ? sigabbrev_np(p->end.status) : "?");
-                return;
-        case TRACE_ENDED_OOM: str_add(to, "when the kernel killed it for want of memory"); return;
-        case TRACE_ENDED_STOPPED: str_add(to, "when recording stopped"); return;
-        case TRACE_ENDED_EXEC: str_add(to, "when it became another program"); return;
-        case TRACE_ENDED_UNKNOWN: break;
-        }
-        str_add(to, r->v->finished ? "when the recording ends" : "as far as the recording goes");
+        add_how_it_ended(r, &p->end, to);
+        if (p->has_end && p->end.end_ns > p->start.start_ns)
+                str_addf(to, " after %s", unit_duration(&t, p->end.end_ns - p->start.start_ns));
 }
 
 static void add_temporary(const struct query_totals *t, struct str *to) {
         struct unit_text n;
-        unsigned pct = t->n_allocs ? (unsigned)(100.0 * (double)t->n_temporary / (double)t->n_allocs + 0.5) : 0;
+        unsigned pct =
+                t->n_allocs ? (unsigned)(100.0 * (double)t->n_temporary / (double)t->n_allocs + 0.5)
+                            : 0;
 
         str_addf(to, " It made %s allocation%s", unit_count(&n, t->n_allocs), plural(t->n_allocs));
         if (pct >= 1)
@@ -86,9 +101,9 @@ static void print_headline(const struct style *s, const struct report *r) {
                 if (t->end_blocks == 0)
                         str_add(&text, "everything was released ");
                 else
-                        str_addf(&text, "%s in %s block%s %s still allocated ", unit_bytes(&a, t->end_bytes),
-                                 unit_count(&c, t->end_blocks), plural(t->end_blocks),
-                                 t->end_blocks == 1 ? "was" : "were");
+                        str_addf(&text, "%s in %s block%s %s still allocated ",
+                                 unit_bytes(&a, t->end_bytes), unit_count(&c, t->end_blocks),
+                                 plural(t->end_blocks), t->end_blocks == 1 ? "was" : "were");
                 add_ending(r, &text);
                 str_add(&text, ".");
                 add_temporary(t, &text);
@@ -115,46 +130,71 @@ static void print_findings(const struct style *s, const struct report *r) {
 
 /* ---- totals ------------------------------------------------------------------------------------ */
 
-struct total_line {
-        const char *label;
-        struct str value;
+enum { TOTALS_LABEL_WIDTH = 17, TOTALS_GAP = 3, TOTALS_MAX = 12 };
+
+struct totals_table {
+        struct str cells[TOTALS_MAX];
+        size_t n;
 };
 
-static void print_totals(const struct style *s, const struct report *r) {
-        const struct query_totals *t = &r->answer->totals;
-        struct unit_text a, b;
-        struct total_line lines[12] = {0};
-        size_t n = 0, n_columns = s->width >= 110 ? 3 : 2, n_rows, width = (s->width - 2) / n_columns;
+static void totals_add(struct totals_table *t, const char *label, const char *fmt, ...)
+        __attribute__((format(printf, 3, 4)));
 
-#define TOTAL(name, ...) (lines[n].label = (name), str_addf(&lines[n++].value, __VA_ARGS__))
-        TOTAL("peak live", "%s in %s block%s", unit_bytes(&a, t->peak_bytes), unit_count(&b, t->peak_blocks),
-              plural(t->peak_blocks));
-        TOTAL("live at the end", "%s in %s block%s", unit_bytes(&a, t->end_bytes), unit_count(&b, t->end_blocks),
-              plural(t->end_blocks));
-        if (t->peak_rss_bytes)
-                TOTAL("peak resident", "%s", unit_bytes(&a, t->peak_rss_bytes));
-        TOTAL("allocated", "%s", unit_bytes(&a, t->alloc_bytes));
-        TOTAL("allocations", "%s", unit_count(&a, t->n_allocs));
-        TOTAL("frees", "%s", unit_count(&a, t->n_frees));
-        TOTAL("reallocations", "%s", unit_count(&a, t->n_reallocs));
-        TOTAL("temporary", "%s", unit_count(&a, t->n_temporary));
-        TOTAL("call paths", "%s", unit_count(&a, t->n_sites));
-        TOTAL("threads", "%s", unit_count(&a, t->n_threads));
-#undef TOTAL
-        style_heading(s, report_is_windowed(r) ? "Totals of the window" : "Totals");
-        n_rows = (n + n_columns - 1) / n_columns;
+static void totals_add(struct totals_table *t, const char *label, const char *fmt, ...) {
+        struct str *cell = &t->cells[t->n++];
+        char value[128];
+        va_list args;
+
+        va_start(args, fmt);
+        vsnprintf(value, sizeof(value), fmt, args);
+        va_end(args);
+        str_addf(cell, "%-*s%s", TOTALS_LABEL_WIDTH, label, value);
+}
+
+/* Column after column, as many as fit. */
+static void totals_print(const struct style *s, struct totals_table *t) {
+        size_t width = 0, n_columns, n_rows;
+
+        for (size_t i = 0; i < t->n; i++)
+                width = MAX(width, str_width(str_text(&t->cells[i])) + TOTALS_GAP);
+        n_columns = MIN(MAX((s->width - 2) / width, 1u), 4u);
+        n_rows = (t->n + n_columns - 1) / n_columns;
         for (size_t row = 0; row < n_rows; row++) {
                 struct str line = {0};
 
-                for (size_t i = row; i < n; i += n_rows) {
+                for (size_t i = row; i < t->n; i += n_rows) {
                         style_pad_to(&line, 0, 2 + i / n_rows * width);
-                        str_addf(&line, "%-16s%s", lines[i].label, str_text(&lines[i].value));
+                        str_add(&line, str_text(&t->cells[i]));
                 }
                 fprintf(s->out, "%s\n", str_text(&line));
                 str_done(&line);
         }
-        for (size_t i = 0; i < n; i++)
-                str_done(&lines[i].value);
+}
+
+static void print_totals(const struct style *s, const struct report *r) {
+        const struct query_totals *t = &r->answer->totals;
+        struct totals_table table = {0};
+        struct unit_text a, b;
+
+        totals_add(&table, "peak live", "%s", unit_bytes(&a, t->peak_bytes));
+        totals_add(&table, "  in", "%s block%s", unit_count(&b, t->peak_blocks),
+                   plural(t->peak_blocks));
+        totals_add(&table, "live at the end", "%s", unit_bytes(&a, t->end_bytes));
+        totals_add(&table, "  in", "%s block%s", unit_count(&b, t->end_blocks),
+                   plural(t->end_blocks));
+        totals_add(&table, "peak resident", "%s",
+                   t->peak_rss_bytes ? unit_bytes(&a, t->peak_rss_bytes) : "unknown");
+        totals_add(&table, "allocated", "%s", unit_bytes(&a, t->alloc_bytes));
+        totals_add(&table, "allocations", "%s", unit_count(&a, t->n_allocs));
+        totals_add(&table, "frees", "%s", unit_count(&a, t->n_frees));
+        totals_add(&table, "reallocations", "%s", unit_count(&a, t->n_reallocs));
+        totals_add(&table, "temporary", "%s", unit_count(&a, t->n_temporary));
+        totals_add(&table, "call paths", "%s", unit_count(&a, t->n_sites));
+        totals_add(&table, "threads", "%s", unit_count(&a, t->n_threads));
+        style_heading(s, report_is_windowed(r) ? "Totals of the window" : "Totals");
+        totals_print(s, &table);
+        for (size_t i = 0; i < table.n; i++)
+                str_done(&table.cells[i]);
 }
 
 /* ---- timeline ---------------------------------------------------------------------------------- */
@@ -162,14 +202,16 @@ static void print_totals(const struct style *s, const struct report *r) {
 static int print_timeline(const struct style *s, const struct report *r, struct err *reterr) {
         size_t n = chart_n_columns(s);
         _cleanup_free_ struct query_column *columns = calloc(n, sizeof(*columns));
-        struct chart chart = {columns, n, r->answer->totals.peak_ns, r->answer->totals.peak_bytes, TEXT_CHART_ROWS};
+        struct chart chart = {columns, n, r->answer->totals.peak_ns, r->answer->totals.peak_bytes,
+                              TEXT_CHART_ROWS};
         int x;
 
         if (!columns)
                 abort();
         if (r->answer->totals.peak_bytes == 0)
                 return 0;
-        x = query_timeline(r->q, &r->scope, n, r->options->full ? UINT64_MAX : REPORT_MAX_EVENTS, columns, reterr);
+        x = query_timeline(r->q, &r->scope, n, r->options->full ? UINT64_MAX : REPORT_MAX_EVENTS,
+                           columns, reterr);
         if (x < 0)
                 return x;
         style_heading(s, "Live bytes over time");
@@ -190,12 +232,15 @@ static void print_recording(const struct style *s, const struct report *r) {
         if (q->guessed_frames_pct >= 0.05)
                 fprintf(s->out, " (%.1f %% guessed)", q->guessed_frames_pct);
         fprintf(s->out, ", %s event%s lost\n", unit_count(&a, t->n_lost), plural(t->n_lost));
-        fprintf(s->out, "  trace %s for %s events, %.2f bytes each\n", unit_bytes(&a, r->v->file_bytes),
-                unit_count(&b, r->v->n_events), q->bytes_per_event);
+        fprintf(s->out, "  trace %s for %s events, %.2f bytes each\n",
+                unit_bytes(&a, r->v->file_bytes), unit_count(&b, r->v->n_events),
+                q->bytes_per_event);
         fprintf(s->out, "  silt in the program: %s of memory at most, threads waited %s for it\n",
-                unit_bytes(&a, t->runtime_bytes), t->blocked_ns ? unit_duration(&b, t->blocked_ns) : "0 s");
+                unit_bytes(&a, t->runtime_bytes),
+                t->blocked_ns ? unit_duration(&b, t->blocked_ns) : "0 s");
         if (t->n_implicit_frees)
-                fprintf(s->out, "  %s release%s nobody saw, made up because the address was handed out again\n",
+                fprintf(s->out,
+                        "  %s release%s nobody saw, made up because the address was handed out again\n",
                         unit_count(&c, t->n_implicit_frees), plural(t->n_implicit_frees));
         if (t->n_prior_frees)
                 fprintf(s->out, "  %s release%s of blocks older than the recording\n",
@@ -212,19 +257,24 @@ static void print_notes(const struct style *s, const struct report *r) {
         struct str text = {0};
         bool unfinished = !r->v->finished;
 
-        if (!damage[0] && !unfinished && !r->v->n_notes && !r->quality.n_unnamed_modules && r->answer->is_exact)
+        if (!damage[0] && !unfinished && !r->v->n_notes && !r->quality.n_unnamed_modules &&
+            r->answer->is_exact)
                 return;
         style_heading(s, "Notes");
         if (damage[0])
                 print_note(s, damage);
         else if (unfinished)
-                print_note(s, "The trace has no end yet: it is still being written, or its recorder died.");
+                print_note(
+                        s,
+                        "The trace has no end yet: it is still being written, or its recorder died.");
         if (!r->answer->is_exact)
-                print_note(s, "Parts that these figures need are missing from the file: they are as near as the rest "
-                              "allows.");
+                print_note(
+                        s,
+                        "Parts that these figures need are missing from the file: they are as near as the rest "
+                        "allows.");
         if (r->quality.n_unnamed_modules) {
-                str_addf(&text, "No names from %s", r->quality.first_unnamed_module[0]
-                                                            ? r->quality.first_unnamed_module
+                str_addf(&text, "No names from %s",
+                         r->quality.first_unnamed_module[0] ? r->quality.first_unnamed_module
                                                             : "code in no file");
                 if (r->quality.n_unnamed_modules > 1)
                         str_addf(&text, " and %zu more", r->quality.n_unnamed_modules - 1);
@@ -242,10 +292,12 @@ static void print_heap_summary(const struct style *s, const struct report *r) {
         struct unit_text a, b, c;
 
         fprintf(s->out, "\nHEAP SUMMARY:\n");
-        fprintf(s->out, "    in use at exit: %s bytes in %s blocks\n", unit_count(&a, t->end_bytes),
+        fprintf(s->out, "    in use at %s: %s bytes in %s blocks\n",
+                report_is_windowed(r) ? "the window's end" : "exit", unit_count(&a, t->end_bytes),
                 unit_count(&b, t->end_blocks));
-        fprintf(s->out, "  total heap usage: %s allocs, %s frees, %s bytes allocated\n", unit_count(&a, t->n_allocs),
-                unit_count(&b, t->n_frees), unit_count(&c, t->alloc_bytes));
+        fprintf(s->out, "  total heap usage: %s allocs, %s frees, %s bytes allocated\n",
+                unit_count(&a, t->n_allocs), unit_count(&b, t->n_frees),
+                unit_count(&c, t->alloc_bytes));
         fprintf(s->out, "  reachability not examined\n");
 }
 

@@ -70,16 +70,18 @@ static void test_functions_find(void **state) {
 
 /* ---- a trace of this very program ----------------------------------------------------------------- */
 
-/* Not static, so that the symbol is there even without debug information. */
+/* Not static, so that the symbols are there even without debug information. */
 __attribute__((noinline)) uintptr_t symbol_test_where(int *ret_line);
+__attribute__((noinline)) uintptr_t symbol_test_return_address(void);
+
+uintptr_t symbol_test_return_address(void) {
+        return (uintptr_t)__builtin_extract_return_addr(__builtin_return_address(0));
+}
 
 static inline __attribute__((always_inline)) uintptr_t inlined_where(void) {
-        uintptr_t pc;
+        uintptr_t pc = symbol_test_return_address();
 
-        __asm__ volatile("" ::: "memory");
-here:
-        pc = (uintptr_t) && here;
-        __asm__ volatile("" : "+r"(pc)::"memory");
+        __asm__ volatile("" : "+r"(pc)::"memory"); /* no tail call */
         return pc;
 }
 
@@ -181,7 +183,7 @@ static void test_append_names_this_program(void **state) {
 
         (void)state;
         modules[0] = module_of((const void *)symbol_test_where, &bias);
-        offsets[0] = symbol_test_where(&line) - bias + 1;
+        offsets[0] = symbol_test_where(&line) - bias;
         modules[1] = module_of(dlsym(RTLD_DEFAULT, "strtol"), &bias);
         offsets[1] = (uintptr_t)dlsym(RTLD_DEFAULT, "strtol") - bias + 5;
         modules[2] = modules[0]; /* replaced: same path, another build-id */

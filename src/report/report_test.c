@@ -1,0 +1,272 @@
+/* SPDX-License-Identifier: MIT */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/macros.h"
+#include "base/str.h"
+#include "report/name.h"
+#include "report/report.h"
+#include "report/story.h"
+#include "report/style.h"
+
+#define TRACE_PATH "report_test.silt"
+
+static int write_story(void **state) {
+        (void)state;
+        story_write(TRACE_PATH);
+        return 0;
+}
+
+/* The report as text, to be freed. */
+static char *report_of(struct report_options o, const char *columns, const char *locale) {
+        struct err e = {0};
+        char *text = NULL;
+        size_t n;
+        FILE *out = open_memstream(&text, &n);
+
+        o.path = TRACE_PATH;
+        setenv("COLUMNS", columns, 1);
+        setenv("LC_ALL", locale, 1);
+        assert_int_equal(report_print(out, &o, &e), 0);
+        fclose(out);
+        return text;
+}
+
+static void assert_has(const char *text, const char *part) {
+        if (!strstr(text, part)) {
+                print_error("'%s' is not in:\n%s\n", part, text);
+                fail();
+        }
+}
+
+/* ---- names ------------------------------------------------------------------------------------- */
+
+static void check_short(const char *function, const char *expected) {
+        struct query_frame f = {.function = function, .file = "", .module = ""};
+        struct str s = {0};
+
+        name_add_function(&s, &f, false, false);
+        assert_string_equal(str_text(&s), expected);
+        str_done(&s);
+}
+
+static void test_short_names(void **state) {
+        (void)state;
+        check_short("main", "main");
+        check_short("shop::Config::load(std::string const&)", "shop::Config::load");
+        check_short("void shop::dispatch<shop::Request, int>(shop::Request&)",
+                    "shop::dispatch<..>");
+        check_short("std::vector<int, std::allocator<int> >::push_back(int&&)",
+                    "std::vector<..>::push_back");
+        check_short("(anonymous namespace)::helper(int)", "(anonymous namespace)::helper");
+        check_short("ns::(anonymous namespace)::helper(int) const",
+                    "ns::(anonymous namespace)::helper");
+        check_short("operator new(unsigned long)", "operator new");
+        check_short("a::operator<(a::B const&, a::B const&)", "a::operator<");
+        check_short("a::B::operator()(int) const", "a::B::operator()");
+        check_short("a::f(int)::{lambda(int)#1}::operator()(int) const",
+                    "a::f::{lambda(int)#1}::operator()");
+        check_short("alloc::vec::Vec<T,A>::reserve", "alloc::vec::Vec<T,A>::reserve");
+        check_short("<alloc::string::String as core::fmt::Write>::write_str",
+                    "<alloc::string::String as core::fmt::Write>::write_str");
+        check_short("std::pair<int const, long> const& f<int>(int)", "f<int>");
+}
+
+static void test_names_of_unnamed(void **state) {
+        struct query_frame f = {.function = "",
+                                .file = "",
+                                .module = "/usr/lib/libx.so.1",
+                                .offset = 0x1234};
+        struct str s = {0};
+
+        (void)state;
+        name_add_function(&s, &f, false, true);
+        assert_string_equal(str_text(&s), "libx.so.1+0x1234");
+        str_clear(&s);
+        f.function = "near";
+        f.guess = true;
+        name_add_function(&s, &f, false, false);
+        name_add_place(&s, &f, false);
+        assert_string_equal(str_text(&s), "~ nearlibx.so.1");
+        str_done(&s);
+}
+
+/* ---- style ------------------------------------------------------------------------------------- */
+
+static void test_cut(void **state) {
+        struct style s = {.utf8 = true};
+        struct str t = {0};
+
+        (void)state;
+        style_add_cut(&s, &t, "abcdefghij", 10);
+        assert_string_equal(str_text(&t), "abcdefghij");
+        str_clear(&t);
+        style_add_cut(&s, &t, "abcdefghij", 5);
+        assert_string_equal(str_text(&t), "ab…ij");
+        str_clear(&t);
+        style_add_cut(&s, &t, "äöüäöüäöü", 5);
+        assert_string_equal(str_text(&t), "äö…öü");
+        s.utf8 = false;
+        str_clear(&t);
+        style_add_cut(&s, &t, "abcdefghij", 6);
+        assert_string_equal(str_text(&t), "ab..ij");
+        str_done(&t);
+}
+
+static void test_wrap(void **state) {
+        char *text = NULL;
+        size_t n;
+        struct style s = {.width = 20};
+
+        (void)state;
+        s.out = open_memstream(&text, &n);
+        style_wrap(&s, "of the peak there were 6.0 MB, 12 % of all", 2);
+        fclose(s.out);
+        assert_string_equal(text, "of the peak there\n  were 6.0 MB, 12 %\n  of all\n");
+        free(text);
+}
+
+/* ---- text -------------------------------------------------------------------------------------- */
+
+static void check_width(const char *text, size_t width) {
+        while (*text) {
+                size_t n = strcspn(text, "\n");
+                _cleanup_free_ char *line = strndup(text, n);
+
+                if (str_width(line) > width) {
+                        print_error("%zu cells in a line, %zu allowed: %s\n", str_width(line),
+                                    width, line);
+                        fail();
+                }
+                text += n + (text[n] == '\n');
+        }
+}
+
+static void test_text(void **state) {
+        static const char *const widths[] = {"60", "80", "120", "200"};
+
+        (void)state;
+        for (size_t i = 0; i < ARRAY_SIZE(widths); i++)
+                for (unsigned ascii = 0; ascii < 2; ascii++) {
+                        _cleanup_free_ char *text = report_of(REPORT_OPTIONS_DEFAULT, widths[i],
+                                                              ascii ? "C" : "C.UTF-8");
+
+                        check_width(text, (size_t)atoi(widths[i]) +
+                                                  (i == 0 ? 15 : 0)); /* totals stay whole */
+                        assert_has(text, "./fabric --weave peaked at 7.9 MB");
+                        assert_has(
+                                text,
+                                "HEAP SUMMARY:\n    in use at exit: 3,400,000 bytes in 2,040 blocks\n"
+                                "  total heap usage: 12,041 allocs, 10,001 frees, 9,660,000 bytes allocated\n"
+                                "  reachability not examined\n");
+                        assert_has(text, "shop::PriceCache::insert  cache.cc:77");
+                        assert_has(text, ascii ? "^ shop::dispatch<..>  dispatch.hh:57"
+                                               : "↑ shop::dispatch<…>  dispatch.hh:57");
+                        assert_has(text, "pid 107 not followed");
+                        assert_null(strchr(text, '\033'));
+                        for (const char *p = text; ascii && *p; p++)
+                                assert_true((unsigned char)*p < 0x80);
+                }
+}
+
+static void test_text_of_window(void **state) {
+        struct report_options o = REPORT_OPTIONS_DEFAULT;
+        _cleanup_free_ char *text = NULL;
+
+        (void)state;
+        o.from_ns = 1500000000;
+        o.metric = "growth";
+        text = report_of(o, "80", "C");
+        assert_has(text, "Totals of the window");
+        assert_has(text, "Growth of live bytes");
+        assert_null(strstr(text, "libreport.so.2+"));
+}
+
+static void test_text_of_blocks(void **state) {
+        struct report_options o = REPORT_OPTIONS_DEFAULT;
+        _cleanup_free_ char *text = NULL;
+        size_t n_lines = 0;
+
+        (void)state;
+        o.blocks = true;
+        text = report_of(o, "100", "C");
+        for (const char *p = text; *p; p++)
+                n_lines += *p == '\n';
+        assert_int_equal(n_lines, 12041 + 1);
+        assert_has(text, "shop::split_words");
+}
+
+/* ---- JSON -------------------------------------------------------------------------------------- */
+
+static void test_json(void **state) {
+        struct report_options o = REPORT_OPTIONS_DEFAULT;
+        _cleanup_free_ char *text = NULL, *all = NULL;
+        static const char *const parts[] = {
+                "{\"schema\":\"silt.report/1\",\"command\":[\"./fabric\",\"--weave\"],\"pid\":100,",
+                "\"mode\":\"exact\"",
+                "\"totals\":{\"allocations\":12041,\"frees\":10001,\"reallocations\":0,",
+                "\"bytes_allocated\":9660000,\"temporary_allocations\":10000,\"peak_live_bytes\":7900000,"
+                "\"peak_live_blocks\":1041,",
+                "\"end_live_bytes\":3400000,\"end_live_blocks\":2040,\"peak_rss_bytes\":11000000,\"lost_events\":0,"
+                "\"threads\":2,\"sites\":5",
+                "\"ended\":\"exit\"",
+                "\"findings\":[{\"kind\":\"left-at-end\"",
+                "\"top\":[{\"metric\":\"end\",\"sites\":[{\"bytes\":3000000,\"blocks\":2000,\"allocations\":2000,"
+                "\"stack\":[{\"function\":\"shop::PriceCache::insert(int, shop::Price const&)\"",
+                "{\"metric\":\"temporary\",\"sites\":[{\"bytes\":260000,\"blocks\":10000,",
+                "\"module\":\"/usr/bin/order_server\",\"inlined\":false}",
+                "\"quality\":{\"complete_stacks_pct\":100",
+        };
+
+        (void)state;
+        o.json = true;
+        o.metric = "end";
+        text = report_of(o, "80", "C");
+        for (size_t i = 0; i < ARRAY_SIZE(parts); i++)
+                assert_has(text, parts[i]);
+        o.all_processes = true;
+        all = report_of(o, "80", "C");
+        assert_has(all, "\"totals\":{\"allocations\":12042,");
+        assert_has(all, "\"end_live_bytes\":3405000,");
+}
+
+static void test_errors(void **state) {
+        struct report_options o = REPORT_OPTIONS_DEFAULT;
+        struct err e = {0};
+
+        (void)state;
+        o.path = "does-not-exist.silt";
+        assert_true(report_print(stdout, &o, &e) < 0);
+        assert_has(e.text, "does-not-exist.silt");
+        o.path = TRACE_PATH;
+        o.pid = 4711;
+        assert_true(report_print(stdout, &o, &e) < 0);
+        assert_has(e.text, "4711");
+        o.pid = 0;
+        o.metric = "weight";
+        assert_true(report_print(stdout, &o, &e) < 0);
+        assert_has(e.text, "weight");
+}
+
+int main(void) {
+        const struct CMUnitTest tests[] = {
+                cmocka_unit_test(test_short_names),
+                cmocka_unit_test(test_names_of_unnamed),
+                cmocka_unit_test(test_cut),
+                cmocka_unit_test(test_wrap),
+                cmocka_unit_test(test_text),
+                cmocka_unit_test(test_text_of_window),
+                cmocka_unit_test(test_text_of_blocks),
+                cmocka_unit_test(test_json),
+                cmocka_unit_test(test_errors),
+        };
+
+        return cmocka_run_group_tests(tests, write_story, NULL);
+}
