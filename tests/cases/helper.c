@@ -70,11 +70,17 @@ static int allocate_for(long ms) {
 
 /* 100 blocks of 1,000 bytes at once; 200 of 10 after 1.5 s, then half of the first are freed; 1.5 s later the end. */
 __attribute__((noinline)) static void *allocate_early(void) {
-        return malloc(1000);
+        void *block = malloc(1000);
+
+        __asm__ volatile("" : "+r"(block)); /* no tail call */
+        return block;
 }
 
 __attribute__((noinline)) static void *allocate_late(void) {
-        return malloc(10);
+        void *block = malloc(10);
+
+        __asm__ volatile("" : "+r"(block));
+        return block;
 }
 
 static int in_phases(void) {

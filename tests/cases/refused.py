@@ -4,8 +4,10 @@
 import os
 import shutil
 import struct
+import tempfile
 
 from harness.cases import skip
+from harness.process import run
 
 
 def refused(t, argv, word, name="t.silt"):
@@ -71,7 +73,7 @@ def test_another_architecture(t):
     with open(foreign, "wb") as f:
         f.write(data)
     os.chmod(foreign, 0o755)
-    refused(t, [foreign, "allocate", "10"], "architecture")
+    refused(t, [foreign, "allocate", "10"], "built for")
 
 
 def test_setuid_as_root(t):
@@ -85,18 +87,26 @@ def test_setuid_as_root(t):
 
 
 def test_setcap_as_root(t):
+    """A file with capabilities, started by an ordinary user: for root itself it is a program like any other."""
     if os.getuid() != 0:
         skip("giving a file capabilities needs root")
-    program = t.path("setcap")
-    shutil.copy(t.helper(), program)
-    os.chmod(program, 0o755)
-    # version 2, not effective; permitted: CAP_NET_BIND_SERVICE
-    value = struct.pack("<IIIII", 0x02000001, 1 << 10, 0, 0, 0)
+    folder = tempfile.mkdtemp(prefix="silt-setcap.", dir="/tmp")
     try:
-        os.setxattr(program, "security.capability", value)
-    except OSError as e:
-        skip(f"the file system takes no capabilities: {e}")
-    refused(t, [program, "allocate", "10"], "capabilit")
+        os.chmod(folder, 0o777)
+        for path in (t.silt.path, os.path.join(os.path.dirname(t.silt.path), "libsilt.so"), t.helper()):
+            shutil.copy(path, folder)
+        program = os.path.join(folder, "helper")
+        # version 2, effective; permitted: CAP_NET_BIND_SERVICE
+        try:
+            os.setxattr(program, "security.capability", struct.pack("<IIIII", 0x02000001, 1 << 10, 0, 0, 0))
+        except OSError as e:
+            skip(f"the file system takes no capabilities: {e}")
+        r = run(["setpriv", "--reuid", "65534", "--regid", "65534", "--clear-groups", folder + "/silt", "run", "-q",
+                 "-o", folder + "/t.silt", "--", program, "allocate", "10"])
+        assert r.code == 125 and not r.stdout, f"expected 125, got {r.code}: {r.errors}"
+        assert len(r.errors.splitlines()) == 1 and "capabilit" in r.errors, r.errors
+    finally:
+        shutil.rmtree(folder)
 
 
 def test_doctor_on_a_good_program(t):

@@ -143,7 +143,7 @@ def test_top_limits(t):
 def test_sorted_largest_first(t):
     record(t, [t.program("containers")])
     for m in report(t, "--top", "1000")["top"]:
-        key = "allocations" if m["metric"] == "count" else "bytes"
+        key = {"count": "allocations", "temporary": "blocks"}.get(m["metric"], "bytes")
         values = [s[key] for s in m["sites"]]
         assert values == sorted(values, reverse=True), f"{m['metric']}: {values}"
 

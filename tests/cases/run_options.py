@@ -44,7 +44,7 @@ def test_closing_words(t):
     words = r.errors
     assert trace in words, f"no path in {words!r}"
     assert re.search(r"\d+ events", words.replace(",", "")) , f"no events in {words!r}"
-    assert re.search(r"\d(\.\d+)? ?([KMG]i?)?B|bytes", words), f"no size in {words!r}"
+    assert re.search(r"\d(\.\d+)? ?([kKMG]i?)?B|bytes", words), f"no size in {words!r}"
     assert "silt report" in words.splitlines()[-1], f"the last line is not the next command: {words!r}"
     assert "\x1b" not in words
 

@@ -95,9 +95,9 @@ def recorder_of(process, target):
 
 
 def test_death_of_the_recorder_leaves_the_target_running(t):
-    process = start(t, [t.helper(), "allocate", "1500"])
+    process = start(t, [t.helper(), "allocate", "3000"])
     target = wait_ready(process)
-    time.sleep(0.2)
+    time.sleep(1.2) # several slices are written
     recorder = recorder_of(process, target)
     assert recorder, "no recorder process found"
     os.kill(recorder, signal.SIGKILL)
@@ -106,6 +106,7 @@ def test_death_of_the_recorder_leaves_the_target_running(t):
     assert status == 17, f"status {status}: {err}"
     report, why = t.silt.report(t.path("t.silt"))
     assert report, f"what was written until then cannot be read: {why}"
+    assert report["totals"]["allocations"] > 300, report["totals"]
 
 
 def test_death_of_silt_leaves_the_target_running(t):

@@ -96,10 +96,9 @@ def check_report(check, case, report, all_report):
     if not check.failures:
         left = totals["allocations"] - totals["frees"] - totals["implicit_frees"]
         check.equal("allocations - frees - implicit_frees", left, totals["end_live_blocks"])
-    if "incomplete_stacks" in case:
-        check.notes.append("stacks may be incomplete: " + case["incomplete_stacks"])
-    else:
-        check.equal("complete_stacks_pct", 100.0, report.get("quality", {}).get("complete_stacks_pct"))
+    complete = case.get("complete_stacks_pct", 100)
+    check.figure("complete_stacks_pct", complete, report.get("quality", {}).get("complete_stacks_pct"))
+    check.totals("mappings.", case.get("mappings", {}), report.get("mappings", {}))
     check_processes(check, case.get("processes", []), report)
     if "n_processes" in case:
         check.equal("number of processes", case["n_processes"], len(report.get("processes", [])))

@@ -66,6 +66,33 @@ def kill_family(leader):
         time.sleep(0.01)
 
 
+def find_by_argument(word):
+    """Processes that have `word` as one of their arguments."""
+    found = []
+    for name in os.listdir("/proc"):
+        if not name.isdigit() or int(name) == os.getpid():
+            continue
+        try:
+            with open(f"/proc/{name}/cmdline", "rb") as f:
+                if os.fsencode(word) in f.read().split(b"\0"):
+                    found.append(int(name))
+        except OSError:
+            pass
+    return found
+
+
+def outlived(word, patience_s):
+    """Whether a process with that argument is still there after patience_s; ends it then."""
+    deadline = time.monotonic() + patience_s
+    while find_by_argument(word):
+        if time.monotonic() > deadline:
+            for pid in find_by_argument(word):
+                os.kill(pid, signal.SIGKILL)
+            return True
+        time.sleep(0.02)
+    return False
+
+
 def run(argv, timeout_s=120, stdin=b"", env=None, cwd=None, **popen):
     """Runs argv in a session of its own; kills the whole family when the time is over."""
     full_env = dict(os.environ)

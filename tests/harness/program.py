@@ -3,10 +3,9 @@
 
 import json
 import os
-import shutil
 
 from . import expect
-from .process import run
+from .process import outlived
 
 
 def load_cases(source_dir):
@@ -78,6 +77,8 @@ class ProgramTest:
         if verified.code != 0:
             failures.append(f"silt verify: {verified.code}: {(verified.errors + verified.text).strip()[-300:]}")
         report, why = silt.report(trace)
+        if outlived(trace, 5):
+            failures.append("the recorder still ran 5 s after the last process of the program had ended")
         if report is None:
             return names, None, None, failures + [why]
         all_report = None
@@ -107,8 +108,3 @@ class ProgramTest:
         expect.check_report(check, self.case, report, all_report)
         return check.failures, check.notes
 
-
-def copy_for_failure(trace, keep_dir):
-    os.makedirs(keep_dir, exist_ok=True)
-    if os.path.exists(trace):
-        shutil.copy(trace, keep_dir)

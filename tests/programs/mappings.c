@@ -3,7 +3,7 @@
  *
  *   mmap 1 MiB (a), 2 MiB (b), 4 KiB (c); mremap a to 3 MiB; munmap b; munmap of the upper half of the new a
  *   sbrk(+64 KiB), sbrk(-64 KiB)
- *   left: a's lower 1.5 MiB and c
+ *   at most 3 MiB + 2 MiB + 4 KiB at once, when a has grown; left: a's lower 1.5 MiB and c
  *   heap: malloc(10) kept, nothing else: the malloc comes last, so that its own brk or mmap is no business of ours */
 #include "truth.h"
 #include <sys/mman.h>
