@@ -10,6 +10,7 @@ import json
 import os
 import re
 import resource
+import shlex
 import shutil
 import statistics
 import subprocess
@@ -20,6 +21,17 @@ import time
 HERE = os.path.dirname(os.path.abspath(__file__))
 WORK = os.path.join(HERE, "workloads")
 HEAPTRACK_BYTES = 6 << 30  # its interpreter has eaten whole machines
+
+
+def compiler_proper(driver):
+    """The compiler that the driver would run, without the driver."""
+    said = subprocess.run([driver, "-###", "-O2", "-w", "-S", f"{WORK}/compile.cc", "-o", "/dev/null"], check=True,
+                          capture_output=True, text=True).stderr
+    for line in said.splitlines():
+        words = shlex.split(line)
+        if any(word.endswith("/cc1plus") or word == "-cc1" for word in words):
+            return words
+    raise SystemExit(f"silt: bench: '{driver} -###' names no compiler")
 
 
 def build(out):
@@ -38,7 +50,6 @@ def build(out):
     loop = compiled(["gcc", "-O2", "-g", "-fomit-frame-pointer", "-fno-optimize-sibling-calls"], "loop.c", "-pthread")
     server = compiled(["g++", "-O2", "-g"], "server.cc")
     compiled(["gcc", "-O2", "-shared", "-fPIC"], "noop.c", "-ldl")
-    cc1plus = subprocess.run(["g++", "-print-prog-name=cc1plus"], check=True, capture_output=True, text=True).stdout.strip()
     work = {}
     for depth in (4, 16, 64):
         work[f"loop depth {depth}"] = ([loop, str(depth), "1", "6000000"], {})
@@ -47,7 +58,9 @@ def build(out):
     work["server with leak"] = ([server, "600000"], {})
     work["sqlite3"] = (["sqlite3", ":memory:", f".read {WORK}/work.sql"], {})
     work["python3"] = (["/usr/bin/python3", f"{WORK}/work.py"], {"PYTHONMALLOC": "malloc", "PYTHONHASHSEED": "0"})
-    work["cc1plus -O2"] = ([cc1plus, "-quiet", "-O2", "-w", f"{WORK}/compile.cc", "-o", "/dev/null"], {})
+    work["cc1plus -O2"] = (compiler_proper("g++"), {})
+    if shutil.which("clang"):
+        work["clang -O2"] = (compiler_proper("clang"), {})
     if shutil.which("rustc"):
         work["rust threads"] = ([compiled(["rustc", "-O", "-g", "--edition", "2021"], "threads.rs"), "1500"], {})
     return work
