@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Writes the seeds of reader_fuzz: small traces of made-up programs, bodies decompressed.
- * usage: trace_corpus DIRECTORY */
+ * usage: trace_corpus DIRECTORY [packed]: packed leaves the traces as the writer wrote them */
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -109,14 +109,15 @@ static void make_plain(const char *path, bool has_index) {
 }
 
 int main(int argc, char **argv) {
-        if (argc != 2)
+        if (argc < 2)
                 return 2;
         for (uint32_t seed = 0; seed < 8; seed++) {
                 char path[4096];
 
                 snprintf(path, sizeof(path), "%s/seed%u", argv[1], seed);
                 write_trace(path, seed);
-                make_plain(path, seed % 4 != 0);
+                if (argc == 2)
+                        make_plain(path, seed % 4 != 0);
         }
         return 0;
 }

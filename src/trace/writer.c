@@ -21,6 +21,8 @@
 
 enum {
         WRITER_SITE_BYTES = 5, /* of a site in a checkpoint, before the first has been measured */
+        WRITER_CKPT_WEIGHT =
+                2, /* rows outweigh a checkpoint so many times: it is half as large a part of the file */
 };
 
 struct trace_writer {
@@ -382,7 +384,7 @@ bool trace_wants_checkpoint(const struct trace_writer *w, size_t n_sites_now) {
 
         if (w->n_checkpoint_sites)
                 cost_bytes = w->checkpoint_bytes * (n_sites_now + 1) / w->n_checkpoint_sites;
-        return w->rows_bytes > cost_bytes + TRACE_HEADER_BYTES;
+        return w->rows_bytes > WRITER_CKPT_WEIGHT * (cost_bytes + TRACE_HEADER_BYTES);
 }
 
 void trace_put_checkpoint(struct trace_writer *w, const struct trace_site *sites, size_t n_sites,

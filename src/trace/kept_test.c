@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: MIT */
+/* One trace of every version of the format, kept for ever: kept/vN.silt must read the same with every later silt.
+ * v1: trace_corpus's seed 7 as the writer of version 1 wrote it (two processes, addresses and free stacks, symbols). */
+#include "trace/trace_file.h"
+
+/* Sums over everything that is read; any difference shows. */
+struct digest {
+        uint64_t n_events, events, sites, counts;
+};
+
+static uint64_t mix(uint64_t h, uint64_t v) {
+        return (h ^ v) * 0x9e3779b97f4a7c15ull;
+}
+
+static void digest_slice(struct trace_reader *t, size_t i, struct digest *d) {
+        const struct trace_event *e;
+        const struct trace_site *s;
+        const struct trace_counts *c;
+        size_t n;
+
+        assert_int_equal(trace_read_events(t, i, &e, &n, NULL), 0);
+        d->n_events += n;
+        for (size_t k = 0; k < n; k++) {
+                d->events = mix(mix(d->events, e[k].op * 8u + e[k].other), e[k].time_ns);
+                d->events = mix(mix(mix(d->events, e[k].seq), e[k].size_bytes), e[k].stack);
+                d->events = mix(mix(mix(d->events, e[k].address), e[k].free_stack), e[k].old_seq);
+        }
+        assert_int_equal(trace_read_sites(t, i, &s, &n, NULL), 0);
+        for (size_t k = 0; k < n; k++)
+                d->sites = mix(mix(mix(d->sites, s[k].alloc_bytes), s[k].free_bytes),
+                               (uint64_t)s[k].peak_bytes);
+        assert_int_equal(trace_read_counts(t, i, &c, &n, NULL), 0);
+        for (size_t k = 0; k < n; k++)
+                d->counts = mix(mix(d->counts, c[k].live_bytes), c[k].peak_bytes);
+}
+
+static void test_v1(void **state) {
+        struct trace_reader *t = NULL;
+        struct digest d = {0};
+        struct err err = {0};
+
+        if (trace_reader_open(KEPT_DIRECTORY "/v1.silt", &t, &err) < 0)
+                fail_msg("%s", err.text);
+        assert_true(trace_view(t)->finished);
+        assert_string_equal(trace_view(t)->damage, "");
+        assert_int_equal(trace_view(t)->n_processes, 2);
+        assert_int_equal(trace_view(t)->n_symbols, 2);
+        assert_string_equal(trace_view(t)->symbols[1].function, "main");
+        for (size_t i = 0; i < trace_view(t)->n_slices; i++)
+                digest_slice(t, i, &d);
+        assert_int_equal(d.n_events, 86);
+        assert_int_equal(d.events, 0xc7e9c1a5fbb15677ull);
+        assert_int_equal(d.sites, 0x5b353faadbdbc2deull);
+        assert_int_equal(d.counts, 0x9b5fea5a5508b070ull);
+        trace_reader_free(t);
+        assert_int_equal(trace_verify(KEPT_DIRECTORY "/v1.silt", stdout, &err), 0);
+}
+
+int main(void) {
+        const struct CMUnitTest tests[] = {
+                cmocka_unit_test(test_v1),
+        };
+
+        return cmocka_run_group_tests(tests, NULL, NULL);
+}
