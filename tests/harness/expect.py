@@ -73,7 +73,11 @@ def check_processes(check, expected, report):
     for process in report.get("processes", []):
         listed[process.get("pid"), process.get("image", 1)] = process
     for want in expected:
-        pid = evaluate(want["pid"], check.names)
+        try:
+            pid = evaluate(want["pid"], check.names)
+        except NameError as e:
+            check.failures.append(f"process {want['pid']}: the program did not tell its pid: {e}")
+            continue
         entries = {image: p for (p_pid, image), p in listed.items() if p_pid == pid}
         image = want.get("image", max(entries, default=1))
         label = f"process {want['pid']} image {image}: "

@@ -13,6 +13,7 @@ import shutil
 import struct
 import subprocess
 import tempfile
+import threading
 
 from . import expect
 from .process import run
@@ -32,8 +33,10 @@ class PreloadOracle:
 
     def __init__(self, source_dir, out_dir):
         self.library = os.path.join(out_dir, "oracle.so")
+        partial = f"{self.library}.{os.getpid()}.{threading.get_ident()}"
         subprocess.run(["gcc", "-O1", "-g", "-fPIC", "-shared", "-fexceptions", "-shared-libgcc", "-Wall", "-Wextra",
-                        "-Wno-unused-parameter", "-o", self.library, os.path.join(source_dir, "oracle.c")], check=True)
+                        "-Wno-unused-parameter", "-o", partial, os.path.join(source_dir, "oracle.c")], check=True)
+        os.replace(partial, self.library)
 
     def record(self, argv, env, timeout_s=120, **popen):
         """(Result, processes): one dictionary of figures per process image, the first process first."""

@@ -2,8 +2,7 @@
 /* An IFUNC resolver of a library the program needs allocates: libraries are relocated last to first, so a
  * preloaded library is not yet relocated when this one is. Its malloc must work all the same.
  *
- * The library has two relocations to its resolver when the symbol is used by address and by call from outside:
- * the program uses it only through call_indirect, so the resolver runs once.
+ * The symbol is used once, by call_indirect inside the library, so the resolver runs once.
  *   resolver: malloc(64), calloc(4, 8), free of it (temporary)
  *   main: realloc of the 64 to 128 (not temporary), free (temporary), malloc(5)
  *   allocations 4   frees 3   reallocations 1   bytes 229   temporary 2   peak 128 in 1   end 5 in 1 */

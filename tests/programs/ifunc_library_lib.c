@@ -15,7 +15,8 @@ __attribute__((used)) static int (*resolve_answer(void))(void) {
         free(calloc(4, 8));
         return answer;
 }
-int indirect(void) __attribute__((ifunc("resolve_answer")));
+/* Hidden: its relocation then comes after those of the calls, and malloc can be called. */
+int indirect(void) __attribute__((ifunc("resolve_answer"), visibility("hidden")));
 
 int call_indirect(void) {
         return indirect();

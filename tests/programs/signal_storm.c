@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* A timer interrupts a thread that does nothing but allocate, thousands of times, at any instruction of malloc
  * and of whatever stands around it; the handler allocates. The allocator is bump_lib.c, preloaded by the test
- * itself, which allows that.
+ * itself or linked, which allows that.
  *
  * main: until the handler ran 2,000 times: malloc(40), kept in a list through its first word; at least 20,000.
  * The handler: malloc(24), lost.  Then the timer stops and all of main's are freed: the last of them is main's
