@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Writes a trace of made-up events and reads it back: bytes per event, events per second of processor time either way.
- * usage: bench_trace_read FILE [MILLIONS [THREADS [STACKS]]]; MILLIONS 0 reads the FILE that is there */
+/* Writes a trace of made-up events and reads it back: bytes per event, events per second of
+ * processor time either way.
+ * usage: bench_trace_read FILE [MILLIONS [THREADS [STACKS]]]; MILLIONS 0 reads the FILE that is
+ * there */
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>

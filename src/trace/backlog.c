@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Two slices in a row, a then b, make one: counts add up, live is b's. The peak of a process is the higher of the two;
- * where b's is higher, a site's "live at the peak minus live at the start" is a's net change plus b's own figure. */
+/* Two slices in a row, a then b, make one: counts add up, live is b's. The peak of a process is
+ * the higher of the two; where b's is higher, a site's "live at the peak minus live at the
+ * start" is a's net change plus b's own figure. */
 #include "trace/backlog.h"
 
 void trace_backlog_clear(struct trace_backlog *b) {
@@ -41,7 +42,8 @@ static struct trace_site *backlog_site(struct trace_backlog *b, uint32_t process
         return &b->sites.items[*place];
 }
 
-/* The peak of a process in the slice to be added when it beats what is here; with it, its sites' figures move on. */
+/* The peak of a process in the slice to be added when it beats what is here; with it, its sites'
+ * figures move on. */
 static bool backlog_is_beaten(struct trace_backlog *b, const struct map *new_peaks,
                               uint32_t process) {
         uint64_t bytes;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Slices that could not be written (disk full), added up to one. Memory is bounded by the number of sites,
- * however long the disk stays full, and totals stay exact once it has room again. */
+/* Slices that could not be written (disk full), added up to one. Memory is bounded by the number
+ * of sites, however long the disk stays full, and totals stay exact once it has room again. */
 #pragma once
 
 #include "base/map.h"
@@ -17,6 +17,7 @@ struct trace_backlog {
 void trace_backlog_clear(struct trace_backlog *b);
 void trace_backlog_done(struct trace_backlog *b);
 
-/* Adds the rows of the slice that follows those already in it. Times, events and sequence numbers are the caller's. */
+/* Adds the rows of the slice that follows those already in it. Times, events and sequence
+ * numbers are the caller's. */
 void trace_backlog_add(struct trace_backlog *b, const struct trace_site *sites, size_t n_sites,
                        const struct trace_counts *counts, size_t n_counts);

@@ -118,7 +118,7 @@ size_t trace_chunk_append(struct trace_packer *p, bytes_buf *out, uint32_t kind,
         return span_bytes;
 }
 
-/* ---- reading ------------------------------------------------------------------------------ */
+/* ---- reading --------------------------------------------------------------------------------- */
 
 static int chunk_check_fields(const uint8_t *p, const struct trace_chunk *c) {
         if (c->flags & ~(TRACE_FLAG_ZSTD | TRACE_FLAG_REQUIRED))

@@ -42,8 +42,9 @@ struct trace_packer *trace_packer_new(void);
 struct trace_packer *trace_packer_free(struct trace_packer *p); /* NULL ok */
 DEFINE_CLEANUP(struct trace_packer, trace_packer_free)
 
-/* Appends a whole chunk, gap included; padded so that it stores at least min_stored_bytes. Every kind is
- * marked as required but the three that a reader may do without. Returns the bytes appended. */
+/* Appends a whole chunk, gap included; padded so that it stores at least min_stored_bytes. Every
+ * kind is marked as required but the three that a reader may do without. Returns the bytes
+ * appended. */
 size_t trace_chunk_append(struct trace_packer *p, bytes_buf *out, uint32_t kind, const void *head,
                           size_t head_bytes, const void *body, size_t body_bytes,
                           size_t min_stored_bytes);
@@ -53,8 +54,8 @@ size_t trace_chunk_append(struct trace_packer *p, bytes_buf *out, uint32_t kind,
 int trace_chunk_parse(const uint8_t *p, size_t n, uint64_t off, uint64_t file_bytes,
                       struct trace_chunk *ret);
 
-/* A body as it was before compression. Reused from read to read; 16 zero bytes follow the data, so that
- * a decoder may load a word at its very end. */
+/* A body as it was before compression. Reused from read to read; 16 zero bytes follow the data,
+ * so that a decoder may load a word at its very end. */
 struct trace_body {
         bytes_buf raw, stored;
         struct ZSTD_DCtx_s *dctx;

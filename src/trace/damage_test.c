@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Traces cut off, flipped, overwritten, or written to a full disk: what is whole is read, and nothing else happens. */
+/* Traces cut off, flipped, overwritten, or written to a full disk: what is whole is read, and
+ * nothing else happens. */
 #include <errno.h>
 #include <signal.h>
 #include <sys/resource.h>
@@ -119,7 +120,8 @@ enum { HAS_LIMIT = 1 };
 enum { HAS_LIMIT = 1 };
 #endif
 
-/* Numbers at random places become huge; with and without right checksums no memory is spent on them. */
+/* Numbers at random places become huge; with and without right checksums no memory is spent on
+ * them. */
 static void test_hostile_lengths(void **state) {
         struct trace_fake f;
         uint64_t random = 5;
@@ -297,7 +299,7 @@ static void test_from_the_future(void **state) {
         assert_non_null(strstr(err.text, "(trace error 2)"));
 }
 
-/* ---- disk full ------------------------------------------------------------------------------------ */
+/* ---- disk full ------------------------------------------------------------------------------- */
 
 static void limit_file_size(rlim_t bytes) {
         struct rlimit limit;
@@ -450,7 +452,7 @@ static void test_disk_full_from_the_start(void **state) {
         file_expect_valid();
 }
 
-/* ---- while it is being written ---------------------------------------------------------------------- */
+/* ---- while it is being written --------------------------------------------------------------- */
 
 static void test_still_being_written(void **state) {
         struct full_disk d;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Definitions (modules, locations, stacks, processes, threads, …) and the other small rows of a trace, both
- * ways (docs/trace-format.md, "Kinds").
+/* Definitions (modules, locations, stacks, processes, threads, …) and the other small rows of a
+ * trace, both ways (docs/trace-format.md, "Kinds").
  *
  * Writing: rows gather in a struct trace_defs until trace_defs_flush turns them into chunks.
  * Reading: trace_defs_load adds one chunk's rows to a struct trace_tables. */

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "trace/defs.h"
 
-/* Ids of a kind that a byte of the file can define at most: 32 (the ratio) by the bytes of its shortest row. */
+/* Ids of a kind that a byte of the file can define at most: 32 (the ratio) by the bytes of its
+ * shortest row. */
 static uint64_t tables_ids_per_byte(uint32_t kind) {
         switch (kind) {
         case TRACE_PROC: return 1;
@@ -361,7 +362,7 @@ static int load_symbols(struct trace_tables *t, struct bytes_reader *r, uint32_t
         return 0;
 }
 
-/* ---- dispatch --------------------------------------------------------------------------------- */
+/* ---- dispatch -------------------------------------------------------------------------------- */
 
 /* How many ids of a kind are defined; SIZE_MAX for kinds without. */
 static size_t tables_n(const struct trace_tables *t, uint32_t kind) {

@@ -191,9 +191,9 @@ void trace_defs_flush_mappings(struct trace_defs *d, struct trace_packer *p, byt
 
 /* ---- symbols --------------------------------------------------------------------------------- */
 
+/* Of two strings with one hash only the first is found again. */
 struct string_table {
-        struct map
-                by_hash; /* hash → number; of two strings with one hash only the first is found again */
+        struct map by_hash; /* hash → number */
         VEC(const char *) strings;
         bytes_buf text;
 };

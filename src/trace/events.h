@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* Columns of events, both ways (docs/trace-format.md, "EVTS").
  *
- * The encoder takes events one by one and holds one slice. The decoder gives a whole slice as an array;
- * what it needs to know of the rest of the trace is how many stacks and threads are defined. */
+ * The encoder takes events one by one and holds one slice. The decoder gives a whole slice as an
+ * array; what it needs to know of the rest of the trace is how many stacks and threads are
+ * defined. */
 #pragma once
 
 #include "base/bytes.h"

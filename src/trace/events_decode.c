@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* One loop over the columns of a slice. Reading every event of a large trace spends its time here, so each
- * column is read by a load and a shift where the value has one or two bytes, without a branch on which; a
- * column that ends too early sets `bad` and gives zeros, which the loop survives and its end reports. */
+/* One loop over the columns of a slice. Reading every event of a large trace spends its time
+ * here, so each column is read by a load and a shift where the value has one or two bytes,
+ * without a branch on which; a column that ends too early sets `bad` and gives zeros, which the
+ * loop survives and its end reports. */
 #include <stdio.h>
 
 #include "base/vec.h"
@@ -67,8 +68,9 @@ struct trace_decoder *trace_decoder_free(struct trace_decoder *d) {
 
 /* ---- numbers --------------------------------------------------------------------------------- */
 
-/* Loads below may reach behind the column's end, never behind the body's slack. A number that took such bytes
- * leaves pos behind end, which fails the next read or the check that all columns are used up. */
+/* Loads below may reach behind the column's end, never behind the body's slack. A number that
+ * took such bytes leaves pos behind end, which fails the next read or the check that all columns
+ * are used up. */
 #define DECODE_INLINE static inline __attribute__((always_inline))
 
 static __attribute__((noinline)) uint64_t decode_long(struct decode *d, struct column *c) {
@@ -80,8 +82,8 @@ static __attribute__((noinline)) uint64_t decode_long(struct decode *d, struct c
         return v;
 }
 
-/* One to eight bytes at once: cut off behind the first byte without its high bit, then close the gaps between
- * the groups of seven bits. */
+/* One to eight bytes at once: cut off behind the first byte without its high bit, then close the
+ * gaps between the groups of seven bits. */
 DECODE_INLINE uint64_t decode_wide(struct decode *d, struct column *c) {
         uint64_t w = bytes_le64(c->pos), stop = ~w & 0x8080808080808080ull;
 
@@ -113,7 +115,7 @@ DECODE_INLINE uint64_t decode_varint(struct decode *d, enum trace_column column)
         return (low & 0x7f) | ((high << 7) & (0u - more));
 }
 
-/* ---- stacks, sizes, blocks -------------------------------------------------------------------- */
+/* ---- stacks, sizes, blocks ------------------------------------------------------------------- */
 
 /* The entry a stack code means; 0, a harmless entry, when it means none. */
 DECODE_INLINE uint32_t decode_stack(struct decode *d, enum trace_column column, uint32_t expected) {

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* Every event costs the recorder this file, so the common path of each column is a table lookup and one byte. */
+/* Every event costs the recorder this file, so the common path of each column is a table lookup
+ * and one byte. */
 #include <assert.h>
 #include <stdio.h>
 
 #include "base/vec.h"
 #include "trace/events.h"
 
-/* An entry of the slice's stack dictionary. Followers are entry numbers; entry 0 is the context "none". */
+/* An entry of the slice's stack dictionary. Followers are entry numbers; entry 0 is the context
+ * "none". */
 struct stack_entry {
         uint32_t next, old_next; /* what followed last time; 0 nothing yet */
         uint32_t last_free;      /* entry that released a block of this one last; 0 none */
@@ -89,7 +91,7 @@ static inline void encode_put(struct trace_encoder *e, enum trace_column column,
         b->n = (size_t)(p - b->items);
 }
 
-/* ---- what every event has: op, thread, time ------------------------------------------------- */
+/* ---- what every event has: op, thread, time -------------------------------------------------- */
 
 static void encode_end_run(struct trace_encoder *e) {
         if (!e->run_length)

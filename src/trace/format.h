@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Constants of docs/trace-format.md, and nothing else: verify.c shares this file with the reader, but no code. */
+/* Constants of docs/trace-format.md, and nothing else: verify.c shares this file with the
+ * reader, but no code. */
 #pragma once
 
 #include <stdint.h>

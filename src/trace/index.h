@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The list of a file's chunks: from its index when it has one, else by looking for them (recover.c).
- * Either way each chunk's header kept the limits; bodies have not been looked at. */
+/* The list of a file's chunks: from its index when it has one, else by looking for them
+ * (recover.c). Either way each chunk's header kept the limits; bodies have not been looked at. */
 #pragma once
 
 #include "base/vec.h"
@@ -18,7 +18,8 @@ struct trace_chunk_list {
 
 void trace_chunk_list_done(struct trace_chunk_list *l);
 
-/* Fills *ret (empty before). 0, or -errno when the file cannot be read; a file without chunks is no error here. */
+/* Fills *ret (empty before). 0, or -errno when the file cannot be read; a file without chunks is
+ * no error here. */
 int trace_chunk_list_load(int fd, uint64_t file_bytes, struct trace_chunk_list *ret,
                           struct err *reterr);
 

@@ -10,7 +10,8 @@
  *   slice      a stretch of time: its events, then what they did to each site and process
  *   checkpoint every site's figures since the start of the recording, at the end of a slice
  *
- * Times are nanoseconds since the start of the recording. Ids count from 0 in order of definition. */
+ * Times are nanoseconds since the start of the recording. Ids count from 0 in order of
+ * definition. */
 #pragma once
 
 #include <stdbool.h>
@@ -18,14 +19,15 @@
 
 enum {
         TRACE_MAX_SLICE_EVENTS = 262144,
-        TRACE_N_LIFE_BUCKETS = 12, /* bucket b of lifetimes: [4^b, 4^(b+1)) microseconds; 0 also holds less, 11 also more */
+        /* bucket b of lifetimes: [4^b, 4^(b+1)) microseconds; 0 also holds less, 11 also more */
+        TRACE_N_LIFE_BUCKETS = 12,
         TRACE_NO_THREAD = 0xffffffff,
         TRACE_NO_PROCESS = 0xffffffff,
 };
 
 struct trace_meta {
-        uint32_t pid;        /* of the first process */
-        uint32_t machine;    /* ELF e_machine */
+        uint32_t pid;     /* of the first process */
+        uint32_t machine; /* ELF e_machine */
         uint32_t page_bytes;
         uint64_t started_unix_ns;
         uint64_t sample_bytes; /* 0: exact */
@@ -49,11 +51,11 @@ struct trace_module {
 
 struct trace_location {
         uint32_t module; /* UINT32_MAX: in no known module, offset is the raw address */
-        uint64_t offset; /* from the load bias: the file's own virtual address of the RETURN address */
+        uint64_t offset; /* from the load bias: the file's virtual address of the RETURN address */
 };
 
 struct trace_stack {
-        uint32_t parent;   /* the caller's stack; 0 = none */
+        uint32_t parent; /* the caller's stack; 0 = none */
         uint32_t location;
 };
 
@@ -77,13 +79,13 @@ enum trace_ended {
 
 struct trace_process_end {
         uint32_t process;
-        uint32_t ended;     /* enum trace_ended */
-        int32_t status;     /* exit status or signal number; -1 unknown */
+        uint32_t ended; /* enum trace_ended */
+        int32_t status; /* exit status or signal number; -1 unknown */
         uint64_t end_ns;
-        uint64_t peak_rss_bytes;  /* without the runtime's own memory; 0 unknown */
-        uint64_t runtime_bytes;   /* peak memory of silt inside the process */
-        uint64_t blocked_ns;      /* time its threads waited for room in their rings */
-        uint32_t n_threads;       /* all that ever ran */
+        uint64_t peak_rss_bytes; /* without the runtime's own memory; 0 unknown */
+        uint64_t runtime_bytes;  /* peak memory of silt inside the process */
+        uint64_t blocked_ns;     /* time its threads waited for room in their rings */
+        uint32_t n_threads;      /* all that ever ran */
 };
 
 struct trace_thread {
@@ -91,7 +93,8 @@ struct trace_thread {
         uint64_t start_ns;
 };
 
-/* Events. A release names its allocation by sequence number: allocations count from 0 over the whole trace. */
+/* Events. A release names its allocation by sequence number: allocations count from 0 over the
+ * whole trace. */
 enum trace_op {
         TRACE_ALLOC = 0,
         TRACE_FREE = 1,
@@ -100,38 +103,41 @@ enum trace_op {
 };
 
 enum trace_other {
-        TRACE_IMPLICIT_FREE = 0, /* a release nobody saw, made up because the address was handed out again */
+        TRACE_IMPLICIT_FREE = 0, /* a release nobody saw: the address was handed out again */
         TRACE_UNKNOWN_FREE = 1,
         TRACE_PRIOR_FREE = 2,
-        TRACE_FAILED = 3,        /* an allocation that returned no block; value = size */
-        TRACE_LOST = 4,          /* value = number of records lost here */
-        TRACE_WRONG_SIZE = 5,    /* the release just before gave a wrong size; value = that size */
+        TRACE_FAILED = 3,     /* an allocation that returned no block; value = size */
+        TRACE_LOST = 4,       /* value = number of records lost here */
+        TRACE_WRONG_SIZE = 5, /* the release just before gave a wrong size; value = that size */
 };
 
 struct trace_event {
         uint8_t op;    /* enum trace_op */
         uint8_t other; /* enum trace_other when op is TRACE_OTHER */
         uint32_t thread;
-        uint64_t time_ns; /* to the microsecond */
+        uint64_t time_ns;    /* to the microsecond */
         uint32_t stack;      /* allocation: where. Release: where the block came from */
         uint32_t free_stack; /* release with --free-stacks: where it was released; else 0 */
-        uint64_t size_bytes; /* of the block allocated (ALLOC, REALLOC) or released (FREE, IMPLICIT_FREE); else `value` */
-        uint64_t seq;        /* of the block allocated or released */
-        uint64_t address;    /* with --addresses; else 0 */
+        /* of the block allocated (ALLOC, REALLOC) or released (FREE, IMPLICIT_FREE); else `value` */
+        uint64_t size_bytes;
+        uint64_t seq;     /* of the block allocated or released */
+        uint64_t address; /* with --addresses; else 0 */
         /* REALLOC only: the block released */
         uint32_t old_stack;
         uint64_t old_size_bytes, old_seq;
 };
 
-/* What happened to one site, in a slice or (checkpoint) since the start. live = inherited + allocated - released. */
+/* What happened to one site, in a slice or (checkpoint) since the start. live = inherited +
+ * allocated - released. */
 struct trace_site {
         uint32_t process, stack;
         uint64_t n_allocs, alloc_bytes;
         uint64_t n_frees, free_bytes;
-        uint64_t n_temporary, n_reallocs;  /* allocations of this site that were temporary; that realloc made */
+        uint64_t n_temporary, n_reallocs;      /* its allocations: temporary; made by realloc */
         uint64_t n_inherited, inherited_bytes; /* live in the parent at fork */
-        /* slice only: live at the moment this process peaked in the slice, minus live when the slice began
-         * (inherited counted); and the same for the moment the whole recording peaked (own blocks only) */
+        /* slice only: live at the moment this process peaked in the slice, minus live when the
+         * slice began (inherited counted); and the same for the moment the whole recording
+         * peaked (own blocks only) */
         int64_t peak_blocks, peak_bytes;
         int64_t all_peak_blocks, all_peak_bytes;
         uint32_t n_life[TRACE_N_LIFE_BUCKETS]; /* releases by lifetime, slice only */
@@ -139,14 +145,16 @@ struct trace_site {
 
 /* What happened to a process: in a slice (deltas) or (checkpoint) since the start. */
 struct trace_counts {
-        uint32_t process; /* TRACE_NO_PROCESS: the whole recording, for its peak; its counts are 0 */
-        uint64_t n_allocs, n_frees, n_reallocs, n_failed, n_unknown_frees, n_prior_frees, n_implicit_frees;
+        uint32_t process; /* TRACE_NO_PROCESS: the whole recording, for its peak; counts are 0 */
+        uint64_t n_allocs, n_frees, n_reallocs, n_failed, n_unknown_frees, n_prior_frees,
+                n_implicit_frees;
         uint64_t alloc_bytes, n_temporary, n_lost, n_wrong_sizes;
         uint64_t n_complete_stacks; /* allocations whose walk was complete */
         uint64_t n_inversions;      /* events put right by the alternation of addresses */
         /* states, not deltas */
-        uint64_t live_blocks, live_bytes;                  /* at the end of the slice */
-        uint64_t peak_blocks, peak_bytes, peak_ns;         /* highest within the slice (checkpoint: since the start) */
+        uint64_t live_blocks, live_bytes; /* at the end of the slice */
+        /* highest within the slice (checkpoint: since the start) */
+        uint64_t peak_blocks, peak_bytes, peak_ns;
 };
 
 /* Memory of a process as the kernel sees it. */
@@ -154,8 +162,8 @@ struct trace_sample {
         uint32_t process;
         uint64_t time_ns;
         uint64_t anon_bytes, file_bytes, shmem_bytes; /* resident; shmem without the arena */
-        uint64_t runtime_bytes;                       /* silt's own, already taken out of the three */
-        uint64_t minor_faults, major_faults;          /* since the process began */
+        uint64_t runtime_bytes;              /* silt's own, already taken out of the three */
+        uint64_t minor_faults, major_faults; /* since the process began */
         uint64_t cpu_ns;
 };
 
@@ -166,11 +174,13 @@ struct trace_mapping {
         uint8_t op; /* enum trace_mapping_op */
         uint32_t prot, flags;
         uint64_t time_ns;
-        uint64_t address, size_bytes;         /* MREMAP: new; BRK: new break, and the signed change in size_bytes */
+        /* MREMAP: new; BRK: new break, and the signed change in size_bytes */
+        uint64_t address, size_bytes;
         uint64_t old_address, old_size_bytes; /* MREMAP: old; BRK: old break */
 };
 
-/* Names for a location, innermost inlined function first, the function that was really called last. */
+/* Names for a location, innermost inlined function first, the function that was really called
+ * last. */
 struct trace_symbol {
         uint32_t location;
         const char *function; /* demangled; "" unknown */

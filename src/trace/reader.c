@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Open: list the chunks (index.c, recover.c), load definitions, note where slices, checkpoints and the rest
- * are. A damaged chunk costs what it held, and is said in `damage`; only a file that is no trace, or needs a newer
- * silt, is refused. */
+/* Open: list the chunks (index.c, recover.c), load definitions, note where slices, checkpoints
+ * and the rest are. A damaged chunk costs what it held, and is said in `damage`; only a file
+ * that is no trace, or needs a newer silt, is refused. */
 #include "trace/reader.h"
 
 #include <errno.h>
@@ -62,7 +62,7 @@ static int reader_read(struct trace_reader *t, const struct trace_chunk *c, stru
         return trace_chunk_read(t->fd, c, &t->body, &t->bytes_read, reterr);
 }
 
-/* ---- definitions ------------------------------------------------------------------------------ */
+/* ---- definitions ----------------------------------------------------------------------------- */
 
 static void reader_load_defs(struct trace_reader *t, const struct trace_chunk *c) {
         struct err err = {0};
@@ -79,7 +79,7 @@ static void reader_load_defs(struct trace_reader *t, const struct trace_chunk *c
         reader_damage(t, "%.190s", err.text);
 }
 
-/* ---- slices ----------------------------------------------------------------------------------- */
+/* ---- slices ---------------------------------------------------------------------------------- */
 
 static void reader_add_slice(struct trace_reader *t, const struct slice_place *open,
                              ssize_t chunk) {
@@ -139,7 +139,7 @@ static void reader_add_checkpoint(struct trace_reader *t, size_t chunk) {
                 vec_push(&t->checkpoints, (struct checkpoint_place){t->slices.n - 1, chunk});
 }
 
-/* ---- opening ---------------------------------------------------------------------------------- */
+/* ---- opening --------------------------------------------------------------------------------- */
 
 static int reader_refuse(const struct trace_chunk *c, struct err *reterr) {
         struct trace_kind_text kind;
@@ -294,7 +294,7 @@ struct trace_reader *trace_reader_free(struct trace_reader *t) {
         return NULL;
 }
 
-/* ---- asking ----------------------------------------------------------------------------------- */
+/* ---- asking ---------------------------------------------------------------------------------- */
 
 const struct trace_view *trace_view(const struct trace_reader *t) {
         return &t->view;

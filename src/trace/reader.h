@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Opens a trace: finished, still being written, or cut off anywhere. Everything in the file is hostile:
- * lengths, counts, ids and checksums are checked before use; memory asked for never exceeds what the file's size justifies.
- * Definitions are loaded at open; slices, checkpoints and events are read when asked for. */
+/* Opens a trace: finished, still being written, or cut off anywhere. Everything in the file is
+ * hostile: lengths, counts, ids and checksums are checked before use; memory asked for never
+ * exceeds what the file's size justifies. Definitions are loaded at open; slices, checkpoints
+ * and events are read when asked for. */
 #pragma once
 
 #include <stddef.h>
@@ -35,19 +36,26 @@ struct trace_thread_info {
 /* Everything that is small enough to hold; owned by the reader. */
 struct trace_view {
         struct trace_meta meta;
-        const struct trace_module *modules;       size_t n_modules;
-        const struct trace_location *locations;   size_t n_locations;
-        const struct trace_stack *stacks;         size_t n_stacks; /* [0] is the empty stack */
-        const struct trace_process_info *processes; size_t n_processes;
-        const struct trace_thread_info *threads;  size_t n_threads;
-        const struct trace_symbol *symbols;       size_t n_symbols; /* sorted by location, chain order kept */
-        const struct trace_note *notes;           size_t n_notes;
+        const struct trace_module *modules;
+        size_t n_modules;
+        const struct trace_location *locations;
+        size_t n_locations;
+        const struct trace_stack *stacks;
+        size_t n_stacks; /* [0] is the empty stack */
+        const struct trace_process_info *processes;
+        size_t n_processes;
+        const struct trace_thread_info *threads;
+        size_t n_threads;
+        const struct trace_symbol *symbols;
+        size_t n_symbols; /* sorted by location, chain order kept */
+        const struct trace_note *notes;
+        size_t n_notes;
         size_t n_slices, n_checkpoints;
         uint64_t n_events, end_ns, file_bytes;
-        bool finished;              /* has its index */
-        uint64_t n_damaged_bytes;   /* passed over when the index had to be rebuilt */
+        bool finished;               /* has its index */
+        uint64_t n_damaged_bytes;    /* passed over when the index had to be rebuilt */
         uint64_t n_unwritten_events; /* the writer could not write (disk full) */
-        char damage[200];           /* one sentence, "" when whole */
+        char damage[200];            /* one sentence, "" when whole */
 };
 const struct trace_view *trace_view(const struct trace_reader *t);
 
@@ -59,20 +67,26 @@ struct trace_slice_info {
 const struct trace_slice_info *trace_slice(const struct trace_reader *t, size_t slice_idx);
 
 /* Rows of one slice or checkpoint. Pointers are valid until the next call of the same function. */
-int trace_read_sites(struct trace_reader *t, size_t slice_idx, const struct trace_site **ret, size_t *ret_n, struct err *reterr);
-int trace_read_counts(struct trace_reader *t, size_t slice_idx, const struct trace_counts **ret, size_t *ret_n, struct err *reterr);
+int trace_read_sites(struct trace_reader *t, size_t slice_idx, const struct trace_site **ret,
+                     size_t *ret_n, struct err *reterr);
+int trace_read_counts(struct trace_reader *t, size_t slice_idx, const struct trace_counts **ret,
+                      size_t *ret_n, struct err *reterr);
 
-/* The newest checkpoint made at the end of slice `slice_idx` or earlier; *ret_slice = the slice it follows.
- * *ret_n = 0 and *ret_slice = SIZE_MAX when there is none. */
+/* The newest checkpoint made at the end of slice `slice_idx` or earlier; *ret_slice = the slice
+ * it follows. *ret_n = 0 and *ret_slice = SIZE_MAX when there is none. */
 int trace_read_checkpoint(struct trace_reader *t, size_t slice_idx, size_t *ret_slice,
                           const struct trace_site **ret_sites, size_t *ret_n_sites,
-                          const struct trace_counts **ret_counts, size_t *ret_n_counts, struct err *reterr);
+                          const struct trace_counts **ret_counts, size_t *ret_n_counts,
+                          struct err *reterr);
 
 /* Events of a slice in time order. Each release carries its block's stack, size and seq. */
-int trace_read_events(struct trace_reader *t, size_t slice_idx, const struct trace_event **ret, size_t *ret_n, struct err *reterr);
+int trace_read_events(struct trace_reader *t, size_t slice_idx, const struct trace_event **ret,
+                      size_t *ret_n, struct err *reterr);
 
-int trace_read_samples(struct trace_reader *t, const struct trace_sample **ret, size_t *ret_n, struct err *reterr);
-int trace_read_mappings(struct trace_reader *t, const struct trace_mapping **ret, size_t *ret_n, struct err *reterr);
+int trace_read_samples(struct trace_reader *t, const struct trace_sample **ret, size_t *ret_n,
+                       struct err *reterr);
+int trace_read_mappings(struct trace_reader *t, const struct trace_mapping **ret, size_t *ret_n,
+                        struct err *reterr);
 
 /* Bytes of the file read so far: a test holds windows to under 5 % of a large trace. */
 uint64_t trace_bytes_read(const struct trace_reader *t);

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* Any bytes as a trace: reader and verifier must survive them, and what the verifier finds nothing wrong with the
- * reader must read without an error.
+/* Any bytes as a trace: reader and verifier must survive them, and what the verifier finds
+ * nothing wrong with the reader must read without an error.
  *
- * The last byte chooses: bit 0 makes the checksums right first, so that what lies behind them is reached. Seeds come from
- * trace_corpus.c, with plain bodies, since a change to a compressed one rarely decompresses. */
+ * The last byte chooses: bit 0 makes the checksums right first, so that what lies behind them is
+ * reached. Seeds come from trace_corpus.c, with plain bodies, since a change to a compressed one
+ * rarely decompresses. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

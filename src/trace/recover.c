@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Finds the chunks of a file that has no index: still being written, cut off, or damaged. Hops from header to
- * header; where none stands, tries every multiple of 8 until one does. Reads no bodies, so that a report on
- * a running recording costs no more than on a finished one. */
+/* Finds the chunks of a file that has no index: still being written, cut off, or damaged. Hops
+ * from header to header; where none stands, tries every multiple of 8 until one does. Reads no
+ * bodies, so that a report on a running recording costs no more than on a finished one. */
 #include <errno.h>
 
 #include "base/fs.h"
@@ -22,7 +22,8 @@ struct scan {
         size_t n;
 };
 
-/* The bytes at off, at least SCAN_NEED_BYTES of them unless the file ends before; `want` are read at once. */
+/* The bytes at off, at least SCAN_NEED_BYTES of them unless the file ends before; `want` are
+ * read at once. */
 static ssize_t scan_peek(struct scan *s, uint64_t off, size_t want, const uint8_t **ret) {
         if (off < s->at || off + SCAN_NEED_BYTES > s->at + s->n) {
                 ssize_t got = fs_read_at(s->fd, s->bytes, want, off);
@@ -59,8 +60,8 @@ static enum scan_found scan_look(struct scan *s, const uint8_t *p, size_t n, uin
         return SCAN_CHUNK;
 }
 
-/* From a place where nothing valid stands to the next where something does, or to the end. A chunk that is
- * cut off ends the search only if nothing whole comes after it. */
+/* From a place where nothing valid stands to the next where something does, or to the end. A
+ * chunk that is cut off ends the search only if nothing whole comes after it. */
 static int scan_resync(struct scan *s, uint64_t *off) {
         uint64_t from = *off, next;
         struct trace_chunk c;

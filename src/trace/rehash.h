@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Makes the checksums of a changed trace right again, so that tests and fuzzers reach what lies behind them. */
+/* Makes the checksums of a changed trace right again, so that tests and fuzzers reach what lies
+ * behind them. */
 #pragma once
 
 #include <xxhash.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Appends names to a trace. Nothing that stands in the file is touched: until the new trailer is whole, a reader
- * finds none at the end, scans, and sees what the old index named. */
+/* Appends names to a trace. Nothing that stands in the file is touched: until the new trailer is
+ * whole, a reader finds none at the end, scans, and sees what the old index named. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -98,7 +98,8 @@ static int symbols_write(int fd, uint64_t off, const bytes_buf *out) {
         return 0;
 }
 
-/* A tail that was being written when the recorder died can hold nothing a reader could use: it goes. */
+/* A tail that was being written when the recorder died can hold nothing a reader could use: it
+ * goes. */
 static int symbols_append(int fd, const struct trace_symbol *symbols, size_t n, const char *path,
                           struct err *reterr) {
         struct trace_chunk_list l = {0};

@@ -86,7 +86,7 @@ static struct trace_site *fake_row(struct trace_fake *f, uint32_t process, uint3
         return fake_site(&f->program->slice_sites, &f->program->slice_by_key, process, stack);
 }
 
-/* ---- what an event does to the figures --------------------------------------------------------- */
+/* ---- what an event does to the figures ------------------------------------------------------- */
 
 /* A new peak: every site's figure of that moment is its net change so far. */
 static void fake_take_peak(struct trace_fake *f, uint32_t process) {
@@ -146,7 +146,7 @@ static void fake_remember(struct trace_fake *f, struct trace_event e) {
                 vec_push(&f->events, e);
 }
 
-/* ---- events ----------------------------------------------------------------------------------- */
+/* ---- events ---------------------------------------------------------------------------------- */
 
 static struct fake_block fake_new_block(struct trace_fake *f, uint32_t thread) {
         uint32_t stack = fake_stack(f);
@@ -273,7 +273,7 @@ static void fake_event(struct trace_fake *f, uint32_t thread) {
                 fake_free(f, thread, dice == 55);
 }
 
-/* ---- slices ----------------------------------------------------------------------------------- */
+/* ---- slices ---------------------------------------------------------------------------------- */
 
 static int fake_compare(const void *a, const void *b) {
         const struct trace_site *x = a, *y = b;

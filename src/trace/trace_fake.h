@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* A made-up program for tests, fuzzers and benchmarks: allocates, releases and forks at random, hands everything to
- * a trace writer the way the recorder does, and remembers what it did. Same seed, same trace. */
+/* A made-up program for tests, fuzzers and benchmarks: allocates, releases and forks at random,
+ * hands everything to a trace writer the way the recorder does, and remembers what it did. Same
+ * seed, same trace. */
 #pragma once
 
 #include "trace/rows.h"

@@ -39,7 +39,7 @@ bool verify_bad(struct verify *v, enum trace_error error, const char *fmt, ...) 
         return false;
 }
 
-/* ---- one chunk --------------------------------------------------------------------------------- */
+/* ---- one chunk ------------------------------------------------------------------------------- */
 
 /* True when the header may be believed: the next chunk is where it says. */
 static bool verify_header(struct verify *v) {
@@ -131,7 +131,7 @@ static bool verify_body(struct verify *v) {
         return verify_unpack(v, v->stored.items, body_bytes);
 }
 
-/* ---- index and trailer -------------------------------------------------------------------------- */
+/* ---- index and trailer ----------------------------------------------------------------------- */
 
 static void verify_note_entry(struct verify *v) {
         buf_u64(&v->entries, v->off);
@@ -181,7 +181,7 @@ static bool verify_trailer(struct verify *v) {
         return true;
 }
 
-/* ---- the chain ---------------------------------------------------------------------------------- */
+/* ---- the chain ------------------------------------------------------------------------------- */
 
 static bool kind_is_known(uint32_t kind) {
         static const uint32_t known[] = {TRACE_META, TRACE_MODS, TRACE_LOCS, TRACE_STKS, TRACE_PROC,
@@ -269,7 +269,7 @@ static void verify_chain(struct verify *v) {
                 verify_bad(v, TRACE_E_BAD_ORDER, "the last slice has no SLIC chunk");
 }
 
-/* ---- the whole ----------------------------------------------------------------------------------- */
+/* ---- the whole ------------------------------------------------------------------------------- */
 
 static void verify_done(struct verify *v) {
         vec_free(&v->stored);

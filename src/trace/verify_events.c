@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Decodes EVTS by the document, entry by entry, and keeps the books: which blocks are live, and what each site and
- * process did in the slice. */
+/* Decodes EVTS by the document, entry by entry, and keeps the books: which blocks are live, and
+ * what each site and process did in the slice. */
 #include "trace/verify_state.h"
 
 struct stack_entry {
@@ -36,7 +36,7 @@ static uint64_t replay_get(struct replay *p, enum trace_column column) {
         return bytes_varint(&p->columns[column]);
 }
 
-/* ---- stacks and sizes ----------------------------------------------------------------------------- */
+/* ---- stacks and sizes ------------------------------------------------------------------------ */
 
 static bool replay_stack_code(struct replay *p, enum trace_column column, size_t follower,
                               size_t *ret) {
@@ -68,7 +68,7 @@ static uint64_t replay_size_code(struct replay *p, enum trace_column column, siz
         return p->stacks.items[entry].last_size_bytes;
 }
 
-/* ---- books ----------------------------------------------------------------------------------------- */
+/* ---- books ----------------------------------------------------------------------------------- */
 
 static uint32_t replay_process(const struct replay *p, uint64_t thread) {
         return p->v->thread_process.items[thread];
@@ -157,7 +157,7 @@ static bool book_release(struct replay *p, uint32_t thread, const struct release
         return true;
 }
 
-/* ---- events ------------------------------------------------------------------------------------------ */
+/* ---- events ---------------------------------------------------------------------------------- */
 
 static bool replay_new_block(struct replay *p, size_t thread_entry, uint32_t thread,
                              bool is_realloc) {
@@ -294,7 +294,7 @@ static bool replay_run(struct replay *p) {
         return true;
 }
 
-/* ---- set-up ---------------------------------------------------------------------------------------- */
+/* ---- set-up ---------------------------------------------------------------------------------- */
 
 static bool replay_dictionaries(struct replay *p, uint64_t n_threads, uint64_t n_stacks) {
         uint64_t id = 0;

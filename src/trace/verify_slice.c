@@ -29,7 +29,7 @@ static void site_add(struct trace_site *t, const struct trace_site *s) {
         t->inherited_bytes += s->inherited_bytes;
 }
 
-/* ---- SITE --------------------------------------------------------------------------------------- */
+/* ---- SITE ------------------------------------------------------------------------------------ */
 
 static void total_add(struct verify *v, const struct trace_site *s) {
         bool added;
@@ -90,7 +90,7 @@ bool verify_site_chunk(struct verify *v) {
         return ok;
 }
 
-/* ---- SLIC ---------------------------------------------------------------------------------------- */
+/* ---- SLIC ------------------------------------------------------------------------------------ */
 
 static bool same(struct verify *v, enum trace_error error, const char *who, uint32_t process,
                  uint32_t stack, const char *what, uint64_t row, uint64_t implied) {
@@ -101,8 +101,8 @@ static bool same(struct verify *v, enum trace_error error, const char *who, uint
                           (unsigned long long)implied);
 }
 
-/* A realloc whose two halves another thread's allocation came between stands as two events, so that n_reallocs may
- * exceed the REALLOCs, never fall short. */
+/* A realloc whose two halves another thread's allocation came between stands as two events, so
+ * that n_reallocs may exceed the REALLOCs, never fall short. */
 static void check_site(struct verify *v, const struct verify_site *s) {
         const struct trace_site *r = &s->row, *e = &s->events;
         bool ok = same(v, TRACE_E_BAD_ROW, "row", r->process, r->stack, "n_allocs", r->n_allocs,
@@ -160,7 +160,8 @@ static void check_counts_against_events(struct verify *v, const struct trace_cou
         count(v, c, "n_prior_frees", c->n_prior_frees, e->n_prior_frees);
         count(v, c, "n_lost", c->n_lost, e->n_lost);
         count(v, c, "n_wrong_sizes", c->n_wrong_sizes, e->n_wrong_sizes);
-        /* the peak is the figure at the slice's start or after an allocation, whichever is highest */
+        /* the peak is the figure at the slice's start or after an allocation, whichever is
+         * highest */
         count(v, c, "peak_bytes", c->peak_bytes,
               p->live_bytes + p->rows.inherited_bytes + (uint64_t)p->peak_change_bytes);
         if (p->peak_change_bytes > 0)
@@ -175,12 +176,12 @@ static void check_live(struct verify *v, const struct trace_counts *c,
         uint64_t bytes = p->live_bytes + x->inherited_bytes + x->alloc_bytes - x->free_bytes;
 
         if (c->live_blocks != blocks || c->live_bytes != bytes)
-                verify_bad(
-                        v, TRACE_E_BAD_LIVE,
-                        "process %u ends with %llu blocks, %llu bytes; from the slice before follow %llu, %llu",
-                        c->process, (unsigned long long)c->live_blocks,
-                        (unsigned long long)c->live_bytes, (unsigned long long)blocks,
-                        (unsigned long long)bytes);
+                verify_bad(v, TRACE_E_BAD_LIVE,
+                           "process %u ends with %llu blocks, %llu bytes; "
+                           "from the slice before follow %llu, %llu",
+                           c->process, (unsigned long long)c->live_blocks,
+                           (unsigned long long)c->live_bytes, (unsigned long long)blocks,
+                           (unsigned long long)bytes);
         if (c->peak_bytes < c->live_bytes)
                 verify_bad(v, TRACE_E_BAD_LIVE, "process %u: its peak is below its end",
                            c->process);
@@ -323,7 +324,7 @@ bool verify_slic_chunk(struct verify *v) {
         return true;
 }
 
-/* ---- CKPT ---------------------------------------------------------------------------------------- */
+/* ---- CKPT ------------------------------------------------------------------------------------ */
 
 static bool site_is_empty(const struct trace_site *s) {
         return !(s->n_allocs | s->n_frees | s->n_inherited);
@@ -341,13 +342,13 @@ static void check_total(struct verify *v, const struct trace_site *s) {
         want.process = s->process;
         want.stack = s->stack;
         if (memcmp(&want, s, sizeof(want)))
-                verify_bad(
-                        v, TRACE_E_BAD_CHECKPOINT,
-                        "process %u stack %u: %llu allocations of %llu bytes, %llu releases; the slices add up to %llu, %llu, %llu",
-                        s->process, s->stack, (unsigned long long)s->n_allocs,
-                        (unsigned long long)s->alloc_bytes, (unsigned long long)s->n_frees,
-                        (unsigned long long)t->n_allocs, (unsigned long long)t->alloc_bytes,
-                        (unsigned long long)t->n_frees);
+                verify_bad(v, TRACE_E_BAD_CHECKPOINT,
+                           "process %u stack %u: %llu allocations of %llu bytes, %llu releases; "
+                           "the slices add up to %llu, %llu, %llu",
+                           s->process, s->stack, (unsigned long long)s->n_allocs,
+                           (unsigned long long)s->alloc_bytes, (unsigned long long)s->n_frees,
+                           (unsigned long long)t->n_allocs, (unsigned long long)t->alloc_bytes,
+                           (unsigned long long)t->n_frees);
 }
 
 static void check_total_counts(struct verify *v, const struct trace_counts *c) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What the parts of the verifier share: the file, the chunk at hand, what has been defined so far, and the books it
- * keeps to hold rows and checkpoints against the events. */
+/* What the parts of the verifier share: the file, the chunk at hand, what has been defined so
+ * far, and the books it keeps to hold rows and checkpoints against the events. */
 #pragma once
 
 #include <stdbool.h>

@@ -6,7 +6,8 @@
 #include "trace/format.h"
 #include "trace/trace_file.h"
 
-/* What a lying recorder writes: two slices, a few blocks, everything in order until `lie` has changed it. */
+/* What a lying recorder writes: two slices, a few blocks, everything in order until `lie` has
+ * changed it. */
 struct liar {
         struct trace_writer *w;
         struct trace_site sites[2];
@@ -16,7 +17,8 @@ struct liar {
 };
 
 static void liar_fill(struct liar *l) {
-        /* slice 0: four blocks of 100 bytes at stack 1, one released at once. Slice 1: one old block released. */
+        /* slice 0: four blocks of 100 bytes at stack 1, one released at once. Slice 1: one old
+         * block released. */
         l->sites[0] = (struct trace_site){.stack = 1,
                                           .n_allocs = 4,
                                           .alloc_bytes = 400,

@@ -2,7 +2,8 @@
 /* Gathers one slice and writes it in one piece:
  *
  *   must      chunks of definitions: kept until a write succeeds
- *   slice     SITE, EVTS, SLIC of the open slice: a failed write adds its rows to the backlog and drops its events
+ *   slice     SITE, EVTS, SLIC of the open slice: when its write fails, its rows go to the backlog
+ *             and its events are dropped
  *
  * good_end is the file's length as far as everything is whole; a failed write is cut back to it. */
 #include "trace/writer.h"
@@ -20,9 +21,8 @@
 #include "trace/rows.h"
 
 enum {
-        WRITER_SITE_BYTES = 5, /* of a site in a checkpoint, before the first has been measured */
-        WRITER_CKPT_WEIGHT =
-                2, /* rows outweigh a checkpoint so many times: it is half as large a part of the file */
+        WRITER_SITE_BYTES = 5,  /* of a site in a checkpoint, before the first has been measured */
+        WRITER_CKPT_WEIGHT = 2, /* rows outweigh a checkpoint so many times before one is due */
 };
 
 struct trace_writer {
@@ -152,7 +152,7 @@ struct trace_writer *trace_writer_free(struct trace_writer *w) {
         return NULL;
 }
 
-/* ---- definitions and events: handed on -------------------------------------------------------- */
+/* ---- definitions and events: handed on ------------------------------------------------------- */
 
 uint32_t trace_add_module(struct trace_writer *w, const struct trace_module *m) {
         return trace_defs_module(&w->defs, m);
@@ -331,7 +331,8 @@ static void writer_fail_slice(struct trace_writer *w, const struct slice *s, uin
         w->n_unwritten_mappings += n_mappings;
 }
 
-/* The end of a slice in whole microseconds, behind its last event, so that slices and events agree on who is in whose window. */
+/* The end of a slice in whole microseconds, behind its last event, so that slices and events
+ * agree on who is in whose window. */
 static uint64_t writer_end_us(const struct trace_writer *w, uint64_t end_ns) {
         uint64_t end_us = end_ns / 1000 + (end_ns % 1000 != 0);
 
@@ -377,7 +378,7 @@ void trace_end_slice(struct trace_writer *w, uint64_t end_ns, const struct trace
         trace_encoder_begin(w->encoder, w->first_seq, w->begin_us);
 }
 
-/* ---- checkpoints ------------------------------------------------------------------------------ */
+/* ---- checkpoints ----------------------------------------------------------------------------- */
 
 bool trace_wants_checkpoint(const struct trace_writer *w, size_t n_sites_now) {
         uint64_t cost_bytes = (uint64_t)n_sites_now * WRITER_SITE_BYTES;
@@ -412,9 +413,10 @@ void trace_put_checkpoint(struct trace_writer *w, const struct trace_site *sites
         }
 }
 
-/* ---- the end ---------------------------------------------------------------------------------- */
+/* ---- the end --------------------------------------------------------------------------------- */
 
-/* Everything that still waits: definitions, an open slice (without rows: its caller never ended it), the backlog. */
+/* Everything that still waits: definitions, an open slice (without rows: its caller never ended
+ * it), the backlog. */
 static bool writer_flush(struct trace_writer *w) {
         size_t must_bytes;
 

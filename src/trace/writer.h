@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* Writes a trace (docs/trace-format.md). One thread; everything goes out at the end of a slice or on flush.
+/* Writes a trace (docs/trace-format.md). One thread; everything goes out at the end of a slice.
  *
  *  - what was flushed is readable whatever happens to the writer afterwards
  *  - a failed write (disk full) is remembered and counted, never fatal: the writer goes on without the file's
  *    newest part and the next successful chunk says how much was lost
  *
- * Call order: open → add_module/location/stack/process/thread as they turn up → put_* in time order →
- * end_slice → … → (symbols) → finish. An id must be defined before an event or row uses it. */
+ * Call order: open → add_module/location/stack/process/thread as they turn up → put_* in time
+ * order → end_slice → … → (symbols) → finish. An id must be defined before an event or row uses
+ * it. */
 #pragma once
 
 #include "base/err.h"
@@ -16,8 +17,10 @@
 struct trace_writer;
 
 /* Takes fd on success. The file is empty or to be overwritten from its start. */
-int trace_writer_open(int fd, const struct trace_meta *meta, struct trace_writer **ret, struct err *reterr);
-struct trace_writer *trace_writer_free(struct trace_writer *w); /* without finish the file has no index; NULL ok */
+int trace_writer_open(int fd, const struct trace_meta *meta, struct trace_writer **ret,
+                      struct err *reterr);
+/* Without finish the file has no index. NULL ok. */
+struct trace_writer *trace_writer_free(struct trace_writer *w);
 DEFINE_CLEANUP(struct trace_writer, trace_writer_free)
 
 /* Definitions; ids are returned and count from 0 (stacks from 1). Strings are copied. */
@@ -26,9 +29,11 @@ uint32_t trace_add_location(struct trace_writer *w, const struct trace_location 
 uint32_t trace_add_stack(struct trace_writer *w, uint32_t parent, uint32_t location);
 uint32_t trace_add_process(struct trace_writer *w, const struct trace_process *p);
 uint32_t trace_add_thread(struct trace_writer *w, const struct trace_thread *t);
-void trace_name_thread(struct trace_writer *w, uint32_t thread, const char *name); /* last one counts */
+/* The last name counts. */
+void trace_name_thread(struct trace_writer *w, uint32_t thread, const char *name);
 void trace_end_process(struct trace_writer *w, const struct trace_process_end *e);
-void trace_put_note(struct trace_writer *w, uint64_t time_ns, const char *text); /* shown in the report, e.g. "pid 12 not followed: …" */
+/* Shown in the report, e.g. "pid 12 not followed: …". */
+void trace_put_note(struct trace_writer *w, uint64_t time_ns, const char *text);
 
 /* Events, in time order, at most TRACE_MAX_SLICE_EVENTS per slice (the caller ends slices).
  * put_alloc and put_realloc return the sequence number of the new block. */
@@ -36,32 +41,37 @@ uint64_t trace_put_alloc(struct trace_writer *w, uint32_t thread, uint64_t time_
                          uint64_t size_bytes, uint64_t address);
 void trace_put_free(struct trace_writer *w, uint32_t thread, uint64_t time_ns, uint64_t seq,
                     uint32_t block_stack, uint64_t block_size_bytes, uint32_t free_stack);
-uint64_t trace_put_realloc(struct trace_writer *w, uint32_t thread, uint64_t time_ns, uint64_t old_seq,
-                           uint32_t old_stack, uint64_t old_size_bytes, uint32_t stack,
-                           uint64_t size_bytes, uint64_t address);
-/* value as in enum trace_other; seq, stack and size of the block for TRACE_IMPLICIT_FREE, else 0. */
-void trace_put_other(struct trace_writer *w, uint32_t thread, uint64_t time_ns, enum trace_other other,
-                     uint64_t value, uint64_t seq, uint32_t block_stack);
+uint64_t trace_put_realloc(struct trace_writer *w, uint32_t thread, uint64_t time_ns,
+                           uint64_t old_seq, uint32_t old_stack, uint64_t old_size_bytes,
+                           uint32_t stack, uint64_t size_bytes, uint64_t address);
+/* value as in enum trace_other; seq, stack and size of the block for TRACE_IMPLICIT_FREE, else
+ * 0. */
+void trace_put_other(struct trace_writer *w, uint32_t thread, uint64_t time_ns,
+                     enum trace_other other, uint64_t value, uint64_t seq, uint32_t block_stack);
 void trace_put_sample(struct trace_writer *w, const struct trace_sample *s);
 void trace_put_mapping(struct trace_writer *w, const struct trace_mapping *m);
 
 size_t trace_slice_n_events(const struct trace_writer *w); /* in the open slice */
 
-/* Ends the slice at end_ns: rows of the sites that changed (any order) and of the processes that changed
- * (plus the TRACE_NO_PROCESS row when there is more than one process). Writes everything out. */
-void trace_end_slice(struct trace_writer *w, uint64_t end_ns, const struct trace_site *sites, size_t n_sites,
-                     const struct trace_counts *counts, size_t n_counts);
+/* Ends the slice at end_ns: rows of the sites that changed (any order) and of the processes that
+ * changed (plus the TRACE_NO_PROCESS row when there is more than one process). Writes everything
+ * out. */
+void trace_end_slice(struct trace_writer *w, uint64_t end_ns, const struct trace_site *sites,
+                     size_t n_sites, const struct trace_counts *counts, size_t n_counts);
 
-/* True when rows written since the last checkpoint outweigh one: time for trace_put_checkpoint, right after end_slice. */
+/* True when rows written since the last checkpoint outweigh one: time for trace_put_checkpoint,
+ * right after end_slice. The caller also puts one behind the last slice, before finish. */
 bool trace_wants_checkpoint(const struct trace_writer *w, size_t n_sites_now);
 void trace_put_checkpoint(struct trace_writer *w, const struct trace_site *sites, size_t n_sites,
                           const struct trace_counts *counts, size_t n_counts);
 
-/* Index and trailer. Symbols are appended later by symbol/ through trace_append_symbols. 0 or the first write error. */
+/* Index and trailer. Symbols are appended later by symbol/ through trace_append_symbols. 0 or
+ * the first write error. */
 int trace_writer_finish(struct trace_writer *w, struct err *reterr);
 
 /* Adds a SYMBOLS chunk to a finished (or recovered) trace and rewrites its index. */
-int trace_append_symbols(const char *path, const struct trace_symbol *symbols, size_t n, struct err *reterr);
+int trace_append_symbols(const char *path, const struct trace_symbol *symbols, size_t n,
+                         struct err *reterr);
 
 uint64_t trace_writer_size_bytes(const struct trace_writer *w);
 uint64_t trace_writer_n_events(const struct trace_writer *w);
