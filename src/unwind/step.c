@@ -137,9 +137,9 @@ static enum step step_switched(struct stepper *p, struct state *s, row_t row, st
         uint64_t cfa = s->fp + (uint64_t)row_cfa_off(row);
         uint64_t ra, fp = s->fp;
 
-        if (!(row & ROW_BASE_FP) || p->is_wild || s->flags != 0 || s->fp < 4096 || cfa % 16 != 0 ||
-            cfa >> ARCH_USER_BITS != 0 || !is_near(row_cfa_off(row)) || !is_near(row_ra_off(row)) ||
-            !is_near(row_fp_off(row)))
+        if (!(row & ROW_BASE_FP) || p->is_wild || s->flags != 0 || s->fp < 4096 ||
+            p->n_switches++ == STEP_SWITCHES_MAX || cfa % 16 != 0 || cfa >> ARCH_USER_BITS != 0 ||
+            !is_near(row_cfa_off(row)) || !is_near(row_ra_off(row)) || !is_near(row_fp_off(row)))
                 return end_of_stack(f, STEP_LOST);
         f->ra_word |= FRAME_BARRIER;
         ra = arch_load(cfa + (uint64_t)row_ra_off(row));

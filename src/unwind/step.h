@@ -21,6 +21,7 @@ enum {
         STEP_MAX_BYTES = 64 << 20,       /* largest frame believed in */
         STEP_GUESS_MAX_BYTES = 1 << 20,  /* the same where there is no CFI to say so */
         STEP_SWITCH_MAX_BYTES = 4 << 10, /* slots of a frame that changed stacks are near its fp */
+        STEP_SWITCHES_MAX = 16,          /* in a walk: a stack may lead back into itself */
 };
 
 /* Registers in a frame. */
@@ -64,9 +65,10 @@ struct stepper {
         struct lookup_cache *cache; /* may be NULL */
         void *ctx;
         uint64_t generation;
-        uint64_t limit;   /* no word is read at or above limit */
-        bool is_wild;     /* passed a signal frame or a guess: fp is no longer beyond doubt */
-        bool has_guessed; /* trusted a frame pointer without CFI */
+        uint64_t limit;      /* no word is read at or above limit */
+        bool is_wild;        /* passed a signal frame or a guess: fp is no longer beyond doubt */
+        bool has_guessed;    /* trusted a frame pointer without CFI */
+        uint32_t n_switches; /* times the walk went to another stack */
 };
 
 void step_init(uint64_t main_stack_end);
