@@ -208,6 +208,20 @@ static void test_an_interrupted_pc_never_matches(void **state) {
                      AT(fake_end) + 4);
 }
 
+/* Even where both rows are the same: what is shown differs by one. */
+static void test_an_interrupted_pc_is_shown_as_such(void **state) {
+        make_signal_frame(AT(fake_sp), at(200));
+        words[201] = AT(fake_end);
+        walk();
+        ASSERT_STACK(AT(fake_sp), (uint64_t)fake_sigreturn, AT(fake_sp) + 1, AT(fake_end));
+        from = (struct unwind_regs){.pc = AT(fake_sp), .sp = at(200), .fp = 9};
+        walk();
+        ASSERT_STACK(AT(fake_sp), AT(fake_end));
+        make_signal_frame(AT(fake_sp), at(200));
+        walk();
+        ASSERT_STACK(AT(fake_sp), (uint64_t)fake_sigreturn, AT(fake_sp) + 1, AT(fake_end));
+}
+
 static void test_a_return_address_of_0_is_read_each_time(void **state) {
         from = (struct unwind_regs){.pc = AT(fake_sp), .sp = at(0), .fp = 7};
         walk();
@@ -247,6 +261,7 @@ int main(void) {
                 cmocka_unit_test_setup(test_saved_cfas_are_read_each_time, set_up),
                 cmocka_unit_test_setup(test_signal_frames_are_read_each_time, set_up),
                 cmocka_unit_test_setup(test_an_interrupted_pc_never_matches, set_up),
+                cmocka_unit_test_setup(test_an_interrupted_pc_is_shown_as_such, set_up),
                 cmocka_unit_test_setup(test_a_return_address_of_0_is_read_each_time, set_up),
                 cmocka_unit_test_setup(test_stacks_that_lead_nowhere, set_up),
         };
