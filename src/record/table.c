@@ -21,8 +21,8 @@ static struct block *blocks_new(uint32_t cap) {
 static uint32_t segment_cap_for(uint32_t n) {
         uint32_t cap = SEGMENT_MIN;
 
-        while (cap < TABLE_SEGMENT_MAX && n * 4 >= cap * 3)
-                cap = cap < 128 ? cap * 2 : cap + SEGMENT_STEP;
+        while (n * 4 >= cap * 3 && (cap < TABLE_SEGMENT_MAX || n * 5 >= cap * 4))
+                cap = cap < 128 || cap >= TABLE_SEGMENT_MAX ? cap * 2 : cap + SEGMENT_STEP;
         return cap;
 }
 

@@ -89,7 +89,7 @@ static inline uint16_t table_part(uint64_t hash) {
 
 /* The place in its segment where a block belongs. */
 static inline uint32_t table_home(const struct table_segment *s, uint16_t bits) {
-        return (uint32_t)bits * s->cap >> 16;
+        return (uint32_t)((uint64_t)(bits & ~BLOCK_FLAGS) * s->cap >> 16);
 }
 
 /* Where a block was: good for finding it again quickly, never wrong. */
