@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What the command line tests run: a program that tells how it was started, and reacts to what is done to it. The
- * first argument names what it does. Output is by write(2), unbuffered. */
+/* What the command line tests run: a program that tells how it was started, and reacts to what is
+ * done to it. The first argument names what it does. Output is by write(2), unbuffered. */
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <signal.h>
@@ -33,7 +33,8 @@ static void wait_ms(long ms) {
                 ;
 }
 
-/* Catches the usual signals and tells each; ends with status 40 + n of the first one after 300 ms of quiet. */
+/* Catches the usual signals and tells each; ends with status 40 + n of the first one after 300 ms
+ * of quiet. */
 static int catch_signals(void) {
         static const int caught[] = {SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2, SIGWINCH};
         int first = 0;
@@ -68,7 +69,8 @@ static int allocate_for(long ms) {
         return 17;
 }
 
-/* 100 blocks of 1,000 bytes at once; 200 of 10 after 1.5 s, then half of the first are freed; 1.5 s later the end. */
+/* 100 blocks of 1,000 bytes at once; 200 of 10 after 1.5 s, then half of the first are freed; 1.5 s
+ * later the end. */
 __attribute__((noinline)) static void *allocate_early(void) {
         void *block = malloc(1000);
 

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* The counting rules of the contract, written down a second time as plainly as possible: a preloaded library with one
- * lock, one table and no stacks. It knows nothing of silt and shares no code with it. The expectations of
- * tests/programs are checked against it (`tests/run.py --oracle preload`), and truth_real.py sets it beside valgrind,
- * heaptrack and silt.
+/* The counting rules of the contract, written down a second time as plainly as possible: a
+ * preloaded library with one lock, one table and no stacks. It knows nothing of silt and shares no
+ * code with it. The expectations of tests/programs are checked against it (`tests/run.py --oracle
+ * preload`), and truth_real.py sets it beside valgrind, heaptrack and silt.
  *
- * Counters stand in a shared file mapping per process image, $SILT_ORACLE_DIR/PID.IMAGE, so that they survive any end.
- * Slow by intent. Does not work in IFUNC resolvers of libraries (it is not relocated yet) nor count threads. */
+ * Counters stand in a shared file mapping per process image, $SILT_ORACLE_DIR/PID.IMAGE, so that
+ * they survive any end. Slow by intent. Does not work in IFUNC resolvers of libraries (it is not
+ * relocated yet) nor count threads. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>
@@ -24,7 +25,8 @@
 
 struct counters {
         uint64_t pid, parent, image;
-        uint64_t allocations, frees, reallocations, failed_allocations, unknown_frees, implicit_frees;
+        uint64_t allocations, frees, reallocations, failed_allocations, unknown_frees,
+                implicit_frees;
         uint64_t bytes_allocated, temporary_allocations;
         uint64_t peak_live_bytes, peak_live_blocks, live_bytes, live_blocks;
 };
@@ -47,7 +49,8 @@ static uint64_t live_bytes, live_blocks; /* in private memory: what a forked chi
 static atomic_flag lock = ATOMIC_FLAG_INIT;
 TLS void *last;
 
-/* Inside operator new: what malloc gave there is the same block, or one of the library's own (an exception). */
+/* Inside operator new: what malloc gave there is the same block, or one of the library's own (an
+ * exception). */
 TLS int depth;
 TLS struct {
         void *block;
@@ -56,7 +59,8 @@ TLS struct {
 TLS int n_pending;
 
 static struct {
-        void *(*malloc)(size_t), *(*calloc)(size_t, size_t), *(*realloc)(void *, size_t), *(*memalign)(size_t, size_t);
+        void *(*malloc)(size_t), *(*calloc)(size_t, size_t), *(*realloc)(void *, size_t),
+                *(*memalign)(size_t, size_t);
         void *(*aligned_alloc)(size_t, size_t), *(*valloc)(size_t), *(*pvalloc)(size_t);
         void *(*reallocarray)(void *, size_t, size_t);
         int (*posix_memalign)(void **, size_t, size_t);
@@ -95,7 +99,8 @@ static void find_real(void) {
 }
 
 static void *map(size_t bytes) {
-        void *p = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+        void *p = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
+                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
         if (p == MAP_FAILED)
                 _exit(124);
         return p;
@@ -115,20 +120,24 @@ static void append_number(char *path, uint64_t n) {
 /* Not getenv: before libc's constructors it finds nothing. */
 static const char *find_dir(void) {
         static char text[65536];
-        int fd = open("/proc/self/environ", O_RDONLY | O_CLOEXEC);
+        static const char *found; /* a child that gave up its rights may not read it again */
         size_t n = 0;
         ssize_t got;
 
+        if (found)
+                return found;
+        int fd = open("/proc/self/environ", O_RDONLY | O_CLOEXEC);
         while (fd >= 0 && (got = read(fd, text + n, sizeof(text) - 1 - n)) > 0)
                 n += (size_t)got;
         close(fd);
         for (char *at = text; at < text + n; at += strlen(at) + 1)
                 if (strncmp(at, "SILT_ORACLE_DIR=", 16) == 0)
-                        return at + 16;
+                        return found = at + 16;
         return "/tmp";
 }
 
-/* A file of its own for this image; a forked child keeps the live blocks it inherited, and nothing else. */
+/* A file of its own for this image; a forked child keeps the live blocks it inherited, and nothing
+ * else. */
 static void open_counters(void) {
         const char *dir = find_dir();
         int fd = -1;
@@ -345,10 +354,10 @@ void *reallocarray(void *block, size_t n, size_t size) {
         return any_realloc(block, n * size, __builtin_mul_overflow(n, size, &bytes));
 }
 
-#define LOGGED(call, size)                                                                                   \
-        find_real();                                                                                         \
-        void *block = call;                                                                                  \
-        log_allocation(block, size);                                                                         \
+#define LOGGED(call, size)                                                                         \
+        find_real();                                                                               \
+        void *block = call;                                                                        \
+        log_allocation(block, size);                                                               \
         return block
 
 void *memalign(size_t alignment, size_t size) {
@@ -377,8 +386,8 @@ int posix_memalign(void **ret, size_t alignment, size_t size) {
         return r;
 }
 
-/* C++: the outermost call counts, with its own size. An exception that passes is a failure, and what the library
- * allocated to throw it is a block like any other. */
+/* C++: the outermost call counts, with its own size. An exception that passes is a failure, and
+ * what the library allocated to throw it is a block like any other. */
 struct new_call {
         void *block;
         size_t size;
@@ -394,19 +403,19 @@ static void end_new(struct new_call *call) {
         log_allocation(call->block, call->size);
 }
 
-#define NEW(name, params, args, size)                                                                        \
-        void *name params {                                                                                  \
-                static void *(*next) params;                                                                 \
-                if (!next)                                                                                   \
-                        next = (void *(*)params)dlsym(RTLD_NEXT, #name);                                     \
-                __attribute__((cleanup(end_new))) struct new_call call = {NULL, size};                       \
-                depth++;                                                                                     \
-                call.block = next args;                                                                      \
-                return call.block;                                                                           \
+#define NEW(name, params, args, size)                                                              \
+        void *name params {                                                                        \
+                static void *(*next)params;                                                        \
+                if (!next)                                                                         \
+                        next = (void *(*)params)dlsym(RTLD_NEXT, #name);                           \
+                __attribute__((cleanup(end_new))) struct new_call call = {NULL, size};             \
+                depth++;                                                                           \
+                call.block = next args;                                                            \
+                return call.block;                                                                 \
         }
-#define DELETE(name, params)                                                                                 \
-        void name params {                                                                                   \
-                free(block);                                                                                 \
+#define DELETE(name, params)                                                                       \
+        void name params {                                                                         \
+                free(block);                                                                       \
         }
 
 NEW(_Znwm, (size_t size), (size), size)
@@ -415,8 +424,10 @@ NEW(_ZnwmRKSt9nothrow_t, (size_t size, void *tag), (size, tag), size)
 NEW(_ZnamRKSt9nothrow_t, (size_t size, void *tag), (size, tag), size)
 NEW(_ZnwmSt11align_val_t, (size_t size, size_t align), (size, align), size)
 NEW(_ZnamSt11align_val_t, (size_t size, size_t align), (size, align), size)
-NEW(_ZnwmSt11align_val_tRKSt9nothrow_t, (size_t size, size_t align, void *tag), (size, align, tag), size)
-NEW(_ZnamSt11align_val_tRKSt9nothrow_t, (size_t size, size_t align, void *tag), (size, align, tag), size)
+NEW(_ZnwmSt11align_val_tRKSt9nothrow_t, (size_t size, size_t align, void *tag), (size, align, tag),
+    size)
+NEW(_ZnamSt11align_val_tRKSt9nothrow_t, (size_t size, size_t align, void *tag), (size, align, tag),
+    size)
 DELETE(_ZdlPv, (void *block))
 DELETE(_ZdaPv, (void *block))
 DELETE(_ZdlPvm, (void *block, size_t size))

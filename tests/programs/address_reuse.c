@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* One address passes between two threads as fast as they can: A allocates, B frees it and allocates the same
- * address again from its own free list, A frees that, and so on. Events of one address come from two threads
- * microseconds apart; any two of them taken in the wrong order show as an unknown free, a block that never ends,
- * or a peak of two blocks.
+/* One address passes between two threads as fast as they can: A allocates, B frees it and allocates
+ * the same address again from its own free list, A frees that, and so on. Events of one address
+ * come from two threads microseconds apart; any two of them taken in the wrong order show as an
+ * unknown free, a block that never ends, or a peak of two blocks.
  *
- * 50,000 rounds of: B frees and allocates 48 bytes, A frees and allocates 48 bytes; A starts with one and frees
- * the last.
+ * 50,000 rounds of: B frees and allocates 48 bytes, A frees and allocates 48 bytes; A starts with
+ * one and frees the last.
  *   allocations 1 + 100,000 (+ 1 TLS table), frees 100,001   peak D + 48 in 2 blocks, exactly
- * A block is always released by the other thread, but for A's last one: it is freed by B too. 0 temporary. */
+ * A block is always released by the other thread, but for A's last one: it is freed by B too. 0
+ * temporary. */
 #include "truth.h"
 #include <pthread.h>
 #include <stdatomic.h>

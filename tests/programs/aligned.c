@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* Every aligned form, at every power of two that makes sense; size is what was asked, not what it became.
+/* Every aligned form, at every power of two that makes sense; size is what was asked, not what it
+ * became.
  *
- * For each alignment 16, 32 .. 65,536 (13 of them), with size = alignment + 1:
- *   memalign, aligned_alloc, posix_memalign         39 allocations, 3 * (131,056 + 13) = 393,207 bytes
- * The sum of 16 .. 65,536 is 131,072 - 16 = 131,056.
- *   valloc(100), pvalloc(100) (rounds itself up to a page; asked: 100)        2 allocations, 200 bytes
- *   aligned_alloc(24, 48) (no power of two: glibc rounds the alignment up)    1 allocation, 48 bytes
- *   realloc of a memalign block of 4,096 bytes to 5,000 and free       2 allocations, 9,096 bytes, 2 temporary
- * All 42 first ones stay: 393,455 bytes. The peak comes with the 5,000: 398,455 in 43 blocks. */
+ * For each alignment 16, 32 .. 65,536 (13 of them, 131,056 together), with size = alignment + 1:
+ *   memalign, aligned_alloc, posix_memalign: 39 allocations, 3 * (131,056 + 13) = 393,207 bytes
+ * valloc(100), pvalloc(100) (rounds itself up to a page; asked: 100): 2 allocations, 200 bytes
+ * aligned_alloc(24, 48) (no power of two: glibc rounds the alignment up): 1 allocation, 48 bytes
+ * realloc of a memalign block of 4,096 to 5,000, and free: 2 allocations, 9,096 bytes, 2 temporary
+ * The 42 first ones stay: 393,455 bytes. The peak comes with the 5,000: 398,455 in 43 blocks. */
 #include "truth.h"
 #include <malloc.h>
 

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* alloca and variable-length arrays: frames whose size is not in any table, found by the frame pointer's rule.
+/* alloca and variable-length arrays: frames whose size is not in any table, found by the frame
+ * pointer's rule.
  *
- * For each n in 1..500: a frame with alloca(n) and a char[2 n + 1] allocates n bytes, calls a second frame that
- * allocates 8 and frees it (temporary), and returns the block, which is freed when the next one exists
- * (not temporary); the last one stays.
+ * For each n in 1..500: a frame with alloca(n) and a char[2 n + 1] allocates n bytes, calls a
+ * second frame that allocates 8 and frees it (temporary), and returns the block, which is freed
+ * when the next one exists (not temporary); the last one stays.
  *   allocations 1,000   frees 999   bytes 125,250 + 4,000   temporary 500
- * Peak: in round 500: 499 + 500 (the old one is freed after), + 8 while the second frame runs: the second frame
- * runs after the allocation of n: 499 + 500 + 8 = 1,007 in 3.  End: 500 in 1. Sites: 2, whatever the frame. */
+ * Peak: in round 500: 499 + 500 (the old one is freed after), + 8 while the second frame runs: the
+ * second frame runs after the allocation of n: 499 + 500 + 8 = 1,007 in 3.  End: 500 in 1. Sites:
+ * 2, whatever the frame. */
 #include "truth.h"
 #include <alloca.h>
 

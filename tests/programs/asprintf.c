@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: MIT */
-/* asprintf works in a block it gets itself, of 100 bytes in glibc 2.36: a result of more than half of it is
- * shrunk in place with realloc, a shorter one copied to a block of its own; a longer one grows by doubling.
+/* asprintf works in a block it gets itself, of 100 bytes in glibc 2.36: a result of more than half
+ * of it is shrunk in place with realloc, a shorter one copied to a block of its own; a longer one
+ * grows to twice the size and 100.
  *
- *   "%d" of 7          malloc(100), malloc(2), free of the 100        2 allocations, 102 bytes
- *   a string of 60     malloc(100), realloc to 61                     2 allocations, 161 bytes, 1 reallocation
- *   a string of 150    malloc(100), malloc(300) (2 * 100 + 100), copy, free of the 100, and since 151 is more
- *                      than half of 300: realloc to 151               3 allocations, 551 bytes, 1 reallocation
- * Temporary: the 100 replaced at once (second line), the 300 (third line). Kept: 2 + 61 + 151 = 214 in 3.
- * Peak: 2 + 61 + 100 + 300 = 463 in 4 blocks. */
+ *   "%d" of 7         malloc(100), malloc(2), free of the 100
+ *                     2 allocations, 102 bytes, 1 free
+ *   a string of 60    malloc(100), realloc to 61
+ *                     2 allocations, 161 bytes, 1 reallocation, the 100 temporary
+ *   a string of 150   malloc(100), malloc(300), free of the 100; 151 is more than half of 300:
+ *                     realloc to 151
+ *                     3 allocations, 551 bytes, 1 reallocation, 2 frees, the 300 temporary
+ * Kept: 2 + 61 + 151 = 214 in 3. Peak: 2 + 61 + 100 + 300 = 463 in 4 blocks. */
 #include "truth.h"
 #include <stdio.h>
 

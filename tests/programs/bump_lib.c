@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* An allocator that may be interrupted anywhere: a block is one atomic addition, nothing is ever reused. Preloaded
- * by tests whose signal handlers allocate at any instruction, which glibc's malloc does not allow. */
+/* An allocator that may be interrupted anywhere: a block is one atomic addition, nothing is ever
+ * reused. Preloaded by tests whose signal handlers allocate at any instruction, which glibc's
+ * malloc does not allow. */
 #include <stdatomic.h>
 #include <stddef.h>
 #include <string.h>

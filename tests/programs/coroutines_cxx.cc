@@ -1,16 +1,15 @@
 // SPDX-License-Identifier: MIT
 // C++20 coroutines: frames on the heap, resumed from different places and from another thread.
 //
-// The compiler decides the size of a frame; the promise's operator new passes it on and tells it as `frame`.
-//   1,000 generators in turn: each yields 3 times, allocates 15 bytes while running the first time, freed by its
-//   destructor when it is destroyed.
-//     per generator: frame, 15; freed 15, frame: the 15 are temporary, the frame is not.
-//   one generator is made in main, resumed and destroyed in a second thread: frame by main, 15 by the thread and
-//   freed by it (temporary), frame freed by the thread.
-//   allocations +2,000 + 2 + 1 (state of std::thread) + 1 (TLS table)   frees +2,003
-//   bytes +1,001 * (frame + 15) + 24 + D   temporary +1,001   end +D in +1
-//   peak: frame + 24 + D + 15 in 4
-// The state of std::thread holds a function pointer and an argument: vtable, pointer, argument = 24 bytes.
+// The compiler decides the size of a frame; the promise's operator new passes it on and the program
+// tells it as `frame`.
+//   1,000 generators in turn: each yields 3 times and owns 15 bytes, allocated when it first runs
+//   and freed when it is destroyed: per generator frame, 15; freed 15, frame: the 15 are temporary.
+//   One more is made in main, resumed and destroyed in a second thread: the frame is allocated by
+//   main and freed by the thread, the 15 are the thread's (temporary).
+//   std::thread keeps its function, its argument and a vtable in a block of 24; a TLS table of D.
+//   allocations +2,000 + 2 + 1 + 1   frees +2,003   bytes +1,001 * (frame + 15) + 24 + D
+//   temporary +1,001   end +D in +1   peak: +frame + 15 + 24 + D in +4
 #include "truth.h"
 #include <coroutine>
 #include <new>
@@ -21,27 +20,39 @@ static size_t frame_bytes;
 struct Generator {
         struct promise_type {
                 int value = 0;
-                Generator get_return_object() { return {std::coroutine_handle<promise_type>::from_promise(*this)}; }
-                std::suspend_always initial_suspend() noexcept { return {}; }
-                std::suspend_always final_suspend() noexcept { return {}; }
+                Generator get_return_object() {
+                        return {std::coroutine_handle<promise_type>::from_promise(*this)};
+                }
+                std::suspend_always initial_suspend() noexcept {
+                        return {};
+                }
+                std::suspend_always final_suspend() noexcept {
+                        return {};
+                }
                 std::suspend_always yield_value(int v) {
                         value = v;
                         return {};
                 }
                 void return_void() {}
-                void unhandled_exception() { _exit(97); }
+                void unhandled_exception() {
+                        _exit(97);
+                }
                 static void *operator new(size_t size) {
                         frame_bytes = size;
                         return ::operator new(size);
                 }
-                static void operator delete(void *frame) { ::operator delete(frame); }
+                static void operator delete(void *frame) {
+                        ::operator delete(frame);
+                }
         };
         std::coroutine_handle<promise_type> handle;
 };
 
 struct Owner {
         void *block = malloc(15);
-        ~Owner() { free(block); }
+        ~Owner() {
+                free(block);
+        }
 };
 
 static Generator count() {

@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* One thread allocates, another frees: 200,000 blocks handed over a small queue, addresses reused at once.
+/* One thread allocates, another frees: 200,000 blocks handed over a small queue, addresses reused
+ * at once.
  *
- * The producer allocates blocks of 32 bytes, the consumer frees them; the queue holds 64, and a block is in it
- * before the consumer sees it. No block is released by the thread that allocated it: 0 temporary.
+ * The producer allocates blocks of 32 bytes, the consumer frees them; the queue holds 64, and a
+ * block is in it before the consumer sees it. No block is released by the thread that allocated it:
+ * 0 temporary.
  *   allocations 200,000 + 2 TLS tables   frees 200,000   bytes 6,400,000 + 2 * D   end 2 * D in 2
- * The consumer waits at first until 64 are there, and counts one taken only after its free, while the producer
- * allocates only when fewer than 64 are not taken: the peak is 64 blocks and both tables, exactly. */
+ * The consumer waits at first until 64 are there, and counts one taken only after its free, while
+ * the producer allocates only when fewer than 64 are not taken: the peak is 64 blocks and both
+ * tables, exactly. */
 #include "truth.h"
 #include <pthread.h>
 #include <stdatomic.h>

@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: MIT */
-/* A daemon: fork, setsid, fork, descriptors closed; the first process returns while the daemon works on.
+/* A daemon: fork, setsid, fork, descriptors closed; the first process returns while the daemon
+ * works on.
  *
- * First process: malloc(100) kept.   allocations 1, bytes 100, end 100 in 1
- * Second (session leader): inherits 100; malloc(10) kept; forks the daemon, tells its own pid and the daemon's
- * through a pipe, ends.   allocations 1, bytes 10, end = peak = 110 in 2
- * Daemon: inherits 110 in 2; waits until its first ancestor is gone (the pipe's other end closes), then 1,000
- * times malloc(50) and free (temporary), malloc(3) kept, frees the inherited 100, ends by exit.
- *   allocations 1,001, frees 1,001, bytes 50,003, temporary 1,000
- *   peak 160 in 3   end 13 in 2 */
+ * First process: malloc(100) kept.
+ *   allocations 1, bytes 100, end 100 in 1
+ * Second (session leader): inherits 100; malloc(10) kept; forks the daemon, tells its own pid and
+ * the daemon's through a pipe, ends.
+ *   allocations 1, bytes 10, end = peak = 110 in 2
+ * Daemon: inherits 110 in 2; waits until its first ancestor is gone (the pipe's other end closes),
+ * then 1,000 times malloc(50) and free (temporary), malloc(3) kept, frees the inherited 100, exits.
+ *   allocations 1,001, frees 1,001, bytes 50,003, temporary 1,000, peak 160 in 3, end 13 in 2 */
 #include "truth.h"
 #include <fcntl.h>
 

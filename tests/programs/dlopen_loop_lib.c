@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The library dlopen_loop opens and closes: allocates when loaded, frees when unloaded. `marks_only` is the
- * program's: in its baseline only the large block is made. */
+/* The library dlopen_loop opens and closes: allocates when loaded, frees when unloaded.
+ * `marks_only` is the program's: in its baseline only the large block is made. */
 #include <stdlib.h>
 
 extern int marks_only;

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* A server that gives up its rights: after setresuid it is another user's process, no longer dumpable; it goes
- * on allocating and forks. Run by an ordinary user, giving up nothing, it has the same figures.
+/* A server that gives up its rights: after setresuid it is another user's process, no longer
+ * dumpable; it goes on allocating and forks. Run by an ordinary user, giving up nothing, it has the
+ * same figures.
  *
  *   before: malloc(100) kept; after: 5,000 times malloc(40) and free (temporary); fork
- *   parent: allocations 5,001, frees 5,000, bytes 200,100, temporary 5,000, peak 140 in 2, end 100 in 1
- *   child: inherits 100; malloc(9) kept, frees the 100: allocations 1, frees 1, bytes 9, peak 109 in 2, end 9 in 1
- *   (the inherited block was allocated by the parent, and the 9 came in between: not temporary) */
+ *   parent: allocations 5,001, frees 5,000, bytes 200,100, temporary 5,000, peak 140 in 2, end 100
+ *   in 1 child: inherits 100; malloc(9) kept, frees the 100: allocations 1, frees 1, bytes 9, peak
+ *   109 in 2, end 9 in 1 (the inherited block was allocated by the parent, and the 9 came in
+ *   between: not temporary) */
 #include "truth.h"
 #include <sys/wait.h>
 

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* One process, five images: each exec's the next by another call: execl, execv, execve, fexecve, execveat (raw).
+/* One process, five images: each exec's the next by another call: execl, execv, execve, fexecve,
+ * execveat (raw).
  *
- * Image k (1..5) allocates k blocks of 100, frees the first one (temporary in image 1 only), and goes on to the next.
- *   allocations k, frees 1, bytes 100 k, peak 100 k in k, end 100 (k - 1) in k - 1
+ * Image k (1..5) allocates k blocks of 100, frees the first one (temporary in image 1 only), and
+ *   goes on to the next. allocations k, frees 1, bytes 100 k, peak 100 k in k, end 100 (k - 1) in k
+ *   - 1
  * What lives at the exec is that image's end. The main process is the last image. */
 #include "truth.h"
 #include <fcntl.h>

@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: MIT */
-/* Every way to end, named by the argument. Before it, always: 3 blocks of 10 bytes that stay and one of 20 that is
- * freed at once (temporary): 4 allocations, 1 free, 50 bytes, peak 50 in 4.
+/* Every way to end, named by the argument. Before it, always: 3 blocks of 10 bytes that stay and
+ * one of 20 that is freed at once (temporary): 4 allocations, 1 free, 50 bytes, peak 50 in 4.
  *
- * What runs on the way out allocates and keeps: an atexit function 1,000 bytes, an at_quick_exit function 2,000, a
- * destructor 4,000. (The first 32 functions registered need no block of libc's.)
- *   return, exit, thread_exit: atexit and destructor: 6 allocations, 5,050 bytes, end = peak = 5,030 in 5
- *   quick_exit: at_quick_exit: 5 allocations, 2,050 bytes, end = peak = 2,030 in 4
+ * What runs on the way out allocates and keeps: an atexit function 1,000 bytes, an at_quick_exit
+ * function 2,000, a destructor 4,000. (The first 32 functions registered need no block of libc's.)
+ *   return, exit, thread_exit: atexit and destructor: 6 allocations, 5,050 bytes,
+ *     end = peak = 5,030 in 5
+ *   quick_exit: at_quick_exit: 5 allocations, 2,050 bytes; end = peak = 2,030 in 4
  *   _exit, _Exit, abort, sigterm, sigkill, sigsegv, thread__exit: nothing more: end 30 in 3
  *   exec: the image ends as with _exit; a second image of the same pid runs as `return`
- * The thread_ ways call exit from a second thread while main waits: one TLS table of D bytes more; it is created
- * before the four blocks, so the temporary one stays so. */
+ * The thread_ ways call exit from a second thread while main waits: one TLS table of D bytes more;
+ * it is made before the four blocks, so the temporary one stays so. */
 #include "truth.h"
 #include <pthread.h>
 #include <signal.h>
@@ -51,7 +52,8 @@ int main(int argc, char **argv) {
 
         MUST(atexit(at_exit) == 0 && at_quick_exit(at_quick) == 0);
         if (strncmp(way, "thread_", 7) == 0) {
-                MUST(pthread_create(&thread, NULL, from_thread, strcmp(way, "thread__exit") == 0 ? &thread : NULL) == 0);
+                MUST(pthread_create(&thread, NULL, from_thread,
+                                    strcmp(way, "thread__exit") == 0 ? &thread : NULL) == 0);
                 for (;;)
                         pause();
         }

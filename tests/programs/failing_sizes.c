@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* Sizes that cannot be had. Each call below returns no block, and counts as failed and as nothing else.
+/* Sizes that cannot be had. Each call below returns no block, counts as failed and as nothing else:
  *
- *   malloc(SIZE_MAX), malloc(PTRDIFF_MAX + 1), calloc(SIZE_MAX, 2), calloc(2^33, 2^33)               4
- *   realloc(live, SIZE_MAX), reallocarray(live, 2^33, 2^33), realloc(NULL, SIZE_MAX)                 3
- *   memalign, aligned_alloc, posix_memalign, valloc, pvalloc of PTRDIFF_MAX                          5
- *   posix_memalign with an alignment of 3, with one of 4 (less than a pointer)                       2
- *   malloc(2^62) (a size malloc tries and the kernel refuses)                                        1
- * The live block of 100 bytes survives both failing reallocations and is freed at the end; nothing was
- * allocated since: temporary. A second block of 28 bytes comes first and stays. errno must be the library's. */
+ *   4  malloc(SIZE_MAX), malloc(PTRDIFF_MAX + 1), calloc(SIZE_MAX, 2), calloc(2^33, 2^33)
+ *   3  realloc(live, SIZE_MAX), reallocarray(live, 2^33, 2^33), realloc(NULL, SIZE_MAX)
+ *   5  memalign, aligned_alloc, posix_memalign, valloc, pvalloc of PTRDIFF_MAX
+ *   2  posix_memalign with an alignment of 3, with one of 4 (less than a pointer)
+ *   1  malloc(2^62), a size malloc tries and the kernel refuses
+ * The live block of 100 bytes survives both failing reallocations and is freed at the end; nothing
+ * was allocated since: temporary. A block of 28 bytes comes first and stays. errno must be the
+ * library's. */
 #include "truth.h"
 #include <errno.h>
 #include <malloc.h>

@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: MIT */
-/* fork while other threads allocate: the child has one thread, and inherits whatever lived at that moment.
+/* fork while other threads allocate: the child has one thread, and inherits whatever lived at that
+ * moment.
  *
- * Three threads each 20,000 times malloc(24) and free (temporary). Meanwhile a fourth thread forks 10 children
- * one after the other; each child allocates 5 blocks of 50 bytes, frees 2 of them (in order: not the last) and
- * ends by _exit.
- *   parent: allocations 60,000 + 4 TLS tables of D   frees 60,000   bytes 1,440,000 + 4 D   temporary 60,000
+ * Three threads each 20,000 times malloc(24) and free (temporary). Meanwhile a fourth thread forks
+ * 10 children one after the other; each child allocates 5 blocks of 50 bytes, frees 2 of them (in
+ * order: not the last) and ends by _exit.
+ *   parent: allocations 60,000 + 4 TLS tables of D   frees 60,000   bytes 1,440,000 + 4 D
+ *   temporary 60,000
  *   each child: allocations 5   frees 2   bytes 250   temporary 0   threads 1
- * A child's live blocks depend on what the other threads held at the fork: 0 to 3 of 24 bytes, and 4 tables. */
+ * A child's live blocks depend on what the other threads held at the fork: 0 to 3 of 24 bytes, and
+ * 4 tables. */
 #include "truth.h"
 #include <pthread.h>
 #include <sys/wait.h>

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* 300 children forked as fast as possible, up to 16 alive at a time, each with 10,000 inherited blocks.
+/* 300 children forked as fast as possible, up to 16 alive at a time, each with 10,000 inherited
+ * blocks.
  *
- * Parent: 10,000 blocks of 20 bytes, kept: 10,000 allocations, 200,000 bytes. Nothing else: the loop allocates
- * nothing. Child number i frees inherited blocks 0 .. 9, allocates i % 10 + 1 blocks of 3 bytes, keeps them.
- * All processes together: allocations 10,000 + 30 * 55 = 11,650; frees 3,000; bytes 200,000 + 4,950; 301 processes.
- * The first and last child tell their pids: c0 has 1 block of its own, c299 has 10. */
+ * Parent: 10,000 blocks of 20 bytes, kept: 10,000 allocations, 200,000 bytes. Nothing else: the
+ * loop allocates nothing. Child number i frees inherited blocks 0 .. 9, allocates i % 10 + 1 blocks
+ * of 3 bytes, keeps them. All processes together: allocations 10,000 + 30 * 55 = 11,650; frees
+ * 3,000; bytes 200,000 + 4,950; 301 processes. The first and last child tell their pids: c0 has 1
+ * block of its own, c299 has 10. */
 #include "truth.h"
 #include <sys/wait.h>
 

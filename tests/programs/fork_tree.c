@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: MIT */
-/* A tree of forks, three levels: root, two children (a, b), two grandchildren each (aa, ab, ba, bb).
+/* A tree of forks, three levels: root, two children (a, b), two grandchildren each (aa, ab, ba,
+ * bb).
  *
- * Every process, when it starts, allocates 10^(3 - level) bytes: root 1,000, children 100, grandchildren 10; forks
- * its two children, waits for both, allocates 1 byte and frees the root's block of 1,000 (its own copy of it).
- *   root: allocations 2, frees 1, bytes 1,001, peak 1,001 in 2, end 1 in 1
- *   child: inherits 1,000 in 1; allocations 2, frees 1, bytes 101, peak 1,101 in 3, end 101 in 2
- *   grandchild: inherits 1,100 in 2; allocations 2, frees 1, bytes 11, peak 1,111 in 4, end 111 in 3
- * b is forked after a has ended; nothing it inherits differs. Never temporary: 1 byte came in between. */
+ * Every process, when it starts, allocates 10^(3 - level) bytes: root 1,000, children 100,
+ * grandchildren 10; forks its two children, waits for both, allocates 1 byte and frees the root's
+ *   block of 1,000 (its own copy of it). root: allocations 2, frees 1, bytes 1,001, peak 1,001 in
+ *   2, end 1 in 1 child: inherits 1,000 in 1; allocations 2, frees 1, bytes 101, peak 1,101 in 3,
+ *   end 101 in 2 grandchild: inherits 1,100 in 2; allocations 2, frees 1, bytes 11, peak 1,111 in
+ *   4, end 111 in 3
+ * b is forked after a has ended; nothing it inherits differs. Never temporary: 1 byte came in
+ * between. */
 #include "truth.h"
 #include <sys/wait.h>
 

@@ -2,7 +2,8 @@
 /* Large sizes that can be had, hardly touched.
  *
  *   malloc(1 GiB) kept        malloc(1 GiB + 1) freed     temporary
- *   calloc(2^15, 2^14) = 512 MiB, realloc to 768 MiB and to 3 bytes, freed: 3 allocations, 3 temporary
+ *   calloc(2^15, 2^14) = 512 MiB, realloc to 768 MiB and to 3 bytes, freed: 3 allocations, 3
+ *   temporary
  * Live: 1 GiB; 2 GiB + 1 (the peak, 2 blocks); 1.5; 1.75; 1 GiB + 3. */
 #include "truth.h"
 

@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: MIT */
-/* iconv_open and iconv_close in a loop: libc loads and unloads conversion modules by itself, without dlopen
- * being called. The baseline does the same, without the 300 blocks of 11 bytes that are allocated while the
- * modules are loaded and freed when they are gone, and the 300 of 13 that stay.
+/* iconv_open and iconv_close in a loop: libc loads and unloads conversion modules by itself,
+ * without dlopen being called. The baseline does the same, without the 300 blocks of 11 bytes that
+ * are allocated while the modules are loaded and freed when they are gone, and the 300 of 13 that
+ * stay.
  *
  *   allocations +600   frees +300   bytes +7,200   end +3,900 in +300
- * The 13 follow the 11 at once: none is temporary. In the baseline the descriptor is the last allocation when
- * iconv_close frees it, so it is temporary, but for the last round with its large block: 299 fewer here. A block of 1 MiB in both runs, the same for both, stands during the conversion of
- * the last round: both peaks are at that moment: +299 * 13 + 11 + 13 = +3,911 in +301. */
+ * The 13 follow the 11 at once: none is temporary. In the baseline the descriptor is the last
+ * allocation when iconv_close frees it, so it is temporary, but for the last round with its large
+ * block: 299 fewer here. A block of 1 MiB in both runs, the same for both, stands during the
+ * conversion of the last round: both peaks are at that moment: +299 * 13 + 11 + 13 = +3,911 in
+ * +301. */
 #include "truth.h"
 #include <iconv.h>
 

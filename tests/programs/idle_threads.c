@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Threads that never allocate still ran: 50 of them at once, all of them waiting at a barrier, and one that only
- * frees what main gave it.
- *   allocations 1 block of 123 bytes by main and 51 TLS tables of D bytes by pthread_create (main's calls)
+/* Threads that never allocate still ran: 50 of them at once, all of them waiting at a barrier, and
+ * one that only frees what main gave it.
+ *   allocations 1 block of 123 bytes by main and 51 TLS tables of D bytes by pthread_create (main's
+ *   calls)
  *   frees 1 by the last thread: not temporary   threads 52 */
 #include "truth.h"
 #include <pthread.h>

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* An IFUNC resolver of the program allocates: it runs while the program is being relocated, when every library
- * is, and before any constructor.
+/* An IFUNC resolver of the program allocates: it runs while the program is being relocated, when
+ * every library is, and before any constructor.
  *
  *   resolver: malloc(64), malloc(32), free of the 32 (temporary)
  *   main: realloc of the 64 to 128 (not temporary: the 32 came after), free (temporary), malloc(5)
- *   allocations 4   frees 3   reallocations 1   bytes 229   temporary 2   peak 128 in 1   end 5 in 1 */
+ *   allocations 4   frees 3   reallocations 1   bytes 229   temporary 2   peak 128 in 1   end 5 in
+ *   1 */
 #include "truth.h"
 
 static void *from_resolver;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* A child is killed by SIGKILL while it allocates: everything it did must be in the trace.
  *
- * The child allocates blocks of 8 bytes for ever and counts each in memory shared with its parent after malloc
- * returned; the parent kills it once it has 50,000 and reads the count n.
+ * The child allocates blocks of 8 bytes for ever and counts each in memory shared with its parent
+ * after malloc returned; the parent kills it once it has 50,000 and reads the count n.
  *   child: n allocations, or n + 1 if it was killed between malloc and counting
  *   parent: malloc(10): allocations 1 */
 #include "truth.h"
@@ -11,7 +11,8 @@
 #include <sys/wait.h>
 
 int main(void) {
-        volatile unsigned long *n = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+        volatile unsigned long *n =
+                mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
         int status;
 
         MUST(n != MAP_FAILED);

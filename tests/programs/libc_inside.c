@@ -1,19 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /* Functions of libc that allocate for their caller: each counts where libc calls malloc itself.
  *
- *   strdup("hello")            6 bytes           strndup("hello world", 5)      6 bytes
- *   wcsdup(L"abcd")            5 * 4 = 20 bytes
- *   getcwd(NULL, 300) in "/"   300 bytes, as asked
- *   getdelim of a 10-byte and of a 500-byte record: 120 bytes at first, then realloc to 501 (500 + NUL is more
- *     than twice 120): 2 allocations, 1 reallocation, 1 free, temporary
- *   scandir-like work is left out: its sizes are the file system's.
- *   regcomp, setlocale and stdio keep hidden blocks: only stdio is used here, and the baseline has the same
- *     FILE and its buffer; both modes open, read all and close it.
- * All blocks are kept but the getdelim line, which is freed last; the FILE is opened first and closed at the end,
- * so that the peak is the baseline's (FILE and buffer) plus 6 + 6 + 20 + 300 + 501 in 5 more blocks.
+ *   strdup("hello"): 6 bytes; strndup("hello world", 5): 6; wcsdup(L"abcd"): 5 * 4 = 20
+ *   getcwd(NULL, 300): 300, as asked
+ *   getdelim of a record of 9 and of one of 500: 120 bytes at first, then realloc to 501 (500 and
+ *   NUL are more than twice 120): 2 allocations, 1 reallocation
+ * The baseline has the same FILE with its buffer. The blocks are kept but the getdelim line, which
+ * is freed before the FILE is closed: the peak is the baseline's plus 6 + 6 + 20 + 300 + 501 in 5.
  *   allocations +6   frees +2   reallocations +1   bytes 6 + 6 + 20 + 300 + 120 + 501 = 953
- *   temporary: the 120 bytes at once replaced, and the 501 (freed with nothing after them); in the baseline the
- *     FILE's buffer is the last allocation when fclose frees it, here it is not: 2 - 1 = +1 */
+ *   temporary: the 120, replaced at once, and the 501, freed with nothing after them; in the
+ *   baseline the FILE's buffer is the last allocation when fclose frees it, here it is not: 2 - 1 =
+ *   +1 */
 #include "truth.h"
 #include <stdio.h>
 #include <sys/mman.h>
@@ -32,7 +29,8 @@ int main(int argc, char **argv) {
         MUST(getc(f) == 'x'); /* the buffer comes now */
         if (!truth_baseline(argc, argv)) {
                 MUST(chdir("/") == 0);
-                MUST(strdup("hello") && strndup("hello world", 5) && wcsdup(L"abcd") && getcwd(NULL, 300));
+                MUST(strdup("hello") && strndup("hello world", 5) && wcsdup(L"abcd") &&
+                     getcwd(NULL, 300));
                 MUST(getdelim(&line, &capacity, ';', f) == 9 && capacity == 120);
                 MUST(getdelim(&line, &capacity, ';', f) == 500 && capacity == 501);
         }

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* longjmp out of deep calls: the blocks of the frames that were left stay, and the next stacks are right.
+/* longjmp out of deep calls: the blocks of the frames that were left stay, and the next stacks are
+ * right.
  *
- * 1,000 rounds: go down 1..20 levels (round % 20 + 1), each level allocates 10 bytes and puts it on a list, the
- * deepest jumps back to main, which frees the whole list, last first: that one is temporary.
- * Levels: each 20 rounds have 1 + .. + 20 = 210: 1,000 rounds have 10,500.
+ * 1,000 rounds: go down 1..20 levels (round % 20 + 1), each level allocates 10 bytes and puts it on
+ * a list, the deepest jumps back to main, which frees the whole list, last first: that one is
+ * temporary. Levels: each 20 rounds have 1 + .. + 20 = 210: 1,000 rounds have 10,500.
  *   allocations 10,500   frees 10,500   bytes 105,000   temporary 1,000   peak 200 in 20
  * Then siglongjmp out of a handler that allocated 33 bytes: +10 allocations, kept: 330 bytes.
  * One site per depth: 20, and the handler's one: 21. */
@@ -14,7 +15,6 @@
 static jmp_buf back;
 static sigjmp_buf sig_back;
 static void **volatile list;
-
 
 __attribute__((noinline)) static void down(int levels) {
         void **block = malloc(10);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* 300 threads alive at once. Each allocates 20 blocks of 25 bytes, meets all others at a barrier, frees 19 in
- * order of allocation (none temporary: the last one stays), and ends; its last block is lost.
+/* 300 threads alive at once. Each allocates 20 blocks of 25 bytes, meets all others at a barrier,
+ * frees 19 in order of allocation (none temporary: the last one stays), and ends; its last block is
+ * lost.
  *   allocations 300 * 20 + 300 TLS tables   frees 5,700   bytes 150,000 + 300 * D   temporary 0
  *   peak 150,000 + 300 * D in 6,300   end 7,500 + 300 * D in 600
  * Stacks of 128 KiB: all 300 (37.5 MiB) fit the cache, so no table is freed. */

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* A program with mappings of its own: mmap, mremap, munmap and brk. They are no allocations, and have a table.
+/* A program with mappings of its own: mmap, mremap, munmap and brk. They are no allocations, and
+ * have a table.
  *
- *   mmap 1 MiB (a), 2 MiB (b), 4 KiB (c); mremap a to 3 MiB; munmap b; munmap of the upper half of the new a
- *   sbrk(+64 KiB), sbrk(-64 KiB)
+ *   mmap 1 MiB (a), 2 MiB (b), 4 KiB (c); mremap of a to 3 MiB; munmap of b; munmap of the upper
+ *   half of the new a; sbrk(+64 KiB), sbrk(-64 KiB)
  *   at most 3 MiB + 2 MiB + 4 KiB at once, when a has grown; left: a's lower 1.5 MiB and c
- *   heap: malloc(10) kept, nothing else: the malloc comes last, so that its own brk or mmap is no business of ours */
+ *   heap: malloc(10) kept; it comes last, so that its own brk or mmap is not ours */
 #include "truth.h"
 #include <sys/mman.h>
 

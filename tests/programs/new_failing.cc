@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: MIT
 // operator new that fails: by exception, by NULL, and after its handler helped.
 //
-//   10 times new(2^62), which throws bad_alloc: 10 failed. The exception object is a block of libstdc++'s: 8 bytes
-//   and a header of 128, allocated when thrown and freed when caught, with nothing in between: temporary.
-//     allocations +10, frees +10, bytes +1,360, temporary +10
-//   10 times new(2^62, nothrow): 10 failed. libstdc++ makes it from the one above and throws and catches inside: the
-//     exceptions live and die within a call that changes nothing, and need not be seen: +0 to +10 of 136 bytes each.
-//   new(2^62) with a new_handler that gives up after being called 3 times by throwing an int (132 bytes): 1 failed,
-//     +1, +1, +132, +1
-//   new(1 GiB) under an address space limit, with a handler that lifts the limit on its second call: the call returns
-//     a block in the end: 1 allocation and not one failure; freed: temporary.   +1, +1, +2^30, +1
+//   10 times new(2^62), which throws bad_alloc: 10 failed. The exception object is a block of
+//     libstdc++'s, 8 bytes and a header of 128, allocated when thrown and freed when caught, with
+//     nothing in between: allocations +10, frees +10, bytes +1,360, temporary +10
+//   10 times new(2^62, nothrow): 10 failed. libstdc++ makes it from the one above and throws and
+//     catches inside: these exceptions live and die within a call that changes nothing, and need
+//     not be seen: +0 to +10 of 136 bytes each
+//   new(2^62) with a new_handler that gives up when called the third time by throwing an int (132
+//     bytes): 1 failed; +1, +1, +132, +1
+//   new(1 GiB) under a limit of address space, with a handler that lifts it when called the second
+//     time: the call returns a block in the end: 1 allocation and no failure; freed: temporary
 //   The last one is the peak: +2^30 in +1; nothing is left.
 #include "truth.h"
 #include <new>

@@ -1,23 +1,24 @@
 // SPDX-License-Identifier: MIT
-// Every form of operator new and delete. Sizes are those given to operator new: 0 stays 0 although the library asks
-// malloc for 1, and an aligned size stays what it was although the library rounds it up. libstdc++'s own block (the
-// emergency pool for exceptions) is in the baseline.
+// Every form of operator new and delete. Sizes are those given to operator new: 0 stays 0 although
+// the library asks malloc for 1, and an aligned size stays what it was although the library rounds
+// it up. libstdc++'s own block (the emergency pool for exceptions) is in the baseline.
 //
-// Plain, by size 10..13, each released by the form named, each temporary:
-//   new/delete, new/sized delete, new[]/delete[], new[]/sized delete[]                  4 x  10 + 11 + 12 + 13 =  46
-//   new(nothrow)/delete(nothrow), new[](nothrow)/delete[](nothrow)                      2 x  14 + 15           =  29
-// Aligned to 64, sizes 100..105 (no multiples of 64):
-//   new/delete, new/sized, new[]/delete[], new[]/sized[], nothrow, nothrow[]            6 x  100 + .. + 105    = 615
-//   new(0), delete                                                                      1 x  0
-//   new T (20 bytes), delete; new T[3] with a destructor: a cookie of 8 before 60       2 x  20 + 68           =  88
-//   a class with its own operator new that calls malloc(size + 1)                       1 x  33 (asked of malloc)
-//   placement new                                                                       nothing
-//   kept: new(50), new[](60), new(70, align 128)                                        3 x                      180
+// Each released at once, by the form named, so each is temporary:
+//   new/delete, new/sized delete, new[]/delete[], new[]/sized delete[]    4: 10 + 11 + 12 + 13 = 46
+//   new(nothrow)/delete(nothrow), the same for arrays                     2: 14 + 15 = 29
+//   aligned to 64, sizes no multiples of it: new/delete, new/sized,
+//     new[]/delete[], new[]/sized[], nothrow, nothrow[]                   6: 100 + .. + 105 = 615
+//   new(0), delete                                                        1: 0
+//   new T of 20 bytes; new T[3] with a destructor: a cookie of 8 and 60   2: 20 + 68 = 88
+//   a class with its own operator new that calls malloc(size + 1)         1: 33, as asked of malloc
+//   placement new                                                         nothing
+// Kept: new(50), new[](60), new(70, align 128)                            3: 180
 //   allocations +4 + 2 + 6 + 1 + 2 + 1 + 3 = +19   frees +16   temporary +16
 //   bytes +46 + 29 + 615 + 0 + 88 + 33 + 180 = +991   end +180 in +3
 // The three are allocated first, so the peak is with the largest of the others: +180 + 105 in +4.
-// A last argument `wrong_size` releases with sized deletes that name another size: 5 of them, each temporary:
-//   allocations +5 of 40 bytes, frees +5, temporary +5: nothing else may change.
+//
+// A last argument `wrong_size` releases 5 more blocks of 40 bytes by sized deletes that name
+// another size: allocations +5, frees +5, temporary +5, and nothing else may change.
 #include "truth.h"
 #include <new>
 
@@ -26,12 +27,18 @@ struct Plain {
 };
 struct WithDestructor {
         char bytes[20];
-        ~WithDestructor() { __asm__ volatile("" : : "r"(this)); }
+        ~WithDestructor() {
+                __asm__ volatile("" : : "r"(this));
+        }
 };
 struct OwnNew {
         char bytes[32];
-        static void *operator new(size_t size) { return malloc(size + 1); }
-        static void operator delete(void *block) { free(block); }
+        static void *operator new(size_t size) {
+                return malloc(size + 1);
+        }
+        static void operator delete(void *block) {
+                free(block);
+        }
 };
 
 static void every_form() {
@@ -65,13 +72,15 @@ static void wrong_sizes() {
         ::operator delete(::operator new(40), (size_t)41);
         ::operator delete[](::operator new[](40), (size_t)0);
         ::operator delete[](::operator new[](40), (size_t)400);
-        ::operator delete(::operator new(40, std::align_val_t{64}), (size_t)64, std::align_val_t{64});
+        ::operator delete (::operator new (40, std::align_val_t{64}), (size_t)64,
+                           std::align_val_t{64});
 }
 
 int main(int argc, char **argv) {
         if (truth_baseline(argc, argv))
                 return 0;
-        MUST(::operator new(50) && ::operator new[](60) && ::operator new(70, std::align_val_t{128}));
+        MUST(::operator new(50) && ::operator new[](60) &&
+             ::operator new (70, std::align_val_t{128}));
         every_form();
         if (strcmp(argv[argc - 1], "wrong_size") == 0)
                 wrong_sizes();

@@ -1,20 +1,26 @@
 /* SPDX-License-Identifier: MIT */
-/* The same work on another malloc: jemalloc, tcmalloc, mimalloc, linked or preloaded (see the cases beside). What
- * these libraries allocate for themselves or for libstdc++ is in the baseline.
+/* The same work on another malloc: jemalloc, tcmalloc, mimalloc, linked or preloaded (see the cases
+ * beside). What these libraries allocate for themselves or for libstdc++ is in the baseline.
  *
- * main:   1,000 blocks of 1..1000 bytes (500,500), all freed last first (the last: temporary)
- *         calloc(10, 10), realloc to 1,000, to 10, free      3 allocations, 1,110 bytes, 2 reallocations, 3 temporary
- *         memalign(256, 300), aligned_alloc(64, 640), posix_memalign(4096, 5000), valloc(70): freed in order (the
- *         last: temporary)                                   4 allocations, 6,010 bytes
- *         reallocarray(NULL, 5, 6), strdup("twelve bytes") kept: 2 allocations, 43 bytes
- *         malloc(PTRDIFF_MAX) fails, realloc of the strdup block to it fails: 2 failed; free(NULL)
- *         malloc(0), free                                    1 allocation, temporary
- * 4 threads at once, all created before any of them works, 2,000 times malloc(33) and free each: 8,000 allocations,
- * 264,000 bytes, 8,000 temporary. The baseline has the threads without their work.
- *   allocations +1,000 + 3 + 4 + 2 + 1 + 8,000 = +9,010   frees +1,000 + 3 + 4 + 1 + 8,000 = +9,008
- *   bytes +500,500 + 1,110 + 6,010 + 43 + 264,000 = +771,663   temporary +1 + 3 + 1 + 1 + 8,000 = +8,006
- * Peak: a block of 1 MiB, in the baseline too, stands while main's 1,000 are live: +500,500 in +1,000.
- * It is freed after them and is main's last allocation in the baseline: temporary there, not here: so +8,005. */
+ * main:
+ *   1,000 blocks of 1..1000 bytes (500,500), all freed last first (the last: temporary)
+ *   calloc(10, 10), realloc to 1,000, to 10, free
+ *     3 allocations, 1,110 bytes, 2 reallocations, 3 temporary
+ *   memalign(256, 300), aligned_alloc(64, 640), posix_memalign(4096, 5000), valloc(70), freed in
+ *   order
+ *     4 allocations, 6,010 bytes, the last one temporary
+ *   reallocarray(NULL, 5, 6), strdup("twelve bytes"), kept: 2 allocations, 43 bytes
+ *   malloc(PTRDIFF_MAX) fails, realloc of the strdup block to it fails: 2 failed; free(NULL)
+ *   malloc(0), free: 1 allocation, temporary
+ * 4 threads, all created before any of them works, 2,000 times malloc(33) and free each: 8,000
+ * allocations, 264,000 bytes, 8,000 temporary. The baseline has the threads without their work.
+ *   allocations +1,000 + 3 + 4 + 2 + 1 + 8,000 = +9,010
+ *   frees +1,000 + 3 + 4 + 1 + 8,000 = +9,008
+ *   bytes +500,500 + 1,110 + 6,010 + 43 + 264,000 = +771,663
+ *   temporary +1 + 3 + 1 + 1 + 8,000 = +8,006
+ * Peak: a block of 1 MiB, in the baseline too, stands while main's 1,000 are live: +500,500 in
+ * +1,000. It is freed after them and is main's last allocation in the baseline: temporary there,
+ * not here: so +8,005. */
 #include "truth.h"
 #include <malloc.h>
 #include <pthread.h>

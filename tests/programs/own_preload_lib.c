@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* A preloaded library of the user's own that wraps the malloc family: it keeps a header of 16 bytes before each block, so
- * its pointers are not the real allocator's, and counts the calls. See own_preload.c. */
+/* A preloaded library of the user's own that wraps the malloc family: it keeps a header of 16 bytes
+ * before each block, so its pointers are not the real allocator's, and counts the calls. See
+ * own_preload.c. */
 #include <errno.h>
 #include <stdatomic.h>
 #include <stddef.h>
@@ -17,7 +18,8 @@ struct header {
         size_t size;
 };
 
-/* Public by the same name as in libc, so that the calls from calloc and realloc below go through the front door. */
+/* Public by the same name as in libc, so that the calls from calloc and realloc below go through
+ * the front door. */
 void *memalign(size_t alignment, size_t size) {
         if (alignment < sizeof(struct header))
                 alignment = sizeof(struct header);
@@ -28,7 +30,8 @@ void *memalign(size_t alignment, size_t size) {
         atomic_fetch_add(&wrapped_calls, 1);
         if (!base)
                 return NULL;
-        uintptr_t at = ((uintptr_t)base + sizeof(struct header) + alignment - 1) & ~(uintptr_t)(alignment - 1);
+        uintptr_t at = ((uintptr_t)base + sizeof(struct header) + alignment - 1) &
+                       ~(uintptr_t)(alignment - 1);
         ((struct header *)at)[-1] = (struct header){base, size};
         return (void *)at;
 }

@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /* main leaves by pthread_exit and the process goes on in a second thread, which ends it.
  *
- * pthread_exit makes libc open libgcc_s for unwinding, with blocks of its own: the baseline does the same.
- * main: malloc(100), free (temporary), malloc(30) kept, pthread_exit. The thread, after joining main: 500 blocks
- * of 10 bytes, frees 499 of them in order: the very last is kept, so none is temporary; returns, which ends the
- * process with status 0, after atexit functions: one allocates 60.
- *   allocations +503   frees +500   bytes +100 + 30 + 5,000 + 60 = +5,190   temporary +1   end +30 + 10 + 60 in +3
- * Peak: a block of 1 MiB in both runs, allocated by the thread after its 500 and kept, puts both peaks where the
- * 500 are live; nothing is freed after the loader's work and before: +30 + 5,000 in +501. */
+ * pthread_exit makes libc open libgcc_s for unwinding, with blocks of its own: the baseline does
+ * the same. main: malloc(100), free (temporary), malloc(30) kept, pthread_exit. The thread, after
+ * joining main: 500 blocks of 10 bytes, frees 499 of them in order: the very last is kept, so none
+ * is temporary; returns, which ends the process with status 0, after atexit functions: one
+ * allocates 60.
+ *   allocations +503   frees +500   bytes +100 + 30 + 5,000 + 60 = +5,190   temporary +1   end +30
+ *   + 10 + 60 in +3
+ * Peak: a block of 1 MiB in both runs, allocated by the thread after its 500 and kept, puts both
+ * peaks where the 500 are live; nothing is freed after the loader's work and before: +30 + 5,000 in
+ * +501. */
 #include "truth.h"
 #include <pthread.h>
 

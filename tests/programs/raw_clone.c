@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: MIT */
-/* Processes made without libc's fork: raw clone, clone3 and _Fork run no fork handlers; clone with CLONE_VM
- * shares the memory.
+/* Processes made without libc's fork: raw clone, clone3 and _Fork run no fork handlers; clone with
+ * CLONE_VM shares the memory.
  *
- * Parent: 4 blocks of 100 first. Three children by clone, clone3 and _Fork: each frees 2 inherited ones, allocates
- * one of 40 and frees it (temporary), allocates 7 and ends.
- *   each: inherits 400 in 4; allocations 2, frees 3, bytes 47, temporary 1, peak 400 in 4, end 207 in 3
- * A fourth by clone(CLONE_VM | CLONE_VFORK) on a mapped stack allocates 60 and ends: it is the parent's memory, so
- * the parent's block: the parent frees it.   parent: allocations 5, frees 1, bytes 460, peak 460 in 5, end 400 in 4
- * The 60 were allocated by the parent's thread as far as anyone can tell, and nothing since: temporary, 1. */
+ * Parent: 4 blocks of 100 first. Three children by clone, clone3 and _Fork: each frees 2 inherited
+ * ones, allocates one of 40 and frees it (temporary), allocates 7 and ends.
+ *   each: inherits 400 in 4; allocations 2, frees 3, bytes 47, temporary 1, peak 400 in 4, end 207
+ *   in 3
+ * A fourth by clone(CLONE_VM | CLONE_VFORK) on a mapped stack allocates 60 and ends: it is the
+ * parent's memory, so
+ * the parent's block: the parent frees it.   parent: allocations 5, frees 1, bytes 460, peak 460 in
+ * 5, end 400 in 4 The 60 were allocated by the parent's thread as far as anyone can tell, and
+ * nothing since: temporary, 1. */
 #include "truth.h"
 #include <linux/sched.h>
 #include <sched.h>
@@ -36,7 +39,8 @@ static int run_shared(void *unused) {
 static void await(const char *name, pid_t child) {
         int status;
 
-        MUST(child > 0 && waitpid(child, &status, __WALL) == child && WIFEXITED(status) && WEXITSTATUS(status) == 6);
+        MUST(child > 0 && waitpid(child, &status, __WALL) == child && WIFEXITED(status) &&
+             WEXITSTATUS(status) == 6);
         truth_say(name, child);
 }
 
@@ -59,9 +63,11 @@ int main(void) {
         if (child == 0)
                 run_child();
         await("by_Fork", child);
-        char *stack = mmap(NULL, stack_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        char *stack =
+                mmap(NULL, stack_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
         MUST(stack != MAP_FAILED);
-        await("by_vm", clone(run_shared, stack + stack_bytes, CLONE_VM | CLONE_VFORK | SIGCHLD, NULL));
+        await("by_vm",
+              clone(run_shared, stack + stack_bytes, CLONE_VM | CLONE_VFORK | SIGCHLD, NULL));
         MUST(shared);
         free(shared);
         return 0;

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* realloc fails because the address space is used up: the block, its site and its size stay as they were.
+/* realloc fails because the address space is used up: the block, its site and its size stay as they
+ * were.
  *
- * malloc(4 MiB), then RLIMIT_AS at what is in use, then 50 times realloc to 1 GiB, which fails: 50 failed. The
- * limit back, realloc to 8 MiB works: 1 reallocation, of a block that was the last allocation: temporary.
- * The 8 MiB block is freed: temporary too. Peak 8 MiB in 1 block; nothing left. */
+ * malloc(4 MiB), then RLIMIT_AS at what is in use, then 50 times realloc to 1 GiB, which fails: 50
+ * failed. The limit back, realloc to 8 MiB works: 1 reallocation, of a block that was the last
+ * allocation: temporary. The 8 MiB block is freed: temporary too. Peak 8 MiB in 1 block; nothing
+ * left. */
 #include "truth.h"
 #include <sys/resource.h>
 
@@ -14,7 +16,8 @@ int main(void) {
 
         MUST(p && getrlimit(RLIMIT_AS, &old) == 0);
         tight = old;
-        tight.rlim_cur = 64 * mib; /* below what the program has: every growth is refused, nothing is taken away */
+        /* less than the program has: every growth is refused, nothing is taken away */
+        tight.rlim_cur = 64 * mib;
         MUST(setrlimit(RLIMIT_AS, &tight) == 0);
         for (int i = 0; i < 50; i++)
                 MUST(!realloc(p, 1024 * mib));

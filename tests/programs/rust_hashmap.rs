@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-//! HashMap, BTreeMap and Rc, counted by the program's own allocator (truth.rs): 20,000 keys in, half of them removed,
-//! strings as values, all dropped at the end but a map of 100. A large vector stands all the while, in the baseline too,
-//! so that both peaks are in main.
+//! HashMap, BTreeMap and Rc, counted by the program's own allocator (truth.rs): 20,000 keys in,
+//! half of them removed, strings as values, all dropped at the end but a map of 100. A large vector
+//! stands all the while, in the baseline too, so that both peaks are in main.
 #[path = "truth.rs"]
 mod truth;
 use std::collections::{BTreeMap, HashMap};

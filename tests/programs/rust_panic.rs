@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
-//! Panics caught: 500 of them through up to 40 frames that own boxes, each with a vector as payload. Counted by the
-//! program's own allocator (truth.rs); the panic hook is silent and allocates nothing. A large vector stands all the
-//! while, in the baseline too, so that both peaks are in main.
+//! Panics caught: 500 of them through up to 40 frames that own boxes, each with a vector as
+//! payload. Counted by the program's own allocator (truth.rs); the panic hook is silent and
+//! allocates nothing. A large vector stands all the while, in the baseline too, so that both peaks
+//! are in main.
 #[path = "truth.rs"]
 mod truth;
 use std::panic;

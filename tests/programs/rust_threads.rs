@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: MIT
-//! Rust threads that hand boxes to each other: 8 workers, each makes 2,000 boxes in a vector that grows, the next one
-//! drops them; every worker ends by a panic. Counted by the program's own allocator (truth.rs); the baseline spawns
-//! the same threads, which make nothing, so that libc's blocks per thread are the same. No channels: whether a channel
-//! makes a thread wait, and registers its waiting with libc, is the scheduler's choice.
+//! Rust threads that hand boxes to each other: 8 workers, each makes 2,000 boxes in a vector that
+//! grows, the next one drops them; every worker ends by a panic. Counted by the program's own
+//! allocator (truth.rs); the baseline spawns the same threads, which make nothing, so that libc's
+//! blocks per thread are the same. No channels: whether a channel makes a thread wait, and
+//! registers its waiting with libc, is the scheduler's choice.
 //!
-//! When all have handed over, each holds 100 boxes of 80 bytes in a vector of 800 and waits at a barrier; main then
-//! allocates 256 MiB, in the baseline too, which makes that moment the peak of both runs.
-//!   peak +8 * (8,000 + 800) in +808
+//! When all have handed over, each holds 100 boxes of 80 bytes in a vector of 800 and waits at a
+//! barrier; main then allocates 256 MiB, in the baseline too, which makes that moment the peak of
+//! both runs: +8 * (8,000 + 800) in +808.
 #[path = "truth.rs"]
 mod truth;
 use std::panic;
@@ -35,8 +36,9 @@ fn work(number: usize, shared: &Shared) {
     let taken = std::mem::take(&mut *shared.made[(number + 1) % WORKERS].lock().unwrap());
     assert!(taken.len() == if shared.baseline { 0 } else { 2000 });
     drop(taken);
-    let mut held: Vec<Box<[u8; 80]>> = if shared.baseline { Vec::new() } else { Vec::with_capacity(100) };
-    for _ in 0..held.capacity() {
+    let n_held = if shared.baseline { 0 } else { 100 };
+    let mut held: Vec<Box<[u8; 80]>> = Vec::with_capacity(n_held);
+    for _ in 0..n_held {
         held.push(Box::new([0; 80]));
     }
     shared.barrier.wait();

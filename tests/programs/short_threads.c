@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* 4,000 threads, one after the other, each with three allocations.
  *
- * Each: malloc(100) freed (temporary), malloc(10) returned to main, which frees it after joining (another
- * thread: not temporary), malloc(1) kept by nobody: lost.
+ * Each: malloc(100) freed (temporary), malloc(10) returned to main, which frees it after joining
+ * (another thread: not temporary), malloc(1) kept by nobody: lost.
  *   allocations 3 * 4,000 + 1 TLS table of D bytes (one stack is reused all the time)
  *   frees 8,000   bytes 4,000 * 111 + D   temporary 4,000   end 4,000 + D bytes in 4,001
  *   peak: in the last thread with its 100: 3,999 lost ones + 100 + D in 4,001 */

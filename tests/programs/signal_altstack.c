@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* Handlers on an alternate stack of the smallest size the system calls sufficient, on top of a stack that ran
- * over: the classic handler for stack overflow, which allocates its report. The runtime must fit there.
+/* Handlers on an alternate stack of the smallest size the system calls sufficient, on top of a
+ * stack that ran over: the classic handler for stack overflow, which allocates its report. The
+ * runtime must fit there.
  *
- * A recursion overflows a 64 KiB coroutine stack; SIGSEGV arrives on the alternate stack, its handler allocates
- * 500 bytes and jumps out. 20 times. Before each overflow the recursion allocated 5 blocks of 30 bytes (lost).
+ * A recursion overflows a 64 KiB coroutine stack; SIGSEGV arrives on the alternate stack, its
+ * handler allocates 500 bytes and jumps out. 20 times. Before each overflow the recursion allocated
+ * 5 blocks of 30 bytes (lost).
  *   allocations 20 * 6   bytes 20 * (500 + 150)   nothing freed; peak = end = 13,000 in 120
  * Stacks and the alternate stack are mapped, not allocated. */
 #include "truth.h"
@@ -43,7 +45,8 @@ int main(void) {
         stack_t alt = {.ss_size = (size_t)alt_bytes};
         struct sigaction action = {.sa_handler = on_overflow, .sa_flags = SA_ONSTACK};
 
-        alt.ss_sp = mmap(NULL, alt.ss_size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        alt.ss_sp =
+                mmap(NULL, alt.ss_size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
         MUST(region != MAP_FAILED && alt.ss_sp != MAP_FAILED);
         MUST(mprotect(region + (64 << 10), 64 << 10, PROT_READ | PROT_WRITE) == 0);
         MUST(sigaltstack(&alt, NULL) == 0 && sigaction(SIGSEGV, &action, NULL) == 0);

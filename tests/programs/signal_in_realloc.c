@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: MIT */
-/* A handler allocates while its own thread is inside malloc's code, at a moment where that is sound: realloc
- * copies a block of which one page was made unreadable. The copy faults, the handler repairs the page, allocates
- * 77 bytes and frees what it got the time before. glibc's lists are consistent then (the new block is taken, the
- * old one not yet released), and a single thread takes no lock.
+/* A handler allocates while its own thread is inside malloc's code, at a moment where that is
+ * sound: realloc copies a block of which one page was made unreadable. The copy faults, the handler
+ * repairs the page, allocates 77 bytes and frees what it got the time before. glibc's lists are
+ * consistent then (the new block is taken, the old one not yet released), and a single thread takes
+ * no lock.
  *
- * 100 rounds: malloc(64 KiB) = a, malloc(16) = a wall behind it, so that it must move; realloc(a, 100 KiB) with
- * the handler's malloc(77) inside; free(wall); free(a).
- *   allocations 100 * 4 = 400   reallocations 100   bytes 100 * (65,536 + 16 + 102,400 + 77) = 16,802,900
- *   frees: per round a's old block, wall, a: 300; by the handler 99: 399
- * The thread's own order: a, wall, [release of a's old block, 77, the new a], so at the end of the round the new a
- * is the last allocation: temporary, 100. The handler frees after it allocated: not temporary. The wall is not.
- * Peak: live in realloc: the wall and 77 (round 1) or two of 77 (before the older is freed); then the new block:
- * 16 + 77 + 102,400 in 3 blocks. Before it: 65,536 + 16 + 77. End: 77 in 1. */
+ * 100 rounds: a = malloc(64 KiB), wall = malloc(16) behind it, so that a must move; realloc of a to
+ * 100 KiB with the handler's malloc(77) inside; free(wall); free(a).
+ *   allocations 100 * 4 = 400   reallocations 100
+ *   bytes 100 * (65,536 + 16 + 102,400 + 77) = 16,802,900
+ *   frees: per round a's old block, wall, a: 300; by the handler 99
+ * In the thread's order the new a is the last allocation of a round: temporary, 100. The handler
+ * frees after it allocated, and the wall is older: not temporary.
+ * Peak: when realloc returns: 16 + 77 + 102,400 in 3 blocks. End: 77 in 1. */
 #include "truth.h"
 #include <malloc.h>
 #include <signal.h>

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: MIT */
-/* A timer interrupts a thread that does nothing but allocate, thousands of times, at any instruction of malloc
- * and of whatever stands around it; the handler allocates. The allocator is bump_lib.c, preloaded by the test
- * itself or linked, which allows that.
+/* A timer interrupts a thread that does nothing but allocate, thousands of times, at any
+ * instruction of malloc and of whatever stands around it; the handler allocates. The allocator is
+ * bump_lib.c, preloaded by the test itself or linked, which allows that.
  *
- * main: until the handler ran 2,000 times: malloc(40), kept in a list through its first word; at least 20,000.
- * The handler: malloc(24), lost.  Then the timer stops and all of main's are freed: the last of them is main's
- * latest allocation unless a handler ran after it; a last malloc(40) after the timer stopped settles that: it is
- * the first to be freed: exactly 1 temporary.
+ * main: until the handler ran 2,000 times: malloc(40), kept in a list through its first word; at
+ * least 20,000. The handler: malloc(24), lost.  Then the timer stops and all of main's are freed:
+ * the last of them is main's latest allocation unless a handler ran after it; a last malloc(40)
+ * after the timer stopped settles that: it is the first to be freed: exactly 1 temporary.
  * The program tells n (main's) and handled (the handler's):
- *   allocations n + handled   frees n   bytes 40 n + 24 handled   peak the same   end 24 handled in handled */
+ *   allocations n + handled   frees n   bytes 40 n + 24 handled   peak the same   end 24 handled in
+ *   handled */
 #include "truth.h"
 #include <signal.h>
 #include <sys/time.h>

@@ -1,24 +1,27 @@
 /* SPDX-License-Identifier: MIT */
-/* What is temporary: released by the thread that allocated it, with no other allocation of its in between.
+/* What is temporary: released by the thread that allocated it, with no other allocation of its in
+ * between. Each line is one step of main:
  *
- *   a = malloc, free(a)                                        temporary
- *   a, b = malloc; free(b), free(a)                            b only: a has b's allocation after it
- *   a, b = malloc; free(a), free(b)                            b: releases in between do not matter
- *   a = malloc; failing malloc; free(NULL); free(a)            temporary: neither is an allocation
- *   a = malloc; realloc(a); malloc b; free(a)                  the first a (replaced at once), not the second
- *   strdup, free                                               temporary, 6 bytes
- *   calloc, free; memalign, free                               temporary both
- *   a = malloc; another thread allocates 1,000 blocks; free(a) temporary: its own thread allocated nothing
- *   a = malloc; another thread frees a                         not temporary
- * The thread is created before, so that its TLS table (D bytes, truth.h) stands at the start; main and the
- * thread take turns by semaphores, so every figure is exact.
+ *   1  a = malloc, free(a)                           temporary
+ *   2  a, b = malloc; free(b), free(a)               b only: a has b's allocation after it
+ *   3  a, b = malloc; free(a), free(b)               b: releases in between do not matter
+ *   4  a = malloc; failing malloc; free(NULL);       temporary: neither of the two is an
+ *      free(a)                                       allocation
+ *   5  a = malloc; realloc(a); b = malloc; free(a)   the first a, replaced at once; not the second
+ *   6  strdup, free                                  temporary, 6 bytes
+ *   7  calloc, free; memalign, free                  temporary both
+ *   8  a = malloc; another thread allocates 1,000    temporary: its own thread allocated nothing
+ *      blocks; free(a)
+ *   9  a = malloc; the other thread frees a          not temporary
+ * The thread is created before, so that its TLS table (D bytes, truth.h) stands at the start; main
+ * and the thread take turns by semaphores, so every figure is exact.
  *
  * Sizes: 10 everywhere except strdup (6) and the thread's (1 byte each, kept: 1,000).
  *   allocations: D, 1, 2, 2, 1, 3, 1, 2, 1, 1,000, 1 = 1,015     failed 1   reallocations 1
  *   bytes: D + 10 * 13 + 6 + 1,000 (13 blocks of 10: 1 + 2 + 2 + 1 + 3 + 2 + 1 + 1)
- *   frees: 1 + 2 + 2 + 1 + 2 + 1 + 2 + 1 + 1 = 13; block b of the realloc line stays
+ *   frees: 1 + 2 + 2 + 1 + 2 + 1 + 2 + 1 + 1 = 13; b of step 5 stays
  *   temporary: 1 + 1 + 1 + 1 + 1 + 1 + 2 + 1 + 0 = 9
- *   end: D + 10 + 1,000 in 1,002; peak: 10 more in 1,003 (while the thread has its 1,000 and a lives) */
+ *   end: D + 10 + 1,000 in 1,002; peak: 10 more in 1,003, in step 8 or 9 */
 #include "truth.h"
 #include <malloc.h>
 #include <pthread.h>

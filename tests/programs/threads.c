@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* Eight threads allocate and free on their own; all hold what they have at one barrier, the peak.
  *
- * Each thread: 1,000 blocks of 1..1000 bytes (500,500 bytes) in an array; barrier; frees them last to first
- * (the last one is temporary: its own last allocation); then 1,000 times malloc(64) and free: temporary.
- *   per thread  2,000 allocations, 2,000 frees, 564,500 bytes, 1,001 temporary
- * Main creates all eight before any passes the barrier: 8 TLS tables of D bytes, kept with the cached stacks
- * (8 stacks of 256 KiB fit the cache).
+ * Each thread: 1,000 blocks of 1..1000 bytes (500,500 bytes) in an array; barrier; frees them last
+ * to first (the last one is temporary: its own last allocation); then 1,000 times malloc(64) and
+ *   free: temporary. per thread  2,000 allocations, 2,000 frees, 564,500 bytes, 1,001 temporary
+ * Main creates all eight before any passes the barrier: 8 TLS tables of D bytes, kept with the
+ * cached stacks (8 stacks of 256 KiB fit the cache).
  *   peak: 8 * 500,500 + 8 * D in 8,008 blocks, since nobody frees before all have all. */
 #include "truth.h"
 #include <pthread.h>

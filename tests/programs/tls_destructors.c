@@ -1,20 +1,16 @@
 /* SPDX-License-Identifier: MIT */
-/* Destructors of pthread keys: they free and allocate when the thread is already on its way out, in rounds.
+/* Destructors of pthread keys: they free and allocate when the thread is already on its way out.
  *
- * Keys 0..39; keys from 32 on live in a second-level table that pthread_setspecific gets with calloc(32, 16) =
- * 512 bytes per thread and that the thread's end frees.
- * Per thread, of 10 threads one after the other:
- *   key 0: malloc(100). Its destructor frees it (round 1), allocates 50 and sets the key again; in round 2 the
- *     destructor frees the 50, allocates 50, sets; rounds 3 and 4 alike (glibc makes 4 rounds): the block of the
- *     4th round is lost. 1 + 4 allocations, 4 frees.
- *   key 39: malloc(200), set: the table comes (512). Its destructor frees the 200 in round 1.
- *   The table is freed after the rounds.
- *   allocations 1 + 1 + 1 + 4 = 7   bytes 100 + 200 + 512 + 200 = 1,012   frees 4 + 1 + 1 = 6
- *   order: malloc 100, malloc 200, calloc 512; rounds: key 0 frees 100 (not temporary), allocates 50a; key 39 frees
- *   200; key 0 frees 50a (last allocation of the thread: temporary), 50b; frees 50b (temporary), 50c; frees 50c
- *   (temporary), 50d stays; 512 freed.   temporary 3
- * One TLS table of D bytes. Peak: in the last thread before its end: 9 * 50 + 812 + D in 9 + 3 + 1 blocks.
- * End: 500 + D in 11. */
+ * Keys from 32 on live in a second-level table that pthread_setspecific gets with calloc(32, 16) =
+ * 512 bytes per thread and that the thread's end frees. Per thread, of 10 one after the other:
+ *   malloc(100) for key 0, malloc(200) for key 39, for which the table comes: 512
+ *   key 0's destructor frees its block, allocates 50 and sets the key again, which glibc allows for
+ *   4 rounds: 4 frees, 4 allocations of 50, the last of them lost. Of the blocks it frees the first
+ *   is not temporary, the other 3 are the thread's last allocation then: 3 temporary
+ *   key 39's destructor frees the 200 in the first round; the table is freed after the rounds
+ *   allocations 3 + 4 = 7   bytes 100 + 200 + 512 + 200 = 1,012   frees 4 + 1 + 1 = 6
+ * One TLS table of D bytes. Peak: in the last thread before its end: 9 * 50 + 812 + D in 9 + 3 + 1
+ * blocks. End: 500 + D in 11. */
 #include "truth.h"
 #include <pthread.h>
 

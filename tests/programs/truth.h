@@ -18,7 +18,8 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Writes "name value\n" to stdout in one write(2), so that lines of several processes do not mix. */
+/* Writes "name value\n" to stdout in one write(2), so that lines of several processes do not mix.
+ * */
 static inline void truth_say(const char *name, unsigned long value) {
         char line[96], digits[24];
         size_t n = strlen(name), n_digits = 0;
@@ -45,9 +46,10 @@ static inline int truth_max_tls_module(struct dl_phdr_info *info, size_t size, v
         return 0;
 }
 
-/* glibc gives each new thread a table of its TLS modules with calloc(max_module + 14 + 2, 16). The block
- * stays with the thread's stack, which joining puts into a cache of 40 MiB for the next thread: so there
- * are as many of these blocks as threads lived at once, while their stacks fit the cache. */
+/* glibc gives each new thread a table of its TLS modules with calloc(max_module + 14 + 2, 16). The
+ * block stays with the thread's stack, which joining puts into a cache of 40 MiB for the next
+ * thread: so there are as many of these blocks as threads lived at once, while their stacks fit the
+ * cache. */
 static inline unsigned long truth_dtv_bytes(void) {
         size_t max = 0;
 
@@ -55,17 +57,17 @@ static inline unsigned long truth_dtv_bytes(void) {
         return 16 * (max + 14 + 2);
 }
 
-/* `prog baseline` does everything but the allocations the test is about; the measured run has an argument of the same
- * length in its place, because some libraries copy their command line. */
+/* `prog baseline` does everything but the allocations the test is about; the measured run has an
+ * argument of the same length in its place, because some libraries copy their command line. */
 static inline int truth_baseline(int argc, char **argv) {
         return argc > 1 && strcmp(argv[1], "baseline") == 0;
 }
 
 /* Ends the program when a step did not do what the figures count on. */
-#define MUST(x)                                                                                              \
-        do {                                                                                                 \
-                if (!(x))                                                                                    \
-                        _exit(98);                                                                           \
+#define MUST(x)                                                                                    \
+        do {                                                                                       \
+                if (!(x))                                                                          \
+                        _exit(98);                                                                 \
         } while (0)
 
 #endif

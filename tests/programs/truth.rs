@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
-//! A global allocator that counts by silt's own rules what the Rust side of a program asks for, so that the program can
-//! state its truth whatever the standard library's version allocates inside. It passes everything on to libc's malloc.
-//! Not seen here: what libc allocates by itself (a thread's TLS table), which the baseline run has as well.
+//! A global allocator that counts by silt's own rules what the Rust side of a program asks for, so
+//! that the program can state its truth whatever the standard library's version allocates inside.
+//! It passes everything on to libc's malloc. Not seen here: what libc allocates by itself (a
+//! thread's TLS table), which the baseline run has as well.
 #![allow(dead_code)]
 
 use std::alloc::{GlobalAlloc, Layout, System};

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* vfork: the child runs in the parent's memory, and its allocations are the parent's.
  *
- * Parent: malloc(10). vfork child 1: malloc(20) kept, malloc(5) freed (temporary), _exit. vfork child 2:
- * malloc(30) kept, then exec of this program as `child`. The parent frees the 20 (5 came after: not temporary).
+ * Parent: malloc(10). vfork child 1: malloc(20) kept, malloc(5) freed (temporary), _exit. vfork
+ * child 2: malloc(30) kept, then exec of this program as `child`. The parent frees the 20 (5 came
+ * after: not temporary).
  *   parent: allocations 4   frees 2   bytes 65   temporary 1   end 10 + 30 in 2
  *   peak: 10 + 20 + 30 = 60 in 3 (before: 35 in 3)
  *   exec'd child: malloc(77) kept, status 3: allocations 1, bytes 77, end 77 in 1 */
