@@ -158,50 +158,68 @@ static uint64_t level_before(struct timeline *t, size_t slice_idx) {
 
 /* ---- resident memory --------------------------------------------------------------------------- */
 
-static int draw_samples(struct timeline *t, struct err *reterr) {
-        size_t n_processes = t->q->view->n_processes, n, column = 0;
-        _cleanup_free_ uint64_t *now = calloc(n_processes + 1, sizeof(uint64_t));
-        const struct trace_sample *s;
-        uint64_t sum = 0;
-        bool has = false;
-        int r;
+/* Resident memory of the processes in scope, added up sample by sample. */
+struct resident {
+        uint64_t *now; /* one a process */
+        uint64_t sum;
+        size_t column; /* of the latest sample; SIZE_MAX before the first */
+};
 
-        if (!now)
+static void resident_take(struct timeline *t, struct resident *r, const struct trace_sample *s) {
+        uint64_t bytes = s->anon_bytes + s->file_bytes + s->shmem_bytes;
+
+        for (size_t p = 0; p < t->q->view->n_processes && t->scope->process == QUERY_ALL; p++)
+                if (r->now[p] && query_process_end_ns(t->q, (uint32_t)p) < s->time_ns) {
+                        r->sum -= r->now[p];
+                        r->now[p] = 0;
+                }
+        r->sum += bytes - r->now[s->process];
+        r->now[s->process] = bytes;
+}
+
+static void column_resident(struct query_column *c, uint64_t bytes) {
+        c->rss_bytes = MAX(c->rss_bytes, bytes);
+        c->has_rss = true;
+}
+
+/* Between two samples the line goes straight from one to the other. */
+static void resident_draw(struct timeline *t, struct resident *r, size_t column, uint64_t before) {
+        for (size_t i = r->column + 1; r->column != SIZE_MAX && i < column; i++) {
+                double share = (double)(i - r->column) / (double)(column - r->column);
+
+                column_resident(&t->columns[i],
+                                (uint64_t)((double)before +
+                                           share * ((double)r->sum - (double)before)));
+        }
+        column_resident(&t->columns[column], r->sum);
+        r->column = column;
+}
+
+static int draw_samples(struct timeline *t, struct err *reterr) {
+        size_t n_processes = t->q->view->n_processes, n;
+        struct resident r = {.now = calloc(n_processes + 1, sizeof(uint64_t)), .column = SIZE_MAX};
+        const struct trace_sample *s;
+        int x;
+
+        if (!r.now)
                 abort();
-        r = trace_read_samples(t->q->reader, &s, &n, reterr);
-        if (r < 0)
-                return r;
-        for (size_t i = 0; i < n && s[i].time_ns < t->to_ns; i++) {
-                uint64_t bytes = s[i].anon_bytes + s[i].file_bytes + s[i].shmem_bytes;
+        x = trace_read_samples(t->q->reader, &s, &n, reterr);
+        for (size_t i = 0; x >= 0 && i < n && s[i].time_ns < t->to_ns; i++) {
+                uint64_t before = r.sum;
 
                 if (s[i].process >= n_processes ||
                     (t->scope->process != QUERY_ALL && s[i].process != t->scope->process))
                         continue;
-                if (s[i].time_ns >= t->from_ns)
-                        for (size_t at = column_at(t, s[i].time_ns); column < at; column++)
-                                if (has) {
-                                        t->columns[column].rss_bytes =
-                                                MAX(t->columns[column].rss_bytes, sum);
-                                        t->columns[column].has_rss = true;
-                                }
-                sum += bytes - now[s[i].process];
-                now[s[i].process] = bytes;
-                for (size_t p = 0; p < n_processes && t->scope->process == QUERY_ALL; p++)
-                        if (now[p] && query_process_end_ns(t->q, (uint32_t)p) < s[i].time_ns) {
-                                sum -= now[p];
-                                now[p] = 0;
-                        }
-                has = true;
-                if (s[i].time_ns >= t->from_ns) {
-                        t->columns[column].rss_bytes = MAX(t->columns[column].rss_bytes, sum);
-                        t->columns[column].has_rss = true;
-                }
+                resident_take(t, &r, &s[i]);
+                if (s[i].time_ns < t->from_ns)
+                        r.column = 0; /* where it stood when the window began */
+                else
+                        resident_draw(t, &r, column_at(t, s[i].time_ns), before);
         }
-        for (; has && column < t->n_columns; column++) {
-                t->columns[column].rss_bytes = MAX(t->columns[column].rss_bytes, sum);
-                t->columns[column].has_rss = true;
-        }
-        return 0;
+        for (size_t i = r.column; i < t->n_columns; i++)
+                column_resident(&t->columns[i], r.sum);
+        free(r.now);
+        return x;
 }
 
 int query_timeline(struct query *q, const struct query_scope *scope, size_t n_columns,

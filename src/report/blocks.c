@@ -30,7 +30,7 @@ static bool print_block(void *ctx, const struct query_block *b) {
 
         snprintf(thread, sizeof(thread), "%u %.15s", thread_tid(l, b->thread),
                  thread_name(l, b->thread));
-        str_addf(&line, "%12.6f  %9s  %s%9s  %-16.23s  ", (double)b->time_ns / 1e9,
+        str_addf(&line, "%12.6f  %9s  %s%9s  %-20.20s  ", (double)b->time_ns / 1e9,
                  unit_bytes(&size, b->size_bytes), b->is_live ? ">" : " ",
                  unit_duration(&age, b->age_ns), thread);
         if (l->r.options->full) {
@@ -92,7 +92,7 @@ int report_blocks(FILE *out, struct query *q, const struct report_options *o, st
                 return x;
         if (!o->json) {
                 style_init(&l.s, out);
-                fprintf(out, "%s%12s  %9s  %10s  %-16s  %s%s\n", l.s.dim, "time in s", "size",
+                fprintf(out, "%s%12s  %9s  %10s  %-20s  %s%s\n", l.s.dim, "time in s", "size",
                         "age", "thread", "call path (age > : still allocated at the end)",
                         l.s.plain);
                 return query_blocks(q, &scope, print_block, &l, reterr);

@@ -41,18 +41,17 @@ static void find_site(struct report *r, const char *kind, const char *text, uint
 
 struct who {
         struct str text;
-        bool found;
 };
 
 static bool who_frame(void *ctx, const struct query_frame *f) {
         struct who *w = ctx;
+        bool skip = name_is_library(f->function);
 
-        if (f->function[0] && name_is_allocator(f->function))
+        if (skip && w->text.n)
                 return true;
         str_clear(&w->text);
         name_add_function(&w->text, f, false, false);
-        w->found = true;
-        return false;
+        return skip; /* a library's function stands in until one of the program comes */
 }
 
 /* The function that asked for the memory. */
@@ -61,7 +60,7 @@ static const char *who_is(struct report *r, const struct query_site *site) {
         const char *name;
 
         query_each_frame(r->q, site->stack, who_frame, &w);
-        name = w.found ? arena_strdup(r->arena, str_text(&w.text)) : "code without a stack";
+        name = w.text.n ? arena_strdup(r->arena, str_text(&w.text)) : "code without a stack";
         str_done(&w.text);
         return name;
 }
@@ -69,10 +68,10 @@ static const char *who_is(struct report *r, const struct query_site *site) {
 static const struct query_site *largest(const struct report *r, enum query_metric m) {
         const struct query_site *best = NULL;
 
-        for (size_t i = 0; i < r->answer->n_sites; i++)
-                if (!best || query_site_figure(&r->answer->sites[i], m).value >
+        for (size_t i = 0; i < r->folded.n; i++)
+                if (!best || query_site_figure(&r->folded.items[i], m).value >
                                      query_site_figure(best, m).value)
-                        best = &r->answer->sites[i];
+                        best = &r->folded.items[i];
         return best;
 }
 

@@ -125,6 +125,7 @@ int report_gather(struct query *q, const struct report_options *o, struct report
                 return x;
         }
         gather_quality(r);
+        report_fold(r);
         report_find(r);
         return 0;
 }
@@ -133,6 +134,7 @@ void report_done(struct report *r) {
         query_answer_free(r->answer);
         free(r->threads);
         free(r->mappings);
+        vec_free(&r->folded);
         vec_free(&r->findings);
         arena_free(r->arena);
         *r = (struct report){0};

@@ -16,17 +16,18 @@ static bool is_word(char c) {
 
 /* Length of `operator` and its sign at p, so that its brackets are not taken for others; 0: none there. */
 static size_t operator_len(const char *name, const char *p) {
+        static const char *const signs[] = {"()", "[]", "<=>", "<<=", ">>=", "->*", "<<",
+                                            ">>", "<=", ">=",  "->",  "<",   ">",   NULL};
         size_t n = 8;
 
         if (strncmp(p, "operator", n) != 0 || (p > name && is_word(p[-1])) || is_word(p[n]))
                 return 0;
-        if (strncmp(p + n, "()", 2) == 0 || strncmp(p + n, "[]", 2) == 0)
-                return n + 2;
         if (p[n] == ' ') /* new, delete, a conversion */
                 return n + 1 + strcspn(p + n + 1, "(");
-        while (p[n] && strchr("<>=!+-*/%&|^~,", p[n]))
-                n++;
-        return n;
+        for (const char *const *sign = signs; *sign; sign++)
+                if (strncmp(p + n, *sign, strlen(*sign)) == 0)
+                        return n + strlen(*sign);
+        return n + strspn(p + n, "=!+-*/%&|^~,");
 }
 
 /* Whether the '(' at p begins the parameters, not `(anonymous namespace)` or the like. behind_operator: an operator's
@@ -106,7 +107,8 @@ static void add_short(struct str *s, const char *name, const char *dots) {
 }
 
 void name_add_function(struct str *s, const struct query_frame *f, bool full, bool utf8) {
-        if (!f->function[0]) {
+        if (!f->function[0] ||
+            (f->guess && !full)) { /* the nearest symbol is mostly another function */
                 if (f->module[0])
                         str_addf(s, "%s+0x%llx", name_base(f->module),
                                  (unsigned long long)f->offset);
@@ -114,12 +116,12 @@ void name_add_function(struct str *s, const struct query_frame *f, bool full, bo
                         str_addf(s, "0x%llx", (unsigned long long)f->offset);
                 return;
         }
-        if (f->guess)
-                str_add(s, utf8 ? "≈ " : "~ ");
         if (full)
                 str_add(s, f->function);
         else
                 add_short(s, f->function, utf8 ? "…" : "..");
+        if (f->guess)
+                str_add(s, utf8 ? " ≈" : " ~");
 }
 
 void name_add_place(struct str *s, const struct query_frame *f, bool full) {
@@ -127,7 +129,7 @@ void name_add_place(struct str *s, const struct query_frame *f, bool full) {
                 str_add(s, full ? f->file : name_base(f->file));
                 if (f->line)
                         str_addf(s, ":%u", f->line);
-        } else if (f->module[0] && f->function[0]) {
+        } else if (f->module[0] && f->function[0] && !(f->guess && !full)) {
                 str_add(s, full ? f->module : name_base(f->module));
         }
 }
@@ -139,31 +141,15 @@ static bool begins_with_any(const char *text, const char *const *prefixes) {
         return false;
 }
 
-bool name_is_allocator(const char *function) {
-        static const char *const prefixes[] = {"std::allocator<",
-                                               "std::allocator_traits<",
-                                               "__gnu_cxx::new_allocator<",
-                                               "std::__new_allocator<",
-                                               "std::_Vector_base<",
-                                               "std::__allocate_guarded<",
-                                               "std::__detail::_Hashtable_alloc<",
-                                               "std::_Deque_base<",
-                                               "std::_Rb_tree<",
-                                               "std::__cxx11::_List_base<",
-                                               "operator new",
-                                               "alloc::alloc::",
-                                               "alloc::raw_vec::",
-                                               "<alloc::alloc::Global",
-                                               "__rust_alloc",
-                                               "__rust_realloc",
-                                               "__rdl_alloc",
-                                               "__rdl_realloc",
-                                               "__libc_malloc",
-                                               "__libc_calloc",
-                                               "__libc_realloc",
-                                               NULL};
+bool name_is_library(const char *function) {
+        static const char *const prefixes[] = {
+                "std::",    "__gnu_cxx::", "operator new",  "<std::",        "<alloc::",
+                "<core::",  "alloc::",     "core::",        "hashbrown::",   "__rust_",
+                "__rdl_",   "__rg_",       "__libc_malloc", "__libc_calloc", "__libc_realloc",
+                "g_malloc", "g_realloc",   "g_strdup",      "g_slice_alloc", "xmalloc",
+                "xcalloc",  "xrealloc",    "xstrdup",       "QArrayData::",  NULL};
 
-        return begins_with_any(function, prefixes);
+        return function[0] && begins_with_any(skip_return_type(function), prefixes);
 }
 
 bool name_is_start(const char *function) {

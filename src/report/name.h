@@ -14,7 +14,8 @@ void name_add_place(struct str *s, const struct query_frame *f, bool full);
 
 const char *name_base(const char *path);
 
-/* Whether a reader looking for the code that asked may skip the frame: allocators and containers inside,
- * what starts programs and threads outside. */
-bool name_is_allocator(const char *function);
+/* Allocators, containers and helpers between the program and malloc: a reader looks for who called them. */
+bool name_is_library(const char *function);
+
+/* What starts programs and threads, outside of the program's own code. */
 bool name_is_start(const char *function);

@@ -70,6 +70,9 @@ static void test_short_names(void **state) {
                     "ns::(anonymous namespace)::helper");
         check_short("operator new(unsigned long)", "operator new");
         check_short("a::operator<(a::B const&, a::B const&)", "a::operator<");
+        check_short(
+                "std::string std::operator+<char, std::char_traits<char> >(char const*, std::string&&)",
+                "std::operator+<..>");
         check_short("a::B::operator()(int) const", "a::B::operator()");
         check_short("a::f(int)::{lambda(int)#1}::operator()(int) const",
                     "a::f::{lambda(int)#1}::operator()");
@@ -94,7 +97,10 @@ static void test_names_of_unnamed(void **state) {
         f.guess = true;
         name_add_function(&s, &f, false, false);
         name_add_place(&s, &f, false);
-        assert_string_equal(str_text(&s), "~ nearlibx.so.1");
+        assert_string_equal(str_text(&s), "libx.so.1+0x1234");
+        str_clear(&s);
+        name_add_function(&s, &f, true, false);
+        assert_string_equal(str_text(&s), "near ~");
         str_done(&s);
 }
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "report/sites.h"
 
-#include "base/map.h"
+#include <string.h>
+
 #include "base/units.h"
 #include "report/name.h"
 
@@ -15,16 +16,16 @@ enum {
 
 struct shown {
         VEC(struct query_frame) frames;
-        size_t n_hidden_inside; /* allocator and container code before the first frame */
-        size_t n_start;         /* frames outside main or the thread's function */
+        struct query_frame
+                via; /* of the library frames left out, the one the program called; function "" : none */
         bool full, seen_caller;
 };
 
 static bool shown_add(void *ctx, const struct query_frame *f) {
         struct shown *x = ctx;
 
-        if (!x->full && !x->seen_caller && f->function[0] && name_is_allocator(f->function)) {
-                x->n_hidden_inside++;
+        if (!x->full && !x->seen_caller && name_is_library(f->function)) {
+                x->via = *f;
                 return true;
         }
         x->seen_caller = true;
@@ -32,21 +33,25 @@ static bool shown_add(void *ctx, const struct query_frame *f) {
         return true;
 }
 
+/* C++'s own thread function has no public name. */
+static bool is_start(const struct query_frame *f) {
+        return name_is_start(f->function) ||
+               ((f->guess || !f->function[0]) &&
+                strncmp(name_base(f->module), "libstdc++.so", 12) == 0);
+}
+
 /* Takes the frames that only start programs and threads off the end. */
 static void shown_cut_start(struct shown *x) {
-        while (!x->full && x->frames.n > 1 &&
-               name_is_start(x->frames.items[x->frames.n - 1].function)) {
+        while (!x->full && x->frames.n > 1 && is_start(&x->frames.items[x->frames.n - 1]))
                 x->frames.n--;
-                x->n_start++;
-        }
 }
 
 static void shown_fill(struct shown *x, const struct report *r, uint32_t stack) {
-        *x = (struct shown){.full = r->options->full};
+        *x = (struct shown){.full = r->options->full, .via = {.function = ""}};
         query_each_frame(r->q, stack, shown_add, x);
-        if (x->frames.n == 0 &&
-            x->n_hidden_inside) { /* nothing but allocators: then they are the answer */
+        if (x->frames.n == 0) { /* nothing but library: then that is the answer */
                 x->seen_caller = true;
+                x->via.function = "";
                 query_each_frame(r->q, stack, shown_add, x);
         }
         shown_cut_start(x);
@@ -54,25 +59,34 @@ static void shown_fill(struct shown *x, const struct report *r, uint32_t stack) 
 
 /* ---- a stack as a tree ------------------------------------------------------------------------- */
 
-static void print_frame(const struct style *s, const struct report *r, const struct query_frame *f,
-                        size_t indent, bool first) {
-        struct str name = {0}, place = {0}, line = {0};
-        size_t room = s->width - indent - 2, place_width;
+/* Appends text in colour, cut to what is left of the line; returns what is left then. */
+static size_t add_part(const struct style *s, struct str *line, const char *colour,
+                       const char *text, size_t left, bool full) {
+        size_t width = full ? SIZE_MAX : left, have = str_width(text);
 
-        name_add_function(&name, f, r->options->full, s->utf8);
-        name_add_place(&place, f, r->options->full);
-        place_width = MIN(str_width(str_text(&place)), room / 2);
-        style_add_cut(s, &line, str_text(&name),
-                      r->options->full ? SIZE_MAX : room - place_width - 2);
-        fprintf(s->out, "%*s%s%s%s%s", (int)indent, "", s->dim,
-                first ? "" : (s->utf8 ? "↑ " : "^ "), s->plain, str_text(&line));
+        str_add(line, colour);
+        style_add_cut(s, line, text, width);
+        str_add(line, colour[0] ? s->plain : "");
+        return left - MIN(left, have);
+}
+
+static void print_frame(const struct style *s, const struct report *r, const struct query_frame *f,
+                        const char *lead, size_t indent) {
+        struct str name = {0}, place = {0}, line = {0};
+        bool full = r->options->full;
+        size_t left = s->width - indent - str_width(lead), place_width;
+
+        name_add_function(&name, f, full, s->utf8);
+        name_add_place(&place, f, full);
+        place_width = place.n ? MIN(str_width(str_text(&place)), left / 2) + 2 : 0;
+        str_pad(&line, ' ', indent);
+        add_part(s, &line, s->dim, lead, SIZE_MAX, true);
+        left = add_part(s, &line, "", str_text(&name), left - place_width, full) + place_width;
         if (place.n) {
-                str_clear(&line);
-                style_add_cut(s, &line, str_text(&place),
-                              r->options->full ? SIZE_MAX : place_width);
-                fprintf(s->out, "  %s%s%s", s->dim, str_text(&line), s->plain);
+                str_add(&line, "  ");
+                add_part(s, &line, s->dim, str_text(&place), left - 2, full);
         }
-        fputc('\n', s->out);
+        fprintf(s->out, "%s\n", str_text(&line));
         str_done(&name);
         str_done(&place);
         str_done(&line);
@@ -80,6 +94,7 @@ static void print_frame(const struct style *s, const struct report *r, const str
 
 void sites_print_stack(const struct style *s, const struct report *r, uint32_t stack, size_t indent,
                        size_t max_frames) {
+        const char *lead = s->utf8 ? "↑ " : "^ ";
         struct shown x;
         size_t n;
 
@@ -88,11 +103,28 @@ void sites_print_stack(const struct style *s, const struct report *r, uint32_t s
         if (x.frames.n == 0)
                 fprintf(s->out, "%*s%s(no stack)%s\n", (int)indent, "", s->dim, s->plain);
         for (size_t i = 0; i < n; i++)
-                print_frame(s, r, &x.frames.items[i],
-                            indent + MIN(i, 8u) * (r->options->full ? 0 : 1), i == 0);
+                print_frame(s, r, &x.frames.items[i], i ? lead : "",
+                            indent + (r->options->full ? 0 : MIN(i, 8u)));
         if (n < x.frames.n)
-                fprintf(s->out, "%*s%s%s %zu more%s\n", (int)(indent + MIN(n, 8u)), "", s->dim,
-                        s->utf8 ? "↑ …" : "^ ..", x.frames.n - n, s->plain);
+                fprintf(s->out, "%*s%s%s%s %zu more%s\n", (int)(indent + MIN(n, 8u)), "", s->dim,
+                        lead, s->utf8 ? "…" : "..", x.frames.n - n, s->plain);
+        vec_free(&x.frames);
+}
+
+/* Appends the library function through which the program asked, when there is room for it. */
+static void add_via(const struct style *s, const struct report *r, uint32_t stack, struct str *to,
+                    size_t width) {
+        struct str via = {0};
+        struct shown x;
+
+        shown_fill(&x, r, stack);
+        if (x.via.function[0] && x.frames.n) {
+                str_add(&via, ", via ");
+                name_add_function(&via, &x.via, false, s->utf8);
+                if (str_width(str_text(to)) + str_width(str_text(&via)) <= width)
+                        str_add(to, str_text(&via));
+        }
+        str_done(&via);
         vec_free(&x.frames);
 }
 
@@ -189,7 +221,7 @@ static void add_evidence(const struct report *r, const struct query_site *site,
         str_addf(to, "%s block%s",
                  unit_count(&a, (uint64_t)(f->blocks < 0 ? -f->blocks : f->blocks)),
                  f->blocks == 1 || f->blocks == -1 ? "" : "s");
-        if (r->metric != QUERY_ALLOCATED)
+        if (r->metric != QUERY_ALLOCATED && f->blocks != (int64_t)site->n_allocs)
                 str_addf(to, ", %s allocation%s", unit_count(&b, site->n_allocs),
                          site->n_allocs == 1 ? "" : "s");
 }
@@ -205,14 +237,17 @@ static void print_site(const struct style *s, const struct report *r, const stru
         struct query_figure f = query_site_figure(site, r->metric);
         struct unit_text t;
         struct str line = {0}, evidence = {0};
+        size_t width;
 
         str_addf(&line, "%10s ", figure_text(r, &f, &t));
         if (metric_whole(r))
                 str_addf(&line, "%5.1f %%  ", share_pct(r, &f));
         if (tree) {
+                width = s->width - str_width(str_text(&line));
+                fprintf(s->out, "\n%s%s%s%s", s->bold, str_text(&line), s->plain, s->dim);
                 add_evidence(r, site, &f, &evidence);
-                fprintf(s->out, "\n%s%s%s%s%s%s\n", s->bold, str_text(&line), s->plain, s->dim,
-                        str_text(&evidence), s->plain);
+                add_via(s, r, site->stack, &evidence, width);
+                fprintf(s->out, "%s%s\n", str_text(&evidence), s->plain);
                 sites_print_stack(s, r, site->stack, 12, r->options->full ? 0 : SITES_TREE_FRAMES);
         } else {
                 sites_add_short(s, r, site->stack, &line, s->width - str_width(str_text(&line)));
@@ -222,91 +257,32 @@ static void print_site(const struct style *s, const struct report *r, const stru
         str_done(&evidence);
 }
 
-/* ---- folding ----------------------------------------------------------------------------------- */
+/* ---- the list ---------------------------------------------------------------------------------- */
 
-static bool location_is_allocator(const struct report *r, uint32_t location) {
-        struct query_frame frames[16];
-        size_t n = query_location_frames(r->q, location, frames, ARRAY_SIZE(frames));
-
-        for (size_t i = 0; i < MIN(n, ARRAY_SIZE(frames)); i++)
-                if (!frames[i].function[0] || !name_is_allocator(frames[i].function))
-                        return false;
-        return n <= ARRAY_SIZE(frames);
-}
-
-/* The caller's stack without the allocator code inside it: what sites are told apart by in text. */
-static uint32_t stack_without_allocator(const struct report *r, uint32_t stack) {
-        uint32_t whole = stack;
-
-        while (stack && stack < r->v->n_stacks &&
-               location_is_allocator(r, r->v->stacks[stack].location))
-                stack = r->v->stacks[stack].parent;
-        return stack ? stack : whole;
-}
-
-static void site_add(struct query_site *to, const struct query_site *s) {
-        to->n_allocs += s->n_allocs;
-        to->alloc_bytes += s->alloc_bytes;
-        to->n_frees += s->n_frees;
-        to->free_bytes += s->free_bytes;
-        to->n_temporary += s->n_temporary;
-        to->n_reallocs += s->n_reallocs;
-        to->peak_bytes += s->peak_bytes;
-        to->peak_blocks += s->peak_blocks;
-        to->begin_bytes += s->begin_bytes;
-        to->begin_blocks += s->begin_blocks;
-        to->end_bytes += s->end_bytes;
-        to->end_blocks += s->end_blocks;
-}
-
-typedef VEC(struct query_site) site_vec;
-
-static void fold_sites(const struct report *r, site_vec *ret) {
-        struct map by_stack = {0};
-
-        for (size_t i = 0; i < r->answer->n_sites; i++) {
-                const struct query_site *site = &r->answer->sites[i];
-                uint32_t stack =
-                        r->options->full ? site->stack : stack_without_allocator(r, site->stack);
-                bool added;
-                uint64_t *idx = map_put(&by_stack, stack, ret->n, &added);
-
-                if (added)
-                        vec_push(ret, (struct query_site){.stack = stack});
-                site_add(&ret->items[*idx], site);
-        }
-        map_done(&by_stack);
-}
-
-static size_t count_sites(const struct report *r, const site_vec *sites) {
+static size_t count_sites(const struct report *r) {
         size_t n = 0;
 
-        for (size_t i = 0; i < sites->n; i++)
-                n += query_site_figure(&sites->items[i], r->metric).value != 0;
+        for (size_t i = 0; i < r->folded.n; i++)
+                n += query_site_figure(&r->folded.items[i], r->metric).value != 0;
         return n;
 }
 
 void sites_print(const struct style *s, struct report *r) {
-        site_vec sites = {0};
-        size_t n, n_shown, n_trees = 0;
+        size_t n = count_sites(r), n_shown = MIN(n, (size_t)r->options->n_top), n_trees = 0;
         struct unit_text a, b;
 
-        fold_sites(r, &sites);
-        n = count_sites(r, &sites);
-        n_shown = MIN(n, (size_t)r->options->n_top);
-        query_sort_sites(sites.items, sites.n, r->metric);
+        query_sort_sites(r->folded.items, r->folded.n, r->metric);
         if (n_shown)
                 style_heading(s, "%s (%s of %s)", metric_title(r), unit_count(&a, n_shown),
                               unit_count(&b, n));
         for (size_t i = 0; i < n_shown; i++) {
-                struct query_figure f = query_site_figure(&sites.items[i], r->metric);
+                struct query_figure f = query_site_figure(&r->folded.items[i], r->metric);
                 bool tree = r->options->full || i < SITES_MIN_TREES ||
                             share_pct(r, &f) >= SITES_TREE_PCT;
 
                 if (!tree && n_trees == i)
                         fputc('\n', s->out);
                 n_trees += tree;
-                print_site(s, r, &sites.items[i], tree);
+                print_site(s, r, &r->folded.items[i], tree);
         }
-        vec_free(&sites);
 }

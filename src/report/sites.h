@@ -5,8 +5,7 @@
 #include "report/gather.h"
 #include "report/style.h"
 
-/* The n_top sites of the report's metric, largest first, as short trees. Paths that differ only
- * inside allocators and containers are one, unless --full. */
+/* The n_top sites of the report's metric, largest first, as short trees. Sorts folded. */
 void sites_print(const struct style *s, struct report *r);
 
 /* One stack, innermost first, indented; at most max_frames of it (0: all). */
