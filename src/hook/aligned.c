@@ -14,15 +14,15 @@ void free_sized(void *block, size_t size_bytes);
 void free_aligned_sized(void *block, size_t align_bytes, size_t size_bytes);
 
 /* The hook's tail: an event for what the real function returned. */
-#define ALIGNED_DONE(t, block, size_bytes)                                                                   \
-        do {                                                                                                 \
-                struct unwind_regs from_;                                                                    \
-                                                                                                             \
-                UNWIND_HERE(&from_);                                                                         \
-                if (likely(block))                                                                           \
-                        event_alloc(t, block, size_bytes, WIRE_FORM_ALIGNED, &from_);                        \
-                else                                                                                         \
-                        event_failed(t, size_bytes);                                                         \
+#define ALIGNED_DONE(t, block, size_bytes)                                                         \
+        do {                                                                                       \
+                struct unwind_regs from_;                                                          \
+                                                                                                   \
+                UNWIND_HERE(&from_);                                                               \
+                if (likely(block))                                                                 \
+                        event_alloc(t, block, size_bytes, WIRE_FORM_ALIGNED, &from_);              \
+                else                                                                               \
+                        event_failed(t, size_bytes);                                               \
         } while (0)
 
 static size_t aligned_power_of_two(size_t align_bytes) {
@@ -34,7 +34,8 @@ static size_t aligned_power_of_two(size_t align_bytes) {
 }
 
 static HOOK_COLD void *aligned_early(size_t align_bytes, size_t size_bytes, const void *caller) {
-        return early_alloc(size_bytes, aligned_power_of_two(align_bytes), WIRE_FORM_ALIGNED, caller);
+        return early_alloc(size_bytes, aligned_power_of_two(align_bytes), WIRE_FORM_ALIGNED,
+                           caller);
 }
 
 HOOK_EXPORT void *memalign(size_t align_bytes, size_t size_bytes) {
@@ -123,8 +124,10 @@ HOOK_EXPORT void *pvalloc(size_t size_bytes) {
         return block;
 }
 
-/* A libc without it (before glibc 2.26) had no program that calls it; ours must still be right for one. */
-static void *aligned_call_reallocarray(struct thread *t, void *old, size_t n_items, size_t item_bytes) {
+/* A libc without it (before glibc 2.26) had no program that calls it; ours must still be right
+ * for one. */
+static void *aligned_call_reallocarray(struct thread *t, void *old, size_t n_items,
+                                       size_t item_bytes) {
         size_t size_bytes;
 
         if (real.reallocarray.fn)
@@ -162,10 +165,12 @@ HOOK_EXPORT size_t malloc_usable_size(void *block) {
         if (unlikely(early_owns(block)))
                 return early_size(block);
         thread_get();
-        return runtime_is_early() || !real.malloc_usable_size.fn ? 0 : REAL(malloc_usable_size)(block);
+        return runtime_is_early() || !real.malloc_usable_size.fn ? 0
+                                                                 : REAL(malloc_usable_size)(block);
 }
 
-/* The releases below are free() under other names; the names exist in some versions of libc only. */
+/* The releases below are free() under other names; the names exist in some versions of libc
+ * only. */
 HOOK_EXPORT void cfree(void *block) {
         malloc_hook_free(block);
 }

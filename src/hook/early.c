@@ -11,13 +11,15 @@ struct early_arena early_second;
 static _Atomic size_t early_first_used;
 static _Atomic uint32_t early_second_is_being_mapped;
 
-static uint8_t *early_bump(uint8_t *bytes, size_t size_bytes, _Atomic size_t *used, size_t n_bytes) {
+static uint8_t *early_bump(uint8_t *bytes, size_t size_bytes, _Atomic size_t *used,
+                           size_t n_bytes) {
         size_t old = atomic_load_explicit(used, memory_order_relaxed);
 
         do {
                 if (n_bytes > size_bytes - old)
                         return NULL;
-        } while (!atomic_compare_exchange_weak_explicit(used, &old, old + n_bytes, memory_order_relaxed,
+        } while (!atomic_compare_exchange_weak_explicit(used, &old, old + n_bytes,
+                                                        memory_order_relaxed,
                                                         memory_order_relaxed));
         return bytes + old;
 }
@@ -47,7 +49,8 @@ static uint8_t *early_take(size_t n_bytes) {
         if (!early_second.size_bytes)
                 return NULL;
         atomic_thread_fence(memory_order_acquire);
-        return early_bump(early_second.bytes, early_second.size_bytes, &early_second.used_bytes, n_bytes);
+        return early_bump(early_second.bytes, early_second.size_bytes, &early_second.used_bytes,
+                          n_bytes);
 }
 
 /* release: the entry's fields before its kind. Pairs with the acquire in early_replay_arena. */
@@ -57,7 +60,8 @@ static void early_finish(struct early_entry *entry, enum early_kind kind) {
 
 static void early_set_old(struct early_entry *entry, const void *old) {
         entry->is_in_second = (uintptr_t)old - (uintptr_t)early_first >= EARLY_FIRST_BYTES;
-        entry->old = (uint32_t)((const uint8_t *)old - (entry->is_in_second ? early_second.bytes : early_first));
+        entry->old = (uint32_t)((const uint8_t *)old -
+                                (entry->is_in_second ? early_second.bytes : early_first));
 }
 
 /* The entry is unfinished. */
@@ -78,7 +82,8 @@ static struct early_entry *early_new_block(size_t size_bytes, size_t align_bytes
                 return NULL;
         if (slack_bytes) {
                 /* room for an EARLY_FILL entry, then up to the alignment */
-                uintptr_t block = ((uintptr_t)bytes + 2 * header_bytes + align_bytes - 1) & -align_bytes;
+                uintptr_t block =
+                        ((uintptr_t)bytes + 2 * header_bytes + align_bytes - 1) & -align_bytes;
 
                 fill_bytes = block - header_bytes - (uintptr_t)bytes;
         }
@@ -106,7 +111,8 @@ void *early_alloc(size_t size_bytes, size_t align_bytes, unsigned form, const vo
 }
 
 void *early_realloc(void *block, size_t size_bytes, const void *caller) {
-        struct early_entry *entry = early_new_block(size_bytes, EARLY_ALIGN, WIRE_FORM_REALLOC, caller);
+        struct early_entry *entry =
+                early_new_block(size_bytes, EARLY_ALIGN, WIRE_FORM_REALLOC, caller);
         size_t n_bytes;
 
         if (!entry)
@@ -130,7 +136,8 @@ void early_free(void *block) {
 }
 
 static void early_replay_arena(uint8_t *bytes, size_t used_bytes,
-                               void (*fn)(void *, const struct early_entry *, void *, void *), void *ctx) {
+                               void (*fn)(void *, const struct early_entry *, void *, void *),
+                               void *ctx) {
         size_t off = 0;
 
         while (off < used_bytes) {
@@ -146,10 +153,13 @@ static void early_replay_arena(uint8_t *bytes, size_t used_bytes,
         }
 }
 
-void early_replay(void (*fn)(void *ctx, const struct early_entry *entry, void *block, void *old), void *ctx) {
-        early_replay_arena(early_first, atomic_load_explicit(&early_first_used, memory_order_acquire), fn, ctx);
+void early_replay(void (*fn)(void *ctx, const struct early_entry *entry, void *block, void *old),
+                  void *ctx) {
+        early_replay_arena(early_first,
+                           atomic_load_explicit(&early_first_used, memory_order_acquire), fn, ctx);
         if (early_second.size_bytes)
                 early_replay_arena(early_second.bytes,
-                                   atomic_load_explicit(&early_second.used_bytes, memory_order_acquire), fn,
-                                   ctx);
+                                   atomic_load_explicit(&early_second.used_bytes,
+                                                        memory_order_acquire),
+                                   fn, ctx);
 }

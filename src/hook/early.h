@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* Memory for whoever allocates before the runtime can call the real allocator. Blocks are never reused;
- * the arena is also the log of what was done in it, which recording starts by replaying:
+/* Memory for whoever allocates before the runtime can call the real allocator. Blocks are never
+ * reused; the arena is also the log of what was done in it, which recording starts by replaying:
  *
  *   [ entry ][ block … ] [ entry (EARLY_FREE) ] [ entry (EARLY_FILL) … ] [ entry ][ block … ]
  *
- * Callable before libsilt.so is relocated: no GOT, no TLS, no call out. Thread-safe, signal-safe. */
+ * Callable before libsilt.so is relocated: no GOT, no TLS, no call out. Thread-safe,
+ * signal-safe. */
 #pragma once
 
 #include <stdbool.h>
@@ -21,16 +22,22 @@ enum {
         EARLY_ALIGN = 16,
 };
 
-enum early_kind { EARLY_UNFINISHED = 0, EARLY_ALLOC = 1, EARLY_REALLOC = 2, EARLY_FREE = 3, EARLY_FILL = 4 };
+enum early_kind {
+        EARLY_UNFINISHED = 0,
+        EARLY_ALLOC = 1,
+        EARLY_REALLOC = 2,
+        EARLY_FREE = 3,
+        EARLY_FILL = 4
+};
 
 struct early_entry {
         uint64_t entry_bytes; /* this header and the block */
         uint64_t size_bytes;  /* of the block, as asked for */
         const void *caller;
-        uint32_t old;          /* EARLY_REALLOC, EARLY_FREE: offset of the block released */
-        uint8_t form;          /* enum wire_form */
-        _Atomic uint8_t kind;  /* enum early_kind; written last */
-        uint8_t is_in_second;  /* old is in the second arena */
+        uint32_t old;         /* EARLY_REALLOC, EARLY_FREE: offset of the block released */
+        uint8_t form;         /* enum wire_form */
+        _Atomic uint8_t kind; /* enum early_kind; written last */
+        uint8_t is_in_second; /* old is in the second arena */
 };
 
 _Static_assert(sizeof(struct early_entry) == 32, "blocks behind an entry stay aligned");
@@ -44,8 +51,8 @@ struct early_arena {
 extern uint8_t early_first[EARLY_FIRST_BYTES];
 extern struct early_arena early_second; /* size_bytes 0: there is none */
 
-/* form: enum wire_form. caller: who asked for the block. align_bytes: a power of two. NULL when there is
- * nothing left; errno is not touched. */
+/* form: enum wire_form. caller: who asked for the block. align_bytes: a power of two. NULL when
+ * there is nothing left; errno is not touched. */
 void *early_alloc(size_t size_bytes, size_t align_bytes, unsigned form, const void *caller);
 void *early_realloc(void *block, size_t size_bytes, const void *caller);
 void early_free(void *block);
@@ -60,6 +67,7 @@ static inline size_t early_size(const void *block) {
 }
 
 /* Calls fn for every entry in order. old: the block an EARLY_REALLOC or EARLY_FREE releases. */
-void early_replay(void (*fn)(void *ctx, const struct early_entry *entry, void *block, void *old), void *ctx);
+void early_replay(void (*fn)(void *ctx, const struct early_entry *entry, void *block, void *old),
+                  void *ctx);
 
 #pragma GCC visibility pop

@@ -9,7 +9,8 @@ HOOK_COLD void event_after_loss(struct lane *lane) {
                 runtime_pass();
 }
 
-static void event_walk(struct lane *lane, const struct unwind_regs *from, struct unwind_delta *ret_delta) {
+static void event_walk(struct lane *lane, const struct unwind_regs *from,
+                       struct unwind_delta *ret_delta) {
         if (unlikely(lane->module_was_lost)) {
                 lane->module_was_lost = false;
                 unwind_modules_changed();
@@ -113,13 +114,15 @@ void event_realloc_done(struct thread *t, void *old, void *block, size_t size_by
                 event_failed(t, size_bytes);
 }
 
-void event_free_stack(struct thread *t, void *block, uint64_t size_bytes, const struct unwind_regs *from) {
+void event_free_stack(struct thread *t, void *block, uint64_t size_bytes,
+                      const struct unwind_regs *from) {
         const uint64_t words[] = {(uint64_t)block, size_bytes};
 
         event_stack(t, WIRE_FREE_STACK, words, 2, 0, from);
 }
 
-/* Called from within a walk: the lane is taken, and this record comes before the one with the stack. */
+/* Called from within a walk: the lane is taken, and this record comes before the one with the
+ * stack. */
 void event_module(void *ctx, const struct unwind_module *module) {
         struct lane *lane = ctx;
         uint32_t len = 0, n_words;
@@ -186,10 +189,11 @@ static void event_replay_entry(void *ctx, const struct early_entry *e, void *blo
                 event_module(lane, &module);
         if (e->kind == EARLY_REALLOC)
                 event_put_early(lane, WIRE_REALLOC_END,
-                                (const uint64_t[]){(uint64_t)block, e->size_bytes, WIRE_REALLOC_OK}, 3,
-                                WIRE_FORM_REALLOC, e->caller);
+                                (const uint64_t[]){(uint64_t)block, e->size_bytes, WIRE_REALLOC_OK},
+                                3, WIRE_FORM_REALLOC, e->caller);
         else
-                event_put_early(lane, WIRE_ALLOC, (const uint64_t[]){(uint64_t)block, e->size_bytes}, 2, e->form,
+                event_put_early(lane, WIRE_ALLOC,
+                                (const uint64_t[]){(uint64_t)block, e->size_bytes}, 2, e->form,
                                 e->caller);
         lane_leave(lane);
 }

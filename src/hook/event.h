@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What the hooks tell the recorder. Each writes one record into the thread's ring, or loses it, counted.
- * None touches errno or calls the program. */
+/* What the hooks tell the recorder. Each writes one record into the thread's ring, or loses it,
+ * counted. None touches errno or calls the program. */
 #pragma once
 
 #include "hook/thread.h"
@@ -19,7 +19,8 @@ void event_realloc_begin(struct thread *t, void *old);
 void event_realloc_done(struct thread *t, void *old, void *block, size_t size_bytes,
                         const struct unwind_regs *from);
 
-void event_free_stack(struct thread *t, void *block, uint64_t size_bytes, const struct unwind_regs *from);
+void event_free_stack(struct thread *t, void *block, uint64_t size_bytes,
+                      const struct unwind_regs *from);
 
 /* A record of n words behind word 0, without a stack. */
 void event_words(struct thread *t, unsigned kind, const uint64_t *words, uint32_t n);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* exec and spawn: an environment that lost what carries the runtime on gets it back. Everything is built on the
- * stack, because the caller may be a vfork child, whose heap is its parent's. */
+/* exec and spawn: an environment that lost what carries the runtime on gets it back. Everything
+ * is built on the stack, because the caller may be a vfork child, whose heap is its parent's. */
 #include <alloca.h>
 #include <errno.h>
 #include <spawn.h>
@@ -56,7 +56,7 @@ static bool exec_contains(const char *list, const char *path) {
 
 static void exec_plan_make(struct exec_plan *p, char *const envp[]) {
         *p = (struct exec_plan){0};
-        if (runtime_phase() != RUNTIME_RECORDING || !runtime.self_path || !runtime.rendezvous)
+        if (!runtime_is_recording() || !runtime.self_path || !runtime.rendezvous)
                 return;
         for (; envp && envp[p->n_entries]; p->n_entries++) {
                 const char *entry = envp[p->n_entries], *value = exec_value(entry, EXEC_PRELOAD);
@@ -68,10 +68,11 @@ static void exec_plan_make(struct exec_plan *p, char *const envp[]) {
         }
         if (p->has_rendezvous && p->preload && exec_contains(p->preload, runtime.self_path))
                 return;
-        p->n_bytes = (p->n_entries + 3) * sizeof(char *) + sizeof(EXEC_PRELOAD) + exec_length(runtime.self_path) +
-                     (p->preload ? exec_length(p->preload) : 0) + sizeof(WIRE_ENV) +
-                     exec_length(runtime.rendezvous) + 8;
-        if (p->n_entries > EXEC_ENTRIES_MAX || p->n_bytes > EXEC_ENTRIES_MAX * sizeof(char *) + EXEC_TEXT_MAX)
+        p->n_bytes = (p->n_entries + 3) * sizeof(char *) + sizeof(EXEC_PRELOAD) +
+                     exec_length(runtime.self_path) + (p->preload ? exec_length(p->preload) : 0) +
+                     sizeof(WIRE_ENV) + exec_length(runtime.rendezvous) + 8;
+        if (p->n_entries > EXEC_ENTRIES_MAX ||
+            p->n_bytes > EXEC_ENTRIES_MAX * sizeof(char *) + EXEC_TEXT_MAX)
                 p->n_bytes = 0; /* too large for a stack we do not know */
 }
 
@@ -107,12 +108,13 @@ static char **exec_plan_build(const struct exec_plan *p, char *const envp[], voi
 }
 
 /* The environment to use, in the caller's frame. */
-#define EXEC_ENVIRONMENT(envp)                                                                               \
-        ({                                                                                                   \
-                struct exec_plan plan_;                                                                      \
-                                                                                                             \
-                exec_plan_make(&plan_, envp);                                                                \
-                plan_.n_bytes ? exec_plan_build(&plan_, envp, alloca(plan_.n_bytes)) : (char **)(envp);      \
+#define EXEC_ENVIRONMENT(envp)                                                                     \
+        ({                                                                                         \
+                struct exec_plan plan_;                                                            \
+                                                                                                   \
+                exec_plan_make(&plan_, envp);                                                      \
+                plan_.n_bytes ? exec_plan_build(&plan_, envp, alloca(plan_.n_bytes))               \
+                              : (char **)(envp);                                                   \
         })
 
 /* A vfork child shares the parent's ring, but it is not the parent that goes. */
@@ -183,7 +185,8 @@ HOOK_EXPORT int fexecve(int fd, char *const argv[], char *const envp[]) {
         return exec_log_failed(t, REAL(fexecve)(fd, argv, env));
 }
 
-HOOK_EXPORT int execveat(int dir_fd, const char *path, char *const argv[], char *const envp[], int flags) {
+HOOK_EXPORT int execveat(int dir_fd, const char *path, char *const argv[], char *const envp[],
+                         int flags) {
         char *const *env = EXEC_ENVIRONMENT(envp);
         struct thread *t = exec_log_begin();
         long r;
@@ -195,7 +198,7 @@ HOOK_EXPORT int execveat(int dir_fd, const char *path, char *const argv[], char 
         return exec_log_failed(t, -1);
 }
 
-/* ---- arguments given one by one ------------------------------------------------------------------------------ */
+/* ---- arguments given one by one ---------------------------------------------------------- */
 
 /* Counts the arguments up to and including NULL; 0: too many. */
 static size_t exec_count_args(va_list args) {
@@ -214,21 +217,21 @@ static void exec_read_args(char **argv, const char *first, size_t n, va_list arg
 }
 
 /* argv in the caller's frame; NULL: too many. */
-#define EXEC_ARGUMENTS(first, n)                                                                             \
-        ({                                                                                                   \
-                char **argv_ = NULL;                                                                         \
-                va_list args_;                                                                               \
-                                                                                                             \
-                va_start(args_, first);                                                                      \
-                n = exec_count_args(args_);                                                                  \
-                va_end(args_);                                                                               \
-                if (n) {                                                                                     \
-                        argv_ = alloca(n * sizeof(char *));                                                  \
-                        va_start(args_, first);                                                              \
-                        exec_read_args(argv_, first, n, args_);                                              \
-                        va_end(args_);                                                                       \
-                }                                                                                            \
-                argv_;                                                                                       \
+#define EXEC_ARGUMENTS(first, n)                                                                   \
+        ({                                                                                         \
+                char **argv_ = NULL;                                                               \
+                va_list args_;                                                                     \
+                                                                                                   \
+                va_start(args_, first);                                                            \
+                n = exec_count_args(args_);                                                        \
+                va_end(args_);                                                                     \
+                if (n) {                                                                           \
+                        argv_ = alloca(n * sizeof(char *));                                        \
+                        va_start(args_, first);                                                    \
+                        exec_read_args(argv_, first, n, args_);                                    \
+                        va_end(args_);                                                             \
+                }                                                                                  \
+                argv_;                                                                             \
         })
 
 static int exec_too_big(void) {
@@ -266,22 +269,27 @@ HOOK_EXPORT int execle(const char *path, const char *arg, ...) {
         return exec_run(path, argv, envp);
 }
 
-/* ---- spawn ---------------------------------------------------------------------------------------------------- */
+/* ---- spawn ------------------------------------------------------------------------------- */
 
-HOOK_EXPORT int posix_spawn(pid_t *ret_pid, const char *path, const posix_spawn_file_actions_t *actions,
+HOOK_EXPORT int posix_spawn(pid_t *ret_pid, const char *path,
+                            const posix_spawn_file_actions_t *actions,
                             const posix_spawnattr_t *attr, char *const argv[], char *const envp[]) {
         char *const *env;
 
         thread_get();
         env = EXEC_ENVIRONMENT(envp);
-        return real.posix_spawn.fn ? REAL(posix_spawn)(ret_pid, path, actions, attr, argv, env) : ENOSYS;
+        return real.posix_spawn.fn ? REAL(posix_spawn)(ret_pid, path, actions, attr, argv, env)
+                                   : ENOSYS;
 }
 
-HOOK_EXPORT int posix_spawnp(pid_t *ret_pid, const char *file, const posix_spawn_file_actions_t *actions,
-                             const posix_spawnattr_t *attr, char *const argv[], char *const envp[]) {
+HOOK_EXPORT int posix_spawnp(pid_t *ret_pid, const char *file,
+                             const posix_spawn_file_actions_t *actions,
+                             const posix_spawnattr_t *attr, char *const argv[],
+                             char *const envp[]) {
         char *const *env;
 
         thread_get();
         env = EXEC_ENVIRONMENT(envp);
-        return real.posix_spawnp.fn ? REAL(posix_spawnp)(ret_pid, file, actions, attr, argv, env) : ENOSYS;
+        return real.posix_spawnp.fn ? REAL(posix_spawnp)(ret_pid, file, actions, attr, argv, env)
+                                    : ENOSYS;
 }

@@ -21,12 +21,13 @@
 #include "wire/ring_reader.h"
 #include "wire/sys.h"
 
-#define MUST(x)                                                                                              \
-        do {                                                                                                 \
-                if (!(x)) {                                                                                  \
-                        fprintf(stderr, "fake_recorder.c:%d: %s: %s\n", __LINE__, #x, strerror(errno));      \
-                        abort();                                                                             \
-                }                                                                                            \
+#define MUST(x)                                                                                    \
+        do {                                                                                       \
+                if (!(x)) {                                                                        \
+                        fprintf(stderr, "fake_recorder.c:%d: %s: %s\n", __LINE__, #x,              \
+                                strerror(errno));                                                  \
+                        abort();                                                                   \
+                }                                                                                  \
         } while (0)
 
 enum { FAKE_LENT_AHEAD = 64, FAKE_N_LENT = 8, FAKE_SLEEP_NS = 2000000 };
@@ -35,7 +36,7 @@ struct fake_ring {
         struct ring_reader reader;
         bool is_open;
         uint64_t generation;
-        uint32_t depth;               /* of the mirrored stack */
+        uint32_t depth;                  /* of the mirrored stack */
         uint64_t stack[WIRE_MAX_FRAMES]; /* outermost first */
 };
 
@@ -47,7 +48,7 @@ struct wire_process *fake_recorder_process(const struct fake_recorder *r, uint32
         return (struct wire_process *)((char *)r->header + r->header->process_off) + idx;
 }
 
-/* ---- the arena -------------------------------------------------------------------------------------------- */
+/* ---- the arena --------------------------------------------------------------------------- */
 
 static uint64_t fake_now(uint32_t clock) {
         struct timespec ts;
@@ -110,7 +111,8 @@ static void fake_lend(struct fake_recorder *r, uint32_t idx, uint32_t n_lent) {
 
         if (n_lent > WIRE_N_LENT)
                 n_lent = WIRE_N_LENT;
-        while (reader->limit_pos < floor + (uint64_t)n_lent * WIRE_CHUNK_BYTES && r->n_chunks_free) {
+        while (reader->limit_pos < floor + (uint64_t)n_lent * WIRE_CHUNK_BYTES &&
+               r->n_chunks_free) {
                 uint32_t at = (uint32_t)(reader->limit_pos / WIRE_CHUNK_BYTES % WIRE_N_LENT);
 
                 reader->lent[at] = r->free_chunks[--r->n_chunks_free];
@@ -126,7 +128,7 @@ static void fake_lend(struct fake_recorder *r, uint32_t idx, uint32_t n_lent) {
         }
 }
 
-/* ---- draining --------------------------------------------------------------------------------------------- */
+/* ---- draining ---------------------------------------------------------------------------- */
 
 static struct fake_event *fake_new_event(struct fake_recorder *r) {
         if (r->n_events == r->cap_events) {
@@ -150,7 +152,8 @@ static bool fake_apply_stack(struct fake_ring *ring, uint64_t stack_word, const 
         return true;
 }
 
-static void fake_take_record(struct fake_recorder *r, uint32_t idx, const uint64_t *words, uint32_t n) {
+static void fake_take_record(struct fake_recorder *r, uint32_t idx, const uint64_t *words,
+                             uint32_t n) {
         struct fake_ring *ring = &r->rings[idx];
         struct wire_slot *slot = fake_slot(r, idx);
         unsigned kind = words[0] & 0xff, at = wire_stack_at(kind);
@@ -180,7 +183,8 @@ static void fake_take_record(struct fake_recorder *r, uint32_t idx, const uint64
         }
 }
 
-static void fake_return_chunks(struct fake_recorder *r, struct ring_reader *reader, uint64_t old_pos) {
+static void fake_return_chunks(struct fake_recorder *r, struct ring_reader *reader,
+                               uint64_t old_pos) {
         for (uint64_t c = old_pos / WIRE_CHUNK_BYTES; c < reader->read_pos / WIRE_CHUNK_BYTES; c++)
                 r->free_chunks[r->n_chunks_free++] = reader->lent[c % WIRE_N_LENT];
 }
@@ -202,7 +206,8 @@ static bool fake_drain_slot(struct fake_recorder *r, uint32_t idx) {
                 n = ring_reader_copy(&ring->reader, words, RING_CHUNK_WORDS, (uint64_t)available);
                 while (at < n) {
                         size_t in_chunk = RING_CHUNK_WORDS - (old_pos / 8 + at) % RING_CHUNK_WORDS;
-                        uint32_t n_words = ring_record_words(words + at, n - at < in_chunk ? n - at : in_chunk);
+                        uint32_t n_words = ring_record_words(words + at,
+                                                             n - at < in_chunk ? n - at : in_chunk);
 
                         if (n_words == 0) {
                                 r->n_broken++;
@@ -224,7 +229,8 @@ static void fake_free_slot(struct fake_recorder *r, uint32_t idx) {
         struct wire_slot *slot = fake_slot(r, idx);
         uint64_t state = atomic_load(&slot->state);
 
-        for (uint64_t p = ring->reader.read_pos / WIRE_CHUNK_BYTES; p < ring->reader.limit_pos / WIRE_CHUNK_BYTES; p++)
+        for (uint64_t p = ring->reader.read_pos / WIRE_CHUNK_BYTES;
+             p < ring->reader.limit_pos / WIRE_CHUNK_BYTES; p++)
                 r->free_chunks[r->n_chunks_free++] = ring->reader.lent[p % WIRE_N_LENT];
         atomic_store(&slot->write_pos, 0);
         atomic_store(&slot->limit_pos, 0);
@@ -271,18 +277,19 @@ static bool fake_drain(struct fake_recorder *r) {
         return any;
 }
 
-/* ---- the rendezvous ---------------------------------------------------------------------------------------- */
+/* ---- the rendezvous ---------------------------------------------------------------------- */
 
 static void fake_listen(struct fake_recorder *r) {
         struct sockaddr_un addr = {.sun_family = AF_UNIX};
-        int n = snprintf(addr.sun_path + 1, sizeof(addr.sun_path) - 1, "silt-fake-%d-%p", (int)getpid(), (void *)r);
+        int n = snprintf(addr.sun_path + 1, sizeof(addr.sun_path) - 1, "silt-fake-%d-%p",
+                         (int)getpid(), (void *)r);
 
         r->listen_fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
         MUST(r->listen_fd >= 0);
         MUST(bind(r->listen_fd, (void *)&addr,
                   (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)n)) == 0);
         MUST(listen(r->listen_fd, 128) == 0);
-        snprintf(r->env, sizeof(r->env), "/nonexistent/silt,%s:000102030405060708090a0b0c0d0e0f",
+        snprintf(r->env, sizeof(r->env), "/nonexistent/silt;%s:000102030405060708090a0b0c0d0e0f",
                  addr.sun_path + 1);
 }
 
@@ -303,7 +310,9 @@ static uint32_t fake_add_process(struct fake_recorder *r, uint32_t pid) {
 }
 
 static void fake_answer(struct fake_recorder *r, int fd) {
-        struct wire_welcome welcome = {.magic = WIRE_MAGIC, .accepted = 1, .size_bytes = r->header->size_bytes};
+        struct wire_welcome welcome = {.magic = WIRE_MAGIC,
+                                       .accepted = 1,
+                                       .size_bytes = r->header->size_bytes};
         struct timeval patience = {.tv_sec = 2};
         union {
                 char bytes[CMSG_SPACE(sizeof(int))];
@@ -318,8 +327,8 @@ static void fake_answer(struct fake_recorder *r, int fd) {
         struct wire_hello hello;
 
         setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience));
-        if (recv(fd, &hello, sizeof(hello), 0) != (ssize_t)sizeof(hello) || hello.magic != WIRE_MAGIC ||
-            hello.token[15] != 0x0f)
+        if (recv(fd, &hello, sizeof(hello), 0) != (ssize_t)sizeof(hello) ||
+            hello.magic != WIRE_MAGIC || hello.token[15] != 0x0f)
                 return;
         welcome.process_idx = fake_add_process(r, hello.pid);
         c->cmsg_level = SOL_SOCKET;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* A recorder for tests of the runtime alone: it makes the arena, answers hellos, lends chunks, drains the rings,
- * and keeps every record, checked for form. What it finds is turned into a tally per process. */
+/* A recorder for tests of the runtime alone: it makes the arena, answers hellos, lends chunks,
+ * drains the rings, and keeps every record, checked for form. What it finds is turned into a
+ * tally per process. */
 #pragma once
 
 #include <pthread.h>
@@ -13,23 +14,23 @@
 
 struct fake_event {
         uint64_t time;
-        uint64_t word[5];  /* behind word 0 */
-        uint32_t process;  /* entry */
-        uint32_t slot;     /* index, with the generation above 16 bits */
-        uint32_t n_pcs;    /* depth of the whole stack */
-        uint64_t pc[3];    /* its innermost frames */
+        uint64_t word[5]; /* behind word 0 */
+        uint32_t process; /* entry */
+        uint32_t slot;    /* index, with the generation above 16 bits */
+        uint32_t n_pcs;   /* depth of the whole stack */
+        uint64_t pc[3];   /* its innermost frames */
         uint8_t kind, form, end;
         bool is_nested;
 };
 
 struct fake_options {
-        uint32_t flags;        /* enum wire_flags */
-        uint32_t clock;        /* enum wire_clock */
-        uint32_t n_lent_max;   /* chunks lent to a slot at a time; 0: 8 */
-        bool discards;         /* count records, keep none */
-        bool is_stuck;         /* lends the first chunks and never drains */
-        bool frees_slots;      /* when their thread is gone */
-        bool lends_late;       /* nothing before a slot is claimed */
+        uint32_t flags;      /* enum wire_flags */
+        uint32_t clock;      /* enum wire_clock */
+        uint32_t n_lent_max; /* chunks lent to a slot at a time; 0: 8 */
+        bool discards;       /* count records, keep none */
+        bool is_stuck;       /* lends the first chunks and never drains */
+        bool frees_slots;    /* when their thread is gone */
+        bool lends_late;     /* nothing before a slot is claimed */
 };
 
 struct fake_recorder {
@@ -50,7 +51,8 @@ struct fake_recorder {
 
 /* What a process's records add up to, by the rules of counting. */
 struct fake_tally {
-        uint64_t allocations, frees, reallocations, failed, unknown_frees, bytes, live_blocks, live_bytes;
+        uint64_t allocations, frees, reallocations, failed, unknown_frees, bytes, live_blocks,
+                live_bytes;
         uint64_t peak_bytes, size_mismatches, double_allocations;
         uint64_t complete, n_stacks, nested, lost_told, modules, n_kind[WIRE_N_KINDS], n_form[8];
 };
@@ -66,6 +68,7 @@ int fake_recorder_run(struct fake_recorder *r, const char *runtime_path, char *c
 uint32_t fake_recorder_n_processes(const struct fake_recorder *r);
 void fake_recorder_tally(struct fake_recorder *r, uint32_t process, struct fake_tally *ret_tally);
 struct wire_process *fake_recorder_process(const struct fake_recorder *r, uint32_t idx);
-void fake_recorder_stop(struct fake_recorder *r);         /* recording is over, for all processes at once */
-void fake_recorder_await_waiter(struct fake_recorder *r); /* returns when some thread waits for room */
+void fake_recorder_stop(struct fake_recorder *r); /* recording is over, for all processes at once */
+void fake_recorder_await_waiter(
+        struct fake_recorder *r); /* returns when some thread waits for room */
 uint64_t fake_recorder_n_lost(const struct fake_recorder *r);

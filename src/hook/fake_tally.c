@@ -31,7 +31,8 @@ static int fake_compare_time(const void *a, const void *b) {
         return 0;
 }
 
-static void fake_allocate(struct fake_tally *t, struct fake_blocks *b, uint64_t addr, uint64_t size_bytes) {
+static void fake_allocate(struct fake_tally *t, struct fake_blocks *b, uint64_t addr,
+                          uint64_t size_bytes) {
         struct fake_block *block = fake_blocks_at(b, addr);
 
         if (block->addr && block->is_live) {
@@ -48,7 +49,8 @@ static void fake_allocate(struct fake_tally *t, struct fake_blocks *b, uint64_t 
                 t->peak_bytes = t->live_bytes;
 }
 
-static void fake_release(struct fake_tally *t, struct fake_blocks *b, uint64_t addr, uint64_t given_bytes) {
+static void fake_release(struct fake_tally *t, struct fake_blocks *b, uint64_t addr,
+                         uint64_t given_bytes) {
         struct fake_block *block = fake_blocks_at(b, addr);
 
         if (!block->addr || !block->is_live) {
@@ -92,7 +94,8 @@ static void fake_count(struct fake_tally *t, struct fake_blocks *b, const struct
 }
 
 /* A begin says what is released, the thread's next end says whether it was. */
-static const struct fake_event *fake_find_end(const struct fake_recorder *r, const struct fake_event *begin) {
+static const struct fake_event *fake_find_end(const struct fake_recorder *r,
+                                              const struct fake_event *begin) {
         for (const struct fake_event *e = begin + 1; e < r->events + r->n_events; e++)
                 if (e->slot == begin->slot && e->kind == WIRE_REALLOC_END)
                         return e;
@@ -100,8 +103,8 @@ static const struct fake_event *fake_find_end(const struct fake_recorder *r, con
 }
 
 /* A child starts with its parent's live blocks at the time of the fork. */
-static void fake_count_until(struct fake_recorder *r, uint32_t process, uint64_t end_time, struct fake_blocks *b,
-                             struct fake_tally *t) {
+static void fake_count_until(struct fake_recorder *r, uint32_t process, uint64_t end_time,
+                             struct fake_blocks *b, struct fake_tally *t) {
         const struct wire_process *p = fake_recorder_process(r, process);
 
         if (p->parent_idx != UINT32_MAX) {
@@ -111,7 +114,8 @@ static void fake_count_until(struct fake_recorder *r, uint32_t process, uint64_t
                 t->live_blocks = inherited.live_blocks;
                 t->live_bytes = t->peak_bytes = inherited.live_bytes;
         }
-        for (const struct fake_event *e = r->events; e < r->events + r->n_events && e->time <= end_time; e++) {
+        for (const struct fake_event *e = r->events;
+             e < r->events + r->n_events && e->time <= end_time; e++) {
                 if (e->process != process)
                         continue;
                 if (e->kind == WIRE_REALLOC_BEGIN) {
@@ -144,6 +148,7 @@ uint64_t fake_recorder_n_lost(const struct fake_recorder *r) {
 
         for (uint32_t i = 0; i < WIRE_N_SLOTS; i++)
                 n += atomic_load(
-                        &((struct wire_slot *)((char *)r->header + r->header->slot_off) + i)->n_lost_events);
+                        &((struct wire_slot *)((char *)r->header + r->header->slot_off) + i)
+                                 ->n_lost_events);
         return n;
 }

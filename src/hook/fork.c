@@ -22,13 +22,16 @@ static struct wire_process *fork_claim_entry(uint32_t pid, uint32_t *ret_idx) {
                 uint64_t free_state = WIRE_PROCESS_FREE;
 
                 if (!atomic_compare_exchange_strong_explicit(&processes[idx].state, &free_state,
-                                                             WIRE_PROCESS_CLAIMED | (uint64_t)pid << 8,
-                                                             memory_order_acq_rel, memory_order_relaxed))
+                                                             WIRE_PROCESS_CLAIMED | (uint64_t)pid
+                                                                                            << 8,
+                                                             memory_order_acq_rel,
+                                                             memory_order_relaxed))
                         continue;
                 used = atomic_load_explicit(&h->n_processes_used, memory_order_relaxed);
-                while (used <= idx && !atomic_compare_exchange_weak_explicit(&h->n_processes_used, &used,
-                                                                             idx + 1, memory_order_acq_rel,
-                                                                             memory_order_relaxed))
+                while (used <= idx &&
+                       !atomic_compare_exchange_weak_explicit(&h->n_processes_used, &used, idx + 1,
+                                                              memory_order_acq_rel,
+                                                              memory_order_relaxed))
                         ;
                 *ret_idx = idx;
                 return &processes[idx];
@@ -36,8 +39,9 @@ static struct wire_process *fork_claim_entry(uint32_t pid, uint32_t *ret_idx) {
         return NULL;
 }
 
-/* The fork came from a signal handler inside the runtime: what it interrupted goes on in both processes, and in
- * this one it must not write to the parent's ring. From here on the arena is private memory that says "over". */
+/* The fork came from a signal handler inside the runtime: what it interrupted goes on in both
+ * processes, and in this one it must not write to the parent's ring. From here on the arena is
+ * private memory that says "over". */
 static void fork_cut_off(void) {
         long r = sys_mmap(runtime.header, runtime.header->size_bytes, PROT_READ | PROT_WRITE,
                           MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | MAP_NORESERVE, -1, 0);
@@ -56,10 +60,12 @@ static void fork_fill_entry(struct wire_process *p, uint32_t pid, const struct t
         atomic_store_explicit(&p->n_threads_started, 0, memory_order_relaxed);
         atomic_store_explicit(&p->n_early_events, 0, memory_order_relaxed);
         atomic_store_explicit(&p->runtime_bytes,
-                              atomic_load_explicit(&runtime.process->runtime_bytes, memory_order_relaxed),
+                              atomic_load_explicit(&runtime.process->runtime_bytes,
+                                                   memory_order_relaxed),
                               memory_order_relaxed);
         /* release: the fields before the state. Pairs with the recorder's acquire. */
-        atomic_store_explicit(&p->state, WIRE_PROCESS_LIVE | (uint64_t)pid << 8, memory_order_release);
+        atomic_store_explicit(&p->state, WIRE_PROCESS_LIVE | (uint64_t)pid << 8,
+                              memory_order_release);
 }
 
 static bool fork_become_process(struct thread *t) {
@@ -92,18 +98,19 @@ bool fork_enter_child(void) {
         struct thread *t = thread_self;
         bool ok;
 
-        /* Threads that the child started before its first event may come here together; one does it. */
+        /* Threads that the child started before its first event may come here together; one does
+         * it. */
         if (atomic_exchange_explicit(&fork_is_entering, 1, memory_order_acquire))
                 return false;
         if (runtime_phase() != RUNTIME_UNKNOWN) {
                 atomic_store_explicit(&fork_is_entering, 0, memory_order_release);
-                return runtime_phase() == RUNTIME_RECORDING;
+                return runtime_is_recording();
         }
         if (t && t->lane.inside)
                 fork_cut_off();
         ok = runtime_phase() == RUNTIME_UNKNOWN && fork_become_process(t);
         if (ok)
-                atomic_store_explicit(&runtime_wiped.phase, RUNTIME_RECORDING, memory_order_release);
+                runtime_record();
         else
                 runtime_pass();
         atomic_store_explicit(&fork_is_entering, 0, memory_order_release);
@@ -130,7 +137,7 @@ static void fork_in_parent(void) {
 
 static void fork_in_child(void) {
         /* Where the kernel does not wipe pages this is the only sign of a new process. */
-        if (runtime_phase() == RUNTIME_RECORDING)
+        if (runtime_is_recording())
                 atomic_store_explicit(&runtime_wiped.phase, RUNTIME_UNKNOWN, memory_order_relaxed);
         thread_get();
 }
@@ -138,7 +145,8 @@ static void fork_in_child(void) {
 extern void *__dso_handle __attribute__((visibility("hidden")));
 
 void fork_watch(void) {
-        int (*register_atfork)(void (*)(void), void (*)(void), void (*)(void), void *) = real.__register_atfork.fn;
+        int (*register_atfork)(void (*)(void), void (*)(void), void (*)(void), void *) =
+                real.__register_atfork.fn;
 
         if (register_atfork)
                 register_atfork(fork_prepare, fork_in_parent, fork_in_child, &__dso_handle);

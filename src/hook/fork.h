@@ -6,7 +6,8 @@
 
 #pragma GCC visibility push(hidden)
 
-/* Has fork tell us before and after. Children of a raw clone or _Fork are found by the wiped page alone. */
+/* Has fork tell us before and after. Children of a raw clone or _Fork are found by the wiped
+ * page alone. */
 void fork_watch(void);
 
 /* The first hook in a new process. False: it is not followed. */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The runtime's start: from the constructor, or from the first hook when another object's constructor ran before. */
+/* The runtime's start: from the constructor, or from the first hook when another object's
+ * constructor ran before. */
 #include <elf.h>
 #include <link.h>
 #include <sys/mman.h>
@@ -35,24 +36,34 @@ static bool init_is_relocated(void) {
 }
 
 void *runtime_map(size_t size_bytes) {
-        long pages = sys_mmap(NULL, size_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        long pages = sys_mmap(NULL, size_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
+                              -1, 0);
 
         if (sys_is_error(pages))
                 return NULL;
         if (runtime.process)
-                atomic_fetch_add_explicit(&runtime.process->runtime_bytes, size_bytes, memory_order_relaxed);
+                atomic_fetch_add_explicit(&runtime.process->runtime_bytes, size_bytes,
+                                          memory_order_relaxed);
         return (void *)pages;
 }
 
 void runtime_unmap(void *pages, size_t size_bytes) {
         sys_munmap(pages, size_bytes);
         if (runtime.process)
-                atomic_fetch_sub_explicit(&runtime.process->runtime_bytes, size_bytes, memory_order_relaxed);
+                atomic_fetch_sub_explicit(&runtime.process->runtime_bytes, size_bytes,
+                                          memory_order_relaxed);
 }
 
 void runtime_pass(void) {
         atomic_store_explicit(&runtime.life, RUNTIME_LIFE_PASSING, memory_order_relaxed);
         atomic_store_explicit(&runtime_wiped.phase, RUNTIME_PASSING, memory_order_relaxed);
+}
+
+void runtime_record(void) {
+        atomic_store_explicit(&runtime.life, RUNTIME_LIFE_RECORDING, memory_order_release);
+        atomic_store_explicit(&runtime_wiped.phase,
+                              runtime.is_wiped_on_fork ? RUNTIME_RECORDING : RUNTIME_CHECKING,
+                              memory_order_release);
 }
 
 static const char *init_env_value(const char *entry, const char *name) {
@@ -61,11 +72,11 @@ static const char *init_env_value(const char *entry, const char *name) {
         return *name == '\0' && *entry == '=' ? entry + 1 : NULL;
 }
 
-/* argc, argv …, NULL, environment …, NULL, auxiliary vector: found by the NULLs, because a program started by
- * naming ld.so has argc changed. */
+/* argc, argv …, NULL, environment …, NULL, auxiliary vector: found by the NULLs, because a
+ * program started by naming ld.so has argc changed. */
 static void init_read_stack(void) {
         char **at = (char **)__libc_stack_end + 1;
-        const ElfW(auxv_t) *aux;
+        const ElfW(auxv_t) * aux;
 
         runtime.page_bytes = 4096;
         while (*at)
@@ -85,6 +96,14 @@ static void init_read_stack(void) {
                 default: break;
                 }
         }
+}
+
+/* An emulator that knows no advice says yes to all of them. */
+static bool init_wipe_on_fork(void) {
+        const int no_such_advice = 0x7fffffff;
+
+        return sys_madvise(&runtime_wiped, runtime.page_bytes, MADV_WIPEONFORK) == 0 &&
+               sys_madvise(&runtime_wiped, runtime.page_bytes, no_such_advice) < 0;
 }
 
 static bool init_unwinder(void) {
@@ -113,8 +132,7 @@ static bool init_recording(void) {
         runtime.process->start_ts = runtime_now();
         atomic_store_explicit(&runtime.patience_ns, RING_PATIENCE_MAX_MS * UINT64_C(1000000),
                               memory_order_relaxed);
-        runtime.is_wiped_on_fork =
-                sys_madvise(&runtime_wiped, runtime.page_bytes, MADV_WIPEONFORK) == 0;
+        runtime.is_wiped_on_fork = init_wipe_on_fork();
         return init_unwinder();
 }
 
@@ -134,13 +152,12 @@ static bool init_start(void) {
         }
         fork_watch();
         event_replay_early(t);
-        atomic_store_explicit(&runtime.life, RUNTIME_LIFE_RECORDING, memory_order_release);
-        atomic_store_explicit(&runtime_wiped.phase, RUNTIME_RECORDING, memory_order_release);
+        runtime_record();
         return true;
 }
 
-/* The loader says RT_CONSISTENT when it has relocated all objects and set up the first thread's TLS; before that
- * a TLS variable would be wiped again. */
+/* The loader says RT_CONSISTENT when it has relocated all objects and set up the first thread's
+ * TLS; before that a TLS variable would be wiped again. */
 HOOK_COLD bool runtime_begin(void) {
         if (!init_is_relocated())
                 return false;

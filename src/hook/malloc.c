@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* malloc, calloc, realloc, free: the four that matter for speed. The other ways to allocate are in aligned.c
- * and new.c. A release is logged before the real call, an allocation after it, so that the events of one
- * address alternate in time. */
+/* malloc, calloc, realloc, free: the four that matter for speed. The other ways to allocate are
+ * in aligned.c and new.c. A release is logged before the real call, an allocation after it, so
+ * that the events of one address alternate in time. */
 #include <stdlib.h>
 
 #include "hook/call.h"
@@ -75,7 +75,8 @@ HOOK_EXPORT void *realloc(void *old, size_t size_bytes) {
         if (unlikely(!t)) {
                 if (runtime_is_early())
                         return old ? early_realloc(old, size_bytes, CALL_SITE)
-                                   : early_alloc(size_bytes, EARLY_ALIGN, WIRE_FORM_REALLOC, CALL_SITE);
+                                   : early_alloc(size_bytes, EARLY_ALIGN, WIRE_FORM_REALLOC,
+                                                 CALL_SITE);
                 return unlikely(early_owns(old)) ? malloc_move_early(old, size_bytes)
                                                  : REAL(realloc)(old, size_bytes);
         }
@@ -90,8 +91,8 @@ HOOK_EXPORT void *realloc(void *old, size_t size_bytes) {
         return block;
 }
 
-/* The loader frees an object's description after it has unmapped it, and before it lets anyone map another there.
- * This also sees what libc opens and closes itself (iconv, NSS). */
+/* The loader frees an object's description after it has unmapped it, and before it lets anyone
+ * map another there. This also sees what libc opens and closes itself (iconv, NSS). */
 static HOOK_COLD void malloc_note_unload(void) {
         unwind_modules_changed();
         new_forget_callers();

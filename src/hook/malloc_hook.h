@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The hooks of malloc.c for use inside libsilt.so: calls by these names do not go through the loader's tables,
- * which may not be filled yet. */
+/* The hooks of malloc.c for use inside libsilt.so: calls by these names do not go through the
+ * loader's tables, which may not be filled yet. */
 #pragma once
 
 #include <stdlib.h>

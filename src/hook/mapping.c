@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Mappings the program makes itself. What libc, ld.so and the allocator map on their own account is not its own: it
- * is told by the caller's address. */
+/* Mappings the program makes itself. What libc, ld.so and the allocator map on their own account
+ * is not its own: it is told by the caller's address. */
 #include <errno.h>
 #include <stdarg.h>
 #include <sys/mman.h>
@@ -17,7 +17,8 @@ static inline struct thread *mapping_thread(const void *caller) {
 }
 
 /* Before the real functions are known, which is before libc can be called. */
-static void *mapping_raw_mmap(void *addr, size_t size_bytes, int prot, int flags, int fd, off_t off) {
+static void *mapping_raw_mmap(void *addr, size_t size_bytes, int prot, int flags, int fd,
+                              off_t off) {
         long r = sys_mmap(addr, size_bytes, prot, flags, fd, off);
 
         return sys_is_error(r) ? MAP_FAILED : (void *)r;
@@ -26,31 +27,34 @@ static void *mapping_raw_mmap(void *addr, size_t size_bytes, int prot, int flags
 /* kind WIRE_MMAP */
 static void mapping_log_mmap(struct thread *t, void *addr, size_t size_bytes, int prot, int flags,
                              const struct unwind_regs *from) {
-        const uint64_t words[] = {(uint64_t)addr, size_bytes, (uint32_t)prot | (uint64_t)(uint32_t)flags << 32};
+        const uint64_t words[] = {(uint64_t)addr, size_bytes,
+                                  (uint32_t)prot | (uint64_t)(uint32_t)flags << 32};
 
         event_stack(t, WIRE_MMAP, words, 3, 0, from);
 }
 
-#define MAPPING_MMAP_HOOK(name)                                                                              \
-        HOOK_EXPORT void *name(void *addr, size_t size_bytes, int prot, int flags, int fd, off_t off) {      \
-                struct thread *t = mapping_thread(CALL_SITE);                                                \
-                struct unwind_regs from;                                                                     \
-                void *got;                                                                                   \
-                                                                                                             \
-                if (unlikely(!real.name.fn))                                                                 \
-                        return mapping_raw_mmap(addr, size_bytes, prot, flags, fd, off);                     \
-                got = REAL(name)(addr, size_bytes, prot, flags, fd, off);                                    \
-                if (!t || got == MAP_FAILED)                                                                 \
-                        return got;                                                                          \
-                UNWIND_HERE(&from);                                                                          \
-                mapping_log_mmap(t, got, size_bytes, prot, flags, &from);                                    \
-                return got;                                                                                  \
+#define MAPPING_MMAP_HOOK(name)                                                                    \
+        HOOK_EXPORT void *name(void *addr, size_t size_bytes, int prot, int flags, int fd,         \
+                               off_t off) {                                                        \
+                struct thread *t = mapping_thread(CALL_SITE);                                      \
+                struct unwind_regs from;                                                           \
+                void *got;                                                                         \
+                                                                                                   \
+                if (unlikely(!real.name.fn))                                                       \
+                        return mapping_raw_mmap(addr, size_bytes, prot, flags, fd, off);           \
+                got = REAL(name)(addr, size_bytes, prot, flags, fd, off);                          \
+                if (!t || got == MAP_FAILED)                                                       \
+                        return got;                                                                \
+                UNWIND_HERE(&from);                                                                \
+                mapping_log_mmap(t, got, size_bytes, prot, flags, &from);                          \
+                return got;                                                                        \
         }
 
 MAPPING_MMAP_HOOK(mmap)
 MAPPING_MMAP_HOOK(mmap64)
 
-/* Logged before, as every release: another thread may get the addresses at once. A call that must fail is not. */
+/* Logged before, as every release: another thread may get the addresses at once. A call that
+ * must fail is not. */
 HOOK_EXPORT int munmap(void *addr, size_t size_bytes) {
         struct thread *t = mapping_thread(CALL_SITE);
         const uint64_t words[] = {(uint64_t)addr, size_bytes};
@@ -75,7 +79,8 @@ HOOK_EXPORT void *mremap(void *old, size_t old_bytes, size_t new_bytes, int flag
                 va_end(args);
         }
         if (unlikely(!real.mremap.fn)) {
-                long r = sys_call6(SYS_mremap, (long)old, (long)old_bytes, (long)new_bytes, flags, (long)wanted, 0);
+                long r = sys_call6(SYS_mremap, (long)old, (long)old_bytes, (long)new_bytes, flags,
+                                   (long)wanted, 0);
 
                 return sys_is_error(r) ? MAP_FAILED : (void *)r;
         }
@@ -89,8 +94,9 @@ HOOK_EXPORT void *mremap(void *old, size_t old_bytes, size_t new_bytes, int flag
         return got;
 }
 
-static void mapping_log_brk(struct thread *t, void *old, void *new, const struct unwind_regs *from) {
-        const uint64_t words[] = {(uint64_t)old, (uint64_t)new};
+static void mapping_log_brk(struct thread *t, void *old, void *new,
+                            const struct unwind_regs *from) {
+        const uint64_t words[] = {(uint64_t)old, (uint64_t) new};
 
         if (old != new)
                 event_stack(t, WIRE_BRK, words, 2, 0, from);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* The 8 forms of operator new and the 12 of operator delete. libstdc++ builds them on each other and on malloc;
- * only the outermost call logs. Where the program defines one of the inner forms itself, that one ends in malloc
- * or free, whose hooks see it: the forms built on it stay silent then, or a block would count twice. */
+/* The 8 forms of operator new and the 12 of operator delete. libstdc++ builds them on each other
+ * and on malloc; only the outermost call logs. Where the program defines one of the inner forms
+ * itself, that one ends in malloc or free, whose hooks see it: the forms built on it stay silent
+ * then, or a block would count twice. */
 #include "hook/new.h"
 
 #include <malloc.h>
@@ -46,7 +47,7 @@ void new_init(void) {
                         new_program_bases |= bases[i].base;
 }
 
-/* ---- a C++ library that is not in the program's own scope --------------------------------------------------- */
+/* ---- a C++ library that is not in the program's own scope -------------------------------- */
 
 enum { NEW_N_FOUND = 256 };
 
@@ -67,7 +68,8 @@ static const struct real_fn *new_remember(uint64_t key, const struct real_fn *fn
         for (unsigned i = 0; i < NEW_N_FOUND; i++) {
                 uint64_t unused = 0;
 
-                if (atomic_compare_exchange_strong_explicit(&new_found[i].key, &unused, 1, memory_order_acquire,
+                if (atomic_compare_exchange_strong_explicit(&new_found[i].key, &unused, 1,
+                                                            memory_order_acquire,
                                                             memory_order_relaxed)) {
                         new_found[i].fn = *fn;
                         /* release: fn before key. Pairs with the acquire in new_find_for_caller. */
@@ -78,10 +80,10 @@ static const struct real_fn *new_remember(uint64_t key, const struct real_fn *fn
         return NULL;
 }
 
-/* A plugin opened with RTLD_LOCAL brings its own C++ library: the form it would call without us. NULL: none; then
- * malloc and free stand in. */
-static HOOK_COLD const struct real_fn *new_find_for_caller(const struct real_fn *fn, const char *name,
-                                                           const void *caller) {
+/* A plugin opened with RTLD_LOCAL brings its own C++ library: the form it would call without us.
+ * NULL: none; then malloc and free stand in. */
+static HOOK_COLD const struct real_fn *new_find_for_caller(const struct real_fn *fn,
+                                                           const char *name, const void *caller) {
         uint64_t generation = atomic_load_explicit(&new_generation, memory_order_acquire);
         struct real_fn found = {0};
         uint64_t object, key;
@@ -89,7 +91,8 @@ static HOOK_COLD const struct real_fn *new_find_for_caller(const struct real_fn 
         if (code_range_has(&runtime.self, (uintptr_t)caller) && thread_self && thread_self->in_real)
                 caller = thread_self->in_real->fn; /* a form that another one jumped to */
         object = real_object_begin(caller);
-        key = (object >> 8) ^ generation << 56 ^ (uint64_t)(fn - (const struct real_fn *)&real) << 48 ^ 2;
+        key = (object >> 8) ^ generation << 56 ^
+              (uint64_t)(fn - (const struct real_fn *)&real) << 48 ^ 2;
         for (unsigned i = 0; i < NEW_N_FOUND; i++) {
                 uint64_t k = atomic_load_explicit(&new_found[i].key, memory_order_acquire);
 
@@ -110,20 +113,22 @@ static HOOK_COLD void *new_stand_in(size_t size_bytes, size_t align_bytes) {
         return align_bytes ? memalign(align_bytes, size_bytes) : malloc(size_bytes);
 }
 
-/* ---- operator new ------------------------------------------------------------------------------------------- */
+/* ---- operator new ------------------------------------------------------------------------ */
 
 enum { NEW_UA_CLEANUP_PHASE = 2, NEW_UA_FORCE_UNWIND = 8, NEW_URC_CONTINUE_UNWIND = 8 };
 
-int new_personality(int version, int actions, uint64_t exception_class, void *exception, void *context);
+int new_personality(int version, int actions, uint64_t exception_class, void *exception,
+                    void *context);
 
-/* An exception (bad_alloc) passes a hook's frame: the call returned no block. Handles nothing, needs no unwinder. */
-__attribute__((used)) int new_personality(int version, int actions, uint64_t exception_class, void *exception,
-                                          void *context) {
+/* An exception (bad_alloc) passes a hook's frame: the call returned no block. Handles nothing,
+ * needs no unwinder. */
+__attribute__((used)) int new_personality(int version, int actions, uint64_t exception_class,
+                                          void *exception, void *context) {
         struct thread *t = thread_self;
 
         if ((actions & NEW_UA_CLEANUP_PHASE) && t && t->in_real) {
                 t->in_real = NULL;
-                if (!(actions & NEW_UA_FORCE_UNWIND) && runtime_phase() == RUNTIME_RECORDING)
+                if (!(actions & NEW_UA_FORCE_UNWIND) && runtime_is_recording())
                         event_failed(t, t->new_size_bytes);
         }
         return NEW_URC_CONTINUE_UNWIND;
@@ -133,49 +138,52 @@ __attribute__((used)) int new_personality(int version, int actions, uint64_t exc
 #define NEW_WATCH_EXCEPTIONS __asm__ volatile(".cfi_personality 0x1b, new_personality")
 
 /* bases: the forms the library builds this one on. */
-#define NEW_HOOK(name, form, align_bytes, bases, watch, params, ...)                                         \
-        void *name params;                                                                                   \
-        HOOK_EXPORT void *name params {                                                                      \
-                struct thread *t = thread_get();                                                             \
-                const struct real_fn *fn = &real.name;                                                       \
-                const struct real_fn *outer;                                                                 \
-                struct unwind_regs from;                                                                     \
-                uint64_t outer_bytes;                                                                        \
-                void *block;                                                                                 \
-                                                                                                             \
-                watch;                                                                                       \
-                if (unlikely(!t && runtime_is_early()))                                                      \
-                        return early_alloc(size_bytes, (align_bytes) > EARLY_ALIGN ? (align_bytes) : EARLY_ALIGN, \
-                                           form, CALL_SITE);                                                 \
-                if (unlikely(!fn->fn) && !(fn = new_find_for_caller(fn, #name, CALL_SITE)))                  \
-                        return new_stand_in(size_bytes, align_bytes);                                        \
-                if (unlikely(!t || (new_program_bases & (bases))))                                           \
-                        return ((__typeof__(&name))fn->fn)(__VA_ARGS__);                                     \
-                if (unlikely(thread_is_recursion(t, CALL_SITE, REAL_ALLOCATES))) {                           \
-                        t->in_inner = fn;                                                                    \
-                        return ((__typeof__(&name))fn->fn)(__VA_ARGS__);                                     \
-                }                                                                                            \
-                outer_bytes = t->new_size_bytes;                                                             \
-                t->new_size_bytes = size_bytes;                                                              \
-                outer = call_begin(t, fn);                                                                   \
-                block = ((__typeof__(&name))fn->fn)(__VA_ARGS__);                                            \
-                call_end(t, outer);                                                                          \
-                t->new_size_bytes = outer_bytes;                                                             \
-                if (unlikely(!block)) {                                                                      \
-                        event_failed(t, size_bytes);                                                         \
-                        return NULL;                                                                         \
-                }                                                                                            \
-                UNWIND_HERE(&from);                                                                          \
-                event_alloc(t, block, size_bytes, form, &from);                                              \
-                return block;                                                                                \
+#define NEW_HOOK(name, form, align_bytes, bases, watch, params, ...)                               \
+        void *name params;                                                                         \
+        HOOK_EXPORT void *name params {                                                            \
+                struct thread *t = thread_get();                                                   \
+                const struct real_fn *fn = &real.name;                                             \
+                const struct real_fn *outer;                                                       \
+                struct unwind_regs from;                                                           \
+                uint64_t outer_bytes;                                                              \
+                void *block;                                                                       \
+                                                                                                   \
+                watch;                                                                             \
+                if (unlikely(!t && runtime_is_early()))                                            \
+                        return early_alloc(size_bytes,                                             \
+                                           (align_bytes) > EARLY_ALIGN ? (align_bytes)             \
+                                                                       : EARLY_ALIGN,              \
+                                           form, CALL_SITE);                                       \
+                if (unlikely(!fn->fn) && !(fn = new_find_for_caller(fn, #name, CALL_SITE)))        \
+                        return new_stand_in(size_bytes, align_bytes);                              \
+                if (unlikely(!t || (new_program_bases & (bases))))                                 \
+                        return ((__typeof__(&name))fn->fn)(__VA_ARGS__);                           \
+                if (unlikely(thread_is_recursion(t, CALL_SITE, REAL_ALLOCATES))) {                 \
+                        t->in_inner = fn;                                                          \
+                        return ((__typeof__(&name))fn->fn)(__VA_ARGS__);                           \
+                }                                                                                  \
+                outer_bytes = t->new_size_bytes;                                                   \
+                t->new_size_bytes = size_bytes;                                                    \
+                outer = call_begin(t, fn);                                                         \
+                block = ((__typeof__(&name))fn->fn)(__VA_ARGS__);                                  \
+                call_end(t, outer);                                                                \
+                t->new_size_bytes = outer_bytes;                                                   \
+                if (unlikely(!block)) {                                                            \
+                        event_failed(t, size_bytes);                                               \
+                        return NULL;                                                               \
+                }                                                                                  \
+                UNWIND_HERE(&from);                                                                \
+                event_alloc(t, block, size_bytes, form, &from);                                    \
+                return block;                                                                      \
         }
 
 #define NEW_SILENT ((void)0)
 
 NEW_HOOK(_Znwm, WIRE_FORM_NEW, 0, 0, NEW_WATCH_EXCEPTIONS, (size_t size_bytes), size_bytes)
-NEW_HOOK(_Znam, WIRE_FORM_NEW_ARRAY, 0, NEW_PLAIN, NEW_WATCH_EXCEPTIONS, (size_t size_bytes), size_bytes)
-NEW_HOOK(_ZnwmRKSt9nothrow_t, WIRE_FORM_NEW, 0, NEW_PLAIN, NEW_SILENT, (size_t size_bytes, const void *tag),
-         size_bytes, tag)
+NEW_HOOK(_Znam, WIRE_FORM_NEW_ARRAY, 0, NEW_PLAIN, NEW_WATCH_EXCEPTIONS, (size_t size_bytes),
+         size_bytes)
+NEW_HOOK(_ZnwmRKSt9nothrow_t, WIRE_FORM_NEW, 0, NEW_PLAIN, NEW_SILENT,
+         (size_t size_bytes, const void *tag), size_bytes, tag)
 NEW_HOOK(_ZnamRKSt9nothrow_t, WIRE_FORM_NEW_ARRAY, 0, NEW_PLAIN | NEW_ARRAY, NEW_SILENT,
          (size_t size_bytes, const void *tag), size_bytes, tag)
 NEW_HOOK(_ZnwmSt11align_val_t, WIRE_FORM_NEW, align, 0, NEW_WATCH_EXCEPTIONS,
@@ -184,10 +192,11 @@ NEW_HOOK(_ZnamSt11align_val_t, WIRE_FORM_NEW_ARRAY, align, NEW_ALIGNED, NEW_WATC
          (size_t size_bytes, size_t align), size_bytes, align)
 NEW_HOOK(_ZnwmSt11align_val_tRKSt9nothrow_t, WIRE_FORM_NEW, align, NEW_ALIGNED, NEW_SILENT,
          (size_t size_bytes, size_t align, const void *tag), size_bytes, align, tag)
-NEW_HOOK(_ZnamSt11align_val_tRKSt9nothrow_t, WIRE_FORM_NEW_ARRAY, align, NEW_ALIGNED | NEW_ARRAY_ALIGNED,
-         NEW_SILENT, (size_t size_bytes, size_t align, const void *tag), size_bytes, align, tag)
+NEW_HOOK(_ZnamSt11align_val_tRKSt9nothrow_t, WIRE_FORM_NEW_ARRAY, align,
+         NEW_ALIGNED | NEW_ARRAY_ALIGNED, NEW_SILENT,
+         (size_t size_bytes, size_t align, const void *tag), size_bytes, align, tag)
 
-/* ---- operator delete ---------------------------------------------------------------------------------------- */
+/* ---- operator delete --------------------------------------------------------------------- */
 
 static inline void new_log_delete(struct thread *t, void *block, uint64_t size_bytes) {
         const uint64_t words[] = {(uint64_t)block, size_bytes};
@@ -199,60 +208,64 @@ static inline void new_log_delete(struct thread *t, void *block, uint64_t size_b
 }
 
 /* given_bytes: the size the caller says, or WIRE_NO_SIZE. */
-#define DELETE_HOOK(name, given_bytes, bases, params, ...)                                                   \
-        void name params;                                                                                    \
-        HOOK_EXPORT void name params {                                                                       \
-                struct thread *t;                                                                            \
-                const struct real_fn *fn = &real.name;                                                       \
-                const struct real_fn *outer;                                                                 \
-                                                                                                             \
-                if (unlikely(!block))                                                                        \
-                        return;                                                                              \
-                t = thread_get();                                                                            \
-                if (unlikely(early_owns(block)) || (!t && runtime_is_early())) {                             \
-                        malloc_hook_free(block);                                                             \
-                        return;                                                                              \
-                }                                                                                            \
-                if (unlikely(!fn->fn) && !(fn = new_find_for_caller(fn, #name, CALL_SITE))) {                \
-                        malloc_hook_free(block);                                                             \
-                        return;                                                                              \
-                }                                                                                            \
-                if (unlikely(!t || (new_program_bases & (bases)))) {                                         \
-                        ((__typeof__(&name))fn->fn)(__VA_ARGS__);                                            \
-                        return;                                                                              \
-                }                                                                                            \
-                if (unlikely(thread_is_recursion(t, CALL_SITE, REAL_RELEASES))) {                            \
-                        t->in_inner = fn;                                                                    \
-                        ((__typeof__(&name))fn->fn)(__VA_ARGS__);                                            \
-                        return;                                                                              \
-                }                                                                                            \
-                if (unlikely(runtime.free_stacks)) {                                                         \
-                        struct unwind_regs from;                                                             \
-                                                                                                             \
-                        UNWIND_HERE(&from);                                                                  \
-                        event_free_stack(t, block, given_bytes, &from);                                      \
-                } else {                                                                                     \
-                        new_log_delete(t, block, given_bytes);                                               \
-                }                                                                                            \
-                outer = call_begin(t, fn);                                                                   \
-                ((__typeof__(&name))fn->fn)(__VA_ARGS__);                                                    \
-                call_end(t, outer);                                                                          \
+#define DELETE_HOOK(name, given_bytes, bases, params, ...)                                         \
+        void name params;                                                                          \
+        HOOK_EXPORT void name params {                                                             \
+                struct thread *t;                                                                  \
+                const struct real_fn *fn = &real.name;                                             \
+                const struct real_fn *outer;                                                       \
+                                                                                                   \
+                if (unlikely(!block))                                                              \
+                        return;                                                                    \
+                t = thread_get();                                                                  \
+                if (unlikely(early_owns(block)) || (!t && runtime_is_early())) {                   \
+                        malloc_hook_free(block);                                                   \
+                        return;                                                                    \
+                }                                                                                  \
+                if (unlikely(!fn->fn) && !(fn = new_find_for_caller(fn, #name, CALL_SITE))) {      \
+                        malloc_hook_free(block);                                                   \
+                        return;                                                                    \
+                }                                                                                  \
+                if (unlikely(!t || (new_program_bases & (bases)))) {                               \
+                        ((__typeof__(&name))fn->fn)(__VA_ARGS__);                                  \
+                        return;                                                                    \
+                }                                                                                  \
+                if (unlikely(thread_is_recursion(t, CALL_SITE, REAL_RELEASES))) {                  \
+                        t->in_inner = fn;                                                          \
+                        ((__typeof__(&name))fn->fn)(__VA_ARGS__);                                  \
+                        return;                                                                    \
+                }                                                                                  \
+                if (unlikely(runtime.free_stacks)) {                                               \
+                        struct unwind_regs from;                                                   \
+                                                                                                   \
+                        UNWIND_HERE(&from);                                                        \
+                        event_free_stack(t, block, given_bytes, &from);                            \
+                } else {                                                                           \
+                        new_log_delete(t, block, given_bytes);                                     \
+                }                                                                                  \
+                outer = call_begin(t, fn);                                                         \
+                ((__typeof__(&name))fn->fn)(__VA_ARGS__);                                          \
+                call_end(t, outer);                                                                \
         }
 
 DELETE_HOOK(_ZdlPv, WIRE_NO_SIZE, 0, (void *block), block)
 DELETE_HOOK(_ZdaPv, WIRE_NO_SIZE, DELETE_PLAIN, (void *block), block)
 DELETE_HOOK(_ZdlPvm, size_bytes, DELETE_PLAIN, (void *block, size_t size_bytes), block, size_bytes)
-DELETE_HOOK(_ZdaPvm, size_bytes, DELETE_PLAIN | DELETE_ARRAY, (void *block, size_t size_bytes), block, size_bytes)
-DELETE_HOOK(_ZdlPvRKSt9nothrow_t, WIRE_NO_SIZE, DELETE_PLAIN, (void *block, const void *tag), block, tag)
-DELETE_HOOK(_ZdaPvRKSt9nothrow_t, WIRE_NO_SIZE, DELETE_PLAIN | DELETE_ARRAY, (void *block, const void *tag), block,
+DELETE_HOOK(_ZdaPvm, size_bytes, DELETE_PLAIN | DELETE_ARRAY, (void *block, size_t size_bytes),
+            block, size_bytes)
+DELETE_HOOK(_ZdlPvRKSt9nothrow_t, WIRE_NO_SIZE, DELETE_PLAIN, (void *block, const void *tag), block,
             tag)
+DELETE_HOOK(_ZdaPvRKSt9nothrow_t, WIRE_NO_SIZE, DELETE_PLAIN | DELETE_ARRAY,
+            (void *block, const void *tag), block, tag)
 DELETE_HOOK(_ZdlPvSt11align_val_t, WIRE_NO_SIZE, 0, (void *block, size_t align), block, align)
-DELETE_HOOK(_ZdaPvSt11align_val_t, WIRE_NO_SIZE, DELETE_ALIGNED, (void *block, size_t align), block, align)
+DELETE_HOOK(_ZdaPvSt11align_val_t, WIRE_NO_SIZE, DELETE_ALIGNED, (void *block, size_t align), block,
+            align)
 DELETE_HOOK(_ZdlPvSt11align_val_tRKSt9nothrow_t, WIRE_NO_SIZE, DELETE_ALIGNED,
             (void *block, size_t align, const void *tag), block, align, tag)
-DELETE_HOOK(_ZdaPvSt11align_val_tRKSt9nothrow_t, WIRE_NO_SIZE, DELETE_ALIGNED | DELETE_ARRAY_ALIGNED,
-            (void *block, size_t align, const void *tag), block, align, tag)
-DELETE_HOOK(_ZdlPvmSt11align_val_t, size_bytes, DELETE_ALIGNED, (void *block, size_t size_bytes, size_t align),
-            block, size_bytes, align)
+DELETE_HOOK(_ZdaPvSt11align_val_tRKSt9nothrow_t, WIRE_NO_SIZE,
+            DELETE_ALIGNED | DELETE_ARRAY_ALIGNED, (void *block, size_t align, const void *tag),
+            block, align, tag)
+DELETE_HOOK(_ZdlPvmSt11align_val_t, size_bytes, DELETE_ALIGNED,
+            (void *block, size_t size_bytes, size_t align), block, size_bytes, align)
 DELETE_HOOK(_ZdaPvmSt11align_val_t, size_bytes, DELETE_ALIGNED | DELETE_ARRAY_ALIGNED,
             (void *block, size_t size_bytes, size_t align), block, size_bytes, align)

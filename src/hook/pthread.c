@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Threads: how many ran, and their names. A new thread begins in a trampoline that counts it and jumps on to the
- * program's function: nothing of ours stays on its stack, so exit, cancellation and exceptions are as ever. */
+/* Threads: how many ran, and their names. A new thread begins in a trampoline that counts it and
+ * jumps on to the program's function: nothing of ours stays on its stack, so exit, cancellation
+ * and exceptions are as ever. */
 #include <pthread.h>
 #include <stdarg.h>
 #include <sys/prctl.h>
@@ -34,7 +35,8 @@ static struct thread_begin *start_take(struct start_page *page) {
                 uint32_t is_free = 0;
 
                 if (atomic_compare_exchange_strong_explicit(&page->begins[i].is_taken, &is_free, 1,
-                                                            memory_order_acquire, memory_order_relaxed))
+                                                            memory_order_acquire,
+                                                            memory_order_relaxed))
                         return &page->begins[i];
         }
         return NULL;
@@ -53,7 +55,8 @@ static struct thread_begin *start_new(void *fn, void *arg) {
                 begin = start_take(page);
                 page->next = atomic_load_explicit(&start_pages, memory_order_relaxed);
                 while (!atomic_compare_exchange_weak_explicit(&start_pages, &page->next, page,
-                                                              memory_order_release, memory_order_relaxed))
+                                                              memory_order_release,
+                                                              memory_order_relaxed))
                         ;
         }
         begin->fn = fn;
@@ -64,10 +67,12 @@ static struct thread_begin *start_new(void *fn, void *arg) {
 static struct thread_begin start_finish(struct thread_begin *begin) {
         struct thread_begin copy = {0, begin->fn, begin->arg};
 
-        /* release: the reads above before the next owner's writes. Pairs with the acquire in start_take. */
+        /* release: the reads above before the next owner's writes. Pairs with the acquire in
+         * start_take. */
         atomic_store_explicit(&begin->is_taken, 0, memory_order_release);
-        if (!thread_is_counted && runtime_phase() == RUNTIME_RECORDING)
-                atomic_fetch_add_explicit(&runtime.process->n_threads_started, 1, memory_order_relaxed);
+        if (!thread_is_counted && runtime_is_recording())
+                atomic_fetch_add_explicit(&runtime.process->n_threads_started, 1,
+                                          memory_order_relaxed);
         thread_is_counted = true;
         return copy;
 }
@@ -85,13 +90,15 @@ static int start_thrd(void *ctx) {
         return ((int (*)(void *))begin.fn)(begin.arg);
 }
 
-HOOK_EXPORT int pthread_create(pthread_t *ret_thread, const pthread_attr_t *attr, void *(*fn)(void *), void *arg) {
+HOOK_EXPORT int pthread_create(pthread_t *ret_thread, const pthread_attr_t *attr,
+                               void *(*fn)(void *), void *arg) {
         struct thread *t = thread_get();
         struct thread_begin *begin = t ? start_new((void *)fn, arg) : NULL;
         int r;
 
         if (!begin)
-                return real.pthread_create.fn ? REAL(pthread_create)(ret_thread, attr, fn, arg) : 11 /* EAGAIN */;
+                return real.pthread_create.fn ? REAL(pthread_create)(ret_thread, attr, fn, arg)
+                                              : 11 /* EAGAIN */;
         r = REAL(pthread_create)(ret_thread, attr, start_pthread, begin);
         if (r != 0)
                 atomic_store_explicit(&begin->is_taken, 0, memory_order_release);
@@ -119,7 +126,8 @@ static void start_log_name(struct thread *t, const char *name) {
         event_words(t, WIRE_THREAD_NAME, words, 2);
 }
 
-/* Only the calling thread's own name goes into its ring; the recorder looks the others' up from outside. */
+/* Only the calling thread's own name goes into its ring; the recorder looks the others' up from
+ * outside. */
 HOOK_EXPORT int pthread_setname_np(pthread_t thread, const char *name) {
         struct thread *t = thread_get();
         int r;
@@ -143,7 +151,8 @@ HOOK_EXPORT int prctl(int option, ...) {
                 arg[i] = va_arg(args, unsigned long);
         va_end(args);
         if (!real.prctl.fn)
-                return (int)sys_call6(SYS_prctl, option, (long)arg[0], (long)arg[1], (long)arg[2], (long)arg[3], 0);
+                return (int)sys_call6(SYS_prctl, option, (long)arg[0], (long)arg[1], (long)arg[2],
+                                      (long)arg[3], 0);
         r = REAL(prctl)(option, arg[0], arg[1], arg[2], arg[3]);
         if (option == PR_SET_NAME && t && r == 0)
                 start_log_name(t, (const char *)arg[0]);

@@ -20,15 +20,16 @@ extern const char silt_image_end[] __asm__("_end") __attribute__((visibility("hi
 
 /* What a lookup needs of an object's dynamic section. */
 struct dynamic_symbols {
-        const ElfW(Sym) *symbols;
+        const ElfW(Sym) * symbols;
         const char *strings;
         const uint32_t *gnu_hash, *sysv_hash;
-        const ElfW(Half) *versions;
+        const ElfW(Half) * versions;
 };
 
 /* glibc relocates these pointers in place, except in the vdso. */
-static const void *dynamic_pointer(const struct link_map *map, const ElfW(Dyn) *d) {
-        return (const void *)(d->d_un.d_ptr < map->l_addr ? d->d_un.d_ptr + map->l_addr : d->d_un.d_ptr);
+static const void *dynamic_pointer(const struct link_map *map, const ElfW(Dyn) * d) {
+        return (const void *)(d->d_un.d_ptr < map->l_addr ? d->d_un.d_ptr + map->l_addr
+                                                          : d->d_un.d_ptr);
 }
 
 static bool dynamic_symbols_read(const struct link_map *map, struct dynamic_symbols *ret) {
@@ -56,12 +57,15 @@ static bool text_equal(const char *a, const char *b) {
         return *a == *b;
 }
 
-/* Old versions of a symbol are hidden behind the default one: a program linked today does not mean them. */
-static const ElfW(Sym) *dynamic_symbols_check(const struct dynamic_symbols *s, uint32_t idx, const char *name) {
+/* Old versions of a symbol are hidden behind the default one: a program linked today does not
+ * mean them. */
+static const ElfW(Sym) *
+        dynamic_symbols_check(const struct dynamic_symbols *s, uint32_t idx, const char *name) {
         const ElfW(Sym) *sym = &s->symbols[idx];
         unsigned type = ELF64_ST_TYPE(sym->st_info);
 
-        if (sym->st_shndx == SHN_UNDEF || sym->st_value == 0 || ELF64_ST_BIND(sym->st_info) == STB_LOCAL)
+        if (sym->st_shndx == SHN_UNDEF || sym->st_value == 0 ||
+            ELF64_ST_BIND(sym->st_info) == STB_LOCAL)
                 return NULL;
         if (type != STT_FUNC && type != STT_GNU_IFUNC && type != STT_NOTYPE)
                 return NULL;
@@ -70,7 +74,8 @@ static const ElfW(Sym) *dynamic_symbols_check(const struct dynamic_symbols *s, u
         return text_equal(s->strings + sym->st_name, name) ? sym : NULL;
 }
 
-static const ElfW(Sym) *dynamic_symbols_find_gnu(const struct dynamic_symbols *s, const char *name) {
+static const ElfW(Sym) *
+        dynamic_symbols_find_gnu(const struct dynamic_symbols *s, const char *name) {
         const uint32_t n_buckets = s->gnu_hash[0], first = s->gnu_hash[1], n_bloom = s->gnu_hash[2];
         const uint32_t *buckets = s->gnu_hash + 4 + n_bloom * (sizeof(ElfW(Addr)) / 4);
         const uint32_t *chain = buckets + n_buckets;
@@ -94,7 +99,7 @@ static const ElfW(Sym) *dynamic_symbols_find_gnu(const struct dynamic_symbols *s
         }
 }
 
-static const ElfW(Sym) *dynamic_symbols_find(const struct dynamic_symbols *s, const char *name) {
+static const ElfW(Sym) * dynamic_symbols_find(const struct dynamic_symbols *s, const char *name) {
         if (s->gnu_hash)
                 return dynamic_symbols_find_gnu(s, name);
         for (uint32_t i = 1; i < s->sysv_hash[1]; i++) {
@@ -115,13 +120,14 @@ static void *real_call_resolver(void *resolver) {
 static struct code_range real_image_range(uintptr_t base) {
         const ElfW(Ehdr) *ehdr = (const ElfW(Ehdr) *)base;
         struct code_range range = {base, base};
-        const ElfW(Phdr) *phdr;
+        const ElfW(Phdr) * phdr;
 
         if (!base || ehdr->e_ident[0] != 0x7f || ehdr->e_ident[1] != 'E')
                 return range;
         phdr = (const ElfW(Phdr) *)(base + ehdr->e_phoff);
         for (unsigned i = 0; i < ehdr->e_phnum; i++)
-                if (phdr[i].p_type == PT_LOAD && base + phdr[i].p_vaddr + phdr[i].p_memsz > range.end)
+                if (phdr[i].p_type == PT_LOAD &&
+                    base + phdr[i].p_vaddr + phdr[i].p_memsz > range.end)
                         range.end = base + phdr[i].p_vaddr + phdr[i].p_memsz;
         return range;
 }
@@ -142,7 +148,7 @@ static unsigned real_kinds(const char *name) {
 
 static bool real_find_in(const struct link_map *map, const char *name, struct real_fn *ret) {
         struct dynamic_symbols symbols;
-        const ElfW(Sym) *sym;
+        const ElfW(Sym) * sym;
         uint64_t size_bytes;
 
         if (!dynamic_symbols_read(map, &symbols) || !(sym = dynamic_symbols_find(&symbols, name)))
@@ -223,21 +229,22 @@ bool real_find_module(const void *addr, struct unwind_module *ret_module) {
                 struct code_range range = real_image_range(m->l_addr);
 
                 if (code_range_has(&range, (uintptr_t)addr)) {
-                        *ret_module = (struct unwind_module){m->l_addr, range.begin, range.end, m->l_name};
+                        *ret_module = (struct unwind_module){m->l_addr, range.begin, range.end,
+                                                             m->l_name};
                         return true;
                 }
         }
         return false;
 }
 
-/* ---- for one caller ------------------------------------------------------------------------------------------- */
+/* ---- for one caller ---------------------------------------------------------------------- */
 
 struct real_search {
         const void *caller;
         const char *name;
-        const struct link_map *needer;       /* the caller's object, in pass two */
+        const struct link_map *needer; /* the caller's object, in pass two */
         struct link_map caller_map;
-        struct real_fn first, needed;        /* first in the list; in an object the caller's names */
+        struct real_fn first, needed; /* first in the list; in an object the caller's names */
 };
 
 static void real_map_of(const struct dl_phdr_info *info, struct link_map *ret) {
@@ -308,8 +315,9 @@ uintptr_t real_object_begin(const void *addr) {
         return (uintptr_t)addr & -(uintptr_t)0x10000;
 }
 
-/* dlsym would need a handle, and only an object that was itself opened is one: asked for a dependency's, it crashes.
- * So the list is read once more, under the loader's lock, which is held for moments only. */
+/* dlsym would need a handle, and only an object that was itself opened is one: asked for a
+ * dependency's, it crashes. So the list is read once more, under the loader's lock, which is
+ * held for moments only. */
 bool real_for_caller(const void *addr, const char *name, struct real_fn *ret) {
         struct real_search s = {.caller = addr, .name = name};
 

@@ -23,23 +23,32 @@ enum real_kinds { REAL_ALLOCATES = 1 << 0, REAL_RELEASES = 1 << 1 };
 
 enum { REAL_FN_REACH_BYTES = 512 }; /* where a symbol has no size */
 
-#define REAL_MALLOC_NAMES(X)                                                                                 \
-        X(malloc) X(calloc) X(realloc) X(reallocarray) X(free) X(cfree) X(memalign) X(aligned_alloc)         \
-        X(posix_memalign) X(valloc) X(pvalloc) X(malloc_usable_size) X(free_sized) X(free_aligned_sized)
+#define REAL_MALLOC_NAMES(X)                                                                       \
+        X(malloc)                                                                                  \
+        X(calloc)                                                                                  \
+        X(realloc) X(reallocarray) X(free) X(cfree) X(memalign) X(aligned_alloc) X(posix_memalign) \
+                X(valloc) X(pvalloc) X(malloc_usable_size) X(free_sized) X(free_aligned_sized)
 
-#define REAL_NEW_NAMES(X)                                                                                    \
-        X(_Znwm) X(_Znam) X(_ZnwmRKSt9nothrow_t) X(_ZnamRKSt9nothrow_t) X(_ZnwmSt11align_val_t)              \
-        X(_ZnamSt11align_val_t) X(_ZnwmSt11align_val_tRKSt9nothrow_t)                                        \
-        X(_ZnamSt11align_val_tRKSt9nothrow_t)                                                                \
-        X(_ZdlPv) X(_ZdaPv) X(_ZdlPvm) X(_ZdaPvm) X(_ZdlPvRKSt9nothrow_t) X(_ZdaPvRKSt9nothrow_t)            \
-        X(_ZdlPvSt11align_val_t) X(_ZdaPvSt11align_val_t) X(_ZdlPvSt11align_val_tRKSt9nothrow_t)             \
-        X(_ZdaPvSt11align_val_tRKSt9nothrow_t) X(_ZdlPvmSt11align_val_t) X(_ZdaPvmSt11align_val_t)
+#define REAL_NEW_NAMES(X)                                                                          \
+        X(_Znwm)                                                                                   \
+        X(_Znam)                                                                                   \
+        X(_ZnwmRKSt9nothrow_t) X(_ZnamRKSt9nothrow_t) X(_ZnwmSt11align_val_t)                      \
+                X(_ZnamSt11align_val_t) X(_ZnwmSt11align_val_tRKSt9nothrow_t)                      \
+                        X(_ZnamSt11align_val_tRKSt9nothrow_t) X(_ZdlPv) X(_ZdaPv) X(_ZdlPvm)       \
+                                X(_ZdaPvm) X(_ZdlPvRKSt9nothrow_t) X(_ZdaPvRKSt9nothrow_t)         \
+                                        X(_ZdlPvSt11align_val_t) X(_ZdaPvSt11align_val_t)          \
+                                                X(_ZdlPvSt11align_val_tRKSt9nothrow_t)             \
+                                                        X(_ZdaPvSt11align_val_tRKSt9nothrow_t)     \
+                                                                X(_ZdlPvmSt11align_val_t)          \
+                                                                        X(_ZdaPvmSt11align_val_t)
 
-#define REAL_OTHER_NAMES(X)                                                                                  \
-        X(mmap) X(mmap64) X(munmap) X(mremap) X(brk) X(sbrk) X(pthread_create) X(thrd_create)                \
-        X(pthread_setname_np) X(pthread_self) X(prctl) X(execve) X(execvpe) X(fexecve) X(execveat)           \
-        X(posix_spawn) X(posix_spawnp) X(__register_atfork) X(_dl_find_object)                           \
-        X(dl_iterate_phdr)
+#define REAL_OTHER_NAMES(X)                                                                        \
+        X(mmap)                                                                                    \
+        X(mmap64)                                                                                  \
+        X(munmap) X(mremap) X(brk) X(sbrk) X(pthread_create) X(thrd_create) X(pthread_setname_np)  \
+                X(pthread_self) X(prctl) X(execve) X(execvpe) X(fexecve) X(execveat)               \
+                        X(posix_spawn) X(posix_spawnp) X(__register_atfork) X(_dl_find_object)     \
+                                X(dl_iterate_phdr)
 
 #define REAL_NAMES(X) REAL_MALLOC_NAMES(X) REAL_NEW_NAMES(X) REAL_OTHER_NAMES(X)
 
@@ -54,25 +63,28 @@ extern struct reals real;
 /* The real function of this name, as its type. */
 #define REAL(name) ((__typeof__(&name))real.name.fn)
 
-/* Fills `real`, runtime.self, runtime.loader, runtime.self_path and the allocator's ranges. 0; -ENOENT: the
- * loader's list does not show a malloc behind libsilt.so. */
+/* Fills `real`, runtime.self, runtime.loader, runtime.self_path and the allocator's ranges. 0;
+ * -ENOENT: the loader's list does not show a malloc behind libsilt.so. */
 int real_resolve(void);
 
 /* True when addr is code of libc, ld.so, libsilt.so or whoever owns the real malloc. */
 bool real_is_allocator(uintptr_t addr);
 
-/* The object that has addr, from the loader's list; for a moment when nobody opens or closes objects. */
+/* The object that has addr, from the loader's list; for a moment when nobody opens or closes
+ * objects. */
 struct unwind_module;
 bool real_find_module(const void *addr, struct unwind_module *ret_module);
 
-/* True when the executable defines the symbol itself, so that no hook of that name is ever called. */
+/* True when the executable defines the symbol itself, so that no hook of that name is ever
+ * called. */
 bool real_program_defines(const char *name);
 
-/* The same for all of an object's code (or, where the loader cannot say, for code close together). */
+/* The same for all of an object's code (or, where the loader cannot say, for code close
+ * together). */
 uintptr_t real_object_begin(const void *addr);
 
-/* The definition the object at addr would call: for C++ in objects opened with RTLD_LOCAL, which the order of the
- * list does not show. Takes the loader's lock for a moment. */
+/* The definition the object at addr would call: for C++ in objects opened with RTLD_LOCAL, which
+ * the order of the list does not show. Takes the loader's lock for a moment. */
 bool real_for_caller(const void *addr, const char *name, struct real_fn *ret);
 
 #pragma GCC visibility pop

@@ -65,8 +65,10 @@ static int rendezvous_connect(const char *name, size_t name_len) {
         fd = sys_call3(SYS_socket, AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
         if (fd < 0)
                 return (int)fd;
-        sys_call6(SYS_setsockopt, fd, SOL_SOCKET, SO_RCVTIMEO, (long)&patience, sizeof(patience), 0);
-        sys_call6(SYS_setsockopt, fd, SOL_SOCKET, SO_SNDTIMEO, (long)&patience, sizeof(patience), 0);
+        sys_call6(SYS_setsockopt, fd, SOL_SOCKET, SO_RCVTIMEO, (long)&patience, sizeof(patience),
+                  0);
+        sys_call6(SYS_setsockopt, fd, SOL_SOCKET, SO_SNDTIMEO, (long)&patience, sizeof(patience),
+                  0);
         /* A path is given with its NUL: the length of the address is the rest of it. */
         r = rendezvous_call(SYS_connect, fd, (long)&addr,
                             (long)(offsetof(struct sockaddr_un, sun_path) + name_len + 1));
@@ -77,8 +79,8 @@ static int rendezvous_connect(const char *name, size_t name_len) {
         return (int)fd;
 }
 
-/* The names are tried in order: an abstract one is not seen from another network namespace, a path not from
- * another mount namespace. */
+/* The names are tried in order: an abstract one is not seen from another network namespace, a
+ * path not from another mount namespace. */
 static int rendezvous_connect_any(const char *names, size_t len) {
         int fd = -ENOENT;
 
@@ -137,16 +139,19 @@ static int rendezvous_talk(int fd, const uint8_t *token, struct wire_welcome *re
         if (r < 0)
                 return (int)r;
         arena_fd = rendezvous_received_fd(&msg);
-        if (r == (long)sizeof(*ret_welcome) && ret_welcome->magic == WIRE_MAGIC && ret_welcome->accepted)
+        if (r == (long)sizeof(*ret_welcome) && ret_welcome->magic == WIRE_MAGIC &&
+            ret_welcome->accepted)
                 return arena_fd;
         if (arena_fd >= 0)
                 sys_close(arena_fd);
         return -EPROTO;
 }
 
-static bool rendezvous_header_is_known(const struct wire_header *h, const struct wire_welcome *welcome) {
-        return h->magic == WIRE_MAGIC && h->version == WIRE_VERSION && h->chunk_bytes == WIRE_CHUNK_BYTES &&
-               h->n_lent == WIRE_N_LENT && h->n_processes == WIRE_N_PROCESSES && h->n_slots == WIRE_N_SLOTS &&
+static bool rendezvous_header_is_known(const struct wire_header *h,
+                                       const struct wire_welcome *welcome) {
+        return h->magic == WIRE_MAGIC && h->version == WIRE_VERSION &&
+               h->chunk_bytes == WIRE_CHUNK_BYTES && h->n_lent == WIRE_N_LENT &&
+               h->n_processes == WIRE_N_PROCESSES && h->n_slots == WIRE_N_SLOTS &&
                h->n_chunks == WIRE_N_CHUNKS && h->size_bytes == welcome->size_bytes &&
                h->chunk_off + (uint64_t)WIRE_N_CHUNKS * WIRE_CHUNK_BYTES <= h->size_bytes &&
                welcome->process_idx < WIRE_N_PROCESSES;
@@ -154,7 +159,8 @@ static bool rendezvous_header_is_known(const struct wire_header *h, const struct
 
 static int rendezvous_map(int arena_fd, const struct wire_welcome *welcome) {
         struct wire_header *h;
-        long base = sys_mmap(NULL, welcome->size_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, arena_fd, 0);
+        long base = sys_mmap(NULL, welcome->size_bytes, PROT_READ | PROT_WRITE, MAP_SHARED,
+                             arena_fd, 0);
 
         if (sys_is_error(base))
                 return (int)base;
@@ -164,15 +170,17 @@ static int rendezvous_map(int arena_fd, const struct wire_welcome *welcome) {
                 sys_munmap(h, welcome->size_bytes);
                 return -EPROTO;
         }
-        sys_madvise(h, welcome->size_bytes, MADV_DONTDUMP); /* the arena is no part of the program's core */
+        sys_madvise(h, welcome->size_bytes,
+                    MADV_DONTDUMP); /* the arena is no part of the program's core */
         runtime.header = h;
         runtime.process_idx = welcome->process_idx;
-        runtime.process = (struct wire_process *)(base + (long)h->process_off) + welcome->process_idx;
+        runtime.process =
+                (struct wire_process *)(base + (long)h->process_off) + welcome->process_idx;
         return 0;
 }
 
-/* How long a tick is: for bounding waits without asking the kernel. The handshake is long enough to measure by
- * where the CPU does not say. */
+/* How long a tick is: for bounding waits without asking the kernel. The handshake is long enough
+ * to measure by where the CPU does not say. */
 static uint32_t rendezvous_tick_q16(uint64_t ticks, uint64_t ns) {
 #if defined(__aarch64__)
         uint64_t hz;

@@ -6,8 +6,8 @@
 
 #pragma GCC visibility push(hidden)
 
-/* value: of the environment variable WIRE_ENV. 0: runtime.header, .process_idx, .process and .clock are
- * set, and nothing stays open. -errno: there is no recorder for this image. */
+/* value: of the environment variable WIRE_ENV. 0: runtime.header, .process_idx, .process and
+ * .clock are set, and nothing stays open. -errno: there is no recorder for this image. */
 int rendezvous_join(const char *value);
 
 #pragma GCC visibility pop

@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /* The runtime's state in one process, and the phases of its life.
  *
- *   EARLY   libsilt.so may not even be relocated (IFUNC resolvers of other objects run before): no GOT, no
- *           TLS, no calls out. Memory comes from the early arena (early.h).
- *   STARTING one thread sets the runtime up; all others, and its own recursion, are served as in EARLY.
+ *   EARLY      libsilt.so may not even be relocated (IFUNC resolvers of other objects run before):
+ *              no GOT, no TLS, no calls out. Memory comes from the early arena (early.h).
+ *   STARTING   one thread sets the runtime up; all others, and its own recursion, are served as
+ *              in EARLY.
  *   RECORDING
- *   PASSING every hook is the real function, for ever: recording is over, or never came to be.
+ *   PASSING    every hook is the real function, for ever: recording is over, or never came to be.
  *
- * `runtime_phase` is what every hook looks at first. It lives in a page that fork wipes, so it reads
- * RUNTIME_UNKNOWN in a new process, whichever way that was made; `runtime.life` is not wiped and tells
- * a new process from an early one. */
+ * `runtime_phase` is what every hook looks at first. It lives in a page that fork wipes, so it
+ * reads RUNTIME_UNKNOWN in a new process, whichever way that was made; `runtime.life` is not
+ * wiped and tells a new process from an early one. */
 #pragma once
 
 #include <stdatomic.h>
@@ -31,6 +32,8 @@ enum runtime_phase {
         RUNTIME_UNKNOWN = 0, /* not started, or wiped by fork */
         RUNTIME_RECORDING = 1,
         RUNTIME_PASSING = 2,
+        RUNTIME_CHECKING =
+                3, /* recording where pages are not wiped: every event asks for the pid first */
 };
 
 enum runtime_life {
@@ -79,13 +82,20 @@ struct runtime {
         _Atomic uint64_t patience_ns;
         _Atomic uint32_t slot_hint;
 
-        const char *self_path; /* of libsilt.so, as the loader names it */
-        const char *rendezvous; /* value of SILT_RENDEZVOUS when the image started */
+        const char *self_path;    /* of libsilt.so, as the loader names it */
+        const char *rendezvous;   /* value of SILT_RENDEZVOUS when the image started */
         uint64_t vdso, stack_end; /* AT_SYSINFO_EHDR; an address above the first thread's frames */
         bool is_secure;           /* AT_SECURE */
 };
 
 extern struct runtime runtime;
+
+static inline bool runtime_is_recording(void) {
+        return runtime_phase() == RUNTIME_RECORDING || runtime_phase() == RUNTIME_CHECKING;
+}
+
+/* From now on hooks record. */
+void runtime_record(void);
 
 /* In the phase UNKNOWN: start, or become the new process. True when the runtime records. */
 bool runtime_begin(void);
@@ -98,7 +108,8 @@ void *runtime_map(size_t size_bytes);
 void runtime_unmap(void *pages, size_t size_bytes);
 
 static inline uint64_t runtime_now(void) {
-        uint64_t now = runtime.clock.kind == WIRE_CLOCK_COUNTER ? clock_counter() : ring_clock_monotonic_ns();
+        uint64_t now = runtime.clock.kind == WIRE_CLOCK_COUNTER ? clock_counter()
+                                                                : ring_clock_monotonic_ns();
 
         return now - runtime.clock.base;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The program that runtime_test.c records: one way to use memory per word given. Each does a number of things that
- * the test knows. */
+/* The program that runtime_test.c records: one way to use memory per word given. Each does a
+ * number of things that the test knows. */
 #include <dlfcn.h>
 #include <errno.h>
 #include <malloc.h>
@@ -16,12 +16,12 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define MUST(x)                                                                                              \
-        do {                                                                                                 \
-                if (!(x)) {                                                                                  \
-                        static const char must_[] = #x "\n";                                                 \
-                        _exit(write(2, must_, sizeof(must_) - 1) > 0 ? 99 : 98);                             \
-                }                                                                                            \
+#define MUST(x)                                                                                    \
+        do {                                                                                       \
+                if (!(x)) {                                                                        \
+                        static const char must_[] = #x "\n";                                       \
+                        _exit(write(2, must_, sizeof(must_) - 1) > 0 ? 99 : 98);                   \
+                }                                                                                  \
         } while (0)
 
 enum { N_LOOPS = 20000, N_SIGNALS = 500, SAY_FD = 30 };
@@ -100,7 +100,7 @@ static void run_fork(void) {
         free(inherited);
 }
 
-/* ---- signals -------------------------------------------------------------------------------------------------- */
+/* ---- signals ----------------------------------------------------------------------------- */
 
 static volatile sig_atomic_t n_handled;
 static sigjmp_buf away;
@@ -155,7 +155,7 @@ static void run_abandon(void) {
         say_handled();
 }
 
-/* ---- other ------------------------------------------------------------------------------------------------------ */
+/* ---- other ------------------------------------------------------------------------------- */
 
 static void run_loop(void) {
         for (int i = 0; i < N_LOOPS; i++)

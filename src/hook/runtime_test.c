@@ -87,7 +87,8 @@ static void test_thread_states_are_reused(void **state) {
         fake_recorder_done(&r);
 }
 
-/* fork has an exact time, a raw clone the time of the parent's last event; both children know what they inherited. */
+/* fork has an exact time, a raw clone the time of the parent's last event; both children know
+ * what they inherited. */
 static void test_fork_and_raw_clone(void **state) {
         const struct fake_options options = {0};
         struct fake_recorder r;
@@ -109,7 +110,7 @@ static void test_fork_and_raw_clone(void **state) {
         fake_recorder_done(&r);
 }
 
-/* ---- signals -------------------------------------------------------------------------------------------------- */
+/* ---- signals ----------------------------------------------------------------------------- */
 
 enum { SAY_FD = 30 };
 
@@ -151,8 +152,8 @@ static void test_signals_inside_the_runtime(void **state) {
         fake_recorder_done(&r);
 }
 
-/* A handler that leaves by siglongjmp may leave the runtime's own steps unfinished; what comes after is still written,
- * and by the first lane. */
+/* A handler that leaves by siglongjmp may leave the runtime's own steps unfinished; what comes
+ * after is still written, and by the first lane. */
 static void test_handlers_that_never_return(void **state) {
         struct fake_recorder r;
         int n_handled = run_and_listen(&r, (char *)"abandon");
@@ -166,12 +167,15 @@ static void test_handlers_that_never_return(void **state) {
                 any_nested |= r.events[i].kind == WIRE_ALLOC && r.events[i].is_nested;
         assert_false(any_nested);
         for (uint32_t i = 0; i < atomic_load(&r.header->n_slots_used); i++)
-                assert_int_equal(
-                        atomic_load(&((struct wire_slot *)((char *)r.header + r.header->slot_off) + i)->busy), 0);
+                assert_int_equal(atomic_load(&((struct wire_slot *)((char *)r.header +
+                                                                    r.header->slot_off) +
+                                               i)
+                                                      ->busy),
+                                 0);
         fake_recorder_done(&r);
 }
 
-/* ---- a recorder that is slow, stuck or gone ------------------------------------------------------------------- */
+/* ---- a recorder that is slow, stuck or gone ---------------------------------------------- */
 
 static void test_small_ring_loses_nothing(void **state) {
         const struct fake_options options = {.n_lent_max = 1, .lends_late = true};
@@ -241,14 +245,14 @@ static void test_no_recorder(void **state) {
 
         fake_recorder_open(&r, &options);
         fake_recorder_close(&r);
-        strcpy(r.env, "silt-nobody,/nonexistent/silt:000102030405060708090a0b0c0d0e0f");
+        strcpy(r.env, "silt-nobody;/nonexistent/silt:000102030405060708090a0b0c0d0e0f");
         assert_int_equal(fake_recorder_run(&r, runtime_path, argv), 0);
         strcpy(r.env, "garbage");
         assert_int_equal(fake_recorder_run(&r, runtime_path, argv), 0);
         fake_recorder_done(&r);
 }
 
-/* ---- images, plugins, mappings ---------------------------------------------------------------------------------- */
+/* ---- images, plugins, mappings ----------------------------------------------------------- */
 
 static void test_exec_with_an_empty_environment(void **state) {
         const struct fake_options options = {0};

@@ -6,9 +6,15 @@
 __thread struct thread *thread_self __attribute__((tls_model("initial-exec")));
 __thread bool thread_is_counted __attribute__((tls_model("initial-exec")));
 
-enum { THREAD_PAGE_BYTES = 4096, THREAD_PROBES_MAX = 64, THREAD_REUSE_PROBES_MAX = 32, LANE_WALK_MAX = 256 };
+enum {
+        THREAD_PAGE_BYTES = 4096,
+        THREAD_PROBES_MAX = 64,
+        THREAD_REUSE_PROBES_MAX = 32,
+        LANE_WALK_MAX = 256
+};
 
-_Static_assert(sizeof(struct thread) <= THREAD_PAGE_BYTES, "the walker behind it is aligned to a page");
+_Static_assert(sizeof(struct thread) <= THREAD_PAGE_BYTES,
+               "the walker behind it is aligned to a page");
 
 static _Atomic(struct thread *) thread_list;
 
@@ -21,8 +27,9 @@ static void thread_raise_used(uint32_t n) {
         _Atomic uint32_t *used = &runtime.header->n_slots_used;
         uint32_t old = atomic_load_explicit(used, memory_order_relaxed);
 
-        while (old < n && !atomic_compare_exchange_weak_explicit(used, &old, n, memory_order_acq_rel,
-                                                                 memory_order_relaxed))
+        while (old < n &&
+               !atomic_compare_exchange_weak_explicit(used, &old, n, memory_order_acq_rel,
+                                                      memory_order_relaxed))
                 ;
 }
 
@@ -33,10 +40,11 @@ static uint64_t thread_claim_slot_at(uint32_t idx) {
 
         if (wire_slot_phase(old) != WIRE_SLOT_FREE)
                 return 0;
-        claimed = (old & ~UINT64_C(0xffffffffff)) | (uint64_t)(runtime.process_idx + 1) << 8 | WIRE_SLOT_CLAIMED;
+        claimed = (old & ~UINT64_C(0xffffffffff)) | (uint64_t)(runtime.process_idx + 1) << 8 |
+                  WIRE_SLOT_CLAIMED;
         /* acquire: the recorder's reset of the slot before its state. Pairs with its release. */
-        if (!atomic_compare_exchange_strong_explicit(&slot->state, &old, claimed, memory_order_acq_rel,
-                                                     memory_order_relaxed))
+        if (!atomic_compare_exchange_strong_explicit(&slot->state, &old, claimed,
+                                                     memory_order_acq_rel, memory_order_relaxed))
                 return 0;
         thread_raise_used(idx + 1);
         return claimed;
@@ -81,7 +89,8 @@ static bool lane_claim(struct lane *lane, bool is_nested) {
                 return false;
         slot->tid = (uint32_t)sys_gettid();
         slot->flags = is_nested ? WIRE_SLOT_NESTED : 0;
-        ring_writer_init(&lane->ring, runtime.header, slot, &runtime.clock, &runtime.patience_ns, is_nested);
+        ring_writer_init(&lane->ring, runtime.header, slot, &runtime.clock, &runtime.patience_ns,
+                         is_nested);
         lane->module_was_lost = false;
         lane->slot_state = state - WIRE_SLOT_CLAIMED + WIRE_SLOT_LIVE;
         /* release: tid and flags before the state. Pairs with the recorder's acquire. */
@@ -98,11 +107,13 @@ static bool lane_start(struct lane *lane, void *walker, bool is_nested) {
         return true;
 }
 
-/* The recorder takes a slot back when it has seen its thread gone: then the state beside it is free too. */
+/* The recorder takes a slot back when it has seen its thread gone: then the state beside it is
+ * free too. */
 static bool lane_is_gone(const struct lane *lane) {
         uint64_t state = atomic_load_explicit(&lane->ring.slot->state, memory_order_acquire);
 
-        return ((state ^ lane->slot_state) & ~UINT64_C(0xff)) || wire_slot_phase(state) == WIRE_SLOT_FREE;
+        return ((state ^ lane->slot_state) & ~UINT64_C(0xff)) ||
+               wire_slot_phase(state) == WIRE_SLOT_FREE;
 }
 
 static size_t lane_pages_bytes(void) {
@@ -131,7 +142,8 @@ static struct thread *thread_reuse(void) {
         for (unsigned i = 0; t && i < THREAD_REUSE_PROBES_MAX; i++, t = t->next) {
                 uint32_t unlocked = 0;
 
-                if (!atomic_compare_exchange_strong_explicit(&t->is_locked, &unlocked, 1, memory_order_acquire,
+                if (!atomic_compare_exchange_strong_explicit(&t->is_locked, &unlocked, 1,
+                                                             memory_order_acquire,
                                                              memory_order_relaxed))
                         continue;
                 if (lane_is_gone(&t->lane))
@@ -166,10 +178,12 @@ static struct thread *thread_new(void) {
         return NULL;
 }
 
-/* Threads that libc makes inside itself do not pass the pthread_create hook: those that allocate count here. */
+/* Threads that libc makes inside itself do not pass the pthread_create hook: those that allocate
+ * count here. */
 static void thread_count(void) {
         if (!thread_is_counted && sys_gettid() != (int)runtime.pid)
-                atomic_fetch_add_explicit(&runtime.process->n_threads_started, 1, memory_order_relaxed);
+                atomic_fetch_add_explicit(&runtime.process->n_threads_started, 1,
+                                          memory_order_relaxed);
         thread_is_counted = true;
 }
 
@@ -194,7 +208,8 @@ struct thread *thread_start(void) {
         return t;
 }
 
-/* The walker's rows stay valid in a forked process; only the recorder's mirror of the stack is new. */
+/* The walker's rows stay valid in a forked process; only the recorder's mirror of the stack is
+ * new. */
 bool thread_restart(struct thread *t) {
         atomic_store_explicit(&thread_list, t, memory_order_relaxed);
         t->next = NULL;
@@ -211,7 +226,8 @@ bool thread_restart(struct thread *t) {
 
 void thread_count_unslotted(void) {
         if (runtime.header)
-                atomic_fetch_add_explicit(&runtime.header->n_unslotted_events, 1, memory_order_relaxed);
+                atomic_fetch_add_explicit(&runtime.header->n_unslotted_events, 1,
+                                          memory_order_relaxed);
 }
 
 HOOK_COLD struct thread *thread_get_slow(void) {
@@ -220,12 +236,15 @@ HOOK_COLD struct thread *thread_get_slow(void) {
 
         if (runtime_phase() == RUNTIME_PASSING)
                 return NULL;
+        if (runtime_phase() == RUNTIME_CHECKING && sys_getpid() != (int)runtime.pid)
+                atomic_store_explicit(&runtime_wiped.phase, RUNTIME_UNKNOWN, memory_order_relaxed);
         if (runtime_phase() == RUNTIME_UNKNOWN && !runtime_begin())
                 return NULL;
         if (thread_self)
                 return thread_self;
         /* With all slots taken a search is long: only some events make one. */
-        if (n_refused && atomic_fetch_add_explicit(&n_refused, 1, memory_order_relaxed) % 256 != 0) {
+        if (n_refused &&
+            atomic_fetch_add_explicit(&n_refused, 1, memory_order_relaxed) % 256 != 0) {
                 thread_count_unslotted();
                 return NULL;
         }
@@ -254,7 +273,8 @@ static struct lane *lane_start_nested(struct thread *t) {
         return nested;
 }
 
-/* How many activations of the runtime lie under the present one on this thread's stack; -1: cannot be told. */
+/* How many activations of the runtime lie under the present one on this thread's stack; -1:
+ * cannot be told. */
 static int lane_count_interrupted(void) {
         uint64_t pcs[LANE_WALK_MAX];
         struct unwind_regs regs;
@@ -276,10 +296,11 @@ static int lane_count_interrupted(void) {
         return n_interrupted;
 }
 
-/* A handler left by siglongjmp: what it interrupted never ends. The published position is the truth of the ring. */
+/* A handler left by siglongjmp: what it interrupted never ends. The published position is the
+ * truth of the ring. */
 static void lane_recover(struct lane *lane) {
-        ring_writer_init(&lane->ring, lane->ring.header, lane->ring.slot, &runtime.clock, &runtime.patience_ns,
-                         lane->ring.is_nested);
+        ring_writer_init(&lane->ring, lane->ring.header, lane->ring.slot, &runtime.clock,
+                         &runtime.patience_ns, lane->ring.is_nested);
         atomic_store_explicit(&lane->ring.slot->busy, 0, memory_order_release);
         atomic_store_explicit(&lane->ring.slot->waiting, 0, memory_order_relaxed);
         if (lane_renew_walker(lane))

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What the runtime keeps for a thread: a lane (ring and walker) for its events, a second lane for those
- * of signal handlers that interrupted the first, and which real function it is in. */
+/* What the runtime keeps for a thread: a lane (ring and walker) for its events, a second lane
+ * for those of signal handlers that interrupted the first, and which real function it is in. */
 #pragma once
 
 #include <stdbool.h>
@@ -26,13 +26,14 @@ struct lane {
 
 struct thread {
         struct lane lane;
-        const struct real_fn *in_real; /* the real function being called by the outermost hook; NULL: none */
+        const struct real_fn
+                *in_real; /* the real function being called by the outermost hook; NULL: none */
         const struct real_fn *in_inner; /* the last that was called from within it */
-        uint64_t new_size_bytes;       /* asked for in that call when it is an operator new */
-        uint64_t fork_time;            /* of the FORK record while this thread forks; 0: it does not */
-        struct lane *nested;           /* NULL until needed */
-        struct thread *next;           /* all of the process, for reuse */
-        _Atomic uint32_t is_locked;    /* somebody looks whether it can be reused */
+        uint64_t new_size_bytes;        /* asked for in that call when it is an operator new */
+        uint64_t fork_time;         /* of the FORK record while this thread forks; 0: it does not */
+        struct lane *nested;        /* NULL until needed */
+        struct thread *next;        /* all of the process, for reuse */
+        _Atomic uint32_t is_locked; /* somebody looks whether it can be reused */
         bool is_starting_nested;
 };
 
@@ -40,11 +41,12 @@ struct thread {
 extern __thread struct thread *thread_self __attribute__((tls_model("initial-exec")));
 extern __thread bool thread_is_counted __attribute__((tls_model("initial-exec")));
 
-/* The calling thread's state, made when it has none; NULL: there is no slot for it (counted). Only while
- * RECORDING. */
+/* The calling thread's state, made when it has none; NULL: there is no slot for it (counted).
+ * Only while RECORDING. */
 struct thread *thread_start(void);
 
-/* Makes the state over for a process that has just been forked; the other threads' states are forgotten. */
+/* Makes the state over for a process that has just been forked; the other threads' states are
+ * forgotten. */
 bool thread_restart(struct thread *t);
 
 /* An event that could not be written for want of a slot. */
@@ -52,8 +54,8 @@ void thread_count_unslotted(void);
 
 struct lane *lane_enter_nested(struct thread *t);
 
-/* Takes the lane for one event; NULL: the event is lost (and counted). A signal between the test and the store is
- * over before the store. */
+/* Takes the lane for one event; NULL: the event is lost (and counted). A signal between the test
+ * and the store is over before the store. */
 static inline struct lane *lane_enter(struct thread *t) {
         if (unlikely(t->lane.inside))
                 return lane_enter_nested(t);
@@ -69,8 +71,8 @@ static inline void lane_leave(struct lane *lane) {
 
 struct thread *thread_get_slow(void);
 
-/* The calling thread's state when its events are to be recorded. NULL: pass through, or serve early memory when
- * runtime_is_early(). */
+/* The calling thread's state when its events are to be recorded. NULL: pass through, or serve
+ * early memory when runtime_is_early(). */
 static inline struct thread *thread_get(void) {
         if (likely(runtime_phase() == RUNTIME_RECORDING)) {
                 struct thread *t = thread_self;
@@ -83,21 +85,23 @@ static inline struct thread *thread_get(void) {
 
 /* True while the real functions cannot be called. */
 static inline bool runtime_is_early(void) {
-        return unlikely(atomic_load_explicit(&runtime.life, memory_order_relaxed) < RUNTIME_LIFE_RECORDING);
+        return unlikely(atomic_load_explicit(&runtime.life, memory_order_relaxed) <
+                        RUNTIME_LIFE_RECORDING);
 }
 
 static inline bool real_fn_has(const struct real_fn *fn, const void *caller) {
         return (uintptr_t)caller - (uintptr_t)fn->fn < fn->end - (uintptr_t)fn->fn;
 }
 
-/* An inner call belongs to the outer hook's when the real function makes it: from its own code, from that of a form
- * it is built on, or by a tail call, which returns into libsilt.so. Anything else (a signal handler, a new handler,
- * an exception's memory released while a nothrow new handles it) is a call of its own.
- * kind: enum real_kinds, of the inner call. */
+/* An inner call belongs to the outer hook's when the real function makes it: from its own code,
+ * from that of a form it is built on, or by a tail call, which returns into libsilt.so. Anything
+ * else (a signal handler, a new handler, an exception's memory released while a nothrow new
+ * handles it) is a call of its own. kind: enum real_kinds, of the inner call. */
 static inline bool thread_is_recursion(const struct thread *t, const void *caller, unsigned kind) {
         if (likely(t->in_real == NULL) || !(t->in_real->kinds & kind))
                 return false;
-        return real_fn_has(t->in_real, caller) || code_range_has(&runtime.self, (uintptr_t)caller) ||
+        return real_fn_has(t->in_real, caller) ||
+               code_range_has(&runtime.self, (uintptr_t)caller) ||
                (t->in_inner && real_fn_has(t->in_inner, caller));
 }
 

@@ -12,8 +12,8 @@ uint64_t ring_clock_monotonic_ns(void) {
         return (uint64_t)now.sec * 1000000000u + (uint64_t)now.nsec;
 }
 
-/* The recorder sets `asleep`, then looks at all rings once more, then sleeps while `wake` is unchanged: so
- * whoever changes a ring first and looks at `asleep` after it wakes it or is seen. */
+/* The recorder sets `asleep`, then looks at all rings once more, then sleeps while `wake` is
+ * unchanged: so whoever changes a ring first and looks at `asleep` after it wakes it or is seen. */
 void ring_writer_wake_recorder(struct wire_header *header) {
         atomic_fetch_add_explicit(&header->wake, 1, memory_order_seq_cst);
         if (atomic_load_explicit(&header->asleep, memory_order_seq_cst) &&
@@ -22,7 +22,8 @@ void ring_writer_wake_recorder(struct wire_header *header) {
 }
 
 void ring_writer_init(struct ring_writer *w, struct wire_header *header, struct wire_slot *slot,
-                      const struct ring_clock *clock, _Atomic uint64_t *patience_ns, bool is_nested) {
+                      const struct ring_clock *clock, _Atomic uint64_t *patience_ns,
+                      bool is_nested) {
         *w = (struct ring_writer){
                 .pos = atomic_load_explicit(&slot->write_pos, memory_order_relaxed),
                 .slot = slot,
@@ -45,8 +46,8 @@ static uint64_t ring_writer_ns_since(const struct ring_writer *w, uint64_t ticks
         return (ring_writer_ticks(w) - ticks) * w->ring_clock->ns_per_tick_q16 >> 16;
 }
 
-/* acquire: lent[] and the recorder's last reads of the chunk before its new life. Pairs with the recorder's
- * release of limit_pos. */
+/* acquire: lent[] and the recorder's last reads of the chunk before its new life. Pairs with the
+ * recorder's release of limit_pos. */
 static void ring_writer_see_limit(struct ring_writer *w) {
         uint64_t limit = atomic_load_explicit(&w->slot->limit_pos, memory_order_acquire);
 
@@ -82,7 +83,8 @@ static void ring_writer_leave_chunk(struct ring_writer *w) {
                 *w->next = wire_word0(0, WIRE_PAD);
         w->pos += (uint64_t)((uint8_t *)w->chunk_end - (uint8_t *)w->next);
         w->next = w->end = w->chunk_end = NULL;
-        /* release: the padding before the position. Pairs with the recorder's acquire of write_pos. */
+        /* release: the padding before the position. Pairs with the recorder's acquire of
+         * write_pos. */
         atomic_store_explicit(&w->slot->write_pos, w->pos, memory_order_release);
 }
 
@@ -103,8 +105,9 @@ static bool ring_writer_enter_chunk(struct ring_writer *w) {
         return true;
 }
 
-/* What a wait takes off the process's patience. A recorder that lends within a moment is only pushing back: the
- * program goes on without loss however long it lasts. Slow answers and none at all add up, until nobody waits. */
+/* What a wait takes off the process's patience. A recorder that lends within a moment is only
+ * pushing back: the program goes on without loss however long it lasts. Slow answers and none at
+ * all add up, until nobody waits. */
 static void ring_writer_spend(struct ring_writer *w, bool ok, uint64_t spent_ns) {
         uint64_t patience_ns = atomic_load_explicit(w->patience_ns, memory_order_relaxed);
 
@@ -116,7 +119,8 @@ static void ring_writer_spend(struct ring_writer *w, bool ok, uint64_t spent_ns)
         atomic_store_explicit(w->patience_ns, patience_ns, memory_order_relaxed);
 }
 
-/* Sleeps until a chunk is lent; at most a second, and five in all for the process unless the recorder keeps up. */
+/* Sleeps until a chunk is lent; at most a second, and five in all for the process unless the
+ * recorder keeps up. */
 static bool ring_writer_wait(struct ring_writer *w) {
         uint64_t patience_ns = atomic_load_explicit(w->patience_ns, memory_order_relaxed);
         uint64_t max_ns = RING_WAIT_MAX_MS * UINT64_C(1000000), spent_ns = 0;
@@ -130,7 +134,8 @@ static bool ring_writer_wait(struct ring_writer *w) {
         begin = ring_writer_ticks(w);
         atomic_store_explicit(&w->slot->waiting, 1, memory_order_seq_cst);
         for (;;) {
-                /* acquire: seq before limit_pos, so that a chunk lent after this look changes seq */
+                /* acquire: seq before limit_pos, so that a chunk lent after this look changes
+                 * seq */
                 uint32_t seq = atomic_load_explicit(&w->slot->lent_seq, memory_order_acquire);
                 struct sys_timespec left;
 
@@ -149,7 +154,8 @@ static bool ring_writer_wait(struct ring_writer *w) {
 
         spent_ns = ring_writer_ns_since(w, begin);
         atomic_store_explicit(&w->slot->blocked_ns,
-                              atomic_load_explicit(&w->slot->blocked_ns, memory_order_relaxed) + spent_ns,
+                              atomic_load_explicit(&w->slot->blocked_ns, memory_order_relaxed) +
+                                      spent_ns,
                               memory_order_relaxed);
         ring_writer_spend(w, ok, spent_ns);
         return ok;
@@ -179,10 +185,12 @@ static bool ring_writer_find_room(struct ring_writer *w, uint32_t n_words) {
         if (ring_writer_enter_chunk(w)) {
                 if (atomic_load_explicit(w->patience_ns, memory_order_relaxed) == 0)
                         ring_writer_spend(w, true, 0); /* the recorder drains again */
-                return n_words <= (uint64_t)(w->chunk_end - w->next) || ring_writer_find_room(w, n_words);
+                return n_words <= (uint64_t)(w->chunk_end - w->next) ||
+                       ring_writer_find_room(w, n_words);
         }
         if (may_wait && ring_writer_wait(w))
-                return n_words <= (uint64_t)(w->chunk_end - w->next) || ring_writer_find_room(w, n_words);
+                return n_words <= (uint64_t)(w->chunk_end - w->next) ||
+                       ring_writer_find_room(w, n_words);
         return false;
 }
 

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* The writing end of a ring: one thread's, in the target. docs/ring-protocol.md is the specification.
+/* The writing end of a ring: one thread's, in the target. docs/ring-protocol.md is the
+ * specification.
  *  - a record is seen by the recorder whole or not at all
  *  - a full ring makes the writer wait, bounded; what is lost is counted, and said by a LOST record
  *  - a nested writer (a signal arrived inside the runtime) never waits
- *
- * Call order: ring_writer_reserve → ring_writer_time → fill → ring_writer_commit. The words between
- * reserve and commit belong to the writer; nothing else may be reserved meanwhile. */
+ * 
+ * Call order: ring_writer_reserve → ring_writer_time → fill → ring_writer_commit. The words
+ * between reserve and commit belong to the writer; nothing else may be reserved meanwhile. */
 #pragma once
 
 #include <stdbool.h>
@@ -20,14 +21,14 @@
 
 /* What all rings of a process share. */
 struct ring_clock {
-        uint64_t base;           /* wire_header.clock_base */
-        uint32_t kind;           /* enum wire_clock */
+        uint64_t base;            /* wire_header.clock_base */
+        uint32_t kind;            /* enum wire_clock */
         uint32_t ns_per_tick_q16; /* ns = ticks * this >> 16 */
 };
 
 struct ring_writer {
         uint64_t *next; /* where the next record goes */
-        uint64_t *end;  /* no record may pass this unasked: the chunk's end, or a point of checking before it */
+        uint64_t *end;  /* no record may pass this unasked: the chunk's end or a point before it */
         uint64_t pos;   /* of next, in the stream */
         struct wire_slot *slot;
         uint64_t clock_base;
@@ -49,7 +50,8 @@ enum { RING_WAIT_MAX_MS = 1000, RING_PATIENCE_MAX_MS = 5000, RING_PUSHBACK_MAX_M
 
 /* slot: claimed by this thread. Takes up where the slot's positions are. */
 void ring_writer_init(struct ring_writer *w, struct wire_header *header, struct wire_slot *slot,
-                      const struct ring_clock *clock, _Atomic uint64_t *patience_ns, bool is_nested);
+                      const struct ring_clock *clock, _Atomic uint64_t *patience_ns,
+                      bool is_nested);
 
 uint64_t *ring_writer_reserve_slow(struct ring_writer *w, uint32_t n_words);
 uint64_t ring_clock_monotonic_ns(void);
@@ -64,8 +66,9 @@ static inline uint64_t *ring_writer_reserve(struct ring_writer *w, uint32_t n_wo
         return words;
 }
 
-/* Says "busy" to the recorder, then reads the clock: no event with an earlier time can come from a ring that
- * was seen idle. Relaxed: the recorder allows for a store that is still on its way (its margin). */
+/* Says "busy" to the recorder, then reads the clock: no event with an earlier time can come from
+ * a ring that was seen idle. Relaxed: the recorder allows for a store that is still on its way
+ * (its margin). */
 static inline uint64_t ring_writer_time(struct ring_writer *w) {
         uint64_t now;
 
@@ -84,7 +87,8 @@ static inline uint64_t ring_writer_time(struct ring_writer *w) {
 static inline void ring_writer_commit(struct ring_writer *w, uint64_t *end) {
         w->pos += (uint64_t)((uint8_t *)end - (uint8_t *)w->next);
         w->next = end;
-        /* release: the words before the position. Pairs with the recorder's acquire of write_pos. */
+        /* release: the words before the position. Pairs with the recorder's acquire of
+         * write_pos. */
         atomic_store_explicit(&w->slot->write_pos, w->pos, memory_order_release);
         atomic_store_explicit(&w->slot->busy, 0, memory_order_release);
 }

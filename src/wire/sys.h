@@ -83,11 +83,16 @@ static inline long sys_clock_gettime(int clock, struct sys_timespec *ret_time) {
         return sys_call3(SYS_clock_gettime, clock, (long)ret_time, 0);
 }
 
-enum { SYS_FUTEX_WAIT = 0, SYS_FUTEX_WAKE = 1 }; /* shared between processes, so not the private forms */
+enum {
+        SYS_FUTEX_WAIT = 0,
+        SYS_FUTEX_WAKE = 1
+}; /* shared between processes, so not the private forms */
 
 /* timeout: relative; NULL waits for ever */
-static inline long sys_futex_wait(void *word, uint32_t expected, const struct sys_timespec *timeout) {
-        return sys_call6(SYS_futex, (long)word, SYS_FUTEX_WAIT, (long)expected, (long)timeout, 0, 0);
+static inline long sys_futex_wait(void *word, uint32_t expected,
+                                  const struct sys_timespec *timeout) {
+        return sys_call6(SYS_futex, (long)word, SYS_FUTEX_WAIT, (long)expected, (long)timeout, 0,
+                         0);
 }
 
 static inline long sys_futex_wake(void *word, int n_waiters) {
