@@ -202,7 +202,7 @@ static int chunk_load(int fd, const struct trace_chunk *c, struct trace_body *b,
         if (trace_chunk_parse(b->stored.items, want, c->off, UINT64_MAX, &now) ||
             now.kind != c->kind || now.version != c->version || now.flags != c->flags ||
             now.head_bytes != c->head_bytes || now.stored_bytes != c->stored_bytes ||
-            now.raw_bytes != c->raw_bytes || memcmp(now.head, c->head, c->head_bytes))
+            now.raw_bytes != c->raw_bytes || memcmp(now.head, c->head, c->head_bytes) != 0)
                 return trace_chunk_bad(c, TRACE_E_BAD_CHECK, "its header is damaged", reterr);
         body = b->stored.items + TRACE_HEADER_BYTES + c->head_bytes;
         if (XXH3_64bits_withSeed(body, c->stored_bytes - c->head_bytes,

@@ -12,7 +12,7 @@
 #include "trace/index.h"
 #include "trace/trace_fake.h"
 
-static void die(const char *what) {
+static _Noreturn void die(const char *what) {
         fprintf(stderr, "trace_corpus: %s\n", what);
         exit(1);
 }

@@ -25,7 +25,7 @@ struct replay {
 struct released {
         uint64_t seq, size_bytes;
         uint32_t stack;
-        size_t entry;
+        size_t entry = 0;
 };
 
 static bool replay_bad(struct replay *p, enum trace_error error, const char *what) {
@@ -163,7 +163,7 @@ static bool replay_new_block(struct replay *p, size_t thread_entry, uint32_t thr
                              bool is_realloc) {
         struct stack_entry *context = &p->stacks.items[p->contexts.items[thread_entry]];
         struct verify_block b = {.thread = thread};
-        size_t entry;
+        size_t entry = 0;
 
         if (!replay_stack_code(p, TRACE_COL_STACKS, context->follower, &entry))
                 return false;
@@ -182,7 +182,7 @@ static bool replay_new_block(struct replay *p, size_t thread_entry, uint32_t thr
 
 static bool replay_old_block(struct replay *p, struct released *ret) {
         struct stack_entry *context = &p->stacks.items[p->old_context];
-        size_t entry;
+        size_t entry = 0;
 
         p->last_old_seq += (uint64_t)bytes_unzigzag(replay_get(p, TRACE_COL_OLD_SEQS));
         if (p->last_old_seq >= p->first_seq)

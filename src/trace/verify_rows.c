@@ -98,7 +98,7 @@ static bool row_parse(struct row_columns *c, struct trace_site *s) {
 
 bool verify_parse_sites(struct verify *v, struct bytes_reader *r, uint64_t n,
                         verify_site_rows *ret) {
-        struct row_columns c;
+        struct row_columns c = {0};
         uint64_t process = 0, next_stack = 0;
 
         if (!rows_split(v, r, n, &c))

@@ -341,7 +341,7 @@ static void check_total(struct verify *v, const struct trace_site *s) {
         want = *t;
         want.process = s->process;
         want.stack = s->stack;
-        if (memcmp(&want, s, sizeof(want)))
+        if (memcmp(&want, s, sizeof(want)) != 0)
                 verify_bad(v, TRACE_E_BAD_CHECKPOINT,
                            "process %u stack %u: %llu allocations of %llu bytes, %llu releases; "
                            "the slices add up to %llu, %llu, %llu",
@@ -358,7 +358,7 @@ static void check_total_counts(struct verify *v, const struct trace_counts *c) {
                 return;
         want = &v->processes.items[c->process].total;
         if (memcmp(&want->n_allocs, &c->n_allocs,
-                   sizeof(*c) - offsetof(struct trace_counts, n_allocs)))
+                   sizeof(*c) - offsetof(struct trace_counts, n_allocs)) != 0)
                 verify_bad(v, TRACE_E_BAD_CHECKPOINT,
                            "the counts of process %u are not the sum of its slices", c->process);
 }

@@ -92,7 +92,7 @@ static void expect(struct liar *l, const struct trace_site *checkpoint, int erro
         liar_write(l, checkpoint);
         assert_int_equal(file_verify(text, sizeof(text)), 1);
         snprintf(start, sizeof(start), "T%d chunk", error);
-        if (strncmp(text, start, strlen(start)) || !strstr(text, words))
+        if (strncmp(text, start, strlen(start)) != 0 || !strstr(text, words))
                 fail_msg("expected %s … %s, got %s", start, words, text);
 }
 
