@@ -25,7 +25,7 @@ struct replay {
 struct released {
         uint64_t seq, size_bytes;
         uint32_t stack;
-        size_t entry = 0;
+        size_t entry;
 };
 
 static bool replay_bad(struct replay *p, enum trace_error error, const char *what) {
