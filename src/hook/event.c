@@ -9,12 +9,31 @@ HOOK_COLD void event_after_loss(struct lane *lane) {
                 runtime_pass();
 }
 
-static void event_walk(struct lane *lane, const struct unwind_regs *from,
-                       struct unwind_delta *ret_delta) {
-        if (unlikely(lane->module_was_lost)) {
+/* A loader without _dl_find_object (glibc before 2.35) is asked for its list again when it has
+ * allocated, which it does for every object it opens, and the program runs on. */
+static void event_follow_loader(const struct unwind_regs *from) {
+        static _Atomic bool list_changed;
+
+        if (code_range_has(&runtime.loader, from->pc))
+                atomic_store_explicit(&list_changed, true, memory_order_relaxed);
+        else if (atomic_load_explicit(&list_changed, memory_order_relaxed) &&
+                 atomic_exchange_explicit(&list_changed, false, memory_order_relaxed))
+                unwind_modules_refresh();
+}
+
+static HOOK_COLD void event_prepare_walk(struct lane *lane, const struct unwind_regs *from) {
+        if (lane->module_was_lost) {
                 lane->module_was_lost = false;
                 unwind_modules_changed();
         }
+        if (!real._dl_find_object.fn)
+                event_follow_loader(from);
+}
+
+static void event_walk(struct lane *lane, const struct unwind_regs *from,
+                       struct unwind_delta *ret_delta) {
+        if (unlikely(lane->module_was_lost || !real._dl_find_object.fn))
+                event_prepare_walk(lane, from);
         unwind_walk(lane->walker, from, ret_delta);
 }
 

@@ -40,14 +40,24 @@ static struct wire_process *fork_claim_entry(uint32_t pid, uint32_t *ret_idx) {
 }
 
 /* The fork came from a signal handler inside the runtime: what it interrupted goes on in both
- * processes, and in this one it must not write to the parent's ring. From here on the arena is
- * private memory that says "over". */
-static void fork_cut_off(void) {
-        long r = sys_mmap(runtime.header, runtime.header->size_bytes, PROT_READ | PROT_WRITE,
+ * processes, and in this one it must not write to the parent's ring. The arena is mapped once more,
+ * and where it was is private memory now. The thread gets a new state; the old one belongs to what
+ * was interrupted. */
+static bool fork_move_arena(void) {
+        size_t size_bytes = runtime.header->size_bytes;
+        long moved = sys_call6(SYS_mremap, (long)runtime.header, 0, (long)size_bytes,
+                               MREMAP_MAYMOVE, 0, 0);
+        long r = sys_mmap(runtime.header, size_bytes, PROT_READ | PROT_WRITE,
                           MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | MAP_NORESERVE, -1, 0);
 
-        (void)r;
-        runtime_pass();
+        if (sys_is_error(moved) || sys_is_error(r))
+                return false;
+        runtime.process = (struct wire_process *)(moved + (long)((char *)runtime.process -
+                                                                 (char *)runtime.header));
+        runtime.header = (struct wire_header *)moved;
+        thread_self = NULL;
+        thread_forget_all();
+        return true;
 }
 
 static void fork_fill_entry(struct wire_process *p, uint32_t pid, const struct thread *t) {
@@ -85,7 +95,7 @@ static bool fork_become_process(struct thread *t) {
         runtime.pid = pid;
         atomic_store_explicit(&runtime.patience_ns, RING_PATIENCE_MAX_MS * UINT64_C(1000000),
                               memory_order_relaxed);
-        if (t && !thread_restart(t)) {
+        if (thread_self && !thread_restart(thread_self)) {
                 thread_self = NULL;
                 thread_count_unslotted();
         }
@@ -106,9 +116,7 @@ bool fork_enter_child(void) {
                 atomic_store_explicit(&fork_is_entering, 0, memory_order_release);
                 return runtime_is_recording();
         }
-        if (t && t->lane.inside)
-                fork_cut_off();
-        ok = runtime_phase() == RUNTIME_UNKNOWN && fork_become_process(t);
+        ok = (!t || !t->lane.inside || fork_move_arena()) && fork_become_process(t);
         if (ok)
                 runtime_record();
         else

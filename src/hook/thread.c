@@ -224,6 +224,10 @@ bool thread_restart(struct thread *t) {
         return true;
 }
 
+void thread_forget_all(void) {
+        atomic_store_explicit(&thread_list, NULL, memory_order_relaxed);
+}
+
 void thread_count_unslotted(void) {
         if (runtime.header)
                 atomic_fetch_add_explicit(&runtime.header->n_unslotted_events, 1,

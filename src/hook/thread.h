@@ -49,6 +49,9 @@ struct thread *thread_start(void);
  * forgotten. */
 bool thread_restart(struct thread *t);
 
+/* In a forked process whose first thread cannot go on with the state it has. */
+void thread_forget_all(void);
+
 /* An event that could not be written for want of a slot. */
 void thread_count_unslotted(void);
 
