@@ -8,16 +8,16 @@ from .process import run
 
 
 class Silt:
-    """`launcher` and `runtime` are for programs of another machine under qemu-user."""
+    """`launcher` is for programs of another machine under qemu-user; `runtime` for those, and for a silt
+    built without one of its own (sanitized)."""
 
     def __init__(self, build_dir, launcher=None, runtime=None):
         self.path = os.path.join(os.path.abspath(build_dir), "silt")
         self.launcher, self.runtime = launcher, runtime
 
     def run_argv(self, trace, argv, options=()):
-        foreign = []
-        if self.launcher:
-            foreign = ["--launcher", self.launcher, "--runtime", self.runtime]
+        foreign = ["--launcher", self.launcher] if self.launcher else []
+        foreign += ["--runtime", self.runtime] if self.runtime else []
         return [self.path, "run", "-q", *foreign, *options, "-o", trace, "--", *argv]
 
     def record(self, trace, argv, options=(), **kwargs):
