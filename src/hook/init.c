@@ -90,6 +90,7 @@ static void init_read_stack(void) {
         for (aux = (const ElfW(auxv_t) *)(at + 1); aux->a_type != AT_NULL; aux++) {
                 switch (aux->a_type) {
                 case AT_SYSINFO_EHDR: runtime.vdso = aux->a_un.a_val; break;
+                case AT_ENTRY: runtime.entry = aux->a_un.a_val; break;
                 case AT_RANDOM: runtime.stack_end = aux->a_un.a_val; break;
                 case AT_PAGESZ: runtime.page_bytes = aux->a_un.a_val; break;
                 case AT_SECURE: runtime.is_secure = aux->a_un.a_val != 0; break;
@@ -112,6 +113,7 @@ static bool init_unwinder(void) {
                 .unmap_pages = runtime_unmap,
                 .on_module = event_module,
                 .find_object = real._dl_find_object.fn,
+                .entry = runtime.entry,
                 .vdso_begin = runtime.vdso,
                 .main_stack_end = runtime.stack_end,
         };

@@ -83,6 +83,20 @@ static inline bool arch_is_context_start(const uint8_t *code) {
         return arch_bytes_equal(code, mov, sizeof(mov)) && (code[4] & 0x1f) == 0 && code[7] == 0xb5;
 }
 
+/* A stub of the linker's .plt, which has no CFI on this machine: adrp x16; ldr x17, [x16, …];
+ * add x16, x16, …; br x17. Nothing is pushed: the return address is in the link register all
+ * through. */
+enum { ARCH_PLT_BYTES = 16 };
+static inline bool arch_is_plt(const uint8_t *code) {
+        uint32_t insns[4];
+
+        for (unsigned i = 0; i < 4; i++)
+                insns[i] = (uint32_t)code[4 * i] | (uint32_t)code[4 * i + 1] << 8 |
+                           (uint32_t)code[4 * i + 2] << 16 | (uint32_t)code[4 * i + 3] << 24;
+        return (insns[0] & 0x9f00001f) == 0x90000010 && (insns[1] & 0xffc003ff) == 0xf9400211 &&
+               (insns[2] & 0xffc003ff) == 0x91000210 && insns[3] == 0xd61f0220;
+}
+
 #elif defined(__x86_64__)
 
 enum {

@@ -18,6 +18,8 @@ void lookup_init(const struct unwind_env *e) {
 
 /* ---- from the object ---------------------------------------------------------------------- */
 
+enum { ENTRY_MAX_BYTES = 64 };
+
 static bool code_is(const struct cfi_image *image, uint64_t addr, bool (*is)(const uint8_t *code)) {
         return cfi_range_has(image, addr, ARCH_CODE_MAX) && is((const uint8_t *)addr);
 }
@@ -44,6 +46,24 @@ static bool is_planted(const struct cfi_image *image, uint64_t key) {
         return cfi_find(image, key + 1, &a) == 0 && a.fde_begin == key + 1;
 }
 
+/* The program's first code, where older C runtimes (glibc before 2.32 on aarch64) have no CFI. */
+static bool is_entry(uint64_t key) {
+        return env.entry != 0 && key - env.entry < ENTRY_MAX_BYTES;
+}
+
+/* A signal arrived in a stub of .plt; the stub may begin with a landing pad. */
+static bool is_interrupted_plt(const struct cfi_image *image, uint64_t key) {
+#if defined(__aarch64__)
+        if (!arch_key_is_exact(key))
+                return false;
+        for (uint64_t begin = key - 12; begin <= key + 4; begin += 4)
+                if (cfi_range_has(image, begin, ARCH_PLT_BYTES) &&
+                    arch_is_plt((const uint8_t *)begin))
+                        return true;
+#endif
+        return false;
+}
+
 static row_t row_from_image(const struct cfi_image *image, uint64_t key) {
         struct cfi_answer a;
         int r;
@@ -53,8 +73,10 @@ static row_t row_from_image(const struct cfi_image *image, uint64_t key) {
         if (code_is(image, key + 1, arch_is_context_start))
                 return ROW_END;
         r = cfi_find(image, key, &a);
+        if (r < 0 && is_interrupted_plt(image, key))
+                return row_make(ROW_RA_LR, 0, 0, 0);
         if (r < 0)
-                return is_planted(image, key) ? ROW_END : ROW_NO_CFI;
+                return is_entry(key) || is_planted(image, key) ? ROW_END : ROW_NO_CFI;
         /* 'S' on code that is not the trampoline: its registers are not where a ucontext has them */
         return a.row & ROW_SIGNAL ? ROW_NO_CFI : a.row;
 }

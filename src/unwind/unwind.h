@@ -57,9 +57,11 @@ struct unwind_env {
          * anyone. Two threads that meet it at once may both call. ctx is the walk's; walks without
          * one announce nothing. */
         void (*on_module)(void *ctx, const struct unwind_module *m);
-        /* the loader's _dl_find_object; NULL where it has none (before glibc 2.35). Not imported by name: even a
-         * weak import of a newer version keeps a library from loading */
+        /* the loader's _dl_find_object; NULL where it has none (before glibc 2.35). Not imported by
+         * name: even a weak import of a newer version keeps a library from loading */
         void *find_object;
+        /* AT_ENTRY, or 0: a walk that gets there has the whole stack */
+        uint64_t entry;
         /* AT_SYSINFO_EHDR, or 0: where the vdso is */
         uint64_t vdso_begin;
         /* any address above all frames of the first thread's stack (AT_RANDOM, AT_EXECFN), or 0 */
