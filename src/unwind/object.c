@@ -18,7 +18,7 @@ struct found_object {
         unsigned long long reserved[7];
 };
 
-/* Weak as well: nothing that libsilt.so can do without may keep it from loading. */
+/* Weak: nothing that libsilt.so can do without may keep it from loading. */
 #pragma weak dl_iterate_phdr
 
 /* What is known of an object before its headers are read. */

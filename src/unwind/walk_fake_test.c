@@ -4,6 +4,7 @@
 
 #include "unwind/unwind.h"
 
+#include <dlfcn.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdbool.h>
@@ -253,7 +254,10 @@ static void test_stacks_that_lead_nowhere(void **state) {
 }
 
 int main(void) {
-        const struct unwind_env env = {.map_pages = map_pages};
+        const struct unwind_env env = {
+                .map_pages = map_pages,
+                .find_object = (void *)_dl_find_object,
+        };
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test_setup(test_return_addresses_are_validated, set_up),
                 cmocka_unit_test_setup(test_frame_pointers_are_validated, set_up),

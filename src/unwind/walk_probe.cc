@@ -191,6 +191,7 @@ void walk_probe_init(uint64_t n_stacks) {
         env.map_pages = map_pages;
         env.unmap_pages = unmap_pages;
         env.on_module = on_module;
+        env.find_object = dlsym(RTLD_DEFAULT, "_dl_find_object");
         env.find_object = reinterpret_cast<void *>(_dl_find_object);
         env.vdso_begin = getauxval(AT_SYSINFO_EHDR);
         env.main_stack_end = getauxval(AT_RANDOM);
