@@ -74,6 +74,8 @@ def test_closed_descriptors_stay_closed(t):
     assert time.monotonic() - begin < 4, "silt waited for something: " + str(time.monotonic() - begin)
     fds = [[x for x in r.stdout.decode().splitlines() if x.startswith("fd ")] for r in (bare, seen)]
     assert fds[0] == fds[1] and seen.returncode == 0, f"without silt {fds[0]}, with it {fds[1]}, status {seen.returncode}"
+    report, why = t.silt.report(t.path("t.silt"))
+    assert report, f"nothing was recorded: {why}"
 
 
 def test_limits_stay(t):

@@ -8,7 +8,7 @@ import signal
 import subprocess
 import time
 
-from harness.process import kill_family, stat_fields
+from harness.process import find_by_argument, kill_family
 
 
 def start(t, argv, options=(), trace="t.silt"):
@@ -74,31 +74,17 @@ def test_sigkill_of_the_target(t):
     assert totals["allocations"] > 20 and 0 <= totals["allocations"] - totals["frees"] <= 1, totals
 
 
-def children_of(pid):
-    return [int(name) for name in os.listdir("/proc")
-            if name.isdigit() and (stat_fields(name) or [b"", b"0"])[1] == str(pid).encode()]
-
-
-def recorder_of(process, target):
-    """The other child of silt, or the process it left to init with the trace open."""
-    others = [pid for pid in children_of(process.pid) if pid != target]
-    if others:
-        return others[0]
-    for name in os.listdir("/proc"):
-        try:
-            if name.isdigit() and int(name) not in (process.pid, target) and \
-                    os.readlink(f"/proc/{name}/exe").endswith("/silt"):
-                return int(name)
-        except OSError:
-            pass
-    return None
+def recorder_of(t, process, target):
+    """The process of this recording that is neither silt itself nor the target."""
+    others = [pid for pid in find_by_argument(t.path("t.silt")) if pid not in (process.pid, target)]
+    return others[0] if others else None
 
 
 def test_death_of_the_recorder_leaves_the_target_running(t):
     process = start(t, [t.helper(), "allocate", "3000"])
     target = wait_ready(process)
     time.sleep(1.2) # several slices are written
-    recorder = recorder_of(process, target)
+    recorder = recorder_of(t, process, target)
     assert recorder, "no recorder process found"
     os.kill(recorder, signal.SIGKILL)
     status, out, err = finish(process)
