@@ -30,6 +30,15 @@ from harness.silt import Silt  # noqa: E402
 from harness.toolchain import BuildError, Toolchain  # noqa: E402
 
 
+def is_tiny_build(build_dir):
+    """A build that makes rare paths common walks few frames: most stacks are cut there, by intent."""
+    try:
+        with open(os.path.join(build_dir, "meson-info", "intro-buildoptions.json")) as f:
+            return any(o["name"] == "tiny" and o["value"] for o in json.load(f))
+    except OSError:
+        return False
+
+
 class Context:
     """What tests need to know of where they run."""
 
@@ -47,6 +56,7 @@ class Context:
         self.failed = os.path.join(self.work_dir, "failed")
         for path in (self.traces, self.failed):
             os.makedirs(path, exist_ok=True)
+        self.is_tiny = is_tiny_build(self.build_dir)
         runtime = os.path.abspath(options.runtime) if options.runtime else None
         self.silt = Silt(options.build, options.runner, runtime)
 
