@@ -7,6 +7,7 @@
 enum {
         N_SLOTS_AHEAD = 64,        /* never claimed yet, but ready with a chunk */
         N_QUEUE_WORDS_KEPT = 8192, /* an empty queue larger than this gives its memory back */
+        N_CHUNKS_NESTED = 16,      /* lent to a ring whose writer never waits */
         RECORD_BYTES_TYPICAL = 32, /* for estimates of what was lost */
 };
 
@@ -97,6 +98,9 @@ static void drain_look(struct drain *d, uint32_t no, uint64_t now) {
         if (!s->is_live && phase != WIRE_SLOT_CLAIMED) {
                 s->is_live = true;
                 s->tid = s->shared->tid;
+                /* its writer never waits: it needs room for as long as this process may be held up */
+                if (s->shared->flags & WIRE_SLOT_NESTED)
+                        s->n_want = MIN(N_CHUNKS_NESTED, WIRE_N_LENT);
         }
         if (phase == WIRE_SLOT_EXITING && s->check_time > now + d->check_interval)
                 s->check_time = now;
