@@ -51,7 +51,8 @@ static void member_step(struct member *m) {
                 break;
         case 3:
                 live_peek(&m->live, address_of(i), &hint);
-                assert_int_equal(live_take_hinted(&m->live, address_of(i), hint, &b), m->sizes[i] != 0);
+                assert_int_equal(live_take_hinted(&m->live, address_of(i), hint, &b),
+                                 m->sizes[i] != 0);
                 assert_int_equal(block_size_bytes(&b), m->sizes[i]);
                 m->sizes[i] = 0;
                 break;
