@@ -113,8 +113,9 @@ static bool init_unwinder(void) {
                 .unmap_pages = runtime_unmap,
                 .on_module = event_module,
                 .find_object = real._dl_find_object.fn,
-                .entry = runtime.entry,
+                .entries = {runtime.entry, real_loader_entry()},
                 .vdso_begin = runtime.vdso,
+                .main_stack_begin = (uint64_t)__libc_stack_end,
                 .main_stack_end = runtime.stack_end,
         };
 

@@ -211,6 +211,12 @@ int real_resolve(void) {
         return 0;
 }
 
+uintptr_t real_loader_entry(void) {
+        const ElfW(Ehdr) *ehdr = (const ElfW(Ehdr) *)runtime.loader.begin;
+
+        return runtime.loader.end > runtime.loader.begin ? (uintptr_t)ehdr + ehdr->e_entry : 0;
+}
+
 bool real_is_allocator(uintptr_t addr) {
         for (unsigned i = 0; i < REAL_N_RANGES; i++)
                 if (code_range_has(&real_allocator[i], addr))

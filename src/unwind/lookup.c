@@ -18,7 +18,7 @@ void lookup_init(const struct unwind_env *e) {
 
 /* ---- from the object ---------------------------------------------------------------------- */
 
-enum { ENTRY_MAX_BYTES = 64 };
+enum { ENTRY_MAX_BYTES = 128 };
 
 static bool code_is(const struct cfi_image *image, uint64_t addr, bool (*is)(const uint8_t *code)) {
         return cfi_range_has(image, addr, ARCH_CODE_MAX) && is((const uint8_t *)addr);
@@ -46,9 +46,13 @@ static bool is_planted(const struct cfi_image *image, uint64_t key) {
         return cfi_find(image, key + 1, &a) == 0 && a.fde_begin == key + 1;
 }
 
-/* The program's first code, where older C runtimes (glibc before 2.32 on aarch64) have no CFI. */
+/* The first code of the program or the loader, where there may be no CFI (programs linked with glibc
+ * before 2.32 on aarch64, the loader on x86_64). */
 static bool is_entry(uint64_t key) {
-        return env.entry != 0 && key - env.entry < ENTRY_MAX_BYTES;
+        for (unsigned i = 0; i < 2; i++)
+                if (env.entries[i] != 0 && key - env.entries[i] < ENTRY_MAX_BYTES)
+                        return true;
+        return false;
 }
 
 /* A signal arrived in a stub of .plt; the stub may begin with a landing pad. */

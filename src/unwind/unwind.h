@@ -60,10 +60,12 @@ struct unwind_env {
         /* the loader's _dl_find_object; NULL where it has none (before glibc 2.35). Not imported by
          * name: even a weak import of a newer version keeps a library from loading */
         void *find_object;
-        /* AT_ENTRY, or 0: a walk that gets there has the whole stack */
-        uint64_t entry;
+        /* AT_ENTRY and the loader's own entry point, or 0: a walk that gets there has the whole stack */
+        uint64_t entries[2];
         /* AT_SYSINFO_EHDR, or 0: where the vdso is */
         uint64_t vdso_begin;
+        /* where the kernel put argc, or 0: the first thread's frames lie below it */
+        uint64_t main_stack_begin;
         /* any address above all frames of the first thread's stack (AT_RANDOM, AT_EXECFN), or 0 */
         uint64_t main_stack_end;
 };
