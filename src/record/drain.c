@@ -100,7 +100,7 @@ static void drain_look(struct drain *d, uint32_t no, uint64_t now) {
                 s->tid = s->shared->tid;
                 /* its writer never waits: it needs room for as long as this process may be held up */
                 if (s->shared->flags & WIRE_SLOT_NESTED)
-                        s->n_want = MIN(N_CHUNKS_NESTED, WIRE_N_LENT);
+                        s->n_want = MIN((uint32_t)N_CHUNKS_NESTED, (uint32_t)WIRE_N_LENT);
         }
         if (phase == WIRE_SLOT_EXITING && s->check_time > now + d->check_interval)
                 s->check_time = now;
