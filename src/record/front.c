@@ -21,6 +21,7 @@
 #include "record/control.h"
 #include "record/counter.h"
 #include "record/entry.h"
+#include "record/proc.h"
 #include "record/recorder.h"
 #include "record/rendezvous.h"
 #include "record/shm.h"
@@ -275,9 +276,12 @@ static bool front_reap_recorder(struct front *f, bool wait_for_it) {
         return true;
 }
 
-/* Signals for silt itself are the target's. Those the terminal made went to the whole group already. */
+/* Signals for silt itself are the target's. Those the terminal made went to the whole group already, but for the
+ * hangup, which goes to the session's leader alone. */
 static void front_pass_on(struct front *f, const siginfo_t *info) {
-        if (info->si_code == SI_USER || info->si_code == SI_QUEUE || info->si_code == SI_TKILL)
+        bool is_sent = info->si_code == SI_USER || info->si_code == SI_QUEUE || info->si_code == SI_TKILL;
+
+        if (is_sent || (info->si_signo == SIGHUP && getsid(0) == getpid()))
                 kill(f->target, info->si_signo);
         if (info->si_signo == SIGTSTP)
                 kill(getpid(), SIGSTOP);
@@ -327,14 +331,12 @@ static int front_wait_for_target(struct front *f, const sigset_t *signals, struc
 /* Waits for the recorder's word; its death ends the wait too, because the socket closes with it. */
 static void front_finish_recording(struct front *f, int status, const struct rusage *usage) {
         struct control_message m = { .kind = CONTROL_TARGET_ENDED, .wait_status = status };
-        struct rusage own;
         bool wait_for_all = f->options->wait_for_descendants;
 
         if (f->recorder_is_gone)
                 return;
         /* The kernel counts what the child had before its exec, which is silt's own size. */
-        getrusage(RUSAGE_SELF, &own);
-        if (usage->ru_maxrss > own.ru_maxrss)
+        if ((uint64_t)usage->ru_maxrss * 1024 > proc_peak_bytes(getpid()))
                 m.max_rss_bytes = (uint64_t)usage->ru_maxrss * 1024;
         (void)!send(f->control_fd, &m, sizeof(m), MSG_NOSIGNAL);
         while (recv(f->control_fd, &m, sizeof(m), 0) == (ssize_t)sizeof(m)) {
@@ -465,10 +467,24 @@ static int front_check_program(struct front *f) {
         return front_fail(&e, FRONT_FAILED);
 }
 
+/* Started without stdin, stdout or stderr, silt must not get its own descriptors there. The target's exec closes
+ * these again. */
+static void front_fill_standard_fds(void) {
+        int fd;
+
+        do
+                fd = fs_open("/dev/null", O_RDWR, 0);
+        while (fd >= 0 && fd <= STDERR_FILENO);
+        if (fd >= 0)
+                close(fd);
+}
+
 int front_run(const struct run_options *o) {
         struct front f = { .options = o, .go_fd = -1, .exec_fd = -1, .control_fd = -1, .shm.fd = -1 };
-        int status = front_check_program(&f);
+        int status;
 
+        front_fill_standard_fds();
+        status = front_check_program(&f);
         if (status)
                 return status;
         f.rendezvous.abstract_fd = f.rendezvous.path_fd = -1;

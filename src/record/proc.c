@@ -106,27 +106,9 @@ bool proc_memory(pid_t pid, struct proc_memory *ret) {
         return true;
 }
 
-/* Reads smaps up to the mapping; costs a page-table walk of that process, so it is asked seldom. */
-uint64_t proc_resident_of(pid_t pid, const char *mapping_name) {
-        char path[64], line[4200];
-        bool inside = false;
-        uint64_t kb = 0;
-        FILE *f;
+uint64_t proc_peak_bytes(pid_t pid) {
+        char path[64], buf[4096];
 
-        snprintf(path, sizeof(path), "/proc/%d/smaps", (int)pid);
-        f = fopen(path, "re");
-        if (!f)
-                return 0;
-        while (fgets(line, sizeof(line), f)) {
-                unsigned long long rss;
-
-                if (strchr(line, '-') && strstr(line, mapping_name))
-                        inside = true;
-                else if (inside && sscanf(line, "Rss: %llu", &rss) == 1) {
-                        kb += rss;
-                        inside = false;
-                }
-        }
-        fclose(f);
-        return kb * 1024;
+        snprintf(path, sizeof(path), "/proc/%d/status", (int)pid);
+        return fs_read_text(path, buf, sizeof(buf)) > 0 ? proc_field_kb(buf, "\nVmHWM:") : 0;
 }

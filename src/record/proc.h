@@ -21,6 +21,4 @@ pid_t proc_parent(pid_t pid);                         /* 0 when unknown */
 bool proc_comm(pid_t pid, pid_t tid, char ret_name[17]);
 bool proc_thread_is_alive(pid_t pid, pid_t tid);
 bool proc_memory(pid_t pid, struct proc_memory *ret);
-
-/* How much of the arena (device, inode of its memory file) the process has touched. */
-uint64_t proc_resident_of(pid_t pid, const char *mapping_name);
+uint64_t proc_peak_bytes(pid_t pid); /* highest resident size of its present image; 0 unknown */

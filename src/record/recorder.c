@@ -33,7 +33,8 @@
 
 enum {
         SLICE_NS = 250 * MS,
-        SAMPLE_NS = 100 * MS,
+        SAMPLE_MIN_NS = 5 * MS,       /* a short program has a curve too: samples start dense and thin out */
+        SAMPLE_MAX_NS = 100 * MS,
         IDLE_SAMPLE_NS = 1000 * MS,   /* when nothing happens */
         GUEST_PATIENCE_NS = 100 * MS, /* an exec waits for the events of the image before it */
         STRAY_PATIENCE_NS = 300 * MS, /* a descendant may take this long to report after its parent ended */
@@ -417,6 +418,7 @@ static void recorder_take_ready(struct recorder *r) {
 
 static void recorder_sample(struct recorder *r, uint64_t now_ns) {
         struct pipeline_stats stats;
+        uint64_t interval_ns;
         bool is_idle;
 
         pipeline_get_stats(r->pipeline, &stats);
@@ -430,9 +432,10 @@ static void recorder_sample(struct recorder *r, uint64_t now_ns) {
                 lives_sample(&r->lives, one, now_ns, atomic_load_explicit(&p->runtime_bytes, memory_order_relaxed),
                              stats.backed_bytes);
         }
-        is_idle = stats.n_records == r->n_records_at_sample;
+        is_idle = stats.n_records == r->n_records_at_sample && now_ns > IDLE_SAMPLE_NS;
         r->n_records_at_sample = stats.n_records;
-        r->next_sample_ns = now_ns + (is_idle ? IDLE_SAMPLE_NS : SAMPLE_NS) * (1 + r->lives.n_alive / 32);
+        interval_ns = is_idle ? IDLE_SAMPLE_NS : MAX(SAMPLE_MIN_NS, MIN(now_ns / 20, SAMPLE_MAX_NS));
+        r->next_sample_ns = now_ns + interval_ns * (1 + r->lives.n_alive / 32);
 }
 
 static void recorder_keep_time(struct recorder *r) {

@@ -241,7 +241,7 @@ static int reader_load(struct trace_reader *t, const char *path, struct err *ret
         if (fstat(t->fd, &st) < 0)
                 return err_set_errno(reterr, -errno, "cannot read '%s'", path);
         if (!S_ISREG(st.st_mode))
-                return err_set(reterr, -EINVAL, "'%s' is not a file", path);
+                return err_set(reterr, -EINVAL, "'%s': not a file: name a trace", path);
         t->view.file_bytes = (uint64_t)st.st_size;
         trace_tables_init(&t->tables, t->view.file_bytes);
         r = trace_chunk_list_load(t->fd, t->view.file_bytes, &t->list, reterr);

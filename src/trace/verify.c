@@ -313,7 +313,7 @@ int trace_verify(const char *path, FILE *out, struct err *reterr) {
         if (fstat(fd, &st) < 0)
                 return err_set_errno(reterr, -errno, "cannot read '%s'", path);
         if (!S_ISREG(st.st_mode))
-                return err_set(reterr, -EINVAL, "'%s' is not a file", path);
+                return err_set(reterr, -EINVAL, "'%s': not a file: name a trace", path);
         v.fd = fd;
         v.file_bytes = (uint64_t)st.st_size;
         if (fs_read_at(fd, magic, sizeof(magic), 0) < 0)

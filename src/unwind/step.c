@@ -7,10 +7,17 @@
 
 #include "unwind/object.h"
 
-static uint64_t main_stack_end;
+static uint64_t main_stack_begin, main_stack_end;
 
-void step_init(uint64_t main_end) {
+void step_init(uint64_t main_begin, uint64_t main_end) {
+        main_stack_begin = main_begin;
         main_stack_end = main_end;
+}
+
+/* The loader's start on x86_64 (_dl_start_user) has no CFI. A frame that begins where the kernel put argc
+ * has no caller, whoever it is. */
+static bool is_first_frame(const struct state *s) {
+        return main_stack_begin && s->sp >= main_stack_begin && s->sp < main_stack_end;
 }
 
 /* Above a thread's frames lie its thread descriptor (glibc puts it at the top of the stack it maps)
@@ -79,6 +86,8 @@ static enum step step_frame_pointer(struct stepper *p, struct state *s, struct f
 
 /* Interrupted where there is no CFI, say in a PLT stub: most such code is a leaf. */
 static enum step step_no_cfi(struct stepper *p, struct state *s, struct frame *f) {
+        if (is_first_frame(s))
+                return end_of_stack(f, STEP_END);
         if (!ARCH_HAS_LR || !(s->flags & FRAME_EXACT) || s->lr == 0 ||
             !object_known(arch_strip(s->lr) - 1))
                 return step_frame_pointer(p, s, f);

@@ -71,7 +71,7 @@ struct stepper {
         uint32_t n_switches; /* times the walk went to another stack */
 };
 
-void step_init(uint64_t main_stack_end);
+void step_init(uint64_t main_stack_begin, uint64_t main_stack_end);
 uint64_t step_limit(uint64_t sp);
 
 static inline row_t step_row(struct stepper *p, const struct state *s) {
