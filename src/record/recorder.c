@@ -320,6 +320,7 @@ static void recorder_take_control(struct recorder *r) {
 
 static void recorder_tell(struct recorder *r, enum control_kind kind) {
         struct control_message m = { .kind = kind };
+        struct pipeline_stats stats;
         struct timespec cpu;
         struct stat st;
 
@@ -337,6 +338,8 @@ static void recorder_tell(struct recorder *r, enum control_kind kind) {
                 m.n_lost += totals.counts.n_lost;
                 m.blocked_ns += one->is_over ? one->end.blocked_ns : totals.blocked_ns;
         }
+        pipeline_get_stats(r->pipeline, &stats);
+        m.n_lost += stats.n_unslotted;
         clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &cpu);
         m.recorder_cpu_ns = (uint64_t)cpu.tv_sec * 1000000000u + (uint64_t)cpu.tv_nsec;
         memcpy(m.trouble, r->trouble, sizeof(m.trouble));
@@ -360,6 +363,7 @@ static void recorder_stop(struct recorder *r) {
 }
 
 static void recorder_finish(struct recorder *r) {
+        struct pipeline_stats stats;
         struct err e = { 0 };
 
         for (size_t i = 0; i < r->lives.list.n; i++)
@@ -367,6 +371,10 @@ static void recorder_finish(struct recorder *r) {
                         recorder_end_life(r, r->lives.list.items[i], TRACE_ENDED_STOPPED, -1);
         for (int i = 0; i < 1000 && r->lives.n_alive; i++)
                 pipeline_pump(r->pipeline);
+        pipeline_get_stats(r->pipeline, &stats);
+        if (stats.n_unslotted)
+                recorder_note(r, "%llu events are lost and belong to no process: more than %d threads or %d processes at once",
+                              (unsigned long long)stats.n_unslotted, WIRE_N_SLOTS, WIRE_N_PROCESSES);
         r->end_ns = recorder_now_ns(r);
         pipeline_finish(r->pipeline, r->end_ns);
         for (size_t i = 0; i < r->lives.list.n; i++) {
