@@ -18,8 +18,9 @@
 #include "base/units.h"
 
 static void varint_round_trip(void **state) {
-        static const uint64_t values[] = { 0, 1, 127, 128, 16383, 16384, UINT32_MAX, 1ull << 63, UINT64_MAX };
-        bytes_buf b = { 0 };
+        static const uint64_t values[] = {0,     1,          127,        128,       16383,
+                                          16384, UINT32_MAX, 1ull << 63, UINT64_MAX};
+        bytes_buf b = {0};
         struct bytes_reader r;
 
         for (size_t i = 0; i < ARRAY_SIZE(values); i++)
@@ -34,9 +35,11 @@ static void varint_round_trip(void **state) {
 }
 
 static void varint_refuses_what_is_no_number(void **state) {
-        static const uint8_t eleven[] = { 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x01 };
-        static const uint8_t too_large[] = { 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x02 };
-        static const uint8_t cut[] = { 0x80 };
+        static const uint8_t eleven[] = {0x80, 0x80, 0x80, 0x80, 0x80, 0x80,
+                                         0x80, 0x80, 0x80, 0x80, 0x01};
+        static const uint8_t too_large[] = {0xff, 0xff, 0xff, 0xff, 0xff,
+                                            0xff, 0xff, 0xff, 0xff, 0x02};
+        static const uint8_t cut[] = {0x80};
         struct bytes_reader r = bytes_reader_of(eleven, sizeof(eleven));
 
         bytes_varint(&r);
@@ -50,7 +53,7 @@ static void varint_refuses_what_is_no_number(void **state) {
 }
 
 static void reader_stays_bad(void **state) {
-        static const uint8_t three[] = { 5, 1, 2 };
+        static const uint8_t three[] = {5, 1, 2};
         struct bytes_reader r = bytes_reader_of(three, sizeof(three));
         size_t len;
 
@@ -60,7 +63,7 @@ static void reader_stays_bad(void **state) {
 }
 
 static void zigzag_round_trip(void **state) {
-        static const int64_t values[] = { 0, -1, 1, INT64_MAX, INT64_MIN };
+        static const int64_t values[] = {0, -1, 1, INT64_MAX, INT64_MIN};
 
         for (size_t i = 0; i < ARRAY_SIZE(values); i++)
                 assert_true(bytes_unzigzag(bytes_zigzag(values[i])) == values[i]);
@@ -81,12 +84,13 @@ static void sizes_for_people(void **state) {
         assert_string_equal(unit_count(&t, 1234567), "1,234,567");
         assert_string_equal(unit_count(&t, 12), "12");
         assert_string_equal(unit_duration(&t, 1250000000), "1.25 s");
-        assert_string_equal(unit_duration(&t, 3 * 3600000000000ull + 12 * 60000000000ull), "3 h 12 min");
+        assert_string_equal(unit_duration(&t, 3 * 3600000000000ull + 12 * 60000000000ull),
+                            "3 h 12 min");
         assert_string_equal(unit_clock(&t, 12000000000ull), "00:12");
 }
 
 static void sizes_and_times_read(void **state) {
-        struct err e = { 0 };
+        struct err e = {0};
         uint64_t v;
 
         assert_int_equal(unit_parse_bytes("512K", &v, NULL), 0);
@@ -107,7 +111,7 @@ static void sizes_and_times_read(void **state) {
 }
 
 static void map_holds_what_was_put(void **state) {
-        struct map m = { 0 };
+        struct map m = {0};
         uint64_t v;
         bool added;
 
@@ -146,8 +150,9 @@ static void json_is_well_formed(void **state) {
         json_bool(&j, true);
         json_end(&j);
         fclose(f);
-        assert_string_equal(text, "{\"a\\\"b\":\"line\\n\\u0001\\ufffd\xc3\xa9\\ufffd\\ufffd\\ufffd\","
-                                  "\"list\":[1,null,{}],\"t\":true}\n");
+        assert_string_equal(text,
+                            "{\"a\\\"b\":\"line\\n\\u0001\\ufffd\xc3\xa9\\ufffd\\ufffd\\ufffd\","
+                            "\"list\":[1,null,{}],\"t\":true}\n");
 }
 
 static void arena_keeps_its_blocks_apart(void **state) {
@@ -162,7 +167,7 @@ static void arena_keeps_its_blocks_apart(void **state) {
 }
 
 static void str_grows(void **state) {
-        struct str s = { 0 };
+        struct str s = {0};
 
         assert_string_equal(str_text(&s), "");
         for (int i = 0; i < 1000; i++)

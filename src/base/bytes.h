@@ -18,7 +18,7 @@ struct bytes_reader {
 typedef VEC(uint8_t) bytes_buf;
 
 static inline struct bytes_reader bytes_reader_of(const void *p, size_t size_bytes) {
-        return (struct bytes_reader){ p, (const uint8_t *)p + size_bytes, false };
+        return (struct bytes_reader){p, (const uint8_t *)p + size_bytes, false};
 }
 
 static inline size_t bytes_left(const struct bytes_reader *r) {
@@ -87,7 +87,8 @@ const char *bytes_string(struct bytes_reader *r, size_t *ret_len);
 static inline void buf_put_le32(void *p, uint32_t v) {
         uint8_t *b = p;
 
-        b[0] = (uint8_t)v, b[1] = (uint8_t)(v >> 8), b[2] = (uint8_t)(v >> 16), b[3] = (uint8_t)(v >> 24);
+        b[0] = (uint8_t)v, b[1] = (uint8_t)(v >> 8), b[2] = (uint8_t)(v >> 16),
+        b[3] = (uint8_t)(v >> 24);
 }
 
 static inline void buf_put_le64(void *p, uint64_t v) {

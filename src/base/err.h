@@ -4,12 +4,14 @@
 #pragma once
 
 struct err {
-        int code;       /* negative errno, 0 while nothing has failed */
-        char text[480]; /* "what: why: what to do", without the leading "silt: " and without a newline */
+        int code; /* negative errno, 0 while nothing has failed */
+        char text
+                [480]; /* "what: why: what to do", without the leading "silt: " and without a newline */
 };
 
 /* Fills e (NULL is fine) and returns code, so that `return err_set(e, -EINVAL, …)` is one line. */
 int err_set(struct err *e, int code, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
 
 /* The same, with ": <strerror(-code)>" at the end. */
-int err_set_errno(struct err *e, int code, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
+int err_set_errno(struct err *e, int code, const char *fmt, ...)
+        __attribute__((format(printf, 3, 4)));

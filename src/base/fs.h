@@ -6,10 +6,11 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-int fs_open(const char *path, int flags, mode_t mode);            /* fd or -errno; retries EINTR */
-int fs_write_all(int fd, const void *p, size_t size_bytes);       /* 0 or -errno */
-ssize_t fs_read_some(int fd, void *p, size_t size_bytes);         /* bytes, 0 at the end, -errno */
-ssize_t fs_read_at(int fd, void *p, size_t size_bytes, uint64_t off); /* as many as there are, or -errno */
+int fs_open(const char *path, int flags, mode_t mode);      /* fd or -errno; retries EINTR */
+int fs_write_all(int fd, const void *p, size_t size_bytes); /* 0 or -errno */
+ssize_t fs_read_some(int fd, void *p, size_t size_bytes);   /* bytes, 0 at the end, -errno */
+ssize_t fs_read_at(int fd, void *p, size_t size_bytes,
+                   uint64_t off); /* as many as there are, or -errno */
 
 /* The first cap-1 bytes of a small text file such as those of /proc, NUL-terminated; length or -errno. */
 ssize_t fs_read_text(const char *path, char *buf, size_t cap);

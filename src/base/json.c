@@ -49,8 +49,11 @@ void json_end(struct json *j) {
 
 /* Length of the well-formed UTF-8 sequence at s, 0 when there is none. */
 static size_t json_utf8_len(const unsigned char *s) {
-        size_t n = s[0] < 0x80 ? 1 : (s[0] >= 0xc2 && s[0] < 0xe0) ? 2 : (s[0] >= 0xe0 && s[0] < 0xf0) ? 3
-                   : (s[0] >= 0xf0 && s[0] < 0xf5) ? 4 : 0;
+        size_t n = s[0] < 0x80                     ? 1
+                   : (s[0] >= 0xc2 && s[0] < 0xe0) ? 2
+                   : (s[0] >= 0xe0 && s[0] < 0xf0) ? 3
+                   : (s[0] >= 0xf0 && s[0] < 0xf5) ? 4
+                                                   : 0;
 
         for (size_t i = 1; i < n; i++)
                 if ((s[i] & 0xc0) != 0x80)

@@ -10,7 +10,7 @@
 struct json {
         FILE *out;
         unsigned depth;
-        char open[64];    /* '{' or '[' per level */
+        char open[64]; /* '{' or '[' per level */
         bool has_item[64];
         bool after_key;
 };

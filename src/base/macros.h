@@ -17,7 +17,7 @@
 #define ARRAY_SIZE(a) (sizeof(a) / sizeof((a)[0]))
 #define MIN(a, b) ((a) < (b) ? (a) : (b))
 #define MAX(a, b) ((a) > (b) ? (a) : (b))
-#define ALIGN_UP(n, to) (((n) + (to) - 1) & ~((__typeof__(n))(to) - 1))
+#define ALIGN_UP(n, to) (((n) + (to)-1) & ~((__typeof__(n))(to)-1))
 
 /* Hands a pointer or descriptor on and leaves nothing behind for the cleanup to free. */
 #define TAKE_PTR(p)                                                                                \

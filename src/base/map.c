@@ -18,7 +18,7 @@ static size_t map_find(const struct map *m, uint64_t key) {
 }
 
 static void map_resize(struct map *m, size_t cap) {
-        struct map bigger = { .cap = cap };
+        struct map bigger = {.cap = cap};
 
         bigger.entries = malloc(cap * sizeof(*bigger.entries));
         bigger.used = calloc((cap + 63) / 64, sizeof(*bigger.used));
@@ -73,7 +73,7 @@ uint64_t *map_put(struct map *m, uint64_t key, uint64_t fallback, bool *ret_adde
         added = !map_is_used(m, i);
         if (added) {
                 m->used[i / 64] |= 1ull << (i % 64);
-                m->entries[i] = (struct map_entry){ key, fallback };
+                m->entries[i] = (struct map_entry){key, fallback};
                 m->n++;
         }
         if (ret_added)

@@ -10,7 +10,7 @@
 #include "base/macros.h"
 
 const char *unit_bytes(struct unit_text *t, uint64_t bytes) {
-        static const char *const names[] = { "B", "kB", "MB", "GB", "TB", "PB", "EB" };
+        static const char *const names[] = {"B", "kB", "MB", "GB", "TB", "PB", "EB"};
         double v = (double)bytes;
         size_t i = 0;
 
@@ -115,9 +115,17 @@ static int unit_parse(const char *text, const struct unit_suffix *suffixes, uint
 
 int unit_parse_bytes(const char *text, uint64_t *ret_bytes, struct err *reterr) {
         static const struct unit_suffix suffixes[] = {
-                { "", 1 }, { "B", 1 }, { "K", 1024.0 }, { "KiB", 1024.0 }, { "k", 1024.0 },
-                { "M", 1048576.0 }, { "MiB", 1048576.0 }, { "G", 1073741824.0 },
-                { "GiB", 1073741824.0 }, { "T", 1099511627776.0 }, { NULL, 0 },
+                {"", 1},
+                {"B", 1},
+                {"K", 1024.0},
+                {"KiB", 1024.0},
+                {"k", 1024.0},
+                {"M", 1048576.0},
+                {"MiB", 1048576.0},
+                {"G", 1073741824.0},
+                {"GiB", 1073741824.0},
+                {"T", 1099511627776.0},
+                {NULL, 0},
         };
         int r = unit_parse(text, suffixes, ret_bytes);
 
@@ -128,8 +136,8 @@ int unit_parse_bytes(const char *text, uint64_t *ret_bytes, struct err *reterr) 
 
 int unit_parse_duration(const char *text, uint64_t *ret_ns, struct err *reterr) {
         static const struct unit_suffix suffixes[] = {
-                { "ns", 1 }, { "us", 1e3 }, { "ms", 1e6 }, { "s", 1e9 }, { "", 1e9 },
-                { "m", 60e9 }, { "min", 60e9 }, { "h", 3600e9 }, { "d", 86400e9 }, { NULL, 0 },
+                {"ns", 1},   {"us", 1e3},   {"ms", 1e6},   {"s", 1e9},     {"", 1e9},
+                {"m", 60e9}, {"min", 60e9}, {"h", 3600e9}, {"d", 86400e9}, {NULL, 0},
         };
         int r = unit_parse(text, suffixes, ret_ns);
 

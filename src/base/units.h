@@ -11,11 +11,13 @@ struct unit_text {
         char s[32];
 };
 
-const char *unit_bytes(struct unit_text *t, uint64_t bytes);    /* 1000-based: "41.2 MB", "812 B" */
+const char *unit_bytes(struct unit_text *t, uint64_t bytes); /* 1000-based: "41.2 MB", "812 B" */
 const char *unit_bytes_signed(struct unit_text *t, int64_t bytes);
-const char *unit_count(struct unit_text *t, uint64_t n);        /* "1,234,567" */
-const char *unit_duration(struct unit_text *t, uint64_t ns);    /* "1.25 s", "12 ms", "3 h 12 min" */
-const char *unit_clock(struct unit_text *t, uint64_t ns);       /* "00:12", "1:02:03" since the start */
+const char *unit_count(struct unit_text *t, uint64_t n);     /* "1,234,567" */
+const char *unit_duration(struct unit_text *t, uint64_t ns); /* "1.25 s", "12 ms", "3 h 12 min" */
+const char *unit_clock(struct unit_text *t, uint64_t ns); /* "00:12", "1:02:03" since the start */
 
-int unit_parse_bytes(const char *text, uint64_t *ret_bytes, struct err *reterr);    /* 512K 1M 2G; 1024-based */
-int unit_parse_duration(const char *text, uint64_t *ret_ns, struct err *reterr);    /* 90s 5m 250ms 1.5h 10us */
+int unit_parse_bytes(const char *text, uint64_t *ret_bytes,
+                     struct err *reterr); /* 512K 1M 2G; 1024-based */
+int unit_parse_duration(const char *text, uint64_t *ret_ns,
+                        struct err *reterr); /* 90s 5m 250ms 1.5h 10us */

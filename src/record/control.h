@@ -14,11 +14,11 @@ enum control_kind {
 
 struct control_message {
         uint32_t kind;
-        int32_t wait_status;     /* TARGET_ENDED */
-        uint64_t max_rss_bytes;  /* TARGET_ENDED */
+        int32_t wait_status;                                /* TARGET_ENDED */
+        uint64_t max_rss_bytes;                             /* TARGET_ENDED */
         uint64_t n_events, n_lost, file_bytes, duration_ns; /* WRITTEN, FINISHED */
         uint64_t recorder_cpu_ns, blocked_ns; /* WRITTEN, FINISHED: what recording cost */
-        uint32_t n_images;       /* images that reported; 0: nothing was recorded */
-        uint32_t n_living;       /* descendants still followed */
-        char trouble[240];       /* "" or one sentence: disk full, symbols missing, … */
+        uint32_t n_images;                    /* images that reported; 0: nothing was recorded */
+        uint32_t n_living;                    /* descendants still followed */
+        char trouble[240]; /* "" or one sentence: disk full, symbols missing, … */
 };

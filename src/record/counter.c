@@ -20,8 +20,8 @@ static uint64_t counter_monotonic_ns(void) {
 static bool counter_is_steady(void) {
         char text[16384];
 
-        return fs_read_text("/proc/cpuinfo", text, sizeof(text)) > 0 && strstr(text, " constant_tsc") &&
-               strstr(text, " nonstop_tsc");
+        return fs_read_text("/proc/cpuinfo", text, sizeof(text)) > 0 &&
+               strstr(text, " constant_tsc") && strstr(text, " nonstop_tsc");
 }
 
 /* No architectural register tells the rate: measured once against the clock, good to about 1 in 10,000. */
@@ -48,7 +48,8 @@ static uint64_t counter_measure_hz(void) {
 #endif
 
 uint32_t counter_kind(bool target_is_emulated) {
-        return target_is_emulated || !counter_is_steady() ? WIRE_CLOCK_MONOTONIC : WIRE_CLOCK_COUNTER;
+        return target_is_emulated || !counter_is_steady() ? WIRE_CLOCK_MONOTONIC
+                                                          : WIRE_CLOCK_COUNTER;
 }
 
 uint64_t counter_now(uint32_t clock) {

@@ -43,14 +43,16 @@ static enum entry_verdict entry_find(const char *name, char ret_path[4096], stru
 
                 if (stat(name, &st) < 0) {
                         err_set_errno(reterr, -errno, "'%s': cannot run it", name);
-                        return errno == ENOENT || errno == ENOTDIR ? ENTRY_NOT_FOUND : ENTRY_NOT_EXECUTABLE;
+                        return errno == ENOENT || errno == ENOTDIR ? ENTRY_NOT_FOUND
+                                                                   : ENTRY_NOT_EXECUTABLE;
                 }
                 snprintf(ret_path, 4096, "%s", name);
                 if (entry_is_program(name))
                         return ENTRY_OK;
                 err_set(reterr, -EACCES, "'%s': cannot run it: %s", name,
-                        S_ISDIR(st.st_mode) ? "it is a folder: name the program in it"
-                                            : "it is not executable: chmod +x, or name its interpreter");
+                        S_ISDIR(st.st_mode)
+                                ? "it is a folder: name the program in it"
+                                : "it is not executable: chmod +x, or name its interpreter");
                 return ENTRY_NOT_EXECUTABLE;
         }
         if (!dirs || !*dirs)
@@ -113,7 +115,8 @@ static bool entry_read_elf(int fd, const char *head, size_t n, struct entry *ret
         if (eh->e_ident[EI_CLASS] != ELFCLASS64)
                 return true;
         for (unsigned i = 0; i < eh->e_phnum; i++) {
-                if (fs_read_at(fd, &ph, sizeof(ph), eh->e_phoff + (uint64_t)i * sizeof(ph)) != sizeof(ph))
+                if (fs_read_at(fd, &ph, sizeof(ph), eh->e_phoff + (uint64_t)i * sizeof(ph)) !=
+                    sizeof(ph))
                         break;
                 if (ph.p_type == PT_INTERP)
                         ret->is_static = false;
@@ -121,7 +124,8 @@ static bool entry_read_elf(int fd, const char *head, size_t n, struct entry *ret
         return true;
 }
 
-static enum entry_verdict entry_refuse(struct err *reterr, const char *path, const char *why, const char *remedy) {
+static enum entry_verdict entry_refuse(struct err *reterr, const char *path, const char *why,
+                                       const char *remedy) {
         err_set(reterr, -ENOEXEC, "'%s': silt cannot enter it: %s: %s", path, why, remedy);
         return ENTRY_REFUSED;
 }
@@ -137,17 +141,20 @@ static enum entry_verdict entry_judge(const char *path, uint16_t machine, const 
                 return entry_refuse(reterr, path, why, "use a silt built for that machine");
         }
         if (e->is_static)
-                return entry_refuse(reterr, path, "it is statically linked, so the loader never runs",
+                return entry_refuse(reterr, path,
+                                    "it is statically linked, so the loader never runs",
                                     "link it dynamically to record it");
         if (privilege) {
-                snprintf(why, sizeof(why), "it is %s, and the loader ignores preloading there", privilege);
+                snprintf(why, sizeof(why), "it is %s, and the loader ignores preloading there",
+                         privilege);
                 return entry_refuse(reterr, path, why,
                                     "run silt as root, or record a copy without those rights");
         }
         return ENTRY_OK;
 }
 
-enum entry_verdict entry_check(const char *name, uint16_t machine, struct entry *ret, struct err *reterr) {
+enum entry_verdict entry_check(const char *name, uint16_t machine, struct entry *ret,
+                               struct err *reterr) {
         enum entry_verdict verdict;
         char path[4096];
 
@@ -158,7 +165,7 @@ enum entry_verdict entry_check(const char *name, uint16_t machine, struct entry 
         memcpy(path, ret->path, sizeof(path));
         for (int depth = 0; depth < ENTRY_MAX_SCRIPT_DEPTH; depth++) {
                 _cleanup_close_ int fd = fs_open(path, O_RDONLY, 0);
-                char head[512] = { 0 };
+                char head[512] = {0};
                 ssize_t n;
 
                 if (fd < 0) /* executable but not readable: run it, the report will tell */
@@ -168,7 +175,8 @@ enum entry_verdict entry_check(const char *name, uint16_t machine, struct entry 
                         return entry_judge(path, machine, ret, reterr);
                 if (n > 0 && entry_read_shebang(head, ret->interpreter)) {
                         if (!entry_is_program(ret->interpreter)) {
-                                err_set(reterr, -ENOENT, "'%s': cannot run it: its interpreter '%s' is missing: install it",
+                                err_set(reterr, -ENOENT,
+                                        "'%s': cannot run it: its interpreter '%s' is missing: install it",
                                         ret->path, ret->interpreter);
                                 return ENTRY_NOT_EXECUTABLE;
                         }
@@ -178,5 +186,6 @@ enum entry_verdict entry_check(const char *name, uint16_t machine, struct entry 
                 }
                 memcpy(path, ret->interpreter, sizeof(path));
         }
-        return entry_refuse(reterr, ret->path, "its interpreters lead to each other", "name the interpreter yourself");
+        return entry_refuse(reterr, ret->path, "its interpreters lead to each other",
+                            "name the interpreter yourself");
 }

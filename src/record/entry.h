@@ -10,9 +10,9 @@
 
 enum entry_verdict {
         ENTRY_OK = 0,
-        ENTRY_NOT_FOUND,       /* exit status 127 */
-        ENTRY_NOT_EXECUTABLE,  /* 126 */
-        ENTRY_REFUSED,         /* 125: static, set-user-id, capabilities, other machine, no ELF */
+        ENTRY_NOT_FOUND,      /* exit status 127 */
+        ENTRY_NOT_EXECUTABLE, /* 126 */
+        ENTRY_REFUSED,        /* 125: static, set-user-id, capabilities, other machine, no ELF */
 };
 
 struct entry {
@@ -23,4 +23,5 @@ struct entry {
 };
 
 /* name as given to execvp. machine: the runtime's, e.g. EM_AARCH64. reterr explains any verdict but ENTRY_OK. */
-enum entry_verdict entry_check(const char *name, uint16_t machine, struct entry *ret, struct err *reterr);
+enum entry_verdict entry_check(const char *name, uint16_t machine, struct entry *ret,
+                               struct err *reterr);

@@ -33,18 +33,20 @@ struct front {
         struct shm shm;
         struct rendezvous rendezvous;
         int control_fd;
-        int go_fd;      /* closing or writing it lets the target exec */
-        int exec_fd;    /* carries errno when exec failed */
+        int go_fd;   /* closing or writing it lets the target exec */
+        int exec_fd; /* carries errno when exec failed */
         pid_t target, recorder;
-        sigset_t mask_before;               /* the target's own: signals are blocked while silt waits */
-        struct sigaction child_action_before; /* the shell may have silt start with SIGCHLD ignored */
+        sigset_t mask_before; /* the target's own: signals are blocked while silt waits */
+        struct sigaction
+                child_action_before; /* the shell may have silt start with SIGCHLD ignored */
         bool recorder_is_gone;
         bool has_summary;
         double target_cpu_s;
         struct control_message summary; /* the last WRITTEN or FINISHED */
 };
 
-static void front_say(const struct front *f, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+static void front_say(const struct front *f, const char *fmt, ...)
+        __attribute__((format(printf, 2, 3)));
 
 static void front_say(const struct front *f, const char *fmt, ...) {
         va_list args;
@@ -64,7 +66,7 @@ static int front_fail(const struct err *e, int status) {
 }
 
 int front_find_runtime(char *ret_path, size_t cap, struct err *reterr) {
-        static const char *const places[] = { "libsilt.so", "../lib/silt/libsilt.so" };
+        static const char *const places[] = {"libsilt.so", "../lib/silt/libsilt.so"};
         char exe[4096];
         ssize_t n = readlink("/proc/self/exe", exe, sizeof(exe) - 1);
         char *slash;
@@ -80,7 +82,9 @@ int front_find_runtime(char *ret_path, size_t cap, struct err *reterr) {
                 if (access(ret_path, R_OK) == 0)
                         return 0;
         }
-        return err_set(reterr, -ENOENT, "runtime: libsilt.so is neither beside silt nor in ../lib/silt: install silt again");
+        return err_set(
+                reterr, -ENOENT,
+                "runtime: libsilt.so is neither beside silt nor in ../lib/silt: install silt again");
 }
 
 /* ELF e_machine of the runtime decides which programs can be entered. */
@@ -90,8 +94,11 @@ static int front_runtime_machine(const char *path, uint16_t *ret_machine, struct
 
         if (fd < 0)
                 return err_set_errno(reterr, fd, "runtime '%s'", path);
-        if (fs_read_at(fd, &eh, sizeof(eh), 0) != sizeof(eh) || memcmp(eh.e_ident, ELFMAG, SELFMAG) != 0)
-                return err_set(reterr, -ENOEXEC, "runtime '%s': not a shared library: give the path of libsilt.so", path);
+        if (fs_read_at(fd, &eh, sizeof(eh), 0) != sizeof(eh) ||
+            memcmp(eh.e_ident, ELFMAG, SELFMAG) != 0)
+                return err_set(reterr, -ENOEXEC,
+                               "runtime '%s': not a shared library: give the path of libsilt.so",
+                               path);
         *ret_machine = eh.e_machine;
         return 0;
 }
@@ -101,15 +108,18 @@ static int front_prepare_runtime(struct front *f, uint16_t *ret_machine, struct 
 
         if (f->options->runtime_path) {
                 if (!realpath(f->options->runtime_path, f->runtime_path))
-                        return err_set_errno(reterr, -errno, "runtime '%s'", f->options->runtime_path);
+                        return err_set_errno(reterr, -errno, "runtime '%s'",
+                                             f->options->runtime_path);
         } else {
                 r = front_find_runtime(f->runtime_path, sizeof(f->runtime_path), reterr);
                 if (r < 0)
                         return r;
         }
         if (strpbrk(f->runtime_path, " :"))
-                return err_set(reterr, -EINVAL, "runtime '%s': the loader cannot preload a path with a space or colon: move silt",
-                               f->runtime_path);
+                return err_set(
+                        reterr, -EINVAL,
+                        "runtime '%s': the loader cannot preload a path with a space or colon: move silt",
+                        f->runtime_path);
         return front_runtime_machine(f->runtime_path, ret_machine, reterr);
 }
 
@@ -117,7 +127,8 @@ static void front_set_environment(const struct front *f) {
         const char *own = getenv("LD_PRELOAD");
         char *preload;
 
-        if (asprintf(&preload, "%s%s%s", f->runtime_path, own && *own ? ":" : "", own ? own : "") < 0)
+        if (asprintf(&preload, "%s%s%s", f->runtime_path, own && *own ? ":" : "", own ? own : "") <
+            0)
                 _exit(FRONT_FAILED);
         setenv("LD_PRELOAD", preload, 1);
         setenv(WIRE_ENV, f->rendezvous.env, 1);
@@ -125,7 +136,7 @@ static void front_set_environment(const struct front *f) {
 
 /* An emulator gets the guest's environment by -E options, as qemu-user takes them; its own stays clean. */
 static char **front_launcher_argv(const struct front *f) {
-        VEC(char *) argv = { 0 };
+        VEC(char *) argv = {0};
         char *words = strdup(f->options->launcher), *word, *option;
 
         if (!words)
@@ -203,20 +214,29 @@ static int front_open_trace(struct front *f, struct err *reterr) {
         if (o->output_path)
                 snprintf(f->trace_path, sizeof(f->trace_path), "%s", o->output_path);
         else
-                snprintf(f->trace_path, sizeof(f->trace_path), "silt.%s.%d.silt", slash ? slash + 1 : o->argv[0],
-                         (int)f->target);
+                snprintf(f->trace_path, sizeof(f->trace_path), "silt.%s.%d.silt",
+                         slash ? slash + 1 : o->argv[0], (int)f->target);
         fd = fs_open(f->trace_path, flags | (o->overwrite ? O_TRUNC : O_EXCL), 0600);
         if (fd == -EEXIST)
-                return err_set(reterr, fd, "'%s': it exists already: choose another -o, or overwrite it with -f", f->trace_path);
+                return err_set(
+                        reterr, fd,
+                        "'%s': it exists already: choose another -o, or overwrite it with -f",
+                        f->trace_path);
         if (fd < 0)
-                return err_set_errno(reterr, fd, "'%s': cannot write the trace there", f->trace_path);
+                return err_set_errno(reterr, fd, "'%s': cannot write the trace there",
+                                     f->trace_path);
         return fd;
 }
 
 static int front_fork_recorder(struct front *f, int trace_fd, struct err *reterr) {
         struct recorder_config config = {
-                .shm = &f->shm, .rendezvous = &f->rendezvous, .trace_fd = trace_fd, .trace_path = f->trace_path,
-                .options = f->options, .target = f->target, .runtime_path = f->runtime_path,
+                .shm = &f->shm,
+                .rendezvous = &f->rendezvous,
+                .trace_fd = trace_fd,
+                .trace_path = f->trace_path,
+                .options = f->options,
+                .target = f->target,
+                .runtime_path = f->runtime_path,
         };
         int pair[2];
 
@@ -279,7 +299,8 @@ static bool front_reap_recorder(struct front *f, bool wait_for_it) {
 /* Signals for silt itself are the target's. Those the terminal made went to the whole group already, but for the
  * hangup, which goes to the session's leader alone. */
 static void front_pass_on(struct front *f, const siginfo_t *info) {
-        bool is_sent = info->si_code == SI_USER || info->si_code == SI_QUEUE || info->si_code == SI_TKILL;
+        bool is_sent =
+                info->si_code == SI_USER || info->si_code == SI_QUEUE || info->si_code == SI_TKILL;
 
         if (is_sent || (info->si_signo == SIGHUP && getsid(0) == getpid()))
                 kill(f->target, info->si_signo);
@@ -288,8 +309,8 @@ static void front_pass_on(struct front *f, const siginfo_t *info) {
 }
 
 static void front_signals(sigset_t *ret) {
-        static const int passed_on[] = { SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2, SIGALRM,
-                                         SIGWINCH, SIGTSTP, SIGCONT, SIGCHLD };
+        static const int passed_on[] = {SIGHUP,  SIGINT,   SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2,
+                                        SIGALRM, SIGWINCH, SIGTSTP, SIGCONT, SIGCHLD};
 
         sigemptyset(ret);
         for (size_t i = 0; i < ARRAY_SIZE(passed_on); i++)
@@ -305,7 +326,8 @@ static bool front_check_target(struct front *f, int *ret_status, struct rusage *
                         *ret_status = status;
                         return true;
                 }
-                if (WSTOPSIG(status) == SIGTSTP || WSTOPSIG(status) == SIGTTIN || WSTOPSIG(status) == SIGTTOU) {
+                if (WSTOPSIG(status) == SIGTSTP || WSTOPSIG(status) == SIGTTIN ||
+                    WSTOPSIG(status) == SIGTTOU) {
                         kill(getpid(), SIGSTOP);
                         kill(f->target, SIGCONT);
                 }
@@ -313,7 +335,8 @@ static bool front_check_target(struct front *f, int *ret_status, struct rusage *
         return false;
 }
 
-static int front_wait_for_target(struct front *f, const sigset_t *signals, struct rusage *ret_usage) {
+static int front_wait_for_target(struct front *f, const sigset_t *signals,
+                                 struct rusage *ret_usage) {
         siginfo_t info;
         int status;
 
@@ -330,7 +353,7 @@ static int front_wait_for_target(struct front *f, const sigset_t *signals, struc
 
 /* Waits for the recorder's word; its death ends the wait too, because the socket closes with it. */
 static void front_finish_recording(struct front *f, int status, const struct rusage *usage) {
-        struct control_message m = { .kind = CONTROL_TARGET_ENDED, .wait_status = status };
+        struct control_message m = {.kind = CONTROL_TARGET_ENDED, .wait_status = status};
         bool wait_for_all = f->options->wait_for_descendants;
 
         if (f->recorder_is_gone)
@@ -343,7 +366,8 @@ static void front_finish_recording(struct front *f, int status, const struct rus
                 m.trouble[sizeof(m.trouble) - 1] = 0;
                 f->summary = m;
                 f->has_summary = true;
-                if (m.kind == CONTROL_FINISHED || (m.kind == CONTROL_WRITTEN && m.n_living > 0 && !wait_for_all))
+                if (m.kind == CONTROL_FINISHED ||
+                    (m.kind == CONTROL_WRITTEN && m.n_living > 0 && !wait_for_all))
                         return;
         }
         front_reap_recorder(f, true);
@@ -354,24 +378,28 @@ static void front_closing_words(const struct front *f) {
         struct unit_text events, lost, size, duration;
 
         if (!f->has_summary) {
-                fprintf(stderr, "silt: recorder: it died during the recording: what it wrote is in '%s'\n", f->trace_path);
+                fprintf(stderr,
+                        "silt: recorder: it died during the recording: what it wrote is in '%s'\n",
+                        f->trace_path);
                 return;
         }
         if (m->trouble[0])
                 fprintf(stderr, "silt: %s\n", m->trouble);
         if (!m->n_images) {
-                fprintf(stderr, "silt: '%s': nothing was recorded: the program ended before it reported, or dropped LD_PRELOAD: see 'silt doctor %s'\n",
+                fprintf(stderr,
+                        "silt: '%s': nothing was recorded: the program ended before it reported, or dropped LD_PRELOAD: see 'silt doctor %s'\n",
                         f->options->argv[0], f->options->argv[0]);
                 return;
         }
-        front_say(f, "recorded %s events of '%s' (pid %d) in %s; %s lost", unit_count(&events, m->n_events),
-                  f->options->argv[0], (int)f->target, unit_duration(&duration, m->duration_ns),
-                  unit_count(&lost, m->n_lost));
+        front_say(f, "recorded %s events of '%s' (pid %d) in %s; %s lost",
+                  unit_count(&events, m->n_events), f->options->argv[0], (int)f->target,
+                  unit_duration(&duration, m->duration_ns), unit_count(&lost, m->n_lost));
         if (f->options->verbose)
                 front_say(f, "cpu: target %.3f s, recorder %.3f s, blocked %.3f s", f->target_cpu_s,
                           (double)m->recorder_cpu_ns / 1e9, (double)m->blocked_ns / 1e9);
         if (m->n_living)
-                front_say(f, "%u of its descendants live on and are recorded to their end", m->n_living);
+                front_say(f, "%u of its descendants live on and are recorded to their end",
+                          m->n_living);
         front_say(f, "trace: %s (%s)", f->trace_path, unit_bytes(&size, m->file_bytes));
         front_say(f, "next:  silt report %s", f->trace_path);
 }
@@ -388,7 +416,8 @@ static void front_drop_target(struct front *f) {
 }
 
 static int front_start(struct front *f, struct err *reterr) {
-        uint32_t flags = (f->options->lossy ? WIRE_LOSSY : 0) | (f->options->free_stacks ? WIRE_FREE_STACKS : 0);
+        uint32_t flags = (f->options->lossy ? WIRE_LOSSY : 0) |
+                         (f->options->free_stacks ? WIRE_FREE_STACKS : 0);
         uint32_t clock = counter_kind(f->options->launcher != NULL);
         int trace_fd, r;
 
@@ -423,9 +452,9 @@ static int front_release_target(struct front *f) {
 }
 
 static int front_record(struct front *f) {
-        struct rusage usage = { 0 };
-        struct sigaction plain = { .sa_handler = SIG_DFL };
-        struct err e = { 0 };
+        struct rusage usage = {0};
+        struct sigaction plain = {.sa_handler = SIG_DFL};
+        struct err e = {0};
         sigset_t signals;
         int status, r;
 
@@ -453,7 +482,7 @@ static int front_record(struct front *f) {
 
 static int front_check_program(struct front *f) {
         struct entry entry;
-        struct err e = { 0 };
+        struct err e = {0};
         uint16_t machine = 0;
 
         if (front_prepare_runtime(f, &machine, &e) < 0)
@@ -480,7 +509,7 @@ static void front_fill_standard_fds(void) {
 }
 
 int front_run(const struct run_options *o) {
-        struct front f = { .options = o, .go_fd = -1, .exec_fd = -1, .control_fd = -1, .shm.fd = -1 };
+        struct front f = {.options = o, .go_fd = -1, .exec_fd = -1, .control_fd = -1, .shm.fd = -1};
         int status;
 
         front_fill_standard_fds();

@@ -11,9 +11,10 @@
 #include "base/err.h"
 
 struct run_options {
-        const char *output_path;  /* NULL: silt.<program>.<pid>.silt in the working directory */
-        const char *log_path;     /* NULL: none */
-        const char *launcher;     /* NULL: the program is started directly; else an emulator such as "qemu-x86_64" */
+        const char *output_path; /* NULL: silt.<program>.<pid>.silt in the working directory */
+        const char *log_path;    /* NULL: none */
+        const char *
+                launcher; /* NULL: the program is started directly; else an emulator such as "qemu-x86_64" */
         const char *runtime_path; /* NULL: the libsilt.so beside this silt */
         uint64_t duration_ns;     /* 0: to the end */
         bool overwrite, quiet, verbose;
@@ -27,7 +28,7 @@ struct run_options {
 };
 
 enum {
-        FRONT_FAILED = 125,         /* silt failed before the target ran */
+        FRONT_FAILED = 125, /* silt failed before the target ran */
         FRONT_NOT_EXECUTABLE = 126,
         FRONT_NOT_FOUND = 127,
 };

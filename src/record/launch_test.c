@@ -52,7 +52,8 @@ static const char *put_file(const char *name, const char *text, mode_t mode) {
         int fd;
 
         snprintf(path, sizeof(path), "%s/%s", scratch, name);
-        for (slash = strchr(path + strlen(scratch) + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
+        for (slash = strchr(path + strlen(scratch) + 1, '/'); slash;
+             slash = strchr(slash + 1, '/')) {
                 *slash = 0;
                 mkdir(path, 0755);
                 *slash = '/';
@@ -66,34 +67,40 @@ static const char *put_file(const char *name, const char *text, mode_t mode) {
 }
 
 static void entry_finds_programs(void **state) {
-        struct err e = { 0 };
+        struct err e = {0};
         struct entry entry;
 
         assert_int_equal(entry_check("sh", HOST_MACHINE, &entry, &e), ENTRY_OK);
         assert_true(entry.path[0] == '/');
         assert_int_equal(entry_check("/bin/sh", HOST_MACHINE, &entry, &e), ENTRY_OK);
-        assert_int_equal(entry_check("silt-no-such-program", HOST_MACHINE, &entry, &e), ENTRY_NOT_FOUND);
+        assert_int_equal(entry_check("silt-no-such-program", HOST_MACHINE, &entry, &e),
+                         ENTRY_NOT_FOUND);
         assert_int_equal(entry_check("", HOST_MACHINE, &entry, &e), ENTRY_NOT_FOUND);
         assert_int_equal(entry_check("/tmp", HOST_MACHINE, &entry, &e), ENTRY_NOT_EXECUTABLE);
         assert_non_null(strstr(e.text, "folder"));
-        assert_int_equal(entry_check(put_file("plain", "x", 0644), HOST_MACHINE, &entry, &e), ENTRY_NOT_EXECUTABLE);
+        assert_int_equal(entry_check(put_file("plain", "x", 0644), HOST_MACHINE, &entry, &e),
+                         ENTRY_NOT_EXECUTABLE);
 }
 
 static void entry_follows_scripts(void **state) {
-        struct err e = { 0 };
+        struct err e = {0};
         struct entry entry;
 
-        assert_int_equal(entry_check(put_file("script", "#!/bin/sh -e\ntrue\n", 0755), HOST_MACHINE, &entry, &e), ENTRY_OK);
+        assert_int_equal(entry_check(put_file("script", "#!/bin/sh -e\ntrue\n", 0755), HOST_MACHINE,
+                                     &entry, &e),
+                         ENTRY_OK);
         assert_string_equal(entry.interpreter, "/bin/sh");
-        assert_int_equal(entry_check(put_file("bare", "true\n", 0755), HOST_MACHINE, &entry, &e), ENTRY_OK);
+        assert_int_equal(entry_check(put_file("bare", "true\n", 0755), HOST_MACHINE, &entry, &e),
+                         ENTRY_OK);
         assert_string_equal(entry.interpreter, "/bin/sh");
-        assert_int_equal(entry_check(put_file("lost", "#!/no/such/interpreter\n", 0755), HOST_MACHINE, &entry, &e),
+        assert_int_equal(entry_check(put_file("lost", "#!/no/such/interpreter\n", 0755),
+                                     HOST_MACHINE, &entry, &e),
                          ENTRY_NOT_EXECUTABLE);
         assert_non_null(strstr(e.text, "/no/such/interpreter"));
 }
 
 static void entry_refuses_other_machines(void **state) {
-        struct err e = { 0 };
+        struct err e = {0};
         struct entry entry;
 
         assert_int_equal(entry_check("/bin/sh", OTHER_MACHINE, &entry, &e), ENTRY_REFUSED);
@@ -101,13 +108,15 @@ static void entry_refuses_other_machines(void **state) {
 }
 
 static void entry_survives_cut_headers(void **state) {
-        struct err e = { 0 };
+        struct err e = {0};
         struct entry entry;
         char elf[200] = ELFMAG;
 
         memset(elf + SELFMAG, 'x', sizeof(elf) - SELFMAG - 1);
-        assert_int_equal(entry_check(put_file("wild", elf, 0755), HOST_MACHINE, &entry, &e), ENTRY_REFUSED);
-        assert_true(entry_check(put_file("cut", ELFMAG, 0755), HOST_MACHINE, &entry, &e) != ENTRY_NOT_FOUND);
+        assert_int_equal(entry_check(put_file("wild", elf, 0755), HOST_MACHINE, &entry, &e),
+                         ENTRY_REFUSED);
+        assert_true(entry_check(put_file("cut", ELFMAG, 0755), HOST_MACHINE, &entry, &e) !=
+                    ENTRY_NOT_FOUND);
 }
 
 static void oom_reads_both_versions(void **state) {
@@ -118,11 +127,13 @@ static void oom_reads_both_versions(void **state) {
         snprintf(cgroup, sizeof(cgroup), "%s/cgroup", scratch);
         put_file("proc/vmstat", "nr_free 1\noom_kill 3\n", 0644);
         put_file("proc/7/cgroup", "5:cpu:/x\n4:memory:/jobs/a\n0::/\n", 0644);
-        put_file("cgroup/memory/jobs/a/memory.oom_control", "oom_kill_disable 0\nunder_oom 0\noom_kill 1\n", 0644);
+        put_file("cgroup/memory/jobs/a/memory.oom_control",
+                 "oom_kill_disable 0\nunder_oom 0\noom_kill 1\n", 0644);
         oom_watch_begin(&w, 7, proc, cgroup);
         assert_non_null(strstr(w.path, "memory.oom_control"));
         assert_false(oom_watch_fired(&w, proc));
-        put_file("cgroup/memory/jobs/a/memory.oom_control", "oom_kill_disable 0\nunder_oom 0\noom_kill 2\n", 0644);
+        put_file("cgroup/memory/jobs/a/memory.oom_control",
+                 "oom_kill_disable 0\nunder_oom 0\noom_kill 2\n", 0644);
         assert_true(oom_watch_fired(&w, proc));
 
         put_file("proc/8/cgroup", "0::/user/b\n", 0644);
@@ -140,7 +151,7 @@ static void oom_reads_both_versions(void **state) {
 }
 
 static void arena_cannot_shrink(void **state) {
-        struct err e = { 0 };
+        struct err e = {0};
         struct shm s;
 
         assert_int_equal(shm_open_arena(&s, 0, WIRE_CLOCK_COUNTER, 5, &e), 0);
@@ -155,28 +166,31 @@ static void arena_cannot_shrink(void **state) {
 }
 
 static int connect_abstract(const struct rendezvous *r) {
-        struct sockaddr_un addr = { .sun_family = AF_UNIX };
+        struct sockaddr_un addr = {.sun_family = AF_UNIX};
         size_t n = strcspn(r->env, ";:");
         int fd = socket(AF_UNIX, SOCK_SEQPACKET, 0);
 
         memcpy(addr.sun_path + 1, r->env, n);
-        assert_int_equal(connect(fd, (struct sockaddr *)&addr, (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + n)), 0);
+        assert_int_equal(connect(fd, (struct sockaddr *)&addr,
+                                 (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + n)),
+                         0);
         return fd;
 }
 
 static void rendezvous_knows_its_guests(void **state) {
-        struct wire_hello hello = { .magic = WIRE_MAGIC, .version = WIRE_VERSION };
+        struct wire_hello hello = {.magic = WIRE_MAGIC, .version = WIRE_VERSION};
         struct wire_welcome welcome;
         struct rendezvous_guest guest;
         struct rendezvous r;
         struct shm s;
-        struct err e = { 0 };
+        struct err e = {0};
         int stranger, fd;
 
         assert_int_equal(rendezvous_open(&r, &e), 0);
         assert_int_equal(shm_open_arena(&s, 0, WIRE_CLOCK_COUNTER, 0, &e), 0);
         stranger = connect_abstract(&r);
-        assert_int_equal(send(stranger, &hello, sizeof(hello), 0), sizeof(hello)); /* token of zeros */
+        assert_int_equal(send(stranger, &hello, sizeof(hello), 0),
+                         sizeof(hello)); /* token of zeros */
         assert_int_equal(rendezvous_accept(&r, &guest), 0);
 
         fd = connect_abstract(&r);

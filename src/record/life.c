@@ -25,9 +25,10 @@ static uint32_t lives_count_images(const struct lives *l, pid_t pid) {
         return n;
 }
 
-struct life *lives_add(struct lives *l, uint32_t process_idx, pid_t pid, uint32_t parent, uint64_t start_ns) {
+struct life *lives_add(struct lives *l, uint32_t process_idx, pid_t pid, uint32_t parent,
+                       uint64_t start_ns) {
         struct life *one = arena_alloc(l->arena, sizeof(*one));
-        struct trace_process p = { .pid = (uint32_t)pid, .parent = parent, .start_ns = start_ns };
+        struct trace_process p = {.pid = (uint32_t)pid, .parent = parent, .start_ns = start_ns};
 
         one->image = p.image = lives_count_images(l, pid) + 1;
         p.args = proc_args(l->arena, pid, &p.n_args);
@@ -66,7 +67,8 @@ uint32_t lives_parent_of(const struct lives *l, pid_t pid) {
         return TRACE_NO_PROCESS;
 }
 
-void lives_end(struct lives *l, struct life *one, uint64_t end_ns, const struct pipeline_totals *totals) {
+void lives_end(struct lives *l, struct life *one, uint64_t end_ns,
+               const struct pipeline_totals *totals) {
         struct trace_process_end *e = &one->end;
 
         if (one->is_over)
@@ -87,8 +89,9 @@ void lives_end(struct lives *l, struct life *one, uint64_t end_ns, const struct 
                 close(TAKE_FD(one->pidfd));
 }
 
-void lives_sample(struct lives *l, struct life *one, uint64_t now_ns, uint64_t runtime_bytes, uint64_t arena_bytes) {
-        struct trace_sample s = { .process = one->trace_process, .time_ns = now_ns };
+void lives_sample(struct lives *l, struct life *one, uint64_t now_ns, uint64_t runtime_bytes,
+                  uint64_t arena_bytes) {
+        struct trace_sample s = {.process = one->trace_process, .time_ns = now_ns};
         struct proc_memory m;
         uint64_t arena_resident;
 

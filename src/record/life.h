@@ -16,13 +16,13 @@ struct trace_writer;
 struct pipeline_totals;
 
 struct life {
-        uint32_t process_idx;   /* of the arena */
+        uint32_t process_idx; /* of the arena */
         uint32_t trace_process;
         pid_t pid;
         uint32_t image;
-        const char *exe;        /* "" unknown */
-        int pidfd;              /* -1: none (gone already, or an older kernel); owned */
-        bool is_ending;         /* end_process was called; waiting for its last events */
+        const char *exe; /* "" unknown */
+        int pidfd;       /* -1: none (gone already, or an older kernel); owned */
+        bool is_ending;  /* end_process was called; waiting for its last events */
         bool is_over;
         uint64_t peak_rss_bytes, runtime_bytes;
         struct trace_process_end end; /* ended, status and peak as far as known when it ended */
@@ -38,7 +38,8 @@ struct lives {
 void lives_init(struct lives *l, struct trace_writer *w);
 
 /* Adds an image with its command and program as /proc has them. parent: trace process, TRACE_NO_PROCESS unknown. */
-struct life *lives_add(struct lives *l, uint32_t process_idx, pid_t pid, uint32_t parent, uint64_t start_ns);
+struct life *lives_add(struct lives *l, uint32_t process_idx, pid_t pid, uint32_t parent,
+                       uint64_t start_ns);
 
 /* The living image of a pid / of an arena entry; NULL when there is none. */
 struct life *lives_find_pid(const struct lives *l, pid_t pid);
@@ -48,7 +49,9 @@ struct life *lives_find_idx(const struct lives *l, uint32_t process_idx);
 uint32_t lives_parent_of(const struct lives *l, pid_t pid);
 
 /* Writes the end record: everything of the image is in the trace. */
-void lives_end(struct lives *l, struct life *one, uint64_t end_ns, const struct pipeline_totals *totals);
+void lives_end(struct lives *l, struct life *one, uint64_t end_ns,
+               const struct pipeline_totals *totals);
 
 /* Reads its memory now and puts a sample into the trace. arena_bytes: shared memory that may be silt's own. */
-void lives_sample(struct lives *l, struct life *one, uint64_t now_ns, uint64_t runtime_bytes, uint64_t arena_bytes);
+void lives_sample(struct lives *l, struct life *one, uint64_t now_ns, uint64_t runtime_bytes,
+                  uint64_t arena_bytes);

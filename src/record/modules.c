@@ -14,7 +14,8 @@ void modules_init(struct modules *m, const char *runtime_path) {
 }
 
 /* Through the process's own root, so that another mount namespace or chroot is no obstacle; plainly when it is gone. */
-static bool modules_stat(uint32_t pid, const char *path, char ret_reachable[4200], struct stat *ret) {
+static bool modules_stat(uint32_t pid, const char *path, char ret_reachable[4200],
+                         struct stat *ret) {
         snprintf(ret_reachable, 4200, "/proc/%u/root%s", pid, path);
         if (stat(ret_reachable, ret) == 0)
                 return true;
@@ -23,9 +24,9 @@ static bool modules_stat(uint32_t pid, const char *path, char ret_reachable[4200
 }
 
 static const struct modules_file *modules_find(struct modules *m, uint32_t pid, const char *path) {
-        struct modules_file f = { 0 };
+        struct modules_file f = {0};
         char reachable[4200];
-        struct stat st = { 0 };
+        struct stat st = {0};
 
         if (modules_stat(pid, path, reachable, &st)) {
                 f.dev = st.st_dev;
@@ -35,7 +36,8 @@ static const struct modules_file *modules_find(struct modules *m, uint32_t pid, 
         for (size_t i = 0; i < m->files.n; i++) {
                 const struct modules_file *known = &m->files.items[i];
 
-                if (known->dev == f.dev && known->ino == f.ino && known->mtime == f.mtime && !strcmp(known->path, path))
+                if (known->dev == f.dev && known->ino == f.ino && known->mtime == f.mtime &&
+                    !strcmp(known->path, path))
                         return known;
         }
         f.path = arena_strdup(m->arena, path);
@@ -45,7 +47,8 @@ static const struct modules_file *modules_find(struct modules *m, uint32_t pid, 
 }
 
 /* The loader's name may be relative to where the process stood. */
-static const char *modules_path(struct modules *m, const struct pipeline_module *which, const char *exe) {
+static const char *modules_path(struct modules *m, const struct pipeline_module *which,
+                                const char *exe) {
         char path[4200];
         struct arena *scratch = m->arena;
 

@@ -39,16 +39,17 @@ static bool oom_try_line(struct oom_watch *w, char *line, const char *cgroup_roo
         *group++ = 0;
         controllers++;
         if (!*controllers) {
-                static const char *const mounts[] = { "", "/unified" };
+                static const char *const mounts[] = {"", "/unified"};
 
                 for (size_t i = 0; i < 2; i++) {
-                        snprintf(w->path, sizeof(w->path), "%s%s%s/memory.events", cgroup_root, mounts[i],
-                                 group);
+                        snprintf(w->path, sizeof(w->path), "%s%s%s/memory.events", cgroup_root,
+                                 mounts[i], group);
                         if (oom_read_counter(w->path, &w->n_kills))
                                 return true;
                 }
         } else if (strstr(controllers, "memory")) {
-                snprintf(w->path, sizeof(w->path), "%s/memory%s/memory.oom_control", cgroup_root, group);
+                snprintf(w->path, sizeof(w->path), "%s/memory%s/memory.oom_control", cgroup_root,
+                         group);
                 if (oom_read_counter(w->path, &w->n_kills))
                         return true;
         }
@@ -56,7 +57,8 @@ static bool oom_try_line(struct oom_watch *w, char *line, const char *cgroup_roo
         return false;
 }
 
-void oom_watch_begin(struct oom_watch *w, pid_t pid, const char *proc_root, const char *cgroup_root) {
+void oom_watch_begin(struct oom_watch *w, pid_t pid, const char *proc_root,
+                     const char *cgroup_root) {
         char path[512], text[4096], *line, *rest = text;
 
         memset(w, 0, sizeof(*w));

@@ -14,5 +14,6 @@ struct oom_watch {
 };
 
 /* proc_root and cgroup_root are "/proc" and "/sys/fs/cgroup" but for tests. */
-void oom_watch_begin(struct oom_watch *w, pid_t pid, const char *proc_root, const char *cgroup_root);
+void oom_watch_begin(struct oom_watch *w, pid_t pid, const char *proc_root,
+                     const char *cgroup_root);
 bool oom_watch_fired(const struct oom_watch *w, const char *proc_root);

@@ -13,7 +13,7 @@ enum { PROC_MAX_CMDLINE_BYTES = 256 * 1024 };
 
 const char *const *proc_args(struct arena *arena, pid_t pid, uint32_t *ret_n) {
         _cleanup_free_ char *raw = malloc(PROC_MAX_CMDLINE_BYTES);
-        VEC(const char *) args = { 0 };
+        VEC(const char *) args = {0};
         const char *const *copy;
         char path[64];
         ssize_t n;
@@ -91,8 +91,8 @@ bool proc_memory(pid_t pid, struct proc_memory *ret) {
         char path[64], buf[4096];
         const char *fields = proc_stat_fields(pid, buf, sizeof(buf));
 
-        if (!fields || sscanf(fields, " %*c %*d %*d %*d %*d %*d %*u %llu %*u %llu %*u %llu %llu", &minflt,
-                              &majflt, &utime, &stime) != 4)
+        if (!fields || sscanf(fields, " %*c %*d %*d %*d %*d %*d %*u %llu %*u %llu %*u %llu %llu",
+                              &minflt, &majflt, &utime, &stime) != 4)
                 return false;
         ret->minor_faults = minflt;
         ret->major_faults = majflt;

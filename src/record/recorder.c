@@ -5,7 +5,6 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,14 +17,11 @@
 #include <unistd.h>
 
 #include "base/fs.h"
-#include "base/vec.h"
+#include "record/admission.h"
 #include "record/control.h"
 #include "record/counter.h"
-#include "record/life.h"
-#include "record/modules.h"
 #include "record/pipeline.h"
 #include "record/proc.h"
-#include "record/strays.h"
 #include "record/watcher.h"
 #include "trace/writer.h"
 
@@ -33,88 +29,19 @@
 
 enum {
         SLICE_NS = 250 * MS,
-        SAMPLE_MIN_NS = 5 * MS,       /* a short program has a curve too: samples start dense and thin out */
+        SAMPLE_MIN_NS =
+                5 * MS, /* a short program has a curve too: samples start dense and thin out */
         SAMPLE_MAX_NS = 100 * MS,
-        IDLE_SAMPLE_NS = 1000 * MS,   /* when nothing happens */
-        GUEST_PATIENCE_NS = 100 * MS, /* an exec waits for the events of the image before it */
-        STRAY_PATIENCE_NS = 300 * MS, /* a descendant may take this long to report after its parent ended */
-        BUSY_NAP_NS = 1 * MS,         /* records trickle in: look again after this, or when a ring fills */
+        IDLE_SAMPLE_NS = 1000 * MS, /* when nothing happens */
+        STRAY_PATIENCE_NS =
+                300 * MS,     /* a descendant may take this long to report after its parent ended */
+        BUSY_NAP_NS = 1 * MS, /* records trickle in: look again after this, or when a ring fills */
 };
-
-enum recorder_tag { TAG_ABSTRACT = 1, TAG_PATH, TAG_CONTROL, TAG_PIDFD = 16 };
-
-struct recorder_guest {
-        struct rendezvous_guest guest;
-        uint64_t arrived_ns;
-};
-
-struct recorder {
-        const struct recorder_config *config;
-        struct trace_writer *writer;
-        struct pipeline *pipeline;
-        struct watcher *watcher;
-        struct lives lives;
-        struct modules modules;
-        struct oom_watch oom;
-        FILE *log; /* NULL: none */
-        VEC(struct recorder_guest) guests; /* waiting for an older image of their pid to be settled */
-
-        uint32_t clock;
-        uint64_t clock_hz, start_counter;
-        uint64_t end_ns; /* of the recording; 0 while it goes on */
-        uint64_t next_slice_ns, next_sample_ns, stray_deadline_ns;
-        uint64_t n_records_at_sample;
-        uint64_t target_max_rss_bytes;
-        int target_wait_status;
-        bool target_has_ended; /* the front said so, or it is gone */
-        bool target_is_written; /* the front was told */
-        bool front_is_gone, is_stopped;
-        char name[17];
-        char trouble[240];
-};
-
-static uint64_t recorder_now_ns(const struct recorder *r) {
-        uint64_t ticks = counter_now(r->clock) - r->start_counter;
-
-        return (uint64_t)((unsigned __int128)ticks * 1000000000u / r->clock_hz);
-}
-
-static void recorder_log(const struct recorder *r, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-
-static void recorder_log(const struct recorder *r, const char *fmt, ...) {
-        va_list args;
-
-        if (!r->log)
-                return;
-        fprintf(r->log, "silt: %8.3f s: ", (double)recorder_now_ns(r) / 1e9);
-        va_start(args, fmt);
-        vfprintf(r->log, fmt, args);
-        va_end(args);
-        fputc('\n', r->log);
-        fflush(r->log);
-}
-
-static void recorder_note(struct recorder *r, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-
-static void recorder_note(struct recorder *r, const char *fmt, ...) {
-        char text[400];
-        va_list args;
-
-        va_start(args, fmt);
-        vsnprintf(text, sizeof(text), fmt, args);
-        va_end(args);
-        trace_put_note(r->writer, recorder_now_ns(r), text);
-        recorder_log(r, "%s", text);
-}
 
 /* ---- called back by the pipeline ------------------------------------------------------------- */
 
-static void recorder_watch_life(struct recorder *r, struct life *one) {
-        if (one->pidfd >= 0)
-                watcher_add(r->watcher, one->pidfd, TAG_PIDFD + one->trace_process);
-}
-
-static uint32_t recorder_on_process(void *ctx, uint32_t process_idx, uint32_t pid, uint32_t parent, uint64_t start_ns) {
+static uint32_t recorder_on_process(void *ctx, uint32_t process_idx, uint32_t pid, uint32_t parent,
+                                    uint64_t start_ns) {
         struct recorder *r = ctx;
         struct life *one = lives_add(&r->lives, process_idx, (pid_t)pid, parent, start_ns);
 
@@ -123,8 +50,8 @@ static uint32_t recorder_on_process(void *ctx, uint32_t process_idx, uint32_t pi
         return one->trace_process;
 }
 
-static void recorder_on_process_end(void *ctx, uint32_t process_idx, uint32_t process, uint64_t end_ns,
-                                    const struct pipeline_totals *totals) {
+static void recorder_on_process_end(void *ctx, uint32_t process_idx, uint32_t process,
+                                    uint64_t end_ns, const struct pipeline_totals *totals) {
         struct recorder *r = ctx;
         struct life *one = lives_find_idx(&r->lives, process_idx);
 
@@ -138,7 +65,8 @@ static void recorder_on_process_end(void *ctx, uint32_t process_idx, uint32_t pr
                      (unsigned long long)totals->counts.n_allocs);
 }
 
-static bool recorder_on_module(void *ctx, const struct pipeline_module *m, struct trace_module *fill) {
+static bool recorder_on_module(void *ctx, const struct pipeline_module *m,
+                               struct trace_module *fill) {
         struct recorder *r = ctx;
         const struct life *one = lives_find_idx(&r->lives, m->process_idx);
         bool is_targets = modules_resolve(&r->modules, m, one ? one->exe : "", fill);
@@ -162,119 +90,14 @@ static void recorder_on_broken(void *ctx, uint32_t process_idx, uint32_t tid, co
         struct recorder *r = ctx;
         struct life *one = lives_find_idx(&r->lives, process_idx);
 
-        recorder_note(r, "pid %d thread %u: its ring was damaged (%s); what followed is lost", one ? (int)one->pid : 0,
-                      tid, what);
+        recorder_note(r, "pid %d thread %u: its ring was damaged (%s); what followed is lost",
+                      one ? (int)one->pid : 0, tid, what);
 }
 
 static int recorder_back_chunks(void *ctx, uint32_t n_chunks) {
         struct recorder *r = ctx;
 
         return shm_back_chunks(r->config->shm, n_chunks);
-}
-
-/* ---- processes ------------------------------------------------------------------------------- */
-
-static void recorder_end_life(struct recorder *r, struct life *one, enum trace_ended ended, int status) {
-        if (one->is_ending)
-                return;
-        one->is_ending = true;
-        one->end.ended = ended;
-        one->end.status = status;
-        if (one->pidfd >= 0)
-                watcher_remove(r->watcher, one->pidfd);
-        pipeline_end_process(r->pipeline, one->process_idx, recorder_now_ns(r));
-}
-
-/* An entry the process claimed itself after fork, which the pipeline has not come to yet. */
-static bool recorder_has_unsettled_entry(const struct recorder *r, pid_t pid) {
-        const struct shm *shm = r->config->shm;
-        uint32_t n = atomic_load_explicit(&shm_header(shm)->n_processes_used, memory_order_acquire);
-
-        for (uint32_t i = 0; i < MIN(n, (uint32_t)WIRE_N_PROCESSES); i++) {
-                uint64_t state = atomic_load_explicit(&shm_process(shm, i)->state, memory_order_acquire);
-
-                if (state && (pid_t)(state >> 8) == pid && !lives_find_idx(&r->lives, i))
-                        return true;
-        }
-        return false;
-}
-
-/* Entries are claimed from the top by guests and from the bottom by forked children, both by compare-and-swap. */
-static bool recorder_claim_entry(const struct recorder *r, pid_t pid, uint32_t *ret_idx) {
-        const struct shm *shm = r->config->shm;
-        struct wire_header *h = shm_header(shm);
-
-        for (uint32_t i = 0; i < WIRE_N_PROCESSES; i++) {
-                struct wire_process *p = shm_process(shm, i);
-                uint64_t expected = 0, wanted = (uint64_t)pid << 8 | WIRE_PROCESS_CLAIMED;
-                uint32_t used;
-
-                if (!atomic_compare_exchange_strong_explicit(&p->state, &expected, wanted, memory_order_acq_rel,
-                                                             memory_order_relaxed))
-                        continue;
-                used = atomic_load_explicit(&h->n_processes_used, memory_order_relaxed);
-                while (used < i + 1 && !atomic_compare_exchange_weak_explicit(&h->n_processes_used, &used, i + 1,
-                                                                              memory_order_acq_rel, memory_order_relaxed))
-                        ;
-                p->parent_idx = UINT32_MAX;
-                p->flags = 0;
-                p->fork_ts = 0;
-                p->start_ts = counter_now(r->clock) - h->clock_base;
-                atomic_store_explicit(&p->n_threads_started, 0, memory_order_relaxed);
-                atomic_store_explicit(&p->runtime_bytes, 0, memory_order_relaxed);
-                atomic_store_explicit(&p->n_early_events, 0, memory_order_relaxed);
-                atomic_store_explicit(&p->state, (uint64_t)pid << 8 | WIRE_PROCESS_LIVE, memory_order_release);
-                *ret_idx = i;
-                return true;
-        }
-        return false;
-}
-
-static void recorder_admit(struct recorder *r, struct rendezvous_guest *guest) {
-        struct life *before = lives_find_pid(&r->lives, guest->pid), *one;
-        uint32_t parent, idx;
-
-        if (r->is_stopped || !recorder_claim_entry(r, guest->pid, &idx)) {
-                if (!r->is_stopped)
-                        recorder_note(r, "pid %d not followed: more than %d processes at once", (int)guest->pid,
-                                      WIRE_N_PROCESSES);
-                rendezvous_welcome(guest, r->config->shm, 0, 0);
-                return;
-        }
-        parent = lives_parent_of(&r->lives, guest->pid);
-        if (before)
-                recorder_end_life(r, before, TRACE_ENDED_EXEC, -1);
-        one = lives_add(&r->lives, idx, guest->pid, parent, recorder_now_ns(r));
-        if (r->config->options->launcher && guest->pid == r->config->target)
-                one->exe = realpath(r->config->options->argv[0], NULL) ?: ""; /* /proc names the emulator */
-        recorder_log(r, "pid %d image %u: hooked, entry %u", (int)guest->pid, one->image, idx);
-        pipeline_add_image(r->pipeline, idx, (uint32_t)guest->pid, one->trace_process);
-        recorder_watch_life(r, one);
-        lives_sample(&r->lives, one, recorder_now_ns(r), 0, 0);
-        rendezvous_welcome(guest, r->config->shm, 1, idx);
-}
-
-/* A guest whose forked former self is still on its way through the rings waits for it, so that images are in order. */
-static void recorder_admit_guests(struct recorder *r) {
-        size_t kept = 0;
-
-        for (size_t i = 0; i < r->guests.n; i++) {
-                struct recorder_guest *g = &r->guests.items[i];
-
-                if (recorder_has_unsettled_entry(r, g->guest.pid) &&
-                    recorder_now_ns(r) - g->arrived_ns < GUEST_PATIENCE_NS)
-                        r->guests.items[kept++] = *g;
-                else
-                        recorder_admit(r, &g->guest);
-        }
-        r->guests.n = kept;
-}
-
-static void recorder_accept(struct recorder *r) {
-        struct rendezvous_guest guest;
-
-        while (rendezvous_accept(r->config->rendezvous, &guest) > 0)
-                vec_push(&r->guests, (struct recorder_guest){ guest, recorder_now_ns(r) });
 }
 
 /* ---- the end ----------------------------------------------------------------------------------- */
@@ -293,7 +116,8 @@ static void recorder_target_ended(struct recorder *r) {
                 recorder_end_life(r, one, TRACE_ENDED_UNKNOWN, -1);
         else if (WIFSIGNALED(status)) {
                 is_oom = WTERMSIG(status) == SIGKILL && oom_watch_fired(&r->oom, "/proc");
-                recorder_end_life(r, one, is_oom ? TRACE_ENDED_OOM : TRACE_ENDED_SIGNAL, WTERMSIG(status));
+                recorder_end_life(r, one, is_oom ? TRACE_ENDED_OOM : TRACE_ENDED_SIGNAL,
+                                  WTERMSIG(status));
         } else
                 recorder_end_life(r, one, TRACE_ENDED_EXIT, WEXITSTATUS(status));
 }
@@ -319,7 +143,7 @@ static void recorder_take_control(struct recorder *r) {
 }
 
 static void recorder_tell(struct recorder *r, enum control_kind kind) {
-        struct control_message m = { .kind = kind };
+        struct control_message m = {.kind = kind};
         struct pipeline_stats stats;
         struct timespec cpu;
         struct stat st;
@@ -349,7 +173,7 @@ static void recorder_tell(struct recorder *r, enum control_kind kind) {
 static void recorder_fail(struct recorder *r, const char *why) __attribute__((noreturn));
 
 static void recorder_fail(struct recorder *r, const char *why) {
-        struct control_message m = { .kind = 0 };
+        struct control_message m = {.kind = 0};
 
         snprintf(m.trouble, sizeof(m.trouble), "%s", why);
         (void)!send(r->config->control_fd, &m, sizeof(m), MSG_NOSIGNAL);
@@ -364,7 +188,7 @@ static void recorder_stop(struct recorder *r) {
 
 static void recorder_finish(struct recorder *r) {
         struct pipeline_stats stats;
-        struct err e = { 0 };
+        struct err e = {0};
 
         for (size_t i = 0; i < r->lives.list.n; i++)
                 if (!r->lives.list.items[i]->is_ending)
@@ -373,13 +197,15 @@ static void recorder_finish(struct recorder *r) {
                 pipeline_pump(r->pipeline);
         pipeline_get_stats(r->pipeline, &stats);
         if (stats.n_unslotted)
-                recorder_note(r, "%llu events are lost and belong to no process: more than %d threads or %d processes at once",
-                              (unsigned long long)stats.n_unslotted, WIRE_N_SLOTS, WIRE_N_PROCESSES);
+                recorder_note(
+                        r,
+                        "%llu events are lost and belong to no process: more than %d threads or %d processes at once",
+                        (unsigned long long)stats.n_unslotted, WIRE_N_SLOTS, WIRE_N_PROCESSES);
         r->end_ns = recorder_now_ns(r);
         pipeline_finish(r->pipeline, r->end_ns);
         for (size_t i = 0; i < r->lives.list.n; i++) {
                 struct life *one = r->lives.list.items[i];
-                struct pipeline_totals totals = { 0 };
+                struct pipeline_totals totals = {0};
 
                 if (one->is_over)
                         continue;
@@ -403,7 +229,7 @@ static void recorder_take_ready(struct recorder *r) {
 
         while (watcher_next(r->watcher, &tag)) {
                 if (tag == TAG_ABSTRACT || tag == TAG_PATH) {
-                        recorder_accept(r);
+                        admission_accept(r);
                 } else if (tag == TAG_CONTROL) {
                         recorder_take_control(r);
                 } else {
@@ -415,7 +241,8 @@ static void recorder_take_ready(struct recorder *r) {
                         if (!one)
                                 continue;
                         if (one->pid == r->config->target && !r->front_is_gone)
-                                watcher_remove(r->watcher, one->pidfd); /* the front will say how it ended */
+                                watcher_remove(r->watcher,
+                                               one->pidfd); /* the front will say how it ended */
                         else if (one->pid == r->config->target)
                                 recorder_target_ended(r);
                         else
@@ -437,12 +264,14 @@ static void recorder_sample(struct recorder *r, uint64_t now_ns) {
                 if (one->is_over || one->is_ending)
                         continue;
                 p = shm_process(r->config->shm, one->process_idx);
-                lives_sample(&r->lives, one, now_ns, atomic_load_explicit(&p->runtime_bytes, memory_order_relaxed),
+                lives_sample(&r->lives, one, now_ns,
+                             atomic_load_explicit(&p->runtime_bytes, memory_order_relaxed),
                              stats.backed_bytes);
         }
         is_idle = stats.n_records == r->n_records_at_sample && now_ns > IDLE_SAMPLE_NS;
         r->n_records_at_sample = stats.n_records;
-        interval_ns = is_idle ? IDLE_SAMPLE_NS : MAX(SAMPLE_MIN_NS, MIN(now_ns / 20, SAMPLE_MAX_NS));
+        interval_ns =
+                is_idle ? IDLE_SAMPLE_NS : MAX(SAMPLE_MIN_NS, MIN(now_ns / 20, SAMPLE_MAX_NS));
         r->next_sample_ns = now_ns + interval_ns * (1 + r->lives.n_alive / 32);
 }
 
@@ -455,31 +284,9 @@ static void recorder_keep_time(struct recorder *r) {
                 pipeline_end_slice(r->pipeline, now_ns, false);
                 r->next_slice_ns = now_ns + SLICE_NS;
         }
-        if (r->config->options->duration_ns && now_ns >= r->config->options->duration_ns && !r->is_stopped)
+        if (r->config->options->duration_ns && now_ns >= r->config->options->duration_ns &&
+            !r->is_stopped)
                 recorder_stop(r);
-}
-
-/* Descendants that were started but have not reported: give them a moment, then name them. True: keep waiting. */
-static bool recorder_awaits_strays(struct recorder *r) {
-        uint64_t now_ns = recorder_now_ns(r);
-        strays found = { 0 };
-        size_t n_unknown = 0;
-
-        strays_find(&found, r->config->rendezvous->env);
-        for (size_t i = 0; i < found.n; i++) {
-                char name[17] = "";
-
-                if (lives_find_pid(&r->lives, found.items[i]))
-                        continue;
-                n_unknown++;
-                if (now_ns < r->stray_deadline_ns)
-                        continue;
-                proc_comm(found.items[i], found.items[i], name);
-                recorder_note(r, "pid %d (%s) not followed: it never reported; it may be static or privileged",
-                              (int)found.items[i], name);
-        }
-        vec_free(&found);
-        return n_unknown && now_ns < r->stray_deadline_ns;
 }
 
 /* Processes that still run. Those that ended while nobody looked are ended here. */
@@ -488,7 +295,7 @@ static size_t recorder_count_living(struct recorder *r) {
 
         for (size_t i = 0; i < r->lives.list.n; i++) {
                 struct life *one = r->lives.list.items[i];
-                struct pollfd gone = { .fd = one->pidfd, .events = POLLIN };
+                struct pollfd gone = {.fd = one->pidfd, .events = POLLIN};
 
                 if (one->is_ending)
                         continue;
@@ -522,7 +329,7 @@ static bool recorder_is_done(struct recorder *r) {
         if (!r->target_has_ended || (r->target_is_written && r->lives.n_alive))
                 return false;
         n_living = recorder_count_living(r);
-        if (!recorder_is_settled(r) || recorder_awaits_strays(r))
+        if (!recorder_is_settled(r) || admission_awaits_strays(r))
                 return false;
         if (n_living && !r->target_is_written)
                 recorder_tell_written(r);
@@ -557,7 +364,7 @@ static void recorder_loop(struct recorder *r) {
                 size_t n_handled = pipeline_pump(r->pipeline);
 
                 recorder_take_ready(r);
-                recorder_admit_guests(r);
+                admission_admit(r);
                 recorder_keep_time(r);
                 if (recorder_is_done(r))
                         recorder_finish(r);
@@ -594,11 +401,11 @@ static void recorder_detach(struct recorder *r) {
 
 static void recorder_open_writer(struct recorder *r) {
         const struct run_options *o = r->config->options;
-        struct trace_meta meta = { 0 };
-        struct utsname host = { 0 };
+        struct trace_meta meta = {0};
+        struct utsname host = {0};
         struct timespec now;
         char cwd[4096] = "";
-        struct err e = { 0 };
+        struct err e = {0};
         int fd = fcntl(r->config->trace_fd, F_DUPFD_CLOEXEC, 3);
 
         uname(&host);
@@ -611,7 +418,8 @@ static void recorder_open_writer(struct recorder *r) {
 #endif
         meta.page_bytes = (uint32_t)sysconf(_SC_PAGESIZE);
         meta.started_unix_ns = (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-        meta.flags = (o->addresses ? TRACE_HAS_ADDRESSES : 0) | (o->free_stacks ? TRACE_HAS_FREE_STACKS : 0);
+        meta.flags = (o->addresses ? TRACE_HAS_ADDRESSES : 0) |
+                     (o->free_stacks ? TRACE_HAS_FREE_STACKS : 0);
         meta.silt_version = o->silt_version;
         meta.host = host.nodename;
         meta.cwd = getcwd(cwd, sizeof(cwd)) ? cwd : "";
@@ -624,17 +432,25 @@ static void recorder_open_writer(struct recorder *r) {
 
 static void recorder_open_pipeline(struct recorder *r) {
         struct pipeline_config c = {
-                .arena = r->config->shm->base, .arena_bytes = r->config->shm->size_bytes, .writer = r->writer,
-                .counter_hz = r->clock_hz, .start_time = r->start_counter - shm_header(r->config->shm)->clock_base,
+                .arena = r->config->shm->base,
+                .arena_bytes = r->config->shm->size_bytes,
+                .writer = r->writer,
+                .counter_hz = r->clock_hz,
+                .start_time = r->start_counter - shm_header(r->config->shm)->clock_base,
                 .addresses = r->config->options->addresses,
-                .calls = {
-                        .ctx = r, .on_process = recorder_on_process, .on_process_end = recorder_on_process_end,
-                        .on_module = recorder_on_module, .is_thread_alive = recorder_is_thread_alive,
-                        .thread_name = recorder_thread_name, .on_broken = recorder_on_broken,
-                        .back_chunks = recorder_back_chunks,
-                },
+                .calls =
+                        {
+                                .ctx = r,
+                                .on_process = recorder_on_process,
+                                .on_process_end = recorder_on_process_end,
+                                .on_module = recorder_on_module,
+                                .is_thread_alive = recorder_is_thread_alive,
+                                .thread_name = recorder_thread_name,
+                                .on_broken = recorder_on_broken,
+                                .back_chunks = recorder_back_chunks,
+                        },
         };
-        struct err e = { 0 };
+        struct err e = {0};
 
         if (pipeline_new(&c, &r->pipeline, &e) < 0)
                 recorder_fail(r, e.text);
@@ -642,7 +458,7 @@ static void recorder_open_pipeline(struct recorder *r) {
 
 void recorder_main(const struct recorder_config *config) {
         struct recorder *r = calloc(1, sizeof(*r));
-        struct err e = { 0 };
+        struct err e = {0};
 
         if (!r)
                 _exit(1);

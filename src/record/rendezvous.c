@@ -28,16 +28,17 @@ static int rendezvous_listen(const struct sockaddr_un *addr, socklen_t len) {
 }
 
 static int rendezvous_listen_abstract(const char *name) {
-        struct sockaddr_un addr = { .sun_family = AF_UNIX };
+        struct sockaddr_un addr = {.sun_family = AF_UNIX};
         size_t n = strlen(name);
 
         memcpy(addr.sun_path + 1, name, n);
-        return rendezvous_listen(&addr, (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + n));
+        return rendezvous_listen(&addr,
+                                 (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + n));
 }
 
 /* A folder nobody else can write to, so that no planted link is followed. */
 static int rendezvous_listen_path(struct rendezvous *r) {
-        struct sockaddr_un addr = { .sun_family = AF_UNIX };
+        struct sockaddr_un addr = {.sun_family = AF_UNIX};
         const char *base = getenv("XDG_RUNTIME_DIR");
         char dir[80];
         int fd;
@@ -63,7 +64,8 @@ static void rendezvous_write_env(struct rendezvous *r, const char *abstract_name
         for (size_t i = 0; i < sizeof(r->token); i++)
                 snprintf(hex + 2 * i, 3, "%02x", r->token[i]);
         snprintf(r->env, sizeof(r->env), "%s%s%s:%s", r->abstract_fd >= 0 ? abstract_name : "",
-                 r->abstract_fd >= 0 && r->path_fd >= 0 ? ";" : "", r->path_fd >= 0 ? r->path : "", hex);
+                 r->abstract_fd >= 0 && r->path_fd >= 0 ? ";" : "", r->path_fd >= 0 ? r->path : "",
+                 hex);
 }
 
 int rendezvous_open(struct rendezvous *r, struct err *reterr) {
@@ -111,7 +113,7 @@ static int rendezvous_accept_one(int listen_fd) {
 
 /* A guest sends its hello right after connecting; one that does not is not waited for longer than this. */
 static int rendezvous_read_hello(int fd, struct wire_hello *ret) {
-        struct timeval patience = { .tv_usec = 200000 };
+        struct timeval patience = {.tv_usec = 200000};
 
         setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience));
         if (recv(fd, ret, sizeof(*ret), 0) != (ssize_t)sizeof(*ret))
@@ -144,15 +146,17 @@ int rendezvous_accept(struct rendezvous *r, struct rendezvous_guest *ret_guest) 
 void rendezvous_welcome(struct rendezvous_guest *guest, const struct shm *shm, uint32_t accepted,
                         uint32_t process_idx) {
         struct wire_welcome welcome = {
-                .magic = WIRE_MAGIC, .accepted = accepted, .process_idx = process_idx,
+                .magic = WIRE_MAGIC,
+                .accepted = accepted,
+                .process_idx = process_idx,
                 .size_bytes = shm->size_bytes,
         };
         union {
                 char bytes[CMSG_SPACE(sizeof(int))];
                 struct cmsghdr align;
-        } control = { 0 };
-        struct iovec iov = { &welcome, sizeof(welcome) };
-        struct msghdr msg = { .msg_iov = &iov, .msg_iovlen = 1 };
+        } control = {0};
+        struct iovec iov = {&welcome, sizeof(welcome)};
+        struct msghdr msg = {.msg_iov = &iov, .msg_iovlen = 1};
         struct cmsghdr *c;
 
         if (accepted) {

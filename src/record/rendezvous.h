@@ -15,7 +15,7 @@ struct rendezvous {
         int abstract_fd, path_fd; /* listening, non-blocking; -1: not available */
         char path[108];           /* "" when there is none */
         uint8_t token[16];
-        char env[320];            /* value of SILT_RENDEZVOUS */
+        char env[320]; /* value of SILT_RENDEZVOUS */
 };
 
 struct rendezvous_guest {

@@ -12,7 +12,8 @@
 
 #include "base/macros.h"
 
-static void shm_fill_header(struct wire_header *h, uint32_t flags, uint32_t clock, uint64_t clock_base) {
+static void shm_fill_header(struct wire_header *h, uint32_t flags, uint32_t clock,
+                            uint64_t clock_base) {
         uint64_t processes = ALIGN_UP(sizeof(struct wire_header), 4096ul);
         uint64_t slots = processes + WIRE_N_PROCESSES * sizeof(struct wire_process);
         uint64_t chunks = ALIGN_UP(slots + WIRE_N_SLOTS * sizeof(struct wire_slot), 4096ul);
@@ -34,7 +35,8 @@ static void shm_fill_header(struct wire_header *h, uint32_t flags, uint32_t cloc
         h->magic = WIRE_MAGIC;
 }
 
-int shm_open_arena(struct shm *s, uint32_t flags, uint32_t clock, uint64_t clock_base, struct err *reterr) {
+int shm_open_arena(struct shm *s, uint32_t flags, uint32_t clock, uint64_t clock_base,
+                   struct err *reterr) {
         struct wire_header h;
         int r;
 
@@ -45,7 +47,8 @@ int shm_open_arena(struct shm *s, uint32_t flags, uint32_t clock, uint64_t clock
         s->fd = memfd_create("silt", MFD_CLOEXEC | MFD_ALLOW_SEALING);
         if (s->fd < 0)
                 return err_set_errno(reterr, -errno, "shared memory: cannot create it");
-        if (ftruncate(s->fd, (off_t)h.size_bytes) < 0 || fallocate(s->fd, 0, 0, (off_t)h.chunk_off) < 0) {
+        if (ftruncate(s->fd, (off_t)h.size_bytes) < 0 ||
+            fallocate(s->fd, 0, 0, (off_t)h.chunk_off) < 0) {
                 r = err_set_errno(reterr, -errno, "shared memory: cannot size it");
                 goto fail;
         }

@@ -18,7 +18,8 @@ struct shm {
 };
 
 /* flags: enum wire_flags. clock: enum wire_clock. */
-int shm_open_arena(struct shm *s, uint32_t flags, uint32_t clock, uint64_t clock_base, struct err *reterr);
+int shm_open_arena(struct shm *s, uint32_t flags, uint32_t clock, uint64_t clock_base,
+                   struct err *reterr);
 void shm_done(struct shm *s);
 
 /* Backs chunks [0, n_chunks) with memory; 0 or -errno (then fewer chunks are lent). */

@@ -18,7 +18,8 @@ struct watcher {
         _Atomic uint32_t ready;
 };
 
-static long watcher_futex(_Atomic uint32_t *word, int op, uint32_t value, const struct timespec *timeout) {
+static long watcher_futex(_Atomic uint32_t *word, int op, uint32_t value,
+                          const struct timespec *timeout) {
         return syscall(SYS_futex, word, op, value, timeout, NULL, 0);
 }
 
@@ -72,7 +73,7 @@ int watcher_new(struct wire_header *header, struct watcher **ret, struct err *re
 }
 
 int watcher_add(struct watcher *w, int fd, uint64_t tag) {
-        struct epoll_event event = { .events = EPOLLIN, .data.u64 = tag };
+        struct epoll_event event = {.events = EPOLLIN, .data.u64 = tag};
 
         return epoll_ctl(w->epoll_fd, EPOLL_CTL_ADD, fd, &event) < 0 ? -errno : 0;
 }
@@ -96,7 +97,8 @@ bool watcher_next(struct watcher *w, uint64_t *ret_tag) {
 }
 
 void watcher_sleep(struct watcher *w, uint64_t timeout_ns, bool (*has_work)(void *ctx), void *ctx) {
-        struct timespec timeout = { (time_t)(timeout_ns / 1000000000u), (long)(timeout_ns % 1000000000u) };
+        struct timespec timeout = {(time_t)(timeout_ns / 1000000000u),
+                                   (long)(timeout_ns % 1000000000u)};
         uint32_t seen = atomic_load_explicit(&w->header->wake, memory_order_acquire);
 
         /* seq_cst: the store must be visible before has_work looks, or a target that fills its ring just now would

@@ -16,7 +16,8 @@
 struct watcher;
 
 int watcher_new(struct wire_header *header, struct watcher **ret, struct err *reterr);
-int watcher_add(struct watcher *w, int fd, uint64_t tag); /* readable; tag comes back from watcher_next */
+int watcher_add(struct watcher *w, int fd,
+                uint64_t tag); /* readable; tag comes back from watcher_next */
 void watcher_remove(struct watcher *w, int fd);
 
 /* The tag of a descriptor that is ready now: true, or false when there is none. Never blocks. */

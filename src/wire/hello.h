@@ -13,7 +13,8 @@
 struct wire_hello {
         uint64_t magic; /* WIRE_MAGIC */
         uint32_t version;
-        uint32_t pid; /* as the target sees it; the recorder takes the socket's word for the real one */
+        uint32_t
+                pid; /* as the target sees it; the recorder takes the socket's word for the real one */
         uint32_t parent_pid;
         uint32_t machine; /* ELF e_machine of the runtime */
         uint8_t token[16];

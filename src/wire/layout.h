@@ -26,12 +26,14 @@ enum {
         WIRE_N_LENT = SILT_TINY ? 2 : 64,
         WIRE_N_PROCESSES = 4096,
         WIRE_N_SLOTS = 8192,
-        WIRE_N_CHUNKS = SILT_TINY ? 16384 : 8192, /* 128 MiB of address space; memory only as lent */
+        WIRE_N_CHUNKS =
+                SILT_TINY ? 16384 : 8192, /* 128 MiB of address space; memory only as lent */
 };
 
 enum wire_clock {
-        WIRE_CLOCK_COUNTER = 0,   /* cntvct_el0 or rdtsc */
-        WIRE_CLOCK_MONOTONIC = 1, /* clock_gettime by system call: emulators, machines without a steady counter */
+        WIRE_CLOCK_COUNTER = 0, /* cntvct_el0 or rdtsc */
+        WIRE_CLOCK_MONOTONIC =
+                1, /* clock_gettime by system call: emulators, machines without a steady counter */
 };
 
 enum wire_flags {
@@ -44,18 +46,22 @@ struct wire_header {
         uint64_t magic;
         uint32_t version;
         uint32_t chunk_bytes, n_lent, n_processes, n_slots, n_chunks;
-        uint64_t process_off, slot_off, chunk_off, size_bytes; /* of the arrays, from the start of the arena */
+        uint64_t process_off, slot_off, chunk_off,
+                size_bytes;  /* of the arrays, from the start of the arena */
         uint64_t clock_base; /* subtracted from every counter reading, so that 56 bits last */
         uint32_t clock;      /* enum wire_clock */
         uint32_t flags;      /* enum wire_flags */
 
         /* written by the recorder (or the front when the recorder died) */
-        _Alignas(128) _Atomic uint32_t recording; /* 1: record. 0: pass through for ever; the recorder is gone or done */
-        _Atomic uint32_t asleep;                  /* 1 while the recorder waits on `wake`; cleared by whoever wakes it */
+        _Alignas(128) _Atomic uint32_t
+                recording; /* 1: record. 0: pass through for ever; the recorder is gone or done */
+        _Atomic uint32_t
+                asleep; /* 1 while the recorder waits on `wake`; cleared by whoever wakes it */
 
         /* written by targets */
         _Alignas(128) _Atomic uint32_t wake; /* futex; bumped when the recorder should look */
-        _Atomic uint32_t n_slots_used;       /* slots with a higher index were never claimed; only grows */
+        _Atomic uint32_t
+                n_slots_used; /* slots with a higher index were never claimed; only grows */
         _Atomic uint32_t n_processes_used;   /* the same for process entries */
         _Atomic uint64_t n_unslotted_events; /* lost because no slot or entry was free */
 };
@@ -64,14 +70,16 @@ struct wire_header {
 struct wire_process {
         /* 0: free. Else phase | pid << 8. Claimed by compare-and-swap from 0; only the recorder sets it back to 0. */
         _Alignas(128) _Atomic uint64_t state;
-        uint32_t parent_idx;  /* entry of the process that forked; UINT32_MAX when it came by hello */
-        uint32_t flags;       /* enum wire_process_flags */
-        uint64_t fork_ts;     /* time of the parent's FORK record, or of its last record (raw clone) */
-        uint64_t start_ts;    /* when this image began to record */
+        uint32_t
+                parent_idx; /* entry of the process that forked; UINT32_MAX when it came by hello */
+        uint32_t flags;     /* enum wire_process_flags */
+        uint64_t fork_ts;  /* time of the parent's FORK record, or of its last record (raw clone) */
+        uint64_t start_ts; /* when this image began to record */
         _Atomic uint32_t n_threads_started; /* beyond the first, whether they allocate or not */
         _Atomic uint32_t reserved;
         _Atomic uint64_t runtime_bytes; /* private memory mapped by the runtime */
-        _Atomic uint64_t n_early_events; /* allocations served before the runtime could record them with a stack */
+        _Atomic uint64_t
+                n_early_events; /* allocations served before the runtime could record them with a stack */
 };
 
 enum wire_process_phase { WIRE_PROCESS_FREE = 0, WIRE_PROCESS_CLAIMED = 1, WIRE_PROCESS_LIVE = 2 };
@@ -87,15 +95,17 @@ struct wire_slot {
         uint32_t flags; /* enum wire_slot_flags */
 
         /* written by the thread */
-        _Alignas(128) _Atomic uint64_t write_pos; /* bytes ever published; release, pairs with ring_reader's acquire */
-        _Atomic uint32_t busy;    /* 1 from before the clock is read until the record is published */
+        _Alignas(128) _Atomic uint64_t
+                write_pos;     /* bytes ever published; release, pairs with ring_reader's acquire */
+        _Atomic uint32_t busy; /* 1 from before the clock is read until the record is published */
         _Atomic uint32_t waiting; /* 1 while the thread waits for room */
         _Atomic uint64_t n_lost_events;
         _Atomic uint64_t blocked_ns;
 
         /* written by the recorder */
-        _Alignas(128) _Atomic uint64_t limit_pos; /* bytes ever lent; release, pairs with ring_writer's acquire */
-        _Atomic uint32_t lent_seq;                /* futex; bumped with limit_pos */
+        _Alignas(128) _Atomic uint64_t
+                limit_pos;         /* bytes ever lent; release, pairs with ring_writer's acquire */
+        _Atomic uint32_t lent_seq; /* futex; bumped with limit_pos */
         uint32_t reserved;
         _Atomic uint32_t lent[WIRE_N_LENT]; /* chunk indexes */
 };
@@ -107,7 +117,8 @@ enum wire_slot_phase {
         WIRE_SLOT_EXITING = 3, /* the thread said it ends; records may still follow */
 };
 enum wire_slot_flags {
-        WIRE_SLOT_NESTED = 1u << 0, /* second ring of the thread, for signals that arrive inside the runtime */
+        WIRE_SLOT_NESTED =
+                1u << 0, /* second ring of the thread, for signals that arrive inside the runtime */
 };
 
 static inline uint32_t wire_slot_phase(uint64_t state) {

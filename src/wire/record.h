@@ -13,24 +13,25 @@
 #include <stdint.h>
 
 enum wire_kind {
-        WIRE_PAD = 0,           /* nothing more in this chunk; the next record starts the next chunk */
-        WIRE_ALLOC = 1,         /* address, size, stack */
-        WIRE_FREE = 2,          /* address */
-        WIRE_FREE_SIZED = 3,    /* address, size the caller gave (sized delete) */
-        WIRE_FREE_STACK = 4,    /* address, size given or WIRE_NO_SIZE, stack (--free-stacks) */
+        WIRE_PAD = 0,        /* nothing more in this chunk; the next record starts the next chunk */
+        WIRE_ALLOC = 1,      /* address, size, stack */
+        WIRE_FREE = 2,       /* address */
+        WIRE_FREE_SIZED = 3, /* address, size the caller gave (sized delete) */
+        WIRE_FREE_STACK = 4, /* address, size given or WIRE_NO_SIZE, stack (--free-stacks) */
         WIRE_REALLOC_BEGIN = 5, /* old address (not 0) */
-        WIRE_REALLOC_END = 6,   /* new address (0: see result), size, result (enum wire_realloc), stack */
-        WIRE_FAILED = 7,        /* size asked for; no block was returned */
-        WIRE_MODULE = 8,        /* load bias, begin, end, name length, name padded to words */
-        WIRE_THREAD_NAME = 9,   /* 16 bytes of name, NUL-padded */
-        WIRE_FORK = 10,         /* this thread is about to fork */
-        WIRE_FORK_DONE = 11,    /* (in the parent) */
-        WIRE_EXEC = 12,         /* 1: about to exec; 0: the exec failed */
-        WIRE_MMAP = 13,         /* address, length, prot | flags << 32, stack */
-        WIRE_MUNMAP = 14,       /* address, length */
-        WIRE_MREMAP = 15,       /* old address, old length, new address, new length, stack */
-        WIRE_BRK = 16,          /* old break, new break, stack */
-        WIRE_LOST = 17,         /* number of records this thread could not write before this one */
+        WIRE_REALLOC_END =
+                6,       /* new address (0: see result), size, result (enum wire_realloc), stack */
+        WIRE_FAILED = 7, /* size asked for; no block was returned */
+        WIRE_MODULE = 8, /* load bias, begin, end, name length, name padded to words */
+        WIRE_THREAD_NAME = 9, /* 16 bytes of name, NUL-padded */
+        WIRE_FORK = 10,       /* this thread is about to fork */
+        WIRE_FORK_DONE = 11,  /* (in the parent) */
+        WIRE_EXEC = 12,       /* 1: about to exec; 0: the exec failed */
+        WIRE_MMAP = 13,       /* address, length, prot | flags << 32, stack */
+        WIRE_MUNMAP = 14,     /* address, length */
+        WIRE_MREMAP = 15,     /* old address, old length, new address, new length, stack */
+        WIRE_BRK = 16,        /* old break, new break, stack */
+        WIRE_LOST = 17,       /* number of records this thread could not write before this one */
         WIRE_THREAD_EXIT = 18,
         WIRE_N_KINDS,
 };
@@ -71,7 +72,8 @@ static inline uint64_t wire_word0(uint64_t time, unsigned kind) {
         return time << 8 | kind;
 }
 
-static inline uint64_t wire_stack_word(uint32_t n_kept, uint32_t n_new, unsigned form, unsigned end) {
+static inline uint64_t wire_stack_word(uint32_t n_kept, uint32_t n_new, unsigned form,
+                                       unsigned end) {
         return n_kept | (uint64_t)n_new << 16 | (uint64_t)form << 32 | (uint64_t)end << 40;
 }
 

@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: MIT */
+#include "record/admission.h"
+
+#include <stdlib.h>
+
+#include "record/counter.h"
+#include "record/pipeline.h"
+#include "record/proc.h"
+#include "record/strays.h"
+
+enum {
+        ADMISSION_PATIENCE_MS = 100
+}; /* an exec waits this long for the events of the image before it */
+
+/* An entry the process claimed itself after fork, which the pipeline has not come to yet. */
+static bool admission_has_unsettled_entry(const struct recorder *r, pid_t pid) {
+        const struct shm *shm = r->config->shm;
+        uint32_t n = atomic_load_explicit(&shm_header(shm)->n_processes_used, memory_order_acquire);
+
+        for (uint32_t i = 0; i < MIN(n, (uint32_t)WIRE_N_PROCESSES); i++) {
+                uint64_t state =
+                        atomic_load_explicit(&shm_process(shm, i)->state, memory_order_acquire);
+
+                if (state && (pid_t)(state >> 8) == pid && !lives_find_idx(&r->lives, i))
+                        return true;
+        }
+        return false;
+}
+
+/* Entries are claimed from the top by guests and from the bottom by forked children, both by compare-and-swap. */
+static bool admission_claim_entry(const struct recorder *r, pid_t pid, uint32_t *ret_idx) {
+        const struct shm *shm = r->config->shm;
+        struct wire_header *h = shm_header(shm);
+
+        for (uint32_t i = 0; i < WIRE_N_PROCESSES; i++) {
+                struct wire_process *p = shm_process(shm, i);
+                uint64_t expected = 0, wanted = (uint64_t)pid << 8 | WIRE_PROCESS_CLAIMED;
+                uint32_t used;
+
+                if (!atomic_compare_exchange_strong_explicit(&p->state, &expected, wanted,
+                                                             memory_order_acq_rel,
+                                                             memory_order_relaxed))
+                        continue;
+                used = atomic_load_explicit(&h->n_processes_used, memory_order_relaxed);
+                while (used < i + 1 &&
+                       !atomic_compare_exchange_weak_explicit(&h->n_processes_used, &used, i + 1,
+                                                              memory_order_acq_rel,
+                                                              memory_order_relaxed))
+                        ;
+                p->parent_idx = UINT32_MAX;
+                p->flags = 0;
+                p->fork_ts = 0;
+                p->start_ts = counter_now(r->clock) - h->clock_base;
+                atomic_store_explicit(&p->n_threads_started, 0, memory_order_relaxed);
+                atomic_store_explicit(&p->runtime_bytes, 0, memory_order_relaxed);
+                atomic_store_explicit(&p->n_early_events, 0, memory_order_relaxed);
+                atomic_store_explicit(&p->state, (uint64_t)pid << 8 | WIRE_PROCESS_LIVE,
+                                      memory_order_release);
+                *ret_idx = i;
+                return true;
+        }
+        return false;
+}
+
+static void admission_admit_one(struct recorder *r, struct rendezvous_guest *guest) {
+        struct life *before = lives_find_pid(&r->lives, guest->pid), *one;
+        uint32_t parent, idx;
+
+        if (r->is_stopped || !admission_claim_entry(r, guest->pid, &idx)) {
+                if (!r->is_stopped)
+                        recorder_note(r, "pid %d not followed: more than %d processes at once",
+                                      (int)guest->pid, WIRE_N_PROCESSES);
+                rendezvous_welcome(guest, r->config->shm, 0, 0);
+                return;
+        }
+        parent = lives_parent_of(&r->lives, guest->pid);
+        if (before)
+                recorder_end_life(r, before, TRACE_ENDED_EXEC, -1);
+        one = lives_add(&r->lives, idx, guest->pid, parent, recorder_now_ns(r));
+        if (r->config->options->launcher && guest->pid == r->config->target)
+                one->exe = realpath(r->config->options->argv[0], NULL)
+                                   ?: ""; /* /proc names the emulator */
+        recorder_log(r, "pid %d image %u: hooked, entry %u", (int)guest->pid, one->image, idx);
+        pipeline_add_image(r->pipeline, idx, (uint32_t)guest->pid, one->trace_process);
+        recorder_watch_life(r, one);
+        lives_sample(&r->lives, one, recorder_now_ns(r), 0, 0);
+        rendezvous_welcome(guest, r->config->shm, 1, idx);
+}
+
+/* A guest whose forked former self is still on its way through the rings waits for it, so that images are in order. */
+void admission_admit(struct recorder *r) {
+        size_t kept = 0;
+
+        for (size_t i = 0; i < r->guests.n; i++) {
+                struct recorder_guest *g = &r->guests.items[i];
+
+                if (admission_has_unsettled_entry(r, g->guest.pid) &&
+                    recorder_now_ns(r) - g->arrived_ns < ADMISSION_PATIENCE_MS * 1000000ull)
+                        r->guests.items[kept++] = *g;
+                else
+                        admission_admit_one(r, &g->guest);
+        }
+        r->guests.n = kept;
+}
+
+void admission_accept(struct recorder *r) {
+        struct rendezvous_guest guest;
+
+        while (rendezvous_accept(r->config->rendezvous, &guest) > 0)
+                vec_push(&r->guests, (struct recorder_guest){guest, recorder_now_ns(r)});
+}
+
+bool admission_awaits_strays(struct recorder *r) {
+        uint64_t now_ns = recorder_now_ns(r);
+        strays found = {0};
+        size_t n_unknown = 0;
+
+        strays_find(&found, r->config->rendezvous->env);
+        for (size_t i = 0; i < found.n; i++) {
+                char name[17] = "";
+
+                if (lives_find_pid(&r->lives, found.items[i]))
+                        continue;
+                n_unknown++;
+                if (now_ns < r->stray_deadline_ns)
+                        continue;
+                proc_comm(found.items[i], found.items[i], name);
+                recorder_note(
+                        r,
+                        "pid %d (%s) not followed: it never reported; it may be static or privileged",
+                        (int)found.items[i], name);
+        }
+        vec_free(&found);
+        return n_unknown && now_ns < r->stray_deadline_ns;
+}

@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: MIT */
+/* Who comes into a recording: images that say hello at the rendezvous, and descendants that have not yet. */
+#pragma once
+
+#include "record/recorder_state.h"
+
+/* Takes everyone who waits at the rendezvous into r->guests. */
+void admission_accept(struct recorder *r);
+
+/* Gives guests their entry and the arena, unless a former image of theirs is not settled yet. */
+void admission_admit(struct recorder *r);
+
+/* Descendants that were started but have not reported: true while they may still do so, then a note names them. */
+bool admission_awaits_strays(struct recorder *r);

@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: MIT */
+#include "record/recorder_state.h"
+
+#include <stdarg.h>
+
+#include "record/counter.h"
+#include "record/pipeline.h"
+#include "record/watcher.h"
+#include "trace/writer.h"
+
+uint64_t recorder_now_ns(const struct recorder *r) {
+        uint64_t ticks = counter_now(r->clock) - r->start_counter;
+
+        return (uint64_t)((unsigned __int128)ticks * 1000000000u / r->clock_hz);
+}
+
+void recorder_log(const struct recorder *r, const char *fmt, ...) {
+        va_list args;
+
+        if (!r->log)
+                return;
+        fprintf(r->log, "silt: %8.3f s: ", (double)recorder_now_ns(r) / 1e9);
+        va_start(args, fmt);
+        vfprintf(r->log, fmt, args);
+        va_end(args);
+        fputc('\n', r->log);
+        fflush(r->log);
+}
+
+void recorder_note(struct recorder *r, const char *fmt, ...) {
+        char text[400];
+        va_list args;
+
+        va_start(args, fmt);
+        vsnprintf(text, sizeof(text), fmt, args);
+        va_end(args);
+        trace_put_note(r->writer, recorder_now_ns(r), text);
+        recorder_log(r, "%s", text);
+}
+
+void recorder_watch_life(struct recorder *r, struct life *one) {
+        if (one->pidfd >= 0)
+                watcher_add(r->watcher, one->pidfd, TAG_PIDFD + one->trace_process);
+}
+
+void recorder_end_life(struct recorder *r, struct life *one, enum trace_ended ended, int status) {
+        if (one->is_ending)
+                return;
+        one->is_ending = true;
+        one->end.ended = ended;
+        one->end.status = status;
+        if (one->pidfd >= 0)
+                watcher_remove(r->watcher, one->pidfd);
+        pipeline_end_process(r->pipeline, one->process_idx, recorder_now_ns(r));
+}

@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: MIT */
+/* What the recorder knows, shared by the files that make it up: recorder.c (the loop), admission.c (who comes in).
+ * Owner: the recorder's main thread. */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "base/vec.h"
+#include "record/life.h"
+#include "record/modules.h"
+#include "record/recorder.h"
+#include "record/rendezvous.h"
+
+struct pipeline;
+struct watcher;
+
+enum recorder_tag { TAG_ABSTRACT = 1, TAG_PATH, TAG_CONTROL, TAG_PIDFD = 16 };
+
+struct recorder_guest {
+        struct rendezvous_guest guest;
+        uint64_t arrived_ns;
+};
+
+struct recorder {
+        const struct recorder_config *config;
+        struct trace_writer *writer;
+        struct pipeline *pipeline;
+        struct watcher *watcher;
+        struct lives lives;
+        struct modules modules;
+        struct oom_watch oom;
+        FILE *log; /* NULL: none */
+        VEC(struct recorder_guest)
+        guests; /* waiting for an older image of their pid to be settled */
+
+        uint32_t clock;
+        uint64_t clock_hz, start_counter;
+        uint64_t end_ns; /* of the recording; 0 while it goes on */
+        uint64_t next_slice_ns, next_sample_ns, stray_deadline_ns;
+        uint64_t n_records_at_sample;
+        uint64_t target_max_rss_bytes;
+        int target_wait_status;
+        bool target_has_ended;  /* the front said so, or it is gone */
+        bool target_is_written; /* the front was told */
+        bool front_is_gone, is_stopped;
+        char name[17];
+        char trouble[240];
+};
+
+uint64_t recorder_now_ns(const struct recorder *r);
+
+/* --log and --verbose; nothing without them. */
+void recorder_log(const struct recorder *r, const char *fmt, ...)
+        __attribute__((format(printf, 2, 3)));
+
+/* A sentence for the report's readers, kept in the trace. */
+void recorder_note(struct recorder *r, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+
+void recorder_watch_life(struct recorder *r, struct life *one);
+
+/* The image is over; its last events are still on their way through the pipeline. */
+void recorder_end_life(struct recorder *r, struct life *one, enum trace_ended ended, int status);
