@@ -73,6 +73,9 @@ programs() { # NAME ARGUMENT...
                 [ -s "$results/$name.json" ] || record "$name" FAIL
 }
 
+# Enough to take the recorder through its work: threads, processes, modules, sudden ends.
+sanitized_programs='^program/(basic|threads|short_threads|cross_free|fork_tree|fork_storm|exec_chain|dlopen_loop|killed_midway|signal_storm|daemonise)$'
+
 case $(uname -m) in
 x86_64) other=aarch64 ;;
 *) other=x86_64 ;;
@@ -91,9 +94,14 @@ if step build make --no-print-directory all; then
 fi
 if step build-asan build build-asan -Db_sanitize=address,undefined -Db_lundef=false; then
         suite asan build-asan --no-suite gate
+        # Looking for leaks at exit takes seconds a process; the unit tests do that.
+        ASAN_OPTIONS=detect_leaks=0 programs programs-asan --build build-asan --runtime build/libsilt.so \
+                --only "$sanitized_programs"
 fi
 if step build-tsan build build-tsan -Db_sanitize=thread -Db_lundef=false; then
         suite tsan build-tsan --no-suite gate
+        TSAN_OPTIONS=halt_on_error=1 programs programs-tsan --build build-tsan --runtime build/libsilt.so \
+                --only "$sanitized_programs"
 fi
 if step build-tiny build build-tiny -Dtiny=true; then
         suite tiny build-tiny --no-suite gate
