@@ -1,83 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #include "query/peak.h"
 
+#include "query/crowd.h"
 #include "query/internal.h"
 #include "query/replay.h"
-
-/* ---- all processes together, event by event ------------------------------------------------------ */
-
-/* Own live blocks of the processes that have not ended; `dead` ones stay what they were. */
-struct crowd {
-        const struct query *q;
-        int64_t *own_bytes, *own_blocks;
-        bool *is_dead;
-        uint64_t next_end_ns;  /* earliest end of those alive */
-        int64_t bytes, blocks; /* of all alive */
-};
-
-static void crowd_bury(struct crowd *c, uint64_t time_ns) {
-        if (c->next_end_ns >= time_ns)
-                return;
-        c->next_end_ns = UINT64_MAX;
-        for (uint32_t p = 0; p < c->q->view->n_processes; p++) {
-                uint64_t end_ns = query_process_end_ns(c->q, p);
-
-                if (!c->is_dead[p] && end_ns < time_ns) {
-                        c->is_dead[p] = true;
-                        c->bytes -= c->own_bytes[p];
-                        c->blocks -= c->own_blocks[p];
-                }
-                if (!c->is_dead[p])
-                        c->next_end_ns = MIN(c->next_end_ns, end_ns);
-        }
-}
-
-static void crowd_add(struct crowd *c, uint32_t process, int64_t bytes, int64_t blocks) {
-        c->own_bytes[process] += bytes;
-        c->own_blocks[process] += blocks;
-        if (!c->is_dead[process]) {
-                c->bytes += bytes;
-                c->blocks += blocks;
-        }
-}
-
-static void crowd_init(struct crowd *c, const struct query *q, const struct state *s,
-                       uint64_t time_ns) {
-        *c = (struct crowd){.q = q};
-        c->own_bytes = calloc(s->n_processes + 1, sizeof(int64_t));
-        c->own_blocks = calloc(s->n_processes + 1, sizeof(int64_t));
-        c->is_dead = calloc(s->n_processes + 1, sizeof(bool));
-        if (!c->own_bytes || !c->own_blocks || !c->is_dead)
-                abort();
-        for (size_t i = 0; i < s->sites.n; i++)
-                crowd_add(c, s->sites.items[i].process, state_site_own_bytes(&s->sites.items[i]),
-                          state_site_own_blocks(&s->sites.items[i]));
-        crowd_bury(c, time_ns);
-}
-
-static void crowd_done(struct crowd *c) {
-        free(c->own_bytes);
-        free(c->own_blocks);
-        free(c->is_dead);
-}
-
-static void crowd_step(struct crowd *c, const struct replay_step *step) {
-        const struct trace_event *e = step->event;
-
-        crowd_bury(c, step->time_ns);
-        if (!e)
-                return;
-        if (e->op == TRACE_FREE || (e->op == TRACE_OTHER && e->other == TRACE_IMPLICIT_FREE)) {
-                if (!step->frees_inherited)
-                        crowd_add(c, step->process, -(int64_t)e->size_bytes, -1);
-        } else if (e->op == TRACE_ALLOC) {
-                crowd_add(c, step->process, (int64_t)e->size_bytes, 1);
-        } else if (e->op == TRACE_REALLOC) {
-                if (!step->frees_inherited)
-                        crowd_add(c, step->process, -(int64_t)e->old_size_bytes, -1);
-                crowd_add(c, step->process, (int64_t)e->size_bytes, 1);
-        }
-}
 
 /* ---- finding ----------------------------------------------------------------------------------- */
 

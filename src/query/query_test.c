@@ -275,6 +275,19 @@ static void test_timeline(void **state) {
         }
         assert_int_equal(highest, a->totals.peak_bytes);
         assert_int_equal(highest_coarse, a->totals.peak_bytes);
+
+        scope.process = QUERY_ALL;
+        query_answer_free(a);
+        assert_int_equal(query_ask(q, &scope, &a, &e), 0);
+        assert_int_equal(query_timeline(q, &scope, 64, UINT64_MAX, fine, &e), 0);
+        assert_int_equal(query_timeline(q, &scope, 64, 0, coarse, &e), 0);
+        highest = highest_coarse = 0;
+        for (size_t i = 0; i < 64; i++) {
+                highest = MAX(highest, fine[i].live_bytes);
+                highest_coarse = MAX(highest_coarse, coarse[i].live_bytes);
+        }
+        assert_int_equal(highest, a->totals.peak_bytes);
+        assert_int_equal(highest_coarse, a->totals.peak_bytes);
 }
 
 static void test_threads(void **state) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Live bytes and resident memory over a window, in columns of equal width. */
+#include "query/crowd.h"
 #include "query/internal.h"
-#include "query/state.h"
 
 struct timeline {
         struct query *q;
@@ -138,6 +138,83 @@ static void draw_slice(struct timeline *t, size_t slice_idx) {
         slope_to(t, end_ns, row->live_bytes);
 }
 
+static void draw_slices(struct timeline *t, size_t slice_idx) {
+        for (; slice_idx < t->q->view->n_slices; slice_idx++) {
+                if (trace_slice(t->q->reader, slice_idx)->begin_ns >= t->to_ns)
+                        break;
+                draw_slice(t, slice_idx);
+        }
+}
+
+/* ---- all processes together --------------------------------------------------------------------- */
+
+struct together {
+        struct timeline *t;
+        struct crowd crowd;
+};
+
+/* Those who end before time_ns take their blocks with them. */
+static void together_bury(struct together *g, uint64_t time_ns) {
+        while (g->crowd.next_end_ns < time_ns) {
+                uint64_t end_ns = g->crowd.next_end_ns;
+
+                crowd_bury(&g->crowd, end_ns + 1);
+                if (end_ns >= g->t->from_ns)
+                        step_to(g->t, end_ns, (uint64_t)g->crowd.bytes);
+                g->t->level = (uint64_t)g->crowd.bytes;
+        }
+}
+
+static void together_step(void *ctx, const struct state *s, const struct replay_step *step) {
+        struct together *g = ctx;
+
+        (void)s;
+        together_bury(g, step->time_ns);
+        crowd_step(&g->crowd, step);
+        if (step->time_ns >= g->t->from_ns)
+                step_to(g->t, step->time_ns, (uint64_t)g->crowd.bytes);
+        g->t->level = (uint64_t)g->crowd.bytes;
+}
+
+/* Whether all events of the window from the slice on are there, and no more than may be read. */
+static bool can_read_events(const struct timeline *t, size_t slice_idx) {
+        uint64_t n = 0;
+
+        for (; slice_idx < t->q->view->n_slices; slice_idx++) {
+                const struct trace_slice_info *info = trace_slice(t->q->reader, slice_idx);
+
+                if (info->begin_ns >= t->to_ns)
+                        break;
+                if (info->n_events && !info->has_events)
+                        return false;
+                n += info->n_events;
+        }
+        return n <= t->n_events_left;
+}
+
+/* Replays every event of the window. */
+static void draw_together(struct timeline *t, size_t slice_idx) {
+        const struct replay_limits limits = {.before_ns = t->to_ns,
+                                             .n_steps = UINT64_MAX,
+                                             .skip_temporary = true};
+        struct together g = {.t = t};
+        struct state s;
+
+        inherit_load(t->q);
+        state_init(&s, t->q->view->n_processes);
+        state_load(t->q, &s, slice_idx);
+        crowd_init(&g.crowd, t->q, &s, t->time_ns);
+        t->level = (uint64_t)g.crowd.bytes;
+        for (; slice_idx < t->q->view->n_slices; slice_idx++) {
+                if (trace_slice(t->q->reader, slice_idx)->begin_ns >= t->to_ns)
+                        break;
+                replay_slice(t->q, &s, slice_idx, &limits, together_step, &g);
+        }
+        together_bury(&g, t->to_ns);
+        crowd_done(&g.crowd);
+        state_done(&s);
+}
+
 /* The level when the first slice of the window begins. */
 static uint64_t level_before(struct timeline *t, size_t slice_idx) {
         const struct trace_counts *rows;
@@ -222,6 +299,8 @@ static int draw_samples(struct timeline *t, struct err *reterr) {
         return x;
 }
 
+/* ---- the whole --------------------------------------------------------------------------------- */
+
 int query_timeline(struct query *q, const struct query_scope *scope, size_t n_columns,
                    uint64_t max_events, struct query_column *ret_columns, struct err *reterr) {
         struct timeline t = {.q = q,
@@ -250,10 +329,11 @@ int query_timeline(struct query *q, const struct query_scope *scope, size_t n_co
         t.time_ns = slice_idx < q->view->n_slices
                             ? MAX(trace_slice(q->reader, slice_idx)->begin_ns, t.from_ns)
                             : t.from_ns;
-        for (;
-             slice_idx < q->view->n_slices && trace_slice(q->reader, slice_idx)->begin_ns < t.to_ns;
-             slice_idx++)
-                draw_slice(&t, slice_idx);
+        if (scope->process == QUERY_ALL && q->view->n_processes > 1 &&
+            can_read_events(&t, slice_idx))
+                draw_together(&t, slice_idx);
+        else
+                draw_slices(&t, slice_idx);
         hold_until(&t, t.to_ns);
         for (size_t i = 0; i < n_columns; i++)
                 ret_columns[i].low_live_bytes =
