@@ -120,7 +120,8 @@ static int rendezvous_talk(int fd, const uint8_t *token, struct wire_welcome *re
                 char bytes[CMSG_SPACE(sizeof(int))];
                 struct cmsghdr align;
         } control;
-        struct iovec iov = {ret_welcome, sizeof(*ret_welcome)};
+        struct iovec asked = {&hello, sizeof(hello)}, iov = {ret_welcome, sizeof(*ret_welcome)};
+        struct msghdr question = {.msg_iov = &asked, .msg_iovlen = 1};
         struct msghdr msg = {.msg_iov = &iov,
                              .msg_iovlen = 1,
                              .msg_control = control.bytes,
@@ -130,9 +131,7 @@ static int rendezvous_talk(int fd, const uint8_t *token, struct wire_welcome *re
 
         for (unsigned i = 0; i < RENDEZVOUS_TOKEN_BYTES; i++)
                 hello.token[i] = token[i];
-        do
-                r = sys_call6(SYS_sendto, fd, (long)&hello, sizeof(hello), MSG_NOSIGNAL, 0, 0);
-        while (r == -EINTR);
+        r = rendezvous_call(SYS_sendmsg, fd, (long)&question, MSG_NOSIGNAL);
         if (r != (long)sizeof(hello))
                 return r < 0 ? (int)r : -EPROTO;
         r = rendezvous_call(SYS_recvmsg, fd, (long)&msg, MSG_CMSG_CLOEXEC);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "hook/thread.h"
 
+#include <errno.h>
 #include <sys/mman.h>
 
 __thread struct thread *thread_self __attribute__((tls_model("initial-exec")));
@@ -135,6 +136,13 @@ static void thread_push(struct thread *t) {
                                                       memory_order_relaxed));
 }
 
+/* The recorder's word is not enough to take a state away: seen from another pid namespace a living
+ * thread looks gone. */
+static bool thread_is_gone(const struct thread *t) {
+        return lane_is_gone(&t->lane) &&
+               sys_call3(SYS_tgkill, (long)runtime.pid, (long)t->tid, 0) == -ESRCH;
+}
+
 /* The state of a thread that is gone, locked. */
 static struct thread *thread_reuse(void) {
         struct thread *t = atomic_load_explicit(&thread_list, memory_order_acquire);
@@ -146,7 +154,7 @@ static struct thread *thread_reuse(void) {
                                                              memory_order_acquire,
                                                              memory_order_relaxed))
                         continue;
-                if (lane_is_gone(&t->lane))
+                if (thread_is_gone(t))
                         return t;
                 atomic_store_explicit(&t->is_locked, 0, memory_order_release);
         }
@@ -198,6 +206,7 @@ struct thread *thread_start(void) {
                         atomic_store_explicit(&t->is_locked, 0, memory_order_release);
                 return NULL;
         }
+        t->tid = (uint32_t)sys_gettid();
         if (is_new)
                 thread_push(t);
         atomic_store_explicit(&t->is_locked, 0, memory_order_release);
@@ -213,6 +222,7 @@ struct thread *thread_start(void) {
 bool thread_restart(struct thread *t) {
         atomic_store_explicit(&thread_list, t, memory_order_relaxed);
         t->next = NULL;
+        t->tid = (uint32_t)sys_gettid();
         if (!lane_claim(&t->lane, false))
                 return false;
         unwind_forget(t->lane.walker);

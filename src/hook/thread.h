@@ -34,6 +34,7 @@ struct thread {
         struct lane *nested;        /* NULL until needed */
         struct thread *next;        /* all of the process, for reuse */
         _Atomic uint32_t is_locked; /* somebody looks whether it can be reused */
+        uint32_t tid;
         bool is_starting_nested;
 };
 
