@@ -93,22 +93,44 @@ static bool pair_try_alloc(struct pair *p, const struct pair_event *e, bool is_r
         return true;
 }
 
-static bool pair_try_free(struct pair *p, const struct pair_event *e, uint64_t address) {
-        struct block b;
+/* A block in another thread's realloc is released by its end, or not at all before it. */
+static bool pair_is_moving(const struct pair *p, const struct pair_event *e, uint64_t address) {
+        for (size_t i = 0; i < p->moving.n; i++) {
+                const struct pair_moving *m = &p->moving.items[i];
 
-        if (unlikely(!live_take_hinted(&e->process->live, address, e->hint, &b)))
-                return false;
-        pair_put_free(p, e->process, &b, e->thread, e->kind == WIRE_FREE_STACK ? e->stack : 0);
+                if (m->address == address && m->process == e->process && m->slot_no != e->slot_no &&
+                    !m->is_released)
+                        return true;
+        }
+        return false;
+}
+
+static void pair_finish_free(struct pair *p, const struct pair_event *e, const struct block *b) {
+        pair_put_free(p, e->process, b, e->thread, e->kind == WIRE_FREE_STACK ? e->stack : 0);
         if ((e->kind == WIRE_FREE_SIZED || e->kind == WIRE_FREE_STACK) &&
-            e->size_bytes != WIRE_NO_SIZE && e->size_bytes != block_size_bytes(&b)) {
+            e->size_bytes != WIRE_NO_SIZE && e->size_bytes != block_size_bytes(b)) {
                 pair_counts(p, e->process)->n_wrong_sizes++;
                 trace_put_other(p->writer, e->thread, p->now_ns, TRACE_WRONG_SIZE, e->size_bytes, 0,
                                 0);
         }
+}
+
+static bool pair_free_now(struct pair *p, const struct pair_event *e, uint64_t address) {
+        struct block b;
+
+        if (unlikely(!live_take_hinted(&e->process->live, address, e->hint, &b)))
+                return false;
+        pair_finish_free(p, e, &b);
         return true;
 }
 
-/* Old and new block, or false with nothing changed. */
+static bool pair_try_free(struct pair *p, const struct pair_event *e, uint64_t address) {
+        if (unlikely(p->moving.n > 0) && pair_is_moving(p, e, address))
+                return false;
+        return pair_free_now(p, e, address);
+}
+
+/* Old and new block, or NULL with nothing changed. */
 static struct block *pair_swap_blocks(const struct pair_event *e, struct block *ret_old) {
         struct live *l = &e->process->live;
         struct block *b;
@@ -180,7 +202,16 @@ static bool pair_is_awaited(const struct pair *p, const struct pair_event *e) {
         return false;
 }
 
-/* An earlier event of the same thread and address goes first. */
+/* An event of the same thread and address is held: its turn comes first. */
+static bool pair_awaits_thread(const struct pair *p, const struct pair_event *e) {
+        for (size_t i = 0; i < p->held.n; i++)
+                if (p->held.items[i].event.thread == e->thread &&
+                    events_collide(&p->held.items[i].event, e))
+                        return true;
+        return false;
+}
+
+/* The same for one that is held itself. */
 static bool pair_is_behind(const struct pair *p, size_t idx) {
         const struct pair_event *e = &p->held.items[idx].event;
 
@@ -247,14 +278,48 @@ static bool event_allocates(const struct pair_event *e) {
                (e->kind == WIRE_REALLOC_END && e->result == WIRE_REALLOC_OK);
 }
 
+static bool event_is_release(const struct pair_event *e) {
+        return e->kind == WIRE_FREE || e->kind == WIRE_FREE_SIZED || e->kind == WIRE_FREE_STACK;
+}
+
+/* An allocation that cannot be, its own thread's release right behind it, and an address that was handed out to
+ * another thread only just now: that one came too early, the two belong before it. Their block is never in the table. */
+static bool pair_pass_by(struct pair *p, const struct pair_event *e) {
+        struct block b;
+        size_t i;
+
+        if (e->kind != WIRE_ALLOC || !live_find(&e->process->live, e->address, &b) ||
+            (block_time_us(&b) + 1) * 1000 + p->skew_ns < e->time_ns)
+                return false;
+        for (i = 0; i < p->held.n; i++)
+                if (p->held.items[i].event.thread == e->thread &&
+                    events_collide(&p->held.items[i].event, e))
+                        break;
+        if (i == p->held.n || !event_is_release(&p->held.items[i].event))
+                return false;
+        b = (struct block){.address = e->address};
+        pair_allocate(p, e, &b,
+                      trace_put_alloc(p->writer, e->thread, p->now_ns, e->stack, e->size_bytes,
+                                      p->addresses ? e->address : 0),
+                      false);
+        pair_finish_free(p, &p->held.items[i].event, &b);
+        pair_unhold(p, i);
+        pair_counts(p, e->process)->n_inversions += 2;
+        p->n_inversions += 2;
+        return true;
+}
+
 /* Takes the event as it is: its partner will not come. */
 static void pair_force(struct pair *p, struct pair_event *e) {
         struct block b;
 
         if (!event_allocates(e)) {
-                pair_count_unknown(p, e);
+                if (!pair_free_now(p, e, e->address))
+                        pair_count_unknown(p, e);
                 return;
         }
+        if (pair_pass_by(p, e))
+                return;
         if (e->kind == WIRE_REALLOC_END && e->old == PAIR_OLD_BLOCK &&
             !live_find(&e->process->live, e->old_address, &b)) {
                 pair_count_unknown(p, e);
@@ -297,6 +362,12 @@ static void pair_apply_block(struct pair *p, const struct pair_event *e) {
         if (unlikely(p->held.n > 0)) {
                 pair_expire(p, e->time_ns);
                 if (pair_is_awaited(p, e)) {
+                        /* what waits for a realloc to end comes after it */
+                        if (e->kind == WIRE_REALLOC_END && !pair_awaits_thread(p, e) &&
+                            pair_try(p, e)) {
+                                pair_resolve(p, e);
+                                return;
+                        }
                         pair_hold(p, e, true);
                         pair_resolve(p, e);
                         for (size_t i = 0; i < p->held.n; i++)

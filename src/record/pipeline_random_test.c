@@ -24,6 +24,7 @@ struct model_thread {
         bool is_open; /* has a slot */
         uint64_t last_seq;
         uint32_t moving; /* realloc under way: address + 1 */
+        uint64_t last_time;
 };
 
 struct model_process {
@@ -43,6 +44,7 @@ struct model {
         struct model_process p[MAX_PROCESSES]; /* by trace id */
         uint32_t n_processes;
         uint64_t time, n_seqs;
+        uint32_t jitter; /* clocks are read up to this much early */
         int64_t all_live, all_peak;
         int64_t at_all_peak[MAX_PROCESSES][N_SITES];
         size_t end_slice[MAX_PROCESSES]; /* the slice a process ended in; SIZE_MAX: lives */
@@ -123,6 +125,14 @@ static void model_end(struct model *m, struct model_process *p) {
         }
 }
 
+/* When the thread says it is: never before what it said last. */
+static uint64_t time_of(struct model *m, struct model_thread *t) {
+        uint64_t early = m->jitter ? rng(m->jitter) : 0;
+
+        t->last_time = m->time - early > t->last_time ? m->time - early : t->last_time + 1;
+        return t->last_time;
+}
+
 /* ---- steps -------------------------------------------------------------------------------------- */
 
 static uint32_t pick_address(struct model_process *p, bool is_live) {
@@ -143,7 +153,7 @@ static void step_alloc(struct model *m, struct model_process *p, struct model_th
 
         if (a == UINT32_MAX)
                 return;
-        fake_alloc(&t->fake, m->time, address_of(a), size_bytes, site);
+        fake_alloc(&t->fake, time_of(m, t), address_of(a), size_bytes, site);
         model_alloc(m, p, t, a, size_bytes, site);
         p->counts.n_complete_stacks++;
         model_peak(m, p);
@@ -154,7 +164,7 @@ static void step_free(struct model *m, struct model_process *p, struct model_thr
 
         if (a == UINT32_MAX)
                 return;
-        fake_free(&t->fake, m->time, address_of(a));
+        fake_free(&t->fake, time_of(m, t), address_of(a));
         model_free(m, p, t, a);
 }
 
@@ -165,7 +175,7 @@ static void step_realloc_begin(struct model *m, struct model_process *p, struct 
                 return;
         p->is_reserved[a] = true;
         t->moving = a + 1;
-        fake_realloc_begin(&t->fake, m->time, address_of(a));
+        fake_realloc_begin(&t->fake, time_of(m, t), address_of(a));
 }
 
 static void step_realloc_end(struct model *m, struct model_process *p, struct model_thread *t) {
@@ -177,18 +187,18 @@ static void step_realloc_end(struct model *m, struct model_process *p, struct mo
         p->is_reserved[old] = false;
         switch (rng(5)) {
         case 0:
-                fake_realloc_end(&t->fake, m->time, 0, size_bytes, WIRE_REALLOC_FAILED, site);
+                fake_realloc_end(&t->fake, time_of(m, t), 0, size_bytes, WIRE_REALLOC_FAILED, site);
                 p->counts.n_failed++;
                 break;
         case 1:
-                fake_realloc_end(&t->fake, m->time, 0, 0, WIRE_REALLOC_RELEASED, site);
+                fake_realloc_end(&t->fake, time_of(m, t), 0, 0, WIRE_REALLOC_RELEASED, site);
                 model_free(m, p, t, old);
                 break;
         default:
                 if (new == UINT32_MAX)
                         new = old;
-                fake_realloc_end(&t->fake, m->time, address_of(new), size_bytes, WIRE_REALLOC_OK,
-                                 site);
+                fake_realloc_end(&t->fake, time_of(m, t), address_of(new), size_bytes,
+                                 WIRE_REALLOC_OK, site);
                 model_free(m, p, t, old);
                 model_alloc(m, p, t, new, size_bytes, site);
                 p->counts.n_reallocs++;
@@ -203,18 +213,18 @@ static void step_odd(struct model *m, struct model_process *p, struct model_thre
 
         switch (rng(3)) {
         case 0:
-                fake_free(&t->fake, m->time, 0x999000 + rng(50) * 16);
+                fake_free(&t->fake, time_of(m, t), 0x999000 + rng(50) * 16);
                 p->counts.n_unknown_frees++;
                 break;
         case 1:
-                fake_put_words(&t->fake, m->time, WIRE_FAILED, (uint64_t[]){123}, 1);
+                fake_put_words(&t->fake, time_of(m, t), WIRE_FAILED, (uint64_t[]){123}, 1);
                 p->counts.n_failed++;
                 break;
         default:
                 if (a == UINT32_MAX)
                         break;
                 p->counts.n_wrong_sizes++;
-                fake_put_words(&t->fake, m->time, WIRE_FREE_SIZED,
+                fake_put_words(&t->fake, time_of(m, t), WIRE_FREE_SIZED,
                                (uint64_t[]){address_of(a), p->blocks[a].size_bytes + 1}, 2);
                 model_free(m, p, t, a);
         }
@@ -226,7 +236,7 @@ static void step_fork(struct model *m, struct model_process *p, struct model_thr
         bool is_exact = rng(4) != 0;
 
         for (uint32_t i = 0; i < N_THREADS; i++)
-                if (id >= MAX_PROCESSES || p->threads[i].moving)
+                if (id >= MAX_PROCESSES || p->threads[i].moving || m->jitter)
                         return;
         m->n_processes++;
         fake_put_words(&t->fake, m->time, WIRE_FORK, NULL, 0);
@@ -457,19 +467,24 @@ static void compare_checkpoint(const struct model *m) {
                                        &m->p[m->w->checkpoint.counts.items[i].process].counts);
 }
 
-static void run_history(uint64_t seed) {
+static struct model *model_new(uint64_t seed, uint32_t jitter) {
         struct model *m = calloc(1, sizeof(*m));
 
         assert_non_null(m);
         rng_state = seed;
         m->w = fake_writer_new(false);
         m->w->wants_checkpoints = rng(2);
+        m->jitter = jitter;
         fake_target_init(&m->t, m->w, NULL);
         m->time = m->t.now = 1000000;
         memset(m->end_slice, 0xff, sizeof(m->end_slice));
         m->p[0].idx = fake_add_image(&m->t, m->w);
         m->p[0].is_alive = true;
         m->n_processes = 1;
+        return m;
+}
+
+static void model_run(struct model *m) {
         for (int i = 0; i < N_STEPS; i++) {
                 step(m);
                 if (rng(50) == 0) {
@@ -480,15 +495,9 @@ static void run_history(uint64_t seed) {
                         pipeline_end_slice(m->t.pipeline, m->time, false);
         }
         settle(m);
-        for (uint32_t k = 0; k < m->n_processes; k++) {
-                struct pipeline_totals t;
+}
 
-                assert_true(pipeline_get_totals(m->t.pipeline, k, &t));
-                compare_counts(&t.counts, &m->p[k].counts);
-        }
-        pipeline_finish(m->t.pipeline, m->time);
-        compare_slices(m);
-        compare_checkpoint(m);
+static void model_free_all(struct model *m) {
         assert_int_equal(m->t.n_broken, 0);
         fake_target_done(&m->t);
         fake_writer_free(m->w);
@@ -498,13 +507,54 @@ static void run_history(uint64_t seed) {
 static void test_random_histories(void **state) {
         (void)state;
         for (uint64_t seed = 1; seed <= 60; seed++) {
-                print_message("seed %llu\n", (unsigned long long)seed);
-                run_history(seed);
+                struct model *m = model_new(seed, 0);
+
+                model_run(m);
+                for (uint32_t k = 0; k < m->n_processes; k++) {
+                        struct pipeline_totals t;
+
+                        assert_true(pipeline_get_totals(m->t.pipeline, k, &t));
+                        compare_counts(&t.counts, &m->p[k].counts);
+                        assert_int_equal(t.counts.n_inversions, 0);
+                }
+                pipeline_finish(m->t.pipeline, m->time);
+                compare_slices(m);
+                compare_checkpoint(m);
+                model_free_all(m);
         }
 }
 
+/* Clocks read early: every release still finds its allocation. */
+static void test_inverted_histories(void **state) {
+        uint64_t n_inversions = 0;
+
+        (void)state;
+        for (uint64_t seed = 1; seed <= 60; seed++) {
+                struct model *m = model_new(seed, 20 + (uint32_t)seed * 5);
+                const struct trace_counts *want = &m->p[0].counts;
+                struct pipeline_totals t;
+
+                model_run(m);
+                assert_true(pipeline_get_totals(m->t.pipeline, 0, &t));
+                assert_int_equal(t.counts.n_allocs, want->n_allocs);
+                assert_int_equal(t.counts.n_frees, want->n_frees);
+                assert_int_equal(t.counts.n_reallocs, want->n_reallocs);
+                assert_int_equal(t.counts.alloc_bytes, want->alloc_bytes);
+                assert_int_equal(t.counts.live_blocks, want->live_blocks);
+                assert_int_equal(t.counts.live_bytes, want->live_bytes);
+                assert_int_equal(t.counts.n_unknown_frees, want->n_unknown_frees);
+                assert_int_equal(t.counts.n_implicit_frees, 0);
+                n_inversions += t.counts.n_inversions;
+                model_free_all(m);
+        }
+        assert_true(n_inversions > 150);
+}
+
 int main(void) {
-        const struct CMUnitTest tests[] = {cmocka_unit_test(test_random_histories)};
+        const struct CMUnitTest tests[] = {
+                cmocka_unit_test(test_random_histories),
+                cmocka_unit_test(test_inverted_histories),
+        };
 
         return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -359,6 +359,37 @@ static void test_realloc_begun_after_its_address_was_reused(void **state) {
         assert_int_equal(c.n_reallocs, 1);
 }
 
+static void test_release_before_realloc_ends(void **state) {
+        struct setup *s = *state;
+        struct trace_counts c;
+
+        fake_alloc(&s->a, 1050000, 0x1000, 10, 1);
+        fake_realloc_begin(&s->a, 1100000, 0x1000);
+        fake_free(&s->b, 1100200, 0x1000); /* early: of the block that realloc returns */
+        fake_realloc_end(&s->a, 1100300, 0x1000, 40, WIRE_REALLOC_OK, 1);
+        c = counts_now(s);
+        assert_int_equal(c.n_reallocs, 1);
+        assert_int_equal(c.n_frees, 2);
+        assert_int_equal(c.n_unknown_frees, 0);
+        assert_int_equal(c.live_blocks, 0);
+}
+
+static void test_allocation_overtakes_a_pair(void **state) {
+        struct setup *s = *state;
+        struct trace_counts c;
+
+        fake_alloc(&s->a, 1100000, 0x1000, 10, 1); /* early: after b's release */
+        fake_alloc(&s->b, 1100100, 0x1000, 20, 2);
+        fake_free(&s->b, 1100200, 0x1000);
+        c = counts_now(s);
+        assert_int_equal(c.n_allocs, 2);
+        assert_int_equal(c.n_frees, 1);
+        assert_int_equal(c.n_implicit_frees, 0);
+        assert_int_equal(c.n_unknown_frees, 0);
+        assert_int_equal(c.live_bytes, 10);
+        assert_int_equal(c.n_temporary, 1);
+}
+
 static void test_implicit_free(void **state) {
         struct setup *s = *state;
         struct trace_counts c;
@@ -740,6 +771,8 @@ int main(void) {
                 TEST(test_repairs_release_before_allocation),
                 TEST(test_repairs_allocation_before_release),
                 TEST(test_realloc_begun_after_its_address_was_reused),
+                TEST(test_release_before_realloc_ends),
+                TEST(test_allocation_overtakes_a_pair),
                 TEST(test_implicit_free),
                 TEST(test_lost),
                 TEST(test_slot_is_used_again),
