@@ -104,26 +104,36 @@ static void find_losses(struct report *r) {
                      0);
 }
 
+/* "; the largest part, 3 MB in 9 blocks (88 %), came from f", or that there is no such part. */
+static const char *where_left(struct report *r, const struct query_site *site) {
+        unsigned pct = share_pct((uint64_t)site->end_bytes, r->answer->totals.end_bytes);
+        struct unit_text bytes, blocks;
+        size_t n = 0;
+
+        if (pct >= FIND_SHARE_PCT)
+                return say(r, "the largest part, %s in %s block%s (%u %%), came from %s",
+                           unit_bytes(&bytes, (uint64_t)site->end_bytes),
+                           unit_count(&blocks, (uint64_t)site->end_blocks),
+                           plural((uint64_t)site->end_blocks), pct, who_is(r, site));
+        for (size_t i = 0; i < r->folded.n; i++)
+                n += r->folded.items[i].end_blocks > 0;
+        return say(r, "they came from %s call paths, none with more than %s",
+                   unit_count(&blocks, n), unit_bytes(&bytes, (uint64_t)site->end_bytes));
+}
+
 static void find_left(struct report *r) {
         const struct query_totals *t = &r->answer->totals;
         const struct query_site *site = largest(r, QUERY_END);
-        struct unit_text all, n, most, most_n;
+        struct unit_text bytes, blocks;
 
         if (t->end_bytes < FIND_MIN_BYTES || !site || site->end_bytes <= 0)
                 return;
-        find_site(
-                r, "left-at-end",
-                say(r,
-                    "%s in %s block%s %s still allocated at the end%s; the largest part, %s in %s block%s (%u %%), came "
-                    "from %s.",
-                    unit_bytes(&all, t->end_bytes), unit_count(&n, t->end_blocks),
-                    plural(t->end_blocks), t->end_blocks == 1 ? "was" : "were",
-                    report_is_windowed(r) ? " of the window" : "",
-                    unit_bytes(&most, (uint64_t)site->end_bytes),
-                    unit_count(&most_n, (uint64_t)site->end_blocks),
-                    plural((uint64_t)site->end_blocks),
-                    share_pct((uint64_t)site->end_bytes, t->end_bytes), who_is(r, site)),
-                t->end_bytes, site, QUERY_END);
+        find_site(r, "left-at-end",
+                  say(r, "%s in %s block%s %s still allocated at the end%s; %s.",
+                      unit_bytes(&bytes, t->end_bytes), unit_count(&blocks, t->end_blocks),
+                      plural(t->end_blocks), t->end_blocks == 1 ? "was" : "were",
+                      report_is_windowed(r) ? " of the window" : "", where_left(r, site)),
+                  t->end_bytes, site, QUERY_END);
 }
 
 static void find_large(struct report *r) {
