@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Totals and sites of a window: the state at its end minus the state at its start, and the peak between. */
+/* Totals and sites of a window: the state at its end minus the state at its start, and the peak
+ * between. */
 #include <string.h>
 
 #include "query/internal.h"
@@ -29,7 +30,7 @@ static bool is_all(const struct asking *k) {
         return k->scope.process == QUERY_ALL;
 }
 
-/* ---- totals ------------------------------------------------------------------------------------ */
+/* ---- totals ---------------------------------------------------------------------------------- */
 
 static void totals_of_process(const struct asking *k, uint32_t process, struct query_totals *ret) {
         const struct trace_counts *b = &k->begin.counts[process], *e = &k->end.counts[process];
@@ -125,7 +126,7 @@ static void totals_sum(const struct asking *k, struct query_totals *t) {
         }
 }
 
-/* ---- resident memory --------------------------------------------------------------------------- */
+/* ---- resident memory ------------------------------------------------------------------------- */
 
 static uint64_t sample_resident(const struct trace_sample *s) {
         return s->anon_bytes + s->file_bytes + s->shmem_bytes;
@@ -182,7 +183,8 @@ static int find_peak_rss(struct asking *k, uint64_t *ret_all, struct err *reterr
                 *ret_all = MAX(*ret_all, sum.bytes);
         }
         free(sum.now);
-        /* The kernel's own high-water mark sees what lies between two samples, but only for the whole time. */
+        /* The kernel's own high-water mark sees what lies between two samples, but only for the
+         * whole time. */
         for (size_t p = 0; p < k->answer->n_processes && w->from_ns == 0 && w->to_ns == UINT64_MAX;
              p++) {
                 uint64_t peak = k->q->view->processes[p].end.peak_rss_bytes;
@@ -193,7 +195,7 @@ static int find_peak_rss(struct asking *k, uint64_t *ret_all, struct err *reterr
         return r;
 }
 
-/* ---- sites ------------------------------------------------------------------------------------- */
+/* ---- sites ----------------------------------------------------------------------------------- */
 
 static struct query_site *site_of(struct asking *k, uint32_t stack) {
         bool added;
@@ -260,7 +262,7 @@ static void drop_idle_sites(struct asking *k) {
         k->sites.n = n;
 }
 
-/* ---- asking ------------------------------------------------------------------------------------ */
+/* ---- asking ---------------------------------------------------------------------------------- */
 
 static int asking_run(struct asking *k, struct err *reterr) {
         struct query_answer *a = k->answer;
@@ -320,7 +322,7 @@ int query_ask(struct query *q, const struct query_scope *scope, struct query_ans
         return 0;
 }
 
-/* ---- metrics ----------------------------------------------------------------------------------- */
+/* ---- metrics --------------------------------------------------------------------------------- */
 
 struct query_figure query_site_figure(const struct query_site *s, enum query_metric m) {
         switch (m) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Single allocations in time order, with their ages. Sequence numbers count allocations without gap, so the
- * releases of a batch of blocks fit an array: one pass over the events from the batch on fills it, a second
- * over the batch tells the blocks. */
+/* Single allocations in time order, with their ages. Sequence numbers count allocations without
+ * gap, so the releases of a batch of blocks fit an array: one pass over the events from the
+ * batch on fills it, a second over the batch tells the blocks. */
 #include "query/internal.h"
 
 enum { BLOCK_BATCH_SLICES = 32 }; /* at most 8 M blocks, 128 MB */

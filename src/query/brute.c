@@ -53,7 +53,7 @@ static bool is_own(const struct brute *b, uint32_t process, uint64_t seq) {
         return b->blocks.items[seq].process == process;
 }
 
-/* ---- live sets --------------------------------------------------------------------------------- */
+/* ---- live sets ------------------------------------------------------------------------------- */
 
 static void live_add(struct brute *b, uint32_t process, uint64_t seq) {
         struct brute_process *p = &b->processes[process];
@@ -154,7 +154,7 @@ static void step(struct brute *b, uint64_t time_ns, uint32_t process) {
         }
 }
 
-/* ---- processes --------------------------------------------------------------------------------- */
+/* ---- processes ------------------------------------------------------------------------------- */
 
 static void begin_process(struct brute *b, uint32_t process, uint64_t time_ns) {
         const struct trace_process *start = &b->v->processes[process].start;
@@ -180,7 +180,7 @@ static void live_and_die(struct brute *b, uint64_t time_ns, uint32_t also) {
         }
 }
 
-/* ---- events ------------------------------------------------------------------------------------ */
+/* ---- events ---------------------------------------------------------------------------------- */
 
 static void on_alloc(struct brute *b, uint32_t process, const struct trace_event *e) {
         struct query_totals *t = &b->answer->processes[process];
@@ -390,7 +390,7 @@ int brute_ask(const char *trace_path, const struct query_scope *scope, struct qu
         return r;
 }
 
-/* ---- comparing --------------------------------------------------------------------------------- */
+/* ---- comparing ------------------------------------------------------------------------------- */
 
 static unsigned differ(FILE *out, const char *whose, long id, const char *what, uint64_t expected,
                        uint64_t actual) {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* For tests: the answer to a query from all events of a trace, one after the other, with a list of every live
- * block of every process. Slow and plain; knows nothing of rows, slices' figures or checkpoints. */
+/* For tests: the answer to a query from all events of a trace, one after the other, with a list
+ * of every live block of every process. Slow and plain; knows nothing of rows, slices' figures
+ * or checkpoints. */
 #pragma once
 
 #include "query/query.h"
@@ -8,7 +9,8 @@
 int brute_ask(const char *trace_path, const struct query_scope *scope, struct query_answer **ret,
               struct err *reterr);
 
-/* Prints how the answers differ and returns the number of differences. Times of peaks are compared only with
- * with_times: a recorder learns of forks late, and dates a child's peak by its first event. */
+/* Prints how the answers differ and returns the number of differences. Times of peaks are
+ * compared only with with_times: a recorder learns of forks late, and dates a child's peak by
+ * its first event. */
 unsigned brute_compare(const struct query_answer *expected, const struct query_answer *actual,
                        bool with_times, FILE *out);

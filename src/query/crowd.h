@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* All processes together, event by event: the sum of the own live blocks of those that have not ended.
- * Inside query/ only. */
+/* All processes together, event by event: the sum of the own live blocks of those that have not
+ * ended. Inside query/ only. */
 #pragma once
 
 #include "query/replay.h"

@@ -27,7 +27,7 @@ struct fabric_site *fabric_site_at(struct fabric *f, uint32_t process, uint32_t 
         return &f->sites.items[*idx];
 }
 
-/* ---- peaks: figures of every site are copied at every new one ---------------------------------- */
+/* ---- peaks: figures of every site are copied at every new one -------------------------------- */
 
 void fabric_note_peak(struct fabric *f, struct fabric_process *p) {
         struct trace_counts *c = &p->slice;
@@ -62,7 +62,7 @@ void fabric_touch(struct fabric_process *p) {
                                          .peak_blocks = p->live.n};
 }
 
-/* ---- slices ------------------------------------------------------------------------------------ */
+/* ---- slices ---------------------------------------------------------------------------------- */
 
 static void add_totals(struct trace_site *t, const struct trace_site *s) {
         t->n_allocs += s->n_allocs;
@@ -160,7 +160,7 @@ void fabric_end_slice(struct fabric *f) {
         vec_free(&counts);
 }
 
-/* ---- books ------------------------------------------------------------------------------------- */
+/* ---- books ----------------------------------------------------------------------------------- */
 
 void fabric_count_alloc(struct fabric *f, struct fabric_process *p, uint32_t stack,
                         uint64_t size_bytes) {
@@ -241,7 +241,7 @@ void fabric_end_process(struct fabric *f, struct fabric_process *p, enum trace_e
         f->time_ns += 1000;
 }
 
-/* ---- by hand ----------------------------------------------------------------------------------- */
+/* ---- by hand --------------------------------------------------------------------------------- */
 
 static uint32_t module_of(struct fabric *f, const char *path) {
         struct trace_module m = {.path = path, .size_bytes = 1 << 20};
@@ -324,7 +324,7 @@ struct trace_writer *fabric_writer(struct fabric *f) {
         return f->w;
 }
 
-/* ---- the whole --------------------------------------------------------------------------------- */
+/* ---- the whole ------------------------------------------------------------------------------- */
 
 struct fabric *fabric_new(const char *path, const struct fabric_options *o) {
         static const char *const args[] = {"./fabric", "--weave"};

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* For tests: a small recorder without a program. Makes a trace of random events whose rows, peaks and
- * checkpoints are right by a plain, slow computation: every live block of every process is kept in a list.
+/* For tests: a small recorder without a program. Makes a trace of random events whose rows,
+ * peaks and checkpoints are right by a plain, slow computation: every live block of every
+ * process is kept in a list.
  *
  *   fabric_new(path, seed) → fabric_run(f, n_events) → fabric_end(f) */
 #pragma once
@@ -24,7 +25,8 @@ struct fabric *fabric_new(const char *path, const struct fabric_options *o);
 void fabric_run(struct fabric *f, unsigned n_events);
 void fabric_end(struct fabric *f); /* writes the rest and frees */
 
-/* By hand: frames with names, blocks, time. Strings must outlive the fabric; threads count from 0 in each process. */
+/* By hand: frames with names, blocks, time. Strings must outlive the fabric; threads count from
+ * 0 in each process. */
 struct trace_writer *fabric_writer(struct fabric *f);
 uint32_t fabric_frame(struct fabric *f, uint32_t caller, const char *module, const char *function,
                       const char *file, uint32_t line); /* function NULL: no names */

@@ -85,7 +85,7 @@ static void do_other(struct fabric *f, struct fabric_process *p) {
         }
 }
 
-/* ---- processes --------------------------------------------------------------------------------- */
+/* ---- processes ------------------------------------------------------------------------------- */
 
 uint32_t fabric_fork(struct fabric *f, uint32_t parent) {
         uint32_t child;

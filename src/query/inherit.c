@@ -10,7 +10,8 @@ void inherit_done(struct inherit *h) {
         *h = (struct inherit){0};
 }
 
-/* While walking the slices: the sites that children inherited from, and who is still without a block. */
+/* While walking the slices: the sites that children inherited from, and who is still without a
+ * block. */
 struct walk {
         struct map inherited_sites; /* (process << 32 | stack) */
         struct map found; /* in this slice: (process << 32 | stack) → index into releases */

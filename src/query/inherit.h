@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Which releases of a forked child were of blocks it inherited. Rows do not say; the sequence numbers of
- * the events do: a child's own blocks are all younger than those it inherited. Only asked when all processes
- * are added up, and only slices in which a child releases at a site it inherited from are read.
- * Inside query/ only. */
+/* Which releases of a forked child were of blocks it inherited. Rows do not say; the sequence
+ * numbers of the events do: a child's own blocks are all younger than those it inherited. Only
+ * asked when all processes are added up, and only slices in which a child releases at a site it
+ * inherited from are read. Inside query/ only. */
 #pragma once
 
 #include <stdbool.h>

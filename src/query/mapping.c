@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Memory the program mapped itself: which stack mapped the pages that are there.
- * Each process has a table of ranges that do not overlap, sorted by address; a fork copies its parent's. */
+/* Memory the program mapped itself: which stack mapped the pages that are there. Each process
+ * has a table of ranges that do not overlap, sorted by address; a fork copies its parent's. */
 #include "base/map.h"
 #include "query/internal.h"
 

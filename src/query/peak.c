@@ -5,7 +5,7 @@
 #include "query/internal.h"
 #include "query/replay.h"
 
-/* ---- finding ----------------------------------------------------------------------------------- */
+/* ---- finding --------------------------------------------------------------------------------- */
 
 struct finder {
         struct query *q;
@@ -81,7 +81,8 @@ static void finder_whole_slice(struct finder *f) {
                         peak_raise(f->all, here);
                 has_all |= rows[i].process == TRACE_NO_PROCESS;
         }
-        /* No row for all together while there was only one process: what is true of it is true of all. */
+        /* No row for all together while there was only one process: what is true of it is true
+         * of all. */
         if (f->want_all && !has_all && n == 1)
                 peak_raise(f->all, (struct peak){rows[0].peak_bytes, rows[0].peak_blocks,
                                                  rows[0].peak_ns, PEAK_IN_SLICE, f->slice_idx, 0});
@@ -125,7 +126,7 @@ void peak_find(struct query *q, const struct state *begin, uint64_t from_ns, uin
         }
 }
 
-/* ---- sites at a peak --------------------------------------------------------------------------- */
+/* ---- sites at a peak ------------------------------------------------------------------------- */
 
 struct visit {
         const struct query *q;
@@ -154,7 +155,8 @@ static void visit_state(const struct visit *v, const struct state *s) {
         }
 }
 
-/* A trace of one process, or a slice from before there were two, has no figures for all together. */
+/* A trace of one process, or a slice from before there were two, has no figures for all
+ * together. */
 static bool rows_have_all(const struct trace_counts *rows, size_t n) {
         for (size_t i = 0; i < n; i++)
                 if (rows[i].process == TRACE_NO_PROCESS)

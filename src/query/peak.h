@@ -18,13 +18,14 @@ struct peak {
         uint64_t step;
 };
 
-/* peaks has one entry a process and one more for all of them together, which is filled only when want_all
- * (inherit_load must have run). begin is the state at from_ns. The earliest of equal peaks counts. */
+/* peaks has one entry a process and one more for all of them together, which is filled only when
+ * want_all (inherit_load must have run). begin is the state at from_ns. The earliest of equal
+ * peaks counts. */
 void peak_find(struct query *q, const struct state *begin, uint64_t from_ns, uint64_t to_ns,
                bool want_all, struct peak *ret_peaks);
 
-/* Live blocks and bytes by site at a peak: calls fn for each site with any, of `process` or (QUERY_ALL) of the
- * processes alive at the moment, own blocks only. */
+/* Live blocks and bytes by site at a peak: calls fn for each site with any, of `process` or
+ * (QUERY_ALL) of the processes alive at the moment, own blocks only. */
 typedef void (*peak_site_fn)(void *ctx, uint32_t process, uint32_t stack, int64_t bytes,
                              int64_t blocks);
 void peak_each_site(struct query *q, const struct state *begin, const struct peak *peak,

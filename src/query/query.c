@@ -105,7 +105,7 @@ size_t query_slice_at(const struct query *q, uint64_t time_ns) {
         return low;
 }
 
-/* ---- scope ------------------------------------------------------------------------------------- */
+/* ---- scope ----------------------------------------------------------------------------------- */
 
 static bool find_last_image(const struct trace_view *v, uint32_t pid, uint32_t *ret) {
         bool found = false;
@@ -165,7 +165,7 @@ int query_metric_parse(const char *name, enum query_metric *ret, struct err *ret
                        name);
 }
 
-/* ---- frames ------------------------------------------------------------------------------------ */
+/* ---- frames ---------------------------------------------------------------------------------- */
 
 static struct query_frame frame_of(const struct query *q, uint32_t location,
                                    const struct trace_symbol *symbol) {

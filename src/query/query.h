@@ -7,13 +7,15 @@
  *   query_ask(q, &scope, &answer, &err);
  *   query_sort_sites(answer->sites, answer->n_sites, QUERY_GROWTH);
  *
- * A window [from, to) holds the events whose time t is from <= t < to. Answers come from the history of
- * sites (rows of slices and checkpoints); events are read only for slices that an edge of the window cuts,
- * and by query_blocks, query_threads and (for what they have room for) timelines.
+ * A window [from, to) holds the events whose time t is from <= t < to. Answers come from the
+ * history of sites (rows of slices and checkpoints); events are read only for slices that an
+ * edge of the window cuts, and by query_blocks, query_threads and (for what they have room for)
+ * timelines.
  *
- * One process: live and peak figures include what it inherited at fork. All processes (QUERY_ALL): sites are
- * added up by stack, an inherited block counts once, in the process that allocated it; the peak is that of
- * the summed live bytes of the processes alive at the moment; the end is what each process left. */
+ * One process: live and peak figures include what it inherited at fork. All processes
+ * (QUERY_ALL): sites are added up by stack, an inherited block counts once, in the process that
+ * allocated it; the peak is that of the summed live bytes of the processes alive at the moment;
+ * the end is what each process left. */
 #pragma once
 
 #include <stdio.h>
@@ -40,7 +42,7 @@ const char *query_damage(const struct query *q);
 typedef void (*query_progress_fn)(void *ctx, uint64_t done, uint64_t total);
 void query_set_progress(struct query *q, query_progress_fn fn, void *ctx);
 
-/* ---- what to ask about ------------------------------------------------------------------------- */
+/* ---- what to ask about ----------------------------------------------------------------------- */
 
 struct query_scope {
         uint32_t process;        /* process id of the trace, or QUERY_ALL */
@@ -65,7 +67,7 @@ const char *query_metric_name(enum query_metric m);
 int query_metric_parse(const char *name, enum query_metric *ret,
                        struct err *reterr); /* NULL: peak */
 
-/* ---- totals and sites -------------------------------------------------------------------------- */
+/* ---- totals and sites ------------------------------------------------------------------------ */
 
 struct query_totals {
         uint64_t n_allocs, n_frees, n_reallocs, n_failed, n_unknown_frees, n_prior_frees,
@@ -112,7 +114,7 @@ struct query_figure {
 struct query_figure query_site_figure(const struct query_site *s, enum query_metric m);
 void query_sort_sites(struct query_site *sites, size_t n, enum query_metric m); /* largest first */
 
-/* ---- frames ------------------------------------------------------------------------------------ */
+/* ---- frames ---------------------------------------------------------------------------------- */
 
 struct query_frame {
         const char *function; /* "" unknown */
@@ -123,8 +125,8 @@ struct query_frame {
         bool inlined, guess;
 };
 
-/* Calls fn for each frame from the allocator's caller outwards, inlined functions included, until it returns
- * false. */
+/* Calls fn for each frame from the allocator's caller outwards, inlined functions included,
+ * until it returns false. */
 typedef bool (*query_frame_fn)(void *ctx, const struct query_frame *f);
 void query_each_frame(const struct query *q, uint32_t stack, query_frame_fn fn, void *ctx);
 /* The frames of one location; returns how many there are and fills up to cap of them. */
@@ -133,7 +135,7 @@ size_t query_location_frames(const struct query *q, uint32_t location, struct qu
 /* Locations of a stack, innermost first; returns the depth and fills up to cap of them. */
 size_t query_stack_locations(const struct query *q, uint32_t stack, uint32_t *ret, size_t cap);
 
-/* ---- over time --------------------------------------------------------------------------------- */
+/* ---- over time ------------------------------------------------------------------------------- */
 
 struct query_column {
         uint64_t begin_ns, end_ns;
@@ -143,12 +145,13 @@ struct query_column {
         bool has_rss;
 };
 
-/* Fills n_columns columns of equal width over the window. Slices longer than a column are refined by their
- * events while no more than max_events are read for it, else drawn from begin, peak and end. */
+/* Fills n_columns columns of equal width over the window. Slices longer than a column are
+ * refined by their events while no more than max_events are read for it, else drawn from begin,
+ * peak and end. */
 int query_timeline(struct query *q, const struct query_scope *scope, size_t n_columns,
                    uint64_t max_events, struct query_column *ret_columns, struct err *reterr);
 
-/* ---- threads, mappings, blocks ------------------------------------------------------------------- */
+/* ---- threads, mappings, blocks --------------------------------------------------------------- */
 
 struct query_thread {
         uint32_t thread; /* index into the view's threads */
@@ -156,7 +159,8 @@ struct query_thread {
                 n_foreign_frees; /* blocks other threads allocated */
 };
 
-/* The threads of the scope; their figures only when the events to read are no more than max_events. */
+/* The threads of the scope; their figures only when the events to read are no more than
+ * max_events. */
 int query_threads(struct query *q, const struct query_scope *scope, uint64_t max_events,
                   struct query_thread **ret, size_t *ret_n, bool *ret_has_figures,
                   struct err *reterr);

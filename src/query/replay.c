@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* Replays one slice. Two things are not in its events and come from elsewhere:
  *  - forks: the rows of the slice say what a child inherited, its start time says when
- *  - whether a release of a block from an earlier slice makes it temporary: that needs the last allocation
- *    of the releasing thread. The slice's rows rule most cases out; the rest look back slice by slice. */
+ *  - whether a release of a block from an earlier slice makes it temporary: that needs the last
+ *    allocation of the releasing thread. The slice's rows rule most cases out; the rest look back
+ *    slice by slice. */
 #include "query/replay.h"
 
 #include "query/internal.h"
@@ -40,7 +41,7 @@ static void replay_step_done(struct replay *p, uint64_t time_ns, uint32_t proces
                 p->fn(p->ctx, p->s, &step);
 }
 
-/* ---- forks ------------------------------------------------------------------------------------- */
+/* ---- forks ----------------------------------------------------------------------------------- */
 
 static int fork_compare(const void *a, const void *b) {
         const struct trace_site *x = a, *y = b;
@@ -48,7 +49,8 @@ static int fork_compare(const void *a, const void *b) {
         return x->process < y->process ? -1 : x->process > y->process;
 }
 
-/* Children that began by time_ns, and `also` (whose first event is here), get what they inherited. */
+/* Children that began by time_ns, and `also` (whose first event is here), get what they
+ * inherited. */
 static void replay_forks(struct replay *p, uint64_t time_ns, uint32_t also) {
         for (size_t i = 0, end; i < p->forks.n && !replay_is_over(p); i = end) {
                 uint32_t process = p->forks.items[i].process;
@@ -75,7 +77,7 @@ static void replay_forks(struct replay *p, uint64_t time_ns, uint32_t also) {
         }
 }
 
-/* ---- events ------------------------------------------------------------------------------------ */
+/* ---- events ---------------------------------------------------------------------------------- */
 
 static void replay_alloc(struct replay *p, uint32_t process, const struct trace_event *e) {
         struct state_site *site = state_at(p->s, process, e->stack);
@@ -94,7 +96,8 @@ static void replay_alloc(struct replay *p, uint32_t process, const struct trace_
         *map_put(&p->last_alloc, e->thread, 0, NULL) = e->seq;
 }
 
-/* Temporary: released by the thread that allocated it, with no allocation of that thread in between. */
+/* Temporary: released by the thread that allocated it, with no allocation of that thread in
+ * between. */
 static void replay_temporary(struct replay *p, uint32_t process, uint32_t thread, uint32_t stack,
                              uint64_t seq) {
         uint64_t value;
@@ -168,7 +171,7 @@ static void replay_event(struct replay *p, const struct trace_event *e) {
         replay_step_done(p, e->time_ns, process, e, frees_inherited);
 }
 
-/* ---- temporaries whose allocation lies in an earlier slice --------------------------------------- */
+/* ---- temporaries whose allocation lies in an earlier slice ----------------------------------- */
 
 static void replay_count_temporary(struct replay *p, const struct candidate *c) {
         state_at(p->s, c->process, c->stack)->n_temporary++;
@@ -204,7 +207,7 @@ static void replay_look_back(struct replay *p, size_t slice_idx) {
         p->candidates.n = n_kept;
 }
 
-/* ---- the slice --------------------------------------------------------------------------------- */
+/* ---- the slice ------------------------------------------------------------------------------- */
 
 static void replay_begin(struct replay *p, size_t slice_idx) {
         const struct trace_site *rows;

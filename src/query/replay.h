@@ -20,7 +20,7 @@ struct replay_limits {
         bool skip_temporary; /* n_temporary is not needed: spares looking for the allocations of earlier slices */
 };
 
-/* s is the state when the slice begins; fn (NULL ok) is called after each step. False, with s unchanged, when
- * the slice's events are missing. */
+/* s is the state when the slice begins; fn (NULL ok) is called after each step. False, with s
+ * unchanged, when the slice's events are missing. */
 bool replay_slice(struct query *q, struct state *s, size_t slice_idx,
                   const struct replay_limits *limits, replay_fn fn, void *ctx);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Builds a state from the nearest checkpoint, the rows of the slices after it and, where a moment lies
- * inside a slice, that slice's events. */
+/* Builds a state from the nearest checkpoint, the rows of the slices after it and, where a
+ * moment lies inside a slice, that slice's events. */
 #include "query/state.h"
 
 #include "query/internal.h"

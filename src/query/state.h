@@ -8,7 +8,8 @@
 #include "base/vec.h"
 #include "query/query.h"
 
-/* live = n_inherited + n_allocs - n_frees; own blocks alive = n_allocs - (n_frees - n_inherited_frees) */
+/* live = n_inherited + n_allocs - n_frees; own blocks alive = n_allocs - (n_frees -
+ * n_inherited_frees) */
 struct state_site {
         uint32_t process, stack;
         uint64_t n_allocs, alloc_bytes, n_frees, free_bytes;

@@ -146,7 +146,7 @@ static void draw_slices(struct timeline *t, size_t slice_idx) {
         }
 }
 
-/* ---- all processes together --------------------------------------------------------------------- */
+/* ---- all processes together ------------------------------------------------------------------ */
 
 struct together {
         struct timeline *t;
@@ -233,7 +233,7 @@ static uint64_t level_before(struct timeline *t, size_t slice_idx) {
         return 0;
 }
 
-/* ---- resident memory --------------------------------------------------------------------------- */
+/* ---- resident memory ------------------------------------------------------------------------- */
 
 /* Resident memory of the processes in scope, added up sample by sample. */
 struct resident {
@@ -299,7 +299,7 @@ static int draw_samples(struct timeline *t, struct err *reterr) {
         return x;
 }
 
-/* ---- the whole --------------------------------------------------------------------------------- */
+/* ---- the whole ------------------------------------------------------------------------------- */
 
 int query_timeline(struct query *q, const struct query_scope *scope, size_t n_columns,
                    uint64_t max_events, struct query_column *ret_columns, struct err *reterr) {

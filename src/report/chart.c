@@ -105,7 +105,7 @@ static void draw_band(const struct band *b) {
                          row + 1 == b->n_rows || (b->n_rows > 4 && row + 1 == b->n_rows / 2));
 }
 
-/* ---- axis and marks ---------------------------------------------------------------------------- */
+/* ---- axis and marks -------------------------------------------------------------------------- */
 
 static size_t column_of(const struct chart *c, uint64_t time_ns) {
         for (size_t i = 0; i < c->n_columns; i++)

@@ -37,7 +37,7 @@ static void find_site(struct report *r, const char *kind, const char *text, uint
         vec_push(&r->findings, (struct report_finding){kind, text, bytes, true, *site, metric});
 }
 
-/* ---- who a site is ----------------------------------------------------------------------------- */
+/* ---- who a site is --------------------------------------------------------------------------- */
 
 struct who {
         struct str text;
@@ -83,7 +83,7 @@ static const char *plural(uint64_t n) {
         return n == 1 ? "" : "s";
 }
 
-/* ---- kinds ------------------------------------------------------------------------------------- */
+/* ---- kinds ----------------------------------------------------------------------------------- */
 
 static void find_losses(struct report *r) {
         const struct query_totals *t = &r->answer->totals;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Sites as people tell them apart: call paths that differ only inside allocators, containers and the like
- * are one, and begin at the code that asked. */
+/* Sites as people tell them apart: call paths that differ only inside allocators, containers and
+ * the like are one, and begin at the code that asked. */
 #include "base/map.h"
 #include "report/gather.h"
 #include "report/name.h"
@@ -13,8 +13,8 @@ static uint64_t hash_text(uint64_t hash, const char *text) {
         return map_hash(hash);
 }
 
-/* A hash of the program's own functions and lines at the location, library code inlined into them left out;
- * 0 when there is nothing but library. */
+/* A hash of the program's own functions and lines at the location, library code inlined into
+ * them left out; 0 when there is nothing but library. */
 static uint64_t hash_location(const struct report *r, uint32_t location) {
         struct query_frame frames[FOLD_MAX_INLINED];
         size_t n = MIN(query_location_frames(r->q, location, frames, FOLD_MAX_INLINED),

@@ -38,7 +38,7 @@ const char *report_ended_name(uint32_t ended) {
         return "unknown";
 }
 
-/* ---- quality ----------------------------------------------------------------------------------- */
+/* ---- quality --------------------------------------------------------------------------------- */
 
 static double percent(uint64_t part, uint64_t whole) {
         return whole ? 100.0 * (double)part / (double)whole : 100.0;
@@ -82,7 +82,7 @@ static void gather_quality(struct report *r) {
         gather_names(r);
 }
 
-/* ---- all of it --------------------------------------------------------------------------------- */
+/* ---- all of it ------------------------------------------------------------------------------- */
 
 /* Quality and overhead are those of the recording, whatever the window. */
 static int gather_whole(struct report *r, struct err *reterr) {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The report for programs: schema silt.report/1. Fields may be added; what stands here keeps its meaning. */
+/* The report for programs: schema silt.report/1. Fields may be added; what stands here keeps its
+ * meaning. */
 #include "base/json.h"
 #include "report/gather.h"
 
@@ -40,7 +41,7 @@ static void put_totals(struct json *j, const struct query_totals *t) {
         json_end(j);
 }
 
-/* ---- stacks and sites -------------------------------------------------------------------------- */
+/* ---- stacks and sites ------------------------------------------------------------------------ */
 
 static bool put_frame(void *ctx, const struct query_frame *f) {
         struct json *j = ctx;
@@ -140,7 +141,7 @@ static void put_findings(struct json *j, const struct report *r) {
         json_end(j);
 }
 
-/* ---- processes, threads, mappings, time --------------------------------------------------------- */
+/* ---- processes, threads, mappings, time ------------------------------------------------------ */
 
 static void put_processes(struct json *j, const struct report *r) {
         json_key(j, "processes");

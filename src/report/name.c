@@ -14,7 +14,8 @@ static bool is_word(char c) {
                (c >= 'A' && c <= 'Z');
 }
 
-/* Length of `operator` and its sign at p, so that its brackets are not taken for others; 0: none there. */
+/* Length of `operator` and its sign at p, so that its brackets are not taken for others; 0: none
+ * there. */
 static size_t operator_len(const char *name, const char *p) {
         static const char *const signs[] = {"()", "[]", "<=>", "<<=", ">>=", "->*", "<<",
                                             ">>", "<=", ">=",  "->",  "<",   ">",   NULL};
@@ -30,8 +31,8 @@ static size_t operator_len(const char *name, const char *p) {
         return n + strspn(p + n, "=!+-*/%&|^~,");
 }
 
-/* Whether the '(' at p begins the parameters, not `(anonymous namespace)` or the like. behind_operator: an operator's
- * sign, which may end in a bracket itself, stands before it. */
+/* Whether the '(' at p begins the parameters, not `(anonymous namespace)` or the like.
+ * behind_operator: an operator's sign, which may end in a bracket itself, stands before it. */
 static bool begins_parameters(const char *name, const char *p, const char *behind_operator) {
         if (p == behind_operator)
                 return true;
@@ -51,8 +52,8 @@ static const char *skip_brackets(const char *p, char open, char close) {
         return p;
 }
 
-/* A demangled template function begins with its return type: `int f<int>(int)`. The name begins behind the last
- * blank that is outside of all brackets and before the parameters. */
+/* A demangled template function begins with its return type: `int f<int>(int)`. The name begins
+ * behind the last blank that is outside of all brackets and before the parameters. */
 static const char *skip_return_type(const char *name) {
         const char *begin = name, *p = name, *behind_operator = NULL;
         size_t n;

@@ -46,7 +46,7 @@ static void assert_has(const char *text, const char *part) {
         }
 }
 
-/* ---- names ------------------------------------------------------------------------------------- */
+/* ---- names ----------------------------------------------------------------------------------- */
 
 static void check_short(const char *function, const char *expected) {
         struct query_frame f = {.function = function, .file = "", .module = ""};
@@ -104,7 +104,7 @@ static void test_names_of_unnamed(void **state) {
         str_done(&s);
 }
 
-/* ---- style ------------------------------------------------------------------------------------- */
+/* ---- style ----------------------------------------------------------------------------------- */
 
 static void test_cut(void **state) {
         struct style s = {.utf8 = true};
@@ -139,7 +139,7 @@ static void test_wrap(void **state) {
         free(text);
 }
 
-/* ---- text -------------------------------------------------------------------------------------- */
+/* ---- text ------------------------------------------------------------------------------------ */
 
 static void check_width(const char *text, size_t width) {
         while (*text) {
@@ -209,7 +209,7 @@ static void test_text_of_blocks(void **state) {
         assert_has(text, "shop::split_words");
 }
 
-/* ---- JSON -------------------------------------------------------------------------------------- */
+/* ---- JSON ------------------------------------------------------------------------------------ */
 
 static void test_json(void **state) {
         struct report_options o = REPORT_OPTIONS_DEFAULT;

@@ -12,7 +12,7 @@ enum {
         SITES_TREE_PCT = 2,    /* and all with at least this share */
 };
 
-/* ---- frames worth showing ---------------------------------------------------------------------- */
+/* ---- frames worth showing -------------------------------------------------------------------- */
 
 struct shown {
         VEC(struct query_frame) frames;
@@ -57,7 +57,7 @@ static void shown_fill(struct shown *x, const struct report *r, uint32_t stack) 
         shown_cut_start(x);
 }
 
-/* ---- a stack as a tree ------------------------------------------------------------------------- */
+/* ---- a stack as a tree ----------------------------------------------------------------------- */
 
 /* Appends text in colour, cut to what is left of the line; returns what is left then. */
 static size_t add_part(const struct style *s, struct str *line, const char *colour,
@@ -161,7 +161,7 @@ void sites_add_short(const struct style *s, const struct report *r, uint32_t sta
         vec_free(&x.frames);
 }
 
-/* ---- sites ------------------------------------------------------------------------------------- */
+/* ---- sites ----------------------------------------------------------------------------------- */
 
 static const char *metric_title(const struct report *r) {
         switch (r->metric) {
@@ -257,7 +257,7 @@ static void print_site(const struct style *s, const struct report *r, const stru
         str_done(&evidence);
 }
 
-/* ---- the list ---------------------------------------------------------------------------------- */
+/* ---- the list -------------------------------------------------------------------------------- */
 
 static size_t count_sites(const struct report *r) {
         size_t n = 0;

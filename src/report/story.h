@@ -2,7 +2,8 @@
 /* For tests: the trace of a pretended server with known figures. */
 #pragma once
 
-/* Start-up memory, a cache that grows, a spike, temporary strings, threads, a child, mappings, samples. */
+/* Start-up memory, a cache that grows, a spike, temporary strings, threads, a child, mappings,
+ * samples. */
 void story_write(const char *path);
 
 /* What it left: the cache's entries. */

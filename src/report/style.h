@@ -16,7 +16,8 @@ struct style {
         const char *bold, *dim, *live, *rss, *alarm, *plain;
 };
 
-/* Width from COLUMNS, the terminal, or 80; colours on a terminal unless NO_COLOR; UTF-8 by the locale. */
+/* Width from COLUMNS, the terminal, or 80; colours on a terminal unless NO_COLOR; UTF-8 by the
+ * locale. */
 void style_init(struct style *s, FILE *out);
 
 void style_heading(const struct style *s, const char *fmt, ...)

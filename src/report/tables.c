@@ -21,7 +21,7 @@ static void print_rest(const struct style *s, size_t n, const char *what) {
                         s->utf8 ? "…" : "..", unit_count(&t, n), what, s->plain);
 }
 
-/* ---- threads ----------------------------------------------------------------------------------- */
+/* ---- threads --------------------------------------------------------------------------------- */
 
 static int thread_compare(const void *a, const void *b) {
         const struct query_thread *x = a, *y = b;
@@ -72,7 +72,7 @@ void tables_print_threads(const struct style *s, const struct report *r) {
         print_rest(s, r->n_threads - n, "threads");
 }
 
-/* ---- mappings ---------------------------------------------------------------------------------- */
+/* ---- mappings -------------------------------------------------------------------------------- */
 
 void tables_print_mappings(const struct style *s, const struct report *r) {
         size_t n = rows_shown(r, r->n_mappings);
@@ -97,7 +97,7 @@ void tables_print_mappings(const struct style *s, const struct report *r) {
         print_rest(s, r->n_mappings - n, "call paths");
 }
 
-/* ---- processes --------------------------------------------------------------------------------- */
+/* ---- processes ------------------------------------------------------------------------------- */
 
 static unsigned process_depth(const struct trace_view *v, uint32_t process) {
         unsigned depth = 0;

@@ -18,7 +18,7 @@ static const char *plural(uint64_t n) {
         return n == 1 ? "" : "s";
 }
 
-/* ---- the first sentence ------------------------------------------------------------------------ */
+/* ---- the first sentence ---------------------------------------------------------------------- */
 
 static void add_subject(const struct report *r, struct str *to) {
         const struct trace_process *p = &report_process(r)->start;
@@ -128,7 +128,7 @@ static void print_findings(const struct style *s, const struct report *r) {
         }
 }
 
-/* ---- totals ------------------------------------------------------------------------------------ */
+/* ---- totals ---------------------------------------------------------------------------------- */
 
 enum { TOTALS_LABEL_WIDTH = 17, TOTALS_GAP = 3, TOTALS_MAX = 12 };
 
@@ -157,7 +157,7 @@ static void totals_print(const struct style *s, struct totals_table *t) {
 
         for (size_t i = 0; i < t->n; i++)
                 width = MAX(width, str_width(str_text(&t->cells[i])) + TOTALS_GAP);
-        n_columns = MIN(MAX((s->width - 2) / width, 1u), 4u);
+        n_columns = MIN(MAX((s->width - 2) / width, 1u), 3u);
         n_rows = (t->n + n_columns - 1) / n_columns;
         for (size_t row = 0; row < n_rows; row++) {
                 struct str line = {0};
@@ -197,7 +197,7 @@ static void print_totals(const struct style *s, const struct report *r) {
                 str_done(&table.cells[i]);
 }
 
-/* ---- timeline ---------------------------------------------------------------------------------- */
+/* ---- timeline -------------------------------------------------------------------------------- */
 
 static int print_timeline(const struct style *s, const struct report *r, struct err *reterr) {
         size_t n = chart_n_columns(s);
@@ -219,7 +219,7 @@ static int print_timeline(const struct style *s, const struct report *r, struct 
         return 0;
 }
 
-/* ---- quality, overhead, notes ------------------------------------------------------------------ */
+/* ---- quality, overhead, notes ---------------------------------------------------------------- */
 
 static void print_recording(const struct style *s, const struct report *r) {
         const struct report_quality *q = &r->quality;
@@ -272,7 +272,10 @@ static void print_notes(const struct style *s, const struct report *r) {
                         s,
                         "Parts that these figures need are missing from the file: they are as near as the rest "
                         "allows.");
-        if (r->quality.n_unnamed_modules) {
+        if (r->v->n_symbols == 0) {
+                print_note(s,
+                           "The trace holds no names: they are looked up when a recording ends.");
+        } else if (r->quality.n_unnamed_modules) {
                 str_addf(&text, "No names from %s",
                          r->quality.first_unnamed_module[0] ? r->quality.first_unnamed_module
                                                             : "code in no file");
@@ -289,12 +292,16 @@ static void print_notes(const struct style *s, const struct report *r) {
 /* In the words of valgrind's memcheck, for those who look for them. */
 static void print_heap_summary(const struct style *s, const struct report *r) {
         const struct query_totals *t = &r->answer->totals;
+        bool has_ended = report_process(r)->end.ended != TRACE_ENDED_UNKNOWN &&
+                         report_process(r)->end.ended != TRACE_ENDED_STOPPED;
+        const char *where = report_is_windowed(r) ? "the window's end"
+                            : has_ended           ? "exit"
+                                                  : "the end";
         struct unit_text a, b, c;
 
         fprintf(s->out, "\nHEAP SUMMARY:\n");
-        fprintf(s->out, "    in use at %s: %s bytes in %s blocks\n",
-                report_is_windowed(r) ? "the window's end" : "exit", unit_count(&a, t->end_bytes),
-                unit_count(&b, t->end_blocks));
+        fprintf(s->out, "    in use at %s: %s bytes in %s blocks\n", where,
+                unit_count(&a, t->end_bytes), unit_count(&b, t->end_blocks));
         fprintf(s->out, "  total heap usage: %s allocs, %s frees, %s bytes allocated\n",
                 unit_count(&a, t->n_allocs), unit_count(&b, t->n_frees),
                 unit_count(&c, t->alloc_bytes));

@@ -33,7 +33,7 @@ static uint64_t now_ns(void) {
         return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
 }
 
-/* ---- what a worker says ------------------------------------------------------------------------ */
+/* ---- what a worker says ---------------------------------------------------------------------- */
 
 static const char *collect_text(struct collector *c, const uint8_t *text, size_t n) {
         uint64_t hash = 14695981039346656037ull, *copy;
@@ -105,7 +105,7 @@ static void collect(struct collector *c) {
         memmove(c->in.items, done, c->in.n);
 }
 
-/* ---- one worker -------------------------------------------------------------------------------- */
+/* ---- one worker ------------------------------------------------------------------------------ */
 
 /* Until the worker closes its end or its time is up. */
 static void listen_to(struct collector *c, int fd) {
@@ -152,7 +152,7 @@ static int run_worker(struct collector *c, const char *trace_path, uint32_t firs
         return pid < 0 ? -errno : 0;
 }
 
-/* ---- all of them ------------------------------------------------------------------------------- */
+/* ---- all of them ----------------------------------------------------------------------------- */
 
 struct symbol_table *symbol_table_free(struct symbol_table *t) {
         if (!t)

@@ -28,7 +28,7 @@ static size_t first_at_or_after(const uint64_t *addresses, size_t n, uint64_t ad
         return low;
 }
 
-/* ---- inlined functions ------------------------------------------------------------------------- */
+/* ---- inlined functions ----------------------------------------------------------------------- */
 
 static void add_calls(struct unit_walk *w, Dwarf_Die *die, unsigned depth, size_t begin,
                       size_t end) {
@@ -102,7 +102,7 @@ const char *inline_linker_name(Dwarf_Die *die) {
         return name ? name : dwarf_diename(die);
 }
 
-/* ---- units ------------------------------------------------------------------------------------- */
+/* ---- units ----------------------------------------------------------------------------------- */
 
 static void find_lines(struct unit_walk *w, size_t begin, size_t end) {
         for (size_t i = begin; i < end; i++) {

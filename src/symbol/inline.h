@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Lines and chains of inlined functions, from DWARF. Each compilation unit is walked once for all addresses
- * in it. Inside symbol/ only. */
+/* Lines and chains of inlined functions, from DWARF. Each compilation unit is walked once for
+ * all addresses in it. Inside symbol/ only. */
 #pragma once
 
 #include <elfutils/libdw.h>

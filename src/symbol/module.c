@@ -32,7 +32,7 @@ struct symbol_module *symbol_module_free(struct symbol_module *m) {
         return NULL;
 }
 
-/* ---- finding the file -------------------------------------------------------------------------- */
+/* ---- finding the file ------------------------------------------------------------------------ */
 
 /* This machine's vdso as a file: the build-id decides whether it is the one that ran. */
 static int open_vdso(void) {
@@ -118,7 +118,7 @@ int symbol_module_open(const struct trace_module *m, struct symbol_module **ret,
         return 0;
 }
 
-/* ---- names ------------------------------------------------------------------------------------- */
+/* ---- names ----------------------------------------------------------------------------------- */
 
 struct naming {
         struct symbol_module *m;
@@ -151,7 +151,8 @@ static void name_address(struct naming *k, size_t i) {
 
         while (k->call_idx < k->dwarf.calls.n && calls[k->call_idx].address_idx == i)
                 k->call_idx++;
-        /* Innermost first: each is at the line so far, and was called from the line its DIE names. */
+        /* Innermost first: each is at the line so far, and was called from the line its DIE
+         * names. */
         for (size_t c = k->call_idx; c-- > begin;) {
                 Dwarf_Die die = calls[c].die;
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Names for the locations of a trace: functions, files, lines and inlined functions, looked up in the
- * files the trace names (symbol tables, DWARF, separate debug files) and stored in the trace itself.
+/* Names for the locations of a trace: functions, files, lines and inlined functions, looked up
+ * in the files the trace names (symbol tables, DWARF, separate debug files) and stored in the
+ * trace itself.
  *  - only locations that occur are looked up
  *  - a file that is no longer the one that ran (its build-id differs) names nothing
  *  - the looking up runs in a process of its own with limits on time and memory: when it crashes or
@@ -21,7 +22,8 @@ struct symbol_limits {
 };
 #define SYMBOL_LIMITS_DEFAULT ((struct symbol_limits){4ull << 30, 120ull * 1000000000})
 
-/* Looks up every location of the finished trace and appends the names to it. 0, also when nothing was found;
+/* Looks up every location of the finished trace and appends the names to it. 0, also when
+ * nothing was found;
  * -errno when the trace cannot be read or written. */
 int symbol_append(const char *trace_path, struct err *reterr);
 
@@ -38,6 +40,6 @@ int symbol_lookup(const char *trace_path, const struct symbol_limits *limits,
 struct symbol_table *symbol_table_free(struct symbol_table *t); /* NULL ok; returns NULL */
 DEFINE_CLEANUP(struct symbol_table, symbol_table_free)
 
-/* Readable form of a linker name: C++ and Rust demangled, Rust hashes, clone suffixes and symbol versions
- * dropped. Never NULL; to be freed. */
+/* Readable form of a linker name: C++ and Rust demangled, Rust hashes, clone suffixes and symbol
+ * versions dropped. Never NULL; to be freed. */
 char *symbol_demangle(const char *linker_name);

@@ -42,7 +42,7 @@ static void test_demangle(void **state) {
         check_demangle("std.partial", "std.partial");
 }
 
-/* ---- functions: a table made by hand ------------------------------------------------------------- */
+/* ---- functions: a table made by hand --------------------------------------------------------- */
 
 static void test_functions_find(void **state) {
         struct function table[] = {
@@ -68,7 +68,7 @@ static void test_functions_find(void **state) {
         assert_true(guess);
 }
 
-/* ---- a trace of this very program ----------------------------------------------------------------- */
+/* ---- a trace of this very program ------------------------------------------------------------ */
 
 /* Not static, so that the symbols are there even without debug information. */
 __attribute__((noinline)) uintptr_t symbol_test_where(int *ret_line);
@@ -201,7 +201,8 @@ static void test_append_names_this_program(void **state) {
         assert_string_equal(v->symbols[last].function, "symbol_test_where");
         assert_false(v->symbols[last].inlined);
         assert_false(v->symbols[last].guess);
-        /* Built with debug information: the inlined function comes first, called from the line told. */
+        /* Built with debug information: the inlined function comes first, called from the line
+         * told. */
         assert_int_equal(last, 1);
         assert_string_equal(v->symbols[0].function, "inlined_where");
         assert_true(v->symbols[0].inlined);
