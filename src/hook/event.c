@@ -4,6 +4,7 @@
 #include "hook/early.h"
 
 HOOK_COLD void event_after_loss(struct lane *lane) {
+        lane->has_lost = true;
         unwind_forget(lane->walker);
         if (!atomic_load_explicit(&runtime.header->recording, memory_order_acquire))
                 runtime_pass();
@@ -21,20 +22,32 @@ static void event_follow_loader(const struct unwind_regs *from) {
                 unwind_modules_refresh();
 }
 
-static HOOK_COLD void event_prepare_walk(struct lane *lane, const struct unwind_regs *from) {
-        if (lane->module_was_lost) {
-                lane->module_was_lost = false;
+/* While there is no room a walk would be for nothing, and would announce modules to nobody. */
+static bool event_is_still_losing(struct lane *lane) {
+        if (lane->ring.n_lost && !ring_writer_reserve(&lane->ring, 2))
+                return true;
+        lane->has_lost = false;
+        if (lane->module_was_lost)
                 unwind_modules_changed();
-        }
-        if (!real._dl_find_object.fn)
-                event_follow_loader(from);
+        lane->module_was_lost = false;
+        return false;
 }
 
-static void event_walk(struct lane *lane, const struct unwind_regs *from,
-                       struct unwind_delta *ret_delta) {
-        if (unlikely(lane->module_was_lost || !real._dl_find_object.fn))
-                event_prepare_walk(lane, from);
+static HOOK_COLD bool event_prepare_walk(struct lane *lane, const struct unwind_regs *from) {
+        if (lane->has_lost && event_is_still_losing(lane))
+                return false;
+        if (!real._dl_find_object.fn)
+                event_follow_loader(from);
+        return true;
+}
+
+/* False: the event is lost already. */
+static inline bool event_walk(struct lane *lane, const struct unwind_regs *from,
+                              struct unwind_delta *ret_delta) {
+        if (unlikely(lane->has_lost || !real._dl_find_object.fn) && !event_prepare_walk(lane, from))
+                return false;
         unwind_walk(lane->walker, from, ret_delta);
+        return true;
 }
 
 /* The stack word and its pcs; returns the record's end. */
@@ -49,12 +62,12 @@ void event_alloc(struct thread *t, void *block, size_t size_bytes, unsigned form
                  const struct unwind_regs *from) {
         struct lane *lane = lane_enter(t);
         struct unwind_delta delta;
-        uint64_t *words;
+        uint64_t *words = NULL;
 
         if (unlikely(!lane))
                 return;
-        event_walk(lane, from, &delta);
-        words = ring_writer_reserve(&lane->ring, 4 + delta.n_new);
+        if (likely(event_walk(lane, from, &delta)))
+                words = ring_writer_reserve(&lane->ring, 4 + delta.n_new);
         if (likely(words != NULL)) {
                 words[0] = wire_word0(ring_writer_time(&lane->ring), WIRE_ALLOC);
                 words[1] = (uint64_t)block;
@@ -70,12 +83,12 @@ void event_stack(struct thread *t, unsigned kind, const uint64_t *values, uint32
                  const struct unwind_regs *from) {
         struct lane *lane = lane_enter(t);
         struct unwind_delta delta;
-        uint64_t *words;
+        uint64_t *words = NULL;
 
         if (unlikely(!lane))
                 return;
-        event_walk(lane, from, &delta);
-        words = ring_writer_reserve(&lane->ring, 2 + n + delta.n_new);
+        if (likely(event_walk(lane, from, &delta)))
+                words = ring_writer_reserve(&lane->ring, 2 + n + delta.n_new);
         if (likely(words != NULL)) {
                 words[0] = wire_word0(ring_writer_time(&lane->ring), kind);
                 for (uint32_t i = 0; i < n; i++)
@@ -148,17 +161,12 @@ void event_module(void *ctx, const struct unwind_module *module) {
         uint64_t *words;
         char *name;
 
-        if (!lane) {
-                if (thread_self)
-                        thread_self->lane.module_was_lost = true;
-                return;
-        }
         while (len < WIRE_MAX_NAME && module->name[len])
                 len++;
         n_words = (len + 7) / 8;
         words = ring_writer_reserve(&lane->ring, 5 + n_words);
         if (!words) {
-                lane->module_was_lost = true;
+                lane->module_was_lost = lane->has_lost = true;
                 return;
         }
         words[0] = wire_word0(ring_writer_time(&lane->ring), WIRE_MODULE);

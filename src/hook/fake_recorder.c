@@ -257,6 +257,8 @@ static bool fake_drain(struct fake_recorder *r) {
         uint32_t n_lent = r->options.n_lent_max ? r->options.n_lent_max : FAKE_N_LENT;
         bool any = false;
 
+        if (r->options.recovers && fake_recorder_n_lost(r) > 0)
+                r->options.is_stuck = r->options.recovers = false;
         for (uint32_t i = 0; i < used + FAKE_LENT_AHEAD && i < WIRE_N_SLOTS; i++) {
                 bool is_claimed = i < used && wire_slot_phase(atomic_load(&fake_slot(r, i)->state));
 

@@ -29,6 +29,7 @@ struct fake_options {
         uint32_t n_lent_max; /* chunks lent to a slot at a time; 0: 8 */
         bool discards;       /* count records, keep none */
         bool is_stuck;       /* lends the first chunks and never drains */
+        bool recovers;       /* is stuck only until something is lost */
         bool frees_slots;    /* when their thread is gone */
         bool lends_late;     /* nothing before a slot is claimed */
 };

@@ -92,7 +92,9 @@ static bool lane_claim(struct lane *lane, bool is_nested) {
         slot->flags = is_nested ? WIRE_SLOT_NESTED : 0;
         ring_writer_init(&lane->ring, runtime.header, slot, &runtime.clock, &runtime.patience_ns,
                          is_nested);
-        lane->module_was_lost = false;
+        lane->has_lost = lane->module_was_lost = false;
+        lane->is_nested = is_nested;
+        lane->slot = slot;
         lane->slot_state = state - WIRE_SLOT_CLAIMED + WIRE_SLOT_LIVE;
         /* release: tid and flags before the state. Pairs with the recorder's acquire. */
         atomic_store_explicit(&slot->state, lane->slot_state, memory_order_release);
@@ -111,7 +113,7 @@ static bool lane_start(struct lane *lane, void *walker, bool is_nested) {
 /* The recorder takes a slot back when it has seen its thread gone: then the state beside it is
  * free too. */
 static bool lane_is_gone(const struct lane *lane) {
-        uint64_t state = atomic_load_explicit(&lane->ring.slot->state, memory_order_acquire);
+        uint64_t state = atomic_load_explicit(&lane->slot->state, memory_order_acquire);
 
         return ((state ^ lane->slot_state) & ~UINT64_C(0xff)) ||
                wire_slot_phase(state) == WIRE_SLOT_FREE;
@@ -197,7 +199,7 @@ static void thread_count(void) {
 
 struct thread *thread_start(void) {
         struct thread *t = thread_new();
-        bool is_new = t && !t->lane.ring.slot;
+        bool is_new = t && !t->lane.slot;
 
         if (!t || !lane_start(&t->lane, (char *)t + THREAD_PAGE_BYTES, false)) {
                 if (is_new)
@@ -310,14 +312,15 @@ static int lane_count_interrupted(void) {
         return n_interrupted;
 }
 
-/* A handler left by siglongjmp: what it interrupted never ends. The published position is the
- * truth of the ring. */
+/* A handler left by siglongjmp: what it interrupted never ends. The published position is the truth
+ * of the ring; the walker may be in any state, so it is not even asked to give back what it mapped.
+ * May itself be left the same way, and is then done again. */
 static void lane_recover(struct lane *lane) {
-        ring_writer_init(&lane->ring, lane->ring.header, lane->ring.slot, &runtime.clock,
-                         &runtime.patience_ns, lane->ring.is_nested);
-        atomic_store_explicit(&lane->ring.slot->busy, 0, memory_order_release);
-        atomic_store_explicit(&lane->ring.slot->waiting, 0, memory_order_relaxed);
-        if (lane_renew_walker(lane))
+        ring_writer_init(&lane->ring, runtime.header, lane->slot, &runtime.clock,
+                         &runtime.patience_ns, lane->is_nested);
+        atomic_store_explicit(&lane->slot->busy, 0, memory_order_release);
+        atomic_store_explicit(&lane->slot->waiting, 0, memory_order_relaxed);
+        if (sys_madvise(lane->walker, unwind_walker_size(), MADV_DONTNEED) == 0)
                 unwind_walker_init(lane->walker, lane);
         lane->inside = 0;
 }

@@ -20,8 +20,11 @@ struct lane {
         struct ring_writer ring;
         struct unwind_walker *walker; /* owned; right behind the struct that holds the lane */
         uint32_t inside;
+        bool has_lost;        /* a record did not reach the ring: see event_walk */
         bool module_was_lost; /* a MODULE record did not reach the ring: announce all again */
-        uint64_t slot_state;  /* of the slot when it was claimed */
+        bool is_nested;
+        struct wire_slot *slot;
+        uint64_t slot_state; /* when it was claimed */
 };
 
 struct thread {
