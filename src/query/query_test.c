@@ -13,6 +13,7 @@
 #include "query/brute.h"
 #include "query/fabric.h"
 #include "query/query.h"
+#include "trace/writer.h"
 
 #define TRACE_PATH "query_test.silt"
 
@@ -325,6 +326,87 @@ static void test_threads(void **state) {
         assert_int_equal(n_temporary, a->totals.n_temporary);
 }
 
+static void put_mapping(struct fabric *f, uint32_t process, uint32_t stack,
+                        enum trace_mapping_op op, uint64_t address, uint64_t size_bytes,
+                        uint64_t old_address, uint64_t old_size_bytes) {
+        struct trace_mapping m = {.process = process,
+                                  .thread = TRACE_NO_THREAD,
+                                  .stack = stack,
+                                  .op = (uint8_t)op,
+                                  .time_ns = fabric_now_ns(f),
+                                  .address = address,
+                                  .size_bytes = size_bytes,
+                                  .old_address = old_address,
+                                  .old_size_bytes = old_size_bytes};
+
+        trace_put_mapping(fabric_writer(f), &m);
+        fabric_wait(f, 10);
+}
+
+struct mapped {
+        uint64_t n_calls, peak_bytes, end_bytes;
+};
+
+static void check_mapped(const struct query_mapping *rows, size_t n, uint32_t stack,
+                         struct mapped expected) {
+        for (size_t i = 0; i < n; i++)
+                if (rows[i].stack == stack) {
+                        assert_int_equal(rows[i].n_calls, expected.n_calls);
+                        assert_int_equal(rows[i].peak_bytes, expected.peak_bytes);
+                        assert_int_equal(rows[i].end_bytes, expected.end_bytes);
+                        return;
+                }
+        fail();
+}
+
+static void test_mappings(void **state) {
+        const struct fabric_options o = {.seed = 1, .max_processes = 2, .max_threads = 1};
+        struct fabric *f = fabric_new(TRACE_PATH, &o);
+        uint32_t a = fabric_frame(f, 0, "/bin/x", "a", "", 0),
+                 b = fabric_frame(f, 0, "/bin/x", "b", "", 0), child;
+        uint64_t peak_bytes, end_bytes;
+        struct query_scope scope;
+        struct query_mapping *rows;
+        struct err e = {0};
+        struct query *q;
+        size_t n;
+
+        (void)state;
+        fabric_alloc(f, 0, fabric_thread(f, 0, "main"), a, 1);
+        put_mapping(f, 0, a, TRACE_MMAP, 0x10000, 0x8000 - 5, 0, 0); /* rounded up to pages */
+        put_mapping(f, 0, 0, TRACE_MUNMAP, 0x12000, 0x2000, 0, 0);   /* a hole in the middle */
+        put_mapping(f, 0, b, TRACE_MMAP, 0x11000, 0x2000, 0,
+                    0); /* over a's second page and the hole */
+        put_mapping(f, 0, b, TRACE_MREMAP, 0x40000, 0x6000, 0x14000,
+                    0x4000); /* a's tail moves to b, and grows */
+        put_mapping(f, 0, a, TRACE_BRK, 0x93000, 0, 0x90000, 0);
+        put_mapping(f, 0, a, TRACE_BRK, 0x91000, 0, 0x93000, 0);
+        child = fabric_fork(f, 0);
+        put_mapping(f, child, 0, TRACE_MUNMAP, 0, 0x80000, 0, 0); /* all but the break */
+        fabric_end(f);
+
+        assert_int_equal(query_open(TRACE_PATH, &q, &e), 0);
+        scope = (struct query_scope){0, 0, UINT64_MAX};
+        assert_int_equal(query_mappings(q, &scope, &rows, &n, &peak_bytes, &end_bytes, &e), 0);
+        check_mapped(rows, n, a, (struct mapped){2, 0x8000, 0x2000});
+        check_mapped(rows, n, b, (struct mapped){2, 0x8000, 0x8000});
+        assert_int_equal(end_bytes, 0xa000);
+        assert_int_equal(peak_bytes, 0xc000);
+        free(rows);
+
+        scope.process = child;
+        assert_int_equal(query_mappings(q, &scope, &rows, &n, &peak_bytes, &end_bytes, &e), 0);
+        check_mapped(rows, n, a, (struct mapped){0, 0x2000, 0x1000});
+        assert_int_equal(end_bytes, 0x1000);
+        free(rows);
+
+        scope.process = QUERY_ALL; /* inherited ones count once */
+        assert_int_equal(query_mappings(q, &scope, &rows, &n, &peak_bytes, &end_bytes, &e), 0);
+        assert_int_equal(end_bytes, 0xa000);
+        free(rows);
+        query_free(q);
+}
+
 static void test_metrics(void **state) {
         struct query_site sites[] = {
                 {.stack = 1,
@@ -363,7 +445,8 @@ int main(int argc, char **argv) {
                 cmocka_unit_test(test_one_process), cmocka_unit_test(test_processes),
                 cmocka_unit_test(test_edges),       cmocka_unit_test(test_bytes_read),
                 cmocka_unit_test(test_blocks),      cmocka_unit_test(test_timeline),
-                cmocka_unit_test(test_threads),     cmocka_unit_test(test_metrics),
+                cmocka_unit_test(test_threads),     cmocka_unit_test(test_mappings),
+                cmocka_unit_test(test_metrics),
         };
 
         if (argc > 1)
