@@ -57,8 +57,8 @@ static bool decode_attach(struct pipeline *p, struct slot *s, uint64_t time_ns) 
 
 /* ---- what --------------------------------------------------------------------------------------- */
 
-static bool decode_stack(struct pipeline *p, struct slot *s, const uint64_t *word,
-                         uint32_t *ret_stack) {
+static inline bool decode_stack(struct pipeline *p, struct slot *s, const uint64_t *word,
+                                uint32_t *ret_stack) {
         uint32_t n_kept = *word & 0xffff, n_new = *word >> 16 & 0xffff;
         size_t cap = s->stack_cap;
         uint32_t stack;
@@ -320,11 +320,90 @@ bool decode_settle(struct pipeline *p, struct slot *s) {
         return false;
 }
 
-bool decode_run(struct pipeline *p, struct slot *s, uint64_t end_time) {
-        bool more;
+/* ---- the two kinds that matter ------------------------------------------------------------------ */
 
-        do
-                more = decode_record(p, s) && decode_settle(p, s);
-        while (more && s->head_time <= end_time);
-        return more;
+static inline bool decode_fast_alloc(struct pipeline *p, struct slot *s, const uint64_t *words,
+                                     struct pair_event *e) {
+        uint32_t stack;
+
+        if (unlikely(words[1] == 0 || words[2] > BLOCK_MAX_BYTES ||
+                     words[3] >> 40 > WIRE_END_NONE || !decode_stack(p, s, words + 3, &stack)))
+                return false;
+        e->kind = WIRE_ALLOC;
+        e->address = words[1];
+        e->size_bytes = words[2];
+        e->is_complete = words[3] >> 40 == WIRE_END_COMPLETE;
+        e->stack = stack;
+        e->site = sites_find(&p->sites, s->process->figures, stack);
+        sites_prefetch(&p->sites, e->site, false);
+        live_prefetch(&s->process->live, e->address);
+        return true;
+}
+
+static inline bool decode_fast_free(struct slot *s, const uint64_t *words, struct pair_event *e) {
+        if (unlikely(words[1] == 0))
+                return false;
+        e->kind = WIRE_FREE;
+        e->address = words[1];
+        e->size_bytes = WIRE_NO_SIZE;
+        e->stack = 0;
+        e->hint = live_prefetch(&s->process->live, e->address);
+        return true;
+}
+
+/* Words of an ALLOC or FREE that is whole; 0: another kind, or not whole. */
+static inline size_t decode_fast_words(const uint64_t *words, size_t n) {
+        size_t n_words;
+
+        if ((words[0] & 0xff) == WIRE_FREE)
+                return n >= 2 ? 2 : 0;
+        if ((words[0] & 0xff) != WIRE_ALLOC || n < 4)
+                return 0;
+        n_words = 4 + (words[3] >> 16 & 0xffff);
+        return n_words <= n && n_words + (words[3] & 0xffff) <= WIRE_MAX_FRAMES ? n_words : 0;
+}
+
+/* Takes plain allocations and releases in one go, up to end_time, the chunk's end or anything else. */
+static void decode_fast(struct pipeline *p, struct slot *s, uint64_t end_time) {
+        const uint64_t *words = s->words + s->head, *begin = words;
+        const uint64_t *end = words + slot_n_words_in_chunk(s);
+        uint64_t time = s->head_time, latest = MIN(end_time, p->now + p->ticks_per_s);
+        size_t n_words;
+
+        while ((n_words = decode_fast_words(words, (size_t)(end - words))) > 0) {
+                struct pair_event *e = &p->batch[p->n_batch];
+
+                if (n_words == 2 ? !decode_fast_free(s, words, e)
+                                 : !decode_fast_alloc(p, s, words, e))
+                        break;
+                e->time_ns = pipeline_time_ns(p, time);
+                e->process = s->process;
+                e->thread = s->thread;
+                e->slot_no = s->no;
+                s->last_time = time;
+                p->n_records++;
+                words += n_words;
+                if (++p->n_batch == PIPELINE_BATCH)
+                        decode_flush(p);
+                if (words == end || words[0] >> 8 > latest)
+                        break;
+                time = MAX(words[0] >> 8, time);
+        }
+        if (words > begin)
+                drain_consume(&p->drain, s, (size_t)(words - begin));
+}
+
+bool decode_run(struct pipeline *p, struct slot *s, uint64_t end_time) {
+        for (;;) {
+                if (likely(s->process))
+                        decode_fast(p, s, end_time);
+                if (!decode_settle(p, s))
+                        return false;
+                if (s->head_time > end_time)
+                        return true;
+                if (!decode_record(p, s) || !decode_settle(p, s))
+                        return false;
+                if (s->head_time > end_time)
+                        return true;
+        }
 }

@@ -16,33 +16,6 @@ enum {
         N_HOT_MAX = 65536,
 };
 
-struct space_module {
-        uint64_t begin, end, bias; /* return addresses in (begin, end] */
-        uint64_t name_hash;
-        uint32_t module; /* of the trace, or MODULE_HIDDEN */
-};
-
-struct space_pc {
-        uint64_t pc; /* 0: this place is free */
-        uint32_t location;
-};
-
-/* One step of a stack seen lately: spares two look-ups. */
-struct space_hot {
-        uint64_t pc; /* 0: unused */
-        uint32_t parent, stack;
-};
-
-struct intern_space {
-        uint32_t n_refs;
-        uint32_t n_unknown;               /* cached program counters in no module */
-        VEC(struct space_module) modules; /* by address */
-        struct space_pc *pcs;             /* open addressing; cap a power of two */
-        size_t n_pcs, pcs_cap;
-        struct space_hot *hot; /* one place for each hash; cap a power of two */
-        size_t hot_cap;
-};
-
 static void *intern_calloc(size_t n, size_t size_bytes) {
         void *p = calloc(n, size_bytes);
 
@@ -51,15 +24,6 @@ static void *intern_calloc(size_t n, size_t size_bytes) {
                 abort();
         }
         return p;
-}
-
-static inline uint64_t intern_hash(uint64_t x) {
-        x *= 0x9e3779b97f4a7c15ull;
-        return x ^ x >> 32;
-}
-
-static inline size_t space_hot_place(const struct intern_space *s, uint32_t parent, uint64_t pc) {
-        return intern_hash(pc + parent * 0xd6e8feb86659fd93ull) & (s->hot_cap - 1);
 }
 
 void intern_init(struct intern *in, struct trace_writer *w, const struct pipeline_calls *calls) {
@@ -141,7 +105,7 @@ static size_t space_lower_bound(const struct intern_space *s, uint64_t address) 
         return lo;
 }
 
-static const struct space_module *space_find_module(const struct intern_space *s, uint64_t pc) {
+static const struct intern_mapping *space_find_module(const struct intern_space *s, uint64_t pc) {
         size_t i = space_lower_bound(s, pc);
 
         return i < s->modules.n && s->modules.items[i].begin < pc ? &s->modules.items[i] : NULL;
@@ -149,7 +113,7 @@ static const struct space_module *space_find_module(const struct intern_space *s
 
 /* Empties the caches of what lies in [begin, end]; everything else is put back. */
 static void space_purge(struct intern_space *s, uint64_t begin, uint64_t end) {
-        struct space_pc *old = s->pcs;
+        struct intern_pc *old = s->pcs;
 
         memset(s->hot, 0, s->hot_cap * sizeof(s->hot[0]));
         if (s->n_pcs == 0)
@@ -209,14 +173,14 @@ static uint32_t intern_resolve_module(struct intern *in, const struct pipeline_m
 
 void intern_add_module(struct intern *in, struct intern_space **space,
                        const struct pipeline_module *m) {
-        struct space_module new = {m->begin, m->end, m->bias, name_hash(m->name), 0};
+        struct intern_mapping new = {m->begin, m->end, m->bias, name_hash(m->name), 0};
         struct intern_space *s = *space;
         size_t first = space_lower_bound(s, m->begin + 1), last;
 
         if (m->begin >= m->end)
                 return;
         for (last = first; last < s->modules.n && s->modules.items[last].begin < m->end; last++) {
-                const struct space_module *o = &s->modules.items[last];
+                const struct intern_mapping *o = &s->modules.items[last];
 
                 if (o->begin == new.begin && o->end == new.end && o->bias == new.bias &&
                     o->name_hash == new.name_hash)
@@ -258,7 +222,7 @@ static uint32_t intern_location(struct intern *in, uint32_t module, uint64_t off
 }
 
 static uint32_t space_locate(struct intern *in, struct intern_space *s, uint64_t pc) {
-        const struct space_module *m = space_find_module(s, pc);
+        const struct intern_mapping *m = space_find_module(s, pc);
 
         if (!m ||
             (m->module != MODULE_HIDDEN && ((pc - m->bias) >> 48 != 0 || m->module >> 16 != 0))) {
@@ -270,7 +234,7 @@ static uint32_t space_locate(struct intern *in, struct intern_space *s, uint64_t
 }
 
 static void space_grow_pcs(struct intern_space *s) {
-        struct space_pc *old = s->pcs;
+        struct intern_pc *old = s->pcs;
         size_t old_cap = s->pcs_cap;
 
         s->pcs_cap = old_cap ? old_cap * 2 : N_PCS_MIN;
@@ -295,7 +259,7 @@ static uint32_t space_find_location(struct intern *in, struct intern_space *s, u
         i = intern_hash(pc) & (s->pcs_cap - 1);
         while (s->pcs[i].pc != pc) {
                 if (s->pcs[i].pc == 0) {
-                        s->pcs[i] = (struct space_pc){pc, space_locate(in, s, pc)};
+                        s->pcs[i] = (struct intern_pc){pc, space_locate(in, s, pc)};
                         s->n_pcs++;
                         break;
                 }
@@ -346,22 +310,13 @@ static void space_grow_hot(struct intern_space *s) {
         s->hot = intern_calloc(s->hot_cap, sizeof(s->hot[0]));
 }
 
-static uint32_t intern_push_slow(struct intern *in, struct intern_space *s, uint32_t parent,
-                                 uint64_t pc) {
+uint32_t intern_push_slow(struct intern *in, struct intern_space *s, uint32_t parent, uint64_t pc) {
         uint32_t location =
                 pc == 0 ? intern_location(in, MODULE_NONE, 0) : space_find_location(in, s, pc);
         uint32_t stack = location == LOCATION_HIDDEN ? parent : intern_stack(in, parent, location);
 
         if (unlikely(in->nodes.n > s->hot_cap && s->hot_cap < N_HOT_MAX))
                 space_grow_hot(s);
-        s->hot[space_hot_place(s, parent, pc)] = (struct space_hot){pc, parent, stack};
+        s->hot[intern_hot_place(s, parent, pc)] = (struct intern_step){pc, parent, stack};
         return stack;
-}
-
-uint32_t intern_push(struct intern *in, struct intern_space *s, uint32_t parent, uint64_t pc) {
-        const struct space_hot *hot = &s->hot[space_hot_place(s, parent, pc)];
-
-        if (likely(hot->pc == pc && hot->parent == parent && pc != 0))
-                return hot->stack;
-        return intern_push_slow(in, s, parent, pc);
 }

@@ -35,7 +35,32 @@ void intern_init(struct intern *in, struct trace_writer *w, const struct pipelin
 void intern_done(struct intern *in);
 size_t intern_size_bytes(const struct intern *in);
 
-struct intern_space; /* counted */
+struct intern_mapping {
+        uint64_t begin, end, bias; /* return addresses in (begin, end] */
+        uint64_t name_hash;
+        uint32_t module; /* of the trace, or hidden */
+};
+
+struct intern_pc {
+        uint64_t pc; /* 0: this place is free */
+        uint32_t location;
+};
+
+/* One step of a stack seen lately: spares two look-ups. */
+struct intern_step {
+        uint64_t pc; /* 0: unused */
+        uint32_t parent, stack;
+};
+
+struct intern_space {
+        struct intern_step *hot; /* one place for each hash; cap a power of two */
+        size_t hot_cap;
+        uint32_t n_refs;
+        uint32_t n_unknown;                 /* cached program counters in no module */
+        VEC(struct intern_mapping) modules; /* by address */
+        struct intern_pc *pcs;              /* open addressing; cap a power of two */
+        size_t n_pcs, pcs_cap;
+};
 
 struct intern_space *intern_space_new(void);
 struct intern_space *intern_space_ref(struct intern_space *s);
@@ -46,5 +71,23 @@ size_t intern_space_size_bytes(const struct intern_space *s);
 void intern_add_module(struct intern *in, struct intern_space **space,
                        const struct pipeline_module *m);
 
+static inline uint64_t intern_hash(uint64_t x) {
+        x *= 0x9e3779b97f4a7c15ull;
+        return x ^ x >> 32;
+}
+
+static inline size_t intern_hot_place(const struct intern_space *s, uint32_t parent, uint64_t pc) {
+        return intern_hash(pc + parent * 0xd6e8feb86659fd93ull) & (s->hot_cap - 1);
+}
+
+uint32_t intern_push_slow(struct intern *in, struct intern_space *s, uint32_t parent, uint64_t pc);
+
 /* The stack `parent` called pc from: another stack, or `parent` itself when the frame is silt's own. */
-uint32_t intern_push(struct intern *in, struct intern_space *space, uint32_t parent, uint64_t pc);
+static inline uint32_t intern_push(struct intern *in, struct intern_space *s, uint32_t parent,
+                                   uint64_t pc) {
+        const struct intern_step *hot = &s->hot[intern_hot_place(s, parent, pc)];
+
+        if (likely(hot->pc == pc && hot->parent == parent && pc != 0))
+                return hot->stack;
+        return intern_push_slow(in, s, parent, pc);
+}

@@ -113,7 +113,7 @@ bool live_take(struct live *l, uint64_t address, struct block *ret) {
 }
 
 bool live_take_hinted(struct live *l, uint64_t address, struct table_hint hint, struct block *ret) {
-        struct block *b = table_follow(&l->own, address, &hint);
+        struct block *b = table_follow(&l->own, address, hint);
 
         return live_take_found(l, address, likely(b) ? b : table_find(&l->own, address), ret);
 }
@@ -143,7 +143,7 @@ struct block *live_edit(struct live *l, uint64_t address) {
         copy = *below;
         block_set_flags(&copy, LIVE_SHADOWS);
         b = table_add(&l->own, address, &added);
-        *b = copy;
+        block_copy(b, &copy);
         return b;
 }
 
@@ -165,7 +165,7 @@ static void table_lay_over(struct table *lower, const struct block *upper, bool 
         }
         if (!b)
                 b = table_add(lower, upper->address, &added);
-        *b = *upper;
+        block_copy(b, upper);
         block_set_flags(b, hides ? LIVE_SHADOWS : 0);
 }
 
@@ -252,7 +252,7 @@ static void fold_up(struct live *l, const struct block *b) {
         struct block *own = table_add(&l->own, b->address, &added);
 
         if (added)
-                *own = *b;
+                block_copy(own, b);
         else if (block_flags(own) & LIVE_TOMBSTONE)
                 table_remove(&l->own, own);
         else

@@ -35,7 +35,7 @@ static inline struct table_hint live_prefetch(const struct live *l, uint64_t add
 
 /* What the own table says of address, perhaps a tombstone; NULL: nothing that can be seen from here. */
 static inline const struct block *live_peek(const struct live *l, uint64_t address,
-                                            struct table_hint *hint) {
+                                            struct table_hint hint) {
         return table_follow(&l->own, address, hint);
 }
 

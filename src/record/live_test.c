@@ -50,7 +50,7 @@ static void member_step(struct member *m) {
                 m->sizes[i] = 0;
                 break;
         case 3:
-                live_peek(&m->live, address_of(i), &hint);
+                live_peek(&m->live, address_of(i), hint);
                 assert_int_equal(live_take_hinted(&m->live, address_of(i), hint, &b),
                                  m->sizes[i] != 0);
                 assert_int_equal(block_size_bytes(&b), m->sizes[i]);

@@ -37,8 +37,7 @@ static uint32_t pair_block_stack(const struct pair *p, const struct block *b) {
 static void pair_release(struct pair *p, const struct process *process, const struct block *b,
                          uint32_t thread) {
         sites_release(p->sites, process->figures, b->site, block_size_bytes(b), p->now_ns,
-                      p->now_ns / 1000 - block_time_us(b),
-                      p->last_seq.items[thread] == block_seq(b));
+                      block_age_us(b, p->now_ns / 1000), p->last_seq.items[thread] == block_seq(b));
 }
 
 static void pair_allocate(struct pair *p, const struct pair_event *e, struct block *b, uint64_t seq,
@@ -54,7 +53,6 @@ static void pair_put_free(struct pair *p, const struct process *process, const s
                           uint32_t thread, uint32_t free_stack) {
         trace_put_free(p->writer, thread, p->now_ns, block_seq(b), pair_block_stack(p, b),
                        block_size_bytes(b), free_stack);
-        pair_counts(p, process)->n_frees++;
         pair_release(p, process, b, thread);
 }
 
@@ -149,7 +147,7 @@ static struct block *pair_swap_blocks(const struct pair_event *e, struct block *
                 return b;
         b = live_add(l, e->old_address);
         bits = b->bits;
-        *b = *ret_old;
+        block_copy(b, ret_old);
         b->bits = bits;
         return NULL;
 }
@@ -168,7 +166,6 @@ static bool pair_try_realloc(struct pair *p, const struct pair_event *e) {
         seq = trace_put_realloc(p->writer, e->thread, p->now_ns, block_seq(&old),
                                 pair_block_stack(p, &old), block_size_bytes(&old), e->stack,
                                 e->size_bytes, p->addresses ? e->address : 0);
-        pair_counts(p, e->process)->n_frees++;
         pair_release(p, e->process, &old, e->thread);
         pair_allocate(p, e, b, seq, true);
         return true;
@@ -289,7 +286,7 @@ static bool pair_pass_by(struct pair *p, const struct pair_event *e) {
         size_t i;
 
         if (e->kind != WIRE_ALLOC || !live_find(&e->process->live, e->address, &b) ||
-            (block_time_us(&b) + 1) * 1000 + p->skew_ns < e->time_ns)
+            block_age_us(&b, p->now_ns / 1000) > (p->now_ns - e->time_ns + p->skew_ns) / 1000 + 1)
                 return false;
         for (i = 0; i < p->held.n; i++)
                 if (p->held.items[i].event.thread == e->thread &&
@@ -443,7 +440,7 @@ static void pair_prefetch_sites(struct pair *p, struct pair_event *events, size_
                     e->kind == WIRE_REALLOC_BEGIN)
                         continue;
                 b = live_peek(&e->process->live,
-                              e->kind == WIRE_REALLOC_END ? e->old_address : e->address, &e->hint);
+                              e->kind == WIRE_REALLOC_END ? e->old_address : e->address, e->hint);
                 if (b)
                         sites_prefetch(p->sites, b->site, true);
         }

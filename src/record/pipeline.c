@@ -426,7 +426,7 @@ bool pipeline_get_totals(const struct pipeline *p, uint32_t trace_process,
         if (trace_process >= p->sites.processes.n || !p->sites.processes.items[trace_process])
                 return false;
         memset(ret, 0, sizeof(*ret));
-        sites_get_counts(p->sites.processes.items[trace_process], p->sites.slice, &ret->counts);
+        sites_get_counts(&p->sites, p->sites.processes.items[trace_process], &ret->counts);
         for (size_t i = 0; i < p->active.n; i++)
                 if (p->active.items[i]->figures && p->active.items[i]->trace_id == trace_process)
                         totals_add_living(p, p->active.items[i], ret);

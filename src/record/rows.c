@@ -34,12 +34,33 @@ static void peak_raise(struct peak *p, const struct peak *by) {
                 *p = *by;
 }
 
-void sites_get_counts(const struct figures *f, uint32_t slice, struct trace_counts *ret) {
+/* What a site adds to its process. */
+static void counts_add_site(struct trace_counts *c, const struct site *x) {
+        c->n_allocs += x->n_allocs;
+        c->n_frees += x->n_frees;
+        c->alloc_bytes += x->alloc_bytes;
+        c->n_temporary += x->n_temporary;
+        c->n_reallocs += x->n_reallocs;
+}
+
+/* After the last site. */
+static void counts_complete(struct trace_counts *c) {
+        c->n_frees -= c->n_implicit_frees;
+        c->n_complete_stacks = c->n_allocs - c->n_complete_stacks;
+}
+
+void sites_get_counts(const struct sites *s, const struct figures *f, struct trace_counts *ret) {
         struct peak peak = f->peak;
 
         *ret = f->total;
-        if (f->slice == slice) {
-                counts_add(ret, &f->in_slice);
+        if (f->slice == s->slice) {
+                struct trace_counts c = f->in_slice;
+
+                for (size_t i = 0; i < f->sites.n; i++)
+                        if (sites_at(s, f->sites.items[i])->slice == s->slice)
+                                counts_add_site(&c, sites_at(s, f->sites.items[i]));
+                counts_complete(&c);
+                counts_add(ret, &c);
                 peak_raise(&peak, &f->peak_in_slice);
         }
         counts_set_state(ret, f->process, f->live, &peak);
@@ -104,6 +125,8 @@ static void slice_add_sites(struct sites *s) {
                 vec_reserve(&s->rows, 1);
                 row_fill(s, idx, &s->rows.items[s->rows.n++]);
                 total_add(s, idx);
+                counts_add_site(&s->processes.items[sites_at(s, idx)->process]->in_slice,
+                                sites_at(s, idx));
         }
 }
 
@@ -127,8 +150,10 @@ static void slice_add_inherited(struct sites *s, const struct figures *f) {
 static void slice_add_processes(struct sites *s) {
         for (size_t i = 0; i < s->touched_processes.n; i++) {
                 struct figures *f = s->processes.items[s->touched_processes.items[i]];
-                struct trace_counts c = f->in_slice;
+                struct trace_counts c;
 
+                counts_complete(&f->in_slice);
+                c = f->in_slice;
                 counts_set_state(&c, f->process, f->live, &f->peak_in_slice);
                 vec_push(&s->counts, c);
                 counts_add(&f->total, &f->in_slice);
@@ -189,7 +214,7 @@ static void sites_put_checkpoint(struct sites *s) {
                         struct trace_counts c;
 
                         checkpoint_add_inherited(s, s->processes.items[i]);
-                        sites_get_counts(s->processes.items[i], s->slice, &c);
+                        sites_get_counts(s, s->processes.items[i], &c);
                         vec_push(&s->counts, c);
                 }
         slice_add_all(s, &s->all_peak);

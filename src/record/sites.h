@@ -73,9 +73,11 @@ struct figures {
         uint32_t peak_no;
         uint32_t n_sites;
         bool is_over;
-        struct trace_counts in_slice; /* counts alone; live and peak stand below */
-        struct trace_counts total;    /* up to the slice's begin */
-        struct amount live, own;      /* own: without inherited blocks */
+        /* Counts that no site has; the sites' are added when the slice ends, live and peak stand below.
+         * n_complete_stacks counts the others until then. */
+        struct trace_counts in_slice;
+        struct trace_counts total; /* up to the slice's begin */
+        struct amount live, own;   /* own: without inherited blocks */
         struct peak peak_in_slice, peak;
         inherited_vec inherited;
         bool inherited_is_sorted;
@@ -183,10 +185,7 @@ static inline void sites_alloc(struct sites *s, struct figures *f, uint32_t site
         x->n_allocs++;
         x->alloc_bytes += size_bytes;
         x->n_reallocs += is_realloc;
-        c->n_allocs++;
-        c->alloc_bytes += size_bytes;
-        c->n_reallocs += is_realloc;
-        c->n_complete_stacks += is_complete;
+        c->n_complete_stacks += !is_complete;
         f->live.blocks++;
         f->live.bytes += (int64_t)size_bytes;
         if (unlikely(s->is_multi)) {
@@ -212,9 +211,9 @@ void sites_release_own(struct sites *s, struct figures *f, uint64_t size_bytes);
 static inline void sites_release(struct sites *s, struct figures *f, uint32_t site,
                                  uint64_t size_bytes, uint64_t now_ns, uint64_t age_us,
                                  bool is_temporary) {
-        struct trace_counts *c = sites_counts(s, f, now_ns);
         struct site *x;
 
+        sites_counts(s, f, now_ns);
         if (unlikely(s->is_multi)) {
                 if (sites_at(s, site)->process != f->process)
                         site = sites_release_inherited(s, f, site, size_bytes);
@@ -226,7 +225,6 @@ static inline void sites_release(struct sites *s, struct figures *f, uint32_t si
         x->free_bytes += size_bytes;
         x->n_temporary += is_temporary;
         x->n_life[sites_life_bucket(age_us)]++;
-        c->n_temporary += is_temporary;
         f->live.blocks--;
         f->live.bytes -= (int64_t)size_bytes;
 }
@@ -252,4 +250,4 @@ bool sites_slice_is_dirty(const struct sites *s);
 void sites_end_slice(struct sites *s, uint64_t end_ns, bool force_checkpoint);
 
 /* Since the start, the open slice included. */
-void sites_get_counts(const struct figures *f, uint32_t slice, struct trace_counts *ret);
+void sites_get_counts(const struct sites *s, const struct figures *f, struct trace_counts *ret);

@@ -17,7 +17,7 @@ static struct block *blocks_new(uint32_t cap) {
         return b;
 }
 
-/* Room for n blocks and some more: linear probing stays short up to about 4/5. */
+/* Room for n blocks and some more. */
 static uint32_t segment_cap_for(uint32_t n) {
         uint32_t cap = SEGMENT_MIN;
 
@@ -30,14 +30,28 @@ static bool segment_is_full(const struct table_segment *s) {
         return s->n * 5u >= s->cap * 4u;
 }
 
-static void segment_put(struct table_segment *s, const struct block *b) {
-        uint32_t i = table_home(s, b->bits);
+static uint32_t segment_next(const struct table_segment *s, uint32_t place) {
+        return place + TABLE_BUCKET == s->cap ? 0 : place + TABLE_BUCKET;
+}
 
-        while (s->blocks[i].address != 0)
-                if (++i == s->cap)
-                        i = 0;
-        s->blocks[i] = *b;
-        s->n++;
+/* A free place for a block with these bits; the buckets it passes by are told. */
+static struct block *segment_take_place(struct table_segment *s, uint16_t bits) {
+        for (uint32_t place = table_home(s, bits);; place = segment_next(s, place)) {
+                struct block *b = &s->blocks[place];
+
+                for (int i = 0; i < TABLE_BUCKET; i++)
+                        if (b[i].address == 0) {
+                                s->n++;
+                                return &b[i];
+                        }
+                /* at 255 it stays: a search too far is slow, not wrong */
+                if (b->n_passed < UINT8_MAX)
+                        b->n_passed++;
+        }
+}
+
+static void segment_put(struct table_segment *s, const struct block *b) {
+        block_copy(segment_take_place(s, b->bits), b);
 }
 
 static void table_resize_segment(struct table *t, struct table_segment *s, uint32_t cap) {
@@ -142,55 +156,39 @@ static void table_make_room(struct table *t, uint64_t hash) {
 
 struct block *table_add(struct table *t, uint64_t address, bool *ret_added) {
         uint64_t hash = table_hash(address);
+        uint16_t bits = table_part(hash);
         struct table_segment *s;
         struct block *b;
 
         if (unlikely(!t->directory))
                 table_start(t);
         s = &t->segments.items[table_segment_of(t, hash)];
-        b = &s->blocks[table_probe(s, address, table_home(s, table_part(hash)))];
-        *ret_added = b->address == 0;
-        if (b->address != 0)
+        b = table_probe(s, address, table_home(s, bits));
+        *ret_added = !b;
+        if (b)
                 return b;
         if (unlikely(segment_is_full(s))) {
                 table_make_room(t, hash);
                 s = &t->segments.items[table_segment_of(t, hash)];
-                b = &s->blocks[table_probe(s, address, table_home(s, table_part(hash)))];
         }
-        s->n++;
+        b = segment_take_place(s, bits);
         t->n++;
         b->address = address;
-        b->bits = table_part(hash);
+        b->bits = bits;
         return b;
-}
-
-/* Linear probing without tombstones: what follows in the same run moves up when its home allows it. */
-static void segment_remove(struct table_segment *s, uint32_t hole) {
-        uint32_t i = hole;
-
-        for (;;) {
-                uint32_t home;
-
-                if (++i == s->cap)
-                        i = 0;
-                if (s->blocks[i].address == 0)
-                        break;
-                home = table_home(s, s->blocks[i].bits);
-                /* may move up unless its home lies (cyclically) in (hole, i] */
-                if (hole <= i ? hole < home && home <= i : hole < home || home <= i)
-                        continue;
-                s->blocks[hole] = s->blocks[i];
-                hole = i;
-        }
-        memset(&s->blocks[hole], 0, sizeof(s->blocks[hole]));
-        s->n--;
 }
 
 void table_remove(struct table *t, struct block *b) {
         struct table_segment *s = &t->segments.items[table_segment_of(t, table_hash(b->address))];
+        uint32_t bucket = (uint32_t)(b - s->blocks) / TABLE_BUCKET * TABLE_BUCKET;
 
-        segment_remove(s, (uint32_t)(b - s->blocks));
+        for (uint32_t place = table_home(s, b->bits); unlikely(place != bucket);
+             place = segment_next(s, place))
+                if (s->blocks[place].n_passed < UINT8_MAX)
+                        s->blocks[place].n_passed--;
+        b->address = 0;
+        s->n--;
         t->n--;
-        if (s->n * 4u < s->cap && s->cap > 2 * SEGMENT_MIN)
+        if (unlikely(s->n * 4u < s->cap && s->cap > 2 * SEGMENT_MIN))
                 table_resize_segment(t, s, segment_cap_for(s->n * 3u / 2));
 }

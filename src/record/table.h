@@ -1,23 +1,30 @@
 /* SPDX-License-Identifier: MIT */
 /* Address → block: a hash table without long pauses. Extendible hashing over small segments: a full segment
  * grows by an eighth of the largest, and the largest splits in two; nothing else ever moves. A step
- * touches at most TABLE_SEGMENT_MAX blocks (about 2 µs), a block costs 40 to 50 bytes, a look-up one cache miss. */
+ * touches at most TABLE_SEGMENT_MAX blocks (about 2 µs), a block costs 40 to 48 bytes.
+ *
+ * A segment is a row of buckets of four blocks: two cache lines, fetched together. A block that finds its bucket full
+ * goes into the next one with room; every bucket counts how many blocks passed it by, so that a search stops where
+ * nothing did, and a removal leaves nothing behind. */
 #pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/macros.h"
 #include "base/vec.h"
 
-enum { TABLE_SEGMENT_MAX = 256 };
+enum { TABLE_SEGMENT_MAX = 256, TABLE_BUCKET = 4 };
 
-/* A live block. 48 bits of size, number and time (µs): 256 TiB, 2.8e14 blocks, 8 years. */
+/* A live block. 48 bits of size and number: 256 TiB, 2.8e14 blocks. 40 bits of time in µs: ages up to 12 days. */
 struct block {
         uint64_t address; /* 0: this place is free */
         uint32_t site;    /* that allocated it, maybe in an ancestor process */
         uint32_t seq_lo, size_lo, time_lo;
-        uint16_t seq_hi, size_hi, time_hi;
+        uint16_t seq_hi, size_hi;
+        uint8_t time_hi;
+        uint8_t n_passed; /* the place's, not the block's: in a bucket's first, blocks that went further */
         uint16_t
                 bits; /* BLOCK_FLAGS: the owner's; the rest: part of the address's hash, the table's */
 };
@@ -42,8 +49,16 @@ static inline uint64_t block_size_bytes(const struct block *b) {
         return b->size_lo | (uint64_t)b->size_hi << 32;
 }
 
-static inline uint64_t block_time_us(const struct block *b) {
-        return b->time_lo | (uint64_t)b->time_hi << 32;
+static inline uint64_t block_age_us(const struct block *b, uint64_t now_us) {
+        return (now_us - (b->time_lo | (uint64_t)b->time_hi << 32)) & (((uint64_t)1 << 40) - 1);
+}
+
+/* Everything of a block but what belongs to its place. */
+static inline void block_copy(struct block *to, const struct block *from) {
+        uint8_t n_passed = to->n_passed;
+
+        *to = *from;
+        to->n_passed = n_passed;
 }
 
 static inline void block_set(struct block *b, uint32_t site, uint64_t seq, uint64_t size_bytes,
@@ -54,7 +69,7 @@ static inline void block_set(struct block *b, uint32_t site, uint64_t seq, uint6
         b->size_lo = (uint32_t)size_bytes;
         b->size_hi = (uint16_t)(size_bytes >> 32);
         b->time_lo = (uint32_t)time_us;
-        b->time_hi = (uint16_t)(time_us >> 32);
+        b->time_hi = (uint8_t)(time_us >> 32);
 }
 
 struct table_segment {
@@ -87,12 +102,13 @@ static inline uint16_t table_part(uint64_t hash) {
         return (uint16_t)(hash & ~(uint64_t)BLOCK_FLAGS);
 }
 
-/* The place in its segment where a block belongs. */
+/* The first place of the bucket where a block belongs. */
 static inline uint32_t table_home(const struct table_segment *s, uint16_t bits) {
-        return (uint32_t)((uint64_t)(bits & ~BLOCK_FLAGS) * s->cap >> 16);
+        return (uint32_t)((uint64_t)(bits & ~BLOCK_FLAGS) * (s->cap / TABLE_BUCKET) >> 16) *
+               TABLE_BUCKET;
 }
 
-/* Where a block was: good for finding it again quickly, never wrong. */
+/* Where a block is or may be: good for finding it again quickly, never wrong. */
 struct table_hint {
         uint32_t segment, place;
 };
@@ -108,46 +124,47 @@ static inline struct table_hint table_prefetch(const struct table *t, uint64_t a
                 s = &t->segments.items[hint.segment];
                 hint.place = table_home(s, table_part(hash));
                 __builtin_prefetch(&s->blocks[hint.place], 1);
-                __builtin_prefetch(&s->blocks[hint.place] + 2, 1);
+                __builtin_prefetch(&s->blocks[hint.place + 2], 1);
         }
         return hint;
 }
 
-/* The place of address in s, from `place` on, or the free place where it belongs. */
-static inline uint32_t table_probe(const struct table_segment *s, uint64_t address,
-                                   uint32_t place) {
-        while (s->blocks[place].address != address && s->blocks[place].address != 0)
-                if (++place == s->cap)
-                        place = 0;
-        return place;
+/* Looks for address from the bucket at `place` on; NULL: not there. */
+static inline struct block *table_probe(const struct table_segment *s, uint64_t address,
+                                        uint32_t place) {
+        for (uint32_t n = 0; n < s->cap; n += TABLE_BUCKET) {
+                struct block *b = &s->blocks[place];
+
+                for (int i = 0; i < TABLE_BUCKET; i++)
+                        if (b[i].address == address)
+                                return &b[i];
+                if (likely(b->n_passed == 0))
+                        return NULL;
+                place = place + TABLE_BUCKET == s->cap ? 0 : place + TABLE_BUCKET;
+        }
+        return NULL;
 }
 
-/* Goes on from a hint of table_prefetch; afterwards the hint names the block itself. NULL: missing, or the segment has changed
- * too much to tell. */
+/* From a hint of table_prefetch. NULL: missing, or the table has changed too much to tell. */
 static inline struct block *table_follow(const struct table *t, uint64_t address,
-                                         struct table_hint *hint) {
+                                         struct table_hint hint) {
         const struct table_segment *s;
 
-        if (unlikely(hint->segment >= t->segments.n))
+        if (unlikely(hint.segment >= t->segments.n))
                 return NULL;
-        s = &t->segments.items[hint->segment];
-        if (unlikely(hint->place >= s->cap))
-                return NULL;
-        hint->place = table_probe(s, address, hint->place);
-        return s->blocks[hint->place].address ? &s->blocks[hint->place] : NULL;
+        s = &t->segments.items[hint.segment];
+        return likely(hint.place < s->cap) ? table_probe(s, address, hint.place) : NULL;
 }
 
 /* NULL when missing. Valid until the next add or remove. */
 static inline struct block *table_find(const struct table *t, uint64_t address) {
         uint64_t hash = table_hash(address);
         const struct table_segment *s;
-        uint32_t place;
 
         if (t->n == 0)
                 return NULL;
         s = &t->segments.items[table_segment_of(t, hash)];
-        place = table_probe(s, address, table_home(s, table_part(hash)));
-        return s->blocks[place].address ? &s->blocks[place] : NULL;
+        return table_probe(s, address, table_home(s, table_part(hash)));
 }
 
 /* The block of this address, added (zeroed but for its address) when missing. address is not 0. */
