@@ -27,7 +27,7 @@ static bool admission_has_unsettled_entry(const struct recorder *r, pid_t pid) {
         return false;
 }
 
-/* Entries are claimed from the top by guests and from the bottom by forked children, both by compare-and-swap. */
+/* By compare-and-swap, as forked children do. */
 static bool admission_claim_entry(const struct recorder *r, pid_t pid, uint32_t *ret_idx) {
         const struct shm *shm = r->config->shm;
         struct wire_header *h = shm_header(shm);
@@ -63,7 +63,7 @@ static bool admission_claim_entry(const struct recorder *r, pid_t pid, uint32_t 
 }
 
 static void admission_admit_one(struct recorder *r, struct rendezvous_guest *guest) {
-        struct life *before = lives_find_pid(&r->lives, guest->pid), *one;
+        struct life *one;
         uint32_t parent, idx;
 
         if (r->is_stopped || !admission_claim_entry(r, guest->pid, &idx)) {
@@ -74,8 +74,6 @@ static void admission_admit_one(struct recorder *r, struct rendezvous_guest *gue
                 return;
         }
         parent = lives_parent_of(&r->lives, guest->pid);
-        if (before)
-                recorder_end_life(r, before, TRACE_ENDED_EXEC, -1);
         one = lives_add(&r->lives, idx, guest->pid, parent, recorder_now_ns(r));
         if (r->config->options->launcher && guest->pid == r->config->target)
                 one->exe = realpath(r->config->options->argv[0], NULL)
@@ -87,14 +85,28 @@ static void admission_admit_one(struct recorder *r, struct rendezvous_guest *gue
         rendezvous_welcome(guest, r->config->shm, 1, idx);
 }
 
-/* A guest whose forked former self is still on its way through the rings waits for it, so that images are in order. */
+/* The image that this one replaces ends first: its blocks are gone before the new one's first. True once all its
+ * events are through. */
+static bool admission_is_settled(struct recorder *r, pid_t pid) {
+        struct life *before = lives_find_pid(&r->lives, pid);
+
+        if (before)
+                recorder_end_life(r, before, TRACE_ENDED_EXEC, -1);
+        for (size_t i = r->lives.list.n; i-- > 0;)
+                if (r->lives.list.items[i]->pid == pid)
+                        return r->lives.list.items[i]->is_over;
+        return true;
+}
+
+/* A guest whose former self is still on its way through the rings waits for it, so that images are in order. */
 void admission_admit(struct recorder *r) {
         size_t kept = 0;
 
         for (size_t i = 0; i < r->guests.n; i++) {
                 struct recorder_guest *g = &r->guests.items[i];
 
-                if (admission_has_unsettled_entry(r, g->guest.pid) &&
+                if ((admission_has_unsettled_entry(r, g->guest.pid) ||
+                     !admission_is_settled(r, g->guest.pid)) &&
                     recorder_now_ns(r) - g->arrived_ns < ADMISSION_PATIENCE_MS * 1000000ull)
                         r->guests.items[kept++] = *g;
                 else
