@@ -25,6 +25,7 @@
 #include "record/recorder.h"
 #include "record/rendezvous.h"
 #include "record/shm.h"
+#include "record/words.h"
 
 struct front {
         const struct run_options *options;
@@ -35,8 +36,11 @@ struct front {
         int control_fd;
         int go_fd;   /* closing or writing it lets the target exec */
         int exec_fd; /* carries errno when exec failed */
+        int log_fd;  /* -1: none */
         pid_t target, recorder;
         sigset_t mask_before; /* the target's own: signals are blocked while silt waits */
+        struct sigaction xfsz_action_before;
+        struct rlimit fsize_before; /* the target's own too; silt's files may be larger */
         struct sigaction
                 child_action_before; /* the shell may have silt start with SIGCHLD ignored */
         bool recorder_is_gone;
@@ -181,20 +185,35 @@ static void front_target_main(const struct front *f, int go_read_fd, int exec_wr
 
 static void front_restore_signals(const struct front *f) {
         sigaction(SIGCHLD, &f->child_action_before, NULL);
+        sigaction(SIGXFSZ, &f->xfsz_action_before, NULL);
         sigprocmask(SIG_SETMASK, &f->mask_before, NULL);
+}
+
+/* A file-size limit is meant for the target. Shared memory counts as a file, so silt frees itself of it as far as it
+ * may, and must not be killed by it where it may not. */
+static void front_lift_file_limit(struct front *f) {
+        struct sigaction ignore = {.sa_handler = SIG_IGN};
+        struct rlimit none = {RLIM_INFINITY, RLIM_INFINITY}, most;
+
+        sigaction(SIGXFSZ, &ignore, &f->xfsz_action_before);
+        getrlimit(RLIMIT_FSIZE, &f->fsize_before);
+        most = (struct rlimit){f->fsize_before.rlim_max, f->fsize_before.rlim_max};
+        if (setrlimit(RLIMIT_FSIZE, &none) < 0)
+                setrlimit(RLIMIT_FSIZE, &most);
 }
 
 static int front_fork_target(struct front *f, struct err *reterr) {
         int go[2], failed[2];
 
         if (pipe2(go, O_CLOEXEC) < 0 || pipe2(failed, O_CLOEXEC) < 0)
-                return err_set_errno(reterr, -errno, "pipes");
+                return err_set_errno(reterr, -errno, "pipes: cannot make them (raise ulimit -n)");
         f->target = fork();
         if (f->target < 0)
-                return err_set_errno(reterr, -errno, "fork");
+                return err_set_errno(reterr, -errno, "fork: no process to be had (see ulimit -u)");
         if (f->target == 0) {
                 close(go[1]);
                 close(failed[0]);
+                setrlimit(RLIMIT_FSIZE, &f->fsize_before);
                 front_restore_signals(f);
                 front_target_main(f, go[0], failed[1]);
         }
@@ -216,7 +235,7 @@ static int front_open_trace(struct front *f, struct err *reterr) {
         else
                 snprintf(f->trace_path, sizeof(f->trace_path), "silt.%s.%d.silt",
                          slash ? slash + 1 : o->argv[0], (int)f->target);
-        fd = fs_open(f->trace_path, flags | (o->overwrite ? O_TRUNC : O_EXCL), 0600);
+        fd = fs_open(f->trace_path, flags | (o->overwrite ? 0 : O_EXCL), 0600);
         if (fd == -EEXIST)
                 return err_set(
                         reterr, fd,
@@ -237,14 +256,16 @@ static int front_fork_recorder(struct front *f, int trace_fd, struct err *reterr
                 .options = f->options,
                 .target = f->target,
                 .runtime_path = f->runtime_path,
+                .log_fd = f->log_fd,
         };
         int pair[2];
 
         if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
-                return err_set_errno(reterr, -errno, "control socket");
+                return err_set_errno(reterr, -errno,
+                                     "control socket: cannot make it (raise ulimit -n)");
         f->recorder = fork();
         if (f->recorder < 0)
-                return err_set_errno(reterr, -errno, "fork");
+                return err_set_errno(reterr, -errno, "fork: no process to be had (see ulimit -u)");
         if (f->recorder == 0) {
                 close(pair[0]);
                 close(f->go_fd);
@@ -375,33 +396,42 @@ static void front_finish_recording(struct front *f, int status, const struct rus
 
 static void front_closing_words(const struct front *f) {
         const struct control_message *m = &f->summary;
-        struct unit_text events, lost, size, duration;
+        struct unit_text events, lost, size, duration, unwritten;
+        char program[512], path[4200], quoted[4200];
 
+        words_plain(f->options->argv[0], program, sizeof(program));
+        words_plain(f->trace_path, path, sizeof(path));
+        words_shell(f->trace_path, quoted, sizeof(quoted));
         if (!f->has_summary) {
                 fprintf(stderr,
                         "silt: recorder: it died during the recording: what it wrote is in '%s'\n",
-                        f->trace_path);
+                        path);
                 return;
         }
         if (m->trouble[0])
                 fprintf(stderr, "silt: %s\n", m->trouble);
         if (!m->n_images) {
                 fprintf(stderr,
-                        "silt: '%s': nothing was recorded: the program ended before it reported, or dropped LD_PRELOAD: see 'silt doctor %s'\n",
-                        f->options->argv[0], f->options->argv[0]);
+                        "silt: '%s': nothing was recorded: the program ended before it reported, or dropped LD_PRELOAD: see 'silt doctor'\n",
+                        program);
                 return;
         }
         front_say(f, "recorded %s events of '%s' (pid %d) in %s; %s lost",
-                  unit_count(&events, m->n_events), f->options->argv[0], (int)f->target,
-                  unit_duration(&duration, m->duration_ns), unit_count(&lost, m->n_lost));
+                  unit_count(&events, m->n_events), program, (int)f->target,
+                  unit_duration(&duration, m->duration_ns),
+                  unit_count(&lost, m->n_lost + m->n_unwritten));
+        if (m->n_unwritten)
+                front_say(f, "%s of them were recorded but found no room on the disk",
+                          unit_count(&unwritten, m->n_unwritten));
         if (f->options->verbose)
                 front_say(f, "cpu: target %.3f s, recorder %.3f s, blocked %.3f s", f->target_cpu_s,
                           (double)m->recorder_cpu_ns / 1e9, (double)m->blocked_ns / 1e9);
         if (m->n_living)
                 front_say(f, "%u of its descendants live on and are recorded to their end",
                           m->n_living);
-        front_say(f, "trace: %s (%s)", f->trace_path, unit_bytes(&size, m->file_bytes));
-        front_say(f, "next:  silt report %s", f->trace_path);
+        front_say(f, "trace: %s (%s)", path, unit_bytes(&size, m->file_bytes));
+        if (m->file_bytes)
+                front_say(f, "next:  silt report %s", quoted);
 }
 
 static int front_exit_status(int status) {
@@ -415,12 +445,29 @@ static void front_drop_target(struct front *f) {
                 waitpid(f->target, NULL, 0);
 }
 
+static int front_open_log(struct front *f, struct err *reterr) {
+        const struct run_options *o = f->options;
+
+        if (o->log_path) {
+                f->log_fd = fs_open(o->log_path, O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW, 0600);
+                if (f->log_fd < 0)
+                        return err_set_errno(reterr, f->log_fd, "--log '%s': cannot write there",
+                                             o->log_path);
+        } else if (o->verbose) {
+                f->log_fd = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 3);
+        }
+        return 0;
+}
+
 static int front_start(struct front *f, struct err *reterr) {
         uint32_t flags = (f->options->lossy ? WIRE_LOSSY : 0) |
                          (f->options->free_stacks ? WIRE_FREE_STACKS : 0);
         uint32_t clock = counter_kind(f->options->launcher != NULL);
         int trace_fd, r;
 
+        r = front_open_log(f, reterr);
+        if (r < 0)
+                return r;
         r = shm_open_arena(&f->shm, flags, clock, counter_now(clock), reterr);
         if (r < 0)
                 return r;
@@ -461,6 +508,7 @@ static int front_record(struct front *f) {
         front_signals(&signals);
         sigprocmask(SIG_BLOCK, &signals, &f->mask_before);
         sigaction(SIGCHLD, &plain, &f->child_action_before);
+        front_lift_file_limit(f);
         if (front_start(f, &e) < 0) {
                 front_drop_target(f);
                 return front_fail(&e, FRONT_FAILED);
@@ -509,7 +557,12 @@ static void front_fill_standard_fds(void) {
 }
 
 int front_run(const struct run_options *o) {
-        struct front f = {.options = o, .go_fd = -1, .exec_fd = -1, .control_fd = -1, .shm.fd = -1};
+        struct front f = {.options = o,
+                          .go_fd = -1,
+                          .exec_fd = -1,
+                          .control_fd = -1,
+                          .log_fd = -1,
+                          .shm.fd = -1};
         int status;
 
         front_fill_standard_fds();

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "record/pipeline.h"
@@ -12,7 +13,11 @@
 enum { LIFE_MAX_ANCESTORS = 64 };
 
 void lives_init(struct lives *l, struct trace_writer *w) {
+        struct timespec now;
+
         memset(l, 0, sizeof(*l));
+        clock_gettime(CLOCK_BOOTTIME, &now);
+        l->began_s = (double)now.tv_sec + (double)now.tv_nsec / 1e9;
         l->arena = arena_new();
         l->writer = w;
 }
@@ -25,18 +30,62 @@ static uint32_t lives_count_images(const struct lives *l, pid_t pid) {
         return n;
 }
 
+/* A forked process says its pid itself, and in a pid namespace of its own that is a number of another process, or of
+ * none. Whoever has the number and is older than the recording is not it. */
+static void lives_judge_pid(struct lives *l, struct life *one) {
+        double started_s = proc_started_s(one->pid);
+
+        if (one->pidfd < 0)
+                l->n_vanished++;
+        else if (started_s >= 0 && started_s < l->began_s - 1) {
+                one->is_foreign = true;
+                close(TAKE_FD(one->pidfd));
+        }
+}
+
+struct life *lives_next_vanished(struct lives *l) {
+        for (size_t i = l->list.n; l->n_vanished && i-- > 0;) {
+                struct life *one = l->list.items[i];
+
+                if (one->pidfd < 0 && !one->is_foreign && !one->is_ending) {
+                        l->n_vanished--;
+                        return one;
+                }
+        }
+        l->n_vanished = 0;
+        return NULL;
+}
+
+/* A forked process has its parent's command until it execs; when it cannot be asked, that is what it had. */
+static void lives_read_command(struct lives *l, struct life *one, uint32_t parent) {
+        if (!one->is_foreign) {
+                one->args = proc_args(l->arena, one->pid, &one->n_args);
+                one->exe = proc_exe(l->arena, one->pid);
+        }
+        for (size_t i = 0; !one->n_args && i < l->list.n; i++)
+                if (l->list.items[i]->trace_process == parent) {
+                        one->args = l->list.items[i]->args;
+                        one->n_args = l->list.items[i]->n_args;
+                        one->exe = l->list.items[i]->exe;
+                }
+}
+
 struct life *lives_add(struct lives *l, uint32_t process_idx, pid_t pid, uint32_t parent,
                        uint64_t start_ns) {
         struct life *one = arena_alloc(l->arena, sizeof(*one));
         struct trace_process p = {.pid = (uint32_t)pid, .parent = parent, .start_ns = start_ns};
 
-        one->image = p.image = lives_count_images(l, pid) + 1;
-        p.args = proc_args(l->arena, pid, &p.n_args);
-        one->exe = p.exe = proc_exe(l->arena, pid);
         one->process_idx = process_idx;
         one->pid = pid;
+        one->exe = "";
         one->end.status = -1;
         one->pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
+        lives_judge_pid(l, one);
+        lives_read_command(l, one, parent);
+        one->image = p.image = lives_count_images(l, pid) + 1;
+        p.args = one->args;
+        p.n_args = one->n_args;
+        p.exe = one->exe;
         one->trace_process = trace_add_process(l->writer, &p);
         vec_push(&l->list, one);
         l->n_alive++;
@@ -95,7 +144,7 @@ void lives_sample(struct lives *l, struct life *one, uint64_t now_ns, uint64_t r
         struct proc_memory m;
         uint64_t arena_resident;
 
-        if (one->is_ending || !proc_memory(one->pid, &m))
+        if (one->is_ending || one->is_foreign || !proc_memory(one->pid, &m))
                 return;
         /* smaps would tell exactly, but it holds the target's memory lock while it counts pages. */
         arena_resident = MIN(m.shmem_bytes, arena_bytes);

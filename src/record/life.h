@@ -21,7 +21,10 @@ struct life {
         pid_t pid;
         uint32_t image;
         const char *exe; /* "" unknown */
-        int pidfd;       /* -1: none (gone already, or an older kernel); owned */
+        const char *const *args;
+        uint32_t n_args;
+        int pidfd;       /* -1: none; owned */
+        bool is_foreign; /* its pid names an older process here: it is in another pid namespace */
         bool is_ending;  /* end_process was called; waiting for its last events */
         bool is_over;
         uint64_t peak_rss_bytes, runtime_bytes;
@@ -33,6 +36,8 @@ struct lives {
         struct arena *arena;
         struct trace_writer *writer;
         size_t n_alive;
+        size_t n_vanished; /* gone, and reaped, before they could be watched; lives_next_vanished finds them */
+        double began_s; /* when the recording began, since boot */
 };
 
 void lives_init(struct lives *l, struct trace_writer *w);
@@ -44,6 +49,9 @@ struct life *lives_add(struct lives *l, uint32_t process_idx, pid_t pid, uint32_
 /* The living image of a pid / of an arena entry; NULL when there is none. */
 struct life *lives_find_pid(const struct lives *l, pid_t pid);
 struct life *lives_find_idx(const struct lives *l, uint32_t process_idx);
+
+/* One that is gone and not yet ending; NULL when there is none. */
+struct life *lives_next_vanished(struct lives *l);
 
 /* The trace process a newcomer descends from: the nearest recorded ancestor. */
 uint32_t lives_parent_of(const struct lives *l, pid_t pid);

@@ -50,6 +50,19 @@ static const char *proc_stat_fields(pid_t pid, char *buf, size_t cap) {
         return close + 1;
 }
 
+double proc_started_s(pid_t pid) {
+        char buf[1024];
+        const char *at = proc_stat_fields(pid, buf, sizeof(buf));
+        unsigned long long ticks;
+
+        if (!at ||
+            sscanf(at,
+                   " %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %*d %*d %llu",
+                   &ticks) != 1)
+                return -1;
+        return (double)ticks / (double)sysconf(_SC_CLK_TCK);
+}
+
 pid_t proc_parent(pid_t pid) {
         char buf[1024], state;
         const char *fields = proc_stat_fields(pid, buf, sizeof(buf));

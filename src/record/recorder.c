@@ -149,6 +149,7 @@ static void recorder_tell(struct recorder *r, enum control_kind kind) {
         struct stat st;
 
         m.n_events = trace_writer_n_events(r->writer);
+        m.n_unwritten = trace_writer_n_unwritten(r->writer);
         m.file_bytes = fstat(r->config->trace_fd, &st) == 0 ? (uint64_t)st.st_size : 0;
         m.duration_ns = r->end_ns ? r->end_ns : recorder_now_ns(r);
         m.n_images = (uint32_t)r->lives.list.n;
@@ -357,6 +358,14 @@ static void recorder_rest(struct recorder *r, size_t n_handled) {
                 watcher_sleep(r->watcher, until_ns - now_ns, recorder_has_work, r);
 }
 
+/* Ended here and not when they were found: that was in the middle of the pipeline's work. */
+static void recorder_end_vanished(struct recorder *r) {
+        struct life *one;
+
+        while ((one = lives_next_vanished(&r->lives)))
+                recorder_end_life(r, one, TRACE_ENDED_EXIT, -1);
+}
+
 static void recorder_loop(struct recorder *r) __attribute__((noreturn));
 
 static void recorder_loop(struct recorder *r) {
@@ -364,6 +373,7 @@ static void recorder_loop(struct recorder *r) {
                 size_t n_handled = pipeline_pump(r->pipeline);
 
                 recorder_take_ready(r);
+                recorder_end_vanished(r);
                 admission_admit(r);
                 recorder_keep_time(r);
                 if (recorder_is_done(r))
@@ -376,15 +386,10 @@ static void recorder_loop(struct recorder *r) {
 
 /* Out of the terminal's and the pipes' way: a daemon may be followed long after the front has gone. */
 static void recorder_detach(struct recorder *r) {
-        const struct run_options *o = r->config->options;
-        int null_fd, log_fd = -1;
+        int null_fd;
 
-        if (o->log_path)
-                log_fd = fs_open(o->log_path, O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW, 0600);
-        else if (o->verbose)
-                log_fd = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 3);
-        if (log_fd >= 0)
-                r->log = fdopen(log_fd, "a");
+        if (r->config->log_fd >= 0)
+                r->log = fdopen(r->config->log_fd, "a");
         setsid();
         signal(SIGPIPE, SIG_IGN);
         signal(SIGXFSZ, SIG_IGN);

@@ -16,6 +16,7 @@ struct recorder_config {
         struct rendezvous *rendezvous;
         int control_fd; /* to the front */
         int trace_fd;
+        int log_fd; /* -1: none */
         const char *trace_path, *runtime_path;
         const struct run_options *options;
         pid_t target; /* the front's child, not yet running */

@@ -49,7 +49,8 @@ int shm_open_arena(struct shm *s, uint32_t flags, uint32_t clock, uint64_t clock
                 return err_set_errno(reterr, -errno, "shared memory: cannot create it");
         if (ftruncate(s->fd, (off_t)h.size_bytes) < 0 ||
             fallocate(s->fd, 0, 0, (off_t)h.chunk_off) < 0) {
-                r = err_set_errno(reterr, -errno, "shared memory: cannot size it");
+                r = err_set_errno(reterr, -errno,
+                                  "shared memory: cannot size it (raise ulimit -f)");
                 goto fail;
         }
         /* A target holds this descriptor for a moment: it must not be able to pull pages away from the others. */
@@ -60,7 +61,7 @@ int shm_open_arena(struct shm *s, uint32_t flags, uint32_t clock, uint64_t clock
         s->base = mmap(NULL, h.size_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, s->fd, 0);
         if (s->base == MAP_FAILED) {
                 s->base = NULL;
-                r = err_set_errno(reterr, -errno, "shared memory: cannot map it");
+                r = err_set_errno(reterr, -errno, "shared memory: cannot map it (raise ulimit -v)");
                 goto fail;
         }
         s->size_bytes = h.size_bytes;

@@ -36,9 +36,10 @@ struct trace_writer {
         uint64_t good_end, begin_us, first_seq, n_events;
         uint64_t rows_bytes, checkpoint_bytes,
                 n_checkpoint_sites; /* rows since, and size of, the last checkpoint */
-        uint64_t n_unwritten_mappings;
-        int error;       /* of the first write that failed, -errno */
-        bool dirty_tail; /* there may be bytes behind good_end */
+        uint64_t n_unwritten_mappings,
+                n_unwritten; /* since the start: mappings to be told, events */
+        int error;           /* of the first write that failed, -errno */
+        bool dirty_tail;     /* there may be bytes behind good_end */
 };
 
 static void writer_put_meta(struct trace_writer *w, const struct trace_meta *meta) {
@@ -328,6 +329,7 @@ static void writer_fail_slice(struct trace_writer *w, const struct slice *s, uin
         b->n_events += s->n_events;
         b->n_allocs += s->n_allocs;
         trace_backlog_add(b, s->sites, s->n_sites, s->counts, s->n_counts);
+        w->n_unwritten += s->n_events;
         w->n_unwritten_mappings += n_mappings;
 }
 
@@ -463,6 +465,10 @@ int trace_writer_finish(struct trace_writer *w, struct err *reterr) {
 
 uint64_t trace_writer_size_bytes(const struct trace_writer *w) {
         return w->good_end;
+}
+
+uint64_t trace_writer_n_unwritten(const struct trace_writer *w) {
+        return w->n_unwritten;
 }
 
 uint64_t trace_writer_n_events(const struct trace_writer *w) {

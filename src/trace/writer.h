@@ -75,3 +75,5 @@ int trace_append_symbols(const char *path, const struct trace_symbol *symbols, s
 
 uint64_t trace_writer_size_bytes(const struct trace_writer *w);
 uint64_t trace_writer_n_events(const struct trace_writer *w);
+uint64_t trace_writer_n_unwritten(
+        const struct trace_writer *w); /* of them, that no write took: disk full */

@@ -24,10 +24,9 @@
 enum {
         WIRE_CHUNK_BYTES = SILT_TINY ? 4096 : 16384,
         WIRE_N_LENT = SILT_TINY ? 2 : 64,
-        WIRE_N_PROCESSES = 4096,
-        WIRE_N_SLOTS = 8192,
-        WIRE_N_CHUNKS =
-                SILT_TINY ? 16384 : 8192, /* 128 MiB of address space; memory only as lent */
+        WIRE_N_PROCESSES = 2048,
+        WIRE_N_SLOTS = 4096,
+        WIRE_N_CHUNKS = SILT_TINY ? 12288 : 3072, /* 48 MiB of address space; memory only as lent */
 };
 
 enum wire_clock {

@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: MIT */
+/* Names made fit for a message: a program may be called anything, and a message is one line. */
+#pragma once
+
+#include <stddef.h>
+
+/* Control bytes become '?'. Cut at cap. Returns ret. */
+const char *words_plain(const char *text, char *ret, size_t cap);
+
+/* As the shell wants it: quoted when it holds anything but letters, digits and -_./=:,+@% */
+const char *words_shell(const char *text, char *ret, size_t cap);
