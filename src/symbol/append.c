@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
+#include <string.h>
 #include <sys/wait.h>
 #include <time.h>
 
@@ -217,7 +218,9 @@ int symbol_lookup(const char *trace_path, const struct symbol_limits *limits,
         t->symbols = c.symbols.items;
         t->n_symbols = c.symbols.n;
         if (r < 0)
-                return err_set_errno(reterr, r, "%s: cannot look up names", trace_path);
+                return err_set(reterr, r,
+                               "'%s': cannot look up names: %s: its report shows addresses",
+                               trace_path, strerror(-r));
         sort_symbols(t->symbols, t->n_symbols);
         *ret = TAKE_PTR(t);
         return 0;

@@ -109,10 +109,13 @@ int symbol_module_open(const struct trace_module *m, struct symbol_module **ret,
                 }
         }
         if (r == -ESTALE)
-                return err_set(reterr, r, "%s: it is not the file that ran: its build-id differs",
-                               m->path);
+                return err_set(
+                        reterr, r,
+                        "'%s': it is not the file that ran, its build-id differs: install the one that ran",
+                        m->path);
         if (r < 0)
-                return err_set_errno(reterr, r, "%s: no names from it", m->path);
+                return err_set(reterr, r, "'%s': no names from it: %s: install its debug symbols",
+                               m->path, strerror(-r));
         functions_load(&sm->functions, sm->module);
         *ret = TAKE_PTR(sm);
         return 0;

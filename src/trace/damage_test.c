@@ -255,7 +255,7 @@ static void test_not_a_trace(void **state) {
 
         file_store((const uint8_t *)"#!/bin/sh\n", 10);
         assert_int_equal(trace_reader_open(file_path, &t, &err), -EINVAL);
-        assert_non_null(strstr(err.text, "is not a silt trace (trace error 1)"));
+        assert_non_null(strstr(err.text, "not a silt trace (trace error 1): record one"));
         file_store(NULL, 0);
         assert_int_equal(trace_reader_open(file_path, &t, &err), -EINVAL);
         assert_int_equal(trace_reader_open("/", &t, &err), -EINVAL);

@@ -8,6 +8,7 @@
 #include <fcntl.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <string.h>
 #include <sys/stat.h>
 
 #include "base/fs.h"
@@ -145,7 +146,7 @@ static int reader_refuse(const struct trace_chunk *c, struct err *reterr) {
         struct trace_kind_text kind;
 
         return err_set(reterr, -EPROTONOSUPPORT,
-                       "it needs %s version %u: use a newer silt to read it (trace error %d)",
+                       "it needs %s version %u (trace error %d): use a newer silt to read it",
                        trace_kind_name(&kind, c->kind), c->version, TRACE_E_TOO_NEW);
 }
 
@@ -235,24 +236,28 @@ static void reader_tell_damage(struct trace_reader *t) {
 }
 
 static int reader_load(struct trace_reader *t, const char *path, struct err *reterr) {
+        struct err e = {0};
         struct stat st;
         int r;
 
         if (fstat(t->fd, &st) < 0)
-                return err_set_errno(reterr, -errno, "cannot read '%s'", path);
+                return err_set(reterr, -errno, "'%s': cannot read it: %s: check the disk", path,
+                               strerror(errno));
         if (!S_ISREG(st.st_mode))
                 return err_set(reterr, -EINVAL, "'%s': not a file: name a trace", path);
         t->view.file_bytes = (uint64_t)st.st_size;
         trace_tables_init(&t->tables, t->view.file_bytes);
-        r = trace_chunk_list_load(t->fd, t->view.file_bytes, &t->list, reterr);
+        r = trace_chunk_list_load(t->fd, t->view.file_bytes, &t->list, &e);
         if (r < 0)
-                return r;
+                return err_set(reterr, r, "'%s': %s", path, e.text);
         if (!t->list.chunks.n)
-                return err_set(reterr, -EINVAL, "'%s' is not a silt trace (trace error %d)", path,
-                               TRACE_E_NOT_A_TRACE);
-        r = reader_take_chunks(t, reterr);
+                return err_set(
+                        reterr, -EINVAL,
+                        "'%s': not a silt trace (trace error %d): record one with 'silt run'", path,
+                        TRACE_E_NOT_A_TRACE);
+        r = reader_take_chunks(t, &e);
         if (r < 0)
-                return r;
+                return err_set(reterr, r, "'%s': %s", path, e.text);
         reader_tell_damage(t);
         reader_fill_view(t);
         return 0;
@@ -263,10 +268,12 @@ int trace_reader_open(const char *path, struct trace_reader **ret, struct err *r
         int r;
 
         if (!t)
-                return err_set_errno(reterr, -ENOMEM, "cannot open '%s'", path);
+                return err_set(reterr, -ENOMEM, "'%s': cannot open it: %s: free some memory", path,
+                               strerror(ENOMEM));
         t->fd = fs_open(path, O_RDONLY, 0);
         if (t->fd < 0)
-                return err_set_errno(reterr, t->fd, "cannot open '%s'", path);
+                return err_set(reterr, t->fd, "'%s': cannot open it: %s: check the path", path,
+                               strerror(-t->fd));
         r = reader_load(t, path, reterr);
         if (r < 0)
                 return r;

@@ -3,6 +3,7 @@
  * from header to header; where none stands, tries every multiple of 8 until one does. Reads no
  * bodies, so that a report on a running recording costs no more than on a finished one. */
 #include <errno.h>
+#include <string.h>
 
 #include "base/fs.h"
 #include "trace/index.h"
@@ -120,13 +121,16 @@ int trace_recover(int fd, uint64_t file_bytes, struct trace_chunk_list *ret, str
         int r;
 
         if (!s)
-                return err_set_errno(reterr, -ENOMEM, "cannot scan the trace");
+                return err_set(reterr, -ENOMEM,
+                               "the trace cannot be searched: %s: free some memory",
+                               strerror(ENOMEM));
         s->fd = fd;
         s->file_bytes = file_bytes;
         s->list = ret;
         r = scan_run(s);
         free(s);
         if (r < 0)
-                return err_set_errno(reterr, r, "cannot read the trace");
+                return err_set(reterr, r, "the trace cannot be read: %s: check the disk",
+                               strerror(-r));
         return 0;
 }

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdarg.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <xxhash.h>
 #include <zstd.h>
@@ -309,15 +310,18 @@ int trace_verify(const char *path, FILE *out, struct err *reterr) {
         uint8_t magic[4] = {0};
 
         if (fd < 0)
-                return err_set_errno(reterr, fd, "cannot open '%s'", path);
+                return err_set(reterr, fd, "'%s': cannot open it: %s: check the path", path,
+                               strerror(-fd));
         if (fstat(fd, &st) < 0)
-                return err_set_errno(reterr, -errno, "cannot read '%s'", path);
+                return err_set(reterr, -errno, "'%s': cannot read it: %s: check the disk", path,
+                               strerror(errno));
         if (!S_ISREG(st.st_mode))
                 return err_set(reterr, -EINVAL, "'%s': not a file: name a trace", path);
         v.fd = fd;
         v.file_bytes = (uint64_t)st.st_size;
         if (fs_read_at(fd, magic, sizeof(magic), 0) < 0)
-                return err_set_errno(reterr, -EIO, "cannot read '%s'", path);
+                return err_set(reterr, -EIO, "'%s': cannot read it: %s: check the disk", path,
+                               strerror(EIO));
         if (bytes_le32(magic) != TRACE_CHUNK_MAGIC)
                 verify_bad(&v, TRACE_E_NOT_A_TRACE, "this is not the beginning of a silt trace");
         else
