@@ -25,14 +25,17 @@ static uint32_t thread_tid(const struct listing *l, uint32_t thread) {
 static bool print_block(void *ctx, const struct query_block *b) {
         struct listing *l = ctx;
         struct unit_text size, age;
-        struct str line = {0};
-        char thread[32];
+        struct str line = {0}, thread = {0};
+        size_t begin;
 
-        snprintf(thread, sizeof(thread), "%u %.15s", thread_tid(l, b->thread),
-                 thread_name(l, b->thread));
-        str_addf(&line, "%12.6f  %9s  %s%9s  %-20.20s  ", (double)b->time_ns / 1e9,
+        str_addf(&thread, "%u ", thread_tid(l, b->thread));
+        style_add_clean(&thread, thread_name(l, b->thread));
+        str_addf(&line, "%12.6f  %9s  %s%9s  ", (double)b->time_ns / 1e9,
                  unit_bytes(&size, b->size_bytes), b->is_live ? ">" : " ",
-                 unit_duration(&age, b->age_ns), thread);
+                 unit_duration(&age, b->age_ns));
+        begin = line.n;
+        style_add_cut(&l->s, &line, str_text(&thread), 20);
+        style_pad_to(&line, begin, 22);
         if (l->r.options->full) {
                 fprintf(l->out, "%s\n", str_text(&line));
                 sites_print_stack(&l->s, &l->r, b->stack, 14, 0);
@@ -43,6 +46,7 @@ static bool print_block(void *ctx, const struct query_block *b) {
                 fprintf(l->out, "%s\n", str_text(&line));
         }
         str_done(&line);
+        str_done(&thread);
         return !ferror(l->out);
 }
 

@@ -1,10 +1,20 @@
 /* SPDX-License-Identifier: MIT */
 #include "report/gather.h"
 
+#include <errno.h>
 #include <string.h>
+
+#include "base/units.h"
 
 int report_scope(const struct query *q, const struct report_options *o, struct query_scope *ret,
                  struct err *reterr) {
+        uint64_t end_ns = query_view(q)->end_ns;
+        struct unit_text t;
+
+        if (o->from_ns > 0 && o->from_ns >= end_ns)
+                return err_set(reterr, -ERANGE,
+                               "--from: the recording is only %s long: choose an earlier time",
+                               unit_duration(&t, end_ns));
         *ret = query_whole(q);
         ret->from_ns = o->from_ns;
         ret->to_ns = o->to_ns;
@@ -75,7 +85,15 @@ static void gather_names(struct report *r) {
         r->quality.guessed_frames_pct = n_frames ? percent(n_guessed, n_frames) : 0;
 }
 
+/* An event lost before a window is missing in it as well, so the whole recording counts. */
+static bool is_exact(const struct report *r) {
+        return r->answer->is_exact && r->v->finished && !query_damage(r->q)[0] &&
+               r->v->n_damaged_bytes == 0 && r->v->n_unwritten_events == 0 &&
+               r->whole.n_lost == 0 && r->v->meta.sample_bytes == 0;
+}
+
 static void gather_quality(struct report *r) {
+        r->quality.is_exact = is_exact(r);
         r->quality.complete_stacks_pct = percent(r->whole.n_complete_stacks, r->whole.n_allocs);
         r->quality.bytes_per_event =
                 r->v->n_events ? (double)r->v->file_bytes / (double)r->v->n_events : 0;

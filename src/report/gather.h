@@ -24,6 +24,7 @@ struct report_finding {
 struct report_quality {
         double complete_stacks_pct, symbolized_frames_pct, guessed_frames_pct;
         double bytes_per_event;
+        bool is_exact;            /* nothing that happened is missing from the figures */
         size_t n_unnamed_modules; /* with frames, and not one of them named */
         const char *first_unnamed_module;
 };

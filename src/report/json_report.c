@@ -258,7 +258,7 @@ static void put_quality(struct json *j, const struct report *r) {
         json_put_uint(j, "unwritten_events", r->v->n_unwritten_events);
         json_put_uint(j, "damaged_bytes", r->v->n_damaged_bytes);
         json_key(j, "exact");
-        json_bool(j, r->answer->is_exact);
+        json_bool(j, r->quality.is_exact);
         json_end(j);
         json_key(j, "overhead");
         json_object(j);

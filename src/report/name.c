@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "report/style.h"
+
 const char *name_base(const char *path) {
         const char *slash = strrchr(path, '/');
 
@@ -107,7 +109,7 @@ static void add_short(struct str *s, const char *name, const char *dots) {
         }
 }
 
-void name_add_function(struct str *s, const struct query_frame *f, bool full, bool utf8) {
+static void add_function(struct str *s, const struct query_frame *f, bool full, bool utf8) {
         if (!f->function[0] ||
             (f->guess && !full)) { /* the nearest symbol is mostly another function */
                 if (f->module[0])
@@ -125,13 +127,21 @@ void name_add_function(struct str *s, const struct query_frame *f, bool full, bo
                 str_add(s, utf8 ? " ≈" : " ~");
 }
 
+void name_add_function(struct str *s, const struct query_frame *f, bool full, bool utf8) {
+        struct str name = {0};
+
+        add_function(&name, f, full, utf8);
+        style_add_clean(s, str_text(&name));
+        str_done(&name);
+}
+
 void name_add_place(struct str *s, const struct query_frame *f, bool full) {
         if (f->file[0]) {
-                str_add(s, full ? f->file : name_base(f->file));
+                style_add_clean(s, full ? f->file : name_base(f->file));
                 if (f->line)
                         str_addf(s, ":%u", f->line);
         } else if (f->module[0] && f->function[0] && !(f->guess && !full)) {
-                str_add(s, full ? f->module : name_base(f->module));
+                style_add_clean(s, full ? f->module : name_base(f->module));
         }
 }
 

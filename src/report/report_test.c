@@ -6,6 +6,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -139,6 +141,26 @@ static void test_wrap(void **state) {
         free(text);
 }
 
+static void check_clean(const char *text, const char *expected) {
+        struct str s = {0};
+
+        style_add_clean(&s, text);
+        assert_string_equal(str_text(&s), expected);
+        str_done(&s);
+}
+
+static void test_clean(void **state) {
+        (void)state;
+        check_clean("", "");
+        check_clean("a b~ äöü … 😀", "a b~ äöü … 😀");
+        check_clean("a\nb\tc\033[2J\x7f", "a\\x0ab\\x09c\\x1b[2J\\x7f");
+        check_clean("\xc2\x9b!\xc2\xa0", "\\xc2\\x9b!\xc2\xa0");
+        check_clean("\x80 \xff \xc0\xaf \xc3", "\\x80 \\xff \\xc0\\xaf \\xc3");
+        check_clean("\xed\xa0\x80 \xe0\x80\xaf \xf4\x90\x80\x80",
+                    "\\xed\\xa0\\x80 \\xe0\\x80\\xaf \\xf4\\x90\\x80\\x80");
+        check_clean("\xe2\x82", "\\xe2\\x82");
+}
+
 /* ---- text ------------------------------------------------------------------------------------ */
 
 static void check_width(const char *text, size_t width) {
@@ -156,7 +178,7 @@ static void check_width(const char *text, size_t width) {
 }
 
 static void test_text(void **state) {
-        static const char *const widths[] = {"60", "80", "120", "200"};
+        static const char *const widths[] = {"60", "80", "100", "120", "200"};
 
         (void)state;
         for (size_t i = 0; i < ARRAY_SIZE(widths); i++)
@@ -176,9 +198,14 @@ static void test_text(void **state) {
                         assert_has(text, ascii ? "^ shop::dispatch<..>  dispatch.hh:57"
                                                : "↑ shop::dispatch<…>  dispatch.hh:57");
                         assert_has(text, "pid 107 not followed");
-                        assert_null(strchr(text, '\033'));
-                        for (const char *p = text; ascii && *p; p++)
-                                assert_true((unsigned char)*p < 0x80);
+                        assert_has(text, "worker\\x1b\\x0a1 ");
+                        assert_has(text, "executable.\\x0d\\x9b\n");
+                        if (i > 0)
+                                assert_has(text, "blocks   "); /* columns stand apart */
+                        for (const char *p = text; *p; p++) {
+                                assert_true((unsigned char)*p >= 0x20 || *p == '\n');
+                                assert_true(!ascii || (unsigned char)*p < 0x80);
+                        }
                 }
 }
 
@@ -206,6 +233,8 @@ static void test_text_of_blocks(void **state) {
         for (const char *p = text; *p; p++)
                 n_lines += *p == '\n';
         assert_int_equal(n_lines, 12041 + 1);
+        assert_null(strchr(text, '\033'));
+        assert_has(text, "worker\\x1b\\x0a1 ");
         assert_has(text, "shop::split_words");
 }
 
@@ -243,6 +272,26 @@ static void test_json(void **state) {
         assert_has(all, "\"end_live_bytes\":3405000,");
 }
 
+/* The story without the end of its file. */
+static void test_cut_trace_is_not_exact(void **state) {
+        struct report_options o = REPORT_OPTIONS_DEFAULT;
+        _cleanup_free_ char *whole = NULL, *cut = NULL, *text = NULL;
+        struct stat st;
+
+        (void)state;
+        o.json = true;
+        whole = report_of(o, "80", "C");
+        assert_has(whole, "\"exact\":true");
+        assert_int_equal(stat(TRACE_PATH, &st), 0);
+        assert_int_equal(truncate(TRACE_PATH, st.st_size - 20), 0);
+        cut = report_of(o, "80", "C");
+        assert_has(cut, "\"exact\":false");
+        o.json = false;
+        text = report_of(o, "200", "C");
+        assert_has(text, "not exact");
+        story_write(TRACE_PATH);
+}
+
 static void test_errors(void **state) {
         struct report_options o = REPORT_OPTIONS_DEFAULT;
         struct err e = {0};
@@ -250,7 +299,9 @@ static void test_errors(void **state) {
         (void)state;
         o.path = "does-not-exist.silt";
         assert_true(report_print(stdout, &o, &e) < 0);
-        assert_has(e.text, "does-not-exist.silt");
+        assert_string_equal(
+                e.text,
+                "'does-not-exist.silt': cannot open it: No such file or directory: check the path");
         o.path = TRACE_PATH;
         o.pid = 4711;
         assert_true(report_print(stdout, &o, &e) < 0);
@@ -259,6 +310,13 @@ static void test_errors(void **state) {
         o.metric = "weight";
         assert_true(report_print(stdout, &o, &e) < 0);
         assert_has(e.text, "weight");
+        o.metric = NULL;
+        o.from_ns = 360000000000000;
+        assert_true(report_print(stdout, &o, &e) < 0);
+        assert_has(e.text, "--from: the recording is only ");
+        assert_has(e.text, " long: choose an earlier time");
+        o.blocks = true;
+        assert_true(report_print(stdout, &o, &e) < 0);
 }
 
 int main(void) {
@@ -267,10 +325,12 @@ int main(void) {
                 cmocka_unit_test(test_names_of_unnamed),
                 cmocka_unit_test(test_cut),
                 cmocka_unit_test(test_wrap),
+                cmocka_unit_test(test_clean),
                 cmocka_unit_test(test_text),
                 cmocka_unit_test(test_text_of_window),
                 cmocka_unit_test(test_text_of_blocks),
                 cmocka_unit_test(test_json),
+                cmocka_unit_test(test_cut_trace_is_not_exact),
                 cmocka_unit_test(test_errors),
         };
 

@@ -41,7 +41,7 @@ static void story_frames(struct story *s) {
                                 "shop::PriceCache::insert(int, shop::Price const&)", SRC "cache.cc",
                                 77);
         s->word = fabric_frame(f, s->request, EXE, "shop::split_words(std::string_view)",
-                               SRC "text.cc", 12);
+                               SRC "te\033[2Jxt.cc", 12);
         s->spike = fabric_frame(f, start, "/usr/lib/libreport.so.2", NULL, "", 0);
 }
 
@@ -115,7 +115,7 @@ void story_write(const char *path) {
         uint32_t child, child_thread;
 
         s.main_thread = fabric_thread(s.f, 0, "order_server");
-        s.worker = fabric_thread(s.f, 0, "worker-1");
+        s.worker = fabric_thread(s.f, 0, "worker\033\n1");
         story_frames(&s);
         story_start_up(&s);
         story_mappings(&s);
@@ -126,7 +126,7 @@ void story_write(const char *path) {
         fabric_alloc(s.f, child, child_thread, s.config, 5000);
         story_requests(&s, STORY_N_CACHED / 2);
         trace_put_note(fabric_writer(s.f), fabric_now_ns(s.f),
-                       "pid 107 not followed: it is a static executable.");
+                       "pid 107 not followed: it is a static executable.\r\x9b");
         end.end_ns = fabric_now_ns(s.f);
         trace_end_process(fabric_writer(s.f), &end);
         fabric_end(s.f);

@@ -23,7 +23,11 @@ void style_init(struct style *s, FILE *out);
 void style_heading(const struct style *s, const char *fmt, ...)
         __attribute__((format(printf, 2, 3)));
 
-/* Prints text in lines of at most the width, the first begun at column `indent` already. */
+/* Appends text from a program or its files with control characters and bytes that are no UTF-8 as \\xNN: they
+ * would move the cursor or break lines. */
+void style_add_clean(struct str *to, const char *text);
+
+/* Prints text, cleaned, in lines of at most the width, the first begun at column `indent` already. */
 void style_wrap(const struct style *s, const char *text, size_t indent);
 
 /* Appends text cut in the middle to at most `width` cells. */

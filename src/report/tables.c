@@ -34,10 +34,11 @@ static int thread_compare(const void *a, const void *b) {
 static void print_thread(const struct style *s, const struct report *r,
                          const struct query_thread *t) {
         const struct trace_thread_info *info = &r->v->threads[t->thread];
-        struct str name = {0};
+        struct str clean = {0}, name = {0};
         struct unit_text a, b, c;
 
-        style_add_cut(s, &name, info->name[0] ? info->name : "-", 16);
+        style_add_clean(&clean, info->name[0] ? info->name : "-");
+        style_add_cut(s, &name, str_text(&clean), 16);
         style_pad_to(&name, 0, 16);
         fprintf(s->out, "  %8u  %s", info->start.tid, str_text(&name));
         if (r->threads_have_figures) {
@@ -48,6 +49,7 @@ static void print_thread(const struct style *s, const struct report *r,
                         fprintf(s->out, "  %14s", unit_count(&c, t->n_foreign_frees));
         }
         fputc('\n', s->out);
+        str_done(&clean);
         str_done(&name);
 }
 
@@ -110,10 +112,12 @@ static unsigned process_depth(const struct trace_view *v, uint32_t process) {
 }
 
 static void add_command(struct str *to, const struct trace_process *p) {
-        for (uint32_t i = 0; i < p->n_args; i++)
-                str_addf(to, "%s%s", i ? " " : "", i ? p->args[i] : name_base(p->args[i]));
+        for (uint32_t i = 0; i < p->n_args; i++) {
+                str_add(to, i ? " " : "");
+                style_add_clean(to, i ? p->args[i] : name_base(p->args[i]));
+        }
         if (p->n_args == 0)
-                str_add(to, p->exe[0] ? name_base(p->exe) : "?");
+                style_add_clean(to, p->exe[0] ? name_base(p->exe) : "?");
 }
 
 static void print_process(const struct style *s, const struct report *r, uint32_t process) {

@@ -70,8 +70,9 @@ static void add_ending(const struct report *r, struct str *to) {
                 return;
         }
         add_how_it_ended(r, &p->end, to);
-        if (p->has_end && p->end.end_ns > p->start.start_ns)
-                str_addf(to, " after %s", unit_duration(&t, p->end.end_ns - p->start.start_ns));
+        /* since the recording began, as the peak's time is: one sentence, one clock */
+        if (p->has_end && p->end.end_ns > 0)
+                str_addf(to, " after %s", unit_duration(&t, p->end.end_ns));
 }
 
 static void add_temporary(const struct query_totals *t, struct str *to) {
@@ -258,7 +259,7 @@ static void print_notes(const struct style *s, const struct report *r) {
         bool unfinished = !r->v->finished;
 
         if (!damage[0] && !unfinished && !r->v->n_notes && !r->quality.n_unnamed_modules &&
-            r->answer->is_exact)
+            r->quality.is_exact)
                 return;
         style_heading(s, "Notes");
         if (damage[0])
@@ -272,6 +273,10 @@ static void print_notes(const struct style *s, const struct report *r) {
                         s,
                         "Parts that these figures need are missing from the file: they are as near as the rest "
                         "allows.");
+        else if (!r->quality.is_exact)
+                print_note(
+                        s,
+                        "The figures are not exact: a part of what happened is not in the trace.");
         if (r->v->n_symbols == 0) {
                 print_note(s,
                            "The trace holds no names: they are looked up when a recording ends.");

@@ -81,6 +81,15 @@ def test_closed_stdout_is_no_crash(t):
     assert b"Segmentation" not in r.stderr and b"Abort" not in r.stderr, r.stderr
 
 
+def test_headline_has_one_clock(t):
+    """The peak cannot come after the end."""
+    record(t, "basic")
+    units = {"ns": 1e-9, "us": 1e-6, "ms": 1e-3, "s": 1.0}
+    headline = text(t).split("\n\n")[0].replace("\n", " ")
+    times = [float(n) * units[unit] for n, unit in re.findall(r"after ([\d.]+) (ns|us|ms|s)\b", headline)]
+    assert len(times) == 2 and times[0] <= times[1] * 1.01, headline
+
+
 def test_help_is_the_manual(t):
     out = t.silt.command("report", "--help").text
     for option in ("--json", "--top", "--by", "--from", "--to", "--process", "--blocks"):
