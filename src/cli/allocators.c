@@ -58,12 +58,13 @@ int allocators_find(const char *path, struct allocators *ret, struct err *reterr
 
         fd = fs_open(path, O_RDONLY | O_CLOEXEC, 0);
         if (fd < 0)
-                return err_set_errno(reterr, fd, "cannot read '%s'", path);
+                return err_set(reterr, fd, "'%s': cannot read it: %s: check its permissions", path,
+                               strerror(-fd));
         if (elf_version(EV_CURRENT) == EV_NONE)
-                return err_set(reterr, -ENOTSUP, "libelf is too old");
+                return err_set(reterr, -ENOTSUP, "libelf: it is too old: install a newer one");
         elf = elf_begin(fd, ELF_C_READ_MMAP, NULL);
         if (!elf || elf_kind(elf) != ELF_K_ELF)
-                return err_set(reterr, -ENOEXEC, "'%s' is not an ELF file", path);
+                return err_set(reterr, -ENOEXEC, "'%s': not an ELF file: name a program", path);
 
         while ((section = elf_nextscn(elf, section))) {
                 GElf_Shdr header;

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* silt doctor: what silt would see of a program, said before a run. Nothing is started or changed. */
-#include <elf.h>
 #include <errno.h>
 #include <limits.h>
 #include <stdarg.h>
@@ -14,16 +13,9 @@
 #include "cli/allocators.h"
 #include "cli/commands.h"
 #include "cli/help_doctor.h"
+#include "cli/machine.h"
 #include "record/entry.h"
 #include "record/front.h"
-
-#if defined(__aarch64__)
-enum { OWN_MACHINE = EM_AARCH64 };
-#elif defined(__x86_64__)
-enum { OWN_MACHINE = EM_X86_64 };
-#else
-#error "silt records on aarch64 and x86_64"
-#endif
 
 static const struct cli_command doctor_command = {
         .name = "doctor",

@@ -1,9 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /* silt run: reads the command line and leaves launching and recording to record/. */
+#include <stdio.h>
+#include <string.h>
+
 #include "base/macros.h"
+#include "cli/allocators.h"
 #include "cli/cmd_parse.h"
 #include "cli/commands.h"
 #include "cli/help_run.h"
+#include "cli/machine.h"
+#include "record/entry.h"
 #include "record/front.h"
 #include "symbol/symbol.h"
 
@@ -16,12 +22,30 @@ static const struct cli_command run_command = {
         .usage_exit_status = EXIT_STATUS_RUN_FAILED,
 };
 
+static bool take_duration(struct run_options *o, struct cli_parser *p) {
+        if (!cli_value_duration(p, &o->duration_ns))
+                return false;
+        if (o->duration_ns == 0)
+                cli_parser_error(p, "--duration: '%s' records nothing: give a longer time",
+                                 p->value);
+        return o->duration_ns != 0;
+}
+
+static bool take_launcher(struct run_options *o, struct cli_parser *p) {
+        bool is_blank = p->value[strspn(p->value, " \t")] == '\0';
+
+        if (is_blank)
+                cli_parser_error(p, "--launcher: it is empty: name an emulator, or leave it out");
+        o->launcher = p->value;
+        return !is_blank;
+}
+
 /* False after an error was printed. */
 static bool take_option(struct run_options *o, enum run_option option, struct cli_parser *p) {
         switch (option) {
         case RUN_OUTPUT: o->output_path = p->value; break;
         case RUN_FORCE: o->overwrite = true; break;
-        case RUN_DURATION: return cli_value_duration(p, &o->duration_ns);
+        case RUN_DURATION: return take_duration(o, p);
         case RUN_QUIET: o->quiet = true; break;
         case RUN_LOG: o->log_path = p->value; break;
         case RUN_VERBOSE: o->verbose = true; break;
@@ -30,7 +54,7 @@ static bool take_option(struct run_options *o, enum run_option option, struct cl
         case RUN_ADDRESSES: o->addresses = true; break;
         case RUN_NO_SYMBOLS: o->no_symbols = true; break;
         case RUN_LOSSY: o->lossy = true; break;
-        case RUN_LAUNCHER: o->launcher = p->value; break;
+        case RUN_LAUNCHER: return take_launcher(o, p);
         case RUN_RUNTIME: o->runtime_path = p->value; break;
         case RUN_OPTION_NONE: break;
         }
@@ -58,6 +82,27 @@ bool run_options_parse(int argc, char **argv, struct run_options *ret_options,
         return true;
 }
 
+/* What the program brings along itself is said before it runs: afterwards the report only looks empty. */
+static void warn_of_allocators(const struct run_options *o) {
+        struct allocators a;
+        struct err err = {0};
+        struct entry entry = {0};
+        const char *path;
+
+        if (o->quiet || o->launcher ||
+            entry_check(o->argv[0], OWN_MACHINE, &entry, &err) != ENTRY_OK)
+                return;
+        path = entry.interpreter[0] ? entry.interpreter : entry.path;
+        if (allocators_find(path, &a, &err) < 0 || (!a.linked_in && !a.defines_malloc))
+                return;
+        if (entry.interpreter[0] == '\0')
+                path = o->argv[0];
+        fprintf(stderr,
+                "silt: '%s': %s%s: its allocations will not be seen: see 'silt doctor %s'\n", path,
+                a.linked_in ? a.linked_in : "it defines malloc itself",
+                a.linked_in ? " is linked into it" : "", o->argv[0]);
+}
+
 int cmd_run(int argc, char **argv) {
         struct run_options options;
         int exit_status;
@@ -66,5 +111,6 @@ int cmd_run(int argc, char **argv) {
                 return exit_status;
         options.silt_version = SILT_VERSION;
         options.symbolize = options.no_symbols ? NULL : symbol_append;
+        warn_of_allocators(&options);
         return front_run(&options);
 }

@@ -65,6 +65,12 @@ static void test_run_refused(void **state) {
         status = -1;
         assert_false(PARSE(run_options_parse, &o, &status, "--duration", "never", "prog"));
         assert_int_equal(status, 125);
+        status = -1;
+        assert_false(PARSE(run_options_parse, &o, &status, "--duration", "0s", "prog"));
+        assert_int_equal(status, 125);
+        status = -1;
+        assert_false(PARSE(run_options_parse, &o, &status, "--launcher", "", "prog"));
+        assert_int_equal(status, 125);
         assert_false(PARSE(run_options_parse, &o, &status, "--help"));
         assert_int_equal(status, 0);
 }

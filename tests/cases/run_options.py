@@ -112,6 +112,7 @@ def test_lossy_never_waits_and_counts(t):
     report, why = t.silt.report(trace)
     assert report, why
     totals = report["totals"]
+    assert report["quality"]["exact"] == (totals["lost_events"] == 0), report["quality"]
     seen = totals["allocations"] + totals["frees"] + totals["unknown_frees"]
     assert totals["lost_events"] > 0 or seen == 3000000, totals
     assert seen + totals["lost_events"] >= 3000000, f"{seen} seen and {totals['lost_events']} lost are fewer than made"
@@ -136,3 +137,17 @@ def test_silt_under_silt(t):
     assert r.code == 0, r.errors
     report, why = t.silt.report(inner)
     assert report and report["totals"]["allocations"] == 111, why or report["totals"]
+
+
+def test_own_malloc_is_told_before_the_run(t):
+    """A program whose blocks silt cannot see: one line, and the run goes on."""
+    source, program = t.path("own.c"), t.path("own")
+    with open(source, "w") as f:
+        f.write("#include <stddef.h>\nvoid *malloc(size_t n) { (void)n; return NULL; }\nint main(void) { return 4; }\n")
+    subprocess.run(["cc", "-fno-builtin", "-o", program, source], check=True)
+    r = run([t.silt.path, "run", "-o", t.path("t.silt"), "--", program])
+    first = r.errors.splitlines()[0]
+    assert r.code == 4, f"{r.code}: {r.errors}"
+    assert first.startswith("silt: '") and "malloc" in first and "silt doctor" in first, first
+    r = t.silt.record(t.path("t.silt"), [program], ["-f"])
+    assert r.code == 4 and r.stderr == b"", r.errors
