@@ -149,18 +149,24 @@ static void drain_lend(struct drain *d, struct slot *s, uint64_t available) {
 
 /* A thread that writes nothing, or said it ends: is it still there? What it wrote last is read after the answer. */
 void drain_check_thread(struct drain *d, struct slot *s, uint64_t now, uint32_t pid) {
+        /* thousands of short threads: those that are gone hold the chunks that new ones wait for */
+        uint64_t idle_interval =
+                lender_has_plenty(&d->lender) ? d->idle_interval : 4 * d->check_interval;
         bool exits =
                 wire_slot_phase(atomic_load_explicit(&s->shared->state, memory_order_relaxed)) ==
                 WIRE_SLOT_EXITING;
 
-        if (!s->is_live || now < s->check_time || !d->calls->is_thread_alive || pid == 0)
+        if (!s->is_live || !d->calls->is_thread_alive || pid == 0 ||
+            now < MIN(s->check_time, s->progress_time + idle_interval))
                 return;
-        if (!exits && now - s->progress_time < d->idle_interval)
-                s->check_time = s->progress_time + d->idle_interval;
+        if (!exits && now - s->progress_time < idle_interval)
+                s->check_time = s->progress_time + idle_interval;
         else if (!d->calls->is_thread_alive(d->calls->ctx, pid, s->tid))
                 s->is_dead = true;
-        else
-                s->check_time = now + (exits ? d->check_interval : d->idle_interval);
+        else {
+                s->progress_time = now; /* it lives: as good as a record */
+                s->check_time = now + (exits ? d->check_interval : idle_interval);
+        }
 }
 
 bool drain_slot(struct drain *d, struct slot *s, uint64_t now, size_t max_words) {
