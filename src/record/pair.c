@@ -129,7 +129,8 @@ static bool pair_try_free(struct pair *p, const struct pair_event *e, uint64_t a
 }
 
 /* Old and new block, or NULL with nothing changed. */
-static struct block *pair_swap_blocks(const struct pair_event *e, struct block *ret_old) {
+static struct block *pair_swap_blocks(struct pair *p, const struct pair_event *e,
+                                      struct block *ret_old) {
         struct live *l = &e->process->live;
         struct block *b;
         uint16_t bits;
@@ -143,6 +144,8 @@ static struct block *pair_swap_blocks(const struct pair_event *e, struct block *
         if (!live_take_hinted(l, e->old_address, e->hint, ret_old))
                 return NULL;
         b = live_add(l, e->address);
+        if (!b && pair_release_moved(p, e))
+                b = live_add(l, e->address);
         if (b)
                 return b;
         b = live_add(l, e->old_address);
@@ -160,7 +163,7 @@ static bool pair_try_realloc(struct pair *p, const struct pair_event *e) {
                 return pair_try_free(p, e, e->old_address);
         if (e->old != PAIR_OLD_BLOCK)
                 return pair_try_alloc(p, e, e->old == PAIR_OLD_RELEASED);
-        b = pair_swap_blocks(e, &old);
+        b = pair_swap_blocks(p, e, &old);
         if (!b)
                 return false;
         seq = trace_put_realloc(p->writer, e->thread, p->now_ns, block_seq(&old),

@@ -207,6 +207,25 @@ static void test_realloc_while_another_takes_the_old_address(void **state) {
         assert_int_equal(c.n_temporary, 2);
 }
 
+static void test_realloc_while_another_realloc_takes_the_old_address(void **state) {
+        struct setup *s = *state;
+        struct trace_counts c;
+
+        fake_alloc(&s->a, 1100000, 0x1000, 10, 1);
+        fake_alloc(&s->b, 1110000, 0x2000, 20, 2);
+        fake_realloc_begin(&s->a, 1200000, 0x1000);
+        fake_realloc_begin(&s->b, 1210000, 0x2000);
+        fake_realloc_end(&s->b, 1300000, 0x1000, 25, WIRE_REALLOC_OK, 2); /* where a's block was */
+        fake_free(&s->b, 1400000, 0x1000);
+        fake_realloc_end(&s->a, 1600000, 0x3000, 40, WIRE_REALLOC_OK, 1);
+        c = counts_now(s);
+        assert_int_equal(c.n_allocs, 4);
+        assert_int_equal(c.n_frees, 3);
+        assert_int_equal(c.n_reallocs, 2);
+        assert_int_equal(c.n_implicit_frees + c.n_unknown_frees, 0);
+        assert_int_equal(c.live_bytes, 40);
+}
+
 static void test_killed_in_realloc_keeps_the_block(void **state) {
         struct setup *s = *state;
 
@@ -762,6 +781,7 @@ int main(void) {
                 TEST(test_realloc_forms),
                 TEST(test_realloc_of_unknown),
                 TEST(test_realloc_while_another_takes_the_old_address),
+                TEST(test_realloc_while_another_realloc_takes_the_old_address),
                 TEST(test_killed_in_realloc_keeps_the_block),
                 TEST(test_unknown_failed_wrong_size),
                 TEST(test_free_stacks),
