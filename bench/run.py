@@ -100,7 +100,10 @@ def run_silt(silt, argv, env, scratch):
 
 def run_heaptrack(argv, env, scratch):
     out = os.path.join(scratch, "bench.heaptrack")
-    return timed(["heaptrack", "--record-only", "-o", out, *argv], env, HEAPTRACK_BYTES)
+    # Newer ones open their window after recording unless told not to; 1.4 does not know the option.
+    told = subprocess.run(["heaptrack", "--help"], capture_output=True, text=True).stdout
+    quiet = ["--record-only"] if "--record-only" in told else []
+    return timed(["heaptrack", *quiet, "-o", out, *argv], env, HEAPTRACK_BYTES)
 
 
 def middle(runs, key):
