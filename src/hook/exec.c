@@ -147,7 +147,7 @@ static int exec_run(const char *path, char *const argv[], char *const envp[]) {
         struct thread *t = exec_log_begin();
 
         if (!real.execve.fn)
-                return exec_missing();
+                return exec_log_failed(t, exec_missing());
         return exec_log_failed(t, REAL(execve)(path, argv, env));
 }
 
@@ -156,7 +156,7 @@ static int exec_search(const char *file, char *const argv[], char *const envp[])
         struct thread *t = exec_log_begin();
 
         if (!real.execvpe.fn)
-                return exec_missing();
+                return exec_log_failed(t, exec_missing());
         return exec_log_failed(t, REAL(execvpe)(file, argv, env));
 }
 
@@ -181,7 +181,7 @@ HOOK_EXPORT int fexecve(int fd, char *const argv[], char *const envp[]) {
         struct thread *t = exec_log_begin();
 
         if (!real.fexecve.fn)
-                return exec_missing();
+                return exec_log_failed(t, exec_missing());
         return exec_log_failed(t, REAL(fexecve)(fd, argv, env));
 }
 

@@ -313,26 +313,31 @@ static int lane_count_interrupted(void) {
 }
 
 /* A handler left by siglongjmp: what it interrupted never ends. The published position is the truth
- * of the ring; the walker may be in any state, so it is not even asked to give back what it mapped.
- * May itself be left the same way, and is then done again. */
+ * of the ring; of the walker, which may be in any state, only what it mapped is given back. May
+ * itself be left the same way, and is then done again. */
 static void lane_recover(struct lane *lane) {
         ring_writer_init(&lane->ring, runtime.header, lane->slot, &runtime.clock,
                          &runtime.patience_ns, lane->is_nested);
         atomic_store_explicit(&lane->slot->busy, 0, memory_order_release);
         atomic_store_explicit(&lane->slot->waiting, 0, memory_order_relaxed);
-        if (sys_madvise(lane->walker, unwind_walker_size(), MADV_DONTNEED) == 0)
-                unwind_walker_init(lane->walker, lane);
-        lane->inside = 0;
+        if (!lane_renew_walker(lane))
+                return; /* without a clean walker the lane stays taken */
+        unwind_walker_init(lane->walker, lane);
+        lane_leave(lane);
 }
 
 HOOK_COLD struct lane *lane_enter_nested(struct thread *t) {
         int n_interrupted = lane_count_interrupted();
 
         if (n_interrupted == 0) {
+                t->is_starting_nested = false;
                 lane_recover(&t->lane);
                 if (t->nested && t->nested->inside)
                         lane_recover(t->nested);
-                return lane_enter(t);
+                if (!t->lane.inside)
+                        return lane_enter(t);
+                thread_count_unslotted();
+                return NULL;
         }
         if (!t->nested && !lane_start_nested(t)) {
                 thread_count_unslotted();

@@ -186,6 +186,7 @@ static void decode_rare(struct pipeline *p, struct slot *s, const uint64_t *word
                 forks_take_snapshot(p, s->process, words[0] >> 8);
                 break;
         case WIRE_FORK_DONE: forks_done(p, s->process, time_ns); break;
+        case WIRE_EXEC: s->exec_end_pos = words[1] == 1 ? s->head_pos + 2 * 8 : 0; break;
         case WIRE_LOST:
                 n = MIN(words[1], MAX_LOST);
                 s->n_lost_told += n;

@@ -72,6 +72,7 @@ static void drain_use_slot(struct drain *d, struct slot *s, uint64_t state, uint
         s->process_idx = wire_slot_process(state);
         s->mark = now > d->margin ? now - d->margin : 0;
         s->last_time = 0;
+        s->exec_end_pos = 0;
         s->progress_time = now;
         s->check_time = now + d->check_interval;
         s->head_pos = s->ring.read_pos;

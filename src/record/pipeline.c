@@ -170,6 +170,8 @@ static void pipeline_reap(struct pipeline *p) {
                         decode_count_lost(p, s);
                 if (s->is_drained && slot_n_words(s) == 0) {
                         pair_end_slot(&p->pair, s->no);
+                        if (process && slot_ends_in_exec(s))
+                                process->ends_in_exec = true;
                         if (process && s->process)
                                 process->blocked_ns += atomic_load_explicit(&s->shared->blocked_ns,
                                                                             memory_order_relaxed);
@@ -412,12 +414,14 @@ static void totals_add_living(const struct pipeline *p, const struct process *pr
                 1 + atomic_load_explicit(&shared->n_threads_started, memory_order_relaxed);
         t->n_threads_started = MAX(t->n_threads_started, t->n_threads);
         t->blocked_ns = process->blocked_ns;
+        t->ends_in_exec = process->ends_in_exec;
         for (size_t i = 0; i < p->drain.active.n; i++) {
                 const struct slot *s = p->drain.active.items[i];
 
-                if (s->process == process)
-                        t->blocked_ns +=
-                                atomic_load_explicit(&s->shared->blocked_ns, memory_order_relaxed);
+                if (s->process != process)
+                        continue;
+                t->blocked_ns += atomic_load_explicit(&s->shared->blocked_ns, memory_order_relaxed);
+                t->ends_in_exec |= slot_ends_in_exec(s);
         }
 }
 

@@ -36,6 +36,7 @@ struct pipeline_totals {
         uint64_t blocked_ns;        /* its threads waited for room */
         uint64_t runtime_bytes;     /* as its process entry says */
         uint64_t n_early_events;
+        bool ends_in_exec;  /* the last that a thread of it said is that it execs */
         uint32_t n_threads; /* that recorded something */
         uint32_t
                 n_threads_started; /* as its process entry says, the first included; never less than n_threads */

@@ -648,6 +648,7 @@ static void test_exec(void **state) {
         pipeline_end_process(s->t.pipeline, s->idx, 1300000);
         fake_settle(&s->t);
         assert_int_equal(s->t.ended.counts.live_bytes, 100);
+        assert_true(s->t.ended.ends_in_exec);
         idx = fake_add_image(&s->t, s->w);
         fake_add_thread(&s->t, &thread, idx, 101);
         fake_alloc(&thread, s->t.now, 0x1000, 1, 1);
@@ -655,6 +656,21 @@ static void test_exec(void **state) {
         assert_int_equal(counts_of(s, 1).live_bytes, 1);
         assert_int_equal(counts_of(s, 1).n_implicit_frees, 0);
         assert_int_equal(s->w->threads.n, 2);
+}
+
+/* exec that failed, or that something was heard of after: the process ended as itself. */
+static void test_exec_that_failed(void **state) {
+        struct setup *s = *state;
+
+        fake_alloc(&s->a, 1100000, 0x1000, 100, 1);
+        fake_put_words(&s->a, 1200000, WIRE_EXEC, (uint64_t[]){1}, 1);
+        fake_put_words(&s->a, 1210000, WIRE_EXEC, (uint64_t[]){0}, 1);
+        fake_put_words(&s->b, 1220000, WIRE_EXEC, (uint64_t[]){1}, 1);
+        fake_alloc(&s->b, 1230000, 0x2000, 100, 1);
+        pipeline_end_process(s->t.pipeline, s->idx, 1300000);
+        fake_settle(&s->t);
+        assert_int_equal(s->t.ended.counts.live_bytes, 200);
+        assert_false(s->t.ended.ends_in_exec);
 }
 
 /* ---- modules ------------------------------------------------------------------------------------ */
@@ -804,6 +820,7 @@ int main(void) {
                 TEST(test_raw_clone),
                 TEST(test_peak_of_all),
                 TEST(test_exec),
+                TEST(test_exec_that_failed),
                 TEST(test_modules),
                 TEST(test_omitted_frames),
                 TEST(test_bad_kind),

@@ -32,4 +32,5 @@ struct process {
         uint32_t n_slots;      /* that it holds now */
         uint32_t n_scans_left; /* looks at all slots before its end is believed */
         uint64_t blocked_ns;
+        bool ends_in_exec; /* the last record of a thread that is gone */
 };

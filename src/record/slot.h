@@ -48,12 +48,19 @@ struct slot {
         uint32_t depth, stack_cap;
         bool has_realloc; /* between begin and end */
         uint64_t realloc_address;
+        uint64_t
+                exec_end_pos; /* behind a record that says it is about to exec; 0: none, or it failed */
         uint64_t n_lost_told; /* by LOST records */
         uint64_t n_lost;      /* thrown away by the recorder, not yet counted */
 };
 
 static inline size_t slot_n_words(const struct slot *s) {
         return s->tail - s->head;
+}
+
+/* The last that was heard of its thread is that it execs. */
+static inline bool slot_ends_in_exec(const struct slot *s) {
+        return s->exec_end_pos != 0 && s->exec_end_pos == s->head_pos;
 }
 
 /* Words from the head on that lie in the same chunk. */

@@ -116,15 +116,36 @@ static void cache_set(struct lookup_cache *c, struct lookup_entry *entries, uint
         c->off_mask = (n_entries - 1) * sizeof(struct lookup_entry);
 }
 
+/* A handler may leave by siglongjmp, or the thread be gone, between any two of these stores, and
+ * whoever takes the cache over gives back what it says. So it never says more than is mapped: its
+ * size is at its least while its pages change, and old pages go when nothing names them. At worst
+ * pages are forgotten. */
+static void cache_replace(struct lookup_cache *c, struct lookup_entry *entries,
+                          uint64_t n_entries) {
+        struct lookup_entry *old = c->entries;
+        size_t old_bytes = cache_size_bytes(c);
+
+        cache_set(c, old, LOOKUP_FIRST_ENTRIES);
+        __atomic_signal_fence(__ATOMIC_SEQ_CST);
+        c->entries = entries;
+        __atomic_signal_fence(__ATOMIC_SEQ_CST);
+        cache_set(c, entries, n_entries);
+        __atomic_signal_fence(__ATOMIC_SEQ_CST);
+        if (old != c->first && env.unmap_pages)
+                env.unmap_pages(old, old_bytes);
+}
+
 void lookup_cache_init(struct lookup_cache *c, struct lookup_entry *first) {
-        *c = (struct lookup_cache){.first = first};
+        *c = (struct lookup_cache){.entries = first};
         cache_set(c, first, LOOKUP_FIRST_ENTRIES);
+        __atomic_signal_fence(__ATOMIC_SEQ_CST);
+        c->first = first; /* last: says that the rest is there */
 }
 
 void lookup_cache_done(struct lookup_cache *c) {
-        if (c->entries != c->first && env.unmap_pages)
-                env.unmap_pages(c->entries, cache_size_bytes(c));
-        lookup_cache_init(c, c->first);
+        if (!c->first)
+                return; /* left before it was initialised */
+        cache_replace(c, c->first, LOOKUP_FIRST_ENTRIES);
         lookup_cache_clear(c);
 }
 
@@ -148,9 +169,7 @@ static void cache_maybe_grow(struct lookup_cache *c) {
         pages = env.map_pages(n_entries * sizeof(struct lookup_entry));
         if (!pages)
                 return;
-        if (c->entries != c->first && env.unmap_pages)
-                env.unmap_pages(c->entries, cache_size_bytes(c));
-        cache_set(c, pages, n_entries);
+        cache_replace(c, pages, n_entries);
 }
 
 row_t lookup_miss(struct lookup_cache *c, uint64_t generation, uint64_t key, void *ctx) {
