@@ -291,6 +291,9 @@ static bool pair_pass_by(struct pair *p, const struct pair_event *e) {
         if (e->kind != WIRE_ALLOC || !live_find(&e->process->live, e->address, &b) ||
             block_age_us(&b, p->now_ns / 1000) > (p->now_ns - e->time_ns + p->skew_ns) / 1000 + 1)
                 return false;
+        /* events of one thread are in order: its own block was released behind everyone's back */
+        if (e->process->n_threads < 2 || p->last_seq.items[e->thread] == block_seq(&b))
+                return false;
         for (i = 0; i < p->held.n; i++)
                 if (p->held.items[i].event.thread == e->thread &&
                     events_collide(&p->held.items[i].event, e))
