@@ -9,7 +9,8 @@
 #include <string>
 #include <vector>
 
-template <int N> struct Chain {
+template <int N>
+struct Chain {
         std::map<std::string, std::vector<std::shared_ptr<int>>> parts;
         Chain<N - 1> rest;
         int sum() const {
@@ -20,7 +21,8 @@ template <int N> struct Chain {
                 return s;
         }
 };
-template <> struct Chain<0> {
+template <>
+struct Chain<0> {
         int sum() const {
                 return 0;
         }
