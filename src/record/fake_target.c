@@ -8,9 +8,12 @@
 
 #include "base/macros.h"
 #include "trace/writer.h"
+#include "wire/clock.h"
 
 static uint64_t fake_now(void *ctx) {
-        return ((struct fake_target *)ctx)->now;
+        const struct fake_target *t = ctx;
+
+        return t->now ? t->now : clock_counter();
 }
 
 static bool fake_is_alive(void *ctx, uint32_t pid, uint32_t tid) {

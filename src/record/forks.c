@@ -129,12 +129,15 @@ void forks_expire(struct pipeline *p) {
 
 /* ---- start and end ------------------------------------------------------------------------------ */
 
-/* The entry may belong to another process by now: then that one is younger than the fork. */
+/* The entry may belong to another process by now: then that one is younger than the fork. A raw clone's time is no
+ * more than its parent's last record: it says nothing when there was none. */
 static struct process *forks_find_parent(struct pipeline *p, const struct process *child) {
         struct process *parent =
                 child->parent_idx < p->n_processes ? p->processes[child->parent_idx] : NULL;
 
-        return parent && parent != child && parent->fork_time <= child->fork_time ? parent : NULL;
+        if (!parent || parent == child)
+                return NULL;
+        return parent->fork_time <= child->fork_time || !child->fork_is_exact ? parent : NULL;
 }
 
 static bool forks_find_snapshot(struct pipeline *p, const struct process *child,
