@@ -161,12 +161,28 @@ PEAK_DEPENDS_ON_START = {
 }
 
 
+# perl keeps small values in arenas of 4,080 bytes that it never gives back. Every tool puts other variables into the
+# environment, and with them perl's own table of it fills an arena earlier or later: before or in the work.
+ARENA_BYTES = {"perl": 4080}
+
+
+def without_arena(name, figures, reference):
+    """figures as they would be had the tool's environment not moved one arena into or out of the work."""
+    arena = ARENA_BYTES.get(name)
+    moved = figures["allocations"] - reference["allocations"]
+    if not arena or abs(moved) != 1 or figures["bytes_allocated"] - reference["bytes_allocated"] != moved * arena:
+        return figures
+    one = {"allocations": moved, "end_live_blocks": moved, "bytes_allocated": moved * arena, "end_live_bytes": moved * arena,
+           "peak_live_bytes": moved * arena}
+    return {k: v - one.get(k, 0) for k, v in figures.items()}
+
+
 def compare(name, seen):
     """What differs and should not."""
     failures = []
     reference = seen.get("silt", seen["oracle"])
     for witness, figures in seen.items():
-        for figure, value in figures.items():
+        for figure, value in without_arena(name, figures, reference).items():
             if figure == "temporary_allocations" and witness == "heaptrack":
                 continue  # its rule is another
             if figure == "peak_live_bytes" and name in PEAK_DEPENDS_ON_START:
@@ -181,6 +197,8 @@ def check(t, name):
     t.notes += table(name, seen)
     if name in PEAK_DEPENDS_ON_START:
         t.notes.append("peaks are not compared: " + PEAK_DEPENDS_ON_START[name])
+    if name in ARENA_BYTES:
+        t.notes.append(f"one arena of {ARENA_BYTES[name]:,} bytes may fall before or into the work, as the tool's environment has it")
     t.notes.append("heaptrack calls temporary only what is released by the very next event of any thread")
     failures = compare(name, seen)
     assert not failures, "\n".join(failures + table(name, seen))
