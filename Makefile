@@ -5,12 +5,14 @@ DESTDIR ?=
 BUILD   ?= build
 # tools/setup.sh installs missing Debian packages; SETUP=true leaves packages alone.
 SETUP   ?= tools/setup.sh
+SHELL   := /bin/bash
+.SHELLFLAGS := -o pipefail -c
 
 .DEFAULT_GOAL := all
 .PHONY: all demo test soak bench fuzz fmt lint install clean help
 
 all: $(BUILD)/build.ninja ## build build/silt and build/libsilt.so
-	@ninja -C $(BUILD) --quiet
+	@ninja -C $(BUILD) --quiet | { grep -v '^ninja: no work to do' || true; }
 
 $(BUILD)/build.ninja:
 	@$(SETUP) build

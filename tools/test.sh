@@ -109,5 +109,7 @@ if step build-tiny build build-tiny -Dtiny=true; then
 fi
 step fuzz tools/fuzz.sh $([ -n "$soak" ] && echo 300 || echo 5)
 
+[ -z "$soak" ] || step debian11 tools/old_root.sh build
+
 say "done"
 exec python3 tests/summarize.py "$results"/*.json
