@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* From linker names to what the programmer wrote. */
+#if __has_include(<libiberty/demangle.h>)
 #include <libiberty/demangle.h>
+#else
+#include <demangle.h> /* where binutils-devel of the RPM distributions puts it */
+#endif
 #undef ARRAY_SIZE /* libiberty.h has one of its own */
 #include <stdlib.h>
 #include <string.h>
