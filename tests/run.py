@@ -15,6 +15,7 @@ import concurrent.futures
 import json
 import os
 import re
+import signal
 import shutil
 import sys
 import threading
@@ -191,7 +192,15 @@ def repeats_of(test, options):
     return test.repeats
 
 
+def plain_signals():
+    """A runner started in the background has these ignored, and whatever it starts would too."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    for number in (signal.SIGHUP, signal.SIGQUIT, signal.SIGTERM):
+        signal.signal(number, signal.SIG_DFL)
+
+
 def main():
+    plain_signals()
     options = parse_arguments()
     context = Context(options)
     tests = [t for t in all_tests(context, options) if not options.only or re.search(options.only, t.name)]
