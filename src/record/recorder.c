@@ -60,6 +60,11 @@ static void recorder_on_process_end(void *ctx, uint32_t process_idx, uint32_t pr
                 return;
         if (one->pidfd >= 0)
                 watcher_remove(r->watcher, one->pidfd);
+        if (totals->ends_in_exec && one->end.ended != TRACE_ENDED_EXEC)
+                recorder_note(
+                        r,
+                        "pid %d ran another program that was not followed: static, privileged, or out of reach",
+                        (int)one->pid);
         lives_end(&r->lives, one, end_ns, totals);
         recorder_log(r, "pid %d image %u: over, %llu allocations", (int)one->pid, one->image,
                      (unsigned long long)totals->counts.n_allocs);
