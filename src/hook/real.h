@@ -28,7 +28,8 @@ enum { REAL_FN_REACH_BYTES = 512 }; /* where a symbol has no size */
         X(calloc)                                                                                  \
         X(realloc)                                                                                 \
         X(reallocarray)                                                                            \
-        X(free) X(cfree) X(memalign) X(aligned_alloc) X(posix_memalign) X(valloc) X(pvalloc)       \
+        X(free)                                                                                    \
+        X(cfree) X(memalign) X(aligned_alloc) X(posix_memalign) X(valloc) X(pvalloc)               \
                 X(malloc_usable_size) X(free_sized) X(free_aligned_sized)
 
 #define REAL_NEW_NAMES(X)                                                                          \
@@ -36,7 +37,8 @@ enum { REAL_FN_REACH_BYTES = 512 }; /* where a symbol has no size */
         X(_Znam)                                                                                   \
         X(_ZnwmRKSt9nothrow_t)                                                                     \
         X(_ZnamRKSt9nothrow_t)                                                                     \
-        X(_ZnwmSt11align_val_t) X(_ZnamSt11align_val_t) X(_ZnwmSt11align_val_tRKSt9nothrow_t)      \
+        X(_ZnwmSt11align_val_t)                                                                    \
+        X(_ZnamSt11align_val_t) X(_ZnwmSt11align_val_tRKSt9nothrow_t)                              \
                 X(_ZnamSt11align_val_tRKSt9nothrow_t) X(_ZdlPv) X(_ZdaPv) X(_ZdlPvm) X(_ZdaPvm)    \
                         X(_ZdlPvRKSt9nothrow_t) X(_ZdaPvRKSt9nothrow_t) X(_ZdlPvSt11align_val_t)   \
                                 X(_ZdaPvSt11align_val_t) X(_ZdlPvSt11align_val_tRKSt9nothrow_t)    \
@@ -49,9 +51,10 @@ enum { REAL_FN_REACH_BYTES = 512 }; /* where a symbol has no size */
         X(mmap64)                                                                                  \
         X(munmap)                                                                                  \
         X(mremap)                                                                                  \
-        X(brk) X(sbrk) X(pthread_create) X(thrd_create) X(pthread_setname_np) X(pthread_self)      \
-                X(prctl) X(execve) X(execvpe) X(fexecve) X(execveat) X(posix_spawn)                \
-                        X(posix_spawnp) X(__register_atfork) X(_dl_find_object) X(dl_iterate_phdr)
+        X(brk)                                                                                     \
+        X(sbrk) X(pthread_create) X(thrd_create) X(pthread_setname_np) X(pthread_self) X(prctl)    \
+                X(execve) X(execvpe) X(fexecve) X(execveat) X(posix_spawn) X(posix_spawnp)         \
+                        X(__register_atfork) X(_dl_find_object) X(dl_iterate_phdr)
 
 #define REAL_NAMES(X) REAL_MALLOC_NAMES(X) REAL_NEW_NAMES(X) REAL_OTHER_NAMES(X)
 

@@ -17,7 +17,7 @@ struct control_message {
         int32_t wait_status;                                /* TARGET_ENDED */
         uint64_t max_rss_bytes;                             /* TARGET_ENDED */
         uint64_t n_events, n_lost, file_bytes, duration_ns; /* WRITTEN, FINISHED */
-        uint64_t n_unwritten; /* of n_events: the disk did not take them */
+        uint64_t n_unwritten;                 /* of n_events: the disk did not take them */
         uint64_t recorder_cpu_ns, blocked_ns; /* WRITTEN, FINISHED: what recording cost */
         uint32_t n_images;                    /* images that reported; 0: nothing was recorded */
         uint32_t n_living;                    /* descendants still followed */
