@@ -23,38 +23,27 @@ enum real_kinds { REAL_ALLOCATES = 1 << 0, REAL_RELEASES = 1 << 1 };
 
 enum { REAL_FN_REACH_BYTES = 512 }; /* where a symbol has no size */
 
-#define REAL_MALLOC_NAMES(X)                                                                       \
-        X(malloc)                                                                                  \
-        X(calloc)                                                                                  \
-        X(realloc)                                                                                 \
-        X(reallocarray)                                                                            \
-        X(free)                                                                                    \
-        X(cfree) X(memalign) X(aligned_alloc) X(posix_memalign) X(valloc) X(pvalloc)               \
-                X(malloc_usable_size) X(free_sized) X(free_aligned_sized)
+/* clang-format off: a list of names is read line by line */
+#define REAL_MALLOC_NAMES(X) \
+        X(malloc) X(calloc) X(realloc) X(reallocarray) X(free) X(cfree) X(memalign) \
+        X(aligned_alloc) X(posix_memalign) X(valloc) X(pvalloc) X(malloc_usable_size) \
+        X(free_sized) X(free_aligned_sized)
 
-#define REAL_NEW_NAMES(X)                                                                          \
-        X(_Znwm)                                                                                   \
-        X(_Znam)                                                                                   \
-        X(_ZnwmRKSt9nothrow_t)                                                                     \
-        X(_ZnamRKSt9nothrow_t)                                                                     \
-        X(_ZnwmSt11align_val_t)                                                                    \
-        X(_ZnamSt11align_val_t) X(_ZnwmSt11align_val_tRKSt9nothrow_t)                              \
-                X(_ZnamSt11align_val_tRKSt9nothrow_t) X(_ZdlPv) X(_ZdaPv) X(_ZdlPvm) X(_ZdaPvm)    \
-                        X(_ZdlPvRKSt9nothrow_t) X(_ZdaPvRKSt9nothrow_t) X(_ZdlPvSt11align_val_t)   \
-                                X(_ZdaPvSt11align_val_t) X(_ZdlPvSt11align_val_tRKSt9nothrow_t)    \
-                                        X(_ZdaPvSt11align_val_tRKSt9nothrow_t)                     \
-                                                X(_ZdlPvmSt11align_val_t)                          \
-                                                        X(_ZdaPvmSt11align_val_t)
+#define REAL_NEW_NAMES(X) \
+        X(_Znwm) X(_Znam) X(_ZnwmRKSt9nothrow_t) X(_ZnamRKSt9nothrow_t) X(_ZnwmSt11align_val_t) \
+        X(_ZnamSt11align_val_t) X(_ZnwmSt11align_val_tRKSt9nothrow_t) \
+        X(_ZnamSt11align_val_tRKSt9nothrow_t) X(_ZdlPv) X(_ZdaPv) X(_ZdlPvm) X(_ZdaPvm) \
+        X(_ZdlPvRKSt9nothrow_t) X(_ZdaPvRKSt9nothrow_t) X(_ZdlPvSt11align_val_t) \
+        X(_ZdaPvSt11align_val_t) X(_ZdlPvSt11align_val_tRKSt9nothrow_t) \
+        X(_ZdaPvSt11align_val_tRKSt9nothrow_t) X(_ZdlPvmSt11align_val_t) \
+        X(_ZdaPvmSt11align_val_t)
 
-#define REAL_OTHER_NAMES(X)                                                                        \
-        X(mmap)                                                                                    \
-        X(mmap64)                                                                                  \
-        X(munmap)                                                                                  \
-        X(mremap)                                                                                  \
-        X(brk)                                                                                     \
-        X(sbrk) X(pthread_create) X(thrd_create) X(pthread_setname_np) X(pthread_self) X(prctl)    \
-                X(execve) X(execvpe) X(fexecve) X(execveat) X(posix_spawn) X(posix_spawnp)         \
-                        X(__register_atfork) X(_dl_find_object) X(dl_iterate_phdr)
+#define REAL_OTHER_NAMES(X) \
+        X(mmap) X(mmap64) X(munmap) X(mremap) X(brk) X(sbrk) X(pthread_create) X(thrd_create) \
+        X(pthread_setname_np) X(pthread_self) X(prctl) X(execve) X(execvpe) X(fexecve) \
+        X(execveat) X(posix_spawn) X(posix_spawnp) X(__register_atfork) X(_dl_find_object) \
+        X(dl_iterate_phdr)
+/* clang-format on */
 
 #define REAL_NAMES(X) REAL_MALLOC_NAMES(X) REAL_NEW_NAMES(X) REAL_OTHER_NAMES(X)
 
