@@ -23,7 +23,8 @@ enum real_kinds { REAL_ALLOCATES = 1 << 0, REAL_RELEASES = 1 << 1 };
 
 enum { REAL_FN_REACH_BYTES = 512 }; /* where a symbol has no size */
 
-/* clang-format off: a list of names is read line by line */
+/* lists of names, read line by line */
+/* clang-format off */
 #define REAL_MALLOC_NAMES(X) \
         X(malloc) X(calloc) X(realloc) X(reallocarray) X(free) X(cfree) X(memalign) \
         X(aligned_alloc) X(posix_memalign) X(valloc) X(pvalloc) X(malloc_usable_size) \
