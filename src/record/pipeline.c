@@ -233,6 +233,8 @@ static bool pipeline_drain(struct pipeline *p) {
                         drain_discard(&p->drain, s);
                 else if (slot_wants_draining(p, s))
                         any |= drain_slot(&p->drain, s, p->now, DRAIN_WORDS);
+                if (s->is_broken)
+                        order_remove(&p->order, s); /* its words are gone */
                 pipeline_enqueue(p, s);
         }
         return any;

@@ -71,6 +71,19 @@ static void put_likely(struct fake_target *t, struct wire_slot *slot, struct inp
         put(t, slot, words, n + n_new);
 }
 
+/* Many blocks at once, so that tables grow and split; or all of them away again. */
+static void put_many(struct fake_target *t, struct wire_slot *slot, struct input *in) {
+        uint64_t base = (uint64_t)take(in) << 16, n = (uint64_t)take(in) * 4;
+        bool is_alloc = take(in) % 2;
+
+        for (uint64_t i = 1; i <= n; i++) {
+                uint64_t words[4] = {wire_word0(t->now, is_alloc ? WIRE_ALLOC : WIRE_FREE),
+                                     base + i * 16, i};
+
+                put(t, slot, words, is_alloc ? 4 : 2);
+        }
+}
+
 static void put_raw(struct fake_target *t, struct wire_slot *slot, struct input *in) {
         uint64_t words[16];
         size_t n = 1 + take(in) % 16;
@@ -136,6 +149,7 @@ static void step(struct fake_target *t, struct input *in) {
         case 8: vandalise(t, slot, in); break;
         case 9: t->dead_tid = take(in) % 8; break;
         case 10: pipeline_pump(t->pipeline); break;
+        case 11: put_many(t, slot, in); break;
         default: put_likely(t, slot, in); break;
         }
         t->now += 100;
