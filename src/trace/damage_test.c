@@ -108,7 +108,7 @@ static void test_bit_flips(void **state) {
 }
 
 /* The sanitizer's own memory counts against the limit, too. */
-#if defined(__SANITIZE_ADDRESS__)
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 enum { HAS_LIMIT = 0 };
 #elif defined(__has_feature)
 #if __has_feature(address_sanitizer)
