@@ -8,17 +8,25 @@
 #include <string.h>
 
 #include "base/fs.h"
+#include "base/macros.h"
 #include "wire/hello.h"
 
 enum { STRAYS_MAX_ENVIRON_BYTES = 256 * 1024 };
 
+/* An emulator has the guest's environment among its arguments. */
 static bool strays_has_env(pid_t pid, const char *wanted, char *buf) {
+        static const char *const files[] = {"environ", "cmdline"};
         char path[64];
-        ssize_t n;
 
-        snprintf(path, sizeof(path), "/proc/%d/environ", (int)pid);
-        n = fs_read_text(path, buf, STRAYS_MAX_ENVIRON_BYTES);
-        return n > 0 && memmem(buf, (size_t)n, wanted, strlen(wanted)) != NULL;
+        for (size_t i = 0; i < ARRAY_SIZE(files); i++) {
+                ssize_t n;
+
+                snprintf(path, sizeof(path), "/proc/%d/%s", (int)pid, files[i]);
+                n = fs_read_text(path, buf, STRAYS_MAX_ENVIRON_BYTES);
+                if (n > 0 && memmem(buf, (size_t)n, wanted, strlen(wanted)))
+                        return true;
+        }
+        return false;
 }
 
 void strays_find(strays *ret, const char *rendezvous_env) {
