@@ -46,8 +46,9 @@ lint: $(BUILD)/build.ninja ## formatting and clang-tidy
 	@python3 tools/lint.py --build $(BUILD)
 
 install: all ## install to DESTDIR/PREFIX (PREFIX=/usr/local)
-	@meson configure $(BUILD) -Dprefix=$(PREFIX)
-	@DESTDIR=$(DESTDIR) meson install -C $(BUILD) --quiet
+	@meson configure $(BUILD) -Dprefix=$(PREFIX) >/dev/null
+	@ninja -C $(BUILD) --quiet >/dev/null
+	@DESTDIR=$(DESTDIR) meson install -C $(BUILD) --no-rebuild --quiet
 
 clean: ## remove everything that was built
 	@rm -rf $(BUILD) build-*
