@@ -3,7 +3,7 @@
 """Runs every test that crosses folders: the hostile programs, silt beside other tools, and the command line.
 
   tests/run.py --build build                       once (racy ones twice)
-  tests/run.py --build build --soak                programs 100 times in a row
+  tests/run.py --build build --soak                programs 100 times in a row, faults as often as they say
   tests/run.py --build build --only program/fork   by name
   tests/run.py --build build --runner "qemu-x86_64 -L /usr/x86_64-linux-gnu" --runtime build-x86_64/libsilt.so
   tests/run.py --oracle preload                    the expectations themselves, without silt
@@ -57,6 +57,7 @@ class Context:
         self.failed = os.path.join(self.work_dir, "failed")
         for path in (self.traces, self.failed):
             os.makedirs(path, exist_ok=True)
+        self.is_soak = options.soak
         self.is_tiny = is_tiny_build(self.build_dir)
         runtime = os.path.abspath(options.runtime) if options.runtime else None
         self.silt = Silt(options.build, options.runner, runtime)
@@ -96,6 +97,7 @@ def all_tests(context, options):
         return [oracles.OracleTest(t, witness) for t in tests]
     if not options.runner:
         tests += cases.discover(os.path.join(HERE, "cases"), context)
+        tests += cases.discover(os.path.join(HERE, "faults"), context)
         tests += cases.discover_file(os.path.join(HERE, "truth_real.py"), "real", context)
     return tests
 
@@ -169,7 +171,7 @@ def parse_arguments():
     p.add_argument("--variant", help="name of a second build directory beside the first: BUILD-VARIANT")
     p.add_argument("--only", metavar="REGEX", help="only tests whose name matches")
     p.add_argument("--list", action="store_true", help="print the names and stop")
-    p.add_argument("--soak", action="store_true", help="repeat the programs 100 times")
+    p.add_argument("--soak", action="store_true", help="the long repetition counts")
     p.add_argument("--repeat", type=int, metavar="N", help="repeat every test N times")
     p.add_argument("--jobs", type=int, default=2, metavar="N", help="tests at once (default 2)")
     p.add_argument("--runner", metavar="COMMAND", help="emulator for programs built by the cross compiler")
@@ -187,9 +189,7 @@ def parse_arguments():
 def repeats_of(test, options):
     if options.repeat:
         return options.repeat
-    if options.soak and test.soaks:
-        return 100
-    return test.repeats
+    return test.soak_repeats if options.soak else test.repeats
 
 
 def plain_signals():

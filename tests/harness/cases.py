@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Tests written as Python functions: `test_*(context)` in tests/cases/*.py. A function fails by an exception (assert,
-or `expect`), and leaves itself out by `skip(reason)`."""
+or `expect`), and leaves itself out by `skip(reason)`. `test_x.repeats = 3` runs it so often in `make test`,
+`test_x.soak_repeats = 300` in `make soak`."""
 
 import importlib.util
 import os
@@ -26,6 +27,10 @@ class Scratch:
     def path(self, name):
         return os.path.join(self.dir, name)
 
+    def count(self, few, many):
+        """How often to do something inside a test: few times in `make test`, many in `make soak`."""
+        return many if self.context.is_soak else few
+
     def program(self, name):
         return self.context.binary(name)
 
@@ -37,7 +42,8 @@ class Scratch:
 class CaseTest:
     def __init__(self, name, function, context):
         self.name, self.function, self.context = name, function, context
-        self.repeats, self.soaks = getattr(function, "repeats", 1), False
+        self.repeats = getattr(function, "repeats", 1)
+        self.soak_repeats = getattr(function, "soak_repeats", self.repeats)
 
     def run(self):
         folder = tempfile.mkdtemp(prefix="case.", dir=self.context.work_dir)

@@ -143,7 +143,7 @@ class OracleTest:
 
     def __init__(self, program_test, oracle):
         self.inner, self.oracle = program_test, oracle
-        self.name, self.repeats, self.soaks = program_test.name, program_test.repeats, True
+        self.name, self.repeats, self.soak_repeats = program_test.name, program_test.repeats, 100
 
     def record(self, binary, baseline):
         env = self.inner.environment(baseline)

@@ -40,7 +40,7 @@ class ProgramTest:
         self.case, self.context = case, context
         self.name = "program/" + case["name"]
         self.repeats = 2 if case.get("racy") else 1
-        self.soaks = True
+        self.soak_repeats = 100
 
     def build(self):
         tools, case = self.context.tools, self.case
