@@ -53,6 +53,7 @@ class Context:
         prefix, suffix = (f"{machine[1]}-linux-gnu-", "." + machine[1]) if machine else ("", "")
         self.tools = Toolchain(self.source_dir, os.path.join(self.work_dir, "programs" + suffix), prefix)
         self.helpers = Toolchain(os.path.join(HERE, "cases"), os.path.join(self.work_dir, "programs" + suffix), prefix)
+        self.victims = Toolchain(os.path.join(HERE, "faults"), os.path.join(self.work_dir, "faults" + suffix), prefix)
         self.traces = os.path.join(self.work_dir, "traces" + suffix)
         self.failed = os.path.join(self.work_dir, "failed")
         for path in (self.traces, self.failed):

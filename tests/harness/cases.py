@@ -38,6 +38,10 @@ class Scratch:
         """A program of tests/cases: not measured, only watched."""
         return self.context.helpers.build(name, ["helper.c"], **how)
 
+    def victim(self, name, **how):
+        """A program of tests/faults."""
+        return self.context.victims.build(name, [name + ".c"], **how)
+
 
 class CaseTest:
     def __init__(self, name, function, context):
