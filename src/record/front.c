@@ -314,6 +314,7 @@ static bool front_reap_recorder(struct front *f, bool wait_for_it) {
         f->recorder_is_gone = true;
         front_take_message(f);
         shm_stop_recording(&f->shm);
+        rendezvous_close(&f->rendezvous); /* whoever waits for a welcome there need not wait on */
         return true;
 }
 
@@ -408,7 +409,10 @@ static void front_closing_words(const struct front *f) {
                         path);
                 return;
         }
-        if (m->trouble[0])
+        if (m->trouble[0] && m->n_unwritten)
+                fprintf(stderr, "silt: %s: %s events are missing there\n", m->trouble,
+                        unit_count(&unwritten, m->n_unwritten));
+        else if (m->trouble[0])
                 fprintf(stderr, "silt: %s\n", m->trouble);
         if (!m->n_images) {
                 fprintf(stderr,
@@ -420,9 +424,6 @@ static void front_closing_words(const struct front *f) {
                   unit_count(&events, m->n_events), program, (int)f->target,
                   unit_duration(&duration, m->duration_ns),
                   unit_count(&lost, m->n_lost + m->n_unwritten));
-        if (m->n_unwritten)
-                front_say(f, "%s of them were recorded but found no room on the disk",
-                          unit_count(&unwritten, m->n_unwritten));
         if (f->options->verbose)
                 front_say(f, "cpu: target %.3f s, recorder %.3f s, blocked %.3f s", f->target_cpu_s,
                           (double)m->recorder_cpu_ns / 1e9, (double)m->blocked_ns / 1e9);

@@ -192,9 +192,32 @@ static void recorder_stop(struct recorder *r) {
         r->is_stopped = true;
 }
 
+/* The file at the trace's path is still the one that was written. */
+static bool recorder_trace_is_there(const struct recorder *r) {
+        struct stat own, named;
+
+        return fstat(r->config->trace_fd, &own) == 0 && lstat(r->config->trace_path, &named) == 0 &&
+               own.st_dev == named.st_dev && own.st_ino == named.st_ino;
+}
+
+static void recorder_write_end(struct recorder *r) {
+        const struct run_options *o = r->config->options;
+        struct err e = {0};
+        int code = trace_writer_finish(r->writer, &e);
+
+        if (!recorder_trace_is_there(r))
+                code = err_set(
+                        &e, -ENOENT,
+                        "'%s': it was deleted or moved during the recording: nothing to report there",
+                        r->config->trace_path);
+        else if (code == 0 && o->symbolize && !o->no_symbols)
+                code = o->symbolize(r->config->trace_path, &e);
+        if (code < 0)
+                snprintf(r->trouble, sizeof(r->trouble), "%.230s", e.text);
+}
+
 static void recorder_finish(struct recorder *r) {
         struct pipeline_stats stats;
-        struct err e = {0};
 
         for (size_t i = 0; i < r->lives.list.n; i++)
                 if (!r->lives.list.items[i]->is_ending)
@@ -218,11 +241,7 @@ static void recorder_finish(struct recorder *r) {
                 pipeline_get_totals(r->pipeline, one->trace_process, &totals);
                 lives_end(&r->lives, one, recorder_now_ns(r), &totals);
         }
-        if (trace_writer_finish(r->writer, &e) < 0)
-                snprintf(r->trouble, sizeof(r->trouble), "%.230s", e.text);
-        else if (r->config->options->symbolize && !r->config->options->no_symbols &&
-                 r->config->options->symbolize(r->config->trace_path, &e) < 0)
-                snprintf(r->trouble, sizeof(r->trouble), "%.230s", e.text);
+        recorder_write_end(r);
         recorder_tell(r, CONTROL_FINISHED);
         rendezvous_close(r->config->rendezvous);
         _exit(0);
