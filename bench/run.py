@@ -48,13 +48,15 @@ def build(out):
         return target
 
     loop = compiled(["gcc", "-O2", "-g", "-fomit-frame-pointer", "-fno-optimize-sibling-calls"], "loop.c", "-pthread")
+    hostile = compiled(["gcc", "-O2", "-g", "-fomit-frame-pointer", "-fno-optimize-sibling-calls"], "hostile.c", "-pthread")
     server = compiled(["g++", "-O2", "-g"], "server.cc")
     compiled(["gcc", "-O2", "-shared", "-fPIC"], "noop.c", "-ldl")
     work = {}
     for depth in (4, 16, 64):
-        work[f"loop depth {depth}"] = ([loop, str(depth), "1", "6000000"], {})
+        work[f"loop depth {depth}"] = ([loop, str(depth), "1", "8000000"], {})
     for threads in (2, 4, 8):
-        work[f"loop depth 16, {threads} threads"] = ([loop, "16", str(threads), str(6000000 // threads)], {})
+        work[f"loop depth 16, {threads} threads"] = ([loop, "16", str(threads), str(8000000 // threads)], {})
+    work["hostile loop depth 16"] = ([hostile, "16", "1", "3000000"], {})
     work["server with leak"] = ([server, "600000"], {})
     work["sqlite3"] = (["sqlite3", ":memory:", f".read {WORK}/work.sql"], {})
     work["python3"] = (["/usr/bin/python3", f"{WORK}/work.py"], {"PYTHONMALLOC": "malloc", "PYTHONHASHSEED": "0"})
