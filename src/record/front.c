@@ -567,6 +567,11 @@ int front_run(const struct run_options *o) {
         int status;
 
         front_fill_standard_fds();
+        if (access("/proc/self/stat", R_OK) < 0) {
+                fputs("silt: /proc: it is not mounted, and silt follows processes by it: mount -t proc proc /proc\n",
+                      stderr);
+                return FRONT_FAILED;
+        }
         status = front_check_program(&f);
         if (status)
                 return status;

@@ -2,6 +2,7 @@
 #include "record/life.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -33,21 +34,31 @@ static uint32_t lives_count_images(const struct lives *l, pid_t pid) {
 /* A forked process says its pid itself, and in a pid namespace of its own that is a number of another process, or of
  * none. Whoever has the number and is older than the recording is not it. */
 static void lives_judge_pid(struct lives *l, struct life *one) {
-        double started_s = proc_started_s(one->pid);
-
-        if (one->pidfd < 0)
-                l->n_vanished++;
-        else if (started_s >= 0 && started_s < l->began_s - 1) {
+        one->started_s = proc_started_s(one->pid);
+        if (one->started_s >= 0 && one->started_s < l->began_s - 1) {
                 one->is_foreign = true;
-                close(TAKE_FD(one->pidfd));
-        }
+                if (one->pidfd >= 0)
+                        close(TAKE_FD(one->pidfd));
+        } else if (one->pidfd < 0 && one->started_s >= 0)
+                one->is_unwatched = true;
+        else if (one->pidfd < 0)
+                l->n_vanished++;
+}
+
+bool life_is_alive(const struct life *one) {
+        struct pollfd gone = {.fd = one->pidfd, .events = POLLIN};
+
+        if (one->pidfd >= 0)
+                return poll(&gone, 1, 0) != 1;
+        return one->is_unwatched && proc_is_running(one->pid) &&
+               proc_started_s(one->pid) == one->started_s;
 }
 
 struct life *lives_next_vanished(struct lives *l) {
         for (size_t i = l->list.n; l->n_vanished && i-- > 0;) {
                 struct life *one = l->list.items[i];
 
-                if (one->pidfd < 0 && !one->is_foreign && !one->is_ending) {
+                if (one->pidfd < 0 && !one->is_foreign && !one->is_unwatched && !one->is_ending) {
                         l->n_vanished--;
                         return one;
                 }

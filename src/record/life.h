@@ -23,9 +23,12 @@ struct life {
         const char *exe; /* "" unknown */
         const char *const *args;
         uint32_t n_args;
-        int pidfd;       /* -1: none; owned */
-        bool is_foreign; /* its pid names an older process here: it is in another pid namespace */
-        bool is_ending;  /* end_process was called; waiting for its last events */
+        int pidfd;        /* -1: none; owned */
+        double started_s; /* since boot; -1 unknown */
+        bool is_foreign;  /* its pid names an older process here: it is in another pid namespace */
+        bool is_unwatched; /* no pidfd to be had, for want of descriptors or on an old kernel: /proc is asked instead */
+        bool is_guest;  /* it said hello; a forked process has the arena already */
+        bool is_ending; /* end_process was called; waiting for its last events */
         bool is_over;
         uint64_t peak_rss_bytes, runtime_bytes;
         struct trace_process_end end; /* ended, status and peak as far as known when it ended */
@@ -49,6 +52,9 @@ struct life *lives_add(struct lives *l, uint32_t process_idx, pid_t pid, uint32_
 /* The living image of a pid / of an arena entry; NULL when there is none. */
 struct life *lives_find_pid(const struct lives *l, pid_t pid);
 struct life *lives_find_idx(const struct lives *l, uint32_t process_idx);
+
+/* Asks the kernel. False for one in another pid namespace, which cannot be asked about. */
+bool life_is_alive(const struct life *one);
 
 /* One that is gone and not yet ending; NULL when there is none. */
 struct life *lives_next_vanished(struct lives *l);

@@ -63,6 +63,13 @@ double proc_started_s(pid_t pid) {
         return (double)ticks / (double)sysconf(_SC_CLK_TCK);
 }
 
+bool proc_is_running(pid_t pid) {
+        char buf[1024], state;
+        const char *fields = proc_stat_fields(pid, buf, sizeof(buf));
+
+        return fields && sscanf(fields, " %c", &state) == 1 && state != 'Z' && state != 'X';
+}
+
 pid_t proc_parent(pid_t pid) {
         char buf[1024], state;
         const char *fields = proc_stat_fields(pid, buf, sizeof(buf));

@@ -3,12 +3,12 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/utsname.h>
@@ -64,6 +64,11 @@ static void recorder_on_process_end(void *ctx, uint32_t process_idx, uint32_t pr
                 recorder_note(
                         r,
                         "pid %d ran another program that was not followed: static, privileged, or out of reach",
+                        (int)one->pid);
+        if (one->is_guest && !totals->runtime_bytes)
+                recorder_note(
+                        r,
+                        "pid %d not followed: the runtime could not start there: too few descriptors, too little address space, or it ended at once",
                         (int)one->pid);
         lives_end(&r->lives, one, end_ns, totals);
         recorder_log(r, "pid %d image %u: over, %llu allocations", (int)one->pid, one->image,
@@ -249,6 +254,16 @@ static void recorder_finish(struct recorder *r) {
 
 /* ---- the loop ---------------------------------------------------------------------------------- */
 
+/* Of the target the front says how it ended, as long as there is one. */
+static void recorder_see_gone(struct recorder *r, struct life *one) {
+        if (one->pid != r->config->target)
+                recorder_end_life(r, one, TRACE_ENDED_EXIT, -1);
+        else if (r->front_is_gone)
+                recorder_target_ended(r);
+        else if (one->pidfd >= 0)
+                watcher_remove(r->watcher, one->pidfd);
+}
+
 static void recorder_take_ready(struct recorder *r) {
         uint64_t tag;
 
@@ -263,15 +278,8 @@ static void recorder_take_ready(struct recorder *r) {
                         for (size_t i = 0; i < r->lives.list.n; i++)
                                 if (r->lives.list.items[i]->trace_process == tag - TAG_PIDFD)
                                         one = r->lives.list.items[i];
-                        if (!one)
-                                continue;
-                        if (one->pid == r->config->target && !r->front_is_gone)
-                                watcher_remove(r->watcher,
-                                               one->pidfd); /* the front will say how it ended */
-                        else if (one->pid == r->config->target)
-                                recorder_target_ended(r);
-                        else
-                                recorder_end_life(r, one, TRACE_ENDED_EXIT, -1);
+                        if (one)
+                                recorder_see_gone(r, one);
                 }
         }
 }
@@ -288,6 +296,8 @@ static void recorder_sample(struct recorder *r, uint64_t now_ns) {
 
                 if (one->is_over || one->is_ending)
                         continue;
+                if (one->is_unwatched && !life_is_alive(one))
+                        recorder_see_gone(r, one);
                 p = shm_process(r->config->shm, one->process_idx);
                 lives_sample(&r->lives, one, now_ns,
                              atomic_load_explicit(&p->runtime_bytes, memory_order_relaxed),
@@ -320,11 +330,10 @@ static size_t recorder_count_living(struct recorder *r) {
 
         for (size_t i = 0; i < r->lives.list.n; i++) {
                 struct life *one = r->lives.list.items[i];
-                struct pollfd gone = {.fd = one->pidfd, .events = POLLIN};
 
                 if (one->is_ending)
                         continue;
-                if (one->pidfd < 0 || poll(&gone, 1, 0) == 1)
+                if (!life_is_alive(one))
                         recorder_end_life(r, one, TRACE_ENDED_EXIT, -1);
                 else
                         n++;
@@ -410,7 +419,13 @@ static void recorder_loop(struct recorder *r) {
 
 /* Out of the terminal's and the pipes' way: a daemon may be followed long after the front has gone. */
 static void recorder_detach(struct recorder *r) {
+        struct rlimit files;
         int null_fd;
+
+        if (getrlimit(RLIMIT_NOFILE, &files) == 0) {
+                files.rlim_cur = files.rlim_max; /* one descriptor per process that is followed */
+                setrlimit(RLIMIT_NOFILE, &files);
+        }
 
         if (r->config->log_fd >= 0)
                 r->log = fdopen(r->config->log_fd, "a");

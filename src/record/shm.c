@@ -5,6 +5,8 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <linux/futex.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
@@ -35,6 +37,36 @@ static void shm_fill_header(struct wire_header *h, uint32_t flags, uint32_t cloc
         h->magic = WIRE_MAGIC;
 }
 
+/* Where memfd_create is forbidden or missing: a file that never had a name, or has none any more. */
+static int shm_open_file(void) {
+        static const char *const folders[] = {"/dev/shm", "/tmp", "/var/tmp"};
+        int fd = -1;
+
+        for (size_t i = 0; fd < 0 && i < ARRAY_SIZE(folders); i++) {
+                char name[64];
+
+                fd = open(folders[i], O_TMPFILE | O_RDWR | O_EXCL | O_CLOEXEC, 0600);
+                if (fd >= 0)
+                        break;
+                snprintf(name, sizeof(name), "%s/silt-XXXXXX", folders[i]);
+                fd = mkostemp(name, O_CLOEXEC);
+                if (fd >= 0)
+                        unlink(name);
+        }
+        return fd;
+}
+
+/* A target holds the descriptor for a moment: it must not be able to pull pages away from the others. A file cannot be
+ * sealed: there the targets are trusted with this one thing. */
+static int shm_seal(int fd) {
+        const int seals = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL;
+        int have = fcntl(fd, F_GET_SEALS);
+
+        if (have < 0 || (have & F_SEAL_SEAL))
+                return 0;
+        return fcntl(fd, F_ADD_SEALS, seals) < 0 ? -errno : 0;
+}
+
 int shm_open_arena(struct shm *s, uint32_t flags, uint32_t clock, uint64_t clock_base,
                    struct err *reterr) {
         struct wire_header h;
@@ -45,17 +77,22 @@ int shm_open_arena(struct shm *s, uint32_t flags, uint32_t clock, uint64_t clock
         shm_fill_header(&h, flags, clock, clock_base);
 
         s->fd = memfd_create("silt", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+        r = -errno;
+        if (s->fd < 0 && r != -EMFILE && r != -ENFILE)
+                s->fd = shm_open_file();
         if (s->fd < 0)
-                return err_set_errno(reterr, -errno, "shared memory: cannot create it");
+                return err_set_errno(
+                        reterr, r,
+                        "shared memory: cannot create it (see ulimit -n, and what a sandbox forbids)");
         if (ftruncate(s->fd, (off_t)h.size_bytes) < 0 ||
             fallocate(s->fd, 0, 0, (off_t)h.chunk_off) < 0) {
                 r = err_set_errno(reterr, -errno,
                                   "shared memory: cannot size it (raise ulimit -f)");
                 goto fail;
         }
-        /* A target holds this descriptor for a moment: it must not be able to pull pages away from the others. */
-        if (fcntl(s->fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) < 0) {
-                r = err_set_errno(reterr, -errno, "shared memory: cannot seal it");
+        r = shm_seal(s->fd);
+        if (r < 0) {
+                err_set_errno(reterr, r, "shared memory: cannot seal it");
                 goto fail;
         }
         s->base = mmap(NULL, h.size_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, s->fd, 0);
