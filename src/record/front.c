@@ -21,6 +21,7 @@
 #include "record/control.h"
 #include "record/counter.h"
 #include "record/entry.h"
+#include "record/oom.h"
 #include "record/proc.h"
 #include "record/recorder.h"
 #include "record/rendezvous.h"
@@ -43,7 +44,9 @@ struct front {
         struct rlimit fsize_before; /* the target's own too; silt's files may be larger */
         struct sigaction
                 child_action_before; /* the shell may have silt start with SIGCHLD ignored */
+        struct oom_watch oom;        /* of the recorder: it may be in the target's limited group */
         bool recorder_is_gone;
+        bool recorder_was_oom_killed;
         bool has_summary;
         double target_cpu_s;
         struct control_message summary; /* the last WRITTEN or FINISHED */
@@ -276,6 +279,7 @@ static int front_fork_recorder(struct front *f, int trace_fd, struct err *reterr
         }
         close(pair[1]);
         f->control_fd = pair[0];
+        oom_watch_begin(&f->oom, f->recorder, "/proc", "/sys/fs/cgroup");
         return 0;
 }
 
@@ -312,6 +316,8 @@ static bool front_reap_recorder(struct front *f, bool wait_for_it) {
         if (waitpid(f->recorder, &status, wait_for_it ? 0 : WNOHANG) != f->recorder)
                 return false;
         f->recorder_is_gone = true;
+        f->recorder_was_oom_killed = WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL &&
+                                     oom_watch_fired(&f->oom, "/proc");
         front_take_message(f);
         shm_stop_recording(&f->shm);
         rendezvous_close(&f->rendezvous); /* whoever waits for a welcome there need not wait on */
@@ -404,8 +410,10 @@ static void front_closing_words(const struct front *f) {
         words_plain(f->trace_path, path, sizeof(path));
         words_shell(f->trace_path, quoted, sizeof(quoted));
         if (!f->has_summary) {
-                fprintf(stderr,
-                        "silt: recorder: it died during the recording: what it wrote is in '%s'\n",
+                fprintf(stderr, "silt: recorder: it %s: what it wrote until then is in '%s'\n",
+                        f->recorder_was_oom_killed
+                                ? "was killed for want of memory during the recording"
+                                : "died during the recording",
                         path);
                 return;
         }
@@ -514,6 +522,8 @@ static int front_record(struct front *f) {
                 front_drop_target(f);
                 return front_fail(&e, FRONT_FAILED);
         }
+        /* The target may be dead already, and whoever reads stderr may have gone: neither ends silt. */
+        signal(SIGPIPE, SIG_IGN);
         r = front_release_target(f);
         if (r < 0) {
                 front_drop_target(f);

@@ -130,7 +130,7 @@ static void oom_reads_both_versions(void **state) {
         put_file("cgroup/memory/jobs/a/memory.oom_control",
                  "oom_kill_disable 0\nunder_oom 0\noom_kill 1\n", 0644);
         oom_watch_begin(&w, 7, proc, cgroup);
-        assert_non_null(strstr(w.path, "memory.oom_control"));
+        assert_non_null(strstr(w.counters[0].path, "memory.oom_control"));
         assert_false(oom_watch_fired(&w, proc));
         put_file("cgroup/memory/jobs/a/memory.oom_control",
                  "oom_kill_disable 0\nunder_oom 0\noom_kill 2\n", 0644);
@@ -139,7 +139,7 @@ static void oom_reads_both_versions(void **state) {
         put_file("proc/8/cgroup", "0::/user/b\n", 0644);
         put_file("cgroup/user/b/memory.events", "low 0\noom 5\noom_kill 0\n", 0644);
         oom_watch_begin(&w, 8, proc, cgroup);
-        assert_non_null(strstr(w.path, "memory.events"));
+        assert_non_null(strstr(w.counters[0].path, "memory.events"));
         assert_false(oom_watch_fired(&w, proc));
         put_file("cgroup/user/b/memory.events", "low 0\noom 6\noom_kill 1\n", 0644);
         assert_true(oom_watch_fired(&w, proc));
@@ -147,6 +147,66 @@ static void oom_reads_both_versions(void **state) {
         oom_watch_begin(&w, 9, proc, cgroup); /* no cgroup file: the machine's counter */
         assert_false(oom_watch_fired(&w, proc));
         put_file("proc/vmstat", "oom_kill 4\n", 0644);
+        assert_true(oom_watch_fired(&w, proc));
+}
+
+static void oom_follows_the_target(void **state) {
+        struct oom_watch w;
+        char proc[128], cgroup[128], group[32], name[64];
+
+        snprintf(proc, sizeof(proc), "%s/moved_proc", scratch);
+        snprintf(cgroup, sizeof(cgroup), "%s/moved", scratch);
+        put_file("moved_proc/vmstat", "oom_kill 0\n", 0644);
+        put_file("moved_proc/7/cgroup", "0::/start\n", 0644);
+        put_file("moved/start/memory.events", "oom_kill 0\n", 0644);
+        oom_watch_begin(&w, 7, proc, cgroup);
+        put_file("moved/job/memory.events", "oom_kill 5\n", 0644);
+        put_file("moved_proc/7/cgroup", "0::/job\n", 0644);
+        oom_watch_follow(&w, 7, proc, cgroup);
+        assert_false(oom_watch_fired(&w, proc));
+        put_file("moved/job/memory.events", "oom_kill 6\n", 0644);
+        assert_true(oom_watch_fired(&w, proc));
+
+        /* Dying it seems to be in the root: what happened in its group still counts. */
+        put_file("moved_proc/7/cgroup", "0::/\n", 0644);
+        oom_watch_follow(&w, 7, proc, cgroup);
+        assert_true(oom_watch_fired(&w, proc));
+
+        /* However often it moves, the last groups are known. */
+        for (int i = 0; i < 9; i++) {
+                snprintf(name, sizeof(name), "moved/g%d/memory.events", i);
+                put_file(name, "oom_kill 1\n", 0644);
+                snprintf(group, sizeof(group), "0::/g%d\n", i);
+                put_file("moved_proc/7/cgroup", group, 0644);
+                oom_watch_follow(&w, 7, proc, cgroup);
+        }
+        assert_false(oom_watch_fired(&w, proc));
+        put_file("moved/g8/memory.events", "oom_kill 2\n", 0644);
+        assert_true(oom_watch_fired(&w, proc));
+}
+
+/* A container whose tree begins at its own group, while /proc tells the path from the machine's root. */
+static void oom_finds_a_containers_group(void **state) {
+        struct oom_watch w;
+        char proc[128], cgroup[128];
+
+        snprintf(proc, sizeof(proc), "%s/box_proc", scratch);
+        snprintf(cgroup, sizeof(cgroup), "%s/box", scratch);
+        put_file("box_proc/vmstat", "oom_kill 0\n", 0644);
+        put_file("box_proc/7/cgroup", "4:cpuset,memory:/docker/abc\n0::/\n", 0644);
+        put_file("box/memory/memory.oom_control", "oom_kill 0\n", 0644);
+        oom_watch_begin(&w, 7, proc, cgroup);
+        assert_false(oom_watch_fired(&w, proc));
+        put_file("box_proc/vmstat", "oom_kill 9\n", 0644); /* other containers' */
+        assert_false(oom_watch_fired(&w, proc));
+        put_file("box/memory/memory.oom_control", "oom_kill 1\n", 0644);
+        assert_true(oom_watch_fired(&w, proc));
+
+        put_file("box_proc/8/cgroup", "0::/docker/abc/job\n", 0644);
+        put_file("box/job/memory.events", "oom_kill 0\n", 0644);
+        oom_watch_begin(&w, 8, proc, cgroup);
+        assert_false(oom_watch_fired(&w, proc));
+        put_file("box/job/memory.events", "oom_kill 1\n", 0644);
         assert_true(oom_watch_fired(&w, proc));
 }
 
@@ -234,6 +294,8 @@ int main(void) {
                 cmocka_unit_test(entry_refuses_other_machines),
                 cmocka_unit_test(entry_survives_cut_headers),
                 cmocka_unit_test(oom_reads_both_versions),
+                cmocka_unit_test(oom_follows_the_target),
+                cmocka_unit_test(oom_finds_a_containers_group),
                 cmocka_unit_test(arena_cannot_shrink),
                 cmocka_unit_test(rendezvous_knows_its_guests),
                 cmocka_unit_test(proc_reads_itself),

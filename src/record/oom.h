@@ -1,19 +1,33 @@
 /* SPDX-License-Identifier: MIT */
-/* Was a SIGKILL the kernel's answer to full memory? Told by the kill counter of the target's memory
- * cgroup (version 1 or 2), else by that of the whole machine. */
+/* Was a SIGKILL the kernel's answer to full memory? Told by the kill counters of the memory cgroups (version 1 or 2)
+ * the target was in, else by that of the whole machine. */
 #pragma once
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
 
-struct oom_watch {
-        char path[512]; /* file with the counter; "" when none was found */
+enum { OOM_N_COUNTERS = 4 };
+
+struct oom_counter {
+        char path[512]; /* file with the counter */
         uint64_t n_kills;
+};
+
+struct oom_watch {
+        struct oom_counter counters[OOM_N_COUNTERS];
+        size_t n_counters; /* ever found; the last OOM_N_COUNTERS are kept */
         uint64_t n_machine_kills;
+        char groups[2048]; /* /proc/PID/cgroup as it was last */
 };
 
 /* proc_root and cgroup_root are "/proc" and "/sys/fs/cgroup" but for tests. */
 void oom_watch_begin(struct oom_watch *w, pid_t pid, const char *proc_root,
                      const char *cgroup_root);
+
+/* The target may have moved to another cgroup: to be called now and then while it lives. */
+void oom_watch_follow(struct oom_watch *w, pid_t pid, const char *proc_root,
+                      const char *cgroup_root);
+
 bool oom_watch_fired(const struct oom_watch *w, const char *proc_root);

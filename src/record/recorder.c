@@ -112,15 +112,10 @@ static int recorder_back_chunks(void *ctx, uint32_t n_chunks) {
 
 /* ---- the end ----------------------------------------------------------------------------------- */
 
-static void recorder_target_ended(struct recorder *r) {
-        struct life *one = lives_find_pid(&r->lives, r->config->target);
+static void recorder_end_target(struct recorder *r, struct life *one) {
         int status = r->target_wait_status;
         bool is_oom;
 
-        r->target_has_ended = true;
-        r->stray_deadline_ns = recorder_now_ns(r) + STRAY_PATIENCE_NS;
-        if (!one)
-                return;
         one->end.peak_rss_bytes = r->target_max_rss_bytes;
         if (status < 0)
                 recorder_end_life(r, one, TRACE_ENDED_UNKNOWN, -1);
@@ -130,6 +125,28 @@ static void recorder_target_ended(struct recorder *r) {
                                   WTERMSIG(status));
         } else
                 recorder_end_life(r, one, TRACE_ENDED_EXIT, WEXITSTATUS(status));
+}
+
+static void recorder_target_ended(struct recorder *r) {
+        struct life *one = lives_find_pid(&r->lives, r->config->target);
+
+        r->target_has_ended = true;
+        r->stray_deadline_ns = recorder_now_ns(r) + STRAY_PATIENCE_NS;
+        if (one)
+                recorder_end_target(r, one);
+}
+
+/* A process is gone. Of the target the front says how it ended, as long as there is one; that may come before its last
+ * image was let in. */
+static void recorder_see_gone(struct recorder *r, struct life *one) {
+        if (one->pid != r->config->target)
+                recorder_end_life(r, one, TRACE_ENDED_EXIT, -1);
+        else if (r->target_has_ended)
+                recorder_end_target(r, one);
+        else if (r->front_is_gone)
+                recorder_target_ended(r);
+        else if (one->pidfd >= 0)
+                watcher_remove(r->watcher, one->pidfd);
 }
 
 static void recorder_take_control(struct recorder *r) {
@@ -254,16 +271,6 @@ static void recorder_finish(struct recorder *r) {
 
 /* ---- the loop ---------------------------------------------------------------------------------- */
 
-/* Of the target the front says how it ended, as long as there is one. */
-static void recorder_see_gone(struct recorder *r, struct life *one) {
-        if (one->pid != r->config->target)
-                recorder_end_life(r, one, TRACE_ENDED_EXIT, -1);
-        else if (r->front_is_gone)
-                recorder_target_ended(r);
-        else if (one->pidfd >= 0)
-                watcher_remove(r->watcher, one->pidfd);
-}
-
 static void recorder_take_ready(struct recorder *r) {
         uint64_t tag;
 
@@ -290,6 +297,7 @@ static void recorder_sample(struct recorder *r, uint64_t now_ns) {
         bool is_idle;
 
         pipeline_get_stats(r->pipeline, &stats);
+        oom_watch_follow(&r->oom, r->config->target, "/proc", "/sys/fs/cgroup");
         for (size_t i = 0; i < r->lives.list.n; i++) {
                 struct life *one = r->lives.list.items[i];
                 const struct wire_process *p;
@@ -334,7 +342,7 @@ static size_t recorder_count_living(struct recorder *r) {
                 if (one->is_ending)
                         continue;
                 if (!life_is_alive(one))
-                        recorder_end_life(r, one, TRACE_ENDED_EXIT, -1);
+                        recorder_see_gone(r, one);
                 else
                         n++;
         }
@@ -396,7 +404,7 @@ static void recorder_end_vanished(struct recorder *r) {
         struct life *one;
 
         while ((one = lives_next_vanished(&r->lives)))
-                recorder_end_life(r, one, TRACE_ENDED_EXIT, -1);
+                recorder_see_gone(r, one);
 }
 
 static void recorder_loop(struct recorder *r) __attribute__((noreturn));
