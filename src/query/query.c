@@ -34,7 +34,7 @@ int query_open(const char *path, struct query **ret, struct err *reterr) {
         if (q->view->n_processes == 0)
                 return err_set(
                         reterr, -ENODATA,
-                        "'%s': no process is in it: the recording ended before the program began: record it again",
+                        "'%s': the trace was cut off before the program began: record it again",
                         path);
         index_symbols(q);
         *ret = TAKE_PTR(q);

@@ -401,6 +401,16 @@ static void front_finish_recording(struct front *f, int status, const struct rus
         front_reap_recorder(f, true);
 }
 
+/* A recorder that died left stacks without names, which it would have looked up last. */
+static void front_name_stacks(const struct front *f) {
+        const struct run_options *o = f->options;
+        struct err e = {0};
+
+        if (f->recorder_is_gone && f->summary.kind != CONTROL_FINISHED && o->symbolize &&
+            !o->no_symbols)
+                (void)o->symbolize(f->trace_path, &e); /* without them it shows addresses */
+}
+
 static void front_closing_words(const struct front *f) {
         const struct control_message *m = &f->summary;
         struct unit_text events, lost, size, duration, unwritten;
@@ -535,6 +545,7 @@ static int front_record(struct front *f) {
         f->target_cpu_s = (double)(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) +
                           (double)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) / 1e6;
         front_finish_recording(f, status, &usage);
+        front_name_stacks(f);
         front_closing_words(f);
         return front_exit_status(status);
 }

@@ -1,0 +1,140 @@
+# SPDX-License-Identifier: MIT
+"""The kernel kills for want of memory: the report says so, and says who held the memory.
+
+With silt inside the limited group, as in a container, the kernel kills the larger of target and recorder. silt asks
+for no other choice: a recorder that could not be killed would let the target die for silt's memory."""
+
+import os
+import struct
+
+from harness.cases import skip
+from harness.memcg import MemoryGroup
+from harness.process import outlived, run
+from harness.watch import whole
+
+MIB = 1 << 20
+
+
+def limited(t, limit_bytes):
+    try:
+        group = MemoryGroup("silt-test-" + os.path.basename(t.dir), limit_bytes)
+        with group:
+            pass
+        return group
+    except OSError as e:
+        skip(f"a memory cgroup cannot be made here ({e}); needs root")
+
+
+def tally(t):
+    with open(t.path("tally"), "rb") as f:
+        return struct.unpack("<3Q", f.read(24))
+
+
+def drop(*paths):
+    for path in paths:
+        if os.path.exists(path):
+            os.unlink(path)
+
+
+def site_bytes(report, function):
+    """Bytes live at the end that `function` allocated."""
+    sites = next(top for top in report["top"] if top["metric"] == "end")["sites"]
+    return sum(site["bytes"] for site in sites if any(f["function"] == function for f in site["stack"]))
+
+
+def check_post_mortem(t, trace, block_bytes):
+    report = whole(t, trace)
+    pid, n_hoard, n_trickle = tally(t)
+    assert report["pid"] == pid, f"pid {report['pid']}, not {pid}"
+    assert report["ended"] == "oom", f"ended: {report['ended']}"
+    totals = report["totals"]
+    assert totals["lost_events"] == 0, totals
+    report, why = t.silt.report(trace, "--by", "end")
+    assert report, why
+    for name, n in (("hoard", n_hoard), ("trickle", n_trickle)):
+        got = site_bytes(report, name)
+        assert n * block_bytes <= got <= (n + 1) * block_bytes, f"{name}: {n} blocks of {block_bytes}, recorded {got} bytes"
+    r = t.silt.command("report", trace)
+    assert r.code == 0, r.errors
+    text = " ".join(r.text.split())
+    assert "the kernel killed it for want of memory" in text, text[:600]
+    assert 0 <= text.find("hoard") < text.find("trickle"), f"hoard does not come first: {text[:3000]}"
+    return totals["end_live_bytes"]
+
+
+def test_a_target_in_a_group_of_its_own(t):
+    """Only the program is limited: it enters the group itself, after silt began to watch it."""
+    n_runs = t.count(2, 30)
+    with limited(t, 96 * MIB) as group:
+        script = ["sh", "-c", f"echo $$ >{group.door}; sleep 0.15; exec \"$@\"", "sh", t.victim("leak"), t.path("tally"), "1000"]
+        for _ in range(n_runs):
+            drop(t.path("tally"))
+            r = t.silt.record(t.path("t.silt"), script, options=["-f"])
+            assert (r.code, r.stdout, r.stderr) == (137, b"", b""), f"{r.code} {r.text} {r.errors}"
+            held = check_post_mortem(t, t.path("t.silt"), 1000)
+            assert held > 60 * MIB, f"only {held} bytes were held"
+        n_kills = group.n_kills()
+        assert n_kills == n_runs, f"{n_kills} kills by the kernel in {n_runs} runs"
+    t.notes.append(f"{n_runs} runs, 0 failures; cgroup version {group.version}")
+
+
+def test_silt_in_the_same_group(t):
+    """All of silt in the limited group. With large blocks the target is the larger, and dies as it would alone."""
+    n_runs = t.count(2, 30)
+    for i in range(n_runs):
+        with limited(t, 256 * MIB) as group:
+            block_bytes = (1000, 5000, 100000)[i % 3]
+            drop(t.path("tally"))
+            r = t.silt.record(t.path("t.silt"), [t.victim("leak"), t.path("tally"), str(block_bytes)], options=["-f"],
+                              preexec_fn=group.enter)
+            assert (r.code, r.stdout, r.stderr) == (137, b"", b""), f"{r.code} {r.text} {r.errors}"
+            held = check_post_mortem(t, t.path("t.silt"), block_bytes)
+            assert held > 120 * MIB, f"only {held} bytes were held"
+            assert group.n_kills() == 1, f"{group.n_kills()} kills by the kernel"
+    t.notes.append(f"{n_runs} runs, 0 failures; the kernel chose the target each time")
+
+
+def test_silt_in_the_same_group_with_small_blocks(t):
+    """Small blocks cost the recorder more than the target: either may be killed, and the trace can be read."""
+    n_runs, n_target = t.count(1, 30), 0
+    for _ in range(n_runs):
+        with limited(t, 256 * MIB) as group:
+            drop(t.path("tally"))
+            trace = t.path("t.silt")
+            r = t.silt.record(trace, [t.victim("leak"), t.path("tally"), "8"], options=["-f"], preexec_fn=group.enter)
+            assert r.code == 137, f"{r.code} {r.text} {r.errors}"
+            assert not outlived(trace, 20), "the recorder still ran 20 s later"
+            if not r.stderr:
+                n_target += 1
+                check_post_mortem(t, trace, 8)
+                continue
+            assert r.errors.count("\n") == 1 and "recorder" in r.errors and "memory" in r.errors, r.errors
+            report = whole(t, trace)
+            _, n_hoard, n_trickle = tally(t)
+            recorded = report["totals"]["allocations"]
+            assert 1000000 < recorded <= n_hoard + n_trickle + 1, f"{recorded} of {n_hoard + n_trickle}"
+            text = t.silt.command("report", trace)
+            assert text.code == 0 and "hoard" in text.text, text.errors
+    t.notes.append(f"{n_runs} runs, 0 failures; the kernel chose the target {n_target} times, the recorder {n_runs - n_target}")
+
+
+def test_a_target_that_fits_is_not_killed(t):
+    """A group with room for the program but not for all of silt's tables: the program ends as it does alone."""
+    n_runs = t.count(1, 10)
+    argv = [t.victim("leak"), t.path("tally"), "24", "40"]
+    with limited(t, 110 * MIB) as group:
+        drop(t.path("tally"))
+        bare = run(argv, preexec_fn=group.enter)
+        assert bare.code == 5, f"alone it does not fit: {bare.code}"
+        n_recorder = 0
+        for _ in range(n_runs):
+            drop(t.path("tally"))
+            trace = t.path("t.silt")
+            r = t.silt.record(trace, argv, options=["-f"], preexec_fn=group.enter)
+            assert r.code == 5, f"{r.code} {r.errors}"
+            assert not outlived(trace, 20)
+            n_recorder += bool(r.stderr)
+            report, why = t.silt.report(trace)
+            assert report, why
+            assert not r.stderr or ("recorder" in r.errors and r.errors.count("\n") == 1), r.errors
+    t.notes.append(f"{n_runs} runs, 0 failures; the recorder was killed in {n_recorder}")
