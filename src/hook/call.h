@@ -15,12 +15,15 @@ static inline const struct real_fn *call_begin(struct thread *t, const struct re
 
         t->in_real = fn;
         atomic_signal_fence(memory_order_seq_cst);
+        SIGNAL_POINT("call/begun");
         return outer;
 }
 
 static inline void call_end(struct thread *t, const struct real_fn *outer) {
+        SIGNAL_POINT("call/returned");
         atomic_signal_fence(memory_order_seq_cst);
         t->in_real = outer;
+        SIGNAL_POINT("call/ended");
 }
 
 #define CALL_REAL(t, name, ...)                                                                    \

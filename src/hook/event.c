@@ -4,6 +4,7 @@
 #include "hook/early.h"
 
 HOOK_COLD void event_after_loss(struct lane *lane) {
+        SIGNAL_POINT("event/lost");
         lane->has_lost = true;
         unwind_forget(lane->walker);
         if (!atomic_load_explicit(&runtime.header->recording, memory_order_acquire))
@@ -46,12 +47,15 @@ static inline bool event_walk(struct lane *lane, const struct unwind_regs *from,
                               struct unwind_delta *ret_delta) {
         if (unlikely(lane->has_lost || !real._dl_find_object.fn) && !event_prepare_walk(lane, from))
                 return false;
+        SIGNAL_POINT("event/walk");
         unwind_walk(lane->walker, from, ret_delta);
+        SIGNAL_POINT("event/walked");
         return true;
 }
 
 /* The stack word and its pcs; returns the record's end. */
 static inline uint64_t *event_put_stack(uint64_t *at, const struct unwind_delta *d, unsigned form) {
+        SIGNAL_POINT("event/stack");
         *at++ = wire_stack_word(d->n_kept, d->n_new, form, d->end);
         for (uint32_t i = 0; i < d->n_new; i++)
                 *at++ = d->pcs[i];
@@ -164,6 +168,7 @@ void event_module(void *ctx, const struct unwind_module *module) {
         while (len < WIRE_MAX_NAME && module->name[len])
                 len++;
         n_words = (len + 7) / 8;
+        SIGNAL_POINT("event/module");
         words = ring_writer_reserve(&lane->ring, 5 + n_words);
         if (!words) {
                 lane->module_was_lost = lane->has_lost = true;

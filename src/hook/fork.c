@@ -89,7 +89,9 @@ static bool fork_become_process(struct thread *t) {
                 thread_count_unslotted();
                 return false;
         }
+        SIGNAL_POINT("fork/claimed");
         fork_fill_entry(p, pid, t);
+        SIGNAL_POINT("fork/filled");
         runtime.process = p;
         runtime.process_idx = idx;
         runtime.pid = pid;
@@ -130,7 +132,9 @@ static void fork_prepare(void) {
 
         if (!t)
                 return;
+        SIGNAL_POINT("fork/prepare");
         event_words(t, WIRE_FORK, NULL, 0);
+        SIGNAL_POINT("fork/logged");
         t->fork_time = t->lane.ring.last_time;
 }
 
@@ -139,6 +143,7 @@ static void fork_in_parent(void) {
 
         if (!t)
                 return;
+        SIGNAL_POINT("fork/parent");
         t->fork_time = 0;
         event_words(t, WIRE_FORK_DONE, NULL, 0);
 }

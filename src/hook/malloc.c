@@ -22,7 +22,9 @@ HOOK_EXPORT void *malloc(size_t size_bytes) {
         }
         if (unlikely(thread_is_recursion(t, CALL_SITE, REAL_ALLOCATES)))
                 return REAL(malloc)(size_bytes);
+        SIGNAL_POINT("malloc/begin");
         block = CALL_REAL(t, malloc, size_bytes);
+        SIGNAL_POINT("malloc/returned");
         if (unlikely(!block)) {
                 event_failed(t, size_bytes);
                 return NULL;
@@ -84,8 +86,10 @@ HOOK_EXPORT void *realloc(void *old, size_t size_bytes) {
                 return REAL(realloc)(old, size_bytes);
         if (old)
                 event_realloc_begin(t, old);
+        SIGNAL_POINT("realloc/begun");
         block = unlikely(early_owns(old)) ? malloc_move_early(old, size_bytes)
                                           : CALL_REAL(t, realloc, old, size_bytes);
+        SIGNAL_POINT("realloc/returned");
         UNWIND_HERE(&from);
         event_realloc_done(t, old, block, size_bytes, &from);
         return block;
@@ -127,6 +131,7 @@ HOOK_EXPORT void free(void *block) {
         } else {
                 event_free(t, block);
         }
+        SIGNAL_POINT("free/logged");
         if (likely(!early_owns(block)))
                 CALL_REAL_VOID(t, free, block);
 }

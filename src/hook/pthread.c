@@ -59,6 +59,7 @@ static struct thread_begin *start_new(void *fn, void *arg) {
                                                               memory_order_relaxed))
                         ;
         }
+        SIGNAL_POINT("pthread/begin");
         begin->fn = fn;
         begin->arg = arg;
         return begin;
@@ -74,6 +75,7 @@ static struct thread_begin start_finish(struct thread_begin *begin) {
                 atomic_fetch_add_explicit(&runtime.process->n_threads_started, 1,
                                           memory_order_relaxed);
         thread_is_counted = true;
+        SIGNAL_POINT("pthread/counted");
         return copy;
 }
 

@@ -88,6 +88,7 @@ static bool lane_claim(struct lane *lane, bool is_nested) {
 
         if (!thread_claim_slot(&slot, &state))
                 return false;
+        SIGNAL_POINT("slot/claimed");
         slot->tid = (uint32_t)sys_gettid();
         slot->flags = is_nested ? WIRE_SLOT_NESTED : 0;
         ring_writer_init(&lane->ring, runtime.header, slot, &runtime.clock, &runtime.patience_ns,
@@ -98,6 +99,7 @@ static bool lane_claim(struct lane *lane, bool is_nested) {
         lane->slot_state = state - WIRE_SLOT_CLAIMED + WIRE_SLOT_LIVE;
         /* release: tid and flags before the state. Pairs with the recorder's acquire. */
         atomic_store_explicit(&slot->state, lane->slot_state, memory_order_release);
+        SIGNAL_POINT("slot/live");
         return true;
 }
 
@@ -105,6 +107,7 @@ static bool lane_claim(struct lane *lane, bool is_nested) {
 static bool lane_start(struct lane *lane, void *walker, bool is_nested) {
         if (!lane_claim(lane, is_nested))
                 return false;
+        SIGNAL_POINT("lane/walker");
         lane->walker = walker;
         unwind_walker_init(lane->walker, lane);
         return true;
@@ -169,6 +172,7 @@ static struct thread *thread_new(void) {
 
         if (!t) {
                 t = runtime_map(lane_pages_bytes());
+                SIGNAL_POINT("thread/mapped");
                 if (t)
                         atomic_store_explicit(&t->is_locked, 1, memory_order_relaxed);
                 return t;
@@ -209,12 +213,16 @@ struct thread *thread_start(void) {
                 return NULL;
         }
         t->tid = (uint32_t)sys_gettid();
+        SIGNAL_POINT("thread/started");
         if (is_new)
                 thread_push(t);
+        SIGNAL_POINT("thread/listed");
         atomic_store_explicit(&t->is_locked, 0, memory_order_release);
         if (thread_self)
                 return thread_self; /* a signal handler was here first; this slot stays empty */
+        SIGNAL_POINT("thread/unknown");
         thread_self = t;
+        SIGNAL_POINT("thread/known");
         thread_count();
         return t;
 }
@@ -283,7 +291,9 @@ static struct lane *lane_start_nested(struct thread *t) {
                 runtime_unmap(nested, lane_pages_bytes());
                 nested = NULL;
         }
+        SIGNAL_POINT("nested/started");
         t->nested = nested;
+        SIGNAL_POINT("nested/known");
         atomic_signal_fence(memory_order_seq_cst);
         t->is_starting_nested = false;
         return nested;
@@ -349,7 +359,9 @@ HOOK_COLD struct lane *lane_enter_nested(struct thread *t) {
                 thread_count_unslotted();
                 return NULL;
         }
+        SIGNAL_POINT("nested/enter");
         t->nested->inside = 1;
         atomic_signal_fence(memory_order_seq_cst);
+        SIGNAL_POINT("nested/entered");
         return t->nested;
 }

@@ -9,6 +9,7 @@
 #include "hook/real.h"
 #include "hook/runtime.h"
 #include "unwind/unwind.h"
+#include "wire/point.h"
 #include "wire/ring_writer.h"
 
 #pragma GCC visibility push(hidden)
@@ -66,14 +67,18 @@ struct lane *lane_enter_nested(struct thread *t);
 static inline struct lane *lane_enter(struct thread *t) {
         if (unlikely(t->lane.inside))
                 return lane_enter_nested(t);
+        SIGNAL_POINT("lane/enter");
         t->lane.inside = 1;
         atomic_signal_fence(memory_order_seq_cst);
+        SIGNAL_POINT("lane/entered");
         return &t->lane;
 }
 
 static inline void lane_leave(struct lane *lane) {
+        SIGNAL_POINT("lane/leave");
         atomic_signal_fence(memory_order_seq_cst);
         lane->inside = 0;
+        SIGNAL_POINT("lane/left");
 }
 
 struct thread *thread_get_slow(void);

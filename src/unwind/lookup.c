@@ -7,6 +7,7 @@
 #include "unwind/cfi.h"
 #include "unwind/object.h"
 #include "unwind/rowtab.h"
+#include "wire/point.h"
 
 #define SILENT (UINT64_C(1) << 63)
 
@@ -127,6 +128,7 @@ static void cache_replace(struct lookup_cache *c, struct lookup_entry *entries,
 
         cache_set(c, old, LOOKUP_FIRST_ENTRIES);
         __atomic_signal_fence(__ATOMIC_SEQ_CST);
+        SIGNAL_POINT("lookup/grow");
         c->entries = entries;
         __atomic_signal_fence(__ATOMIC_SEQ_CST);
         cache_set(c, entries, n_entries);
@@ -178,10 +180,12 @@ row_t lookup_miss(struct lookup_cache *c, uint64_t generation, uint64_t key, voi
         uint64_t kept_as = ctx ? generation : generation | SILENT;
         row_t row = rowtab_get(kept_as, key);
 
+        SIGNAL_POINT("lookup/miss");
         if (row == 0) {
                 row = row_decode(generation, key, ctx);
                 if (row == 0)
                         return ROW_NO_CFI;
+                SIGNAL_POINT("lookup/decoded");
                 rowtab_put(kept_as, key, row);
         }
         if (c) {

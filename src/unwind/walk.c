@@ -16,6 +16,7 @@
 #include "unwind/walk.h"
 
 #include "unwind/rowtab.h"
+#include "wire/point.h"
 
 enum {
         OUTER = UNWIND_OUTER_KEPT, /* the marker, if any, is R[OUTER] */
@@ -377,6 +378,7 @@ static uint32_t remember(struct walk *c, uint32_t n_kept) {
 
         __atomic_store_n(&w->n_frames, 0, __ATOMIC_RELAXED);
         __atomic_signal_fence(__ATOMIC_SEQ_CST);
+        SIGNAL_POINT("walk/remember");
         w->has_gap = w->has_gap && n_kept > OUTER;
         if (__builtin_expect(n_frames > UNWIND_DEPTH_MAX, 0)) {
                 leave_out_some(c, n_kept);
@@ -386,7 +388,9 @@ static uint32_t remember(struct walk *c, uint32_t n_kept) {
                 copy_frames(remembered(w) + n_kept, outermost_fresh(c), c->n_fresh);
         }
         __atomic_signal_fence(__ATOMIC_SEQ_CST);
+        SIGNAL_POINT("walk/copied");
         __atomic_store_n(&w->n_frames, n_frames, __ATOMIC_RELAXED);
+        SIGNAL_POINT("walk/remembered");
         return n_kept;
 }
 
@@ -438,6 +442,7 @@ void unwind_walk(struct unwind_walker *w, const struct unwind_regs *from,
                 ret->end = UNWIND_END_COMPLETE;
                 return;
         }
+        SIGNAL_POINT("walk/fresh");
         walk_begin(&c, w, top);
         n_kept = remember(&c, walk_stack(&c));
         ret->n_kept = n_kept;

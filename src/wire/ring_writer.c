@@ -79,10 +79,13 @@ static void ring_writer_set_end(struct ring_writer *w) {
 static void ring_writer_leave_chunk(struct ring_writer *w) {
         if (!w->chunk_end)
                 return;
+        SIGNAL_POINT("chunk/leave");
         if (w->next < w->chunk_end)
                 *w->next = wire_word0(0, WIRE_PAD);
         w->pos += (uint64_t)((uint8_t *)w->chunk_end - (uint8_t *)w->next);
+        SIGNAL_POINT("chunk/padded");
         w->next = w->end = w->chunk_end = NULL;
+        SIGNAL_POINT("chunk/none");
         /* release: the padding before the position. Pairs with the recorder's acquire of
          * write_pos. */
         atomic_store_explicit(&w->slot->write_pos, w->pos, memory_order_release);
@@ -101,6 +104,7 @@ static bool ring_writer_enter_chunk(struct ring_writer *w) {
                 return false;
         chunk = w->chunks + idx * WIRE_CHUNK_BYTES;
         w->next = (uint64_t *)(chunk + off);
+        SIGNAL_POINT("chunk/next");
         w->chunk_end = (uint64_t *)(chunk + WIRE_CHUNK_BYTES);
         return true;
 }
@@ -133,6 +137,7 @@ static bool ring_writer_wait(struct ring_writer *w) {
                 max_ns = patience_ns;
         begin = ring_writer_ticks(w);
         atomic_store_explicit(&w->slot->waiting, 1, memory_order_seq_cst);
+        SIGNAL_POINT("ring/wait");
         for (;;) {
                 /* acquire: seq before limit_pos, so that a chunk lent after this look changes
                  * seq */
@@ -150,6 +155,7 @@ static bool ring_writer_wait(struct ring_writer *w) {
                 left.nsec = (int64_t)((max_ns - spent_ns) % 1000000000u);
                 sys_futex_wait((void *)&w->slot->lent_seq, seq, &left);
         }
+        SIGNAL_POINT("ring/waited");
         atomic_store_explicit(&w->slot->waiting, 0, memory_order_relaxed);
 
         spent_ns = ring_writer_ns_since(w, begin);
@@ -164,6 +170,7 @@ static bool ring_writer_wait(struct ring_writer *w) {
 static uint64_t *ring_writer_lose(struct ring_writer *w) {
         uint64_t n_lost = atomic_load_explicit(&w->slot->n_lost_events, memory_order_relaxed);
 
+        SIGNAL_POINT("ring/lose");
         w->n_lost++;
         atomic_store_explicit(&w->slot->n_lost_events, n_lost + 1, memory_order_relaxed);
         w->end = w->next; /* the next record asks again, and says LOST first */
@@ -201,6 +208,7 @@ uint64_t *ring_writer_reserve_slow(struct ring_writer *w, uint32_t n_words) {
                 if (!ring_writer_find_room(w, 2))
                         return ring_writer_lose(w);
                 words = w->next;
+                SIGNAL_POINT("ring/tell-lost");
                 words[0] = wire_word0(ring_writer_time(w), WIRE_LOST);
                 words[1] = w->n_lost;
                 w->n_lost = 0;
@@ -208,6 +216,7 @@ uint64_t *ring_writer_reserve_slow(struct ring_writer *w, uint32_t n_words) {
         }
         if (!ring_writer_find_room(w, n_words))
                 return ring_writer_lose(w);
+        SIGNAL_POINT("ring/room");
         ring_writer_wake_at_half(w);
         ring_writer_set_end(w);
         if (n_words > (uint64_t)(w->end - w->next))

@@ -14,6 +14,7 @@
 
 #include "wire/clock.h"
 #include "wire/layout.h"
+#include "wire/point.h"
 #include "wire/record.h"
 #include "wire/sys.h"
 
@@ -74,22 +75,27 @@ static inline uint64_t ring_writer_time(struct ring_writer *w) {
 
         atomic_store_explicit(&w->slot->busy, 1, memory_order_relaxed);
         atomic_signal_fence(memory_order_seq_cst);
+        SIGNAL_POINT("ring/busy");
         if (__builtin_expect(w->clock == WIRE_CLOCK_COUNTER, 1))
                 now = clock_counter();
         else
                 now = ring_clock_monotonic_ns();
         now -= w->clock_base;
         w->last_time = now;
+        SIGNAL_POINT("ring/time");
         return now;
 }
 
 /* end: behind the last word of the record. */
 static inline void ring_writer_commit(struct ring_writer *w, uint64_t *end) {
+        SIGNAL_POINT("ring/filled");
         w->pos += (uint64_t)((uint8_t *)end - (uint8_t *)w->next);
+        SIGNAL_POINT("ring/moved");
         w->next = end;
         /* release: the words before the position. Pairs with the recorder's acquire of
          * write_pos. */
         atomic_store_explicit(&w->slot->write_pos, w->pos, memory_order_release);
+        SIGNAL_POINT("ring/published");
         atomic_store_explicit(&w->slot->busy, 0, memory_order_release);
 }
 
