@@ -5,7 +5,7 @@
 #include "trace/backlog.h"
 
 void trace_backlog_clear(struct trace_backlog *b) {
-        b->n_slices = b->n_events = b->n_allocs = 0;
+        b->n_slices = b->n_events = b->n_allocs = b->n_unwritten = 0;
         vec_clear(&b->sites);
         vec_clear(&b->counts);
         map_clear(&b->site_by_key);
@@ -58,6 +58,24 @@ static bool backlog_is_beaten_by_all(struct trace_backlog *b, const struct map *
         bool has_row = map_get(new_peaks, TRACE_NO_PROCESS, NULL);
 
         return backlog_is_beaten(b, new_peaks, has_row ? TRACE_NO_PROCESS : process);
+}
+
+/* A row for the whole recording comes with the second process: until then what is true of the first is true
+ * of all, sites included. */
+static void backlog_begin_all(struct trace_backlog *b) {
+        struct trace_counts only;
+
+        if (b->counts.n != 1 || b->counts.items[0].process == TRACE_NO_PROCESS)
+                return;
+        only = b->counts.items[0];
+        *backlog_counts(b, TRACE_NO_PROCESS) = (struct trace_counts){
+                .process = TRACE_NO_PROCESS,
+                .live_blocks = only.live_blocks,
+                .live_bytes = only.live_bytes,
+                .peak_blocks = only.peak_blocks,
+                .peak_bytes = only.peak_bytes,
+                .peak_ns = only.peak_ns,
+        };
 }
 
 static void backlog_rebase_peaks(struct trace_backlog *b, const struct map *new_peaks) {
@@ -127,6 +145,8 @@ void trace_backlog_add(struct trace_backlog *b, const struct trace_site *sites, 
 
         for (size_t i = 0; i < n_counts; i++)
                 *map_put(&new_peaks, counts[i].process, 0, NULL) = counts[i].peak_bytes;
+        if (map_get(&new_peaks, TRACE_NO_PROCESS, NULL))
+                backlog_begin_all(b);
         backlog_rebase_peaks(b, &new_peaks);
         for (size_t i = 0; i < n_sites; i++) {
                 const struct trace_site *s = &sites[i];

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* Slices that could not be written (disk full), added up to one. Memory is bounded by the number
- * of sites, however long the disk stays full, and totals stay exact once it has room again. */
+/* Slices added up to one: those that could not be written (disk full), and those that are merged to keep
+ * the file within its bound. Memory is bounded by the number of sites, however many there are, and totals stay exact. */
 #pragma once
 
 #include "base/map.h"
 #include "trace/rows.h"
 
 struct trace_backlog {
-        uint64_t n_slices, n_events, n_allocs;
+        uint64_t n_slices, n_events, n_allocs, n_unwritten;
         uint64_t begin_us, end_us, first_seq;
         trace_site_vec sites;
         trace_counts_vec counts;

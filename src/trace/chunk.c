@@ -51,6 +51,10 @@ const char *trace_kind_name(struct trace_kind_text *t, uint32_t kind) {
         return t->s;
 }
 
+uint8_t trace_kind_version(uint32_t kind) {
+        return kind == TRACE_SLIC ? TRACE_SLIC_VERSION : TRACE_KIND_VERSION;
+}
+
 static bool chunk_kind_is_optional(uint32_t kind) {
         return kind == TRACE_NOTE || kind == TRACE_SMPL || kind == TRACE_SKIP;
 }
@@ -87,7 +91,6 @@ size_t trace_chunk_append(struct trace_packer *p, bytes_buf *out, uint32_t kind,
         size_t data_bytes = packed ? p->scratch.n : body_bytes, span_bytes;
         size_t stored_bytes = head_bytes + data_bytes;
         uint8_t *at;
-        uint32_t check;
 
         if (packed) /* zeros may follow a frame; a plain body is never short of either rule */
                 stored_bytes =
@@ -99,7 +102,7 @@ size_t trace_chunk_append(struct trace_packer *p, bytes_buf *out, uint32_t kind,
 
         buf_put_le32(at, TRACE_CHUNK_MAGIC);
         buf_put_le32(at + 4, kind);
-        at[8] = TRACE_KIND_VERSION;
+        at[TRACE_VERSION_OFF] = TRACE_KIND_VERSION;
         at[9] = (uint8_t)((packed ? TRACE_FLAG_ZSTD : 0) |
                           (chunk_kind_is_optional(kind) ? 0 : TRACE_FLAG_REQUIRED));
         at[10] = (uint8_t)head_bytes;
@@ -110,12 +113,23 @@ size_t trace_chunk_append(struct trace_packer *p, bytes_buf *out, uint32_t kind,
         if (data_bytes)
                 memcpy(at + TRACE_HEADER_BYTES + head_bytes, packed ? p->scratch.items : body,
                        data_bytes);
-        check = chunk_check(at, head, head_bytes);
-        buf_put_le32(at + 20, check);
-        buf_put_le64(at + 24, XXH3_64bits_withSeed(at + TRACE_HEADER_BYTES + head_bytes,
-                                                   stored_bytes - head_bytes, check));
+        trace_chunk_seal(at);
         out->n += span_bytes;
         return span_bytes;
+}
+
+static uint64_t chunk_sum(const uint8_t *chunk, uint32_t check) {
+        size_t head_bytes = chunk[10], stored_bytes = bytes_le32(chunk + 12);
+
+        return XXH3_64bits_withSeed(chunk + TRACE_HEADER_BYTES + head_bytes,
+                                    stored_bytes - head_bytes, check);
+}
+
+void trace_chunk_seal(uint8_t *chunk) {
+        uint32_t check = chunk_check(chunk, chunk + TRACE_HEADER_BYTES, chunk[10]);
+
+        buf_put_le32(chunk + 20, check);
+        buf_put_le64(chunk + 24, chunk_sum(chunk, check));
 }
 
 /* ---- reading --------------------------------------------------------------------------------- */
@@ -246,5 +260,27 @@ int trace_chunk_read(int fd, const struct trace_chunk *c, struct trace_body *b,
                 return r;
         b->raw.n = c->raw_bytes;
         memset(b->raw.items + b->raw.n, 0, CHUNK_SLACK_BYTES);
+        return 0;
+}
+
+int trace_chunk_load(int fd, const struct trace_chunk *c, bytes_buf *out) {
+        size_t chunk_bytes = (size_t)TRACE_HEADER_BYTES + c->stored_bytes;
+        size_t span_bytes = (size_t)trace_chunk_span_bytes(c);
+        struct trace_chunk there;
+        uint8_t *at;
+        ssize_t got;
+
+        vec_reserve(out, span_bytes);
+        at = out->items + out->n;
+        got = fs_read_at(fd, at, chunk_bytes, c->off);
+        if (got < 0)
+                return (int)got;
+        if ((size_t)got != chunk_bytes ||
+            trace_chunk_parse(at, chunk_bytes, c->off, c->off + chunk_bytes, &there) ||
+            there.kind != c->kind || there.stored_bytes != c->stored_bytes ||
+            bytes_le64(at + 24) != chunk_sum(at, bytes_le32(at + 20)))
+                return -EBADMSG;
+        memset(at + chunk_bytes, 0, span_bytes - chunk_bytes);
+        out->n += span_bytes;
         return 0;
 }

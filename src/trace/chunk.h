@@ -49,6 +49,16 @@ size_t trace_chunk_append(struct trace_packer *p, bytes_buf *out, uint32_t kind,
                           size_t head_bytes, const void *body, size_t body_bytes,
                           size_t min_stored_bytes);
 
+/* Makes the checksums of a whole chunk in memory right again after a change of its version or head. */
+void trace_chunk_seal(uint8_t *chunk);
+
+/* Appends a chunk of a file as it stands there, gap included, once its checksums were found right. 0 or
+ * -errno (-EBADMSG: damaged). */
+int trace_chunk_load(int fd, const struct trace_chunk *c, bytes_buf *out);
+
+/* The newest version of a kind that is known here. */
+uint8_t trace_kind_version(uint32_t kind);
+
 /* Parses a header and its head out of the n bytes that stand at `off` of a file of file_bytes.
  * 0, or which rule it breaks; TRACE_E_CUT_OFF when the chunk would end outside the file. */
 int trace_chunk_parse(const uint8_t *p, size_t n, uint64_t off, uint64_t file_bytes,

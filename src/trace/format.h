@@ -32,7 +32,9 @@
 
 enum {
         TRACE_FORMAT_VERSION = 1,
-        TRACE_KIND_VERSION = 1, /* of every kind */
+        TRACE_KIND_VERSION = 1, /* of every kind but … */
+        TRACE_SLIC_VERSION = 2, /* … a slice whose detail was dropped */
+        TRACE_VERSION_OFF = 8,  /* in a chunk's header */
 
         TRACE_HEADER_BYTES = 32,
         TRACE_MAX_HEAD_BYTES = 64,
@@ -52,6 +54,7 @@ enum {
         TRACE_INDEX_ENTRY_BYTES = 24, /* before the head */
         TRACE_INDX_REBUILT = 1,
         TRACE_SLIC_UNWRITTEN = 1,
+        TRACE_SLIC_DROPPED = 2, /* version 2 */
 
         TRACE_N_COUNT_FIELDS = 18,
         TRACE_MAX_BUILD_ID_BYTES = 32,

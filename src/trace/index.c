@@ -59,8 +59,8 @@ bool trace_trailer_parse(const uint8_t *p, uint64_t *ret_index_off, uint64_t *re
 }
 
 /* One entry. Its fields pass the same checks as a header found in the file. */
-static bool index_parse_entry(struct bytes_reader *r, uint64_t min_off, uint64_t max_off,
-                              struct trace_chunk *ret) {
+bool trace_index_next(struct bytes_reader *r, uint64_t min_off, uint64_t max_off,
+                      struct trace_chunk *ret) {
         struct trace_chunk c = {.off = bytes_u64(r)};
         const uint8_t *p = bytes_take(r, INDEX_HEADER_BYTES), *head;
 
@@ -97,7 +97,7 @@ static bool index_parse(const struct trace_chunk *indx, const bytes_buf *raw,
         for (uint32_t i = 0; i < n; i++) {
                 struct trace_chunk *c = vec_add(&l->chunks);
 
-                if (!index_parse_entry(&r, min_off, indx->off, c))
+                if (!trace_index_next(&r, min_off, indx->off, c))
                         return false;
                 min_off = c->off + trace_chunk_span_bytes(c);
         }

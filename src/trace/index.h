@@ -29,6 +29,10 @@ int trace_recover(int fd, uint64_t file_bytes, struct trace_chunk_list *ret, str
 /* Writing. Adds the entry of the chunk whose header and head stand at p, `off` in the file. */
 void trace_index_add(bytes_buf *entries, uint32_t *n_entries, const uint8_t *p, uint64_t off);
 
+/* The chunk of the next entry; false at the end, or when it keeps no limits. The chunk lies in [min_off, max_off). */
+bool trace_index_next(struct bytes_reader *r, uint64_t min_off, uint64_t max_off,
+                      struct trace_chunk *ret);
+
 /* Appends INDX chunk and trailer, to be written at `off`. */
 void trace_index_append(struct trace_packer *p, bytes_buf *out, uint64_t off,
                         const bytes_buf *entries, uint32_t n_entries, bool rebuilt,

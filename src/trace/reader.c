@@ -157,8 +157,9 @@ static int reader_take_chunk(struct trace_reader *t, size_t i, struct slice_plac
 
         if (c->kind == TRACE_SKIP)
                 return 0;
-        if (c->version > TRACE_KIND_VERSION || (c->kind == TRACE_META && c->head_bytes >= 4 &&
-                                                bytes_le32(c->head) != TRACE_FORMAT_VERSION))
+        if (c->version > trace_kind_version(c->kind) ||
+            (c->kind == TRACE_META && c->head_bytes >= 4 &&
+             bytes_le32(c->head) != TRACE_FORMAT_VERSION))
                 return c->flags & TRACE_FLAG_REQUIRED ? reader_refuse(c, reterr) : 0;
         switch (c->kind) {
         case TRACE_META:

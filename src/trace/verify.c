@@ -196,6 +196,13 @@ static bool kind_is_known(uint32_t kind) {
         return false;
 }
 
+static bool version_is_known(const struct verify *v) {
+        uint8_t version = v->header[TRACE_VERSION_OFF];
+
+        return version == TRACE_KIND_VERSION ||
+               (version == TRACE_SLIC_VERSION && v->kind == TRACE_SLIC);
+}
+
 static bool verify_payload(struct verify *v) {
         switch (v->kind) {
         case TRACE_SITE: return verify_site_chunk(v);
@@ -218,7 +225,7 @@ static void verify_chunk(struct verify *v) {
                 return;
         }
         if (verify_body(v)) {
-                if (kind_is_known(v->kind) && v->header[8] == TRACE_KIND_VERSION)
+                if (kind_is_known(v->kind) && version_is_known(v))
                         verify_payload(v);
                 else if (required)
                         verify_bad(v, TRACE_E_TOO_NEW,

@@ -254,7 +254,10 @@ static bool slic_check_head(struct verify *v) {
         if (bytes_le32(v->head) != v->n_slices)
                 verify_bad(v, TRACE_E_BAD_ORDER, "slice %u, but %llu is next", bytes_le32(v->head),
                            (unsigned long long)v->n_slices);
-        if (flags & ~(uint32_t)TRACE_SLIC_UNWRITTEN || begin_ns % 1000 || end_ns % 1000)
+        if (flags & ~(uint32_t)(TRACE_SLIC_UNWRITTEN | TRACE_SLIC_DROPPED) ||
+            (v->header[TRACE_VERSION_OFF] == TRACE_SLIC_VERSION) !=
+                    ((flags & TRACE_SLIC_DROPPED) != 0) ||
+            begin_ns % 1000 || end_ns % 1000)
                 verify_bad(v, TRACE_E_BAD_PAYLOAD,
                            "unknown flags, or times that are not whole microseconds");
         if (begin_ns != v->end_ns || end_ns < begin_ns)
@@ -275,6 +278,16 @@ static bool slic_check_head(struct verify *v) {
                            (unsigned long long)n_events,
                            (unsigned long long)bytes_le64(v->head + 40), v->evts_n_events,
                            v->evts_n_allocs);
+        if (v->has_evts && flags & (TRACE_SLIC_UNWRITTEN | TRACE_SLIC_DROPPED))
+                verify_bad(v, TRACE_E_BAD_PAYLOAD,
+                           "its events are there, but it says they were never written or dropped");
+        if (flags & TRACE_SLIC_DROPPED && v->n_detailed)
+                verify_bad(v, TRACE_E_BAD_ORDER,
+                           "its detail was dropped, that of an older slice was not");
+        if (flags & TRACE_SLIC_DROPPED && n_events > UINT32_MAX)
+                verify_bad(v, TRACE_E_TOO_LARGE, "%llu events in one slice",
+                           (unsigned long long)n_events);
+        v->n_detailed += v->has_evts;
         if (v->has_evts && v->last_event_us * 1000 >= end_ns)
                 verify_bad(v, TRACE_E_BAD_ORDER, "its last event is at %llu us, after its end",
                            (unsigned long long)v->last_event_us);

@@ -63,7 +63,7 @@ struct verify {
         uint64_t next_generation;
 
         /* slices */
-        uint64_t n_slices, n_events, n_without_events, next_seq, end_ns;
+        uint64_t n_slices, n_events, n_without_events, n_detailed, next_seq, end_ns;
         bool has_site, has_evts; /* since the last SLIC */
         bool evts_is_bad;        /* its figures are of no use */
         bool lacks_events; /* events of some slice are not in the file: blocks may be unknown */

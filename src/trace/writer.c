@@ -19,8 +19,21 @@
 #include "trace/events.h"
 #include "trace/index.h"
 #include "trace/rows.h"
+#include "trace/slice.h"
+#include "trace/swap.h"
+#include "trace/thin.h"
 
 enum {
+        /* of the bound, in 36ths: where thinning begins, what it aims at, what may be appended while it lasts; the file and
+         * its copy are then at most 20 + 3 + 10 + 3 of them */
+        WRITER_BOUND_PARTS = 36,
+        WRITER_THIN_AT = 20,
+        WRITER_THIN_TO = 10,
+        WRITER_THIN_GROWTH = 3,
+        WRITER_THIN_INDEX_BYTES = 16 << 20, /* many small slices: the index is in memory */
+        WRITER_SMALL_SLICE_BYTES = 512,
+        WRITER_END_CKPTS = 3,
+
         WRITER_SITE_BYTES = 5,  /* of a site in a checkpoint, before the first has been measured */
         WRITER_CKPT_WEIGHT = 2, /* rows outweigh a checkpoint so many times before one is due */
 };
@@ -40,6 +53,14 @@ struct trace_writer {
                 n_unwritten; /* since the start: mappings to be told, events */
         int error;           /* of the first write that failed, -errno */
         bool dirty_tail;     /* there may be bytes behind good_end */
+
+        uint64_t max_bytes; /* 0: no bound */
+        uint64_t thin_at_bytes, thin_at_index_bytes;
+        uint64_t n_thinned;      /* copies made */
+        uint64_t stepped_bytes;  /* good_end at the last step of thinning */
+        bool is_ending;          /* the last slice is written even where there is no room */
+        struct trace_thin *thin; /* NULL: none at work */
+        struct trace_swap swap;
 };
 
 static void writer_put_meta(struct trace_writer *w, const struct trace_meta *meta) {
@@ -79,12 +100,26 @@ static void writer_index(struct trace_writer *w, const bytes_buf *b) {
         }
 }
 
+/* At the bound the disk counts as full. */
+static bool writer_has_room(const struct trace_writer *w, size_t more_bytes) {
+        uint64_t beside_bytes = w->thin ? trace_thin_size_bytes(w->thin) : 0;
+        /* what the end takes: a slice of all that was added up, a checkpoint, the index */
+        uint64_t end_bytes = WRITER_END_CKPTS * w->checkpoint_bytes + w->index_entries.n;
+
+        return !w->max_bytes || w->is_ending ||
+               w->good_end + beside_bytes + end_bytes + more_bytes <= w->max_bytes;
+}
+
 /* Writes whole chunks behind good_end, all or nothing. */
 static bool writer_write(struct trace_writer *w, const bytes_buf *b) {
         int r = 0;
 
         if (!b->n)
                 return true;
+        if (!writer_has_room(w, b->n)) {
+                w->error = w->error ? w->error : -EFBIG;
+                return false;
+        }
         if (w->dirty_tail && ftruncate(w->fd, (off_t)w->good_end) < 0)
                 r = -errno;
         w->dirty_tail = r < 0;
@@ -101,13 +136,86 @@ static bool writer_write(struct trace_writer *w, const bytes_buf *b) {
 }
 
 /* The same with the definitions before it, which stay for the next time when it fails. */
-static bool writer_write_must(struct trace_writer *w, size_t must_bytes) {
-        if (!writer_write(w, &w->must)) {
+static bool writer_write_must(struct trace_writer *w, size_t must_bytes, bool has_room) {
+        if (!has_room)
+                w->error = w->error ? w->error : -EFBIG;
+        if (!has_room || !writer_write(w, &w->must)) {
                 w->must.n = must_bytes;
                 return false;
         }
         vec_clear(&w->must);
         return true;
+}
+
+/* ---- the bound ------------------------------------------------------------------------------- */
+
+void trace_writer_bound(struct trace_writer *w, uint64_t max_bytes) {
+        w->max_bytes = max_bytes;
+        w->thin_at_bytes = max_bytes / WRITER_BOUND_PARTS * WRITER_THIN_AT;
+        w->thin_at_index_bytes = WRITER_THIN_INDEX_BYTES;
+}
+
+static void writer_abandon_thin(struct trace_writer *w) {
+        w->thin = trace_thin_free(w->thin);
+        trace_swap_done(&w->swap);
+}
+
+/* Not again before the file has grown by a good part of what is left. */
+static void writer_put_off_thin(struct trace_writer *w) {
+        uint64_t part_bytes = w->max_bytes / WRITER_BOUND_PARTS;
+
+        w->thin_at_bytes = MAX(part_bytes * WRITER_THIN_AT, w->good_end + part_bytes);
+        w->thin_at_index_bytes =
+                MAX((uint64_t)WRITER_THIN_INDEX_BYTES, w->index_entries.n + w->index_entries.n / 2);
+}
+
+static int writer_begin_thin(struct trace_writer *w) {
+        uint64_t part_bytes = w->max_bytes / WRITER_BOUND_PARTS;
+        int r = trace_swap_begin(w->fd, &w->swap);
+
+        if (r < 0)
+                return r;
+        w->stepped_bytes = w->good_end;
+        return trace_thin_new(w->fd, &w->index_entries, w->swap.fd, part_bytes * WRITER_THIN_TO,
+                              part_bytes * WRITER_THIN_GROWTH, &w->thin);
+}
+
+/* The copy has everything: from here on it is the file. */
+static int writer_end_thin(struct trace_writer *w) {
+        int r = trace_swap_commit(&w->swap, w->fd);
+
+        if (r < 0)
+                return r;
+        vec_free(&w->index_entries);
+        trace_thin_take_index(w->thin, &w->index_entries, &w->n_index_entries);
+        w->good_end = trace_thin_size_bytes(w->thin);
+        w->n_slices = trace_thin_n_slices(w->thin);
+        w->dirty_tail = false;
+        w->n_thinned++;
+        writer_abandon_thin(w);
+        writer_put_off_thin(w);
+        return 0;
+}
+
+/* After each slice: a step of the copy that makes the file smaller, when it is time. */
+static void writer_keep_bound(struct trace_writer *w) {
+        int r = 0;
+
+        if (!w->max_bytes || w->dirty_tail)
+                return;
+        if (!w->thin &&
+            (w->good_end >= w->thin_at_bytes || w->index_entries.n >= w->thin_at_index_bytes))
+                r = writer_begin_thin(w);
+        if (r == 0 && w->thin) {
+                r = trace_thin_step(w->thin, &w->index_entries, w->good_end - w->stepped_bytes);
+                w->stepped_bytes = w->good_end;
+                if (r == 1)
+                        r = writer_end_thin(w);
+        }
+        if (r < 0) {
+                writer_abandon_thin(w);
+                writer_put_off_thin(w);
+        }
 }
 
 /* ---- life ------------------------------------------------------------------------------------ */
@@ -128,11 +236,12 @@ int trace_writer_open(int fd, const struct trace_meta *meta, struct trace_writer
         if (!w)
                 return err_set_errno(reterr, -ENOMEM, "cannot write a trace");
         w->fd = fd;
+        w->swap = TRACE_SWAP_NONE;
         w->packer = trace_packer_new();
         w->encoder = trace_encoder_new(meta->flags);
         trace_defs_init(&w->defs);
         writer_put_meta(w, meta);
-        writer_write_must(w, w->must.n); /* on a full disk it waits in `must` */
+        writer_write_must(w, w->must.n, true); /* on a full disk it waits in `must` */
         *ret = w;
         return 0;
 }
@@ -140,6 +249,7 @@ int trace_writer_open(int fd, const struct trace_meta *meta, struct trace_writer
 struct trace_writer *trace_writer_free(struct trace_writer *w) {
         if (!w)
                 return NULL;
+        writer_abandon_thin(w);
         trace_packer_free(w->packer);
         trace_encoder_free(w->encoder);
         trace_defs_done(&w->defs);
@@ -230,48 +340,6 @@ size_t trace_slice_n_events(const struct trace_writer *w) {
 
 /* ---- slices ---------------------------------------------------------------------------------- */
 
-struct slice {
-        uint32_t number, flags;
-        uint64_t n_events, begin_us, end_us, first_seq, n_allocs, n_unwritten;
-        const struct trace_site *sites;
-        size_t n_sites;
-        const struct trace_counts *counts;
-        size_t n_counts;
-};
-
-static void writer_append_slic(struct trace_writer *w, const struct slice *s) {
-        uint8_t head[TRACE_SLIC_HEAD_BYTES];
-
-        buf_put_le32(head, s->number);
-        buf_put_le32(head + 4, s->flags);
-        buf_put_le64(head + 8, s->n_events);
-        buf_put_le64(head + 16, s->begin_us * 1000);
-        buf_put_le64(head + 24, s->end_us * 1000);
-        buf_put_le64(head + 32, s->first_seq);
-        buf_put_le64(head + 40, s->n_allocs);
-        buf_put_le32(head + 48, (uint32_t)s->n_sites);
-        buf_put_le32(head + 52, (uint32_t)s->n_counts);
-        buf_put_le64(head + 56, s->n_unwritten);
-        vec_clear(&w->body);
-        trace_encode_counts(&w->body, s->counts, s->n_counts);
-        trace_chunk_append(w->packer, &w->must, TRACE_SLIC, head, sizeof(head), w->body.items,
-                           w->body.n, s->n_counts);
-}
-
-/* Bytes it takes: what a checkpoint is weighed against. */
-static size_t writer_append_site(struct trace_writer *w, const struct slice *s) {
-        uint8_t head[TRACE_SITE_HEAD_BYTES];
-
-        if (!s->n_sites)
-                return 0;
-        buf_put_le32(head, s->number);
-        buf_put_le32(head + 4, (uint32_t)s->n_sites);
-        vec_clear(&w->body);
-        trace_encode_sites(&w->body, s->sites, s->n_sites);
-        return trace_chunk_append(w->packer, &w->must, TRACE_SITE, head, sizeof(head),
-                                  w->body.items, w->body.n, s->n_sites);
-}
-
 static void writer_append_evts(struct trace_writer *w, uint32_t number) {
         uint8_t head[TRACE_EVTS_HEAD_BYTES];
 
@@ -284,7 +352,7 @@ static void writer_append_evts(struct trace_writer *w, uint32_t number) {
 
 static size_t writer_append_backlog(struct trace_writer *w) {
         const struct trace_backlog *b = &w->backlog;
-        struct slice s = {
+        struct trace_slice_rows s = {
                 .number = w->n_slices,
                 .flags = b->n_events ? TRACE_SLIC_UNWRITTEN : 0,
                 .n_events = b->n_events,
@@ -302,8 +370,8 @@ static size_t writer_append_backlog(struct trace_writer *w) {
 
         if (!b->n_slices)
                 return 0;
-        rows_bytes = writer_append_site(w, &s);
-        writer_append_slic(w, &s);
+        rows_bytes = trace_slice_append_site(w->packer, &w->must, &w->body, &s);
+        trace_slice_append_slic(w->packer, &w->must, &w->body, &s);
         return rows_bytes;
 }
 
@@ -318,7 +386,8 @@ static void writer_note_mappings(struct trace_writer *w, uint64_t time_ns) {
         w->n_unwritten_mappings = 0;
 }
 
-static void writer_fail_slice(struct trace_writer *w, const struct slice *s, uint32_t n_mappings) {
+static void writer_fail_slice(struct trace_writer *w, const struct trace_slice_rows *s,
+                              uint32_t n_mappings) {
         struct trace_backlog *b = &w->backlog;
 
         if (!b->n_slices) {
@@ -345,7 +414,7 @@ static uint64_t writer_end_us(const struct trace_writer *w, uint64_t end_ns) {
 
 void trace_end_slice(struct trace_writer *w, uint64_t end_ns, const struct trace_site *sites,
                      size_t n_sites, const struct trace_counts *counts, size_t n_counts) {
-        struct slice s = {
+        struct trace_slice_rows s = {
                 .number = w->n_slices + (w->backlog.n_slices != 0),
                 .n_events = trace_encoder_n_events(w->encoder),
                 .begin_us = w->begin_us,
@@ -358,22 +427,26 @@ void trace_end_slice(struct trace_writer *w, uint64_t end_ns, const struct trace
                 .n_counts = n_counts,
         };
         uint32_t n_mappings = w->defs.mappings.n;
+        /* at the bound definitions wait as rows, which take less than a chunk a slice */
+        bool has_room = writer_has_room(w, w->must.n + WRITER_SMALL_SLICE_BYTES);
         size_t must_bytes, rows_bytes;
 
-        trace_defs_flush(&w->defs, w->packer, &w->must);
+        if (has_room)
+                trace_defs_flush(&w->defs, w->packer, &w->must);
         must_bytes = w->must.n;
         trace_defs_flush_mappings(&w->defs, w->packer, &w->must);
         rows_bytes = writer_append_backlog(w);
-        rows_bytes += writer_append_site(w, &s);
+        rows_bytes += trace_slice_append_site(w->packer, &w->must, &w->body, &s);
         writer_append_evts(w, s.number);
-        writer_append_slic(w, &s);
-        if (writer_write_must(w, must_bytes)) {
+        trace_slice_append_slic(w->packer, &w->must, &w->body, &s);
+        if (writer_write_must(w, must_bytes, has_room)) {
                 w->n_slices = s.number + 1;
                 w->rows_bytes += rows_bytes;
                 trace_backlog_clear(&w->backlog);
                 writer_note_mappings(w, end_ns);
         } else
                 writer_fail_slice(w, &s, n_mappings);
+        writer_keep_bound(w);
 
         w->first_seq += s.n_allocs;
         w->begin_us = s.end_us;
@@ -408,7 +481,7 @@ void trace_put_checkpoint(struct trace_writer *w, const struct trace_site *sites
         trace_encode_sites(&w->body, sites, n_sites);
         span_bytes = trace_chunk_append(w->packer, &w->must, TRACE_CKPT, head, sizeof(head),
                                         w->body.items, w->body.n, MAX(n_sites, n_counts));
-        if (writer_write_must(w, 0)) {
+        if (writer_write_must(w, 0, true)) {
                 w->rows_bytes = 0;
                 w->checkpoint_bytes = span_bytes;
                 w->n_checkpoint_sites = n_sites;
@@ -428,7 +501,7 @@ static bool writer_flush(struct trace_writer *w) {
         must_bytes = w->must.n;
         trace_defs_flush_mappings(&w->defs, w->packer, &w->must);
         writer_append_backlog(w);
-        if (!writer_write_must(w, must_bytes))
+        if (!writer_write_must(w, must_bytes, true))
                 return false;
         w->n_slices += w->backlog.n_slices != 0;
         trace_backlog_clear(&w->backlog);
@@ -437,8 +510,11 @@ static bool writer_flush(struct trace_writer *w) {
 
 int trace_writer_finish(struct trace_writer *w, struct err *reterr) {
         bytes_buf end = {0};
-        bool ok = writer_flush(w);
+        bool ok;
 
+        writer_abandon_thin(w);
+        w->is_ending = true;
+        ok = writer_flush(w);
         if (ok) {
                 trace_index_append(w->packer, &end, w->good_end, &w->index_entries,
                                    w->n_index_entries, false, 0);
@@ -469,6 +545,10 @@ uint64_t trace_writer_size_bytes(const struct trace_writer *w) {
 
 uint64_t trace_writer_n_unwritten(const struct trace_writer *w) {
         return w->n_unwritten;
+}
+
+uint64_t trace_writer_n_thinned(const struct trace_writer *w) {
+        return w->n_thinned;
 }
 
 uint64_t trace_writer_n_events(const struct trace_writer *w) {

@@ -19,6 +19,9 @@ struct trace_writer;
 /* Takes fd on success. The file is empty or to be overwritten from its start. */
 int trace_writer_open(int fd, const struct trace_meta *meta, struct trace_writer **ret,
                       struct err *reterr);
+/* Keeps the file within max_bytes by making smaller copies of it as it grows (docs/trace-format.md, "A bounded
+ * file"); fd goes on being the file of that name. Before the first slice. */
+void trace_writer_bound(struct trace_writer *w, uint64_t max_bytes);
 /* Without finish the file has no index. NULL ok. */
 struct trace_writer *trace_writer_free(struct trace_writer *w);
 DEFINE_CLEANUP(struct trace_writer, trace_writer_free)
@@ -75,5 +78,6 @@ int trace_append_symbols(const char *path, const struct trace_symbol *symbols, s
 
 uint64_t trace_writer_size_bytes(const struct trace_writer *w);
 uint64_t trace_writer_n_events(const struct trace_writer *w);
+uint64_t trace_writer_n_thinned(const struct trace_writer *w); /* smaller copies made */
 uint64_t trace_writer_n_unwritten(
         const struct trace_writer *w); /* of them, that no write took: disk full */

@@ -1,0 +1,528 @@
+/* SPDX-License-Identifier: MIT */
+/* Traces kept within a bound hold the same figures as traces without one, at any instant. */
+#include <dirent.h>
+#include <errno.h>
+#include <signal.h>
+#include <sys/wait.h>
+
+#include "base/map.h"
+#include "trace/trace_file.h"
+
+/* ---- what a trace says of a whole recording -------------------------------------------------- */
+
+struct summary {
+        trace_counts_vec counts;
+        trace_site_vec sites; /* sums; peak_*: live when the process peaked */
+        uint64_t n_events, n_with_detail, end_ns;
+};
+
+struct reading {
+        struct summary *s;
+        struct map by_key;
+};
+
+static struct trace_counts *counts_at(struct summary *s, uint32_t process) {
+        while (s->counts.n <= process) {
+                uint32_t next = (uint32_t)s->counts.n;
+
+                vec_add(&s->counts)->process = next;
+        }
+        return &s->counts.items[process];
+}
+
+static struct trace_site *site_at(struct reading *k, uint32_t process, uint32_t stack) {
+        bool added;
+        uint64_t *place =
+                map_put(&k->by_key, (uint64_t)process << 32 | stack, k->s->sites.n, &added);
+
+        if (added) {
+                struct trace_site *x = vec_add(&k->s->sites);
+
+                x->process = process;
+                x->stack = stack;
+        }
+        return &k->s->sites.items[*place];
+}
+
+/* The rows of the slice in which a process peaks higher than before. */
+static void see_peak(struct reading *k, const struct trace_site *rows, size_t n, uint32_t process) {
+        for (size_t i = 0; i < n; i++)
+                if (rows[i].process == process)
+                        site_at(k, process, rows[i].stack);
+        for (size_t i = 0; i < k->s->sites.n; i++) {
+                struct trace_site *x = &k->s->sites.items[i];
+
+                if (x->process != process)
+                        continue;
+                x->peak_blocks = (int64_t)(x->n_inherited + x->n_allocs - x->n_frees);
+                x->peak_bytes = (int64_t)(x->inherited_bytes + x->alloc_bytes - x->free_bytes);
+        }
+        for (size_t i = 0; i < n; i++)
+                if (rows[i].process == process) {
+                        struct trace_site *x = site_at(k, process, rows[i].stack);
+
+                        x->peak_blocks += rows[i].peak_blocks;
+                        x->peak_bytes += rows[i].peak_bytes;
+                }
+}
+
+static void add_sites(struct reading *k, const struct trace_site *rows, size_t n) {
+        for (size_t i = 0; i < n; i++) {
+                struct trace_site *x = site_at(k, rows[i].process, rows[i].stack);
+
+                x->n_allocs += rows[i].n_allocs, x->alloc_bytes += rows[i].alloc_bytes;
+                x->n_frees += rows[i].n_frees, x->free_bytes += rows[i].free_bytes;
+                x->n_temporary += rows[i].n_temporary, x->n_reallocs += rows[i].n_reallocs;
+                x->n_inherited += rows[i].n_inherited;
+                x->inherited_bytes += rows[i].inherited_bytes;
+                for (int b = 0; b < TRACE_N_LIFE_BUCKETS; b++)
+                        x->n_life[b] += rows[i].n_life[b];
+        }
+}
+
+static void add_counts(struct trace_counts *t, const struct trace_counts *c) {
+        t->n_allocs += c->n_allocs, t->n_frees += c->n_frees, t->n_reallocs += c->n_reallocs;
+        t->n_failed += c->n_failed, t->n_unknown_frees += c->n_unknown_frees;
+        t->n_prior_frees += c->n_prior_frees, t->n_implicit_frees += c->n_implicit_frees;
+        t->alloc_bytes += c->alloc_bytes, t->n_temporary += c->n_temporary, t->n_lost += c->n_lost;
+        t->n_wrong_sizes += c->n_wrong_sizes, t->n_complete_stacks += c->n_complete_stacks;
+        t->live_blocks = c->live_blocks, t->live_bytes = c->live_bytes;
+        if (c->peak_bytes > t->peak_bytes)
+                t->peak_bytes = c->peak_bytes, t->peak_blocks = c->peak_blocks,
+                t->peak_ns = c->peak_ns;
+}
+
+static int compare_sites(const void *a, const void *b) {
+        const struct trace_site *x = a, *y = b;
+
+        if (x->process != y->process)
+                return x->process < y->process ? -1 : 1;
+        return x->stack < y->stack ? -1 : x->stack > y->stack;
+}
+
+/* From slices alone, so that every row counts. */
+static void summary_read(struct summary *s, struct trace_reader *t) {
+        struct reading k = {.s = s};
+        struct err err = {0};
+
+        *s = (struct summary){0};
+        for (size_t i = 0; i < trace_view(t)->n_slices; i++) {
+                const struct trace_site *sites;
+                const struct trace_counts *counts;
+                size_t n_sites, n_counts;
+
+                if (trace_read_counts(t, i, &counts, &n_counts, &err) < 0 ||
+                    trace_read_sites(t, i, &sites, &n_sites, &err) < 0)
+                        fail_msg("%s", err.text);
+                for (size_t c = 0; c < n_counts; c++)
+                        if (counts[c].process != TRACE_NO_PROCESS) {
+                                if (counts[c].peak_bytes >
+                                    counts_at(s, counts[c].process)->peak_bytes)
+                                        see_peak(&k, sites, n_sites, counts[c].process);
+                                add_counts(counts_at(s, counts[c].process), &counts[c]);
+                        }
+                add_sites(&k, sites, n_sites);
+                s->n_events += trace_slice(t, i)->n_events;
+                if (trace_slice(t, i)->has_events)
+                        s->n_with_detail += trace_slice(t, i)->n_events;
+                s->end_ns = trace_slice(t, i)->end_ns;
+        }
+        if (s->sites.n)
+                qsort(s->sites.items, s->sites.n, sizeof(s->sites.items[0]), compare_sites);
+        map_done(&k.by_key);
+}
+
+static void summary_done(struct summary *s) {
+        vec_free(&s->counts);
+        vec_free(&s->sites);
+}
+
+static void expect_same(const struct summary *a, const struct summary *b) {
+        assert_int_equal(a->n_events, b->n_events);
+        assert_int_equal(a->end_ns, b->end_ns);
+        assert_int_equal(a->counts.n, b->counts.n);
+        assert_memory_equal(a->counts.items, b->counts.items,
+                            a->counts.n * sizeof(a->counts.items[0]));
+        assert_int_equal(a->sites.n, b->sites.n);
+        for (size_t i = 0; i < a->sites.n; i++)
+                assert_memory_equal(&a->sites.items[i], &b->sites.items[i],
+                                    sizeof(a->sites.items[0]));
+}
+
+/* ---- thinning -------------------------------------------------------------------------------- */
+
+static struct trace_fake_options program(uint64_t seed, uint32_t n_slices) {
+        return (struct trace_fake_options){.seed = seed,
+                                           .n_stacks = 30,
+                                           .n_threads = 3,
+                                           .n_slices = n_slices,
+                                           .n_events = 300,
+                                           .flags = (uint32_t)seed % 4,
+                                           .has_child = seed % 2,
+                                           .keep = true};
+}
+
+static void write_bounded(const struct trace_fake_options *o, uint64_t max_bytes,
+                          uint64_t *ret_n_thinned, uint64_t *ret_n_unwritten) {
+        struct trace_writer *w = file_writer(o->flags);
+        struct trace_fake f;
+        struct err err = {0};
+
+        trace_writer_bound(w, max_bytes);
+        trace_fake_run(&f, o, w);
+        if (trace_writer_finish(w, &err) < 0 && !ret_n_unwritten)
+                fail_msg("%s", err.text);
+        *ret_n_thinned = trace_writer_n_thinned(w);
+        if (ret_n_unwritten)
+                *ret_n_unwritten = trace_writer_n_unwritten(w);
+        trace_writer_free(w);
+        trace_fake_done(&f);
+}
+
+static void summary_of_file(struct summary *s) {
+        struct trace_reader *t = file_reader();
+
+        assert_string_equal(trace_view(t)->damage, "");
+        summary_read(s, t);
+        trace_reader_free(t);
+}
+
+static void check_final_checkpoint(const struct summary *s) {
+        const struct trace_site *sites;
+        const struct trace_counts *counts;
+        size_t slice, n_sites, n_counts;
+        struct trace_reader *t = file_reader();
+
+        assert_int_equal(trace_read_checkpoint(t, SIZE_MAX, &slice, &sites, &n_sites, &counts,
+                                               &n_counts, NULL),
+                         0);
+        assert_int_equal(slice, trace_view(t)->n_slices - 1);
+        assert_int_equal(n_sites, s->sites.n);
+        for (size_t i = 0; i < n_sites; i++) {
+                assert_int_equal(sites[i].n_allocs, s->sites.items[i].n_allocs);
+                assert_int_equal(sites[i].free_bytes, s->sites.items[i].free_bytes);
+        }
+        trace_reader_free(t);
+}
+
+static void test_totals_stay(void **state) {
+        for (uint64_t seed = 1; seed <= 8; seed++) {
+                struct trace_fake_options o = program(seed, 400);
+                uint64_t max_bytes = 80000 + seed * 30000, n_thinned;
+                struct summary whole, bounded;
+                struct trace_fake f;
+                struct stat st;
+
+                file_write(&f, &o);
+                trace_fake_done(&f);
+                summary_of_file(&whole);
+                assert_int_equal(whole.n_with_detail, whole.n_events);
+                write_bounded(&o, max_bytes, &n_thinned, NULL);
+                file_expect_valid();
+                assert_int_equal(stat(file_path, &st), 0);
+                assert_in_range(st.st_size, max_bytes / 6, max_bytes);
+                assert_true(n_thinned >= 3);
+                summary_of_file(&bounded);
+                expect_same(&whole, &bounded);
+                assert_in_range(bounded.n_with_detail, 1, bounded.n_events / 2);
+                check_final_checkpoint(&bounded);
+                summary_done(&whole);
+                summary_done(&bounded);
+        }
+}
+
+/* Old slices are coarse, young ones fine, and the young ones have their events. */
+static void test_old_is_coarse(void **state) {
+        struct trace_fake_options o = program(2, 1500);
+        uint64_t n_thinned, end_ns;
+        struct trace_reader *t;
+        const struct trace_mapping *mappings;
+        bool has_detail = false;
+        size_t n_merged = 0, n_mappings;
+
+        write_bounded(&o, 300000, &n_thinned, NULL);
+        t = file_reader();
+        end_ns = trace_view(t)->end_ns;
+        for (size_t i = 0; i < trace_view(t)->n_slices; i++) {
+                const struct trace_slice_info *s = trace_slice(t, i);
+
+                n_merged += s->n_events > o.n_events;
+                if (s->n_events > o.n_events)
+                        assert_in_range(s->end_ns - s->begin_ns, 1, (end_ns - s->begin_ns) / 2);
+                assert_true(s->has_events || !has_detail);
+                has_detail |= s->has_events;
+        }
+        assert_true(has_detail);
+        assert_in_range(n_merged, 8, 500);
+        assert_int_equal(trace_view(t)->meta.pid, trace_fake_meta.pid);
+        assert_int_equal(trace_view(t)->n_notes, 2); /* its own, and one about mappings */
+        assert_non_null(strstr(trace_view(t)->notes[1].text, "old mappings were dropped"));
+        assert_int_equal(trace_read_mappings(t, &mappings, &n_mappings, NULL), 0);
+        assert_int_equal(n_mappings + strtoull(trace_view(t)->notes[1].text, NULL, 10), o.n_slices);
+        assert_string_equal(trace_view(t)->threads[0].name, "worker");
+        assert_int_equal(trace_view(t)->n_stacks, o.n_stacks + 1);
+        trace_reader_free(t);
+}
+
+/* The highest sample stays; of old ones there are few. */
+static void test_samples_are_thinned(void **state) {
+        struct trace_fake_options o = program(4, 3000);
+        const struct trace_sample *s;
+        struct trace_reader *t;
+        uint64_t n_thinned, last_ns = 0, highest = 0;
+        size_t n;
+
+        write_bounded(&o, 300000, &n_thinned, NULL);
+        t = file_reader();
+        assert_int_equal(trace_read_samples(t, &s, &n, NULL), 0);
+        assert_in_range(n, 200, 2000);
+        for (size_t i = 0; i < n; i++) {
+                assert_true(s[i].time_ns >= last_ns);
+                last_ns = s[i].time_ns;
+                highest = MAX(highest, s[i].anon_bytes);
+        }
+        assert_int_equal(highest, 4096u * (o.n_slices - 1));
+        trace_reader_free(t);
+}
+
+/* ---- a bound that cannot be kept by thinning ------------------------------------------------- */
+
+/* A place where the new file cannot take the name: the bound holds all the same, and so do the totals. */
+static void test_moved_file(void **state) {
+        struct trace_fake_options o = program(3, 400);
+        struct trace_writer *w;
+        struct summary whole, bounded;
+        struct trace_fake f;
+        struct err err = {0};
+        char moved[80];
+        struct stat st;
+        int fd;
+
+        file_write(&f, &o);
+        trace_fake_done(&f);
+        summary_of_file(&whole);
+
+        w = file_writer(o.flags);
+        trace_writer_bound(w, 100000);
+        assert_int_equal(unlink(file_path), 0);
+        fd = open(file_path, O_RDWR | O_CREAT | O_EXCL, 0600); /* somebody else's */
+        assert_int_equal(write(fd, "mine", 4), 4);
+        close(fd);
+        trace_fake_run(&f, &o, w);
+        assert_int_equal(trace_writer_finish(w, &err), -EFBIG);
+        assert_int_equal(trace_writer_n_thinned(w), 0);
+        assert_true(trace_writer_n_unwritten(w) > 0);
+        assert_in_range(trace_writer_size_bytes(w), 50000, 100000);
+        trace_writer_free(w);
+        trace_fake_done(&f);
+        assert_int_equal(stat(file_path, &st), 0);
+        assert_int_equal(st.st_size, 4);
+
+        /* moved within its directory it is found again */
+        snprintf(moved, sizeof(moved), "%s.moved", file_path);
+        w = file_writer(o.flags);
+        trace_writer_bound(w, 100000);
+        assert_int_equal(rename(file_path, moved), 0);
+        trace_fake_run(&f, &o, w);
+        assert_int_equal(trace_writer_finish(w, &err), 0);
+        assert_true(trace_writer_n_thinned(w) > 0);
+        trace_writer_free(w);
+        trace_fake_done(&f);
+        assert_int_equal(rename(moved, file_path), 0);
+        summary_of_file(&bounded);
+        expect_same(&whole, &bounded);
+        summary_done(&whole);
+        summary_done(&bounded);
+}
+
+/* Definitions alone fill it: totals come at the end. */
+static void test_too_small(void **state) {
+        struct trace_fake_options o = program(5, 400);
+        struct summary whole, bounded;
+        uint64_t n_thinned, n_unwritten;
+        struct trace_fake f;
+
+        o.n_stacks = 2000;
+        o.keep = false;
+        file_write(&f, &o);
+        trace_fake_done(&f);
+        summary_of_file(&whole);
+        write_bounded(&o, 40000, &n_thinned, &n_unwritten);
+        file_expect_valid();
+        assert_true(n_unwritten > 0);
+        summary_of_file(&bounded);
+        /* without `keep` the made-up program has no figures at its peak */
+        for (size_t i = 0; i < whole.sites.n; i++)
+                whole.sites.items[i].peak_blocks = whole.sites.items[i].peak_bytes =
+                        bounded.sites.items[i].peak_blocks = bounded.sites.items[i].peak_bytes = 0;
+        expect_same(&whole, &bounded);
+        summary_done(&whole);
+        summary_done(&bounded);
+}
+
+/* ---- while it is written --------------------------------------------------------------------- */
+
+/* A reader at any moment finds the name, whole slices, and a lock on it. */
+static void test_read_while_written(void **state) {
+        struct trace_fake_options o = program(6, 1200);
+        struct stat st;
+        int status, n_reads = 0;
+        pid_t child;
+
+        file_store(NULL, 0);
+        child = fork();
+        assert_true(child >= 0);
+        if (child == 0) {
+                uint64_t n_thinned;
+
+                write_bounded(&o, 120000, &n_thinned, NULL);
+                _exit(n_thinned > 3 ? 0 : 1);
+        }
+        while (waitpid(child, &status, WNOHANG) == 0) {
+                struct summary s;
+                struct trace_reader *t = NULL;
+                struct err err = {0};
+
+                assert_int_equal(stat(file_path, &st), 0);
+                assert_true(st.st_size <= 120000);
+                if (trace_reader_open(file_path, &t, &err) < 0)
+                        continue; /* nothing in it yet */
+                summary_read(&s, t);
+                n_reads += s.n_events > 0;
+                summary_done(&s);
+                trace_reader_free(t);
+        }
+        assert_int_equal(status, 0);
+        assert_true(n_reads > 0);
+        file_expect_valid();
+}
+
+/* Figures of process 0 at the end of each slice, by its time. */
+struct prefix {
+        uint64_t end_ns;
+        struct trace_counts counts;
+};
+
+static size_t make_prefixes(const struct trace_fake_options *o, struct prefix **ret) {
+        struct trace_fake f;
+        struct trace_counts sum = {0};
+        struct trace_reader *t;
+
+        file_write(&f, o);
+        t = file_reader();
+        *ret = calloc(o->n_slices, sizeof(**ret));
+        for (size_t i = 0; i < o->n_slices; i++) {
+                add_counts(&sum, &f.slice_counts.items[i].items[0]);
+                (*ret)[i] = (struct prefix){trace_slice(t, i)->end_ns, sum};
+        }
+        trace_reader_free(t);
+        trace_fake_done(&f);
+        return o->n_slices;
+}
+
+static void check_killed(const struct prefix *prefixes, size_t n) {
+        struct trace_reader *t = file_reader();
+        struct summary s;
+        size_t i = 0;
+        char text[4096];
+
+        summary_read(&s, t);
+        trace_reader_free(t);
+        while (i < n && prefixes[i].end_ns != s.end_ns)
+                i++;
+        if (s.n_events) {
+                assert_true(i < n);
+                assert_memory_equal(&prefixes[i].counts, &s.counts.items[0],
+                                    sizeof(struct trace_counts));
+        }
+        summary_done(&s);
+        /* no more is wrong with it than its end */
+        file_verify(text, sizeof(text));
+        for (char *line = text; *line; line = strchr(line, '\n') + 1)
+                if (line[0] == 'T' && strncmp(line, "T6 ", 3) != 0 &&
+                    strncmp(line, "T17 ", 4) != 0 && !strstr(line, "the last slice has no SLIC"))
+                        fail_msg("%s", text);
+}
+
+static void remove_strays(pid_t writer) {
+        char start[32], path[300];
+        const char *slash = strrchr(file_path, '/');
+        int dir_len = (int)(slash - file_path);
+        struct dirent *e;
+        DIR *d;
+
+        snprintf(path, sizeof(path), "%.*s", dir_len, file_path);
+        d = opendir(path);
+        snprintf(start, sizeof(start), ".silt-%d-", (int)writer);
+        while (d && (e = readdir(d)))
+                if (!strncmp(e->d_name, start, strlen(start))) {
+                        snprintf(path, sizeof(path), "%.*s/%.200s", dir_len, file_path, e->d_name);
+                        unlink(path);
+                }
+        closedir(d);
+}
+
+static uint64_t inode_of_file(void) {
+        struct stat st;
+
+        return stat(file_path, &st) == 0 ? st.st_ino : 0;
+}
+
+static void write_until_killed(const struct trace_fake_options *o, int ready_fd) {
+        struct trace_writer *w = file_writer(o->flags);
+        struct trace_fake f;
+
+        trace_writer_bound(w, 100000);
+        if (write(ready_fd, "", 1) != 1)
+                _exit(1);
+        trace_fake_run(&f, o, w);
+        _exit(0);
+}
+
+/* SIGKILL at any instant, copies included: under the name stands a trace with the figures of a prefix. */
+static void test_killed(void **state) {
+        const char *rounds = getenv("SILT_BOUND_KILLS");
+        struct trace_fake_options o = program(8, 500);
+        uint64_t random = 0x2545f4914f6cdd1dull ^ (uint64_t)getpid(), n_swapped = 0;
+        struct prefix *prefixes;
+        size_t n = make_prefixes(&o, &prefixes);
+
+        for (int i = 0; i < (rounds ? atoi(rounds) : 40); i++) {
+                int status, ready[2];
+                uint64_t inode;
+                pid_t child;
+                char byte;
+
+                assert_int_equal(pipe(ready), 0);
+                child = fork();
+                assert_true(child >= 0);
+                if (child == 0)
+                        write_until_killed(&o, ready[1]);
+                assert_int_equal(read(ready[0], &byte, 1), 1);
+                inode = inode_of_file();
+                usleep((useconds_t)(trace_fake_random(&random) % 60000));
+                kill(child, SIGKILL);
+                waitpid(child, &status, 0);
+                n_swapped += inode_of_file() != inode;
+                check_killed(prefixes, n);
+                remove_strays(child);
+                close(ready[0]);
+                close(ready[1]);
+        }
+        assert_true(n_swapped > 0);
+        free(prefixes);
+}
+
+int main(void) {
+        const struct CMUnitTest tests[] = {
+                cmocka_unit_test(test_totals_stay),
+                cmocka_unit_test(test_old_is_coarse),
+                cmocka_unit_test(test_samples_are_thinned),
+                cmocka_unit_test(test_moved_file),
+                cmocka_unit_test(test_too_small),
+                cmocka_unit_test(test_read_while_written),
+                cmocka_unit_test(test_killed),
+        };
+
+        return cmocka_run_group_tests(tests, file_setup, file_teardown);
+}

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: MIT */
+/* SITE and SLIC chunks of one slice, for the writer and for the thinner (docs/trace-format.md, "A slice"). */
+#pragma once
+
+#include "trace/chunk.h"
+#include "trace/model.h"
+
+struct trace_slice_rows {
+        uint32_t number, flags; /* TRACE_SLIC_* */
+        uint64_t n_events, begin_us, end_us, first_seq, n_allocs, n_unwritten;
+        const struct trace_site *sites;
+        size_t n_sites;
+        const struct trace_counts *counts;
+        size_t n_counts;
+};
+
+/* Append the chunk; scratch is cleared and used. SITE: bytes it takes, 0 without rows. */
+size_t trace_slice_append_site(struct trace_packer *p, bytes_buf *out, bytes_buf *scratch,
+                               const struct trace_slice_rows *s);
+void trace_slice_append_slic(struct trace_packer *p, bytes_buf *out, bytes_buf *scratch,
+                             const struct trace_slice_rows *s);

@@ -1,0 +1,269 @@
+/* SPDX-License-Identifier: MIT */
+/* Rows of a kind are taken out of their chunks and put together again, in chunks of about a megabyte. Where
+ * rows hold differences to the row before, the first of each chunk is made a difference to the last of the chunk before. */
+#include "trace/thin_defs.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "trace/defs.h"
+
+enum {
+        DEFS_CHUNK_BYTES = 1 << 20,
+        SAMPLE_RESOLUTION = 256, /* of samples of age a, the highest in a / 256 stays */
+};
+
+struct gather {
+        int fd;
+        const struct plan *plan;
+        struct trace_packer *packer;
+        bytes_buf *out;
+        struct trace_body body;
+        /* rows on their way into a chunk */
+        uint32_t kind, first_id, n;
+        bytes_buf a, b; /* b: the second column of LOCS and STKS */
+        uint64_t last;  /* of the second column */
+        uint64_t n_dropped_mappings;
+};
+
+#define DROPPED_MAPPINGS " old mappings were dropped to keep the file small"
+
+static void gather_flush(struct gather *g) {
+        uint8_t head[TRACE_DEFS_HEAD_BYTES];
+
+        if (!g->n)
+                return;
+        buf_put_le32(head, g->first_id);
+        buf_put_le32(head + 4, g->n);
+        buf_bytes(&g->a, g->b.items, g->b.n);
+        trace_chunk_append(g->packer, g->out, g->kind, head, sizeof(head), g->a.items, g->a.n, 0);
+        vec_clear(&g->a);
+        vec_clear(&g->b);
+        g->first_id += g->n;
+        g->n = 0;
+        g->last = 0;
+}
+
+/* LOCS and STKS: a column of n varints, then one of differences. */
+static int gather_columns(struct gather *g, uint32_t n) {
+        struct bytes_reader r = bytes_reader_of(g->body.raw.items, g->body.raw.n);
+        const uint8_t *begin = r.pos, *rest;
+        uint64_t value = 0, first;
+
+        for (uint32_t i = 0; i < n; i++)
+                bytes_varint(&r);
+        buf_bytes(&g->a, begin, (size_t)(r.pos - begin));
+        first = (uint64_t)bytes_unzigzag(bytes_varint(&r));
+        buf_varint(&g->b, bytes_zigzag((int64_t)(first - g->last)));
+        rest = r.pos;
+        value = first;
+        for (uint32_t i = 1; i < n; i++)
+                value += (uint64_t)bytes_unzigzag(bytes_varint(&r));
+        buf_bytes(&g->b, rest, (size_t)(r.pos - rest));
+        g->last = value;
+        return r.bad || bytes_left(&r) ? -EBADMSG : 0;
+}
+
+/* All notes but those of earlier copies about dropped mappings: there is to be one for all. */
+static uint32_t gather_notes(struct gather *g, uint32_t n) {
+        struct bytes_reader r = bytes_reader_of(g->body.raw.items, g->body.raw.n);
+        uint32_t n_kept = 0;
+
+        for (uint32_t i = 0; i < n && bytes_left(&r) > 8; i++) {
+                const uint8_t *row = r.pos, *end = memchr(row + 8, 0, bytes_left(&r) - 8);
+                const char *text = (const char *)row + 8;
+                uint64_t number;
+                char *rest;
+
+                if (!end)
+                        break;
+                r.pos = end + 1;
+                number = strtoull(text, &rest, 10);
+                if (rest > text && !strcmp(rest, DROPPED_MAPPINGS))
+                        g->n_dropped_mappings += number;
+                else {
+                        buf_bytes(&g->a, row, (size_t)(r.pos - row));
+                        n_kept++;
+                }
+        }
+        return n_kept;
+}
+
+static int gather_chunk(struct gather *g, const struct trace_chunk *c) {
+        uint32_t first_id = bytes_le32(c->head), n = bytes_le32(c->head + 4);
+        uint64_t bytes_read = 0;
+        int r = trace_chunk_read(g->fd, c, &g->body, &bytes_read, NULL);
+
+        if (r < 0 || !n)
+                return r;
+        if (!g->n)
+                g->first_id = first_id;
+        if (c->kind == TRACE_LOCS || c->kind == TRACE_STKS)
+                r = gather_columns(g, n);
+        else if (c->kind == TRACE_NOTE)
+                n = gather_notes(g, n);
+        else
+                buf_bytes(&g->a, g->body.raw.items, g->body.raw.n);
+        g->n += n;
+        if (g->a.n + g->b.n >= DEFS_CHUNK_BYTES)
+                gather_flush(g);
+        return r;
+}
+
+static int gather_kind(struct gather *g, uint32_t kind) {
+        int r = 0;
+
+        g->kind = kind;
+        g->first_id = 0;
+        for (size_t i = 0; i < g->plan->chunks.n && r == 0; i++)
+                if (g->plan->chunks.items[i].kind == kind)
+                        r = gather_chunk(g, &g->plan->chunks.items[i]);
+        gather_flush(g);
+        return r;
+}
+
+/* ---- as they are ----------------------------------------------------------------------------- */
+
+static int copy_meta(struct gather *g) {
+        const struct trace_chunk *first = g->plan->chunks.items;
+
+        if (!g->plan->chunks.n || first->kind != TRACE_META)
+                return -EBADMSG;
+        return trace_chunk_load(g->fd, first, g->out);
+}
+
+static int copy_mappings(struct gather *g) {
+        struct trace_defs defs;
+        char text[96];
+        int r = 0;
+
+        for (size_t i = 0; i < g->plan->chunks.n && r == 0; i++) {
+                const struct trace_chunk *c = &g->plan->chunks.items[i];
+
+                if (c->kind != TRACE_MAPS)
+                        continue;
+                if (i < g->plan->maps_from)
+                        g->n_dropped_mappings += bytes_le32(c->head + 4);
+                else
+                        r = trace_chunk_load(g->fd, c, g->out);
+        }
+        if (!g->n_dropped_mappings || r < 0)
+                return r;
+        snprintf(text, sizeof(text), "%llu" DROPPED_MAPPINGS,
+                 (unsigned long long)g->n_dropped_mappings);
+        trace_defs_init(&defs);
+        trace_defs_note(&defs, g->plan->now_ns, text);
+        trace_defs_flush(&defs, g->packer, g->out);
+        trace_defs_done(&defs);
+        return 0;
+}
+
+/* ---- samples --------------------------------------------------------------------------------- */
+
+typedef VEC(struct trace_sample) sample_vec;
+
+static void samples_parse(struct bytes_reader *r, uint32_t n, sample_vec *ret) {
+        struct trace_sample s = {0};
+        uint64_t *const fields[] = {&s.time_ns,      &s.anon_bytes,    &s.file_bytes,
+                                    &s.shmem_bytes,  &s.runtime_bytes, &s.minor_faults,
+                                    &s.major_faults, &s.cpu_ns};
+
+        for (uint32_t i = 0; i < n && !r->bad; i++) {
+                s.process = (uint32_t)bytes_varint(r);
+                for (size_t k = 0; k < ARRAY_SIZE(fields); k++)
+                        *fields[k] += (uint64_t)bytes_unzigzag(bytes_varint(r));
+                if (!r->bad)
+                        vec_push(ret, s);
+        }
+}
+
+static uint64_t sample_resident(const struct trace_sample *s) {
+        return s->anon_bytes + s->file_bytes + s->shmem_bytes;
+}
+
+/* The highest of each process in each stretch of time stays, where it stands: times keep rising. */
+static void samples_thin(sample_vec *samples, uint64_t now_ns) {
+        VEC(size_t) best = {0}; /* by process: its highest in the open stretch, + 1 */
+        VEC(uint64_t) until_ns = {0};
+        size_t n = 0;
+
+        for (size_t i = 0; i < samples->n; i++) {
+                const struct trace_sample *s = &samples->items[i];
+                uint64_t age_ns = now_ns > s->time_ns ? now_ns - s->time_ns : 0;
+
+                while (best.n <= s->process) {
+                        vec_push(&best, 0);
+                        vec_push(&until_ns, 0);
+                }
+                if (!best.items[s->process] || s->time_ns >= until_ns.items[s->process]) {
+                        best.items[s->process] = i + 1;
+                        until_ns.items[s->process] = s->time_ns + age_ns / SAMPLE_RESOLUTION;
+                        continue;
+                }
+                /* the lower of the two goes: marked by a process no trace has */
+                if (sample_resident(s) >
+                    sample_resident(&samples->items[best.items[s->process] - 1])) {
+                        uint32_t process = s->process;
+
+                        samples->items[best.items[process] - 1].process = TRACE_NO_PROCESS;
+                        best.items[process] = i + 1;
+                } else
+                        samples->items[i].process = TRACE_NO_PROCESS;
+        }
+        for (size_t i = 0; i < samples->n; i++)
+                if (samples->items[i].process != TRACE_NO_PROCESS)
+                        samples->items[n++] = samples->items[i];
+        samples->n = n;
+        vec_free(&best);
+        vec_free(&until_ns);
+}
+
+static int copy_samples(struct gather *g) {
+        struct trace_defs defs;
+        sample_vec samples = {0};
+        uint64_t bytes_read = 0;
+        int r = 0;
+
+        for (size_t i = 0; i < g->plan->chunks.n && r == 0; i++) {
+                const struct trace_chunk *c = &g->plan->chunks.items[i];
+                struct bytes_reader rows;
+
+                if (c->kind != TRACE_SMPL)
+                        continue;
+                r = trace_chunk_read(g->fd, c, &g->body, &bytes_read, NULL);
+                rows = bytes_reader_of(g->body.raw.items, g->body.raw.n);
+                if (r == 0)
+                        samples_parse(&rows, bytes_le32(c->head + 4), &samples);
+                if (r == 0 && rows.bad)
+                        r = -EBADMSG;
+        }
+        samples_thin(&samples, g->plan->now_ns);
+        trace_defs_init(&defs);
+        for (size_t i = 0; i < samples.n && r == 0; i++)
+                trace_defs_sample(&defs, &samples.items[i]);
+        trace_defs_flush(&defs, g->packer, g->out);
+        trace_defs_done(&defs);
+        vec_free(&samples);
+        return r;
+}
+
+/* ---- all of it ------------------------------------------------------------------------------- */
+
+int thin_copy_defs(int fd, const struct plan *p, struct trace_packer *packer, bytes_buf *out) {
+        static const uint32_t kinds[] = {TRACE_MODS, TRACE_LOCS, TRACE_STKS, TRACE_PROC,
+                                         TRACE_THRD, TRACE_TNAM, TRACE_PEND, TRACE_NOTE};
+        struct gather g = {.fd = fd, .plan = p, .packer = packer, .out = out};
+        int r = copy_meta(&g);
+
+        for (size_t i = 0; i < ARRAY_SIZE(kinds) && r == 0; i++)
+                r = gather_kind(&g, kinds[i]);
+        if (r == 0)
+                r = copy_samples(&g);
+        if (r == 0)
+                r = copy_mappings(&g);
+        vec_free(&g.a);
+        vec_free(&g.b);
+        trace_body_done(&g.body);
+        return r;
+}
