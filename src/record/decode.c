@@ -1,10 +1,74 @@
 /* SPDX-License-Identifier: MIT */
-/* Records of a slot become events: stacks interned, times in nanoseconds, threads known. Events of blocks go through
- * a small batch, so that the memory each of them needs is on its way before its turn comes. */
+/* Records of a slot become events: times in nanoseconds, threads known, stacks hashed, then looked up. Events of blocks
+ * go through a small batch, so that the memory each of them needs is on its way before its turn comes:
+ *
+ *   decoding  fetches  the row of the stack's hash, the bucket of the block
+ *   looking up         the site that either leads to
+ *   applying           nothing: all is there */
 #include "record/state.h"
 #include "trace/writer.h"
 
 #define MAX_LOST ((uint64_t)1 << 40) /* more in one word is nonsense */
+
+static uint32_t decode_intern(struct pipeline *p, struct slot *s, const struct batch_stack *b) {
+        uint32_t depth = stack_word_n_kept(b->word) + stack_word_n_new(b->word);
+        struct intern_space *space = s->process->space;
+        struct path path = {.hash = b->hash, .site = PATH_NO_SITE};
+
+        path.stack = callpath_intern(&s->path, depth, &p->intern, space);
+        paths_add(&space->paths, &path);
+        return path.stack;
+}
+
+static uint32_t decode_find_stack(struct pipeline *p, struct slot *s, const struct batch_stack *b) {
+        const struct path *path = paths_find(&s->process->space->paths, b->hash);
+
+        callpath_take(&s->path, b->word);
+        return path ? path->stack : decode_intern(p, s, b);
+}
+
+/* The stack of an allocation and its site. */
+static inline void decode_find_site(struct pipeline *p, struct slot *s, const struct batch_stack *b,
+                                    struct pair_event *e) {
+        const struct process *process = s->process;
+        struct intern_space *space = process->space;
+        struct path *path = paths_find(&space->paths, b->hash);
+
+        if (likely(path && path->site != PATH_NO_SITE && space->sites_of == process->trace_id)) {
+                callpath_take(&s->path, b->word);
+                e->stack = path->stack;
+                e->site = path->site;
+                return;
+        }
+        e->stack = decode_find_stack(p, s, b);
+        e->site = sites_find(&p->sites, process->figures, e->stack);
+        path = paths_find(&space->paths, b->hash);
+        if (path && space->sites_of == process->trace_id)
+                path->site = e->site;
+}
+
+static bool event_allocates(const struct pair_event *e) {
+        return e->kind == WIRE_ALLOC ||
+               (e->kind == WIRE_REALLOC_END && e->result == WIRE_REALLOC_OK);
+}
+
+static void decode_look_up(struct pipeline *p, size_t n) {
+        for (size_t i = 0; i < n; i++) {
+                struct pair_event *e = &p->batch[i];
+
+                struct slot *s = p->drain.slots[e->slot_no];
+                const struct batch_stack *b = &p->batch_stacks[i];
+
+                if (event_allocates(e)) {
+                        decode_find_site(p, s, b, e);
+                        sites_prefetch(&p->sites, e->site, false);
+                } else if (b->word) {
+                        e->stack = decode_find_stack(p, s, b);
+                }
+                if (e->kind != WIRE_ALLOC)
+                        pair_prefetch_site(&p->pair, e);
+        }
+}
 
 void decode_flush(struct pipeline *p) {
         size_t n = p->n_batch;
@@ -13,6 +77,7 @@ void decode_flush(struct pipeline *p) {
                 return;
         p->n_batch = 0;
         pipeline_check_slice(p);
+        decode_look_up(p, n);
         pair_apply_all(&p->pair, p->batch, n);
 }
 
@@ -57,25 +122,13 @@ static bool decode_attach(struct pipeline *p, struct slot *s, uint64_t time_ns) 
 
 /* ---- what --------------------------------------------------------------------------------------- */
 
+/* Hashes the stack of a record and fetches what it will be looked up in. */
 static inline bool decode_stack(struct pipeline *p, struct slot *s, const uint64_t *word,
-                                uint32_t *ret_stack) {
-        uint32_t n_kept = *word & 0xffff, n_new = *word >> 16 & 0xffff;
-        size_t cap = s->stack_cap;
-        uint32_t stack;
-
-        if (n_kept > s->depth)
+                                struct batch_stack *ret) {
+        if (unlikely(!callpath_hash(&s->path, &p->intern.key, word, &ret->hash)))
                 return false;
-        if (n_kept + n_new > s->stack_cap) {
-                s->stack = vec_grow(s->stack, &cap, n_kept + n_new, sizeof(s->stack[0]));
-                s->stack_cap = (uint32_t)cap;
-        }
-        stack = n_kept > 0 ? s->stack[n_kept - 1] : 0;
-        for (uint32_t i = 0; i < n_new; i++) {
-                stack = intern_push(&p->intern, s->process->space, stack, word[n_new - i]);
-                s->stack[n_kept + i] = stack;
-        }
-        s->depth = n_kept + n_new;
-        *ret_stack = stack;
+        ret->word = word;
+        paths_prefetch(&s->process->space->paths, ret->hash);
         return true;
 }
 
@@ -92,7 +145,7 @@ static void decode_module(struct pipeline *p, struct slot *s, const uint64_t *wo
 
         memcpy(name, words + 5, words[4]);
         name[words[4]] = '\0';
-        intern_add_module(&p->intern, &s->process->space, &m);
+        intern_add_module(&p->intern, &s->process->space, s->process->trace_id, &m);
 }
 
 static void decode_thread_name(struct pipeline *p, struct slot *s, const uint64_t *words) {
@@ -173,11 +226,14 @@ void decode_count_lost(struct pipeline *p, struct slot *s) {
 }
 
 /* A kind that is no event of a block: all events so far come first. */
-static void decode_rare(struct pipeline *p, struct slot *s, const uint64_t *words, uint32_t stack,
-                        uint64_t time_ns) {
+static void decode_rare(struct pipeline *p, struct slot *s, const uint64_t *words,
+                        const struct batch_stack *b, uint64_t time_ns) {
+        uint32_t stack = 0;
         uint64_t n;
 
         decode_flush(p);
+        if (b->word)
+                stack = decode_find_stack(p, s, b);
         switch (words[0] & 0xff) {
         case WIRE_MODULE: decode_module(p, s, words); break;
         case WIRE_THREAD_NAME: decode_thread_name(p, s, words); break;
@@ -216,10 +272,9 @@ static bool decode_realloc_end(struct slot *s, const uint64_t *words, struct pai
 }
 
 /* Fills the next batch entry; false: values no allocator gives. */
-static bool decode_block_event(struct pipeline *p, struct slot *s, const uint64_t *words,
-                               uint32_t stack, struct pair_event *e) {
+static bool decode_block_event(struct slot *s, const uint64_t *words, struct pair_event *e) {
         e->address = words[1];
-        e->stack = stack;
+        e->stack = 0;
         switch (e->kind) {
         case WIRE_ALLOC:
                 e->size_bytes = words[2];
@@ -240,14 +295,10 @@ static bool decode_block_event(struct pipeline *p, struct slot *s, const uint64_
         case WIRE_FAILED: e->size_bytes = words[1]; return true;
         default: e->size_bytes = WIRE_NO_SIZE; break;
         }
-        if (e->kind == WIRE_ALLOC ||
-            (e->kind == WIRE_REALLOC_END && e->result == WIRE_REALLOC_OK)) {
-                e->site = sites_find(&p->sites, s->process->figures, stack);
-                sites_prefetch(&p->sites, e->site, false);
+        if (event_allocates(e))
                 live_prefetch(&s->process->live, e->address);
-        } else if (e->kind != WIRE_REALLOC_END) {
+        else if (e->kind != WIRE_REALLOC_END)
                 e->hint = live_prefetch(&s->process->live, e->address);
-        }
         /* 0 is no block */
         return e->address != 0 && (e->kind != WIRE_ALLOC || e->size_bytes <= BLOCK_MAX_BYTES);
 }
@@ -258,7 +309,8 @@ static bool decode_is_block_event(unsigned kind) {
 
 static bool decode_record(struct pipeline *p, struct slot *s) {
         const uint64_t *words = s->words + s->head;
-        uint32_t n_words = ring_record_words(words, slot_n_words_in_chunk(s)), stack = 0;
+        uint32_t n_words = ring_record_words(words, slot_n_words_in_chunk(s));
+        struct batch_stack stack = {NULL, 0};
         unsigned kind = words[0] & 0xff, at = wire_stack_at(kind);
         uint64_t time_ns = pipeline_time_ns(p, s->head_time);
 
@@ -282,14 +334,15 @@ static bool decode_record(struct pipeline *p, struct slot *s) {
                 e->thread = s->thread;
                 e->slot_no = s->no;
                 e->kind = (uint8_t)kind;
-                if (unlikely(!decode_block_event(p, s, words, stack, e))) {
+                p->batch_stacks[p->n_batch] = stack;
+                if (unlikely(!decode_block_event(s, words, e))) {
                         drain_break(&p->drain, s, "a record has impossible values");
                         return false;
                 }
                 if (++p->n_batch == PIPELINE_BATCH)
                         decode_flush(p);
         } else {
-                decode_rare(p, s, words, stack, time_ns);
+                decode_rare(p, s, words, &stack, time_ns);
         }
         drain_consume(&p->drain, s, n_words);
         return true;
@@ -325,25 +378,23 @@ bool decode_settle(struct pipeline *p, struct slot *s) {
 
 static inline bool decode_fast_alloc(struct pipeline *p, struct slot *s, const uint64_t *words,
                                      struct pair_event *e) {
-        uint32_t stack;
-
         if (unlikely(words[1] == 0 || words[2] > BLOCK_MAX_BYTES ||
-                     words[3] >> 40 > WIRE_END_NONE || !decode_stack(p, s, words + 3, &stack)))
+                     words[3] >> 40 > WIRE_END_NONE ||
+                     !decode_stack(p, s, words + 3, &p->batch_stacks[p->n_batch])))
                 return false;
         e->kind = WIRE_ALLOC;
         e->address = words[1];
         e->size_bytes = words[2];
         e->is_complete = words[3] >> 40 == WIRE_END_COMPLETE;
-        e->stack = stack;
-        e->site = sites_find(&p->sites, s->process->figures, stack);
-        sites_prefetch(&p->sites, e->site, false);
         live_prefetch(&s->process->live, e->address);
         return true;
 }
 
-static inline bool decode_fast_free(struct slot *s, const uint64_t *words, struct pair_event *e) {
+static inline bool decode_fast_free(struct pipeline *p, struct slot *s, const uint64_t *words,
+                                    struct pair_event *e) {
         if (unlikely(words[1] == 0))
                 return false;
+        p->batch_stacks[p->n_batch].word = NULL;
         e->kind = WIRE_FREE;
         e->address = words[1];
         e->size_bytes = WIRE_NO_SIZE;
@@ -374,7 +425,7 @@ static void decode_fast(struct pipeline *p, struct slot *s, uint64_t end_time) {
         while ((n_words = decode_fast_words(words, (size_t)(end - words))) > 0) {
                 struct pair_event *e = &p->batch[p->n_batch];
 
-                if (n_words == 2 ? !decode_fast_free(s, words, e)
+                if (n_words == 2 ? !decode_fast_free(p, s, words, e)
                                  : !decode_fast_alloc(p, s, words, e))
                         break;
                 e->time_ns = pipeline_time_ns(p, time);

@@ -40,7 +40,7 @@ void drain_done(struct drain *d) {
         for (uint32_t i = 0; d->slots && i < d->n_slots; i++)
                 if (d->slots[i]) {
                         free(d->slots[i]->words);
-                        free(d->slots[i]->stack);
+                        callpath_done(&d->slots[i]->path);
                         free(d->slots[i]);
                 }
         free(d->slots);
@@ -210,9 +210,8 @@ bool drain_slot(struct drain *d, struct slot *s, uint64_t now, size_t max_words)
         return available > 0;
 }
 
-void drain_emptied(struct drain *d, struct slot *s) {
-        s->head = s->tail = 0;
-        if (s->cap > N_QUEUE_WORDS_KEPT && d->active.n > 64) {
+void drain_trim(struct drain *d, struct slot *s) {
+        if (s->head == s->tail && s->cap > N_QUEUE_WORDS_KEPT && d->active.n > 64) {
                 d->queue_bytes -= s->cap * 8;
                 free(s->words);
                 s->words = NULL;
@@ -251,7 +250,7 @@ void drain_discard(struct drain *d, struct slot *s) {
 
 void drain_free_slot(struct drain *d, struct slot *s) {
         uint64_t state = atomic_load_explicit(&s->shared->state, memory_order_relaxed);
-        uint32_t *stack = s->stack, stack_cap = s->stack_cap;
+        struct callpath path = s->path;
         uint64_t *words = s->words;
         size_t cap = s->cap;
         struct ring_reader ring;
@@ -270,8 +269,8 @@ void drain_free_slot(struct drain *d, struct slot *s) {
                            .n_want = 1,
                            .words = words,
                            .cap = cap,
-                           .stack = stack,
-                           .stack_cap = stack_cap};
+                           .path = path};
+        callpath_clear(&s->path);
         lender_fill(&d->lender, &s->ring, s->shared, 1);
         /* release: the positions and the first chunk. Pairs with the acquire of the claim. */
         atomic_store_explicit(&s->shared->state, ((state >> 40) + 1) << 40, memory_order_release);

@@ -41,15 +41,16 @@ void drain_scan(struct drain *d, uint64_t now);
 /* Copies up to max_words (at least the rest of a chunk) out of the slot; sets its mark. False: nothing new. */
 bool drain_slot(struct drain *d, struct slot *s, uint64_t now, size_t max_words);
 
-void drain_emptied(struct drain *d, struct slot *s);
+/* The queue's memory goes when it is empty and was large. Not while events in the batch point into it. */
+void drain_trim(struct drain *d, struct slot *s);
 
-/* The head moves on by n words; the queue's memory goes when it is empty and was large. */
+/* The head moves on by n words. */
 static inline void drain_consume(struct drain *d, struct slot *s, size_t n_words) {
         s->head += n_words;
         s->head_pos += n_words * 8;
         d->pending_bytes -= n_words * 8;
         if (unlikely(s->head == s->tail))
-                drain_emptied(d, s);
+                s->head = s->tail = 0;
 }
 
 /* Asks, when it is time, whether the slot's thread still exists. */

@@ -140,18 +140,16 @@ static struct process *forks_find_parent(struct pipeline *p, const struct proces
         return parent->fork_time <= child->fork_time || !child->fork_is_exact ? parent : NULL;
 }
 
-static bool forks_find_snapshot(struct pipeline *p, const struct process *child,
+static void forks_find_snapshot(struct pipeline *p, const struct process *child,
                                 struct process *parent, struct snapshot *ret) {
         for (size_t i = 0; child->fork_is_exact && i < p->snapshots.n; i++)
                 if (p->snapshots.items[i].parent_idx == child->parent_idx &&
                     p->snapshots.items[i].time == child->fork_time) {
                         *ret = forks_take_out(p, i);
-                        return true;
+                        return;
                 }
-        if (!parent || !parent->space)
-                return false;
-        *ret = forks_snapshot_now(p, parent, child->fork_time);
-        return true;
+        if (parent && parent->space)
+                *ret = forks_snapshot_now(p, parent, child->fork_time);
 }
 
 static uint32_t forks_define(struct pipeline *p, const struct process *child, uint32_t parent,
@@ -175,14 +173,14 @@ void forks_start(struct pipeline *p, struct process *child) {
         p->n_unstarted--;
         if (parent && !parent->is_started)
                 forks_start(p, parent);
-        if (!forks_find_snapshot(p, child, parent, &s))
-                s.space = intern_space_new();
+        forks_find_snapshot(p, child, parent, &s);
         p->pair.now_ns = MAX(p->pair.now_ns, fork_ns);
         live_init(&child->live, s.layer);
         child->trace_id = forks_define(p, child, s.parent, fork_ns);
         child->figures =
                 sites_add_process(&p->sites, child->trace_id, &s.inherited, p->pair.now_ns);
-        child->space = s.space; /* last: it says that the rest is there */
+        /* last: it says that the rest is there */
+        child->space = s.space ? s.space : intern_space_new(&p->intern, child->trace_id);
         vec_free(&s.inherited);
 }
 

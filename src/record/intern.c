@@ -30,6 +30,7 @@ void intern_init(struct intern *in, struct trace_writer *w, const struct pipelin
         memset(in, 0, sizeof(*in));
         in->writer = w;
         in->calls = calls;
+        path_key_init(&in->key);
         in->index_cap = N_INDEX_MIN;
         in->index = intern_calloc(in->index_cap, sizeof(in->index[0]));
         vec_add(&in->nodes);
@@ -51,10 +52,13 @@ size_t intern_size_bytes(const struct intern *in) {
                (in->locations.cap + in->raw_locations.cap) * sizeof(struct map_entry);
 }
 
-struct intern_space *intern_space_new(void) {
+struct intern_space *intern_space_new(struct intern *in, uint32_t process) {
         struct intern_space *s = intern_calloc(1, sizeof(*s));
 
         s->n_refs = 1;
+        s->no = ++in->n_spaces;
+        s->sites_of = process;
+        paths_init(&s->paths);
         s->hot_cap = N_HOT_MIN;
         s->hot = intern_calloc(s->hot_cap, sizeof(s->hot[0]));
         return s;
@@ -70,13 +74,15 @@ struct intern_space *intern_space_unref(struct intern_space *s) {
                 return NULL;
         vec_free(&s->modules);
         free(s->pcs);
+        paths_done(&s->paths);
         free(s->hot);
         free(s);
         return NULL;
 }
 
 size_t intern_space_size_bytes(const struct intern_space *s) {
-        return (sizeof(*s) + s->pcs_cap * sizeof(s->pcs[0]) + s->hot_cap * sizeof(s->hot[0])) /
+        return (sizeof(*s) + paths_size_bytes(&s->paths) + s->pcs_cap * sizeof(s->pcs[0]) +
+                s->hot_cap * sizeof(s->hot[0])) /
                s->n_refs;
 }
 
@@ -112,9 +118,11 @@ static const struct intern_mapping *space_find_module(const struct intern_space 
 }
 
 /* Empties the caches of what lies in [begin, end]; everything else is put back. */
-static void space_purge(struct intern_space *s, uint64_t begin, uint64_t end) {
+static void space_purge(struct intern *in, struct intern_space *s, uint64_t begin, uint64_t end) {
         struct intern_pc *old = s->pcs;
 
+        s->no = ++in->n_spaces;
+        paths_clear(&s->paths);
         memset(s->hot, 0, s->hot_cap * sizeof(s->hot[0]));
         if (s->n_pcs == 0)
                 return;
@@ -134,8 +142,9 @@ static void space_purge(struct intern_space *s, uint64_t begin, uint64_t end) {
 }
 
 /* A process that goes its own way: the same modules, no cached program counters. */
-static struct intern_space *space_diverge(struct intern_space *s) {
-        struct intern_space *mine = intern_space_new();
+static struct intern_space *space_diverge(struct intern *in, struct intern_space *s,
+                                          uint32_t process) {
+        struct intern_space *mine = intern_space_new(in, process);
 
         for (size_t i = 0; i < s->modules.n; i++)
                 vec_push(&mine->modules, s->modules.items[i]);
@@ -171,7 +180,7 @@ static uint32_t intern_resolve_module(struct intern *in, const struct pipeline_m
         return intern_define_module(in, &resolved);
 }
 
-void intern_add_module(struct intern *in, struct intern_space **space,
+void intern_add_module(struct intern *in, struct intern_space **space, uint32_t process,
                        const struct pipeline_module *m) {
         struct intern_mapping new = {m->begin, m->end, m->bias, name_hash(m->name), 0};
         struct intern_space *s = *space;
@@ -187,9 +196,9 @@ void intern_add_module(struct intern *in, struct intern_space **space,
                         return;
         }
         if (last > first && s->n_refs > 1)
-                s = *space = space_diverge(s);
+                s = *space = space_diverge(in, s, process);
         if (last > first || s->n_unknown > 0)
-                space_purge(s, m->begin, m->end);
+                space_purge(in, s, m->begin, m->end);
         if (last > first) {
                 memmove(&s->modules.items[first], &s->modules.items[last],
                         (s->modules.n - last) * sizeof(new));

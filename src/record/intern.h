@@ -11,6 +11,7 @@
 
 #include "base/map.h"
 #include "base/vec.h"
+#include "record/paths.h"
 #include "record/pipeline.h"
 
 struct trace_writer;
@@ -29,6 +30,8 @@ struct intern {
         struct map raw_locations;         /* addresses in no module */
         VEC(struct trace_module) modules; /* as defined in the trace; owns its paths */
         uint32_t n_locations;
+        struct path_key key;
+        uint64_t n_spaces;
 };
 
 void intern_init(struct intern *in, struct trace_writer *w, const struct pipeline_calls *calls);
@@ -55,6 +58,9 @@ struct intern_step {
 struct intern_space {
         struct intern_step *hot; /* one place for each hash; cap a power of two */
         size_t hot_cap;
+        struct paths paths; /* whole stacks */
+        uint64_t no;        /* another one whenever what is cached no longer holds */
+        uint32_t sites_of;  /* process of the trace that the cached sites belong to */
         uint32_t n_refs;
         uint32_t n_unknown;                 /* cached program counters in no module */
         VEC(struct intern_mapping) modules; /* by address */
@@ -62,13 +68,13 @@ struct intern_space {
         size_t n_pcs, pcs_cap;
 };
 
-struct intern_space *intern_space_new(void);
+struct intern_space *intern_space_new(struct intern *in, uint32_t process);
 struct intern_space *intern_space_ref(struct intern_space *s);
 struct intern_space *intern_space_unref(struct intern_space *s); /* NULL ok; returns NULL */
 size_t intern_space_size_bytes(const struct intern_space *s);
 
-/* A MODULE record of a process in *space, which may become another one. */
-void intern_add_module(struct intern *in, struct intern_space **space,
+/* A MODULE record of a process (of the trace) in *space, which may become another one. */
+void intern_add_module(struct intern *in, struct intern_space **space, uint32_t process,
                        const struct pipeline_module *m);
 
 static inline uint64_t intern_hash(uint64_t x) {

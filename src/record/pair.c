@@ -436,24 +436,7 @@ static void pair_apply(struct pair *p, const struct pair_event *e) {
         pair_apply_rare(p, e);
 }
 
-/* The blocks are in the cache by now; the sites they lead to are fetched next. */
-static void pair_prefetch_sites(struct pair *p, struct pair_event *events, size_t n) {
-        for (size_t i = 0; i < n; i++) {
-                struct pair_event *e = &events[i];
-                const struct block *b;
-
-                if (e->kind == WIRE_ALLOC || e->kind == WIRE_FAILED ||
-                    e->kind == WIRE_REALLOC_BEGIN)
-                        continue;
-                b = live_peek(&e->process->live,
-                              e->kind == WIRE_REALLOC_END ? e->old_address : e->address, e->hint);
-                if (b)
-                        sites_prefetch(p->sites, b->site, true);
-        }
-}
-
-void pair_apply_all(struct pair *p, struct pair_event *events, size_t n) {
-        pair_prefetch_sites(p, events, n);
+void pair_apply_all(struct pair *p, const struct pair_event *events, size_t n) {
         for (size_t i = 0; i < n; i++)
                 pair_apply(p, &events[i]);
 }

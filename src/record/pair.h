@@ -13,6 +13,7 @@
 #include "base/vec.h"
 #include "record/process.h"
 #include "record/sites.h"
+#include "wire/record.h"
 
 struct trace_writer;
 
@@ -69,8 +70,20 @@ void pair_init(struct pair *p, struct trace_writer *w, struct sites *s);
 void pair_done(struct pair *p);
 void pair_add_thread(struct pair *p, uint32_t thread);
 
-/* In order; fetches what they need ahead. Each event may write several, so n is small. */
-void pair_apply_all(struct pair *p, struct pair_event *events, size_t n);
+/* The block that an event releases is in the cache by now; the site it leads to is fetched next. */
+static inline void pair_prefetch_site(const struct pair *p, const struct pair_event *e) {
+        const struct block *b;
+
+        if (e->kind == WIRE_FAILED || e->kind == WIRE_REALLOC_BEGIN)
+                return;
+        b = live_peek(&e->process->live, e->kind == WIRE_REALLOC_END ? e->old_address : e->address,
+                      e->hint);
+        if (b)
+                sites_prefetch(p->sites, b->site, true);
+}
+
+/* In order. Each event may write several, so n is small. */
+void pair_apply_all(struct pair *p, const struct pair_event *events, size_t n);
 
 /* No event earlier than time_ns can come any more. */
 void pair_expire(struct pair *p, uint64_t time_ns);

@@ -7,6 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "record/callpath.h"
 #include "wire/ring_reader.h"
 
 struct process;
@@ -44,9 +45,8 @@ struct slot {
         /* decoding */
         struct process *process; /* NULL until its first record */
         uint32_t thread;         /* of the trace */
-        uint32_t *stack;         /* its last stack as stacks of the trace, outermost first */
-        uint32_t depth, stack_cap;
-        bool has_realloc; /* between begin and end */
+        struct callpath path;    /* its last stack */
+        bool has_realloc;        /* between begin and end */
         uint64_t realloc_address;
         uint64_t
                 exec_end_pos; /* behind a record that says it is about to exec; 0: none, or it failed */

@@ -23,6 +23,12 @@ struct snapshot {
         inherited_vec inherited;
 };
 
+/* The stack of an event in the batch, until it is looked up. */
+struct batch_stack {
+        const uint64_t *word; /* in its slot's queue; NULL: the event has none */
+        uint64_t hash;
+};
+
 struct pipeline {
         struct pipeline_config config;
         struct wire_header *header;
@@ -51,6 +57,7 @@ struct pipeline {
         bool is_finishing; /* what is drained is all: nobody is waited for */
 
         struct pair_event batch[PIPELINE_BATCH];
+        struct batch_stack batch_stacks[PIPELINE_BATCH];
         size_t n_batch;
 };
 
