@@ -324,16 +324,24 @@ static bool front_reap_recorder(struct front *f, bool wait_for_it) {
         return true;
 }
 
+/* A shell continues the whole group; who does it to silt alone means the target. It sees each SIGCONT once. */
+static void front_continue_target(const struct front *f) {
+        if (proc_is_stopped(f->target))
+                kill(f->target, SIGCONT);
+}
+
 /* Signals for silt itself are the target's. Those the terminal made went to the whole group already, but for the
  * hangup, which goes to the session's leader alone. */
 static void front_pass_on(struct front *f, const siginfo_t *info) {
         bool is_sent =
                 info->si_code == SI_USER || info->si_code == SI_QUEUE || info->si_code == SI_TKILL;
 
-        if (is_sent || (info->si_signo == SIGHUP && getsid(0) == getpid()))
+        if (info->si_signo == SIGCONT)
+                front_continue_target(f);
+        else if (info->si_signo == SIGTSTP && proc_is_stopped(f->target))
+                kill(getpid(), SIGSTOP); /* else silt stops if the target does */
+        else if (is_sent || (info->si_signo == SIGHUP && getsid(0) == getpid()))
                 kill(f->target, info->si_signo);
-        if (info->si_signo == SIGTSTP)
-                kill(getpid(), SIGSTOP);
 }
 
 static void front_signals(sigset_t *ret) {
@@ -357,7 +365,7 @@ static bool front_check_target(struct front *f, int *ret_status, struct rusage *
                 if (WSTOPSIG(status) == SIGTSTP || WSTOPSIG(status) == SIGTTIN ||
                     WSTOPSIG(status) == SIGTTOU) {
                         kill(getpid(), SIGSTOP);
-                        kill(f->target, SIGCONT);
+                        front_continue_target(f);
                 }
         }
         return false;

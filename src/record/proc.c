@@ -63,11 +63,21 @@ double proc_started_s(pid_t pid) {
         return (double)ticks / (double)sysconf(_SC_CLK_TCK);
 }
 
-bool proc_is_running(pid_t pid) {
+static char proc_state(pid_t pid) {
         char buf[1024], state;
         const char *fields = proc_stat_fields(pid, buf, sizeof(buf));
 
-        return fields && sscanf(fields, " %c", &state) == 1 && state != 'Z' && state != 'X';
+        return fields && sscanf(fields, " %c", &state) == 1 ? state : 'X';
+}
+
+bool proc_is_running(pid_t pid) {
+        char state = proc_state(pid);
+
+        return state != 'Z' && state != 'X';
+}
+
+bool proc_is_stopped(pid_t pid) {
+        return proc_state(pid) == 'T';
 }
 
 pid_t proc_parent(pid_t pid) {

@@ -20,6 +20,7 @@ const char *proc_exe(struct arena *arena, pid_t pid); /* "" when unknown */
 double proc_started_s(pid_t pid);                     /* since boot; -1 when unknown */
 pid_t proc_parent(pid_t pid);                         /* 0 when unknown */
 bool proc_is_running(pid_t pid);                      /* there, and no zombie */
+bool proc_is_stopped(pid_t pid);                      /* by a signal, not by a debugger */
 bool proc_comm(pid_t pid, pid_t tid, char ret_name[17]);
 bool proc_thread_is_alive(pid_t pid, pid_t tid);
 bool proc_memory(pid_t pid, struct proc_memory *ret);
