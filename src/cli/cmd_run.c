@@ -22,6 +22,8 @@ static const struct cli_command run_command = {
         .usage_exit_status = EXIT_STATUS_RUN_FAILED,
 };
 
+enum { RUN_MIN_TRACE_BYTES = 1 << 20 };
+
 static bool take_duration(struct run_options *o, struct cli_parser *p) {
         if (!cli_value_duration(p, &o->duration_ns))
                 return false;
@@ -29,6 +31,15 @@ static bool take_duration(struct run_options *o, struct cli_parser *p) {
                 cli_parser_error(p, "--duration: '%s' records nothing: give a longer time",
                                  p->value);
         return o->duration_ns != 0;
+}
+
+static bool take_max_size(struct run_options *o, struct cli_parser *p) {
+        if (!cli_value_bytes(p, &o->max_trace_bytes))
+                return false;
+        if (o->max_trace_bytes < RUN_MIN_TRACE_BYTES)
+                cli_parser_error(p, "--max-size: '%s' is too small for a trace: give at least 1M",
+                                 p->value);
+        return o->max_trace_bytes >= RUN_MIN_TRACE_BYTES;
 }
 
 static bool take_launcher(struct run_options *o, struct cli_parser *p) {
@@ -46,6 +57,7 @@ static bool take_option(struct run_options *o, enum run_option option, struct cl
         case RUN_OUTPUT: o->output_path = p->value; break;
         case RUN_FORCE: o->overwrite = true; break;
         case RUN_DURATION: return take_duration(o, p);
+        case RUN_MAX_SIZE: return take_max_size(o, p);
         case RUN_QUIET: o->quiet = true; break;
         case RUN_LOG: o->log_path = p->value; break;
         case RUN_VERBOSE: o->verbose = true; break;

@@ -28,6 +28,7 @@ static void test_run_defaults(void **state) {
         assert_null(o.output_path);
         assert_null(o.runtime_path);
         assert_int_equal(o.duration_ns, 0);
+        assert_int_equal(o.max_trace_bytes, 0);
         assert_false(o.overwrite || o.quiet || o.verbose || o.wait_for_descendants ||
                      o.free_stacks || o.addresses || o.no_symbols || o.lossy);
         assert_string_equal(o.argv[0], "prog");
@@ -42,14 +43,15 @@ static void test_run_all(void **state) {
 
         (void)state;
         assert_true(PARSE(run_options_parse, &o, &status, "-qfo", "x.silt", "--duration=1.5m",
-                          "--log", "l", "--verbose", "--wait", "--free-stacks", "--addresses",
-                          "--no-symbols", "--lossy", "--launcher", "qemu -L /x", "--runtime",
-                          "lib.so", "--", "-prog"));
+                          "--max-size", "200M", "--log", "l", "--verbose", "--wait",
+                          "--free-stacks", "--addresses", "--no-symbols", "--lossy", "--launcher",
+                          "qemu -L /x", "--runtime", "lib.so", "--", "-prog"));
         assert_string_equal(o.output_path, "x.silt");
         assert_string_equal(o.log_path, "l");
         assert_string_equal(o.launcher, "qemu -L /x");
         assert_string_equal(o.runtime_path, "lib.so");
         assert_int_equal(o.duration_ns, 90000000000);
+        assert_int_equal(o.max_trace_bytes, 200 << 20);
         assert_true(o.overwrite && o.quiet && o.verbose && o.wait_for_descendants &&
                     o.free_stacks && o.addresses && o.no_symbols && o.lossy);
         assert_string_equal(o.argv[0], "-prog");

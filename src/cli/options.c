@@ -131,6 +131,15 @@ bool cli_value_duration(struct cli_parser *p, uint64_t *ret_ns) {
         return false;
 }
 
+bool cli_value_bytes(struct cli_parser *p, uint64_t *ret_bytes) {
+        struct err err = {0};
+
+        if (unit_parse_bytes(p->value, ret_bytes, &err) >= 0)
+                return true;
+        cli_parser_error(p, "--%s: %s", p->name, err.text);
+        return false;
+}
+
 bool cli_value_number(struct cli_parser *p, uint64_t min, uint64_t max, uint64_t *ret_number) {
         unsigned long long number;
         char *end;

@@ -64,6 +64,7 @@ int cli_parser_next(struct cli_parser *p);
 
 /* Convert p->value. On failure the error has been printed: return p->exit_status. */
 bool cli_value_duration(struct cli_parser *p, uint64_t *ret_ns);
+bool cli_value_bytes(struct cli_parser *p, uint64_t *ret_bytes);
 bool cli_value_number(struct cli_parser *p, uint64_t min, uint64_t max, uint64_t *ret_number);
 
 /* Prints "silt: <command>: <text>" on stderr and returns the exit status for a wrong command line. */

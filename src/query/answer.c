@@ -262,6 +262,39 @@ static void drop_idle_sites(struct asking *k) {
         k->sites.n = n;
 }
 
+/* ---- edges ----------------------------------------------------------------------------------- */
+
+/* The slice whose events were dropped and that time_ns cuts; NULL: none. */
+static const struct trace_slice_info *dropped_slice_at(const struct query *q, uint64_t time_ns) {
+        const struct trace_slice_info *s = trace_slice(q->reader, query_slice_at(q, time_ns));
+
+        return s && s->is_dropped && s->begin_ns < time_ns ? s : NULL;
+}
+
+static bool move_edge(const struct query *q, uint64_t *time_ns) {
+        const struct trace_slice_info *s = dropped_slice_at(q, *time_ns);
+
+        if (!s)
+                return false;
+        *time_ns = *time_ns - s->begin_ns < s->end_ns - *time_ns ? s->begin_ns : s->end_ns;
+        return true;
+}
+
+/* A window inside one such slice becomes that slice. */
+static bool move_edges(const struct query *q, struct query_scope *w) {
+        const struct trace_slice_info *s = dropped_slice_at(q, w->from_ns);
+        bool is_moved;
+
+        if (s && w->to_ns <= s->end_ns) {
+                w->from_ns = s->begin_ns;
+                w->to_ns = s->end_ns;
+                return true;
+        }
+        is_moved = move_edge(q, &w->from_ns);
+        is_moved |= move_edge(q, &w->to_ns);
+        return is_moved;
+}
+
 /* ---- asking ---------------------------------------------------------------------------------- */
 
 static int asking_run(struct asking *k, struct err *reterr) {
@@ -290,7 +323,8 @@ static int asking_run(struct asking *k, struct err *reterr) {
         } else {
                 a->totals = a->processes[k->scope.process];
         }
-        a->is_exact = k->begin.is_exact && k->end.is_exact;
+        a->is_exact =
+                k->begin.is_exact && k->end.is_exact && (!is_all(k) || !k->q->inherit.lacks_events);
         a->n_sites = k->sites.n;
         a->sites = TAKE_PTR(k->sites.items);
         return r;
@@ -306,7 +340,8 @@ int query_ask(struct query *q, const struct query_scope *scope, struct query_ans
         if (!a || !(a->processes = calloc(n, sizeof(a->processes[0]))) ||
             !(k.peaks = calloc(n + 1, sizeof(k.peaks[0]))))
                 abort();
-        a->scope = *scope;
+        a->is_moved = move_edges(q, &k.scope);
+        a->scope = k.scope;
         a->n_processes = n;
         state_init(&k.begin, n);
         state_init(&k.end, n);

@@ -109,6 +109,9 @@ int query_blocks(struct query *q, const struct query_scope *scope, query_block_f
         bool more = true;
 
         (void)reterr;
+        /* what was dropped may be billions of blocks */
+        while (b.end < q->view->n_slices && trace_slice(q->reader, b.end)->is_dropped)
+                b.end++;
         while (more && b.end < q->view->n_slices &&
                trace_slice(q->reader, b.end)->begin_ns < scope->to_ns) {
                 b.first = b.end;

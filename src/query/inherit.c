@@ -89,8 +89,12 @@ static void walk_slice(struct query *q, struct walk *w, size_t slice_idx) {
                 query_note_damage(q, &e);
                 return;
         }
-        if (!walk_needs_events(q, w, rows, n) || !query_read_events(q, slice_idx, &events, &n))
+        if (!walk_needs_events(q, w, rows, n))
                 return;
+        if (!query_read_events(q, slice_idx, &events, &n)) {
+                q->inherit.lacks_events = true;
+                return;
+        }
         w->slice_idx = slice_idx;
         map_clear(&w->found);
         for (size_t i = 0; i < n; i++)

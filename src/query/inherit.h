@@ -23,6 +23,7 @@ struct inherit {
         uint64_t
                 *first_seq; /* one a process: of its own first block; UINT64_MAX when it has none */
         bool is_loaded;
+        bool lacks_events; /* some were needed and are not in the file */
 };
 
 void inherit_load(struct query *q);

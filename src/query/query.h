@@ -92,7 +92,10 @@ struct query_site {
 };
 
 struct query_answer {
+        /* as answered: an edge in a time whose events were dropped is moved to the nearest moment that is
+         * known exactly */
         struct query_scope scope;
+        bool is_moved;
         struct query_totals totals;
         struct query_site *sites;
         size_t n_sites;
@@ -181,7 +184,8 @@ struct query_block {
         uint32_t thread, stack;
         bool is_live; /* not released */
 };
-/* Calls fn for each block allocated in the scope, in time order, until it returns false. */
+/* Calls fn for each block allocated in the scope, in time order, until it returns false; none from before the view's
+ * detail_from_ns. */
 typedef bool (*query_block_fn)(void *ctx, const struct query_block *b);
 int query_blocks(struct query *q, const struct query_scope *scope, query_block_fn fn, void *ctx,
                  struct err *reterr);

@@ -196,6 +196,88 @@ static void test_bytes_read(void **state) {
         check_scope(q, &scope, o.seed);
 }
 
+#define BOUNDED_PATH "query_test_bounded.silt"
+
+static void make_bounded_trace(const struct fabric_options *o, unsigned n_events,
+                               uint64_t max_bytes) {
+        struct fabric *f = fabric_new(BOUNDED_PATH, o);
+
+        trace_writer_bound(fabric_writer(f), max_bytes);
+        fabric_run(f, n_events);
+        assert_true(trace_writer_n_thinned(fabric_writer(f)) > 0);
+        fabric_end(f);
+}
+
+struct bounded_sums {
+        unsigned n_exact, n_moved;
+};
+
+/* Asks the bounded trace, and brute force on its whole twin about the window that was answered. */
+static void check_bounded_scope(struct query *q, const struct query_scope *scope, uint64_t seed,
+                                struct bounded_sums *sums) {
+        _cleanup_(query_answer_freep) struct query_answer *expected = NULL, *actual = NULL;
+        struct err e = {0};
+
+        assert_int_equal(query_ask(q, scope, &actual, &e), 0);
+        assert_int_equal(brute_ask(TRACE_PATH, &actual->scope, &expected, &e), 0);
+        if (scope->from_ns >= query_view(q)->detail_from_ns)
+                assert_false(actual->is_moved);
+        sums->n_moved += actual->is_moved;
+        /* It may not be: of a block that is released in the first slice that is left nobody knows any more whether it was
+         * temporary, or inherited. */
+        if (!actual->is_exact)
+                return;
+        sums->n_exact++;
+        if (brute_compare(expected, actual, true, stderr)) {
+                fprintf(stderr, "seed %llu, process %d, window [%llu, %llu) for [%llu, %llu)\n",
+                        (unsigned long long)seed, (int)scope->process,
+                        (unsigned long long)actual->scope.from_ns,
+                        (unsigned long long)actual->scope.to_ns, (unsigned long long)scope->from_ns,
+                        (unsigned long long)scope->to_ns);
+                fail();
+        }
+}
+
+/* A bounded trace answers for the nearest window that it knows, and then exactly. */
+static void test_bounded(void **state) {
+        struct bounded_sums sums = {0};
+
+        (void)state;
+        for (uint64_t seed = 200; seed < 212; seed++) {
+                struct fabric_options o = {.seed = seed,
+                                           .n_stacks = 10,
+                                           .slice_events = 40,
+                                           .max_processes = 1 + (unsigned)seed % 3,
+                                           .max_threads = 2,
+                                           .checkpoint_every = (unsigned)seed % 5,
+                                           .max_step_us = 3};
+                _cleanup_(query_freep) struct query *q = NULL;
+                uint64_t random = seed;
+                struct query_scope scope;
+                struct err e = {0};
+
+                make_trace(&o, 4000);
+                make_bounded_trace(&o, 4000, 40000);
+                assert_int_equal(query_open(BOUNDED_PATH, &q, &e), 0);
+                assert_true(query_view(q)->file_bytes <= 40000);
+                assert_true(query_view(q)->n_dropped_events > 0);
+                for (uint32_t p = 0; p < query_view(q)->n_processes; p++) {
+                        unsigned n_before = sums.n_exact;
+
+                        scope = (struct query_scope){p, 0, UINT64_MAX};
+                        check_bounded_scope(q, &scope, seed, &sums);
+                        assert_int_equal(sums.n_exact, n_before + 1);
+                }
+                for (unsigned i = 0; i < 60; i++) {
+                        scope = draw_scope(q, &random);
+                        check_bounded_scope(q, &scope, seed, &sums);
+                }
+        }
+        print_message("%u exact, %u moved\n", sums.n_exact, sums.n_moved);
+        assert_true(sums.n_exact > 400 && sums.n_moved > 200);
+        remove(BOUNDED_PATH);
+}
+
 struct block_sum {
         uint64_t n, bytes, n_live, live_bytes, last_ns;
 };
@@ -446,7 +528,7 @@ int main(int argc, char **argv) {
                 cmocka_unit_test(test_edges),       cmocka_unit_test(test_bytes_read),
                 cmocka_unit_test(test_blocks),      cmocka_unit_test(test_timeline),
                 cmocka_unit_test(test_threads),     cmocka_unit_test(test_mappings),
-                cmocka_unit_test(test_metrics),
+                cmocka_unit_test(test_metrics),     cmocka_unit_test(test_bounded),
         };
 
         if (argc > 1)

@@ -17,6 +17,7 @@ struct run_options {
                 launcher; /* NULL: the program is started directly; else an emulator such as "qemu-x86_64" */
         const char *runtime_path; /* NULL: the libsilt.so beside this silt */
         uint64_t duration_ns;     /* 0: to the end */
+        uint64_t max_trace_bytes; /* 0: no bound */
         bool overwrite, quiet, verbose;
         bool wait_for_descendants;
         bool free_stacks, addresses, no_symbols, lossy;

@@ -173,11 +173,15 @@ static void recorder_tell(struct recorder *r, enum control_kind kind) {
         struct control_message m = {.kind = kind};
         struct pipeline_stats stats;
         struct timespec cpu;
+        uint64_t size_bytes = trace_writer_size_bytes(r->writer);
         struct stat st;
 
         m.n_events = trace_writer_n_events(r->writer);
         m.n_unwritten = trace_writer_n_unwritten(r->writer);
-        m.file_bytes = fstat(r->config->trace_fd, &st) == 0 ? (uint64_t)st.st_size : 0;
+        /* with the names, which are added to the file of that name */
+        m.file_bytes = stat(r->config->trace_path, &st) == 0 && (uint64_t)st.st_size >= size_bytes
+                               ? (uint64_t)st.st_size
+                               : size_bytes;
         m.duration_ns = r->end_ns ? r->end_ns : recorder_now_ns(r);
         m.n_images = (uint32_t)r->lives.list.n;
         m.n_living = (uint32_t)r->lives.n_alive;
@@ -480,6 +484,9 @@ static void recorder_open_writer(struct recorder *r) {
                 meta.n_args++;
         if (trace_writer_open(fd, &meta, &r->writer, &e) < 0)
                 recorder_fail(r, e.text);
+        if (o->max_trace_bytes)
+                trace_writer_bound(r->writer, o->max_trace_bytes);
+        close(r->config->trace_fd); /* a bounded trace changes its file: the old one must go */
 }
 
 static void recorder_open_pipeline(struct recorder *r) {

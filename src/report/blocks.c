@@ -89,6 +89,7 @@ static bool put_block(void *ctx, const struct query_block *b) {
 int report_blocks(FILE *out, struct query *q, const struct report_options *o, struct err *reterr) {
         struct listing l = {.r = {.options = o, .q = q, .v = query_view(q)}, .out = out};
         struct query_scope scope;
+        struct unit_text t;
         int x;
 
         x = report_scope(q, o, &scope, reterr);
@@ -96,6 +97,10 @@ int report_blocks(FILE *out, struct query *q, const struct report_options *o, st
                 return x;
         if (!o->json) {
                 style_init(&l.s, out);
+                if (scope.from_ns < l.r.v->detail_from_ns)
+                        fprintf(out,
+                                "Detail before %s was dropped (--max-size): blocks allocated earlier are not listed.\n",
+                                unit_clock(&t, l.r.v->detail_from_ns));
                 fprintf(out, "%s%12s  %9s  %10s  %-20s  %s%s\n", l.s.dim, "time in s", "size",
                         "age", "thread", "call path (age > : still allocated at the end)",
                         l.s.plain);
@@ -104,6 +109,7 @@ int report_blocks(FILE *out, struct query *q, const struct report_options *o, st
         json_init(&l.j, out);
         json_object(&l.j);
         json_put_string(&l.j, "schema", "silt.blocks/1");
+        json_put_double(&l.j, "detail_from_s", (double)l.r.v->detail_from_ns / 1e9, 6);
         json_key(&l.j, "blocks");
         json_array(&l.j);
         x = query_blocks(q, &scope, put_block, &l, reterr);

@@ -131,6 +131,8 @@ int report_gather(struct query *q, const struct report_options *o, struct report
         if (x >= 0)
                 x = query_ask(q, &r->scope, &r->answer, reterr);
         if (x >= 0)
+                r->scope = r->answer->scope;
+        if (x >= 0)
                 x = gather_whole(r, reterr);
         if (x >= 0)
                 x = query_threads(q, &r->scope, max_events, &r->threads, &r->n_threads,

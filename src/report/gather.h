@@ -33,7 +33,7 @@ struct report {
         const struct report_options *options;
         struct query *q;
         const struct trace_view *v;
-        struct query_scope scope;
+        struct query_scope scope; /* as answered: see query_answer */
         enum query_metric metric;
         struct query_answer *answer;
         VEC(struct query_site) folded; /* the answer's sites as people tell them apart: fold.c */

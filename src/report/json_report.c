@@ -241,6 +241,11 @@ static void put_notes(struct json *j, const struct report *r) {
         json_array(j);
         if (damage[0])
                 json_string(j, damage);
+        if (r->answer->is_moved)
+                json_string(
+                        j,
+                        "event detail there was dropped (--max-size): the window was moved to the nearest one "
+                        "that is known");
         if (!r->answer->is_exact)
                 json_string(j, "parts that the figures need are missing from the file");
         for (size_t i = 0; i < r->v->n_notes; i++)
@@ -257,6 +262,8 @@ static void put_quality(struct json *j, const struct report *r) {
         json_put_uint(j, "inversions", r->whole.n_inversions);
         json_put_uint(j, "unwritten_events", r->v->n_unwritten_events);
         json_put_uint(j, "damaged_bytes", r->v->n_damaged_bytes);
+        json_put_uint(j, "dropped_events", r->v->n_dropped_events);
+        json_put_double(j, "detail_from_s", seconds(r->v->detail_from_ns), 6);
         json_key(j, "exact");
         json_bool(j, r->quality.is_exact);
         json_end(j);

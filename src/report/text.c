@@ -236,6 +236,11 @@ static void print_recording(const struct style *s, const struct report *r) {
         fprintf(s->out, "  trace %s for %s events, %.2f bytes each\n",
                 unit_bytes(&a, r->v->file_bytes), unit_count(&b, r->v->n_events),
                 q->bytes_per_event);
+        if (r->v->n_dropped_events)
+                fprintf(s->out,
+                        "  detail kept from %s on, that of %s older events was dropped (--max-size)\n",
+                        unit_clock(&a, r->v->detail_from_ns),
+                        unit_count(&b, r->v->n_dropped_events));
         fprintf(s->out, "  silt in the program: %s of memory at most, threads waited %s for it\n",
                 unit_bytes(&a, t->runtime_bytes),
                 t->blocked_ns ? unit_duration(&b, t->blocked_ns) : "0 s");
@@ -258,8 +263,8 @@ static void print_notes(const struct style *s, const struct report *r) {
         struct str text = {0};
         bool unfinished = !r->v->finished;
 
-        if (!damage[0] && !unfinished && !r->v->n_notes && !r->quality.n_unnamed_modules &&
-            r->quality.is_exact)
+        if (!damage[0] && !unfinished && !r->v->n_notes && !r->answer->is_moved &&
+            !r->quality.n_unnamed_modules && r->quality.is_exact)
                 return;
         style_heading(s, "Notes");
         if (damage[0])
@@ -268,6 +273,18 @@ static void print_notes(const struct style *s, const struct report *r) {
                 print_note(
                         s,
                         "The trace has no end yet: it is still being written, or its recorder died.");
+        if (r->answer->is_moved) {
+                struct unit_text a, b, c;
+
+                str_addf(
+                        &text,
+                        "Event detail before %s was dropped (--max-size): these are the figures from %s to %s, "
+                        "the nearest there are.",
+                        unit_clock(&a, r->v->detail_from_ns), unit_duration(&b, r->scope.from_ns),
+                        unit_duration(&c, MIN(r->scope.to_ns, r->v->end_ns)));
+                print_note(s, str_text(&text));
+                str_clear(&text);
+        }
         if (!r->answer->is_exact)
                 print_note(
                         s,

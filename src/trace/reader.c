@@ -100,8 +100,11 @@ static void reader_add_slice(struct trace_reader *t, const struct slice_place *o
         s.end_ns = bytes_le64(c->head + 24);
         s.first_seq = bytes_le64(c->head + 32);
         s.n_events = (uint32_t)MIN(n_events, (uint64_t)UINT32_MAX);
+        s.n_allocs = bytes_le64(c->head + 40);
         s.n_sites = bytes_le32(c->head + 48);
         s.n_counts = bytes_le32(c->head + 52);
+        s.is_dropped =
+                c->version == TRACE_SLIC_VERSION && bytes_le32(c->head + 4) & TRACE_SLIC_DROPPED;
         s.has_events = place.evts != NO_CHUNK || !n_events;
         if (t->places.n && place.number != t->places.items[t->places.n - 1].number + 1)
                 reader_damage(t, "slices %u to %u are missing",
@@ -110,6 +113,10 @@ static void reader_add_slice(struct trace_reader *t, const struct slice_place *o
                 reader_damage(t, "the rows of slice %u are missing", place.number);
         t->view.n_events += n_events;
         t->view.n_unwritten_events += bytes_le64(c->head + 56);
+        if (s.is_dropped) {
+                t->view.n_dropped_events += n_events - MIN(n_events, bytes_le64(c->head + 56));
+                t->view.detail_from_ns = s.end_ns;
+        }
         t->view.end_ns = MAX(t->view.end_ns, s.end_ns);
         vec_push(&t->slices, s);
         vec_push(&t->places, place);
@@ -484,6 +491,29 @@ int trace_read_events(struct trace_reader *t, size_t slice_idx, const struct tra
                 return trace_chunk_bad(c, (enum trace_error)error, "its events are not valid",
                                        reterr);
         return 0;
+}
+
+bool trace_seq_time(const struct trace_reader *t, uint64_t seq, uint64_t *ret_begin_ns,
+                    uint64_t *ret_end_ns) {
+        size_t low = 0, high = t->slices.n;
+        const struct trace_slice_info *s;
+
+        while (low < high) { /* the last slice with first_seq <= seq */
+                size_t mid = low + (high - low) / 2;
+
+                if (t->slices.items[mid].first_seq <= seq)
+                        low = mid + 1;
+                else
+                        high = mid;
+        }
+        if (!low)
+                return false;
+        s = &t->slices.items[low - 1];
+        if (seq - s->first_seq >= s->n_allocs)
+                return false;
+        *ret_begin_ns = s->begin_ns;
+        *ret_end_ns = s->end_ns;
+        return true;
 }
 
 /* Loads every chunk of a kind that open left alone. */

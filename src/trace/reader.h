@@ -55,14 +55,18 @@ struct trace_view {
         bool finished;               /* has its index */
         uint64_t n_damaged_bytes;    /* passed over when the index had to be rebuilt */
         uint64_t n_unwritten_events; /* the writer could not write (disk full) */
-        char damage[200];            /* one sentence, "" when whole */
+        /* events whose detail was dropped to keep the file within its bound, and the moment from which on it is
+         * there */
+        uint64_t n_dropped_events, detail_from_ns;
+        char damage[200]; /* one sentence, "" when whole */
 };
 const struct trace_view *trace_view(const struct trace_reader *t);
 
 struct trace_slice_info {
-        uint64_t begin_ns, end_ns, first_seq; /* seq of its first allocation */
+        uint64_t begin_ns, end_ns, first_seq, n_allocs; /* first_seq: of its first allocation */
         uint32_t n_events, n_sites, n_counts;
         bool has_events; /* false when their detail was dropped or damaged */
+        bool is_dropped; /* to keep the file within its bound; maybe several slices in one */
 };
 const struct trace_slice_info *trace_slice(const struct trace_reader *t, size_t slice_idx);
 
@@ -82,6 +86,11 @@ int trace_read_checkpoint(struct trace_reader *t, size_t slice_idx, size_t *ret_
 /* Events of a slice in time order. Each release carries its block's stack, size and seq. */
 int trace_read_events(struct trace_reader *t, size_t slice_idx, const struct trace_event **ret,
                       size_t *ret_n, struct err *reterr);
+
+/* When allocation number seq was made: in [*ret_begin_ns, *ret_end_ns), the slice it belongs to. Of an old block whose
+ * detail was dropped nothing better is known. False when no slice has it. */
+bool trace_seq_time(const struct trace_reader *t, uint64_t seq, uint64_t *ret_begin_ns,
+                    uint64_t *ret_end_ns);
 
 int trace_read_samples(struct trace_reader *t, const struct trace_sample **ret, size_t *ret_n,
                        struct err *reterr);

@@ -418,7 +418,7 @@ static void fake_decorate(struct trace_fake *f, uint32_t slice) {
 
         trace_put_sample(p->w, &(struct trace_sample){.process = 0,
                                                       .time_ns = p->now_ns,
-                                                      .anon_bytes = 4096u * slice,
+                                                      .anon_bytes = 4096u * (slice == 5 ? 100000 : slice),
                                                       .minor_faults = 10 + slice,
                                                       .cpu_ns = p->now_ns / 2});
         trace_put_mapping(p->w, &(struct trace_mapping){.process = 0,
