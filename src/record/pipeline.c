@@ -46,6 +46,7 @@ static void pipeline_set_defaults(struct pipeline_config *c) {
         c->skew_ns = c->skew_ns ? c->skew_ns : 50000;
         c->max_stall_ns = c->max_stall_ns ? c->max_stall_ns : 1000000000;
         c->max_pending_bytes = c->max_pending_bytes ? c->max_pending_bytes : 64u << 20;
+        c->max_slice_events = c->max_slice_events ? c->max_slice_events : TRACE_MAX_SLICE_EVENTS;
 }
 
 int pipeline_new(const struct pipeline_config *config, struct pipeline **ret, struct err *reterr) {
@@ -369,7 +370,7 @@ bool pipeline_has_work(const struct pipeline *p) {
 
 void pipeline_check_slice(struct pipeline *p) {
         if (likely(trace_slice_n_events(p->config.writer) <
-                   TRACE_MAX_SLICE_EVENTS - SLICE_SPARE_EVENTS))
+                   p->config.max_slice_events - SLICE_SPARE_EVENTS))
                 return;
         sites_end_slice(&p->sites, p->pair.now_ns, false);
 }

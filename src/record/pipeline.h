@@ -92,6 +92,7 @@ struct pipeline_config {
         uint64_t
                 max_stall_ns; /* a thread that stops while it writes holds the others up for this long; 1 s */
         size_t max_pending_bytes; /* drained but not yet in order; then order is given up for room; 64 MiB */
+        uint32_t max_slice_events; /* then a slice ends; TRACE_MAX_SLICE_EVENTS */
         struct pipeline_calls calls;
 };
 

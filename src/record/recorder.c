@@ -173,15 +173,11 @@ static void recorder_tell(struct recorder *r, enum control_kind kind) {
         struct control_message m = {.kind = kind};
         struct pipeline_stats stats;
         struct timespec cpu;
-        uint64_t size_bytes = trace_writer_size_bytes(r->writer);
         struct stat st;
 
         m.n_events = trace_writer_n_events(r->writer);
         m.n_unwritten = trace_writer_n_unwritten(r->writer);
-        /* with the names, which are added to the file of that name */
-        m.file_bytes = stat(r->config->trace_path, &st) == 0 && (uint64_t)st.st_size >= size_bytes
-                               ? (uint64_t)st.st_size
-                               : size_bytes;
+        m.file_bytes = fstat(r->trace_fd, &st) == 0 ? (uint64_t)st.st_size : 0;
         m.duration_ns = r->end_ns ? r->end_ns : recorder_now_ns(r);
         m.n_images = (uint32_t)r->lives.list.n;
         m.n_living = (uint32_t)r->lives.n_alive;
@@ -222,7 +218,7 @@ static void recorder_stop(struct recorder *r) {
 static bool recorder_trace_is_there(const struct recorder *r) {
         struct stat own, named;
 
-        return fstat(r->config->trace_fd, &own) == 0 && lstat(r->config->trace_path, &named) == 0 &&
+        return fstat(r->trace_fd, &own) == 0 && lstat(r->config->trace_path, &named) == 0 &&
                own.st_dev == named.st_dev && own.st_ino == named.st_ino;
 }
 
@@ -484,6 +480,7 @@ static void recorder_open_writer(struct recorder *r) {
                 meta.n_args++;
         if (trace_writer_open(fd, &meta, &r->writer, &e) < 0)
                 recorder_fail(r, e.text);
+        r->trace_fd = fd;
         if (o->max_trace_bytes)
                 trace_writer_bound(r->writer, o->max_trace_bytes);
         close(r->config->trace_fd); /* a bounded trace changes its file: the old one must go */
@@ -497,6 +494,7 @@ static void recorder_open_pipeline(struct recorder *r) {
                 .counter_hz = r->clock_hz,
                 .start_time = r->start_counter - shm_header(r->config->shm)->clock_base,
                 .addresses = r->config->options->addresses,
+                .max_slice_events = trace_slice_max_events(r->writer),
                 .calls =
                         {
                                 .ctx = r,

@@ -26,6 +26,7 @@ struct recorder_guest {
 struct recorder {
         const struct recorder_config *config;
         struct trace_writer *writer;
+        int trace_fd; /* the writer's: of the file that has the trace's name, also after it was made smaller */
         struct pipeline *pipeline;
         struct watcher *watcher;
         struct lives lives;

@@ -32,6 +32,8 @@ enum {
         WRITER_THIN_GROWTH = 3,
         WRITER_THIN_INDEX_BYTES = 16 << 20, /* many small slices: the index is in memory */
         WRITER_SMALL_SLICE_BYTES = 512,
+        WRITER_SLICE_SHARE = 256, /* events of 4 bytes: a 64th of the bound */
+        WRITER_MIN_SLICE_EVENTS = 4096,
         WRITER_END_CKPTS = 3,
 
         WRITER_SITE_BYTES = 5,  /* of a site in a checkpoint, before the first has been measured */
@@ -336,6 +338,14 @@ void trace_put_mapping(struct trace_writer *w, const struct trace_mapping *m) {
 
 size_t trace_slice_n_events(const struct trace_writer *w) {
         return trace_encoder_n_events(w->encoder);
+}
+
+uint32_t trace_slice_max_events(const struct trace_writer *w) {
+        if (!w->max_bytes)
+                return TRACE_MAX_SLICE_EVENTS;
+        return (uint32_t)MIN(MAX(w->max_bytes / WRITER_SLICE_SHARE,
+                                 (uint64_t)WRITER_MIN_SLICE_EVENTS),
+                             (uint64_t)TRACE_MAX_SLICE_EVENTS);
 }
 
 /* ---- slices ---------------------------------------------------------------------------------- */

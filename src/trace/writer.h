@@ -55,6 +55,8 @@ void trace_put_sample(struct trace_writer *w, const struct trace_sample *s);
 void trace_put_mapping(struct trace_writer *w, const struct trace_mapping *m);
 
 size_t trace_slice_n_events(const struct trace_writer *w); /* in the open slice */
+/* What a slice should hold at most: where the bound is small, slices are to be small too. */
+uint32_t trace_slice_max_events(const struct trace_writer *w);
 
 /* Ends the slice at end_ns: rows of the sites that changed (any order) and of the processes that
  * changed (plus the TRACE_NO_PROCESS row when there is more than one process). Writes everything

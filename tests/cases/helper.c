@@ -69,6 +69,24 @@ static int allocate_for(long ms) {
         return 17;
 }
 
+/* n_pairs blocks of all sizes, each released once 64 more were allocated, and n_kept of 50 bytes spread among
+ * them. */
+static int churn(long n_pairs, long n_kept) {
+        static void *recent[64], *kept;
+        unsigned x = 1;
+
+        for (long i = 0; i < n_pairs; i++) {
+                x = x * 1103515245 + 12345;
+                free(recent[i % 64]);
+                recent[i % 64] = malloc(x >> 16 & 4095);
+                if (i * n_kept / n_pairs != (i + 1) * n_kept / n_pairs)
+                        kept = malloc(50);
+        }
+        for (int i = 0; i < 64; i++)
+                free(recent[i]);
+        return kept == NULL;
+}
+
 /* 100 blocks of 1,000 bytes at once; 200 of 10 after 1.5 s, then half of the first are freed; 1.5 s
  * later the end. */
 __attribute__((noinline)) static void *allocate_early(void) {
@@ -163,6 +181,8 @@ int main(int argc, char **argv) {
                 return catch_signals();
         if (strcmp(what, "allocate") == 0)
                 return allocate_for(argc > 2 ? atol(argv[2]) : -1);
+        if (strcmp(what, "churn") == 0)
+                return churn(atol(argv[2]), atol(argv[3]));
         if (strcmp(what, "phases") == 0)
                 return in_phases();
         if (strcmp(what, "start") == 0)
