@@ -31,13 +31,13 @@ from harness.silt import Silt  # noqa: E402
 from harness.toolchain import BuildError, Toolchain  # noqa: E402
 
 
-def is_tiny_build(build_dir):
-    """A build that makes rare paths common walks few frames: most stacks are cut there, by intent."""
+def build_options(build_dir):
+    """Names of Meson's options that are true."""
     try:
         with open(os.path.join(build_dir, "meson-info", "intro-buildoptions.json")) as f:
-            return any(o["name"] == "tiny" and o["value"] for o in json.load(f))
+            return {o["name"] for o in json.load(f) if o["value"] is True}
     except OSError:
-        return False
+        return set()
 
 
 class Context:
@@ -59,7 +59,9 @@ class Context:
         for path in (self.traces, self.failed):
             os.makedirs(path, exist_ok=True)
         self.is_soak = options.soak
-        self.is_tiny = is_tiny_build(self.build_dir)
+        self.build_options = build_options(self.build_dir)
+        # makes rare paths common and walks few frames: most stacks are cut there, by intent
+        self.is_tiny = "tiny" in self.build_options
         runtime = os.path.abspath(options.runtime) if options.runtime else None
         self.silt = Silt(options.build, options.runner, runtime)
 

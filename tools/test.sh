@@ -104,9 +104,11 @@ if step build-tsan build build-tsan -Db_sanitize=thread -Db_lundef=false; then
         TSAN_OPTIONS=halt_on_error=1 programs programs-tsan --build build-tsan --runtime build/libsilt.so \
                 --only "$sanitized_programs"
 fi
-if step build-tiny build build-tiny -Dtiny=true; then
+[ ! -e build-tiny/build.ninja ] || meson configure build-tiny -Dsignal_points=true
+if step build-tiny build build-tiny -Dtiny=true -Dsignal_points=true; then
         suite tiny build-tiny --no-suite gate
-        programs programs-tiny --build build-tiny --only '^program/'
+        programs programs-tiny --build build-tiny --only '^(program|points)/'
+        [ -z "$soak" ] || programs points-tiny --build build-tiny --only '^points/' --soak
 fi
 step fuzz tools/fuzz.sh $([ -n "$soak" ] && echo 300 || echo 5)
 

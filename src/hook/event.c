@@ -171,6 +171,7 @@ void event_module(void *ctx, const struct unwind_module *module) {
         SIGNAL_POINT("event/module");
         words = ring_writer_reserve(&lane->ring, 5 + n_words);
         if (!words) {
+                ring_writer_uncount_lost(&lane->ring);
                 lane->module_was_lost = lane->has_lost = true;
                 return;
         }

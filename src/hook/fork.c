@@ -112,8 +112,10 @@ bool fork_enter_child(void) {
 
         /* Threads that the child started before its first event may come here together; one does
          * it. */
-        if (atomic_exchange_explicit(&fork_is_entering, 1, memory_order_acquire))
+        if (atomic_exchange_explicit(&fork_is_entering, 1, memory_order_acquire)) {
+                thread_count_unslotted(); /* an event of theirs, or of a signal handler in here */
                 return false;
+        }
         if (runtime_phase() != RUNTIME_UNKNOWN) {
                 atomic_store_explicit(&fork_is_entering, 0, memory_order_release);
                 return runtime_is_recording();

@@ -202,7 +202,7 @@ static void thread_count(void) {
 }
 
 struct thread *thread_start(void) {
-        struct thread *t = thread_new();
+        struct thread *t = thread_new(), *none = NULL;
         bool is_new = t && !t->lane.slot;
 
         if (!t || !lane_start(&t->lane, (char *)t + THREAD_PAGE_BYTES, false)) {
@@ -218,10 +218,11 @@ struct thread *thread_start(void) {
                 thread_push(t);
         SIGNAL_POINT("thread/listed");
         atomic_store_explicit(&t->is_locked, 0, memory_order_release);
-        if (thread_self)
-                return thread_self; /* a signal handler was here first; this slot stays empty */
         SIGNAL_POINT("thread/unknown");
-        thread_self = t;
+        /* In one step, against a signal handler, which may even have forked: then this slot is the parent's. */
+        if (!__atomic_compare_exchange_n(&thread_self, &none, t, false, __ATOMIC_RELAXED,
+                                         __ATOMIC_RELAXED))
+                return none; /* the handler was here first; this slot stays empty */
         SIGNAL_POINT("thread/known");
         thread_count();
         return t;

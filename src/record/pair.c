@@ -56,14 +56,14 @@ static void pair_put_free(struct pair *p, const struct process *process, const s
         pair_release(p, process, b, thread);
 }
 
-/* Another thread's allocation proves that a realloc under way has released its old block. */
+/* An allocation by another thread, or by a signal handler that interrupted the realloc in its last steps, proves that
+ * the realloc under way has released its old block. */
 static bool pair_release_moved(struct pair *p, const struct pair_event *e) {
         for (size_t i = 0; i < p->moving.n; i++) {
                 struct pair_moving *m = &p->moving.items[i];
                 struct block old;
 
-                if (m->address != e->address || m->process != e->process ||
-                    m->slot_no == e->slot_no || m->is_released)
+                if (m->address != e->address || m->process != e->process || m->is_released)
                         continue;
                 if (!live_take(&e->process->live, e->address, &old))
                         return false;

@@ -177,6 +177,13 @@ static uint64_t *ring_writer_lose(struct ring_writer *w) {
         return NULL;
 }
 
+void ring_writer_uncount_lost(struct ring_writer *w) {
+        uint64_t n_lost = atomic_load_explicit(&w->slot->n_lost_events, memory_order_relaxed);
+
+        w->n_lost--;
+        atomic_store_explicit(&w->slot->n_lost_events, n_lost - 1, memory_order_relaxed);
+}
+
 /* A chunk with room for n_words from w->next on. */
 static bool ring_writer_find_room(struct ring_writer *w, uint32_t n_words) {
         bool may_wait = !w->is_nested && !(w->header->flags & WIRE_LOSSY);

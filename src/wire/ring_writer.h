@@ -55,6 +55,9 @@ void ring_writer_init(struct ring_writer *w, struct wire_header *header, struct 
                       bool is_nested);
 
 uint64_t *ring_writer_reserve_slow(struct ring_writer *w, uint32_t n_words);
+
+/* The record that was just lost is no event of the program's: it does not count. */
+void ring_writer_uncount_lost(struct ring_writer *w);
 uint64_t ring_clock_monotonic_ns(void);
 void ring_writer_wake_recorder(struct wire_header *header);
 

@@ -68,6 +68,10 @@ def discover_file(path, group, context):
     spec = importlib.util.spec_from_file_location(os.path.basename(path)[:-3], path)
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
+    option = getattr(module, "needs_option", None)
+    if option and option not in context.build_options:
+        print(f"left out: {group}/*: they need a build with -D{option}=true")
+        return []
     return [CaseTest(f"{group}/{name[5:]}", function, context) for name, function in vars(module).items()
             if name.startswith("test_") and callable(function)]
 
