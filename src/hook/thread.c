@@ -11,6 +11,7 @@ enum {
         THREAD_PAGE_BYTES = 4096,
         THREAD_PROBES_MAX = 64,
         THREAD_REUSE_PROBES_MAX = 32,
+        THREAD_REUSE_ASKS_MAX = 4, /* system calls */
         LANE_WALK_MAX = 256
 };
 
@@ -18,6 +19,7 @@ _Static_assert(sizeof(struct thread) <= THREAD_PAGE_BYTES,
                "the walker behind it is aligned to a page");
 
 static _Atomic(struct thread *) thread_list;
+static _Atomic(struct thread *) thread_reuse_next; /* in that list; NULL: from its head on */
 
 static struct wire_slot *thread_slot_at(uint32_t idx) {
         return (struct wire_slot *)((char *)runtime.header + runtime.header->slot_off) + idx;
@@ -144,26 +146,38 @@ static void thread_push(struct thread *t) {
 /* The recorder's word is not enough to take a state away: seen from another pid namespace a living
  * thread looks gone. */
 static bool thread_is_gone(const struct thread *t) {
-        return lane_is_gone(&t->lane) &&
-               sys_call3(SYS_tgkill, (long)runtime.pid, (long)t->tid, 0) == -ESRCH;
+        return sys_call3(SYS_tgkill, (long)runtime.pid, (long)t->tid, 0) == -ESRCH;
 }
 
-/* The state of a thread that is gone, locked. */
+/* The state of a thread that is gone, locked. Goes round the list, some steps each time, and asks
+ * for those the recorder has seen gone, and for a few others: programs that live on short threads
+ * are faster than the recorder looks. */
 static struct thread *thread_reuse(void) {
-        struct thread *t = atomic_load_explicit(&thread_list, memory_order_acquire);
+        struct thread *t = atomic_load_explicit(&thread_reuse_next, memory_order_acquire);
+        struct thread *found = NULL;
+        unsigned n_asked = 0;
 
-        for (unsigned i = 0; t && i < THREAD_REUSE_PROBES_MAX; i++, t = t->next) {
+        for (unsigned i = 0; !found && i < THREAD_REUSE_PROBES_MAX; i++) {
                 uint32_t unlocked = 0;
 
-                if (!atomic_compare_exchange_strong_explicit(&t->is_locked, &unlocked, 1,
-                                                             memory_order_acquire,
-                                                             memory_order_relaxed))
-                        continue;
-                if (thread_is_gone(t))
-                        return t;
-                atomic_store_explicit(&t->is_locked, 0, memory_order_release);
+                if (!t)
+                        t = atomic_load_explicit(&thread_list, memory_order_acquire);
+                if (!t)
+                        return NULL;
+                if (atomic_compare_exchange_strong_explicit(&t->is_locked, &unlocked, 1,
+                                                            memory_order_acquire,
+                                                            memory_order_relaxed)) {
+                        if ((lane_is_gone(&t->lane) || n_asked++ < THREAD_REUSE_ASKS_MAX) &&
+                            thread_is_gone(t))
+                                found = t;
+                        else
+                                atomic_store_explicit(&t->is_locked, 0, memory_order_release);
+                }
+                t = t->next;
         }
-        return NULL;
+        /* release: whoever goes on there must see what it is. Pairs with the acquire above. */
+        atomic_store_explicit(&thread_reuse_next, t, memory_order_release);
+        return found;
 }
 
 /* A state of the thread's own, locked; without a slot when it is new. */
@@ -231,6 +245,7 @@ struct thread *thread_start(void) {
 /* The walker's rows stay valid in a forked process; only the recorder's mirror of the stack is
  * new. */
 bool thread_restart(struct thread *t) {
+        atomic_store_explicit(&thread_reuse_next, NULL, memory_order_relaxed);
         atomic_store_explicit(&thread_list, t, memory_order_relaxed);
         t->next = NULL;
         t->tid = (uint32_t)sys_gettid();
@@ -246,6 +261,7 @@ bool thread_restart(struct thread *t) {
 }
 
 void thread_forget_all(void) {
+        atomic_store_explicit(&thread_reuse_next, NULL, memory_order_relaxed);
         atomic_store_explicit(&thread_list, NULL, memory_order_relaxed);
 }
 

@@ -75,6 +75,7 @@ static void drain_use_slot(struct drain *d, struct slot *s, uint64_t state, uint
         s->exec_end_pos = 0;
         s->progress_time = now;
         s->check_time = now + d->check_interval;
+        s->idle_wait = 4 * d->check_interval;
         s->head_pos = s->ring.read_pos;
         vec_push(&d->active, s);
 }
@@ -148,11 +149,12 @@ static void drain_lend(struct drain *d, struct slot *s, uint64_t available) {
         lender_fill(&d->lender, &s->ring, s->shared, s->n_want);
 }
 
-/* A thread that writes nothing, or said it ends: is it still there? What it wrote last is read after the answer. */
+/* A thread that writes nothing, or said it ends: is it still there? What it wrote last is read after the answer. Most
+ * threads live for a moment or for long: the older one is, the more seldom it is asked for. */
 void drain_check_thread(struct drain *d, struct slot *s, uint64_t now, uint32_t pid) {
         /* thousands of short threads: those that are gone hold the chunks that new ones wait for */
         uint64_t idle_interval =
-                lender_has_plenty(&d->lender) ? d->idle_interval : 4 * d->check_interval;
+                lender_has_plenty(&d->lender) ? s->idle_wait : 4 * d->check_interval;
         bool exits =
                 wire_slot_phase(atomic_load_explicit(&s->shared->state, memory_order_relaxed)) ==
                 WIRE_SLOT_EXITING;
@@ -166,6 +168,7 @@ void drain_check_thread(struct drain *d, struct slot *s, uint64_t now, uint32_t 
                 s->is_dead = true;
         else {
                 s->progress_time = now; /* it lives: as good as a record */
+                s->idle_wait = MIN(2 * s->idle_wait, d->idle_interval);
                 s->check_time = now + (exits ? d->check_interval : idle_interval);
         }
 }

@@ -38,6 +38,7 @@ struct slot {
         uint64_t stuck_since; /* when others began to wait for it; 0: they do not */
         uint64_t progress_time,
                 check_time; /* when it last wrote; when to ask for its thread next */
+        uint64_t idle_wait; /* how long it may write nothing before that */
 
         /* lending */
         uint32_t n_want; /* chunks */

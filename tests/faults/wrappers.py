@@ -98,7 +98,7 @@ def test_timeout_outside(t):
     """timeout ends silt, which passes it on."""
     n_runs = t.count(1, 10)
     for _ in range(n_runs):
-        compare(t, ["timeout", "0.5", *endless(t)], ["timeout", "0.5", *inside(t, endless(t))])
+        compare(t, ["timeout", "1", *endless(t)], ["timeout", "1", *inside(t, endless(t))])
         report = whole(t, t.path("t.silt"))
         assert report["ended"] == "signal" and report["totals"]["allocations"] > 100, report["totals"]
         assert report["totals"]["lost_events"] == 0, report["totals"]
@@ -109,7 +109,7 @@ def test_timeout_outside_by_sigkill(t):
     """timeout kills its group, and with it silt and the program. The recorder ends the trace."""
     n_runs = t.count(1, 10)
     for _ in range(n_runs):
-        compare(t, ["timeout", "-s", "KILL", "0.5", *endless(t)], ["timeout", "-s", "KILL", "0.5", *inside(t, endless(t))])
+        compare(t, ["timeout", "-s", "KILL", "1", *endless(t)], ["timeout", "-s", "KILL", "1", *inside(t, endless(t))])
         report = whole(t, t.path("t.silt"))
         assert report["totals"]["allocations"] > 100 and report["totals"]["lost_events"] == 0, report["totals"]
     t.notes.append(f"{n_runs} runs, 0 failures")
@@ -118,7 +118,7 @@ def test_timeout_outside_by_sigkill(t):
 def test_timeout_inside(t):
     n_runs = t.count(1, 10)
     for _ in range(n_runs):
-        argv = ["timeout", "0.5", *endless(t)]
+        argv = ["timeout", "1", *endless(t)]
         compare(t, argv, inside(t, argv))
         report = whole(t, t.path("t.silt"))
         assert report["ended"] == "exit", report["ended"]
