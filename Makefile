@@ -29,9 +29,9 @@ soak: ## the tests with the long repetition counts
 	@$(SETUP) test
 	@tools/test.sh --soak
 
-bench: all ## wall and CPU ratios to the bare program and to heaptrack
+bench: all ## wall and CPU ratios to the bare program and to heaptrack (30 minutes; BENCH=--quick: 2)
 	@$(SETUP) bench
-	@python3 bench/run.py --build $(BUILD)
+	@python3 bench/run.py --build $(BUILD) --plot $(BUILD)/bench/overhead.svg $(BENCH)
 
 fuzz: ## every fuzzer for FUZZ_SECONDS (default 60) each
 	@$(SETUP) test

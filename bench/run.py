@@ -2,173 +2,171 @@
 # SPDX-License-Identifier: MIT
 """What recording costs: wall and CPU time as ratios to the bare program, beside heaptrack.
 
-Runs the bare program, a no-op interposer, silt and heaptrack in turn, so that whatever else
-the machine does hits all alike, and prints medians, spreads and ratios; --json FILE keeps them.
+Runs the bare program, a no-op interposer, silt and heaptrack in turn, so that whatever else the machine does hits all
+alike, and prints medians, spreads, ratios and whether the aims are met.
+
+  bench/run.py                                 everything, 7 runs each: about half an hour on two idle cores
+  bench/run.py --quick                         3 runs, no heaptrack: for a look while working
+  bench/run.py --only 'loop, depth 16'         some workloads
+  bench/run.py --json F --update               replace the measured rows in F, keep its others
+  bench/run.py --write-docs                    measure, then write table and plot into docs/
+  bench/run.py --from F --write-docs           the same from figures measured before
 """
 import argparse
 import json
 import os
 import re
-import resource
-import shlex
 import shutil
-import statistics
 import subprocess
 import sys
 import tempfile
-import time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-WORK = os.path.join(HERE, "workloads")
-HEAPTRACK_BYTES = 6 << 30  # its interpreter has eaten whole machines
+DOCS = os.path.join(os.path.dirname(HERE), "docs")
+sys.path.insert(0, HERE)
+
+from harness import checks, figures, machine, plot, programs, table  # noqa: E402
+from harness.cage import Cage  # noqa: E402
+from harness.ways import Ways, why_differs  # noqa: E402
+
+HEAPTRACK_BYTES = 4 << 30  # its interpreter has eaten whole machines; where it lives it needs 0.3 GB
+GIVE_UP_AFTER = 2          # failures of heaptrack in one workload; more of them say nothing new
 
 
-def compiler_proper(driver):
-    """The compiler that the driver would run, without the driver."""
-    said = subprocess.run([driver, "-###", "-O2", "-w", "-S", f"{WORK}/compile.cc", "-o", "/dev/null"], check=True,
-                          capture_output=True, text=True).stderr
-    for line in said.splitlines():
-        words = shlex.split(line)
-        if any(word.endswith("/cc1plus") or word == "-cc1" for word in words):
-            return words
-    raise SystemExit(f"silt: bench: '{driver} -###' names no compiler")
+def measure(w, ways, n_runs):
+    """One row: all ways in turn, each turn beginning with another one."""
+    runs, whys = {way: [] for way in ways.all()}, {way: [] for way in ways.all()}
+    report = {}
+    for turn in range(n_runs):
+        order = list(ways.all().items())
+        order = order[turn % len(order):] + order[:turn % len(order)]
+        for way, run in order:
+            if way == "heaptrack" and sum(bool(x) for x in whys[way]) >= GIVE_UP_AFTER:
+                continue
+            one = run(w)
+            runs[way].append(one)
+            whys[way].append(why_differs(way, one, runs["bare"][0]) if runs["bare"] else None)
+            if way == "silt" and not report:
+                report = ways.silt_report()
+    first = runs["bare"][0]
+    for way, found in whys.items():  # what ran before the first bare one
+        whys[way] = [why_differs(way, one, first) if why is None else why for why, one in zip(found, runs[way])]
+    if first["status"] != 0:
+        raise SystemExit(f"silt: bench: '{w.name}' itself failed: {first['said'][-400:]}")
+    return figures.row_of(w, runs, whys, report)
 
 
-def build(out):
-    """Compiles the workloads; returns {name: (argv, environment)}."""
-    os.makedirs(out, exist_ok=True)
-
-    def compiled(compiler, source, *flags):
-        target = os.path.join(out, os.path.splitext(source)[0])
-        if source == "noop.c":
-            target += ".so"
-        path = os.path.join(WORK, source)
-        if not os.path.exists(target) or os.path.getmtime(target) < os.path.getmtime(path):
-            subprocess.run([*compiler, *flags, path, "-o", target], check=True)
-        return target
-
-    loop = compiled(["gcc", "-O2", "-g", "-fomit-frame-pointer", "-fno-optimize-sibling-calls"], "loop.c", "-pthread")
-    hostile = compiled(["gcc", "-O2", "-g", "-fomit-frame-pointer", "-fno-optimize-sibling-calls"], "hostile.c", "-pthread")
-    server = compiled(["g++", "-O2", "-g"], "server.cc")
-    compiled(["gcc", "-O2", "-shared", "-fPIC"], "noop.c", "-ldl")
-    work = {}
-    for depth in (4, 16, 64):
-        work[f"loop depth {depth}"] = ([loop, str(depth), "1", "8000000"], {})
-    for threads in (2, 4, 8):
-        work[f"loop depth 16, {threads} threads"] = ([loop, "16", str(threads), str(8000000 // threads)], {})
-    work["hostile loop depth 16"] = ([hostile, "16", "1", "3000000"], {})
-    work["server with leak"] = ([server, "600000"], {})
-    work["sqlite3"] = (["sqlite3", ":memory:", f".read {WORK}/work.sql"], {})
-    work["python3"] = (["/usr/bin/python3", f"{WORK}/work.py"], {"PYTHONMALLOC": "malloc", "PYTHONHASHSEED": "0"})
-    work["cc1plus -O2"] = (compiler_proper("g++"), {})
-    if shutil.which("clang"):
-        work["clang -O2"] = (compiler_proper("clang"), {})
-    if shutil.which("rustc"):
-        work["rust threads"] = ([compiled(["rustc", "-O", "-g", "--edition", "2021"], "threads.rs"), "1500"], {})
-    return work
+def measure_all(args, result):
+    out = os.path.abspath(os.path.join(args.build, "bench"))
+    work, missing = programs.all_workloads(out, lambda name: re.search(args.only, name))
+    noop = programs.noop(out)
+    for name, why in missing.items():
+        print(f"left out: {name}: {why}")
+    cage = Cage(HEAPTRACK_BYTES) if shutil.which("heaptrack") and not args.no_heaptrack else None
+    result["heaptrack_limit_bytes"] = HEAPTRACK_BYTES if cage else 0
+    result["heaptrack_limit_by"] = cage.kind if cage else ""
+    result["missing"] = missing
+    print(machine.in_words(result["machine"]))
+    print(f"{args.runs} runs each, in turn; {table.heaptrack_words(result)}")
+    if result["machine"]["load_before"] > 0.5:
+        print(f"the machine is busy (load {result['machine']['load_before']}): wall times will be too high")
+    print("\n" + table.HEAD)
+    try:
+        with tempfile.TemporaryDirectory(dir=out) as scratch:
+            ways = Ways(args.build, noop, scratch, cage)
+            for w in work:
+                row = measure(w, ways, args.runs)
+                result["rows"].append(row)
+                print(table.line(row), flush=True)
+            if not args.only:
+                result["checks"] = list(checks.all_checks(ways, out, args.quick))
+    finally:
+        if cage:
+            cage.close()
 
 
-def timed(argv, env, limit_bytes=0):
-    """Wall seconds, CPU seconds of the whole tree, and what it said on stderr."""
-    def limit():
-        if limit_bytes:
-            resource.setrlimit(resource.RLIMIT_AS, (limit_bytes, limit_bytes))
-
-    with tempfile.TemporaryFile() as said:
-        before = time.monotonic()
-        child = subprocess.Popen(argv, env={**os.environ, **env}, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
-                                 stderr=said, preexec_fn=limit)
-        _, status, usage = os.wait4(child.pid, 0)
-        child.returncode = os.waitstatus_to_exitcode(status)
-        wall = time.monotonic() - before
-        said.seek(0)
-        text = said.read().decode(errors="replace")
-    return {"wall": wall, "cpu": usage.ru_utime + usage.ru_stime, "status": child.returncode, "said": text}
+def merge(old, new):
+    """The rows of `new` in place of those of the same name in `old`."""
+    names = {row["workload"]: row for row in new["rows"]}
+    rows = [names.pop(row["workload"], row) for row in old["rows"]]
+    return {**old, **new, "rows": rows + list(names.values()), "checks": new.get("checks") or old.get("checks")}
 
 
-def run_silt(silt, argv, env, scratch):
-    trace = os.path.join(scratch, "bench.silt")
-    one = timed([silt, "run", "--verbose", "--no-symbols", "-f", "-o", trace, "--", *argv], env)
-    cpu = re.search(r"cpu: target ([0-9.]+) s, recorder ([0-9.]+) s, blocked ([0-9.]+) s", one["said"])
-    counts = re.search(r"recorded ([0-9,]+) events .*; ([0-9,]+) lost", one["said"])
-    if not cpu or not counts:
-        raise SystemExit(f"silt: bench: no figures from silt run: {one['said'][-400:]}")
-    one["cpu"], one["recorder"], one["blocked"] = float(cpu[1]), float(cpu[2]), float(cpu[3])
-    one["events"] = int(counts[1].replace(",", ""))
-    one["lost"] = int(counts[2].replace(",", ""))
-    one["bytes_per_event"] = os.path.getsize(trace) / max(one["events"], 1)
-    return one
+def print_rest(result):
+    print()
+    for text in table.second_table(result["rows"]):
+        print(text)
+    for c in result.get("checks") or []:
+        print(f"{c['name']}: {c['text']}, aim {c['aim']}: {'ok' if c['ok'] else 'MISSED'}")
+    print(table.EXPLAINED)
+    for row in result["rows"]:
+        for way in ("noop", "silt", "heaptrack"):
+            if row.get(way, {}).get("failed"):
+                print(f"{row['workload']}: {way} failed {row[way]['failed']} of {row[way]['runs']} times: {row[way]['why']}"
+                      + ("; its time is no comparison" if way == "heaptrack" else ""))
+    n_missed = sum(bool(figures.missed(row)) for row in result["rows"]) + sum(not c["ok"] for c in result.get("checks") or [])
+    print(f"{len(result['rows'])} workloads, {n_missed} with a missed aim" if n_missed else f"{len(result['rows'])} workloads, every aim met")
 
 
-def run_heaptrack(argv, env, scratch):
-    out = os.path.join(scratch, "bench.heaptrack")
-    # Newer ones open their window after recording unless told not to; 1.4 does not know the option.
-    told = subprocess.run(["heaptrack", "--help"], capture_output=True, text=True).stdout
-    quiet = ["--record-only"] if "--record-only" in told else []
-    return timed(["heaptrack", *quiet, "-o", out, *argv], env, HEAPTRACK_BYTES)
+def write_docs(result):
+    with open(os.path.join(DOCS, "overhead.svg"), "w", encoding="utf-8") as f:
+        f.write(plot.svg(result))
+    fill(os.path.join(DOCS, "overhead.md"), "bench", table.markdown(result))
 
 
-def middle(runs, key):
-    return statistics.median(r[key] for r in runs)
-
-
-def measure(name, argv, env, args, scratch, noop):
-    ways = {
-        "bare": lambda: timed(argv, env),
-        "noop": lambda: timed(argv, {**env, "LD_PRELOAD": noop}),
-        "silt": lambda: run_silt(os.path.join(args.build, "silt"), argv, env, scratch),
-    }
-    if shutil.which("heaptrack") and not args.no_heaptrack:
-        ways["heaptrack"] = lambda: run_heaptrack(argv, env, scratch)
-    runs = {way: [] for way in ways}
-    for _ in range(args.runs):
-        for way, run in ways.items():
-            runs[way].append(run())
-    bare_wall, bare_cpu = middle(runs["bare"], "wall"), middle(runs["bare"], "cpu")
-    row = {"workload": name, "bare_s": round(bare_wall, 3)}
-    for way in list(ways)[1:]:
-        walls = sorted(r["wall"] / bare_wall for r in runs[way])
-        row[way] = {"wall": round(statistics.median(walls), 3), "spread": [round(walls[0], 3), round(walls[-1], 3)],
-                    "cpu": round(middle(runs[way], "cpu") / bare_cpu, 3), "failed": sum(r["status"] != runs["bare"][0]["status"] for r in runs[way])}
-    silt = row["silt"]
-    silt["recorder_cpu"] = round(middle(runs["silt"], "recorder") / bare_cpu, 3)
-    silt["blocked_s"] = round(middle(runs["silt"], "blocked"), 3)
-    silt["events"] = int(middle(runs["silt"], "events"))
-    silt["lost"] = max(r["lost"] for r in runs["silt"])
-    silt["bytes_per_event"] = round(middle(runs["silt"], "bytes_per_event"), 2)
-    if "heaptrack" in row:
-        row["share_of_heaptrack"] = round((silt["wall"] - 1) / max(row["heaptrack"]["wall"] - 1, 1e-9), 3)
-    return row
+def fill(path, mark, text):
+    """Replaces what stands between `<!-- MARK: begin … -->` and `<!-- MARK: end -->`."""
+    with open(path, encoding="utf-8") as f:
+        page = f.read()
+    page, n = re.subn(rf"(<!-- {mark}: begin[^>]*-->\n).*?(<!-- {mark}: end -->)", lambda m: m[1] + text + m[2], page, flags=re.S)
+    if n != 1:
+        raise SystemExit(f"silt: bench: '{path}' has no place marked '{mark}'")
+    with open(path, "w", encoding="utf-8") as f:
+        f.write(page)
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("--build", default="build")
-    parser.add_argument("--runs", type=int, default=7)
-    parser.add_argument("--only", default="")
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--build", default="build", help="the build directory (default: build)")
+    parser.add_argument("--runs", type=int, default=0, help="of each way (default 7, with --quick 3)")
+    parser.add_argument("--only", default="", metavar="REGEX", help="workloads by name")
+    parser.add_argument("--quick", action="store_true", help="few runs, without heaptrack")
     parser.add_argument("--no-heaptrack", action="store_true")
-    parser.add_argument("--json", default="")
+    parser.add_argument("--json", default="", metavar="FILE", help="keep the figures (default: BUILD/bench/result.json)")
+    parser.add_argument("--update", action="store_true", help="replace only the measured rows in that file")
+    parser.add_argument("--plot", default="", metavar="FILE", help="write the plot there (SVG)")
+    parser.add_argument("--from", dest="source", default="", metavar="FILE", help="take the figures from FILE, measure nothing")
+    parser.add_argument("--write-docs", action="store_true", help="table and plot into docs/overhead.md and docs/overhead.svg")
+    parser.add_argument("--list", action="store_true", help="names of the workloads")
     args = parser.parse_args()
-    work = build(os.path.join(args.build, "bench"))
-    noop = os.path.abspath(os.path.join(args.build, "bench", "noop.so"))
-    rows = []
-    print(f"{'workload':26} {'bare s':>7} {'no-op':>6} {'silt wall':>9} {'spread':>12} {'target':>7} {'recorder':>8} "
-          f"{'heaptrack':>9} {'share':>6} {'events':>11} {'lost':>5} {'B/event':>7} {'blocked':>7}")
-    with tempfile.TemporaryDirectory() as scratch:
-        for name, (argv, env) in work.items():
-            if not re.search(args.only, name):
-                continue
-            r = measure(name, argv, env, args, scratch, noop)
-            rows.append(r)
-            s, h = r["silt"], r.get("heaptrack", {"wall": float("nan"), "failed": 0})
-            print(f"{name:26} {r['bare_s']:7.2f} {r['noop']['wall']:6.2f} {s['wall']:9.2f} {s['spread'][0]:5.2f}-{s['spread'][1]:<5.2f} "
-                  f"{s['cpu']:7.2f} {s['recorder_cpu']:8.2f} {h['wall']:8.2f}{'!' if h['failed'] else ' '} {r.get('share_of_heaptrack', float('nan')):6.3f} "
-                  f"{s['events']:11,} {s['lost']:5} {s['bytes_per_event']:7.2f} {s['blocked_s']:6.2f}s", flush=True)
-    print("\nratios to the bare program; target and recorder are CPU time, share = what silt adds / what heaptrack adds;"
-          "\n'!' marks runs whose exit status differed from the bare program's")
-    if args.json:
+    args.no_heaptrack |= args.quick
+    args.runs = args.runs or (3 if args.quick else 7)
+    args.json = args.json or os.path.join(args.build, "bench", "result.json")
+    if args.list:
+        names = [w.name for w in programs.loops(os.path.abspath(os.path.join(args.build, "bench")))] + list(programs.PROGRAMS)
+        print("\n".join(names))
+        return 0
+    if args.source:
+        with open(args.source, encoding="utf-8") as f:
+            result = json.load(f)
+        print(table.HEAD)
+        for row in result["rows"]:
+            print(table.line(row))
+    else:
+        result = {"schema": "silt.bench/2", "runs": args.runs, "machine": machine.describe(os.path.join(args.build, "silt")), "rows": []}
+        measure_all(args, result)
+        if args.update and os.path.exists(args.json):
+            with open(args.json, encoding="utf-8") as f:
+                result = merge(json.load(f), result)
         with open(args.json, "w", encoding="utf-8") as f:
-            json.dump({"schema": "silt.bench/1", "runs": args.runs, "rows": rows}, f, indent=1)
+            json.dump(result, f, indent=1)
+    print_rest(result)
+    if args.plot:
+        with open(args.plot, "w", encoding="utf-8") as f:
+            f.write(plot.svg(result))
+    if args.write_docs:
+        write_docs(result)
+    return 0
 
 
 if __name__ == "__main__":

@@ -1,43 +1,38 @@
 // SPDX-License-Identifier: MIT
-// Enough templates to make a compiler allocate for a second or so.
+// A compiler's everyday file: about a second of work, and few enough stacks that heaptrack survives it.
 #include <algorithm>
-#include <functional>
 #include <map>
 #include <memory>
-#include <regex>
-#include <sstream>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
-template <int N>
-struct Chain {
-        std::map<std::string, std::vector<std::shared_ptr<int>>> parts;
-        Chain<N - 1> rest;
-        int sum() const {
-                int s = rest.sum();
-                for (const auto &part : parts)
-                        for (const auto &p : part.second)
-                                s += *p + N;
-                return s;
-        }
-};
-template <>
-struct Chain<0> {
-        int sum() const {
-                return 0;
-        }
+struct Node {
+        std::string name;
+        std::vector<std::unique_ptr<Node>> children;
+        std::unordered_map<std::string, std::string> tags;
 };
 
-int work(const std::string &text) {
-        std::regex words("([a-z]+)-([0-9]+)");
-        std::smatch m;
-        Chain<24> chain;
-        std::function<int(int)> twice = [](int x) { return 2 * x; };
-        std::ostringstream out;
+static int depth(const Node &n) {
+        int deepest = 0;
 
-        if (std::regex_search(text, m, words))
-                out << m.str(1) << twice(std::stoi(m.str(2)));
-        std::vector<std::string> lines{text, out.str()};
-        std::sort(lines.begin(), lines.end());
-        return chain.sum() + static_cast<int>(lines[0].size());
+        for (const auto &child : n.children)
+                deepest = std::max(deepest, depth(*child));
+        return deepest + 1;
+}
+
+int count(std::vector<std::string> words, Node &root) {
+        std::map<std::string, int> counts;
+        int sum = 0;
+
+        std::sort(words.begin(), words.end());
+        for (const auto &word : words) {
+                counts[word]++;
+                root.tags[word] = word + "!";
+                root.children.push_back(std::make_unique<Node>());
+                root.children.back()->name = word;
+        }
+        for (const auto &one : counts)
+                sum += one.second;
+        return sum + depth(root);
 }

@@ -1,0 +1,100 @@
+# SPDX-License-Identifier: MIT
+"""The figures as tables: on the terminal while they come, and in Markdown."""
+from harness import figures, machine
+
+
+def bytes_text(n):
+    return f"{n / 1e6:.1f} MB" if n >= 99_950 else f"{n / 1e3:.0f} kB"
+
+
+def heaptrack_text(row):
+    h = row.get("heaptrack")
+    if not h:
+        return "–"
+    return f"failed: {h['why']}" if h["failed"] else f"{h['wall']:.3g}"
+
+
+def share_text(row):
+    return f"{row['share']:.3f}" if "share" in row else "–"
+
+
+def aim_text(aim):
+    names = {"share": "share", "wall": "wall", "CPU": "CPU", "lost": "lost", "bytes per event": "B/event"}
+    limit, value = aim["limit"], aim["value"]
+    sign = ">=" if aim.get("least") else "<="
+    if aim["what"].endswith("bytes"):
+        return f"{aim['what']} {bytes_text(value)} {sign} {bytes_text(limit)}"
+    if aim["what"].startswith("events"):
+        return f"{aim['what']} {value / 1e6:.1f} M {sign} {limit / 1e6:.0f} M"
+    return f"{names.get(aim['what'], aim['what'])} {value:g} {sign} {limit:g}"
+
+
+def verdict(row):
+    """The one aim that is closest to its limit, and whether all are met."""
+    bad = figures.missed(row)
+    if bad:
+        return "MISSED " + ", ".join(aim_text(a) for a in bad)
+    return "ok"
+
+
+HEAD = (f"{'workload':30} {'bare':>8} {'no-op':>6} {'silt':>6} {'(min-max)':>13} {'target':>7} {'recorder':>8} {'heaptrack':>9} "
+        f"{'share':>6}  aims")
+
+
+def line(row):
+    s, h = row["silt"], row.get("heaptrack")
+    peer = "–" if not h else "failed" if h["failed"] else f"{h['wall']:.2f}"
+    spread = f"({s['wall_min']:.2f}-{s['wall_max']:.2f})"
+    return (f"{row['workload']:30} {row['bare_s']:6.3f} s {row['noop']['wall']:6.2f} {s['wall']:6.2f} {spread:>13} {s['cpu']:7.2f} "
+            f"{s['recorder_cpu']:8.2f} {peer:>9} {share_text(row):>6}  {verdict(row)}")
+
+
+def second_table(rows):
+    """What is no ratio."""
+    yield f"{'workload':30} {'events':>11} {'events/s':>9} {'recorder/s':>10} {'lost':>5} {'B/event':>8} {'blocked':>9} {'recorder RSS':>12} {'runtime':>9} {'live blocks':>11} {'sites':>8}"
+    for row in rows:
+        s = row["silt"]
+        yield (f"{row['workload']:30} {s['events']:11,} {s['events_per_s'] / 1e6:7.2f} M {s['events_per_recorder_s'] / 1e6:8.2f} M {s['lost']:5} "
+               f"{s['bytes_per_event']:8.2f} {s['blocked_s']:7.2f} s {bytes_text(s['recorder_rss_bytes']):>12} {bytes_text(s['runtime_bytes']):>9} "
+               f"{s['peak_live_blocks']:11,} {s['sites']:8,}")
+
+
+EXPLAINED = """
+no-op, silt, heaptrack: wall time over the bare program's, medians; target, recorder: silt's CPU time over the bare program's;
+share: wall time silt adds / wall time heaptrack adds; recorder/s: events per second of the recorder's CPU time."""
+
+
+def heaptrack_words(result):
+    limit = result["heaptrack_limit_bytes"]
+    if not limit:
+        return "heaptrack was left out"
+    text = f"heaptrack was held to {limit / (1 << 30):.0f} GiB by {result['heaptrack_limit_by']}"
+    if result["heaptrack_limit_by"] == "RLIMIT_AS":
+        text += " (no memory cgroup could be made: root and a mounted cgroup tree are needed)"
+    return text
+
+
+def markdown(result):
+    """The part of docs/overhead.md that is made from a result."""
+    rows = result["rows"]
+    out = [f"{machine.in_words(result['machine'])}; silt {result['machine']['silt'].removeprefix('silt ')}; "
+           f"{result['machine']['date']}. Medians of {result['runs']} interleaved runs; {heaptrack_words(result)}."]
+    if result["machine"]["load_before"] > 0.5:
+        out.append(f"\nThe machine was busy with other work (load {result['machine']['load_before']:.1f} before the first run): "
+                   "wall times are too high, most of all where two processes run side by side.")
+    out += ["", "| workload | bare | no-op | silt | min–max | target CPU | recorder CPU | heaptrack | share | aims |",
+            "| --- | --: | --: | --: | --: | --: | --: | --: | --: | --- |"]
+    for row in rows:
+        s = row["silt"]
+        out.append(f"| {row['workload']} | {row['bare_s']:.2f} s | {row['noop']['wall']:.2f} | **{s['wall']:.2f}** | {s['wall_min']:.2f}–{s['wall_max']:.2f} | "
+                   f"{s['cpu']:.2f} | {s['recorder_cpu']:.2f} | {heaptrack_text(row)} | {share_text(row)} | {verdict(row).replace('<=', '≤').replace('>=', '≥')} |")
+    out += ["", "| workload | events | per second of recorder CPU | bytes per event | lost | blocked | recorder, peak resident | runtime | live blocks | call paths |",
+            "| --- | --: | --: | --: | --: | --: | --: | --: | --: | --: |"]
+    for row in rows:
+        s = row["silt"]
+        out.append(f"| {row['workload']} | {s['events']:,} | {s['events_per_recorder_s'] / 1e6:.1f} M | {s['bytes_per_event']:.2f} | {s['lost']} | "
+                   f"{s['blocked_s']:.2f} s | {bytes_text(s['recorder_rss_bytes'])} | {bytes_text(s['runtime_bytes'])} | {s['peak_live_blocks']:,} | {s['sites']:,} |")
+    if result.get("checks"):
+        out += ["", "| beside the workloads | measured | aim | |", "| --- | --: | --: | --- |"]
+        out += [f"| {c['name']} | {c['text']} | {c['aim']} | {'ok' if c['ok'] else 'MISSED'} |" for c in result["checks"]]
+    return "\n".join(out) + "\n"
