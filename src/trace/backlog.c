@@ -78,16 +78,35 @@ static void backlog_begin_all(struct trace_backlog *b) {
         };
 }
 
+/* The two for one process: rows come sorted by process, so that they are looked up once for many. */
+struct beaten {
+        uint32_t process;
+        bool is_known, own, all;
+};
+
+static void backlog_look_up(struct trace_backlog *b, const struct map *new_peaks, uint32_t process,
+                            struct beaten *ret) {
+        if (ret->is_known && ret->process == process)
+                return;
+        *ret = (struct beaten){.process = process,
+                               .is_known = true,
+                               .own = backlog_is_beaten(b, new_peaks, process),
+                               .all = backlog_is_beaten_by_all(b, new_peaks, process)};
+}
+
 static void backlog_rebase_peaks(struct trace_backlog *b, const struct map *new_peaks) {
+        struct beaten beaten = {0};
+
         for (size_t i = 0; i < b->sites.n; i++) {
                 struct trace_site *s = &b->sites.items[i];
 
-                if (backlog_is_beaten(b, new_peaks, s->process)) {
+                backlog_look_up(b, new_peaks, s->process, &beaten);
+                if (beaten.own) {
                         s->peak_blocks = (int64_t)(s->n_inherited + s->n_allocs - s->n_frees);
                         s->peak_bytes =
                                 (int64_t)(s->inherited_bytes + s->alloc_bytes - s->free_bytes);
                 }
-                if (backlog_is_beaten_by_all(b, new_peaks, s->process)) {
+                if (beaten.all) {
                         s->all_peak_blocks = (int64_t)(s->n_allocs - s->n_frees);
                         s->all_peak_bytes = (int64_t)(s->alloc_bytes - s->free_bytes);
                 }
@@ -142,6 +161,7 @@ static void backlog_add_counts(struct trace_counts *to, const struct trace_count
 void trace_backlog_add(struct trace_backlog *b, const struct trace_site *sites, size_t n_sites,
                        const struct trace_counts *counts, size_t n_counts) {
         struct map new_peaks = {0};
+        struct beaten beaten = {0};
 
         for (size_t i = 0; i < n_counts; i++)
                 *map_put(&new_peaks, counts[i].process, 0, NULL) = counts[i].peak_bytes;
@@ -152,8 +172,8 @@ void trace_backlog_add(struct trace_backlog *b, const struct trace_site *sites, 
                 const struct trace_site *s = &sites[i];
                 struct trace_site *to = backlog_site(b, s->process, s->stack);
 
-                backlog_add_site(to, s, backlog_is_beaten(b, &new_peaks, s->process),
-                                 backlog_is_beaten_by_all(b, &new_peaks, s->process));
+                backlog_look_up(b, &new_peaks, s->process, &beaten);
+                backlog_add_site(to, s, beaten.own, beaten.all);
         }
         for (size_t i = 0; i < n_counts; i++)
                 backlog_add_counts(backlog_counts(b, counts[i].process), &counts[i]);

@@ -24,15 +24,15 @@
 #include "trace/thin.h"
 
 enum {
-        /* of the bound, in 36ths: where thinning begins, what it aims at, what may be appended while it lasts; the file and
-         * its copy are then at most 20 + 3 + 10 + 3 of them */
+        /* of the bound, in 36ths: where thinning begins, what it aims at, what may be appended while it lasts. The file and
+         * its copy are then at most 18 + 3 + 9 + 3 of them; the rest is for the end. */
         WRITER_BOUND_PARTS = 36,
-        WRITER_THIN_AT = 20,
-        WRITER_THIN_TO = 10,
+        WRITER_THIN_AT = 18,
+        WRITER_THIN_TO = 9,
         WRITER_THIN_GROWTH = 3,
         WRITER_THIN_INDEX_BYTES = 16 << 20, /* many small slices: the index is in memory */
-        WRITER_SMALL_SLICE_BYTES = 512,
-        WRITER_SLICE_SHARE = 256, /* events of 4 bytes: a 64th of the bound */
+        WRITER_MAX_EVENT_BYTES = 8,         /* more is rare, and only costs the detail of a slice */
+        WRITER_SLICE_SHARE = 256,           /* events of 4 bytes: a 64th of the bound */
         WRITER_MIN_SLICE_EVENTS = 4096,
         WRITER_END_CKPTS = 3,
 
@@ -199,25 +199,38 @@ static int writer_end_thin(struct trace_writer *w) {
         return 0;
 }
 
-/* After each slice: a step of the copy that makes the file smaller, when it is time. */
-static void writer_keep_bound(struct trace_writer *w) {
-        int r = 0;
+/* Goes on with the copy as if the file had grown by appended_bytes. */
+static void writer_step_thin(struct trace_writer *w, uint64_t appended_bytes) {
+        int r = trace_thin_step(w->thin, &w->index_entries, appended_bytes);
 
-        if (!w->max_bytes || w->dirty_tail)
-                return;
-        if (!w->thin &&
-            (w->good_end >= w->thin_at_bytes || w->index_entries.n >= w->thin_at_index_bytes))
-                r = writer_begin_thin(w);
-        if (r == 0 && w->thin) {
-                r = trace_thin_step(w->thin, &w->index_entries, w->good_end - w->stepped_bytes);
-                w->stepped_bytes = w->good_end;
-                if (r == 1)
-                        r = writer_end_thin(w);
-        }
+        w->stepped_bytes = w->good_end;
+        if (r == 1)
+                r = writer_end_thin(w);
         if (r < 0) {
                 writer_abandon_thin(w);
                 writer_put_off_thin(w);
         }
+}
+
+/* After each slice: a step of the copy that makes the file smaller, when it is time. */
+static void writer_keep_bound(struct trace_writer *w) {
+        if (!w->max_bytes || w->dirty_tail)
+                return;
+        if (!w->thin &&
+            (w->good_end >= w->thin_at_bytes || w->index_entries.n >= w->thin_at_index_bytes) &&
+            writer_begin_thin(w) < 0) {
+                writer_abandon_thin(w);
+                writer_put_off_thin(w);
+        }
+        if (w->thin)
+                writer_step_thin(w, w->good_end - w->stepped_bytes);
+}
+
+/* Whether a slice may be written; a copy at work is brought to its end where that makes room. */
+static bool writer_make_room(struct trace_writer *w, size_t more_bytes) {
+        if (!writer_has_room(w, more_bytes) && w->thin && !w->dirty_tail)
+                writer_step_thin(w, w->max_bytes);
+        return writer_has_room(w, more_bytes);
 }
 
 /* ---- life ------------------------------------------------------------------------------------ */
@@ -424,6 +437,11 @@ static uint64_t writer_end_us(const struct trace_writer *w, uint64_t end_ns) {
 
 void trace_end_slice(struct trace_writer *w, uint64_t end_ns, const struct trace_site *sites,
                      size_t n_sites, const struct trace_counts *counts, size_t n_counts) {
+        /* first: it may number the slices anew */
+        bool has_room = writer_make_room(w, w->must.n +
+                                                    WRITER_MAX_EVENT_BYTES *
+                                                            trace_encoder_n_events(w->encoder) +
+                                                    w->checkpoint_bytes);
         struct trace_slice_rows s = {
                 .number = w->n_slices + (w->backlog.n_slices != 0),
                 .n_events = trace_encoder_n_events(w->encoder),
@@ -437,11 +455,9 @@ void trace_end_slice(struct trace_writer *w, uint64_t end_ns, const struct trace
                 .n_counts = n_counts,
         };
         uint32_t n_mappings = w->defs.mappings.n;
-        /* at the bound definitions wait as rows, which take less than a chunk a slice */
-        bool has_room = writer_has_room(w, w->must.n + WRITER_SMALL_SLICE_BYTES);
         size_t must_bytes, rows_bytes;
 
-        if (has_room)
+        if (has_room) /* else definitions wait as rows, which take less than a chunk a slice */
                 trace_defs_flush(&w->defs, w->packer, &w->must);
         must_bytes = w->must.n;
         trace_defs_flush_mappings(&w->defs, w->packer, &w->must);
