@@ -14,12 +14,12 @@ def test_days_within_a_bound(t):
     millions, bound_mb = t.count((20, 32), (1000, 256))
     trace = t.path("t.silt")
     r = run([os.path.join(t.context.build_dir, "src/record/bench_long_run"), trace, str(millions), str(bound_mb)],
-            timeout=1800)
+            timeout_s=1800)
     assert r.code == 0, r.errors
     books = json.loads(r.text)
     assert books["thinned"] > 2 and books["max_file_bytes"] <= bound_mb << 20, books
     assert books["allocations"] + books["frees"] == millions * 1_000_000, books
-    t.note(f"{books['thinned']} copies, at most {books['max_file_bytes'] / 1e6:.0f} MB, recorder "
+    t.notes.append(f"{books['thinned']} copies, at most {books['max_file_bytes'] / 1e6:.0f} MB, recorder "
            f"{books['recorder_bytes'] / 1e6:.0f} MB, {books['cpu_s']} s of CPU")
     verdict = t.silt.command("verify", trace)
     assert verdict.code == 0, verdict.text
