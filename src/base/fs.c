@@ -10,6 +10,9 @@
 int fs_open(const char *path, int flags, mode_t mode) {
         int fd;
 
+        /* A path may come from a stranger and name a fifo or a terminal: neither may be waited for. */
+        if ((flags & O_ACCMODE) == O_RDONLY)
+                flags |= O_NONBLOCK | O_NOCTTY;
         do
                 fd = open(path, flags | O_CLOEXEC, mode);
         while (fd < 0 && errno == EINTR);

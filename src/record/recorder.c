@@ -387,7 +387,8 @@ static bool recorder_has_work(void *ctx) {
 static void recorder_rest(struct recorder *r, size_t n_handled) {
         uint64_t now_ns = recorder_now_ns(r), until_ns = MIN(r->next_sample_ns, r->next_slice_ns);
         bool is_ending = r->target_has_ended && !r->target_is_written;
-        bool is_busy = n_handled || pipeline_has_pending(r->pipeline) || r->guests.n || is_ending;
+        bool is_busy = n_handled || pipeline_has_pending(r->pipeline) || r->guests.n ||
+                       r->config->rendezvous->n_callers || is_ending;
 
         if (n_handled > 4096)
                 return;
@@ -415,6 +416,8 @@ static void recorder_loop(struct recorder *r) {
 
                 recorder_take_ready(r);
                 recorder_end_vanished(r);
+                if (r->config->rendezvous->n_callers)
+                        admission_accept(r);
                 admission_admit(r);
                 recorder_keep_time(r);
                 if (recorder_is_done(r))

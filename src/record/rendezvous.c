@@ -2,6 +2,7 @@
 #include "record/rendezvous.h"
 
 #include <errno.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,11 +11,15 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/macros.h"
 
 enum { RENDEZVOUS_BACKLOG = 512 };
+
+/* A guest says hello right after connecting; one that does not is not kept longer than this. */
+#define RENDEZVOUS_PATIENCE_NS 2000000000ull
 
 /* SEQPACKET: a hello arrives whole or not at all. */
 static int rendezvous_listen(const struct sockaddr_un *addr, socklen_t len) {
@@ -86,7 +91,17 @@ int rendezvous_open(struct rendezvous *r, struct err *reterr) {
         return 0;
 }
 
+static void rendezvous_drop_caller(struct rendezvous *r, unsigned idx, bool close_it) {
+        if (close_it)
+                close(r->callers[idx].fd);
+        r->n_callers--;
+        memmove(&r->callers[idx], &r->callers[idx + 1],
+                (r->n_callers - idx) * sizeof(r->callers[0]));
+}
+
 void rendezvous_close(struct rendezvous *r) {
+        while (r->n_callers)
+                rendezvous_drop_caller(r, 0, true);
         if (r->abstract_fd >= 0)
                 close(r->abstract_fd);
         if (r->path_fd >= 0)
@@ -111,36 +126,71 @@ static int rendezvous_accept_one(int listen_fd) {
         return fd < 0 ? -errno : fd;
 }
 
-/* A guest sends its hello right after connecting; one that does not is not waited for longer than this. */
-static int rendezvous_read_hello(int fd, struct wire_hello *ret) {
-        struct timeval patience = {.tv_usec = 200000};
+static uint64_t rendezvous_now_ns(void) {
+        struct timespec now;
 
-        setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience));
-        if (recv(fd, ret, sizeof(*ret), 0) != (ssize_t)sizeof(*ret))
+        clock_gettime(CLOCK_MONOTONIC, &now);
+        return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+/* Anybody on the machine can connect to an abstract address. */
+static bool rendezvous_may_call(int fd) {
+        struct ucred peer;
+        socklen_t len = sizeof(peer);
+
+        return getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &len) == 0 &&
+               (geteuid() == 0 || peer.uid == geteuid());
+}
+
+static void rendezvous_take_callers(struct rendezvous *r) {
+        int fd;
+
+        while ((fd = rendezvous_accept_one(r->abstract_fd)) >= 0 ||
+               (fd = rendezvous_accept_one(r->path_fd)) >= 0) {
+                if (!rendezvous_may_call(fd)) {
+                        close(fd);
+                        continue;
+                }
+                if (r->n_callers == RENDEZVOUS_N_CALLERS)
+                        rendezvous_drop_caller(r, 0, true);
+                r->callers[r->n_callers++] = (struct rendezvous_caller){fd, rendezvous_now_ns()};
+        }
+}
+
+/* 1: a guest, 0: not yet, else it is to be turned away. */
+static int rendezvous_hear(const struct rendezvous *r, const struct rendezvous_caller *c,
+                           struct rendezvous_guest *ret) {
+        struct rendezvous_guest guest = {.fd = c->fd};
+        ssize_t n = recv(c->fd, &guest.hello, sizeof(guest.hello), MSG_DONTWAIT);
+        struct ucred peer;
+        socklen_t len = sizeof(peer);
+
+        if (n < 0 && (errno == EAGAIN || errno == EINTR))
+                return rendezvous_now_ns() - c->since_ns < RENDEZVOUS_PATIENCE_NS ? 0 : -ETIMEDOUT;
+        if (n != (ssize_t)sizeof(guest.hello) || guest.hello.magic != WIRE_MAGIC ||
+            guest.hello.version != WIRE_VERSION ||
+            memcmp(guest.hello.token, r->token, sizeof(r->token)) != 0 ||
+            getsockopt(c->fd, SOL_SOCKET, SO_PEERCRED, &peer, &len) < 0)
                 return -EPROTO;
-        return ret->magic == WIRE_MAGIC && ret->version == WIRE_VERSION ? 0 : -EPROTO;
+        guest.pid = peer.pid;
+        *ret = guest;
+        return 1;
 }
 
 int rendezvous_accept(struct rendezvous *r, struct rendezvous_guest *ret_guest) {
-        for (;;) {
-                _cleanup_close_ int fd = rendezvous_accept_one(r->abstract_fd);
-                struct rendezvous_guest guest;
-                struct ucred peer;
-                socklen_t len = sizeof(peer);
+        rendezvous_take_callers(r);
+        for (unsigned i = 0; i < r->n_callers;) {
+                int heard = rendezvous_hear(r, &r->callers[i], ret_guest);
 
-                if (fd < 0)
-                        fd = rendezvous_accept_one(r->path_fd);
-                if (fd < 0)
-                        return 0;
-                if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &len) < 0 ||
-                    rendezvous_read_hello(fd, &guest.hello) < 0 ||
-                    memcmp(guest.hello.token, r->token, sizeof(r->token)) != 0)
+                if (heard == 0) {
+                        i++;
                         continue;
-                guest.pid = peer.pid;
-                guest.fd = TAKE_FD(fd);
-                *ret_guest = guest;
-                return 1;
+                }
+                rendezvous_drop_caller(r, i, heard < 0);
+                if (heard > 0)
+                        return 1;
         }
+        return 0;
 }
 
 void rendezvous_welcome(struct rendezvous_guest *guest, const struct shm *shm, uint32_t accepted,

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* The socket at which new images of a recording report (wire/hello.h). Two addresses lead to it: an
  * abstract one, which survives chroot and a change of user, and a path, which survives another network
- * namespace. A 128-bit token, known only through the environment, keeps strangers out. */
+ * namespace. A 128-bit token, known only through the environment, keeps strangers out; other users are turned away
+ * before they are heard, unless the recorder is root's, whose programs may change user. */
 #pragma once
 
 #include <stdint.h>
@@ -11,11 +12,21 @@
 #include "record/shm.h"
 #include "wire/hello.h"
 
+enum { RENDEZVOUS_N_CALLERS = 256 };
+
+/* Connected, and has not said hello yet. */
+struct rendezvous_caller {
+        int fd;
+        uint64_t since_ns;
+};
+
 struct rendezvous {
         int abstract_fd, path_fd; /* listening, non-blocking; -1: not available */
         char path[108];           /* "" when there is none */
         uint8_t token[16];
-        char env[320]; /* value of SILT_RENDEZVOUS */
+        char env[320];                                          /* value of SILT_RENDEZVOUS */
+        struct rendezvous_caller callers[RENDEZVOUS_N_CALLERS]; /* oldest first */
+        unsigned n_callers;
 };
 
 struct rendezvous_guest {
@@ -27,7 +38,8 @@ struct rendezvous_guest {
 int rendezvous_open(struct rendezvous *r, struct err *reterr);
 void rendezvous_close(struct rendezvous *r); /* removes the path */
 
-/* One waiting guest with the right token: 1, or 0 when there is none now. Others are turned away silently. */
+/* One waiting guest with the right token: 1, or 0 when there is none now. Others are turned away silently. Never
+ * blocks: while n_callers is not 0, ask again soon. */
 int rendezvous_accept(struct rendezvous *r, struct rendezvous_guest *ret_guest);
 
 /* accepted 0: the guest runs without recording. Closes guest->fd. */
