@@ -160,4 +160,5 @@ def test_another_users_trace_opened_by_root(t):
         for name in ("fifo", "zero", "folder", "bad"):
             for command in ("report", "verify"):
                 r = t.silt.command(command, folder / f"{name}.silt", timeout_s=20)
-                assert r.code in (1, 2), f"{command} {name}: {r.code}: {r.text}{r.errors}"
+                allowed = (0, 1, 2) if (command, name) == ("report", "bad") else (1, 2)  # it shows what can be read
+                assert r.code in allowed, f"{command} {name}: {r.code}: {r.text}{r.errors}"
