@@ -34,7 +34,7 @@ GIVE_UP_AFTER = 2          # failures of heaptrack in one workload; more of them
 
 
 def measure(w, ways, n_runs):
-    """One row: all ways in turn, each turn beginning with another one."""
+    """One row: all ways in turn, each turn beginning with another one, the first with the bare program."""
     runs, whys = {way: [] for way in ways.all()}, {way: [] for way in ways.all()}
     report = {}
     for turn in range(n_runs):
@@ -45,14 +45,12 @@ def measure(w, ways, n_runs):
                 continue
             one = run(w)
             runs[way].append(one)
-            whys[way].append(why_differs(way, one, runs["bare"][0]) if runs["bare"] else None)
+            whys[way].append(why_differs(way, one, runs["bare"][0]))
+            if one["status"] != 0 and way == "bare":
+                print(f"left out: {w.name}: it fails by itself: {one['said'][-200:]}")
+                return None
             if way == "silt" and not report:
                 report = ways.silt_report()
-    first = runs["bare"][0]
-    for way, found in whys.items():  # what ran before the first bare one
-        whys[way] = [why_differs(way, one, first) if why is None else why for why, one in zip(found, runs[way])]
-    if first["status"] != 0:
-        raise SystemExit(f"silt: bench: '{w.name}' itself failed: {first['said'][-400:]}")
     return figures.row_of(w, runs, whys, report)
 
 
@@ -76,8 +74,9 @@ def measure_all(args, result):
             ways = Ways(args.build, noop, scratch, cage)
             for w in work:
                 row = measure(w, ways, args.runs)
-                result["rows"].append(row)
-                print(table.line(row), flush=True)
+                if row:
+                    result["rows"].append(row)
+                    print(table.line(row), flush=True)
             if not args.only:
                 result["checks"] = list(checks.all_checks(ways, out, args.quick))
     finally:
@@ -105,7 +104,8 @@ def print_rest(result):
                 print(f"{row['workload']}: {way} failed {row[way]['failed']} of {row[way]['runs']} times: {row[way]['why']}"
                       + ("; its time is no comparison" if way == "heaptrack" else ""))
     n_missed = sum(bool(figures.missed(row)) for row in result["rows"]) + sum(not c["ok"] for c in result.get("checks") or [])
-    print(f"{len(result['rows'])} workloads, {n_missed} with a missed aim" if n_missed else f"{len(result['rows'])} workloads, every aim met")
+    n_unshared = sum("share" not in row for row in result["rows"])
+    print(f"workloads: {len(result['rows'])}; with a missed aim: {n_missed}; without a time of heaptrack's to compare with: {n_unshared}")
 
 
 def write_docs(result):

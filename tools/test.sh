@@ -92,6 +92,7 @@ if step build make --no-print-directory all; then
                         --runner "qemu-$other -L /usr/$other-linux-gnu"
         fi
         step lint python3 tools/lint.py --build build
+        step bench-instrument python3 bench/bench_test.py
 fi
 if step build-asan build build-asan -Db_sanitize=address,undefined -Db_lundef=false; then
         suite asan build-asan --no-suite gate

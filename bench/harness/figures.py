@@ -42,9 +42,13 @@ def row_of(w, runs, whys, report):
     silt["runtime_bytes"] = overhead.get("runtime_bytes", 0)
     silt["peak_live_blocks"] = totals.get("peak_live_blocks", 0)
     silt["sites"] = totals.get("sites", 0)
+    silt["allocations"] = totals.get("allocations", 0)
     heaptrack = row.get("heaptrack")
+    if heaptrack:
+        heaptrack["allocations"] = max(r["allocations"] for r in runs["heaptrack"])
     if heaptrack and not heaptrack["failed"] and heaptrack["wall"] > 1:
         row["share"] = round((silt["wall"] - 1) / (heaptrack["wall"] - 1), 3)
+        row["share_cpu"] = round((silt["total_cpu"] - 1) / max(heaptrack["cpu"] - 1, 1e-9), 3)
     row["aims"] = aims_of(w, row)
     row["raw"] = {way: [{k: round(v, 4) for k, v in r.items() if k in ("wall", "cpu", "recorder", "blocked")} for r in runs[way]]
                   for way in runs}

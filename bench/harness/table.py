@@ -14,23 +14,21 @@ def heaptrack_text(row):
     return f"failed: {h['why']}" if h["failed"] else f"{h['wall']:.3g}"
 
 
-def share_text(row):
-    return f"{row['share']:.3f}" if "share" in row else "–"
+def share_text(row, key="share"):
+    return f"{row[key]:.3f}" if key in row else "–"
 
 
 def aim_text(aim):
-    names = {"share": "share", "wall": "wall", "CPU": "CPU", "lost": "lost", "bytes per event": "B/event"}
-    limit, value = aim["limit"], aim["value"]
-    sign = ">=" if aim.get("least") else "<="
+    limit, value, sign = aim["limit"], aim["value"], ">=" if aim.get("least") else "<="
     if aim["what"].endswith("bytes"):
-        return f"{aim['what']} {bytes_text(value)} {sign} {bytes_text(limit)}"
+        return f"{aim['what']} {bytes_text(value)} (aim {sign} {bytes_text(limit)})"
     if aim["what"].startswith("events"):
-        return f"{aim['what']} {value / 1e6:.1f} M {sign} {limit / 1e6:.0f} M"
-    return f"{names.get(aim['what'], aim['what'])} {value:g} {sign} {limit:g}"
+        return f"{aim['what']} {value / 1e6:.1f} M (aim {sign} {limit / 1e6:.0f} M)"
+    return f"{aim['what']} {value:.3g} (aim {sign} {limit:g})"
 
 
 def verdict(row):
-    """The one aim that is closest to its limit, and whether all are met."""
+    """Which aims are missed, if any."""
     bad = figures.missed(row)
     if bad:
         return "MISSED " + ", ".join(aim_text(a) for a in bad)
@@ -38,7 +36,7 @@ def verdict(row):
 
 
 HEAD = (f"{'workload':30} {'bare':>8} {'no-op':>6} {'silt':>6} {'(min-max)':>13} {'target':>7} {'recorder':>8} {'heaptrack':>9} "
-        f"{'share':>6}  aims")
+        f"{'share':>6} {'of CPU':>6}  aims")
 
 
 def line(row):
@@ -46,7 +44,7 @@ def line(row):
     peer = "–" if not h else "failed" if h["failed"] else f"{h['wall']:.2f}"
     spread = f"({s['wall_min']:.2f}-{s['wall_max']:.2f})"
     return (f"{row['workload']:30} {row['bare_s']:6.3f} s {row['noop']['wall']:6.2f} {s['wall']:6.2f} {spread:>13} {s['cpu']:7.2f} "
-            f"{s['recorder_cpu']:8.2f} {peer:>9} {share_text(row):>6}  {verdict(row)}")
+            f"{s['recorder_cpu']:8.2f} {peer:>9} {share_text(row):>6} {share_text(row, 'share_cpu'):>6}  {verdict(row)}")
 
 
 def second_table(rows):
@@ -61,7 +59,7 @@ def second_table(rows):
 
 EXPLAINED = """
 no-op, silt, heaptrack: wall time over the bare program's, medians; target, recorder: silt's CPU time over the bare program's;
-share: wall time silt adds / wall time heaptrack adds; recorder/s: events per second of the recorder's CPU time."""
+share: wall time silt adds / wall time heaptrack adds; of CPU: the same of CPU time, all processes; recorder/s: events per second of the recorder's CPU time."""
 
 
 def heaptrack_words(result):
@@ -82,12 +80,12 @@ def markdown(result):
     if result["machine"]["load_before"] > 0.5:
         out.append(f"\nThe machine was busy with other work (load {result['machine']['load_before']:.1f} before the first run): "
                    "wall times are too high, most of all where two processes run side by side.")
-    out += ["", "| workload | bare | no-op | silt | min–max | target CPU | recorder CPU | heaptrack | share | aims |",
-            "| --- | --: | --: | --: | --: | --: | --: | --: | --: | --- |"]
+    out += ["", "| workload | bare | no-op | silt | min–max | target CPU | recorder CPU | heaptrack | share | of CPU | aims |",
+            "| --- | --: | --: | --: | --: | --: | --: | --: | --: | --: | --- |"]
     for row in rows:
         s = row["silt"]
         out.append(f"| {row['workload']} | {row['bare_s']:.2f} s | {row['noop']['wall']:.2f} | **{s['wall']:.2f}** | {s['wall_min']:.2f}–{s['wall_max']:.2f} | "
-                   f"{s['cpu']:.2f} | {s['recorder_cpu']:.2f} | {heaptrack_text(row)} | {share_text(row)} | {verdict(row).replace('<=', '≤').replace('>=', '≥')} |")
+                   f"{s['cpu']:.2f} | {s['recorder_cpu']:.2f} | {heaptrack_text(row)} | {share_text(row)} | {share_text(row, 'share_cpu')} | {verdict(row).replace('<=', '≤').replace('>=', '≥')} |")
     out += ["", "| workload | events | per second of recorder CPU | bytes per event | lost | blocked | recorder, peak resident | runtime | live blocks | call paths |",
             "| --- | --: | --: | --: | --: | --: | --: | --: | --: | --: |"]
     for row in rows:
