@@ -296,7 +296,7 @@ static bool decode_block_event(struct slot *s, const uint64_t *words, struct pai
         default: e->size_bytes = WIRE_NO_SIZE; break;
         }
         if (event_allocates(e))
-                live_prefetch(&s->process->live, e->address);
+                e->new_hint = live_prefetch(&s->process->live, e->address);
         else if (e->kind != WIRE_REALLOC_END)
                 e->hint = live_prefetch(&s->process->live, e->address);
         /* 0 is no block */
@@ -374,7 +374,9 @@ bool decode_settle(struct pipeline *p, struct slot *s) {
         return false;
 }
 
-/* ---- the two kinds that matter ------------------------------------------------------------------ */
+_Static_assert(WIRE_FREE == 2 && WIRE_FREE_SIZED == 3, "they have as many words");
+
+/* ---- the kinds that matter ------------------------------------------------------------------ */
 
 static inline bool decode_fast_alloc(struct pipeline *p, struct slot *s, const uint64_t *words,
                                      struct pair_event *e) {
@@ -386,7 +388,7 @@ static inline bool decode_fast_alloc(struct pipeline *p, struct slot *s, const u
         e->address = words[1];
         e->size_bytes = words[2];
         e->is_complete = words[3] >> 40 == WIRE_END_COMPLETE;
-        live_prefetch(&s->process->live, e->address);
+        e->new_hint = live_prefetch(&s->process->live, e->address);
         return true;
 }
 
@@ -395,21 +397,22 @@ static inline bool decode_fast_free(struct pipeline *p, struct slot *s, const ui
         if (unlikely(words[1] == 0))
                 return false;
         p->batch_stacks[p->n_batch].word = NULL;
-        e->kind = WIRE_FREE;
+        e->kind = words[0] & 0xff;
         e->address = words[1];
-        e->size_bytes = WIRE_NO_SIZE;
+        e->size_bytes = e->kind == WIRE_FREE ? WIRE_NO_SIZE : words[2];
         e->stack = 0;
         e->hint = live_prefetch(&s->process->live, e->address);
         return true;
 }
 
-/* Words of an ALLOC or FREE that is whole; 0: another kind, or not whole. */
+/* Words of an ALLOC, FREE or FREE_SIZED that is whole; 0: another kind, or not whole. */
 static inline size_t decode_fast_words(const uint64_t *words, size_t n) {
+        unsigned kind = words[0] & 0xff;
         size_t n_words;
 
-        if ((words[0] & 0xff) == WIRE_FREE)
-                return n >= 2 ? 2 : 0;
-        if ((words[0] & 0xff) != WIRE_ALLOC || n < 4)
+        if (kind == WIRE_FREE || kind == WIRE_FREE_SIZED)
+                return n >= kind ? kind : 0;
+        if (kind != WIRE_ALLOC || n < 4)
                 return 0;
         n_words = 4 + (words[3] >> 16 & 0xffff);
         return n_words <= n && n_words + (words[3] & 0xffff) <= WIRE_MAX_FRAMES ? n_words : 0;
@@ -425,8 +428,8 @@ static void decode_fast(struct pipeline *p, struct slot *s, uint64_t end_time) {
         while ((n_words = decode_fast_words(words, (size_t)(end - words))) > 0) {
                 struct pair_event *e = &p->batch[p->n_batch];
 
-                if (n_words == 2 ? !decode_fast_free(p, s, words, e)
-                                 : !decode_fast_alloc(p, s, words, e))
+                if (n_words < 4 ? !decode_fast_free(p, s, words, e)
+                                : !decode_fast_alloc(p, s, words, e))
                         break;
                 e->time_ns = pipeline_time_ns(p, time);
                 e->process = s->process;

@@ -33,14 +33,38 @@ static inline struct table_hint live_prefetch(const struct live *l, uint64_t add
         return table_prefetch(&l->own, address);
 }
 
-/* What the own table says of address, perhaps a tombstone; NULL: nothing that can be seen from here. */
+/* What the own table says of address, perhaps a tombstone, and the hint made exact; NULL: nothing that can be
+ * seen from here. */
 static inline const struct block *live_peek(const struct live *l, uint64_t address,
-                                            struct table_hint hint) {
-        return table_follow(&l->own, address, hint);
+                                            struct table_hint *hint) {
+        const struct block *b = table_follow(&l->own, address, *hint);
+
+        if (likely(b))
+                hint->place = (uint32_t)(b - l->own.segments.items[hint->segment].blocks);
+        return b;
 }
 
 /* A new block at address, to be filled by block_set at once; NULL when the address is live. */
 struct block *live_add(struct live *l, uint64_t address);
+
+/* The same for the usual case, in a few steps; NULL: ask live_add. */
+static inline struct block *live_add_hinted(struct live *l, uint64_t address,
+                                            struct table_hint hint) {
+        return likely(!l->base) ? table_add_hinted(&l->own, address, hint) : NULL;
+}
+
+/* The block itself, if nothing is special about it and the hint is exact; NULL: ask live_take. */
+static inline struct block *live_at(const struct live *l, uint64_t address,
+                                    struct table_hint hint) {
+        struct block *b = table_at(&l->own, address, hint);
+
+        return b && !block_flags(b) ? b : NULL;
+}
+
+/* b: from live_at. */
+static inline void live_remove(struct live *l, struct block *b, struct table_hint hint) {
+        table_remove_hinted(&l->own, b, hint);
+}
 
 /* Takes the block away; false when there is none. */
 bool live_take(struct live *l, uint64_t address, struct block *ret);

@@ -16,6 +16,7 @@ struct member {
         bool is_alive;
         struct live live;
         uint32_t sizes[N_ADDRESSES]; /* 0: not live */
+        struct table_hint hints[N_ADDRESSES], exact[N_ADDRESSES];
 };
 
 static uint64_t rng_state = 42;
@@ -31,11 +32,23 @@ static uint64_t address_of(uint32_t i) {
 
 static void member_step(struct member *m) {
         uint32_t i = rng(N_ADDRESSES), size = 1 + rng(1000);
-        struct table_hint hint = live_prefetch(&m->live, address_of(i));
-        struct block b = {0}, *new;
+        struct block b = {0}, *new, *at;
 
-        switch (rng(5)) {
+        /* old hints too: much may have happened between the fetching and the event's turn */
+        if (rng(4) != 0 || m->hints[i].version == 0)
+                m->exact[i] = m->hints[i] = live_prefetch(&m->live, address_of(i));
+        if (rng(2) != 0)
+                live_peek(&m->live, address_of(i), &m->exact[i]);
+        switch (rng(6)) {
         case 0:
+                new = live_add_hinted(&m->live, address_of(i), m->hints[i]);
+                assert_true(!new || m->sizes[i] == 0);
+                if (new) {
+                        assert_int_equal(block_flags(new), 0);
+                        block_set(new, i, i, size, 7);
+                        m->sizes[i] = size;
+                }
+                break;
         case 1:
                 new = live_add(&m->live, address_of(i));
                 assert_int_equal(new != NULL, m->sizes[i] == 0);
@@ -50,11 +63,19 @@ static void member_step(struct member *m) {
                 m->sizes[i] = 0;
                 break;
         case 3:
-                live_peek(&m->live, address_of(i), hint);
-                assert_int_equal(live_take_hinted(&m->live, address_of(i), hint, &b),
+                assert_int_equal(live_take_hinted(&m->live, address_of(i), m->exact[i], &b),
                                  m->sizes[i] != 0);
                 assert_int_equal(block_size_bytes(&b), m->sizes[i]);
                 m->sizes[i] = 0;
+                break;
+        case 4:
+                at = live_at(&m->live, address_of(i), m->exact[i]);
+                assert_true(!at || m->sizes[i] != 0);
+                if (at) {
+                        assert_int_equal(block_size_bytes(at), m->sizes[i]);
+                        live_remove(&m->live, at, m->exact[i]);
+                        m->sizes[i] = 0;
+                }
                 break;
         default:
                 new = live_edit(&m->live, address_of(i));

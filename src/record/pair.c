@@ -75,9 +75,11 @@ static bool pair_release_moved(struct pair *p, const struct pair_event *e) {
 }
 
 static bool pair_try_alloc(struct pair *p, const struct pair_event *e, bool is_realloc) {
-        struct block *b = live_add(&e->process->live, e->address);
+        struct block *b = live_add_hinted(&e->process->live, e->address, e->new_hint);
         uint64_t seq;
 
+        if (unlikely(!b))
+                b = live_add(&e->process->live, e->address);
         if (unlikely(!b)) {
                 if (!pair_release_moved(p, e))
                         return false;
@@ -114,8 +116,13 @@ static void pair_finish_free(struct pair *p, const struct pair_event *e, const s
 }
 
 static bool pair_free_now(struct pair *p, const struct pair_event *e, uint64_t address) {
-        struct block b;
+        struct block b, *at = live_at(&e->process->live, address, e->hint);
 
+        if (likely(at)) {
+                pair_finish_free(p, e, at);
+                live_remove(&e->process->live, at, e->hint);
+                return true;
+        }
         if (unlikely(!live_take_hinted(&e->process->live, address, e->hint, &b)))
                 return false;
         pair_finish_free(p, e, &b);
@@ -427,7 +434,7 @@ static void pair_apply(struct pair *p, const struct pair_event *e) {
                                 pair_hold(p, e, false);
                         return;
                 }
-                if (e->kind == WIRE_FREE) {
+                if (e->kind == WIRE_FREE || e->kind == WIRE_FREE_SIZED) {
                         if (unlikely(!pair_try_free(p, e, e->address)))
                                 pair_hold(p, e, false);
                         return;

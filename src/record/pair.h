@@ -29,8 +29,8 @@ struct pair_event {
         uint64_t address, size_bytes; /* size: WIRE_NO_SIZE when a release gave none */
         uint64_t old_address;         /* REALLOC_END */
         struct process *process;
-        struct table_hint hint; /* of the block released */
-        uint32_t thread;        /* of the trace */
+        struct table_hint hint, new_hint; /* of the block released, of the new one */
+        uint32_t thread;                  /* of the trace */
         uint32_t slot_no;
         uint32_t site;  /* ALLOC, REALLOC_END: of the new block */
         uint32_t stack; /* of the record; 0 when it has none */
@@ -71,13 +71,13 @@ void pair_done(struct pair *p);
 void pair_add_thread(struct pair *p, uint32_t thread);
 
 /* The block that an event releases is in the cache by now; the site it leads to is fetched next. */
-static inline void pair_prefetch_site(const struct pair *p, const struct pair_event *e) {
+static inline void pair_prefetch_site(const struct pair *p, struct pair_event *e) {
         const struct block *b;
 
         if (e->kind == WIRE_FAILED || e->kind == WIRE_REALLOC_BEGIN)
                 return;
         b = live_peek(&e->process->live, e->kind == WIRE_REALLOC_END ? e->old_address : e->address,
-                      e->hint);
+                      &e->hint);
         if (b)
                 sites_prefetch(p->sites, b->site, true);
 }

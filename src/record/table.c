@@ -1,20 +1,22 @@
 /* SPDX-License-Identifier: MIT */
 #include "record/table.h"
 
-#include <stdio.h>
 #include <stdlib.h>
+
+#include "record/slab.h"
 
 enum { SEGMENT_MIN = 16, SEGMENT_STEP = TABLE_SEGMENT_MAX / 8 };
 
-static struct block *blocks_new(uint32_t cap) {
-        struct block *b = aligned_alloc(64, cap * sizeof(*b));
+_Static_assert(SEGMENT_MIN * sizeof(struct block) == SLAB_UNIT_BYTES,
+               "a unit is the least segment");
+_Static_assert(TABLE_SEGMENT_MAX == SLAB_MAX_UNITS * SEGMENT_MIN, "the largest piece the largest");
 
-        if (!b) {
-                fputs("silt: out of memory\n", stderr);
-                abort();
-        }
-        memset(b, 0, cap * sizeof(*b));
-        return b;
+static struct block *blocks_new(uint32_t cap) {
+        return slab_alloc(cap / SEGMENT_MIN);
+}
+
+static void blocks_free(struct block *b, uint32_t cap) {
+        slab_free(b, cap / SEGMENT_MIN);
 }
 
 /* Room for n blocks and some more. */
@@ -26,8 +28,12 @@ static uint32_t segment_cap_for(uint32_t n) {
         return cap;
 }
 
-static bool segment_is_full(const struct table_segment *s) {
-        return s->n * 5u >= s->cap * 4u;
+/* Over all tables, since tables change hands. */
+static void table_changed(struct table *t) {
+        static uint32_t n_versions;
+
+        n_versions = n_versions + 1 == TABLE_NO_VERSION ? 1 : n_versions + 1;
+        t->version = n_versions;
 }
 
 static uint32_t segment_next(const struct table_segment *s, uint32_t place) {
@@ -57,13 +63,14 @@ static void segment_put(struct table_segment *s, const struct block *b) {
 static void table_resize_segment(struct table *t, struct table_segment *s, uint32_t cap) {
         struct table_segment old = *s;
 
+        table_changed(t);
         s->blocks = blocks_new(cap);
         s->cap = cap;
         s->n = 0;
         for (uint32_t i = 0; i < old.cap; i++)
                 if (old.blocks[i].address != 0)
                         segment_put(s, &old.blocks[i]);
-        free(old.blocks);
+        blocks_free(old.blocks, old.cap);
         t->size_bytes += (cap - (size_t)old.cap) * sizeof(struct block);
 }
 
@@ -83,6 +90,7 @@ static void table_split(struct table *t, uint32_t idx, uint64_t hash) {
         struct table_segment old, *lower, *upper;
         size_t first, n;
 
+        table_changed(t);
         if (t->segments.items[idx].depth == t->depth)
                 table_double_directory(t);
         vec_add(&t->segments);
@@ -111,7 +119,7 @@ static void table_split(struct table *t, uint32_t idx, uint64_t hash) {
                                             ? upper
                                             : lower,
                                     &old.blocks[i]);
-        free(old.blocks);
+        blocks_free(old.blocks, old.cap);
         t->size_bytes += ((size_t)lower->cap + upper->cap - old.cap) * sizeof(struct block);
 }
 
@@ -119,6 +127,7 @@ static void table_start(struct table *t) {
         size_t cap = 0;
         struct table_segment *s;
 
+        table_changed(t);
         t->directory = vec_grow(NULL, &cap, 1, sizeof(t->directory[0]));
         t->directory[0] = 0;
         t->depth = 0;
@@ -130,7 +139,7 @@ static void table_start(struct table *t) {
 
 void table_done(struct table *t) {
         for (size_t i = 0; i < t->segments.n; i++)
-                free(t->segments.items[i].blocks);
+                blocks_free(t->segments.items[i].blocks, t->segments.items[i].cap);
         vec_free(&t->segments);
         free(t->directory);
         memset(t, 0, sizeof(*t));
@@ -143,7 +152,7 @@ static void table_make_room(struct table *t, uint64_t hash) {
                 uint32_t idx = table_segment_of(t, hash);
                 struct table_segment *s = &t->segments.items[idx];
 
-                if (!segment_is_full(s))
+                if (!table_segment_is_full(s))
                         return;
                 if (s->cap < TABLE_SEGMENT_MAX)
                         table_resize_segment(t, s, segment_cap_for(s->n + 1));
@@ -167,7 +176,7 @@ struct block *table_add(struct table *t, uint64_t address, bool *ret_added) {
         *ret_added = !b;
         if (b)
                 return b;
-        if (unlikely(segment_is_full(s))) {
+        if (unlikely(table_segment_is_full(s))) {
                 table_make_room(t, hash);
                 s = &t->segments.items[table_segment_of(t, hash)];
         }

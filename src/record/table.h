@@ -83,6 +83,7 @@ struct table {
         uint32_t depth;
         VEC(struct table_segment) segments;
         size_t n, size_bytes;
+        uint32_t version; /* another one whenever a segment moves; 0 while empty */
 };
 
 void table_done(struct table *t);
@@ -108,18 +109,23 @@ static inline uint32_t table_home(const struct table_segment *s, uint16_t bits) 
                TABLE_BUCKET;
 }
 
-/* Where a block is or may be: good for finding it again quickly, never wrong. */
+/* Where a block is or may be: good for finding it again quickly, never wrong. Use it: the compiler takes a
+ * prefetch whose result nobody wants for no work at all. */
 struct table_hint {
         uint32_t segment, place;
+        uint32_t version; /* the place is home as long as the table has this one */
 };
 
+#define TABLE_NO_VERSION UINT32_MAX
+
 static inline struct table_hint table_prefetch(const struct table *t, uint64_t address) {
-        struct table_hint hint = {0, 0};
+        struct table_hint hint = {0, 0, TABLE_NO_VERSION};
 
         if (likely(t->directory != NULL)) {
                 uint64_t hash = table_hash(address);
                 const struct table_segment *s;
 
+                hint.version = t->version;
                 hint.segment = table_segment_of(t, hash);
                 s = &t->segments.items[hint.segment];
                 hint.place = table_home(s, table_part(hash));
@@ -129,15 +135,24 @@ static inline struct table_hint table_prefetch(const struct table *t, uint64_t a
         return hint;
 }
 
+/* Which of a bucket's blocks have this address: a bit each. Which one it is nobody can predict, so no branches. */
+static inline unsigned table_match(const struct block *bucket, uint64_t address) {
+        unsigned bits = 0;
+
+        for (int i = 0; i < TABLE_BUCKET; i++)
+                bits |= (unsigned)(bucket[i].address == address) << i;
+        return bits;
+}
+
 /* Looks for address from the bucket at `place` on; NULL: not there. */
 static inline struct block *table_probe(const struct table_segment *s, uint64_t address,
                                         uint32_t place) {
         for (uint32_t n = 0; n < s->cap; n += TABLE_BUCKET) {
                 struct block *b = &s->blocks[place];
+                unsigned match = table_match(b, address);
 
-                for (int i = 0; i < TABLE_BUCKET; i++)
-                        if (b[i].address == address)
-                                return &b[i];
+                if (match)
+                        return &b[__builtin_ctz(match)];
                 if (likely(b->n_passed == 0))
                         return NULL;
                 place = place + TABLE_BUCKET == s->cap ? 0 : place + TABLE_BUCKET;
@@ -153,7 +168,9 @@ static inline struct block *table_follow(const struct table *t, uint64_t address
         if (unlikely(hint.segment >= t->segments.n))
                 return NULL;
         s = &t->segments.items[hint.segment];
-        return likely(hint.place < s->cap) ? table_probe(s, address, hint.place) : NULL;
+        return likely(hint.place < s->cap)
+                       ? table_probe(s, address, hint.place / TABLE_BUCKET * TABLE_BUCKET)
+                       : NULL;
 }
 
 /* NULL when missing. Valid until the next add or remove. */
@@ -172,6 +189,57 @@ struct block *table_add(struct table *t, uint64_t address, bool *ret_added);
 
 /* b: from find, follow or add. */
 void table_remove(struct table *t, struct block *b);
+
+static inline bool table_segment_is_full(const struct table_segment *s) {
+        return s->n * 5u >= s->cap * 4u;
+}
+
+/* As table_add, when the address is missing and its home has room; NULL: table_add must see to it. */
+static inline struct block *table_add_hinted(struct table *t, uint64_t address,
+                                             struct table_hint hint) {
+        struct table_segment *s;
+        struct block *b;
+        unsigned idle;
+
+        if (unlikely(hint.version != t->version))
+                return NULL;
+        s = &t->segments.items[hint.segment];
+        b = &s->blocks[hint.place];
+        idle = table_match(b, 0);
+        if (unlikely(table_match(b, address) || !idle || b->n_passed || table_segment_is_full(s)))
+                return NULL;
+        b += __builtin_ctz(idle);
+        b->address = address;
+        b->bits = table_part(table_hash(address));
+        s->n++;
+        t->n++;
+        return b;
+}
+
+/* The block at the very place that the hint names; NULL: look for it. */
+static inline struct block *table_at(const struct table *t, uint64_t address,
+                                     struct table_hint hint) {
+        struct block *b;
+
+        if (unlikely(hint.version != t->version))
+                return NULL;
+        b = &t->segments.items[hint.segment].blocks[hint.place];
+        return b->address == address ? b : NULL;
+}
+
+/* b: from table_at. */
+static inline void table_remove_hinted(struct table *t, struct block *b, struct table_hint hint) {
+        struct table_segment *s = &t->segments.items[hint.segment];
+
+        if (unlikely(table_home(s, b->bits) != hint.place / TABLE_BUCKET * TABLE_BUCKET ||
+                     s->n * 4u <= s->cap)) {
+                table_remove(t, b);
+                return;
+        }
+        b->address = 0;
+        s->n--;
+        t->n--;
+}
 
 /* For walking all blocks: those of segment i, in no order, free places among them. */
 static inline const struct table_segment *table_segment_at(const struct table *t, size_t i) {
