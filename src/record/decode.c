@@ -363,8 +363,9 @@ bool decode_settle(struct pipeline *p, struct slot *s) {
                         drain_consume(&p->drain, s, n);
                         continue;
                 }
-                /* a clock ahead of the recorder's by more than a second is none */
-                if (time > p->now + p->ticks_per_s) {
+                /* A clock ahead of the recorder's by more than a second is none. The recorder may have been stopped
+                 * since it last looked at its own. */
+                if (time > p->now + p->ticks_per_s && time > pipeline_now(p) + p->ticks_per_s) {
                         drain_break(&p->drain, s, "its time lies in the future");
                         return false;
                 }

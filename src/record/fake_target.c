@@ -11,9 +11,12 @@
 #include "wire/clock.h"
 
 static uint64_t fake_now(void *ctx) {
-        const struct fake_target *t = ctx;
+        struct fake_target *t = ctx;
+        uint64_t now = t->now ? t->now : clock_counter();
 
-        return t->now ? t->now : clock_counter();
+        t->now += t->next_jump;
+        t->next_jump = 0;
+        return now;
 }
 
 static bool fake_is_alive(void *ctx, uint32_t pid, uint32_t tid) {

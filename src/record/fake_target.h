@@ -21,7 +21,8 @@ enum {
 struct fake_target {
         struct wire_header *header;
         size_t size_bytes;
-        uint64_t now; /* the recorder's clock; 0: the CPU's counter */
+        uint64_t now;       /* the recorder's clock; 0: the CPU's counter */
+        uint64_t next_jump; /* the clock goes on by this much after the next look at it */
         struct pipeline *pipeline;
         uint32_t n_slots, n_processes, next_pid;
         uint32_t dead_tid; /* is_thread_alive says no for this one */

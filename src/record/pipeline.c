@@ -115,7 +115,7 @@ struct pipeline *pipeline_free(struct pipeline *p) {
 
 /* ---- time --------------------------------------------------------------------------------------- */
 
-static uint64_t pipeline_now(const struct pipeline *p) {
+uint64_t pipeline_now(const struct pipeline *p) {
         const struct pipeline_calls *calls = &p->config.calls;
         struct timespec t;
 

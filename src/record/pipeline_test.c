@@ -385,6 +385,20 @@ static void test_bad_time_and_size(void **state) {
         assert_int_equal(s->t.n_broken, 2);
 }
 
+/* Stopped for 10 s in the middle of a pump: what threads wrote meanwhile is later than the time the pump began at. */
+static void test_recorder_held_up(void **state) {
+        struct setup *s = *state;
+
+        fake_settle(&s->t);
+        fake_alloc(&s->a, s->t.now + 9 * (uint64_t)FAKE_HZ, 0x1000, 10, 1);
+        s->t.next_jump = 10 * (uint64_t)FAKE_HZ;
+        pipeline_pump(s->t.pipeline);
+        fake_settle(&s->t);
+        assert_int_equal(s->t.n_broken, 0);
+        assert_int_equal(counts_of(s, 0).n_allocs, 1);
+        assert_int_equal(counts_of(s, 0).n_lost, 0);
+}
+
 int main(void) {
         const struct CMUnitTest tests[] = {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
@@ -408,6 +422,7 @@ int main(void) {
                 TEST(test_bad_kept),
                 TEST(test_bad_process),
                 TEST(test_bad_time_and_size),
+                TEST(test_recorder_held_up),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);

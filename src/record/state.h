@@ -67,6 +67,9 @@ static inline uint64_t pipeline_time_ns(const struct pipeline *p, uint64_t time)
         return (uint64_t)((unsigned __int128)ticks * p->ns_mult >> 32);
 }
 
+/* The recorder's clock, in ticks as records have it. */
+uint64_t pipeline_now(const struct pipeline *p);
+
 /* decode.c: takes the records of s (settled) up to and including end_time. False: nothing is left of it. */
 bool decode_run(struct pipeline *p, struct slot *s, uint64_t end_time);
 
