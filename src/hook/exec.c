@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* exec and spawn: an environment that lost what carries the runtime on gets it back. Everything
- * is built on the stack, because the caller may be a vfork child, whose heap is its parent's. */
+/* exec and spawn: an environment that lost what carries the runtime on gets it back; where the
+ * runtime cannot go, or must not, the new image is not told of it. Everything is built on the stack,
+ * because the caller may be a vfork child, whose heap is its parent's. */
 #include <alloca.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <spawn.h>
 #include <stdarg.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "hook/call.h"
@@ -15,7 +18,15 @@ extern char **environ;
 
 #define EXEC_PRELOAD "LD_PRELOAD"
 
-enum { EXEC_ENTRIES_MAX = 4096, EXEC_TEXT_MAX = 16384, EXEC_ARGS_MAX = 4096 };
+enum { EXEC_PATH_MAX = 1024, EXEC_ENTRIES_MAX = 4096, EXEC_TEXT_MAX = 16384, EXEC_ARGS_MAX = 4096 };
+
+/* The program to be run, as the exec functions name it. */
+struct exec_file {
+        int dir_fd;
+        const char *path;
+        int flags;      /* AT_EMPTY_PATH, AT_SYMLINK_NOFOLLOW */
+        bool is_search; /* path is looked for in PATH when it has no slash */
+};
 
 /* What a changed environment needs on the stack; 0 bytes: nothing has to change. */
 struct exec_plan {
@@ -23,6 +34,7 @@ struct exec_plan {
         size_t n_bytes;
         const char *preload; /* the value given, or NULL */
         bool has_rendezvous;
+        bool strips; /* the new image is not to know of silt */
 };
 
 static size_t exec_length(const char *text) {
@@ -54,7 +66,75 @@ static bool exec_contains(const char *list, const char *path) {
         return n == 0;
 }
 
-static void exec_plan_make(struct exec_plan *p, char *const envp[]) {
+/* ---- images that are not to be entered --------------------------------------------------- */
+
+/* Runs with rights that its caller does not have: the loader will not load us there, and the name of our socket is none
+ * of its business. Files with capabilities are not looked at: for them the loader's own care must do. */
+static bool exec_is_privileged(int dir_fd, const char *path, int flags) {
+        struct stat st;
+
+        if (sys_call6(SYS_newfstatat, dir_fd, (long)path, (long)&st, flags, 0, 0) < 0 ||
+            !S_ISREG(st.st_mode) || !(st.st_mode & (S_ISUID | S_ISGID)))
+                return false;
+        return ((st.st_mode & S_ISUID) && st.st_uid != (uid_t)sys_call3(SYS_geteuid, 0, 0, 0)) ||
+               ((st.st_mode & S_ISGID) && st.st_gid != (gid_t)sys_call3(SYS_getegid, 0, 0, 0));
+}
+
+/* The first file of that name in PATH decides. */
+static bool exec_found_is_privileged(const char *name, const char *dirs) {
+        char path[EXEC_PATH_MAX];
+        size_t n_name = exec_length(name);
+        struct stat st;
+
+        while (dirs && *dirs) {
+                size_t n = 0;
+
+                while (dirs[n] && dirs[n] != ':')
+                        n++;
+                if (n + n_name + 2 <= sizeof(path)) {
+                        for (size_t i = 0; i < n; i++)
+                                path[i] = dirs[i];
+                        path[n] = '/';
+                        for (size_t i = 0; i <= n_name; i++)
+                                path[n + 1 + i] = name[i];
+                        if (sys_call6(SYS_newfstatat, AT_FDCWD, (long)path, (long)&st, 0, 0, 0) ==
+                            0)
+                                return exec_is_privileged(AT_FDCWD, path, 0);
+                }
+                dirs += n + (dirs[n] == ':');
+        }
+        return false;
+}
+
+static bool exec_can_read(const char *path) {
+#if defined(SYS_access)
+        return sys_call3(SYS_access, (long)path, R_OK, 0) == 0;
+#else
+        return sys_call3(SYS_faccessat, AT_FDCWD, (long)path, R_OK) == 0;
+#endif
+}
+
+/* In another root the loader would say on stderr that it cannot preload us. */
+static bool exec_must_strip(const struct exec_file *file) {
+        bool is_name = file->is_search && file->path;
+
+        for (const char *at = file->path; is_name && *at; at++)
+                is_name = *at != '/';
+        if (!exec_can_read(runtime.self_path))
+                return true;
+        if (!is_name)
+                return exec_is_privileged(file->dir_fd, file->path, file->flags);
+        for (char **e = environ; e && *e; e++)
+                if (exec_value(*e, "PATH"))
+                        return exec_found_is_privileged(file->path, exec_value(*e, "PATH"));
+        return false;
+}
+
+/* ---- the environment --------------------------------------------------------------------- */
+
+static void exec_plan_make(struct exec_plan *p, char *const envp[], const struct exec_file *file) {
+        bool is_preloaded;
+
         *p = (struct exec_plan){0};
         if (!runtime_is_recording() || !runtime.self_path || !runtime.rendezvous)
                 return;
@@ -66,7 +146,9 @@ static void exec_plan_make(struct exec_plan *p, char *const envp[]) {
                 if (exec_value(entry, WIRE_ENV))
                         p->has_rendezvous = true;
         }
-        if (p->has_rendezvous && p->preload && exec_contains(p->preload, runtime.self_path))
+        is_preloaded = p->preload && exec_contains(p->preload, runtime.self_path);
+        p->strips = exec_must_strip(file);
+        if (p->strips ? !p->has_rendezvous && !is_preloaded : p->has_rendezvous && is_preloaded)
                 return;
         p->n_bytes = (p->n_entries + 3) * sizeof(char *) + sizeof(EXEC_PRELOAD) +
                      exec_length(runtime.self_path) + (p->preload ? exec_length(p->preload) : 0) +
@@ -76,6 +158,26 @@ static void exec_plan_make(struct exec_plan *p, char *const envp[]) {
                 p->n_bytes = 0; /* too large for a stack we do not know */
 }
 
+/* list without path and the separator behind it. */
+static char *exec_append_without(char *to, const char *list, const char *path) {
+        size_t n = exec_length(path);
+
+        while (*list) {
+                size_t i = 0;
+
+                while (i < n && list[i] == path[i])
+                        i++;
+                if (i == n) {
+                        list += n;
+                        list += *list == ':' || *list == ' ';
+                } else {
+                        *to++ = *list++;
+                }
+        }
+        *to = '\0';
+        return to;
+}
+
 static char *exec_append(char *to, const char *text) {
         while (*text)
                 *to++ = *text++;
@@ -83,11 +185,30 @@ static char *exec_append(char *to, const char *text) {
         return to;
 }
 
+/* The user's own LD_PRELOAD stays. */
+static char **exec_plan_build_stripped(const struct exec_plan *p, char *const envp[], void *space) {
+        char **entries = space, *text = (char *)(entries + p->n_entries + 3), *preload = text;
+        size_t n = 0;
+
+        if (p->preload) {
+                text = exec_append(text, EXEC_PRELOAD "=");
+                if (exec_append_without(text, p->preload, runtime.self_path) != text)
+                        entries[n++] = preload;
+        }
+        for (size_t i = 0; i < p->n_entries; i++)
+                if (!exec_value(envp[i], EXEC_PRELOAD) && !exec_value(envp[i], WIRE_ENV))
+                        entries[n++] = envp[i];
+        entries[n] = NULL;
+        return entries;
+}
+
 /* space: p->n_bytes of stack. */
 static char **exec_plan_build(const struct exec_plan *p, char *const envp[], void *space) {
         char **entries = space, *text = (char *)(entries + p->n_entries + 3), *preload = text;
         size_t n = 0;
 
+        if (p->strips)
+                return exec_plan_build_stripped(p, envp, space);
         text = exec_append(text, EXEC_PRELOAD "=");
         text = exec_append(text, runtime.self_path);
         if (p->preload && p->preload[0]) {
@@ -108,11 +229,12 @@ static char **exec_plan_build(const struct exec_plan *p, char *const envp[], voi
 }
 
 /* The environment to use, in the caller's frame. */
-#define EXEC_ENVIRONMENT(envp)                                                                     \
+#define EXEC_ENVIRONMENT(envp, ...)                                                                \
         ({                                                                                         \
+                const struct exec_file file_ = {__VA_ARGS__};                                      \
                 struct exec_plan plan_;                                                            \
                                                                                                    \
-                exec_plan_make(&plan_, envp);                                                      \
+                exec_plan_make(&plan_, envp, &file_);                                              \
                 plan_.n_bytes ? exec_plan_build(&plan_, envp, alloca(plan_.n_bytes))               \
                               : (char **)(envp);                                                   \
         })
@@ -143,7 +265,7 @@ static int exec_missing(void) {
 }
 
 static int exec_run(const char *path, char *const argv[], char *const envp[]) {
-        char *const *env = EXEC_ENVIRONMENT(envp);
+        char *const *env = EXEC_ENVIRONMENT(envp, AT_FDCWD, path);
         struct thread *t = exec_log_begin();
 
         if (!real.execve.fn)
@@ -152,7 +274,7 @@ static int exec_run(const char *path, char *const argv[], char *const envp[]) {
 }
 
 static int exec_search(const char *file, char *const argv[], char *const envp[]) {
-        char *const *env = EXEC_ENVIRONMENT(envp);
+        char *const *env = EXEC_ENVIRONMENT(envp, AT_FDCWD, file, .is_search = true);
         struct thread *t = exec_log_begin();
 
         if (!real.execvpe.fn)
@@ -177,7 +299,7 @@ HOOK_EXPORT int execvpe(const char *file, char *const argv[], char *const envp[]
 }
 
 HOOK_EXPORT int fexecve(int fd, char *const argv[], char *const envp[]) {
-        char *const *env = EXEC_ENVIRONMENT(envp);
+        char *const *env = EXEC_ENVIRONMENT(envp, fd, "", AT_EMPTY_PATH);
         struct thread *t = exec_log_begin();
 
         if (!real.fexecve.fn)
@@ -187,7 +309,7 @@ HOOK_EXPORT int fexecve(int fd, char *const argv[], char *const envp[]) {
 
 HOOK_EXPORT int execveat(int dir_fd, const char *path, char *const argv[], char *const envp[],
                          int flags) {
-        char *const *env = EXEC_ENVIRONMENT(envp);
+        char *const *env = EXEC_ENVIRONMENT(envp, dir_fd, path, flags);
         struct thread *t = exec_log_begin();
         long r;
 
@@ -277,7 +399,7 @@ HOOK_EXPORT int posix_spawn(pid_t *ret_pid, const char *path,
         char *const *env;
 
         thread_get();
-        env = EXEC_ENVIRONMENT(envp);
+        env = EXEC_ENVIRONMENT(envp, AT_FDCWD, path);
         return real.posix_spawn.fn ? REAL(posix_spawn)(ret_pid, path, actions, attr, argv, env)
                                    : ENOSYS;
 }
@@ -289,7 +411,7 @@ HOOK_EXPORT int posix_spawnp(pid_t *ret_pid, const char *file,
         char *const *env;
 
         thread_get();
-        env = EXEC_ENVIRONMENT(envp);
+        env = EXEC_ENVIRONMENT(envp, AT_FDCWD, file, .is_search = true);
         return real.posix_spawnp.fn ? REAL(posix_spawnp)(ret_pid, file, actions, attr, argv, env)
                                     : ENOSYS;
 }

@@ -442,6 +442,9 @@ bool pipeline_get_totals(const struct pipeline *p, uint32_t trace_process,
 }
 
 void pipeline_get_stats(const struct pipeline *p, struct pipeline_stats *ret) {
+        uint64_t n_unslotted =
+                atomic_load_explicit(&p->header->n_unslotted_events, memory_order_relaxed);
+
         *ret = (struct pipeline_stats){
                 .n_records = p->n_records,
                 .n_sites = p->sites.n_sites,
@@ -450,8 +453,7 @@ void pipeline_get_stats(const struct pipeline *p, struct pipeline_stats *ret) {
                 .n_inversions = p->pair.n_inversions,
                 .n_forced = p->n_forced,
                 .n_broken_slots = p->drain.n_broken,
-                .n_unslotted =
-                        atomic_load_explicit(&p->header->n_unslotted_events, memory_order_relaxed),
+                .n_unslotted = MIN(n_unslotted, (uint64_t)1 << 40), /* more is nonsense */
                 .lent_bytes = (uint64_t)p->drain.lender.n_lent * WIRE_CHUNK_BYTES,
                 .backed_bytes = (uint64_t)p->drain.lender.n_backed * WIRE_CHUNK_BYTES,
                 .live_table_bytes = live_layers_bytes(),

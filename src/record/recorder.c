@@ -250,7 +250,7 @@ static void recorder_finish(struct recorder *r) {
         if (stats.n_unslotted)
                 recorder_note(
                         r,
-                        "%llu events are lost and belong to no process: more than %d threads or %d processes at once",
+                        "%llu events are lost and belong to no process: more than %d threads or %d processes at once, or signal handlers that interrupted others inside silt",
                         (unsigned long long)stats.n_unslotted, WIRE_N_SLOTS, WIRE_N_PROCESSES);
         r->end_ns = recorder_now_ns(r);
         pipeline_finish(r->pipeline, r->end_ns);

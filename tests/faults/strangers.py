@@ -162,3 +162,21 @@ def test_another_users_trace_opened_by_root(t):
                 r = t.silt.command(command, folder / f"{name}.silt", timeout_s=20)
                 allowed = (0, 1, 2) if (command, name) == ("report", "bad") else (1, 2)  # it shows what can be read
                 assert r.code in allowed, f"{command} {name}: {r.code}: {r.text}{r.errors}"
+
+
+def test_environment_of_privileged_children_as_root(t):
+    """A setuid program run by the recorded one sees the environment it would see without silt: no socket, no token, no
+    library; the user's own LD_PRELOAD is the loader's business."""
+    with Folder(t) as folder:
+        shutil.copy(shutil.which("env"), folder / "privileged")
+        os.chown(folder / "privileged", OTHER, OTHER)
+        os.chmod(folder / "privileged", 0o4755)
+        by_path = ["sh", "-c", folder / "privileged"]
+        by_search = ["env", f"PATH={folder.path}:/usr/bin:/bin", "privileged"]
+        by_spawn = ["python3", "-c", f"import os; os.waitpid(os.posix_spawn('{folder / 'privileged'}', ['p'], os.environ), 0)"]
+        for argv in (by_path, by_search, by_spawn):
+            bare = run(as_user(NOBODY, argv), cwd=folder.path, env={"PYTHONHOME": None})
+            r = run(as_user(NOBODY, [folder / "silt", "run", "-q", "-f", "-o", folder / "t.silt", "--", *argv]), cwd=folder.path)
+            assert bare.code == 0 and r.code == 0, f"{argv}: {bare.code} {r.code}: {r.errors}"
+            seen, expected = (sorted(x.text.splitlines()) for x in (r, bare))
+            assert seen == expected, f"{argv[0]}: {set(seen) ^ set(expected)}"
