@@ -7,6 +7,7 @@ pairs between cost, without start and end. A program that only allocates tells m
 thread's CPU time per pair, best of many rounds, with a recorder beside it.
 
   bench/budget.py [--build build] [--json FILE] [--write-docs]
+  bench/budget.py --functions 16               where the instructions of a pair at depth 16 are spent
 """
 import argparse
 import json
@@ -44,6 +45,20 @@ class Bench:
         with open(kept, encoding="utf-8") as f:
             return int(re.search(r"^summary: (\d+)", f.read(), re.M)[1])
 
+    def functions(self, argv_of):
+        """{function of the runtime: instructions per pair}"""
+        totals = []
+        for n in (N_FEW, N_MANY):
+            self.instructions(True, argv_of(n))
+            said = subprocess.run(["callgrind_annotate", "--auto=no", "--threshold=100", os.path.join(self.scratch, "callgrind.out")],
+                                  check=True, capture_output=True, text=True).stdout
+            found = {}
+            for number, name in re.findall(r"^ *([0-9,]+) \([^)]*\)\s+\S+?:(\S+) \[.*libsilt\.so\]", said, re.M):
+                name = name.split("'")[0]  # its number of a recursion that is none: a tail call misled it
+                found[name] = found.get(name, 0) + int(number.replace(",", ""))
+            totals.append(found)
+        return {name: (n - totals[0].get(name, 0)) / (N_MANY - N_FEW) for name, n in totals[1].items()}
+
     def added_per_pair(self, program):
         """Instructions that silt adds to a pair; `program` makes argv of a number of pairs."""
         per_pair = [(self.instructions(r, program(N_MANY)) - self.instructions(r, program(N_FEW))) / (N_MANY - N_FEW)
@@ -74,6 +89,16 @@ def count(bench):
     return rows
 
 
+def print_functions(bench, depth):
+    same = bench.functions(lambda n: [bench.site, str(depth), str(n)])
+    tree = bench.functions(lambda n: [bench.loop, str(depth), "1", str(n)])
+    print(f"instructions of the runtime per pair at depth {depth}\n same site  call tree  function")
+    for name in sorted(tree, key=lambda x: -tree[x]):
+        if max(tree[name], same.get(name, 0)) >= 1:
+            print(f"{same.get(name, 0):10.1f} {tree[name]:10.1f}  {name}")
+    print(f"{sum(same.values()):10.1f} {sum(tree.values()):10.1f}  together")
+
+
 def markdown(result):
     out = [machine.in_words(result["machine"]) + ".", "",
            "| call depth | malloc, same site | free | a pair in the call tree of *loop* | bare pair | recorded pair, same site |",
@@ -88,9 +113,13 @@ def main():
     parser.add_argument("--build", default="build")
     parser.add_argument("--json", default="", metavar="FILE")
     parser.add_argument("--write-docs", action="store_true", help="the table into docs/overhead.md")
+    parser.add_argument("--functions", type=int, default=0, metavar="DEPTH", help="instructions by function, at this depth")
     args = parser.parse_args()
     with tempfile.TemporaryDirectory() as scratch:
         bench = Bench(args.build, scratch)
+        if args.functions:
+            print_functions(bench, args.functions)
+            return 0
         print("      ---- instructions silt adds to a ------------- | -- ns per pair, same site --")
         print("depth  malloc there     free there  pair, call tree          bare      recorded")
         result = {"schema": "silt.budget/1", "machine": machine.describe(os.path.join(args.build, "silt")), "rows": count(bench),
