@@ -7,7 +7,7 @@ pairs between cost, without start and end. A program that only allocates tells m
 thread's CPU time per pair, best of many rounds, with a recorder beside it.
 
   bench/budget.py [--build build] [--json FILE] [--write-docs]
-  bench/budget.py --functions 16               where the instructions of a pair at depth 16 are spent
+  bench/budget.py --files 16                   where the instructions of a pair at depth 16 are spent
 """
 import argparse
 import json
@@ -45,16 +45,15 @@ class Bench:
         with open(kept, encoding="utf-8") as f:
             return int(re.search(r"^summary: (\d+)", f.read(), re.M)[1])
 
-    def functions(self, argv_of):
-        """{function of the runtime: instructions per pair}"""
+    def files(self, argv_of):
+        """{source file of the runtime: instructions per pair}; callgrind mistakes functions where there are tail calls."""
         totals = []
         for n in (N_FEW, N_MANY):
             self.instructions(True, argv_of(n))
             said = subprocess.run(["callgrind_annotate", "--auto=no", "--threshold=100", os.path.join(self.scratch, "callgrind.out")],
                                   check=True, capture_output=True, text=True).stdout
             found = {}
-            for number, name in re.findall(r"^ *([0-9,]+) \([^)]*\)\s+\S+?:(\S+) \[.*libsilt\.so\]", said, re.M):
-                name = name.split("'")[0]  # its number of a recursion that is none: a tail call misled it
+            for number, name in re.findall(r"^ *([0-9,]+) \([^)]*\)\s+\S*src/((?:hook|unwind|wire)/\w+\.\w):", said, re.M):
                 found[name] = found.get(name, 0) + int(number.replace(",", ""))
             totals.append(found)
         return {name: (n - totals[0].get(name, 0)) / (N_MANY - N_FEW) for name, n in totals[1].items()}
@@ -89,10 +88,10 @@ def count(bench):
     return rows
 
 
-def print_functions(bench, depth):
-    same = bench.functions(lambda n: [bench.site, str(depth), str(n)])
-    tree = bench.functions(lambda n: [bench.loop, str(depth), "1", str(n)])
-    print(f"instructions of the runtime per pair at depth {depth}\n same site  call tree  function")
+def print_files(bench, depth):
+    same = bench.files(lambda n: [bench.site, str(depth), str(n)])
+    tree = bench.files(lambda n: [bench.loop, str(depth), "1", str(n)])
+    print(f"instructions of the runtime per pair at depth {depth}\n same site  call tree  file")
     for name in sorted(tree, key=lambda x: -tree[x]):
         if max(tree[name], same.get(name, 0)) >= 1:
             print(f"{same.get(name, 0):10.1f} {tree[name]:10.1f}  {name}")
@@ -113,12 +112,12 @@ def main():
     parser.add_argument("--build", default="build")
     parser.add_argument("--json", default="", metavar="FILE")
     parser.add_argument("--write-docs", action="store_true", help="the table into docs/overhead.md")
-    parser.add_argument("--functions", type=int, default=0, metavar="DEPTH", help="instructions by function, at this depth")
+    parser.add_argument("--files", type=int, default=0, metavar="DEPTH", help="instructions by source file of the runtime, at this depth")
     args = parser.parse_args()
     with tempfile.TemporaryDirectory() as scratch:
         bench = Bench(args.build, scratch)
-        if args.functions:
-            print_functions(bench, args.functions)
+        if args.files:
+            print_files(bench, args.files)
             return 0
         print("      ---- instructions silt adds to a ------------- | -- ns per pair, same site --")
         print("depth  malloc there     free there  pair, call tree          bare      recorded")
