@@ -80,6 +80,13 @@ static void drain_use_slot(struct drain *d, struct slot *s, uint64_t state, uint
         vec_push(&d->active, s);
 }
 
+/* A free slot has a chunk before a thread comes, so that it need not wait. Never the last ones: threads that live would
+ * wait for what nobody uses. */
+static void drain_lend_ahead(struct drain *d, struct slot *s) {
+        if (lender_has_plenty(&d->lender))
+                lender_fill(&d->lender, &s->ring, s->shared, 1);
+}
+
 static void drain_look(struct drain *d, uint32_t no, uint64_t now) {
         /* acquire: the fields the claimer filled. Pairs with its release of LIVE. */
         uint64_t state = atomic_load_explicit(&d->shared[no].state, memory_order_acquire);
@@ -88,7 +95,7 @@ static void drain_look(struct drain *d, uint32_t no, uint64_t now) {
 
         if (phase == WIRE_SLOT_FREE) {
                 if (!s->is_used)
-                        lender_fill(&d->lender, &s->ring, s->shared, 1);
+                        drain_lend_ahead(d, s);
                 else if (!s->is_broken)
                         drain_break(d, s, "its slot was set free by the target");
                 return;
@@ -274,7 +281,7 @@ void drain_free_slot(struct drain *d, struct slot *s) {
                            .cap = cap,
                            .path = path};
         callpath_clear(&s->path);
-        lender_fill(&d->lender, &s->ring, s->shared, 1);
+        drain_lend_ahead(d, s);
         /* release: the positions and the first chunk. Pairs with the acquire of the claim. */
         atomic_store_explicit(&s->shared->state, ((state >> 40) + 1) << 40, memory_order_release);
 }
