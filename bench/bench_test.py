@@ -21,7 +21,8 @@ def one(wall, cpu, **more):
 
 
 def runs_of(silt_walls, peer_walls, **silt_more):
-    silt = {"recorder": 0.5, "blocked": 0.1, "events": 1_000_000, "lost": 0, "bytes_per_event": 1.0, "recorder_rss": 50_000_000, **silt_more}
+    silt = {"recorder": 0.5, "blocked": 0.1, "events": 1_000_000, "lost": 0, "bytes_per_event": 1.0,
+            "recorder_rss": 50_000_000, **silt_more}
     return {"bare": [one(w, 1.0) for w in (0.9, 1.0, 5.0)], "noop": [one(1.1, 1.1)],
             "silt": [one(w, 1.5, **silt) for w in silt_walls], "heaptrack": [one(w, 9.0, allocations=7) for w in peer_walls]}
 
@@ -34,9 +35,10 @@ def row_of(runs, peer_why="", **aims):
 
 
 def result_of(*rows):
-    about = {"machine": "m", "cpu": "c", "cores": 2, "kernel": "6", "system": "s", "libc": "l", "heaptrack": "1.4", "silt": "silt 1", "date": "d",
-             "load_before": 0.1}
-    return {"runs": 3, "machine": about, "rows": list(rows), "heaptrack_limit_bytes": 1 << 30, "heaptrack_limit_by": "cgroup v2"}
+    about = {"machine": "m", "cpu": "c", "cores": 2, "kernel": "6", "system": "s", "libc": "l", "heaptrack": "1.4",
+             "silt": "silt 1", "date": "d", "load_before": 0.1}
+    return {"runs": 3, "machine": about, "rows": list(rows), "heaptrack_limit_bytes": 1 << 30,
+            "heaptrack_limit_by": "cgroup v2"}
 
 
 class Figures(unittest.TestCase):
@@ -54,7 +56,8 @@ class Figures(unittest.TestCase):
         self.assertIn("failed: out of memory", table.markdown(result_of(row)))
 
     def test_aims_that_are_missed_are_named(self):
-        row = row_of(runs_of([3.0], [6.0], lost=1, bytes_per_event=1.6, recorder_rss=10**9), wall_max=1.3, cpu_max=1.9, events_per_s_min=8e6)
+        runs = runs_of([3.0], [6.0], lost=1, bytes_per_event=1.6, recorder_rss=10**9)
+        row = row_of(runs, wall_max=1.3, cpu_max=1.9, events_per_s_min=8e6)
         self.assertEqual([a["what"] for a in figures.missed(row)],
                          ["share", "wall", "CPU", "lost", "bytes per event", "events per recorder second", "recorder bytes"])
 
@@ -68,7 +71,8 @@ class Figures(unittest.TestCase):
         self.assertEqual(why_differs("silt", one(1, 1, product="x"), bare), "other product")
 
     def test_rows_measured_again_replace_the_old_ones(self):
-        old, new = result_of({"workload": "a", "n": 1}, {"workload": "b", "n": 1}), result_of({"workload": "b", "n": 2}, {"workload": "c", "n": 2})
+        old = result_of({"workload": "a", "n": 1}, {"workload": "b", "n": 1})
+        new = result_of({"workload": "b", "n": 2}, {"workload": "c", "n": 2})
         self.assertEqual([(r["workload"], r["n"]) for r in run.merge(old, new)["rows"]], [("a", 1), ("b", 2), ("c", 2)])
 
 

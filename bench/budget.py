@@ -102,8 +102,9 @@ def markdown(result):
     out = [machine.in_words(result["machine"]) + ".", "",
            "| call depth | malloc, same site | free | a pair in the call tree of *loop* | bare pair | recorded pair, same site |",
            "| --: | --: | --: | --: | --: | --: |"]
-    out += [f"| {r['depth']} | +{r['malloc']} instructions | +{r['free']} | +{r['pair_in_call_tree']} | {r['bare_ns']:.1f} ns | {r['recorded_ns']:.1f} ns |"
-            for r in result["rows"]]
+    for r in result["rows"]:
+        out.append(f"| {r['depth']} | +{r['malloc']} instructions | +{r['free']} | +{r['pair_in_call_tree']} | "
+                   f"{r['bare_ns']:.1f} ns | {r['recorded_ns']:.1f} ns |")
     return "\n".join(out) + f"\n\nWithout silt a pair is {result['bare_instructions']} instructions.\n"
 
 

@@ -85,9 +85,9 @@ def row_marks(scale, row, y):
 
 def legend(y):
     x, out = LEFT, []
-    for mark, words, step in ((dot(x, y, NOOP, 3.6, True), "no-op interposer", 142), (dot(x + 142, y, SILT), "silt, with the spread of its runs", 232),
-                              (dot(x + 374, y, PEER), "heaptrack", 100)):
-        out += [mark, text(x + 12, y + 4.5, words)]
+    for colour, is_hollow, words, step in ((NOOP, True, "no-op interposer", 142), (SILT, False, "silt, with the spread of its runs", 232),
+                                           (PEER, False, "heaptrack", 100)):
+        out += [dot(x, y, colour, 3.6 if is_hollow else 5.5, is_hollow), text(x + 12, y + 4.5, words)]
         x += step
     out += [f'<rect x="{x - 6}" y="{y - 8}" width="26" height="16" rx="2" fill="{AIM}"/>', rule(x + 20, y - 8, x + 20, y + 8, GOOD, 1.6),
             text(x + 28, y + 4.5, "where silt aims to be")]
@@ -95,9 +95,11 @@ def legend(y):
 
 
 def svg(result):
-    groups = [("malloc/free loops", [r for r in result["rows"] if not r["real"]]), ("programs", [r for r in result["rows"] if r["real"]])]
+    groups = [("malloc/free loops", [r for r in result["rows"] if not r["real"]]),
+              ("programs", [r for r in result["rows"] if r["real"]])]
     groups = [(name, rows) for name, rows in groups if rows]
-    largest = max([2.0] + [r[way]["wall_max"] for r in result["rows"] for way in ("silt", "heaptrack") if r.get(way) and not r[way]["failed"]])
+    shown = [r[way] for r in result["rows"] for way in ("silt", "heaptrack") if r.get(way) and not r[way]["failed"]]
+    largest = max([2.0] + [figure["wall_max"] for figure in shown])
     scale = Scale(largest)
     height = TOP + sum(HEADING + ROW * len(rows) for _, rows in groups) + 82
     bottom = height - 72
@@ -121,5 +123,6 @@ def svg(result):
             out += row_marks(scale, row, y + ROW // 2 - 2)
             y += ROW
     out.append(text(28, height - 30, f"{machine.in_words(result['machine'])}. Medians of {result['runs']} interleaved runs.", "soft"))
-    out.append(text(28, height - 13, "share: wall time silt adds / wall time heaptrack adds; red: an aim about wall time is missed.", "soft"))
+    out.append(text(28, height - 13, "share: wall time silt adds / wall time heaptrack adds; "
+                    "red: an aim about wall time is missed.", "soft"))
     return "\n".join(x for x in out if x) + "\n</svg>\n"

@@ -8,7 +8,7 @@ import time
 from dataclasses import dataclass, field
 
 WORK = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "workloads")
-N_PAIRS = 6_000_000  # of a loop, over all its threads
+N_PAIRS = 8_000_000  # of a loop, over all its threads
 
 
 @dataclass

@@ -49,17 +49,19 @@ def line(row):
 
 def second_table(rows):
     """What is no ratio."""
-    yield f"{'workload':30} {'events':>11} {'events/s':>9} {'recorder/s':>10} {'lost':>5} {'B/event':>8} {'blocked':>9} {'recorder RSS':>12} {'runtime':>9} {'live blocks':>11} {'sites':>8}"
+    yield (f"{'workload':30} {'events':>11} {'events/s':>9} {'recorder/s':>10} {'lost':>5} {'B/event':>8} {'blocked':>9} "
+           f"{'recorder RSS':>12} {'runtime':>9} {'live blocks':>11} {'sites':>8}")
     for row in rows:
         s = row["silt"]
-        yield (f"{row['workload']:30} {s['events']:11,} {s['events_per_s'] / 1e6:7.2f} M {s['events_per_recorder_s'] / 1e6:8.2f} M {s['lost']:5} "
-               f"{s['bytes_per_event']:8.2f} {s['blocked_s']:7.2f} s {bytes_text(s['recorder_rss_bytes']):>12} {bytes_text(s['runtime_bytes']):>9} "
-               f"{s['peak_live_blocks']:11,} {s['sites']:8,}")
+        yield (f"{row['workload']:30} {s['events']:11,} {s['events_per_s'] / 1e6:7.2f} M {s['events_per_recorder_s'] / 1e6:8.2f} M "
+               f"{s['lost']:5} {s['bytes_per_event']:8.2f} {s['blocked_s']:7.2f} s {bytes_text(s['recorder_rss_bytes']):>12} "
+               f"{bytes_text(s['runtime_bytes']):>9} {s['peak_live_blocks']:11,} {s['sites']:8,}")
 
 
 EXPLAINED = """
 no-op, silt, heaptrack: wall time over the bare program's, medians; target, recorder: silt's CPU time over the bare program's;
-share: wall time silt adds / wall time heaptrack adds; of CPU: the same of CPU time, all processes; recorder/s: events per second of the recorder's CPU time."""
+share: wall time silt adds / wall time heaptrack adds; of CPU: the same of CPU time, all processes;
+recorder/s: events per second of the recorder's CPU time; events/s: per second of wall time."""
 
 
 def heaptrack_words(result):
@@ -72,27 +74,44 @@ def heaptrack_words(result):
     return text
 
 
+def markdown_row(cells):
+    return "| " + " | ".join(cells) + " |"
+
+
+def markdown_table(head, rows):
+    """The first column is text, the last one too where it has words; numbers stand right."""
+    yield markdown_row(head)
+    yield markdown_row(["---" if title in ("workload", "aims", "beside the workloads", "") else "--:" for title in head])
+    for row in rows:
+        yield markdown_row(row)
+
+
+def ratio_cells(row):
+    s, says = row["silt"], verdict(row).replace("<=", "≤").replace(">=", "≥")
+    return [row["workload"], f"{row['bare_s']:.2f} s", f"{row['noop']['wall']:.2f}", f"**{s['wall']:.2f}**",
+            f"{s['wall_min']:.2f}–{s['wall_max']:.2f}", f"{s['cpu']:.2f}", f"{s['recorder_cpu']:.2f}", heaptrack_text(row),
+            share_text(row), share_text(row, "share_cpu"), says]
+
+
+def other_cells(row):
+    s = row["silt"]
+    return [row["workload"], f"{s['events']:,}", f"{s['events_per_recorder_s'] / 1e6:.1f} M", f"{s['bytes_per_event']:.2f}",
+            str(s["lost"]), f"{s['blocked_s']:.2f} s", bytes_text(s["recorder_rss_bytes"]), bytes_text(s["runtime_bytes"]),
+            f"{s['peak_live_blocks']:,}", f"{s['sites']:,}"]
+
+
 def markdown(result):
     """The part of docs/overhead.md that is made from a result."""
-    rows = result["rows"]
-    out = [f"{machine.in_words(result['machine'])}; silt {result['machine']['silt'].removeprefix('silt ')}; "
-           f"{result['machine']['date']}. Medians of {result['runs']} interleaved runs; {heaptrack_words(result)}."]
-    if result["machine"]["load_before"] > 0.5:
-        out.append(f"\nThe machine was busy with other work (load {result['machine']['load_before']:.1f} before the first run): "
-                   "wall times are too high, most of all where two processes run side by side.")
-    out += ["", "| workload | bare | no-op | silt | min–max | target CPU | recorder CPU | heaptrack | share | of CPU | aims |",
-            "| --- | --: | --: | --: | --: | --: | --: | --: | --: | --: | --- |"]
-    for row in rows:
-        s = row["silt"]
-        out.append(f"| {row['workload']} | {row['bare_s']:.2f} s | {row['noop']['wall']:.2f} | **{s['wall']:.2f}** | {s['wall_min']:.2f}–{s['wall_max']:.2f} | "
-                   f"{s['cpu']:.2f} | {s['recorder_cpu']:.2f} | {heaptrack_text(row)} | {share_text(row)} | {share_text(row, 'share_cpu')} | {verdict(row).replace('<=', '≤').replace('>=', '≥')} |")
-    out += ["", "| workload | events | per second of recorder CPU | bytes per event | lost | blocked | recorder, peak resident | runtime | live blocks | call paths |",
-            "| --- | --: | --: | --: | --: | --: | --: | --: | --: | --: |"]
-    for row in rows:
-        s = row["silt"]
-        out.append(f"| {row['workload']} | {s['events']:,} | {s['events_per_recorder_s'] / 1e6:.1f} M | {s['bytes_per_event']:.2f} | {s['lost']} | "
-                   f"{s['blocked_s']:.2f} s | {bytes_text(s['recorder_rss_bytes'])} | {bytes_text(s['runtime_bytes'])} | {s['peak_live_blocks']:,} | {s['sites']:,} |")
+    m, rows = result["machine"], result["rows"]
+    out = [f"{machine.in_words(m)}; {m['silt']}; {m['date']}. Medians of {result['runs']} interleaved runs; {heaptrack_words(result)}."]
+    if m["load_before"] > 0.5:
+        out += ["", f"The machine was busy with other work (load {m['load_before']:.1f} before the first run): wall times and spreads "
+                "are too large; the CPU times can be trusted more."]
+    out += ["", *markdown_table(["workload", "bare", "no-op", "silt", "min–max", "target CPU", "recorder CPU", "heaptrack", "share",
+                                 "of CPU", "aims"], map(ratio_cells, rows))]
+    out += ["", *markdown_table(["workload", "events", "per second of recorder CPU", "bytes per event", "lost", "blocked",
+                                 "recorder, peak resident", "runtime", "live blocks", "call paths"], map(other_cells, rows))]
     if result.get("checks"):
-        out += ["", "| beside the workloads | measured | aim | |", "| --- | --: | --: | --- |"]
-        out += [f"| {c['name']} | {c['text']} | {c['aim']} | {'ok' if c['ok'] else 'MISSED'} |" for c in result["checks"]]
+        told = [[c["name"], c["text"], c["aim"], "ok" if c["ok"] else "MISSED"] for c in result["checks"]]
+        out += ["", *markdown_table(["beside the workloads", "measured", "aim", ""], told)]
     return "\n".join(out) + "\n"
