@@ -68,14 +68,15 @@ static inline __attribute__((always_inline)) void work(unsigned no) {
                 work(no);                                                                          \
                 __asm__ volatile("");                                                              \
         }
-WORK(0)
-WORK(1)
-WORK(2) WORK(3) WORK(4) WORK(5) WORK(6) WORK(7) WORK(8) WORK(9) WORK(10) WORK(11) WORK(12) WORK(13)
-        WORK(14) WORK(15)
+/* clang-format off */
+WORK(0) WORK(1) WORK(2) WORK(3) WORK(4) WORK(5) WORK(6) WORK(7)
+WORK(8) WORK(9) WORK(10) WORK(11) WORK(12) WORK(13) WORK(14) WORK(15)
 
-                static void (*const works[N_THREADS_MAX])(void) = {
-                        work_0, work_1, work_2,  work_3,  work_4,  work_5,  work_6,  work_7,
-                        work_8, work_9, work_10, work_11, work_12, work_13, work_14, work_15};
+static void (*const works[N_THREADS_MAX])(void) = {
+        work_0, work_1, work_2, work_3, work_4, work_5, work_6, work_7,
+        work_8, work_9, work_10, work_11, work_12, work_13, work_14, work_15,
+};
+/* clang-format on */
 
 static void *thread_main(void *no) {
         works[(uintptr_t)no]();
