@@ -23,17 +23,17 @@ static void blocks_free(struct block *b, uint32_t cap) {
 static uint32_t segment_cap_for(uint32_t n) {
         uint32_t cap = SEGMENT_MIN;
 
-        while (n * 4 >= cap * 3 && (cap < TABLE_SEGMENT_MAX || n * 5 >= cap * 4))
+        while (n * 9 >= cap * 5 && (cap < TABLE_SEGMENT_MAX || n * 5 >= cap * 3))
                 cap = cap < 128 || cap >= TABLE_SEGMENT_MAX ? cap * 2 : cap + SEGMENT_STEP;
         return cap;
 }
 
-/* Over all tables, since tables change hands. */
-static void table_changed(struct table *t) {
+/* Unique over all tables, since tables change hands. */
+static uint32_t segment_new_version(void) {
         static uint32_t n_versions;
 
-        n_versions = n_versions + 1 == TABLE_NO_VERSION ? 1 : n_versions + 1;
-        t->version = n_versions;
+        n_versions = n_versions == UINT32_MAX ? 1 : n_versions + 1;
+        return n_versions;
 }
 
 static uint32_t segment_next(const struct table_segment *s, uint32_t place) {
@@ -63,8 +63,8 @@ static void segment_put(struct table_segment *s, const struct block *b) {
 static void table_resize_segment(struct table *t, struct table_segment *s, uint32_t cap) {
         struct table_segment old = *s;
 
-        table_changed(t);
         s->blocks = blocks_new(cap);
+        s->version = segment_new_version();
         s->cap = cap;
         s->n = 0;
         for (uint32_t i = 0; i < old.cap; i++)
@@ -90,7 +90,6 @@ static void table_split(struct table *t, uint32_t idx, uint64_t hash) {
         struct table_segment old, *lower, *upper;
         size_t first, n;
 
-        table_changed(t);
         if (t->segments.items[idx].depth == t->depth)
                 table_double_directory(t);
         vec_add(&t->segments);
@@ -112,6 +111,8 @@ static void table_split(struct table *t, uint32_t idx, uint64_t hash) {
         upper->cap = segment_cap_for(n_upper);
         lower->blocks = blocks_new(lower->cap);
         upper->blocks = blocks_new(upper->cap);
+        lower->version = segment_new_version();
+        upper->version = segment_new_version();
         lower->n = upper->n = 0;
         for (uint32_t i = 0; i < old.cap; i++)
                 if (old.blocks[i].address != 0)
@@ -127,13 +128,13 @@ static void table_start(struct table *t) {
         size_t cap = 0;
         struct table_segment *s;
 
-        table_changed(t);
         t->directory = vec_grow(NULL, &cap, 1, sizeof(t->directory[0]));
         t->directory[0] = 0;
         t->depth = 0;
         s = vec_add(&t->segments);
         s->cap = SEGMENT_MIN;
         s->blocks = blocks_new(SEGMENT_MIN);
+        s->version = segment_new_version();
         t->size_bytes = SEGMENT_MIN * sizeof(struct block) + sizeof(*s) + sizeof(t->directory[0]);
 }
 
@@ -198,6 +199,6 @@ void table_remove(struct table *t, struct block *b) {
         b->address = 0;
         s->n--;
         t->n--;
-        if (unlikely(s->n * 4u < s->cap && s->cap > 2 * SEGMENT_MIN))
-                table_resize_segment(t, s, segment_cap_for(s->n * 3u / 2));
+        if (unlikely(s->n * 8u < s->cap && s->cap > 2 * SEGMENT_MIN))
+                table_resize_segment(t, s, segment_cap_for(s->n * 2u));
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Every event costs the recorder this file, so the common path of each column is a table lookup
- * and one byte. */
+ * and one byte, and room in the columns is looked for once in ROOM_EVENTS events. */
 #include <assert.h>
 #include <stdio.h>
 
@@ -26,7 +26,7 @@ struct trace_encoder {
         uint64_t first_seq, base_us, last_us, last_address, last_old_seq;
         uint32_t thread, thread_entry; /* of the open run */
         uint32_t old_context, last_stack_id;
-        uint8_t op_bits;
+        uint32_t n_room;               /* so many more events fit into every column as it is */
         VEC(struct slot) stack_slots;  /* by stack id */
         VEC(struct slot) thread_slots; /* by thread + 1 */
         VEC(struct stack_entry) stacks;
@@ -35,8 +35,9 @@ struct trace_encoder {
 };
 
 enum {
-        ENCODE_RESERVE_BYTES = 4096
-}; /* a column grows by; checked inline, so that most events call nothing */
+        ROOM_EVENTS = 256,
+        ROOM_BYTES = 3 * 16, /* the most an event puts into one column: three stack ids */
+};
 
 struct trace_encoder *trace_encoder_new(uint32_t flags) {
         struct trace_encoder *e = calloc(1, sizeof(*e));
@@ -70,7 +71,6 @@ void trace_encoder_begin(struct trace_encoder *e, uint64_t first_seq, uint64_t b
         e->base_us = e->last_us = begin_us;
         e->last_address = 0;
         e->old_context = e->last_stack_id = 0;
-        e->op_bits = 0;
         vec_clear(&e->stacks);
         vec_add(&e->stacks);
         vec_clear(&e->contexts);
@@ -78,13 +78,22 @@ void trace_encoder_begin(struct trace_encoder *e, uint64_t first_seq, uint64_t b
                 vec_clear(&e->columns[i]);
 }
 
+static __attribute__((noinline)) void encode_make_room(struct trace_encoder *e) {
+        for (size_t i = 0; i < TRACE_N_COLUMNS; i++)
+                vec_reserve(&e->columns[i], (size_t)ROOM_EVENTS * ROOM_BYTES);
+        e->n_room = ROOM_EVENTS - 1;
+}
+
+static inline void encode_byte(struct trace_encoder *e, enum trace_column column, uint8_t value) {
+        bytes_buf *b = &e->columns[column];
+
+        b->items[b->n++] = value;
+}
+
 static inline void encode_put(struct trace_encoder *e, enum trace_column column, uint64_t value) {
         bytes_buf *b = &e->columns[column];
-        uint8_t *p;
+        uint8_t *p = b->items + b->n;
 
-        if (unlikely(b->cap - b->n < 16))
-                vec_reserve(b, ENCODE_RESERVE_BYTES);
-        p = b->items + b->n;
         for (; value >= 0x80; value >>= 7)
                 *p++ = (uint8_t)(value | 0x80);
         *p++ = (uint8_t)value;
@@ -101,7 +110,8 @@ static void encode_end_run(struct trace_encoder *e) {
         e->run_length = 0;
 }
 
-static void encode_switch_thread(struct trace_encoder *e, uint32_t thread) {
+static __attribute__((noinline)) void encode_switch_thread(struct trace_encoder *e,
+                                                           uint32_t thread) {
         size_t id = (size_t)(uint32_t)(thread + 1); /* TRACE_NO_THREAD becomes 0 */
         struct slot *s;
 
@@ -118,54 +128,60 @@ static void encode_switch_thread(struct trace_encoder *e, uint32_t thread) {
         e->thread_entry = s->entry;
 }
 
-static void encode_event(struct trace_encoder *e, enum trace_op op, uint32_t thread,
-                         uint64_t time_ns) {
+static inline void encode_event(struct trace_encoder *e, enum trace_op op, uint32_t thread,
+                                uint64_t time_ns) {
         uint64_t time_us = MAX(time_ns / 1000, e->last_us);
 
+        if (unlikely(e->n_room-- == 0))
+                encode_make_room(e);
         if (unlikely(!e->run_length || thread != e->thread))
                 encode_switch_thread(e, thread);
         e->run_length++;
-        e->op_bits |= (uint8_t)(op << (e->n_events % 4 * 2));
-        if (++e->n_events % 4 == 0) {
-                buf_u8(&e->columns[TRACE_COL_OPS], e->op_bits);
-                e->op_bits = 0;
-        }
+        e->n_events++;
+        encode_byte(e, TRACE_COL_OPS, (uint8_t)op); /* packed in the end */
         encode_put(e, TRACE_COL_TIMES, time_us - e->last_us);
         e->last_us = time_us;
 }
 
 /* ---- stacks and sizes ------------------------------------------------------------------------ */
 
-/* The dictionary entry of a stack, made when it is new in this slice. */
-static uint32_t encode_stack_entry(struct trace_encoder *e, uint32_t stack, bool *ret_new) {
-        struct slot *s;
+static __attribute__((noinline)) uint32_t encode_add_stack(struct trace_encoder *e,
+                                                           uint32_t stack) {
+        uint32_t entry = (uint32_t)e->stacks.n;
 
-        if (unlikely(e->stack_slots.n <= stack)) {
+        if (e->stack_slots.n <= stack) {
                 size_t old_n = e->stack_slots.n;
 
                 vec_reserve(&e->stack_slots, stack + 1 - old_n);
                 e->stack_slots.n = stack + 1;
                 memset(e->stack_slots.items + old_n, 0, (stack + 1 - old_n) * sizeof(struct slot));
         }
-        s = &e->stack_slots.items[stack];
-        *ret_new = s->epoch != e->epoch;
-        if (*ret_new) {
-                *s = (struct slot){e->epoch, (uint32_t)e->stacks.n};
-                vec_add(&e->stacks);
-                encode_put(e, TRACE_COL_STACK_IDS,
-                           bytes_zigzag((int64_t)stack - (int64_t)e->last_stack_id));
-                e->last_stack_id = stack;
-        }
-        return s->entry;
+        e->stack_slots.items[stack] = (struct slot){e->epoch, entry};
+        vec_add(&e->stacks);
+        encode_put(e, TRACE_COL_STACK_IDS,
+                   bytes_zigzag((int64_t)stack - (int64_t)e->last_stack_id));
+        e->last_stack_id = stack;
+        return entry;
 }
 
-static uint64_t encode_stack_code(uint32_t entry, uint32_t expected, bool is_new) {
+/* The dictionary entry of a stack, made when it is new in this slice. */
+static inline uint32_t encode_stack_entry(struct trace_encoder *e, uint32_t stack, bool *ret_new) {
+        if (likely(stack < e->stack_slots.n && e->stack_slots.items[stack].epoch == e->epoch)) {
+                *ret_new = false;
+                return e->stack_slots.items[stack].entry;
+        }
+        *ret_new = true;
+        return encode_add_stack(e, stack);
+}
+
+static inline uint64_t encode_stack_code(uint32_t entry, uint32_t expected, bool is_new) {
         if (is_new)
                 return 1;
         return entry == expected ? 0 : (uint64_t)entry - 1 + 2;
 }
 
-static uint64_t encode_size_code(struct trace_encoder *e, uint32_t entry, uint64_t size_bytes) {
+static inline uint64_t encode_size_code(struct trace_encoder *e, uint32_t entry,
+                                        uint64_t size_bytes) {
         struct stack_entry *s = &e->stacks.items[entry];
 
         if (s->last_size_bytes == size_bytes)
@@ -174,8 +190,8 @@ static uint64_t encode_size_code(struct trace_encoder *e, uint32_t entry, uint64
         return size_bytes + 1;
 }
 
-static void encode_new_block(struct trace_encoder *e, uint32_t stack, uint64_t size_bytes,
-                             uint64_t address) {
+static inline void encode_new_block(struct trace_encoder *e, uint32_t stack, uint64_t size_bytes,
+                                    uint64_t address) {
         uint32_t *context = &e->contexts.items[e->thread_entry], *next;
         uint32_t entry;
         bool is_new;
@@ -210,8 +226,8 @@ static void encode_old_block(struct trace_encoder *e, uint64_t seq, uint32_t sta
         encode_put(e, TRACE_COL_OLD_SIZES, encode_size_code(e, entry, size_bytes));
 }
 
-static void encode_release(struct trace_encoder *e, uint64_t seq, uint32_t stack,
-                           uint64_t size_bytes) {
+static inline void encode_release(struct trace_encoder *e, uint64_t seq, uint32_t stack,
+                                  uint64_t size_bytes) {
         assert(seq < e->first_seq + e->n_allocs);
         if (seq >= e->first_seq)
                 encode_put(e, TRACE_COL_RELEASES, e->first_seq + e->n_allocs - seq);
@@ -257,7 +273,7 @@ void trace_encode_other(struct trace_encoder *e, uint32_t thread, uint64_t time_
                         enum trace_other other, uint64_t value, uint64_t seq,
                         uint32_t block_stack) {
         encode_event(e, TRACE_OTHER, thread, time_ns);
-        buf_u8(&e->columns[TRACE_COL_OTHERS], (uint8_t)other);
+        encode_byte(e, TRACE_COL_OTHERS, (uint8_t)other);
         if (other == TRACE_IMPLICIT_FREE)
                 encode_release(e, seq, block_stack, value);
         else
@@ -276,11 +292,24 @@ uint64_t trace_encoder_last_us(const struct trace_encoder *e) {
         return e->last_us;
 }
 
+/* A byte each becomes two bits each. */
+static void encode_pack_ops(bytes_buf *ops) {
+        size_t n = ops->n;
+
+        ops->n = 0;
+        for (size_t i = 0; i < n; i += 4) {
+                uint8_t bits = 0;
+
+                for (size_t k = i; k < MIN(i + 4, n); k++)
+                        bits |= (uint8_t)(ops->items[k] << ((k - i) * 2));
+                ops->items[ops->n++] = bits;
+        }
+}
+
 void trace_encoder_end(struct trace_encoder *e, uint32_t slice, uint8_t *ret_head,
                        bytes_buf *ret_body) {
         encode_end_run(e);
-        if (e->n_events % 4)
-                buf_u8(&e->columns[TRACE_COL_OPS], e->op_bits);
+        encode_pack_ops(&e->columns[TRACE_COL_OPS]);
 
         buf_put_le32(ret_head, slice);
         buf_put_le32(ret_head + 4, e->n_events);
