@@ -81,9 +81,9 @@ static void drain_use_slot(struct drain *d, struct slot *s, uint64_t state, uint
 }
 
 /* A free slot has a chunk before a thread comes, so that it need not wait. Never the last ones: threads that live would
- * wait for what nobody uses. */
+ * wait for what nobody uses, or their rings would not grow. */
 static void drain_lend_ahead(struct drain *d, struct slot *s) {
-        if (lender_has_plenty(&d->lender))
+        if (lender_has_spare(&d->lender))
                 lender_fill(&d->lender, &s->ring, s->shared, 1);
 }
 

@@ -38,6 +38,10 @@ bool lender_has_plenty(const struct lender *l) {
         return l->n_lent < l->max_chunks / 2 && !(l->is_dry && l->idle.n < BACK_STEP);
 }
 
+bool lender_has_spare(const struct lender *l) {
+        return l->n_lent < l->max_chunks / 8 * 3 && lender_has_plenty(l);
+}
+
 static bool lender_take(struct lender *l, bool is_first, uint32_t *ret_chunk) {
         if (!is_first && l->n_lent >= l->max_chunks)
                 return false;

@@ -34,3 +34,6 @@ void lender_reset(struct lender *l, struct ring_reader *r, struct wire_slot *slo
 
 /* True while half of what may be lent is still there: hot rings may grow. */
 bool lender_has_plenty(const struct lender *l);
+
+/* Enough for rings that nobody uses yet. */
+bool lender_has_spare(const struct lender *l);
