@@ -74,7 +74,7 @@ static void admission_admit_one(struct recorder *r, struct rendezvous_guest *gue
                 return;
         }
         parent = lives_parent_of(&r->lives, guest->pid);
-        one = lives_add(&r->lives, idx, guest->pid, parent, recorder_now_ns(r));
+        one = lives_add(&r->lives, idx, guest->pid, guest->pid, parent, recorder_now_ns(r));
         one->is_guest = true;
         if (r->config->options->launcher && guest->pid == r->config->target)
                 one->exe = realpath(r->config->options->argv[0], NULL)

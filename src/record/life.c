@@ -34,6 +34,9 @@ static uint32_t lives_count_images(const struct lives *l, pid_t pid) {
 /* A forked process says its pid itself, and in a pid namespace of its own that is a number of another process, or of
  * none. Whoever has the number and is older than the recording is not it. */
 static void lives_judge_pid(struct lives *l, struct life *one) {
+        if (one->is_foreign)
+                return;
+        one->is_inside = proc_has_other_numbers(one->pid);
         one->started_s = proc_started_s(one->pid);
         if (one->started_s >= 0 && one->started_s < l->began_s - 1) {
                 one->is_foreign = true;
@@ -52,6 +55,32 @@ bool life_is_alive(const struct life *one) {
                 return poll(&gone, 1, 0) != 1;
         return one->is_unwatched && proc_is_running(one->pid) &&
                proc_started_s(one->pid) == one->started_s;
+}
+
+pid_t lives_find_number(const struct lives *l, pid_t said_pid, uint32_t parent) {
+        bool is_inside = said_pid == 1; /* the first of a namespace */
+
+        for (size_t i = l->list.n; i-- > 0 && !is_inside;)
+                is_inside =
+                        l->list.items[i]->trace_process == parent && l->list.items[i]->is_inside;
+        return is_inside ? proc_find_inside(said_pid, l->began_s - 1) : said_pid;
+}
+
+/* Two namespaces may use one number: then a thread lives if either says so. */
+bool lives_thread_is_alive(const struct lives *l, pid_t said_pid, pid_t tid) {
+        bool is_known = false;
+
+        for (size_t i = l->list.n; i-- > 0;) {
+                const struct life *one = l->list.items[i];
+
+                if (one->said_pid != said_pid || one->is_over)
+                        continue;
+                is_known = true;
+                if (one->is_foreign || (one->is_inside ? proc_thread_is_alive_inside(one->pid, tid)
+                                                       : proc_thread_is_alive(one->pid, tid)))
+                        return true;
+        }
+        return !is_known && proc_thread_is_alive(said_pid, tid);
 }
 
 struct life *lives_next_vanished(struct lives *l) {
@@ -81,19 +110,22 @@ static void lives_read_command(struct lives *l, struct life *one, uint32_t paren
                 }
 }
 
-struct life *lives_add(struct lives *l, uint32_t process_idx, pid_t pid, uint32_t parent,
-                       uint64_t start_ns) {
+struct life *lives_add(struct lives *l, uint32_t process_idx, pid_t pid, pid_t said_pid,
+                       uint32_t parent, uint64_t start_ns) {
         struct life *one = arena_alloc(l->arena, sizeof(*one));
-        struct trace_process p = {.pid = (uint32_t)pid, .parent = parent, .start_ns = start_ns};
+        struct trace_process p = {.parent = parent, .start_ns = start_ns};
 
         one->process_idx = process_idx;
-        one->pid = pid;
+        one->is_foreign = pid == 0;
+        one->said_pid = said_pid;
+        one->pid = pid ? pid : said_pid;
+        p.pid = (uint32_t)one->pid;
         one->exe = "";
         one->end.status = -1;
-        one->pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
+        one->pidfd = pid > 0 ? (int)syscall(SYS_pidfd_open, pid, 0) : -1;
         lives_judge_pid(l, one);
         lives_read_command(l, one, parent);
-        one->image = p.image = lives_count_images(l, pid) + 1;
+        one->image = p.image = lives_count_images(l, one->pid) + 1;
         p.args = one->args;
         p.n_args = one->n_args;
         p.exe = one->exe;

@@ -19,6 +19,7 @@ struct life {
         uint32_t process_idx; /* of the arena */
         uint32_t trace_process;
         pid_t pid;
+        pid_t said_pid; /* as the process itself says: another number in a pid namespace of its own */
         uint32_t image;
         const char *exe; /* "" unknown */
         const char *const *args;
@@ -27,6 +28,7 @@ struct life {
         double started_s; /* since boot; -1 unknown */
         bool is_foreign;  /* its pid names an older process here: it is in another pid namespace */
         bool is_unwatched; /* no pidfd to be had, for want of descriptors or on an old kernel: /proc is asked instead */
+        bool is_inside; /* in a pid namespace of its own */
         bool is_guest;  /* it said hello; a forked process has the arena already */
         bool is_ending; /* end_process was called; waiting for its last events */
         bool is_over;
@@ -45,9 +47,15 @@ struct lives {
 
 void lives_init(struct lives *l, struct trace_writer *w);
 
-/* Adds an image with its command and program as /proc has them. parent: trace process, TRACE_NO_PROCESS unknown. */
-struct life *lives_add(struct lives *l, uint32_t process_idx, pid_t pid, uint32_t parent,
-                       uint64_t start_ns);
+/* Our number of a process that was forked and calls itself said_pid; 0: not to be found. */
+pid_t lives_find_number(const struct lives *l, pid_t said_pid, uint32_t parent);
+
+bool lives_thread_is_alive(const struct lives *l, pid_t said_pid, pid_t tid);
+
+/* Adds an image with its command and program as /proc has them. parent: trace process, TRACE_NO_PROCESS unknown.
+ * pid 0: not known, it is followed by its events alone. */
+struct life *lives_add(struct lives *l, uint32_t process_idx, pid_t pid, pid_t said_pid,
+                       uint32_t parent, uint64_t start_ns);
 
 /* The living image of a pid / of an arena entry; NULL when there is none. */
 struct life *lives_find_pid(const struct lives *l, pid_t pid);

@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 #include "record/proc.h"
 
+#include <dirent.h>
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "base/fs.h"
@@ -103,11 +106,79 @@ bool proc_comm(pid_t pid, pid_t tid, char ret_name[17]) {
         return true;
 }
 
+/* Asked of the kernel and not of /proc, which may hide other users' processes. */
 bool proc_thread_is_alive(pid_t pid, pid_t tid) {
-        char path[64];
+        return syscall(SYS_tgkill, pid, tid, 0) == 0 || errno == EPERM;
+}
 
-        snprintf(path, sizeof(path), "/proc/%d/task/%d", (int)pid, (int)tid);
-        return access(path, F_OK) == 0;
+/* The last number of the line NSpid: how the task calls itself. *ret_n_levels: 1 in our own namespace. */
+static pid_t proc_number_inside(const char *status_path, unsigned *ret_n_levels) {
+        char buf[4096], *at, *end;
+        long number = 0;
+
+        *ret_n_levels = 0;
+        if (fs_read_text(status_path, buf, sizeof(buf)) <= 0 || !(at = strstr(buf, "\nNSpid:")))
+                return 0;
+        for (at += strlen("\nNSpid:"); *at && *at != '\n'; at = end) {
+                long next = strtol(at, &end, 10);
+
+                if (end == at)
+                        break;
+                number = next;
+                ++*ret_n_levels;
+        }
+        return (pid_t)number;
+}
+
+bool proc_has_other_numbers(pid_t pid) {
+        char path[64];
+        unsigned n_levels;
+
+        snprintf(path, sizeof(path), "/proc/%d/status", (int)pid);
+        proc_number_inside(path, &n_levels);
+        return n_levels > 1;
+}
+
+pid_t proc_find_inside(pid_t inside_pid, double since_s) {
+        DIR *dir = opendir("/proc");
+        struct dirent *e;
+        pid_t found = 0;
+
+        while (dir && (e = readdir(dir))) {
+                pid_t pid = (pid_t)strtol(e->d_name, NULL, 10);
+                unsigned n_levels;
+                char path[64];
+
+                if (pid <= 0)
+                        continue;
+                snprintf(path, sizeof(path), "/proc/%d/status", (int)pid);
+                if (proc_number_inside(path, &n_levels) != inside_pid || n_levels < 2 ||
+                    proc_started_s(pid) < since_s)
+                        continue;
+                found = found ? -1 : pid;
+        }
+        if (dir)
+                closedir(dir);
+        return found > 0 ? found : 0;
+}
+
+bool proc_thread_is_alive_inside(pid_t pid, pid_t inside_tid) {
+        char path[80];
+        bool is_alive = false;
+        struct dirent *e;
+        DIR *dir;
+
+        snprintf(path, sizeof(path), "/proc/%d/task", (int)pid);
+        dir = opendir(path);
+        while (dir && !is_alive && (e = readdir(dir))) {
+                unsigned n_levels;
+
+                snprintf(path, sizeof(path), "/proc/%d/task/%.20s/status", (int)pid, e->d_name);
+                is_alive = proc_number_inside(path, &n_levels) == inside_tid;
+        }
+        if (dir)
+                closedir(dir);
+        return is_alive;
 }
 
 static uint64_t proc_field_kb(const char *status, const char *name) {

@@ -21,6 +21,13 @@ double proc_started_s(pid_t pid);                     /* since boot; -1 when unk
 pid_t proc_parent(pid_t pid);                         /* 0 when unknown */
 bool proc_is_running(pid_t pid);                      /* there, and no zombie */
 bool proc_is_stopped(pid_t pid);                      /* by a signal, not by a debugger */
+
+/* Pid namespaces. A process in one of its own calls itself and its threads by other numbers than ours. */
+bool proc_has_other_numbers(pid_t pid);
+pid_t proc_find_inside(pid_t inside_pid,
+                       double since_s); /* our number; 0 when there is none, or more than one */
+bool proc_thread_is_alive_inside(pid_t pid, pid_t inside_tid);
+
 bool proc_comm(pid_t pid, pid_t tid, char ret_name[17]);
 bool proc_thread_is_alive(pid_t pid, pid_t tid);
 bool proc_memory(pid_t pid, struct proc_memory *ret);

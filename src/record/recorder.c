@@ -43,7 +43,8 @@ enum {
 static uint32_t recorder_on_process(void *ctx, uint32_t process_idx, uint32_t pid, uint32_t parent,
                                     uint64_t start_ns) {
         struct recorder *r = ctx;
-        struct life *one = lives_add(&r->lives, process_idx, (pid_t)pid, parent, start_ns);
+        pid_t number = lives_find_number(&r->lives, (pid_t)pid, parent);
+        struct life *one = lives_add(&r->lives, process_idx, number, (pid_t)pid, parent, start_ns);
 
         recorder_log(r, "pid %u: forked, entry %u", pid, process_idx);
         recorder_watch_life(r, one);
@@ -86,8 +87,9 @@ static bool recorder_on_module(void *ctx, const struct pipeline_module *m,
 }
 
 static bool recorder_is_thread_alive(void *ctx, uint32_t pid, uint32_t tid) {
-        (void)ctx;
-        return proc_thread_is_alive((pid_t)pid, (pid_t)tid);
+        const struct recorder *r = ctx;
+
+        return lives_thread_is_alive(&r->lives, (pid_t)pid, (pid_t)tid);
 }
 
 static const char *recorder_thread_name(void *ctx, uint32_t pid, uint32_t tid) {

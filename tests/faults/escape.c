@@ -4,7 +4,7 @@
  *   close_range   every descriptor but 1, by one system call       closefrom   the same, one by one, up to 4,095
  *   chroot DIR    another root                                     caps        no capability, no way to get one
  *   namespaces    mount, UTS, IPC and network namespaces of its own
- *   pid           a pid namespace of its own: the child says its pid is 1
+ *   pid           a pid namespace of its own: the child says its pid is 1; its thread idles for 3 s
  *   user UID      another user, as servers do after start
  *   again         becomes itself by /proc/self/exe, 5 times
  *   root DIR PROG another root, and there another program (status and output are PROG's) */
@@ -26,6 +26,13 @@ static void *work(void *ctx) {
                 free(block);
         }
         return ctx;
+}
+
+/* Long enough to be taken for gone. */
+static void *work_and_rest(void *ctx) {
+        work(NULL);
+        sleep(3);
+        return work(ctx);
 }
 
 static void work_on_two_threads(void) {
@@ -57,7 +64,10 @@ static void be_pid_1(void) {
         child = fork();
         MUST(child >= 0);
         if (child == 0) {
-                work(NULL);
+                pthread_t thread;
+
+                MUST(pthread_create(&thread, NULL, work_and_rest, NULL) == 0);
+                MUST(pthread_join(thread, NULL) == 0);
                 _exit(getpid() == 1 ? 0 : 9);
         }
         MUST(waitpid(child, &status, 0) == child && status == 0);
