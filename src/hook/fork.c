@@ -79,7 +79,9 @@ static void fork_fill_entry(struct wire_process *p, uint32_t pid, const struct t
 }
 
 static bool fork_become_process(struct thread *t) {
-        uint32_t pid = (uint32_t)sys_getpid(), idx;
+        /* libc's fork has noted the child's id; after a raw clone it still has the parent's */
+        bool is_noted = t && t->fork_time && runtime.is_confined;
+        uint32_t pid = is_noted ? runtime_tid() : (uint32_t)sys_getpid(), idx;
         struct wire_process *p;
 
         if (!atomic_load_explicit(&runtime.header->recording, memory_order_acquire))
@@ -90,6 +92,8 @@ static bool fork_become_process(struct thread *t) {
                 return false;
         }
         SIGNAL_POINT("fork/claimed");
+        if (!is_noted && runtime.is_confined && runtime_tid() != (uint32_t)sys_gettid())
+                runtime.is_confined = false;
         fork_fill_entry(p, pid, t);
         SIGNAL_POINT("fork/filled");
         runtime.process = p;

@@ -3,7 +3,9 @@
  * constructor ran before. */
 #include <elf.h>
 #include <link.h>
+#include <pthread.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 
 #include "hook/event.h"
 #include "hook/fork.h"
@@ -33,6 +35,21 @@ static bool init_is_relocated(void) {
 
         __asm__("" : "+r"(here));
         return init_relocated == here;
+}
+
+/* libc notes the id in a mutex when it is locked, which nobody else wants here. */
+static uint32_t init_tid_of_mutex(void) {
+        pthread_mutex_t mutex = PTHREAD_ERRORCHECK_MUTEX_INITIALIZER_NP;
+
+        if (!real.pthread_mutex_lock.fn || REAL(pthread_mutex_lock)(&mutex) != 0)
+                return 0;
+        return (uint32_t)mutex.__data.__owner;
+}
+
+uint32_t runtime_tid(void) {
+        uint32_t tid = runtime.is_confined ? init_tid_of_mutex() : 0;
+
+        return tid ? tid : (uint32_t)sys_gettid();
 }
 
 void *runtime_map(size_t size_bytes) {
@@ -136,6 +153,7 @@ static bool init_recording(void) {
         atomic_store_explicit(&runtime.patience_ns, RING_PATIENCE_MAX_MS * UINT64_C(1000000),
                               memory_order_relaxed);
         runtime.is_wiped_on_fork = init_wipe_on_fork();
+        runtime.is_confined = sys_call6(SYS_prctl, PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0, 0) == 1;
         return init_unwinder();
 }
 

@@ -152,6 +152,8 @@ HOOK_EXPORT int prctl(int option, ...) {
         for (unsigned i = 0; i < 4; i++)
                 arg[i] = va_arg(args, unsigned long);
         va_end(args);
+        if (option == PR_SET_NO_NEW_PRIVS || option == PR_SET_SECCOMP)
+                runtime.is_confined = true; /* before it is, and for good */
         if (!real.prctl.fn)
                 return (int)sys_call6(SYS_prctl, option, (long)arg[0], (long)arg[1], (long)arg[2],
                                       (long)arg[3], 0);

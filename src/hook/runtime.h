@@ -74,6 +74,7 @@ struct runtime {
         uint32_t process_idx;
         bool free_stacks;
         bool is_wiped_on_fork;
+        bool is_confined; /* it gave up rights: a filter may kill it for a system call it does not make itself */
         size_t page_bytes;
 
         struct wire_header *header; /* the arena; NULL: none */
@@ -94,6 +95,9 @@ extern struct runtime runtime;
 static inline bool runtime_is_recording(void) {
         return runtime_phase() == RUNTIME_RECORDING || runtime_phase() == RUNTIME_CHECKING;
 }
+
+/* The calling thread's id, without a system call where one may be fatal. */
+uint32_t runtime_tid(void);
 
 /* From now on hooks record. */
 void runtime_record(void);

@@ -91,7 +91,7 @@ static bool lane_claim(struct lane *lane, bool is_nested) {
         if (!thread_claim_slot(&slot, &state))
                 return false;
         SIGNAL_POINT("slot/claimed");
-        slot->tid = (uint32_t)sys_gettid();
+        slot->tid = runtime_tid();
         slot->flags = is_nested ? WIRE_SLOT_NESTED : 0;
         ring_writer_init(&lane->ring, runtime.header, slot, &runtime.clock, &runtime.patience_ns,
                          is_nested);
@@ -143,9 +143,10 @@ static void thread_push(struct thread *t) {
                                                       memory_order_relaxed));
 }
 
-/* The recorder's word is not enough to take a state away: seen from another pid namespace a living
- * thread looks gone. */
+/* The recorder's word is not enough to take a state away as long as the kernel can be asked. */
 static bool thread_is_gone(const struct thread *t) {
+        if (runtime.is_confined)
+                return lane_is_gone(&t->lane);
         return sys_call3(SYS_tgkill, (long)runtime.pid, (long)t->tid, 0) == -ESRCH;
 }
 
@@ -209,7 +210,7 @@ static struct thread *thread_new(void) {
 /* Threads that libc makes inside itself do not pass the pthread_create hook: those that allocate
  * count here. */
 static void thread_count(void) {
-        if (!thread_is_counted && sys_gettid() != (int)runtime.pid)
+        if (!thread_is_counted && runtime_tid() != runtime.pid)
                 atomic_fetch_add_explicit(&runtime.process->n_threads_started, 1,
                                           memory_order_relaxed);
         thread_is_counted = true;
@@ -226,7 +227,7 @@ struct thread *thread_start(void) {
                         atomic_store_explicit(&t->is_locked, 0, memory_order_release);
                 return NULL;
         }
-        t->tid = (uint32_t)sys_gettid();
+        t->tid = runtime_tid();
         SIGNAL_POINT("thread/started");
         if (is_new)
                 thread_push(t);
@@ -248,7 +249,7 @@ bool thread_restart(struct thread *t) {
         atomic_store_explicit(&thread_reuse_next, NULL, memory_order_relaxed);
         atomic_store_explicit(&thread_list, t, memory_order_relaxed);
         t->next = NULL;
-        t->tid = (uint32_t)sys_gettid();
+        t->tid = runtime_tid();
         if (!lane_claim(&t->lane, false))
                 return false;
         unwind_forget(t->lane.walker);

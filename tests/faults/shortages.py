@@ -161,6 +161,21 @@ def test_a_program_that_may_not_connect(t):
     assert "not followed" in text, text[:1000]
 
 
+def test_sandboxed_program(t):
+    """Killed at any system call but those of malloc, threads and fork themselves."""
+    argv = [t.victim("sandbox")]
+    bare = alone(argv)
+    assert bare.code == 17, f"alone: {bare.code}"
+    for _ in range(t.count(2, 50)):
+        r = t.silt.record(t.path("t.silt"), argv, options=["-f"])
+        same(bare, r.code, r.stdout, r.errors)
+        report = whole(t, t.path("t.silt"))
+        truth, totals = told(bare.stdout), report["totals"]
+        assert (totals["allocations"], totals["frees"]) == (truth["allocations"], truth["frees"]), totals
+        child = report["processes"][-1]["totals"]
+        assert len(report["processes"]) == 2 and child["allocations"] == truth["child_allocations"], report["processes"]
+
+
 def test_no_proc_as_root(t):
     argv = crew(t)
     bare = alone(argv)
