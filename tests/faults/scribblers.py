@@ -13,7 +13,7 @@ MEMORY_MAX = 1 << 30  # of address space; a quiet recording takes a third of it
 
 def scribble(t, what, spoils_itself=False):
     """A program whose own writer works on scribbled positions may fall over them; silt may not."""
-    for i in range(t.count(2, 40)):
+    for i in range(t.count(2, 25)):
         def limit():
             resource.setrlimit(resource.RLIMIT_AS, (MEMORY_MAX, MEMORY_MAX))
         argv = [t.silt.path, "run", "-f", "-o", t.path("t.silt"), "--",

@@ -180,3 +180,10 @@ def test_environment_of_privileged_children_as_root(t):
             assert bare.code == 0 and r.code == 0, f"{argv}: {bare.code} {r.code}: {r.errors}"
             seen, expected = (sorted(x.text.splitlines()) for x in (r, bare))
             assert seen == expected, f"{argv[0]}: {set(seen) ^ set(expected)}"
+
+
+test_modes_whatever_the_umask.soak_repeats = 10
+test_callers_as_root.soak_repeats = 10
+test_planted_links_as_root.soak_repeats = 10
+test_another_users_trace_opened_by_root.soak_repeats = 10
+test_environment_of_privileged_children_as_root.soak_repeats = 10
