@@ -54,7 +54,8 @@ def measure(w, ways, n_runs):
     return figures.row_of(w, runs, whys, report)
 
 
-def measure_all(args, result):
+def measure_all(args, result, save):
+    """Adds rows to the result, and saves it after each: a run cut short keeps what it has."""
     out = os.path.abspath(os.path.join(args.build, "bench"))
     work, missing = programs.all_workloads(out, lambda name: re.search(args.only, name))
     noop = programs.noop(out)
@@ -77,6 +78,7 @@ def measure_all(args, result):
                 if row:
                     result["rows"].append(row)
                     print(table.line(row), flush=True)
+                    save()
             if not args.only:
                 result["checks"] = list(checks.all_checks(ways, out, args.quick))
     finally:
@@ -86,9 +88,10 @@ def measure_all(args, result):
 
 def merge(old, new):
     """The rows of `new` in place of those of the same name in `old`."""
-    names = {row["workload"]: row for row in new["rows"]}
-    rows = [names.pop(row["workload"], row) for row in old["rows"]]
-    return {**old, **new, "rows": rows + list(names.values()), "checks": new.get("checks") or old.get("checks")}
+    rows = {row["workload"]: row for row in old["rows"] + new["rows"]}
+    order = {name: i for i, name in enumerate(programs.names())}
+    rows = sorted(rows.values(), key=lambda row: order.get(row["workload"], len(order)))
+    return {**old, **new, "rows": rows, "checks": new.get("checks") or old.get("checks")}
 
 
 def print_rest(result):
@@ -103,6 +106,10 @@ def print_rest(result):
             if row.get(way, {}).get("failed"):
                 print(f"{row['workload']}: {way} failed {row[way]['failed']} of {row[way]['runs']} times: {row[way]['why']}"
                       + ("; its time is no comparison" if way == "heaptrack" else ""))
+    for row in result["rows"]:
+        ours, theirs = row["silt"].get("allocations", 0), row.get("heaptrack", {}).get("allocations", 0)
+        if "share" in row and abs(ours - theirs) > 0.01 * ours:
+            print(f"{row['workload']}: silt counted {ours:,} allocations, heaptrack {theirs:,}")
     n_missed = sum(bool(figures.missed(row)) for row in result["rows"]) + sum(not c["ok"] for c in result.get("checks") or [])
     n_unshared = sum("share" not in row for row in result["rows"])
     print(f"workloads: {len(result['rows'])}; with a missed aim: {n_missed}; without a time of heaptrack's to compare with: {n_unshared}")
@@ -143,8 +150,7 @@ def main():
     args.runs = args.runs or (3 if args.quick else 7)
     args.json = args.json or os.path.join(args.build, "bench", "result.json")
     if args.list:
-        names = [w.name for w in programs.loops(os.path.abspath(os.path.join(args.build, "bench")))] + list(programs.PROGRAMS)
-        print("\n".join(names))
+        print("\n".join(programs.names()))
         return 0
     if args.source:
         with open(args.source, encoding="utf-8") as f:
@@ -154,12 +160,18 @@ def main():
             print(table.line(row))
     else:
         result = {"schema": "silt.bench/2", "runs": args.runs, "machine": machine.describe(os.path.join(args.build, "silt")), "rows": []}
-        measure_all(args, result)
+        old = {}
         if args.update and os.path.exists(args.json):
             with open(args.json, encoding="utf-8") as f:
-                result = merge(json.load(f), result)
-        with open(args.json, "w", encoding="utf-8") as f:
-            json.dump(result, f, indent=1)
+                old = json.load(f)
+
+        def save():
+            with open(args.json, "w", encoding="utf-8") as f:
+                json.dump(merge(old, result) if old else result, f, indent=1)
+
+        measure_all(args, result, save)
+        save()
+        result = merge(old, result) if old else result
     print_rest(result)
     if args.plot:
         with open(args.plot, "w", encoding="utf-8") as f:

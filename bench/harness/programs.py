@@ -177,22 +177,29 @@ PROGRAMS = {
 }
 
 
-def loops(out):
-    loop, hostile = compiled(out, LOOP_CC, "loop.c"), compiled(out, LOOP_CC, "hostile.c")
+def loops():
+    """Their argv begins with the name of the program to build."""
     for depth in (4, 16, 64):
         for threads in (1, 2, 4, 8):
             name = f"loop, depth {depth}, " + ("1 thread" if threads == 1 else f"{threads} threads")
-            yield Workload(name, [loop, str(depth), str(threads), str(N_PAIRS // threads)], threads=threads, is_real=False,
+            yield Workload(name, ["loop", str(depth), str(threads), str(N_PAIRS // threads)], threads=threads, is_real=False,
                            wall_max=3.5 if (depth, threads) == (16, 1) else 0, cpu_max=6 if threads > 1 else 0)
-    yield Workload("loop, depth 16, 250,000 live", [loop, "16", "1", str(N_PAIRS // 2), "250000"], is_real=False,
+    yield Workload("loop, depth 16, 250,000 live", ["loop", "16", "1", str(N_PAIRS // 2), "250000"], is_real=False,
                    events_per_s_min=8e6)
-    yield Workload("hostile loop, depth 16", [hostile, "16", "1", str(N_PAIRS // 2)], is_real=False)
+    yield Workload("hostile loop, depth 16", ["hostile", "16", "1", str(N_PAIRS // 2)], is_real=False)
+
+
+def names():
+    """Of all workloads, in the order of the tables."""
+    return [w.name for w in loops()] + list(PROGRAMS)
 
 
 def all_workloads(out, wanted):
     """Those whose name `wanted` accepts, and {name: why} of those that cannot be had here."""
     os.makedirs(out, exist_ok=True)
-    found, missing = [w for w in loops(out) if wanted(w.name)], {}
+    found, missing = [w for w in loops() if wanted(w.name)], {}
+    for w in found:
+        w.argv[0] = compiled(out, LOOP_CC, w.argv[0] + ".c")
     for name, make in PROGRAMS.items():
         if not wanted(name):
             continue
