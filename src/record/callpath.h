@@ -15,11 +15,8 @@ struct callpath {
         /* as far as hashed */
         uint64_t *hashes; /* [i]: of the i outermost frames; NULL before the first record */
         uint32_t depth, cap;
-        /* as far as taken; outermost first */
-        uint64_t *pcs;
-        uint32_t *stacks; /* of the trace; [0, n_known) hold */
-        uint32_t n_known;
-        uint64_t space_no; /* of the address space they hold in */
+        /* as far as taken */
+        uint64_t *pcs; /* outermost first */
 };
 
 void callpath_done(struct callpath *c);
@@ -49,7 +46,7 @@ static inline bool callpath_hash(struct callpath *c, const struct path_key *key,
         for (uint32_t i = n_new; i > 0; i--)
                 *++hashes = hash = path_hash_push(key, hash, word[i]);
         c->depth = n_kept + n_new;
-        *ret = hash;
+        *ret = path_hash_done(hash);
         return true;
 }
 
@@ -58,11 +55,11 @@ static inline void callpath_take(struct callpath *c, const uint64_t *word) {
         uint32_t n_kept = stack_word_n_kept(word), n_new = stack_word_n_new(word);
         uint64_t *pcs = c->pcs + n_kept;
 
-        c->n_known = MIN(c->n_known, n_kept);
         for (uint32_t i = 0; i < n_new; i++)
                 pcs[i] = word[n_new - i];
 }
 
-/* The stack of the trace that the record last taken, of `depth` frames, stands for. */
+/* The stack of the trace that the record last taken, of `depth` frames, stands for; it and all its callers are found
+ * by their hashes from now on. */
 uint32_t callpath_intern(struct callpath *c, uint32_t depth, struct intern *in,
                          struct intern_space *space);

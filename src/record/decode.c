@@ -12,12 +12,8 @@
 
 static uint32_t decode_intern(struct pipeline *p, struct slot *s, const struct batch_stack *b) {
         uint32_t depth = stack_word_n_kept(b->word) + stack_word_n_new(b->word);
-        struct intern_space *space = s->process->space;
-        struct path path = {.hash = b->hash, .site = PATH_NO_SITE};
 
-        path.stack = callpath_intern(&s->path, depth, &p->intern, space);
-        paths_add(&space->paths, &path);
-        return path.stack;
+        return callpath_intern(&s->path, depth, &p->intern, s->process->space);
 }
 
 static uint32_t decode_find_stack(struct pipeline *p, struct slot *s, const struct batch_stack *b) {

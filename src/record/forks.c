@@ -180,7 +180,7 @@ void forks_start(struct pipeline *p, struct process *child) {
         child->figures =
                 sites_add_process(&p->sites, child->trace_id, &s.inherited, p->pair.now_ns);
         /* last: it says that the rest is there */
-        child->space = s.space ? s.space : intern_space_new(&p->intern, child->trace_id);
+        child->space = s.space ? s.space : intern_space_new(child->trace_id);
         vec_free(&s.inherited);
 }
 

@@ -12,8 +12,6 @@ enum {
         MODULE_NONE = UINT32_MAX,
         N_INDEX_MIN = 2048,
         N_PCS_MIN = 256,
-        N_HOT_MIN = 1024,
-        N_HOT_MAX = 65536,
 };
 
 static void *intern_calloc(size_t n, size_t size_bytes) {
@@ -52,15 +50,12 @@ size_t intern_size_bytes(const struct intern *in) {
                (in->locations.cap + in->raw_locations.cap) * sizeof(struct map_entry);
 }
 
-struct intern_space *intern_space_new(struct intern *in, uint32_t process) {
+struct intern_space *intern_space_new(uint32_t process) {
         struct intern_space *s = intern_calloc(1, sizeof(*s));
 
         s->n_refs = 1;
-        s->no = ++in->n_spaces;
         s->sites_of = process;
         paths_init(&s->paths);
-        s->hot_cap = N_HOT_MIN;
-        s->hot = intern_calloc(s->hot_cap, sizeof(s->hot[0]));
         return s;
 }
 
@@ -75,14 +70,12 @@ struct intern_space *intern_space_unref(struct intern_space *s) {
         vec_free(&s->modules);
         free(s->pcs);
         paths_done(&s->paths);
-        free(s->hot);
         free(s);
         return NULL;
 }
 
 size_t intern_space_size_bytes(const struct intern_space *s) {
-        return (sizeof(*s) + paths_size_bytes(&s->paths) + s->pcs_cap * sizeof(s->pcs[0]) +
-                s->hot_cap * sizeof(s->hot[0])) /
+        return (sizeof(*s) + paths_size_bytes(&s->paths) + s->pcs_cap * sizeof(s->pcs[0])) /
                s->n_refs;
 }
 
@@ -118,12 +111,10 @@ static const struct intern_mapping *space_find_module(const struct intern_space 
 }
 
 /* Empties the caches of what lies in [begin, end]; everything else is put back. */
-static void space_purge(struct intern *in, struct intern_space *s, uint64_t begin, uint64_t end) {
+static void space_purge(struct intern_space *s, uint64_t begin, uint64_t end) {
         struct intern_pc *old = s->pcs;
 
-        s->no = ++in->n_spaces;
         paths_clear(&s->paths);
-        memset(s->hot, 0, s->hot_cap * sizeof(s->hot[0]));
         if (s->n_pcs == 0)
                 return;
         s->pcs = intern_calloc(s->pcs_cap, sizeof(s->pcs[0]));
@@ -142,9 +133,8 @@ static void space_purge(struct intern *in, struct intern_space *s, uint64_t begi
 }
 
 /* A process that goes its own way: the same modules, no cached program counters. */
-static struct intern_space *space_diverge(struct intern *in, struct intern_space *s,
-                                          uint32_t process) {
-        struct intern_space *mine = intern_space_new(in, process);
+static struct intern_space *space_diverge(struct intern_space *s, uint32_t process) {
+        struct intern_space *mine = intern_space_new(process);
 
         for (size_t i = 0; i < s->modules.n; i++)
                 vec_push(&mine->modules, s->modules.items[i]);
@@ -196,9 +186,9 @@ void intern_add_module(struct intern *in, struct intern_space **space, uint32_t 
                         return;
         }
         if (last > first && s->n_refs > 1)
-                s = *space = space_diverge(in, s, process);
+                s = *space = space_diverge(s, process);
         if (last > first || s->n_unknown > 0)
-                space_purge(in, s, m->begin, m->end);
+                space_purge(s, m->begin, m->end);
         if (last > first) {
                 memmove(&s->modules.items[first], &s->modules.items[last],
                         (s->modules.n - last) * sizeof(new));
@@ -313,19 +303,9 @@ static uint32_t intern_stack(struct intern *in, uint32_t parent, uint32_t locati
         return in->index[i];
 }
 
-static void space_grow_hot(struct intern_space *s) {
-        free(s->hot);
-        s->hot_cap *= 2;
-        s->hot = intern_calloc(s->hot_cap, sizeof(s->hot[0]));
-}
-
-uint32_t intern_push_slow(struct intern *in, struct intern_space *s, uint32_t parent, uint64_t pc) {
+uint32_t intern_push(struct intern *in, struct intern_space *s, uint32_t parent, uint64_t pc) {
         uint32_t location =
                 pc == 0 ? intern_location(in, MODULE_NONE, 0) : space_find_location(in, s, pc);
-        uint32_t stack = location == LOCATION_HIDDEN ? parent : intern_stack(in, parent, location);
 
-        if (unlikely(in->nodes.n > s->hot_cap && s->hot_cap < N_HOT_MAX))
-                space_grow_hot(s);
-        s->hot[intern_hot_place(s, parent, pc)] = (struct intern_step){pc, parent, stack};
-        return stack;
+        return location == LOCATION_HIDDEN ? parent : intern_stack(in, parent, location);
 }

@@ -31,7 +31,6 @@ struct intern {
         VEC(struct trace_module) modules; /* as defined in the trace; owns its paths */
         uint32_t n_locations;
         struct path_key key;
-        uint64_t n_spaces;
 };
 
 void intern_init(struct intern *in, struct trace_writer *w, const struct pipeline_calls *calls);
@@ -49,17 +48,8 @@ struct intern_pc {
         uint32_t location;
 };
 
-/* One step of a stack seen lately: spares two look-ups. */
-struct intern_step {
-        uint64_t pc; /* 0: unused */
-        uint32_t parent, stack;
-};
-
 struct intern_space {
-        struct intern_step *hot; /* one place for each hash; cap a power of two */
-        size_t hot_cap;
         struct paths paths; /* whole stacks */
-        uint64_t no;        /* another one whenever what is cached no longer holds */
         uint32_t sites_of;  /* process of the trace that the cached sites belong to */
         uint32_t n_refs;
         uint32_t n_unknown;                 /* cached program counters in no module */
@@ -68,7 +58,7 @@ struct intern_space {
         size_t n_pcs, pcs_cap;
 };
 
-struct intern_space *intern_space_new(struct intern *in, uint32_t process);
+struct intern_space *intern_space_new(uint32_t process);
 struct intern_space *intern_space_ref(struct intern_space *s);
 struct intern_space *intern_space_unref(struct intern_space *s); /* NULL ok; returns NULL */
 size_t intern_space_size_bytes(const struct intern_space *s);
@@ -82,18 +72,5 @@ static inline uint64_t intern_hash(uint64_t x) {
         return x ^ x >> 32;
 }
 
-static inline size_t intern_hot_place(const struct intern_space *s, uint32_t parent, uint64_t pc) {
-        return intern_hash(pc + parent * 0xd6e8feb86659fd93ull) & (s->hot_cap - 1);
-}
-
-uint32_t intern_push_slow(struct intern *in, struct intern_space *s, uint32_t parent, uint64_t pc);
-
 /* The stack `parent` called pc from: another stack, or `parent` itself when the frame is silt's own. */
-static inline uint32_t intern_push(struct intern *in, struct intern_space *s, uint32_t parent,
-                                   uint64_t pc) {
-        const struct intern_step *hot = &s->hot[intern_hot_place(s, parent, pc)];
-
-        if (likely(hot->pc == pc && hot->parent == parent && pc != 0))
-                return hot->stack;
-        return intern_push_slow(in, s, parent, pc);
-}
+uint32_t intern_push(struct intern *in, struct intern_space *s, uint32_t parent, uint64_t pc);

@@ -45,6 +45,11 @@ static inline uint64_t path_hash_push(const struct path_key *key, uint64_t hash,
         return hash * 0xd6e8feb86659fd93ull + ((uint64_t)x ^ (uint64_t)(x >> 64));
 }
 
+/* As it is looked up: 0 marks free places. */
+static inline uint64_t path_hash_done(uint64_t hash) {
+        return hash != 0 ? hash : 1;
+}
+
 void paths_init(struct paths *p);
 void paths_done(struct paths *p);
 void paths_clear(struct paths *p);

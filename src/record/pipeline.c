@@ -143,7 +143,7 @@ void pipeline_add_image(struct pipeline *p, uint32_t process_idx, uint32_t pid,
         process->fork_time = pipeline_now(p);
         process->is_started = true;
         process->trace_id = trace_process;
-        process->space = intern_space_new(&p->intern, trace_process);
+        process->space = intern_space_new(trace_process);
         process->figures = sites_add_process(&p->sites, trace_process, NULL, pipeline_final_ns(p));
         p->pair.now_ns = pipeline_final_ns(p);
 }
