@@ -34,9 +34,12 @@ enum {
         SAMPLE_MAX_NS = 100 * MS,
         IDLE_SAMPLE_NS = 1000 * MS, /* when nothing happens */
         STRAY_PATIENCE_NS =
-                300 * MS,     /* a descendant may take this long to report after its parent ended */
+                300 * MS, /* a descendant may take this long to report after its parent ended */
+        TERM_GRACE_NS = 3000 * MS, /* after SIGTERM the processes it followed may end first */
         BUSY_NAP_NS = 1 * MS, /* records trickle in: look again after this, or when a ring fills */
 };
+
+static volatile sig_atomic_t recorder_got_term;
 
 /* ---- called back by the pipeline ------------------------------------------------------------- */
 
@@ -320,6 +323,19 @@ static void recorder_sample(struct recorder *r, uint64_t now_ns) {
         r->next_sample_ns = now_ns + interval_ns * (1 + r->lives.n_alive / 32);
 }
 
+/* A service manager ends all of a service at once: the recorder writes what the others do at their end. Nobody but it
+ * can end a recording whose front has gone. */
+static void recorder_heed_term(struct recorder *r, uint64_t now_ns) {
+        if (!r->front_is_gone)
+                recorder_got_term = 0;
+        if (!recorder_got_term || r->is_stopped)
+                return;
+        if (!r->term_deadline_ns)
+                r->term_deadline_ns = now_ns + TERM_GRACE_NS;
+        else if (now_ns >= r->term_deadline_ns)
+                recorder_stop(r);
+}
+
 static void recorder_keep_time(struct recorder *r) {
         uint64_t now_ns = recorder_now_ns(r);
 
@@ -332,6 +348,7 @@ static void recorder_keep_time(struct recorder *r) {
         if (r->config->options->duration_ns && now_ns >= r->config->options->duration_ns &&
             !r->is_stopped)
                 recorder_stop(r);
+        recorder_heed_term(r, now_ns);
 }
 
 /* Processes that still run. Those that ended while nobody looked are ended here. */
@@ -430,6 +447,11 @@ static void recorder_loop(struct recorder *r) {
 
 /* ---- the beginning ------------------------------------------------------------------------------- */
 
+static void recorder_on_term(int sig) {
+        (void)sig;
+        recorder_got_term = 1;
+}
+
 /* Out of the terminal's and the pipes' way: a daemon may be followed long after the front has gone. */
 static void recorder_detach(struct recorder *r) {
         struct rlimit files;
@@ -448,6 +470,7 @@ static void recorder_detach(struct recorder *r) {
         signal(SIGINT, SIG_IGN);
         signal(SIGQUIT, SIG_IGN);
         signal(SIGHUP, SIG_IGN);
+        signal(SIGTERM, recorder_on_term);
         null_fd = fs_open("/dev/null", O_RDWR, 0);
         for (int fd = 0; fd < 3 && null_fd >= 0; fd++)
                 dup2(null_fd, fd);

@@ -203,3 +203,50 @@ def test_the_whole_group(t):
         for page, pid in enumerate(pids):
             check_process(Tally(tally_path, page), find_process(report, pid)["totals"])
     t.notes.append(f"{n_runs} runs, 0 failures")
+
+
+def test_sigterm_to_everybody(t):
+    """As a service manager ends a service: silt, the recorder, the program, one by one, in any order."""
+    n_runs = t.count(2, 30)
+    for i in range(n_runs):
+        tally_path = t.path("tally")
+        if os.path.exists(tally_path):
+            os.unlink(tally_path)
+        recording = Recording(t, [t.victim("churn"), tally_path, "4"], ["-f"])
+        pids = [await_pid(tally_path), recording.recorder(), recording.process.pid]
+        time.sleep(random.random() * 0.1)
+        random.shuffle(pids)
+        for pid in pids:
+            try:
+                os.kill(pid, signal.SIGTERM)
+            except ProcessLookupError:
+                pass
+        status, out, err = recording.finish()
+        assert (status, out, err) == (143, b"", ""), f"run {i}: {status} {out!r} {err!r}"
+        report = whole(t, recording.trace)
+        assert report["ended"] == "signal", report["ended"]
+        check_process(Tally(tally_path), report["totals"])
+    t.notes.append(f"{n_runs} runs, 0 failures")
+
+
+def test_sigterm_to_the_recorder_of_a_daemon(t):
+    """silt has gone, children live on: the recorder ends its file in good order, and they go on unharmed."""
+    recording, tally_path, pids = start_family(t)
+    recorder = recording.recorder()
+    os.kill(pids[0], signal.SIGKILL)
+    recording.process.stdout.close()
+    recording.process.stderr.close()
+    assert recording.process.wait(60) == 137, recording.process.returncode
+    os.kill(recorder, signal.SIGTERM)
+    assert not outlived(recording.trace, 20), "the recorder still ran 20 s after SIGTERM"
+    report = whole(t, recording.trace)
+    assert len(report["processes"]) == len(pids), report["processes"]
+    time.sleep(0.1)
+    before = [sum(Tally(tally_path, page).allocated) for page in range(1, len(pids))]
+    time.sleep(0.2)
+    after = [sum(Tally(tally_path, page).allocated) for page in range(1, len(pids))]
+    stop_file(tally_path)
+    assert all(b < a for b, a in zip(before, after)), f"the children stand still: {before}, {after}"
+    for page in range(1, len(pids)):
+        recorded = find_process(report, pids[page])["totals"]["allocations"]
+        assert 0 < recorded <= after[page - 1] + Tally(tally_path, page).n_created, f"{recorded} of {after[page - 1]}"
