@@ -5,10 +5,17 @@
 #include <stdio.h>
 #include <string.h>
 
+void err_make_one_line(char *text) {
+        for (; *text; text++)
+                if ((unsigned char)*text < ' ' || *text == 0x7f)
+                        *text = '?';
+}
+
 static void err_fill(struct err *e, int code, const char *fmt, va_list args) {
         e->code = code;
         if (vsnprintf(e->text, sizeof(e->text), fmt, args) < 0)
                 e->text[0] = 0;
+        err_make_one_line(e->text);
 }
 
 int err_set(struct err *e, int code, const char *fmt, ...) {

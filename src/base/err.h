@@ -15,3 +15,6 @@ int err_set(struct err *e, int code, const char *fmt, ...) __attribute__((format
 /* The same, with ": <strerror(-code)>" at the end. */
 int err_set_errno(struct err *e, int code, const char *fmt, ...)
         __attribute__((format(printf, 3, 4)));
+
+/* Names and paths in a text may hold anything: control characters become '?'. err_set does it itself. */
+void err_make_one_line(char *text);

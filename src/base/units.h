@@ -17,6 +17,13 @@ const char *unit_count(struct unit_text *t, uint64_t n);     /* "1,234,567" */
 const char *unit_duration(struct unit_text *t, uint64_t ns); /* "1.25 s", "12 ms", "3 h 12 min" */
 const char *unit_clock(struct unit_text *t, uint64_t ns); /* "00:12", "1:02:03" since the start */
 
+/* The nearest whole number; 0 and UINT64_MAX for what lies outside: figures of a damaged trace may. */
+static inline uint64_t unit_nearest(double v) {
+        if (!(v >= 0.5))
+                return 0;
+        return v < 18446744073709549568.0 ? (uint64_t)(v + 0.5) : UINT64_MAX;
+}
+
 int unit_parse_bytes(const char *text, uint64_t *ret_bytes,
                      struct err *reterr); /* 512K 1M 2G; 1024-based */
 int unit_parse_duration(const char *text, uint64_t *ret_ns,

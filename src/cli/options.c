@@ -15,13 +15,14 @@ void cli_parser_init(struct cli_parser *p, const struct cli_command *command, in
 }
 
 int cli_parser_error(struct cli_parser *p, const char *fmt, ...) {
+        struct err e;
         va_list ap;
 
-        fprintf(stderr, "silt: %s: ", p->command->name);
         va_start(ap, fmt);
-        vfprintf(stderr, fmt, ap);
+        vsnprintf(e.text, sizeof(e.text), fmt, ap);
         va_end(ap);
-        fputc('\n', stderr);
+        err_make_one_line(e.text);
+        fprintf(stderr, "silt: %s: %s\n", p->command->name, e.text);
         p->exit_status = p->command->usage_exit_status;
         return p->exit_status;
 }

@@ -3,6 +3,7 @@
  * between. */
 #include <string.h>
 
+#include "base/units.h"
 #include "query/internal.h"
 #include "query/peak.h"
 #include "query/state.h"
@@ -375,7 +376,9 @@ struct query_figure query_site_figure(const struct query_site *s, enum query_met
                 double share = s->n_allocs ? (double)s->n_temporary / (double)s->n_allocs : 0;
 
                 return (struct query_figure){(int64_t)s->n_temporary,
-                                             (int64_t)((double)s->alloc_bytes * share + 0.5),
+                                             (int64_t)MIN(unit_nearest((double)s->alloc_bytes *
+                                                                       share),
+                                                          (uint64_t)INT64_MAX),
                                              (int64_t)s->n_temporary,
                                              s->n_temporary != s->n_allocs};
         }

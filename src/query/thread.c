@@ -3,6 +3,8 @@
 #include "base/map.h"
 #include "query/internal.h"
 
+enum { OWNERS_PER_BYTE = 128 }; /* two bits an event, 32 bytes from one stored */
+
 struct counting {
         const struct query *q;
         const struct query_scope *scope;
@@ -100,10 +102,11 @@ int query_threads(struct query *q, const struct query_scope *scope, uint64_t max
         n = list_threads(q, scope, rows, row_of);
         *ret_has_figures = false;
         if (v->n_events <= max_events) {
-                k.owner = owner = calloc(v->n_events + 1, sizeof(*owner));
+                /* no more than the file's events can be, whatever it claims */
+                k.n_owners = MIN(v->n_events, v->file_bytes * OWNERS_PER_BYTE);
+                k.owner = owner = calloc(k.n_owners + 1, sizeof(*owner));
                 if (!owner)
                         abort();
-                k.n_owners = v->n_events;
                 *ret_has_figures = count_events(&k, q);
         }
         *ret = TAKE_PTR(rows);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Live bytes and resident memory over a window, in columns of equal width. */
+#include "base/units.h"
 #include "query/crowd.h"
 #include "query/internal.h"
 
@@ -51,8 +52,8 @@ static void slope_to(struct timeline *t, uint64_t time_ns, uint64_t level) {
         double from = (double)t->level, rise = (double)level - from;
 
         for (size_t i = first + 1; i < last; i++)
-                column_see(&t->columns[i],
-                           (uint64_t)(from + rise * (double)(i - first) / (double)(last - first)));
+                column_see(&t->columns[i], unit_nearest(from + rise * (double)(i - first) /
+                                                                       (double)(last - first)));
         t->time_ns = MAX(time_ns, t->time_ns);
         t->level = level;
         column_see(&t->columns[last], level);
@@ -265,8 +266,8 @@ static void resident_draw(struct timeline *t, struct resident *r, size_t column,
                 double share = (double)(i - r->column) / (double)(column - r->column);
 
                 column_resident(&t->columns[i],
-                                (uint64_t)((double)before +
-                                           share * ((double)r->sum - (double)before)));
+                                unit_nearest((double)before +
+                                             share * ((double)r->sum - (double)before)));
         }
         column_resident(&t->columns[column], r->sum);
         r->column = column;

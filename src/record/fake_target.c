@@ -75,6 +75,7 @@ void fake_target_init(struct fake_target *t, struct trace_writer *w,
         config.counter_hz = FAKE_HZ;
         config.calls = (struct pipeline_calls){
                 .ctx = t,
+                .on_module = config.calls.on_module,
                 .is_thread_alive = fake_is_alive,
                 .on_broken = fake_on_broken,
                 .on_process_end = fake_on_end,

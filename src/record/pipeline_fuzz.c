@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* The whole pipeline on an arena a hostile family of processes writes into: rings, positions, states, process entries,
- * lent tables. The input is a program of such writes, pumps and ends. Nothing may crash, hang or leak. */
+ * lent tables. The input is a program of such writes, pumps and ends. Nothing may crash, hang or leak.
+ *
+ * covers: src/record/decode.c src/record/drain.c src/record/forks.c src/record/intern.c src/record/lender.c
+ * covers: src/record/order.c src/record/pair.c src/record/pipeline.c src/record/rows.c src/record/sites.c */
 #include <stdlib.h>
 #include <string.h>
 
@@ -9,11 +12,12 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-enum { N_SLOTS = 6, N_PROCESSES = 6, MAX_OPS = 4000 };
+enum { N_SLOTS = 6, N_PROCESSES = 6, MAX_OPS = 600, MAX_MANY = 6000 };
 
 struct input {
         const uint8_t *data;
         size_t size;
+        unsigned n_left; /* records put_many may still write */
 };
 
 static uint8_t take(struct input *in) {
@@ -71,17 +75,41 @@ static void put_likely(struct fake_target *t, struct wire_slot *slot, struct inp
         put(t, slot, words, n + n_new);
 }
 
-/* Many blocks at once, so that tables grow and split; or all of them away again. */
+/* Many blocks at once, so that tables grow and split; or all of them away again. Each may have a stack of its own. */
 static void put_many(struct fake_target *t, struct wire_slot *slot, struct input *in) {
         uint64_t base = (uint64_t)take(in) << 16, n = (uint64_t)take(in) * 4;
-        bool is_alloc = take(in) % 2;
+        uint8_t how = take(in);
+        bool is_alloc = how & 1;
+        unsigned n_new = how & 2 ? 2 : 0;
 
-        for (uint64_t i = 1; i <= n; i++) {
-                uint64_t words[4] = {wire_word0(t->now, is_alloc ? WIRE_ALLOC : WIRE_FREE),
-                                     base + i * 16, i};
+        for (uint64_t i = 1; i <= n && in->n_left > 0; i++, in->n_left--) {
+                uint64_t words[6] = {wire_word0(t->now, is_alloc ? WIRE_ALLOC : WIRE_FREE),
+                                     base + i * 16,
+                                     i,
+                                     wire_stack_word(0, n_new, 0, 0),
+                                     0x1000 + base + i * 4,
+                                     0x1000 + (uint64_t)how};
 
-                put(t, slot, words, is_alloc ? 4 : 2);
+                put(t, slot, words, is_alloc ? 4 + n_new : 2);
         }
+}
+
+/* A module over some of the pcs of the other records; sometimes a name or a place that is known. */
+static void put_module(struct fake_target *t, struct wire_slot *slot, struct input *in) {
+        uint64_t begin = 0x1000 + (uint64_t)(take(in) % 64) * 16, name_bytes = take(in) % 12;
+        uint64_t words[7] = {wire_word0(t->now, WIRE_MODULE), begin, begin,
+                             begin + (uint64_t)take(in) * 16, name_bytes};
+
+        for (uint64_t i = 0; i < name_bytes; i++)
+                ((char *)(words + 5))[i] = (char)('a' + take(in) % 3);
+        put(t, slot, words, 5 + (name_bytes + 7) / 8);
+}
+
+/* Modules whose name begins with "a" are silt's own. */
+static bool on_module(void *ctx, const struct pipeline_module *m, struct trace_module *fill) {
+        fill->path = m->name;
+        fill->size_bytes = m->end - m->begin;
+        return m->name[0] != 'a';
 }
 
 static void put_raw(struct fake_target *t, struct wire_slot *slot, struct input *in) {
@@ -150,18 +178,20 @@ static void step(struct fake_target *t, struct input *in) {
         case 9: t->dead_tid = take(in) % 8; break;
         case 10: pipeline_pump(t->pipeline); break;
         case 11: put_many(t, slot, in); break;
+        case 12: put_module(t, slot, in); break;
         default: put_likely(t, slot, in); break;
         }
         t->now += 100;
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
-        struct input in = {data, size};
+        struct input in = {data, size, MAX_MANY};
         struct trace_writer *w = fake_writer_new(true);
         struct pipeline_stats stats;
+        struct pipeline_config config = {.calls.on_module = on_module};
         struct fake_target t;
 
-        fake_target_init(&t, w, NULL);
+        fake_target_init(&t, w, &config);
         t.now = 10000000;
         fake_add_image(&t, w);
         atomic_store(&t.header->n_slots_used, N_SLOTS);

@@ -38,7 +38,7 @@ static uint64_t round_up(uint64_t bytes) {
                 unit *= 10;
         for (size_t i = 0; i < ARRAY_SIZE(steps); i++)
                 if (steps[i] * unit >= (double)bytes)
-                        return (uint64_t)(steps[i] * unit + 0.5);
+                        return unit_nearest(steps[i] * unit);
         return bytes;
 }
 
@@ -53,7 +53,7 @@ struct band {
 
 /* Eighths of a row, from the bottom of the band; anything above nothing shows. */
 static uint64_t eighths(const struct band *b, uint64_t bytes) {
-        uint64_t n = (uint64_t)((double)bytes / (double)b->top_bytes * b->n_rows * 8 + 0.5);
+        uint64_t n = unit_nearest((double)bytes / (double)b->top_bytes * b->n_rows * 8);
 
         return bytes > 0 && n == 0 ? 1 : n;
 }

@@ -76,7 +76,8 @@ static const struct query_site *largest(const struct report *r, enum query_metri
 }
 
 static unsigned share_pct(uint64_t part, uint64_t whole) {
-        return whole ? (unsigned)((double)part * 100.0 / (double)whole + 0.5) : 0;
+        return whole ? (unsigned)MIN(unit_nearest((double)part * 100.0 / (double)whole), UINT32_MAX)
+                     : 0;
 }
 
 static const char *plural(uint64_t n) {

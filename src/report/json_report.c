@@ -241,6 +241,10 @@ static void put_notes(struct json *j, const struct report *r) {
         json_array(j);
         if (damage[0])
                 json_string(j, damage);
+        else if (!r->v->finished)
+                json_string(
+                        j,
+                        "the trace has no end yet: it is still being written, or its recorder died");
         if (r->answer->is_moved)
                 json_string(
                         j,

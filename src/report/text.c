@@ -77,13 +77,13 @@ static void add_ending(const struct report *r, struct str *to) {
 
 static void add_temporary(const struct query_totals *t, struct str *to) {
         struct unit_text n;
-        unsigned pct =
-                t->n_allocs ? (unsigned)(100.0 * (double)t->n_temporary / (double)t->n_allocs + 0.5)
-                            : 0;
+        uint64_t pct = t->n_allocs
+                               ? unit_nearest(100.0 * (double)t->n_temporary / (double)t->n_allocs)
+                               : 0;
 
         str_addf(to, " It made %s allocation%s", unit_count(&n, t->n_allocs), plural(t->n_allocs));
         if (pct >= 1)
-                str_addf(to, ", %u %% of them temporary", pct);
+                str_addf(to, ", %llu %% of them temporary", (unsigned long long)pct);
         str_add(to, ".");
 }
 

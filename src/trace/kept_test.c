@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* One trace of every version of the format, kept for ever: kept/vN.silt must read the same with
- * every later silt. v1: trace_corpus's seed 7 as the writer of version 1 wrote it (two
+ * every later silt. v1: reader_seeds's seed 7 as the writer of version 1 wrote it (two
  * processes, addresses and free stacks, symbols). */
 #include "trace/trace_file.h"
 

@@ -38,6 +38,7 @@ struct trace_reader {
         struct trace_body body;
         struct trace_decoder *decoder;
         uint64_t bytes_read;
+        uint64_t next_seq; /* no event of a later slice allocates a smaller one */
         VEC(struct trace_slice_info) slices;
         VEC(struct slice_place) places; /* of the same slices */
         VEC(struct checkpoint_place) checkpoints;
@@ -82,6 +83,21 @@ static void reader_load_defs(struct trace_reader *t, const struct trace_chunk *c
 
 /* ---- slices ---------------------------------------------------------------------------------- */
 
+/* Whoever asks for events may rely on this: those of a slice are as many as it says, and allocations are numbered without
+ * gap inside a slice and rise from slice to slice. */
+static bool reader_events_fit(struct trace_reader *t, const struct trace_chunk *slic,
+                              const struct trace_chunk *evts) {
+        uint64_t first_seq = bytes_le64(slic->head + 32), n_allocs = bytes_le64(slic->head + 40);
+
+        if (evts->head_bytes != TRACE_EVTS_HEAD_BYTES ||
+            bytes_le32(evts->head + 4) != bytes_le64(slic->head + 8) ||
+            bytes_le64(evts->head + 8) != first_seq || bytes_le32(evts->head + 24) != n_allocs ||
+            first_seq < t->next_seq || first_seq > UINT64_MAX - n_allocs)
+                return false;
+        t->next_seq = first_seq + n_allocs;
+        return true;
+}
+
 static void reader_add_slice(struct trace_reader *t, const struct slice_place *open,
                              ssize_t chunk) {
         const struct trace_chunk *c = &t->list.chunks.items[chunk];
@@ -95,6 +111,10 @@ static void reader_add_slice(struct trace_reader *t, const struct slice_place *o
         }
         if (open->number == place.number)
                 place = (struct slice_place){place.number, chunk, open->site, open->evts};
+        if (place.evts != NO_CHUNK && !reader_events_fit(t, c, &t->list.chunks.items[place.evts])) {
+                reader_damage(t, "the events of slice %u do not belong to it", place.number);
+                place.evts = NO_CHUNK;
+        }
         n_events = bytes_le64(c->head + 8);
         s.begin_ns = bytes_le64(c->head + 16);
         s.end_ns = bytes_le64(c->head + 24);

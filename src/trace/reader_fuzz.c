@@ -1,10 +1,18 @@
 /* SPDX-License-Identifier: MIT */
-/* Any bytes as a trace: reader and verifier must survive them, and what the verifier finds
- * nothing wrong with the reader must read without an error.
+/* Any bytes as a trace:
+ *  - reader and verifier survive them, with no more memory than docs/trace-format.md allows
+ *  - what the verifier finds nothing wrong with the reader reads without an error
+ *  - what could be opened can be opened after symbols were appended, and holds the same
  *
- * The last byte chooses: bit 0 makes the checksums right first, so that what lies behind them is
- * reached. Seeds come from trace_corpus.c, with plain bodies, since a change to a compressed one
- * rarely decompresses. */
+ * The last byte chooses: bit 0 makes the checksums right first, so that what lies behind them is reached; bit 1
+ * appends symbols. Seeds come from reader_seeds.c, with plain bodies, since a change to a compressed one rarely
+ * decompresses.
+ *
+ * seeds: src/trace/reader_seeds
+ * covers: src/trace/reader.c src/trace/chunk.c src/trace/index.c src/trace/recover.c src/trace/defs_decode.c
+ * covers: src/trace/rows_decode.c src/trace/events_decode.c src/trace/symbols.c src/trace/verify.c
+ * covers: src/trace/verify_defs.c src/trace/verify_events.c src/trace/verify_live.c src/trace/verify_rows.c
+ * covers: src/trace/verify_slice.c */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,14 +20,24 @@
 #include <unistd.h>
 
 #include "base/fs.h"
+#include "base/heap_peak.h"
 #include "trace/reader.h"
 #include "trace/rehash.h"
 #include "trace/verify.h"
+#include "trace/writer.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
 
-/* 0 when everything that open promised could be read. */
-static int read_all(struct trace_reader *t) {
+enum { CHOICE_REHASH = 1, CHOICE_APPEND = 2 };
+
+/* What a trace holds, for comparing. */
+struct content {
+        size_t n_slices, n_processes, n_stacks;
+        uint64_t n_events;
+        bool is_whole; /* everything that open promised could be read */
+};
+
+static bool read_all(struct trace_reader *t) {
         const struct trace_event *events;
         const struct trace_site *sites;
         const struct trace_counts *counts;
@@ -37,45 +55,78 @@ static int read_all(struct trace_reader *t) {
         }
         trace_read_samples(t, &samples, &n, &err);
         trace_read_mappings(t, &mappings, &n, &err);
-        return r | (trace_view(t)->damage[0] != 0);
+        return r == 0 && trace_view(t)->damage[0] == 0;
 }
 
-static int read_file(const char *path) {
+static int read_file(const char *path, struct content *ret) {
         struct trace_reader *t = NULL;
         struct err err = {0};
         int r = trace_reader_open(path, &t, &err);
 
         if (r < 0) {
-                if (!err.text[0])
+                if (!err.text[0] || strchr(err.text, '\n'))
                         abort();
                 return r;
         }
-        r = read_all(t);
+        *ret = (struct content){.n_slices = trace_view(t)->n_slices,
+                                .n_processes = trace_view(t)->n_processes,
+                                .n_stacks = trace_view(t)->n_stacks,
+                                .n_events = trace_view(t)->n_events,
+                                .is_whole = read_all(t)};
         trace_reader_free(t);
-        return r;
+        return 0;
+}
+
+static void append(const char *path, const struct content *before) {
+        const struct trace_symbol symbols[] = {{1, "main", "a.c", 1, false, false},
+                                               {0, "f", "a.c", 2, true, false}};
+        struct content after;
+
+        if (trace_append_symbols(path, symbols, 2, NULL) < 0 || read_file(path, &after) < 0 ||
+            after.n_slices != before->n_slices || after.n_events != before->n_events)
+                abort();
+        /* a damaged end goes, and how many ids are believed goes by the file's size */
+        if (before->is_whole &&
+            (after.n_processes != before->n_processes || after.n_stacks != before->n_stacks))
+                abort();
+}
+
+/* A file in memory with the input as the last byte wants it. */
+static int make_file(const uint8_t *data, size_t n, uint8_t choice) {
+        int fd = memfd_create("fuzz", MFD_CLOEXEC);
+        uint8_t *copy = malloc(n + 1);
+
+        if (n)
+                memcpy(copy, data, n);
+        if (choice & CHOICE_REHASH)
+                trace_rehash(copy, n);
+        if (fd < 0 || fs_write_all(fd, copy, n) < 0)
+                abort();
+        free(copy);
+        return fd;
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n) {
         static FILE *null;
-        int fd = memfd_create("fuzz", MFD_CLOEXEC);
-        uint8_t *copy = malloc(n + 1);
+        uint8_t choice = n ? data[--n] : 0;
+        int fd = make_file(data, n, choice);
+        struct content content = {0};
         struct err err = {0};
         char path[32];
         int verified, r;
 
         if (!null)
                 null = fopen("/dev/null", "w");
-        memcpy(copy, data, n);
-        if (n && data[n - 1] & 1)
-                trace_rehash(copy, n - 1);
-        if (fd < 0 || fs_write_all(fd, copy, n ? n - 1 : 0) < 0)
-                abort();
-        free(copy);
         snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+        heap_peak_begin();
         verified = trace_verify(path, null, &err);
-        r = read_file(path);
-        if (verified == 0 && r != 0)
+        r = read_file(path, &content);
+        if (heap_peak_bytes() > 512 * n + (64u << 20))
                 abort();
+        if (verified == 0 && (r < 0 || !content.is_whole))
+                abort();
+        if (r == 0 && choice & CHOICE_APPEND)
+                append(path, &content);
         close(fd);
         return 0;
 }

@@ -3,7 +3,9 @@
  *     mode 0   bytes are the image: .eh_frame_hdr at the offset, pc inside
  *     mode 1   bytes are the program of an FDE whose CIE and table are right
  *     mode 2   bytes are changes to a good image: u8 offset, u8 value, and so on
- * The image is allocated to size, so that the address sanitizer sees a read outside it. */
+ * The image is allocated to size, so that the address sanitizer sees a read outside it.
+ *
+ * covers: src/unwind/cfi.c src/unwind/cfi_program.c */
 
 #include <stdint.h>
 #include <stdlib.h>

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* A slot and its chunks as a hostile target may leave them: whatever is there, only lent bytes are read, and every
- * record that is accepted lies inside its chunk. */
+ * record that is accepted lies inside its chunk.
+ *
+ * covers: src/wire/ring_reader.c src/wire/ring_reader.h */
 #include <stdlib.h>
 #include <string.h>
 

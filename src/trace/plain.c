@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Writes the seeds of reader_fuzz: small traces of made-up programs, bodies decompressed.
- * usage: trace_corpus DIRECTORY [packed]: packed leaves the traces as the writer wrote them */
+#include "trace/plain.h"
+
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,42 +10,10 @@
 #include "base/fs.h"
 #include "trace/chunk.h"
 #include "trace/index.h"
-#include "trace/trace_fake.h"
 
 static _Noreturn void die(const char *what) {
-        fprintf(stderr, "trace_corpus: %s\n", what);
+        fprintf(stderr, "seeds: %s\n", what);
         exit(1);
-}
-
-static void write_trace(const char *path, uint32_t seed) {
-        struct trace_fake_options o = {
-                .seed = seed,
-                .n_stacks = 2 + seed,
-                .n_threads = 1 + seed % 3,
-                .n_slices = 2,
-                .n_events = 8 + seed * 5,
-                .flags = seed % 4,
-                .has_child = seed % 2,
-                .keep = true,
-        };
-        const struct trace_symbol symbols[] = {{0, "f", "a.c", 3, true, false},
-                                               {0, "main", "a.c", 9, false, true}};
-        struct trace_meta meta = trace_fake_meta;
-        struct trace_writer *w;
-        struct trace_fake f;
-        struct err err;
-        int fd = open(path, O_RDWR | O_CREAT | O_TRUNC, 0644);
-
-        meta.flags = o.flags;
-        if (fd < 0 || trace_writer_open(fd, &meta, &w, &err) < 0)
-                die("cannot write");
-        trace_fake_run(&f, &o, w);
-        if (trace_writer_finish(w, &err) < 0)
-                die(err.text);
-        trace_writer_free(w);
-        trace_fake_done(&f);
-        if (seed % 2 && trace_append_symbols(path, symbols, 2, &err) < 0)
-                die(err.text);
 }
 
 /* The chunk again, with its body as it is. */
@@ -73,8 +41,7 @@ static void append_plain(bytes_buf *out, const struct trace_chunk *c, const byte
                 buf_u8(out, 0);
 }
 
-/* Some seeds have an index and some have none, for the two ways of opening. */
-static void make_plain(const char *path, bool has_index) {
+void trace_make_plain(const char *path, bool has_index, uint8_t choice) {
         struct trace_chunk_list list = {0};
         struct trace_packer *packer = trace_packer_new();
         struct trace_body body = {0};
@@ -96,7 +63,7 @@ static void make_plain(const char *path, bool has_index) {
         }
         if (has_index)
                 trace_index_append(packer, &out, out.n, &entries, n_entries, false, 0);
-        buf_u8(&out, 1); /* the fuzzer's choice: make checksums right */
+        buf_u8(&out, choice);
         if (ftruncate(fd, 0) < 0 || lseek(fd, 0, SEEK_SET) != 0 ||
             fs_write_all(fd, out.items, out.n) < 0)
                 die("cannot write");
@@ -106,18 +73,4 @@ static void make_plain(const char *path, bool has_index) {
         trace_body_done(&body);
         trace_chunk_list_done(&list);
         trace_packer_free(packer);
-}
-
-int main(int argc, char **argv) {
-        if (argc < 2)
-                return 2;
-        for (uint32_t seed = 0; seed < 8; seed++) {
-                char path[4096];
-
-                snprintf(path, sizeof(path), "%s/seed%u", argv[1], seed);
-                write_trace(path, seed);
-                if (argc == 2)
-                        make_plain(path, seed % 4 != 0);
-        }
-        return 0;
 }

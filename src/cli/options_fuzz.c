@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: MIT */
+/* Any words as the command lines of run and report, and as sizes and times: refused in one line, or understood.
+ * The input is words with NULs between them; bit 0 of the first byte chooses the command.
+ *
+ * covers: src/cli/options.c src/base/units.c */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/macros.h"
+#include "base/units.h"
+#include "cli/cmd_parse.h"
+#include "record/front.h"
+#include "report/report.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+enum { MAX_WORDS = 32 };
+
+static void fuzz_numbers(const char *word) {
+        struct unit_text t;
+        struct err err = {0};
+        uint64_t n = 0;
+
+        if (unit_parse_bytes(word, &n, &err) < 0 && (!err.text[0] || strchr(err.text, '\n')))
+                abort();
+        unit_bytes(&t, n);
+        unit_bytes_signed(&t, (int64_t)~n);
+        unit_count(&t, n);
+        if (unit_parse_duration(word, &n, &err) < 0 && !err.text[0])
+                abort();
+        unit_duration(&t, n);
+        unit_clock(&t, n);
+}
+
+/* What went to stderr is nothing, or one line. */
+static void check_said(FILE *said, char *const *text, const size_t *n, bool understood) {
+        fflush(said); /* fills text and n */
+        if (understood ? *n != 0 : *n && strchr(*text, '\n') != *text + *n - 1)
+                abort();
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
+        char *words[MAX_WORDS + 1] = {(char *)"silt"}, *copy, *said_text = NULL;
+        FILE *said, *usual_stderr = stderr, *usual_stdout = stdout;
+        size_t n_said = 0;
+        int n = 1, status;
+
+        if (size < 2)
+                return 0;
+        copy = malloc(size);
+        memcpy(copy, data + 1, size - 1);
+        copy[size - 1] = 0;
+        for (char *p = copy; p < copy + size && n < MAX_WORDS; p += strlen(p) + 1) {
+                words[n++] = p;
+                fuzz_numbers(p);
+        }
+        said = open_memstream(&said_text, &n_said);
+        stderr = said; /* glibc's are variables */
+        stdout = fopen("/dev/null", "w");
+        if (data[0] & 1) {
+                struct run_options o;
+                bool understood = run_options_parse(n, words, &o, &status);
+
+                check_said(said, &said_text, &n_said, understood);
+        } else {
+                struct report_options o;
+                bool understood = report_options_parse(n, words, &o, &status);
+
+                check_said(said, &said_text, &n_said, understood);
+        }
+        fclose(stdout);
+        stdout = usual_stdout;
+        stderr = usual_stderr;
+        fclose(said);
+        free(said_text);
+        free(copy);
+        return 0;
+}

@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: MIT */
+/* Any bytes as a trace to report on: what the reader lets through, damaged as it may be, can be asked and printed.
+ * No crash, no hang, no more memory than docs/trace-format.md allows and as much again for the answers; an error is
+ * one line, and nothing was printed then.
+ *
+ * The last byte chooses: bit 0 makes the checksums right first; bits 2 to 5 JSON, all processes, blocks, full; bits
+ * 6 and 7 a window. The metric goes by the input's length.
+ *
+ * seeds: src/report/report_seeds
+ * covers: src/report/blocks.c src/report/chart.c src/report/finding.c src/report/fold.c src/report/gather.c
+ * covers: src/report/json_report.c src/report/name.c src/report/sites.c src/report/tables.c src/report/text.c
+ * covers: src/query/answer.c src/query/block.c src/query/crowd.c src/query/inherit.c src/query/mapping.c
+ * covers: src/query/peak.c src/query/query.c src/query/replay.c src/query/state.c src/query/thread.c
+ * covers: src/query/timeline.c */
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "base/fs.h"
+#include "base/heap_peak.h"
+#include "base/macros.h"
+#include "report/report.h"
+#include "trace/rehash.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
+
+static void choose(struct report_options *o, uint8_t choice, size_t n) {
+        static const char *const metrics[] = {"peak",  "end",       "allocated",
+                                              "count", "temporary", "growth"};
+
+        o->metric = metrics[n % ARRAY_SIZE(metrics)];
+        o->json = choice & 4;
+        o->all_processes = choice & 8;
+        o->blocks = choice & 16;
+        o->full = choice & 32;
+        if (choice & 64)
+                o->from_ns = 3000;
+        if (choice & 128)
+                o->to_ns = 50000;
+}
+
+static int make_file(const uint8_t *data, size_t n, uint8_t choice) {
+        int fd = memfd_create("fuzz", MFD_CLOEXEC);
+        uint8_t *copy = malloc(n + 1);
+
+        if (n)
+                memcpy(copy, data, n);
+        if (choice & 1)
+                trace_rehash(copy, n);
+        if (fd < 0 || fs_write_all(fd, copy, n) < 0)
+                abort();
+        free(copy);
+        return fd;
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n) {
+        struct report_options options = REPORT_OPTIONS_DEFAULT;
+        uint8_t choice = n ? data[--n] : 0;
+        int fd = make_file(data, n, choice);
+        char path[32], *text = NULL;
+        size_t n_text = 0;
+        FILE *out = open_memstream(&text, &n_text);
+        struct err err = {0};
+        int r;
+
+        snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+        options.path = path;
+        choose(&options, choice, n);
+        heap_peak_begin();
+        r = report_print(out, &options, &err);
+        if (heap_peak_bytes() > 2 * (512 * n + (64u << 20)))
+                abort();
+        fclose(out);
+        if (r < 0 && (!err.text[0] || strchr(err.text, '\n') || n_text))
+                abort();
+        free(text);
+        close(fd);
+        return 0;
+}

@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: MIT */
+/* Writes the seeds of reader_fuzz: small traces of made-up programs, bodies decompressed.
+ * usage: reader_seeds DIRECTORY [packed]: packed leaves the traces as the writer wrote them */
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "trace/plain.h"
+#include "trace/trace_fake.h"
+
+static _Noreturn void die(const char *what) {
+        fprintf(stderr, "reader_seeds: %s\n", what);
+        exit(1);
+}
+
+static void write_trace(const char *path, uint32_t seed) {
+        struct trace_fake_options o = {
+                .seed = seed,
+                .n_stacks = 2 + seed,
+                .n_threads = 1 + seed % 3,
+                .n_slices = 2,
+                .n_events = 8 + seed * 5,
+                .flags = seed % 4,
+                .has_child = seed % 2,
+                .keep = true,
+        };
+        const struct trace_symbol symbols[] = {{0, "f", "a.c", 3, true, false},
+                                               {0, "main", "a.c", 9, false, true}};
+        struct trace_meta meta = trace_fake_meta;
+        struct trace_writer *w;
+        struct trace_fake f;
+        struct err err;
+        int fd = open(path, O_RDWR | O_CREAT | O_TRUNC, 0644);
+
+        meta.flags = o.flags;
+        if (fd < 0 || trace_writer_open(fd, &meta, &w, &err) < 0)
+                die("cannot write");
+        trace_fake_run(&f, &o, w);
+        if (trace_writer_finish(w, &err) < 0)
+                die(err.text);
+        trace_writer_free(w);
+        trace_fake_done(&f);
+        if (seed % 2 && trace_append_symbols(path, symbols, 2, &err) < 0)
+                die(err.text);
+}
+
+int main(int argc, char **argv) {
+        if (argc < 2)
+                return 2;
+        for (uint32_t seed = 0; seed < 8; seed++) {
+                char path[4096];
+
+                snprintf(path, sizeof(path), "%s/seed%u", argv[1], seed);
+                write_trace(path, seed);
+                if (argc == 2)
+                        trace_make_plain(path, seed % 4 != 0, seed % 4 ? 3 : 1);
+        }
+        return 0;
+}
