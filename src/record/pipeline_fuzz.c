@@ -3,7 +3,7 @@
  * lent tables. The input is a program of such writes, pumps and ends. Nothing may crash, hang or leak.
  *
  * covers: src/record/decode.c src/record/drain.c src/record/forks.c src/record/intern.c src/record/lender.c
- * covers: src/record/order.c src/record/pair.c src/record/pipeline.c src/record/rows.c src/record/sites.c */
+ * covers: src/record/order.c src/record/pair.c src/record/paths.c src/record/pipeline.c src/record/rows.c src/record/sites.c */
 #include <stdlib.h>
 #include <string.h>
 
@@ -94,6 +94,29 @@ static void put_many(struct fake_target *t, struct wire_slot *slot, struct input
         }
 }
 
+/* A realloc from one of few addresses to another, perhaps of a block that is there, perhaps released in between or after. */
+static void put_realloc(struct fake_target *t, struct wire_slot *slot, struct input *in) {
+        uint64_t old = (1 + (uint64_t)take(in) % 8) * 16,
+                 address = (1 + (uint64_t)take(in) % 8) * 16;
+        uint8_t how = take(in);
+        uint64_t alloc[4] = {wire_word0(t->now, WIRE_ALLOC), old, 10};
+        uint64_t begin[2] = {wire_word0(t->now + 1, WIRE_REALLOC_BEGIN), old};
+        uint64_t between[2] = {wire_word0(t->now + 1, WIRE_FREE), address};
+        uint64_t end[5] = {wire_word0(t->now + 2, WIRE_REALLOC_END), address, 20, how >> 6};
+        uint64_t after[3] = {wire_word0(t->now + 3, WIRE_FREE_SIZED), address, how & 32 ? 20 : 21};
+
+        if (how & 1)
+                put(t, slot, alloc, 4);
+        if (how & 2)
+                put(t, slot, begin, 2);
+        if (how & 4)
+                put(t, fake_slot(t, 1), between, 2);
+        if (how & 8)
+                put(t, slot, end, 5);
+        if (how & 16)
+                put(t, slot, after, 3);
+}
+
 /* A module over some of the pcs of the other records; sometimes a name or a place that is known. */
 static void put_module(struct fake_target *t, struct wire_slot *slot, struct input *in) {
         uint64_t begin = 0x1000 + (uint64_t)(take(in) % 64) * 16, name_bytes = take(in) % 12;
@@ -179,6 +202,7 @@ static void step(struct fake_target *t, struct input *in) {
         case 10: pipeline_pump(t->pipeline); break;
         case 11: put_many(t, slot, in); break;
         case 12: put_module(t, slot, in); break;
+        case 13: put_realloc(t, slot, in); break;
         default: put_likely(t, slot, in); break;
         }
         t->now += 100;
