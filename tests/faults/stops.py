@@ -49,6 +49,19 @@ def await_state(pid, states, patience_s=20):
     raise AssertionError(f"process {pid} is in state {fields and fields[0]}, not {states}")
 
 
+def await_going_on(pid, patience_s=20):
+    """It runs, and has seen that it was continued: a SIGCONT that is still pending is lost in the next stop."""
+    end = time.monotonic() + patience_s
+    while time.monotonic() < end:
+        with open(f"/proc/{pid}/status") as f:
+            status = dict(line.split(":", 1) for line in f if ":" in line)
+        pending = int(status["SigPnd"], 16) | int(status["ShdPnd"], 16)
+        if status["State"].split()[0] not in "Tt" and not pending & 1 << signal.SIGCONT - 1:
+            return
+        time.sleep(0.002)
+    raise AssertionError(f"process {pid} does not go on: {status['State']}")
+
+
 def stop_and_continue(argv, times, signal_no=signal.SIGSTOP, to_silt=False):
     """In a group of its own that is not orphaned: the kernel stops no orphaned one by SIGTSTP."""
     process, pid = start(argv, preexec_fn=lambda: os.setpgid(0, 0))
@@ -59,7 +72,7 @@ def stop_and_continue(argv, times, signal_no=signal.SIGSTOP, to_silt=False):
         await_state(pid, (b"T",))
         time.sleep(0.05)
         os.kill(to, signal.SIGCONT)
-        await_state(pid, (b"S", b"R", b"D"))
+        await_going_on(pid)
     return finish(process)
 
 
@@ -148,7 +161,7 @@ def under_a_shell(command):
             shell.read_until(rb"Stopped")
             await_state(pid, (b"T",))
             shell.type(go_on)
-            await_state(pid, (b"S", b"R", b"D"))
+            await_going_on(pid)
         shell.type("wait %1; echo status-$?-")
         n_continued = int(shell.read_until(rb"continued (\d+)")[1])
         shell.read_until(rb"rounds 400")
