@@ -17,7 +17,7 @@ import json
 import os
 import re
 import shutil
-import subprocess
+import signal
 import sys
 import tempfile
 
@@ -146,6 +146,7 @@ def main():
     parser.add_argument("--write-docs", action="store_true", help="table and plot into docs/overhead.md and docs/overhead.svg")
     parser.add_argument("--list", action="store_true", help="names of the workloads")
     args = parser.parse_args()
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # what was made is put away then, too
     args.no_heaptrack |= args.quick
     args.runs = args.runs or (3 if args.quick else 7)
     args.json = args.json or os.path.join(args.build, "bench", "result.json")

@@ -124,5 +124,6 @@ def svg(result):
             y += ROW
     out.append(text(28, height - 30, f"{machine.in_words(result['machine'])}. Medians of {result['runs']} interleaved runs.", "soft"))
     out.append(text(28, height - 13, "share: wall time silt adds / wall time heaptrack adds; "
-                    "red: an aim about wall time is missed.", "soft"))
+                    "red: an aim about wall time is missed."
+                    + (" Taken while the machine did other work too." if result["machine"]["load_before"] > 0.5 else ""), "soft"))
     return "\n".join(x for x in out if x) + "\n</svg>\n"

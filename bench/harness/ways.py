@@ -9,7 +9,7 @@ import tempfile
 import threading
 import time
 
-TIMEOUT_S = 300
+TIMEOUT_S = 600
 
 
 def digest(path):
@@ -55,13 +55,14 @@ class Recorder(threading.Thread):
 
 
 def wait_or_kill(child):
-    """Its rusage; a run that takes too long is ended, and failed."""
+    """Its rusage, and whether it had to be ended because it took too long."""
     late = threading.Timer(TIMEOUT_S, child.kill)
     late.start()
     _, status, usage = os.wait4(child.pid, 0)
+    is_late = not late.is_alive()
     late.cancel()
     child.returncode = os.waitstatus_to_exitcode(status)
-    return usage
+    return usage, is_late
 
 
 def timed(w, argv, env, cage=None, watches=False):
@@ -80,7 +81,7 @@ def timed(w, argv, env, cage=None, watches=False):
             if w.client.wait(child):
                 client_wall, output = w.client.run()
             w.client.stop()
-        usage = wait_or_kill(child)
+        usage, is_late = wait_or_kill(child)
         wall = time.monotonic() - before
         if watcher:
             watcher.over.set()
@@ -91,7 +92,7 @@ def timed(w, argv, env, cage=None, watches=False):
         if w.has_output:
             output = printed
     return {"wall": client_wall if w.client else wall, "cpu": usage.ru_utime + usage.ru_stime, "status": child.returncode,
-            "said": text, "printed": printed, "output": output, "product": digest(w.product) if w.product else "",
+            "is_late": is_late, "said": text, "printed": printed, "output": output, "product": digest(w.product) if w.product else "",
             "recorder_rss": watcher.peak_bytes if watcher else 0}
 
 
@@ -148,6 +149,8 @@ def why_differs(way, one, bare):
     """'' when the run did what the bare program did, else in words what it did differently."""
     if one.get("out_of_memory"):
         return "out of memory"
+    if one.get("is_late"):
+        return f"took over {TIMEOUT_S} s"
     if one.get("is_silent"):
         return "silt run told no figures"
     if one["status"] != bare["status"]:
