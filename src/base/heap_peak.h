@@ -34,7 +34,13 @@ static inline size_t heap_peak_bytes(void) {
 #endif
 
 #ifdef HEAP_IS_SANITIZED
-#include <sanitizer/allocator_interface.h>
+/* gcc has no <sanitizer/allocator_interface.h>. */
+extern int __sanitizer_install_malloc_and_free_hooks(/* NOLINT(bugprone-reserved-identifier) */
+                                                     void (*on_alloc)(const volatile void *,
+                                                                      size_t),
+                                                     void (*on_free)(const volatile void *));
+extern size_t __sanitizer_get_allocated_size(
+        const volatile void *p); /* NOLINT(bugprone-reserved-identifier) */
 
 static void heap_on_alloc(const volatile void *p, size_t n) {
         heap_count_alloc(n);
@@ -42,7 +48,7 @@ static void heap_on_alloc(const volatile void *p, size_t n) {
 
 static void heap_on_free(const volatile void *p) {
         if (p)
-                heap_count_free(__sanitizer_get_allocated_size((const void *)p));
+                heap_count_free(__sanitizer_get_allocated_size(p));
 }
 
 static inline void heap_peak_begin(void) {
