@@ -3,6 +3,8 @@
 
 #include "hook/early.h"
 
+#define EVENT_LOST UINT64_MAX
+
 HOOK_COLD void event_after_loss(struct lane *lane) {
         SIGNAL_POINT("event/lost");
         lane->has_lost = true;
@@ -42,41 +44,46 @@ static HOOK_COLD bool event_prepare_walk(struct lane *lane, const struct unwind_
         return true;
 }
 
-/* False: the event is lost already. */
-static inline bool event_walk(struct lane *lane, const struct unwind_regs *from,
-                              struct unwind_delta *ret_delta) {
+/* The stack word but for its form; EVENT_LOST: the event is lost already. */
+static inline uint64_t event_walk(struct lane *lane, const struct unwind_regs *from) {
+        uint64_t stack;
+
         if (unlikely(lane->has_lost || !real._dl_find_object.fn) && !event_prepare_walk(lane, from))
-                return false;
+                return EVENT_LOST;
         SIGNAL_POINT("event/walk");
-        unwind_walk(lane->walker, from, ret_delta);
+        stack = unwind_walk_packed(lane->walker, from->pc, from->sp, from->fp);
         SIGNAL_POINT("event/walked");
-        return true;
+        return stack;
 }
 
 /* The stack word and its pcs; returns the record's end. */
-static inline uint64_t *event_put_stack(uint64_t *at, const struct unwind_delta *d, unsigned form) {
+static inline uint64_t *event_put_stack(uint64_t *at, const struct lane *lane, uint64_t stack,
+                                        unsigned form) {
+        const uint64_t *pcs = unwind_walker_pcs(lane->walker);
+        uint32_t n_new = wire_stack_n_new(stack);
+
         SIGNAL_POINT("event/stack");
-        *at++ = wire_stack_word(d->n_kept, d->n_new, form, d->end);
-        for (uint32_t i = 0; i < d->n_new; i++)
-                *at++ = d->pcs[i];
+        *at++ = stack | (uint64_t)form << 32;
+        for (uint32_t i = 0; i < n_new; i++)
+                *at++ = pcs[i];
         return at;
 }
 
 void event_alloc(struct thread *t, void *block, size_t size_bytes, unsigned form,
                  const struct unwind_regs *from) {
         struct lane *lane = lane_enter(t);
-        struct unwind_delta delta;
-        uint64_t *words = NULL;
+        uint64_t *words = NULL, stack;
 
         if (unlikely(!lane))
                 return;
-        if (likely(event_walk(lane, from, &delta)))
-                words = ring_writer_reserve(&lane->ring, 4 + delta.n_new);
+        stack = event_walk(lane, from);
+        if (likely(stack != EVENT_LOST))
+                words = ring_writer_reserve(&lane->ring, 4 + wire_stack_n_new(stack));
         if (likely(words != NULL)) {
                 words[0] = wire_word0(ring_writer_time(&lane->ring), WIRE_ALLOC);
                 words[1] = (uint64_t)block;
                 words[2] = size_bytes;
-                ring_writer_commit(&lane->ring, event_put_stack(words + 3, &delta, form));
+                ring_writer_commit(&lane->ring, event_put_stack(words + 3, lane, stack, form));
         } else {
                 event_after_loss(lane);
         }
@@ -86,18 +93,18 @@ void event_alloc(struct thread *t, void *block, size_t size_bytes, unsigned form
 void event_stack(struct thread *t, unsigned kind, const uint64_t *values, uint32_t n, unsigned form,
                  const struct unwind_regs *from) {
         struct lane *lane = lane_enter(t);
-        struct unwind_delta delta;
-        uint64_t *words = NULL;
+        uint64_t *words = NULL, stack;
 
         if (unlikely(!lane))
                 return;
-        if (likely(event_walk(lane, from, &delta)))
-                words = ring_writer_reserve(&lane->ring, 2 + n + delta.n_new);
+        stack = event_walk(lane, from);
+        if (likely(stack != EVENT_LOST))
+                words = ring_writer_reserve(&lane->ring, 2 + n + wire_stack_n_new(stack));
         if (likely(words != NULL)) {
                 words[0] = wire_word0(ring_writer_time(&lane->ring), kind);
                 for (uint32_t i = 0; i < n; i++)
                         words[1 + i] = values[i];
-                ring_writer_commit(&lane->ring, event_put_stack(words + 1 + n, &delta, form));
+                ring_writer_commit(&lane->ring, event_put_stack(words + 1 + n, lane, stack, form));
         } else {
                 event_after_loss(lane);
         }

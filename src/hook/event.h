@@ -38,18 +38,23 @@ void event_replay_early(struct thread *t);
 /* Something of the last record did not reach the ring. */
 void event_after_loss(struct lane *lane);
 
-/* Releases are half of all events, so this is inline. */
-static inline void event_free(struct thread *t, void *block) {
+/* Releases are half of all events, so this is inline. size_bytes: as the caller gave it, or
+ * WIRE_NO_SIZE. */
+static inline void event_free(struct thread *t, void *block, uint64_t size_bytes) {
         struct lane *lane = lane_enter(t);
+        uint32_t n = size_bytes == WIRE_NO_SIZE ? 2 : 3;
         uint64_t *words;
 
         if (unlikely(!lane))
                 return;
-        words = ring_writer_reserve(&lane->ring, 2);
+        words = ring_writer_reserve(&lane->ring, n);
         if (likely(words != NULL)) {
-                words[0] = wire_word0(ring_writer_time(&lane->ring), WIRE_FREE);
+                words[0] = wire_word0(ring_writer_time(&lane->ring),
+                                      n == 2 ? WIRE_FREE : WIRE_FREE_SIZED);
                 words[1] = (uint64_t)block;
-                ring_writer_commit(&lane->ring, words + 2);
+                if (n == 3)
+                        words[2] = size_bytes;
+                ring_writer_commit(&lane->ring, words + n);
         } else {
                 event_after_loss(lane);
         }

@@ -129,7 +129,7 @@ HOOK_EXPORT void free(void *block) {
                 UNWIND_HERE(&from);
                 event_free_stack(t, block, WIRE_NO_SIZE, &from);
         } else {
-                event_free(t, block);
+                event_free(t, block, WIRE_NO_SIZE);
         }
         SIGNAL_POINT("free/logged");
         if (likely(!early_owns(block)))

@@ -2,7 +2,11 @@
 /* The 8 forms of operator new and the 12 of operator delete. libstdc++ builds them on each other
  * and on malloc; only the outermost call logs. Where the program defines one of the inner forms
  * itself, that one ends in malloc or free, whose hooks see it: the forms built on it stay silent
- * then, or a block would count twice. */
+ * then, or a block would count twice.
+ *
+ * Where all of it is libstdc++'s own, the forms without an alignment go to the real malloc and free
+ * at once, as the library would through two or three more hooks. A new that gets no memory goes to
+ * the library after all, for its handler and its exception. */
 #include "hook/new.h"
 
 #include <malloc.h>
@@ -26,6 +30,31 @@ enum new_base {
 };
 
 static uint32_t new_program_bases; /* those the program defines itself */
+static bool new_is_malloc;         /* see above */
+
+/* Does every unaligned form end in the real malloc and free, with nobody in between? */
+static bool new_is_plain_library(void) {
+        static const char *const names[] = {
+                "malloc",
+                "free",
+                "_Znwm",
+                "_Znam",
+                "_ZnwmRKSt9nothrow_t",
+                "_ZnamRKSt9nothrow_t",
+                "_ZdlPv",
+                "_ZdaPv",
+                "_ZdlPvm",
+                "_ZdaPvm",
+                "_ZdlPvRKSt9nothrow_t",
+                "_ZdaPvRKSt9nothrow_t",
+        };
+
+        for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+                if (real_is_preceded(names[i]) ||
+                    (names[i][0] == '_' && !real_is_in(names[i], "libstdc++.so.6")))
+                        return false;
+        return true;
+}
 
 void new_init(void) {
         static const struct {
@@ -45,6 +74,7 @@ void new_init(void) {
         for (size_t i = 0; i < sizeof(bases) / sizeof(bases[0]); i++)
                 if (real_program_defines(bases[i].name))
                         new_program_bases |= bases[i].base;
+        new_is_malloc = new_is_plain_library();
 }
 
 /* ---- a C++ library that is not in the program's own scope -------------------------------- */
@@ -162,6 +192,14 @@ __attribute__((used)) int new_personality(int version, int actions, uint64_t exc
                         t->in_inner = fn;                                                          \
                         return ((__typeof__(&name))fn->fn)(__VA_ARGS__);                           \
                 }                                                                                  \
+                if (likely(new_is_malloc && !(align_bytes))) {                                     \
+                        block = CALL_REAL(t, malloc, size_bytes ? size_bytes : 1);                 \
+                        if (likely(block)) {                                                       \
+                                UNWIND_HERE(&from);                                                \
+                                event_alloc(t, block, size_bytes, form, &from);                    \
+                                return block;                                                      \
+                        }                                                                          \
+                }                                                                                  \
                 outer_bytes = t->new_size_bytes;                                                   \
                 t->new_size_bytes = size_bytes;                                                    \
                 outer = call_begin(t, fn);                                                         \
@@ -198,17 +236,8 @@ NEW_HOOK(_ZnamSt11align_val_tRKSt9nothrow_t, WIRE_FORM_NEW_ARRAY, align,
 
 /* ---- operator delete --------------------------------------------------------------------- */
 
-static inline void new_log_delete(struct thread *t, void *block, uint64_t size_bytes) {
-        const uint64_t words[] = {(uint64_t)block, size_bytes};
-
-        if (size_bytes == WIRE_NO_SIZE)
-                event_free(t, block);
-        else
-                event_words(t, WIRE_FREE_SIZED, words, 2);
-}
-
 /* given_bytes: the size the caller says, or WIRE_NO_SIZE. */
-#define DELETE_HOOK(name, given_bytes, bases, params, ...)                                         \
+#define DELETE_HOOK(name, given_bytes, is_aligned, bases, params, ...)                             \
         void name params;                                                                          \
         HOOK_EXPORT void name params {                                                             \
                 struct thread *t;                                                                  \
@@ -241,31 +270,36 @@ static inline void new_log_delete(struct thread *t, void *block, uint64_t size_b
                         UNWIND_HERE(&from);                                                        \
                         event_free_stack(t, block, given_bytes, &from);                            \
                 } else {                                                                           \
-                        new_log_delete(t, block, given_bytes);                                     \
+                        event_free(t, block, given_bytes);                                         \
+                }                                                                                  \
+                if (likely(new_is_malloc && !(is_aligned))) {                                      \
+                        CALL_REAL_VOID(t, free, block);                                            \
+                        return;                                                                    \
                 }                                                                                  \
                 outer = call_begin(t, fn);                                                         \
                 ((__typeof__(&name))fn->fn)(__VA_ARGS__);                                          \
                 call_end(t, outer);                                                                \
         }
 
-DELETE_HOOK(_ZdlPv, WIRE_NO_SIZE, 0, (void *block), block)
-DELETE_HOOK(_ZdaPv, WIRE_NO_SIZE, DELETE_PLAIN, (void *block), block)
-DELETE_HOOK(_ZdlPvm, size_bytes, DELETE_PLAIN, (void *block, size_t size_bytes), block, size_bytes)
-DELETE_HOOK(_ZdaPvm, size_bytes, DELETE_PLAIN | DELETE_ARRAY, (void *block, size_t size_bytes),
-            block, size_bytes)
-DELETE_HOOK(_ZdlPvRKSt9nothrow_t, WIRE_NO_SIZE, DELETE_PLAIN, (void *block, const void *tag), block,
-            tag)
-DELETE_HOOK(_ZdaPvRKSt9nothrow_t, WIRE_NO_SIZE, DELETE_PLAIN | DELETE_ARRAY,
+DELETE_HOOK(_ZdlPv, WIRE_NO_SIZE, false, 0, (void *block), block)
+DELETE_HOOK(_ZdaPv, WIRE_NO_SIZE, false, DELETE_PLAIN, (void *block), block)
+DELETE_HOOK(_ZdlPvm, size_bytes, false, DELETE_PLAIN, (void *block, size_t size_bytes), block,
+            size_bytes)
+DELETE_HOOK(_ZdaPvm, size_bytes, false, DELETE_PLAIN | DELETE_ARRAY,
+            (void *block, size_t size_bytes), block, size_bytes)
+DELETE_HOOK(_ZdlPvRKSt9nothrow_t, WIRE_NO_SIZE, false, DELETE_PLAIN, (void *block, const void *tag),
+            block, tag)
+DELETE_HOOK(_ZdaPvRKSt9nothrow_t, WIRE_NO_SIZE, false, DELETE_PLAIN | DELETE_ARRAY,
             (void *block, const void *tag), block, tag)
-DELETE_HOOK(_ZdlPvSt11align_val_t, WIRE_NO_SIZE, 0, (void *block, size_t align), block, align)
-DELETE_HOOK(_ZdaPvSt11align_val_t, WIRE_NO_SIZE, DELETE_ALIGNED, (void *block, size_t align), block,
-            align)
-DELETE_HOOK(_ZdlPvSt11align_val_tRKSt9nothrow_t, WIRE_NO_SIZE, DELETE_ALIGNED,
+DELETE_HOOK(_ZdlPvSt11align_val_t, WIRE_NO_SIZE, true, 0, (void *block, size_t align), block, align)
+DELETE_HOOK(_ZdaPvSt11align_val_t, WIRE_NO_SIZE, true, DELETE_ALIGNED, (void *block, size_t align),
+            block, align)
+DELETE_HOOK(_ZdlPvSt11align_val_tRKSt9nothrow_t, WIRE_NO_SIZE, true, DELETE_ALIGNED,
             (void *block, size_t align, const void *tag), block, align, tag)
-DELETE_HOOK(_ZdaPvSt11align_val_tRKSt9nothrow_t, WIRE_NO_SIZE,
+DELETE_HOOK(_ZdaPvSt11align_val_tRKSt9nothrow_t, WIRE_NO_SIZE, true,
             DELETE_ALIGNED | DELETE_ARRAY_ALIGNED, (void *block, size_t align, const void *tag),
             block, align, tag)
-DELETE_HOOK(_ZdlPvmSt11align_val_t, size_bytes, DELETE_ALIGNED,
+DELETE_HOOK(_ZdlPvmSt11align_val_t, size_bytes, true, DELETE_ALIGNED,
             (void *block, size_t size_bytes, size_t align), block, size_bytes, align)
-DELETE_HOOK(_ZdaPvmSt11align_val_t, size_bytes, DELETE_ALIGNED | DELETE_ARRAY_ALIGNED,
+DELETE_HOOK(_ZdaPvmSt11align_val_t, size_bytes, true, DELETE_ALIGNED | DELETE_ARRAY_ALIGNED,
             (void *block, size_t size_bytes, size_t align), block, size_bytes, align)

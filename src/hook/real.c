@@ -230,6 +230,15 @@ bool real_program_defines(const char *name) {
         return _r_debug.r_map && real_find_in(_r_debug.r_map, name, &ignored);
 }
 
+bool real_is_preceded(const char *name) {
+        struct real_fn ignored;
+
+        for (const struct link_map *m = _r_debug.r_map; m && m != real_self_map; m = m->l_next)
+                if (real_find_in(m, name, &ignored))
+                        return true;
+        return false;
+}
+
 bool real_find_module(const void *addr, struct unwind_module *ret_module) {
         for (const struct link_map *m = _r_debug.r_map; m; m = m->l_next) {
                 struct code_range range = real_image_range(m->l_addr);
@@ -281,6 +290,16 @@ static const char *real_soname(const struct link_map *map, const char *strings) 
                 if (d->d_tag == DT_SONAME)
                         return strings + d->d_un.d_val;
         return NULL;
+}
+
+bool real_is_in(const char *name, const char *soname) {
+        struct real_fn ignored;
+        const struct link_map *owner = real_find(name, &ignored);
+        struct dynamic_symbols symbols;
+        const char *found;
+
+        return owner && dynamic_symbols_read(owner, &symbols) &&
+               (found = real_soname(owner, symbols.strings)) && text_equal(found, soname);
 }
 
 static bool real_needs(const struct link_map *needer, const struct link_map *map) {

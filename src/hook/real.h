@@ -74,6 +74,13 @@ bool real_is_allocator(uintptr_t addr);
 struct unwind_module;
 bool real_find_module(const void *addr, struct unwind_module *ret_module);
 
+/* True when somebody whom the loader asks before libsilt.so defines the symbol: then that is what
+ * other libraries call. */
+bool real_is_preceded(const char *name);
+
+/* True when the real function of this name belongs to the object with this soname. */
+bool real_is_in(const char *name, const char *soname);
+
 /* True when the executable defines the symbol itself, so that no hook of that name is ever
  * called. */
 bool real_program_defines(const char *name);

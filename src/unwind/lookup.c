@@ -190,7 +190,8 @@ row_t lookup_miss(struct lookup_cache *c, uint64_t generation, uint64_t key, voi
         }
         if (c) {
                 cache_maybe_grow(c);
-                *lookup_entry_of(c, key) = (struct lookup_entry){key, row};
+                *lookup_entry_of(c, key) =
+                        (struct lookup_entry){key, quick_from_row(row, ARCH_STACK_ALIGN)};
         }
         return row;
 }

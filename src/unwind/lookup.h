@@ -23,8 +23,8 @@ enum {
 };
 
 struct lookup_entry {
-        uint64_t key; /* 0: empty */
-        row_t row;
+        uint64_t key;  /* 0: empty */
+        uint64_t word; /* a quick_t, or a row_t that has no quick form */
 };
 
 /* Direct-mapped, of one thread. Starts in memory of the walker, grows into pages of its own. */
@@ -61,7 +61,7 @@ static inline row_t lookup_row(struct lookup_cache *c, uint64_t generation, uint
                 const struct lookup_entry *e = lookup_entry_of(c, key);
 
                 if (__builtin_expect(e->key == key, 1))
-                        return e->row;
+                        return quick_is(e->word) ? quick_to_row(e->word) : e->word;
         }
         return lookup_miss(c, generation, key, ctx);
 }

@@ -87,4 +87,57 @@ static inline row_t row_make(unsigned flags, int64_t cfa_off, int64_t ra_off, in
                ((row_t)(cfa_off / 8) & ((1u << ROW_CFA_BITS) - 1)) << 8 | flags | ROW_VALID;
 }
 
+/* ---- quick rows ---------------------------------------------------------------------------- */
+
+/* A plain row as a walk wants it: offsets in words from the base, and everything about them checked
+ * that does not depend on the frame. Bit 0 is 0, which tells it from a row.
+ *
+ *      63        48 47        32 31        16           4     1 0
+ *     +------------+------------+------------+---------+-+---+-+-+
+ *     | fp slot    | ra slot    | CFA        |         |F|   |B|0|
+ *     +------------+------------+------------+---------+-+---+-+-+
+ *
+ * 0 <= slots < CFA, and the CFA is as aligned as the base. */
+typedef uint64_t quick_t;
+
+enum { QUICK_WORDS_MAX = 0x7fff };
+
+static inline bool quick_is(uint64_t word) {
+        return (word & ROW_VALID) == 0;
+}
+
+static inline uint64_t quick_cfa_off(quick_t q) {
+        return (q >> 16 & QUICK_WORDS_MAX) * 8;
+}
+
+static inline uint64_t quick_ra_off(quick_t q) {
+        return (q >> 32 & QUICK_WORDS_MAX) * 8;
+}
+
+static inline uint64_t quick_fp_off(quick_t q) {
+        return (q >> 48) * 8;
+}
+
+/* The quick form of a row, or the row itself where there is none. align_bytes: of a stack. */
+static inline uint64_t quick_from_row(row_t row, unsigned align_bytes) {
+        int64_t cfa = row_cfa_words(row), ra = cfa + row_ra_words(row), fp = 0;
+
+        if (row & ROW_FP_SAVED)
+                fp = cfa + row_fp_words(row);
+        if ((row & ROW_NOT_PLAIN) || cfa <= 0 || cfa > QUICK_WORDS_MAX ||
+            (uint64_t)cfa * 8 % align_bytes != 0 || ra < 0 || ra >= cfa || fp < 0 || fp >= cfa)
+                return row;
+        return (uint64_t)fp << 48 | (uint64_t)ra << 32 | (uint64_t)cfa << 16 |
+               (row & (ROW_BASE_FP | ROW_FP_SAVED));
+}
+
+/* The row a quick one was made of. */
+static inline row_t quick_to_row(quick_t q) {
+        int64_t cfa_off = (int64_t)quick_cfa_off(q);
+        int64_t fp_off = q & ROW_FP_SAVED ? (int64_t)quick_fp_off(q) - cfa_off : 0;
+
+        return row_make((unsigned)(q & (ROW_BASE_FP | ROW_FP_SAVED)), cfa_off,
+                        (int64_t)quick_ra_off(q) - cfa_off, fp_off);
+}
+
 #endif

@@ -18,7 +18,7 @@ enum {
 #else
         FIRST_SETS = 1024,
         WAYS = 4,        /* one set is one cache line of 64 bytes */
-        GROWTHS_MAX = 3, /* 64 KiB, 256 KiB, 1 MiB, 4 MiB */
+        GROWTHS_MAX = 2, /* 64 KiB, 256 KiB, 1 MiB */
         ANNOUNCED_MAX = 1024,
 #endif
         ANNOUNCED_WAYS = 2,

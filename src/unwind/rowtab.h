@@ -30,6 +30,13 @@ static inline uint64_t rowtab_generation(void) {
         return __atomic_load_n(&rowtab_generation_word, __ATOMIC_ACQUIRE);
 }
 
+/* To compare with the generation that a walker knows, which rowtab_generation gave. Relaxed: code
+ * in the place of an unmapped object runs only on threads that have synchronised with whoever
+ * mapped it, after the change. An acquire would wait for the stores of the last event. */
+static inline uint64_t rowtab_generation_glance(void) {
+        return __atomic_load_n(&rowtab_generation_word, __ATOMIC_RELAXED);
+}
+
 row_t rowtab_get(uint64_t generation, uint64_t key); /* 0: not there */
 void rowtab_put(uint64_t generation, uint64_t key, row_t row);
 

@@ -7,35 +7,22 @@
 
 #include "unwind/object.h"
 
-static uint64_t main_stack_begin, main_stack_end;
+uint64_t step_main_stack_begin, step_main_stack_end;
 
 void step_init(uint64_t main_begin, uint64_t main_end) {
-        main_stack_begin = main_begin;
-        main_stack_end = main_end;
+        step_main_stack_begin = main_begin;
+        step_main_stack_end = main_end;
 }
 
 /* The loader's start on x86_64 (_dl_start_user) has no CFI. A frame that begins where the kernel put argc
  * has no caller, whoever it is. */
 static bool is_first_frame(const struct state *s) {
-        return main_stack_begin && s->sp >= main_stack_begin && s->sp < main_stack_end;
-}
-
-/* Above a thread's frames lie its thread descriptor (glibc puts it at the top of the stack it maps)
- * or, for the first thread, the program's arguments. Whichever is next above sp bounds the reading;
- * on other stacks the bound is only far, never wrong. */
-uint64_t step_limit(uint64_t sp) {
-        uint64_t tp = arch_thread_pointer();
-        uint64_t limit = UINT64_MAX;
-
-        if (sp < main_stack_end)
-                limit = main_stack_end;
-        if (sp < tp && tp < limit)
-                limit = tp;
-        return limit - 7; /* a word is 8 bytes */
+        return step_main_stack_begin && s->sp >= step_main_stack_begin &&
+               s->sp < step_main_stack_end;
 }
 
 static enum step end_of_stack(struct frame *f, enum step how) {
-        f->ra_word |= FRAME_BARRIER;
+        f->flags |= FRAME_BARRIER;
         return how;
 }
 
@@ -51,7 +38,7 @@ static enum step step_signal(struct stepper *p, struct state *s, struct frame *f
         if (at % 8 != 0 || !step_can_read(p, at, at + ARCH_SIGFRAME_PC) ||
             !step_can_read(p, at, at + ARCH_SIGFRAME_SP))
                 return end_of_stack(f, STEP_LOST);
-        f->ra_word = FRAME_BARRIER;
+        f->flags = FRAME_BARRIER;
         s->flags = FRAME_EXACT;
         s->fp = arch_load(at + ARCH_SIGFRAME_FP);
         s->sp = arch_load(at + ARCH_SIGFRAME_SP);
@@ -78,7 +65,7 @@ static enum step step_frame_pointer(struct stepper *p, struct state *s, struct f
                 return end_of_stack(f, STEP_END);
         if (!object_known(arch_strip(ra) - 1))
                 return end_of_stack(f, STEP_LOST);
-        f->ra_word |= FRAME_BARRIER;
+        f->flags |= FRAME_BARRIER;
         set_return(s, ra, fp + 16, arch_load(fp));
         s->flags = ARCH_HAS_LR ? FRAME_BLIND : 0;
         return STEP_OK;
@@ -92,7 +79,7 @@ static enum step step_no_cfi(struct stepper *p, struct state *s, struct frame *f
             !object_known(arch_strip(s->lr) - 1))
                 return step_frame_pointer(p, s, f);
         p->has_guessed = true;
-        f->ra_word |= FRAME_BARRIER;
+        f->flags |= FRAME_BARRIER;
         set_return(s, s->lr, s->sp, s->fp);
         return STEP_OK;
 }
@@ -114,7 +101,7 @@ static enum step step_link_register(struct stepper *p, struct state *s, row_t ro
                         return end_of_stack(f, STEP_LOST);
                 fp = arch_load(fp_slot);
         }
-        f->ra_word |= FRAME_BARRIER;
+        f->flags |= FRAME_BARRIER;
         return set_return(s, s->lr, cfa, fp) ? STEP_OK : STEP_END;
 }
 
@@ -131,7 +118,7 @@ static enum step step_realigned(struct stepper *p, struct state *s, row_t row, s
         ra_slot = cfa + (uint64_t)row_ra_off(row);
         if (cfa % 8 != 0 || cfa - s->sp - 1 >= STEP_MAX_BYTES || !step_can_read(p, s->sp, ra_slot))
                 return end_of_stack(f, STEP_LOST);
-        f->ra_word |= FRAME_BARRIER;
+        f->flags |= FRAME_BARRIER;
         return set_return(s, arch_load(ra_slot), cfa, arch_load(fp_slot)) ? STEP_OK : STEP_END;
 }
 
@@ -150,7 +137,7 @@ static enum step step_switched(struct stepper *p, struct state *s, row_t row, st
             p->n_switches++ == STEP_SWITCHES_MAX || cfa % 16 != 0 || cfa >> ARCH_USER_BITS != 0 ||
             !is_near(row_cfa_off(row)) || !is_near(row_ra_off(row)) || !is_near(row_fp_off(row)))
                 return end_of_stack(f, STEP_LOST);
-        f->ra_word |= FRAME_BARRIER;
+        f->flags |= FRAME_BARRIER;
         ra = arch_load(cfa + (uint64_t)row_ra_off(row));
         if (row & ROW_FP_SAVED)
                 fp = arch_load(cfa + (uint64_t)row_fp_off(row));
@@ -165,7 +152,7 @@ static enum step step_flagged(struct stepper *p, struct state *s, row_t row, str
         if (!step_plain(p, s, row, f))
                 return step_switched(p, s, row, f);
         s->flags = 0;
-        f->ra_word |= FRAME_BARRIER;
+        f->flags |= FRAME_BARRIER;
         return s->pc_raw != 0 ? STEP_OK : STEP_END;
 }
 
@@ -173,14 +160,14 @@ enum step step_slow(struct stepper *p, struct state *s, row_t row, struct frame 
         uint32_t flags = s->flags;
         enum step r;
 
-        f->ra_word = 0;
-        f->fp_word = FRAME_FP_KEPT;
+        f->flags = 0;
+        f->ra_slot = f->fp_slot = 0;
         if (row & ROW_SIGNAL)
                 r = step_signal(p, s, f);
         else if (row == 0 || (row & ROW_UNSUPPORTED))
                 r = step_no_cfi(p, s, f);
         else if ((row & ROW_RA_UNDEFINED) && flags == 0) {
-                f->ra_word = FRAME_END;
+                f->flags = FRAME_END;
                 r = STEP_END;
         } else if (row & ROW_RA_UNDEFINED)
                 r = end_of_stack(f, STEP_END);
@@ -190,6 +177,6 @@ enum step step_slow(struct stepper *p, struct state *s, row_t row, struct frame 
                 r = step_realigned(p, s, row, f);
         else
                 r = step_flagged(p, s, row, f);
-        f->ra_word |= flags;
+        f->flags |= flags;
         return r;
 }

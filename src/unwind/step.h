@@ -33,30 +33,28 @@ struct state {
         uint32_t flags; /* FRAME_EXACT, FRAME_BLIND */
 };
 
-/* A frame of a walk: its registers, and where the words that lead outwards were read.
- *     ra_word: bits 0-23 (slot - sp) / 8, bits 24-31 flags       fp_word: the same, FRAME_FP_KEPT */
+/* A frame of a walk: its registers, and the addresses of the words that lead outwards. Laid out for
+ * re-validation, which reads the slots of one frame and the registers of the next in pairs. */
 struct frame {
-        uint64_t pc_raw, sp, fp;
-        uint32_t ra_word, fp_word;
+        uint64_t pc_raw, fp;
+        uint64_t ra_slot, fp_slot; /* of plain frames; what others have there: see walk.c */
+        uint64_t sp;
+        uint64_t flags;
 };
 
-_Static_assert(sizeof(struct frame) == 32, "two to a cache line");
-
 enum {
-        FRAME_OFF_MASK = (1 << 24) - 1,
-        FRAME_BARRIER = 1 << 24, /* the step needs more than two words: never skip it */
-        FRAME_EXACT = 1 << 25,   /* interrupted by a signal: pc is no return address, lr counts */
-        FRAME_BLIND = 1 << 26,   /* after a frame pointer step on aarch64: sp is a lower bound */
-        FRAME_END = 1 << 27,     /* outermost, by CFI alone */
-        FRAME_AT_GAP = 1 << 28,  /* its caller was left out: the next entry is the marker */
-        FRAME_AT_CUT = 1 << 29,  /* its caller was never looked at */
-        FRAME_MARKER = 1 << 30,  /* stands for frames left out */
+        FRAME_BARRIER = 1 << 0, /* the step needs more than two words: never skip it */
+        FRAME_EXACT = 1 << 1,   /* interrupted by a signal: pc is no return address, lr counts */
+        FRAME_BLIND = 1 << 2,   /* after a frame pointer step on aarch64: sp is a lower bound */
+        FRAME_END = 1 << 3,     /* outermost, by CFI alone */
+        FRAME_AT_GAP = 1 << 4,  /* its caller was left out: the next entry is the marker */
+        FRAME_AT_CUT = 1 << 5,  /* its caller was never looked at */
+        FRAME_MARKER = 1 << 6,  /* stands for frames left out */
+        FRAME_FP_KEPT = 1 << 7, /* the frame did not save fp */
         FRAME_STOP = FRAME_BARRIER | FRAME_END | FRAME_AT_GAP | FRAME_AT_CUT | FRAME_MARKER,
         FRAME_UNLIKE = FRAME_EXACT | FRAME_BLIND | FRAME_MARKER, /* more than (pc, sp, fp) */
 };
-#define FRAME_FP_KEPT (1u << 31) /* in fp_word: the frame did not save fp */
-
-_Static_assert(STEP_MAX_BYTES / 8 <= FRAME_OFF_MASK, "an offset fits its field");
+#define FRAME_ODD (UINT64_C(1) << 63) /* only makes the flags another word: see frame_seal */
 
 enum step { STEP_OK, STEP_END, STEP_LOST };
 
@@ -72,7 +70,22 @@ struct stepper {
 };
 
 void step_init(uint64_t main_stack_begin, uint64_t main_stack_end);
-uint64_t step_limit(uint64_t sp);
+
+extern uint64_t step_main_stack_begin, step_main_stack_end; /* written by step_init */
+
+/* Above a thread's frames lie its thread descriptor (glibc puts it at the top of the stack it maps)
+ * or, for the first thread, the program's arguments. Whichever is next above sp bounds the reading;
+ * on other stacks the bound is only far, never wrong. */
+static inline uint64_t step_limit(uint64_t sp) {
+        uint64_t tp = arch_thread_pointer();
+        uint64_t limit = UINT64_MAX;
+
+        if (sp < step_main_stack_end)
+                limit = step_main_stack_end;
+        if (sp < tp && tp < limit)
+                limit = tp;
+        return limit - 7; /* a word is 8 bytes */
+}
 
 static inline row_t step_row(struct stepper *p, const struct state *s) {
         return lookup_row(p->cache, p->generation, s->pc - !(s->flags & FRAME_EXACT), p->ctx);
@@ -101,16 +114,17 @@ static inline bool step_plain(const struct stepper *p, struct state *s, row_t ro
                                      !step_can_read(p, sp, ra_slot),
                              0))
                 return false;
-        f->fp_word = FRAME_FP_KEPT;
+        f->flags = FRAME_FP_KEPT;
         if (row & ROW_FP_SAVED) {
                 uint64_t fp_slot = base + (uint64_t)(row_cfa_words(row) + row_fp_words(row)) * 8;
 
                 if (__builtin_expect(!step_can_read(p, sp, fp_slot), 0))
                         return false;
-                f->fp_word = (uint32_t)((fp_slot - sp) / 8);
+                f->flags = 0;
+                f->fp_slot = fp_slot;
                 s->fp = arch_load(fp_slot);
         }
-        f->ra_word = (uint32_t)((ra_slot - sp) / 8);
+        f->ra_slot = ra_slot;
         ra = arch_load(ra_slot);
         s->pc_raw = ra;
         s->pc = arch_strip(ra);
@@ -135,7 +149,7 @@ static inline enum step step_out(struct stepper *p, struct state *s, row_t row, 
                 return step_slow(p, s, row, f);
         if (s->pc_raw != 0)
                 return STEP_OK;
-        f->ra_word |= FRAME_BARRIER; /* the 0 was read from memory: it may be another word soon */
+        f->flags |= FRAME_BARRIER; /* the 0 was read from memory: it may be another word soon */
         return STEP_END;
 }
 

@@ -88,11 +88,22 @@ struct unwind_walker; /* opaque; unwind_walker_size bytes, of which a shallow th
  * relocated; again (say after a re-attach) only while no thread walks. */
 int unwind_init(const struct unwind_env *env);
 
-size_t unwind_walker_size(void);                             /* a multiple of 4096 */
+size_t unwind_walker_size(void);                  /* a multiple of 4096 */
+enum { UNWIND_WALKER_RESIDENT_BYTES = 3 * 4096 }; /* what stacks of up to 40 frames touch of it */
 void unwind_walker_init(struct unwind_walker *w, void *ctx); /* w: zeroed, aligned to 4096 */
 void unwind_walker_done(struct unwind_walker *w);            /* gives back what w mapped itself */
 
 void unwind_walk(struct unwind_walker *w, const struct unwind_regs *from, struct unwind_delta *ret);
+
+/* The same in registers all through: n_kept | n_new << 16 | end << 40. The new pcs are at
+ * unwind_walker_pcs. */
+uint64_t unwind_walk_packed(struct unwind_walker *w, uint64_t pc, uint64_t sp, uint64_t fp);
+
+enum { UNWIND_PCS_OFF = 64 };
+
+static inline const uint64_t *unwind_walker_pcs(const struct unwind_walker *w) {
+        return (const uint64_t *)((const char *)w + UNWIND_PCS_OFF);
+}
 
 /* The next walk reports a whole stack (n_kept = 0). For when a delta did not reach its reader. */
 void unwind_forget(struct unwind_walker *w);

@@ -25,15 +25,17 @@ enum {
                  2, /* with fewer inner frames than this the gap is stepped into */
         /* each fresh step and each remembered frame goes there at most once; the rest puts the
          * border to the remembered frames in the middle of a page */
-        FRESH_CAP = UNWIND_FRESH_MAX + UNWIND_DEPTH_MAX + 64,
+        FRESH_CAP = UNWIND_FRESH_MAX + UNWIND_DEPTH_MAX + 128,
         PAGE_BYTES = 4096,
 };
 
 _Static_assert(OUTER + 1 + INNER < UNWIND_DEPTH_MAX, "leaving out the middle makes room");
 
+#define GENERATION_NONE UINT64_MAX
+
 struct unwind_walker {
         void *ctx;
-        uint64_t generation; /* of everything below; 0: nothing yet */
+        uint64_t generation; /* of everything below; GENERATION_NONE: nothing yet */
         uint32_t n_frames;   /* remembered; 0 while they are being written */
         bool has_gap;        /* R[OUTER] is the marker */
         struct lookup_cache cache;
@@ -41,14 +43,18 @@ struct unwind_walker {
 
         _Alignas(PAGE_BYTES) struct lookup_entry first_entries[LOOKUP_FIRST_ENTRIES];
 
-        /* Fresh frames grow down from FRESH_CAP, remembered ones up from it: both have the outermost
-         * frame at the lowest address, and of a shallow stack both touch the same page. */
-        _Alignas(PAGE_BYTES) struct frame frames[FRESH_CAP + UNWIND_DEPTH_MAX];
+        /* Fresh frames grow down from FRESH_CAP, remembered ones up from behind it: both have the
+         * outermost frame at the lowest address, and of a shallow stack both touch the same page.
+         * Between them lies R[-1], where every search ends: its sp is above all others. */
+        _Alignas(PAGE_BYTES) struct frame frames[FRESH_CAP + 1 + UNWIND_DEPTH_MAX];
 };
 
 #ifndef SILT_TINY
 _Static_assert(FRESH_CAP * sizeof(struct frame) % PAGE_BYTES == PAGE_BYTES / 2, "the shared page");
 #endif
+
+_Static_assert(__builtin_offsetof(struct unwind_walker, pcs) == UNWIND_PCS_OFF,
+               "unwind_walker_pcs knows where they are");
 
 struct walk {
         struct unwind_walker *w;
@@ -64,11 +70,15 @@ enum verdict { SAME, DIFFERENT, AT_GAP, AT_CUT };
 enum fresh { FRESH_MATCH, FRESH_ENDED, FRESH_CUT, FRESH_HARD };
 
 static inline struct frame *remembered(struct unwind_walker *w) {
+        return w->frames + FRESH_CAP + 1;
+}
+
+static inline struct frame *fresh_end(struct unwind_walker *w) {
         return w->frames + FRESH_CAP;
 }
 
 static inline struct frame *outermost_fresh(struct walk *c) {
-        return remembered(c->w) - c->n_fresh;
+        return fresh_end(c->w) - c->n_fresh;
 }
 
 static inline void state_of(const struct frame *f, struct state *ret) {
@@ -78,9 +88,26 @@ static inline void state_of(const struct frame *f, struct state *ret) {
                               .fp = f->fp};
 }
 
-static inline void copy_frames(struct frame *to, const struct frame *from, uint32_t n) {
+/* Makes R[k], given its final R[k - 1], tell re-validation what it must. Of a plain frame both slots
+ * are compared with R[k - 1]: an fp that was not saved is compared with itself. At any other frame
+ * re-validation must stop: its flags stand for a return address, and are never the right one. */
+static inline void frame_seal(struct frame *f) {
+        if (__builtin_expect((f->flags & FRAME_STOP) != 0, 0)) {
+                f->flags &= ~FRAME_ODD;
+                if (f->flags == f[-1].pc_raw)
+                        f->flags |= FRAME_ODD;
+                f->ra_slot = (uint64_t)&f->flags;
+                f->fp_slot = (uint64_t)&f[-1].fp;
+        } else if (f->flags & FRAME_FP_KEPT) {
+                f->fp_slot = (uint64_t)&f[-1].fp;
+        }
+}
+
+/* Outermost first; `to` is in R, and what lies outside it is final. */
+static inline void remember_frames(struct frame *to, const struct frame *from, uint32_t n) {
         for (uint32_t i = 0; i < n; i++) {
                 to[i] = from[i];
+                frame_seal(&to[i]);
                 __asm__ volatile("" ::: "memory"); /* keep it a loop: no call of memcpy here */
         }
 }
@@ -93,7 +120,7 @@ static inline bool find_match(const struct frame *r, const struct state *s, int3
                 const struct frame *f = &r[*top];
 
                 if (f->sp == s->sp && f->pc_raw == s->pc_raw && f->fp == s->fp &&
-                    !(f->ra_word & FRAME_UNLIKE))
+                    !(f->flags & FRAME_UNLIKE))
                         return true;
         }
         return false;
@@ -131,7 +158,7 @@ static __attribute__((noinline)) enum fresh step_plain_frames(struct walk *c, ui
                 f--;
                 *pc_out++ = pc;
                 if (__builtin_expect(s.pc_raw == 0, 0)) {
-                        f->ra_word |= FRAME_BARRIER; /* a 0 from memory: not the CFI's word */
+                        f->flags |= FRAME_BARRIER; /* a 0 from memory: not the CFI's word */
                         c->last = STEP_END;
                         how = FRESH_ENDED;
                         break;
@@ -173,34 +200,34 @@ static void take_over(struct walk *c, int32_t from, int32_t to) {
         const struct frame *r = remembered(c->w);
 
         for (int32_t k = from; k >= to; k--) {
-                c->w->pcs[c->n_fresh++] = walk_pc_shown(arch_strip(r[k].pc_raw), r[k].ra_word);
+                c->w->pcs[c->n_fresh++] = walk_pc_shown(arch_strip(r[k].pc_raw), r[k].flags);
                 *outermost_fresh(c) = r[k];
         }
 }
 
 /* ---- remembered frames ---------------------------------------------------------------------- */
 
+/* Does R[k] lead to another frame than R[k - 1]? Not if it is plain and its words are as they were. */
+static inline bool frame_is_doubtful(const struct frame *f) {
+        uint64_t ra = arch_load(f->ra_slot), fp = arch_load(f->fp_slot);
+
+        return (ra != f[-1].pc_raw) | (fp != f[-1].fp);
+}
+
 /* Re-reads the words behind plain frames, inner to outer. Returns the first frame that is not plain
  * or whose words differ. Ends: R[0] is never plain. */
 static inline const struct frame *first_doubtful(const struct frame *f) {
-        for (;; f--) {
-                uint64_t sp = f->sp;
-                uint32_t ra_word = f->ra_word, fp_word = f->fp_word;
-                uint64_t fp_slot = sp + (uint64_t)fp_word * 8;
-
-                if (ra_word & FRAME_STOP)
+        for (;; f -= 2) { /* two at a time: fewer jumps */
+                if (frame_is_doubtful(f))
                         return f;
-                if (arch_load(sp + (uint64_t)(ra_word & FRAME_OFF_MASK) * 8) != f[-1].pc_raw)
-                        return f;
-                /* an fp that was not saved is as remembered: compare it to itself, without a branch */
-                if (arch_load(fp_word & FRAME_FP_KEPT ? (uint64_t)&f[-1].fp : fp_slot) != f[-1].fp)
-                        return f;
+                if (frame_is_doubtful(f - 1))
+                        return f - 1;
         }
 }
 
 static bool is_frame(const struct frame *f, const struct state *s) {
         return f->pc_raw == s->pc_raw && f->sp == s->sp && f->fp == s->fp &&
-               (f->ra_word & FRAME_UNLIKE) == s->flags;
+               (f->flags & FRAME_UNLIKE) == s->flags;
 }
 
 /* Steps the barrier R[k], in state c->s. True: that leads to R[k - 1] again, or to the end if k is 0.
@@ -232,17 +259,17 @@ static enum verdict verify(struct walk *c, int32_t k, int32_t *ret_k) {
                 if (f != &r[k])
                         state_of(f, &c->s);
                 *ret_k = k = (int32_t)(f - r);
-                if (f->ra_word & FRAME_END) {
+                if (f->flags & FRAME_END) {
                         c->last = STEP_END;
                         return SAME;
                 }
-                if (f->ra_word & FRAME_AT_GAP)
+                if (f->flags & FRAME_AT_GAP)
                         return AT_GAP;
-                if (f->ra_word & FRAME_AT_CUT) {
+                if (f->flags & FRAME_AT_CUT) {
                         c->is_cut = true;
                         return AT_CUT;
                 }
-                if (!(f->ra_word & FRAME_BARRIER) || !barrier_holds(c, k))
+                if (!(f->flags & FRAME_BARRIER) || !barrier_holds(c, k))
                         return DIFFERENT;
                 if (k-- == 0)
                         return SAME;
@@ -258,7 +285,7 @@ static bool outer_holds(struct walk *c) {
         state_of(f, &c->s);
         c->p.limit = step_limit(f->sp);
         c->is_cut = true; /* a stack with a gap is not complete, whatever its end */
-        if (f->ra_word & FRAME_UNLIKE)
+        if (f->flags & FRAME_UNLIKE)
                 return false;
         return verify(c, OUTER - 1, &k) != DIFFERENT;
 }
@@ -269,7 +296,7 @@ static bool outer_holds(struct walk *c) {
 static uint32_t cut_here(struct walk *c) {
         struct frame *f = outermost_fresh(c);
 
-        f->ra_word = (f->ra_word & ~(uint32_t)FRAME_AT_GAP) | FRAME_AT_CUT;
+        f->flags = (f->flags & ~(uint64_t)FRAME_AT_GAP) | FRAME_AT_CUT;
         c->is_cut = true;
         return 0;
 }
@@ -292,17 +319,17 @@ static bool stop_at_gap(struct walk *c, int32_t m, uint32_t *ret_n_kept) {
 static uint32_t stop_after_cut(struct walk *c, bool is_connected) {
         if (!is_connected || !outer_holds(c))
                 return cut_here(c);
-        outermost_fresh(c)->ra_word |= FRAME_AT_GAP;
+        outermost_fresh(c)->flags |= FRAME_AT_GAP;
         return OUTER + 1;
 }
 
-/* Returns how many remembered frames stay. */
+/* Goes on where quick steps ended, n_fresh frames in. Returns how many remembered frames stay. */
 static uint32_t walk_stack(struct walk *c) {
-        uint32_t n_steps_left = UNWIND_FRESH_MAX, n_max = UNWIND_FRESH_MAX, n_kept;
+        uint32_t n_steps_left = UNWIND_FRESH_MAX, n_max = UNWIND_FRESH_MAX - c->n_fresh;
+        uint32_t n_before = 0, n_kept;
         bool is_connected = false; /* to the frames outside the gap, by frames of the walk before */
 
-        for (;;) {
-                uint32_t n_before = c->n_fresh;
+        for (;; n_before = c->n_fresh) {
                 enum fresh how = step_fresh(c, n_max);
                 int32_t m = c->top, k;
                 enum verdict verdict;
@@ -336,8 +363,8 @@ static uint32_t walk_stack(struct walk *c) {
 static void leave_out_outer(struct walk *c) {
         struct frame *r = remembered(c->w);
 
-        copy_frames(r, r - INNER, INNER);
-        r[0].ra_word |= FRAME_AT_CUT;
+        (fresh_end(c->w) - INNER)->flags |= FRAME_AT_CUT;
+        remember_frames(r, fresh_end(c->w) - INNER, INNER);
         c->n_fresh = INNER;
 }
 
@@ -346,12 +373,14 @@ static void leave_out_middle(struct walk *c) {
         struct frame *r = remembered(c->w);
         uint64_t *pcs = c->w->pcs;
 
-        copy_frames(r, outermost_fresh(c), OUTER);
-        copy_frames(r + OUTER + 1, r - INNER, INNER);
-        r[OUTER + 1].ra_word |= FRAME_AT_GAP;
-        r[OUTER] = (struct frame){.pc_raw = UNWIND_PC_OMITTED,
-                                  .sp = r[OUTER + 1].sp,
-                                  .ra_word = FRAME_MARKER};
+        struct frame *inner = fresh_end(c->w) - INNER;
+
+        remember_frames(r, outermost_fresh(c), OUTER);
+        r[OUTER] =
+                (struct frame){.pc_raw = UNWIND_PC_OMITTED, .sp = inner->sp, .flags = FRAME_MARKER};
+        frame_seal(&r[OUTER]);
+        inner->flags |= FRAME_AT_GAP;
+        remember_frames(r + OUTER + 1, inner, INNER);
 
         pcs[INNER] = UNWIND_PC_OMITTED;
         for (uint32_t i = 0; i < OUTER; i++)
@@ -363,7 +392,7 @@ static void leave_out_middle(struct walk *c) {
 /* More frames than fit. Everything is reported anew; that happens once in some hundred frames. */
 static void leave_out_some(struct walk *c, uint32_t n_kept) {
         take_over(c, (int32_t)n_kept - 1, 0);
-        if (outermost_fresh(c)->ra_word & FRAME_AT_CUT)
+        if (outermost_fresh(c)->flags & FRAME_AT_CUT)
                 leave_out_outer(c);
         else
                 leave_out_middle(c);
@@ -385,7 +414,7 @@ static uint32_t remember(struct walk *c, uint32_t n_kept) {
                 n_kept = 0;
                 n_frames = c->n_fresh;
         } else {
-                copy_frames(remembered(w) + n_kept, outermost_fresh(c), c->n_fresh);
+                remember_frames(remembered(w) + n_kept, outermost_fresh(c), c->n_fresh);
         }
         __atomic_signal_fence(__ATOMIC_SEQ_CST);
         SIGNAL_POINT("walk/copied");
@@ -400,55 +429,137 @@ static void start_generation(struct unwind_walker *w, uint64_t generation) {
         w->generation = generation;
 }
 
-static void walk_begin(struct walk *c, struct unwind_walker *w, int32_t top) {
-        c->w = w;
-        c->p = (struct stepper){
-                .cache = &w->cache,
-                .ctx = w->ctx,
-                .generation = w->generation,
-                .limit = step_limit(c->s.sp),
-        };
-        c->n_fresh = 0;
-        c->top = top;
-        c->last = STEP_OK;
-        c->is_cut = false;
+static inline uint64_t walk_pack(uint32_t n_kept, uint32_t n_new, uint64_t end) {
+        return n_kept | (uint64_t)n_new << 16 | end << 40;
 }
 
-/* Nothing new, and everything kept ends by CFI: the most common walk of all. */
-static inline bool is_all_kept(const struct frame *r, const struct state *s, int32_t *top) {
-        return find_match(r, s, top) && (first_doubtful(&r[*top])->ra_word & FRAME_END);
+/* The walk from the state given, with the frames from `fresh` on stepped already and `top` the next of
+ * R that may match. */
+static __attribute__((noinline)) uint64_t walk_on(struct unwind_walker *w,
+                                                  const struct frame *fresh,
+                                                  const struct frame *top, uint64_t pc_raw,
+                                                  uint64_t sp, uint64_t fp) {
+        struct walk c = {
+                .w = w,
+                .p = {.cache = &w->cache,
+                      .ctx = w->ctx,
+                      .generation = w->generation,
+                      .limit = step_limit(sp)},
+                .s = {.pc_raw = pc_raw, .pc = arch_strip(pc_raw), .sp = sp, .fp = fp},
+                .n_fresh = (uint32_t)(fresh_end(w) - fresh),
+                .top = (int32_t)(top - remembered(w)),
+                .last = STEP_OK,
+        };
+        uint32_t n_kept;
+
+        SIGNAL_POINT("walk/fresh");
+        n_kept = remember(&c, walk_stack(&c));
+        return walk_pack(n_kept, c.n_fresh, c.is_cut ? UNWIND_END_CUT : walk_end_of(&c.p, c.last));
+}
+
+/* The first walk of a generation, or one that cannot be. */
+static __attribute__((noinline)) uint64_t walk_first(struct unwind_walker *w, uint64_t pc_raw,
+                                                     uint64_t sp, uint64_t fp) {
+        uint64_t generation = rowtab_generation();
+
+        if (!walk_can_start(pc_raw, sp) || generation == 0) {
+                w->n_frames = 0;
+                return walk_pack(0, 0, UNWIND_END_LOST);
+        }
+        if (generation != w->generation)
+                start_generation(w, generation);
+        return walk_on(w, fresh_end(w), remembered(w) + w->n_frames - 1, pc_raw, sp, fp);
+}
+
+/* The n_new frames from `fresh` on go on top of R[0 .. n_kept), which end the stack by CFI. */
+static inline uint64_t walk_done(struct unwind_walker *w, const struct frame *fresh,
+                                 uint32_t n_kept, uint32_t n_new) {
+        __atomic_store_n(&w->n_frames, 0, __ATOMIC_RELAXED);
+        __atomic_signal_fence(__ATOMIC_SEQ_CST);
+        remember_frames(remembered(w) + n_kept, fresh, n_new);
+        __atomic_signal_fence(__ATOMIC_SEQ_CST);
+        SIGNAL_POINT("walk/quick-copied");
+        __atomic_store_n(&w->n_frames, n_kept + n_new, __ATOMIC_RELAXED);
+        w->has_gap = false; /* from inside a gap nothing comes to the end but through it */
+        return walk_pack(n_kept, n_new, UNWIND_END_COMPLETE);
+}
+
+/* Nearly all walks are plain all through: those are made here, without a call. Whatever is not
+ * plain, not cached or not as remembered is left to walk_on, which takes up where this one is. */
+uint64_t unwind_walk_packed(struct unwind_walker *w, uint64_t pc_raw, uint64_t sp, uint64_t fp) {
+        const struct frame *r = remembered(w);
+        const struct frame *top = r + w->n_frames - 1;
+        struct frame *f = fresh_end(w);
+        uint64_t *pc_out = w->pcs;
+        uint64_t limit = step_limit(sp);
+        uint32_t n_kept, n_new;
+
+        if (__builtin_expect(rowtab_generation_glance() != w->generation, 0) ||
+            __builtin_expect(!walk_can_start(pc_raw, sp), 0))
+                return walk_first(w, pc_raw, sp, fp);
+        for (;;) {
+                uint64_t pc, base = sp, cfa, ra, ra_slot, fp_slot;
+                const struct lookup_entry *e;
+                quick_t q;
+
+                for (; top->sp <= sp; top--) /* those below have returned */
+                        if (top->sp == sp && top->pc_raw == pc_raw && top->fp == fp &&
+                            !(top->flags & FRAME_UNLIKE))
+                                goto matched;
+                pc = arch_strip(pc_raw);
+                e = lookup_entry_of(&w->cache, pc - 1);
+                q = e->word;
+                if (__builtin_expect(e->key != pc - 1 || !quick_is(q), 0) ||
+                    __builtin_expect(pc_out == w->pcs + UNWIND_FRESH_MAX, 0))
+                        break;
+                if (q & ROW_BASE_FP) {
+                        base = fp;
+                        if (base - sp > STEP_MAX_BYTES / 2 || base % ARCH_STACK_ALIGN != 0)
+                                break;
+                }
+                cfa = base + quick_cfa_off(q);
+                ra_slot = base + quick_ra_off(q);
+                fp_slot = base + quick_fp_off(q);
+                if (__builtin_expect(cfa - 8 >= limit, 0)) /* slots are below the CFA */
+                        break;
+                ra = arch_load(ra_slot);
+                if (__builtin_expect(ra == 0, 0))
+                        break;
+                f--;
+                f->pc_raw = pc_raw;
+                f->fp = fp;
+                f->ra_slot = ra_slot;
+                f->fp_slot = fp_slot;
+                f->sp = sp;
+                f->flags = FRAME_FP_KEPT;
+                if (q & ROW_FP_SAVED) {
+                        f->flags = 0;
+                        fp = arch_load(fp_slot);
+                }
+                pc_raw = ra;
+                sp = cfa;
+                *pc_out++ = pc;
+        }
+        return walk_on(w, f, top, pc_raw, sp, fp);
+
+matched:
+        n_kept = (uint32_t)(top - r) + 1;
+        n_new = (uint32_t)(pc_out - w->pcs);
+        if (__builtin_expect(n_kept + n_new <= UNWIND_DEPTH_MAX, 1) &&
+            __builtin_expect((first_doubtful(top)->flags & FRAME_END) != 0, 1))
+                return walk_done(w, f, n_kept, n_new);
+        return walk_on(w, f, top, pc_raw, sp, fp);
 }
 
 void unwind_walk(struct unwind_walker *w, const struct unwind_regs *from,
                  struct unwind_delta *ret) {
-        uint64_t generation = rowtab_generation();
-        int32_t top = (int32_t)w->n_frames - 1;
-        struct walk c;
-        uint32_t n_kept;
+        uint64_t packed = unwind_walk_packed(w, from->pc, from->sp, from->fp);
 
-        *ret = (struct unwind_delta){.end = UNWIND_END_LOST, .pcs = w->pcs};
-        if (__builtin_expect(!walk_state_from(from, &c.s) || generation == 0, 0)) {
-                w->n_frames = 0;
-                return;
-        }
-        if (__builtin_expect(generation != w->generation, 0)) {
-                start_generation(w, generation);
-                top = -1;
-        }
-        if (is_all_kept(remembered(w), &c.s, &top)) {
-                n_kept = (uint32_t)top + 1;
-                w->n_frames = ret->n_kept = ret->depth = n_kept;
-                w->has_gap = w->has_gap && n_kept > OUTER;
-                ret->end = UNWIND_END_COMPLETE;
-                return;
-        }
-        SIGNAL_POINT("walk/fresh");
-        walk_begin(&c, w, top);
-        n_kept = remember(&c, walk_stack(&c));
-        ret->n_kept = n_kept;
-        ret->n_new = c.n_fresh;
-        ret->depth = n_kept + c.n_fresh;
-        ret->end = c.is_cut ? UNWIND_END_CUT : walk_end_of(&c.p, c.last);
+        *ret = (struct unwind_delta){.n_kept = packed & 0xffff,
+                                     .n_new = packed >> 16 & 0xffff,
+                                     .depth = (packed & 0xffff) + (packed >> 16 & 0xffff),
+                                     .end = (uint8_t)(packed >> 40),
+                                     .pcs = w->pcs};
 }
 
 void unwind_forget(struct unwind_walker *w) {
@@ -461,14 +572,15 @@ size_t unwind_walker_size(void) {
 
 void unwind_walker_init(struct unwind_walker *w, void *ctx) {
         w->ctx = ctx;
-        w->generation = 0;
+        w->generation = GENERATION_NONE;
         w->n_frames = 0;
         w->has_gap = false;
+        remembered(w)[-1] = (struct frame){.sp = UINT64_MAX};
         lookup_cache_init(&w->cache, w->first_entries);
 }
 
 void unwind_walker_done(struct unwind_walker *w) {
         lookup_cache_done(&w->cache);
-        w->generation = 0;
+        w->generation = GENERATION_NONE;
         w->n_frames = 0;
 }

@@ -10,13 +10,17 @@
 #include "unwind/step.h"
 #include "unwind/unwind.h"
 
+static inline bool walk_can_start(uint64_t pc, uint64_t sp) {
+        return pc != 0 && sp != 0 && sp % ARCH_STACK_ALIGN == 0;
+}
+
 /* False: no walk can start there. */
 static inline bool walk_state_from(const struct unwind_regs *from, struct state *ret) {
         *ret = (struct state){.pc_raw = from->pc,
                               .pc = arch_strip(from->pc),
                               .sp = from->sp,
                               .fp = from->fp};
-        return from->pc != 0 && from->sp != 0 && from->sp % ARCH_STACK_ALIGN == 0;
+        return walk_can_start(from->pc, from->sp);
 }
 
 /* As unwind_delta has it: pc - 1 is in the frame's instruction, also where pc is exact. */

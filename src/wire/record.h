@@ -77,6 +77,10 @@ static inline uint64_t wire_stack_word(uint32_t n_kept, uint32_t n_new, unsigned
         return n_kept | (uint64_t)n_new << 16 | (uint64_t)form << 32 | (uint64_t)end << 40;
 }
 
+static inline uint32_t wire_stack_n_new(uint64_t stack) {
+        return stack >> 16 & 0xffff;
+}
+
 /* Words before the stack word, word 0 included; 0 for kinds that have none. */
 static inline unsigned wire_stack_at(unsigned kind) {
         static const uint8_t at[WIRE_N_KINDS] = {
