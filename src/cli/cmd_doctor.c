@@ -61,6 +61,8 @@ static void examine_machine(struct doctor *d, const char *runtime_path) {
         }
         close(fd);
         say(d, FINDING_OK, "kernel", "shared memory files can be made and sealed");
+        say(d, FINDING_OK, "memory",
+            "at most 4 MiB in a program of one thread, 64 MiB in one of 1,000; the recorder 200 MB and 64 bytes per live block");
 }
 
 static void examine_allocators(struct doctor *d, const char *path) {

@@ -69,6 +69,7 @@ static void fork_fill_entry(struct wire_process *p, uint32_t pid, const struct t
         p->start_ts = runtime_now();
         atomic_store_explicit(&p->n_threads_started, 0, memory_order_relaxed);
         atomic_store_explicit(&p->n_early_events, 0, memory_order_relaxed);
+        atomic_store_explicit(&p->n_ring_pages, 0, memory_order_relaxed);
         atomic_store_explicit(&p->runtime_bytes,
                               atomic_load_explicit(&runtime.process->runtime_bytes,
                                                    memory_order_relaxed),
@@ -99,6 +100,7 @@ static bool fork_become_process(struct thread *t) {
         runtime.process = p;
         runtime.process_idx = idx;
         runtime.pid = pid;
+        thread_forget_pages();
         atomic_store_explicit(&runtime.patience_ns, RING_PATIENCE_MAX_MS * UINT64_C(1000000),
                               memory_order_relaxed);
         if (thread_self && !thread_restart(thread_self)) {

@@ -52,22 +52,22 @@ uint32_t runtime_tid(void) {
         return tid ? tid : (uint32_t)sys_gettid();
 }
 
-void *runtime_map(size_t size_bytes) {
+void *runtime_map(size_t size_bytes, size_t resident_bytes) {
         long pages = sys_mmap(NULL, size_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
                               -1, 0);
 
         if (sys_is_error(pages))
                 return NULL;
         if (runtime.process)
-                atomic_fetch_add_explicit(&runtime.process->runtime_bytes, size_bytes,
+                atomic_fetch_add_explicit(&runtime.process->runtime_bytes, resident_bytes,
                                           memory_order_relaxed);
         return (void *)pages;
 }
 
-void runtime_unmap(void *pages, size_t size_bytes) {
+void runtime_unmap(void *pages, size_t size_bytes, size_t resident_bytes) {
         sys_munmap(pages, size_bytes);
         if (runtime.process)
-                atomic_fetch_sub_explicit(&runtime.process->runtime_bytes, size_bytes,
+                atomic_fetch_sub_explicit(&runtime.process->runtime_bytes, resident_bytes,
                                           memory_order_relaxed);
 }
 
@@ -124,10 +124,32 @@ static bool init_wipe_on_fork(void) {
                sys_madvise(&runtime_wiped, runtime.page_bytes, no_such_advice) < 0;
 }
 
+/* What the caches of all threads and the table of rows may grow by: with it a thousand busy threads
+ * stay below 64 MiB. A thread that is refused keeps the cache it has. */
+enum { INIT_CACHES_MAX_BYTES = 8 << 20 };
+static _Atomic uint64_t init_caches_bytes;
+
+static void *init_map_cache(size_t size_bytes) {
+        void *pages = NULL;
+
+        if (atomic_fetch_add_explicit(&init_caches_bytes, size_bytes, memory_order_relaxed) +
+                    size_bytes <=
+            INIT_CACHES_MAX_BYTES)
+                pages = runtime_map(size_bytes, size_bytes);
+        if (!pages)
+                atomic_fetch_sub_explicit(&init_caches_bytes, size_bytes, memory_order_relaxed);
+        return pages;
+}
+
+static void init_unmap_cache(void *pages, size_t size_bytes) {
+        runtime_unmap(pages, size_bytes, size_bytes);
+        atomic_fetch_sub_explicit(&init_caches_bytes, size_bytes, memory_order_relaxed);
+}
+
 static bool init_unwinder(void) {
         const struct unwind_env env = {
-                .map_pages = runtime_map,
-                .unmap_pages = runtime_unmap,
+                .map_pages = init_map_cache,
+                .unmap_pages = init_unmap_cache,
                 .on_module = event_module,
                 .find_object = real._dl_find_object.fn,
                 .entries = {runtime.entry, real_loader_entry()},

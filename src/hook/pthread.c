@@ -49,7 +49,7 @@ static struct thread_begin *start_new(void *fn, void *arg) {
         for (struct start_page *p = page; p && !begin; p = p->next)
                 begin = start_take(p);
         if (!begin) {
-                page = runtime_map(START_PAGE_BYTES);
+                page = runtime_map(START_PAGE_BYTES, START_PAGE_BYTES);
                 if (!page)
                         return NULL;
                 begin = start_take(page);

@@ -108,9 +108,10 @@ bool runtime_begin(void);
 /* Recording is over for this process. */
 void runtime_pass(void);
 
-/* Zeroed private memory, counted as the runtime's own; NULL when there is none. */
-void *runtime_map(size_t size_bytes);
-void runtime_unmap(void *pages, size_t size_bytes);
+/* Zeroed private memory; NULL when there is none. resident_bytes: how much of it is commonly
+ * touched, which is counted as the runtime's own. */
+void *runtime_map(size_t size_bytes, size_t resident_bytes);
+void runtime_unmap(void *pages, size_t size_bytes, size_t resident_bytes);
 
 static inline uint64_t runtime_now(void) {
         uint64_t now = runtime.clock.kind == WIRE_CLOCK_COUNTER ? clock_counter()

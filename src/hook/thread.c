@@ -9,6 +9,7 @@ __thread bool thread_is_counted __attribute__((tls_model("initial-exec")));
 
 enum {
         THREAD_PAGE_BYTES = 4096,
+        LANE_RESIDENT_BYTES = THREAD_PAGE_BYTES + UNWIND_WALKER_RESIDENT_BYTES,
         THREAD_PROBES_MAX = 64,
         THREAD_REUSE_PROBES_MAX = 32,
         THREAD_REUSE_ASKS_MAX = 4, /* system calls */
@@ -19,6 +20,7 @@ _Static_assert(sizeof(struct thread) <= THREAD_PAGE_BYTES,
                "the walker behind it is aligned to a page");
 
 static _Atomic(struct thread *) thread_list;
+static struct ring_pages ring_pages;
 static _Atomic(struct thread *) thread_reuse_next; /* in that list; NULL: from its head on */
 
 static struct wire_slot *thread_slot_at(uint32_t idx) {
@@ -83,6 +85,20 @@ static bool thread_claim_slot(struct wire_slot **ret_slot, uint64_t *ret_state) 
         return true;
 }
 
+/* A new process has written to no chunk. Whoever claims a slot says to whom they count from now on. */
+void thread_forget_pages(void) {
+        for (unsigned i = 0; i < WIRE_N_CHUNKS / 64; i++) {
+                atomic_store_explicit(&ring_pages.entered[i], 0, memory_order_relaxed);
+                atomic_store_explicit(&ring_pages.filled[i], 0, memory_order_relaxed);
+        }
+}
+
+static struct ring_pages *thread_pages(void) {
+        atomic_store_explicit(&ring_pages.n_pages, &runtime.process->n_ring_pages,
+                              memory_order_relaxed);
+        return &ring_pages;
+}
+
 /* The lane's walker and `inside` are as they were. */
 static bool lane_claim(struct lane *lane, bool is_nested) {
         struct wire_slot *slot;
@@ -95,6 +111,7 @@ static bool lane_claim(struct lane *lane, bool is_nested) {
         slot->flags = is_nested ? WIRE_SLOT_NESTED : 0;
         ring_writer_init(&lane->ring, runtime.header, slot, &runtime.clock, &runtime.patience_ns,
                          is_nested);
+        lane->ring.pages = thread_pages();
         lane->has_lost = lane->module_was_lost = false;
         lane->is_nested = is_nested;
         lane->slot = slot;
@@ -126,6 +143,14 @@ static bool lane_is_gone(const struct lane *lane) {
 
 static size_t lane_pages_bytes(void) {
         return THREAD_PAGE_BYTES + unwind_walker_size();
+}
+
+static void *lane_map(void) {
+        return runtime_map(lane_pages_bytes(), LANE_RESIDENT_BYTES);
+}
+
+static void lane_unmap(void *lane) {
+        runtime_unmap(lane, lane_pages_bytes(), LANE_RESIDENT_BYTES);
 }
 
 /* Walkers must be zero to be initialised: fresh pages are cheaper than clearing used ones. */
@@ -186,7 +211,7 @@ static struct thread *thread_new(void) {
         struct thread *t = thread_reuse();
 
         if (!t) {
-                t = runtime_map(lane_pages_bytes());
+                t = lane_map();
                 SIGNAL_POINT("thread/mapped");
                 if (t)
                         atomic_store_explicit(&t->is_locked, 1, memory_order_relaxed);
@@ -194,7 +219,7 @@ static struct thread *thread_new(void) {
         }
         if (t->nested) {
                 unwind_walker_done(t->nested->walker);
-                runtime_unmap(t->nested, lane_pages_bytes());
+                lane_unmap(t->nested);
         }
         t->nested = NULL;
         t->is_starting_nested = false;
@@ -222,7 +247,7 @@ struct thread *thread_start(void) {
 
         if (!t || !lane_start(&t->lane, (char *)t + THREAD_PAGE_BYTES, false)) {
                 if (is_new)
-                        runtime_unmap(t, lane_pages_bytes());
+                        lane_unmap(t);
                 else if (t)
                         atomic_store_explicit(&t->is_locked, 0, memory_order_release);
                 return NULL;
@@ -304,9 +329,9 @@ static struct lane *lane_start_nested(struct thread *t) {
                 return NULL;
         t->is_starting_nested = true;
         atomic_signal_fence(memory_order_seq_cst);
-        nested = runtime_map(lane_pages_bytes());
+        nested = lane_map();
         if (nested && !lane_start(nested, (char *)nested + THREAD_PAGE_BYTES, true)) {
-                runtime_unmap(nested, lane_pages_bytes());
+                lane_unmap(nested);
                 nested = NULL;
         }
         SIGNAL_POINT("nested/started");
@@ -346,6 +371,7 @@ static int lane_count_interrupted(void) {
 static void lane_recover(struct lane *lane) {
         ring_writer_init(&lane->ring, runtime.header, lane->slot, &runtime.clock,
                          &runtime.patience_ns, lane->is_nested);
+        lane->ring.pages = thread_pages();
         atomic_store_explicit(&lane->slot->busy, 0, memory_order_release);
         atomic_store_explicit(&lane->slot->waiting, 0, memory_order_relaxed);
         if (!lane_renew_walker(lane))

@@ -54,6 +54,9 @@ struct thread *thread_start(void);
  * forgotten. */
 bool thread_restart(struct thread *t);
 
+/* In a forked process, before its first slot. */
+void thread_forget_pages(void);
+
 /* In a forked process whose first thread cannot go on with the state it has. */
 void thread_forget_all(void);
 

@@ -53,6 +53,7 @@ static bool admission_claim_entry(const struct recorder *r, pid_t pid, uint32_t 
                 p->start_ts = counter_now(r->clock) - h->clock_base;
                 atomic_store_explicit(&p->n_threads_started, 0, memory_order_relaxed);
                 atomic_store_explicit(&p->runtime_bytes, 0, memory_order_relaxed);
+                atomic_store_explicit(&p->n_ring_pages, 0, memory_order_relaxed);
                 atomic_store_explicit(&p->n_early_events, 0, memory_order_relaxed);
                 atomic_store_explicit(&p->state, (uint64_t)pid << 8 | WIRE_PROCESS_LIVE,
                                       memory_order_release);

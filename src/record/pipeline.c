@@ -41,7 +41,7 @@ static int pipeline_check_arena(const struct pipeline_config *c, struct err *ret
 }
 
 static void pipeline_set_defaults(struct pipeline_config *c) {
-        c->max_lent_bytes = c->max_lent_bytes ? c->max_lent_bytes : 64u << 20;
+        c->max_lent_bytes = c->max_lent_bytes ? c->max_lent_bytes : 32u << 20;
         c->margin_ns = c->margin_ns ? c->margin_ns : 100000;
         c->skew_ns = c->skew_ns ? c->skew_ns : 50000;
         c->max_stall_ns = c->max_stall_ns ? c->max_stall_ns : 1000000000;
@@ -411,7 +411,10 @@ static void totals_add_living(const struct pipeline *p, const struct process *pr
         const struct wire_process *shared = &p->shared_processes[process->idx];
 
         /* relaxed: counters of their own */
-        t->runtime_bytes = atomic_load_explicit(&shared->runtime_bytes, memory_order_relaxed);
+        t->runtime_bytes =
+                atomic_load_explicit(&shared->runtime_bytes, memory_order_relaxed) +
+                (uint64_t)atomic_load_explicit(&shared->n_ring_pages, memory_order_relaxed) *
+                        WIRE_PAGE_BYTES;
         t->n_early_events = atomic_load_explicit(&shared->n_early_events, memory_order_relaxed);
         t->n_threads = process->n_threads;
         t->n_threads_started =

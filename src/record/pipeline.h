@@ -86,7 +86,7 @@ struct pipeline_config {
         bool prior;          /* attached: releases of unknown blocks are prior_frees */
 
         /* 0 takes the default */
-        uint64_t max_lent_bytes; /* of all rings together; 64 MiB */
+        uint64_t max_lent_bytes; /* of all rings together; 32 MiB */
         uint64_t margin_ns;      /* a store is visible to the recorder within this; 100,000 */
         uint64_t skew_ns; /* two events of one address may be this much out of order; 50,000 */
         uint64_t

@@ -24,6 +24,7 @@
 enum {
         WIRE_CHUNK_BYTES = SILT_TINY ? 4096 : 16384,
         WIRE_N_LENT = SILT_TINY ? 2 : 64,
+        WIRE_PAGE_BYTES = 4096, /* what n_ring_pages counts in */
         WIRE_N_PROCESSES = 2048,
         WIRE_N_SLOTS = 4096,
         WIRE_N_CHUNKS = SILT_TINY ? 12288 : 3072, /* 48 MiB of address space; memory only as lent */
@@ -75,8 +76,8 @@ struct wire_process {
         uint64_t fork_ts;  /* time of the parent's FORK record, or of its last record (raw clone) */
         uint64_t start_ts; /* when this image began to record */
         _Atomic uint32_t n_threads_started; /* beyond the first, whether they allocate or not */
-        _Atomic uint32_t reserved;
-        _Atomic uint64_t runtime_bytes; /* private memory mapped by the runtime */
+        _Atomic uint32_t n_ring_pages;      /* of 4 KiB, in chunks this process has written to */
+        _Atomic uint64_t runtime_bytes; /* private memory of the runtime, as far as it is touched */
         _Atomic uint64_t
                 n_early_events; /* allocations served before the runtime could record them with a stack */
 };

@@ -75,11 +75,28 @@ static void ring_writer_set_end(struct ring_writer *w) {
                 w->end = w->next + ahead;
 }
 
+/* Relaxed: a figure for the report. The first page counts when a chunk is entered, the others when
+ * it is full. */
+static void ring_writer_count_pages(const struct ring_writer *w, const uint8_t *chunk,
+                                    _Atomic uint64_t *seen, uint32_t n_pages) {
+        uint64_t idx = (uint64_t)(chunk - w->chunks) / WIRE_CHUNK_BYTES;
+        uint64_t bit = UINT64_C(1) << idx % 64;
+
+        if (!(atomic_load_explicit(&seen[idx / 64], memory_order_relaxed) & bit) &&
+            !(atomic_fetch_or_explicit(&seen[idx / 64], bit, memory_order_relaxed) & bit))
+                atomic_fetch_add_explicit(atomic_load_explicit(&w->pages->n_pages,
+                                                               memory_order_relaxed),
+                                          n_pages, memory_order_relaxed);
+}
+
 /* Leaves the chunk at its end: what is left of it is padding. */
 static void ring_writer_leave_chunk(struct ring_writer *w) {
         if (!w->chunk_end)
                 return;
         SIGNAL_POINT("chunk/leave");
+        if (w->pages)
+                ring_writer_count_pages(w, (uint8_t *)w->chunk_end - WIRE_CHUNK_BYTES,
+                                        w->pages->filled, WIRE_CHUNK_BYTES / WIRE_PAGE_BYTES - 1);
         if (w->next < w->chunk_end)
                 *w->next = wire_word0(0, WIRE_PAD);
         w->pos += (uint64_t)((uint8_t *)w->chunk_end - (uint8_t *)w->next);
@@ -106,6 +123,8 @@ static bool ring_writer_enter_chunk(struct ring_writer *w) {
         w->next = (uint64_t *)(chunk + off);
         SIGNAL_POINT("chunk/next");
         w->chunk_end = (uint64_t *)(chunk + WIRE_CHUNK_BYTES);
+        if (w->pages)
+                ring_writer_count_pages(w, chunk, w->pages->entered, 1);
         return true;
 }
 

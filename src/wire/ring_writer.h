@@ -27,6 +27,12 @@ struct ring_clock {
         uint32_t ns_per_tick_q16; /* ns = ticks * this >> 16 */
 };
 
+/* Which chunks a process has written to: its share of the arena that is resident. */
+struct ring_pages {
+        _Atomic(_Atomic uint32_t *) n_pages; /* wire_process.n_ring_pages */
+        _Atomic uint64_t entered[WIRE_N_CHUNKS / 64], filled[WIRE_N_CHUNKS / 64];
+};
+
 struct ring_writer {
         uint64_t *next; /* where the next record goes */
         uint64_t *end;  /* no record may pass this unasked: the chunk's end or a point before it */
@@ -45,6 +51,7 @@ struct ring_writer {
         uint8_t *chunks;
         const struct ring_clock *ring_clock;
         _Atomic uint64_t *patience_ns; /* what the process may still wait in all */
+        struct ring_pages *pages;      /* NULL: nobody counts */
 };
 
 enum { RING_WAIT_MAX_MS = 1000, RING_PATIENCE_MAX_MS = 5000, RING_PUSHBACK_MAX_MS = 100 };
