@@ -47,6 +47,7 @@ struct front {
         struct oom_watch oom;        /* of the recorder: it may be in the target's limited group */
         bool recorder_is_gone;
         bool recorder_was_oom_killed;
+        bool awaits_stop; /* SIGTSTP was passed on, and the target has not stopped yet */
         bool has_summary;
         double target_cpu_s;
         struct control_message summary; /* the last WRITTEN or FINISHED */
@@ -325,9 +326,21 @@ static bool front_reap_recorder(struct front *f, bool wait_for_it) {
 }
 
 /* A shell continues the whole group; who does it to silt alone means the target. It sees each SIGCONT once. */
-static void front_continue_target(const struct front *f) {
-        if (proc_is_stopped(f->target))
+static void front_continue_target(struct front *f) {
+        if (f->awaits_stop || proc_is_stopped(f->target))
                 kill(f->target, SIGCONT);
+        f->awaits_stop = false;
+}
+
+/* Stops silt until it is continued. One SIGCONT that came already is meant for that: stopping would drop it. */
+static void front_stop(struct front *f) {
+        sigset_t pending;
+
+        f->awaits_stop = false;
+        sigpending(&pending);
+        if (!sigismember(&pending, SIGCONT))
+                kill(getpid(), SIGSTOP);
+        front_continue_target(f);
 }
 
 /* Signals for silt itself are the target's. Those the terminal made went to the whole group already, but for the
@@ -339,9 +352,11 @@ static void front_pass_on(struct front *f, const siginfo_t *info) {
         if (info->si_signo == SIGCONT)
                 front_continue_target(f);
         else if (info->si_signo == SIGTSTP && proc_is_stopped(f->target))
-                kill(getpid(), SIGSTOP); /* else silt stops if the target does */
-        else if (is_sent || (info->si_signo == SIGHUP && getsid(0) == getpid()))
+                front_stop(f); /* else silt stops if the target does */
+        else if (is_sent || (info->si_signo == SIGHUP && getsid(0) == getpid())) {
+                f->awaits_stop |= info->si_signo == SIGTSTP;
                 kill(f->target, info->si_signo);
+        }
 }
 
 static void front_signals(sigset_t *ret) {
@@ -364,8 +379,7 @@ static bool front_check_target(struct front *f, int *ret_status, struct rusage *
                 }
                 if (WSTOPSIG(status) == SIGTSTP || WSTOPSIG(status) == SIGTTIN ||
                     WSTOPSIG(status) == SIGTTOU) {
-                        kill(getpid(), SIGSTOP);
-                        front_continue_target(f);
+                        front_stop(f);
                 }
         }
         return false;

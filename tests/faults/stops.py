@@ -3,6 +3,7 @@
 
 import os
 import pty
+import random
 import re
 import select
 import signal
@@ -98,6 +99,23 @@ def test_silt_by_sigtstp(t):
         assert got == (17, b"continued 3\nrounds 400\n", b""), got
         check_counts(t, t.path("t.silt"))
     t.notes.append(f"{n_runs} runs of 3 stops, 0 failures")
+
+
+def test_stopped_and_continued_at_once(t):
+    """Whatever comes first, both go on."""
+    n_runs = t.count(3, 50)
+    for _ in range(n_runs):
+        process, _ = start(t.silt.run_argv(t.path("t.silt"), [t.victim("pauser"), "100"], ["-f"]),
+                           preexec_fn=lambda: os.setpgid(0, 0))
+        for _ in range(5):
+            os.kill(process.pid, signal.SIGTSTP)
+            time.sleep(random.random() * 0.002)
+            os.kill(process.pid, signal.SIGCONT)
+            time.sleep(0.01)
+        status, out, err = finish(process)
+        assert status == 17 and out.endswith(b"rounds 100\n") and err == b"", f"{status} {out!r} {err!r}"
+        check_counts(t, t.path("t.silt"), 100)
+    t.notes.append(f"{n_runs} runs of 5 stops, 0 failures")
 
 
 def test_sigtstp_in_an_orphaned_group(t):
