@@ -58,6 +58,7 @@ static void decode_look_up(struct pipeline *p, size_t n) {
                 if (event_allocates(e)) {
                         decode_find_site(p, s, b, e);
                         sites_prefetch(&p->sites, e->site, false);
+                        trace_prefetch_stack(p->config.writer, e->stack);
                 } else if (b->word) {
                         e->stack = decode_find_stack(p, s, b);
                 }

@@ -7,15 +7,25 @@
 #include "base/vec.h"
 #include "trace/events.h"
 
-/* An entry of the slice's stack dictionary. Followers are entry numbers; entry 0 is the context
- * "none". */
+/* An entry of the slice's stack dictionary: what an allocation does not need of it. Followers are entry numbers;
+ * entry 0 is the context "none". */
 struct stack_entry {
-        uint32_t next, old_next; /* what followed last time; 0 nothing yet */
-        uint32_t last_free;      /* entry that released a block of this one last; 0 none */
-        uint64_t last_size_bytes;
+        uint32_t old_next;        /* what followed last time; 0 nothing yet */
+        uint32_t last_free;       /* entry that released a block of this one last; 0 none */
+        uint64_t last_size_bytes; /* when it is SIZE_LARGE in the slot */
 };
 
-/* Where a global id stands in the dictionary of the slice `epoch`. */
+/* Where a stack stands in the dictionary of the slice `epoch`, and what an allocation needs of it: one cache line,
+ * which trace_encoder_prefetch fetches. */
+struct stack_slot {
+        uint32_t epoch, entry;
+        uint32_t next; /* as old_next */
+        uint32_t last_size_bytes;
+};
+
+#define SIZE_LARGE UINT32_MAX
+
+/* Where a thread stands in the dictionary of the slice `epoch`. */
 struct slot {
         uint32_t epoch, entry;
 };
@@ -26,11 +36,11 @@ struct trace_encoder {
         uint64_t first_seq, base_us, last_us, last_address, last_old_seq;
         uint32_t thread, thread_entry; /* of the open run */
         uint32_t old_context, last_stack_id;
-        uint32_t n_room;               /* so many more events fit into every column as it is */
-        VEC(struct slot) stack_slots;  /* by stack id */
-        VEC(struct slot) thread_slots; /* by thread + 1 */
+        uint32_t n_room;                    /* so many more events fit into every column as it is */
+        VEC(struct stack_slot) stack_slots; /* by stack id + 1; [0] is the context "none" */
+        VEC(struct slot) thread_slots;      /* by thread + 1 */
         VEC(struct stack_entry) stacks;
-        VEC(uint32_t) contexts; /* by thread entry: entry of its last allocation */
+        VEC(uint32_t) contexts; /* by thread entry: stack slot of its last allocation */
         bytes_buf columns[TRACE_N_COLUMNS];
 };
 
@@ -73,6 +83,9 @@ void trace_encoder_begin(struct trace_encoder *e, uint64_t first_seq, uint64_t b
         e->old_context = e->last_stack_id = 0;
         vec_clear(&e->stacks);
         vec_add(&e->stacks);
+        if (!e->stack_slots.n)
+                vec_add(&e->stack_slots);
+        e->stack_slots.items[0].next = 0;
         vec_clear(&e->contexts);
         for (size_t i = 0; i < TRACE_N_COLUMNS; i++)
                 vec_clear(&e->columns[i]);
@@ -145,33 +158,34 @@ static inline void encode_event(struct trace_encoder *e, enum trace_op op, uint3
 
 /* ---- stacks and sizes ------------------------------------------------------------------------ */
 
-static __attribute__((noinline)) uint32_t encode_add_stack(struct trace_encoder *e,
-                                                           uint32_t stack) {
-        uint32_t entry = (uint32_t)e->stacks.n;
+static __attribute__((noinline)) void encode_add_stack(struct trace_encoder *e, uint32_t stack) {
+        size_t slot = (size_t)stack + 1;
 
-        if (e->stack_slots.n <= stack) {
+        if (e->stack_slots.n <= slot) {
                 size_t old_n = e->stack_slots.n;
 
-                vec_reserve(&e->stack_slots, stack + 1 - old_n);
-                e->stack_slots.n = stack + 1;
-                memset(e->stack_slots.items + old_n, 0, (stack + 1 - old_n) * sizeof(struct slot));
+                vec_reserve(&e->stack_slots, slot + 1 - old_n);
+                e->stack_slots.n = slot + 1;
+                memset(e->stack_slots.items + old_n, 0,
+                       (slot + 1 - old_n) * sizeof(struct stack_slot));
         }
-        e->stack_slots.items[stack] = (struct slot){e->epoch, entry};
+        e->stack_slots.items[slot] =
+                (struct stack_slot){.epoch = e->epoch, .entry = (uint32_t)e->stacks.n};
         vec_add(&e->stacks);
         encode_put(e, TRACE_COL_STACK_IDS,
                    bytes_zigzag((int64_t)stack - (int64_t)e->last_stack_id));
         e->last_stack_id = stack;
-        return entry;
 }
 
-/* The dictionary entry of a stack, made when it is new in this slice. */
-static inline uint32_t encode_stack_entry(struct trace_encoder *e, uint32_t stack, bool *ret_new) {
-        if (likely(stack < e->stack_slots.n && e->stack_slots.items[stack].epoch == e->epoch)) {
-                *ret_new = false;
-                return e->stack_slots.items[stack].entry;
-        }
-        *ret_new = true;
-        return encode_add_stack(e, stack);
+/* The slot of a stack, with an entry of the dictionary when it has none in this slice; valid until the next. */
+static inline struct stack_slot *encode_stack_slot(struct trace_encoder *e, uint32_t stack,
+                                                   bool *ret_new) {
+        size_t slot = (size_t)stack + 1;
+
+        *ret_new = slot >= e->stack_slots.n || e->stack_slots.items[slot].epoch != e->epoch;
+        if (unlikely(*ret_new))
+                encode_add_stack(e, stack);
+        return &e->stack_slots.items[slot];
 }
 
 static inline uint64_t encode_stack_code(uint32_t entry, uint32_t expected, bool is_new) {
@@ -180,27 +194,37 @@ static inline uint64_t encode_stack_code(uint32_t entry, uint32_t expected, bool
         return entry == expected ? 0 : (uint64_t)entry - 1 + 2;
 }
 
-static inline uint64_t encode_size_code(struct trace_encoder *e, uint32_t entry,
+static inline uint64_t encode_size_code(struct trace_encoder *e, struct stack_slot *s,
                                         uint64_t size_bytes) {
-        struct stack_entry *s = &e->stacks.items[entry];
+        uint32_t size = (uint32_t)MIN(size_bytes, (uint64_t)SIZE_LARGE);
+        struct stack_entry *entry;
 
-        if (s->last_size_bytes == size_bytes)
+        if (likely(size != SIZE_LARGE)) {
+                if (s->last_size_bytes == size)
+                        return 0;
+                s->last_size_bytes = size;
+                return size_bytes + 1;
+        }
+        entry = &e->stacks.items[s->entry];
+        if (s->last_size_bytes == SIZE_LARGE && entry->last_size_bytes == size_bytes)
                 return 0;
-        s->last_size_bytes = size_bytes;
+        s->last_size_bytes = SIZE_LARGE;
+        entry->last_size_bytes = size_bytes;
         return size_bytes + 1;
 }
 
 static inline void encode_new_block(struct trace_encoder *e, uint32_t stack, uint64_t size_bytes,
                                     uint64_t address) {
         uint32_t *context = &e->contexts.items[e->thread_entry], *next;
-        uint32_t entry;
+        struct stack_slot *s;
         bool is_new;
 
-        entry = encode_stack_entry(e, stack, &is_new);
-        next = &e->stacks.items[*context].next;
-        encode_put(e, TRACE_COL_STACKS, encode_stack_code(entry, *next, is_new));
-        *next = *context = entry;
-        encode_put(e, TRACE_COL_SIZES, encode_size_code(e, entry, size_bytes));
+        s = encode_stack_slot(e, stack, &is_new);
+        next = &e->stack_slots.items[*context].next;
+        encode_put(e, TRACE_COL_STACKS, encode_stack_code(s->entry, *next, is_new));
+        *next = s->entry;
+        *context = stack + 1;
+        encode_put(e, TRACE_COL_SIZES, encode_size_code(e, s, size_bytes));
         if (unlikely(e->flags & TRACE_HAS_ADDRESSES)) {
                 encode_put(e, TRACE_COL_ADDRESSES,
                            bytes_zigzag((int64_t)(address - e->last_address)));
@@ -213,17 +237,18 @@ static inline void encode_new_block(struct trace_encoder *e, uint32_t stack, uin
 
 static void encode_old_block(struct trace_encoder *e, uint64_t seq, uint32_t stack,
                              uint64_t size_bytes) {
-        uint32_t entry, *next;
+        struct stack_slot *s;
+        uint32_t *next;
         bool is_new;
 
         encode_put(e, TRACE_COL_RELEASES, 0);
         encode_put(e, TRACE_COL_OLD_SEQS, bytes_zigzag((int64_t)(seq - e->last_old_seq)));
         e->last_old_seq = seq;
-        entry = encode_stack_entry(e, stack, &is_new);
+        s = encode_stack_slot(e, stack, &is_new);
         next = &e->stacks.items[e->old_context].old_next;
-        encode_put(e, TRACE_COL_OLD_STACKS, encode_stack_code(entry, *next, is_new));
-        *next = e->old_context = entry;
-        encode_put(e, TRACE_COL_OLD_SIZES, encode_size_code(e, entry, size_bytes));
+        encode_put(e, TRACE_COL_OLD_STACKS, encode_stack_code(s->entry, *next, is_new));
+        *next = e->old_context = s->entry;
+        encode_put(e, TRACE_COL_OLD_SIZES, encode_size_code(e, s, size_bytes));
 }
 
 static inline void encode_release(struct trace_encoder *e, uint64_t seq, uint32_t stack,
@@ -236,9 +261,10 @@ static inline void encode_release(struct trace_encoder *e, uint64_t seq, uint32_
 }
 
 static void encode_free_stack(struct trace_encoder *e, uint32_t block_stack, uint32_t free_stack) {
-        uint32_t block = e->stack_slots.items[block_stack].entry; /* known: the release named it */
+        uint32_t block =
+                e->stack_slots.items[block_stack + 1].entry; /* known: the release named it */
         bool is_new;
-        uint32_t entry = encode_stack_entry(e, free_stack, &is_new);
+        uint32_t entry = encode_stack_slot(e, free_stack, &is_new)->entry;
         struct stack_entry *s = &e->stacks.items[block];
 
         encode_put(e, TRACE_COL_FREE_STACKS, s->last_free == entry ? 0 : entry);
@@ -278,6 +304,10 @@ void trace_encode_other(struct trace_encoder *e, uint32_t thread, uint64_t time_
                 encode_release(e, seq, block_stack, value);
         else
                 encode_put(e, TRACE_COL_VALUES, value);
+}
+
+void trace_encoder_prefetch(const struct trace_encoder *e, uint32_t stack) {
+        __builtin_prefetch(&e->stack_slots.items[MIN((size_t)stack + 1, e->stack_slots.n)], 1);
 }
 
 uint32_t trace_encoder_n_events(const struct trace_encoder *e) {

@@ -312,6 +312,10 @@ void trace_put_note(struct trace_writer *w, uint64_t time_ns, const char *text) 
         trace_defs_note(&w->defs, time_ns, text);
 }
 
+void trace_prefetch_stack(const struct trace_writer *w, uint32_t stack) {
+        trace_encoder_prefetch(w->encoder, stack);
+}
+
 uint64_t trace_put_alloc(struct trace_writer *w, uint32_t thread, uint64_t time_ns, uint32_t stack,
                          uint64_t size_bytes, uint64_t address) {
         w->n_events++;

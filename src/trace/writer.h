@@ -38,6 +38,9 @@ void trace_end_process(struct trace_writer *w, const struct trace_process_end *e
 /* Shown in the report, e.g. "pid 12 not followed: …". */
 void trace_put_note(struct trace_writer *w, uint64_t time_ns, const char *text);
 
+/* An allocation with this stack comes soon: its memory is fetched. */
+void trace_prefetch_stack(const struct trace_writer *w, uint32_t stack);
+
 /* Events, in time order, at most TRACE_MAX_SLICE_EVENTS per slice (the caller ends slices).
  * put_alloc and put_realloc return the sequence number of the new block. */
 uint64_t trace_put_alloc(struct trace_writer *w, uint32_t thread, uint64_t time_ns, uint32_t stack,
