@@ -35,6 +35,7 @@ enum {
         WRITER_SLICE_SHARE = 256,           /* events of 4 bytes: a 64th of the bound */
         WRITER_MIN_SLICE_EVENTS = 4096,
         WRITER_END_CKPTS = 3,
+        WRITER_RESERVE_BYTES = 32 << 10, /* of the end, beside what grows with the trace */
 
         WRITER_SITE_BYTES = 5,  /* of a site in a checkpoint, before the first has been measured */
         WRITER_CKPT_WEIGHT = 2, /* rows outweigh a checkpoint so many times before one is due */
@@ -112,6 +113,18 @@ static bool writer_has_room(const struct trace_writer *w, size_t more_bytes) {
                w->good_end + beside_bytes + end_bytes + more_bytes <= w->max_bytes;
 }
 
+/* Room on the disk for more_bytes and for the end of the trace behind them, so that a full disk costs detail and not the
+ * totals. Where the file system cannot reserve, there is none. */
+static int writer_reserve(const struct trace_writer *w, size_t more_bytes) {
+        uint64_t end_bytes =
+                WRITER_RESERVE_BYTES + WRITER_END_CKPTS * w->checkpoint_bytes + w->index_entries.n;
+
+        if (w->is_ending || fallocate(w->fd, FALLOC_FL_KEEP_SIZE, (off_t)w->good_end,
+                                      (off_t)(more_bytes + end_bytes)) == 0)
+                return 0;
+        return errno == ENOSPC || errno == EDQUOT ? -errno : 0;
+}
+
 /* Writes whole chunks behind good_end, all or nothing. */
 static bool writer_write(struct trace_writer *w, const bytes_buf *b) {
         int r = 0;
@@ -126,7 +139,12 @@ static bool writer_write(struct trace_writer *w, const bytes_buf *b) {
                 r = -errno;
         w->dirty_tail = r < 0;
         if (r == 0)
-                r = writer_pwrite(w, b);
+                r = writer_reserve(w, b->n);
+        if (r < 0) {
+                w->error = w->error ? w->error : r;
+                return false;
+        }
+        r = writer_pwrite(w, b);
         if (r < 0) {
                 w->error = w->error ? w->error : r;
                 w->dirty_tail = ftruncate(w->fd, (off_t)w->good_end) < 0;
@@ -561,6 +579,8 @@ int trace_writer_finish(struct trace_writer *w, struct err *reterr) {
                 }
         }
         vec_free(&end);
+        if (!w->dirty_tail) /* what was reserved and not needed */
+                w->dirty_tail = ftruncate(w->fd, (off_t)w->good_end) < 0;
         flock(w->fd, LOCK_UN);
         if (w->error < 0)
                 return err_set_errno(reterr, w->error,

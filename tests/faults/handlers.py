@@ -16,7 +16,7 @@ def storm(t, source):
                     "unknown_frees": 0, "implicit_frees": 0}
         seen = {x: totals[x] for x in expected}
         assert seen == expected, f"{source}: {seen}, the program says {expected}"
-        assert truth["handled"] > t.count(300, 3000), f"only {truth['handled']} signals arrived"
+        assert truth["handled"] > 300, f"only {truth['handled']} signals arrived"
     t.notes.append(f"{truth['handled']} handlers")
 
 
