@@ -102,6 +102,9 @@ int shm_open_arena(struct shm *s, uint32_t flags, uint32_t clock, uint64_t clock
                 goto fail;
         }
         s->size_bytes = h.size_bytes;
+        s->process_off = h.process_off;
+        s->slot_off = h.slot_off;
+        s->chunk_off = h.chunk_off;
         memcpy(s->base, &h, sizeof(h));
         return 0;
 fail:
@@ -119,8 +122,7 @@ void shm_done(struct shm *s) {
 }
 
 int shm_back_chunks(struct shm *s, uint32_t n_chunks) {
-        const struct wire_header *h = shm_header(s);
-        uint64_t begin = h->chunk_off + (uint64_t)s->n_chunks_backed * WIRE_CHUNK_BYTES;
+        uint64_t begin = s->chunk_off + (uint64_t)s->n_chunks_backed * WIRE_CHUNK_BYTES;
 
         if (n_chunks <= s->n_chunks_backed)
                 return 0;

@@ -14,6 +14,8 @@ struct shm {
         int fd; /* owned */
         void *base;
         size_t size_bytes;
+        uint64_t process_off, slot_off,
+                chunk_off;        /* not to be read from the header, which targets can write */
         uint32_t n_chunks_backed; /* chunks [0, n) have memory */
 };
 
@@ -30,11 +32,11 @@ static inline struct wire_header *shm_header(const struct shm *s) {
 }
 
 static inline struct wire_process *shm_process(const struct shm *s, uint32_t idx) {
-        return (struct wire_process *)((char *)s->base + shm_header(s)->process_off) + idx;
+        return (struct wire_process *)((char *)s->base + s->process_off) + idx;
 }
 
 static inline struct wire_slot *shm_slot(const struct shm *s, uint32_t idx) {
-        return (struct wire_slot *)((char *)s->base + shm_header(s)->slot_off) + idx;
+        return (struct wire_slot *)((char *)s->base + s->slot_off) + idx;
 }
 
 /* Ends recording in every process at once and lets waiting threads go. Also called by the front when
