@@ -72,7 +72,8 @@ def check(t, mode, label, base):
         assert all(totals[x] == expected[x] for x in expected), f"{seen}: expected {expected}"
     else:  # a handler inside the runtime cannot wait for room
         all_events = totals["allocations"] + totals["frees"] + totals["unknown_frees"] + n_lost(r)
-        assert all_events == sum(expected.values()), f"{seen}: expected {expected}"
+        n_marks = 2 * truth["forks"]  # of forks, lost with them
+        assert 0 <= all_events - sum(expected.values()) <= n_marks, f"{seen}: expected {expected}"
     children = [p for p in report["processes"] if p["parent"] == report["pid"]]
     assert len(children) == truth["forks"] + 1, f"{seen}: {len(children)} children"
     for child in children[:-1]:
