@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* Threads that are all alive at once, and what is resident in the process then:
  *   crowd N-THREADS CALLS
- * Every thread makes CALLS allocations and releases at depths of 1 to 40 frames, through call sites of its own kind,
+ * Every thread makes CALLS allocations and releases at depths of 1 to 40 frames,
  * and stays. The first thread is one of them. Prints the resident bytes of the whole process. */
 #include <pthread.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #define MUST(x)                                                                                    \
         do {                                                                                       \
@@ -29,14 +28,15 @@ static __attribute__((noinline)) void leaf(uint32_t i) {
 
 static void descend(unsigned depth, uint32_t i);
 
-/* Sixteen callers each way: many stacks, many return addresses. */
+/* Eight ways to each level: many stacks. */
 #define CALLER(n)                                                                                  \
         static __attribute__((noinline)) void caller_##n(unsigned depth, uint32_t i) {             \
                 descend(depth, i / 3 + n);                                                         \
                 __asm__ volatile("");                                                              \
         }
-CALLER(0)
-CALLER(1) CALLER(2) CALLER(3) CALLER(4) CALLER(5) CALLER(6) CALLER(7)
+/* clang-format off */
+CALLER(0) CALLER(1) CALLER(2) CALLER(3) CALLER(4) CALLER(5) CALLER(6) CALLER(7)
+        /* clang-format on */
 
         static void (*const callers[8])(unsigned, uint32_t) = {caller_0, caller_1, caller_2,
                                                                caller_3, caller_4, caller_5,
