@@ -2,7 +2,7 @@
 /* Writes a trace of made-up events and reads it back: bytes per event, events per second of
  * processor time either way.
  * usage: bench_trace_read FILE [MILLIONS [THREADS [STACKS]]]; MILLIONS 0 reads the FILE that is
- * there */
+ * there and writes nothing */
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -121,6 +121,7 @@ int main(int argc, char **argv) {
                 .n_slices = n_slices,
                 .n_events = TRACE_MAX_SLICE_EVENTS,
         };
+        bool makes_trace = argc <= 2 || atof(argv[2]) > 0;
         struct trace_reader *t;
         struct err err;
         uint64_t n, sum;
@@ -128,7 +129,7 @@ int main(int argc, char **argv) {
 
         if (argc < 2)
                 return 2;
-        if (n_slices > 0 && (argc <= 2 || atof(argv[2]) > 0))
+        if (makes_trace)
                 write_trace(argv[1], &o);
         start = now_s();
         if (trace_reader_open(argv[1], &t, &err) < 0) {
@@ -145,7 +146,8 @@ int main(int argc, char **argv) {
                        (unsigned long long)sum);
         }
         snprintf(again, sizeof(again), "%s.again", argv[1]);
-        write_again(t, again);
+        if (makes_trace)
+                write_again(t, again);
         trace_reader_free(t);
         return 0;
 }

@@ -8,6 +8,10 @@
 #include "base/vec.h"
 #include "trace/events.h"
 
+/* An event brings at most so many stacks into the dictionary: a reallocation its own and its old block's, a release its
+ * block's and where it happens. */
+enum { MAX_NEW_STACKS = 2 };
+
 struct column {
         const uint8_t *pos, *end;
 };
@@ -356,7 +360,8 @@ int trace_decode_events(struct trace_decoder *t, const struct trace_chunk *c,
                 return TRACE_E_BAD_PAYLOAD;
         n_thread_entries = bytes_varint(&r);
         n_stack_entries = bytes_varint(&r);
-        if (!decode_columns(&d, &r, n_events))
+        if (n_thread_entries > n_events || n_stack_entries > (uint64_t)MAX_NEW_STACKS * n_events ||
+            !decode_columns(&d, &r, n_events))
                 return TRACE_E_BAD_PAYLOAD;
         error = decode_threads(&d, t, n_thread_entries, n_threads);
         if (!error)
