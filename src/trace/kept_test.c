@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* One trace of every version of the format, kept for ever: kept/vN.silt must read the same with
  * every later silt. v1: reader_seeds's seed 7 as the writer of version 1 wrote it (two
- * processes, addresses and free stacks, symbols). */
+ * processes, addresses and free stacks, symbols). v1-bounded: its seed 9, kept within a bound. */
 #include "trace/trace_file.h"
 
 /* Sums over everything that is read; any difference shows. */
@@ -35,6 +35,30 @@ static void digest_slice(struct trace_reader *t, size_t i, struct digest *d) {
                 d->counts = mix(mix(d->counts, c[k].live_bytes), c[k].peak_bytes);
 }
 
+/* SLIC version 2: merged slices, and the first that keeps its events. */
+static void test_v1_bounded(void **state) {
+        struct trace_reader *t = NULL;
+        struct digest d = {0};
+        struct err err = {0};
+
+        if (trace_reader_open(KEPT_DIRECTORY "/v1-bounded.silt", &t, &err) < 0)
+                fail_msg("%s", err.text);
+        assert_true(trace_view(t)->finished);
+        assert_string_equal(trace_view(t)->damage, "");
+        assert_int_equal(trace_view(t)->n_processes, 2);
+        assert_int_equal(trace_view(t)->n_events, 3180);
+        assert_true(trace_slice(t, 0)->is_dropped && !trace_slice(t, 1)->is_dropped);
+        assert_int_equal(trace_view(t)->detail_from_ns, trace_slice(t, 1)->begin_ns);
+        for (size_t i = 0; i < trace_view(t)->n_slices; i++)
+                digest_slice(t, i, &d);
+        assert_int_equal(d.n_events, 3180 - trace_view(t)->n_dropped_events);
+        assert_int_equal(d.events, 0x75c617766ce96105ull);
+        assert_int_equal(d.sites, 0x3632f152ebab4b12ull);
+        assert_int_equal(d.counts, 0xf90f6e8e5e1c2386ull);
+        trace_reader_free(t);
+        assert_int_equal(trace_verify(KEPT_DIRECTORY "/v1-bounded.silt", stdout, &err), 0);
+}
+
 static void test_v1(void **state) {
         struct trace_reader *t = NULL;
         struct digest d = {0};
@@ -60,6 +84,7 @@ static void test_v1(void **state) {
 int main(void) {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(test_v1),
+                cmocka_unit_test(test_v1_bounded),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);

@@ -14,12 +14,15 @@ static _Noreturn void die(const char *what) {
         exit(1);
 }
 
+enum { N_SEEDS = 10, FIRST_BOUNDED = 8, BOUNDED_BYTES = 16000 };
+
 static void write_trace(const char *path, uint32_t seed) {
+        bool is_bounded = seed >= FIRST_BOUNDED;
         struct trace_fake_options o = {
                 .seed = seed,
                 .n_stacks = 2 + seed,
                 .n_threads = 1 + seed % 3,
-                .n_slices = 2,
+                .n_slices = is_bounded ? 60 : 2,
                 .n_events = 8 + seed * 5,
                 .flags = seed % 4,
                 .has_child = seed % 2,
@@ -36,6 +39,8 @@ static void write_trace(const char *path, uint32_t seed) {
         meta.flags = o.flags;
         if (fd < 0 || trace_writer_open(fd, &meta, &w, &err) < 0)
                 die("cannot write");
+        if (is_bounded)
+                trace_writer_bound(w, BOUNDED_BYTES);
         trace_fake_run(&f, &o, w);
         if (trace_writer_finish(w, &err) < 0)
                 die(err.text);
@@ -48,7 +53,7 @@ static void write_trace(const char *path, uint32_t seed) {
 int main(int argc, char **argv) {
         if (argc < 2)
                 return 2;
-        for (uint32_t seed = 0; seed < 8; seed++) {
+        for (uint32_t seed = 0; seed < N_SEEDS; seed++) {
                 char path[4096];
 
                 snprintf(path, sizeof(path), "%s/seed%u", argv[1], seed);

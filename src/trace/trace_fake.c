@@ -416,11 +416,12 @@ static void fake_define(struct trace_fake *f) {
 static void fake_decorate(struct trace_fake *f, uint32_t slice) {
         struct fake_program *p = f->program;
 
-        trace_put_sample(p->w, &(struct trace_sample){.process = 0,
-                                                      .time_ns = p->now_ns,
-                                                      .anon_bytes = 4096u * (slice == 5 ? 100000 : slice),
-                                                      .minor_faults = 10 + slice,
-                                                      .cpu_ns = p->now_ns / 2});
+        trace_put_sample(p->w,
+                         &(struct trace_sample){.process = 0,
+                                                .time_ns = p->now_ns,
+                                                .anon_bytes = 4096u * (slice == 5 ? 100000 : slice),
+                                                .minor_faults = 10 + slice,
+                                                .cpu_ns = p->now_ns / 2});
         trace_put_mapping(p->w, &(struct trace_mapping){.process = 0,
                                                         .thread = slice ? 0 : TRACE_NO_THREAD,
                                                         .stack = 1,
