@@ -361,7 +361,8 @@ static void test_memory_of_events(void **state) {
         bytes_buf out = {0}, body = {0};
         uint8_t head[TRACE_EVTS_HEAD_BYTES] = {0};
         struct trace_counts counts = {.process = 0};
-        struct trace_slice_rows s = {.n_events = 1, .end_us = 1, .counts = &counts, .n_counts = 1};
+        struct trace_slice_rows s = {
+                .n_events = 1, .n_allocs = 1, .end_us = 1, .counts = &counts, .n_counts = 1};
         enum { N_STACKS = 8 << 20 };
 
         hostile_rows(packer, &out, &hostile_process, 0, 1);
