@@ -104,7 +104,7 @@ class ProgramTest:
         told, report, all_report, failures = self.record(binary, False)
         if report is None:
             return failures, []
-        names.update(told, main=report.get("pid"))
+        names.update(told, main=report.get("pid"), lost=0)
         check = expect.Check(names)
         check.failures += failures
         for name, value in self.case.get("equals", {}).items():
@@ -112,6 +112,9 @@ class ProgramTest:
         case = self.case
         if self.context.is_tiny:
             case = {**case, "complete_stacks_pct": {"min": 0, "max": 100, "why": "a tiny build walks few frames"}}
+            if "tiny_loses" in case:
+                names["lost"] = report["totals"]["lost_events"]
+                case["totals"] = {**case["totals"], "lost_events": {"min": 0, "max": 10000, "why": case["tiny_loses"]}}
         expect.check_report(check, case, report, all_report)
         return check.failures, check.notes
 
