@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 #include "record/slab.h"
 
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 
 #include "base/macros.h"
+#include "base/vec.h"
 
 /* Sanitizers see each piece's life only when it has one of its own. */
 #if defined(__SANITIZE_ADDRESS__)
@@ -25,12 +27,17 @@ enum {
         REGION_MAX_BYTES = 2 << 20,
 };
 
-struct piece {
-        struct piece *next;
+enum { REGION_MAX_UNITS = REGION_MAX_BYTES / SLAB_UNIT_BYTES };
+
+struct region {
+        char *memory;
+        uint32_t n_units, n_free;
+        uint32_t cursor;   /* word to look at first */
+        uint32_t too_many; /* so many units in a row were not free, and none was freed since */
+        uint64_t used[REGION_MAX_UNITS / 64]; /* a bit for each unit */
 };
 
-static struct piece *idle[SLAB_MAX_UNITS + 1]; /* by units */
-static char *region, *region_end;              /* what is left of the newest one */
+static VEC(struct region *) regions;
 static size_t next_region_bytes = REGION_MIN_BYTES;
 
 static void *slab_plain(size_t n_bytes, size_t align_bytes) {
@@ -43,56 +50,82 @@ static void *slab_plain(size_t n_bytes, size_t align_bytes) {
         return p;
 }
 
-static void slab_put(void *p, size_t n_units) {
-        struct piece *piece = p;
+static struct region *slab_add_region(void) {
+        struct region *r = calloc(1, sizeof(*r));
 
-        piece->next = idle[n_units];
-        idle[n_units] = piece;
+        if (!r)
+                abort();
+        r->memory = slab_plain(next_region_bytes, next_region_bytes);
+        r->n_units = r->n_free = (uint32_t)(next_region_bytes / SLAB_UNIT_BYTES);
+        r->too_many = UINT32_MAX;
+        if (next_region_bytes == REGION_MAX_BYTES)
+                madvise(r->memory, REGION_MAX_BYTES, MADV_HUGEPAGE);
+        next_region_bytes = MIN(next_region_bytes * 2, (size_t)REGION_MAX_BYTES);
+        vec_push(&regions, r);
+        return r;
 }
 
-/* The smallest piece that is large enough; what is left of it stays idle. */
-static void *slab_take(size_t n_units) {
-        for (size_t n = n_units; n <= SLAB_MAX_UNITS; n++) {
-                struct piece *piece = idle[n];
+static void region_flip(struct region *r, uint32_t first, uint32_t n_units) {
+        r->used[first / 64] ^= (((uint64_t)1 << n_units) - 1) << first % 64;
+}
 
-                if (!piece)
-                        continue;
-                idle[n] = piece->next;
-                if (n > n_units)
-                        slab_put((char *)piece + n_units * SLAB_UNIT_BYTES, n - n_units);
-                return piece;
+/* Bits that begin a row of n bits that are set (n > 0): every step lets those stand that begin a longer one. */
+static uint64_t rows_of(uint64_t bits, uint32_t n) {
+        while (n > 1) {
+                bits &= bits >> n / 2;
+                n -= n / 2;
         }
+        return bits;
+}
+
+/* A piece lies within one word of the map. */
+static void *region_take(struct region *r, uint32_t n_units) {
+        uint32_t n_words = r->n_units / 64;
+
+        if (r->n_free < n_units || n_units >= r->too_many)
+                return NULL;
+        for (uint32_t i = 0; i < n_words; i++) {
+                uint32_t word = (r->cursor + i) % n_words;
+                uint64_t fits = rows_of(~r->used[word], n_units);
+
+                if (fits) {
+                        uint32_t at = word * 64 + (uint32_t)__builtin_ctzll(fits);
+
+                        region_flip(r, at, n_units);
+                        r->n_free -= n_units;
+                        r->cursor = word;
+                        return r->memory + (size_t)at * SLAB_UNIT_BYTES;
+                }
+        }
+        r->too_many = n_units;
         return NULL;
 }
 
-static void slab_add_region(void) {
-        size_t n_left = (size_t)(region_end - region) / SLAB_UNIT_BYTES;
+static void *slab_cut(uint32_t n_units) {
+        void *p = NULL;
 
-        if (n_left > 0)
-                slab_put(region, n_left);
-        region = slab_plain(next_region_bytes, next_region_bytes);
-        region_end = region + next_region_bytes;
-        if (next_region_bytes == REGION_MAX_BYTES)
-                madvise(region, REGION_MAX_BYTES, MADV_HUGEPAGE);
-        next_region_bytes = MIN(next_region_bytes * 2, (size_t)REGION_MAX_BYTES);
+        for (size_t i = 0; !p && i < regions.n; i++)
+                p = region_take(regions.items[i], n_units);
+        return p ? p : region_take(slab_add_region(), n_units);
 }
 
-static void *slab_cut(size_t n_units) {
-        size_t n_bytes = n_units * SLAB_UNIT_BYTES;
-        char *p = slab_take(n_units);
+static void slab_put(char *p, uint32_t n_units) {
+        for (size_t i = regions.n; i-- > 0;) {
+                struct region *r = regions.items[i];
 
-        if (p)
-                return p;
-        if ((size_t)(region_end - region) < n_bytes)
-                slab_add_region();
-        p = region;
-        region += n_bytes;
-        return p;
+                if (p < r->memory || p >= r->memory + (size_t)r->n_units * SLAB_UNIT_BYTES)
+                        continue;
+                region_flip(r, (uint32_t)((size_t)(p - r->memory) / SLAB_UNIT_BYTES), n_units);
+                r->n_free += n_units;
+                r->too_many = UINT32_MAX;
+                return;
+        }
 }
 
 void *slab_alloc(size_t n_units) {
         bool is_plain = SLAB_IS_PLAIN || n_units > SLAB_MAX_UNITS;
-        void *p = is_plain ? slab_plain(n_units * SLAB_UNIT_BYTES, 64) : slab_cut(n_units);
+        void *p =
+                is_plain ? slab_plain(n_units * SLAB_UNIT_BYTES, 64) : slab_cut((uint32_t)n_units);
 
         return memset(p, 0, n_units * SLAB_UNIT_BYTES);
 }
@@ -101,5 +134,5 @@ void slab_free(void *piece, size_t n_units) {
         if (SLAB_IS_PLAIN || n_units > SLAB_MAX_UNITS)
                 free(piece);
         else if (piece)
-                slab_put(piece, n_units);
+                slab_put(piece, (uint32_t)n_units);
 }
