@@ -6,9 +6,9 @@
 enum {
         PLAN_MAX_RESOLUTION = 1024,
         PLAN_MIN_RESOLUTION = 1,
-        PLAN_MERGE_WEIGHT = 4, /* rows are decoded, added up and encoded again */
-        PLAN_MAPS_SHARE = 8,   /* of the copy at most */
-        PLAN_HISTORY_SHARE = 4,
+        PLAN_MERGE_WEIGHT = 4,  /* rows are decoded, added up and encoded again */
+        PLAN_MAPS_SHARE = 8,    /* of the copy at most */
+        PLAN_HISTORY_SHARE = 2, /* of what definitions leave, at most */
 };
 
 void plan_done(struct plan *p) {
@@ -157,7 +157,8 @@ static struct weight plan_weigh_history(const struct plan *p, uint64_t all_sites
                 for (size_t k = i; k < end; k++)
                         row_bytes += p->slices.items[k].row_bytes;
                 w.work_bytes += row_bytes * (end - i > 1 ? PLAN_MERGE_WEIGHT : 1);
-                w.bytes += MIN(row_bytes, MAX(2 * all_sites_bytes, p->slices.items[i].row_bytes));
+                w.bytes += MIN(row_bytes, MAX(all_sites_bytes + all_sites_bytes / 2,
+                                              p->slices.items[i].row_bytes));
                 w.entry_bytes += p->slices.items[i].entry_bytes;
         }
         w.bytes += w.bytes / 2; /* checkpoints */
