@@ -2,6 +2,7 @@
 /* Traces kept within a bound hold the same figures as traces without one, at any instant. */
 #include <dirent.h>
 #include <errno.h>
+#include <poll.h>
 #include <signal.h>
 #include <sys/wait.h>
 
@@ -529,6 +530,7 @@ static void test_killed(void **state) {
         size_t n = make_prefixes(&o, &prefixes);
 
         for (int i = 0; i < (rounds ? atoi(rounds) : 40); i++) {
+                struct pollfd end = {.events = POLLIN};
                 int status, ready[2];
                 uint64_t inode;
                 pid_t child;
@@ -540,15 +542,16 @@ static void test_killed(void **state) {
                 if (child == 0)
                         write_until_killed(&o, ready[1]);
                 assert_int_equal(read(ready[0], &byte, 1), 1);
+                end.fd = ready[0];
                 inode = inode_of_file();
-                usleep((useconds_t)(trace_fake_random(&random) % 60000));
+                close(ready[1]);
+                poll(&end, 1, (int)(trace_fake_random(&random) % 60)); /* or until it ended */
                 kill(child, SIGKILL);
                 waitpid(child, &status, 0);
                 n_swapped += inode_of_file() != inode;
                 check_killed(prefixes, n);
                 remove_strays(child);
                 close(ready[0]);
-                close(ready[1]);
         }
         assert_true(n_swapped > 0);
         free(prefixes);
