@@ -12,7 +12,8 @@ enum {
         CHUNK_PLAIN_BYTES =
                 64, /* smaller bodies are stored as they are: a frame would not be shorter */
         CHUNK_SLACK_BYTES = 16,
-        CHUNK_LEVEL = 1, /* level 3 saves 2 % and takes twice the time */
+        CHUNK_LEVEL = 1,      /* level 3 saves 2 % and takes twice the time */
+        CHUNK_LEVEL_HARD = 6, /* saves 9 % of a compiler's trace, and takes some 40 ns an event */
         CHUNK_CHECKED_BYTES = 20,
 };
 
@@ -30,6 +31,11 @@ struct trace_packer *trace_packer_new(void) {
         }
         ZSTD_CCtx_setParameter(p->cctx, ZSTD_c_compressionLevel, CHUNK_LEVEL);
         return p;
+}
+
+void trace_packer_try_hard(struct trace_packer *p, bool hard) {
+        ZSTD_CCtx_setParameter(p->cctx, ZSTD_c_compressionLevel,
+                               hard ? CHUNK_LEVEL_HARD : CHUNK_LEVEL);
 }
 
 struct trace_packer *trace_packer_free(struct trace_packer *p) {

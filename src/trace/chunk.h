@@ -39,6 +39,8 @@ const char *trace_kind_name(struct trace_kind_text *t,
 /* Contexts of the compressor and its scratch; one per writer. */
 struct trace_packer;
 struct trace_packer *trace_packer_new(void);
+/* Fewer bytes for more time, from the next chunk on: where there is time. */
+void trace_packer_try_hard(struct trace_packer *p, bool hard);
 struct trace_packer *trace_packer_free(struct trace_packer *p); /* NULL ok */
 DEFINE_CLEANUP(struct trace_packer, trace_packer_free)
 

@@ -72,6 +72,7 @@ static void symbols_build(const struct trace_chunk_list *l, uint64_t off,
         bytes_buf body = {0}, entries = {0};
         uint32_t n_entries = 0;
 
+        trace_packer_try_hard(packer, true);
         buf_put_le32(head, symbols_next_generation(l));
         buf_put_le32(head + 4, (uint32_t)n);
         symbols_encode(&body, symbols, n);

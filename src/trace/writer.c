@@ -37,6 +37,8 @@ enum {
         WRITER_END_CKPTS = 3,
         WRITER_RESERVE_BYTES = 32 << 10, /* of the end, beside what grows with the trace */
 
+        WRITER_CALM_EVENTS_PER_MS = 2000, /* slower ones leave time to compress harder */
+
         WRITER_SITE_BYTES = 5,  /* of a site in a checkpoint, before the first has been measured */
         WRITER_CKPT_WEIGHT = 2, /* rows outweigh a checkpoint so many times before one is due */
 };
@@ -479,6 +481,8 @@ void trace_end_slice(struct trace_writer *w, uint64_t end_ns, const struct trace
         uint32_t n_mappings = w->defs.mappings.n;
         size_t must_bytes, rows_bytes;
 
+        trace_packer_try_hard(w->packer, s.n_events * 1000 < (s.end_us - s.begin_us) *
+                                                                     WRITER_CALM_EVENTS_PER_MS);
         if (has_room) /* else definitions wait as rows, which take less than a chunk a slice */
                 trace_defs_flush(&w->defs, w->packer, &w->must);
         must_bytes = w->must.n;
