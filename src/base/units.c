@@ -64,18 +64,6 @@ const char *unit_duration(struct unit_text *t, uint64_t ns) {
         return t->s;
 }
 
-const char *unit_clock(struct unit_text *t, uint64_t ns) {
-        uint64_t s = ns / 1000000000u;
-
-        if (s >= 3600)
-                snprintf(t->s, sizeof(t->s), "%llu:%02llu:%02llu", (unsigned long long)(s / 3600),
-                         (unsigned long long)(s / 60 % 60), (unsigned long long)(s % 60));
-        else
-                snprintf(t->s, sizeof(t->s), "%02llu:%02llu", (unsigned long long)(s / 60),
-                         (unsigned long long)(s % 60));
-        return t->s;
-}
-
 /* A plain decimal number, so that "nan", "0x10" and " 5" are refused. */
 static int unit_parse_number(const char *text, double *ret, const char **ret_rest) {
         char *rest;

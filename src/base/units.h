@@ -15,7 +15,6 @@ const char *unit_bytes(struct unit_text *t, uint64_t bytes); /* 1000-based: "41.
 const char *unit_bytes_signed(struct unit_text *t, int64_t bytes);
 const char *unit_count(struct unit_text *t, uint64_t n);     /* "1,234,567" */
 const char *unit_duration(struct unit_text *t, uint64_t ns); /* "1.25 s", "12 ms", "3 h 12 min" */
-const char *unit_clock(struct unit_text *t, uint64_t ns); /* "00:12", "1:02:03" since the start */
 
 /* The nearest whole number; 0 and UINT64_MAX for what lies outside: figures of a damaged trace may. */
 static inline uint64_t unit_nearest(double v) {

@@ -100,7 +100,7 @@ int report_blocks(FILE *out, struct query *q, const struct report_options *o, st
                 if (scope.from_ns < l.r.v->detail_from_ns)
                         fprintf(out,
                                 "Detail before %s was dropped (--max-size): blocks allocated earlier are not listed.\n",
-                                unit_clock(&t, l.r.v->detail_from_ns));
+                                unit_duration(&t, l.r.v->detail_from_ns));
                 fprintf(out, "%s%12s  %9s  %10s  %-20s  %s%s\n", l.s.dim, "time in s", "size",
                         "age", "thread", "call path (age > : still allocated at the end)",
                         l.s.plain);

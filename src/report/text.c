@@ -239,7 +239,7 @@ static void print_recording(const struct style *s, const struct report *r) {
         if (r->v->n_dropped_events)
                 fprintf(s->out,
                         "  detail kept from %s on, that of %s older events was dropped (--max-size)\n",
-                        unit_clock(&a, r->v->detail_from_ns),
+                        unit_duration(&a, r->v->detail_from_ns),
                         unit_count(&b, r->v->n_dropped_events));
         fprintf(s->out, "  silt in the program: %s of memory at most, threads waited %s for it\n",
                 unit_bytes(&a, t->runtime_bytes),
@@ -280,7 +280,8 @@ static void print_notes(const struct style *s, const struct report *r) {
                         &text,
                         "Event detail before %s was dropped (--max-size): these are the figures from %s to %s, "
                         "the nearest there are.",
-                        unit_clock(&a, r->v->detail_from_ns), unit_duration(&b, r->scope.from_ns),
+                        unit_duration(&a, r->v->detail_from_ns),
+                        unit_duration(&b, r->scope.from_ns),
                         unit_duration(&c, MIN(r->scope.to_ns, r->v->end_ns)));
                 print_note(s, str_text(&text));
                 str_clear(&text);
