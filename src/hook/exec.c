@@ -52,18 +52,22 @@ static const char *exec_value(const char *entry, const char *name) {
         return *name == '\0' && *entry == '=' ? entry + 1 : NULL;
 }
 
+/* How many bytes of `list` are path, as an entry of its own that begins there; 0: it is another entry. */
+static size_t exec_match(const char *list, const char *path) {
+        size_t i = 0;
+
+        while (path[i] && list[i] == path[i])
+                i++;
+        return !path[i] && (!list[i] || list[i] == ':' || list[i] == ' ') ? i : 0;
+}
+
 static bool exec_contains(const char *list, const char *path) {
-        size_t n = exec_length(path);
-
-        for (; *list; list++) {
-                size_t i = 0;
-
-                while (i < n && list[i] == path[i])
-                        i++;
-                if (i == n)
+        for (bool is_begin = true; *list; list++) {
+                if (is_begin && exec_match(list, path))
                         return true;
+                is_begin = *list == ':' || *list == ' ';
         }
-        return n == 0;
+        return false;
 }
 
 /* ---- images that are not to be entered --------------------------------------------------- */
@@ -160,17 +164,16 @@ static void exec_plan_make(struct exec_plan *p, char *const envp[], const struct
 
 /* list without path and the separator behind it. */
 static char *exec_append_without(char *to, const char *list, const char *path) {
-        size_t n = exec_length(path);
+        bool is_begin = true;
 
         while (*list) {
-                size_t i = 0;
+                size_t n = is_begin ? exec_match(list, path) : 0;
 
-                while (i < n && list[i] == path[i])
-                        i++;
-                if (i == n) {
+                if (n) {
                         list += n;
-                        list += *list == ':' || *list == ' ';
+                        list += *list != '\0';
                 } else {
+                        is_begin = *list == ':' || *list == ' ';
                         *to++ = *list++;
                 }
         }

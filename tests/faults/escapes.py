@@ -60,6 +60,18 @@ def test_becomes_itself(t):
     escape(t, "again", n_images=7)
 
 
+def test_a_preload_whose_name_begins_like_the_runtime(t):
+    """A list that has another file in it does not have the runtime."""
+    runtime, other = t.path("lib.so"), t.path("lib.so.1")
+    shutil.copy(t.silt.runtime or os.path.join(os.path.dirname(t.silt.path), "libsilt.so"), runtime)
+    shutil.copy(t.victim("opener_lib", shared=True), other)
+    script = ["sh", "-c", 'LD_PRELOAD=$1; export LD_PRELOAD; exec "$2" churn 90 10', "sh", other, t.helper()]
+    r = t.silt.record(t.path("t.silt"), script, options=["--runtime", runtime])
+    assert r.code == 0 and not r.errors, f"{r.code}: {r.errors}"
+    images = [p["totals"]["allocations"] for p in whole(t, t.path("t.silt"))["processes"]]
+    assert len(images) == 2 and images[1] == 100, images
+
+
 def test_program_in_another_root_as_root(t):
     """The runtime's file is not there: the program runs as it would alone, without a word from the loader, and the
     report says that it was not followed."""
