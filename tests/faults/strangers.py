@@ -10,7 +10,7 @@ import tempfile
 import time
 
 from harness.process import run
-from harness.watch import Recording, alone, n_events, one_line, same, told, whole
+from harness.watch import Recording, alone, await_joined, n_events, one_line, same, told, whole
 
 NOBODY, OTHER = 65534, 61234
 
@@ -45,8 +45,7 @@ def test_modes_whatever_the_umask(t):
     """Trace, log, sockets: the user's own, even with umask 0."""
     r = Recording(t, [t.victim("crew"), "2", "800", "1000"], ["--log", t.path("log")], umask=0)
     r.recorder()
-    target = r.target()
-    time.sleep(0.3)
+    target = r.joined()
     name = rendezvous_of(target)[0]
     sockets = [x for x in name.split(";") if x.startswith("/")]
     for path in sockets:
@@ -80,7 +79,7 @@ def test_callers_as_root(t):
         while not pid and time.monotonic() < deadline:
             found = run(["pgrep", "-f", f"^{re.escape(folder / 'crew')} 2 3000"]).text.split()
             pid = int(found[0]) if found else None
-        time.sleep(0.3)
+        await_joined(pid)
         names, token = rendezvous_of(pid)
         wrong = "0" * 32
         silent = []

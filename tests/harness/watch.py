@@ -29,6 +29,20 @@ def comm(pid):
         return ""
 
 
+def await_joined(pid, patience_s=20):
+    """Returns when the recorder has let the process in: it has the shared memory."""
+    end = time.monotonic() + patience_s
+    while time.monotonic() < end:
+        try:
+            with open(f"/proc/{pid}/maps") as f:
+                if "memfd:silt" in f.read():
+                    return
+        except OSError:
+            break
+        time.sleep(0.002)
+    raise AssertionError(f"process {pid} did not join its recording")
+
+
 class Recording:
     """silt run, started and left running."""
 
@@ -53,6 +67,12 @@ class Recording:
 
     def target(self):
         return self.child(lambda name: name and not name.startswith("silt"))
+
+    def joined(self):
+        """The target, as soon as it records."""
+        pid = self.target()
+        await_joined(pid)
+        return pid
 
     def finish(self, timeout_s=120):
         """Status as a shell shows it, stdout, stderr."""
