@@ -24,7 +24,7 @@ def runs_of(silt_walls, peer_walls, **silt_more):
     silt = {"recorder": 0.5, "blocked": 0.1, "events": 1_000_000, "lost": 0, "bytes_per_event": 1.0,
             "recorder_rss": 50_000_000, **silt_more}
     return {"bare": [one(w, 1.0) for w in (0.9, 1.0, 5.0)], "noop": [one(1.1, 1.1)],
-            "silt": [one(w, 1.5, **silt) for w in silt_walls], "heaptrack": [one(w, 9.0, allocations=7) for w in peer_walls]}
+            "silt": [one(w, 1.5, whole=w + 1, **silt) for w in silt_walls], "heaptrack": [one(w, 9.0, allocations=7) for w in peer_walls]}
 
 
 def row_of(runs, peer_why="", **aims):
@@ -44,7 +44,7 @@ def result_of(*rows):
 class Figures(unittest.TestCase):
     def test_ratios_are_of_medians_and_the_share_is_of_what_is_added(self):
         row = row_of(runs_of([1.3, 1.5, 9.0], [6.0]))
-        self.assertEqual(row["silt"]["wall"], 1.5)
+        self.assertEqual((row["silt"]["wall"], row["silt"]["whole"]), (1.5, 2.5))
         self.assertEqual((row["silt"]["wall_min"], row["silt"]["wall_max"]), (1.3, 9.0))
         self.assertEqual(row["share"], 0.1)
         self.assertEqual(row["share_cpu"], round((1.5 + 0.5 - 1) / 8, 3))

@@ -30,6 +30,7 @@ def row_of(w, runs, whys, report):
         row[way] = ratios(runs[way], bare_wall, bare_cpu, whys[way])
     silt, overhead, totals = row["silt"], report.get("overhead", {}), report.get("totals", {})
     recorder_s = middle(runs["silt"], "recorder")
+    silt["whole"] = round(middle(runs["silt"], "whole") / bare_wall, 3)
     silt["recorder_cpu"] = round(recorder_s / max(bare_cpu, 1e-9), 3)
     silt["total_cpu"] = round(silt["cpu"] + silt["recorder_cpu"], 3)
     silt["blocked_s"] = round(middle(runs["silt"], "blocked"), 3)
@@ -50,7 +51,7 @@ def row_of(w, runs, whys, report):
         row["share"] = round((silt["wall"] - 1) / (heaptrack["wall"] - 1), 3)
         row["share_cpu"] = round((silt["total_cpu"] - 1) / max(heaptrack["cpu"] - 1, 1e-9), 3)
     row["aims"] = aims_of(w, row)
-    row["raw"] = {way: [{k: round(v, 4) for k, v in r.items() if k in ("wall", "cpu", "recorder", "blocked")} for r in runs[way]]
+    row["raw"] = {way: [{k: round(v, 4) for k, v in r.items() if k in ("wall", "whole", "cpu", "recorder", "blocked")} for r in runs[way]]
                   for way in runs}
     return row
 

@@ -35,7 +35,7 @@ def verdict(row):
     return "ok"
 
 
-HEAD = (f"{'workload':30} {'bare':>8} {'no-op':>6} {'silt':>6} {'(min-max)':>13} {'target':>7} {'recorder':>8} {'heaptrack':>9} "
+HEAD = (f"{'workload':30} {'bare':>8} {'no-op':>6} {'silt':>6} {'(min-max)':>13} {'whole':>6} {'target':>7} {'recorder':>8} {'heaptrack':>9} "
         f"{'share':>6} {'of CPU':>6}  aims")
 
 
@@ -43,7 +43,7 @@ def line(row):
     s, h = row["silt"], row.get("heaptrack")
     peer = "–" if not h else "failed" if h["failed"] else f"{h['wall']:.2f}"
     spread = f"({s['wall_min']:.2f}-{s['wall_max']:.2f})"
-    return (f"{row['workload']:30} {row['bare_s']:6.3f} s {row['noop']['wall']:6.2f} {s['wall']:6.2f} {spread:>13} {s['cpu']:7.2f} "
+    return (f"{row['workload']:30} {row['bare_s']:6.3f} s {row['noop']['wall']:6.2f} {s['wall']:6.2f} {spread:>13} {s['whole']:6.2f} {s['cpu']:7.2f} "
             f"{s['recorder_cpu']:8.2f} {peer:>9} {share_text(row):>6} {share_text(row, 'share_cpu'):>6}  {verdict(row)}")
 
 
@@ -59,7 +59,8 @@ def second_table(rows):
 
 
 EXPLAINED = """
-no-op, silt, heaptrack: wall time over the bare program's, medians; target, recorder: silt's CPU time over the bare program's;
+no-op, silt, heaptrack: wall time over the bare program's, medians; silt: to the program's end, whole: to that of `silt run`,
+which has then looked up the names of its stacks; target, recorder: silt's CPU time over the bare program's;
 share: wall time silt adds / wall time heaptrack adds; of CPU: the same of CPU time, all processes;
 recorder/s: events per second of the recorder's CPU time; events/s: per second of wall time."""
 
@@ -89,7 +90,7 @@ def markdown_table(head, rows):
 def ratio_cells(row):
     s, says = row["silt"], verdict(row).replace("<=", "≤").replace(">=", "≥")
     return [row["workload"], f"{row['bare_s']:.2f} s", f"{row['noop']['wall']:.2f}", f"**{s['wall']:.2f}**",
-            f"{s['wall_min']:.2f}–{s['wall_max']:.2f}", f"{s['cpu']:.2f}", f"{s['recorder_cpu']:.2f}", heaptrack_text(row),
+            f"{s['wall_min']:.2f}–{s['wall_max']:.2f}", f"{s['whole']:.2f}", f"{s['cpu']:.2f}", f"{s['recorder_cpu']:.2f}", heaptrack_text(row),
             share_text(row), share_text(row, "share_cpu"), says]
 
 
@@ -107,7 +108,7 @@ def markdown(result):
     if m["load_before"] > 0.5:
         out += ["", f"The machine was busy with other work (load {m['load_before']:.1f} before the first run): wall times and spreads "
                 "are too large; the CPU times can be trusted more."]
-    out += ["", *markdown_table(["workload", "bare", "no-op", "silt", "min–max", "target CPU", "recorder CPU", "heaptrack", "share",
+    out += ["", *markdown_table(["workload", "bare", "no-op", "silt", "min–max", "whole", "target CPU", "recorder CPU", "heaptrack", "share",
                                  "of CPU", "aims"], map(ratio_cells, rows))]
     out += ["", *markdown_table(["workload", "events", "per second of recorder CPU", "bytes per event", "lost", "blocked",
                                  "recorder, peak resident", "runtime", "live blocks", "call paths"], map(other_cells, rows))]

@@ -113,11 +113,15 @@ class Ways:
 
     def silt_(self, w):
         one = timed(w, [self.silt, "run", "--verbose", "-f", "-o", self.trace, "--", *w.argv], {}, watches=True)
-        cpu = re.search(r"cpu: target ([0-9.]+) s, recorder ([0-9.]+) s, blocked ([0-9.]+) s", one["said"])
+        cpu = re.search(r"cpu: target ([0-9.]+) s, recorder ([0-9.]+) s, blocked ([0-9.]+) s; it ended after ([0-9.]+) s",
+                        one["said"])
         counts = re.search(r"recorded ([0-9,]+) events .*; ([0-9,]+) lost", one["said"])
         one["is_silent"] = not cpu or not counts
-        cpu, counts = cpu or ["", 0, 0, 0], counts or ["", "0", "0"]
+        cpu, counts = cpu or ["", 0, 0, 0, 0], counts or ["", "0", "0"]
         one["cpu"], one["recorder"], one["blocked"] = float(cpu[1]), float(cpu[2]), float(cpu[3])
+        one["whole"] = one["wall"]
+        if not w.client and not one["is_silent"]:
+            one["wall"] = float(cpu[4])
         one["events"] = int(counts[1].replace(",", ""))
         one["lost"] = int(counts[2].replace(",", ""))
         size_bytes = os.path.getsize(self.trace) if os.path.exists(self.trace) else 0

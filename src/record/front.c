@@ -12,6 +12,7 @@
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/fs.h"
@@ -49,8 +50,8 @@ struct front {
         bool recorder_was_oom_killed;
         bool awaits_stop; /* SIGTSTP was passed on, and the target has not stopped yet */
         bool has_summary;
-        double target_cpu_s;
-        struct control_message summary; /* the last WRITTEN or FINISHED */
+        double target_cpu_s, target_wall_s; /* wall: from silt's own start to the target's end */
+        struct control_message summary;     /* the last WRITTEN or FINISHED */
 };
 
 static void front_say(const struct front *f, const char *fmt, ...)
@@ -465,8 +466,11 @@ static void front_closing_words(const struct front *f) {
                   unit_duration(&duration, m->duration_ns),
                   unit_count(&lost, m->n_lost + m->n_unwritten));
         if (f->options->verbose)
-                front_say(f, "cpu: target %.3f s, recorder %.3f s, blocked %.3f s", f->target_cpu_s,
-                          (double)m->recorder_cpu_ns / 1e9, (double)m->blocked_ns / 1e9);
+                front_say(
+                        f,
+                        "cpu: target %.3f s, recorder %.3f s, blocked %.3f s; it ended after %.3f s",
+                        f->target_cpu_s, (double)m->recorder_cpu_ns / 1e9,
+                        (double)m->blocked_ns / 1e9, f->target_wall_s);
         if (m->n_living)
                 front_say(f, "%u of its descendants live on and are recorded to their end",
                           m->n_living);
@@ -539,7 +543,15 @@ static int front_release_target(struct front *f) {
         return -e;
 }
 
+static double front_clock_s(void) {
+        struct timespec t;
+
+        clock_gettime(CLOCK_MONOTONIC, &t);
+        return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
+}
+
 static int front_record(struct front *f) {
+        double start_s = front_clock_s();
         struct rusage usage = {0};
         struct sigaction plain = {.sa_handler = SIG_DFL};
         struct err e = {0};
@@ -564,6 +576,7 @@ static int front_record(struct front *f) {
                 return front_fail(&e, r == -ENOENT ? FRONT_NOT_FOUND : FRONT_NOT_EXECUTABLE);
         }
         status = front_wait_for_target(f, &signals, &usage);
+        f->target_wall_s = front_clock_s() - start_s;
         f->target_cpu_s = (double)(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) +
                           (double)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) / 1e6;
         front_finish_recording(f, status, &usage);
