@@ -153,10 +153,19 @@ static void lane_unmap(void *lane) {
         runtime_unmap(lane, lane_pages_bytes(), LANE_RESIDENT_BYTES);
 }
 
-/* Walkers must be zero to be initialised: fresh pages are cheaper than clearing used ones. */
-static bool lane_renew_walker(struct lane *lane) {
+/* Walkers must be zero to be initialised: fresh pages are cheaper than clearing used ones, but memory that the program
+ * has locked (mlockall) is not taken back. */
+static void lane_clear_walker(struct lane *lane) {
+        uint64_t *words = (uint64_t *)lane->walker;
+        size_t n_words = unwind_walker_size() / sizeof(words[0]);
+
         unwind_walker_done(lane->walker);
-        return sys_madvise(lane->walker, unwind_walker_size(), MADV_DONTNEED) == 0;
+        if (sys_madvise(lane->walker, unwind_walker_size(), MADV_DONTNEED) == 0)
+                return;
+        for (size_t i = 0; i < n_words; i++) {
+                words[i] = 0;
+                __asm__ volatile("" ::: "memory"); /* keep it a loop: no call of memset here */
+        }
 }
 
 static void thread_push(struct thread *t) {
@@ -226,10 +235,8 @@ static struct thread *thread_new(void) {
         t->in_real = NULL;
         t->fork_time = 0;
         t->lane.inside = 0;
-        if (lane_renew_walker(&t->lane))
-                return t;
-        atomic_store_explicit(&t->is_locked, 0, memory_order_release);
-        return NULL;
+        lane_clear_walker(&t->lane);
+        return t;
 }
 
 /* Threads that libc makes inside itself do not pass the pthread_create hook: those that allocate
@@ -374,8 +381,7 @@ static void lane_recover(struct lane *lane) {
         lane->ring.pages = thread_pages();
         atomic_store_explicit(&lane->slot->busy, 0, memory_order_release);
         atomic_store_explicit(&lane->slot->waiting, 0, memory_order_relaxed);
-        if (!lane_renew_walker(lane))
-                return; /* without a clean walker the lane stays taken */
+        lane_clear_walker(lane);
         unwind_walker_init(lane->walker, lane);
         lane_leave(lane);
 }

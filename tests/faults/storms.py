@@ -66,3 +66,10 @@ def test_thousands_of_short_threads(t):
         more_bytes = target_bytes - bare_bytes
         assert more_bytes < 32 * MIB, f"silt took {more_bytes / MIB:.0f} MiB in the target"
     t.notes.append(f"{n_runs} runs of {n}, 0 failures, {more_bytes / MIB:.0f} MiB in the target, recorder {peak_bytes / MIB:.0f} MiB at most")
+
+
+def test_short_threads_in_locked_memory_as_root(t):
+    """Pages of a thread that ended cannot be given back there; the next thread uses them all the same."""
+    n = t.count(800, 8000)
+    report, _, _ = record(t, [t.victim("swarm"), "short", str(n), "locked"])
+    check_threads(report, n + 8, n, n + 1)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Many at once: `swarm fork N BLOCKS`, `swarm spawn N`, `swarm threads N`, `swarm short N`. The status
+/* Many at once: `swarm fork N BLOCKS`, `swarm spawn N`, `swarm threads N`, `swarm short N [locked]`. The status
  * is 0, and nothing but what is said here allocates.
  *
  *   fork     allocates BLOCKS blocks of 16 bytes and forks N children. When all live, child i
@@ -10,7 +10,8 @@
  *            allocates a TLS table for each: 4 N allocations, N releases, N + 1 threads. All live
  *            to the end: what libc releases with a thread depends on its cache of stacks.
  *   short    N threads, 8 at a time, each allocates 10 bytes and releases them: N + 8 allocations,
- *            N releases, N + 1 threads: TLS tables stay with the stacks, which are used again. */
+ *            N releases, N + 1 threads: TLS tables stay with the stacks, which are used again. With one
+ *            more argument all memory is locked. */
 #define _GNU_SOURCE
 #include <pthread.h>
 #include <spawn.h>
@@ -18,6 +19,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -143,9 +145,10 @@ int main(int argc, char **argv) {
         else if (strcmp(what, "threads") == 0 && n <= N_THREADS_MAX) {
                 MUST(pthread_barrier_init(&barrier, NULL, (unsigned)n + 1) == 0);
                 run_threads(n, n, one_of_many);
-        } else if (strcmp(what, "short") == 0 && n % N_AT_A_TIME == 0)
+        } else if (strcmp(what, "short") == 0 && n % N_AT_A_TIME == 0) {
+                MUST(argc < 4 || mlockall(MCL_CURRENT | MCL_FUTURE) == 0);
                 run_threads(n, N_AT_A_TIME, one_short);
-        else
+        } else
                 return 99;
         return 0;
 }
