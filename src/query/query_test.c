@@ -223,6 +223,8 @@ static void check_bounded_scope(struct query *q, const struct query_scope *scope
         if (scope->from_ns >= query_view(q)->detail_from_ns)
                 assert_false(actual->is_moved);
         sums->n_moved += actual->is_moved;
+        if (scope->from_ns < scope->to_ns)
+                assert_true(actual->scope.from_ns < actual->scope.to_ns);
         /* It may not be: of a block that is released in the first slice that is left nobody knows any more whether it was
          * temporary, or inherited. */
         if (!actual->is_exact)
