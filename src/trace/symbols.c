@@ -134,7 +134,7 @@ static int symbols_append(int fd, const struct trace_symbol *symbols, size_t n, 
 
 int trace_append_symbols(const char *path, const struct trace_symbol *symbols, size_t n,
                          struct err *reterr) {
-        _cleanup_close_ int fd = fs_open(path, O_RDWR, 0);
+        _cleanup_close_ int fd = fs_open(path, O_RDWR | O_NOFOLLOW, 0);
 
         if (fd < 0)
                 return err_set_errno(reterr, fd, "cannot open '%s'", path);

@@ -120,6 +120,26 @@ def test_file_replaced_by_another(t):
         assert f.read() == "mine", "a stranger's file was written to"
 
 
+def test_file_replaced_by_a_link_and_the_recorder_killed(t):
+    """silt itself adds the names then: not to what the link leads to."""
+    other = t.path("other.silt")
+    r = t.silt.record(other, crew(t, 10, 0), options=["--no-symbols"])
+    assert r.code == 23, r.errors
+    with open(other, "rb") as f:
+        before = f.read()
+    recording = Recording(t, crew(t, 1200, 1000))
+    recorder = recording.recorder()
+    recording.joined()
+    os.unlink(recording.trace)
+    os.symlink(other, recording.trace)
+    os.kill(recorder, signal.SIGKILL)
+    status, _, err = recording.finish()
+    assert status == 23, err
+    one_line(err, "recorder", "died")
+    with open(other, "rb") as f:
+        assert f.read() == before, "what the link leads to was written to"
+
+
 def limit_file_size(n_bytes):
     def prepare():
         resource.setrlimit(resource.RLIMIT_FSIZE, (n_bytes, n_bytes))
