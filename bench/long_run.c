@@ -9,7 +9,6 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
@@ -205,16 +204,26 @@ static void check_trace(struct run *r) {
         trace_reader_free(t);
 }
 
+/* What was resident at most. getrusage would tell that of whoever started this program, if that was more. */
+static uint64_t peak_resident_bytes(void) {
+        unsigned long long kb = 0;
+        char line[256];
+        FILE *f = fopen("/proc/self/status", "re");
+
+        while (f && !kb && fgets(line, sizeof(line), f))
+                sscanf(line, "VmHWM: %llu", &kb);
+        if (f)
+                fclose(f);
+        return kb * 1024;
+}
+
 /* Everything but what this program itself keeps, and the memory it shares with itself. */
 static uint64_t recorder_bytes(const struct run *r) {
         struct pipeline_stats s;
-        struct rusage usage;
 
-        getrusage(RUSAGE_SELF, &usage);
         pipeline_get_stats(r->target.pipeline, &s);
-        return (uint64_t)usage.ru_maxrss * 1024 - sizeof(*r) -
-               r->live.n * sizeof(r->live.items[0]) - r->idle.n * sizeof(r->idle.items[0]) -
-               s.lent_bytes;
+        return peak_resident_bytes() - sizeof(*r) - r->live.n * sizeof(r->live.items[0]) -
+               r->idle.n * sizeof(r->idle.items[0]) - s.lent_bytes;
 }
 
 static double cpu_s(void) {
