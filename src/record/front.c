@@ -246,6 +246,10 @@ static int front_open_trace(struct front *f, struct err *reterr) {
                         reterr, fd,
                         "'%s': it exists already: choose another -o, or overwrite it with -f",
                         f->trace_path);
+        if (fd == -ELOOP)
+                return err_set(reterr, fd,
+                               "'%s': it is a symbolic link, which is not followed: name the file",
+                               f->trace_path);
         if (fd < 0)
                 return err_set_errno(reterr, fd, "'%s': cannot write the trace there",
                                      f->trace_path);
