@@ -210,6 +210,18 @@ static void test_stuck_recorder(void **state) {
         fake_recorder_done(&r);
 }
 
+/* Eight threads that wait for the same second have waited for one. */
+static void test_waits_that_overlap_are_one(void **state) {
+        const struct fake_options options = {.is_stuck = true};
+        struct fake_recorder r;
+        double begin = seconds();
+
+        run(&r, &options, (char *)"threads");
+        assert_true(seconds() - begin > 4 && seconds() - begin < 8);
+        assert_true(fake_recorder_n_lost(&r) > 0);
+        fake_recorder_done(&r);
+}
+
 static void test_lossy_never_waits(void **state) {
         const struct fake_options options = {.is_stuck = true, .flags = WIRE_LOSSY};
         struct fake_recorder r;
@@ -340,6 +352,7 @@ int main(int argc, char **argv) {
                 cmocka_unit_test(test_handlers_that_never_return),
                 cmocka_unit_test(test_small_ring_loses_nothing),
                 cmocka_unit_test(test_stuck_recorder),
+                cmocka_unit_test(test_waits_that_overlap_are_one),
                 cmocka_unit_test(test_lossy_never_waits),
                 cmocka_unit_test(test_recording_resumes_after_loss),
                 cmocka_unit_test(test_end_of_recording_releases_waiters),

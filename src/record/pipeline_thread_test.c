@@ -18,7 +18,7 @@ enum { N_THREADS = 4, N_PAIRS = 30000 };
 struct shared {
         struct fake_target target;
         struct ring_clock clock;
-        _Atomic uint64_t patience_ns;
+        struct ring_patience patience;
         _Atomic uint32_t n_done;
         _Atomic uint64_t box; /* an address on its way from one thread to another */
 };
@@ -56,7 +56,7 @@ static void *run_writer(void *arg) {
         struct ring_writer w;
 
         ring_writer_init(&w, me->shared->target.header, me->fake.slot, &me->shared->clock,
-                         &me->shared->patience_ns, false);
+                         &me->shared->patience, false);
         for (uint64_t i = 1; i <= N_PAIRS; i++) {
                 uint64_t address = (uint64_t)(me->no + 1) << 32 | i * 16, other;
 
@@ -83,7 +83,7 @@ static void test_threads(void **state) {
         (void)state;
         fake_target_init(&shared.target, w, NULL);
         shared.clock = (struct ring_clock){.kind = WIRE_CLOCK_COUNTER, .ns_per_tick_q16 = 65536};
-        atomic_init(&shared.patience_ns, 600000000000u);
+        atomic_init(&shared.patience.left_ns, 600000000000u);
         idx = fake_add_image(&shared.target, w);
         for (uint32_t i = 0; i < N_THREADS; i++) {
                 writers[i] = (struct writer){.shared = &shared, .no = i};

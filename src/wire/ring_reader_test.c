@@ -21,7 +21,7 @@ struct ring {
         struct wire_slot *slot;
         struct ring_reader reader;
         struct ring_clock clock;
-        _Atomic uint64_t patience_ns;
+        struct ring_patience patience;
         uint64_t next_chunk;
 };
 
@@ -41,7 +41,7 @@ static void ring_init(struct ring *r) {
                                          .chunks = (uint8_t *)r->header + chunk_off,
                                          .n_chunks = N_CHUNKS};
         r->clock = (struct ring_clock){.kind = WIRE_CLOCK_COUNTER, .ns_per_tick_q16 = 65536};
-        atomic_init(&r->patience_ns, 60000000000u);
+        atomic_init(&r->patience.left_ns, 60000000000u);
 }
 
 static void ring_lend(struct ring *r, uint64_t n) {
@@ -66,7 +66,7 @@ static void *write_records(void *arg) {
         struct ring *r = arg;
         struct ring_writer w;
 
-        ring_writer_init(&w, r->header, r->slot, &r->clock, &r->patience_ns, false);
+        ring_writer_init(&w, r->header, r->slot, &r->clock, &r->patience, false);
         for (uint64_t i = 0; i < N_RECORDS; i++) {
                 uint32_t n_new = (uint32_t)(i % 37);
                 uint64_t *words = ring_writer_reserve(&w, 4 + n_new);

@@ -22,7 +22,7 @@ void ring_writer_wake_recorder(struct wire_header *header) {
 }
 
 void ring_writer_init(struct ring_writer *w, struct wire_header *header, struct wire_slot *slot,
-                      const struct ring_clock *clock, _Atomic uint64_t *patience_ns,
+                      const struct ring_clock *clock, struct ring_patience *patience,
                       bool is_nested) {
         *w = (struct ring_writer){
                 .pos = atomic_load_explicit(&slot->write_pos, memory_order_relaxed),
@@ -34,7 +34,7 @@ void ring_writer_init(struct ring_writer *w, struct wire_header *header, struct 
                 .header = header,
                 .chunks = (uint8_t *)header + header->chunk_off,
                 .ring_clock = clock,
-                .patience_ns = patience_ns,
+                .patience = patience,
         };
 }
 
@@ -42,8 +42,12 @@ static uint64_t ring_writer_ticks(const struct ring_writer *w) {
         return w->clock == WIRE_CLOCK_COUNTER ? clock_counter() : ring_clock_monotonic_ns();
 }
 
+static uint64_t ring_writer_ns(const struct ring_writer *w, uint64_t ticks) {
+        return ticks * w->ring_clock->ns_per_tick_q16 >> 16;
+}
+
 static uint64_t ring_writer_ns_since(const struct ring_writer *w, uint64_t ticks) {
-        return (ring_writer_ticks(w) - ticks) * w->ring_clock->ns_per_tick_q16 >> 16;
+        return ring_writer_ns(w, ring_writer_ticks(w) - ticks);
 }
 
 /* acquire: lent[] and the recorder's last reads of the chunk before its new life. Pairs with the
@@ -128,26 +132,44 @@ static bool ring_writer_enter_chunk(struct ring_writer *w) {
         return true;
 }
 
-/* What a wait takes off the process's patience. A recorder that lends within a moment is only
- * pushing back: the program goes on without loss however long it lasts. Slow answers and none at
- * all add up, until nobody waits. */
-static void ring_writer_spend(struct ring_writer *w, bool ok, uint64_t spent_ns) {
-        uint64_t patience_ns = atomic_load_explicit(w->patience_ns, memory_order_relaxed);
+/* The part of a wait that no other thread's wait covered: two thousand threads that wait for one
+ * second have cost the program one second. */
+static uint64_t ring_writer_uncharged_ns(struct ring_writer *w, uint64_t begin, uint64_t end) {
+        uint64_t from = atomic_load_explicit(&w->patience->charged_until, memory_order_relaxed);
 
-        if (ok && spent_ns <= RING_PUSHBACK_MAX_MS * UINT64_C(1000000))
-                patience_ns = RING_PATIENCE_MAX_MS * UINT64_C(1000000);
-        else
-                patience_ns = patience_ns > spent_ns ? patience_ns - spent_ns : 0;
-        /* Relaxed, and two threads may overwrite each other: a bound on harm, not a figure. */
-        atomic_store_explicit(w->patience_ns, patience_ns, memory_order_relaxed);
+        if (from < begin)
+                from = begin;
+        if (from >= end)
+                return 0;
+        atomic_store_explicit(&w->patience->charged_until, end, memory_order_relaxed);
+        return ring_writer_ns(w, end - from);
+}
+
+/* A recorder that lends within a moment is only pushing back: the program goes on without loss
+ * however long it lasts. Slow answers and none at all add up, until nobody waits. */
+static void ring_writer_restore_patience(struct ring_writer *w) {
+        atomic_store_explicit(&w->patience->left_ns, RING_PATIENCE_MAX_MS * UINT64_C(1000000),
+                              memory_order_relaxed);
+}
+
+static void ring_writer_spend(struct ring_writer *w, bool ok, uint64_t begin, uint64_t end) {
+        uint64_t left_ns = atomic_load_explicit(&w->patience->left_ns, memory_order_relaxed);
+        uint64_t spent_ns = ring_writer_uncharged_ns(w, begin, end);
+
+        if (ok && ring_writer_ns(w, end - begin) <= RING_PUSHBACK_MAX_MS * UINT64_C(1000000))
+                ring_writer_restore_patience(w);
+        else /* Relaxed, and two threads may overwrite each other: a bound on harm, not a figure. */
+                atomic_store_explicit(&w->patience->left_ns,
+                                      left_ns > spent_ns ? left_ns - spent_ns : 0,
+                                      memory_order_relaxed);
 }
 
 /* Sleeps until a chunk is lent; at most a second, and five in all for the process unless the
  * recorder keeps up. */
 static bool ring_writer_wait(struct ring_writer *w) {
-        uint64_t patience_ns = atomic_load_explicit(w->patience_ns, memory_order_relaxed);
+        uint64_t patience_ns = atomic_load_explicit(&w->patience->left_ns, memory_order_relaxed);
         uint64_t max_ns = RING_WAIT_MAX_MS * UINT64_C(1000000), spent_ns = 0;
-        uint64_t begin;
+        uint64_t begin, end;
         bool ok = false;
 
         if (patience_ns == 0)
@@ -177,12 +199,12 @@ static bool ring_writer_wait(struct ring_writer *w) {
         SIGNAL_POINT("ring/waited");
         atomic_store_explicit(&w->slot->waiting, 0, memory_order_relaxed);
 
-        spent_ns = ring_writer_ns_since(w, begin);
+        end = ring_writer_ticks(w);
         atomic_store_explicit(&w->slot->blocked_ns,
                               atomic_load_explicit(&w->slot->blocked_ns, memory_order_relaxed) +
-                                      spent_ns,
+                                      ring_writer_ns(w, end - begin),
                               memory_order_relaxed);
-        ring_writer_spend(w, ok, spent_ns);
+        ring_writer_spend(w, ok, begin, end);
         return ok;
 }
 
@@ -216,8 +238,8 @@ static bool ring_writer_find_room(struct ring_writer *w, uint32_t n_words) {
                 return false;
         ring_writer_leave_chunk(w);
         if (ring_writer_enter_chunk(w)) {
-                if (atomic_load_explicit(w->patience_ns, memory_order_relaxed) == 0)
-                        ring_writer_spend(w, true, 0); /* the recorder drains again */
+                if (atomic_load_explicit(&w->patience->left_ns, memory_order_relaxed) == 0)
+                        ring_writer_restore_patience(w); /* the recorder drains again */
                 return n_words <= (uint64_t)(w->chunk_end - w->next) ||
                        ring_writer_find_room(w, n_words);
         }
