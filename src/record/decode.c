@@ -91,6 +91,8 @@ static uint32_t decode_find_thread(struct pipeline *p, struct process *process, 
                 return (uint32_t)*thread;
         *thread = trace_add_thread(p->config.writer, &t);
         process->n_threads++;
+        if (process->figures->first_thread == TRACE_NO_THREAD)
+                process->figures->first_thread = (uint32_t)*thread;
         pair_add_thread(&p->pair, (uint32_t)*thread);
         if (calls->thread_name) {
                 const char *name = calls->thread_name(calls->ctx, process->pid, tid);

@@ -384,12 +384,41 @@ void pipeline_end_slice(struct pipeline *p, uint64_t now_ns, bool force) {
         p->pair.now_ns = end_ns;
 }
 
+/* Events without a slot that are not yet counted. */
+static uint64_t pipeline_n_unslotted(const struct pipeline *p) {
+        /* relaxed: a counter; more than this is nonsense */
+        uint64_t n = MIN(atomic_load_explicit(&p->header->n_unslotted_events, memory_order_relaxed),
+                         (uint64_t)1 << 40);
+
+        return n > p->n_unslotted_told ? n - p->n_unslotted_told : 0;
+}
+
+void pipeline_set_main(struct pipeline *p, uint32_t trace_process) {
+        p->main_process = trace_process;
+}
+
+/* Whose they were is not known: the main process answers for them. */
+static void pipeline_count_unslotted(struct pipeline *p) {
+        uint64_t n = pipeline_n_unslotted(p);
+        struct figures *f = p->main_process < p->sites.processes.n
+                                    ? p->sites.processes.items[p->main_process]
+                                    : NULL;
+
+        if (n == 0 || !f || f->first_thread == TRACE_NO_THREAD)
+                return;
+        pipeline_check_slice(p);
+        sites_counts(&p->sites, f, p->pair.now_ns)->n_lost += n;
+        trace_put_other(p->config.writer, f->first_thread, p->pair.now_ns, TRACE_LOST, n, 0, 0);
+        p->n_unslotted_told += n;
+}
+
 void pipeline_finish(struct pipeline *p, uint64_t end_ns) {
         p->is_finishing = true;
         for (int i = 0; i < PUMP_MAX_ROUNDS && (pipeline_pump(p) > 0 || order_first(&p->order));
              i++)
                 ;
         pair_expire_all(&p->pair);
+        pipeline_count_unslotted(p);
         end_ns = MAX(end_ns, p->pair.now_ns);
         sites_end_slice(&p->sites, end_ns, true);
         p->pair.now_ns = end_ns;
@@ -445,9 +474,6 @@ bool pipeline_get_totals(const struct pipeline *p, uint32_t trace_process,
 }
 
 void pipeline_get_stats(const struct pipeline *p, struct pipeline_stats *ret) {
-        uint64_t n_unslotted =
-                atomic_load_explicit(&p->header->n_unslotted_events, memory_order_relaxed);
-
         *ret = (struct pipeline_stats){
                 .n_records = p->n_records,
                 .n_sites = p->sites.n_sites,
@@ -456,7 +482,7 @@ void pipeline_get_stats(const struct pipeline *p, struct pipeline_stats *ret) {
                 .n_inversions = p->pair.n_inversions,
                 .n_forced = p->n_forced,
                 .n_broken_slots = p->drain.n_broken,
-                .n_unslotted = MIN(n_unslotted, (uint64_t)1 << 40), /* more is nonsense */
+                .n_unslotted = pipeline_n_unslotted(p),
                 .lent_bytes = (uint64_t)p->drain.lender.n_lent * WIRE_CHUNK_BYTES,
                 .backed_bytes = (uint64_t)p->drain.lender.n_backed * WIRE_CHUNK_BYTES,
                 .live_table_bytes = live_layers_bytes(),

@@ -123,6 +123,9 @@ void pipeline_end_process(struct pipeline *p, uint32_t process_idx, uint64_t end
  * samples wait in the writer). Full slices end by themselves. */
 void pipeline_end_slice(struct pipeline *p, uint64_t now_ns, bool force);
 
+/* The process that answers, when all is finished, for events that were lost for want of a slot. */
+void pipeline_set_main(struct pipeline *p, uint32_t trace_process);
+
 /* Everything drained now is final; ends the last slice, with a checkpoint. Living processes keep their figures. */
 void pipeline_finish(struct pipeline *p, uint64_t end_ns);
 
@@ -136,7 +139,7 @@ struct pipeline_stats {
         uint64_t n_records, n_sites, n_stacks, n_locations, n_live_blocks;
         uint64_t n_inversions, n_forced; /* records that went ahead of a stalled thread's mark */
         uint64_t n_broken_slots,
-                n_unslotted; /* events without a slot: lost, belonging to no process */
+                n_unslotted; /* events without a slot: lost, and not yet counted as the main process's */
         uint64_t lent_bytes, backed_bytes;
         uint64_t live_table_bytes, site_bytes, intern_bytes,
                 queue_bytes; /* the recorder's own memory */

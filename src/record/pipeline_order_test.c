@@ -169,6 +169,24 @@ static void test_lost(void **state) {
         assert_int_equal(wire_slot_phase(atomic_load(&s->a.slot->state)), WIRE_SLOT_FREE);
 }
 
+/* Events that found no slot are the main process's losses once all is finished. */
+static void test_lost_without_a_slot(void **state) {
+        struct setup *s = *state;
+        struct pipeline_stats stats;
+
+        fake_alloc(&s->a, 1050000, 0x1000, 10, 1);
+        atomic_store(&s->t.header->n_unslotted_events, 5);
+        assert_int_equal(counts_now(s).n_lost, 0);
+        pipeline_get_stats(s->t.pipeline, &stats);
+        assert_int_equal(stats.n_unslotted, 5);
+        pipeline_set_main(s->t.pipeline, 0);
+        pipeline_finish(s->t.pipeline, 2000000);
+        assert_int_equal(counts_now(s).n_lost, 5);
+        assert_int_equal(count_others(s, TRACE_LOST), 1);
+        pipeline_get_stats(s->t.pipeline, &stats);
+        assert_int_equal(stats.n_unslotted, 0);
+}
+
 int main(void) {
         const struct CMUnitTest tests[] = {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
@@ -182,6 +200,7 @@ int main(void) {
                 TEST(test_allocation_overtakes_a_pair),
                 TEST(test_implicit_free),
                 TEST(test_lost),
+                TEST(test_lost_without_a_slot),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);

@@ -243,6 +243,17 @@ static void recorder_write_end(struct recorder *r) {
                 snprintf(r->trouble, sizeof(r->trouble), "%.230s", e.text);
 }
 
+/* The last image of the first program, as everywhere. */
+static void recorder_name_main(struct recorder *r) {
+        const struct life *main_life = NULL;
+
+        for (size_t i = 0; i < r->lives.list.n; i++)
+                if (r->lives.list.items[i]->pid == r->lives.list.items[0]->pid)
+                        main_life = r->lives.list.items[i];
+        if (main_life)
+                pipeline_set_main(r->pipeline, main_life->trace_process);
+}
+
 static void recorder_finish(struct recorder *r) {
         struct pipeline_stats stats;
 
@@ -255,8 +266,10 @@ static void recorder_finish(struct recorder *r) {
         if (stats.n_unslotted)
                 recorder_note(
                         r,
-                        "%llu events are lost and belong to no process: more than %d threads or %d processes at once, or signal handlers that interrupted others inside silt",
+                        "%llu of the lost events may be of any process: "
+                        "more than %d threads or %d processes at once, or signal handlers that interrupted others inside silt",
                         (unsigned long long)stats.n_unslotted, WIRE_N_SLOTS, WIRE_N_PROCESSES);
+        recorder_name_main(r);
         r->end_ns = recorder_now_ns(r);
         pipeline_finish(r->pipeline, r->end_ns);
         for (size_t i = 0; i < r->lives.list.n; i++) {

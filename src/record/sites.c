@@ -236,6 +236,7 @@ struct figures *sites_add_process(struct sites *s, uint32_t process, inherited_v
                 abort();
         }
         f->process = process;
+        f->first_thread = TRACE_NO_THREAD;
         f->first_slice = s->slice;
         if (inherited) {
                 f->inherited = *inherited;

@@ -72,6 +72,7 @@ struct figures {
         uint32_t slice, first_slice;
         uint32_t peak_no;
         uint32_t n_sites;
+        uint32_t first_thread; /* the first that recorded something; TRACE_NO_THREAD: none did */
         bool is_over;
         /* Counts that no site has; the sites' are added when the slice ends, live and peak stand below.
          * n_complete_stacks counts the others until then. */

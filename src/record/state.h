@@ -54,7 +54,9 @@ struct pipeline {
         uint64_t now;        /* time of the last look at the slots */
         uint64_t final_time; /* everything before it is in order and written */
         uint64_t n_records, n_forced;
-        bool is_finishing; /* what is drained is all: nobody is waited for */
+        uint32_t main_process;
+        uint64_t n_unslotted_told; /* counted as the main process's */
+        bool is_finishing;         /* what is drained is all: nobody is waited for */
 
         struct pair_event batch[PIPELINE_BATCH];
         struct batch_stack batch_stacks[PIPELINE_BATCH];

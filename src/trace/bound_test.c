@@ -5,6 +5,7 @@
 #include <poll.h>
 #include <signal.h>
 #include <sys/wait.h>
+#include <time.h>
 
 #include "base/map.h"
 #include "trace/trace_file.h"
@@ -521,6 +522,39 @@ static void write_until_killed(const struct trace_fake_options *o, int ready_fd)
         _exit(0);
 }
 
+/* A writer of its own process, killed after so many milliseconds unless it has ended; -1: not killed. True: the file under the
+ * name is another one than at the start. */
+static bool write_and_kill(const struct trace_fake_options *o, int after_ms) {
+        struct pollfd end = {.events = POLLIN};
+        int status, ready[2];
+        uint64_t inode;
+        pid_t child;
+        char byte;
+
+        assert_int_equal(pipe(ready), 0);
+        child = fork();
+        assert_true(child >= 0);
+        if (child == 0)
+                write_until_killed(o, ready[1]);
+        assert_int_equal(read(ready[0], &byte, 1), 1);
+        end.fd = ready[0];
+        inode = inode_of_file();
+        close(ready[1]);
+        poll(&end, 1, after_ms);
+        kill(child, SIGKILL);
+        waitpid(child, &status, 0);
+        remove_strays(child);
+        close(ready[0]);
+        return inode_of_file() != inode;
+}
+
+static uint64_t clock_ms(void) {
+        struct timespec t;
+
+        clock_gettime(CLOCK_MONOTONIC, &t);
+        return (uint64_t)t.tv_sec * 1000 + (uint64_t)t.tv_nsec / 1000000;
+}
+
 /* SIGKILL at any instant, copies included: under the name stands a trace with the figures of a prefix. */
 static void test_killed(void **state) {
         const char *rounds = getenv("SILT_BOUND_KILLS");
@@ -528,30 +562,13 @@ static void test_killed(void **state) {
         uint64_t random = 0x2545f4914f6cdd1dull ^ (uint64_t)getpid(), n_swapped = 0;
         struct prefix *prefixes;
         size_t n = make_prefixes(&o, &prefixes);
+        uint64_t begin_ms = clock_ms(), whole_ms;
 
+        assert_true(write_and_kill(&o, -1));
+        whole_ms = clock_ms() - begin_ms + 1;
         for (int i = 0; i < (rounds ? atoi(rounds) : 40); i++) {
-                struct pollfd end = {.events = POLLIN};
-                int status, ready[2];
-                uint64_t inode;
-                pid_t child;
-                char byte;
-
-                assert_int_equal(pipe(ready), 0);
-                child = fork();
-                assert_true(child >= 0);
-                if (child == 0)
-                        write_until_killed(&o, ready[1]);
-                assert_int_equal(read(ready[0], &byte, 1), 1);
-                end.fd = ready[0];
-                inode = inode_of_file();
-                close(ready[1]);
-                poll(&end, 1, (int)(trace_fake_random(&random) % 60)); /* or until it ended */
-                kill(child, SIGKILL);
-                waitpid(child, &status, 0);
-                n_swapped += inode_of_file() != inode;
+                n_swapped += write_and_kill(&o, (int)(trace_fake_random(&random) % whole_ms));
                 check_killed(prefixes, n);
-                remove_strays(child);
-                close(ready[0]);
         }
         assert_true(n_swapped > 0);
         free(prefixes);
