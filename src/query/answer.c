@@ -309,6 +309,7 @@ static int asking_run(struct asking *k, struct err *reterr) {
 
         if (is_all(k))
                 inherit_load(k->q);
+        k->q->inherit.is_unsure = false;
         if (k->scope.from_ns > 0)
                 state_load_time(k->q, &k->begin, k->scope.from_ns);
         state_load_time(k->q, &k->end, k->scope.to_ns);
@@ -328,8 +329,8 @@ static int asking_run(struct asking *k, struct err *reterr) {
         } else {
                 a->totals = a->processes[k->scope.process];
         }
-        a->is_exact =
-                k->begin.is_exact && k->end.is_exact && (!is_all(k) || !k->q->inherit.lacks_events);
+        a->is_exact = k->begin.is_exact && k->end.is_exact &&
+                      (!is_all(k) || !(k->q->inherit.lacks_events || k->q->inherit.is_unsure));
         a->n_sites = k->sites.n;
         a->sites = TAKE_PTR(k->sites.items);
         return r;

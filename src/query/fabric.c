@@ -73,6 +73,8 @@ static void add_totals(struct trace_site *t, const struct trace_site *s) {
         t->n_reallocs += s->n_reallocs;
         t->n_inherited += s->n_inherited;
         t->inherited_bytes += s->inherited_bytes;
+        t->n_inherited_frees += s->n_inherited_frees;
+        t->inherited_free_bytes += s->inherited_free_bytes;
 }
 
 static void add_counts(struct trace_counts *t, const struct trace_counts *c) {
@@ -191,6 +193,9 @@ void fabric_count_release(struct fabric *f, struct fabric_process *p, struct liv
         if (!b->inherited) {
                 s->own_bytes -= (int64_t)b->size_bytes, s->own_blocks--;
                 f->all_bytes -= b->size_bytes, f->all_blocks--;
+        } else {
+                s->slice.n_inherited_frees++;
+                s->slice.inherited_free_bytes += b->size_bytes;
         }
         *b = p->live.items[--p->live.n];
 }

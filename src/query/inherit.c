@@ -7,39 +7,48 @@
 void inherit_done(struct inherit *h) {
         vec_free(&h->releases);
         free(h->first_seq);
+        free(h->unsure_seq);
         *h = (struct inherit){0};
 }
 
-/* While walking the slices: the sites that children inherited from, and who is still without a
- * block. */
+/* While walking the slices: the sites that children inherited from, and the slice at hand. */
 struct walk {
         struct map inherited_sites; /* (process << 32 | stack) */
         struct map found; /* in this slice: (process << 32 | stack) → index into releases */
         size_t slice_idx;
+        const struct trace_slice_info *info;
 };
 
-/* Marks the sites inherited in this slice and says whether its events must be looked at. */
-static bool walk_needs_events(struct query *q, struct walk *w, const struct trace_site *rows,
-                              size_t n) {
-        bool needs = false;
+/* Marks the sites inherited in this slice; returns whether a process began with something. */
+static bool walk_forks(struct query *q, struct walk *w, const struct trace_site *rows, size_t n) {
+        struct inherit *h = &q->inherit;
+        bool forks = false;
 
-        for (size_t i = 0; i < n; i++)
-                if (rows[i].n_inherited > 0) {
-                        map_put(&w->inherited_sites,
-                                (uint64_t)rows[i].process << 32 | rows[i].stack, 0, NULL);
-                        if (q->inherit.first_seq[rows[i].process] == 0)
-                                q->inherit.first_seq[rows[i].process] = UINT64_MAX;
-                }
-        for (size_t i = 0; i < n && !needs; i++) {
-                uint64_t value;
+        for (size_t i = 0; i < n; i++) {
+                uint32_t process = rows[i].process;
 
-                if (rows[i].n_allocs > 0 && q->inherit.first_seq[rows[i].process] == UINT64_MAX)
-                        needs = true;
-                else if (rows[i].n_frees > 0)
-                        needs = map_get(&w->inherited_sites,
-                                        (uint64_t)rows[i].process << 32 | rows[i].stack, &value);
+                if (rows[i].n_inherited == 0)
+                        continue;
+                map_put(&w->inherited_sites, (uint64_t)process << 32 | rows[i].stack, 0, NULL);
+                if (h->first_seq[process] > 0)
+                        continue;
+                h->unsure_seq[process] = w->info->first_seq;
+                h->first_seq[process] = w->info->first_seq + w->info->n_allocs;
+                forks = true;
         }
-        return needs;
+        return forks;
+}
+
+/* Whether a child released at a site it inherited from, in a slice whose rows say no more. */
+static bool walk_needs_releases(const struct walk *w, const struct trace_site *rows, size_t n) {
+        uint64_t value;
+
+        for (size_t i = 0; i < n && !w->info->has_inherited_frees; i++)
+                if (rows[i].n_frees > 0 &&
+                    map_get(&w->inherited_sites, (uint64_t)rows[i].process << 32 | rows[i].stack,
+                            &value))
+                        return true;
+        return false;
 }
 
 static void walk_release(struct query *q, struct walk *w, uint32_t process, uint32_t stack,
@@ -49,8 +58,9 @@ static void walk_release(struct query *q, struct walk *w, uint32_t process, uint
         uint64_t *idx;
         bool added;
 
-        if (seq >= h->first_seq[process])
+        if (w->info->has_inherited_frees || seq >= h->first_seq[process])
                 return;
+        h->lacks_events |= seq >= h->unsure_seq[process];
         idx = map_put(&w->found, (uint64_t)process << 32 | stack, h->releases.n, &added);
         if (added) {
                 struct inherit_release first = {.slice_idx = w->slice_idx,
@@ -66,36 +76,43 @@ static void walk_release(struct query *q, struct walk *w, uint32_t process, uint
 
 static void walk_event(struct query *q, struct walk *w, const struct trace_event *e) {
         uint32_t process = query_event_process(q, e);
-        uint64_t *first_seq;
 
         if (process >= q->view->n_processes)
                 return;
-        first_seq = &q->inherit.first_seq[process];
         if (e->op == TRACE_FREE || (e->op == TRACE_OTHER && e->other == TRACE_IMPLICIT_FREE))
                 walk_release(q, w, process, e->stack, e->seq, e->size_bytes);
         if (e->op == TRACE_REALLOC)
                 walk_release(q, w, process, e->old_stack, e->old_seq, e->old_size_bytes);
-        if ((e->op == TRACE_ALLOC || e->op == TRACE_REALLOC) && *first_seq == UINT64_MAX)
-                *first_seq = e->seq;
+        if ((e->op == TRACE_ALLOC || e->op == TRACE_REALLOC) &&
+            e->seq < q->inherit.first_seq[process]) /* in the slice it began in */
+                q->inherit.first_seq[process] = q->inherit.unsure_seq[process] = e->seq;
 }
 
 static void walk_slice(struct query *q, struct walk *w, size_t slice_idx) {
         const struct trace_site *rows;
         const struct trace_event *events;
         struct err e = {0};
-        size_t n;
+        size_t n_rows, n;
+        bool forks, needs_releases;
 
-        if (trace_read_sites(q->reader, slice_idx, &rows, &n, &e) < 0) {
+        w->slice_idx = slice_idx;
+        w->info = trace_slice(q->reader, slice_idx);
+        if (trace_read_sites(q->reader, slice_idx, &rows, &n_rows, &e) < 0) {
                 query_note_damage(q, &e);
                 return;
         }
-        if (!walk_needs_events(q, w, rows, n))
+        forks = walk_forks(q, w, rows, n_rows);
+        needs_releases = walk_needs_releases(w, rows, n_rows);
+        if (!forks && !needs_releases)
                 return;
         if (!query_read_events(q, slice_idx, &events, &n)) {
-                q->inherit.lacks_events = true;
+                q->inherit.lacks_events |= needs_releases;
                 return;
         }
-        w->slice_idx = slice_idx;
+        for (size_t i = 0; i < n_rows && forks; i++)
+                if (rows[i].n_inherited > 0)
+                        q->inherit.unsure_seq[rows[i].process] =
+                                q->inherit.first_seq[rows[i].process];
         map_clear(&w->found);
         for (size_t i = 0; i < n; i++)
                 walk_event(q, w, &events[i]);
@@ -107,7 +124,8 @@ void inherit_load(struct query *q) {
         if (q->inherit.is_loaded)
                 return;
         q->inherit.first_seq = calloc(q->view->n_processes + 1, sizeof(uint64_t));
-        if (!q->inherit.first_seq)
+        q->inherit.unsure_seq = calloc(q->view->n_processes + 1, sizeof(uint64_t));
+        if (!q->inherit.first_seq || !q->inherit.unsure_seq)
                 abort();
         for (size_t i = 0; i < q->view->n_slices && q->view->n_processes > 1; i++) {
                 walk_slice(q, &w, i);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* Which releases of a forked child were of blocks it inherited. Rows do not say; the sequence
- * numbers of the events do: a child's own blocks are all younger than those it inherited. Only
- * asked when all processes are added up, and only slices in which a child releases at a site it
- * inherited from are read. Inside query/ only. */
+/* Which releases of a forked child were of blocks it inherited. Rows say how many, but those of older traces do
+ * not, and none say which of a slice's releases. The sequence numbers of the events do: a child's own
+ * blocks are all younger than those it inherited. Only asked when all processes are added up; the events read are
+ * those of slices with forks, and in older traces those in which a child releases at a site it
+ * inherited from. Inside query/ only. */
 #pragma once
 
 #include <stdbool.h>
@@ -19,11 +20,13 @@ struct inherit_release {
 };
 
 struct inherit {
-        VEC(struct inherit_release) releases; /* by slice */
-        uint64_t
-                *first_seq; /* one a process: of its own first block; UINT64_MAX when it has none */
+        VEC(struct inherit_release) releases; /* that the rows do not say, by slice */
+        /* one a process, both 0 when it inherited nothing: from first_seq on blocks are its own, before unsure_seq
+         * they are inherited. What lies between was allocated in the slice of the fork, whose events are missing. */
+        uint64_t *first_seq, *unsure_seq;
         bool is_loaded;
         bool lacks_events; /* some were needed and are not in the file */
+        bool is_unsure;    /* a release had to be guessed since the question was asked */
 };
 
 void inherit_load(struct query *q);

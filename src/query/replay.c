@@ -113,17 +113,33 @@ static void replay_temporary(struct replay *p, uint32_t process, uint32_t thread
         }
 }
 
+/* Before the release is counted. Where the number of the block does not tell, because the fork's detail is missing, what
+ * is left of the site may. */
+static bool replay_is_inherited(struct query *q, const struct state_site *site, uint64_t seq) {
+        struct inherit *h = &q->inherit;
+
+        if (!h->is_loaded || seq >= h->first_seq[site->process])
+                return false;
+        if (seq < h->unsure_seq[site->process])
+                return true;
+        if (site->n_inherited <= site->n_inherited_frees)
+                return false;
+        h->is_unsure |= state_site_own_blocks(site) > 0;
+        return true;
+}
+
 /* Returns whether the block was inherited (known only once inherit_load has run). */
 static bool replay_release(struct replay *p, uint32_t process, uint32_t stack, uint64_t seq,
                            uint64_t size_bytes) {
         struct state_site *site = state_at(p->s, process, stack);
         struct trace_counts *c = &p->s->counts[process];
+        bool is_inherited = replay_is_inherited(p->q, site, seq);
 
         site->n_frees++;
         site->free_bytes += size_bytes;
         c->live_blocks--;
         c->live_bytes -= size_bytes;
-        if (!p->q->inherit.is_loaded || seq >= p->q->inherit.first_seq[process])
+        if (!is_inherited)
                 return false;
         site->n_inherited_frees++;
         site->inherited_free_bytes += size_bytes;

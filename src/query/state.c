@@ -52,6 +52,8 @@ static void state_add_site(struct state *s, const struct trace_site *row) {
         site->n_reallocs += row->n_reallocs;
         site->n_inherited += row->n_inherited;
         site->inherited_bytes += row->inherited_bytes;
+        site->n_inherited_frees += row->n_inherited_frees;
+        site->inherited_free_bytes += row->inherited_free_bytes;
 }
 
 static void state_add_counts(struct state *s, const struct trace_counts *row) {

@@ -35,6 +35,8 @@ static void test_fork_inherits(void **state) {
         assert_int_equal(row_of(s, 1, 1)->peak_bytes, 100); /* untouched: live all the time */
         assert_int_equal(row_of(s, 1, 2)->inherited_bytes, 50);
         assert_int_equal(row_of(s, 1, 2)->free_bytes, 50);
+        assert_int_equal(row_of(s, 1, 2)->n_inherited_frees, 1);
+        assert_int_equal(row_of(s, 1, 2)->inherited_free_bytes, 50);
         assert_int_equal(row_of(s, 1, 2)->peak_bytes, 50);
         assert_int_equal(row_of(s, 1, 2)->alloc_bytes, 10);
         assert_int_equal(s->w->processes.items[1].parent, 0);

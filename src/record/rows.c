@@ -93,6 +93,8 @@ static void row_fill(const struct sites *s, uint32_t idx, struct trace_site *row
                 .n_reallocs = x->n_reallocs,
                 .n_inherited = (uint64_t)inherited.blocks,
                 .inherited_bytes = (uint64_t)inherited.bytes,
+                .n_inherited_frees = x->n_inherited_frees,
+                .inherited_free_bytes = s->rare.items[idx].inherited_free_bytes,
                 .peak_blocks = at_peak.blocks,
                 .peak_bytes = at_peak.bytes,
                 .all_peak_blocks = at_all_peak.blocks,
@@ -207,6 +209,8 @@ static void sites_put_checkpoint(struct sites *s) {
                                                    .n_reallocs = t->n_reallocs,
                                                    .n_inherited = t->n_inherited,
                                                    .inherited_bytes = t->inherited_bytes,
+                                                   .n_inherited_frees = t->n_inherited_frees,
+                                                   .inherited_free_bytes = t->inherited_free_bytes,
                                            });
         }
         for (size_t i = 0; i < s->processes.n; i++)

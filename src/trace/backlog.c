@@ -107,8 +107,10 @@ static void backlog_rebase_peaks(struct trace_backlog *b, const struct map *new_
                                 (int64_t)(s->inherited_bytes + s->alloc_bytes - s->free_bytes);
                 }
                 if (beaten.all) {
-                        s->all_peak_blocks = (int64_t)(s->n_allocs - s->n_frees);
-                        s->all_peak_bytes = (int64_t)(s->alloc_bytes - s->free_bytes);
+                        s->all_peak_blocks =
+                                (int64_t)(s->n_allocs - (s->n_frees - s->n_inherited_frees));
+                        s->all_peak_bytes = (int64_t)(s->alloc_bytes -
+                                                      (s->free_bytes - s->inherited_free_bytes));
                 }
         }
 }
@@ -123,6 +125,8 @@ static void backlog_add_site(struct trace_site *to, const struct trace_site *s, 
         to->n_reallocs += s->n_reallocs;
         to->n_inherited += s->n_inherited;
         to->inherited_bytes += s->inherited_bytes;
+        to->n_inherited_frees += s->n_inherited_frees;
+        to->inherited_free_bytes += s->inherited_free_bytes;
         if (own_peak) {
                 to->peak_blocks += s->peak_blocks;
                 to->peak_bytes += s->peak_bytes;

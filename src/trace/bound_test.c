@@ -77,6 +77,8 @@ static void add_sites(struct reading *k, const struct trace_site *rows, size_t n
                 x->n_temporary += rows[i].n_temporary, x->n_reallocs += rows[i].n_reallocs;
                 x->n_inherited += rows[i].n_inherited;
                 x->inherited_bytes += rows[i].inherited_bytes;
+                x->n_inherited_frees += rows[i].n_inherited_frees;
+                x->inherited_free_bytes += rows[i].inherited_free_bytes;
                 for (int b = 0; b < TRACE_N_LIFE_BUCKETS; b++)
                         x->n_life[b] += rows[i].n_life[b];
         }

@@ -58,7 +58,12 @@ const char *trace_kind_name(struct trace_kind_text *t, uint32_t kind) {
 }
 
 uint8_t trace_kind_version(uint32_t kind) {
-        return kind == TRACE_SLIC ? TRACE_SLIC_VERSION : TRACE_KIND_VERSION;
+        switch (kind) {
+        case TRACE_SLIC: return TRACE_SLIC_VERSION;
+        case TRACE_SITE:
+        case TRACE_CKPT: return TRACE_ROWS_VERSION;
+        default: return TRACE_KIND_VERSION;
+        }
 }
 
 static bool chunk_kind_is_optional(uint32_t kind) {
@@ -136,6 +141,13 @@ void trace_chunk_seal(uint8_t *chunk) {
 
         buf_put_le32(chunk + 20, check);
         buf_put_le64(chunk + 24, chunk_sum(chunk, check));
+}
+
+void trace_chunk_set_version(uint8_t *chunk, uint8_t version) {
+        if (chunk[TRACE_VERSION_OFF] == version)
+                return;
+        chunk[TRACE_VERSION_OFF] = version;
+        trace_chunk_seal(chunk);
 }
 
 /* ---- reading --------------------------------------------------------------------------------- */

@@ -53,6 +53,7 @@ size_t trace_chunk_append(struct trace_packer *p, bytes_buf *out, uint32_t kind,
 
 /* Makes the checksums of a whole chunk in memory right again after a change of its version or head. */
 void trace_chunk_seal(uint8_t *chunk);
+void trace_chunk_set_version(uint8_t *chunk, uint8_t version); /* and seals it */
 
 /* Appends a chunk of a file as it stands there, gap included, once its checksums were found right. 0 or
  * -errno (-EBADMSG: damaged). */

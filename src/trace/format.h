@@ -33,7 +33,8 @@
 enum {
         TRACE_FORMAT_VERSION = 1,
         TRACE_KIND_VERSION = 1, /* of every kind but … */
-        TRACE_SLIC_VERSION = 2, /* … a slice whose detail was dropped */
+        TRACE_SLIC_VERSION = 2, /* … a slice whose detail was dropped, */
+        TRACE_ROWS_VERSION = 2, /* … SITE and CKPT with rows of other processes than the first */
         TRACE_VERSION_OFF = 8,  /* in a chunk's header */
 
         TRACE_HEADER_BYTES = 32,
@@ -83,7 +84,7 @@ enum trace_column {
         TRACE_N_COLUMNS,
 };
 
-/* Flags of a row of sites: each is the shift of a field of two bits (inherited: one). */
+/* Flags of a row of sites: each is the shift of a field of two bits (inherited: one, both). */
 enum trace_site_shift {
         TRACE_SITE_ALLOCS = 0,
         TRACE_SITE_FREES = 2,
@@ -93,4 +94,5 @@ enum trace_site_shift {
         TRACE_SITE_PEAK = 9,
         TRACE_SITE_ALL_PEAK = 11,
         TRACE_SITE_LIFE = 13,
+        TRACE_SITE_INHERITED_FREES = 15, /* TRACE_ROWS_VERSION */
 };

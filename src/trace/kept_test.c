@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* One trace of every version of the format, kept for ever: kept/vN.silt must read the same with
  * every later silt. v1: reader_seeds's seed 7 as the writer of version 1 wrote it (two
- * processes, addresses and free stacks, symbols). v1-bounded: its seed 9, kept within a bound. */
+ * processes, addresses and free stacks, symbols). v1-bounded: its seed 9, kept within a bound.
+ * v1-inherited: the same, with SITE of version 2. */
 #include "trace/trace_file.h"
 
 /* Sums over everything that is read; any difference shows. */
@@ -81,10 +82,44 @@ static void test_v1(void **state) {
         assert_int_equal(trace_verify(KEPT_DIRECTORY "/v1.silt", stdout, &err), 0);
 }
 
+/* SITE version 2: releases of inherited blocks are told apart, also where events are gone. */
+static void test_v1_inherited(void **state) {
+        struct trace_reader *t = NULL;
+        struct digest d = {0};
+        struct err err = {0};
+        uint64_t n_inherited_frees = 0, inherited_free_bytes = 0;
+
+        if (trace_reader_open(KEPT_DIRECTORY "/v1-inherited.silt", &t, &err) < 0)
+                fail_msg("%s", err.text);
+        assert_true(trace_view(t)->finished);
+        assert_string_equal(trace_view(t)->damage, "");
+        assert_true(trace_slice(t, 0)->is_dropped);
+        for (size_t i = 0; i < trace_view(t)->n_slices; i++) {
+                const struct trace_site *rows;
+                size_t n;
+
+                digest_slice(t, i, &d);
+                assert_int_equal(trace_read_sites(t, i, &rows, &n, NULL), 0);
+                for (size_t k = 0; k < n; k++) {
+                        n_inherited_frees += rows[k].n_inherited_frees;
+                        inherited_free_bytes += rows[k].inherited_free_bytes;
+                        assert_true(rows[k].process == 0 || trace_slice(t, i)->has_inherited_frees);
+                }
+        }
+        assert_int_equal(n_inherited_frees, 2);
+        assert_int_equal(inherited_free_bytes, 48);
+        assert_int_equal(d.events, 0xe372bc6b6946408bull);
+        assert_int_equal(d.sites, 0x3632f152ebab4b12ull);
+        assert_int_equal(d.counts, 0xf90f6e8e5e1c2386ull);
+        trace_reader_free(t);
+        assert_int_equal(trace_verify(KEPT_DIRECTORY "/v1-inherited.silt", stdout, &err), 0);
+}
+
 int main(void) {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(test_v1),
                 cmocka_unit_test(test_v1_bounded),
+                cmocka_unit_test(test_v1_inherited),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);

@@ -126,6 +126,8 @@ static void reader_add_slice(struct trace_reader *t, const struct slice_place *o
         s.is_dropped =
                 c->version == TRACE_SLIC_VERSION && bytes_le32(c->head + 4) & TRACE_SLIC_DROPPED;
         s.has_events = place.evts != NO_CHUNK || !n_events;
+        s.has_inherited_frees = place.site != NO_CHUNK &&
+                                t->list.chunks.items[place.site].version >= TRACE_ROWS_VERSION;
         if (t->places.n && place.number != t->places.items[t->places.n - 1].number + 1)
                 reader_damage(t, "slices %u to %u are missing",
                               t->places.items[t->places.n - 1].number + 1, place.number - 1);
@@ -384,7 +386,8 @@ int trace_read_sites(struct trace_reader *t, size_t slice_idx, const struct trac
         if (error < 0)
                 return error;
         r = bytes_reader_of(t->body.raw.items, t->body.raw.n);
-        error = trace_decode_sites(&r, n, t->view.n_processes, t->view.n_stacks, &t->sites);
+        error = trace_decode_sites(&r, c->version, n, t->view.n_processes, t->view.n_stacks,
+                                   &t->sites);
         if (error)
                 return trace_chunk_bad(c, (enum trace_error)error, "its rows are not valid",
                                        reterr);
@@ -452,7 +455,7 @@ static int reader_decode_checkpoint(struct trace_reader *t, const struct trace_c
                 error = TRACE_E_BAD_PAYLOAD;
         if (error)
                 return error;
-        return trace_decode_sites(&r, bytes_le32(c->head + 4), t->view.n_processes,
+        return trace_decode_sites(&r, c->version, bytes_le32(c->head + 4), t->view.n_processes,
                                   t->view.n_stacks, &t->checkpoint_sites);
 }
 

@@ -67,6 +67,7 @@ struct trace_slice_info {
         uint32_t n_events, n_sites, n_counts;
         bool has_events; /* false when their detail was dropped or damaged */
         bool is_dropped; /* to keep the file within its bound; maybe several slices in one */
+        bool has_inherited_frees; /* its rows say which releases were of inherited blocks; older ones do not */
 };
 const struct trace_slice_info *trace_slice(const struct trace_reader *t, size_t slice_idx);
 

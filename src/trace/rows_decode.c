@@ -6,11 +6,13 @@
 struct site_columns {
         const uint8_t *flags;
         struct bytes_reader keys, numbers, sizes;
+        uint8_t version;
         bool bad;
 };
 
 static unsigned site_field(unsigned flags, enum trace_site_shift shift) {
-        return flags >> shift & (shift == TRACE_SITE_INHERITED ? 1 : 3);
+        return flags >> shift &
+               (shift == TRACE_SITE_INHERITED || shift == TRACE_SITE_INHERITED_FREES ? 1 : 3);
 }
 
 static void site_get_key(struct site_columns *c, struct trace_site *s,
@@ -97,7 +99,6 @@ static void site_get(struct site_columns *c, struct trace_site *s) {
         unsigned flags = c->flags[0] | (unsigned)c->flags[1] << 8;
 
         c->flags += 2;
-        c->bad |= flags >> 15 != 0;
         site_get_allocs(c, s, site_field(flags, TRACE_SITE_ALLOCS));
         site_get_frees(c, s, site_field(flags, TRACE_SITE_FREES));
         s->n_temporary = site_get_number(c, site_field(flags, TRACE_SITE_TEMPORARY), s->n_frees);
@@ -111,6 +112,11 @@ static void site_get(struct site_columns *c, struct trace_site *s) {
         site_get_peak(c, s, site_field(flags, TRACE_SITE_ALL_PEAK), s->peak_blocks, s->peak_bytes,
                       &s->all_peak_blocks, &s->all_peak_bytes);
         site_get_life(c, s, site_field(flags, TRACE_SITE_LIFE));
+        if (site_field(flags, TRACE_SITE_INHERITED_FREES)) {
+                c->bad |= c->version < TRACE_ROWS_VERSION;
+                s->n_inherited_frees = bytes_varint(&c->numbers);
+                s->inherited_free_bytes = bytes_varint(&c->sizes);
+        }
 }
 
 static bool site_split_columns(struct bytes_reader *r, size_t n, struct site_columns *ret) {
@@ -131,9 +137,9 @@ static bool site_split_columns(struct bytes_reader *r, size_t n, struct site_col
         return true;
 }
 
-int trace_decode_sites(struct bytes_reader *r, size_t n, size_t n_processes, size_t n_stacks,
-                       trace_site_vec *ret) {
-        struct site_columns c = {0};
+int trace_decode_sites(struct bytes_reader *r, uint8_t version, size_t n, size_t n_processes,
+                       size_t n_stacks, trace_site_vec *ret) {
+        struct site_columns c = {.version = version};
 
         vec_clear(ret);
         if (!site_split_columns(r, n, &c))

@@ -68,6 +68,14 @@ static unsigned site_put_inherited(struct site_columns *c, const struct trace_si
         return 1;
 }
 
+static unsigned site_put_inherited_frees(struct site_columns *c, const struct trace_site *s) {
+        if (!s->n_inherited_frees && !s->inherited_free_bytes)
+                return 0;
+        buf_varint(&c->numbers, s->n_inherited_frees);
+        buf_varint(&c->sizes, s->inherited_free_bytes);
+        return 1;
+}
+
 static unsigned site_put_peak(struct site_columns *c, const struct trace_site *s, int64_t blocks,
                               int64_t bytes, int64_t other_blocks, int64_t other_bytes) {
         int64_t net_blocks = (int64_t)(s->n_inherited + s->n_allocs - s->n_frees);
@@ -117,6 +125,7 @@ static void site_put(struct site_columns *c, const struct trace_site *s) {
                                s->peak_bytes)
                  << TRACE_SITE_ALL_PEAK;
         flags |= site_put_life(c, s) << TRACE_SITE_LIFE;
+        flags |= site_put_inherited_frees(c, s) << TRACE_SITE_INHERITED_FREES;
         buf_u8(&c->flags, (uint8_t)flags);
         buf_u8(&c->flags, (uint8_t)(flags >> 8));
 }
@@ -135,6 +144,14 @@ static const struct trace_site **sites_sorted(const struct trace_site *sites, si
         if (!in_order)
                 qsort(sorted.items, n, sizeof(sorted.items[0]), sites_compare);
         return sorted.items;
+}
+
+/* The first process has no ancestor to inherit from. */
+uint8_t trace_sites_version(const struct trace_site *sites, size_t n) {
+        for (size_t i = 0; i < n; i++)
+                if (sites[i].process > 0)
+                        return TRACE_ROWS_VERSION;
+        return TRACE_KIND_VERSION;
 }
 
 void trace_encode_sites(bytes_buf *out, const struct trace_site *sites, size_t n) {

@@ -6,6 +6,7 @@
 size_t trace_slice_append_site(struct trace_packer *p, bytes_buf *out, bytes_buf *scratch,
                                const struct trace_slice_rows *s) {
         uint8_t head[TRACE_SITE_HEAD_BYTES];
+        size_t at = out->n, span_bytes;
 
         if (!s->n_sites)
                 return 0;
@@ -13,8 +14,10 @@ size_t trace_slice_append_site(struct trace_packer *p, bytes_buf *out, bytes_buf
         buf_put_le32(head + 4, (uint32_t)s->n_sites);
         vec_clear(scratch);
         trace_encode_sites(scratch, s->sites, s->n_sites);
-        return trace_chunk_append(p, out, TRACE_SITE, head, sizeof(head), scratch->items,
-                                  scratch->n, s->n_sites);
+        span_bytes = trace_chunk_append(p, out, TRACE_SITE, head, sizeof(head), scratch->items,
+                                        scratch->n, s->n_sites);
+        trace_chunk_set_version(out->items + at, trace_sites_version(s->sites, s->n_sites));
+        return span_bytes;
 }
 
 void trace_slice_append_slic(struct trace_packer *p, bytes_buf *out, bytes_buf *scratch,
@@ -36,8 +39,6 @@ void trace_slice_append_slic(struct trace_packer *p, bytes_buf *out, bytes_buf *
         trace_encode_counts(scratch, s->counts, s->n_counts);
         trace_chunk_append(p, out, TRACE_SLIC, head, sizeof(head), scratch->items, scratch->n,
                            s->n_counts);
-        if (s->flags & TRACE_SLIC_DROPPED) {
-                out->items[at + TRACE_VERSION_OFF] = TRACE_SLIC_VERSION;
-                trace_chunk_seal(out->items + at);
-        }
+        if (s->flags & TRACE_SLIC_DROPPED)
+                trace_chunk_set_version(out->items + at, TRACE_SLIC_VERSION);
 }

@@ -114,8 +114,8 @@ static int thin_read_rows(struct trace_thin *t, const struct plan_slice *s) {
                 if (x < 0)
                         return x;
                 r = bytes_reader_of(t->body.raw.items, t->body.raw.n);
-                if (trace_decode_sites(&r, bytes_le32(c->head + 4), UINT32_MAX, UINT32_MAX,
-                                       &t->sites))
+                if (trace_decode_sites(&r, c->version, bytes_le32(c->head + 4), UINT32_MAX,
+                                       UINT32_MAX, &t->sites))
                         return -EBADMSG;
         }
         x = trace_chunk_read(t->from_fd, slic, &t->body, &bytes_read, NULL);

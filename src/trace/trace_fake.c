@@ -136,6 +136,8 @@ static void fake_count_free(struct trace_fake *f, uint32_t process, uint32_t thr
                 us /= 4, bucket++;
         s->n_frees++, s->free_bytes += b->size_bytes, s->n_temporary += temporary,
                 s->n_life[bucket]++;
+        if (fake_process_of(f, b->thread) != process)
+                s->n_inherited_frees++, s->inherited_free_bytes += b->size_bytes;
         c->n_frees += !implicit, c->n_implicit_frees += implicit, c->n_temporary += temporary;
         c->live_blocks--, c->live_bytes -= b->size_bytes;
 }
@@ -295,6 +297,8 @@ static void fake_add_totals(struct trace_fake *f) {
                 t->n_frees += s->n_frees, t->free_bytes += s->free_bytes;
                 t->n_temporary += s->n_temporary, t->n_reallocs += s->n_reallocs;
                 t->n_inherited += s->n_inherited, t->inherited_bytes += s->inherited_bytes;
+                t->n_inherited_frees += s->n_inherited_frees;
+                t->inherited_free_bytes += s->inherited_free_bytes;
         }
 }
 

@@ -200,7 +200,8 @@ static bool version_is_known(const struct verify *v) {
         uint8_t version = v->header[TRACE_VERSION_OFF];
 
         return version == TRACE_KIND_VERSION ||
-               (version == TRACE_SLIC_VERSION && v->kind == TRACE_SLIC);
+               (version == TRACE_SLIC_VERSION && v->kind == TRACE_SLIC) ||
+               (version == TRACE_ROWS_VERSION && (v->kind == TRACE_SITE || v->kind == TRACE_CKPT));
 }
 
 static bool verify_payload(struct verify *v) {

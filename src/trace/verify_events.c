@@ -148,6 +148,8 @@ static bool book_release(struct replay *p, uint32_t thread, const struct release
         s->n_frees++;
         s->free_bytes += x->size_bytes;
         s->n_temporary += temporary;
+        s->n_inherited_frees += !own;
+        s->inherited_free_bytes += own ? 0 : x->size_bytes;
         q->events.n_frees += !is_implicit;
         q->events.n_implicit_frees += is_implicit;
         q->events.n_temporary += temporary;

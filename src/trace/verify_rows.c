@@ -65,12 +65,13 @@ static bool row_life(struct row_columns *c, unsigned how, struct trace_site *s) 
         return how != 3;
 }
 
-static bool row_parse(struct row_columns *c, struct trace_site *s) {
+static bool row_parse(struct row_columns *c, struct trace_site *s, uint8_t version) {
         unsigned low = bytes_u8(&c->flags), flags = low | (unsigned)bytes_u8(&c->flags) << 8;
         unsigned allocs = flags & 3, frees = flags >> 2 & 3, temporary = flags >> 4 & 3,
                  reallocs = flags >> 6 & 3;
 
-        if (allocs == 3 || temporary == 3 || reallocs == 3 || flags >> 15)
+        if (allocs == 3 || temporary == 3 || reallocs == 3 ||
+            (flags >> 15 && version != TRACE_ROWS_VERSION))
                 return false;
         if (allocs) {
                 s->alloc_bytes = bytes_varint(&c->sizes);
@@ -93,7 +94,13 @@ static bool row_parse(struct row_columns *c, struct trace_site *s) {
                  &s->peak_blocks, &s->peak_bytes);
         row_peak(c, flags >> 11 & 3, s, s->peak_blocks, s->peak_bytes, &s->all_peak_blocks,
                  &s->all_peak_bytes);
-        return row_life(c, flags >> 13 & 3, s);
+        if (!row_life(c, flags >> 13 & 3, s))
+                return false;
+        if (flags >> 15) {
+                s->n_inherited_frees = bytes_varint(&c->numbers);
+                s->inherited_free_bytes = bytes_varint(&c->sizes);
+        }
+        return true;
 }
 
 bool verify_parse_sites(struct verify *v, struct bytes_reader *r, uint64_t n,
@@ -119,7 +126,7 @@ bool verify_parse_sites(struct verify *v, struct bytes_reader *r, uint64_t n,
                 s.process = (uint32_t)process;
                 s.stack = (uint32_t)stack;
                 next_stack = stack + 1;
-                if (!row_parse(&c, &s))
+                if (!row_parse(&c, &s, v->header[TRACE_VERSION_OFF]))
                         return verify_bad(v, TRACE_E_BAD_PAYLOAD,
                                           "row %llu has flags that mean nothing",
                                           (unsigned long long)i);

@@ -27,6 +27,8 @@ static void site_add(struct trace_site *t, const struct trace_site *s) {
         t->n_reallocs += s->n_reallocs;
         t->n_inherited += s->n_inherited;
         t->inherited_bytes += s->inherited_bytes;
+        t->n_inherited_frees += s->n_inherited_frees;
+        t->inherited_free_bytes += s->inherited_free_bytes;
 }
 
 /* ---- SITE ------------------------------------------------------------------------------------ */
@@ -60,6 +62,10 @@ static bool check_row(struct verify *v, const struct trace_site *s) {
                         v, TRACE_E_BAD_ROW,
                         "process %u stack %u: more temporary or reallocated than there are",
                         s->process, s->stack);
+        if (s->n_inherited_frees > s->n_frees || s->inherited_free_bytes > s->free_bytes)
+                return verify_bad(v, TRACE_E_BAD_ROW,
+                                  "process %u stack %u: more inherited blocks released than blocks",
+                                  s->process, s->stack);
         return true;
 }
 
@@ -86,6 +92,7 @@ bool verify_site_chunk(struct verify *v) {
                 total_add(v, s);
         }
         v->has_site = true;
+        v->has_inherited_frees = v->header[TRACE_VERSION_OFF] == TRACE_ROWS_VERSION;
         vec_free(&rows);
         return ok;
 }
@@ -117,6 +124,11 @@ static void check_site(struct verify *v, const struct verify_site *s) {
         if (ok && !v->lacks_events)
                 same(v, TRACE_E_BAD_ROW, "row", r->process, r->stack, "n_temporary", r->n_temporary,
                      e->n_temporary);
+        if (ok && !v->lacks_events && v->has_inherited_frees)
+                ok = same(v, TRACE_E_BAD_ROW, "row", r->process, r->stack, "n_inherited_frees",
+                          r->n_inherited_frees, e->n_inherited_frees) &&
+                     same(v, TRACE_E_BAD_ROW, "row", r->process, r->stack, "inherited_free_bytes",
+                          r->inherited_free_bytes, e->inherited_free_bytes);
         if (ok && r->n_reallocs < e->n_reallocs)
                 same(v, TRACE_E_BAD_ROW, "row", r->process, r->stack, "n_reallocs", r->n_reallocs,
                      e->n_reallocs);

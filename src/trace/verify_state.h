@@ -64,8 +64,9 @@ struct verify {
 
         /* slices */
         uint64_t n_slices, n_events, n_without_events, n_detailed, next_seq, end_ns;
-        bool has_site, has_evts; /* since the last SLIC */
-        bool evts_is_bad;        /* its figures are of no use */
+        bool has_site, has_evts;  /* since the last SLIC */
+        bool has_inherited_frees; /* the rows of that SITE say them */
+        bool evts_is_bad;         /* its figures are of no use */
         bool lacks_events; /* events of some slice are not in the file: blocks may be unknown */
         uint32_t evts_n_events, evts_n_allocs;
         uint64_t last_event_us;

@@ -518,7 +518,7 @@ bool trace_wants_checkpoint(const struct trace_writer *w, size_t n_sites_now) {
 void trace_put_checkpoint(struct trace_writer *w, const struct trace_site *sites, size_t n_sites,
                           const struct trace_counts *counts, size_t n_counts) {
         uint8_t head[TRACE_CKPT_HEAD_BYTES] = {0};
-        size_t span_bytes;
+        size_t at = w->must.n, span_bytes;
 
         if (!w->n_slices || w->backlog.n_slices || w->must.n)
                 return; /* the slice it would follow is not in the file */
@@ -533,6 +533,7 @@ void trace_put_checkpoint(struct trace_writer *w, const struct trace_site *sites
         trace_encode_sites(&w->body, sites, n_sites);
         span_bytes = trace_chunk_append(w->packer, &w->must, TRACE_CKPT, head, sizeof(head),
                                         w->body.items, w->body.n, MAX(n_sites, n_counts));
+        trace_chunk_set_version(w->must.items + at, trace_sites_version(sites, n_sites));
         if (writer_write_must(w, 0, true)) {
                 w->rows_bytes = 0;
                 w->checkpoint_bytes = span_bytes;

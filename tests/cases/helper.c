@@ -82,9 +82,34 @@ static int churn(long n_pairs, long n_kept) {
                 if (i * n_kept / n_pairs != (i + 1) * n_kept / n_pairs)
                         kept = malloc(50);
         }
-        for (int i = 0; i < 64; i++)
+        for (int i = 0; i < 64; i++) {
                 free(recent[i]);
+                recent[i] = NULL;
+        }
         return kept == NULL;
+}
+
+/* 2,000 blocks of 300 bytes, then a line of generations: each forks the next and waits for it, which releases 125 of the
+ * first blocks, makes as many larger, and churns. All have done with memory when the first one ends. */
+static int fork_and_churn(long n_generations, long n_pairs) {
+        static void *blocks[2000];
+
+        for (int i = 0; i < 2000; i++)
+                blocks[i] = malloc(300);
+        for (long n = 0; n < n_generations; n++) {
+                int status;
+                pid_t child = fork();
+
+                if (child != 0)
+                        return child < 0 || waitpid(child, &status, 0) != child || status != 0;
+                for (long i = n; i < 2000; i += 8)
+                        if (i % 16 < 8)
+                                free(blocks[i]);
+                        else
+                                blocks[i] = realloc(blocks[i], 500);
+                churn(n_pairs, 25);
+        }
+        return 0;
 }
 
 /* 100 blocks of 1,000 bytes at once; 200 of 10 after 1.5 s, then half of the first are freed; 1.5 s
@@ -183,6 +208,8 @@ int main(int argc, char **argv) {
                 return allocate_for(argc > 2 ? atol(argv[2]) : -1);
         if (strcmp(what, "churn") == 0)
                 return churn(atol(argv[2]), atol(argv[3]));
+        if (strcmp(what, "forks") == 0)
+                return fork_and_churn(atol(argv[2]), atol(argv[3]));
         if (strcmp(what, "phases") == 0)
                 return in_phases();
         if (strcmp(what, "start") == 0)

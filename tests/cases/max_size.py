@@ -70,6 +70,26 @@ def test_the_file_stays_within_the_bound_and_totals_stay_exact(t):
     assert len(blocks.splitlines()) == 2 and "was dropped" in blocks.splitlines()[0], blocks
 
 
+def test_all_processes_together_are_exact_without_the_detail_of_their_forks(t):
+    """Children release what they inherited long before the detail that is kept; their blocks and the parent's add up."""
+    figures = []
+    for options in (["-f"], ["-f", "--max-size", "1M"]):
+        recording = Recording(t, [t.helper(), "forks", "4", "200000"], options, trace=f"forks{len(figures)}.silt")
+        status, _, words = recording.finish()
+        assert status == 0 and words == "", words
+        assert t.silt.command("verify", recording.trace).code == 0
+        report, why = t.silt.report(recording.trace, "--process", "all")
+        assert report, why
+        assert report["quality"]["exact"], report["quality"]
+        figures.append((report["totals"], report["quality"]))
+    (whole, _), (bounded, quality) = figures
+    assert quality["dropped_events"] > 0, quality
+    assert whole["end_live_blocks"] == 2000 + 4 * (125 + 25), whole
+    for name in ("allocations", "frees", "bytes_allocated", "peak_live_bytes", "peak_live_blocks", "end_live_bytes",
+                 "end_live_blocks"):
+        assert bounded[name] == whole[name], (name, bounded[name], whole[name])
+
+
 def test_sizes_that_make_no_sense(t):
     for size in ("1K", "0", "lots", "-5M"):
         r = run([t.silt.path, "run", "--max-size", size, "true"])
