@@ -13,10 +13,10 @@
  * covers: src/trace/rows_decode.c src/trace/events_decode.c src/trace/symbols.c src/trace/verify.c
  * covers: src/trace/verify_defs.c src/trace/verify_events.c src/trace/verify_live.c src/trace/verify_rows.c
  * covers: src/trace/verify_slice.c */
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <unistd.h>
 
 #include "base/fs.h"
@@ -91,9 +91,9 @@ static void append(const char *path, const struct content *before) {
                 abort();
 }
 
-/* A file in memory with the input as the last byte wants it. */
-static int make_file(const uint8_t *data, size_t n, uint8_t choice) {
-        int fd = memfd_create("fuzz", MFD_CLOEXEC);
+/* A file with the input as the last byte wants it. It has a name of its own: symbols are appended through no link. */
+static int make_file(const char *path, const uint8_t *data, size_t n, uint8_t choice) {
+        int fd = open(path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
         uint8_t *copy = malloc(n + 1);
 
         if (n)
@@ -109,15 +109,15 @@ static int make_file(const uint8_t *data, size_t n, uint8_t choice) {
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n) {
         static FILE *null;
         uint8_t choice = n ? data[--n] : 0;
-        int fd = make_file(data, n, choice);
         struct content content = {0};
         struct err err = {0};
-        char path[32];
-        int verified, r;
+        char path[64];
+        int fd, verified, r;
 
         if (!null)
                 null = fopen("/dev/null", "w");
-        snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+        snprintf(path, sizeof(path), "/dev/shm/silt-reader-fuzz-%d", (int)getpid());
+        fd = make_file(path, data, n, choice);
         heap_peak_begin();
         verified = trace_verify(path, null, &err);
         r = read_file(path, &content);
@@ -128,5 +128,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n) {
         if (r == 0 && choice & CHOICE_APPEND)
                 append(path, &content);
         close(fd);
+        unlink(path);
         return 0;
 }

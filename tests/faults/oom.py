@@ -109,7 +109,7 @@ def test_silt_in_the_same_group_with_small_blocks(t):
                 check_post_mortem(t, trace, 8)
                 continue
             assert r.errors.count("\n") == 1 and "recorder" in r.errors and "memory" in r.errors, r.errors
-            report = whole(t, trace)
+            report = whole(t, trace, may_end_early=True)
             _, n_hoard, n_trickle = tally(t)
             recorded = report["totals"]["allocations"]
             assert 300000 < recorded <= n_hoard + n_trickle + 1, f"{recorded} of {n_hoard + n_trickle}"
@@ -119,10 +119,10 @@ def test_silt_in_the_same_group_with_small_blocks(t):
 
 
 def test_a_target_that_fits_is_not_killed(t):
-    """A group with room for the program but not for all of silt's tables: the program ends as it does alone."""
+    """A group with room for the program and its rings but not for all of silt's tables: the program ends as it does alone."""
     n_runs = t.count(1, 10)
     argv = [t.victim("leak"), t.path("tally"), "24", "40"]
-    with limited(t, 110 * MIB) as group:
+    with limited(t, 140 * MIB) as group:
         drop(t.path("tally"))
         bare = run(argv, preexec_fn=group.enter)
         assert bare.code == 5, f"alone it does not fit: {bare.code}"
