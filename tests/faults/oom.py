@@ -118,23 +118,26 @@ def test_silt_in_the_same_group_with_small_blocks(t):
     t.notes.append(f"{n_runs} runs, 0 failures; the kernel chose the target {n_target} times, the recorder {n_runs - n_target}")
 
 
-def test_a_target_that_fits_is_not_killed(t):
-    """A group with room for the program and its rings but not for all of silt's tables: the program ends as it does alone."""
-    n_runs = t.count(1, 10)
+def test_a_target_near_the_limit_of_its_group(t):
+    """A group with room for the program but not for all of silt beside it: what silt takes counts there, so the kernel may
+    kill the recorder, the target, or one after the other. Whatever it does is said, and the trace can be read."""
+    n_runs, n_recorder, n_target = t.count(1, 10), 0, 0
     argv = [t.victim("leak"), t.path("tally"), "24", "40"]
-    with limited(t, 140 * MIB) as group:
+    with limited(t, 110 * MIB) as group:
         drop(t.path("tally"))
         bare = run(argv, preexec_fn=group.enter)
         assert bare.code == 5, f"alone it does not fit: {bare.code}"
-        n_recorder = 0
         for _ in range(n_runs):
             drop(t.path("tally"))
-            trace = t.path("t.silt")
+            trace, n_kills = t.path("t.silt"), group.n_kills()
             r = t.silt.record(trace, argv, options=["-f"], preexec_fn=group.enter)
-            assert r.code == 5, f"{r.code} {r.errors}"
+            killed = group.n_kills() - n_kills
+            assert r.code == 5 or (r.code == 137 and killed), f"{r.code} {r.errors}"
             assert not outlived(trace, 20)
             n_recorder += bool(r.stderr)
+            n_target += r.code == 137
+            assert killed >= bool(r.stderr) + (r.code == 137), f"{killed} kills: {r.code} {r.errors}"
             report, why = t.silt.report(trace)
             assert report, why
             assert not r.stderr or ("recorder" in r.errors and r.errors.count("\n") == 1), r.errors
-    t.notes.append(f"{n_runs} runs, 0 failures; the recorder was killed in {n_recorder}")
+    t.notes.append(f"{n_runs} runs, 0 failures; the recorder was killed in {n_recorder}, the target in {n_target}")
