@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Any words as the command lines of run and report, and as sizes and times: refused in one line, or understood.
- * The input is words with NULs between them; bit 0 of the first byte chooses the command.
+ * The input is words with tabs or NULs between them; bit 0 of the first byte chooses the command ('0' report, '1' run).
  *
  * covers: src/cli/options.c src/base/units.c */
 #include <stdio.h>
@@ -50,6 +50,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
         copy = malloc(size);
         memcpy(copy, data + 1, size - 1);
         copy[size - 1] = 0;
+        for (size_t i = 0; i < size; i++)
+                if (copy[i] == '\t')
+                        copy[i] = 0;
         for (char *p = copy; p < copy + size && n < MAX_WORDS; p += strlen(p) + 1) {
                 words[n++] = p;
                 fuzz_numbers(p);
