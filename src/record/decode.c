@@ -43,11 +43,6 @@ static inline void decode_find_site(struct pipeline *p, struct slot *s, const st
                 path->site = e->site;
 }
 
-static bool event_allocates(const struct pair_event *e) {
-        return e->kind == WIRE_ALLOC ||
-               (e->kind == WIRE_REALLOC_END && e->result == WIRE_REALLOC_OK);
-}
-
 static void decode_look_up(struct pipeline *p, size_t n) {
         for (size_t i = 0; i < n; i++) {
                 struct pair_event *e = &p->batch[i];

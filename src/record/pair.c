@@ -280,11 +280,6 @@ static void pair_free_implicitly(struct pair *p, const struct pair_event *e) {
         pair_release(p, e->process, &b, e->thread);
 }
 
-static bool event_allocates(const struct pair_event *e) {
-        return e->kind == WIRE_ALLOC ||
-               (e->kind == WIRE_REALLOC_END && e->result == WIRE_REALLOC_OK);
-}
-
 static bool event_is_release(const struct pair_event *e) {
         return e->kind == WIRE_FREE || e->kind == WIRE_FREE_SIZED || e->kind == WIRE_FREE_STACK;
 }

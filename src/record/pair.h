@@ -40,6 +40,12 @@ struct pair_event {
         bool is_complete;
 };
 
+/* Does it hand out a block? */
+static inline bool event_allocates(const struct pair_event *e) {
+        return e->kind == WIRE_ALLOC ||
+               (e->kind == WIRE_REALLOC_END && e->result == WIRE_REALLOC_OK);
+}
+
 struct pair_held {
         struct pair_event event;
         uint64_t until_ns;
