@@ -7,7 +7,7 @@ alike, and prints medians, spreads, ratios and whether the aims are met.
 
   bench/run.py                                 everything, 7 runs each: about half an hour on two idle cores
   bench/run.py --quick                         3 runs, no heaptrack: for a look while working
-  bench/run.py --only 'loop, depth 16'         some workloads
+  bench/run.py --only 'loop, depth 16|checks'  some workloads, and the checks of idle cost and memory
   bench/run.py --json F --update               replace the measured rows in F, keep its others
   bench/run.py --write-docs                    measure, then write table and plot into docs/
   bench/run.py --from F --write-docs           the same from figures measured before
@@ -79,7 +79,7 @@ def measure_all(args, result, save):
                     result["rows"].append(row)
                     print(table.line(row), flush=True)
                     save()
-            if not args.only:
+            if not args.only or re.search(args.only, "checks"):
                 result["checks"] = list(checks.all_checks(ways, out, args.quick))
     finally:
         if cage:
