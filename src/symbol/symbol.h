@@ -22,6 +22,14 @@ struct symbol_limits {
 };
 #define SYMBOL_LIMITS_DEFAULT ((struct symbol_limits){4ull << 30, 120ull * 1000000000})
 
+/* Where to look for files besides the places that are usual on this machine. */
+struct symbol_search {
+        const char *const
+                *debug_paths; /* --debug-path: as /usr/lib/debug, or with the files in it */
+        size_t n_debug_paths;
+        const char *sysroot; /* --sysroot: in front of every path of the trace; NULL none */
+};
+
 /* Looks up every location of the finished trace and appends the names to it. 0, also when
  * nothing was found;
  * -errno when the trace cannot be read or written. */

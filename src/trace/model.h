@@ -190,3 +190,29 @@ struct trace_symbol {
         bool inlined; /* into the next entry of the same location */
         bool guess;   /* nearest symbol of a stripped file */
 };
+
+/* How the names of a module were found, or why they were not. Numbers stand in files: they keep their
+ * meaning, new ones go to the end. */
+enum trace_naming {
+        TRACE_NAMING_UNKNOWN = 0, /* not looked up yet */
+        TRACE_NAMING_FULL = 1,    /* debug information: functions, lines, inlined functions */
+        TRACE_NAMING_SYMTAB = 2,  /* symbol table: functions without lines */
+        TRACE_NAMING_DYNSYM = 3,  /* exported functions only; others are guessed from the nearest */
+        TRACE_NAMING_NOTHING = 4, /* the file is there and names no function */
+        TRACE_NAMING_MISSING =
+                5, /* no file of code: removed, or never one (code made at run time) */
+        TRACE_NAMING_REPLACED = 6,  /* the file there has another build-id than the one that ran */
+        TRACE_NAMING_DAMAGED = 7,   /* it cannot be read as ELF or DWARF */
+        TRACE_NAMING_CRASHED = 8,   /* looking up died of it, */
+        TRACE_NAMING_TIMED_OUT = 9, /* took too long, */
+        TRACE_NAMING_OVER_MEMORY = 10, /* or took too much memory */
+        TRACE_N_NAMINGS,
+};
+
+struct trace_module_names {
+        uint32_t module;
+        uint32_t naming;  /* enum trace_naming */
+        const char *file; /* the separate debug file the names came from; "" none */
+        const char *
+                text; /* one sentence: what is missing, why, and what to do about it; "" all is well */
+};
