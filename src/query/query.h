@@ -9,8 +9,8 @@
  *
  * A window [from, to) holds the events whose time t is from <= t < to. Answers come from the
  * history of sites (rows of slices and checkpoints); events are read only for slices that an
- * edge of the window cuts, and by query_blocks, query_threads and (for what they have room for)
- * timelines.
+ * edge of the window cuts, for filters on properties of single blocks, and by query_blocks,
+ * query_threads and (for what they have room for) timelines. docs/query.md says what answers mean.
  *
  * One process: live and peak figures include what it inherited at fork. All processes
  * (QUERY_ALL): sites are added up by stack, an inherited block counts once, in the process that
@@ -44,9 +44,12 @@ void query_set_progress(struct query *q, query_progress_fn fn, void *ctx);
 
 /* ---- what to ask about ----------------------------------------------------------------------- */
 
+struct query_filter;
+
 struct query_scope {
-        uint32_t process;        /* process id of the trace, or QUERY_ALL */
-        uint64_t from_ns, to_ns; /* UINT64_MAX: to the end */
+        uint32_t process;                  /* process id of the trace, or QUERY_ALL */
+        uint64_t from_ns, to_ns;           /* UINT64_MAX: to the end */
+        const struct query_filter *filter; /* which blocks count; NULL: all. Not owned */
 };
 
 uint32_t query_main_process(const struct query *q); /* last image of the first pid */
@@ -66,6 +69,30 @@ enum query_metric {
 const char *query_metric_name(enum query_metric m);
 int query_metric_parse(const char *name, enum query_metric *ret,
                        struct err *reterr); /* NULL: peak */
+
+/* ---- which blocks ---------------------------------------------------------------------------- */
+
+/* Conditions on blocks, all of which must hold; docs/query.md lists them. A filter belongs to no
+ * trace: it may be made before one is opened, and asked of several.
+ *
+ *   struct query_filter *f = query_filter_new();
+ *   query_filter_add(f, "function", "^Cache::", &err);
+ *   query_filter_add(f, "size", "1K..1M", &err);
+ *   scope.filter = f; */
+struct query_filter *query_filter_new(void);
+struct query_filter *query_filter_free(struct query_filter *f); /* NULL ok; returns NULL */
+DEFINE_CLEANUP(struct query_filter, query_filter_free)
+
+/* kind: function, not-function, module, not-module, file, not-file, asked-by, not-asked-by, thread,
+ * process, size, lifetime, allocated, alive-at, freed-before. On failure the filter is as before. */
+int query_filter_add(struct query_filter *f, const char *kind, const char *value,
+                     struct err *reterr);
+bool query_filter_is_empty(const struct query_filter *f); /* NULL or no condition: selects all */
+/* Whether history does not suffice: some condition is on single blocks. */
+bool query_filter_needs_events(const struct query_filter *f);
+/* The conditions in words, "function matches '^Cache::', size 1 KiB to 1 MiB"; valid until the
+ * filter changes. "" when empty. */
+const char *query_filter_text(const struct query_filter *f);
 
 /* ---- totals and sites ------------------------------------------------------------------------ */
 
@@ -100,8 +127,11 @@ struct query_answer {
         struct query_site *sites;
         size_t n_sites;
         struct query_totals *processes;
-        size_t n_processes; /* each for itself, same window */
+        size_t n_processes; /* each for itself, same window; filtered: those of the scope only */
         bool is_exact;      /* false: parts that were needed are missing from the file */
+        /* blocks allocated before this are not in the answer: their events were dropped, and the filter
+         * needs them. 0: all are in it */
+        uint64_t known_from_ns;
 };
 
 int query_ask(struct query *q, const struct query_scope *scope, struct query_answer **ret,
