@@ -36,6 +36,7 @@ enum {
         STRAY_PATIENCE_NS =
                 300 * MS, /* a descendant may take this long to report after its parent ended */
         TERM_GRACE_NS = 3000 * MS, /* after SIGTERM the processes it followed may end first */
+        COST_NS = 10000 * MS,      /* how often it says what it costs; and at the end */
         BUSY_NAP_NS = 1 * MS, /* records trickle in: look again after this, or when a ring fills */
 };
 
@@ -219,6 +220,21 @@ static void recorder_stop(struct recorder *r) {
         r->is_stopped = true;
 }
 
+/* What the recorder itself has taken so far, for the report. */
+static void recorder_tell_cost(struct recorder *r, uint64_t now_ns) {
+        struct trace_cost c = {.time_ns = now_ns};
+        struct rusage usage;
+
+        if (getrusage(RUSAGE_SELF, &usage) < 0)
+                return;
+        c.recorder_peak_bytes = (uint64_t)usage.ru_maxrss * 1024;
+        c.recorder_cpu_ns =
+                (uint64_t)(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) * 1000000000u +
+                (uint64_t)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) * 1000u;
+        trace_put_cost(r->writer, &c);
+        r->next_cost_ns = now_ns + COST_NS;
+}
+
 /* The file at the trace's path is still the one that was written. */
 static bool recorder_trace_is_there(const struct recorder *r) {
         struct stat own, named;
@@ -230,7 +246,10 @@ static bool recorder_trace_is_there(const struct recorder *r) {
 static void recorder_write_end(struct recorder *r) {
         const struct run_options *o = r->config->options;
         struct err e = {0};
-        int code = trace_writer_finish(r->writer, &e);
+        int code;
+
+        recorder_tell_cost(r, recorder_now_ns(r));
+        code = trace_writer_finish(r->writer, &e);
 
         if (!recorder_trace_is_there(r))
                 code = err_set(
@@ -329,6 +348,8 @@ static void recorder_sample(struct recorder *r, uint64_t now_ns) {
                              atomic_load_explicit(&p->runtime_bytes, memory_order_relaxed),
                              stats.backed_bytes);
         }
+        if (now_ns >= r->next_cost_ns)
+                recorder_tell_cost(r, now_ns);
         is_idle = stats.n_records == r->n_records_at_sample && now_ns > IDLE_SAMPLE_NS;
         r->n_records_at_sample = stats.n_records;
         interval_ns =
@@ -390,6 +411,7 @@ static bool recorder_is_settled(const struct recorder *r) {
 
 /* The target has ended and all that ended with it is in the file; descendants are recorded on. */
 static void recorder_tell_written(struct recorder *r) {
+        recorder_tell_cost(r, recorder_now_ns(r));
         pipeline_end_slice(r->pipeline, recorder_now_ns(r), true);
         r->target_is_written = true;
         recorder_tell(r, CONTROL_WRITTEN);

@@ -39,7 +39,7 @@ struct recorder {
         uint32_t clock;
         uint64_t clock_hz, start_counter;
         uint64_t end_ns; /* of the recording; 0 while it goes on */
-        uint64_t next_slice_ns, next_sample_ns, stray_deadline_ns;
+        uint64_t next_slice_ns, next_sample_ns, next_cost_ns, stray_deadline_ns;
         uint64_t term_deadline_ns; /* 0: nobody asked it to end */
         uint64_t n_records_at_sample;
         uint64_t target_max_rss_bytes;

@@ -278,6 +278,10 @@ static void put_quality(struct json *j, const struct report *r) {
         json_put_double(j, "bytes_per_event", r->quality.bytes_per_event, 3);
         json_put_double(j, "blocked_s", seconds(r->whole.blocked_ns), 6);
         json_put_uint(j, "events", r->v->n_events);
+        if (r->v->cost.time_ns) { /* older traces do not say */
+                json_put_uint(j, "recorder_peak_bytes", r->v->cost.recorder_peak_bytes);
+                json_put_double(j, "recorder_cpu_s", seconds(r->v->cost.recorder_cpu_ns), 6);
+        }
         json_end(j);
 }
 

@@ -244,6 +244,10 @@ static void print_recording(const struct style *s, const struct report *r) {
         fprintf(s->out, "  silt in the program: %s of memory at most, threads waited %s for it\n",
                 unit_bytes(&a, t->runtime_bytes),
                 t->blocked_ns ? unit_duration(&b, t->blocked_ns) : "0 s");
+        if (r->v->cost.time_ns)
+                fprintf(s->out, "  silt beside it: %s of memory at most, %s of CPU time\n",
+                        unit_bytes(&a, r->v->cost.recorder_peak_bytes),
+                        unit_duration(&b, r->v->cost.recorder_cpu_ns));
         if (t->n_implicit_frees)
                 fprintf(s->out,
                         "  %s release%s nobody saw, made up because the address was handed out again\n",

@@ -236,6 +236,19 @@ static int load_notes(struct trace_tables *t, struct bytes_reader *r, uint32_t n
         return 0;
 }
 
+static int load_costs(struct trace_tables *t, struct bytes_reader *r, uint32_t n) {
+        for (uint32_t i = 0; i < n; i++) {
+                struct trace_cost c = {.time_ns = bytes_u64(r)};
+
+                c.recorder_peak_bytes = bytes_u64(r);
+                c.recorder_cpu_ns = bytes_u64(r);
+                if (r->bad)
+                        break;
+                t->cost = c;
+        }
+        return 0;
+}
+
 static int load_samples(struct trace_tables *t, struct bytes_reader *r, uint32_t n) {
         uint64_t last[8] = {0};
 
@@ -427,6 +440,7 @@ static int tables_dispatch(struct trace_tables *t, uint32_t kind, struct bytes_r
         case TRACE_THRD: return load_threads(t, r, n);
         case TRACE_TNAM: return load_thread_names(t, r, n);
         case TRACE_NOTE: return load_notes(t, r, n);
+        case TRACE_COST: return load_costs(t, r, n);
         case TRACE_SMPL: return load_samples(t, r, n);
         case TRACE_MAPS: return load_mappings(t, r, n);
         case TRACE_SYMS: return load_symbols(t, r, n);

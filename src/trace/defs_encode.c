@@ -17,7 +17,7 @@ static void rows_done(struct trace_rows *r) {
 void trace_defs_done(struct trace_defs *d) {
         struct trace_rows *all[] = {&d->modules, &d->locations,    &d->stacks,       &d->processes,
                                     &d->threads, &d->process_ends, &d->thread_names, &d->notes,
-                                    &d->samples, &d->mappings};
+                                    &d->costs,   &d->samples,      &d->mappings};
 
         for (size_t i = 0; i < ARRAY_SIZE(all); i++)
                 rows_done(all[i]);
@@ -110,6 +110,13 @@ void trace_defs_note(struct trace_defs *d, uint64_t time_ns, const char *text) {
         d->notes.n++;
 }
 
+void trace_defs_cost(struct trace_defs *d, const struct trace_cost *c) {
+        buf_u64(&d->costs.a, c->time_ns);
+        buf_u64(&d->costs.a, c->recorder_peak_bytes);
+        buf_u64(&d->costs.a, c->recorder_cpu_ns);
+        d->costs.n++;
+}
+
 void trace_defs_sample(struct trace_defs *d, const struct trace_sample *s) {
         const uint64_t fields[] = {s->time_ns,      s->anon_bytes,    s->file_bytes,
                                    s->shmem_bytes,  s->runtime_bytes, s->minor_faults,
@@ -182,6 +189,7 @@ void trace_defs_flush(struct trace_defs *d, struct trace_packer *p, bytes_buf *o
         rows_flush(&d->thread_names, TRACE_TNAM, false, p, out);
         rows_flush(&d->process_ends, TRACE_PEND, false, p, out);
         rows_flush(&d->notes, TRACE_NOTE, false, p, out);
+        rows_flush(&d->costs, TRACE_COST, false, p, out);
         rows_flush(&d->samples, TRACE_SMPL, false, p, out);
 }
 

@@ -20,6 +20,7 @@
 #define TRACE_THRD TRACE_KIND('T', 'H', 'R', 'D')
 #define TRACE_TNAM TRACE_KIND('T', 'N', 'A', 'M')
 #define TRACE_NOTE TRACE_KIND('N', 'O', 'T', 'E')
+#define TRACE_COST TRACE_KIND('C', 'O', 'S', 'T')
 #define TRACE_SMPL TRACE_KIND('S', 'M', 'P', 'L')
 #define TRACE_MAPS TRACE_KIND('M', 'A', 'P', 'S')
 #define TRACE_SITE TRACE_KIND('S', 'I', 'T', 'E')

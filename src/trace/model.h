@@ -168,6 +168,13 @@ struct trace_sample {
         uint64_t cpu_ns;
 };
 
+/* What recording itself has taken so far, outside of the target. */
+struct trace_cost {
+        uint64_t time_ns;             /* when this was true; 0: never said */
+        uint64_t recorder_peak_bytes; /* resident, the rings it shares with the target included */
+        uint64_t recorder_cpu_ns;
+};
+
 enum trace_mapping_op { TRACE_MMAP = 0, TRACE_MUNMAP = 1, TRACE_MREMAP = 2, TRACE_BRK = 3 };
 
 struct trace_mapping {

@@ -50,6 +50,7 @@ struct trace_view {
         size_t n_symbols; /* sorted by location, chain order kept */
         const struct trace_note *notes;
         size_t n_notes;
+        struct trace_cost cost;
         size_t n_slices, n_checkpoints;
         uint64_t n_events, end_ns, file_bytes;
         bool finished;               /* has its index */

@@ -11,6 +11,7 @@
 
 enum {
         DEFS_CHUNK_BYTES = 1 << 20,
+        COST_ROW_BYTES = 24,
         SAMPLE_RESOLUTION = 256, /* of samples of age a, the highest in a / 256 stays */
 };
 
@@ -90,6 +91,16 @@ static uint32_t gather_notes(struct gather *g, uint32_t n) {
         return n_kept;
 }
 
+/* Costs are sums and high-water marks: the last one says it all. */
+static uint32_t gather_last_cost(struct gather *g) {
+        if (g->body.raw.n < COST_ROW_BYTES)
+                return 0;
+        vec_clear(&g->a);
+        g->n = 0;
+        buf_bytes(&g->a, g->body.raw.items + g->body.raw.n - COST_ROW_BYTES, COST_ROW_BYTES);
+        return 1;
+}
+
 static int gather_chunk(struct gather *g, const struct trace_chunk *c) {
         uint32_t first_id = bytes_le32(c->head), n = bytes_le32(c->head + 4);
         uint64_t bytes_read = 0;
@@ -103,6 +114,8 @@ static int gather_chunk(struct gather *g, const struct trace_chunk *c) {
                 r = gather_columns(g, n);
         else if (c->kind == TRACE_NOTE)
                 n = gather_notes(g, n);
+        else if (c->kind == TRACE_COST)
+                n = gather_last_cost(g);
         else
                 buf_bytes(&g->a, g->body.raw.items, g->body.raw.n);
         g->n += n;
@@ -251,8 +264,8 @@ static int copy_samples(struct gather *g) {
 /* ---- all of it ------------------------------------------------------------------------------- */
 
 int thin_copy_defs(int fd, const struct plan *p, struct trace_packer *packer, bytes_buf *out) {
-        static const uint32_t kinds[] = {TRACE_MODS, TRACE_LOCS, TRACE_STKS, TRACE_PROC,
-                                         TRACE_THRD, TRACE_TNAM, TRACE_PEND, TRACE_NOTE};
+        static const uint32_t kinds[] = {TRACE_MODS, TRACE_LOCS, TRACE_STKS, TRACE_PROC, TRACE_THRD,
+                                         TRACE_TNAM, TRACE_PEND, TRACE_NOTE, TRACE_COST};
         struct gather g = {.fd = fd, .plan = p, .packer = packer, .out = out};
         int r = copy_meta(&g);
 

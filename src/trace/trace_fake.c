@@ -433,6 +433,9 @@ static void fake_decorate(struct trace_fake *f, uint32_t slice) {
                                                         .time_ns = p->now_ns,
                                                         .address = 0x10000 + slice,
                                                         .size_bytes = (uint64_t)-4096});
+        trace_put_cost(p->w, &(struct trace_cost){.time_ns = p->now_ns + 1,
+                                                  .recorder_peak_bytes = 1000000 + slice,
+                                                  .recorder_cpu_ns = 10 * slice});
         if (slice == 0) {
                 trace_name_thread(p->w, 0, "worker");
                 trace_put_note(p->w, p->now_ns, "pid 12 not followed: it is static");

@@ -133,6 +133,8 @@ static void test_definitions(void **state) {
         assert_string_equal(v->threads[0].name, "worker");
         assert_string_equal(v->threads[1].name, "");
         assert_int_equal(v->n_notes, 1);
+        assert_int_equal(v->cost.recorder_peak_bytes, 1000002); /* of several the last one */
+        assert_int_equal(v->cost.recorder_cpu_ns, 20);
         assert_string_equal(v->notes[0].text, "pid 12 not followed: it is static");
         assert_int_equal(trace_read_samples(t, &samples, &n, NULL), 0);
         assert_int_equal(n, 3);

@@ -147,6 +147,12 @@ static bool check_notes(struct verify *v, struct bytes_reader *r, uint32_t n) {
         return true;
 }
 
+static bool check_costs(struct bytes_reader *r, uint32_t n) {
+        for (uint32_t i = 0; i < n && !r->bad; i++)
+                bytes_take(r, 24);
+        return true;
+}
+
 static bool check_samples(struct verify *v, struct bytes_reader *r, uint32_t n) {
         for (uint32_t i = 0; i < n && !r->bad; i++) {
                 uint64_t process = bytes_varint(r);
@@ -241,6 +247,7 @@ static bool check_rows(struct verify *v, struct bytes_reader *r, uint32_t n) {
         case TRACE_THRD: return check_threads(v, r, n);
         case TRACE_TNAM: return check_thread_names(v, r, n);
         case TRACE_NOTE: return check_notes(v, r, n);
+        case TRACE_COST: return check_costs(r, n);
         case TRACE_SMPL: return check_samples(v, r, n);
         case TRACE_MAPS: return check_mappings(v, r, n);
         default: return check_symbols(v, r, n);

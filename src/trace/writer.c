@@ -332,6 +332,10 @@ void trace_put_note(struct trace_writer *w, uint64_t time_ns, const char *text) 
         trace_defs_note(&w->defs, time_ns, text);
 }
 
+void trace_put_cost(struct trace_writer *w, const struct trace_cost *c) {
+        trace_defs_cost(&w->defs, c);
+}
+
 void trace_prefetch_stack(const struct trace_writer *w, uint32_t stack) {
         trace_encoder_prefetch(w->encoder, stack);
 }

@@ -80,6 +80,8 @@ def test_overhead_is_honest(t):
     per_event = size / 3000000
     assert abs(got["overhead"]["bytes_per_event"] - per_event) < 0.02 * per_event + 0.01, got["overhead"]
     assert got["overhead"]["runtime_bytes"] > 0
+    assert 4000000 < got["overhead"]["recorder_peak_bytes"] < 200000000, got["overhead"]
+    assert 0.02 < got["overhead"]["recorder_cpu_s"] < 60, got["overhead"]
     assert got["totals"]["peak_rss_bytes"] > 4000000
 
 
