@@ -3,7 +3,6 @@
  * between. */
 #include <string.h>
 
-#include "base/units.h"
 #include "query/internal.h"
 #include "query/peak.h"
 #include "query/state.h"
@@ -14,7 +13,8 @@ struct asking {
         struct state begin, end;
         struct peak *peaks; /* one a process, and one for all */
         struct query_answer *answer;
-        struct map by_stack; /* stack → index into sites */
+        bool is_split;       /* sites of each process apart */
+        struct map by_stack; /* stack (split: process << 32 | stack) → index into sites */
         VEC(struct query_site) sites;
 };
 
@@ -119,11 +119,11 @@ static void totals_sum(const struct asking *k, struct query_totals *t) {
         for (size_t i = 0; i < k->sites.n; i++) {
                 const struct query_site *s = &k->sites.items[i];
 
-                t->begin_bytes += (uint64_t)s->begin_bytes;
-                t->begin_blocks += (uint64_t)s->begin_blocks;
-                t->end_bytes += (uint64_t)s->end_bytes;
-                t->end_blocks += (uint64_t)s->end_blocks;
-                t->n_sites += s->n_allocs > 0;
+                t->begin_bytes += (uint64_t)s->f.begin_bytes;
+                t->begin_blocks += (uint64_t)s->f.begin_blocks;
+                t->end_bytes += (uint64_t)s->f.end_bytes;
+                t->end_blocks += (uint64_t)s->f.end_blocks;
+                t->n_sites += s->f.n_allocs > 0;
         }
 }
 
@@ -198,12 +198,13 @@ static int find_peak_rss(struct asking *k, uint64_t *ret_all, struct err *reterr
 
 /* ---- sites ----------------------------------------------------------------------------------- */
 
-static struct query_site *site_of(struct asking *k, uint32_t stack) {
+static struct query_site *site_of(struct asking *k, uint32_t process, uint32_t stack) {
+        uint32_t of = k->is_split ? process : QUERY_ALL;
         bool added;
-        uint64_t *idx = map_put(&k->by_stack, stack, k->sites.n, &added);
+        uint64_t *idx = map_put(&k->by_stack, (uint64_t)of << 32 | stack, k->sites.n, &added);
 
         if (added)
-                vec_push(&k->sites, (struct query_site){.stack = stack});
+                vec_push(&k->sites, (struct query_site){.stack = stack, .process = of});
         return &k->sites.items[*idx];
 }
 
@@ -222,18 +223,19 @@ static void collect_sites(struct asking *k) {
                 b = state_find(&k->begin, e->process, e->stack);
                 if (!b)
                         b = &nothing;
-                site = site_of(k, e->stack);
-                site->n_allocs += e->n_allocs - b->n_allocs;
-                site->alloc_bytes += e->alloc_bytes - b->alloc_bytes;
-                site->n_frees += e->n_frees - b->n_frees;
-                site->free_bytes += e->free_bytes - b->free_bytes;
-                site->n_temporary += e->n_temporary - b->n_temporary;
-                site->n_reallocs += e->n_reallocs - b->n_reallocs;
-                site->begin_bytes += is_all(k) ? state_site_own_bytes(b) : state_site_live_bytes(b);
-                site->begin_blocks +=
+                site = site_of(k, e->process, e->stack);
+                site->f.n_allocs += e->n_allocs - b->n_allocs;
+                site->f.alloc_bytes += e->alloc_bytes - b->alloc_bytes;
+                site->f.n_frees += e->n_frees - b->n_frees;
+                site->f.free_bytes += e->free_bytes - b->free_bytes;
+                site->f.n_temporary += e->n_temporary - b->n_temporary;
+                site->f.n_reallocs += e->n_reallocs - b->n_reallocs;
+                site->f.begin_bytes +=
+                        is_all(k) ? state_site_own_bytes(b) : state_site_live_bytes(b);
+                site->f.begin_blocks +=
                         is_all(k) ? state_site_own_blocks(b) : state_site_live_blocks(b);
-                site->end_bytes += is_all(k) ? state_site_own_bytes(e) : state_site_live_bytes(e);
-                site->end_blocks +=
+                site->f.end_bytes += is_all(k) ? state_site_own_bytes(e) : state_site_live_bytes(e);
+                site->f.end_blocks +=
                         is_all(k) ? state_site_own_blocks(e) : state_site_live_blocks(e);
         }
 }
@@ -242,12 +244,11 @@ static void add_peak_site(void *ctx, uint32_t process, uint32_t stack, int64_t b
                           int64_t blocks) {
         struct query_site *site;
 
-        (void)process;
         if (bytes == 0 && blocks == 0)
                 return;
-        site = site_of(ctx, stack);
-        site->peak_bytes += bytes;
-        site->peak_blocks += blocks;
+        site = site_of(ctx, process, stack);
+        site->f.peak_bytes += bytes;
+        site->f.peak_blocks += blocks;
 }
 
 /* Sites that neither did nor held anything in the window are no answer. */
@@ -257,7 +258,7 @@ static void drop_idle_sites(struct asking *k) {
         for (size_t i = 0; i < k->sites.n; i++) {
                 const struct query_site *s = &k->sites.items[i];
 
-                if (s->n_allocs || s->n_frees || s->begin_blocks || s->end_blocks || s->peak_blocks)
+                if (!query_figures_are_idle(&s->f))
                         k->sites.items[n++] = *s;
         }
         k->sites.n = n;
@@ -336,11 +337,11 @@ static int asking_run(struct asking *k, struct err *reterr) {
         return r;
 }
 
-int query_ask(struct query *q, const struct query_scope *scope, struct query_answer **ret,
-              struct err *reterr) {
+static int ask(struct query *q, const struct query_scope *scope, bool is_split,
+               struct query_answer **ret, struct err *reterr) {
         _cleanup_(query_answer_freep) struct query_answer *a = calloc(1, sizeof(*a));
         size_t n = q->view->n_processes;
-        struct asking k = {.q = q, .scope = *scope, .answer = a};
+        struct asking k = {.q = q, .scope = *scope, .is_split = is_split, .answer = a};
         int r;
 
         if (!a || !(a->processes = calloc(n, sizeof(a->processes[0]))) ||
@@ -363,55 +364,12 @@ int query_ask(struct query *q, const struct query_scope *scope, struct query_ans
         return 0;
 }
 
-/* ---- metrics --------------------------------------------------------------------------------- */
-
-struct query_figure query_site_figure(const struct query_site *s, enum query_metric m) {
-        switch (m) {
-        case QUERY_PEAK:
-                return (struct query_figure){s->peak_bytes, s->peak_bytes, s->peak_blocks, false};
-        case QUERY_END:
-                return (struct query_figure){s->end_bytes, s->end_bytes, s->end_blocks, false};
-        case QUERY_ALLOCATED:
-                return (struct query_figure){(int64_t)s->alloc_bytes, (int64_t)s->alloc_bytes,
-                                             (int64_t)s->n_allocs, false};
-        case QUERY_COUNT:
-                return (struct query_figure){(int64_t)s->n_allocs, (int64_t)s->alloc_bytes,
-                                             (int64_t)s->n_allocs, false};
-        case QUERY_TEMPORARY: {
-                double share = s->n_allocs ? (double)s->n_temporary / (double)s->n_allocs : 0;
-
-                return (struct query_figure){(int64_t)s->n_temporary,
-                                             (int64_t)MIN(unit_nearest((double)s->alloc_bytes *
-                                                                       share),
-                                                          (uint64_t)INT64_MAX),
-                                             (int64_t)s->n_temporary,
-                                             s->n_temporary != s->n_allocs};
-        }
-        case QUERY_GROWTH: {
-                int64_t grown = s->end_bytes - s->begin_bytes;
-
-                return (struct query_figure){grown, grown, s->end_blocks - s->begin_blocks, false};
-        }
-        case QUERY_N_METRICS: break;
-        }
-        return (struct query_figure){0};
+int query_ask(struct query *q, const struct query_scope *scope, struct query_answer **ret,
+              struct err *reterr) {
+        return ask(q, scope, false, ret, reterr);
 }
 
-static int site_compare(const void *a, const void *b, void *metric) {
-        const struct query_site *x = a, *y = b;
-        enum query_metric m = *(enum query_metric *)metric;
-        struct query_figure f = query_site_figure(x, m), g = query_site_figure(y, m);
-
-        if (f.value != g.value)
-                return f.value > g.value ? -1 : 1;
-        if (f.blocks != g.blocks)
-                return f.blocks > g.blocks ? -1 : 1;
-        if (x->alloc_bytes != y->alloc_bytes)
-                return x->alloc_bytes > y->alloc_bytes ? -1 : 1;
-        return x->stack < y->stack ? -1 : x->stack > y->stack;
-}
-
-void query_sort_sites(struct query_site *sites, size_t n, enum query_metric m) {
-        if (n > 1)
-                qsort_r(sites, n, sizeof(sites[0]), site_compare, &m);
+int query_ask_split(struct query *q, const struct query_scope *scope, struct query_answer **ret,
+                    struct err *reterr) {
+        return ask(q, scope, true, ret, reterr);
 }

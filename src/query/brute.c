@@ -100,13 +100,13 @@ static void note_live(struct brute *b, enum moment moment) {
                         s = site_of(b, block->stack);
                         switch (moment) {
                         case MOMENT_BEGIN:
-                                s->begin_bytes += (int64_t)block->size_bytes, s->begin_blocks++;
+                                s->f.begin_bytes += (int64_t)block->size_bytes, s->f.begin_blocks++;
                                 break;
                         case MOMENT_PEAK:
-                                s->peak_bytes += (int64_t)block->size_bytes, s->peak_blocks++;
+                                s->f.peak_bytes += (int64_t)block->size_bytes, s->f.peak_blocks++;
                                 break;
                         case MOMENT_END:
-                                s->end_bytes += (int64_t)block->size_bytes, s->end_blocks++;
+                                s->f.end_bytes += (int64_t)block->size_bytes, s->f.end_blocks++;
                                 break;
                         }
                 }
@@ -198,9 +198,9 @@ static void on_alloc(struct brute *b, uint32_t process, const struct trace_event
         if (in_scope(b, process)) {
                 struct query_site *s = site_of(b, e->stack);
 
-                s->n_allocs++;
-                s->alloc_bytes += e->size_bytes;
-                s->n_reallocs += e->op == TRACE_REALLOC;
+                s->f.n_allocs++;
+                s->f.alloc_bytes += e->size_bytes;
+                s->f.n_reallocs += e->op == TRACE_REALLOC;
         }
 }
 
@@ -220,9 +220,9 @@ static void on_release(struct brute *b, uint32_t process, const struct trace_eve
         if (in_scope(b, process)) {
                 struct query_site *s = site_of(b, block->stack);
 
-                s->n_frees++;
-                s->free_bytes += block->size_bytes;
-                s->n_temporary += temporary;
+                s->f.n_frees++;
+                s->f.free_bytes += block->size_bytes;
+                s->f.n_temporary += temporary;
         }
 }
 
@@ -340,11 +340,11 @@ static void finish(struct brute *b) {
         }
         note_live(b, MOMENT_END);
         for (size_t i = 0; i < b->sites.n; i++) {
-                t->begin_bytes += (uint64_t)b->sites.items[i].begin_bytes;
-                t->begin_blocks += (uint64_t)b->sites.items[i].begin_blocks;
-                t->end_bytes += (uint64_t)b->sites.items[i].end_bytes;
-                t->end_blocks += (uint64_t)b->sites.items[i].end_blocks;
-                t->n_sites += b->sites.items[i].n_allocs > 0;
+                t->begin_bytes += (uint64_t)b->sites.items[i].f.begin_bytes;
+                t->begin_blocks += (uint64_t)b->sites.items[i].f.begin_blocks;
+                t->end_bytes += (uint64_t)b->sites.items[i].f.end_bytes;
+                t->end_blocks += (uint64_t)b->sites.items[i].f.end_blocks;
+                t->n_sites += b->sites.items[i].f.n_allocs > 0;
         }
 }
 
@@ -434,7 +434,8 @@ static size_t copy_sorted(const struct query_answer *a, struct query_site **ret)
         for (size_t i = 0; i < a->n_sites; i++) {
                 const struct query_site *x = &a->sites[i];
 
-                if (x->n_allocs || x->n_frees || x->begin_blocks || x->end_blocks || x->peak_blocks)
+                if (x->f.n_allocs || x->f.n_frees || x->f.begin_blocks || x->f.end_blocks ||
+                    x->f.peak_blocks)
                         s[n++] = *x;
         }
         qsort(s, n, sizeof(*s), by_stack);
@@ -456,8 +457,10 @@ unsigned brute_compare(const struct query_answer *expected, const struct query_a
         n += differ(out, "answer", 0, "number of sites", n_e, n_a);
         for (size_t i = 0; i < MIN(n_e, n_a); i++) {
 #define SAME(field)                                                                                \
-        n += differ(out, "stack", e[i].stack, #field, (uint64_t)e[i].field, (uint64_t)a[i].field)
-                SAME(stack), SAME(n_allocs), SAME(alloc_bytes), SAME(n_frees), SAME(free_bytes);
+        n += differ(out, "stack", e[i].stack, #field, (uint64_t)e[i].f.field,                      \
+                    (uint64_t)a[i].f.field)
+                n += differ(out, "answer", (long)i, "stack", e[i].stack, a[i].stack);
+                SAME(n_allocs), SAME(alloc_bytes), SAME(n_frees), SAME(free_bytes);
                 SAME(n_temporary), SAME(n_reallocs), SAME(peak_bytes), SAME(peak_blocks),
                         SAME(begin_bytes);
                 SAME(begin_blocks), SAME(end_bytes), SAME(end_blocks);

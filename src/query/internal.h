@@ -31,6 +31,10 @@ bool query_read_events(struct query *q, size_t slice_idx, const struct trace_eve
                        size_t *ret_n);
 void query_note_damage(struct query *q, const struct err *e);
 
+/* query_ask with the sites of each process apart. */
+int query_ask_split(struct query *q, const struct query_scope *scope, struct query_answer **ret,
+                    struct err *reterr);
+
 /* The first slice that ends behind time_ns. All events of a slice are earlier than its end. */
 size_t query_slice_at(const struct query *q, uint64_t time_ns);
 

@@ -110,12 +110,18 @@ struct query_totals {
         uint64_t n_threads, n_sites;
 };
 
+/* What happened to a set of blocks in the window, and what of it was live when. */
+struct query_figures {
+        uint64_t n_allocs, alloc_bytes, n_frees, free_bytes, n_temporary, n_reallocs;
+        int64_t peak_bytes, peak_blocks;   /* live when the scope's live bytes were highest */
+        int64_t begin_bytes, begin_blocks; /* at from */
+        int64_t end_bytes, end_blocks;     /* at to */
+};
+
 struct query_site {
         uint32_t stack;
-        uint64_t n_allocs, alloc_bytes, n_frees, free_bytes, n_temporary, n_reallocs;
-        int64_t peak_bytes, peak_blocks;
-        int64_t begin_bytes, begin_blocks;
-        int64_t end_bytes, end_blocks;
+        uint32_t process; /* QUERY_ALL in answers of query_ask: all of the scope together */
+        struct query_figures f;
 };
 
 struct query_answer {
@@ -139,12 +145,19 @@ int query_ask(struct query *q, const struct query_scope *scope, struct query_ans
 struct query_answer *query_answer_free(struct query_answer *a);
 DEFINE_CLEANUP(struct query_answer, query_answer_free)
 
-/* What a site has of a metric: the number it is sorted by, and the bytes and blocks to show. */
+void query_figures_add(struct query_figures *to, const struct query_figures *f);
+/* Nothing happened and nothing was live. */
+bool query_figures_are_idle(const struct query_figures *f);
+
+/* What the figures have of a metric: the number to sort by, and the bytes and blocks to show. */
 struct query_figure {
         int64_t value, bytes, blocks;
         bool bytes_are_estimated; /* temporary: sizes are known for all of a site's allocations together */
 };
-struct query_figure query_site_figure(const struct query_site *s, enum query_metric m);
+struct query_figure query_figure_of(const struct query_figures *f, enum query_metric m);
+/* Negative when x comes first: more of the metric, then more blocks, then more bytes allocated; 0: equal in all three. */
+int query_figures_compare(const struct query_figures *x, const struct query_figures *y,
+                          enum query_metric m);
 void query_sort_sites(struct query_site *sites, size_t n, enum query_metric m); /* largest first */
 
 /* ---- frames ---------------------------------------------------------------------------------- */

@@ -495,17 +495,17 @@ static void test_mappings(void **state) {
 static void test_metrics(void **state) {
         struct query_site sites[] = {
                 {.stack = 1,
-                 .n_allocs = 10,
-                 .alloc_bytes = 100,
-                 .end_bytes = 50,
-                 .begin_bytes = 60,
-                 .n_temporary = 1},
+                 .f.n_allocs = 10,
+                 .f.alloc_bytes = 100,
+                 .f.end_bytes = 50,
+                 .f.begin_bytes = 60,
+                 .f.n_temporary = 1},
                 {.stack = 2,
-                 .n_allocs = 5,
-                 .alloc_bytes = 500,
-                 .end_bytes = 10,
-                 .begin_bytes = 0,
-                 .n_temporary = 5},
+                 .f.n_allocs = 5,
+                 .f.alloc_bytes = 500,
+                 .f.end_bytes = 10,
+                 .f.begin_bytes = 0,
+                 .f.n_temporary = 5},
         };
         enum query_metric m;
         struct err e = {0};
@@ -517,9 +517,9 @@ static void test_metrics(void **state) {
         assert_int_equal(sites[0].stack, 1);
         query_sort_sites(sites, 2, QUERY_GROWTH);
         assert_int_equal(sites[0].stack, 2);
-        assert_int_equal(query_site_figure(&sites[1], QUERY_GROWTH).value, -10);
-        assert_false(query_site_figure(&sites[0], QUERY_TEMPORARY).bytes_are_estimated);
-        assert_true(query_site_figure(&sites[1], QUERY_TEMPORARY).bytes_are_estimated);
+        assert_int_equal(query_figure_of(&sites[1].f, QUERY_GROWTH).value, -10);
+        assert_false(query_figure_of(&sites[0].f, QUERY_TEMPORARY).bytes_are_estimated);
+        assert_true(query_figure_of(&sites[1].f, QUERY_TEMPORARY).bytes_are_estimated);
         assert_int_equal(query_metric_parse("growth", &m, &e), 0);
         assert_int_equal(m, QUERY_GROWTH);
         assert_true(query_metric_parse("size", &m, &e) < 0);

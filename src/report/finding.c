@@ -69,8 +69,8 @@ static const struct query_site *largest(const struct report *r, enum query_metri
         const struct query_site *best = NULL;
 
         for (size_t i = 0; i < r->folded.n; i++)
-                if (!best || query_site_figure(&r->folded.items[i], m).value >
-                                     query_site_figure(best, m).value)
+                if (!best || query_figure_of(&r->folded.items[i].f, m).value >
+                                     query_figure_of(&best->f, m).value)
                         best = &r->folded.items[i];
         return best;
 }
@@ -107,19 +107,19 @@ static void find_losses(struct report *r) {
 
 /* "; the largest part, 3 MB in 9 blocks (88 %), came from f", or that there is no such part. */
 static const char *where_left(struct report *r, const struct query_site *site) {
-        unsigned pct = share_pct((uint64_t)site->end_bytes, r->answer->totals.end_bytes);
+        unsigned pct = share_pct((uint64_t)site->f.end_bytes, r->answer->totals.end_bytes);
         struct unit_text bytes, blocks;
         size_t n = 0;
 
         if (pct >= FIND_SHARE_PCT)
                 return say(r, "the largest part, %s in %s block%s (%u %%), came from %s",
-                           unit_bytes(&bytes, (uint64_t)site->end_bytes),
-                           unit_count(&blocks, (uint64_t)site->end_blocks),
-                           plural((uint64_t)site->end_blocks), pct, who_is(r, site));
+                           unit_bytes(&bytes, (uint64_t)site->f.end_bytes),
+                           unit_count(&blocks, (uint64_t)site->f.end_blocks),
+                           plural((uint64_t)site->f.end_blocks), pct, who_is(r, site));
         for (size_t i = 0; i < r->folded.n; i++)
-                n += r->folded.items[i].end_blocks > 0;
+                n += r->folded.items[i].f.end_blocks > 0;
         return say(r, "they came from %s call paths, none with more than %s",
-                   unit_count(&blocks, n), unit_bytes(&bytes, (uint64_t)site->end_bytes));
+                   unit_count(&blocks, n), unit_bytes(&bytes, (uint64_t)site->f.end_bytes));
 }
 
 static void find_left(struct report *r) {
@@ -127,7 +127,7 @@ static void find_left(struct report *r) {
         const struct query_site *site = largest(r, QUERY_END);
         struct unit_text bytes, blocks;
 
-        if (t->end_bytes < FIND_MIN_BYTES || !site || site->end_bytes <= 0)
+        if (t->end_bytes < FIND_MIN_BYTES || !site || site->f.end_bytes <= 0)
                 return;
         find_site(r, "left-at-end",
                   say(r, "%s in %s block%s %s still allocated at the end%s; %s.",
@@ -144,20 +144,20 @@ static void find_large(struct report *r) {
         const char *in = "in one block";
         unsigned pct;
 
-        if (t->peak_bytes < FIND_MIN_BYTES || !site || site->peak_blocks <= 0)
+        if (t->peak_bytes < FIND_MIN_BYTES || !site || site->f.peak_blocks <= 0)
                 return;
-        pct = share_pct((uint64_t)site->peak_bytes, t->peak_bytes);
+        pct = share_pct((uint64_t)site->f.peak_bytes, t->peak_bytes);
         if (pct < FIND_LARGE_PCT)
                 return;
-        if (site->peak_blocks > 1)
+        if (site->f.peak_blocks > 1)
                 in = say(r, "in %s blocks of %s on average",
-                         unit_count(&n, (uint64_t)site->peak_blocks),
-                         unit_bytes(&each, (uint64_t)(site->peak_bytes / site->peak_blocks)));
+                         unit_count(&n, (uint64_t)site->f.peak_blocks),
+                         unit_bytes(&each, (uint64_t)(site->f.peak_bytes / site->f.peak_blocks)));
         find_site(r, "large-site",
                   say(r, "%s held %s of the %s at the peak (%u %%), %s.", who_is(r, site),
-                      unit_bytes(&held, (uint64_t)site->peak_bytes),
+                      unit_bytes(&held, (uint64_t)site->f.peak_bytes),
                       unit_bytes(&all, t->peak_bytes), pct, in),
-                  (uint64_t)site->peak_bytes, site, QUERY_PEAK);
+                  (uint64_t)site->f.peak_bytes, site, QUERY_PEAK);
 }
 
 static void find_temporary(struct report *r) {
@@ -174,8 +174,8 @@ static void find_temporary(struct report *r) {
                     "%s allocations (%u %% of all) were released before the same thread allocated again; %s made %s "
                     "of them.",
                     unit_count(&n, t->n_temporary), pct, who_is(r, site),
-                    unit_count(&most, site->n_temporary)),
-                (uint64_t)query_site_figure(site, QUERY_TEMPORARY).bytes, site, QUERY_TEMPORARY);
+                    unit_count(&most, site->f.n_temporary)),
+                (uint64_t)query_figure_of(&site->f, QUERY_TEMPORARY).bytes, site, QUERY_TEMPORARY);
 }
 
 static void find_mistakes(struct report *r) {

@@ -45,21 +45,6 @@ static uint64_t fold_key(const struct report *r, uint32_t stack) {
         return whole;
 }
 
-static void site_add(struct query_site *to, const struct query_site *s) {
-        to->n_allocs += s->n_allocs;
-        to->alloc_bytes += s->alloc_bytes;
-        to->n_frees += s->n_frees;
-        to->free_bytes += s->free_bytes;
-        to->n_temporary += s->n_temporary;
-        to->n_reallocs += s->n_reallocs;
-        to->peak_bytes += s->peak_bytes;
-        to->peak_blocks += s->peak_blocks;
-        to->begin_bytes += s->begin_bytes;
-        to->begin_blocks += s->begin_blocks;
-        to->end_bytes += s->end_bytes;
-        to->end_blocks += s->end_blocks;
-}
-
 void report_fold(struct report *r) {
         struct map by_key = {0};
 
@@ -72,7 +57,7 @@ void report_fold(struct report *r) {
                 /* The first one's stack stands for all. */
                 if (added)
                         vec_push(&r->folded, (struct query_site){.stack = site->stack});
-                site_add(&r->folded.items[*idx], site);
+                query_figures_add(&r->folded.items[*idx].f, &site->f);
         }
         map_done(&by_key);
 }

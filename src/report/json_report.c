@@ -77,12 +77,12 @@ static void put_int(struct json *j, const char *key, int64_t v) {
 
 static void put_site(struct json *j, const struct report *r, const struct query_site *s,
                      enum query_metric m) {
-        struct query_figure f = query_site_figure(s, m);
+        struct query_figure f = query_figure_of(&s->f, m);
 
         json_object(j);
         put_int(j, "bytes", f.bytes);
         put_int(j, "blocks", f.blocks);
-        json_put_uint(j, "allocations", s->n_allocs);
+        json_put_uint(j, "allocations", s->f.n_allocs);
         if (f.bytes_are_estimated) {
                 json_key(j, "bytes_estimated");
                 json_bool(j, true);
@@ -100,7 +100,7 @@ static void put_top_metric(struct json *j, struct report *r, enum query_metric m
         json_key(j, "sites");
         json_array(j);
         for (size_t i = 0, n = 0; i < a->n_sites && n < r->options->n_top; i++) {
-                struct query_figure f = query_site_figure(&a->sites[i], m);
+                struct query_figure f = query_figure_of(&a->sites[i].f, m);
 
                 if (f.value == 0 && f.blocks == 0)
                         continue;

@@ -215,15 +215,15 @@ static void add_evidence(const struct report *r, const struct query_site *site,
                 str_addf(to, "%s%s", f->bytes_are_estimated ? "about " : "",
                          unit_bytes(&a, (uint64_t)f->bytes));
                 if (r->metric == QUERY_TEMPORARY)
-                        str_addf(to, ", of %s allocations", unit_count(&b, site->n_allocs));
+                        str_addf(to, ", of %s allocations", unit_count(&b, site->f.n_allocs));
                 return;
         }
         str_addf(to, "%s block%s",
                  unit_count(&a, (uint64_t)(f->blocks < 0 ? -f->blocks : f->blocks)),
                  f->blocks == 1 || f->blocks == -1 ? "" : "s");
-        if (r->metric != QUERY_ALLOCATED && f->blocks != (int64_t)site->n_allocs)
-                str_addf(to, ", %s allocation%s", unit_count(&b, site->n_allocs),
-                         site->n_allocs == 1 ? "" : "s");
+        if (r->metric != QUERY_ALLOCATED && f->blocks != (int64_t)site->f.n_allocs)
+                str_addf(to, ", %s allocation%s", unit_count(&b, site->f.n_allocs),
+                         site->f.n_allocs == 1 ? "" : "s");
 }
 
 static double share_pct(const struct report *r, const struct query_figure *f) {
@@ -234,7 +234,7 @@ static double share_pct(const struct report *r, const struct query_figure *f) {
 
 static void print_site(const struct style *s, const struct report *r, const struct query_site *site,
                        bool tree) {
-        struct query_figure f = query_site_figure(site, r->metric);
+        struct query_figure f = query_figure_of(&site->f, r->metric);
         struct unit_text t;
         struct str line = {0}, evidence = {0};
         size_t width;
@@ -263,7 +263,7 @@ static size_t count_sites(const struct report *r) {
         size_t n = 0;
 
         for (size_t i = 0; i < r->folded.n; i++)
-                n += query_site_figure(&r->folded.items[i], r->metric).value != 0;
+                n += query_figure_of(&r->folded.items[i].f, r->metric).value != 0;
         return n;
 }
 
@@ -276,7 +276,7 @@ void sites_print(const struct style *s, struct report *r) {
                 style_heading(s, "%s (%s of %s)", metric_title(r), unit_count(&a, n_shown),
                               unit_count(&b, n));
         for (size_t i = 0; i < n_shown; i++) {
-                struct query_figure f = query_site_figure(&r->folded.items[i], r->metric);
+                struct query_figure f = query_figure_of(&r->folded.items[i].f, r->metric);
                 bool tree = r->options->full || i < SITES_MIN_TREES ||
                             share_pct(r, &f) >= SITES_TREE_PCT;
 

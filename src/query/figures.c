@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: MIT */
+/* Figures of sites, groups and nodes: adding them up, and what of them a metric looks at. */
+#include "base/units.h"
+#include "query/query.h"
+
+void query_figures_add(struct query_figures *to, const struct query_figures *f) {
+        to->n_allocs += f->n_allocs;
+        to->alloc_bytes += f->alloc_bytes;
+        to->n_frees += f->n_frees;
+        to->free_bytes += f->free_bytes;
+        to->n_temporary += f->n_temporary;
+        to->n_reallocs += f->n_reallocs;
+        to->peak_bytes += f->peak_bytes;
+        to->peak_blocks += f->peak_blocks;
+        to->begin_bytes += f->begin_bytes;
+        to->begin_blocks += f->begin_blocks;
+        to->end_bytes += f->end_bytes;
+        to->end_blocks += f->end_blocks;
+}
+
+bool query_figures_are_idle(const struct query_figures *f) {
+        return !(f->n_allocs || f->n_frees || f->begin_blocks || f->end_blocks || f->peak_blocks);
+}
+
+static struct query_figure temporary_of(const struct query_figures *f) {
+        double share = f->n_allocs ? (double)f->n_temporary / (double)f->n_allocs : 0;
+        uint64_t bytes = unit_nearest((double)f->alloc_bytes * share);
+
+        return (struct query_figure){(int64_t)f->n_temporary,
+                                     (int64_t)MIN(bytes, (uint64_t)INT64_MAX),
+                                     (int64_t)f->n_temporary, f->n_temporary != f->n_allocs};
+}
+
+struct query_figure query_figure_of(const struct query_figures *f, enum query_metric m) {
+        int64_t grown = f->end_bytes - f->begin_bytes;
+
+        switch (m) {
+        case QUERY_PEAK:
+                return (struct query_figure){f->peak_bytes, f->peak_bytes, f->peak_blocks, false};
+        case QUERY_END:
+                return (struct query_figure){f->end_bytes, f->end_bytes, f->end_blocks, false};
+        case QUERY_ALLOCATED:
+                return (struct query_figure){(int64_t)f->alloc_bytes, (int64_t)f->alloc_bytes,
+                                             (int64_t)f->n_allocs, false};
+        case QUERY_COUNT:
+                return (struct query_figure){(int64_t)f->n_allocs, (int64_t)f->alloc_bytes,
+                                             (int64_t)f->n_allocs, false};
+        case QUERY_TEMPORARY: return temporary_of(f);
+        case QUERY_GROWTH:
+                return (struct query_figure){grown, grown, f->end_blocks - f->begin_blocks, false};
+        case QUERY_N_METRICS: break;
+        }
+        return (struct query_figure){0};
+}
+
+int query_figures_compare(const struct query_figures *x, const struct query_figures *y,
+                          enum query_metric m) {
+        struct query_figure f = query_figure_of(x, m), g = query_figure_of(y, m);
+
+        if (f.value != g.value)
+                return f.value > g.value ? -1 : 1;
+        if (f.blocks != g.blocks)
+                return f.blocks > g.blocks ? -1 : 1;
+        if (x->alloc_bytes != y->alloc_bytes)
+                return x->alloc_bytes > y->alloc_bytes ? -1 : 1;
+        return 0;
+}
+
+static int site_compare(const void *a, const void *b, void *metric) {
+        const struct query_site *x = a, *y = b;
+        int order = query_figures_compare(&x->f, &y->f, *(enum query_metric *)metric);
+
+        if (order)
+                return order;
+        return x->stack < y->stack ? -1 : x->stack > y->stack;
+}
+
+void query_sort_sites(struct query_site *sites, size_t n, enum query_metric m) {
+        if (n > 1)
+                qsort_r(sites, n, sizeof(sites[0]), site_compare, &m);
+}
