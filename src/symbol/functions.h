@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The functions a module's symbol tables know, by address. Inside symbol/ only. */
+/* The functions a module's symbol tables know, by address, and its PLT stubs. Inside symbol/
+ * only. */
 #pragma once
 
 #include <elfutils/libdwfl.h>
@@ -12,16 +13,30 @@ struct function {
         uint64_t begin, end; /* end == begin: the table gives no size */
         uint64_t reach;      /* highest end of all functions up to this one */
         const char *name;    /* linker name, owned by the module */
-        uint32_t section;
-        uint8_t rank; /* of several names for one address the highest is shown */
+        uint8_t rank;        /* of several names for one address the highest is shown */
+        bool is_plt;         /* a stub that jumps to the function of that name */
+};
+
+/* A section or segment of code: a symbol says nothing about addresses in another. */
+struct functions_code {
+        uint64_t begin, end;
 };
 
 struct functions {
         VEC(struct function) by_begin;
+        VEC(struct functions_code) code; /* empty: unknown */
+        bool has_symtab;                 /* not only exported functions */
+        size_t n_rust, n_cxx;            /* names mangled so */
 };
 
 void functions_load(struct functions *f, Dwfl_Module *module);
 void functions_done(struct functions *f);
 
+/* Sorts what was added and makes it ready for functions_find. */
+void functions_sort(struct functions *f);
+
 /* The function at the address; *ret_guess when it is only the nearest one below. NULL: none. */
 const struct function *functions_find(const struct functions *f, uint64_t address, bool *ret_guess);
+
+/* Whether the linker name is one that rustc makes. */
+bool functions_is_rust(const char *linker_name);

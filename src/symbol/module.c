@@ -2,7 +2,6 @@
 #include "symbol/module.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <link.h>
 #include <stdio.h>
 #include <string.h>
@@ -10,16 +9,24 @@
 #include <sys/mman.h>
 
 #include "base/fs.h"
+#include "base/str.h"
+#include "symbol/finder.h"
 #include "symbol/inline.h"
-#include "symbol/symbol.h"
+#include "symbol/origin.h"
 
-static char *debuginfo_path; /* NULL: the library's own list, which begins with /usr/lib/debug */
+struct symbol_module {
+        Dwfl *dwfl;
+        Dwfl_Module *module;
+        struct functions functions;
+        struct finder finder;
+        struct origin_counts counts;
+        bool has_dwarf;
+};
 
 static const Dwfl_Callbacks callbacks = {
-        .find_elf = dwfl_build_id_find_elf,
-        .find_debuginfo = dwfl_standard_find_debuginfo,
+        .find_elf = dwfl_build_id_find_elf, /* not called: the file is reported with it */
+        .find_debuginfo = finder_find_debuginfo,
         .section_address = dwfl_offline_section_address,
-        .debuginfo_path = &debuginfo_path,
 };
 
 struct symbol_module *symbol_module_free(struct symbol_module *m) {
@@ -32,10 +39,10 @@ struct symbol_module *symbol_module_free(struct symbol_module *m) {
         return NULL;
 }
 
-/* ---- finding the file ------------------------------------------------------------------------ */
+/* ---- opening --------------------------------------------------------------------------------- */
 
 /* This machine's vdso as a file: the build-id decides whether it is the one that ran. */
-static int open_vdso(void) {
+static int open_vdso(struct finder *f) {
         const ElfW(Ehdr) *h =
                 (const void *)getauxval(AT_SYSINFO_EHDR); /* NOLINT: an address by definition */
         _cleanup_close_ int fd = -1;
@@ -47,78 +54,63 @@ static int open_vdso(void) {
                 return -errno;
         if (fs_write_all(fd, h, h->e_shoff + (size_t)h->e_shnum * h->e_shentsize) < 0)
                 return -EIO;
+        if (elf_file_identify(fd, &f->id, NULL) < 0)
+                return -ENOEXEC;
+        if (f->module->build_id_len &&
+            !elf_file_id_is(&f->id, f->module->build_id, f->module->build_id_len))
+                return -ESTALE;
+        f->has_sought = true; /* no debug file belongs to it */
         return TAKE_FD(fd);
 }
 
-/* A debug file has the symbols too, should the file itself be gone. */
-static int open_by_build_id(const struct trace_module *m) {
-        char path[128] = "/usr/lib/debug/.build-id/";
-        size_t n = strlen(path);
-
-        if (m->build_id_len < 2)
-                return -ENOENT;
-        for (uint32_t i = 0; i < m->build_id_len; i++)
-                n += (size_t)snprintf(path + n, sizeof(path) - n, i == 1 ? "/%02x" : "%02x",
-                                      m->build_id[i]);
-        snprintf(path + n, sizeof(path) - n, ".debug");
-        return fs_open(path, O_RDONLY | O_CLOEXEC, 0);
-}
-
-static int module_report(struct symbol_module *sm, const char *name, int fd,
-                         const struct trace_module *m) {
-        const unsigned char *bits;
-        GElf_Addr address;
-        int n;
+static int module_report(struct symbol_module *sm, int fd) {
+        void **userdata;
 
         sm->dwfl = dwfl_begin(&callbacks);
-        if (!sm->dwfl)
+        if (!sm->dwfl) {
+                close(fd);
                 return -ENOMEM;
+        }
         dwfl_report_begin(sm->dwfl);
         /* Bias 0: addresses are the file's own. Takes fd when it succeeds. */
-        sm->module = dwfl_report_elf(sm->dwfl, name, name, fd, 0, true);
+        sm->module = dwfl_report_elf(sm->dwfl, sm->finder.path, sm->finder.path, fd, 0, true);
         if (!sm->module) {
                 close(fd);
                 return -ENOEXEC;
         }
         dwfl_report_end(sm->dwfl, NULL, NULL);
-        if (m->build_id_len == 0)
-                return 0;
-        n = dwfl_module_build_id(sm->module, &bits, &address);
-        if (n != (int)m->build_id_len || memcmp(bits, m->build_id, m->build_id_len) != 0)
-                return -ESTALE;
+        dwfl_module_info(sm->module, &userdata, NULL, NULL, NULL, NULL, NULL, NULL);
+        *userdata = &sm->finder;
         return 0;
 }
 
-int symbol_module_open(const struct trace_module *m, struct symbol_module **ret,
-                       struct err *reterr) {
+int symbol_module_open(const struct trace_module *m, const struct symbol_search *search,
+                       struct symbol_module **ret, struct symbol_origin *ret_origin) {
         _cleanup_(symbol_module_freep) struct symbol_module *sm = calloc(1, sizeof(*sm));
-        bool vdso = strcmp(m->path, "[vdso]") == 0;
-        int fd, r;
+        int r;
 
         if (!sm)
                 abort();
-        fd = vdso ? open_vdso() : fs_open(m->path, O_RDONLY | O_CLOEXEC, 0);
-        r = fd < 0 ? fd : module_report(sm, m->path, fd, m);
-        if (r < 0 && !vdso) {
-                fd = open_by_build_id(m);
-                if (fd >= 0) {
-                        if (sm->dwfl)
-                                dwfl_end(sm->dwfl);
-                        sm->dwfl = NULL;
-                        r = module_report(sm, m->path, fd, m);
-                }
+        finder_init(&sm->finder, m, search);
+        r = strcmp(m->path, "[vdso]") == 0 ? open_vdso(&sm->finder) : finder_open_code(&sm->finder);
+        if (r >= 0)
+                r = module_report(sm, r);
+        if (r < 0) {
+                origin_of_missing(ret_origin, &sm->finder, r);
+                return r;
         }
-        if (r == -ESTALE)
-                return err_set(
-                        reterr, r,
-                        "'%s': it is not the file that ran, its build-id differs: install the one that ran",
-                        m->path);
-        if (r < 0)
-                return err_set(reterr, r, "'%s': no names from it: %s: install its debug symbols",
-                               m->path, strerror(-r));
         functions_load(&sm->functions, sm->module);
+        symbol_module_origin(sm, ret_origin);
         *ret = TAKE_PTR(sm);
         return 0;
+}
+
+void symbol_module_origin(const struct symbol_module *m, struct symbol_origin *ret) {
+        origin_of_names(ret, &m->finder, &m->functions, &m->counts, m->has_dwarf);
+}
+
+const struct functions *symbol_module_functions(const struct symbol_module *m) {
+        return &m->functions;
 }
 
 /* ---- names ----------------------------------------------------------------------------------- */
@@ -132,9 +124,10 @@ struct naming {
         void *ctx;
 };
 
-static void emit(struct naming *k, size_t address_idx, const char *linker_name, const char *file,
-                 uint32_t line, bool inlined, bool guess) {
+static void emit(struct naming *k, size_t address_idx, const char *linker_name, bool is_plt,
+                 const char *file, uint32_t line, bool inlined, bool guess) {
         _cleanup_free_ char *function = symbol_demangle(linker_name ? linker_name : "");
+        struct str stub = {0};
         struct trace_symbol s = {.location = (uint32_t)address_idx,
                                  .function = function,
                                  .file = file ? file : "",
@@ -142,7 +135,21 @@ static void emit(struct naming *k, size_t address_idx, const char *linker_name, 
                                  .inlined = inlined,
                                  .guess = guess};
 
+        if (is_plt) {
+                str_addf(&stub, "%s@plt", function);
+                s.function = str_text(&stub);
+        }
         k->fn(k->ctx, &s);
+        str_done(&stub);
+}
+
+static void count(struct origin_counts *c, const struct function *f, bool guess, bool has_line) {
+        c->n_addresses++;
+        c->n_lines += has_line;
+        c->n_named += f && !guess;
+        c->n_guesses += f && guess;
+        if (!has_line && !(f && (f->is_plt || origin_is_linkers(f->name))))
+                c->n_lineless++;
 }
 
 static void name_address(struct naming *k, size_t i) {
@@ -152,6 +159,8 @@ static void name_address(struct naming *k, size_t i) {
         size_t begin = k->call_idx;
         bool guess = false;
 
+        f = functions_find(&k->m->functions, k->addresses[i], &guess);
+        count(&k->m->counts, f, guess, line.file);
         while (k->call_idx < k->dwarf.calls.n && calls[k->call_idx].address_idx == i)
                 k->call_idx++;
         /* Innermost first: each is at the line so far, and was called from the line its DIE
@@ -159,12 +168,11 @@ static void name_address(struct naming *k, size_t i) {
         for (size_t c = k->call_idx; c-- > begin;) {
                 Dwarf_Die die = calls[c].die;
 
-                emit(k, i, inline_linker_name(&die), line.file, line.line, true, false);
+                emit(k, i, inline_linker_name(&die), false, line.file, line.line, true, false);
                 line = (struct inline_line){calls[c].call_file, calls[c].call_line};
         }
-        f = functions_find(&k->m->functions, k->addresses[i], &guess);
         if (f || line.file || k->call_idx > begin)
-                emit(k, i, f ? f->name : "", line.file, line.line, false, guess);
+                emit(k, i, f ? f->name : "", f && f->is_plt, line.file, line.line, false, guess);
 }
 
 /* A debug file may be linked at another address than the file that ran. */
@@ -175,6 +183,7 @@ static void find_inlined(struct naming *k, size_t n) {
 
         if (!dwarf)
                 return;
+        k->m->has_dwarf = true;
         shifted = calloc(n + 1, sizeof(*shifted));
         if (!shifted)
                 abort();

@@ -74,7 +74,7 @@ static void worker_collect(struct worker *w, uint32_t module) {
 static void worker_module(struct worker *w, uint32_t module) {
         _cleanup_(symbol_module_freep) struct symbol_module *m = NULL;
         _cleanup_free_ uint64_t *addresses = NULL;
-        struct err e = {0};
+        struct symbol_origin origin;
 
         worker_collect(w, module);
         if (w->places.n == 0)
@@ -82,7 +82,7 @@ static void worker_module(struct worker *w, uint32_t module) {
         buf_u8(&w->out, WORKER_MODULE);
         buf_u32(&w->out, module);
         worker_flush(w);
-        if (symbol_module_open(&w->view->modules[module], &m, &e) < 0)
+        if (symbol_module_open(&w->view->modules[module], NULL, &m, &origin) < 0)
                 return;
         addresses = calloc(w->places.n, sizeof(*addresses));
         if (!addresses)

@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: MIT */
+#include "symbol/debuginfod.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <time.h>
+
+/* libdebuginfod brings libcurl and all that: it is loaded when it is needed, and by the name its
+ * interface is versioned with. */
+#define LIBRARY "libdebuginfod.so.1"
+
+struct client;
+typedef int (*progress_fn)(struct client *c, long a, long b);
+
+static struct {
+        struct client *(*begin)(void);
+        void (*end)(struct client *c);
+        int (*find_debuginfo)(struct client *c, const unsigned char *id, int id_len, char **ret);
+        void (*set_progress)(struct client *c, progress_fn fn);
+        struct client *client;
+        bool is_loaded;
+} library;
+
+static uint64_t spent_ns, asked_at_ns;
+static bool was_stopped;
+static const char *trouble;
+
+static uint64_t now_ns(void) {
+        struct timespec t;
+
+        clock_gettime(CLOCK_MONOTONIC, &t);
+        return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
+}
+
+/* Called about every second of a download. size_bytes is 0 until a server has begun to answer. */
+static int progress(struct client *c, long a, long size_bytes) {
+        uint64_t waited_ns = now_ns() - asked_at_ns;
+
+        (void)c, (void)a;
+        if (size_bytes == 0 && waited_ns > DEBUGINFOD_SILENCE_NS)
+                trouble = "the server of DEBUGINFOD_URLS did not answer for 5 s and was asked no "
+                          "more: check it and run silt symbolize";
+        else if (spent_ns + waited_ns > DEBUGINFOD_TOTAL_NS)
+                trouble = "downloading from DEBUGINFOD_URLS took longer than 45 s and was stopped: "
+                          "run silt symbolize to go on";
+        else
+                return 0;
+        was_stopped = true;
+        return 1;
+}
+
+static bool load(void) {
+        void *so;
+
+        if (library.is_loaded)
+                return library.client;
+        library.is_loaded = true;
+        so = dlopen(LIBRARY, RTLD_LAZY | RTLD_LOCAL);
+        if (so) {
+                *(void **)&library.begin = dlsym(so, "debuginfod_begin");
+                *(void **)&library.end = dlsym(so, "debuginfod_end");
+                *(void **)&library.find_debuginfo = dlsym(so, "debuginfod_find_debuginfo");
+                *(void **)&library.set_progress = dlsym(so, "debuginfod_set_progressfn");
+        }
+        if (library.begin && library.end && library.find_debuginfo && library.set_progress)
+                library.client = library.begin();
+        if (!library.client) {
+                trouble = "DEBUGINFOD_URLS is set but " LIBRARY
+                          " cannot be loaded: install libdebuginfod1";
+                return false;
+        }
+        library.set_progress(library.client, progress);
+        return true;
+}
+
+int debuginfod_fetch(const uint8_t *build_id, size_t build_id_len, char **ret_path) {
+        const char *urls = getenv("DEBUGINFOD_URLS");
+        int fd;
+
+        if (!urls || !urls[0] || build_id_len == 0 || trouble || !load())
+                return -ENOSYS;
+        asked_at_ns = now_ns();
+        was_stopped = false;
+        fd = library.find_debuginfo(library.client, build_id, (int)build_id_len, ret_path);
+        spent_ns += now_ns() - asked_at_ns;
+        if (fd >= 0 || was_stopped)
+                return fd;
+        switch (-fd) {
+        case ENOENT: break; /* it knows no such file */
+        case ECONNREFUSED:
+        case EHOSTUNREACH:
+        case ENETUNREACH:
+        case ECONNRESET:
+        case ETIME:
+                trouble = "the server of DEBUGINFOD_URLS cannot be reached: check it and run silt "
+                          "symbolize";
+                break;
+        case ENOSYS:
+                trouble = "DEBUGINFOD_URLS holds no usable address: "
+                          "set it as in https://debuginfod.debian.net";
+                break;
+        default: break;
+        }
+        return fd;
+}
+
+const char *debuginfod_trouble(void) {
+        return trouble;
+}

@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: MIT */
+#include "symbol/origin.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/str.h"
+#include "symbol/debuginfod.h"
+
+bool origin_is_linkers(const char *name) {
+        static const char *const names[] = {"_start",
+                                            "_init",
+                                            "_fini",
+                                            "call_weak_fn",
+                                            "frame_dummy",
+                                            "deregister_tm_clones",
+                                            "register_tm_clones",
+                                            "__do_global_dtors_aux",
+                                            "__libc_csu_init",
+                                            "__libc_csu_fini",
+                                            NULL};
+
+        for (const char *const *n = names; *n; n++)
+                if (strcmp(name, *n) == 0)
+                        return true;
+        return false;
+}
+
+/* ---- remedies -------------------------------------------------------------------------------- */
+
+/* Whether a package manager put the file there: then it can bring its debug symbols too. */
+static bool is_packaged(const char *path) {
+        static const char *const places[] = {"/usr/lib", "/usr/bin/", "/usr/sbin/", "/usr/libexec/",
+                                             "/lib",     "/bin/",     "/sbin/",     NULL};
+
+        for (const char *const *p = places; *p; p++)
+                if (strncmp(path, *p, strlen(*p)) == 0)
+                        return true;
+        return false;
+}
+
+static void add_remedy(struct str *s, const struct finder *f, const struct functions *functions) {
+        const char *trouble = debuginfod_trouble();
+
+        if (is_packaged(f->module->path))
+                str_add(s, "install its debug symbols (Debian: package -dbgsym or -dbg; Fedora: "
+                           "debuginfo-install) or set DEBUGINFOD_URLS, then run silt symbolize");
+        else if (functions->n_rust > functions->n_cxx)
+                str_add(s, "set debug = 1 under [profile.release] in Cargo.toml, or give rustc "
+                           "-C debuginfo=1");
+        else
+                str_add(s, "build it with -g, or give silt symbolize its debug file "
+                           "(--debug-path)");
+        if (trouble)
+                str_addf(s, " (%s)", trouble);
+}
+
+/* ---- sentences ------------------------------------------------------------------------------- */
+
+static void origin_set(struct symbol_origin *o, enum trace_naming naming, const struct finder *f,
+                       struct str *text) {
+        o->naming = naming;
+        snprintf(o->file, sizeof(o->file), "%.4095s", f->debug_path);
+        snprintf(o->text, sizeof(o->text), "%s", str_text(text));
+        str_done(text);
+}
+
+void origin_of_missing(struct symbol_origin *o, const struct finder *f, int why) {
+        enum trace_naming naming = TRACE_NAMING_MISSING;
+        const char *trouble = debuginfod_trouble();
+        struct str s = {0};
+
+        if (why == -ESTALE) {
+                naming = TRACE_NAMING_REPLACED;
+                str_add(&s,
+                        "the file there is not the one that ran, its build-id differs: give silt "
+                        "symbolize the one that ran (--debug-path or --sysroot)");
+        } else if (why == -ENOEXEC) {
+                naming = TRACE_NAMING_DAMAGED;
+                str_add(&s, "the file there is not a whole ELF file: give silt symbolize the one "
+                            "that ran (--debug-path or --sysroot)");
+        } else if (f->module->path[0] != '/') {
+                str_add(&s, "it is no file, and nothing on this machine has its names");
+        } else {
+                str_add(&s, "the file is gone: give silt symbolize a copy of it (--debug-path or "
+                            "--sysroot)");
+        }
+        if (trouble)
+                str_addf(&s, " (%s)", trouble);
+        origin_set(o, naming, f, &s);
+}
+
+/* What full debug information still lacks. */
+static void add_lacks(struct str *s, const struct finder *f, const struct functions *functions,
+                      const struct origin_counts *c) {
+        if (f->lacks_alt)
+                str_addf(s,
+                         "some names and lines are missing: its debug information needs '%.200s' "
+                         "too, which was not found: install it, or give --debug-path",
+                         f->alt.name);
+        else if (c->n_unsplit)
+                str_addf(s,
+                         "inlined functions are missing: the .dwo files of %zu of its units were "
+                         "not found: keep them, or make a .dwp file beside the program, then run "
+                         "silt symbolize",
+                         c->n_unsplit);
+        else if (c->n_lineless * 10 > c->n_addresses) {
+                str_addf(s,
+                         "%zu of %zu places have no source line: parts were built without debug "
+                         "information: ",
+                         c->n_lineless, c->n_addresses);
+                add_remedy(s, f, functions);
+        } else if (f->is_unproven)
+                str_add(s, "the file has no build-id, so whether it is still the one that ran is "
+                           "unknown: link it with -Wl,--build-id");
+}
+
+void origin_of_names(struct symbol_origin *o, const struct finder *f,
+                     const struct functions *functions, const struct origin_counts *c,
+                     bool has_dwarf) {
+        struct str s = {0};
+
+        /* Where half of the places have lines the rest is a detail, told as such. */
+        if (has_dwarf && c->n_lines * 2 >= c->n_addresses) {
+                add_lacks(&s, f, functions, c);
+                origin_set(o, TRACE_NAMING_FULL, f, &s);
+                return;
+        }
+        if (strcmp(f->module->path, "[vdso]") == 0) { /* the kernel gives no more */
+                origin_set(o, functions->by_begin.n ? TRACE_NAMING_DYNSYM : TRACE_NAMING_NOTHING, f,
+                           &s);
+                return;
+        }
+        if (functions->has_symtab && functions->by_begin.n) {
+                str_add(&s, "functions have names but no lines, and inlined functions are missing: "
+                            "no debug information: ");
+                add_remedy(&s, f, functions);
+                origin_set(o, TRACE_NAMING_SYMTAB, f, &s);
+                return;
+        }
+        if (c->n_named || c->n_guesses) {
+                str_add(&s,
+                        "only exported functions have names, others are guesses: it is stripped: ");
+                add_remedy(&s, f, functions);
+                origin_set(o, TRACE_NAMING_DYNSYM, f, &s);
+                return;
+        }
+        str_add(&s, "no function has a name: it is stripped: ");
+        add_remedy(&s, f, functions);
+        origin_set(o, TRACE_NAMING_NOTHING, f, &s);
+}
