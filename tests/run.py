@@ -101,6 +101,7 @@ def all_tests(context, options):
     if not options.runner:
         tests += cases.discover(os.path.join(HERE, "cases"), context)
         tests += cases.discover(os.path.join(HERE, "faults"), context)
+        tests += cases.discover(os.path.join(HERE, "symbols"), context)
         tests += cases.discover_file(os.path.join(HERE, "truth_real.py"), "real", context)
     return tests
 

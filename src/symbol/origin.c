@@ -111,7 +111,7 @@ static void add_lacks(struct str *s, const struct finder *f, const struct functi
                          "information: ",
                          c->n_lineless, c->n_addresses);
                 add_remedy(s, f, functions);
-        } else if (f->is_unproven)
+        } else if (f->is_unproven && f->id.n == 0)
                 str_add(s, "the file has no build-id, so whether it is still the one that ran is "
                            "unknown: link it with -Wl,--build-id");
 }
@@ -122,7 +122,7 @@ void origin_of_names(struct symbol_origin *o, const struct finder *f,
         struct str s = {0};
 
         /* Where half of the places have lines the rest is a detail, told as such. */
-        if (has_dwarf && c->n_lines * 2 >= c->n_addresses) {
+        if (has_dwarf && c->n_lines >= c->n_lineless) {
                 add_lacks(&s, f, functions, c);
                 origin_set(o, TRACE_NAMING_FULL, f, &s);
                 return;

@@ -1,0 +1,144 @@
+# SPDX-License-Identifier: MIT
+"""Where names come from (docs/symbols.md): each place by itself, with a program whose names and lines are known."""
+
+import importlib.util
+import os
+import shutil
+
+_spec = importlib.util.spec_from_file_location("_probe", os.path.join(os.path.dirname(__file__), "_probe.py"))
+_probe = importlib.util.module_from_spec(_spec)
+_spec.loader.exec_module(_probe)
+Shapes, need, sh = _probe.Shapes, _probe.need, _probe.sh
+FULL, SYMTAB, DYNSYM = _probe.FULL, _probe.SYMTAB, _probe.DYNSYM
+
+
+def test_dwarf_4_and_5(t):
+    for compiler in ("gcc", "clang"):
+        for version in (4, 5):
+            Shapes(t, f"-gdwarf-{version}", name=f"{compiler}{version}", compiler=compiler).expect_full()
+
+
+def test_compressed_sections(t):
+    for how in ("zlib", "zlib-gnu"):
+        Shapes(t, "-g", f"-gz={how}", name=how.replace("-", "_")).expect_full()
+
+
+def test_split_dwarf_beside_the_objects(t):
+    for compiler in ("gcc", "clang"):
+        for version in (4, 5):
+            p = Shapes(t, f"-gdwarf-{version}", "-gsplit-dwarf", name=f"{compiler}{version}", compiler=compiler)
+            assert os.path.exists(p.file(p.name + ".dwo"))
+            p.expect_full()
+
+
+def test_debug_file_by_build_id(t):
+    p = Shapes(t, "-g")
+    root = t.path("debug")
+    p.split_debug(p.build_id_path(root), link=False)
+    origin = p.expect_full("--debug-path", root)
+    assert origin[1] == p.build_id_path(root), origin
+    # in a sysroot it is where distributions put it
+    shutil.copytree(root, t.path("root/usr/lib/debug"))
+    os.makedirs(t.path("root") + os.path.dirname(p.path))
+    os.rename(p.path, t.path("root") + p.path)
+    p.expect_full("--sysroot", t.path("root"))
+    # the debug file alone has all but the code
+    os.unlink(t.path("root") + p.path)
+    p.expect_full("--debug-path", root)
+
+
+def test_debug_file_of_another_build_is_not_taken(t):
+    p, other = Shapes(t, "-g"), Shapes(t, "-g", "-DSHAPES_OTHER=1", "-O1", name="other")
+    assert p.build_id != other.build_id
+    root = t.path("debug")
+    other.split_debug(p.build_id_path(root), link=False)
+    sh("strip", p.path)
+    frames, origin = p.probe("--debug-path", root)
+    assert origin[0] != FULL and origin[1] == "" and not any(f[3] for fs in frames.values() for f in fs), (frames, origin)
+
+
+def test_debug_file_by_debuglink(t):
+    for n, folder in enumerate(("", ".debug")):
+        p = Shapes(t, "-g", name=f"linked{n}")
+        os.makedirs(p.file(folder), exist_ok=True)
+        debug_file = os.path.join(p.dir, folder, "its.debug") if folder else p.file("its.debug")
+        p.split_debug(debug_file)
+        assert p.expect_full()[1] == debug_file
+    # under a debug path: the same folders as the program, or none
+    for n, folder in enumerate((t.path("debug") + p.dir, t.path("flat"))):
+        os.makedirs(folder)
+        shutil.move(debug_file, os.path.join(folder, "its.debug"))
+        debug_file = os.path.join(folder, "its.debug")
+        p.expect_full("--debug-path", t.path(("debug", "flat")[n]))
+
+
+def test_debuglink_without_build_id_goes_by_checksum(t):
+    p = Shapes(t, "-g", "-Wl,--build-id=none")
+    assert p.build_id == ""
+    p.split_debug(p.file("its.debug"))
+    frames, origin = p.probe()
+    assert origin[0] == FULL and origin[1] == p.file("its.debug"), origin
+    assert "build-id" in origin[2], "nothing proves that the file is the one that ran"
+    with open(p.file("its.debug"), "r+b") as f:
+        f.seek(-1, os.SEEK_END)
+        last = f.read(1)[0]
+        f.seek(-1, os.SEEK_END)
+        f.write(bytes([last ^ 1]))
+    frames, origin = p.probe()
+    assert origin[0] != FULL and origin[1] == "", origin
+
+
+def test_dwz_alternate_file(t):
+    need("dwz")
+    for where in ("absolute", "relative"):
+        pair = [Shapes(t, "-g", name=f"{where}{n}", folder=t.path(where)) for n in range(2)]
+        debugs = []
+        for p in pair:
+            p.split_debug(p.file(p.name + ".debug"))
+            debugs.append(p.file(p.name + ".debug"))
+        name = [] if where == "absolute" else ["-r"]
+        sh("dwz", *name, "-m", p.file("common.dwz"), *debugs)
+        assert ".gnu_debugaltlink" in sh("readelf", "-SW", debugs[0])
+        # the debuglink's checksum is the old one: the build-id is what counts
+        pair[0].expect_full()
+        alt = os.path.join(t.path(where), "common.dwz")
+        os.makedirs(t.path(where + "-root/.dwz"), exist_ok=True)
+        shutil.move(alt, t.path(where + "-root/.dwz/common.dwz"))
+        pair[1].expect_full("--debug-path", t.path(where + "-root"))
+        shutil.move(t.path(where + "-root/.dwz/common.dwz"),
+                    pair[0].build_id_path(t.path(where + "-ids"), pair[0].read_build_id(
+                        t.path(where + "-root/.dwz/common.dwz"))))
+        pair[1].expect_full("--debug-path", t.path(where + "-ids"))
+        _, origin = pair[1].probe()
+        assert "common.dwz" in origin[2] and "not found" in origin[2], origin
+
+
+def test_mini_debug_information(t):
+    """.gnu_debugdata: a compressed symbol table, as Fedora ships it."""
+    need("xz")
+    p = Shapes(t)
+    sh("objcopy", "-S", "--remove-section", ".gnu_debuglink", "--keep-symbol=shapes_hidden",
+       "--keep-symbol=shapes_outer", p.path, p.file("mini"))
+    sh("objcopy", "--only-keep-debug", p.path, p.file("all"))
+    sh("objcopy", "-S", "--remove-section", ".comment", "--keep-symbol=shapes_hidden",
+       "--keep-symbol=shapes_outer", p.file("all"), p.file("mini"))
+    sh("xz", "-f", p.file("mini"))
+    sh("strip", p.path)
+    assert p.probe()[0] == {}
+    sh("objcopy", "--add-section", ".gnu_debugdata=" + p.file("mini.xz"), p.path)
+    p.expect_table(word="-g")
+
+
+def test_symbol_table_alone(t):
+    Shapes(t).expect_table(word="build it with -g")
+
+
+def test_stripped(t):
+    """Exported functions have names; what lies between them is a guess, marked so."""
+    p = Shapes(t, "-g", "-rdynamic")
+    sh("strip", p.path)
+    frames, origin = p.probe()
+    assert frames[p.outer] == [("function", "shapes_outer", "", 0)], frames
+    kind, function, file, line = frames[p.hidden][0]
+    assert kind == "guess" and function != "shapes_hidden" and (file, line) == ("", 0), frames
+    assert origin[0] == DYNSYM and "guess" in origin[2] and "--debug-path" in origin[2], origin
