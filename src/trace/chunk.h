@@ -45,7 +45,7 @@ struct trace_packer *trace_packer_free(struct trace_packer *p); /* NULL ok */
 DEFINE_CLEANUP(struct trace_packer, trace_packer_free)
 
 /* Appends a whole chunk, gap included; padded so that it stores at least min_stored_bytes. Every
- * kind is marked as required but the three that a reader may do without. Returns the bytes
+ * kind is marked as required but the few that a reader may do without. Returns the bytes
  * appended. */
 size_t trace_chunk_append(struct trace_packer *p, bytes_buf *out, uint32_t kind, const void *head,
                           size_t head_bytes, const void *body, size_t body_bytes,

@@ -511,6 +511,49 @@ static void test_append_cut_off(void **state) {
         trace_fake_done(&f);
 }
 
+/* No room for the new names, or for some bytes of them: the old ones stay, and the trace is sound. */
+static void test_names_on_a_full_disk(void **state) {
+        const struct trace_symbol old_names[] = {{1, "old", "a.c", 1, false, false}};
+        const struct trace_symbol new_names[] = {{1, "new", "a.c", 1, false, false},
+                                                 {2, "f", "a_file_of_its_own.c", 2, true, false}};
+        unsigned n_failed = 0, n_done = 0;
+        struct trace_fake f;
+        struct stat st;
+        uint8_t *p;
+        size_t n;
+
+        file_write(&f, &small);
+        assert_int_equal(trace_append_symbols(file_path, old_names, 1, NULL), 0);
+        n = file_load(&p);
+        for (uint64_t max_bytes = 8; max_bytes < n + 600; max_bytes += 8) {
+                const char *expected = "new";
+                struct trace_reader *t;
+                struct err err = {0};
+
+                limit_file_size(RLIM_INFINITY);
+                file_store(p, n);
+                limit_file_size(max_bytes);
+                n_done++;
+                if (trace_append_symbols(file_path, new_names, 2, &err) < 0) {
+                        assert_non_null(strstr(err.text, "File too large"));
+                        expected = "old";
+                        n_failed++;
+                        assert_int_equal(stat(file_path, &st), 0);
+                        assert_int_equal(st.st_size, n);
+                }
+                limit_file_size(RLIM_INFINITY);
+                t = file_reader();
+                assert_true(trace_view(t)->finished);
+                assert_string_equal(trace_view(t)->symbols[0].function, expected);
+                assert_int_equal(file_read_all(t), small.n_slices * small.n_events);
+                trace_reader_free(t);
+                file_expect_valid();
+        }
+        assert_true(n_failed > n / 16 && n_done - n_failed > 10);
+        free(p);
+        trace_fake_done(&f);
+}
+
 int main(void) {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(test_cut_at_every_byte),
@@ -526,6 +569,7 @@ int main(void) {
                 cmocka_unit_test(test_disk_full_from_the_start),
                 cmocka_unit_test(test_still_being_written),
                 cmocka_unit_test(test_append_cut_off),
+                cmocka_unit_test(test_names_on_a_full_disk),
         };
 
         signal(SIGXFSZ, SIG_IGN);

@@ -49,8 +49,9 @@ void trace_encode_meta(bytes_buf *out, const struct trace_meta *m);
 void trace_defs_flush(struct trace_defs *d, struct trace_packer *p, bytes_buf *out);
 void trace_defs_flush_mappings(struct trace_defs *d, struct trace_packer *p, bytes_buf *out);
 
-/* Rows must be sorted by location. */
+/* Rows must be sorted by location; by module. */
 void trace_encode_symbols(bytes_buf *out, const struct trace_symbol *symbols, size_t n);
+void trace_encode_module_names(bytes_buf *out, const struct trace_module_names *rows, size_t n);
 
 /* ---- reading --------------------------------------------------------------------------------- */
 
@@ -67,6 +68,7 @@ struct trace_tables {
         VEC(struct trace_note) notes;
         struct trace_cost cost; /* the last one said */
         VEC(struct trace_symbol) symbols;
+        VEC(struct trace_module_names) module_names;
         VEC(struct trace_sample) samples;
         VEC(struct trace_mapping) mappings;
 };

@@ -29,6 +29,7 @@ void trace_tables_done(struct trace_tables *t) {
         vec_free(&t->threads);
         vec_free(&t->notes);
         vec_free(&t->symbols);
+        vec_free(&t->module_names);
         vec_free(&t->samples);
         vec_free(&t->mappings);
 }
@@ -375,6 +376,26 @@ static int load_symbols(struct trace_tables *t, struct bytes_reader *r, uint32_t
         return 0;
 }
 
+static int load_module_names(struct trace_tables *t, struct bytes_reader *r, uint32_t n) {
+        for (uint32_t i = 0; i < n; i++) {
+                struct trace_module_names m = {.module = bytes_u32(r), .naming = bytes_u8(r)};
+
+                m.file = get_text(r);
+                m.text = get_text(r);
+                if (r->bad)
+                        break;
+                if (m.module >= t->modules.n)
+                        return TRACE_E_BAD_ID;
+                if (t->module_names.n &&
+                    m.module <= t->module_names.items[t->module_names.n - 1].module)
+                        return TRACE_E_BAD_ORDER;
+                if (m.naming >= TRACE_N_NAMINGS) /* of a newer silt */
+                        m.naming = TRACE_NAMING_UNKNOWN;
+                vec_push(&t->module_names, m);
+        }
+        return 0;
+}
+
 /* ---- dispatch -------------------------------------------------------------------------------- */
 
 /* How many ids of a kind are defined; SIZE_MAX for kinds without. */
@@ -444,13 +465,14 @@ static int tables_dispatch(struct trace_tables *t, uint32_t kind, struct bytes_r
         case TRACE_SMPL: return load_samples(t, r, n);
         case TRACE_MAPS: return load_mappings(t, r, n);
         case TRACE_SYMS: return load_symbols(t, r, n);
+        case TRACE_NSRC: return load_module_names(t, r, n);
         default: return TRACE_E_BAD_PAYLOAD;
         }
 }
 
 static bool kind_has_text(uint32_t kind) {
         return kind == TRACE_META || kind == TRACE_MODS || kind == TRACE_PROC ||
-               kind == TRACE_TNAM || kind == TRACE_NOTE || kind == TRACE_SYMS;
+               kind == TRACE_TNAM || kind == TRACE_NOTE || kind == TRACE_SYMS || kind == TRACE_NSRC;
 }
 
 void trace_tables_skip(struct trace_tables *t, const struct trace_chunk *c) {

@@ -245,3 +245,12 @@ void trace_encode_symbols(bytes_buf *out, const struct trace_symbol *symbols, si
         vec_free(&t.strings);
         vec_free(&t.text);
 }
+
+void trace_encode_module_names(bytes_buf *out, const struct trace_module_names *rows, size_t n) {
+        for (size_t i = 0; i < n; i++) {
+                buf_u32(out, rows[i].module);
+                buf_u8(out, (uint8_t)rows[i].naming);
+                put_text(out, rows[i].file);
+                put_text(out, rows[i].text);
+        }
+}

@@ -28,6 +28,7 @@
 #define TRACE_SLIC TRACE_KIND('S', 'L', 'I', 'C')
 #define TRACE_CKPT TRACE_KIND('C', 'K', 'P', 'T')
 #define TRACE_SYMS TRACE_KIND('S', 'Y', 'M', 'S')
+#define TRACE_NSRC TRACE_KIND('N', 'S', 'R', 'C')
 #define TRACE_INDX TRACE_KIND('I', 'N', 'D', 'X')
 #define TRACE_SKIP TRACE_KIND('S', 'K', 'I', 'P')
 

@@ -2,7 +2,7 @@
 /* One trace of every version of the format, kept for ever: kept/vN.silt must read the same with
  * every later silt. v1: reader_seeds's seed 7 as the writer of version 1 wrote it (two
  * processes, addresses and free stacks, symbols). v1-bounded: its seed 9, kept within a bound.
- * v1-inherited: the same, with SITE of version 2. */
+ * v1-inherited: the same, with SITE of version 2. v1-names: seed 7 with NSRC. */
 #include "trace/trace_file.h"
 
 /* Sums over everything that is read; any difference shows. */
@@ -115,11 +115,35 @@ static void test_v1_inherited(void **state) {
         assert_int_equal(trace_verify(KEPT_DIRECTORY "/v1-inherited.silt", stdout, &err), 0);
 }
 
+/* NSRC: how the module's names were found. */
+static void test_v1_names(void **state) {
+        struct trace_reader *t = NULL;
+        struct digest d = {0};
+        struct err err = {0};
+
+        if (trace_reader_open(KEPT_DIRECTORY "/v1-names.silt", &t, &err) < 0)
+                fail_msg("%s", err.text);
+        assert_true(trace_view(t)->finished);
+        assert_string_equal(trace_view(t)->damage, "");
+        assert_int_equal(trace_view(t)->n_symbols, 2);
+        assert_int_equal(trace_view(t)->n_module_names, 1);
+        assert_int_equal(trace_view(t)->module_names[0].naming, 2);
+        assert_string_equal(trace_view(t)->module_names[0].file, "/usr/lib/debug/a");
+        assert_string_equal(trace_view(t)->module_names[0].text, "no lines: build it with -g");
+        for (size_t i = 0; i < trace_view(t)->n_slices; i++)
+                digest_slice(t, i, &d);
+        assert_int_equal(d.n_events, 86);
+        assert_int_equal(d.events, 0xc7e9c1a5fbb15677ull);
+        trace_reader_free(t);
+        assert_int_equal(trace_verify(KEPT_DIRECTORY "/v1-names.silt", stdout, &err), 0);
+}
+
 int main(void) {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(test_v1),
                 cmocka_unit_test(test_v1_bounded),
                 cmocka_unit_test(test_v1_inherited),
+                cmocka_unit_test(test_v1_names),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);

@@ -202,6 +202,7 @@ static int reader_take_chunk(struct trace_reader *t, size_t i, struct slice_plac
         case TRACE_COST:
         case TRACE_NOTE: reader_load_defs(t, c); return 0;
         case TRACE_SYMS:
+        case TRACE_NSRC:
                 if (c->head_bytes >= 4 && bytes_le32(c->head) == symbols_generation)
                         reader_load_defs(t, c);
                 return 0;
@@ -244,6 +245,8 @@ static void reader_fill_view(struct trace_reader *t) {
         v->processes = t->tables.processes.items, v->n_processes = t->tables.processes.n;
         v->threads = t->tables.threads.items, v->n_threads = t->tables.threads.n;
         v->symbols = t->tables.symbols.items, v->n_symbols = t->tables.symbols.n;
+        v->module_names = t->tables.module_names.items;
+        v->n_module_names = t->tables.module_names.n;
         v->cost = t->tables.cost;
         v->notes = t->tables.notes.items, v->n_notes = t->tables.notes.n;
         v->n_slices = t->slices.n;

@@ -48,6 +48,8 @@ struct trace_view {
         size_t n_threads;
         const struct trace_symbol *symbols;
         size_t n_symbols; /* sorted by location, chain order kept */
+        const struct trace_module_names *module_names;
+        size_t n_module_names; /* sorted by module; none when names were never looked up */
         const struct trace_note *notes;
         size_t n_notes;
         struct trace_cost cost;

@@ -30,6 +30,9 @@ static void write_trace(const char *path, uint32_t seed) {
         };
         const struct trace_symbol symbols[] = {{0, "f", "a.c", 3, true, false},
                                                {0, "main", "a.c", 9, false, true}};
+        const struct trace_module_names module = {0, TRACE_NAMING_SYMTAB, "/usr/lib/debug/a",
+                                                  "no lines: build it with -g"};
+        struct trace_names names = {symbols, 2, &module, 1};
         struct trace_meta meta = trace_fake_meta;
         struct trace_writer *w;
         struct trace_fake f;
@@ -46,7 +49,7 @@ static void write_trace(const char *path, uint32_t seed) {
                 die(err.text);
         trace_writer_free(w);
         trace_fake_done(&f);
-        if (seed % 2 && trace_append_symbols(path, symbols, 2, &err) < 0)
+        if (seed % 2 && trace_put_names(path, &names, &err) < 0)
                 die(err.text);
 }
 

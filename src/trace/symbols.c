@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* Appends names to a trace. Nothing that stands in the file is touched: until the new trailer is
- * whole, a reader finds none at the end, scans, and sees what the old index named. */
+/* Puts names into a trace that has ended.
+ *
+ * Appending touches nothing that stands in the file: until the new trailer is whole, a reader finds none at the
+ * end, scans, and sees what the old index named. Where there are names already, a new file without them takes
+ * the trace's place instead (swap.h), so that looking them up again and again does not make it grow. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -11,7 +14,11 @@
 #include "base/fs.h"
 #include "trace/defs.h"
 #include "trace/index.h"
+#include "trace/swap.h"
 #include "trace/writer.h"
+
+/* Copying more than this to save the bytes of older names does not pay. */
+enum { SYMBOLS_MAX_COPY_BYTES = 1 << 30 };
 
 static int symbols_compare(const void *a, const void *b) {
         const struct trace_symbol *const *x = a, *const *y = b;
@@ -64,21 +71,31 @@ static void symbols_index_old(const struct trace_chunk_list *l, bytes_buf *entri
         }
 }
 
-/* SYMS, INDX, trailer, as they will stand behind end_off. */
+/* SYMS, NSRC, INDX, trailer, as they will stand at `off`. */
 static void symbols_build(const struct trace_chunk_list *l, uint64_t off,
-                          const struct trace_symbol *symbols, size_t n, bytes_buf *out) {
+                          const struct trace_names *names, bytes_buf *out) {
         struct trace_packer *packer = trace_packer_new();
         uint8_t head[TRACE_DEFS_HEAD_BYTES];
         bytes_buf body = {0}, entries = {0};
         uint32_t n_entries = 0;
+        size_t span_bytes;
 
         trace_packer_try_hard(packer, true);
         buf_put_le32(head, symbols_next_generation(l));
-        buf_put_le32(head + 4, (uint32_t)n);
-        symbols_encode(&body, symbols, n);
-        trace_chunk_append(packer, out, TRACE_SYMS, head, sizeof(head), body.items, body.n, 0);
+        buf_put_le32(head + 4, (uint32_t)names->n_symbols);
+        symbols_encode(&body, names->symbols, names->n_symbols);
+        span_bytes = trace_chunk_append(packer, out, TRACE_SYMS, head, sizeof(head), body.items,
+                                        body.n, 0);
         symbols_index_old(l, &entries, &n_entries);
         trace_index_add(&entries, &n_entries, out->items, off);
+        if (names->n_modules) {
+                vec_clear(&body);
+                buf_put_le32(head + 4, (uint32_t)names->n_modules);
+                trace_encode_module_names(&body, names->modules, names->n_modules);
+                trace_chunk_append(packer, out, TRACE_NSRC, head, sizeof(head), body.items, body.n,
+                                   0);
+                trace_index_add(&entries, &n_entries, out->items + span_bytes, off + span_bytes);
+        }
         trace_index_append(packer, out, off + out->n, &entries, n_entries, !l->finished,
                            l->n_damaged_bytes - l->n_tail_bytes);
         vec_free(&body);
@@ -99,47 +116,138 @@ static int symbols_write(int fd, uint64_t off, const bytes_buf *out) {
         return 0;
 }
 
+/* ---- in the place of older names ------------------------------------------------------------- */
+
+static bool is_names(const struct trace_chunk *c) {
+        return c->kind == TRACE_SYMS || c->kind == TRACE_NSRC;
+}
+
+/* Where the older names begin, and nothing but names after it; 0 when there are none, or when other things
+ * follow them. */
+static uint64_t symbols_begin(const struct trace_chunk_list *l, size_t *ret_n_before) {
+        size_t n = l->chunks.n;
+
+        while (n > 0 && is_names(&l->chunks.items[n - 1]))
+                n--;
+        for (size_t i = 0; i < n; i++)
+                if (is_names(&l->chunks.items[i]))
+                        return 0;
+        *ret_n_before = n;
+        return n > 0 && n < l->chunks.n ? l->chunks.items[n].off : 0;
+}
+
+static int symbols_copy(int from, int to, uint64_t n_bytes) {
+        off_t in = 0, out = 0;
+
+        while ((uint64_t)in < n_bytes) {
+                uint8_t buf[65536];
+                size_t left = (size_t)(n_bytes - (uint64_t)in);
+                ssize_t n = copy_file_range(from, &in, to, &out, left, 0);
+
+                if (n > 0)
+                        continue;
+                /* not on every file system, and not between all of them */
+                n = fs_read_at(from, buf, MIN(left, sizeof(buf)), (uint64_t)in);
+                if (n > 0)
+                        n = pwrite(to, buf, (size_t)n, out) == n ? n : -errno;
+                if (n <= 0)
+                        return n < 0 ? (int)n : -EIO;
+                in += n;
+                out += n;
+        }
+        return 0;
+}
+
+/* The new file has reached the disk before it takes the name. 0 or -errno with the old one as it was. */
+static int symbols_swap(int fd, const struct trace_chunk_list *l, const struct trace_names *names) {
+        struct trace_swap swap = TRACE_SWAP_NONE;
+        struct trace_chunk_list before = *l;
+        bytes_buf out = {0};
+        uint64_t off = symbols_begin(l, &before.chunks.n);
+        struct stat st;
+        int r;
+
+        if (!off || off > SYMBOLS_MAX_COPY_BYTES || fstat(fd, &st) < 0 || st.st_nlink != 1)
+                return -ENOTSUP;
+        symbols_build(&before, off, names, &out);
+        r = trace_swap_begin(fd, &swap);
+        if (r == 0)
+                r = symbols_copy(fd, swap.fd, off);
+        if (r == 0)
+                r = symbols_write(swap.fd, off, &out);
+        if (r == 0 && fdatasync(swap.fd) < 0)
+                r = -errno;
+        if (r == 0)
+                r = trace_swap_commit(&swap, fd);
+        trace_swap_done(&swap);
+        vec_free(&out);
+        return r;
+}
+
+/* ---- behind what is there -------------------------------------------------------------------- */
+
 /* A tail that was being written when the recorder died can hold nothing a reader could use: it
  * goes. */
-static int symbols_append(int fd, const struct trace_symbol *symbols, size_t n, const char *path,
-                          struct err *reterr) {
-        struct trace_chunk_list l = {0};
+static int symbols_append(int fd, const struct trace_chunk_list *l, const struct trace_names *names,
+                          const char *path, struct err *reterr) {
+        uint64_t off = ALIGN_UP(l->end_off, 8);
         bytes_buf out = {0};
+        int r;
+
+        symbols_build(l, off, names, &out);
+        r = ftruncate(fd, (off_t)off) < 0 ? -errno : symbols_write(fd, off, &out);
+        vec_free(&out);
+        if (r == 0)
+                return 0;
+        err_set(reterr, r, "'%s': cannot add names to it: %s: the trace is as it was before", path,
+                strerror(-r));
+        if (ftruncate(fd, (off_t)l->end_off) < 0)
+                err_set(reterr, r, "'%s': cannot add names to it: %s: its end is damaged now", path,
+                        strerror(-r));
+        return r;
+}
+
+static int symbols_put(int fd, const struct trace_names *names, const char *path,
+                       struct err *reterr) {
+        struct trace_chunk_list l = {0};
         struct stat st;
-        uint64_t off;
         int r;
 
         if (fstat(fd, &st) < 0)
-                return err_set_errno(reterr, -errno, "cannot read '%s'", path);
+                return err_set_errno(reterr, -errno, "'%s': cannot read it", path);
         r = trace_chunk_list_load(fd, (uint64_t)st.st_size, &l, reterr);
         if (r == 0 && !l.chunks.n)
-                r = err_set(reterr, -EINVAL, "'%s' is not a silt trace (trace error %d)", path,
-                            TRACE_E_NOT_A_TRACE);
-        if (r == 0) {
-                off = ALIGN_UP(l.end_off, 8);
-                symbols_build(&l, off, symbols, n, &out);
-                r = ftruncate(fd, (off_t)off) < 0 ? -errno : symbols_write(fd, off, &out);
-                if (r < 0) {
-                        err_set_errno(reterr, r, "cannot add symbols to '%s'", path);
-                        if (ftruncate(fd, (off_t)l.end_off) < 0)
-                                err_set_errno(reterr, r,
-                                              "cannot add symbols to '%s', and its end is damaged",
-                                              path);
-                }
-        }
-        vec_free(&out);
+                r = err_set(reterr, -EINVAL,
+                            "'%s': not a silt trace (trace error %d): record one with 'silt run'",
+                            path, TRACE_E_NOT_A_TRACE);
+        if (r == 0 && symbols_swap(fd, &l, names) < 0)
+                r = symbols_append(fd, &l, names, path, reterr);
         trace_chunk_list_done(&l);
         return r;
 }
 
-int trace_append_symbols(const char *path, const struct trace_symbol *symbols, size_t n,
-                         struct err *reterr) {
+int trace_put_names_fd(int fd, const struct trace_names *names, struct err *reterr) {
+        return symbols_put(fd, names, "(open file)", reterr);
+}
+
+int trace_put_names(const char *path, const struct trace_names *names, struct err *reterr) {
         _cleanup_close_ int fd = fs_open(path, O_RDWR | O_NOFOLLOW, 0);
 
         if (fd < 0)
-                return err_set_errno(reterr, fd, "cannot open '%s'", path);
+                return err_set(reterr, fd, "'%s': cannot add names to it: %s: %s", path,
+                               strerror(-fd),
+                               fd == -ELOOP ? "name the file that the link leads to"
+                                            : "make it writable, or work on a copy");
         if (flock(fd, LOCK_EX | LOCK_NB) < 0 && errno == EWOULDBLOCK)
                 return err_set(reterr, -EBUSY,
-                               "cannot add symbols to '%s': it is still being written", path);
-        return symbols_append(fd, symbols, n, path, reterr);
+                               "'%s': cannot add names to it: it is still being written: "
+                               "try again when the recording has ended",
+                               path);
+        return symbols_put(fd, names, path, reterr);
+}
+
+int trace_append_symbols(const char *path, const struct trace_symbol *symbols, size_t n,
+                         struct err *reterr) {
+        return trace_put_names(path, &(struct trace_names){.symbols = symbols, .n_symbols = n},
+                               reterr);
 }

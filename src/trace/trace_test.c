@@ -188,6 +188,77 @@ static void test_symbols(void **state) {
         trace_fake_done(&f);
 }
 
+static uint64_t file_bytes(void) {
+        struct stat st;
+
+        assert_int_equal(stat(file_path, &st), 0);
+        return (uint64_t)st.st_size;
+}
+
+static void expect_names(const char *function, const char *text) {
+        struct trace_reader *t = file_reader();
+        const struct trace_view *v = trace_view(t);
+
+        assert_true(v->finished);
+        assert_int_equal(v->n_symbols, 1);
+        assert_string_equal(v->symbols[0].function, function);
+        assert_int_equal(v->n_module_names, text ? 1 : 0);
+        if (text) {
+                assert_int_equal(v->module_names[0].module, 0);
+                assert_int_equal(v->module_names[0].naming, TRACE_NAMING_SYMTAB);
+                assert_string_equal(v->module_names[0].file, "/usr/lib/debug/a");
+                assert_string_equal(v->module_names[0].text, text);
+        }
+        trace_reader_free(t);
+        file_expect_valid();
+}
+
+static void put_names(const char *function, const char *text) {
+        struct trace_symbol s = {1, function, "", 0, false, false};
+        struct trace_module_names m = {0, TRACE_NAMING_SYMTAB, "/usr/lib/debug/a", text};
+        struct trace_names names = {&s, 1, &m, text ? 1 : 0};
+        struct err err = {0};
+
+        if (trace_put_names(file_path, &names, &err) < 0)
+                fail_msg("%s", err.text);
+}
+
+/* New names take the place of the old: the file does not grow, and a reader of the old one reads on. */
+static void test_names_again(void **state) {
+        struct trace_fake_options o = {
+                .seed = 8, .n_stacks = 50, .n_threads = 1, .n_slices = 2, .n_events = 100};
+        struct trace_reader *old;
+        struct trace_fake f;
+        char link_path[80];
+        uint64_t n_bytes;
+
+        file_write(&f, &o);
+        put_names("first", "no lines: build it with -g");
+        expect_names("first", "no lines: build it with -g");
+        n_bytes = file_bytes();
+        old = file_reader();
+        for (int i = 0; i < 5; i++)
+                put_names("other", "no lines: build it with -g");
+        expect_names("other", "no lines: build it with -g");
+        assert_true(file_bytes() <= n_bytes + 8);
+        assert_int_equal(file_read_all(old), 200);
+        trace_reader_free(old);
+        put_names("third", NULL);
+        expect_names("third", NULL);
+
+        /* a file of two names stays one file: appended */
+        snprintf(link_path, sizeof(link_path), "%s-2", file_path);
+        n_bytes = file_bytes();
+        assert_int_equal(link(file_path, link_path), 0);
+        put_names("fourth", "again");
+        expect_names("fourth", "again");
+        assert_true(file_bytes() > n_bytes);
+        assert_int_equal(unlink(link_path), 0);
+        put_names("fifth", "again");
+        expect_names("fifth", "again");
+        trace_fake_done(&f);
+}
+
 /* The example of docs/trace-format.md, byte for byte. */
 static void test_worked_example(void **state) {
         static const uint8_t want[] = {
@@ -223,9 +294,8 @@ static void test_worked_example(void **state) {
 
 int main(void) {
         const struct CMUnitTest tests[] = {
-                cmocka_unit_test(test_round_trip),
-                cmocka_unit_test(test_definitions),
-                cmocka_unit_test(test_symbols),
+                cmocka_unit_test(test_round_trip),     cmocka_unit_test(test_definitions),
+                cmocka_unit_test(test_symbols),        cmocka_unit_test(test_names_again),
                 cmocka_unit_test(test_worked_example),
         };
 

@@ -216,6 +216,26 @@ static bool check_symbols(struct verify *v, struct bytes_reader *r, uint32_t n) 
         return true;
 }
 
+static bool check_module_names(struct verify *v, struct bytes_reader *r, uint32_t n) {
+        uint64_t next = 0;
+
+        for (uint32_t i = 0; i < n && !r->bad; i++) {
+                uint32_t module = bytes_u32(r), naming = bytes_u8(r);
+
+                skip_string(r);
+                skip_string(r);
+                if (module >= v->n_modules)
+                        return bad_id(v, "module", module, i);
+                if (module < next)
+                        return verify_bad(v, TRACE_E_BAD_ORDER, "row %u is not sorted", i);
+                if (naming >= TRACE_N_NAMINGS)
+                        return verify_bad(v, TRACE_E_BAD_PAYLOAD, "row %u: naming is %u", i,
+                                          naming);
+                next = (uint64_t)module + 1;
+        }
+        return true;
+}
+
 /* Ids go on where the last chunk of the kind ended; kinds without ids have 0 there. */
 static bool check_first_id(struct verify *v, uint32_t first_id) {
         uint64_t expected = v->kind == TRACE_MODS   ? v->n_modules
@@ -224,6 +244,7 @@ static bool check_first_id(struct verify *v, uint32_t first_id) {
                             : v->kind == TRACE_PROC ? v->processes.n
                             : v->kind == TRACE_THRD ? v->n_threads
                             : v->kind == TRACE_SYMS ? v->next_generation
+                            : v->kind == TRACE_NSRC ? v->next_generation - 1
                                                     : 0;
 
         if (v->kind == TRACE_META)
@@ -250,6 +271,7 @@ static bool check_rows(struct verify *v, struct bytes_reader *r, uint32_t n) {
         case TRACE_COST: return check_costs(r, n);
         case TRACE_SMPL: return check_samples(v, r, n);
         case TRACE_MAPS: return check_mappings(v, r, n);
+        case TRACE_NSRC: return check_module_names(v, r, n);
         default: return check_symbols(v, r, n);
         }
 }

@@ -78,7 +78,17 @@ void trace_put_checkpoint(struct trace_writer *w, const struct trace_site *sites
  * the first write error. */
 int trace_writer_finish(struct trace_writer *w, struct err *reterr);
 
-/* Adds a SYMBOLS chunk to a finished (or recovered) trace and rewrites its index. */
+/* Names for a finished (or recovered) trace, in any order of locations; they take the place of older ones.
+ * Killed at any moment, or out of room, it leaves a trace that can be read, with the old names or the new. */
+struct trace_names {
+        const struct trace_symbol *symbols; /* chains of one location in order */
+        size_t n_symbols;
+        const struct trace_module_names *modules; /* sorted by module */
+        size_t n_modules;
+};
+int trace_put_names(const char *path, const struct trace_names *names, struct err *reterr);
+int trace_put_names_fd(int fd, const struct trace_names *names, struct err *reterr);
+/* The same without a word on modules. */
 int trace_append_symbols(const char *path, const struct trace_symbol *symbols, size_t n,
                          struct err *reterr);
 
