@@ -13,6 +13,7 @@
 #include "symbol/finder.h"
 #include "symbol/inline.h"
 #include "symbol/origin.h"
+#include "symbol/split.h"
 
 struct symbol_module {
         Dwfl *dwfl;
@@ -115,11 +116,17 @@ const struct functions *symbol_module_functions(const struct symbol_module *m) {
 
 /* ---- names ----------------------------------------------------------------------------------- */
 
+/* What one DWARF says; the addresses are gone through in their order. */
+struct chains {
+        struct inline_result found;
+        size_t call_idx; /* the first call of the address at hand, or of a later one */
+};
+
 struct naming {
         struct symbol_module *m;
         const uint64_t *addresses;
-        struct inline_result dwarf;
-        size_t call_idx; /* the first call of the address at hand, or of a later one */
+        struct chains dwarf;
+        struct chains split; /* units whose other half was elsewhere */
         symbol_fn fn;
         void *ctx;
 };
@@ -152,52 +159,71 @@ static void count(struct origin_counts *c, const struct function *f, bool guess,
                 c->n_lineless++;
 }
 
+/* The calls inlined at address i: a part of chains->found.calls. */
+static const struct inline_call *chain_at(struct chains *c, size_t i, size_t *ret_n) {
+        size_t begin = c->call_idx;
+
+        while (c->call_idx < c->found.calls.n && c->found.calls.items[c->call_idx].address_idx == i)
+                c->call_idx++;
+        *ret_n = c->call_idx - begin;
+        return c->found.calls.items + begin;
+}
+
 static void name_address(struct naming *k, size_t i) {
-        struct inline_line line = k->dwarf.lines ? k->dwarf.lines[i] : (struct inline_line){0};
-        const struct inline_call *calls = k->dwarf.calls.items;
+        struct inline_line line =
+                k->dwarf.found.lines ? k->dwarf.found.lines[i] : (struct inline_line){0};
+        const struct inline_call *calls, *split_calls;
         const struct function *f;
-        size_t begin = k->call_idx;
+        size_t n_calls, n_split_calls;
         bool guess = false;
 
         f = functions_find(&k->m->functions, k->addresses[i], &guess);
         count(&k->m->counts, f, guess, line.file);
-        while (k->call_idx < k->dwarf.calls.n && calls[k->call_idx].address_idx == i)
-                k->call_idx++;
+        calls = chain_at(&k->dwarf, i, &n_calls);
+        split_calls = chain_at(&k->split, i, &n_split_calls);
+        if (!n_calls)
+                calls = split_calls, n_calls = n_split_calls;
         /* Innermost first: each is at the line so far, and was called from the line its DIE
          * names. */
-        for (size_t c = k->call_idx; c-- > begin;) {
+        for (size_t c = n_calls; c-- > 0;) {
                 Dwarf_Die die = calls[c].die;
 
                 emit(k, i, inline_linker_name(&die), false, line.file, line.line, true, false);
                 line = (struct inline_line){calls[c].call_file, calls[c].call_line};
         }
-        if (f || line.file || k->call_idx > begin)
+        if (f || line.file || n_calls)
                 emit(k, i, f ? f->name : "", f && f->is_plt, line.file, line.line, false, guess);
 }
 
 /* A debug file may be linked at another address than the file that ran. */
-static void find_inlined(struct naming *k, size_t n) {
+static struct split *find_inlined(struct naming *k, size_t n) {
         Dwarf_Addr bias = 0;
         Dwarf *dwarf = dwfl_module_getdwarf(k->m->module, &bias);
         _cleanup_free_ uint64_t *shifted = NULL;
+        struct split *split;
 
         if (!dwarf)
-                return;
+                return NULL;
         k->m->has_dwarf = true;
         shifted = calloc(n + 1, sizeof(*shifted));
         if (!shifted)
                 abort();
         for (size_t i = 0; i < n; i++)
                 shifted[i] = k->addresses[i] - bias;
-        inline_find(dwarf, shifted, n, &k->dwarf);
+        split = split_open(dwarf, &k->m->finder, shifted, n, &k->m->counts.n_unsplit);
+        inline_find(dwarf, shifted, n, &k->dwarf.found);
+        if (split)
+                inline_find(split_dwarf(split), shifted, n, &k->split.found);
+        return split;
 }
 
 void symbol_module_name(struct symbol_module *m, const uint64_t *addresses, size_t n, symbol_fn fn,
                         void *ctx) {
         struct naming k = {.m = m, .addresses = addresses, .fn = fn, .ctx = ctx};
+        _cleanup_(split_freep) struct split *split = find_inlined(&k, n);
 
-        find_inlined(&k, n);
         for (size_t i = 0; i < n; i++)
                 name_address(&k, i);
-        inline_done(&k.dwarf);
+        inline_done(&k.dwarf.found);
+        inline_done(&k.split.found);
 }

@@ -43,11 +43,12 @@ class Shapes:
         shutil.copy(SOURCE, os.path.join(self.dir, name + ".c"))
         need(compiler)
         # compiled and linked apart, so that .dwo files have the names a build gives them
-        sh(compiler, "-O2", *flags, "-c", name + ".c", "-o", name + ".o", cwd=self.dir)
+        objects = [f for f in flags if f.endswith(".o")]
+        sh(compiler, "-O2", *[f for f in flags if f not in objects], "-c", name + ".c", "-o", name + ".o", cwd=self.dir)
         sh(compiler, "-O2", *flags, name + ".o", "-o", name, "-Wl,--build-id", *self.linker(flags), cwd=self.dir)
         self.build_id = self.read_build_id()
-        calls = self.calls_of_malloc(binutils + "objdump")
-        self.outer, self.hidden = calls["shapes_outer"], calls["shapes_hidden"]
+        self.calls = self.calls_of_malloc(binutils + "objdump")
+        self.outer, self.hidden = self.calls["shapes_outer"], self.calls.get("shapes_hidden")
 
     @staticmethod
     def linker(flags):

@@ -31,6 +31,87 @@ def test_split_dwarf_beside_the_objects(t):
             p.expect_full()
 
 
+def split_builds(t):
+    for compiler in ("gcc", "clang"):
+        for version in (4, 5):
+            p = Shapes(t, f"-gdwarf-{version}", "-gsplit-dwarf", name=f"{compiler}{version}", compiler=compiler)
+            yield p, p.file(p.name + ".dwo"), compiler, version
+
+
+def test_split_dwarf_moved(t):
+    """The .dwo files of a build on another machine."""
+    for p, dwo, _, _ in split_builds(t):
+        os.makedirs(t.path("objects"), exist_ok=True)
+        os.makedirs(t.path("root") + p.dir, exist_ok=True)
+        shutil.copy(dwo, t.path("root") + p.dir)
+        shutil.move(dwo, t.path("objects"))
+        p.expect_full("--debug-path", t.path("objects"))
+        os.unlink(t.path("objects/" + os.path.basename(dwo)))
+        shutil.copy(p.path, t.path("root") + p.path)
+        p.expect_full("--sysroot", t.path("root"))
+        frames, origin = p.probe()
+        assert frames[p.outer] == [("function", "shapes_outer", p.name + ".c", _probe.LINES["INNER"])], frames
+        assert origin[0] == FULL and ".dwo" in origin[2], origin
+
+
+def test_split_dwarf_of_another_build_is_not_taken(t):
+    p = Shapes(t, "-g", "-gsplit-dwarf")
+    Shapes(t, "-g", "-gsplit-dwarf", "-Dshapes_hidden=hidden_otherwise", folder=t.path("other"))
+    os.unlink(p.file("shapes.dwo"))
+    shutil.copy(t.path("other/shapes.dwo"), p.dir)
+    frames, origin = p.probe()
+    assert all(kind != "inlined" for chain in frames.values() for kind, *_ in chain), frames
+    assert ".dwo" in origin[2], origin
+
+
+def test_split_dwarf_packages(t):
+    """All in one .dwp file, by the tools of binutils and of LLVM."""
+    need("dwp", "llvm-dwp")
+    for tool in ("dwp", "llvm-dwp"):
+        for p, dwo, _, version in split_builds(t):
+            if tool == "dwp" and version == 5:
+                continue  # binutils 2.40 leaves its units out
+            package = p.path + ".dwp"
+            sh(tool, *(["-o", package, dwo] if tool == "dwp" else [dwo, "-o", package]))
+            os.unlink(dwo)
+            p.expect_full()
+            os.makedirs(t.path("packages"), exist_ok=True)
+            shutil.move(package, t.path("packages"))
+            p.expect_full("--debug-path", t.path("packages"))
+            os.unlink(t.path("packages/" + p.name + ".dwp"))
+
+
+def test_split_dwarf_package_of_many_units(t):
+    """Each unit finds its own strings, ranges and abbreviations in the package."""
+    need("dwp", "llvm-dwp")
+    for compiler, version, tool in (("gcc", 4, "dwp"), ("clang", 5, "llvm-dwp"), ("gcc", 5, "llvm-dwp")):
+        folder = t.path(compiler + str(version))
+        os.makedirs(folder)
+        names = [f"unit{n}" for n in range(12)]
+        flags = [f"-gdwarf-{version}", "-gsplit-dwarf", "-O2"]
+        for name in names:
+            with open(os.path.join(folder, name + ".c"), "w") as f:
+                f.write(f"#include <stdlib.h>\nstatic inline __attribute__((always_inline)) void *in_{name}(int n) {{\n"
+                        f"        return malloc(n + {len(name)});\n}}\n"
+                        f"__attribute__((noinline)) void *of_{name}(int n) {{\n        void *p;\n"
+                        f"        __asm__ volatile(\"nop\" : \"+r\"(n));\n        p = in_{name}(n);\n"
+                        f"        __asm__ volatile(\"\" : \"+r\"(p));\n        return p;\n}}\n")
+        sh(compiler, *flags, "-c", *[n + ".c" for n in names], cwd=folder)
+        p = Shapes(t, *flags, *[os.path.join(folder, n + ".o") for n in names], name="many", folder=folder,
+                   compiler=compiler)
+        dwos = sorted(f for f in os.listdir(folder) if f.endswith(".dwo"))
+        assert len(dwos) == 13, dwos
+        sh(tool, *(["-o", "many.dwp", *dwos] if tool == "dwp" else [*dwos, "-o", "many.dwp"]), cwd=folder)
+        for dwo in dwos:
+            os.unlink(os.path.join(folder, dwo))
+        addresses = {name: p.calls["of_" + name] for name in names}
+        frames, origin = p.probe(addresses=list(addresses.values()))
+        for name, address in addresses.items():
+            assert frames[address] == [("inlined", "in_" + name, name + ".c", 3),
+                                       ("function", "of_" + name, name + ".c", 8)], (name, frames[address])
+        assert origin[0] == FULL and origin[2] == "", origin
+
+
 def test_debug_file_by_build_id(t):
     p = Shapes(t, "-g")
     root = t.path("debug")
