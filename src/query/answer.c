@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /* Totals and sites of a window: the state at its end minus the state at its start, and the peak
- * between. */
+ * between. With a filter on call paths the same, of the sites it picks; with one on single blocks
+ * their lives are added up instead. */
 #include <string.h>
 
 #include "query/internal.h"
+#include "query/life.h"
 #include "query/peak.h"
+#include "query/pick.h"
 #include "query/state.h"
 
 struct asking {
@@ -13,7 +16,8 @@ struct asking {
         struct state begin, end;
         struct peak *peaks; /* one a process, and one for all */
         struct query_answer *answer;
-        bool is_split;       /* sites of each process apart */
+        const struct pick *pick; /* NULL: everything */
+        bool is_split;       /* sites of each process apart, as while a filtered answer is made */
         struct map by_stack; /* stack (split: process << 32 | stack) → index into sites */
         VEC(struct query_site) sites;
 };
@@ -113,8 +117,8 @@ static void totals_sum(const struct asking *k, struct query_totals *t) {
                 t->blocked_ns += x->blocked_ns;
                 t->n_threads += x->n_threads;
         }
-        t->peak_bytes = peak->bytes;
-        t->peak_blocks = peak->blocks;
+        t->peak_bytes = k->pick ? 0 : peak->bytes;
+        t->peak_blocks = k->pick ? 0 : peak->blocks;
         t->peak_ns = peak->time_ns;
         for (size_t i = 0; i < k->sites.n; i++) {
                 const struct query_site *s = &k->sites.items[i];
@@ -123,6 +127,8 @@ static void totals_sum(const struct asking *k, struct query_totals *t) {
                 t->begin_blocks += (uint64_t)s->f.begin_blocks;
                 t->end_bytes += (uint64_t)s->f.end_bytes;
                 t->end_blocks += (uint64_t)s->f.end_blocks;
+                t->peak_bytes += k->pick ? (uint64_t)s->f.peak_bytes : 0;
+                t->peak_blocks += k->pick ? (uint64_t)s->f.peak_blocks : 0;
                 t->n_sites += s->f.n_allocs > 0;
         }
 }
@@ -212,13 +218,17 @@ static bool in_scope(const struct asking *k, uint32_t process) {
         return is_all(k) || process == k->scope.process;
 }
 
+static bool is_picked(const struct asking *k, uint32_t process, uint32_t stack) {
+        return pick_has_stack(k->pick, stack) && pick_has_process(k->pick, process);
+}
+
 static void collect_sites(struct asking *k) {
         for (size_t i = 0; i < k->end.sites.n; i++) {
                 static const struct state_site nothing;
                 const struct state_site *e = &k->end.sites.items[i], *b;
                 struct query_site *site;
 
-                if (!in_scope(k, e->process))
+                if (!in_scope(k, e->process) || !is_picked(k, e->process, e->stack))
                         continue;
                 b = state_find(&k->begin, e->process, e->stack);
                 if (!b)
@@ -244,11 +254,35 @@ static void add_peak_site(void *ctx, uint32_t process, uint32_t stack, int64_t b
                           int64_t blocks) {
         struct query_site *site;
 
-        if (bytes == 0 && blocks == 0)
+        if ((bytes == 0 && blocks == 0) || !is_picked(ctx, process, stack))
                 return;
         site = site_of(ctx, process, stack);
         site->f.peak_bytes += bytes;
         site->f.peak_blocks += blocks;
+}
+
+static bool add_life(void *ctx, const struct query_life *l) {
+        struct asking *k = ctx;
+        struct query_figures *f = &site_of(k, l->process, l->stack)->f;
+        int64_t bytes = (int64_t)l->size_bytes;
+
+        if (life_is_allocated_in(l, &k->scope)) {
+                f->n_allocs++;
+                f->alloc_bytes += l->size_bytes;
+                f->n_reallocs += l->by_realloc;
+        }
+        if (life_is_released_in(l, &k->scope)) {
+                f->n_frees++;
+                f->free_bytes += l->size_bytes;
+                f->n_temporary += l->is_temporary;
+        }
+        if (l->is_live_at_from)
+                f->begin_bytes += bytes, f->begin_blocks++;
+        if (l->is_live_at_peak)
+                f->peak_bytes += bytes, f->peak_blocks++;
+        if (l->is_live_at_to)
+                f->end_bytes += bytes, f->end_blocks++;
+        return true;
 }
 
 /* Sites that neither did nor held anything in the window are no answer. */
@@ -262,6 +296,62 @@ static void drop_idle_sites(struct asking *k) {
                         k->sites.items[n++] = *s;
         }
         k->sites.n = n;
+}
+
+/* ---- filtered -------------------------------------------------------------------------------- */
+
+/* What is left of a process's totals when only the blocks that were picked count; their figures
+ * are added afterwards. */
+static void clear_totals(const struct asking *k, struct query_totals *t) {
+        *t = (struct query_totals){
+                .n_lost = t->n_lost,
+                .n_inversions = t->n_inversions,
+                .peak_ns = is_all(k) ? k->peaks[k->answer->n_processes].time_ns : t->peak_ns,
+                .peak_rss_bytes = t->peak_rss_bytes,
+                .runtime_bytes = t->runtime_bytes,
+                .blocked_ns = t->blocked_ns,
+                .n_threads = t->n_threads,
+        };
+}
+
+static void add_figures(struct query_totals *t, const struct query_figures *f) {
+        t->n_allocs += f->n_allocs;
+        t->alloc_bytes += f->alloc_bytes;
+        t->n_frees += f->n_frees;
+        t->n_temporary += f->n_temporary;
+        t->n_reallocs += f->n_reallocs;
+        t->peak_bytes += (uint64_t)f->peak_bytes;
+        t->peak_blocks += (uint64_t)f->peak_blocks;
+        t->begin_bytes += (uint64_t)f->begin_bytes;
+        t->begin_blocks += (uint64_t)f->begin_blocks;
+        t->end_bytes += (uint64_t)f->end_bytes;
+        t->end_blocks += (uint64_t)f->end_blocks;
+        t->n_sites += f->n_allocs > 0;
+}
+
+/* Sites of all processes together. */
+static void merge_sites(struct asking *k) {
+        size_t n = k->sites.n;
+        struct query_site *split = TAKE_PTR(k->sites.items);
+
+        vec_free(&k->sites);
+        map_clear(&k->by_stack);
+        k->is_split = false;
+        for (size_t i = 0; i < n; i++)
+                query_figures_add(&site_of(k, QUERY_ALL, split[i].stack)->f, &split[i].f);
+        free(split);
+}
+
+/* Makes the totals those of the sites, which are still split by process. */
+static void filter_totals(struct asking *k, bool keep_split) {
+        struct query_answer *a = k->answer;
+
+        for (size_t p = 0; p < a->n_processes; p++)
+                clear_totals(k, &a->processes[p]);
+        for (size_t i = 0; i < k->sites.n; i++)
+                add_figures(&a->processes[k->sites.items[i].process], &k->sites.items[i].f);
+        if (!keep_split)
+                merge_sites(k);
 }
 
 /* ---- edges ----------------------------------------------------------------------------------- */
@@ -303,10 +393,38 @@ static bool move_edges(const struct query *q, struct query_scope *w) {
 
 /* ---- asking ---------------------------------------------------------------------------------- */
 
-static int asking_run(struct asking *k, struct err *reterr) {
+/* What needs events begins where they do. */
+static bool move_to_detail(const struct query *q, struct query_scope *w) {
+        uint64_t detail_ns = q->view->detail_from_ns;
+
+        if (w->from_ns >= detail_ns)
+                return false;
+        w->from_ns = detail_ns;
+        w->to_ns = MAX(w->to_ns, detail_ns);
+        return true;
+}
+
+static int add_lives(struct asking *k, struct err *reterr) {
+        const struct peak *peak = &k->peaks[is_all(k) ? k->answer->n_processes : k->scope.process];
+        bool is_exact = true;
+        int r = life_scan_peak(k->q, &k->scope, 0, peak, add_life, k, &is_exact, reterr);
+
+        k->answer->is_exact &= is_exact;
+        k->answer->known_from_ns = k->q->view->detail_from_ns;
+        return r;
+}
+
+static void add_history(struct asking *k) {
+        collect_sites(k);
+        peak_each_site(k->q, &k->begin,
+                       &k->peaks[is_all(k) ? k->answer->n_processes : k->scope.process],
+                       k->scope.process, add_peak_site, k);
+}
+
+static int asking_run(struct asking *k, bool keep_split, struct err *reterr) {
         struct query_answer *a = k->answer;
         uint64_t all_rss = 0;
-        int r;
+        int r = 0;
 
         if (is_all(k))
                 inherit_load(k->q);
@@ -315,23 +433,29 @@ static int asking_run(struct asking *k, struct err *reterr) {
                 state_load_time(k->q, &k->begin, k->scope.from_ns);
         state_load_time(k->q, &k->end, k->scope.to_ns);
         peak_find(k->q, &k->begin, k->scope.from_ns, k->scope.to_ns, is_all(k), k->peaks);
-        collect_sites(k);
-        peak_each_site(k->q, &k->begin, &k->peaks[is_all(k) ? a->n_processes : k->scope.process],
-                       k->scope.process, add_peak_site, k);
+        a->is_exact = k->begin.is_exact && k->end.is_exact;
+        if (k->pick && k->pick->needs_events)
+                r = add_lives(k, reterr);
+        else
+                add_history(k);
+        if (r < 0)
+                return r;
         drop_idle_sites(k);
         for (uint32_t p = 0; p < a->n_processes; p++)
                 totals_of_process(k, p, &a->processes[p]);
         count_threads(k);
-        count_sites(k);
         r = find_peak_rss(k, &all_rss, reterr);
+        if (k->pick)
+                filter_totals(k, keep_split);
+        else
+                count_sites(k);
         if (is_all(k)) {
                 totals_sum(k, &a->totals);
                 a->totals.peak_rss_bytes = all_rss;
         } else {
                 a->totals = a->processes[k->scope.process];
         }
-        a->is_exact = k->begin.is_exact && k->end.is_exact &&
-                      (!is_all(k) || !(k->q->inherit.lacks_events || k->q->inherit.is_unsure));
+        a->is_exact &= !is_all(k) || !(k->q->inherit.lacks_events || k->q->inherit.is_unsure);
         a->n_sites = k->sites.n;
         a->sites = TAKE_PTR(k->sites.items);
         return r;
@@ -342,17 +466,21 @@ static int ask(struct query *q, const struct query_scope *scope, bool is_split,
         _cleanup_(query_answer_freep) struct query_answer *a = calloc(1, sizeof(*a));
         size_t n = q->view->n_processes;
         struct asking k = {.q = q, .scope = *scope, .is_split = is_split, .answer = a};
-        int r;
+        int r = pick_get(q, scope->filter, &k.pick, reterr);
 
+        if (r < 0)
+                return r;
         if (!a || !(a->processes = calloc(n, sizeof(a->processes[0]))) ||
             !(k.peaks = calloc(n + 1, sizeof(k.peaks[0]))))
                 abort();
-        a->is_moved = move_edges(q, &k.scope);
+        k.is_split |= k.pick != NULL;
+        a->is_moved = k.pick && k.pick->needs_events ? move_to_detail(q, &k.scope)
+                                                     : move_edges(q, &k.scope);
         a->scope = k.scope;
         a->n_processes = n;
         state_init(&k.begin, n);
         state_init(&k.end, n);
-        r = asking_run(&k, reterr);
+        r = asking_run(&k, is_split, reterr);
         state_done(&k.begin);
         state_done(&k.end);
         map_done(&k.by_stack);

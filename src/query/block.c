@@ -3,6 +3,7 @@
  * gap, so the releases of a batch of blocks fit an array: one pass over the events from the batch on fills it, a second
  * over the batch tells the blocks. */
 #include "query/internal.h"
+#include "query/pick.h"
 
 enum { BLOCK_BATCH_SLICES = 32 }; /* at most 8 M blocks, 128 MB */
 
@@ -21,6 +22,7 @@ struct batch_slice {
 struct batch {
         struct query *q;
         const struct query_scope *scope;
+        const struct pick *pick;
         size_t first, end;                             /* slices */
         struct batch_slice slices[BLOCK_BATCH_SLICES]; /* those that allocate, first_seq rising */
         size_t n_slices;
@@ -111,6 +113,19 @@ static struct query_block block_of(const struct batch *b, const struct trace_eve
         return block;
 }
 
+static bool is_picked(const struct batch *b, const struct query_block *block, uint32_t process) {
+        uint64_t last_ns = block->time_ns + block->age_ns;
+        struct query_life l = {.process = process,
+                               .stack = block->stack,
+                               .thread = block->thread,
+                               .size_bytes = block->size_bytes,
+                               .begin_ns = block->time_ns,
+                               .end_ns = block->is_live ? UINT64_MAX : last_ns,
+                               .last_ns = last_ns};
+
+        return pick_has_block(b->pick, &l);
+}
+
 /* False when the caller has had enough. */
 static bool batch_tell_slice(struct batch *b, size_t slice_idx, query_block_fn fn, void *ctx) {
         const struct trace_event *events;
@@ -129,7 +144,7 @@ static bool batch_tell_slice(struct batch *b, size_t slice_idx, query_block_fn f
                     (b->scope->process != QUERY_ALL && process != b->scope->process))
                         continue;
                 block = block_of(b, e, process);
-                if (!fn(ctx, &block))
+                if (is_picked(b, &block, process) && !fn(ctx, &block))
                         return false;
         }
         return true;
@@ -139,8 +154,10 @@ int query_blocks(struct query *q, const struct query_scope *scope, query_block_f
                  struct err *reterr) {
         struct batch b = {.q = q, .scope = scope, .end = query_slice_at(q, scope->from_ns)};
         bool more = true;
+        int r = pick_get(q, scope->filter, &b.pick, reterr);
 
-        (void)reterr;
+        if (r < 0)
+                return r;
         /* what was dropped may be billions of blocks */
         while (b.end < q->view->n_slices && trace_slice(q->reader, b.end)->is_dropped)
                 b.end++;

@@ -329,6 +329,40 @@ struct trace_writer *fabric_writer(struct fabric *f) {
         return f->w;
 }
 
+/* ---- names at random ------------------------------------------------------------------------- */
+
+static uint32_t any_module(struct fabric *f) {
+        static const char *const paths[] = {"/usr/bin/fabric", "/usr/lib/libweave.so.1",
+                                            "/opt/loom/lib/libthread.so"};
+
+        return module_of(f, paths[fabric_draw(f, ARRAY_SIZE(paths))]);
+}
+
+/* One function, several inlined into each other, or none. */
+static void name_location(struct fabric *f, uint32_t location) {
+        static const char *const functions[] = {"main",
+                                                "warp",
+                                                "weft",
+                                                "Loom::weave(int)",
+                                                "Loom::beat()",
+                                                "shuttle<0>",
+                                                "shuttle<1>",
+                                                "{{closure}}(1)",
+                                                "",
+                                                "thread_main"};
+        static const char *const files[] = {"", "src/loom.cc", "src/shuttle.h", "main.c"};
+        unsigned n = (unsigned)fabric_draw(f, 4);
+
+        for (unsigned i = 0; i < n; i++)
+                vec_push(&f->symbols,
+                         (struct trace_symbol){
+                                 .location = location,
+                                 .function = functions[fabric_draw(f, ARRAY_SIZE(functions))],
+                                 .file = files[fabric_draw(f, ARRAY_SIZE(files))],
+                                 .line = i + 1,
+                                 .inlined = i + 1 < n});
+}
+
 /* ---- the whole ------------------------------------------------------------------------------- */
 
 struct fabric *fabric_new(const char *path, const struct fabric_options *o) {
@@ -355,10 +389,14 @@ struct fabric *fabric_new(const char *path, const struct fabric_options *o) {
         module_id = trace_add_module(f->w, &module);
         vec_push(&f->module_paths, module.path);
         for (unsigned i = 0; i < o->n_stacks; i++) {
-                struct trace_location l = {module_id, 4096 + 16 * i};
+                struct trace_location l = {o->with_names ? any_module(f) : module_id,
+                                           4096 + 16 * i};
+                uint32_t location = trace_add_location(f->w, &l);
 
-                f->stacks[i] = trace_add_stack(f->w, i ? f->stacks[fabric_draw(f, i)] : 0,
-                                               trace_add_location(f->w, &l));
+                f->stacks[i] =
+                        trace_add_stack(f->w, i ? f->stacks[fabric_draw(f, i)] : 0, location);
+                if (o->with_names)
+                        name_location(f, location);
         }
         fabric_add_process(f, f->next_pid++, TRACE_NO_PROCESS, 1);
         return f;

@@ -6,6 +6,7 @@
  *   fabric_new(path, seed) → fabric_run(f, n_events) → fabric_end(f) */
 #pragma once
 
+#include <stdbool.h>
 #include <stdint.h>
 
 struct fabric;
@@ -19,6 +20,7 @@ struct fabric_options {
         unsigned max_threads;      /* a process */
         unsigned checkpoint_every; /* slices; 0: none */
         unsigned max_step_us;      /* between two events */
+        bool with_names;           /* of functions, files, modules and threads */
 };
 
 struct fabric *fabric_new(const char *path, const struct fabric_options *o);

@@ -7,6 +7,9 @@ static struct fabric_thread *any_thread(struct fabric *f, struct fabric_process 
                 struct trace_thread t = {p->id, p->pid + (uint32_t)p->threads.n, f->time_ns};
 
                 vec_push(&p->threads, (struct fabric_thread){.id = trace_add_thread(f->w, &t)});
+                if (f->o.with_names && p->threads.n > 1)
+                        trace_name_thread(f->w, p->threads.items[p->threads.n - 1].id,
+                                          p->threads.n % 2 ? "worker-odd" : "worker-even");
         }
         return &p->threads.items[fabric_draw(f, p->threads.n)];
 }

@@ -5,11 +5,14 @@
 #include "query/inherit.h"
 #include "query/query.h"
 
+struct pick;
+
 struct query {
         struct trace_reader *reader;
         const struct trace_view *view;
         uint32_t *symbol_begin; /* n_locations + 1: where a location's symbols start */
         struct inherit inherit; /* filled when first needed */
+        struct pick *pick;      /* the filter asked with last; NULL: none yet */
         char damage[480];       /* the first thing that could not be read, "" while nothing */
         query_progress_fn progress;
         void *progress_ctx;
@@ -25,6 +28,9 @@ static inline void query_tell_progress(const struct query *q, uint64_t done, uin
         if (q->progress)
                 q->progress(q->progress_ctx, done, total);
 }
+
+/* One frame of a location, of those query_location_frames counts. */
+struct query_frame query_location_frame(const struct query *q, uint32_t location, size_t frame_idx);
 
 /* The events of a slice. False when they were dropped or are damaged, which is then noted. */
 bool query_read_events(struct query *q, size_t slice_idx, const struct trace_event **ret,

@@ -60,3 +60,9 @@ enum life_flags {
 typedef bool (*life_fn)(void *ctx, const struct query_life *l);
 int life_scan(struct query *q, const struct query_scope *scope, unsigned flags, life_fn fn,
               void *ctx, bool *ret_is_exact, struct err *reterr);
+
+/* The same for a caller that knows the scope's peak already (NULL: is not needed). */
+struct peak;
+int life_scan_peak(struct query *q, const struct query_scope *scope, unsigned flags,
+                   const struct peak *peak, life_fn fn, void *ctx, bool *ret_is_exact,
+                   struct err *reterr);

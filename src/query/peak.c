@@ -126,6 +126,70 @@ void peak_find(struct query *q, const struct state *begin, uint64_t from_ns, uin
         }
 }
 
+void peak_of_scope(struct query *q, const struct query_scope *scope, struct peak *ret_peak) {
+        size_t n = q->view->n_processes;
+        bool is_all = scope->process == QUERY_ALL;
+        struct peak *peaks = calloc(n + 1, sizeof(peaks[0]));
+        struct state begin;
+
+        if (!peaks)
+                abort();
+        if (is_all)
+                inherit_load(q);
+        state_init(&begin, n);
+        if (scope->from_ns > 0)
+                state_load_time(q, &begin, scope->from_ns);
+        peak_find(q, &begin, scope->from_ns, scope->to_ns, is_all, peaks);
+        *ret_peak = peaks[is_all ? n : scope->process];
+        state_done(&begin);
+        free(peaks);
+}
+
+/* ---- its place among the events -------------------------------------------------------------- */
+
+struct locator {
+        const struct peak *peak;
+        uint32_t process;
+        struct crowd crowd; /* all together only */
+        uint64_t pos;
+        bool is_found;
+};
+
+static void locator_step(void *ctx, const struct state *s, const struct replay_step *step) {
+        struct locator *l = ctx;
+        uint64_t bytes;
+
+        if (l->process == QUERY_ALL)
+                crowd_step(&l->crowd, step);
+        if (l->is_found || (l->process != QUERY_ALL && step->process != l->process))
+                return;
+        bytes = l->process == QUERY_ALL ? (uint64_t)l->crowd.bytes
+                                        : s->counts[l->process].live_bytes;
+        if (l->peak->place == PEAK_AT_STEP ? step->number != l->peak->step
+                                           : bytes != l->peak->bytes)
+                return;
+        l->is_found = true;
+        l->pos = step->event ? pos_after(l->peak->slice_idx, step->event_idx)
+                             : pos_before(l->peak->slice_idx, step->event_idx);
+}
+
+bool peak_locate(struct query *q, const struct peak *peak, uint32_t process, uint64_t *ret_pos) {
+        const struct replay_limits limits = {UINT64_MAX, UINT64_MAX, true};
+        struct locator l = {.peak = peak, .process = process};
+        struct state s;
+
+        state_init(&s, q->view->n_processes);
+        state_load(q, &s, peak->slice_idx);
+        if (process == QUERY_ALL)
+                crowd_init(&l.crowd, q, &s, trace_slice(q->reader, peak->slice_idx)->begin_ns);
+        replay_slice(q, &s, peak->slice_idx, &limits, locator_step, &l);
+        if (process == QUERY_ALL)
+                crowd_done(&l.crowd);
+        state_done(&s);
+        *ret_pos = l.pos;
+        return l.is_found;
+}
+
 /* ---- sites at a peak ------------------------------------------------------------------------- */
 
 struct visit {

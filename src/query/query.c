@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "query/internal.h"
+#include "query/pick.h"
 
 static void index_symbols(struct query *q) {
         const struct trace_view *v = q->view;
@@ -47,6 +48,7 @@ struct query *query_free(struct query *q) {
         trace_reader_free(q->reader);
         free(q->symbol_begin);
         inherit_done(&q->inherit);
+        pick_free(q->pick);
         free(q);
         return NULL;
 }
@@ -125,7 +127,7 @@ uint32_t query_main_process(const struct query *q) {
 }
 
 struct query_scope query_whole(const struct query *q) {
-        return (struct query_scope){query_main_process(q), 0, UINT64_MAX};
+        return (struct query_scope){.process = query_main_process(q), .to_ns = UINT64_MAX};
 }
 
 int query_find_process(const struct query *q, uint32_t pid, uint32_t *ret_process,
@@ -185,6 +187,13 @@ static struct query_frame frame_of(const struct query *q, uint32_t location,
                 f.guess = symbol->guess;
         }
         return f;
+}
+
+struct query_frame query_location_frame(const struct query *q, uint32_t location,
+                                        size_t frame_idx) {
+        uint32_t begin = q->symbol_begin[location], end = q->symbol_begin[location + 1];
+
+        return frame_of(q, location, begin < end ? &q->view->symbols[begin + frame_idx] : NULL);
 }
 
 size_t query_location_frames(const struct query *q, uint32_t location, struct query_frame *ret,

@@ -21,6 +21,7 @@ struct replay {
         void *ctx;
         uint64_t first_seq; /* of the slice */
         uint64_t n_steps;
+        size_t event_idx;
         struct map last_alloc; /* thread → seq of its latest allocation in this slice */
         struct map
                 temporary_sites; /* (process << 32 | stack) with a temporary allocation in this slice */
@@ -35,7 +36,8 @@ static bool replay_is_over(const struct replay *p) {
 
 static void replay_step_done(struct replay *p, uint64_t time_ns, uint32_t process,
                              const struct trace_event *event, bool frees_inherited) {
-        struct replay_step step = {p->n_steps++, time_ns, process, event, frees_inherited};
+        struct replay_step step = {p->n_steps++, time_ns,      process,
+                                   event,        p->event_idx, frees_inherited};
 
         if (p->fn)
                 p->fn(p->ctx, p->s, &step);
@@ -249,6 +251,7 @@ static void replay_begin(struct replay *p, size_t slice_idx) {
 
 static void replay_events(struct replay *p, const struct trace_event *events, size_t n) {
         for (size_t i = 0; i < n && !replay_is_over(p); i++) {
+                p->event_idx = i;
                 if (events[i].time_ns >= p->limits->before_ns)
                         break;
                 if (p->forks.n)
@@ -256,6 +259,8 @@ static void replay_events(struct replay *p, const struct trace_event *events, si
                 if (!replay_is_over(p))
                         replay_event(p, &events[i]);
         }
+        if (p->limits->before_ns == UINT64_MAX)
+                p->event_idx = n;
         if (p->limits->before_ns > 0)
                 replay_forks(p, p->limits->before_ns - 1, TRACE_NO_PROCESS);
 }

@@ -10,7 +10,8 @@ struct replay_step {
         uint64_t time_ns;
         uint32_t process;                /* that changed */
         const struct trace_event *event; /* NULL: the process began, with what it inherited */
-        bool frees_inherited;            /* the block released was its parent's */
+        size_t event_idx; /* of the event in the slice, or of the one before which the process began */
+        bool frees_inherited; /* the block released was its parent's */
 };
 typedef void (*replay_fn)(void *ctx, const struct state *s, const struct replay_step *step);
 

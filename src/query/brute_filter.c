@@ -1,0 +1,489 @@
+/* SPDX-License-Identifier: MIT */
+#include "query/brute_filter.h"
+
+#include <regex.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/map.h"
+#include "base/vec.h"
+
+/* One block in one process: its allocator's, or a child's that inherited it. */
+struct copy {
+        uint64_t seq, size_bytes, begin_ns;
+        uint32_t stack, thread, process, owner; /* owner: the process that allocated it */
+        uint64_t born_ns;                       /* here: allocation, or fork */
+        uint64_t born_step, died_step;          /* steps count from 1 */
+        uint64_t died_ns;                       /* UINT64_MAX: never */
+        size_t place;                           /* in the process's live */
+        bool by_realloc, is_temporary;
+};
+
+struct process_state {
+        bool has_begun, is_dead;
+        VEC(size_t) live;  /* indices of copies */
+        struct map copies; /* seq → index of the copy + 1 */
+        uint64_t bytes, own_bytes;
+};
+
+/* After a step: what one process holds, and all together. */
+struct step {
+        uint64_t time_ns, bytes, all_bytes;
+        uint32_t process;
+};
+
+struct lost {
+        uint64_t time_ns, n;
+        uint32_t process;
+};
+
+struct brute_lives {
+        struct trace_reader *t;
+        const struct trace_view *v;
+        struct process_state *processes;
+        uint64_t *last_seq;
+        VEC(struct copy) copies;
+        VEC(struct step) steps; /* [0] is before everything */
+        VEC(struct lost) lost;
+};
+
+/* ---- writing it all down --------------------------------------------------------------------- */
+
+static void step(struct brute_lives *b, uint64_t time_ns, uint32_t process) {
+        struct step s = {time_ns, b->processes[process].bytes, 0, process};
+
+        for (size_t p = 0; p < b->v->n_processes; p++)
+                s.all_bytes += b->processes[p].is_dead ? 0 : b->processes[p].own_bytes;
+        vec_push(&b->steps, s);
+}
+
+static void add_copy(struct brute_lives *b, struct copy c) {
+        struct process_state *p = &b->processes[c.process];
+
+        c.born_step = b->steps.n;
+        c.died_step = c.died_ns = UINT64_MAX;
+        c.place = p->live.n;
+        vec_push(&p->live, b->copies.n);
+        vec_push(&b->copies, c);
+        *map_put(&p->copies, c.seq, 0, NULL) = b->copies.n;
+        p->bytes += c.size_bytes;
+        p->own_bytes += c.owner == c.process ? c.size_bytes : 0;
+}
+
+static void begin_process(struct brute_lives *b, uint32_t process, uint64_t time_ns) {
+        const struct trace_process *start = &b->v->processes[process].start;
+
+        b->processes[process].has_begun = true;
+        if (start->image != 1 || start->parent >= b->v->n_processes)
+                return;
+        for (size_t i = 0; i < b->processes[start->parent].live.n; i++) {
+                struct copy c = b->copies.items[b->processes[start->parent].live.items[i]];
+
+                c.process = process;
+                c.born_ns = MIN(time_ns, start->start_ns);
+                add_copy(b, c);
+        }
+        step(b, MIN(time_ns, start->start_ns), process);
+}
+
+static void live_and_die(struct brute_lives *b, uint64_t time_ns, uint32_t also) {
+        for (uint32_t p = 0; p < b->v->n_processes; p++) {
+                const struct trace_process_info *info = &b->v->processes[p];
+
+                if (info->has_end && info->end.end_ns < time_ns)
+                        b->processes[p].is_dead = true;
+                if (!b->processes[p].has_begun && (info->start.start_ns <= time_ns || p == also))
+                        begin_process(b, p, time_ns);
+        }
+}
+
+static void release(struct brute_lives *b, uint32_t process, const struct trace_event *e,
+                    uint64_t seq) {
+        struct process_state *p = &b->processes[process];
+        uint64_t idx = *map_put(&p->copies, seq, 0, NULL);
+        struct copy *c;
+
+        if (idx == 0)
+                abort(); /* released what is not there */
+        c = &b->copies.items[idx - 1];
+        c->died_step = b->steps.n;
+        c->died_ns = e->time_ns;
+        c->is_temporary = e->op != TRACE_OTHER && b->last_seq[e->thread] == seq + 1;
+        p->bytes -= c->size_bytes;
+        p->own_bytes -= c->owner == process ? c->size_bytes : 0;
+        p->live.items[c->place] = p->live.items[--p->live.n];
+        b->copies.items[p->live.items[c->place]].place = c->place;
+}
+
+static void on_event(struct brute_lives *b, const struct trace_event *e) {
+        uint32_t process;
+
+        if (e->thread >= b->v->n_threads)
+                return;
+        process = b->v->threads[e->thread].start.process;
+        live_and_die(b, e->time_ns, process);
+        if (e->op == TRACE_FREE || (e->op == TRACE_OTHER && e->other == TRACE_IMPLICIT_FREE))
+                release(b, process, e, e->seq);
+        if (e->op == TRACE_REALLOC)
+                release(b, process, e, e->old_seq);
+        if (e->op == TRACE_ALLOC || e->op == TRACE_REALLOC) {
+                add_copy(b, (struct copy){.seq = e->seq,
+                                          .size_bytes = e->size_bytes,
+                                          .begin_ns = e->time_ns,
+                                          .born_ns = e->time_ns,
+                                          .stack = e->stack,
+                                          .thread = e->thread,
+                                          .process = process,
+                                          .owner = process,
+                                          .by_realloc = e->op == TRACE_REALLOC});
+                b->last_seq[e->thread] = e->seq + 1;
+        }
+        if (e->op == TRACE_OTHER && e->other == TRACE_LOST)
+                vec_push(&b->lost, (struct lost){e->time_ns, e->size_bytes, process});
+        step(b, e->time_ns, process);
+}
+
+int brute_lives_new(const char *trace_path, struct brute_lives **ret, struct err *reterr) {
+        _cleanup_(brute_lives_freep) struct brute_lives *b = calloc(1, sizeof(*b));
+        int r;
+
+        if (!b)
+                abort();
+        r = trace_reader_open(trace_path, &b->t, reterr);
+        if (r < 0)
+                return r;
+        b->v = trace_view(b->t);
+        b->processes = calloc(b->v->n_processes + 1, sizeof(b->processes[0]));
+        b->last_seq = calloc(b->v->n_threads + 1, sizeof(b->last_seq[0]));
+        if (!b->processes || !b->last_seq)
+                abort();
+        vec_push(&b->steps, (struct step){0, 0, 0, TRACE_NO_PROCESS});
+        for (size_t i = 0; i < b->v->n_slices; i++) {
+                const struct trace_event *events;
+                size_t n;
+
+                r = trace_read_events(b->t, i, &events, &n, reterr);
+                if (r < 0)
+                        return r;
+                for (size_t k = 0; k < n; k++)
+                        on_event(b, &events[k]);
+        }
+        live_and_die(b, UINT64_MAX - 1, TRACE_NO_PROCESS);
+        *ret = TAKE_PTR(b);
+        return 0;
+}
+
+struct brute_lives *brute_lives_free(struct brute_lives *b) {
+        for (size_t p = 0; b->processes && p < b->v->n_processes; p++) {
+                vec_free(&b->processes[p].live);
+                map_done(&b->processes[p].copies);
+        }
+        free(b->processes);
+        free(b->last_seq);
+        vec_free(&b->copies);
+        vec_free(&b->steps);
+        vec_free(&b->lost);
+        trace_reader_free(b->t);
+        free(b);
+        return NULL;
+}
+
+/* ---- conditions ------------------------------------------------------------------------------ */
+
+static bool matches(const regex_t *re, const char *text) {
+        return text[0] && regexec(re, text, 0, NULL, 0) == 0;
+}
+
+/* For each location whether one of its frames matches. */
+static void match_locations(const struct brute_lives *b, const regex_t *re, const char *kind,
+                            bool *ret) {
+        const struct trace_view *v = b->v;
+
+        for (size_t i = 0; i < v->n_locations && strcmp(kind, "module") == 0; i++)
+                ret[i] = v->locations[i].module < v->n_modules &&
+                         matches(re, v->modules[v->locations[i].module].path);
+        for (size_t i = 0; i < v->n_symbols && strcmp(kind, "module") != 0; i++)
+                ret[v->symbols[i].location] |=
+                        matches(re, strcmp(kind, "file") == 0 ? v->symbols[i].file
+                                                              : v->symbols[i].function);
+}
+
+/* For each stack whether some frame of it matches. */
+static void select_stacks(const struct brute_lives *b, const struct brute_condition *c,
+                          bool *selected) {
+        bool is_negated = strncmp(c->kind, "not-", 4) == 0;
+        const char *kind = is_negated ? c->kind + 4 : c->kind;
+        bool *locations = calloc(b->v->n_locations + 1, sizeof(bool));
+        regex_t re;
+
+        if (!locations || regcomp(&re, c->pattern, REG_EXTENDED | REG_NOSUB) != 0)
+                abort();
+        match_locations(b, &re, kind, locations);
+        for (uint32_t i = 0; i < b->v->n_stacks; i++) {
+                bool found = false;
+
+                for (uint32_t s = i; s != 0; s = b->v->stacks[s].parent)
+                        found |= locations[b->v->stacks[s].location];
+                selected[i] &= found != is_negated;
+        }
+        regfree(&re);
+        free(locations);
+}
+
+static bool has_id(const struct brute_condition *c, uint64_t id) {
+        for (unsigned i = 0; i < c->n_ids; i++)
+                if (c->ids[i] == id)
+                        return true;
+        return false;
+}
+
+static bool thread_matches(const struct brute_lives *b, const struct brute_condition *c,
+                           uint32_t thread) {
+        const struct trace_thread_info *t = &b->v->threads[thread];
+        regex_t re;
+        bool found;
+
+        if (!c->pattern)
+                return has_id(c, t->start.tid);
+        if (regcomp(&re, c->pattern, REG_EXTENDED | REG_NOSUB) != 0)
+                abort();
+        found = matches(&re, t->name);
+        regfree(&re);
+        return found;
+}
+
+static bool copy_holds(const struct brute_lives *b, const struct brute_condition *c,
+                       const struct copy *x, const bool *threads) {
+        const struct trace_process_info *p = &b->v->processes[x->process];
+        uint64_t last_ns = x->died_ns;
+
+        if (last_ns == UINT64_MAX)
+                last_ns = p->has_end ? MIN(p->end.end_ns, b->v->end_ns) : b->v->end_ns;
+        if (strcmp(c->kind, "thread") == 0)
+                return threads[x->thread];
+        if (strcmp(c->kind, "process") == 0)
+                return has_id(c, p->start.pid);
+        if (strcmp(c->kind, "size") == 0)
+                return x->size_bytes >= c->min && x->size_bytes <= c->max;
+        if (strcmp(c->kind, "lifetime") == 0)
+                return MAX(last_ns, x->begin_ns) - x->begin_ns >= c->min &&
+                       MAX(last_ns, x->begin_ns) - x->begin_ns < c->max;
+        if (strcmp(c->kind, "allocated") == 0)
+                return x->begin_ns >= c->min && x->begin_ns < c->max;
+        if (strcmp(c->kind, "alive-at") == 0)
+                return x->begin_ns < c->min && x->died_ns >= c->min;
+        if (strcmp(c->kind, "freed-before") == 0)
+                return x->died_ns < c->min;
+        return true; /* on the call path */
+}
+
+/* For each copy whether the filter selects it. */
+static bool *select_copies(const struct brute_lives *b, const struct brute_filter *f) {
+        bool *selected = calloc(b->copies.n + 1, sizeof(bool));
+        bool *stacks = calloc(b->v->n_stacks + 1, sizeof(bool));
+        bool *threads[BRUTE_MAX_CONDITIONS];
+
+        if (!selected || !stacks)
+                abort();
+        memset(stacks, true, b->v->n_stacks);
+        for (unsigned i = 0; i < f->n; i++) {
+                const struct brute_condition *c = &f->conditions[i];
+
+                threads[i] = calloc(b->v->n_threads + 1, sizeof(bool));
+                if (strcmp(c->kind, "thread") == 0)
+                        for (uint32_t t = 0; t < b->v->n_threads; t++)
+                                threads[i][t] = thread_matches(b, c, t);
+                if (strstr("not-function not-module not-file", c->kind))
+                        select_stacks(b, c, stacks);
+        }
+        for (size_t k = 0; k < b->copies.n; k++) {
+                selected[k] = stacks[b->copies.items[k].stack];
+                for (unsigned i = 0; i < f->n; i++)
+                        selected[k] &=
+                                copy_holds(b, &f->conditions[i], &b->copies.items[k], threads[i]);
+        }
+        for (unsigned i = 0; i < f->n; i++)
+                free(threads[i]);
+        free(stacks);
+        return selected;
+}
+
+/* ---- answers --------------------------------------------------------------------------------- */
+
+/* The last step before the window. */
+static size_t step_before(const struct brute_lives *b, uint64_t time_ns) {
+        size_t last = 0;
+
+        for (size_t i = 1; i < b->steps.n; i++)
+                if (b->steps.items[i].time_ns < time_ns)
+                        last = i;
+        return last;
+}
+
+/* The earliest step at which the whole scope, filter or not, held most. */
+static size_t peak_step(const struct brute_lives *b, const struct query_scope *s) {
+        size_t first = step_before(b, s->from_ns), best;
+        bool is_all = s->process == QUERY_ALL;
+        uint64_t most = 0;
+
+        /* at the begin: those that died before it hold nothing */
+        for (size_t k = 0; k < b->copies.n; k++) {
+                const struct copy *c = &b->copies.items[k];
+                const struct trace_process_info *p = &b->v->processes[c->process];
+
+                if (c->born_step <= first && c->died_step > first &&
+                    (is_all ? c->owner == c->process && !(p->has_end && p->end.end_ns < s->from_ns)
+                            : c->process == s->process))
+                        most += c->size_bytes;
+        }
+        best = first;
+        for (size_t i = first + 1; i < b->steps.n; i++) {
+                const struct step *x = &b->steps.items[i];
+                uint64_t bytes = is_all ? x->all_bytes : x->bytes;
+
+                if (x->time_ns >= s->to_ns)
+                        break;
+                if ((is_all || x->process == s->process) && bytes > most) {
+                        most = bytes;
+                        best = i;
+                }
+        }
+        return best;
+}
+
+static struct query_site *site_of(struct query_answer *a, struct map *by_stack, uint32_t stack) {
+        bool added;
+        uint64_t *idx = map_put(by_stack, stack, a->n_sites, &added);
+
+        if (added) {
+                a->sites = realloc(a->sites, (a->n_sites + 1) * sizeof(a->sites[0]));
+                if (!a->sites)
+                        abort();
+                a->sites[a->n_sites++] = (struct query_site){.stack = stack, .process = QUERY_ALL};
+        }
+        return &a->sites[*idx];
+}
+
+static void add_to_site(struct query_figures *to, const struct query_figures *f) {
+        to->n_allocs += f->n_allocs;
+        to->alloc_bytes += f->alloc_bytes;
+        to->n_frees += f->n_frees;
+        to->free_bytes += f->free_bytes;
+        to->n_temporary += f->n_temporary;
+        to->n_reallocs += f->n_reallocs;
+        to->peak_bytes += f->peak_bytes;
+        to->peak_blocks += f->peak_blocks;
+        to->begin_bytes += f->begin_bytes;
+        to->begin_blocks += f->begin_blocks;
+        to->end_bytes += f->end_bytes;
+        to->end_blocks += f->end_blocks;
+}
+
+static void add_to_totals(struct query_totals *t, const struct query_figures *f) {
+        t->n_allocs += f->n_allocs;
+        t->alloc_bytes += f->alloc_bytes;
+        t->n_frees += f->n_frees;
+        t->n_temporary += f->n_temporary;
+        t->n_reallocs += f->n_reallocs;
+        t->peak_bytes += (uint64_t)f->peak_bytes;
+        t->peak_blocks += (uint64_t)f->peak_blocks;
+        t->begin_bytes += (uint64_t)f->begin_bytes;
+        t->begin_blocks += (uint64_t)f->begin_blocks;
+        t->end_bytes += (uint64_t)f->end_bytes;
+        t->end_blocks += (uint64_t)f->end_blocks;
+}
+
+struct moments {
+        size_t from, peak, to; /* steps */
+        uint64_t peak_ns;
+};
+
+static struct query_figures figures_of(const struct brute_lives *b, const struct query_scope *s,
+                                       const struct copy *c, const struct moments *m) {
+        const struct trace_process_info *p = &b->v->processes[c->process];
+        bool is_all = s->process == QUERY_ALL, is_own = c->owner == c->process,
+             counts_live = !is_all || is_own;
+        struct query_figures f = {0};
+
+        if (is_own && c->begin_ns >= s->from_ns && c->begin_ns < s->to_ns) {
+                f.n_allocs = 1;
+                f.alloc_bytes = c->size_bytes;
+                f.n_reallocs = c->by_realloc;
+        }
+        if (c->died_ns != UINT64_MAX && c->died_ns >= s->from_ns && c->died_ns < s->to_ns) {
+                f.n_frees = 1;
+                f.free_bytes = c->size_bytes;
+                f.n_temporary = c->is_temporary;
+        }
+        if (counts_live && c->born_step <= m->from && c->died_step > m->from) {
+                f.begin_blocks = 1;
+                f.begin_bytes = (int64_t)c->size_bytes;
+        }
+        if (counts_live && c->born_step <= m->peak && c->died_step > m->peak &&
+            !(is_all && p->has_end && p->end.end_ns < m->peak_ns)) {
+                f.peak_blocks = 1;
+                f.peak_bytes = (int64_t)c->size_bytes;
+        }
+        if (counts_live && c->born_step <= m->to && c->died_step > m->to) {
+                f.end_blocks = 1;
+                f.end_bytes = (int64_t)c->size_bytes;
+        }
+        return f;
+}
+
+struct query_answer *brute_lives_ask(struct brute_lives *b, const struct query_scope *scope,
+                                     const struct brute_filter *f) {
+        struct query_answer *a = calloc(1, sizeof(*a));
+        struct moments m = {step_before(b, scope->from_ns), peak_step(b, scope),
+                            step_before(b, scope->to_ns), 0};
+        bool *selected = select_copies(b, f);
+        struct map by_stack = {0};
+
+        m.peak_ns = m.peak == m.from ? scope->from_ns : b->steps.items[m.peak].time_ns;
+        if (!a || !(a->processes = calloc(b->v->n_processes + 1, sizeof(a->processes[0]))))
+                abort();
+        a->scope = *scope;
+        a->n_processes = b->v->n_processes;
+        for (size_t k = 0; k < b->copies.n; k++) {
+                const struct copy *c = &b->copies.items[k];
+                struct query_figures x;
+
+                if (!selected[k] || (scope->process != QUERY_ALL && c->process != scope->process))
+                        continue;
+                x = figures_of(b, scope, c, &m);
+                add_to_site(&site_of(a, &by_stack, c->stack)->f, &x);
+                add_to_totals(&a->processes[c->process], &x);
+                add_to_totals(&a->totals, &x);
+        }
+        for (size_t i = 0; i < a->n_sites; i++)
+                a->totals.n_sites += a->sites[i].f.n_allocs > 0;
+        for (size_t i = 0; i < b->lost.n; i++) {
+                const struct lost *l = &b->lost.items[i];
+
+                if (l->time_ns < scope->from_ns || l->time_ns >= scope->to_ns)
+                        continue;
+                a->processes[l->process].n_lost += l->n;
+                if (scope->process == QUERY_ALL || scope->process == l->process)
+                        a->totals.n_lost += l->n;
+        }
+        a->totals.peak_ns = m.peak_ns;
+        map_done(&by_stack);
+        free(selected);
+        return a;
+}
+
+void brute_lives_each_block(struct brute_lives *b, const struct query_scope *scope,
+                            const struct brute_filter *f,
+                            void (*fn)(void *ctx, uint64_t seq, uint64_t end_ns), void *ctx) {
+        bool *selected = select_copies(b, f);
+
+        for (size_t k = 0; k < b->copies.n; k++) {
+                const struct copy *c = &b->copies.items[k];
+
+                if (selected[k] && c->owner == c->process &&
+                    (scope->process == QUERY_ALL || c->process == scope->process) &&
+                    c->begin_ns >= scope->from_ns && c->begin_ns < scope->to_ns)
+                        fn(ctx, c->seq, c->died_ns);
+        }
+        free(selected);
+}

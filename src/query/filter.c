@@ -1,0 +1,283 @@
+/* SPDX-License-Identifier: MIT */
+/* Conditions on blocks from the words that say them. */
+#include "query/filter.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/units.h"
+
+struct query_filter *query_filter_new(void) {
+        struct query_filter *f = calloc(1, sizeof(*f));
+
+        if (!f)
+                abort();
+        return f;
+}
+
+struct query_filter *query_filter_free(struct query_filter *f) {
+        if (!f)
+                return NULL;
+        for (size_t i = 0; i < f->paths.n; i++)
+                pattern_free(f->paths.items[i].pattern);
+        for (size_t i = 0; i < f->threads.n; i++) {
+                pattern_free(f->threads.items[i].pattern);
+                vec_free(&f->threads.items[i].ids);
+        }
+        for (size_t i = 0; i < f->processes.n; i++)
+                vec_free(&f->processes.items[i].ids);
+        vec_free(&f->paths);
+        vec_free(&f->threads);
+        vec_free(&f->processes);
+        vec_free(&f->sizes);
+        vec_free(&f->lifetimes);
+        vec_free(&f->allocated);
+        vec_free(&f->alive_at_ns);
+        vec_free(&f->freed_before_ns);
+        str_done(&f->text);
+        free(f);
+        return NULL;
+}
+
+bool query_filter_is_empty(const struct query_filter *f) {
+        return !f || f->serial == 0;
+}
+
+bool query_filter_needs_events(const struct query_filter *f) {
+        return f && (f->threads.n || f->sizes.n || f->lifetimes.n || f->allocated.n ||
+                     f->alive_at_ns.n || f->freed_before_ns.n);
+}
+
+const char *query_filter_text(const struct query_filter *f) {
+        return f && f->text.n ? f->text.bytes : "";
+}
+
+/* ---- one condition each ---------------------------------------------------------------------- */
+
+static void say(struct query_filter *f, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+
+static void say(struct query_filter *f, const char *fmt, ...) {
+        char words[600];
+        va_list ap;
+
+        va_start(ap, fmt);
+        vsnprintf(words, sizeof(words), fmt, ap);
+        va_end(ap);
+        err_make_one_line(words);
+        if (f->text.n)
+                str_add(&f->text, ", ");
+        str_add(&f->text, words);
+        str_text(&f->text); /* ends it */
+}
+
+static int add_path(struct query_filter *f, const char *kind, enum filter_name name,
+                    const char *value, struct err *reterr) {
+        bool is_negated = strncmp(kind, "not-", 4) == 0;
+        const char *plain = is_negated ? kind + 4 : kind;
+        struct pattern *p;
+        int r = pattern_new(value, &p, reterr);
+
+        if (r < 0)
+                return r;
+        vec_push(&f->paths, (struct filter_path){name, is_negated, p});
+        if (name == FILTER_ASKED_BY)
+                say(f, "%s /%s/", is_negated ? "not asked for by" : "asked for by", value);
+        else
+                say(f, "%s%s /%s/", is_negated ? "no " : "", plain, value);
+        return 0;
+}
+
+/* "17" or "17,18". */
+static bool parse_ids(const char *value, struct filter_who *who) {
+        const char *at = value;
+
+        for (;; at++) {
+                uint64_t id = 0;
+
+                if (!isdigit((unsigned char)*at))
+                        break;
+                for (; isdigit((unsigned char)*at); at++)
+                        id = MIN(id * 10 + (uint64_t)(*at - '0'), (uint64_t)UINT32_MAX + 1);
+                vec_push(&who->ids, id);
+                if (*at != ',')
+                        break;
+        }
+        if (!*at && at > value && at[-1] != ',')
+                return true;
+        vec_free(&who->ids);
+        return false;
+}
+
+static int add_thread(struct query_filter *f, const char *value, struct err *reterr) {
+        struct filter_who who = {0};
+
+        if (!parse_ids(value, &who)) {
+                int r = pattern_new(value, &who.pattern, reterr);
+
+                if (r < 0)
+                        return r;
+        }
+        vec_push(&f->threads, who);
+        say(f, who.pattern ? "thread /%s/" : "thread %s", value);
+        return 0;
+}
+
+static int add_process(struct query_filter *f, const char *value, struct err *reterr) {
+        struct filter_who who = {0};
+
+        if (!parse_ids(value, &who))
+                return err_set(reterr, -EINVAL, "'%s' is not a process: write a pid, or 17,18",
+                               value);
+        vec_push(&f->processes, who);
+        say(f, "process %s", value);
+        return 0;
+}
+
+typedef int (*parse_fn)(const char *text, uint64_t *ret, struct err *reterr);
+
+/* MIN..MAX, MIN.., ..MAX; without dots *ret_is_range = false and both are the value. */
+static int parse_range(const char *value, parse_fn parse, struct filter_range *ret,
+                       bool *ret_is_range, struct err *reterr) {
+        const char *dots = strstr(value, "..");
+        struct filter_range range = {0, UINT64_MAX};
+        char low[64] = "";
+        int r = 0;
+
+        *ret_is_range = dots;
+        if (!dots) {
+                r = parse(value, &range.min, reterr);
+                range.max = range.min;
+        } else if ((size_t)(dots - value) >= sizeof(low)) {
+                return err_set(reterr, -EINVAL, "'%s' is too long: write MIN..MAX", value);
+        } else {
+                memcpy(low, value, (size_t)(dots - value));
+                if (low[0])
+                        r = parse(low, &range.min, reterr);
+                if (r >= 0 && dots[2])
+                        r = parse(dots + 2, &range.max, reterr);
+                if (r >= 0 && !low[0] && !dots[2])
+                        return err_set(reterr, -EINVAL, "'..' has no limit: write MIN..MAX");
+        }
+        if (r < 0)
+                return r;
+        if (range.min > range.max)
+                return err_set(reterr, -EINVAL, "'%s' is empty: the lower limit is the higher one",
+                               value);
+        *ret = range;
+        return 0;
+}
+
+static int add_size(struct query_filter *f, const char *value, struct err *reterr) {
+        struct filter_range range;
+        bool is_range;
+        int r = parse_range(value, unit_parse_bytes, &range, &is_range, reterr);
+
+        if (r < 0)
+                return r;
+        vec_push(&f->sizes, range);
+        say(f, "size %s", value);
+        return 0;
+}
+
+static int add_lifetime(struct query_filter *f, const char *value, struct err *reterr) {
+        struct filter_range range;
+        bool is_range;
+        int r = parse_range(value, unit_parse_duration, &range, &is_range, reterr);
+
+        if (r >= 0 && !is_range)
+                r = err_set(reterr, -EINVAL, "'%s' is one duration: write %s.. or ..%s", value,
+                            value, value);
+        if (r < 0)
+                return r;
+        vec_push(&f->lifetimes, range);
+        say(f, "lifetime %s", value);
+        return 0;
+}
+
+static int add_allocated(struct query_filter *f, const char *value, struct err *reterr) {
+        struct filter_range range;
+        bool is_range;
+        int r = parse_range(value, unit_parse_duration, &range, &is_range, reterr);
+
+        if (r >= 0 && !is_range)
+                r = err_set(reterr, -EINVAL, "'%s' is one moment: write %s.. or ..%s", value, value,
+                            value);
+        if (r < 0)
+                return r;
+        vec_push(&f->allocated, range);
+        say(f, "allocated %s", value);
+        return 0;
+}
+
+static int add_alive_at(struct query_filter *f, const char *value, struct err *reterr) {
+        uint64_t time_ns;
+        int r = unit_parse_duration(value, &time_ns, reterr);
+
+        if (r < 0)
+                return r;
+        vec_push(&f->alive_at_ns, time_ns);
+        say(f, "alive at %s", value);
+        return 0;
+}
+
+static int add_freed_before(struct query_filter *f, const char *value, struct err *reterr) {
+        uint64_t time_ns;
+        int r = unit_parse_duration(value, &time_ns, reterr);
+
+        if (r < 0)
+                return r;
+        vec_push(&f->freed_before_ns, time_ns);
+        say(f, "freed before %s", value);
+        return 0;
+}
+
+static const struct {
+        const char *kind;
+        enum filter_name name;
+} path_kinds[] = {
+        {"function", FILTER_FUNCTION},     {"module", FILTER_MODULE},     {"file", FILTER_FILE},
+        {"not-function", FILTER_FUNCTION}, {"not-module", FILTER_MODULE}, {"not-file", FILTER_FILE},
+};
+
+static const struct {
+        const char *kind;
+        int (*add)(struct query_filter *f, const char *value, struct err *reterr);
+} other_kinds[] = {
+        {"thread", add_thread},
+        {"process", add_process},
+        {"size", add_size},
+        {"lifetime", add_lifetime},
+        {"allocated", add_allocated},
+        {"alive-at", add_alive_at},
+        {"freed-before", add_freed_before},
+};
+
+static int add_condition(struct query_filter *f, const char *kind, const char *value,
+                         struct err *reterr) {
+        for (size_t i = 0; i < ARRAY_SIZE(path_kinds); i++)
+                if (strcmp(kind, path_kinds[i].kind) == 0)
+                        return add_path(f, kind, path_kinds[i].name, value, reterr);
+        for (size_t i = 0; i < ARRAY_SIZE(other_kinds); i++)
+                if (strcmp(kind, other_kinds[i].kind) == 0)
+                        return other_kinds[i].add(f, value, reterr);
+        return err_set(
+                reterr, -EINVAL,
+                "'%s' is no condition: use function, module, file, asked-by, thread, process, size, lifetime, "
+                "allocated, alive-at or freed-before",
+                kind);
+}
+
+int query_filter_add(struct query_filter *f, const char *kind, const char *value,
+                     struct err *reterr) {
+        static _Atomic uint64_t last_serial;
+        int r = add_condition(f, kind, value, reterr);
+
+        /* relaxed: only different numbers are needed */
+        if (r >= 0)
+                f->serial = atomic_fetch_add_explicit(&last_serial, 1, memory_order_relaxed) + 1;
+        return r;
+}

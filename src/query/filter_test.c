@@ -1,0 +1,286 @@
+/* SPDX-License-Identifier: MIT */
+/* Random filters and windows against brute force, on random traces and on recorded ones.
+ *
+ *   filter_test                            the unit test; SILT_FILTER_QUESTIONS=10000 asks more
+ *   filter_test N TRACE...                 N questions to each of these traces */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "query/brute.h"
+#include "query/brute_filter.h"
+#include "query/fabric.h"
+#include "query/query.h"
+#include "trace/writer.h"
+
+#define TRACE_PATH "filter_test.silt"
+
+static uint64_t draw(uint64_t *random, uint64_t below) {
+        *random = *random * 6364136223846793005ull + 1442695040888963407ull;
+        return below ? (*random >> 33) % below : 0;
+}
+
+/* ---- random questions ------------------------------------------------------------------------ */
+
+struct question {
+        struct query_scope scope;
+        struct brute_filter brute;
+        char values[BRUTE_MAX_CONDITIONS][80];
+        struct query_filter *filter;
+};
+
+static void draw_window(uint64_t *random, const struct trace_view *v, uint64_t *ret_from,
+                        uint64_t *ret_to) {
+        *ret_from = draw(random, v->end_ns / 1000 + 5) * 1000;
+        *ret_to = *ret_from + (1 + draw(random, v->end_ns / 1000 + 5)) * 1000;
+}
+
+/* A few letters of a name that occurs, or one of a fixed list. */
+static void draw_pattern(uint64_t *random, const struct trace_view *v, const char *kind,
+                         char *ret) {
+        static const char *const fixed[] = {
+                "main",        "^w",         "weave|beat", "shuttle<[01]>", "Loom::",
+                "^$",          ".",          "[A-Z]",      "_main$",        "(ar|ef)[tp]?$",
+                "closure[}]+", "l+i?b{1,2}", "[^a-z:]+",   "src/.*\\.",     "even|odd$"};
+        const char *name = "";
+        size_t n = 0, want = 2 + draw(random, 5);
+
+        if (draw(random, 2) && v->n_symbols) {
+                const struct trace_symbol *s = &v->symbols[draw(random, v->n_symbols)];
+
+                name = strstr(kind, "file") ? s->file : s->function;
+                if (strstr(kind, "module"))
+                        name = v->modules[draw(random, v->n_modules)].path;
+        }
+        name += draw(random, strlen(name) + 1);
+        while (n < want && ((name[n] >= 'a' && name[n] <= 'z') || name[n] == '_'))
+                n++;
+        if (n >= 2)
+                snprintf(ret, 80, "%.*s", (int)n, name);
+        else
+                snprintf(ret, 80, "%s", fixed[draw(random, sizeof(fixed) / sizeof(fixed[0]))]);
+}
+
+static uint64_t draw_size(uint64_t *random) {
+        return draw(random, 1 + (1ull << draw(random, 14)));
+}
+
+static void draw_condition(uint64_t *random, const struct trace_view *v, bool may_need_events,
+                           struct brute_condition *c, char *value) {
+        static const char *const kinds[] = {"function",   "module",    "file",     "not-function",
+                                            "not-module", "not-file",  "process",  "thread",
+                                            "lifetime",   "allocated", "alive-at", "freed-before",
+                                            "size"};
+
+        memset(c, 0, sizeof(*c));
+        c->kind = kinds[draw(random, may_need_events ? 13 : 7)];
+        c->max = UINT64_MAX;
+        if (strstr("not-function not-module not-file", c->kind)) {
+                draw_pattern(random, v, c->kind, value);
+                c->pattern = value;
+        } else if (strcmp(c->kind, "process") == 0) {
+                c->n_ids = 1 + (unsigned)draw(random, 2);
+                c->ids[0] = v->processes[0].start.pid;
+                c->ids[1] = v->processes[draw(random, v->n_processes)].start.pid;
+                snprintf(value, 80, c->n_ids == 2 ? "%llu,%llu" : "%llu",
+                         (unsigned long long)c->ids[0], (unsigned long long)c->ids[1]);
+        } else if (strcmp(c->kind, "thread") == 0 && draw(random, 2)) {
+                draw_pattern(random, v, "", value);
+                if (draw(random, 2))
+                        strcpy(value, "worker-(even|x)");
+                c->pattern = value;
+        } else if (strcmp(c->kind, "thread") == 0) {
+                c->n_ids = 1;
+                c->ids[0] = v->threads[draw(random, v->n_threads)].start.tid;
+                snprintf(value, 80, "%llu", (unsigned long long)c->ids[0]);
+        } else if (strcmp(c->kind, "size") == 0) {
+                c->min = draw_size(random);
+                c->max = c->min + draw_size(random);
+                snprintf(value, 80, "%llu..%llu", (unsigned long long)c->min,
+                         (unsigned long long)c->max);
+                if (draw(random, 4) == 0) {
+                        c->max = UINT64_MAX;
+                        snprintf(value, 80, "%llu..", (unsigned long long)c->min);
+                }
+        } else if (strcmp(c->kind, "lifetime") == 0 || strcmp(c->kind, "allocated") == 0) {
+                draw_window(random, v, &c->min, &c->max);
+                if (c->kind[0] == 'l' && draw(random, 2))
+                        c->min /= 1000000, c->min *= 1000;
+                snprintf(value, 80, "%lluus..%lluus", (unsigned long long)c->min / 1000,
+                         (unsigned long long)c->max / 1000);
+                if (draw(random, 3) == 0) {
+                        c->min = 0;
+                        snprintf(value, 80, "..%lluus", (unsigned long long)c->max / 1000);
+                }
+        } else {
+                c->min = draw(random, v->end_ns / 1000 + 5) * 1000;
+                snprintf(value, 80, "%lluus", (unsigned long long)c->min / 1000);
+        }
+}
+
+static void question_draw(struct question *x, const struct query *q, uint64_t *random) {
+        const struct trace_view *v = query_view(q);
+        bool may_need_events = draw(random, 3) > 0;
+        struct err e = {0};
+
+        *x = (struct question){.scope = query_whole(q), .filter = query_filter_new()};
+        if (draw(random, 2))
+                x->scope.process = (uint32_t)draw(random, v->n_processes);
+        if (draw(random, 3) == 0)
+                x->scope.process = QUERY_ALL;
+        if (draw(random, 3))
+                draw_window(random, v, &x->scope.from_ns, &x->scope.to_ns);
+        x->brute.n = 1 + (draw(random, 3) == 0) + (draw(random, 6) == 0);
+        for (unsigned i = 0; i < x->brute.n; i++) {
+                struct brute_condition *c = &x->brute.conditions[i];
+
+                draw_condition(random, v, may_need_events, c, x->values[i]);
+                if (query_filter_add(x->filter, c->kind, x->values[i], &e) < 0) {
+                        fprintf(stderr, "%s %s: %s\n", c->kind, x->values[i], e.text);
+                        abort();
+                }
+        }
+        x->scope.filter = x->filter;
+}
+
+static void question_print(const struct question *x, const char *path, uint64_t seed) {
+        fprintf(stderr, "%s: seed %llu, process %d, window [%llu, %llu), %s\n", path,
+                (unsigned long long)seed, (int)x->scope.process,
+                (unsigned long long)x->scope.from_ns, (unsigned long long)x->scope.to_ns,
+                query_filter_text(x->filter));
+}
+
+/* ---- asking ---------------------------------------------------------------------------------- */
+
+struct block_list {
+        struct brute_lives *lives;
+        uint64_t n, n_live, sum;
+};
+
+static void mix(struct block_list *l, uint64_t seq, bool is_live) {
+        l->n++;
+        l->n_live += is_live;
+        l->sum = (l->sum ^ seq) * 1099511628211ull;
+}
+
+static void add_brute_block(void *ctx, uint64_t seq, uint64_t end_ns) {
+        mix(ctx, seq, end_ns == UINT64_MAX);
+}
+
+static bool add_block(void *ctx, const struct query_block *b) {
+        mix(ctx, b->seq, b->is_live);
+        return true;
+}
+
+static unsigned compare_blocks(struct query *q, struct brute_lives *lives,
+                               const struct question *x) {
+        struct block_list expected = {0}, actual = {0};
+        struct err e = {0};
+
+        brute_lives_each_block(lives, &x->scope, &x->brute, add_brute_block, &expected);
+        if (query_blocks(q, &x->scope, add_block, &actual, &e) < 0)
+                return 1;
+        if (expected.n == actual.n && expected.n_live == actual.n_live &&
+            expected.sum == actual.sum)
+                return 0;
+        fprintf(stderr, "blocks: expected %llu (%llu live), got %llu (%llu live)\n",
+                (unsigned long long)expected.n, (unsigned long long)expected.n_live,
+                (unsigned long long)actual.n, (unsigned long long)actual.n_live);
+        return 1;
+}
+
+struct tally {
+        unsigned n_questions, n_from_history, n_empty, n_differences;
+};
+
+static void ask(struct query *q, struct brute_lives *lives, const char *path, uint64_t seed,
+                uint64_t *random, struct tally *t) {
+        _cleanup_(query_answer_freep) struct query_answer *expected = NULL, *actual = NULL;
+        struct question x;
+        struct err e = {0};
+        unsigned n;
+
+        question_draw(&x, q, random);
+        expected = brute_lives_ask(lives, &x.scope, &x.brute);
+        if (query_ask(q, &x.scope, &actual, &e) < 0) {
+                fprintf(stderr, "%s\n", e.text);
+                abort();
+        }
+        n = brute_compare(expected, actual, false, stderr) + !actual->is_exact;
+        n += compare_blocks(q, lives, &x);
+        if (n)
+                question_print(&x, path, seed);
+        t->n_questions++;
+        t->n_differences += n > 0;
+        t->n_from_history += !query_filter_needs_events(x.filter);
+        t->n_empty += expected->n_sites == 0;
+        query_filter_free(x.filter);
+}
+
+static void ask_many(const char *path, uint64_t seed, unsigned n, struct tally *t) {
+        _cleanup_(query_freep) struct query *q = NULL;
+        _cleanup_(brute_lives_freep) struct brute_lives *lives = NULL;
+        uint64_t random = seed;
+        struct err e = {0};
+
+        if (query_open(path, &q, &e) < 0 || brute_lives_new(path, &lives, &e) < 0) {
+                fprintf(stderr, "%s\n", e.text);
+                abort();
+        }
+        while (n-- > 0)
+                ask(q, lives, path, seed, &random, t);
+}
+
+static void tally_print(const struct tally *t) {
+        print_message("%u questions, %u from history, %u about nothing, %u wrong\n", t->n_questions,
+                      t->n_from_history, t->n_empty, t->n_differences);
+}
+
+static void test_random_traces(void **state) {
+        const char *asked = getenv("SILT_FILTER_QUESTIONS");
+        unsigned n_questions = asked ? (unsigned)strtoul(asked, NULL, 10) : 400;
+        struct tally t = {0};
+
+        (void)state;
+        for (uint64_t seed = 1; t.n_questions < n_questions; seed++) {
+                struct fabric_options o = {.seed = seed,
+                                           .n_stacks = 5 + (unsigned)seed % 30,
+                                           .slice_events = 20 + (unsigned)(seed * 7 % 90),
+                                           .max_processes = 1 + (unsigned)seed % 6,
+                                           .max_threads = 1 + (unsigned)seed % 4,
+                                           .checkpoint_every = (unsigned)seed % 4,
+                                           .max_step_us = 1 + (unsigned)seed % 3,
+                                           .with_names = true};
+                struct fabric *f = fabric_new(TRACE_PATH, &o);
+
+                fabric_run(f, 600 + (unsigned)(seed * 131 % 1500));
+                fabric_end(f);
+                ask_many(TRACE_PATH, seed, 20, &t);
+        }
+        tally_print(&t);
+        assert_int_equal(t.n_differences, 0);
+        assert_true(t.n_empty * 2 < t.n_questions);
+        remove(TRACE_PATH);
+}
+
+int main(int argc, char **argv) {
+        const struct CMUnitTest tests[] = {
+                cmocka_unit_test(test_random_traces),
+        };
+
+        if (argc > 2) {
+                struct tally t = {0};
+
+                for (int i = 2; i < argc; i++)
+                        ask_many(argv[i], (uint64_t)i, (unsigned)strtoul(argv[1], NULL, 10), &t);
+                tally_print(&t);
+                return t.n_differences != 0;
+        }
+        return cmocka_run_group_tests(tests, NULL, NULL);
+}

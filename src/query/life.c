@@ -1,0 +1,360 @@
+/* SPDX-License-Identifier: MIT */
+/* One pass over the events. One process: follows it from its oldest ancestor on; at each fork of
+ * the line the table of the parent becomes that of the child. All processes: one table of everyone's own blocks; what
+ * an allocator has released but a child may still release waits in a second one (heirs.h). */
+#include "query/life.h"
+
+#include "query/alive.h"
+#include "query/heirs.h"
+#include "query/internal.h"
+#include "query/peak.h"
+#include "query/pick.h"
+
+struct scan {
+        struct query *q;
+        const struct query_scope *scope;
+        const struct pick *pick;
+        life_fn fn;
+        void *ctx;
+        uint64_t to_ns; /* releases up to here are looked for */
+        uint64_t
+                peak_pos; /* UINT64_MAX: not among the events; is_peak_at_from says whether at the begin */
+        uint64_t peak_ns;
+        bool is_peak_at_from, has_peak;
+        struct alive live;
+        uint64_t *last_seq; /* thread → number of its latest allocation, plus 1 */
+        uint64_t pos;       /* of the event at hand */
+        bool is_exact, is_over;
+        /* one process */
+        VEC(uint32_t) line;     /* the process and its ancestors, oldest first */
+        size_t line_idx;        /* whose blocks are in the table */
+        bool is_forked_by_from; /* it began before the window did */
+        /* all processes */
+        struct heirs heirs;
+        struct alive kept;    /* released by their allocator; a child may still do so */
+        size_t n_kept_before; /* when they were looked through last */
+        uint64_t next_seq;
+};
+
+static bool is_all(const struct scan *s) {
+        return s->scope->process == QUERY_ALL;
+}
+
+static uint32_t thread_process(const struct scan *s, uint32_t thread) {
+        return s->q->view->threads[thread].start.process;
+}
+
+/* ---- telling --------------------------------------------------------------------------------- */
+
+static struct query_life life_of(const struct scan *s, const struct alive_block *b,
+                                 uint32_t process) {
+        return (struct query_life){.process = process,
+                                   .stack = b->stack,
+                                   .thread = b->thread,
+                                   .free_thread = TRACE_NO_THREAD,
+                                   .size_bytes = b->size_bytes,
+                                   .seq = b->seq,
+                                   .begin_ns = b->begin_ns,
+                                   .end_ns = UINT64_MAX,
+                                   .last_ns = MIN(query_process_end_ns(s->q, process),
+                                                  s->q->view->end_ns),
+                                   .by_realloc = b->by_realloc,
+                                   .is_inherited = b->is_inherited};
+}
+
+static bool was_live_at_from(const struct scan *s, const struct alive_block *b) {
+        return b->is_inherited ? s->is_forked_by_from : b->begin_ns < s->scope->from_ns;
+}
+
+/* Of those still alive at the moment, or released at s->pos. */
+static bool was_live_at_peak(const struct scan *s, const struct alive_block *b,
+                             const struct query_life *l) {
+        if (!s->has_peak || (is_all(s) && query_process_end_ns(s->q, l->process) < s->peak_ns))
+                return false;
+        if (s->is_peak_at_from)
+                return l->is_live_at_from;
+        return b->is_by_peak && s->peak_pos < s->pos;
+}
+
+static void tell(struct scan *s, const struct query_life *l) {
+        if (pick_has_block(s->pick, l) && !s->fn(s->ctx, l))
+                s->is_over = true;
+}
+
+/* What a release event says of the block's end. */
+static void life_end(struct query_life *l, const struct scan *s, const struct trace_event *e) {
+        l->end_ns = l->last_ns = e->time_ns;
+        l->free_thread = e->thread;
+        l->is_implicit_free = e->op == TRACE_OTHER;
+        l->is_temporary = e->op != TRACE_OTHER && e->thread == l->thread &&
+                          s->last_seq[e->thread] == l->seq + 1;
+}
+
+static void tell_released(struct scan *s, const struct alive_block *b, uint32_t process,
+                          const struct trace_event *e) {
+        struct query_life l = life_of(s, b, process);
+
+        if (e->time_ns < s->scope->from_ns)
+                return;
+        life_end(&l, s, e);
+        l.is_live_at_from = was_live_at_from(s, b);
+        l.is_live_at_to = e->time_ns >= s->scope->to_ns;
+        l.is_live_at_peak = was_live_at_peak(s, b, &l);
+        tell(s, &l);
+}
+
+static bool tell_survivor(void *ctx, struct alive_block *b) {
+        struct scan *s = ctx;
+        struct query_life l =
+                life_of(s, b,
+                        is_all(s) ? thread_process(s, b->thread) : s->line.items[s->line_idx]);
+
+        if (s->is_over)
+                return true;
+        l.is_live_at_from = was_live_at_from(s, b);
+        l.is_live_at_to = true;
+        l.is_live_at_peak = was_live_at_peak(s, b, &l);
+        tell(s, &l);
+        return true;
+}
+
+/* ---- forks: one process ---------------------------------------------------------------------- */
+
+static void line_init(struct scan *s) {
+        const struct trace_process_info *processes = s->q->view->processes;
+        uint32_t p = s->scope->process;
+
+        vec_push(&s->line, p);
+        while (processes[p].start.image == 1 && processes[p].start.parent < p) {
+                p = processes[p].start.parent;
+                vec_push(&s->line, p);
+        }
+        for (size_t i = 0; i < s->line.n / 2; i++) {
+                uint32_t x = s->line.items[i];
+
+                s->line.items[i] = s->line.items[s->line.n - 1 - i];
+                s->line.items[s->line.n - 1 - i] = x;
+        }
+}
+
+static bool line_is_at_end(const struct scan *s) {
+        return s->line_idx + 1 == s->line.n;
+}
+
+struct inheriting {
+        bool is_by_peak;
+};
+
+static bool inherit_block(void *ctx, struct alive_block *b) {
+        const struct inheriting *i = ctx;
+
+        b->is_inherited = 1;
+        b->is_by_peak = i->is_by_peak;
+        return true;
+}
+
+/* Goes on to the children of the line that began by time_ns, or whose event is here. */
+static void line_advance(struct scan *s, uint64_t pos, uint64_t time_ns, uint32_t also) {
+        while (!line_is_at_end(s)) {
+                uint32_t child = s->line.items[s->line_idx + 1];
+                uint64_t start_ns = s->q->view->processes[child].start.start_ns;
+                struct inheriting i = {pos <= s->peak_pos};
+
+                if (start_ns > time_ns && child != also)
+                        return;
+                s->line_idx++;
+                if (!line_is_at_end(s))
+                        continue;
+                s->is_forked_by_from = MIN(start_ns, time_ns) < s->scope->from_ns;
+                alive_each(&s->live, inherit_block, &i);
+        }
+}
+
+/* ---- events ---------------------------------------------------------------------------------- */
+
+static void on_alloc(struct scan *s, const struct trace_event *e) {
+        struct alive_block b = {.seq = e->seq,
+                                .size_bytes = e->size_bytes,
+                                .begin_ns = e->time_ns,
+                                .stack = e->stack,
+                                .thread = e->thread & ALIVE_MAX_THREAD,
+                                .by_realloc = e->op == TRACE_REALLOC,
+                                .is_by_peak = s->pos <= s->peak_pos};
+
+        s->last_seq[e->thread] = e->seq + 1;
+        s->next_seq = e->seq + 1;
+        if (e->time_ns < s->scope->to_ns &&
+            !pick_rules_out(s->pick, e->stack, e->thread, e->size_bytes, e->time_ns))
+                alive_put(&s->live, &b);
+}
+
+/* A child released its copy of a block. */
+static void on_copy_release(struct scan *s, const struct alive_block *b, uint32_t process,
+                            const struct trace_event *e) {
+        struct query_life l = life_of(s, b, process);
+
+        if (e->time_ns < s->scope->from_ns || e->time_ns >= s->scope->to_ns)
+                return;
+        life_end(&l, s, e);
+        l.is_inherited = true;
+        tell(s, &l);
+}
+
+static void on_release(struct scan *s, uint32_t process, const struct trace_event *e,
+                       uint64_t seq) {
+        struct alive_block b;
+        const struct alive_block *found;
+
+        if (!is_all(s)) {
+                if (alive_take(&s->live, seq, &b) && line_is_at_end(s))
+                        tell_released(s, &b, process, e);
+                return;
+        }
+        found = alive_find(&s->live, seq);
+        if (!found)
+                found = alive_find(&s->kept, seq);
+        if (!found)
+                return;
+        b = *found;
+        if (thread_process(s, b.thread) != process) {
+                on_copy_release(s, &b, process, e);
+                return;
+        }
+        if (!alive_take(&s->live, seq, &b))
+                return;
+        if (seq < heirs_below_seq(&s->heirs, process))
+                alive_put(&s->kept, &b);
+        tell_released(s, &b, process, e);
+}
+
+static bool keeps_block(void *ctx, struct alive_block *b) {
+        const struct scan *s = ctx;
+
+        return b->seq < heirs_below_seq(&s->heirs, thread_process(s, b->thread));
+}
+
+/* Now and then, when there are twice as many as after the last time. */
+static void drop_kept(struct scan *s) {
+        if (s->kept.n < 2 * s->n_kept_before || s->kept.n < ALIVE_YOUNG)
+                return;
+        alive_each(&s->kept, keeps_block, s);
+        s->n_kept_before = s->kept.n;
+}
+
+static void on_event(struct scan *s, const struct trace_event *e) {
+        uint32_t process = query_event_process(s->q, e);
+
+        if (process >= s->q->view->n_processes || e->thread > ALIVE_MAX_THREAD)
+                return;
+        if (is_all(s)) {
+                if (heirs_advance(&s->heirs, e->time_ns, process, s->next_seq))
+                        drop_kept(s);
+        } else {
+                line_advance(s, s->pos - 1, e->time_ns, process);
+                if (process != s->line.items[s->line_idx])
+                        return;
+        }
+        if (e->op == TRACE_FREE || (e->op == TRACE_OTHER && e->other == TRACE_IMPLICIT_FREE))
+                on_release(s, process, e, e->seq);
+        if (e->op == TRACE_REALLOC)
+                on_release(s, process, e, e->old_seq);
+        if (e->op == TRACE_ALLOC || e->op == TRACE_REALLOC)
+                on_alloc(s, e);
+}
+
+/* ---- the pass -------------------------------------------------------------------------------- */
+
+/* Whether nothing behind the window's end can matter any more. */
+static bool is_done_at(const struct scan *s, uint64_t time_ns) {
+        return time_ns >= s->to_ns || (time_ns >= s->scope->to_ns && s->live.n == 0);
+}
+
+static void scan_slice(struct scan *s, size_t slice_idx) {
+        const struct trace_event *events;
+        size_t n;
+
+        if (!query_read_events(s->q, slice_idx, &events, &n))
+                s->is_exact = false;
+        for (size_t i = 0; i < n && !s->is_over; i++) {
+                if (is_done_at(s, events[i].time_ns))
+                        break;
+                /* whoever began in the window has done so before the first event behind it */
+                if (events[i].time_ns >= s->scope->to_ns && !is_all(s) && !line_is_at_end(s))
+                        line_advance(s, pos_before(slice_idx, i), s->scope->to_ns - 1,
+                                     TRACE_NO_PROCESS);
+                if (events[i].time_ns >= s->scope->to_ns && !is_all(s) && !line_is_at_end(s))
+                        break;
+                s->pos = pos_after(slice_idx, i);
+                on_event(s, &events[i]);
+        }
+}
+
+static void scan_run(struct scan *s) {
+        size_t n = s->q->view->n_slices, i;
+
+        for (i = 0; i < n && !s->is_over; i++) {
+                if (is_done_at(s, trace_slice(s->q->reader, i)->begin_ns))
+                        break;
+                scan_slice(s, i);
+                query_tell_progress(s->q, i + 1, n);
+        }
+        s->pos = UINT64_MAX;
+        if (!is_all(s) && s->scope->to_ns > 0)
+                line_advance(s, pos_before(i, 0), s->scope->to_ns - 1, TRACE_NO_PROCESS);
+        if (is_all(s) || line_is_at_end(s))
+                alive_each(&s->live, tell_survivor, s);
+}
+
+static void scan_set_peak(struct scan *s, const struct peak *peak) {
+        s->has_peak = true;
+        s->peak_ns = peak->time_ns;
+        s->is_peak_at_from = peak->place == PEAK_AT_BEGIN;
+        if (s->is_peak_at_from)
+                return;
+        if (!peak_locate(s->q, peak, s->scope->process, &s->peak_pos)) {
+                s->has_peak = false;
+                s->is_exact = false;
+        }
+}
+
+int life_scan_peak(struct query *q, const struct query_scope *scope, unsigned flags,
+                   const struct peak *peak, life_fn fn, void *ctx, bool *ret_is_exact,
+                   struct err *reterr) {
+        struct scan s = {.q = q, .scope = scope, .fn = fn, .ctx = ctx, .is_exact = true};
+        int r = pick_get(q, scope->filter, &s.pick, reterr);
+
+        if (r < 0)
+                return r;
+        s.to_ns = flags & LIFE_TO_END ? UINT64_MAX : scope->to_ns;
+        if (s.pick)
+                s.to_ns = MAX(s.to_ns, s.pick->needs_to_ns);
+        s.last_seq = calloc(q->view->n_threads + 1, sizeof(s.last_seq[0]));
+        if (!s.last_seq)
+                abort();
+        if (peak)
+                scan_set_peak(&s, peak);
+        if (is_all(&s))
+                heirs_init(&s.heirs, q);
+        else
+                line_init(&s);
+        scan_run(&s);
+        if (is_all(&s))
+                heirs_done(&s.heirs);
+        vec_free(&s.line);
+        alive_done(&s.live);
+        alive_done(&s.kept);
+        free(s.last_seq);
+        if (ret_is_exact)
+                *ret_is_exact = s.is_exact;
+        return 0;
+}
+
+int life_scan(struct query *q, const struct query_scope *scope, unsigned flags, life_fn fn,
+              void *ctx, bool *ret_is_exact, struct err *reterr) {
+        struct peak peak;
+
+        if (flags & LIFE_NO_PEAK)
+                return life_scan_peak(q, scope, flags, NULL, fn, ctx, ret_is_exact, reterr);
+        peak_of_scope(q, scope, &peak);
+        return life_scan_peak(q, scope, flags, &peak, fn, ctx, ret_is_exact, reterr);
+}

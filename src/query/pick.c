@@ -1,0 +1,244 @@
+/* SPDX-License-Identifier: MIT */
+/* Stacks are decided in the order of their numbers: a caller's comes before those it calls, so what
+ * holds of a call path follows from its innermost frame and the path of the caller. */
+#include "query/pick.h"
+
+#include <string.h>
+
+#include "base/map.h"
+#include "query/filter.h"
+#include "query/internal.h"
+
+struct pick *pick_free(struct pick *p) {
+        if (!p)
+                return NULL;
+        free(p->stacks);
+        free(p->threads);
+        free(p->processes);
+        free(p);
+        return NULL;
+}
+
+static void *zeroed(size_t n, size_t size_bytes) {
+        void *p = calloc(n ? n : 1, size_bytes);
+
+        if (!p)
+                abort();
+        return p;
+}
+
+/* ---- names ----------------------------------------------------------------------------------- */
+
+/* The trace holds each text once, so its address stands for it. */
+struct matcher {
+        const struct query *q;
+        const struct filter_path *path;
+        struct map known; /* address of a text → whether it matches */
+};
+
+static bool text_matches(struct matcher *m, const char *text) {
+        uint64_t *known;
+        bool added;
+
+        if (!text[0])
+                return false;
+        known = map_put(&m->known, (uint64_t)(uintptr_t)text, 0, &added);
+        if (added)
+                *known = pattern_matches(m->path->pattern, text);
+        return *known;
+}
+
+static const char *frame_text(const struct matcher *m, const struct query_frame *f) {
+        switch (m->path->name) {
+        case FILTER_FUNCTION:
+        case FILTER_ASKED_BY: return f->function;
+        case FILTER_MODULE: return f->module;
+        case FILTER_FILE: return f->file;
+        }
+        return "";
+}
+
+enum found { FOUND_NOTHING, FOUND_NO, FOUND_YES };
+
+/* Whether a frame of the location matches. asked-by: whether the first that is no allocator does;
+ * nothing when all are. */
+static enum found match_location(struct matcher *m, uint32_t location) {
+        size_t n = query_location_frames(m->q, location, NULL, 0);
+        bool is_asked_by = m->path->name == FILTER_ASKED_BY;
+
+        for (size_t i = 0; i < n; i++) {
+                struct query_frame f = query_location_frame(m->q, location, i);
+
+                if (text_matches(m, frame_text(m, &f)))
+                        return FOUND_YES;
+        }
+        return is_asked_by ? FOUND_NOTHING : FOUND_NO;
+}
+
+/* ---- stacks ---------------------------------------------------------------------------------- */
+
+/* Clears the bits of stacks that the condition does not select. */
+static void pick_path(struct pick *p, struct query *q, const struct filter_path *path) {
+        const struct trace_view *v = q->view;
+        struct matcher m = {.q = q, .path = path};
+        uint8_t *locations = zeroed(v->n_locations, 1);
+        bool *stacks = zeroed(v->n_stacks, sizeof(bool)); /* [0] has no frames */
+
+        for (uint32_t i = 0; i < v->n_locations; i++)
+                locations[i] = (uint8_t)match_location(&m, i);
+        for (uint32_t i = 1; i < v->n_stacks; i++) {
+                enum found found = v->stacks[i].location < v->n_locations
+                                           ? (enum found)locations[v->stacks[i].location]
+                                           : FOUND_NOTHING;
+                bool of_caller = v->stacks[i].parent < i && stacks[v->stacks[i].parent];
+
+                if (path->name == FILTER_ASKED_BY)
+                        stacks[i] = found == FOUND_NOTHING ? of_caller : found == FOUND_YES;
+                else
+                        stacks[i] = found == FOUND_YES || of_caller;
+        }
+        for (uint32_t i = 0; i < v->n_stacks; i++)
+                if (stacks[i] == path->is_negated)
+                        p->stacks[i / 64] &= ~(1ull << i % 64);
+        map_done(&m.known);
+        free(locations);
+        free(stacks);
+}
+
+static int pick_stacks(struct pick *p, struct query *q, const struct query_filter *f,
+                       struct err *reterr) {
+        size_t n_words = q->view->n_stacks / 64 + 1;
+
+        if (f->paths.n == 0)
+                return 0;
+        p->stacks = zeroed(n_words, sizeof(uint64_t));
+        memset(p->stacks, 0xff, n_words * sizeof(uint64_t));
+        for (size_t i = 0; i < f->paths.n; i++)
+                pick_path(p, q, &f->paths.items[i]);
+        return 0;
+}
+
+/* ---- threads and processes ------------------------------------------------------------------- */
+
+static bool who_has(const struct filter_who *who, uint64_t id, const char *name) {
+        for (size_t i = 0; i < who->ids.n; i++)
+                if (who->ids.items[i] == id)
+                        return true;
+        return who->pattern && name[0] && pattern_matches(who->pattern, name);
+}
+
+static void pick_threads(struct pick *p, const struct query *q, const struct query_filter *f) {
+        const struct trace_view *v = q->view;
+
+        if (f->threads.n == 0)
+                return;
+        p->threads = zeroed(v->n_threads, sizeof(bool));
+        for (size_t t = 0; t < v->n_threads; t++) {
+                p->threads[t] = true;
+                for (size_t i = 0; i < f->threads.n; i++)
+                        p->threads[t] &= who_has(&f->threads.items[i], v->threads[t].start.tid,
+                                                 v->threads[t].name);
+        }
+}
+
+static void pick_processes(struct pick *p, const struct query *q, const struct query_filter *f) {
+        const struct trace_view *v = q->view;
+
+        if (f->processes.n == 0)
+                return;
+        p->processes = zeroed(v->n_processes, sizeof(bool));
+        for (size_t k = 0; k < v->n_processes; k++) {
+                p->processes[k] = true;
+                for (size_t i = 0; i < f->processes.n; i++)
+                        p->processes[k] &=
+                                who_has(&f->processes.items[i], v->processes[k].start.pid, "");
+        }
+}
+
+/* ---- the whole ------------------------------------------------------------------------------- */
+
+static uint64_t needs_to_ns(const struct query_filter *f) {
+        uint64_t to_ns = f->lifetimes.n ? UINT64_MAX : 0;
+
+        for (size_t i = 0; i < f->alive_at_ns.n; i++)
+                to_ns = MAX(to_ns, f->alive_at_ns.items[i]);
+        for (size_t i = 0; i < f->freed_before_ns.n; i++)
+                to_ns = MAX(to_ns, f->freed_before_ns.items[i]);
+        return to_ns;
+}
+
+int pick_get(struct query *q, const struct query_filter *f, const struct pick **ret,
+             struct err *reterr) {
+        struct pick *p;
+        int r;
+
+        if (query_filter_is_empty(f)) {
+                *ret = NULL;
+                return 0;
+        }
+        if (q->pick && q->pick->serial == f->serial) {
+                *ret = q->pick;
+                return 0;
+        }
+        p = zeroed(1, sizeof(*p));
+        p->filter = f;
+        p->serial = f->serial;
+        p->needs_events = query_filter_needs_events(f);
+        p->needs_to_ns = needs_to_ns(f);
+        r = pick_stacks(p, q, f, reterr);
+        if (r < 0) {
+                pick_free(p);
+                return r;
+        }
+        pick_threads(p, q, f);
+        pick_processes(p, q, f);
+        pick_free(q->pick);
+        *ret = q->pick = p;
+        return 0;
+}
+
+/* ---- single blocks --------------------------------------------------------------------------- */
+
+bool pick_rules_out(const struct pick *p, uint32_t stack, uint32_t thread, uint64_t size_bytes,
+                    uint64_t begin_ns) {
+        const struct query_filter *f;
+
+        if (!p)
+                return false;
+        f = p->filter;
+        if (!pick_has_stack(p, stack) || (p->threads && !p->threads[thread]))
+                return true;
+        for (size_t i = 0; i < f->sizes.n; i++)
+                if (size_bytes < f->sizes.items[i].min || size_bytes > f->sizes.items[i].max)
+                        return true;
+        for (size_t i = 0; i < f->allocated.n; i++)
+                if (begin_ns < f->allocated.items[i].min || begin_ns >= f->allocated.items[i].max)
+                        return true;
+        for (size_t i = 0; i < f->alive_at_ns.n; i++)
+                if (begin_ns >= f->alive_at_ns.items[i])
+                        return true;
+        return false;
+}
+
+bool pick_has_block(const struct pick *p, const struct query_life *l) {
+        uint64_t lifetime_ns = l->last_ns > l->begin_ns ? l->last_ns - l->begin_ns : 0;
+        const struct query_filter *f;
+
+        if (!p)
+                return true;
+        f = p->filter;
+        if (!pick_has_process(p, l->process) ||
+            pick_rules_out(p, l->stack, l->thread, l->size_bytes, l->begin_ns))
+                return false;
+        for (size_t i = 0; i < f->lifetimes.n; i++)
+                if (lifetime_ns < f->lifetimes.items[i].min ||
+                    lifetime_ns >= f->lifetimes.items[i].max)
+                        return false;
+        for (size_t i = 0; i < f->alive_at_ns.n; i++)
+                if (l->end_ns < f->alive_at_ns.items[i])
+                        return false;
+        for (size_t i = 0; i < f->freed_before_ns.n; i++)
+                if (l->end_ns >= f->freed_before_ns.items[i])
+                        return false;
+        return true;
+}
