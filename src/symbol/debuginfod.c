@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <stdbool.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 
 /* libdebuginfod brings libcurl and all that: it is loaded when it is needed, and by the name its
@@ -23,9 +24,15 @@ static struct {
         bool is_loaded;
 } library;
 
-static uint64_t spent_ns, asked_at_ns;
-static bool was_stopped;
+static uint64_t spent_ns; /* by questions that have ended */
 static const char *trouble;
+
+/* The question being asked. */
+static struct {
+        uint64_t begin_ns, heard_ns; /* when the last bytes came */
+        long n_calls, n_bytes;
+        bool was_stopped;
+} question;
 
 static uint64_t now_ns(void) {
         struct timespec t;
@@ -34,20 +41,26 @@ static uint64_t now_ns(void) {
         return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
 }
 
-/* Called about every second of a download. size_bytes is 0 until a server has begun to answer. */
+/* Called at least once a second. While no server has begun to answer `a` counts the calls, then the
+ * bytes; the size is not always known. */
 static int progress(struct client *c, long a, long size_bytes) {
-        uint64_t waited_ns = now_ns() - asked_at_ns;
+        uint64_t now = now_ns();
 
-        (void)c, (void)a;
-        if (size_bytes == 0 && waited_ns > DEBUGINFOD_SILENCE_NS)
-                trouble = "the server of DEBUGINFOD_URLS did not answer for 5 s and was asked no "
+        (void)c;
+        question.n_calls++;
+        if ((size_bytes > 0 || a > question.n_calls + 1024) && a != question.n_bytes) {
+                question.n_bytes = a;
+                question.heard_ns = now;
+        }
+        if (now - question.heard_ns > DEBUGINFOD_SILENCE_NS)
+                trouble = "the server of DEBUGINFOD_URLS sent nothing for 8 s and was asked no "
                           "more: check it and run silt symbolize";
-        else if (spent_ns + waited_ns > DEBUGINFOD_TOTAL_NS)
+        else if (spent_ns + (now - question.begin_ns) > DEBUGINFOD_TOTAL_NS)
                 trouble = "downloading from DEBUGINFOD_URLS took longer than 45 s and was stopped: "
                           "run silt symbolize to go on";
         else
                 return 0;
-        was_stopped = true;
+        question.was_stopped = true;
         return 1;
 }
 
@@ -81,11 +94,11 @@ int debuginfod_fetch(const uint8_t *build_id, size_t build_id_len, char **ret_pa
 
         if (!urls || !urls[0] || build_id_len == 0 || trouble || !load())
                 return -ENOSYS;
-        asked_at_ns = now_ns();
-        was_stopped = false;
+        memset(&question, 0, sizeof(question));
+        question.begin_ns = question.heard_ns = now_ns();
         fd = library.find_debuginfo(library.client, build_id, (int)build_id_len, ret_path);
-        spent_ns += now_ns() - asked_at_ns;
-        if (fd >= 0 || was_stopped)
+        spent_ns += now_ns() - question.begin_ns;
+        if (fd >= 0 || question.was_stopped)
                 return fd;
         switch (-fd) {
         case ENOENT: break; /* it knows no such file */

@@ -3,6 +3,7 @@
 
 import importlib.util
 import os
+import re
 import shutil
 
 _spec = importlib.util.spec_from_file_location("_probe", os.path.join(os.path.dirname(__file__), "_probe.py"))
@@ -223,3 +224,86 @@ def test_stripped(t):
     kind, function, file, line = frames[p.hidden][0]
     assert kind == "guess" and function != "shapes_hidden" and (file, line) == ("", 0), frames
     assert origin[0] == DYNSYM and "guess" in origin[2] and "--debug-path" in origin[2], origin
+
+
+def stubs_by_objdump(tool, path):
+    """Name and address of every PLT stub."""
+    stubs = {}
+    for line in sh(tool, "-d", "--section=.plt", "--section=.plt.sec", "--section=.plt.got", path).splitlines():
+        if m := re.match(r"0*([0-9a-f]+) <(\w+)@plt>:", line):
+            stubs[m[1]] = m[2]
+    return stubs
+
+
+def test_plt_stubs(t):
+    native, other = ("aarch64", "x86_64") if os.uname().machine == "aarch64" else ("x86_64", "aarch64")
+    flags = {"aarch64": [[], ["-Wl,-z,now"], ["-mbranch-protection=standard", "-Wl,-z,force-bti"],
+                         ["-mbranch-protection=standard", "-Wl,-z,force-bti,-z,pac-plt"]],
+             "x86_64": [[], ["-Wl,-z,now"], ["-fcf-protection=full", "-Wl,-z,ibtplt"]]}
+    prefix = {native: "", other: other + "-linux-gnu-"}
+    for machine, ways in flags.items():
+        for n, way in enumerate(ways):
+            p = Shapes(t, "-fPIC", *way, name=f"{machine}_{n}", compiler=prefix[machine] + "gcc", binutils=prefix[machine])
+            stubs = stubs_by_objdump(prefix[machine] + "objdump", p.path)
+            assert {"malloc", "free"} <= set(stubs.values()), stubs
+            frames, _ = p.probe(addresses=[f"{int(a, 16) + 4:x}" for a in stubs])
+            for address, name in stubs.items():
+                assert frames[f"{int(address, 16) + 4:x}"] == [("function", name + "@plt", "", 0)], (way, name, frames)
+
+
+def test_replaced_and_deleted_files(t):
+    p, other = Shapes(t, "-g"), Shapes(t, "-g", "-DSHAPES_OTHER", "-O1", name="other")
+    # the kernel's word for a file that is gone
+    p.expect_full(path=p.path + " (deleted)")
+    shutil.copy(p.path, t.path("kept"))
+    shutil.copy(other.path, p.path)
+    for path in (p.path, p.path + " (deleted)"):
+        frames, origin = p.probe(path=path)
+        assert not frames and origin[0] == _probe.REPLACED and "build-id differs" in origin[2], (frames, origin)
+    os.unlink(p.path)
+    frames, origin = p.probe()
+    assert not frames and origin[0] == _probe.MISSING and "gone" in origin[2], (frames, origin)
+    # a copy is as good, wherever it is and whatever stands at the old place
+    os.makedirs(t.path("copies"))
+    shutil.move(t.path("kept"), t.path("copies/" + p.name))
+    shutil.copy(other.path, p.path)
+    p.expect_full("--debug-path", t.path("copies"))
+    # without a build-id in the trace the path is all there is, and never that of a deleted file
+    frames, origin = p.probe(path=p.path + " (deleted)", build_id="")
+    assert not frames and origin[0] == _probe.MISSING, (frames, origin)
+
+
+def test_what_is_no_elf_file(t):
+    p = Shapes(t, "-g")
+    with open(p.path, "rb") as f:
+        whole = f.read()
+    for n, content in enumerate((b"", b"#!/bin/sh\n", whole[:10], whole[:63], b"\x7fELF" + b"\xff" * 4096)):
+        path = t.path(f"broken{n}")
+        with open(path, "wb") as f:
+            f.write(content)
+        frames, origin = p.probe(path=path)
+        assert not frames and origin[0] in (_probe.DAMAGED, _probe.REPLACED) and origin[2], (n, frames, origin)
+    os.mkfifo(t.path("fifo"))
+    for path in (t.path("fifo"), "/dev/null", t.dir):
+        frames, origin = p.probe(path=path)
+        assert not frames and origin[0] == _probe.DAMAGED, (path, frames, origin)
+
+
+def test_rust_names_its_remedy(t):
+    need("rustc")
+    source = t.path("site.rs")
+    with open(source, "w") as f:
+        f.write("#[inline(never)] pub fn site(n: usize) -> Vec<u8> { Vec::with_capacity(n) }\n"
+                "fn main() { println!(\"{}\", site(std::env::args().count() * 100).capacity()); }\n")
+    for level, naming in (("0", SYMTAB), ("1", FULL)):
+        out = t.path("site" + level)
+        sh("rustc", "-O", "-C", "debuginfo=" + level, "-o", out, source)
+        address = next(line.split()[0].lstrip("0") for line in sh("nm", out).splitlines() if "4site4site17h" in line)
+        p = Shapes.__new__(Shapes)
+        p.t, p.path = t, out
+        p.build_id = p.read_build_id()
+        frames, origin = p.probe(addresses=[address])
+        assert frames[address][-1][1] == "site::site", frames
+        assert origin[0] == naming, origin
+        assert ("debug = 1 under [profile.release]" in origin[2] and "-C debuginfo=1" in origin[2]) == (level == "0"), origin
+        assert (frames[address][-1][2:] == ("site.rs", 1)) == (level == "1"), frames
