@@ -101,7 +101,8 @@ struct name_stack {
 };
 
 /* Frames innermost first. The first one shown is the code that asked: allocator and machinery
- * frames before it are cut, start frames at the outer end too; machinery is left out everywhere,
+ * frames before it are cut, start frames at the outer end too; machinery is left out everywhere, of
+ * a library's frames in a row all but the one the program called,
  * and the polls and closures of one async function are one frame, the innermost of them.
  * Something is always shown of a stack that is not empty. Fills *ret, which keeps its memory for
  * the next call. */

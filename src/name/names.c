@@ -1,0 +1,192 @@
+/* SPDX-License-Identifier: MIT */
+/* Rules, and what was worked out with them. */
+#include <string.h>
+
+#include "base/str.h"
+#include "name/internal.h"
+#include "name/shape.h"
+
+struct names {
+        struct rules rules;
+        struct arena *arena; /* the texts of entries */
+        VEC(struct name_entry *) entries;
+        struct map by_address; /* of the text asked for: most come from a table, again and again */
+        struct map by_hash;
+        struct shape shape;
+        struct str label;
+};
+
+/* ---- loading --------------------------------------------------------------------------------- */
+
+static int load_config(struct rules *r, struct err *reterr) {
+        const char *config = getenv("XDG_CONFIG_HOME"), *home = getenv("HOME");
+        struct str path = {0};
+        int x = 0;
+
+        if (config && config[0] == '/')
+                str_addf(&path, "%s/silt/rules", config);
+        else if (home && home[0])
+                str_addf(&path, "%s/.config/silt/rules", home);
+        if (path.n && access(str_text(&path), F_OK) == 0)
+                x = rules_add_file(r, str_text(&path), reterr);
+        str_done(&path);
+        return x;
+}
+
+int names_load(const struct name_sources *sources, struct names **ret, struct err *reterr) {
+        _cleanup_(names_freep) struct names *n = calloc(1, sizeof(*n));
+        int x;
+
+        if (!n)
+                abort();
+        n->arena = arena_new();
+        rules_init(&n->rules);
+        x = rules_add_builtin(&n->rules, reterr);
+        if (x >= 0 && sources->with_config)
+                x = load_config(&n->rules, reterr);
+        for (size_t i = 0; i < sources->n_files && x >= 0; i++)
+                x = rules_add_file(&n->rules, sources->files[i], reterr);
+        if (x < 0)
+                return x;
+        *ret = TAKE_PTR(n);
+        return 0;
+}
+
+struct names *names_free(struct names *n) {
+        if (!n)
+                return NULL;
+        rules_done(&n->rules);
+        arena_free(n->arena);
+        vec_free(&n->entries);
+        map_done(&n->by_address);
+        map_done(&n->by_hash);
+        shape_done(&n->shape);
+        str_done(&n->label);
+        free(n);
+        return NULL;
+}
+
+/* ---- entries --------------------------------------------------------------------------------- */
+
+static uint64_t hash_text(const char *text) {
+        uint64_t hash = 0xcbf29ce484222325ull;
+
+        for (; *text; text++)
+                hash = (hash ^ (unsigned char)*text) * 1099511628211ull;
+        return map_hash(hash);
+}
+
+static struct name_entry *entry_new(struct names *n, const char *function) {
+        struct name_entry *e = arena_alloc(n->arena, sizeof(*e));
+        size_t full_n = shape_full_length(function);
+
+        e->function = arena_strdup(n->arena, function);
+        e->full = function[full_n] ? arena_strndup(n->arena, function, full_n) : e->function;
+        shape_read(&n->rules, e->full, full_n, &n->shape);
+        e->text = strcmp(str_text(&n->shape.text), e->full) == 0
+                          ? e->full
+                          : arena_strdup(n->arena, str_text(&n->shape.text));
+        e->plain = arena_strdup(n->arena, str_text(&n->shape.plain));
+        e->crate = "";
+        if (n->shape.has_outer)
+                e->crate = arena_strndup(n->arena, e->plain,
+                                         (size_t)(strstr(e->plain, "::") - e->plain));
+        e->kind = rules_kind(&n->rules, e->plain, "", &e->kind_is_by_module);
+        e->is_driver = rules_is_driver(&n->rules, e->plain);
+        return e;
+}
+
+/* Different texts with one hash, by accident or by design, follow each other. */
+static struct name_entry *entry_by_text(struct names *n, const char *function) {
+        bool added;
+        uint64_t *first = map_put(&n->by_hash, hash_text(function), n->entries.n + 1, &added);
+        struct name_entry *e;
+
+        for (uint64_t i = added ? 0 : *first; i; i = e->next) {
+                e = n->entries.items[i - 1];
+                if (strcmp(e->function, function) == 0)
+                        return e;
+        }
+        e = entry_new(n, function);
+        if (!added)
+                e->next = *first;
+        vec_push(&n->entries, e);
+        *first = n->entries.n;
+        return e;
+}
+
+const struct name_entry *names_entry(struct names *n, const char *function) {
+        bool added;
+        uint64_t *idx = map_put(&n->by_address, (uintptr_t)function, 0, &added);
+        struct name_entry *e;
+
+        if (!added && strcmp(((struct name_entry *)(uintptr_t)*idx)->function, function) == 0)
+                return (struct name_entry *)(uintptr_t)*idx;
+        e = entry_by_text(n, function);
+        *idx = (uintptr_t)e;
+        return e;
+}
+
+enum name_kind names_entry_kind(struct names *n, const struct name_entry *e, const char *module) {
+        bool by_module;
+
+        return e->kind_is_by_module ? rules_kind(&n->rules, e->plain, module, &by_module) : e->kind;
+}
+
+/* ---- answers --------------------------------------------------------------------------------- */
+
+const char *name_kind_text(enum name_kind k) {
+        static const char *const texts[] = {"plain", "allocator", "start", "machinery", "task"};
+
+        return (unsigned)k < ARRAY_SIZE(texts) ? texts[k] : "";
+}
+
+enum name_kind name_kind(struct names *n, const char *function, const char *module) {
+        return names_entry_kind(n, names_entry(n, function), module);
+}
+
+const char *name_full(struct names *n, const char *function) {
+        return names_entry(n, function)->full;
+}
+
+const char *name_short(struct names *n, const char *function) {
+        return names_entry(n, function)->text;
+}
+
+const char *name_plain(struct names *n, const char *function) {
+        return names_entry(n, function)->plain;
+}
+
+static const char *file_name(const char *path) {
+        const char *slash = strrchr(path, '/');
+
+        return slash && slash[1] ? slash + 1 : path;
+}
+
+const char *name_crate(struct names *n, const char *function, const char *module) {
+        const char *crate = names_entry(n, function)->crate;
+
+        return crate[0] ? crate : file_name(module);
+}
+
+const char *name_label(struct names *n, const struct name_frame *f, bool is_task) {
+        static const char closure[] = "::{closure}";
+        const size_t closure_n = sizeof(closure) - 1;
+
+        str_clear(&n->label);
+        if (!f->function[0] || f->guess) {
+                if (f->module[0])
+                        str_addf(&n->label, "%s+", file_name(f->module));
+                str_addf(&n->label, "0x%llx", (unsigned long long)f->offset);
+                return str_text(&n->label);
+        }
+        str_add(&n->label, name_short(n, f->function));
+        if (!is_task)
+                return str_text(&n->label);
+        while (n->label.n > closure_n &&
+               memcmp(n->label.bytes + n->label.n - closure_n, closure, closure_n) == 0)
+                n->label.n -= closure_n;
+        n->label.bytes[n->label.n] = '\0';
+        str_add(&n->label, " (async)");
+        return str_text(&n->label);
+}
