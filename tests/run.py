@@ -48,6 +48,7 @@ class Context:
         self.tests_dir = HERE
         self.source_dir = os.path.join(HERE, "programs")
         self.work_dir = os.path.join(self.build_dir, "tests")
+        os.environ["XDG_CACHE_HOME"] = os.path.join(self.work_dir, "cache")  # not the user's own
         self.runner = options.runner
         machine = re.search(r"qemu-(\w+)", options.runner or "")
         prefix, suffix = (f"{machine[1]}-linux-gnu-", "." + machine[1]) if machine else ("", "")

@@ -10,6 +10,7 @@ import threading
 import time
 
 TIMEOUT_S = 600
+FRESH = {"SILT_SYMBOL_CACHE": "off"}  # every run looks its names up
 
 
 def digest(path):
@@ -71,7 +72,7 @@ def timed(w, argv, env, cage=None, watches=False):
         os.unlink(w.product)
     with tempfile.TemporaryFile() as said, tempfile.TemporaryFile() as answer:
         before = time.monotonic()
-        child = subprocess.Popen(argv, env={**os.environ, **w.env, **env}, stdin=subprocess.DEVNULL, stdout=answer,
+        child = subprocess.Popen(argv, env={**os.environ, **FRESH, **w.env, **env}, stdin=subprocess.DEVNULL, stdout=answer,
                                  stderr=said, preexec_fn=cage.enter if cage else None)
         watcher = Recorder(child.pid) if watches else None
         if watcher:

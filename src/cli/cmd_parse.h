@@ -4,11 +4,24 @@
 
 #include <stdbool.h>
 
+#include "base/vec.h"
+
 struct run_options;
 struct report_options;
+
+struct symbolize_options {
+        const char *path;
+        VEC(char *) debug_paths; /* absolute */
+        char *sysroot;           /* NULL: none */
+        bool no_cache, quiet;
+};
 
 /* False when silt is to end with *ret_exit_status: help or an error was printed. */
 bool run_options_parse(int argc, char **argv, struct run_options *ret_options,
                        int *ret_exit_status);
 bool report_options_parse(int argc, char **argv, struct report_options *ret_options,
                           int *ret_exit_status);
+/* Fills *ret_options in either case, to be given to symbolize_options_done. */
+bool symbolize_options_parse(int argc, char **argv, struct symbolize_options *ret_options,
+                             int *ret_exit_status);
+void symbolize_options_done(struct symbolize_options *o);

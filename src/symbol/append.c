@@ -1,12 +1,16 @@
 /* SPDX-License-Identifier: MIT */
-/* Runs the workers, collects what they say, and puts it into the trace. */
+/* Makes jobs of a trace's modules, runs workers over them, collects what they say, and puts it into the
+ * trace. */
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <sched.h>
 #include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
-#include <time.h>
 
 #include "base/arena.h"
 #include "base/fs.h"
@@ -14,29 +18,41 @@
 #include "symbol/worker.h"
 #include "trace/writer.h"
 
-enum { APPEND_MAX_FAILURES = 16, APPEND_MAX_TEXT_BYTES = 1 << 20 };
-
-struct collector {
-        struct arena *arena;
-        struct map texts; /* hash of a string → its copy in the arena */
-        VEC(struct trace_symbol) symbols;
-        size_t n_sure;   /* symbols of modules that were looked up to their end */
-        uint32_t module; /* being looked up; UINT32_MAX before the first */
-        bool ended;
-        bytes_buf in; /* bytes not yet understood */
-        uint64_t deadline_ns, module_deadline_ns;
+enum {
+        APPEND_MAX_TEXT_BYTES = 1 << 20,
+        APPEND_MAX_BARREN = 3, /* workers in a row that died before they took a job */
+        APPEND_DEFAULT_WORKERS = 2,
 };
 
-static uint64_t now_ns(void) {
-        struct timespec t;
+/* What became of a job. */
+struct outcome {
+        enum trace_naming naming;
+        const char *file, *text;
+        bool is_done, is_cached;
+};
 
-        clock_gettime(CLOCK_MONOTONIC, &t);
-        return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
-}
+struct seat {
+        pid_t pid; /* 0: nobody sits here */
+        int fd;
+        bytes_buf in; /* bytes not yet understood */
+        VEC(struct trace_symbol) symbols;
+        size_t n_sure; /* symbols of modules that were looked up to their end */
+        bool has_ended, is_late;
+};
+
+struct crew {
+        struct worker_orders orders;
+        struct outcome *outcomes; /* one a job */
+        struct arena *arena;
+        struct map texts; /* hash of a string → its copy in the arena */
+        struct seat seats[WORKER_MAX];
+        unsigned n_seats, n_barren;
+        uint64_t deadline_ns;
+};
 
 /* ---- what a worker says ---------------------------------------------------------------------- */
 
-static const char *collect_text(struct collector *c, const uint8_t *text, size_t n) {
+static const char *collect_text(struct crew *c, const uint8_t *text, size_t n) {
         uint64_t hash = 14695981039346656037ull, *copy;
         bool added;
 
@@ -50,7 +66,7 @@ static const char *collect_text(struct collector *c, const uint8_t *text, size_t
         return (const char *)(uintptr_t)*copy;
 }
 
-static const char *read_text(struct collector *c, struct bytes_reader *r) {
+static const char *read_text(struct crew *c, struct bytes_reader *r) {
         uint32_t n = bytes_u32(r);
         const uint8_t *text = n <= APPEND_MAX_TEXT_BYTES ? bytes_take(r, n) : NULL;
 
@@ -59,106 +75,251 @@ static const char *read_text(struct collector *c, struct bytes_reader *r) {
         return collect_text(c, text, strnlen((const char *)text, n));
 }
 
-static void read_symbol(struct collector *c, struct bytes_reader *r) {
-        struct trace_symbol s = {.location = bytes_u32(r), .line = bytes_u32(r)};
+static void read_symbol(struct crew *c, struct seat *s, struct bytes_reader *r) {
+        struct trace_symbol symbol = {.location = bytes_u32(r), .line = bytes_u32(r)};
         uint8_t flags = bytes_u8(r);
 
-        s.inlined = flags & WORKER_INLINED;
-        s.guess = flags & WORKER_GUESS;
-        s.function = read_text(c, r);
-        s.file = read_text(c, r);
-        if (!r->bad)
-                vec_push(&c->symbols, s);
+        symbol.inlined = flags & WORKER_INLINED;
+        symbol.guess = flags & WORKER_GUESS;
+        symbol.function = read_text(c, r);
+        symbol.file = read_text(c, r);
+        if (!r->bad && symbol.location < c->orders.view->n_locations)
+                vec_push(&s->symbols, symbol);
 }
 
-static void read_module(struct collector *c, struct bytes_reader *r) {
-        uint32_t module = bytes_u32(r);
-        uint64_t now = now_ns();
+static void read_result(struct crew *c, struct seat *s, struct bytes_reader *r) {
+        uint32_t job = bytes_u32(r);
+        struct outcome o = {.is_done = true};
 
-        if (r->bad)
+        o.naming = bytes_u8(r);
+        o.is_cached = bytes_u8(r);
+        o.file = read_text(c, r);
+        o.text = read_text(c, r);
+        if (r->bad || job >= c->orders.n_jobs || o.naming >= TRACE_N_NAMINGS)
                 return;
-        c->module = module;
-        c->n_sure = c->symbols.n;
-        /* One module may take half of what is left, so that a hang does not cost the others. */
-        c->module_deadline_ns = now + (c->deadline_ns > now ? (c->deadline_ns - now) / 2 : 0);
+        if (!c->outcomes[job].is_done)
+                c->outcomes[job] = o;
+        s->n_sure = s->symbols.n;
+        c->n_barren = 0;
 }
 
 /* Understands as many whole messages as have come; the rest waits for more. */
-static void collect(struct collector *c) {
-        struct bytes_reader r = bytes_reader_of(c->in.items, c->in.n);
+static void collect(struct crew *c, struct seat *s) {
+        struct bytes_reader r = bytes_reader_of(s->in.items, s->in.n);
         const uint8_t *done = r.pos;
 
-        while (bytes_left(&r) > 0 && !c->ended) {
+        while (bytes_left(&r) > 0 && !s->has_ended) {
                 switch (bytes_u8(&r)) {
-                case WORKER_MODULE: read_module(c, &r); break;
-                case WORKER_SYMBOL: read_symbol(c, &r); break;
-                case WORKER_END:
-                        c->ended = true;
-                        c->n_sure = c->symbols.n;
-                        break;
+                case WORKER_SYMBOL: read_symbol(c, s, &r); break;
+                case WORKER_RESULT: read_result(c, s, &r); break;
+                case WORKER_END: s->has_ended = true; break;
                 default: r.bad = true; break;
                 }
                 if (r.bad)
                         break;
                 done = r.pos;
         }
-        c->in.n -= (size_t)(done - c->in.items);
-        memmove(c->in.items, done, c->in.n);
+        s->in.n -= (size_t)(done - s->in.items);
+        memmove(s->in.items, done, s->in.n);
 }
 
-/* ---- one worker ------------------------------------------------------------------------------ */
+/* ---- workers come and go --------------------------------------------------------------------- */
 
-/* Until the worker closes its end or its time is up. */
-static void listen_to(struct collector *c, int fd) {
-        for (;;) {
-                uint64_t now = now_ns(), end_ns = MIN(c->deadline_ns, c->module_deadline_ns);
-                struct pollfd p = {.fd = fd, .events = POLLIN};
-                ssize_t n;
-
-                if (now >= end_ns)
-                        return;
-                if (poll(&p, 1, (int)MIN((end_ns - now) / 1000000 + 1, 1000)) <= 0)
-                        continue;
-                vec_reserve(&c->in, 65536);
-                n = fs_read_some(fd, c->in.items + c->in.n, 65536);
-                if (n <= 0)
-                        return;
-                c->in.n += (size_t)n;
-                collect(c);
-        }
+static bool has_jobs(const struct crew *c) {
+        return atomic_load_explicit(&c->orders.board->next_job, memory_order_relaxed) <
+               c->orders.n_jobs;
 }
 
-static int run_worker(struct collector *c, const char *trace_path, uint32_t first_module,
-                      const struct symbol_limits *limits) {
+static void seat_fill(struct crew *c, unsigned i) {
+        struct seat *s = &c->seats[i];
         int fds[2];
-        pid_t pid;
 
         if (pipe2(fds, O_CLOEXEC) < 0)
-                return -errno;
-        pid = fork();
-        if (pid == 0) {
+                return;
+        atomic_store_explicit(&c->orders.board->seats[i].job_plus_1, 0, memory_order_relaxed);
+        atomic_store_explicit(&c->orders.board->seats[i].since_ns, worker_now_ns(),
+                              memory_order_relaxed);
+        fflush(NULL); /* libdw may leave through exit() */
+        s->pid = fork();
+        if (s->pid == 0) {
                 close(fds[0]);
-                worker_main(trace_path, first_module, limits, fds[1]);
+                worker_main(&c->orders, i, fds[1]);
         }
         close(fds[1]);
-        if (pid > 0) {
-                vec_clear(&c->in);
-                c->module_deadline_ns = c->deadline_ns;
-                listen_to(c, fds[0]);
-                kill(pid, SIGKILL);
-                while (waitpid(pid, NULL, 0) < 0 && errno == EINTR)
-                        ;
+        s->fd = fds[0];
+        s->has_ended = s->is_late = false;
+        vec_clear(&s->in);
+        if (s->pid < 0) {
+                s->pid = 0;
+                close(s->fd);
         }
-        close(fds[0]);
-        return pid < 0 ? -errno : 0;
 }
 
-/* ---- all of them ----------------------------------------------------------------------------- */
+static enum trace_naming naming_of_death(const struct seat *s, int status) {
+        if (s->is_late || (WIFSIGNALED(status) && WTERMSIG(status) == SIGXCPU))
+                return TRACE_NAMING_TIMED_OUT;
+        if (WIFEXITED(status) && WEXITSTATUS(status) == WORKER_EXIT_MEMORY)
+                return TRACE_NAMING_OVER_MEMORY;
+        /* not by this process: the kernel, for want of memory */
+        if (WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL)
+                return TRACE_NAMING_OVER_MEMORY;
+        return TRACE_NAMING_CRASHED;
+}
+
+/* The module it was at stays unnamed. */
+static void seat_clear(struct crew *c, unsigned i) {
+        struct seat *s = &c->seats[i];
+        uint32_t job =
+                atomic_load_explicit(&c->orders.board->seats[i].job_plus_1, memory_order_relaxed);
+        int status = 0;
+
+        if (s->is_late)
+                kill(s->pid, SIGKILL);
+        close(s->fd);
+        while (waitpid(s->pid, &status, 0) < 0 && errno == EINTR)
+                ;
+        s->pid = 0;
+        s->symbols.n = s->n_sure;
+        if (s->has_ended)
+                return;
+        if (job > 0 && job <= c->orders.n_jobs && !c->outcomes[job - 1].is_done)
+                c->outcomes[job - 1] =
+                        (struct outcome){.naming = naming_of_death(s, status), .is_done = true};
+        else
+                c->n_barren++;
+}
+
+/* One module may take half of what is left, so that a hang does not cost the others. */
+static uint64_t seat_deadline_ns(const struct crew *c, unsigned i) {
+        uint64_t since =
+                atomic_load_explicit(&c->orders.board->seats[i].since_ns, memory_order_relaxed);
+
+        if (since >= c->deadline_ns)
+                return c->deadline_ns;
+        return since + (c->deadline_ns - since) / 2;
+}
+
+static bool crew_man(struct crew *c) {
+        bool any = false;
+
+        for (unsigned i = 0; i < c->n_seats; i++) {
+                if (c->seats[i].pid == 0 && has_jobs(c) && c->n_barren < APPEND_MAX_BARREN &&
+                    worker_now_ns() < c->deadline_ns)
+                        seat_fill(c, i);
+                any |= c->seats[i].pid != 0;
+        }
+        return any;
+}
+
+static void seat_hear(struct crew *c, unsigned i) {
+        struct seat *s = &c->seats[i];
+        ssize_t n;
+
+        vec_reserve(&s->in, 65536);
+        n = fs_read_some(s->fd, s->in.items + s->in.n, 65536);
+        if (n > 0) {
+                s->in.n += (size_t)n;
+                collect(c, s);
+        }
+        if (n <= 0 || s->has_ended)
+                seat_clear(c, i);
+}
+
+static void crew_run(struct crew *c) {
+        while (crew_man(c)) {
+                struct pollfd p[WORKER_MAX];
+                uint64_t now = worker_now_ns(), until = c->deadline_ns;
+
+                for (unsigned i = 0; i < c->n_seats; i++) {
+                        p[i] = (struct pollfd){.fd = c->seats[i].pid ? c->seats[i].fd : -1,
+                                               .events = POLLIN};
+                        if (c->seats[i].pid)
+                                until = MIN(until, seat_deadline_ns(c, i));
+                }
+                if (poll(p, c->n_seats,
+                         until > now ? (int)MIN((until - now) / 1000000 + 1, 1000) : 0) < 0)
+                        continue;
+                now = worker_now_ns();
+                for (unsigned i = 0; i < c->n_seats; i++) {
+                        if (c->seats[i].pid && p[i].revents)
+                                seat_hear(c, i);
+                        if (c->seats[i].pid && now >= seat_deadline_ns(c, i)) {
+                                c->seats[i].is_late = true;
+                                seat_clear(c, i);
+                        }
+                }
+        }
+}
+
+/* ---- jobs ------------------------------------------------------------------------------------ */
+
+static int place_compare(const void *a, const void *b) {
+        const struct worker_place *x = a, *y = b;
+
+        if (x->address != y->address)
+                return x->address < y->address ? -1 : 1;
+        return x->location < y->location ? -1 : x->location > y->location;
+}
+
+/* Large ones first: what is left at the end is short, and the workers end together. */
+static int job_compare(const void *a, const void *b) {
+        const struct worker_job *x = a, *y = b;
+
+        if (x->n_places != y->n_places)
+                return x->n_places > y->n_places ? -1 : 1;
+        return x->module < y->module ? -1 : x->module > y->module;
+}
+
+/* Only places that occur are looked up. Arrays live in the arena. */
+static void make_jobs(struct crew *c, const struct trace_view *v) {
+        struct worker_job *jobs = arena_alloc(c->arena, (v->n_modules + 1) * sizeof(*jobs));
+        struct worker_place *places = arena_alloc(c->arena, (v->n_locations + 1) * sizeof(*places));
+        size_t *next = arena_alloc(c->arena, (v->n_modules + 1) * sizeof(*next)), n = 0;
+
+        for (size_t i = 0; i < v->n_locations; i++)
+                if (v->locations[i].module < v->n_modules && v->locations[i].offset > 0)
+                        jobs[v->locations[i].module].n_places++;
+        for (uint32_t m = 0; m < v->n_modules; m++) {
+                jobs[m].module = m;
+                jobs[m].places = places + n;
+                next[m] = n;
+                n += jobs[m].n_places;
+        }
+        for (uint32_t i = 0; i < v->n_locations; i++) {
+                const struct trace_location *l = &v->locations[i];
+
+                if (l->module < v->n_modules && l->offset > 0)
+                        places[next[l->module]++] = (struct worker_place){l->offset - 1, i};
+        }
+        for (size_t m = 0; m < v->n_modules; m++)
+                if (jobs[m].n_places)
+                        qsort(places + (jobs[m].places - places), jobs[m].n_places, sizeof(*places),
+                              place_compare);
+        qsort(jobs, v->n_modules, sizeof(*jobs), job_compare);
+        c->orders.jobs = jobs;
+        while (c->orders.n_jobs < v->n_modules && jobs[c->orders.n_jobs].n_places)
+                c->orders.n_jobs++;
+}
+
+static unsigned choose_workers(const struct crew *c) {
+        unsigned wanted = c->orders.options->n_workers;
+        cpu_set_t cpus;
+
+        if (wanted == 0) {
+                wanted = APPEND_DEFAULT_WORKERS;
+                if (sched_getaffinity(0, sizeof(cpus), &cpus) == 0)
+                        wanted = MIN(wanted, (unsigned)CPU_COUNT(&cpus));
+        }
+        return MIN(MIN(wanted, (unsigned)WORKER_MAX), c->orders.n_jobs);
+}
+
+/* ---- the table ------------------------------------------------------------------------------- */
 
 struct symbol_table *symbol_table_free(struct symbol_table *t) {
         if (!t)
                 return NULL;
         free(t->symbols);
+        free(t->modules);
         arena_free(t->arena);
         free(t);
         return NULL;
@@ -178,62 +339,142 @@ static int sorted_compare(const void *a, const void *b) {
 }
 
 /* By location; chains keep their order. */
-static void sort_symbols(struct trace_symbol *symbols, size_t n) {
-        _cleanup_free_ struct sorted *s = calloc(n + 1, sizeof(*s));
+static void table_fill_symbols(struct symbol_table *t, const struct crew *c) {
+        VEC(struct sorted) all = {0};
 
-        if (!s)
+        for (unsigned i = 0; i < c->n_seats; i++)
+                for (size_t k = 0; k < c->seats[i].n_sure; k++)
+                        vec_push(&all, (struct sorted){c->seats[i].symbols.items[k], all.n});
+        if (all.n)
+                qsort(all.items, all.n, sizeof(all.items[0]), sorted_compare);
+        t->n_symbols = all.n;
+        t->symbols = calloc(all.n + 1, sizeof(*t->symbols));
+        if (!t->symbols)
                 abort();
-        for (size_t i = 0; i < n; i++)
-                s[i] = (struct sorted){symbols[i], i};
-        qsort(s, n, sizeof(*s), sorted_compare);
-        for (size_t i = 0; i < n; i++)
-                symbols[i] = s[i].symbol;
+        for (size_t i = 0; i < all.n; i++)
+                t->symbols[i] = all.items[i].symbol;
+        vec_free(&all);
 }
 
-int symbol_lookup(const char *trace_path, const struct symbol_limits *limits,
+static const char *text_of_death(enum trace_naming naming) {
+        switch (naming) {
+        case TRACE_NAMING_CRASHED:
+                return "looking its names up crashed: its debug information is damaged: build it anew, or install the right one";
+        case TRACE_NAMING_TIMED_OUT:
+                return "looking its names up took too long: try again with 'silt symbolize'";
+        case TRACE_NAMING_OVER_MEMORY:
+                return "looking its names up took too much memory: try again with 'silt symbolize' on a larger machine";
+        default: return "";
+        }
+}
+
+static int module_names_compare(const void *a, const void *b) {
+        const struct trace_module_names *x = a, *y = b;
+
+        return x->module < y->module ? -1 : x->module > y->module;
+}
+
+static void table_fill_modules(struct symbol_table *t, const struct crew *c) {
+        t->n_modules = c->orders.n_jobs;
+        t->modules = calloc(t->n_modules + 1, sizeof(*t->modules));
+        if (!t->modules)
+                abort();
+        for (uint32_t i = 0; i < c->orders.n_jobs; i++) {
+                struct outcome o = c->outcomes[i];
+
+                if (!o.is_done) /* never begun */
+                        o.naming = c->n_barren >= APPEND_MAX_BARREN ? TRACE_NAMING_OVER_MEMORY
+                                                                    : TRACE_NAMING_TIMED_OUT;
+                t->n_failed_modules += o.naming == TRACE_NAMING_CRASHED ||
+                                       o.naming == TRACE_NAMING_TIMED_OUT ||
+                                       o.naming == TRACE_NAMING_OVER_MEMORY;
+                t->n_cached_modules += o.is_cached;
+                t->modules[i] =
+                        (struct trace_module_names){.module = c->orders.jobs[i].module,
+                                                    .naming = o.naming,
+                                                    .file = o.file ? o.file : "",
+                                                    .text = o.text ? o.text
+                                                                   : text_of_death(o.naming)};
+        }
+        qsort(t->modules, t->n_modules, sizeof(*t->modules), module_names_compare);
+}
+
+/* ---- all of it ------------------------------------------------------------------------------- */
+
+static int crew_look_up(struct crew *c, const struct trace_view *v) {
+        void *board = mmap(NULL, sizeof(struct worker_board), PROT_READ | PROT_WRITE,
+                           MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+
+        if (board == MAP_FAILED)
+                return -errno;
+        c->orders.view = v;
+        c->orders.board = board;
+        make_jobs(c, v);
+        c->outcomes = arena_alloc(c->arena, (c->orders.n_jobs + 1) * sizeof(*c->outcomes));
+        c->n_seats = choose_workers(c);
+        crew_run(c);
+        munmap(board, sizeof(struct worker_board));
+        return 0;
+}
+
+int symbol_lookup(const char *trace_path, const struct symbol_options *options,
                   struct symbol_table **ret, struct err *reterr) {
         _cleanup_(symbol_table_freep) struct symbol_table *t = calloc(1, sizeof(*t));
-        struct collector c = {.deadline_ns = now_ns() + limits->time_ns};
-        uint32_t first_module = 0;
-        int r = 0;
+        _cleanup_(trace_reader_freep) struct trace_reader *reader = NULL;
+        struct crew c = {.orders.options = options,
+                         .deadline_ns = worker_now_ns() + options->limits.time_ns};
+        int r;
 
         if (!t)
                 abort();
+        r = trace_reader_open(trace_path, &reader, reterr);
+        if (r < 0)
+                return r;
         c.arena = t->arena = arena_new();
-        while (r >= 0 && !c.ended && t->n_failed_modules < APPEND_MAX_FAILURES &&
-               now_ns() < c.deadline_ns) {
-                c.module = UINT32_MAX;
-                r = run_worker(&c, trace_path, first_module, limits);
-                if (r < 0 || c.ended)
-                        break;
-                /* It did not come to its end: leave out the module it was at. */
-                c.symbols.n = c.n_sure;
-                t->n_failed_modules++;
-                if (c.module == UINT32_MAX)
-                        r = -EBADMSG; /* not even one begun: the trace itself cannot be read */
-                first_module = c.module + 1;
+        r = crew_look_up(&c, trace_view(reader));
+        if (r >= 0) {
+                table_fill_symbols(t, &c);
+                table_fill_modules(t, &c);
+        }
+        for (unsigned i = 0; i < WORKER_MAX; i++) {
+                vec_free(&c.seats[i].symbols);
+                vec_free(&c.seats[i].in);
         }
         map_done(&c.texts);
-        vec_free(&c.in);
-        t->symbols = c.symbols.items;
-        t->n_symbols = c.symbols.n;
         if (r < 0)
                 return err_set(reterr, r,
                                "'%s': cannot look up names: %s: its report shows addresses",
                                trace_path, strerror(-r));
-        sort_symbols(t->symbols, t->n_symbols);
         *ret = TAKE_PTR(t);
         return 0;
 }
 
-int symbol_append(const char *trace_path, struct err *reterr) {
+int symbol_table_write(const struct symbol_table *t, int fd, const char *trace_path,
+                       struct err *reterr) {
+        return trace_put_names_to(fd, trace_path,
+                                  &(struct trace_names){.symbols = t->symbols,
+                                                        .n_symbols = t->n_symbols,
+                                                        .modules = t->modules,
+                                                        .n_modules = t->n_modules},
+                                  reterr);
+}
+
+int symbol_append_with(const char *trace_path, const struct symbol_options *options,
+                       struct err *reterr) {
         _cleanup_(symbol_table_freep) struct symbol_table *t = NULL;
+        _cleanup_close_ int fd = -1;
         int r;
 
-        r = symbol_lookup(trace_path, &SYMBOL_LIMITS_DEFAULT, &t, reterr);
+        /* Before the work: whether its result can be kept, and that nobody else does the same. */
+        fd = trace_open_for_names(trace_path, reterr);
+        if (fd < 0)
+                return fd;
+        r = symbol_lookup(trace_path, options, &t, reterr);
         if (r < 0)
                 return r;
-        if (t->n_symbols == 0)
-                return 0;
-        return trace_append_symbols(trace_path, t->symbols, t->n_symbols, reterr);
+        return symbol_table_write(t, fd, trace_path, reterr);
+}
+
+int symbol_append(const char *trace_path, struct err *reterr) {
+        return symbol_append_with(trace_path, &SYMBOL_OPTIONS_DEFAULT, reterr);
 }

@@ -11,11 +11,13 @@
 
 #include "base/fs.h"
 #include "base/macros.h"
+#include "symbol/sources.h"
 
 int elf_file_open(const char *path) {
         _cleanup_close_ int fd = -1;
         struct stat st;
 
+        sources_note(path);
         fd = fs_open(path, O_RDONLY, 0);
         if (fd < 0)
                 return fd;

@@ -250,7 +250,8 @@ static void test_replaced_file_is_told(void **state) {
 
 /* A worker that may not use memory names nothing, and costs nothing else. */
 static void test_limits(void **state) {
-        struct symbol_limits limits = {.memory_bytes = 0, .time_ns = 5000000000};
+        struct symbol_options options = {.limits = {.memory_bytes = 0, .time_ns = 5000000000},
+                                         .no_cache = true};
         _cleanup_(symbol_table_freep) struct symbol_table *t = NULL;
         struct trace_module m;
         uint64_t offset = 1234;
@@ -261,7 +262,7 @@ static void test_limits(void **state) {
         (void)state;
         m = module_of((const void *)symbol_test_where, &bias);
         write_trace(&m, &offset, 1);
-        r = symbol_lookup(TRACE_PATH, &limits, &t, &e);
+        r = symbol_lookup(TRACE_PATH, &options, &t, &e);
         if (r >= 0)
                 assert_int_equal(t->n_symbols, 0);
         else

@@ -1,31 +1,42 @@
 /* SPDX-License-Identifier: MIT */
 #include "symbol/worker.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <time.h>
 
 #include "base/fs.h"
+#include "symbol/cache.h"
 #include "symbol/module.h"
 
-enum { WORKER_FLUSH_BYTES = 64 * 1024 };
+enum { WORKER_FLUSH_BYTES = 64 * 1024, WORKER_FILES_FACTOR = 16 };
 
 struct worker {
+        const struct worker_orders *orders;
+        const struct worker_job *job; /* at hand */
+        struct symbol_cache *cache;   /* NULL: none */
+        struct cache_entry *entry;    /* of the module at hand; NULL: not to be kept */
         int fd;
         bytes_buf out;
-        const struct trace_view *view;
-        VEC(struct place) places; /* of the module at hand, by address */
 };
 
-struct place {
-        uint64_t address;
-        uint32_t location;
-};
+uint64_t worker_now_ns(void) {
+        struct timespec t;
+
+        clock_gettime(CLOCK_MONOTONIC, &t);
+        return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
+}
+
+/* ---- the pipe -------------------------------------------------------------------------------- */
 
 static void worker_flush(struct worker *w) {
         if (fs_write_all(w->fd, w->out.items, w->out.n) < 0)
-                _exit(1); /* nobody listens */
+                _exit(WORKER_EXIT_DEAF);
         vec_clear(&w->out);
 }
 
@@ -36,11 +47,12 @@ static void put_text(bytes_buf *b, const char *text) {
         buf_bytes(b, text, n);
 }
 
-static void worker_symbol(void *ctx, const struct trace_symbol *s) {
+/* symbol->location is a number of the job's places. */
+static void worker_say(void *ctx, const struct trace_symbol *s) {
         struct worker *w = ctx;
 
         buf_u8(&w->out, WORKER_SYMBOL);
-        buf_u32(&w->out, w->places.items[s->location].location);
+        buf_u32(&w->out, w->job->places[s->location].location);
         buf_u32(&w->out, s->line);
         buf_u8(&w->out,
                (uint8_t)((s->inlined ? WORKER_INLINED : 0) | (s->guess ? WORKER_GUESS : 0)));
@@ -50,81 +62,138 @@ static void worker_symbol(void *ctx, const struct trace_symbol *s) {
                 worker_flush(w);
 }
 
-static int place_compare(const void *a, const void *b) {
-        const struct place *x = a, *y = b;
+static void worker_say_and_keep(void *ctx, const struct trace_symbol *s) {
+        struct worker *w = ctx;
 
-        if (x->address != y->address)
-                return x->address < y->address ? -1 : 1;
-        return x->location < y->location ? -1 : x->location > y->location;
+        worker_say(w, s);
+        if (w->entry)
+                cache_entry_add(w->entry, s);
 }
 
-/* Return addresses point behind the call: the byte before them is inside it. */
-static void worker_collect(struct worker *w, uint32_t module) {
-        vec_clear(&w->places);
-        for (uint32_t i = 0; i < w->view->n_locations; i++) {
-                const struct trace_location *l = &w->view->locations[i];
-
-                if (l->module == module && l->offset > 0)
-                        vec_push(&w->places, (struct place){l->offset - 1, i});
-        }
-        if (w->places.n)
-                qsort(w->places.items, w->places.n, sizeof(w->places.items[0]), place_compare);
+static void worker_say_result(struct worker *w, uint32_t job_idx, const struct symbol_origin *o,
+                              bool cached) {
+        buf_u8(&w->out, WORKER_RESULT);
+        buf_u32(&w->out, job_idx);
+        buf_u8(&w->out, (uint8_t)o->naming);
+        buf_u8(&w->out, cached);
+        put_text(&w->out, o->file);
+        put_text(&w->out, o->text);
 }
 
-static void worker_module(struct worker *w, uint32_t module) {
-        _cleanup_(symbol_module_freep) struct symbol_module *m = NULL;
-        _cleanup_free_ uint64_t *addresses = NULL;
-        struct symbol_origin origin;
+/* ---- a job ----------------------------------------------------------------------------------- */
 
-        worker_collect(w, module);
-        if (w->places.n == 0)
+static void worker_look_up(struct worker *w, const struct trace_module *m,
+                           const uint64_t *addresses, size_t n, struct symbol_origin *ret) {
+        _cleanup_(symbol_module_freep) struct symbol_module *sm = NULL;
+
+        if (symbol_module_open(m, &w->orders->options->search, &sm, ret) < 0)
                 return;
-        buf_u8(&w->out, WORKER_MODULE);
-        buf_u32(&w->out, module);
-        worker_flush(w);
-        if (symbol_module_open(&w->view->modules[module], NULL, &m, &origin) < 0)
-                return;
-        addresses = calloc(w->places.n, sizeof(*addresses));
+        symbol_module_name(sm, addresses, n, worker_say_and_keep, w);
+        symbol_module_origin(sm, ret);
+}
+
+static void worker_do(struct worker *w, uint32_t job_idx) {
+        const struct worker_job *job = &w->orders->jobs[job_idx];
+        const struct trace_module *m = &w->orders->view->modules[job->module];
+        _cleanup_free_ uint64_t *addresses = calloc(job->n_places, sizeof(*addresses));
+        struct symbol_origin origin = {0};
+        bool cached;
+
         if (!addresses)
                 abort();
-        for (size_t i = 0; i < w->places.n; i++)
-                addresses[i] = w->places.items[i].address;
-        symbol_module_name(m, addresses, w->places.n, worker_symbol, w);
+        for (size_t i = 0; i < job->n_places; i++)
+                addresses[i] = job->places[i].address;
+        w->job = job;
+        cached = w->cache &&
+                 cache_answer(w->cache, m, addresses, job->n_places, worker_say, w, &origin);
+        if (!cached) {
+                w->entry = w->cache ? cache_entry_new(w->cache, m, addresses, job->n_places) : NULL;
+                worker_look_up(w, m, addresses, job->n_places, &origin);
+        }
+        /* Said before it is kept: what goes wrong there costs nothing. */
+        worker_say_result(w, job_idx, &origin, cached);
+        worker_flush(w);
+        if (w->entry)
+                cache_entry_store(w->entry, &origin);
+        w->entry = cache_entry_free(w->entry);
 }
 
-/* RLIMIT_AS counts what the process has inherited too. */
-static uint64_t address_space_bytes(void) {
-        unsigned long long n_pages = 0;
-        char text[64];
+/* ---- limits ---------------------------------------------------------------------------------- */
 
-        if (fs_read_text("/proc/self/statm", text, sizeof(text)) <= 0 ||
-            sscanf(text, "%llu", &n_pages) != 1)
-                return 0;
-        return n_pages * (uint64_t)sysconf(_SC_PAGESIZE);
+/* What the process has inherited does not count. */
+static void current_bytes(uint64_t *ret_space, uint64_t *ret_data) {
+        uint64_t page_bytes = (uint64_t)sysconf(_SC_PAGESIZE);
+        unsigned long long space = 0, data = 0;
+        char text[128];
+
+        if (fs_read_text("/proc/self/statm", text, sizeof(text)) > 0)
+                (void)!sscanf(text, "%llu %*u %*u %*u %*u %llu", &space, &data);
+        *ret_space = space * page_bytes;
+        *ret_data = data * page_bytes;
 }
 
+/* vec_grow and its like abort when memory is out, right after the call that failed; so do the libraries in
+ * places. Anything else that aborts is a crash. */
+static void on_abort(int signal_number) {
+        if (errno == ENOMEM) /* NOLINT(bugprone-signal-handler): this thread's own, set before */
+                _exit(WORKER_EXIT_MEMORY);
+        signal(signal_number, SIG_DFL);
+        raise(signal_number);
+}
+
+/* Debug files are mapped, not read: they are no memory that could run out, and may be larger than it. */
 static void worker_limit(const struct symbol_limits *limits) {
         rlim_t seconds = limits->time_ns / 1000000000 + 1;
-        rlim_t space = address_space_bytes() + limits->memory_bytes;
+        uint64_t space, data;
 
-        prctl(PR_SET_PDEATHSIG, SIGKILL);
+        current_bytes(&space, &data);
+        space += limits->memory_bytes * WORKER_FILES_FACTOR;
+        data += limits->memory_bytes;
         setrlimit(RLIMIT_CORE, &(struct rlimit){0, 0});
         setrlimit(RLIMIT_CPU, &(struct rlimit){seconds, seconds});
         setrlimit(RLIMIT_AS, &(struct rlimit){space, space});
+        setrlimit(RLIMIT_DATA, &(struct rlimit){data, data});
 }
 
-void worker_main(const char *trace_path, uint32_t first_module, const struct symbol_limits *limits,
-                 int fd) {
-        struct worker w = {.fd = fd};
-        struct trace_reader *t;
-        struct err e = {0};
+/* What the libraries print when they die would stand in the program's terminal. */
+static void worker_be_quiet(void) {
+        int fd = fs_open("/dev/null", O_RDWR, 0);
 
-        worker_limit(limits);
-        if (trace_reader_open(trace_path, &t, &e) < 0)
-                _exit(1);
-        w.view = trace_view(t);
-        for (uint32_t m = first_module; m < w.view->n_modules; m++)
-                worker_module(&w, m);
+        if (fd >= 0)
+                dup2(fd, STDERR_FILENO);
+}
+
+/* Where memory is short the kernel takes this process first. */
+static void worker_stand_back(void) {
+        int fd = fs_open("/proc/self/oom_score_adj", O_WRONLY, 0);
+
+        if (fd < 0)
+                return;
+        (void)!write(fd, "1000", 4);
+        close(fd);
+}
+
+void worker_main(const struct worker_orders *orders, unsigned seat, int fd) {
+        struct worker w = {.orders = orders, .fd = fd};
+        uint32_t job_idx;
+
+        prctl(PR_SET_PDEATHSIG, SIGKILL);
+        signal(SIGABRT, on_abort);
+        worker_be_quiet();
+        worker_stand_back();
+        if (!orders->options->no_cache)
+                w.cache = symbol_cache_open(&orders->options->search);
+        while ((job_idx = atomic_fetch_add_explicit(&orders->board->next_job, 1,
+                                                    memory_order_relaxed)) < orders->n_jobs) {
+                atomic_store_explicit(&orders->board->seats[seat].since_ns, worker_now_ns(),
+                                      memory_order_relaxed);
+                atomic_store_explicit(&orders->board->seats[seat].job_plus_1, job_idx + 1,
+                                      memory_order_relaxed);
+                if (w.job == NULL)
+                        worker_limit(&orders->options->limits);
+                worker_do(&w, job_idx);
+        }
+        symbol_cache_close(w.cache);
         buf_u8(&w.out, WORKER_END);
         worker_flush(&w);
         _exit(0);

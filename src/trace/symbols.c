@@ -207,7 +207,7 @@ static int symbols_append(int fd, const struct trace_chunk_list *l, const struct
         return r;
 }
 
-static int symbols_put(int fd, const struct trace_names *names, const char *path,
+int trace_put_names_to(int fd, const char *path, const struct trace_names *names,
                        struct err *reterr) {
         struct trace_chunk_list l = {0};
         struct stat st;
@@ -226,24 +226,44 @@ static int symbols_put(int fd, const struct trace_names *names, const char *path
         return r;
 }
 
-int trace_put_names_fd(int fd, const struct trace_names *names, struct err *reterr) {
-        return symbols_put(fd, names, "(open file)", reterr);
+/* ---- the file -------------------------------------------------------------------------------- */
+
+static const char *open_remedy(int error) {
+        switch (-error) {
+        case ENOENT: return "check the path";
+        case ELOOP: return "name the file that the link leads to";
+        default: return "make it writable, or work on a copy";
+        }
+}
+
+/* Who had the lock before may have put a new file in the place of the one that was opened. */
+static bool is_still_there(int fd) {
+        struct stat st;
+
+        return fstat(fd, &st) < 0 || st.st_nlink > 0;
+}
+
+int trace_open_for_names(const char *path, struct err *reterr) {
+        for (;;) {
+                _cleanup_close_ int fd = fs_open(path, O_RDWR | O_NOFOLLOW, 0);
+
+                if (fd < 0)
+                        return err_set(reterr, fd, "'%s': cannot add names to it: %s: %s", path,
+                                       strerror(-fd), open_remedy(fd));
+                if (flock(fd, LOCK_EX | LOCK_NB) < 0 && errno == EWOULDBLOCK)
+                        return err_set(reterr, -EBUSY,
+                                       "'%s': cannot add names to it: it is still being written: "
+                                       "try again when that has ended",
+                                       path);
+                if (is_still_there(fd))
+                        return TAKE_FD(fd);
+        }
 }
 
 int trace_put_names(const char *path, const struct trace_names *names, struct err *reterr) {
-        _cleanup_close_ int fd = fs_open(path, O_RDWR | O_NOFOLLOW, 0);
+        _cleanup_close_ int fd = trace_open_for_names(path, reterr);
 
-        if (fd < 0)
-                return err_set(reterr, fd, "'%s': cannot add names to it: %s: %s", path,
-                               strerror(-fd),
-                               fd == -ELOOP ? "name the file that the link leads to"
-                                            : "make it writable, or work on a copy");
-        if (flock(fd, LOCK_EX | LOCK_NB) < 0 && errno == EWOULDBLOCK)
-                return err_set(reterr, -EBUSY,
-                               "'%s': cannot add names to it: it is still being written: "
-                               "try again when the recording has ended",
-                               path);
-        return symbols_put(fd, names, path, reterr);
+        return fd < 0 ? fd : trace_put_names_to(fd, path, names, reterr);
 }
 
 int trace_append_symbols(const char *path, const struct trace_symbol *symbols, size_t n,

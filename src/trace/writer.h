@@ -87,7 +87,10 @@ struct trace_names {
         size_t n_modules;
 };
 int trace_put_names(const char *path, const struct trace_names *names, struct err *reterr);
-int trace_put_names_fd(int fd, const struct trace_names *names, struct err *reterr);
+/* In two steps, with the look-up between them: a descriptor with the trace's lock, or -errno; path is for messages. */
+int trace_open_for_names(const char *path, struct err *reterr);
+int trace_put_names_to(int fd, const char *path, const struct trace_names *names,
+                       struct err *reterr);
 /* The same without a word on modules. */
 int trace_append_symbols(const char *path, const struct trace_symbol *symbols, size_t n,
                          struct err *reterr);
