@@ -6,11 +6,18 @@
 #include <demangle.h> /* where binutils-devel of the RPM distributions puts it */
 #endif
 #undef ARRAY_SIZE /* libiberty.h has one of its own */
+#include <setjmp.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/bytes.h"
 #include "base/macros.h"
 #include "symbol/symbol.h"
+
+enum {
+        DEMANGLE_MAX_NAME_BYTES = 8 * 1024, /* the stack grows with the name */
+        DEMANGLE_MAX_READABLE_BYTES = 256 * 1024,
+};
 
 /* Suffixes that compilers give to copies and parts of a function. */
 static const char *const clone_suffixes[] = {
@@ -46,6 +53,45 @@ static void cut_version(char *name) {
                 *at = '\0';
 }
 
+/* What the demangler says, piece by piece. A short name can unfold without bound (each part repeats the
+ * ones before): what gets too long stays as it is. */
+struct unfolding {
+        bytes_buf text;
+        jmp_buf too_long;
+};
+
+static void unfold(const char *piece, size_t n, void *ctx) {
+        struct unfolding *u = ctx;
+
+        /* The demangler owns nothing on the heap here. */
+        if (u->text.n + n > DEMANGLE_MAX_READABLE_BYTES)
+                longjmp(u->too_long, 1);
+        buf_bytes(&u->text, piece, n);
+}
+
+/* NULL: no such name. Rust's older scheme is a C++ name with a hash: it has to be asked first. */
+static char *demangle(const char *name) {
+        struct unfolding u = {0};
+        int options = DMGL_PARAMS | DMGL_ANSI;
+        size_t n = strlen(name);
+        bool known = false;
+
+        /* Its own limit refuses names over 1 KiB, which templates easily reach. */
+        if (n <= DEMANGLE_MAX_NAME_BYTES)
+                options |= DMGL_NO_RECURSE_LIMIT;
+        if (setjmp(u.too_long) == 0)
+                known = rust_demangle_callback(name, options, unfold, &u) ||
+                        (vec_clear(&u.text), cplus_demangle_v3_callback(name, options, unfold, &u));
+        else
+                known = false;
+        if (!known) {
+                vec_free(&u.text);
+                return NULL;
+        }
+        buf_u8(&u.text, 0);
+        return (char *)u.text.items;
+}
+
 char *symbol_demangle(const char *linker_name) {
         _cleanup_free_ char *name = checked(strdup(linker_name));
         char *readable;
@@ -56,6 +102,6 @@ char *symbol_demangle(const char *linker_name) {
         if (strncmp(name, "_Z", 2) != 0 && strncmp(name, "_R", 2) != 0 &&
             strncmp(name, "__Z", 3) != 0)
                 return TAKE_PTR(name);
-        readable = cplus_demangle(name, DMGL_AUTO | DMGL_PARAMS | DMGL_ANSI);
+        readable = demangle(name);
         return readable ? readable : TAKE_PTR(name);
 }

@@ -96,6 +96,14 @@ static const struct functions_code *find_code(const struct functions *f, uint64_
         return NULL;
 }
 
+uint64_t functions_code_begin(const struct functions *f) {
+        uint64_t begin = f->code.n ? UINT64_MAX : 0;
+
+        for (size_t i = 0; i < f->code.n; i++)
+                begin = f->code.items[i].begin < begin ? f->code.items[i].begin : begin;
+        return begin;
+}
+
 static bool elf_has_symtab(Elf *elf) {
         Elf_Scn *section = NULL;
         GElf_Shdr header;

@@ -38,5 +38,8 @@ void functions_sort(struct functions *f);
 /* The function at the address; *ret_guess when it is only the nearest one below. NULL: none. */
 const struct function *functions_find(const struct functions *f, uint64_t address, bool *ret_guess);
 
+/* No code lies below. */
+uint64_t functions_code_begin(const struct functions *f);
+
 /* Whether the linker name is one that rustc makes. */
 bool functions_is_rust(const char *linker_name);

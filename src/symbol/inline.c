@@ -3,15 +3,33 @@
 
 #include <dwarf.h>
 #include <stdlib.h>
+#include <string.h>
 
-enum { INLINE_MAX_DEPTH = 256 }; /* of nested scopes: more is a damaged file */
+enum {
+        INLINE_MAX_DEPTH = 256, /* of nested scopes: more is a damaged file */
+        /* Ranges looked at, for each entry on average, and before the average counts. */
+        INLINE_MAX_RANGES = 64,
+        INLINE_MIN_RANGES = 1 << 20,
+};
 
-struct unit_walk {
+struct walk {
         const uint64_t *addresses;
         size_t n_addresses;
+        uint64_t code_begin; /* no code lies below */
+        uint64_t n_entries, n_ranges;
+        struct inline_result *result;
+        /* Of the unit at hand: */
         Dwarf_Die unit;
         Dwarf_Files *files;
-        struct inline_result *result;
+        unsigned version;
+        bool lines_known;    /* for all addresses of the unit */
+        Dwarf_Off last_off;  /* of the entry looked at last */
+        uint32_t n_enclosed; /* scopes entered and not left */
+};
+
+/* What the entry at hand lies in. */
+struct scope {
+        uint32_t function, site; /* INLINE_NONE: none */
 };
 
 static size_t first_at_or_after(const uint64_t *addresses, size_t n, uint64_t address) {
@@ -28,68 +46,159 @@ static size_t first_at_or_after(const uint64_t *addresses, size_t n, uint64_t ad
         return low;
 }
 
-/* ---- inlined functions ----------------------------------------------------------------------- */
+/* ---- what covers an address ------------------------------------------------------------------ */
 
-static void add_calls(struct unit_walk *w, Dwarf_Die *die, unsigned depth, size_t begin,
-                      size_t end) {
-        struct inline_call call = {.depth = depth, .die = *die};
-        Dwarf_Attribute attr;
-        Dwarf_Word value;
+struct span {
+        size_t begin, end; /* indices of addresses */
+};
 
-        if (w->files && dwarf_formudata(dwarf_attr(die, DW_AT_call_file, &attr), &value) == 0)
-                call.call_file = dwarf_filesrc(w->files, value, NULL, NULL);
-        if (dwarf_formudata(dwarf_attr(die, DW_AT_call_line, &attr), &value) == 0)
-                call.call_line = (uint32_t)value;
-        for (call.address_idx = begin; call.address_idx < end; call.address_idx++)
-                vec_push(&w->result->calls, call);
+/* The addresses in the next range of the entry; false: there are no more ranges. */
+static bool next_span(struct walk *w, Dwarf_Die *die, ptrdiff_t *off, Dwarf_Addr *base,
+                      struct span *ret) {
+        Dwarf_Addr begin, end;
+
+        *off = dwarf_ranges(die, *off, base, &begin, &end);
+        if (*off <= 0)
+                return false;
+        if (++w->n_ranges > INLINE_MIN_RANGES + INLINE_MAX_RANGES * w->n_entries) {
+                w->result->damaged = true;
+                return false;
+        }
+        *ret = (struct span){0};
+        if (begin < end && begin >= w->code_begin) {
+                ret->begin = first_at_or_after(w->addresses, w->n_addresses, begin);
+                ret->end = first_at_or_after(w->addresses, w->n_addresses, end);
+        }
+        return true;
 }
 
-/* Whether any address lies in the DIE's code; its inlined calls are noted on the way. */
-static bool covers_address(struct unit_walk *w, Dwarf_Die *die, unsigned inline_depth) {
-        Dwarf_Addr base, begin, end;
+static bool covers_address(struct walk *w, Dwarf_Die *die) {
+        Dwarf_Addr base;
+        struct span s;
+
+        for (ptrdiff_t off = 0; next_span(w, die, &off, &base, &s);)
+                if (s.begin < s.end)
+                        return true;
+        return false;
+}
+
+static void find_lines(struct walk *w, struct span s) {
+        for (size_t i = s.begin; i < s.end; i++) {
+                struct inline_place *p = &w->result->places[i];
+                Dwarf_Line *line = dwarf_getsrc_die(&w->unit, w->addresses[i]);
+                int number = 0;
+
+                if (!line)
+                        continue;
+                p->file = dwarf_linesrc(line, NULL, NULL);
+                p->line = dwarf_lineno(line, &number) == 0 && number > 0 ? (uint32_t)number : 0;
+        }
+}
+
+/* Notes the scope at all addresses the entry covers; false: at none. */
+static bool note_scope(struct walk *w, Dwarf_Die *die, struct scope scope) {
+        Dwarf_Addr base;
+        struct span s;
         bool covers = false;
 
-        for (ptrdiff_t off = 0; (off = dwarf_ranges(die, off, &base, &begin, &end)) > 0;) {
-                size_t first = first_at_or_after(w->addresses, w->n_addresses, begin);
-                size_t last = first_at_or_after(w->addresses, w->n_addresses, end);
-
-                if (first >= last)
-                        continue;
-                covers = true;
-                if (inline_depth)
-                        add_calls(w, die, inline_depth, first, last);
+        for (ptrdiff_t off = 0; next_span(w, die, &off, &base, &s);) {
+                for (size_t i = s.begin; i < s.end; i++) {
+                        w->result->places[i].function = scope.function;
+                        w->result->places[i].site = scope.site;
+                }
+                if (s.begin < s.end && !w->lines_known)
+                        find_lines(w, s);
+                covers |= s.begin < s.end;
         }
         return covers;
 }
 
-static void walk_children(struct unit_walk *w, Dwarf_Die *parent, unsigned inline_depth,
-                          unsigned depth) {
+/* ---- entries --------------------------------------------------------------------------------- */
+
+/* Before DWARF 5 files are counted from 1, and 0 is none. */
+static const char *call_file(struct walk *w, Dwarf_Die *die) {
+        Dwarf_Attribute attr;
+        Dwarf_Word value;
+
+        if (!w->files || dwarf_formudata(dwarf_attr(die, DW_AT_call_file, &attr), &value) != 0)
+                return NULL;
+        return value == 0 && w->version < 5 ? NULL : dwarf_filesrc(w->files, value, NULL, NULL);
+}
+
+static uint32_t add_site(struct walk *w, Dwarf_Die *die, uint32_t caller) {
+        struct inline_site site = {.die = *die, .call_file = call_file(w, die), .caller = caller};
+        Dwarf_Attribute attr;
+        Dwarf_Word value;
+
+        if (dwarf_formudata(dwarf_attr(die, DW_AT_call_line, &attr), &value) == 0)
+                site.call_line = (uint32_t)value;
+        vec_push(&w->result->sites, site);
+        return (uint32_t)(w->result->sites.n - 1);
+}
+
+static void walk_children(struct walk *w, Dwarf_Die *parent, struct scope scope);
+
+static void walk_subprogram(struct walk *w, Dwarf_Die *die) {
+        struct scope inner = {(uint32_t)w->result->functions.n, INLINE_NONE};
+
+        if (!note_scope(w, die, inner))
+                return;
+        vec_push(&w->result->functions, *die);
+        walk_children(w, die, inner);
+}
+
+static void walk_inlined(struct walk *w, Dwarf_Die *die, struct scope scope) {
+        struct scope inner = {scope.function, (uint32_t)w->result->sites.n};
+
+        if (!note_scope(w, die, inner))
+                return;
+        add_site(w, die, scope.site);
+        walk_children(w, die, inner);
+}
+
+static void walk_entry(struct walk *w, Dwarf_Die *die, struct scope scope) {
+        switch (dwarf_tag(die)) {
+        case DW_TAG_namespace:
+        case DW_TAG_module:
+        case DW_TAG_class_type:
+        case DW_TAG_structure_type:
+        case DW_TAG_union_type:
+        case DW_TAG_enumeration_type: /* Rust puts methods of enums there */
+                walk_children(w, die, scope);
+                break;
+        case DW_TAG_subprogram: walk_subprogram(w, die); break;
+        case DW_TAG_inlined_subroutine: walk_inlined(w, die, scope); break;
+        case DW_TAG_lexical_block:
+        case DW_TAG_try_block:
+        case DW_TAG_catch_block:
+                if (covers_address(w, die))
+                        walk_children(w, die, scope);
+                break;
+        default: break;
+        }
+}
+
+static void walk_children(struct walk *w, Dwarf_Die *parent, struct scope scope) {
         Dwarf_Die die;
 
-        if (depth > INLINE_MAX_DEPTH || dwarf_child(parent, &die) != 0)
+        if (dwarf_child(parent, &die) != 0)
                 return;
+        if (++w->n_enclosed > INLINE_MAX_DEPTH)
+                w->result->damaged = true;
         do {
-                switch (dwarf_tag(&die)) {
-                case DW_TAG_namespace:
-                case DW_TAG_module:
-                case DW_TAG_class_type:
-                case DW_TAG_structure_type:
-                case DW_TAG_union_type:
-                case DW_TAG_enumeration_type: /* Rust puts methods of enums there */
-                        walk_children(w, &die, inline_depth, depth + 1);
+                Dwarf_Off off = dwarf_dieoffset(&die);
+
+                /* An entry lies behind all that come before it: with that no way leads in circles,
+                 * and none twice to the same place. */
+                if (off <= w->last_off)
+                        w->result->damaged = true;
+                if (w->result->damaged)
                         break;
-                case DW_TAG_subprogram:
-                case DW_TAG_lexical_block:
-                        if (covers_address(w, &die, 0))
-                                walk_children(w, &die, inline_depth, depth + 1);
-                        break;
-                case DW_TAG_inlined_subroutine:
-                        if (covers_address(w, &die, inline_depth + 1))
-                                walk_children(w, &die, inline_depth + 1, depth + 1);
-                        break;
-                default: break;
-                }
-        } while (dwarf_siblingof(&die, &die) == 0);
+                w->last_off = off;
+                w->n_entries++;
+                walk_entry(w, &die, scope);
+        } while (!w->result->damaged && dwarf_siblingof(&die, &die) == 0);
+        w->n_enclosed--;
 }
 
 const char *inline_linker_name(Dwarf_Die *die) {
@@ -104,69 +213,66 @@ const char *inline_linker_name(Dwarf_Die *die) {
 
 /* ---- units ----------------------------------------------------------------------------------- */
 
-static void find_lines(struct unit_walk *w, size_t begin, size_t end) {
-        for (size_t i = begin; i < end; i++) {
-                Dwarf_Line *line = dwarf_getsrc_die(&w->unit, w->addresses[i]);
-                int number = 0;
+/* Lines of all addresses in the unit; false: it has none of them. */
+static bool unit_lines(struct walk *w) {
+        Dwarf_Addr base;
+        struct span s;
+        bool covers = false;
 
-                if (!line)
-                        continue;
-                w->result->lines[i].file = dwarf_linesrc(line, NULL, NULL);
-                if (dwarf_lineno(line, &number) == 0)
-                        w->result->lines[i].line = (uint32_t)number;
+        for (ptrdiff_t off = 0; next_span(w, &w->unit, &off, &base, &s);) {
+                find_lines(w, s);
+                covers |= s.begin < s.end;
         }
+        return covers;
 }
 
-static void walk_unit(struct unit_walk *w, Dwarf_Die *subdie) {
-        Dwarf_Addr base, begin, end;
-        bool covers = false;
+static void walk_unit(struct walk *w, Dwarf_Die *split) {
+        Dwarf_Die *root = split->addr ? split : &w->unit;
         size_t n_files;
 
-        for (ptrdiff_t off = 0; (off = dwarf_ranges(&w->unit, off, &base, &begin, &end)) > 0;) {
-                size_t first = first_at_or_after(w->addresses, w->n_addresses, begin);
-                size_t last = first_at_or_after(w->addresses, w->n_addresses, end);
-
-                if (first >= last)
-                        continue;
-                covers = true;
-                find_lines(w, first, last);
-        }
-        if (!covers)
+        w->n_entries++;
+        w->lines_known =
+                dwarf_hasattr(&w->unit, DW_AT_low_pc) || dwarf_hasattr(&w->unit, DW_AT_ranges);
+        if (w->lines_known && !unit_lines(w))
+                return;
+        /* What other units share has no code of its own. */
+        if (!w->lines_known && dwarf_tag(&w->unit) != DW_TAG_compile_unit)
                 return;
         if (dwarf_getsrcfiles(&w->unit, &w->files, &n_files) != 0)
                 w->files = NULL;
-        walk_children(w, subdie->addr ? subdie : &w->unit, 0, 0);
+        w->last_off = dwarf_dieoffset(root);
+        w->n_enclosed = 0;
+        walk_children(w, root, (struct scope){INLINE_NONE, INLINE_NONE});
 }
 
-static int call_compare(const void *a, const void *b) {
-        const struct inline_call *x = a, *y = b;
-
-        if (x->address_idx != y->address_idx)
-                return x->address_idx < y->address_idx ? -1 : 1;
-        return x->depth < y->depth ? -1 : x->depth > y->depth;
-}
-
-void inline_find(Dwarf *dwarf, const uint64_t *addresses, size_t n, struct inline_result *ret) {
+void inline_find(Dwarf *dwarf, const uint64_t *addresses, size_t n, uint64_t code_begin,
+                 struct inline_result *ret) {
+        struct walk w = {.addresses = addresses,
+                         .n_addresses = n,
+                         .code_begin = code_begin,
+                         .result = ret};
         Dwarf_CU *unit = NULL;
-        Dwarf_Die die, subdie;
+        Dwarf_Half version;
+        Dwarf_Die split;
 
-        *ret = (struct inline_result){.lines = calloc(n + 1, sizeof(ret->lines[0]))};
-        if (!ret->lines)
+        *ret = (struct inline_result){.places = calloc(n + 1, sizeof(ret->places[0]))};
+        if (!ret->places)
                 abort();
-        while (dwarf_get_units(dwarf, unit, &unit, NULL, NULL, &die, &subdie) == 0) {
-                struct unit_walk w = {.addresses = addresses,
-                                      .n_addresses = n,
-                                      .unit = die,
-                                      .result = ret};
-
-                walk_unit(&w, &subdie);
+        for (size_t i = 0; i < n; i++)
+                ret->places[i].site = ret->places[i].function = INLINE_NONE;
+        while (!ret->damaged &&
+               dwarf_get_units(dwarf, unit, &unit, &version, NULL, &w.unit, &split) == 0) {
+                w.version = version;
+                walk_unit(&w, &split);
         }
-        if (ret->calls.n)
-                qsort(ret->calls.items, ret->calls.n, sizeof(struct inline_call), call_compare);
+        if (ret->damaged)
+                for (size_t i = 0; i < n; i++)
+                        ret->places[i].site = ret->places[i].function = INLINE_NONE;
 }
 
 void inline_done(struct inline_result *r) {
-        vec_free(&r->calls);
-        free(r->lines);
+        vec_free(&r->sites);
+        vec_free(&r->functions);
+        free(r->places);
         *r = (struct inline_result){0};
 }

@@ -1,35 +1,47 @@
 /* SPDX-License-Identifier: MIT */
 /* Lines and chains of inlined functions, from DWARF. Each compilation unit is walked once for
- * all addresses in it. Inside symbol/ only. */
+ * all addresses in it. Inside symbol/ only.
+ *  - a chain is the nesting of the entries, whatever their ranges say of each other
+ *  - code the linker dropped has its description left over, at address 0: it is not looked at
+ *  - a file that leads in circles, or has more to say than its size allows, is `damaged`: its
+ *    lines stay, its chains are dropped */
 #pragma once
 
 #include <elfutils/libdw.h>
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "base/vec.h"
 
-/* A function inlined at an address, or the line of the address itself. */
-struct inline_call {
-        size_t address_idx;
-        unsigned depth;        /* 1: inlined directly into the function really called */
+#define INLINE_NONE UINT32_MAX
+
+/* A call that was replaced by the body of the function called. */
+struct inline_site {
         Dwarf_Die die;         /* of the inlined function */
         const char *call_file; /* where it was called; NULL unknown */
         uint32_t call_line;
+        uint32_t
+                caller; /* the site it lies in; INLINE_NONE: directly in the function really called */
 };
 
-struct inline_line {
+struct inline_place {
         const char *file; /* NULL unknown */
         uint32_t line;
+        uint32_t site;     /* innermost inlined call; INLINE_NONE: none */
+        uint32_t function; /* in functions: the one really called; INLINE_NONE unknown */
 };
 
 struct inline_result {
-        VEC(struct inline_call) calls; /* sorted by address_idx, depth rising */
-        struct inline_line *lines;     /* one an address */
+        VEC(struct inline_site) sites;
+        VEC(Dwarf_Die) functions;
+        struct inline_place *places; /* one an address */
+        bool damaged;
 };
 
-/* addresses are sorted, in dwarf's own terms. Strings belong to dwarf. */
-void inline_find(Dwarf *dwarf, const uint64_t *addresses, size_t n, struct inline_result *ret);
+/* addresses are sorted, in dwarf's own terms; below code_begin lies no code. Strings belong to dwarf. */
+void inline_find(Dwarf *dwarf, const uint64_t *addresses, size_t n, uint64_t code_begin,
+                 struct inline_result *ret);
 void inline_done(struct inline_result *r);
 
-/* Linker name of the inlined function, or its plain name; NULL unknown. */
+/* Linker name of a function, or its plain name; NULL unknown. */
 const char *inline_linker_name(Dwarf_Die *die);

@@ -116,17 +116,11 @@ const struct functions *symbol_module_functions(const struct symbol_module *m) {
 
 /* ---- names ----------------------------------------------------------------------------------- */
 
-/* What one DWARF says; the addresses are gone through in their order. */
-struct chains {
-        struct inline_result found;
-        size_t call_idx; /* the first call of the address at hand, or of a later one */
-};
-
 struct naming {
         struct symbol_module *m;
         const uint64_t *addresses;
-        struct chains dwarf;
-        struct chains split; /* units whose other half was elsewhere */
+        struct inline_result dwarf;
+        struct inline_result split; /* units whose other half was elsewhere */
         symbol_fn fn;
         void *ctx;
 };
@@ -150,49 +144,67 @@ static void emit(struct naming *k, size_t address_idx, const char *linker_name, 
         str_done(&stub);
 }
 
-static void count(struct origin_counts *c, const struct function *f, bool guess, bool has_line) {
+static void count(struct origin_counts *c, const struct function *f, bool is_named, bool guess,
+                  bool has_line) {
         c->n_addresses++;
         c->n_lines += has_line;
-        c->n_named += f && !guess;
-        c->n_guesses += f && guess;
+        c->n_named += is_named && !guess;
+        c->n_guesses += is_named && guess;
         if (!has_line && !(f && (f->is_plt || origin_is_linkers(f->name))))
                 c->n_lineless++;
 }
 
-/* The calls inlined at address i: a part of chains->found.calls. */
-static const struct inline_call *chain_at(struct chains *c, size_t i, size_t *ret_n) {
-        size_t begin = c->call_idx;
+/* What is known of address i, and by which of the two. */
+static struct inline_place place_of(struct naming *k, size_t i, const struct inline_result **ret) {
+        struct inline_place place = {.site = INLINE_NONE, .function = INLINE_NONE};
 
-        while (c->call_idx < c->found.calls.n && c->found.calls.items[c->call_idx].address_idx == i)
-                c->call_idx++;
-        *ret_n = c->call_idx - begin;
-        return c->found.calls.items + begin;
+        *ret = &k->dwarf;
+        if (k->dwarf.places)
+                place = k->dwarf.places[i];
+        if (k->split.places && place.function == INLINE_NONE &&
+            k->split.places[i].function != INLINE_NONE) {
+                *ret = &k->split;
+                place = k->split.places[i];
+        }
+        return place;
+}
+
+/* The symbol's name, which readers know; where no symbol covers the address, DWARF's. */
+static const char *function_name(const struct function *f, const struct inline_result *dwarf,
+                                 uint32_t function, bool *guess) {
+        const char *name = NULL;
+
+        if (function != INLINE_NONE && (!f || *guess || f->begin == f->end)) {
+                Dwarf_Die die = dwarf->functions.items[function];
+
+                name = inline_linker_name(&die);
+        }
+        if (!name)
+                return f ? f->name : NULL;
+        *guess = false;
+        return name;
 }
 
 static void name_address(struct naming *k, size_t i) {
-        struct inline_line line =
-                k->dwarf.found.lines ? k->dwarf.found.lines[i] : (struct inline_line){0};
-        const struct inline_call *calls, *split_calls;
-        const struct function *f;
-        size_t n_calls, n_split_calls;
+        const struct inline_result *dwarf;
+        struct inline_place p = place_of(k, i, &dwarf);
         bool guess = false;
+        const struct function *f = functions_find(&k->m->functions, k->addresses[i], &guess);
+        const char *name = function_name(f, dwarf, p.function, &guess);
 
-        f = functions_find(&k->m->functions, k->addresses[i], &guess);
-        count(&k->m->counts, f, guess, line.file);
-        calls = chain_at(&k->dwarf, i, &n_calls);
-        split_calls = chain_at(&k->split, i, &n_split_calls);
-        if (!n_calls)
-                calls = split_calls, n_calls = n_split_calls;
+        count(&k->m->counts, f, name != NULL, guess, p.file != NULL);
         /* Innermost first: each is at the line so far, and was called from the line its DIE
          * names. */
-        for (size_t c = n_calls; c-- > 0;) {
-                Dwarf_Die die = calls[c].die;
+        for (uint32_t at = p.site; at != INLINE_NONE; at = dwarf->sites.items[at].caller) {
+                const struct inline_site *s = &dwarf->sites.items[at];
+                Dwarf_Die die = s->die;
 
-                emit(k, i, inline_linker_name(&die), false, line.file, line.line, true, false);
-                line = (struct inline_line){calls[c].call_file, calls[c].call_line};
+                emit(k, i, inline_linker_name(&die), false, p.file, p.line, true, false);
+                p.file = s->call_file;
+                p.line = s->call_line;
         }
-        if (f || line.file || n_calls)
-                emit(k, i, f ? f->name : "", f && f->is_plt, line.file, line.line, false, guess);
+        if (name || p.file || p.site != INLINE_NONE)
+                emit(k, i, name, f && f->is_plt, p.file, p.line, false, guess);
 }
 
 /* A debug file may be linked at another address than the file that ran. */
@@ -200,6 +212,7 @@ static struct split *find_inlined(struct naming *k, size_t n) {
         Dwarf_Addr bias = 0;
         Dwarf *dwarf = dwfl_module_getdwarf(k->m->module, &bias);
         _cleanup_free_ uint64_t *shifted = NULL;
+        uint64_t code_begin;
         struct split *split;
 
         if (!dwarf)
@@ -210,10 +223,11 @@ static struct split *find_inlined(struct naming *k, size_t n) {
                 abort();
         for (size_t i = 0; i < n; i++)
                 shifted[i] = k->addresses[i] - bias;
+        code_begin = functions_code_begin(&k->m->functions) - bias;
         split = split_open(dwarf, &k->m->finder, shifted, n, &k->m->counts.n_unsplit);
-        inline_find(dwarf, shifted, n, &k->dwarf.found);
+        inline_find(dwarf, shifted, n, code_begin, &k->dwarf);
         if (split)
-                inline_find(split_dwarf(split), shifted, n, &k->split.found);
+                inline_find(split_dwarf(split), shifted, n, code_begin, &k->split);
         return split;
 }
 
@@ -224,6 +238,6 @@ void symbol_module_name(struct symbol_module *m, const uint64_t *addresses, size
 
         for (size_t i = 0; i < n; i++)
                 name_address(&k, i);
-        inline_done(&k.dwarf.found);
-        inline_done(&k.split.found);
+        inline_done(&k.dwarf);
+        inline_done(&k.split);
 }
