@@ -20,10 +20,11 @@ struct copy {
 };
 
 struct process_state {
-        bool has_begun, is_dead;
+        bool has_begun, is_dead, inherits;
         VEC(size_t) live;  /* indices of copies */
         struct map copies; /* seq → index of the copy + 1 */
         uint64_t bytes, own_bytes;
+        uint64_t seen_ns; /* where the slice begins whose rows have what it inherited */
 };
 
 /* After a step: what one process holds, and all together. */
@@ -74,7 +75,7 @@ static void begin_process(struct brute_lives *b, uint32_t process, uint64_t time
         const struct trace_process *start = &b->v->processes[process].start;
 
         b->processes[process].has_begun = true;
-        if (start->image != 1 || start->parent >= b->v->n_processes)
+        if (!b->processes[process].inherits || start->parent >= b->v->n_processes)
                 return;
         for (size_t i = 0; i < b->processes[start->parent].live.n; i++) {
                 struct copy c = b->copies.items[b->processes[start->parent].live.items[i]];
@@ -143,6 +144,34 @@ static void on_event(struct brute_lives *b, const struct trace_event *e) {
         step(b, e->time_ns, process);
 }
 
+/* Events do not say whether a new process is a copy of its parent. */
+static int find_heirs(struct brute_lives *b, struct err *reterr) {
+        for (size_t i = 0; i < b->v->n_slices; i++) {
+                const struct trace_site *rows;
+                size_t n;
+                int r = trace_read_sites(b->t, i, &rows, &n, reterr);
+
+                if (r < 0)
+                        return r;
+                for (size_t k = 0; k < n; k++)
+                        if (rows[k].n_inherited > 0) {
+                                b->processes[rows[k].process].inherits = true;
+                                b->processes[rows[k].process].seen_ns =
+                                        trace_slice(b->t, i)->begin_ns;
+                        }
+        }
+        return 0;
+}
+
+void brute_lives_move_edge(const struct brute_lives *b, uint64_t *time_ns) {
+        for (size_t p = 0; p < b->v->n_processes; p++) {
+                uint64_t seen_ns = b->processes[p].seen_ns;
+
+                if (b->v->processes[p].start.start_ns < *time_ns && *time_ns <= seen_ns)
+                        *time_ns = seen_ns + 1000;
+        }
+}
+
 int brute_lives_new(const char *trace_path, struct brute_lives **ret, struct err *reterr) {
         _cleanup_(brute_lives_freep) struct brute_lives *b = calloc(1, sizeof(*b));
         int r;
@@ -158,6 +187,9 @@ int brute_lives_new(const char *trace_path, struct brute_lives **ret, struct err
         if (!b->processes || !b->last_seq)
                 abort();
         vec_push(&b->steps, (struct step){0, 0, 0, TRACE_NO_PROCESS});
+        r = find_heirs(b, reterr);
+        if (r < 0)
+                return r;
         for (size_t i = 0; i < b->v->n_slices; i++) {
                 const struct trace_event *events;
                 size_t n;

@@ -27,6 +27,10 @@ int brute_lives_new(const char *trace_path, struct brute_lives **ret, struct err
 struct brute_lives *brute_lives_free(struct brute_lives *b);
 DEFINE_CLEANUP(struct brute_lives, brute_lives_free)
 
+/* A recorder learns late of processes: children forked before the slice in which the first of them is seen stand in that
+ * slice, and until then in no row. Moves an edge of a window out of such a gap. */
+void brute_lives_move_edge(const struct brute_lives *b, uint64_t *time_ns);
+
 struct query_answer *brute_lives_ask(struct brute_lives *b, const struct query_scope *scope,
                                      const struct brute_filter *f);
 

@@ -199,6 +199,15 @@ struct tally {
         unsigned n_questions, n_from_history, n_empty, n_differences;
 };
 
+/* A recorder learns late of processes that end, and counts them in the sum of all for longer. */
+static void forget_peak(struct query_answer *a) {
+        a->totals.peak_bytes = a->totals.peak_blocks = 0;
+        for (size_t p = 0; p < a->n_processes; p++)
+                a->processes[p].peak_bytes = a->processes[p].peak_blocks = 0;
+        for (size_t i = 0; i < a->n_sites; i++)
+                a->sites[i].f.peak_bytes = a->sites[i].f.peak_blocks = 0;
+}
+
 static void ask(struct query *q, struct brute_lives *lives, const char *path, uint64_t seed,
                 uint64_t *random, struct tally *t) {
         _cleanup_(query_answer_freep) struct query_answer *expected = NULL, *actual = NULL;
@@ -207,10 +216,16 @@ static void ask(struct query *q, struct brute_lives *lives, const char *path, ui
         unsigned n;
 
         question_draw(&x, q, random);
+        brute_lives_move_edge(lives, &x.scope.from_ns);
+        brute_lives_move_edge(lives, &x.scope.to_ns);
         expected = brute_lives_ask(lives, &x.scope, &x.brute);
         if (query_ask(q, &x.scope, &actual, &e) < 0) {
                 fprintf(stderr, "%s\n", e.text);
                 abort();
+        }
+        if (strcmp(path, TRACE_PATH) != 0 && x.scope.process == QUERY_ALL) {
+                forget_peak(expected);
+                forget_peak(actual);
         }
         n = brute_compare(expected, actual, false, stderr) + !actual->is_exact;
         n += compare_blocks(q, lives, &x);

@@ -46,15 +46,8 @@ void heirs_done(struct heirs *h) {
         *h = (struct heirs){0};
 }
 
-static uint32_t parent_of(const struct heirs *h, uint32_t process) {
-        const struct trace_process *p = &h->q->view->processes[process].start;
-
-        /* an exec inherits nothing; a parent is defined before its child */
-        return p->image == 1 && p->parent < process ? p->parent : TRACE_NO_PROCESS;
-}
-
 static void begin(struct heirs *h, uint32_t process, uint64_t next_seq) {
-        uint32_t parent = parent_of(h, process);
+        uint32_t parent = inherit_parent(h->q, process);
 
         if (h->families[process].has_begun)
                 return;
@@ -70,7 +63,7 @@ static void close_line(struct heirs *h, uint32_t process) {
         uint32_t parent;
 
         while (h->families[process].has_ended && h->families[process].heirs.n == 0 &&
-               (parent = parent_of(h, process)) != TRACE_NO_PROCESS) {
+               (parent = inherit_parent(h->q, process)) != TRACE_NO_PROCESS) {
                 struct heir_family *f = &h->families[parent];
 
                 f->below_seq = 0;

@@ -24,7 +24,7 @@ struct heirs {
         size_t n_begun, n_ended;
 };
 
-void heirs_init(struct heirs *h, const struct query *q);
+void heirs_init(struct heirs *h, const struct query *q); /* inherit_load must have run */
 void heirs_done(struct heirs *h);
 
 /* Lets processes begin and end up to time_ns; `also` (its event is here) has begun. next_seq: of the

@@ -11,6 +11,13 @@ void inherit_done(struct inherit *h) {
         *h = (struct inherit){0};
 }
 
+uint32_t inherit_parent(const struct query *q, uint32_t process) {
+        uint32_t parent = q->view->processes[process].start.parent;
+
+        /* a parent is defined before its child, so there are no circles */
+        return parent < process && q->inherit.first_seq[process] > 0 ? parent : TRACE_NO_PROCESS;
+}
+
 /* While walking the slices: the sites that children inherited from, and the slice at hand. */
 struct walk {
         struct map inherited_sites; /* (process << 32 | stack) */

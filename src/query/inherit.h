@@ -30,4 +30,7 @@ struct inherit {
 };
 
 void inherit_load(struct query *q);
+/* The process whose blocks it began with; TRACE_NO_PROCESS: it inherited nothing, as after an exec or a spawn.
+ * inherit_load must have run. */
+uint32_t inherit_parent(const struct query *q, uint32_t process);
 void inherit_done(struct inherit *h);

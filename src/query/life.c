@@ -121,14 +121,8 @@ static bool tell_survivor(void *ctx, struct alive_block *b) {
 /* ---- forks: one process ---------------------------------------------------------------------- */
 
 static void line_init(struct scan *s) {
-        const struct trace_process_info *processes = s->q->view->processes;
-        uint32_t p = s->scope->process;
-
-        vec_push(&s->line, p);
-        while (processes[p].start.image == 1 && processes[p].start.parent < p) {
-                p = processes[p].start.parent;
+        for (uint32_t p = s->scope->process; p != TRACE_NO_PROCESS; p = inherit_parent(s->q, p))
                 vec_push(&s->line, p);
-        }
         for (size_t i = 0; i < s->line.n / 2; i++) {
                 uint32_t x = s->line.items[i];
 
@@ -333,6 +327,7 @@ int life_scan_peak(struct query *q, const struct query_scope *scope, unsigned fl
                 abort();
         if (peak)
                 scan_set_peak(&s, peak);
+        inherit_load(q);
         if (is_all(&s))
                 heirs_init(&s.heirs, q);
         else

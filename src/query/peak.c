@@ -151,9 +151,29 @@ struct locator {
         const struct peak *peak;
         uint32_t process;
         struct crowd crowd; /* all together only */
-        uint64_t pos;
+        uint64_t pos, bytes;
         bool is_found;
+        /* The best there is while no step has exactly the peak's bytes: a recorder learns late of processes that end, and
+         * counts them in the sum of all for longer. Then it is the highest of the peak's microsecond, or the last before. */
+        bool is_in_time, has_any;
 };
+
+static uint64_t locator_pos(const struct locator *l, const struct replay_step *step) {
+        return step->event ? pos_after(l->peak->slice_idx, step->event_idx)
+                           : pos_before(l->peak->slice_idx, step->event_idx);
+}
+
+static void locator_see(struct locator *l, const struct replay_step *step, uint64_t bytes) {
+        bool in_time = step->time_ns / 1000 == l->peak->time_ns / 1000;
+
+        if (step->time_ns / 1000 > l->peak->time_ns / 1000 ||
+            (l->is_in_time && (!in_time || bytes <= l->bytes)))
+                return;
+        l->is_in_time = in_time;
+        l->has_any = true;
+        l->bytes = bytes;
+        l->pos = locator_pos(l, step);
+}
 
 static void locator_step(void *ctx, const struct state *s, const struct replay_step *step) {
         struct locator *l = ctx;
@@ -165,12 +185,12 @@ static void locator_step(void *ctx, const struct state *s, const struct replay_s
                 return;
         bytes = l->process == QUERY_ALL ? (uint64_t)l->crowd.bytes
                                         : s->counts[l->process].live_bytes;
-        if (l->peak->place == PEAK_AT_STEP ? step->number != l->peak->step
-                                           : bytes != l->peak->bytes)
-                return;
-        l->is_found = true;
-        l->pos = step->event ? pos_after(l->peak->slice_idx, step->event_idx)
-                             : pos_before(l->peak->slice_idx, step->event_idx);
+        l->is_found = l->peak->place == PEAK_AT_STEP ? step->number == l->peak->step
+                                                     : bytes == l->peak->bytes;
+        if (l->is_found)
+                l->pos = locator_pos(l, step);
+        else
+                locator_see(l, step, bytes);
 }
 
 bool peak_locate(struct query *q, const struct peak *peak, uint32_t process, uint64_t *ret_pos) {
@@ -187,7 +207,7 @@ bool peak_locate(struct query *q, const struct peak *peak, uint32_t process, uin
                 crowd_done(&l.crowd);
         state_done(&s);
         *ret_pos = l.pos;
-        return l.is_found;
+        return l.is_found || l.has_any;
 }
 
 /* ---- sites at a peak ------------------------------------------------------------------------- */
