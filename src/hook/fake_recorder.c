@@ -84,6 +84,7 @@ static void fake_make_arena(struct fake_recorder *r) {
         h->clock_base = fake_now(h->clock);
         h->flags = r->options.flags;
         atomic_store(&h->recording, 1);
+        atomic_store(&h->patience.left_ns, WIRE_PATIENCE_MAX_MS * UINT64_C(1000000));
         h->magic = WIRE_MAGIC;
         r->header = h;
         r->rings = calloc(WIRE_N_SLOTS, sizeof(*r->rings));

@@ -101,8 +101,6 @@ static bool fork_become_process(struct thread *t) {
         runtime.process_idx = idx;
         runtime.pid = pid;
         thread_forget_pages();
-        atomic_store_explicit(&runtime.patience.left_ns, RING_PATIENCE_MAX_MS * UINT64_C(1000000),
-                              memory_order_relaxed);
         if (thread_self && !thread_restart(thread_self)) {
                 thread_self = NULL;
                 thread_count_unslotted();

@@ -172,8 +172,6 @@ static bool init_recording(void) {
         runtime.pid = (uint32_t)sys_getpid();
         runtime.free_stacks = runtime.header->flags & WIRE_FREE_STACKS;
         runtime.process->start_ts = runtime_now();
-        atomic_store_explicit(&runtime.patience.left_ns, RING_PATIENCE_MAX_MS * UINT64_C(1000000),
-                              memory_order_relaxed);
         runtime.is_wiped_on_fork = init_wipe_on_fork();
         runtime.is_confined = sys_call6(SYS_prctl, PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0, 0) == 1;
         return init_unwinder();

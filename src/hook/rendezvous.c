@@ -9,9 +9,10 @@
 #include <sys/un.h>
 
 #include "hook/runtime.h"
+#include "hook/silence.h"
 #include "wire/hello.h"
 
-enum { RENDEZVOUS_PATIENCE_S = 5, RENDEZVOUS_TOKEN_BYTES = 16 };
+enum { RENDEZVOUS_TOKEN_BYTES = 16 };
 
 #if defined(__aarch64__)
 enum { RENDEZVOUS_MACHINE = EM_AARCH64 };
@@ -51,9 +52,40 @@ static long rendezvous_call(long nr, long a, long b, long c) {
         return r;
 }
 
-/* A connected socket or -errno. */
-static int rendezvous_connect(const char *name, size_t name_len) {
-        struct timeval patience = {.tv_sec = RENDEZVOUS_PATIENCE_S};
+/* For the next call on the socket: a short time first, to notice that the recorder is silent. */
+static void rendezvous_set_patience(long fd, const struct silence *silence) {
+        const uint64_t notice_ns = SILENCE_NOTICE_MS * UINT64_C(1000000);
+        uint64_t left_ns = silence_left_ns(silence);
+        struct timeval patience = {.tv_usec = 1}; /* zero would be for ever */
+
+        if (!silence->is_known && left_ns > notice_ns)
+                left_ns = notice_ns;
+        if (left_ns >= 1000) {
+                patience.tv_sec = (time_t)(left_ns / 1000000000u);
+                patience.tv_usec = (suseconds_t)(left_ns % 1000000000u / 1000);
+        }
+        sys_call6(SYS_setsockopt, fd, SOL_SOCKET, SO_RCVTIMEO, (long)&patience, sizeof(patience),
+                  0);
+        sys_call6(SYS_setsockopt, fd, SOL_SOCKET, SO_SNDTIMEO, (long)&patience, sizeof(patience),
+                  0);
+}
+
+/* A call that waits for the recorder. */
+static long rendezvous_await(struct silence *silence, long nr, long fd, long b, long c) {
+        long r;
+
+        rendezvous_set_patience(fd, silence);
+        r = rendezvous_call(nr, fd, b, c);
+        if (r != -EAGAIN || silence->is_known)
+                return r;
+        silence_tell(silence);
+        rendezvous_set_patience(fd, silence);
+        return rendezvous_call(nr, fd, b, c);
+}
+
+/* A connected socket or -errno. When the time is up nothing waits any more, but the recorder still finds the hello. */
+static int rendezvous_connect(struct silence *silence, const char *name, size_t name_len) {
+        int type = SOCK_SEQPACKET | SOCK_CLOEXEC;
         struct sockaddr_un addr = {.sun_family = AF_UNIX};
         size_t path_off = name[0] == '/' ? 0 : 1; /* an abstract name begins with NUL */
         long fd, r;
@@ -62,16 +94,14 @@ static int rendezvous_connect(const char *name, size_t name_len) {
                 return -EINVAL;
         for (size_t i = 0; i < name_len; i++)
                 addr.sun_path[path_off + i] = name[i];
-        fd = sys_call3(SYS_socket, AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+        if (silence_left_ns(silence) == 0)
+                type |= SOCK_NONBLOCK;
+        fd = sys_call3(SYS_socket, AF_UNIX, type, 0);
         if (fd < 0)
                 return (int)fd;
-        sys_call6(SYS_setsockopt, fd, SOL_SOCKET, SO_RCVTIMEO, (long)&patience, sizeof(patience),
-                  0);
-        sys_call6(SYS_setsockopt, fd, SOL_SOCKET, SO_SNDTIMEO, (long)&patience, sizeof(patience),
-                  0);
         /* A path is given with its NUL: the length of the address is the rest of it. */
-        r = rendezvous_call(SYS_connect, fd, (long)&addr,
-                            (long)(offsetof(struct sockaddr_un, sun_path) + name_len + 1));
+        r = rendezvous_await(silence, SYS_connect, fd, (long)&addr,
+                             (long)(offsetof(struct sockaddr_un, sun_path) + name_len + 1));
         if (r < 0) {
                 sys_close((int)fd);
                 return (int)r;
@@ -81,7 +111,7 @@ static int rendezvous_connect(const char *name, size_t name_len) {
 
 /* The names are tried in order: an abstract one is not seen from another network namespace, a
  * path not from another mount namespace. */
-static int rendezvous_connect_any(const char *names, size_t len) {
+static int rendezvous_connect_any(struct silence *silence, const char *names, size_t len) {
         int fd = -ENOENT;
 
         while (len > 0 && fd < 0) {
@@ -89,7 +119,7 @@ static int rendezvous_connect_any(const char *names, size_t len) {
 
                 while (n < len && names[n] != ';')
                         n++;
-                fd = rendezvous_connect(names, n);
+                fd = rendezvous_connect(silence, names, n);
                 n += n < len;
                 names += n;
                 len -= n;
@@ -107,7 +137,8 @@ static int rendezvous_received_fd(struct msghdr *msg) {
 }
 
 /* The arena's descriptor or -errno. */
-static int rendezvous_talk(int fd, const uint8_t *token, struct wire_welcome *ret_welcome) {
+static int rendezvous_talk(struct silence *silence, int fd, const uint8_t *token,
+                           struct wire_welcome *ret_welcome) {
         struct wire_hello hello = {
                 .magic = WIRE_MAGIC,
                 .version = WIRE_VERSION,
@@ -134,7 +165,7 @@ static int rendezvous_talk(int fd, const uint8_t *token, struct wire_welcome *re
         r = rendezvous_call(SYS_sendmsg, fd, (long)&question, MSG_NOSIGNAL);
         if (r != (long)sizeof(hello))
                 return r < 0 ? (int)r : -EPROTO;
-        r = rendezvous_call(SYS_recvmsg, fd, (long)&msg, MSG_CMSG_CLOEXEC);
+        r = rendezvous_await(silence, SYS_recvmsg, fd, (long)&msg, MSG_CMSG_CLOEXEC);
         if (r < 0)
                 return (int)r;
         arena_fd = rendezvous_received_fd(&msg);
@@ -205,6 +236,7 @@ int rendezvous_join(const char *value) {
         uint64_t begin_ns = ring_clock_monotonic_ns(), begin_ticks = clock_counter();
         struct wire_welcome welcome = {0};
         uint8_t token[RENDEZVOUS_TOKEN_BYTES];
+        struct silence silence;
         size_t colon = 0;
         int fd, arena_fd, r;
 
@@ -213,10 +245,13 @@ int rendezvous_join(const char *value) {
                         colon = i;
         if (colon == 0 || !rendezvous_read_token(value + colon + 1, token))
                 return -EINVAL;
-        fd = rendezvous_connect_any(value, colon);
+        silence_look(&silence, value, colon);
+        fd = rendezvous_connect_any(&silence, value, colon);
+        if (fd == -EAGAIN)
+                silence_count(&silence);
         if (fd < 0)
                 return fd;
-        arena_fd = rendezvous_talk(fd, token, &welcome);
+        arena_fd = rendezvous_talk(&silence, fd, token, &welcome);
         sys_close(fd);
         if (arena_fd < 0)
                 return arena_fd;

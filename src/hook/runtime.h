@@ -80,7 +80,6 @@ struct runtime {
         struct wire_header *header; /* the arena; NULL: none */
         struct wire_process *process;
         struct ring_clock clock;
-        struct ring_patience patience;
         _Atomic uint32_t slot_hint;
 
         const char *self_path;    /* of libsilt.so, as the loader names it */

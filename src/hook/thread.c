@@ -109,8 +109,8 @@ static bool lane_claim(struct lane *lane, bool is_nested) {
         SIGNAL_POINT("slot/claimed");
         slot->tid = runtime_tid();
         slot->flags = is_nested ? WIRE_SLOT_NESTED : 0;
-        ring_writer_init(&lane->ring, runtime.header, slot, &runtime.clock, &runtime.patience,
-                         is_nested);
+        ring_writer_init(&lane->ring, runtime.header, slot, &runtime.clock,
+                         &runtime.header->patience, is_nested);
         lane->ring.pages = thread_pages();
         lane->has_lost = lane->module_was_lost = false;
         lane->is_nested = is_nested;
@@ -376,8 +376,8 @@ static int lane_count_interrupted(void) {
  * of the ring; of the walker, which may be in any state, only what it mapped is given back. May
  * itself be left the same way, and is then done again. */
 static void lane_recover(struct lane *lane) {
-        ring_writer_init(&lane->ring, runtime.header, lane->slot, &runtime.clock, &runtime.patience,
-                         lane->is_nested);
+        ring_writer_init(&lane->ring, runtime.header, lane->slot, &runtime.clock,
+                         &runtime.header->patience, lane->is_nested);
         lane->ring.pages = thread_pages();
         atomic_store_explicit(&lane->slot->busy, 0, memory_order_release);
         atomic_store_explicit(&lane->slot->waiting, 0, memory_order_relaxed);

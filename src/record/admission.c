@@ -84,7 +84,13 @@ static void admission_admit_one(struct recorder *r, struct rendezvous_guest *gue
         pipeline_add_image(r->pipeline, idx, (uint32_t)guest->pid, one->trace_process);
         recorder_watch_life(r, one);
         lives_sample(&r->lives, one, recorder_now_ns(r), 0, 0);
-        rendezvous_welcome(guest, r->config->shm, 1, idx);
+        if (rendezvous_welcome(guest, r->config->shm, 1, idx) < 0) {
+                one->is_guest = false; /* why it has no events is said here */
+                recorder_note(
+                        r,
+                        "pid %d not followed: it waited for the recorder in vain, which was stopped or starved, or ended at once",
+                        (int)guest->pid);
+        }
 }
 
 /* The image that this one replaces ends first: its blocks are gone before the new one's first. True once all its
@@ -117,11 +123,22 @@ void admission_admit(struct recorder *r) {
         r->guests.n = kept;
 }
 
+void admission_end_silence(struct recorder *r) {
+        uint64_t n_unheard;
+
+        if (rendezvous_end_silence(r->config->rendezvous, &n_unheard) && n_unheard)
+                recorder_note(
+                        r,
+                        "%llu programs not followed: they waited for the recorder in vain, which was stopped or starved",
+                        (unsigned long long)n_unheard);
+}
+
 void admission_accept(struct recorder *r) {
         struct rendezvous_guest guest;
 
         while (rendezvous_accept(r->config->rendezvous, &guest) > 0)
                 vec_push(&r->guests, (struct recorder_guest){guest, recorder_now_ns(r)});
+        admission_end_silence(r);
 }
 
 bool admission_awaits_strays(struct recorder *r) {

@@ -7,6 +7,9 @@
 /* Takes everyone who waits at the rendezvous into r->guests. */
 void admission_accept(struct recorder *r);
 
+/* Images that come now may wait for the recorder as long as ever: it is back. */
+void admission_end_silence(struct recorder *r);
+
 /* Gives guests their entry and the arena, unless a former image of theirs is not settled yet. */
 void admission_admit(struct recorder *r);
 

@@ -34,6 +34,7 @@ void drain_init(struct drain *d, const struct drain_config *c) {
         d->idle_interval = 2000 * c->ticks_per_ms;
         d->slots = drain_calloc(c->n_slots, sizeof(d->slots[0]));
         lender_init(&d->lender, c->calls, c->n_chunks, c->max_chunks);
+        d->lender.patience = &c->header->patience;
 }
 
 void drain_done(struct drain *d) {

@@ -54,6 +54,14 @@ static bool lender_take(struct lender *l, bool is_first, uint32_t *ret_chunk) {
         return true;
 }
 
+/* Nobody waits any more: they may do so again, because the recorder lends. Relaxed: a bound on harm, no figure. */
+static void lender_restore_patience(const struct lender *l) {
+        if (l->patience && atomic_load_explicit(&l->patience->left_ns, memory_order_relaxed) == 0)
+                atomic_store_explicit(&l->patience->left_ns,
+                                      WIRE_PATIENCE_MAX_MS * UINT64_C(1000000),
+                                      memory_order_relaxed);
+}
+
 static void lender_wake(struct wire_slot *slot) {
         /* release: whoever sees the new seq must see the new limit. Pairs with the writer's acquire of lent_seq. */
         atomic_fetch_add_explicit(&slot->lent_seq, 1, memory_order_release);
@@ -79,6 +87,7 @@ void lender_fill(struct lender *l, struct ring_reader *r, struct wire_slot *slot
         r->limit_pos = end * WIRE_CHUNK_BYTES;
         /* release: lent[], and the last reads of the chunks' earlier lives. Pairs with the writer's acquire. */
         atomic_store_explicit(&slot->limit_pos, r->limit_pos, memory_order_release);
+        lender_restore_patience(l);
         lender_wake(slot);
 }
 

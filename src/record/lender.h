@@ -15,8 +15,9 @@ struct lender {
         VEC(uint32_t) idle; /* backed and not lent; the latest returned on top, it is warm */
         uint32_t n_chunks;  /* of the arena */
         uint32_t n_backed, n_lent;
-        uint32_t max_chunks; /* beyond it a slot gets its first chunk, but no second */
-        bool is_dry;         /* backing failed: no more is tried */
+        uint32_t max_chunks;            /* beyond it a slot gets its first chunk, but no second */
+        bool is_dry;                    /* backing failed: no more is tried */
+        struct wire_patience *patience; /* the arena's; NULL: none */
 };
 
 void lender_init(struct lender *l, const struct pipeline_calls *calls, uint32_t n_chunks,

@@ -18,7 +18,7 @@ enum { N_THREADS = 4, N_PAIRS = 30000 };
 struct shared {
         struct fake_target target;
         struct ring_clock clock;
-        struct ring_patience patience;
+        struct wire_patience patience;
         _Atomic uint32_t n_done;
         _Atomic uint64_t box; /* an address on its way from one thread to another */
 };

@@ -99,7 +99,30 @@ static void rendezvous_drop_caller(struct rendezvous *r, unsigned idx, bool clos
                 (r->n_callers - idx) * sizeof(r->callers[0]));
 }
 
+static void rendezvous_silence_path(const struct rendezvous *r, char *ret_path, size_t cap) {
+        int folder_len = (int)(strrchr(r->path, '/') + 1 - r->path);
+
+        snprintf(ret_path, cap, "%.*s" WIRE_SILENCE_NAME, folder_len, r->path);
+}
+
+bool rendezvous_end_silence(const struct rendezvous *r, uint64_t *ret_n_unheard) {
+        char path[sizeof(r->path) + sizeof(WIRE_SILENCE_NAME)];
+        struct stat st;
+
+        if (!r->path[0])
+                return false;
+        rendezvous_silence_path(r, path, sizeof(path));
+        if (lstat(path, &st) < 0 || unlink(path) < 0)
+                return false;
+        *ret_n_unheard = S_ISREG(st.st_mode) && (size_t)st.st_size > sizeof(uint64_t)
+                                 ? (uint64_t)st.st_size - sizeof(uint64_t)
+                                 : 0;
+        return true;
+}
+
 void rendezvous_close(struct rendezvous *r) {
+        uint64_t n_unheard;
+
         while (r->n_callers)
                 rendezvous_drop_caller(r, 0, true);
         if (r->abstract_fd >= 0)
@@ -110,6 +133,7 @@ void rendezvous_close(struct rendezvous *r) {
         if (r->path[0]) {
                 char *slash = strrchr(r->path, '/');
 
+                rendezvous_end_silence(r, &n_unheard);
                 unlink(r->path);
                 *slash = 0;
                 rmdir(r->path);
@@ -193,8 +217,8 @@ int rendezvous_accept(struct rendezvous *r, struct rendezvous_guest *ret_guest) 
         return 0;
 }
 
-void rendezvous_welcome(struct rendezvous_guest *guest, const struct shm *shm, uint32_t accepted,
-                        uint32_t process_idx) {
+int rendezvous_welcome(struct rendezvous_guest *guest, const struct shm *shm, uint32_t accepted,
+                       uint32_t process_idx) {
         struct wire_welcome welcome = {
                 .magic = WIRE_MAGIC,
                 .accepted = accepted,
@@ -208,6 +232,7 @@ void rendezvous_welcome(struct rendezvous_guest *guest, const struct shm *shm, u
         struct iovec iov = {&welcome, sizeof(welcome)};
         struct msghdr msg = {.msg_iov = &iov, .msg_iovlen = 1};
         struct cmsghdr *c;
+        int r;
 
         if (accepted) {
                 msg.msg_control = control.bytes;
@@ -218,7 +243,7 @@ void rendezvous_welcome(struct rendezvous_guest *guest, const struct shm *shm, u
                 c->cmsg_len = CMSG_LEN(sizeof(int));
                 memcpy(CMSG_DATA(c), &shm->fd, sizeof(int));
         }
-        /* A guest that went away meanwhile needs no answer. */
-        (void)!sendmsg(guest->fd, &msg, MSG_NOSIGNAL | MSG_DONTWAIT);
+        r = sendmsg(guest->fd, &msg, MSG_NOSIGNAL | MSG_DONTWAIT) < 0 ? -errno : 0;
         close(TAKE_FD(guest->fd));
+        return r;
 }

@@ -5,6 +5,7 @@
  * before they are heard, unless the recorder is root's, whose programs may change user. */
 #pragma once
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
 
@@ -42,6 +43,10 @@ void rendezvous_close(struct rendezvous *r); /* removes the path */
  * blocks: while n_callers is not 0, ask again soon. */
 int rendezvous_accept(struct rendezvous *r, struct rendezvous_guest *ret_guest);
 
-/* accepted 0: the guest runs without recording. Closes guest->fd. */
-void rendezvous_welcome(struct rendezvous_guest *guest, const struct shm *shm, uint32_t accepted,
-                        uint32_t process_idx);
+/* accepted 0: the guest runs without recording. Closes guest->fd. 0, or -errno when the guest waits no longer. */
+int rendezvous_welcome(struct rendezvous_guest *guest, const struct shm *shm, uint32_t accepted,
+                       uint32_t process_idx);
+
+/* The recorder is here: images that waited for it in vain need not be an example to others. True when there were any;
+ * *ret_n_unheard of them could not even say hello. */
+bool rendezvous_end_silence(const struct rendezvous *r, uint64_t *ret_n_unheard);

@@ -34,6 +34,7 @@ static void shm_fill_header(struct wire_header *h, uint32_t flags, uint32_t cloc
         h->clock = clock;
         h->flags = flags;
         atomic_init(&h->recording, 1);
+        atomic_init(&h->patience.left_ns, WIRE_PATIENCE_MAX_MS * UINT64_C(1000000));
         h->magic = WIRE_MAGIC;
 }
 

@@ -10,6 +10,10 @@
  * the variables they hand on at commas. */
 #define WIRE_ENV "SILT_RENDEZVOUS"
 
+/* Beside the socket that is a path, while images wait for an answer: since when (u64, monotonic ns), then one byte for each
+ * image that could not even say hello. Made by images, removed by the recorder. */
+#define WIRE_SILENCE_NAME "silence"
+
 struct wire_hello {
         uint64_t magic; /* WIRE_MAGIC */
         uint32_t version;

@@ -15,7 +15,7 @@
 #include <stdint.h>
 
 #define WIRE_MAGIC 0x314552495754534cull /* "LSTWIRE1" */
-#define WIRE_VERSION 1u
+#define WIRE_VERSION 2u
 
 #ifndef SILT_TINY
 #define SILT_TINY 0
@@ -30,6 +30,9 @@ enum {
         WIRE_N_CHUNKS = SILT_TINY ? 12288 : 3072, /* 48 MiB of address space; memory only as lent */
 };
 
+/* How long a thread waits at most, and all of them in a run; a wait of less than the last is back-pressure, not silence. */
+enum { WIRE_WAIT_MAX_MS = 1000, WIRE_PATIENCE_MAX_MS = 5000, WIRE_PUSHBACK_MAX_MS = 100 };
+
 enum wire_clock {
         WIRE_CLOCK_COUNTER = 0, /* cntvct_el0 or rdtsc */
         WIRE_CLOCK_MONOTONIC =
@@ -39,6 +42,12 @@ enum wire_clock {
 enum wire_flags {
         WIRE_LOSSY = 1u << 0,       /* never wait for room */
         WIRE_FREE_STACKS = 1u << 1, /* releases carry stacks too */
+};
+
+/* What all threads of all processes may still wait for the recorder together. Waits that overlap are one. */
+struct wire_patience {
+        _Atomic uint64_t left_ns;
+        _Atomic uint64_t charged_until; /* counter: waits up to here have been taken off */
 };
 
 struct wire_header {
@@ -64,6 +73,7 @@ struct wire_header {
                 n_slots_used; /* slots with a higher index were never claimed; only grows */
         _Atomic uint32_t n_processes_used;   /* the same for process entries */
         _Atomic uint64_t n_unslotted_events; /* lost because no slot or entry was free */
+        struct wire_patience patience;       /* begins with all of it, set by the recorder */
 };
 
 /* A process image: made by the recorder when it answers a hello, claimed by the process itself after fork. */

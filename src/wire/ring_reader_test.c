@@ -21,7 +21,7 @@ struct ring {
         struct wire_slot *slot;
         struct ring_reader reader;
         struct ring_clock clock;
-        struct ring_patience patience;
+        struct wire_patience patience;
         uint64_t next_chunk;
 };
 

@@ -22,7 +22,7 @@ void ring_writer_wake_recorder(struct wire_header *header) {
 }
 
 void ring_writer_init(struct ring_writer *w, struct wire_header *header, struct wire_slot *slot,
-                      const struct ring_clock *clock, struct ring_patience *patience,
+                      const struct ring_clock *clock, struct wire_patience *patience,
                       bool is_nested) {
         *w = (struct ring_writer){
                 .pos = atomic_load_explicit(&slot->write_pos, memory_order_relaxed),
@@ -132,11 +132,13 @@ static bool ring_writer_enter_chunk(struct ring_writer *w) {
         return true;
 }
 
-/* The part of a wait that no other thread's wait covered: two thousand threads that wait for one
- * second have cost the program one second. */
+/* The part of a wait that no other thread's wait covered, of any process: two thousand threads that
+ * wait for one second have cost the program one second. */
 static uint64_t ring_writer_uncharged_ns(struct ring_writer *w, uint64_t begin, uint64_t end) {
         uint64_t from = atomic_load_explicit(&w->patience->charged_until, memory_order_relaxed);
 
+        if (from > end && ring_writer_ns(w, from - end) > WIRE_WAIT_MAX_MS * UINT64_C(1000000))
+                from = begin; /* nobody's wait lies that far ahead: somebody wrote over it */
         if (from < begin)
                 from = begin;
         if (from >= end)
@@ -146,17 +148,21 @@ static uint64_t ring_writer_uncharged_ns(struct ring_writer *w, uint64_t begin, 
 }
 
 /* A recorder that lends within a moment is only pushing back: the program goes on without loss
- * however long it lasts. Slow answers and none at all add up, until nobody waits. */
+ * however long it lasts. Slow answers and none at all add up, until nobody waits; then the
+ * recorder restores the patience when it lends again. */
 static void ring_writer_restore_patience(struct ring_writer *w) {
-        atomic_store_explicit(&w->patience->left_ns, RING_PATIENCE_MAX_MS * UINT64_C(1000000),
+        atomic_store_explicit(&w->patience->left_ns, WIRE_PATIENCE_MAX_MS * UINT64_C(1000000),
                               memory_order_relaxed);
 }
 
 static void ring_writer_spend(struct ring_writer *w, bool ok, uint64_t begin, uint64_t end) {
         uint64_t left_ns = atomic_load_explicit(&w->patience->left_ns, memory_order_relaxed);
         uint64_t spent_ns = ring_writer_uncharged_ns(w, begin, end);
+        const uint64_t max_ns = WIRE_PATIENCE_MAX_MS * UINT64_C(1000000);
 
-        if (ok && ring_writer_ns(w, end - begin) <= RING_PUSHBACK_MAX_MS * UINT64_C(1000000))
+        if (left_ns > max_ns)
+                left_ns = max_ns;
+        if (ok && ring_writer_ns(w, end - begin) <= WIRE_PUSHBACK_MAX_MS * UINT64_C(1000000))
                 ring_writer_restore_patience(w);
         else /* Relaxed, and two threads may overwrite each other: a bound on harm, not a figure. */
                 atomic_store_explicit(&w->patience->left_ns,
@@ -164,11 +170,11 @@ static void ring_writer_spend(struct ring_writer *w, bool ok, uint64_t begin, ui
                                       memory_order_relaxed);
 }
 
-/* Sleeps until a chunk is lent; at most a second, and five in all for the process unless the
+/* Sleeps until a chunk is lent; at most a second, and five in all for the recording unless the
  * recorder keeps up. */
 static bool ring_writer_wait(struct ring_writer *w) {
         uint64_t patience_ns = atomic_load_explicit(&w->patience->left_ns, memory_order_relaxed);
-        uint64_t max_ns = RING_WAIT_MAX_MS * UINT64_C(1000000), spent_ns = 0;
+        uint64_t max_ns = WIRE_WAIT_MAX_MS * UINT64_C(1000000), spent_ns = 0;
         uint64_t begin, end;
         bool ok = false;
 
@@ -237,13 +243,7 @@ static bool ring_writer_find_room(struct ring_writer *w, uint32_t n_words) {
             !atomic_load_explicit(&w->header->recording, memory_order_relaxed))
                 return false;
         ring_writer_leave_chunk(w);
-        if (ring_writer_enter_chunk(w)) {
-                if (atomic_load_explicit(&w->patience->left_ns, memory_order_relaxed) == 0)
-                        ring_writer_restore_patience(w); /* the recorder drains again */
-                return n_words <= (uint64_t)(w->chunk_end - w->next) ||
-                       ring_writer_find_room(w, n_words);
-        }
-        if (may_wait && ring_writer_wait(w))
+        if (ring_writer_enter_chunk(w) || (may_wait && ring_writer_wait(w)))
                 return n_words <= (uint64_t)(w->chunk_end - w->next) ||
                        ring_writer_find_room(w, n_words);
         return false;

@@ -33,12 +33,6 @@ struct ring_pages {
         _Atomic uint64_t entered[WIRE_N_CHUNKS / 64], filled[WIRE_N_CHUNKS / 64];
 };
 
-/* What the threads of a process may still wait in all. Waits that overlap are one. */
-struct ring_patience {
-        _Atomic uint64_t left_ns;
-        _Atomic uint64_t charged_until; /* counter: waits up to here have been taken off */
-};
-
 struct ring_writer {
         uint64_t *next; /* where the next record goes */
         uint64_t *end;  /* no record may pass this unasked: the chunk's end or a point before it */
@@ -56,15 +50,13 @@ struct ring_writer {
         struct wire_header *header;
         uint8_t *chunks;
         const struct ring_clock *ring_clock;
-        struct ring_patience *patience; /* the process's */
+        struct wire_patience *patience; /* of the recording; shared, so what it says is bounded */
         struct ring_pages *pages;       /* NULL: nobody counts */
 };
 
-enum { RING_WAIT_MAX_MS = 1000, RING_PATIENCE_MAX_MS = 5000, RING_PUSHBACK_MAX_MS = 100 };
-
 /* slot: claimed by this thread. Takes up where the slot's positions are. */
 void ring_writer_init(struct ring_writer *w, struct wire_header *header, struct wire_slot *slot,
-                      const struct ring_clock *clock, struct ring_patience *patience,
+                      const struct ring_clock *clock, struct wire_patience *patience,
                       bool is_nested);
 
 uint64_t *ring_writer_reserve_slow(struct ring_writer *w, uint32_t n_words);
