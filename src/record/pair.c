@@ -6,10 +6,14 @@
 
 enum { MAX_HELD = 128 }; /* more at once means events were lost, not swapped */
 
+/* Two of them are less than the 12.7 days that a block's time takes to come round. */
+#define PAIR_ERA_NS (BLOCK_MAX_AGE_US / 4 * 1000)
+
 void pair_init(struct pair *p, struct trace_writer *w, struct sites *s) {
         memset(p, 0, sizeof(*p));
         p->writer = w;
         p->sites = s;
+        p->era_end_ns = PAIR_ERA_NS;
 }
 
 void pair_done(struct pair *p) {
@@ -29,6 +33,22 @@ static struct trace_counts *pair_counts(struct pair *p, const struct process *pr
         return sites_counts(p->sites, process->figures, p->now_ns);
 }
 
+/* Blocks keep their time modulo 12.7 days, so older ones would seem young. Numbers rise with time: those of blocks that
+ * are older than an era, and maybe older than that, are below old_seq. */
+static void pair_begin_era(struct pair *p) {
+        bool is_long_past = p->now_ns - p->era_end_ns >= PAIR_ERA_NS; /* and nothing came since */
+
+        p->old_seq = is_long_past ? p->next_seq : p->era_seq;
+        p->era_seq = p->next_seq;
+        p->era_end_ns = is_long_past ? p->now_ns + PAIR_ERA_NS : p->era_end_ns + PAIR_ERA_NS;
+}
+
+/* At most BLOCK_MAX_AGE_US, which then stands for all that is older than an era. */
+static uint64_t pair_age_us(const struct pair *p, const struct block *b) {
+        return unlikely(block_seq(b) < p->old_seq) ? BLOCK_MAX_AGE_US
+                                                   : block_age_us(b, p->now_ns / 1000);
+}
+
 static uint32_t pair_block_stack(const struct pair *p, const struct block *b) {
         return sites_at(p->sites, b->site)->stack;
 }
@@ -37,7 +57,7 @@ static uint32_t pair_block_stack(const struct pair *p, const struct block *b) {
 static void pair_release(struct pair *p, const struct process *process, const struct block *b,
                          uint32_t thread) {
         sites_release(p->sites, process->figures, b->site, block_size_bytes(b), p->now_ns,
-                      block_age_us(b, p->now_ns / 1000), p->last_seq.items[thread] == block_seq(b));
+                      pair_age_us(p, b), p->last_seq.items[thread] == block_seq(b));
 }
 
 static void pair_allocate(struct pair *p, const struct pair_event *e, struct block *b, uint64_t seq,
@@ -47,6 +67,7 @@ static void pair_allocate(struct pair *p, const struct pair_event *e, struct blo
                     e->is_complete, is_realloc);
         sites_note_peak(p->sites, e->process->figures, p->now_ns);
         p->last_seq.items[e->thread] = seq;
+        p->next_seq = seq + 1;
 }
 
 static void pair_put_free(struct pair *p, const struct process *process, const struct block *b,
@@ -291,7 +312,7 @@ static bool pair_pass_by(struct pair *p, const struct pair_event *e) {
         size_t i;
 
         if (e->kind != WIRE_ALLOC || !live_find(&e->process->live, e->address, &b) ||
-            block_age_us(&b, p->now_ns / 1000) > (p->now_ns - e->time_ns + p->skew_ns) / 1000 + 1)
+            pair_age_us(p, &b) > (p->now_ns - e->time_ns + p->skew_ns) / 1000 + 1)
                 return false;
         /* events of one thread are in order: its own block was released behind everyone's back */
         if (e->process->n_threads < 2 || p->last_seq.items[e->thread] == block_seq(&b))
@@ -423,6 +444,8 @@ static void pair_apply_rare(struct pair *p, const struct pair_event *e) {
 static void pair_apply(struct pair *p, const struct pair_event *e) {
         if (likely(e->time_ns > p->now_ns))
                 p->now_ns = e->time_ns;
+        if (unlikely(p->now_ns >= p->era_end_ns))
+                pair_begin_era(p);
         if (likely(p->held.n == 0)) {
                 if (e->kind == WIRE_ALLOC) {
                         if (unlikely(!pair_try_alloc(p, e, false)))

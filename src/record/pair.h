@@ -70,6 +70,9 @@ struct pair {
         VEC(struct pair_moving) moving;
         VEC(uint64_t) last_seq; /* by thread: its latest allocation; UINT64_MAX none */
         uint64_t n_inversions;
+
+        /* Ages: a block with a number below old_seq was allocated before the last era began. */
+        uint64_t next_seq, era_end_ns, era_seq, old_seq;
 };
 
 void pair_init(struct pair *p, struct trace_writer *w, struct sites *s);

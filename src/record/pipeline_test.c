@@ -399,6 +399,52 @@ static void test_recorder_held_up(void **state) {
         assert_int_equal(counts_of(s, 0).n_lost, 0);
 }
 
+/* Which of the lifetime's buckets took the release of site's block in the latest slice; -1 none. */
+static int life_bucket(struct setup *s, uint64_t site) {
+        const struct trace_site *row = row_of(s, 0, site);
+
+        for (int i = 0; row && i < TRACE_N_LIFE_BUCKETS; i++)
+                if (row->n_life[i])
+                        return i;
+        return -1;
+}
+
+/* The time of a block comes round after 2^40 µs: whatever happened meanwhile, one that old is not young. */
+static void test_ages_do_not_wrap(void **state) {
+        const uint64_t day_ns = 86400ull * 1000000000, round_ns = (1ull << 40) * 1000;
+        struct setup *s = *state;
+        uint64_t begin = 1100000, end = begin + round_ns + 2000;
+
+        fake_alloc(&s->a, begin, 0x1000, 10, 1);
+        fake_alloc(&s->a, begin + 1, 0x2000, 10, 2);
+        for (uint64_t at = begin + day_ns; at < begin + round_ns; at += day_ns / 2) {
+                fake_alloc(&s->b, at, 0x9000, 10, 9);
+                fake_free(&s->b, at + 1000, 0x9000);
+        }
+        fake_alloc(&s->a, end - 3000, 0x3000, 10, 3);
+        fake_free(&s->a, end, 0x1000);
+        fake_free(&s->a, end, 0x3000);
+        s->t.now = end + 1000000;
+        fake_settle(&s->t);
+        pipeline_end_slice(s->t.pipeline, s->t.now, false);
+        assert_int_equal(life_bucket(s, 1), TRACE_N_LIFE_BUCKETS - 1);
+        assert_int_equal(life_bucket(s, 3), 0); /* 3 µs */
+
+        end = begin + 3 * round_ns + 1000; /* nothing came for a month */
+        fake_free(&s->a, end, 0x2000);
+        s->t.now = end + 1000000;
+        fake_settle(&s->t);
+        pipeline_end_slice(s->t.pipeline, s->t.now, false);
+        assert_int_equal(life_bucket(s, 2), TRACE_N_LIFE_BUCKETS - 1);
+
+        fake_alloc(&s->a, end + 2000000000, 0x4000, 10, 4); /* ages go on from there */
+        fake_free(&s->a, end + 2000500000, 0x4000);
+        s->t.now = end + 2002000000;
+        fake_settle(&s->t);
+        pipeline_end_slice(s->t.pipeline, s->t.now, false);
+        assert_int_equal(life_bucket(s, 4), 4); /* 500 µs */
+}
+
 int main(void) {
         const struct CMUnitTest tests[] = {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
@@ -423,6 +469,7 @@ int main(void) {
                 TEST(test_bad_process),
                 TEST(test_bad_time_and_size),
                 TEST(test_recorder_held_up),
+                TEST(test_ages_do_not_wrap),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);

@@ -18,7 +18,8 @@
 
 enum { TABLE_SEGMENT_MAX = 256, TABLE_BUCKET = 4 };
 
-/* A live block. 48 bits of size and number: 256 TiB, 2.8e14 blocks. 40 bits of time in µs: ages up to 12 days. */
+/* A live block. 48 bits of size and number: 256 TiB, 2.8e14 blocks. 40 bits of time in µs: ages up to 12.7 days; of older
+ * ones pair.c knows by their number that they are. */
 struct block {
         uint64_t address; /* 0: this place is free */
         uint32_t site;    /* that allocated it, maybe in an ancestor process */
@@ -33,6 +34,7 @@ _Static_assert(sizeof(struct block) == 32, "two blocks to a cache line");
 
 #define BLOCK_FLAGS 3u
 #define BLOCK_MAX_BYTES (((uint64_t)1 << 48) - 1)
+#define BLOCK_MAX_AGE_US (((uint64_t)1 << 40) - 1)
 
 static inline uint32_t block_flags(const struct block *b) {
         return b->bits & BLOCK_FLAGS;
@@ -50,8 +52,9 @@ static inline uint64_t block_size_bytes(const struct block *b) {
         return b->size_lo | (uint64_t)b->size_hi << 32;
 }
 
+/* Modulo BLOCK_MAX_AGE_US + 1. */
 static inline uint64_t block_age_us(const struct block *b, uint64_t now_us) {
-        return (now_us - (b->time_lo | (uint64_t)b->time_hi << 32)) & (((uint64_t)1 << 40) - 1);
+        return (now_us - (b->time_lo | (uint64_t)b->time_hi << 32)) & BLOCK_MAX_AGE_US;
 }
 
 /* Everything of a block but what belongs to its place. */
