@@ -303,13 +303,17 @@ static void verify_conclude(struct verify *v, const char *path) {
                 (unsigned long long)v->n_chunks, (unsigned long long)v->n_slices,
                 (unsigned long long)v->n_events);
         if (v->n_problems)
-                fprintf(v->out, "%llu problem%s\n", (unsigned long long)v->n_problems,
+                fprintf(v->out, "%llu problem%s", (unsigned long long)v->n_problems,
                         v->n_problems == 1 ? "" : "s");
-        else if (v->n_without_events)
-                fprintf(v->out, "nothing wrong; %llu slices without their events\n",
-                        (unsigned long long)v->n_without_events);
         else
-                fprintf(v->out, "nothing wrong\n");
+                fputs("nothing wrong", v->out);
+        if (!v->n_problems && v->n_without_events)
+                fprintf(v->out, "; %llu slice%s without events",
+                        (unsigned long long)v->n_without_events,
+                        v->n_without_events == 1 ? "" : "s");
+        if (v->has_index && !v->is_finished)
+                fputs("; the recording stopped early: the recorder died before its end", v->out);
+        fputc('\n', v->out);
 }
 
 int trace_verify(const char *path, FILE *out, struct err *reterr) {
