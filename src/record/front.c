@@ -4,6 +4,7 @@
 #include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -11,6 +12,7 @@
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -24,7 +26,9 @@
 #include "record/entry.h"
 #include "record/oom.h"
 #include "record/proc.h"
+#include "record/pulse.h"
 #include "record/recorder.h"
+#include "record/relay.h"
 #include "record/rendezvous.h"
 #include "record/shm.h"
 #include "record/words.h"
@@ -40,6 +44,7 @@ struct front {
         int exec_fd; /* carries errno when exec failed */
         int log_fd;  /* -1: none */
         pid_t target, recorder;
+        struct relay relay;
         sigset_t mask_before; /* the target's own: signals are blocked while silt waits */
         struct sigaction xfsz_action_before;
         struct rlimit fsize_before; /* the target's own too; silt's files may be larger */
@@ -48,7 +53,7 @@ struct front {
         struct oom_watch oom;        /* of the recorder: it may be in the target's limited group */
         bool recorder_is_gone;
         bool recorder_was_oom_killed;
-        bool awaits_stop; /* SIGTSTP was passed on, and the target has not stopped yet */
+        enum pulse_verdict recorder_pulse; /* other than BEATS: silt waits for it no longer */
         bool has_summary;
         double target_cpu_s, target_wall_s; /* wall: from silt's own start to the target's end */
         struct control_message summary;     /* the last WRITTEN or FINISHED */
@@ -229,11 +234,30 @@ static int front_fork_target(struct front *f, struct err *reterr) {
         return 0;
 }
 
+/* A file that is overwritten was made by somebody with a mode of its own, and may be no file at all. */
+static int front_make_private(const struct front *f, int fd, struct err *reterr) {
+        struct stat st;
+
+        if (fstat(fd, &st) < 0)
+                return err_set_errno(reterr, -errno, "'%s'", f->trace_path);
+        if (!S_ISREG(st.st_mode))
+                return err_set(reterr, -EINVAL,
+                               "'%s': it is no regular file: a trace cannot be written there",
+                               f->trace_path);
+        /* Some file systems have no modes: there a new file would not be private either. */
+        if ((st.st_mode & 077) && fchmod(fd, 0600) < 0 && st.st_uid != geteuid())
+                return err_set(
+                        reterr, -EPERM,
+                        "'%s': it belongs to another user and others may read it: choose another -o",
+                        f->trace_path);
+        return 0;
+}
+
 /* A trace holds what a program did with its memory: nobody else may read it, and no planted link is followed. */
 static int front_open_trace(struct front *f, struct err *reterr) {
         const struct run_options *o = f->options;
         const char *slash = strrchr(o->argv[0], '/');
-        int flags = O_RDWR | O_CREAT | O_NOFOLLOW, fd;
+        int flags = O_RDWR | O_CREAT | O_NOFOLLOW, fd, r;
 
         if (o->output_path)
                 snprintf(f->trace_path, sizeof(f->trace_path), "%s", o->output_path);
@@ -253,6 +277,11 @@ static int front_open_trace(struct front *f, struct err *reterr) {
         if (fd < 0)
                 return err_set_errno(reterr, fd, "'%s': cannot write the trace there",
                                      f->trace_path);
+        r = front_make_private(f, fd, reterr);
+        if (r < 0) {
+                close(fd);
+                return r;
+        }
         return fd;
 }
 
@@ -302,13 +331,36 @@ static void front_take_message(struct front *f) {
         }
 }
 
+/* The recorder's next word. False when it died, because the socket closes with it, or does not go on. */
+static bool front_hear(struct front *f, struct control_message *ret) {
+        struct pollfd control = {.fd = f->control_fd, .events = POLLIN};
+        struct pulse pulse;
+        int n;
+
+        pulse_begin(&pulse, f->recorder);
+        while ((n = poll(&control, 1, PULSE_LOOK_MS)) != 1) {
+                if (n == 0)
+                        f->recorder_pulse = pulse_look(&pulse);
+                if (f->recorder_pulse != PULSE_BEATS)
+                        return false;
+        }
+        if (recv(f->control_fd, ret, sizeof(*ret), 0) != (ssize_t)sizeof(*ret))
+                return false;
+        ret->trouble[sizeof(ret->trouble) - 1] = 0;
+        return true;
+}
+
 /* Blocks until the recorder says it is ready; an error text comes the same way. */
 static int front_await_ready(struct front *f, struct err *reterr) {
         struct control_message m;
 
-        if (recv(f->control_fd, &m, sizeof(m), 0) != (ssize_t)sizeof(m))
-                return err_set(reterr, -EIO, "recorder: it ended before it began: see --log");
-        m.trouble[sizeof(m.trouble) - 1] = 0;
+        if (!front_hear(f, &m)) {
+                if (f->recorder_pulse == PULSE_BEATS)
+                        return err_set(reterr, -EIO,
+                                       "recorder: it ended before it began: see --log");
+                kill(f->recorder, SIGKILL);
+                return err_set(reterr, -EIO, "recorder: it was stopped before it began: try again");
+        }
         if (m.kind != CONTROL_READY)
                 return err_set(reterr, -EIO, "recorder: %s", m.trouble);
         return 0;
@@ -323,54 +375,11 @@ static bool front_reap_recorder(struct front *f, bool wait_for_it) {
                 return false;
         f->recorder_is_gone = true;
         f->recorder_was_oom_killed = WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL &&
-                                     oom_watch_fired(&f->oom, "/proc");
+                                     oom_watch_take(&f->oom, "/proc");
         front_take_message(f);
         shm_stop_recording(&f->shm);
         rendezvous_close(&f->rendezvous); /* whoever waits for a welcome there need not wait on */
         return true;
-}
-
-/* A shell continues the whole group; who does it to silt alone means the target. It sees each SIGCONT once. */
-static void front_continue_target(struct front *f) {
-        if (f->awaits_stop || proc_is_stopped(f->target))
-                kill(f->target, SIGCONT);
-        f->awaits_stop = false;
-}
-
-/* Stops silt until it is continued. One SIGCONT that came already is meant for that: stopping would drop it. */
-static void front_stop(struct front *f) {
-        sigset_t pending;
-
-        f->awaits_stop = false;
-        sigpending(&pending);
-        if (!sigismember(&pending, SIGCONT))
-                kill(getpid(), SIGSTOP);
-        front_continue_target(f);
-}
-
-/* Signals for silt itself are the target's. Those the terminal made went to the whole group already, but for the
- * hangup, which goes to the session's leader alone. */
-static void front_pass_on(struct front *f, const siginfo_t *info) {
-        bool is_sent =
-                info->si_code == SI_USER || info->si_code == SI_QUEUE || info->si_code == SI_TKILL;
-
-        if (info->si_signo == SIGCONT)
-                front_continue_target(f);
-        else if (info->si_signo == SIGTSTP && proc_is_stopped(f->target))
-                front_stop(f); /* else silt stops if the target does */
-        else if (is_sent || (info->si_signo == SIGHUP && getsid(0) == getpid())) {
-                f->awaits_stop |= info->si_signo == SIGTSTP;
-                kill(f->target, info->si_signo);
-        }
-}
-
-static void front_signals(sigset_t *ret) {
-        static const int passed_on[] = {SIGHUP,  SIGINT,   SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2,
-                                        SIGALRM, SIGWINCH, SIGTSTP, SIGCONT, SIGCHLD};
-
-        sigemptyset(ret);
-        for (size_t i = 0; i < ARRAY_SIZE(passed_on); i++)
-                sigaddset(ret, passed_on[i]);
 }
 
 /* True when the target has ended. When job control stops the target, silt stops with it, so that the shell sees it. */
@@ -383,9 +392,8 @@ static bool front_check_target(struct front *f, int *ret_status, struct rusage *
                         return true;
                 }
                 if (WSTOPSIG(status) == SIGTSTP || WSTOPSIG(status) == SIGTTIN ||
-                    WSTOPSIG(status) == SIGTTOU) {
-                        front_stop(f);
-                }
+                    WSTOPSIG(status) == SIGTTOU)
+                        relay_stop(&f->relay);
         }
         return false;
 }
@@ -401,12 +409,13 @@ static int front_wait_for_target(struct front *f, const sigset_t *signals,
                 if (info.si_signo == SIGCHLD)
                         front_reap_recorder(f, false);
                 else
-                        front_pass_on(f, &info);
+                        relay_pass_on(&f->relay, &info);
         }
         return status;
 }
 
-/* Waits for the recorder's word; its death ends the wait too, because the socket closes with it. */
+/* Waits for the recorder's word. One that is stopped and does not go on is left behind as it is: continued, it writes
+ * the rest alone. */
 static void front_finish_recording(struct front *f, int status, const struct rusage *usage) {
         struct control_message m = {.kind = CONTROL_TARGET_ENDED, .wait_status = status};
         bool wait_for_all = f->options->wait_for_descendants;
@@ -417,15 +426,15 @@ static void front_finish_recording(struct front *f, int status, const struct rus
         if ((uint64_t)usage->ru_maxrss * 1024 > proc_peak_bytes(getpid()))
                 m.max_rss_bytes = (uint64_t)usage->ru_maxrss * 1024;
         (void)!send(f->control_fd, &m, sizeof(m), MSG_NOSIGNAL);
-        while (recv(f->control_fd, &m, sizeof(m), 0) == (ssize_t)sizeof(m)) {
-                m.trouble[sizeof(m.trouble) - 1] = 0;
+        while (front_hear(f, &m)) {
                 f->summary = m;
                 f->has_summary = true;
                 if (m.kind == CONTROL_FINISHED ||
                     (m.kind == CONTROL_WRITTEN && m.n_living > 0 && !wait_for_all))
                         return;
         }
-        front_reap_recorder(f, true);
+        if (f->recorder_pulse == PULSE_BEATS)
+                front_reap_recorder(f, true);
 }
 
 /* A recorder that died left stacks without names, which it would have looked up last. */
@@ -446,6 +455,14 @@ static void front_closing_words(const struct front *f) {
         words_plain(f->options->argv[0], program, sizeof(program));
         words_plain(f->trace_path, path, sizeof(path));
         words_shell(f->trace_path, quoted, sizeof(quoted));
+        if (f->recorder_pulse != PULSE_BEATS) {
+                fprintf(stderr,
+                        "silt: recorder: pid %d %s: '%s' has what it wrote until then, the rest when it goes on: kill -CONT %d\n",
+                        (int)f->recorder,
+                        f->recorder_pulse == PULSE_STOPPED ? "is stopped" : "hangs", path,
+                        (int)f->recorder);
+                return;
+        }
         if (!f->has_summary) {
                 fprintf(stderr, "silt: recorder: it %s: what it wrote until then is in '%s'\n",
                         f->recorder_was_oom_killed
@@ -455,8 +472,9 @@ static void front_closing_words(const struct front *f) {
                 return;
         }
         if (m->trouble[0] && m->n_unwritten)
-                fprintf(stderr, "silt: %s: %s events are missing there\n", m->trouble,
-                        unit_count(&unwritten, m->n_unwritten));
+                fprintf(stderr, "silt: %s: %s %s missing there\n", m->trouble,
+                        unit_count(&unwritten, m->n_unwritten),
+                        m->n_unwritten == 1 ? "event is" : "events are");
         else if (m->trouble[0])
                 fprintf(stderr, "silt: %s\n", m->trouble);
         if (!m->n_images) {
@@ -465,9 +483,9 @@ static void front_closing_words(const struct front *f) {
                         program);
                 return;
         }
-        front_say(f, "recorded %s events of '%s' (pid %d) in %s; %s lost",
-                  unit_count(&events, m->n_events), program, (int)f->target,
-                  unit_duration(&duration, m->duration_ns),
+        front_say(f, "recorded %s event%s of '%s' (pid %d) in %s; %s lost",
+                  unit_count(&events, m->n_events), m->n_events == 1 ? "" : "s", program,
+                  (int)f->target, unit_duration(&duration, m->duration_ns),
                   unit_count(&lost, m->n_lost + m->n_unwritten));
         if (f->options->verbose)
                 front_say(
@@ -476,8 +494,9 @@ static void front_closing_words(const struct front *f) {
                         f->target_cpu_s, (double)m->recorder_cpu_ns / 1e9,
                         (double)m->blocked_ns / 1e9, f->target_wall_s);
         if (m->n_living)
-                front_say(f, "%u of its descendants live on and are recorded to their end",
-                          m->n_living);
+                front_say(f, "%u of its descendants %s recorded to %s end", m->n_living,
+                          m->n_living == 1 ? "lives on and is" : "live on and are",
+                          m->n_living == 1 ? "its" : "their");
         front_say(f, "trace: %s (%s)", path, unit_bytes(&size, m->file_bytes));
         if (m->file_bytes)
                 front_say(f, "next:  silt report %s", quoted);
@@ -562,7 +581,7 @@ static int front_record(struct front *f) {
         sigset_t signals;
         int status, r;
 
-        front_signals(&signals);
+        relay_signals(&signals);
         sigprocmask(SIG_BLOCK, &signals, &f->mask_before);
         sigaction(SIGCHLD, &plain, &f->child_action_before);
         front_lift_file_limit(f);
@@ -572,8 +591,10 @@ static int front_record(struct front *f) {
         }
         /* The target may be dead already, and whoever reads stderr may have gone: neither ends silt. */
         signal(SIGPIPE, SIG_IGN);
+        relay_begin(&f->relay, f->target);
         r = front_release_target(f);
         if (r < 0) {
+                relay_end(&f->relay);
                 front_drop_target(f);
                 unlink(f->trace_path);
                 err_set_errno(&e, r, "'%s': cannot run it", f->options->argv[0]);
@@ -584,6 +605,7 @@ static int front_record(struct front *f) {
         f->target_cpu_s = (double)(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) +
                           (double)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) / 1e6;
         front_finish_recording(f, status, &usage);
+        relay_end(&f->relay);
         front_name_stacks(f);
         front_closing_words(f);
         return front_exit_status(status);
@@ -623,7 +645,8 @@ int front_run(const struct run_options *o) {
                           .exec_fd = -1,
                           .control_fd = -1,
                           .log_fd = -1,
-                          .shm.fd = -1};
+                          .shm.fd = -1,
+                          .relay.sentinel.fd = -1};
         int status;
 
         front_fill_standard_fds();

@@ -23,6 +23,7 @@
 #include "record/entry.h"
 #include "record/oom.h"
 #include "record/proc.h"
+#include "record/pulse.h"
 #include "record/rendezvous.h"
 #include "record/shm.h"
 
@@ -131,23 +132,25 @@ static void oom_reads_both_versions(void **state) {
                  "oom_kill_disable 0\nunder_oom 0\noom_kill 1\n", 0644);
         oom_watch_begin(&w, 7, proc, cgroup);
         assert_non_null(strstr(w.counters[0].path, "memory.oom_control"));
-        assert_false(oom_watch_fired(&w, proc));
+        assert_false(oom_watch_take(&w, proc));
         put_file("cgroup/memory/jobs/a/memory.oom_control",
                  "oom_kill_disable 0\nunder_oom 0\noom_kill 2\n", 0644);
-        assert_true(oom_watch_fired(&w, proc));
+        assert_true(oom_watch_take(&w, proc));
+        assert_false(oom_watch_take(&w, proc)); /* one kill, one victim */
 
         put_file("proc/8/cgroup", "0::/user/b\n", 0644);
         put_file("cgroup/user/b/memory.events", "low 0\noom 5\noom_kill 0\n", 0644);
         oom_watch_begin(&w, 8, proc, cgroup);
         assert_non_null(strstr(w.counters[0].path, "memory.events"));
-        assert_false(oom_watch_fired(&w, proc));
+        assert_false(oom_watch_take(&w, proc));
         put_file("cgroup/user/b/memory.events", "low 0\noom 6\noom_kill 1\n", 0644);
-        assert_true(oom_watch_fired(&w, proc));
+        assert_true(oom_watch_take(&w, proc));
 
         oom_watch_begin(&w, 9, proc, cgroup); /* no cgroup file: the machine's counter */
-        assert_false(oom_watch_fired(&w, proc));
+        assert_false(oom_watch_take(&w, proc));
         put_file("proc/vmstat", "oom_kill 4\n", 0644);
-        assert_true(oom_watch_fired(&w, proc));
+        assert_true(oom_watch_take(&w, proc));
+        assert_false(oom_watch_take(&w, proc));
 }
 
 static void oom_follows_the_target(void **state) {
@@ -163,14 +166,15 @@ static void oom_follows_the_target(void **state) {
         put_file("moved/job/memory.events", "oom_kill 5\n", 0644);
         put_file("moved_proc/7/cgroup", "0::/job\n", 0644);
         oom_watch_follow(&w, 7, proc, cgroup);
-        assert_false(oom_watch_fired(&w, proc));
+        assert_false(oom_watch_take(&w, proc));
         put_file("moved/job/memory.events", "oom_kill 6\n", 0644);
-        assert_true(oom_watch_fired(&w, proc));
+        assert_true(oom_watch_take(&w, proc));
 
         /* Dying it seems to be in the root: what happened in its group still counts. */
         put_file("moved_proc/7/cgroup", "0::/\n", 0644);
+        put_file("moved/job/memory.events", "oom_kill 7\n", 0644);
         oom_watch_follow(&w, 7, proc, cgroup);
-        assert_true(oom_watch_fired(&w, proc));
+        assert_true(oom_watch_take(&w, proc));
 
         /* However often it moves, the last groups are known. */
         for (int i = 0; i < 9; i++) {
@@ -180,9 +184,9 @@ static void oom_follows_the_target(void **state) {
                 put_file("moved_proc/7/cgroup", group, 0644);
                 oom_watch_follow(&w, 7, proc, cgroup);
         }
-        assert_false(oom_watch_fired(&w, proc));
+        assert_false(oom_watch_take(&w, proc));
         put_file("moved/g8/memory.events", "oom_kill 2\n", 0644);
-        assert_true(oom_watch_fired(&w, proc));
+        assert_true(oom_watch_take(&w, proc));
 }
 
 /* A container whose tree begins at its own group, while /proc tells the path from the machine's root. */
@@ -196,18 +200,18 @@ static void oom_finds_a_containers_group(void **state) {
         put_file("box_proc/7/cgroup", "4:cpuset,memory:/docker/abc\n0::/\n", 0644);
         put_file("box/memory/memory.oom_control", "oom_kill 0\n", 0644);
         oom_watch_begin(&w, 7, proc, cgroup);
-        assert_false(oom_watch_fired(&w, proc));
+        assert_false(oom_watch_take(&w, proc));
         put_file("box_proc/vmstat", "oom_kill 9\n", 0644); /* other containers' */
-        assert_false(oom_watch_fired(&w, proc));
+        assert_false(oom_watch_take(&w, proc));
         put_file("box/memory/memory.oom_control", "oom_kill 1\n", 0644);
-        assert_true(oom_watch_fired(&w, proc));
+        assert_true(oom_watch_take(&w, proc));
 
         put_file("box_proc/8/cgroup", "0::/docker/abc/job\n", 0644);
         put_file("box/job/memory.events", "oom_kill 0\n", 0644);
         oom_watch_begin(&w, 8, proc, cgroup);
-        assert_false(oom_watch_fired(&w, proc));
+        assert_false(oom_watch_take(&w, proc));
         put_file("box/job/memory.events", "oom_kill 1\n", 0644);
-        assert_true(oom_watch_fired(&w, proc));
+        assert_true(oom_watch_take(&w, proc));
 }
 
 static void arena_cannot_shrink(void **state) {
@@ -287,6 +291,79 @@ static void proc_reads_itself(void **state) {
         arena_free(arena);
 }
 
+/* How many looks at an unchanged recorder until it is given up, at most max. */
+static int looks_until_given_up(struct pulse *p, char state, uint64_t cpu_ns, int max) {
+        for (int i = 1; i <= max; i++)
+                if (pulse_judge(p, state, cpu_ns) != PULSE_BEATS)
+                        return i;
+        return 0;
+}
+
+static void pulse_tells_stopped_from_slow(void **state) {
+        const int per_s = 1000 / PULSE_LOOK_MS;
+        struct pulse p;
+
+        pulse_begin(&p, 1);
+        pulse_judge(&p, 'R', 1000);
+        assert_int_equal(looks_until_given_up(&p, 'T', 1000, 1000), PULSE_STOPPED_S * per_s);
+        assert_int_equal(pulse_judge(&p, 'T', 1000), PULSE_STOPPED);
+
+        pulse_begin(&p, 1); /* a debugger's stop is one too */
+        pulse_judge(&p, 't', 1);
+        assert_int_equal(looks_until_given_up(&p, 't', 1, 1000), PULSE_STOPPED_S * per_s);
+
+        pulse_begin(&p, 1); /* every look finds it stopped, but it ran in between */
+        for (uint64_t i = 1; i < 10000; i++)
+                assert_int_equal(pulse_judge(&p, 'T', i), PULSE_BEATS);
+
+        pulse_begin(&p, 1); /* continued for a moment: it has all the time again */
+        pulse_judge(&p, 'T', 7);
+        assert_int_equal(looks_until_given_up(&p, 'T', 7, PULSE_STOPPED_S * per_s - 1), 0);
+        assert_int_equal(pulse_judge(&p, 'S', 7), PULSE_BEATS);
+        assert_int_equal(looks_until_given_up(&p, 'T', 7, PULSE_STOPPED_S * per_s - 1), 0);
+
+        pulse_begin(&p, 1); /* waiting for a disk, or for a processor */
+        pulse_judge(&p, 'D', 7);
+        assert_int_equal(looks_until_given_up(&p, 'D', 7, 10000), PULSE_SILENT_S * per_s);
+        assert_int_equal(pulse_judge(&p, 'R', 7), PULSE_SILENT);
+        assert_int_equal(pulse_judge(&p, 'R', 8), PULSE_BEATS);
+}
+
+static void pulse_of_a_process(void **state) {
+        struct pulse p;
+
+        pulse_begin(&p, getpid());
+        assert_int_equal(pulse_look(&p), PULSE_BEATS);
+        assert_true(p.cpu_ns > 0);
+}
+
+static void silence_ends_and_is_counted(void **state) {
+        static const uint64_t began_ns = 5;
+        struct rendezvous r;
+        struct err e = {0};
+        uint64_t n_unheard = 9;
+        char path[128];
+        int fd;
+
+        assert_int_equal(rendezvous_open(&r, &e), 0);
+        assert_true(r.path[0]);
+        assert_false(rendezvous_end_silence(&r, &n_unheard));
+        snprintf(path, sizeof(path), "%.*s" WIRE_SILENCE_NAME, (int)strlen(r.path) - 1, r.path);
+        fd = fs_open(path, O_WRONLY | O_CREAT | O_EXCL, 0600);
+        assert_true(fd >= 0);
+        assert_int_equal(fs_write_all(fd, &began_ns, sizeof(began_ns)), 0);
+        assert_int_equal(fs_write_all(fd, "xyz", 3), 0);
+        close(fd);
+        assert_true(rendezvous_end_silence(&r, &n_unheard));
+        assert_int_equal(n_unheard, 3);
+        assert_false(rendezvous_end_silence(&r, &n_unheard));
+        close(fs_open(path, O_WRONLY | O_CREAT | O_EXCL,
+                      0600)); /* left over: goes with the folder */
+        path[strlen(r.path) - 2] = 0;
+        rendezvous_close(&r);
+        assert_int_equal(access(path, F_OK), -1);
+}
+
 int main(void) {
         static const struct CMUnitTest tests[] = {
                 cmocka_unit_test(entry_finds_programs),
@@ -299,6 +376,9 @@ int main(void) {
                 cmocka_unit_test(arena_cannot_shrink),
                 cmocka_unit_test(rendezvous_knows_its_guests),
                 cmocka_unit_test(proc_reads_itself),
+                cmocka_unit_test(pulse_tells_stopped_from_slow),
+                cmocka_unit_test(pulse_of_a_process),
+                cmocka_unit_test(silence_ends_and_is_counted),
         };
 
         return cmocka_run_group_tests(tests, make_scratch, drop_scratch);

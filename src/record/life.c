@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <poll.h>
+#include <sys/ioctl.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -55,6 +56,35 @@ bool life_is_alive(const struct life *one) {
                 return poll(&gone, 1, 0) != 1;
         return one->is_unwatched && proc_is_running(one->pid) &&
                proc_started_s(one->pid) == one->started_s;
+}
+
+/* linux/pidfd.h of 6.15; older systems do not have it. */
+struct life_pidfd_info {
+        uint64_t mask, cgroup_id;
+        uint32_t pid, tgid, ppid, ids[8];
+        int32_t exit_code;
+};
+_Static_assert(sizeof(struct life_pidfd_info) == 64, "the kernel's first version of it");
+
+#define LIFE_PIDFD_GET_INFO _IOWR(0xff, 11, struct life_pidfd_info)
+enum { LIFE_PIDFD_INFO_EXIT = 1 << 3 };
+
+static bool life_ask_pidfd(const struct life *one, int *ret_wait_status) {
+        struct life_pidfd_info info = {.mask = LIFE_PIDFD_INFO_EXIT};
+
+        if (one->pidfd < 0 || ioctl(one->pidfd, LIFE_PIDFD_GET_INFO, &info) < 0 ||
+            !(info.mask & LIFE_PIDFD_INFO_EXIT))
+                return false;
+        *ret_wait_status = info.exit_code;
+        return true;
+}
+
+/* The pidfd tells once the parent has asked, /proc until then; it may ask between the two. */
+bool life_end_status(const struct life *one, int *ret_wait_status) {
+        if (one->is_foreign)
+                return false;
+        return life_ask_pidfd(one, ret_wait_status) || proc_end_status(one->pid, ret_wait_status) ||
+               life_ask_pidfd(one, ret_wait_status);
 }
 
 pid_t lives_find_number(const struct lives *l, pid_t said_pid, uint32_t parent) {

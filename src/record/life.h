@@ -64,6 +64,10 @@ struct life *lives_find_idx(const struct lives *l, uint32_t process_idx);
 /* Asks the kernel. False for one in another pid namespace, which cannot be asked about. */
 bool life_is_alive(const struct life *one);
 
+/* How it ended, as wait would tell its parent. False when the kernel does not say: before 6.15 that is known only until
+ * the parent asks. */
+bool life_end_status(const struct life *one, int *ret_wait_status);
+
 /* One that is gone and not yet ending; NULL when there is none. */
 struct life *lives_next_vanished(struct lives *l);
 

@@ -100,16 +100,21 @@ void oom_watch_begin(struct oom_watch *w, pid_t pid, const char *proc_root,
 }
 
 /* All groups it was in, not the last alone: one that is dying is shown in the root group (version 1). */
-bool oom_watch_fired(const struct oom_watch *w, const char *proc_root) {
+bool oom_watch_take(struct oom_watch *w, const char *proc_root) {
         bool has_counter = false;
         uint64_t n;
 
         for (size_t i = 0; i < MIN(w->n_counters, (size_t)OOM_N_COUNTERS); i++) {
                 if (!oom_read_counter(w->counters[i].path, &n))
                         continue;
-                if (n > w->counters[i].n_kills)
+                if (n > w->counters[i].n_kills) {
+                        w->counters[i].n_kills++;
                         return true;
+                }
                 has_counter = true;
         }
-        return !has_counter && oom_machine_kills(proc_root) > w->n_machine_kills;
+        if (has_counter || oom_machine_kills(proc_root) <= w->n_machine_kills)
+                return false;
+        w->n_machine_kills++;
+        return true;
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Was a SIGKILL the kernel's answer to full memory? Told by the kill counters of the memory cgroups (version 1 or 2)
- * the target was in, else by that of the whole machine. */
+ * the processes were in, else by that of the whole machine. The counters do not name whom they counted: each kill is
+ * taken for that of the first process that was killed after it. */
 #pragma once
 
 #include <stdbool.h>
@@ -8,11 +9,11 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-enum { OOM_N_COUNTERS = 4 };
+enum { OOM_N_COUNTERS = 8 };
 
 struct oom_counter {
-        char path[512]; /* file with the counter */
-        uint64_t n_kills;
+        char path[512];   /* file with the counter */
+        uint64_t n_kills; /* before the watch began, and those that are accounted for */
 };
 
 struct oom_watch {
@@ -26,8 +27,9 @@ struct oom_watch {
 void oom_watch_begin(struct oom_watch *w, pid_t pid, const char *proc_root,
                      const char *cgroup_root);
 
-/* The target may have moved to another cgroup: to be called now and then while it lives. */
+/* Another process, or one that may have moved to another cgroup: to be called now and then while it lives. */
 void oom_watch_follow(struct oom_watch *w, pid_t pid, const char *proc_root,
                       const char *cgroup_root);
 
-bool oom_watch_fired(const struct oom_watch *w, const char *proc_root);
+/* A process was killed: by the kernel? Then that kill is accounted for. */
+bool oom_watch_take(struct oom_watch *w, const char *proc_root);

@@ -66,7 +66,7 @@ double proc_started_s(pid_t pid) {
         return (double)ticks / (double)sysconf(_SC_CLK_TCK);
 }
 
-static char proc_state(pid_t pid) {
+char proc_state(pid_t pid) {
         char buf[1024], state;
         const char *fields = proc_stat_fields(pid, buf, sizeof(buf));
 
@@ -81,6 +81,21 @@ bool proc_is_running(pid_t pid) {
 
 bool proc_is_stopped(pid_t pid) {
         return proc_state(pid) == 'T';
+}
+
+/* The last of the 50 fields behind the name; 0 for whom the kernel does not let in. */
+bool proc_end_status(pid_t pid, int *ret_wait_status) {
+        enum { FIELD = 50 };
+        char buf[1024];
+        const char *at = proc_stat_fields(pid, buf, sizeof(buf));
+        int status;
+
+        for (int i = 1; at && i < FIELD; i++)
+                at = strchr(at + 1, ' ');
+        if (!at || proc_state(pid) != 'Z' || sscanf(at, " %d", &status) != 1 || status == 0)
+                return false;
+        *ret_wait_status = status;
+        return true;
 }
 
 pid_t proc_parent(pid_t pid) {

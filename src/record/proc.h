@@ -19,14 +19,19 @@ const char *const *proc_args(struct arena *arena, pid_t pid, uint32_t *ret_n);
 const char *proc_exe(struct arena *arena, pid_t pid); /* "" when unknown */
 double proc_started_s(pid_t pid);                     /* since boot; -1 when unknown */
 pid_t proc_parent(pid_t pid);                         /* 0 when unknown */
-bool proc_is_running(pid_t pid);                      /* there, and no zombie */
-bool proc_is_stopped(pid_t pid);                      /* by a signal, not by a debugger */
+char proc_state(pid_t pid);      /* the letter of /proc/PID/stat; 'X' when it is gone */
+bool proc_is_running(pid_t pid); /* there, and no zombie */
+bool proc_is_stopped(pid_t pid); /* by a signal, not by a debugger */
 
 /* Pid namespaces. A process in one of its own calls itself and its threads by other numbers than ours. */
 bool proc_has_other_numbers(pid_t pid);
 pid_t proc_find_inside(pid_t inside_pid,
                        double since_s); /* our number; 0 when there is none, or more than one */
 bool proc_thread_is_alive_inside(pid_t pid, pid_t inside_tid);
+
+/* How it ended, as wait would say, while its parent has not asked. False when it was asked already, exited with 0, or may
+ * not be looked at, which are all the same here. */
+bool proc_end_status(pid_t pid, int *ret_wait_status);
 
 bool proc_comm(pid_t pid, pid_t tid, char ret_name[17]);
 bool proc_thread_is_alive(pid_t pid, pid_t tid);

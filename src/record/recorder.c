@@ -118,19 +118,35 @@ static int recorder_back_chunks(void *ctx, uint32_t n_chunks) {
 
 /* ---- the end ----------------------------------------------------------------------------------- */
 
-static void recorder_end_target(struct recorder *r, struct life *one) {
-        int status = r->target_wait_status;
+static void recorder_end_with_status(struct recorder *r, struct life *one, int wait_status) {
         bool is_oom;
 
-        one->end.peak_rss_bytes = r->target_max_rss_bytes;
-        if (status < 0)
-                recorder_end_life(r, one, TRACE_ENDED_UNKNOWN, -1);
-        else if (WIFSIGNALED(status)) {
-                is_oom = WTERMSIG(status) == SIGKILL && oom_watch_fired(&r->oom, "/proc");
+        if (WIFSIGNALED(wait_status)) {
+                is_oom = WTERMSIG(wait_status) == SIGKILL && oom_watch_take(&r->oom, "/proc");
                 recorder_end_life(r, one, is_oom ? TRACE_ENDED_OOM : TRACE_ENDED_SIGNAL,
-                                  WTERMSIG(status));
+                                  WTERMSIG(wait_status));
         } else
-                recorder_end_life(r, one, TRACE_ENDED_EXIT, WEXITSTATUS(status));
+                recorder_end_life(r, one, TRACE_ENDED_EXIT, WEXITSTATUS(wait_status));
+}
+
+static void recorder_end_target(struct recorder *r, struct life *one) {
+        int status = r->target_wait_status;
+
+        one->end.peak_rss_bytes = r->target_max_rss_bytes;
+        if (status >= 0 || life_end_status(one, &status))
+                recorder_end_with_status(r, one, status);
+        else
+                recorder_end_life(r, one, TRACE_ENDED_UNKNOWN, -1);
+}
+
+/* Nobody tells the recorder how others than the target ended. */
+static void recorder_end_other(struct recorder *r, struct life *one) {
+        int status;
+
+        if (life_end_status(one, &status))
+                recorder_end_with_status(r, one, status);
+        else
+                recorder_end_life(r, one, TRACE_ENDED_EXIT, -1);
 }
 
 static void recorder_target_ended(struct recorder *r) {
@@ -146,7 +162,7 @@ static void recorder_target_ended(struct recorder *r) {
  * image was let in. */
 static void recorder_see_gone(struct recorder *r, struct life *one) {
         if (one->pid != r->config->target)
-                recorder_end_life(r, one, TRACE_ENDED_EXIT, -1);
+                recorder_end_other(r, one);
         else if (r->target_has_ended)
                 recorder_end_target(r, one);
         else if (r->front_is_gone)
@@ -334,7 +350,6 @@ static void recorder_sample(struct recorder *r, uint64_t now_ns) {
         bool is_idle;
 
         pipeline_get_stats(r->pipeline, &stats);
-        oom_watch_follow(&r->oom, r->config->target, "/proc", "/sys/fs/cgroup");
         for (size_t i = 0; i < r->lives.list.n; i++) {
                 struct life *one = r->lives.list.items[i];
                 const struct wire_process *p;
@@ -343,6 +358,8 @@ static void recorder_sample(struct recorder *r, uint64_t now_ns) {
                         continue;
                 if (one->is_unwatched && !life_is_alive(one))
                         recorder_see_gone(r, one);
+                if (!one->is_foreign)
+                        oom_watch_follow(&r->oom, one->pid, "/proc", "/sys/fs/cgroup");
                 p = shm_process(r->config->shm, one->process_idx);
                 lives_sample(&r->lives, one, now_ns,
                              atomic_load_explicit(&p->runtime_bytes, memory_order_relaxed),
@@ -377,6 +394,7 @@ static void recorder_keep_time(struct recorder *r) {
                 recorder_sample(r, now_ns);
         if (now_ns >= r->next_slice_ns) {
                 pipeline_end_slice(r->pipeline, now_ns, false);
+                admission_end_silence(r);
                 r->next_slice_ns = now_ns + SLICE_NS;
         }
         if (r->config->options->duration_ns && now_ns >= r->config->options->duration_ns &&
@@ -505,6 +523,9 @@ static void recorder_detach(struct recorder *r) {
         signal(SIGINT, SIG_IGN);
         signal(SIGQUIT, SIG_IGN);
         signal(SIGHUP, SIG_IGN);
+        signal(SIGALRM, SIG_IGN); /* and what whoever signals all processes means for the others */
+        signal(SIGUSR1, SIG_IGN);
+        signal(SIGUSR2, SIG_IGN);
         signal(SIGTERM, recorder_on_term);
         null_fd = fs_open("/dev/null", O_RDWR, 0);
         for (int fd = 0; fd < 3 && null_fd >= 0; fd++)

@@ -37,19 +37,24 @@ static void wait_ms(long ms) {
  * of quiet. */
 static int catch_signals(void) {
         static const int caught[] = {SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2, SIGWINCH};
-        int first = 0;
+        int first = 0, n_seen = 0;
 
         for (size_t i = 0; i < sizeof(caught) / sizeof(caught[0]); i++)
                 signal(caught[i], note);
         say("ready %ld\n", getpid(), 0);
         for (int quiet = 0; quiet < 30 || !first; quiet++) {
+                int n = 0;
+
                 free(malloc(10));
                 wait_ms(10);
-                for (int sig = 1; sig < 65; sig++)
-                        if (n_signals[sig] && !first) {
+                for (int sig = 1; sig < 65; sig++) {
+                        if (n_signals[sig] && !first)
                                 first = sig;
-                                quiet = 0;
-                        }
+                        n += n_signals[sig];
+                }
+                if (n != n_seen)
+                        quiet = 0;
+                n_seen = n;
         }
         for (int sig = 1; sig < 65; sig++)
                 if (n_signals[sig])
@@ -218,6 +223,8 @@ int main(int argc, char **argv) {
                 return tell_terminal();
         if (strcmp(what, "daemon") == 0)
                 return leave_daemon();
+        if (strcmp(what, "once") == 0)
+                return malloc(10) ? 0 : 1;
         if (strcmp(what, "status") == 0)
                 return atoi(argv[2]);
         if (strcmp(what, "raise") == 0) {

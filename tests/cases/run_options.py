@@ -19,7 +19,9 @@ def test_an_existing_file_is_refused_without_force(t):
     assert "-f" in r.errors, f"the line does not say what to do: {r.errors!r}"
     with open(trace) as f:
         assert f.read() == "dear data"
+    os.chmod(trace, 0o644)
     r = t.silt.record(trace, [t.helper(), "status", "5"], ["-f"])
+    assert os.stat(trace).st_mode & 0o777 == 0o600, f"others may read the new trace: {os.stat(trace).st_mode:o}"
     assert r.code == 5 and t.silt.report(trace)[0], r.errors
 
 
@@ -47,6 +49,12 @@ def test_closing_words(t):
     assert re.search(r"\d(\.\d+)? ?([kKMG]i?)?B|bytes", words), f"no size in {words!r}"
     assert "silt report" in words.splitlines()[-1], f"the last line is not the next command: {words!r}"
     assert "\x1b" not in words
+
+
+def test_closing_words_count_as_people_do(t):
+    for argv, n in (([t.helper(), "once"], "1 event "), ([t.helper(), "status", "0"], "0 events ")):
+        r = run([t.silt.path, "run", "-f", "-o", t.path("t.silt"), "--", *argv])
+        assert r.code == 0 and f"silt: recorded {n}of " in r.errors, r.errors
 
 
 def test_duration_stops_recording_and_lets_the_program_run_on(t):

@@ -8,7 +8,8 @@ import signal
 import subprocess
 import time
 
-from harness.process import find_by_argument, kill_family
+from harness.process import kill_family
+from harness.watch import children, comm
 
 
 def start(t, argv, options=(), trace="t.silt"):
@@ -53,6 +54,57 @@ def test_signals_sent_to_silt_are_passed_on(t):
         check_whole(t, "exit")
 
 
+def send_and_count(t, sig, send):
+    """What the program saw of a signal that `send` sends: (status, output)."""
+    process = start(t, [t.helper(), "signals"], ["-f"])
+    target = wait_ready(process)
+    send(process.pid, target, sig)
+    status, out, err = finish(process)
+    assert err == "", err
+    check_whole(t, "exit")
+    return status, out
+
+
+def to_group(silt, target, sig):
+    os.killpg(silt, sig)
+
+
+def one_by_one(silt, target, sig):
+    """As a service manager does it: to every process of the service."""
+    family = [silt, *children(silt)]
+    for pid in family:
+        os.kill(pid, sig)
+
+
+def test_signals_to_the_whole_group_reach_the_program_once(t):
+    n_runs = t.count(1, 20)
+    for sig in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGQUIT, signal.SIGUSR1, signal.SIGWINCH):
+        for _ in range(n_runs):
+            for send in (to_group, one_by_one):
+                got = send_and_count(t, sig, send)
+                assert got == (40 + sig, f"signal {int(sig)} times 1\n"), f"{sig.name} {send.__name__}: {got}"
+
+
+def test_signals_to_the_group_and_to_silt_in_turn(t):
+    """Each is told apart from the one before."""
+    def in_turn(silt, target, sig):
+        for send in (os.killpg, os.kill, os.killpg, os.kill, os.kill, os.killpg):
+            send(silt, sig)
+            time.sleep(0.12)  # the program counts deliveries: one must not come before the last was handled
+    got = send_and_count(t, signal.SIGTERM, in_turn)
+    assert got == (40 + signal.SIGTERM, "signal 15 times 6\n"), got
+
+
+def test_signals_to_the_group_of_a_program_that_left_it(t):
+    """setsid: only silt got the signal, and passes it on."""
+    process = start(t, ["sh", "-c", "exec setsid -w \"$@\"", "sh", t.helper(), "signals"])
+    target = wait_ready(process)
+    assert os.getpgid(target) != process.pid, "it did not leave the group"
+    os.killpg(process.pid, signal.SIGTERM)
+    status, out, err = finish(process)
+    assert (status, out) == (40 + signal.SIGTERM, "signal 15 times 1\n"), f"{status} {out} {err}"
+
+
 def test_a_fatal_signal_sent_to_silt_ends_the_target(t):
     process = start(t, [t.helper(), "allocate"])
     wait_ready(process)
@@ -74,17 +126,16 @@ def test_sigkill_of_the_target(t):
     assert totals["allocations"] > 20 and 0 <= totals["allocations"] - totals["frees"] <= 1, totals
 
 
-def recorder_of(t, process, target):
-    """The process of this recording that is neither silt itself nor the target."""
-    others = [pid for pid in find_by_argument(t.path("t.silt")) if pid not in (process.pid, target)]
-    return others[0] if others else None
+def recorder_of(process):
+    found = [pid for pid in children(process.pid) if comm(pid) == "silt-recorder"]
+    return found[0] if found else None
 
 
 def test_death_of_the_recorder_leaves_the_target_running(t):
     process = start(t, [t.helper(), "allocate", "3000"])
     target = wait_ready(process)
     time.sleep(1.2) # several slices are written
-    recorder = recorder_of(t, process, target)
+    recorder = recorder_of(process)
     assert recorder, "no recorder process found"
     os.kill(recorder, signal.SIGKILL)
     status, out, err = finish(process)
@@ -92,6 +143,8 @@ def test_death_of_the_recorder_leaves_the_target_running(t):
     assert status == 17, f"status {status}: {err}"
     report, why = t.silt.report(t.path("t.silt"))
     assert report, f"what was written until then cannot be read: {why}"
+    v = t.silt.command("verify", t.path("t.silt"))
+    assert "the recording stopped early" in v.text or "recorder died" in v.text, f"{v.code}: {v.text}"
     assert report["totals"]["allocations"] > 300, report["totals"]
 
 

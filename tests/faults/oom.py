@@ -25,6 +25,11 @@ def limited(t, limit_bytes):
         skip(f"a memory cgroup cannot be made here ({e}); needs root")
 
 
+def kernel_tells_how_others_ended():
+    """Of processes that are not silt's children: surely since 6.15, before that only if silt asks before their parent."""
+    return tuple(int(n) for n in os.uname().release.split("-")[0].split(".")[:2]) >= (6, 15)
+
+
 def tally(t):
     with open(t.path("tally"), "rb") as f:
         return struct.unpack("<3Q", f.read(24))
@@ -75,6 +80,31 @@ def test_a_target_in_a_group_of_its_own(t):
             assert held > 60 * MIB, f"only {held} bytes were held"
         n_kills = group.n_kills()
         assert n_kills == n_runs, f"{n_kills} kills by the kernel in {n_runs} runs"
+    t.notes.append(f"{n_runs} runs, 0 failures; cgroup version {group.version}")
+
+
+def test_a_child_in_a_group_of_its_own(t):
+    """The program goes on after the kernel killed its child. Children that others kill, or that exit, are told apart."""
+    n_runs = t.count(1, 20)
+    leak = f"{t.victim('leak')} {t.path('tally')} 1000"
+    with limited(t, 96 * MIB) as group:
+        script = (f"(echo $(exec sh -c 'echo $PPID') >{group.door}; sleep 0.15; exec {leak}); echo $?; "
+                  "sh -c 'kill -9 $$'; echo $?; sh -c 'exit 3'; echo $?")
+        for _ in range(n_runs):
+            drop(t.path("tally"))
+            r = t.silt.record(t.path("t.silt"), ["sh", "-c", script], options=["-f"])
+            assert (r.code, r.text.split()) == (0, ["137", "137", "3"]), f"{r.code} {r.text} {r.errors}"
+            report = whole(t, t.path("t.silt"))
+            pid = tally(t)[0]
+            assert report["pid"] != pid and report["ended"] == "exit", report["ended"]
+            ended = [(p["ended"], p.get("status")) for p in report["processes"]
+                     if p["pid"] == pid and os.path.basename(p["command"][0]) == "leak"]
+            if not kernel_tells_how_others_ended():
+                continue
+            assert ended == [("oom", 9)], f"the killed child is listed as {ended}"
+            others = [(p["ended"], p.get("status")) for p in report["processes"] if "-c" in p["command"][1:2] and p["command"][2] != script]
+            assert ("signal", 9) in others and ("exit", 3) in others, f"the other children are listed as {others}"
+        assert group.n_kills() == n_runs, f"{group.n_kills()} kills by the kernel in {n_runs} runs"
     t.notes.append(f"{n_runs} runs, 0 failures; cgroup version {group.version}")
 
 

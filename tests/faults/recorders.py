@@ -5,11 +5,14 @@ may, and what the trace lacks is counted."""
 import os
 import random
 import signal
+import subprocess
 import time
 
+from harness.process import outlived, stat_fields
 from harness.watch import Recording, Throttle, alone, n_events, one_line, same, told, whole
 
 WAIT_MAX_S = 5    # in a run, with a recorder that does nothing
+STOPPED_MAX_S = 10  # that silt waits for a stopped recorder once the program has ended
 SLACK_S = 4       # a busy machine
 
 
@@ -94,25 +97,110 @@ def test_stopped_and_continued(t):
         t.notes.append(f"{totals['lost_events']} of {sum(list(truth.values())[:2])} lost, {recording.seconds:.1f} s, alone {bare.seconds:.1f}")
 
 
-def test_stopped_for_good_lets_the_program_end(t):
+def test_stopped_for_good(t):
+    """The program ends as alone; silt does not wait for the recorder for ever, says what happened, and leaves it be. When
+    somebody continues it, it writes the rest alone."""
     argv = crew(t, 1000)
     bare = alone(argv)
+    truth = told(bare.stdout)
     recording = Recording(t, argv)
     recorder, target = recording.recorder(), recording.joined()
+    await_report(t, recording.trace)
     os.kill(recorder, signal.SIGSTOP)
-    begin = time.monotonic()
-    while os.path.exists(f"/proc/{target}/task") and target_state(target) != b"Z":
-        assert time.monotonic() - begin < bare.seconds + WAIT_MAX_S + SLACK_S, "the program waits longer than it may"
-        time.sleep(0.05)
-    os.kill(recorder, signal.SIGCONT)
+    await_end(target, bare.seconds + WAIT_MAX_S + SLACK_S)
+    ended = time.monotonic()
+    try:
+        status, out, err = recording.finish(60)
+        waited = time.monotonic() - ended
+        same(bare, status, out, err)
+        one_line(err, "recorder", "is stopped", "t.silt", f"kill -CONT {recorder}")
+        assert STOPPED_MAX_S - 1 < waited < STOPPED_MAX_S + SLACK_S, f"silt returned after {waited:.1f} s"
+        whole(t, recording.trace, may_end_early=True)
+    finally:
+        os.kill(recorder, signal.SIGCONT)
+    assert not outlived(recording.trace, 20), "the recorder went on, but not to its end"
+    report = whole(t, recording.trace)
+    assert n_events(report["totals"]) == truth["allocations"] + truth["frees"], f"{truth} {report['totals']}"
+    assert report["ended"] == "exit", report["ended"]
+
+
+def test_slow_is_not_stopped(t):
+    """A recorder that hardly runs after the program has ended is waited for, longer than for a stopped one."""
+    argv = crew(t, 300)
+    bare = alone(argv)
+    recording = Recording(t, argv, ["--lossy"])
+    recorder, target = recording.recorder(), recording.joined()
+    throttle = Throttle(recorder, 0.0002, 3)
+    try:
+        await_end(target)
+        recording.process.wait(STOPPED_MAX_S + 3)
+        t.notes.append("it was done before silt could have lost patience")
+    except subprocess.TimeoutExpired:
+        pass
+    finally:
+        throttle.end()
     status, out, err = recording.finish()
     same(bare, status, out, err)
-    whole(t, recording.trace)
+    assert err == "", err
+    truth, totals = told(bare.stdout), whole(t, recording.trace)["totals"]
+    assert n_events(totals) == truth["allocations"] + truth["frees"], f"{truth} {totals}"
 
 
-def target_state(pid):
-    from harness.process import stat_fields
-    return (stat_fields(pid) or [b"Z"])[0]
+def test_many_programs_wait_once(t):
+    """Each program that is run asks the recorder, and the shell's forks need room in its rings. While it is stopped they wait
+    5 s together for either, not each; they are named when it is back, and those that come then are recorded."""
+    n_before, n_after = 30, 3
+    first, go_on = t.path("first"), t.path("go_on")
+    small = " ".join(crew(t, 1, 0, 1))
+    script = (f'i=0; while [ $i -lt {n_before} ]; do {small} >/dev/null; i=$((i+1)); done; echo > {first}; '
+              f'while [ ! -e {go_on} ]; do sleep 0.05; done; '
+              f'i=0; while [ $i -lt {n_after} ]; do {small} >/dev/null; i=$((i+1)); done; exit 9')
+    recording = Recording(t, ["sh", "-c", script])
+    recorder = recording.recorder()
+    recording.joined()
+    os.kill(recorder, signal.SIGSTOP)
+    begin = time.monotonic()
+    try:
+        await_file(first, 60)
+        waited = time.monotonic() - begin
+    finally:
+        os.kill(recorder, signal.SIGCONT)
+    assert waited < 2 * WAIT_MAX_S + SLACK_S, f"{n_before} programs waited {waited:.1f} s for a stopped recorder"
+    time.sleep(0.5)  # the recorder is back
+    with open(go_on, "w"):
+        pass
+    status, _, err = recording.finish()
+    assert status == 9 and err == "", f"{status}: {err}"
+    report = whole(t, recording.trace)
+    crews = [p for p in report["processes"] if p["command"][:1] == [t.victim("crew")]]
+    followed = [p for p in crews if p["totals"]["allocations"]]
+    assert n_after <= len(followed) <= n_after + 1, f"{len(followed)} of {len(crews)} were followed"
+    text = t.silt.command("report", recording.trace).text
+    assert text.count("waited for the recorder in vain") >= n_before - 1, text[:3000]
+    t.notes.append(f"{n_before} programs waited {waited:.1f} s together")
+
+
+def await_file(path, patience_s):
+    end = time.monotonic() + patience_s
+    while not os.path.exists(path):
+        assert time.monotonic() < end, f"no {path} after {patience_s} s"
+        time.sleep(0.01)
+
+
+def await_report(t, trace, patience_s=20):
+    """Returns when the first slice is written."""
+    end = time.monotonic() + patience_s
+    while not t.silt.report(trace)[0]:
+        assert time.monotonic() < end, f"nothing is in the trace after {patience_s} s"
+        time.sleep(0.05)
+
+
+def await_end(target, patience_s=20):
+    """Returns when the program has ended, whether silt knows it or not."""
+    end = time.monotonic() + patience_s
+    while (stat_fields(target) or [b"Z"])[0] != b"Z":
+        assert time.monotonic() < end, "the program waits longer than it may"
+        time.sleep(0.01)
 
 
 def test_starved(t):
@@ -142,10 +230,7 @@ def test_lossy_never_waits(t):
     recording = Recording(t, argv, ["--lossy"])
     recorder, target = recording.recorder(), recording.joined()
     os.kill(recorder, signal.SIGSTOP)
-    begin = time.monotonic()
-    while target_state(target) != b"Z":
-        assert time.monotonic() - begin < bare.seconds + 2, "it waited"
-        time.sleep(0.01)
+    await_end(target, bare.seconds + 2)
     os.kill(recorder, signal.SIGCONT)
     status, out, err = recording.finish()
     same(bare, status, out, err)
