@@ -33,7 +33,7 @@ static void print_help(FILE *to) {
               "commands:\n",
               to);
         for (size_t i = 0; i < ARRAY_SIZE(commands); i++)
-                fprintf(to, "  %-9s %s\n", commands[i].name, commands[i].summary);
+                fprintf(to, "  %-9s  %s\n", commands[i].name, commands[i].summary);
         fputs("\n"
               "'silt COMMAND --help' tells more of each; 'silt --version' tells which silt this is.\n"
               "\n"
