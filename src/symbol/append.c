@@ -299,6 +299,13 @@ static void make_jobs(struct crew *c, const struct trace_view *v) {
         c->orders.jobs = jobs;
         while (c->orders.n_jobs < v->n_modules && jobs[c->orders.n_jobs].n_places)
                 c->orders.n_jobs++;
+        /* Last: a map is most complete when its process has ended for long. */
+        n = 0;
+        for (size_t i = 0; i < v->n_locations; i++)
+                n += v->locations[i].module == WORKER_NO_MODULE;
+        if (n)
+                jobs[c->orders.n_jobs++] =
+                        (struct worker_job){.module = WORKER_NO_MODULE, .n_places = n};
 }
 
 static unsigned choose_workers(const struct crew *c) {
@@ -375,8 +382,7 @@ static int module_names_compare(const void *a, const void *b) {
 }
 
 static void table_fill_modules(struct symbol_table *t, const struct crew *c) {
-        t->n_modules = c->orders.n_jobs;
-        t->modules = calloc(t->n_modules + 1, sizeof(*t->modules));
+        t->modules = calloc(c->orders.n_jobs + 1, sizeof(*t->modules));
         if (!t->modules)
                 abort();
         for (uint32_t i = 0; i < c->orders.n_jobs; i++) {
@@ -389,7 +395,9 @@ static void table_fill_modules(struct symbol_table *t, const struct crew *c) {
                                        o.naming == TRACE_NAMING_TIMED_OUT ||
                                        o.naming == TRACE_NAMING_OVER_MEMORY;
                 t->n_cached_modules += o.is_cached;
-                t->modules[i] =
+                if (c->orders.jobs[i].module == WORKER_NO_MODULE)
+                        continue;
+                t->modules[t->n_modules++] =
                         (struct trace_module_names){.module = c->orders.jobs[i].module,
                                                     .naming = o.naming,
                                                     .file = o.file ? o.file : "",
@@ -401,12 +409,14 @@ static void table_fill_modules(struct symbol_table *t, const struct crew *c) {
 
 /* ---- all of it ------------------------------------------------------------------------------- */
 
-static int crew_look_up(struct crew *c, const struct trace_view *v) {
+static int crew_look_up(struct crew *c, struct trace_reader *reader) {
+        const struct trace_view *v = trace_view(reader);
         void *board = mmap(NULL, sizeof(struct worker_board), PROT_READ | PROT_WRITE,
                            MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 
         if (board == MAP_FAILED)
                 return -errno;
+        c->orders.reader = reader;
         c->orders.view = v;
         c->orders.board = board;
         make_jobs(c, v);
@@ -431,7 +441,7 @@ int symbol_lookup(const char *trace_path, const struct symbol_options *options,
         if (r < 0)
                 return r;
         c.arena = t->arena = arena_new();
-        r = crew_look_up(&c, trace_view(reader));
+        r = crew_look_up(&c, reader);
         if (r >= 0) {
                 table_fill_symbols(t, &c);
                 table_fill_modules(t, &c);

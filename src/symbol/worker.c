@@ -12,6 +12,7 @@
 
 #include "base/fs.h"
 #include "symbol/cache.h"
+#include "symbol/jit.h"
 #include "symbol/module.h"
 
 enum { WORKER_FLUSH_BYTES = 64 * 1024, WORKER_FILES_FACTOR = 16 };
@@ -47,12 +48,12 @@ static void put_text(bytes_buf *b, const char *text) {
         buf_bytes(b, text, n);
 }
 
-/* symbol->location is a number of the job's places. */
-static void worker_say(void *ctx, const struct trace_symbol *s) {
+/* symbol->location is that of the trace. */
+static void worker_say_located(void *ctx, const struct trace_symbol *s) {
         struct worker *w = ctx;
 
         buf_u8(&w->out, WORKER_SYMBOL);
-        buf_u32(&w->out, w->job->places[s->location].location);
+        buf_u32(&w->out, s->location);
         buf_u32(&w->out, s->line);
         buf_u8(&w->out,
                (uint8_t)((s->inlined ? WORKER_INLINED : 0) | (s->guess ? WORKER_GUESS : 0)));
@@ -60,6 +61,15 @@ static void worker_say(void *ctx, const struct trace_symbol *s) {
         put_text(&w->out, s->file);
         if (w->out.n > WORKER_FLUSH_BYTES)
                 worker_flush(w);
+}
+
+/* symbol->location is a number of the job's places. */
+static void worker_say(void *ctx, const struct trace_symbol *s) {
+        const struct worker *w = ctx;
+        struct trace_symbol located = *s;
+
+        located.location = w->job->places[s->location].location;
+        worker_say_located(ctx, &located);
 }
 
 static void worker_say_and_keep(void *ctx, const struct trace_symbol *s) {
@@ -92,7 +102,16 @@ static void worker_look_up(struct worker *w, const struct trace_module *m,
         symbol_module_origin(sm, ret);
 }
 
-static void worker_do(struct worker *w, uint32_t job_idx) {
+static void worker_do_jit(struct worker *w, uint32_t job_idx) {
+        static struct symbol_origin origin;
+
+        w->job = &w->orders->jobs[job_idx];
+        jit_name(w->orders->reader, worker_say_located, w, &origin);
+        worker_say_result(w, job_idx, &origin, false);
+        worker_flush(w);
+}
+
+static void worker_do_module(struct worker *w, uint32_t job_idx) {
         const struct worker_job *job = &w->orders->jobs[job_idx];
         const struct trace_module *m = &w->orders->view->modules[job->module];
         _cleanup_free_ uint64_t *addresses = calloc(job->n_places, sizeof(*addresses));
@@ -191,7 +210,10 @@ void worker_main(const struct worker_orders *orders, unsigned seat, int fd) {
                                       memory_order_relaxed);
                 if (w.job == NULL)
                         worker_limit(&orders->options->limits);
-                worker_do(&w, job_idx);
+                if (orders->jobs[job_idx].module == WORKER_NO_MODULE)
+                        worker_do_jit(&w, job_idx);
+                else
+                        worker_do_module(&w, job_idx);
         }
         symbol_cache_close(w.cache);
         buf_u8(&w.out, WORKER_END);

@@ -24,6 +24,7 @@ enum {
                 1, /* exit status when memory is out; libdw ends the process with the same */
         WORKER_EXIT_DEAF = 4, /* nobody listens */
 };
+#define WORKER_NO_MODULE UINT32_MAX /* the job of all locations in no file */
 enum worker_kind { WORKER_SYMBOL = 'S', WORKER_RESULT = 'R', WORKER_END = 'E' };
 enum worker_flags { WORKER_INLINED = 1, WORKER_GUESS = 2 };
 
@@ -34,7 +35,7 @@ struct worker_place {
 
 struct worker_job {
         uint32_t module;
-        const struct worker_place *places; /* by address */
+        const struct worker_place *places; /* by address; NULL with WORKER_NO_MODULE */
         size_t n_places;
 };
 
@@ -49,6 +50,7 @@ struct worker_board {
 };
 
 struct worker_orders {
+        struct trace_reader *reader; /* each process has a copy of its own */
         const struct trace_view *view;
         const struct symbol_options *options;
         const struct worker_job *jobs;

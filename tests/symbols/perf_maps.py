@@ -1,0 +1,58 @@
+# SPDX-License-Identifier: MIT
+"""Code made at run time is named by /tmp/perf-PID.map, when the file can be trusted."""
+
+import os
+import subprocess
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+NAME = "Made:at_run_time file.js:7"
+
+
+def record(t, how, before=lambda pid: None):
+    """Frames of the 12345-byte block, innermost first; the pids that wrote maps are cleaned up."""
+    program = t.path("jitter")
+    if not os.path.exists(program):
+        subprocess.run(["gcc", "-O2", "-g", "-fno-omit-frame-pointer", "-o", program, os.path.join(HERE, "jitter.c")],
+                       check=True)
+    trace = t.path(how + ".silt")
+    r = t.silt.record(trace, [program, how], options=["-f"])
+    pids = [int(p) for p in r.stdout.split()]
+    assert r.code == 0 and pids, (r.code, r.errors)
+    for pid in pids:
+        try:
+            os.unlink(f"/tmp/perf-{pid}.map")
+        except FileNotFoundError:
+            pass
+    return trace, frames_of(t, trace, 12345)
+
+
+def frames_of(t, trace, size):
+    report, problem = t.silt.report(trace, "--by", "allocated", "--top", "50")
+    assert report, problem
+    for site in report["top"][0]["sites"]:
+        if site["bytes"] == size:
+            return site["stack"]
+    raise AssertionError(f"no block of {size} bytes")
+
+
+def functions(frames):
+    return [f["function"] for f in frames]
+
+
+def test_a_map_names_it(t):
+    for how in ("own", "late", "noise"):
+        _, frames = record(t, how)
+        assert frames[0]["function"] == NAME, (how, frames)
+        assert frames[0]["module"] == "" and frames[0]["line"] == 0, frames
+        assert "main" in functions(frames), frames
+
+
+def test_without_a_map_it_has_none(t):
+    _, frames = record(t, "none")
+    assert frames[0]["function"] != NAME and frames[0]["module"] == "", frames
+
+
+def test_processes_that_disagree(t):
+    """One address, two names: neither is sure."""
+    _, frames = record(t, "fork")
+    assert frames[0]["function"] in ("", NAME), frames
