@@ -28,7 +28,7 @@ struct brute {
         VEC(struct brute_block) blocks; /* by seq */
         uint64_t *last_seq;             /* by thread, plus 1 */
         uint64_t n_steps, stop_at;      /* the second run ends at the peak */
-        bool in_window;
+        bool in_window, is_split;
         struct query_answer *answer;
         VEC(struct query_site) sites;
         struct map by_stack;
@@ -40,12 +40,13 @@ static bool in_scope(const struct brute *b, uint32_t process) {
         return b->scope->process == QUERY_ALL || b->scope->process == process;
 }
 
-static struct query_site *site_of(struct brute *b, uint32_t stack) {
+static struct query_site *site_of(struct brute *b, uint32_t process, uint32_t stack) {
+        uint32_t of = b->is_split ? process : QUERY_ALL;
         bool added;
-        uint64_t *idx = map_put(&b->by_stack, stack, b->sites.n, &added);
+        uint64_t *idx = map_put(&b->by_stack, (uint64_t)of << 32 | stack, b->sites.n, &added);
 
         if (added)
-                vec_push(&b->sites, (struct query_site){.stack = stack});
+                vec_push(&b->sites, (struct query_site){.stack = stack, .process = of});
         return &b->sites.items[*idx];
 }
 
@@ -97,7 +98,7 @@ static void note_live(struct brute *b, enum moment moment) {
                             (!is_own(b, p, seq) ||
                              (moment == MOMENT_PEAK && b->processes[p].is_dead)))
                                 continue;
-                        s = site_of(b, block->stack);
+                        s = site_of(b, p, block->stack);
                         switch (moment) {
                         case MOMENT_BEGIN:
                                 s->f.begin_bytes += (int64_t)block->size_bytes, s->f.begin_blocks++;
@@ -196,7 +197,7 @@ static void on_alloc(struct brute *b, uint32_t process, const struct trace_event
         t->alloc_bytes += e->size_bytes;
         t->n_reallocs += e->op == TRACE_REALLOC;
         if (in_scope(b, process)) {
-                struct query_site *s = site_of(b, e->stack);
+                struct query_site *s = site_of(b, process, e->stack);
 
                 s->f.n_allocs++;
                 s->f.alloc_bytes += e->size_bytes;
@@ -218,7 +219,7 @@ static void on_release(struct brute *b, uint32_t process, const struct trace_eve
         t->n_implicit_frees += implicit;
         t->n_temporary += temporary;
         if (in_scope(b, process)) {
-                struct query_site *s = site_of(b, block->stack);
+                struct query_site *s = site_of(b, process, block->stack);
 
                 s->f.n_frees++;
                 s->f.free_bytes += block->size_bytes;
@@ -348,9 +349,9 @@ static void finish(struct brute *b) {
         }
 }
 
-int brute_ask(const char *trace_path, const struct query_scope *scope, struct query_answer **ret,
-              struct err *reterr) {
-        struct brute b = {.scope = scope};
+static int ask(const char *trace_path, const struct query_scope *scope, bool is_split,
+               struct query_answer **ret, struct err *reterr) {
+        struct brute b = {.scope = scope, .is_split = is_split};
         int r = trace_reader_open(trace_path, &b.t, reterr);
 
         if (r < 0)
@@ -388,6 +389,16 @@ int brute_ask(const char *trace_path, const struct query_scope *scope, struct qu
         trace_reader_free(b.t);
         *ret = b.answer;
         return r;
+}
+
+int brute_ask(const char *trace_path, const struct query_scope *scope, struct query_answer **ret,
+              struct err *reterr) {
+        return ask(trace_path, scope, false, ret, reterr);
+}
+
+int brute_ask_split(const char *trace_path, const struct query_scope *scope,
+                    struct query_answer **ret, struct err *reterr) {
+        return ask(trace_path, scope, true, ret, reterr);
 }
 
 /* ---- comparing ------------------------------------------------------------------------------- */

@@ -9,6 +9,10 @@
 int brute_ask(const char *trace_path, const struct query_scope *scope, struct query_answer **ret,
               struct err *reterr);
 
+/* With the sites of each process apart. */
+int brute_ask_split(const char *trace_path, const struct query_scope *scope,
+                    struct query_answer **ret, struct err *reterr);
+
 /* Prints how the answers differ and returns the number of differences. Times of peaks are
  * compared only with with_times: a recorder learns of forks late, and dates a child's peak by
  * its first event. */

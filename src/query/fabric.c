@@ -179,6 +179,14 @@ void fabric_count_alloc(struct fabric *f, struct fabric_process *p, uint32_t sta
         f->all_bytes += size_bytes, f->all_blocks++;
 }
 
+static unsigned life_bucket(uint64_t age_us) {
+        unsigned b = 0;
+
+        for (uint64_t end_us = 4; b + 1 < TRACE_N_LIFE_BUCKETS && age_us >= end_us; end_us *= 4)
+                b++;
+        return b;
+}
+
 void fabric_count_release(struct fabric *f, struct fabric_process *p, struct live_block *b,
                           bool is_temporary) {
         struct fabric_site *s = fabric_site_at(f, p->id, b->stack);
@@ -186,7 +194,7 @@ void fabric_count_release(struct fabric *f, struct fabric_process *p, struct liv
         s->slice.n_frees++;
         s->slice.free_bytes += b->size_bytes;
         s->slice.n_temporary += is_temporary;
-        s->slice.n_life[0]++;
+        s->slice.n_life[life_bucket((f->time_ns - b->time_ns) / 1000)]++;
         p->slice.n_temporary += is_temporary;
         s->now_bytes -= (int64_t)b->size_bytes, s->now_blocks--;
         p->live_bytes -= b->size_bytes;
@@ -388,7 +396,9 @@ struct fabric *fabric_new(const char *path, const struct fabric_options *o) {
         f->next_pid = 100;
         module_id = trace_add_module(f->w, &module);
         vec_push(&f->module_paths, module.path);
-        for (unsigned i = 0; i < o->n_stacks; i++) {
+        if (o->with_paths)
+                fabric_add_named_stacks(f);
+        for (unsigned i = 0; i < o->n_stacks && !o->with_paths; i++) {
                 struct trace_location l = {o->with_names ? any_module(f) : module_id,
                                            4096 + 16 * i};
                 uint32_t location = trace_add_location(f->w, &l);

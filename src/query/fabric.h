@@ -21,6 +21,7 @@ struct fabric_options {
         unsigned checkpoint_every; /* slices; 0: none */
         unsigned max_step_us;      /* between two events */
         bool with_names;           /* of functions, files, modules and threads */
+        bool with_paths; /* names as call paths have them: recursion, allocators, inlined functions */
 };
 
 struct fabric *fabric_new(const char *path, const struct fabric_options *o);

@@ -65,3 +65,4 @@ void fabric_count_release(struct fabric *f, struct fabric_process *p, struct liv
                           bool is_temporary);
 uint32_t fabric_add_process(struct fabric *f, uint32_t pid, uint32_t parent, uint32_t image);
 void fabric_end_process(struct fabric *f, struct fabric_process *p, enum trace_ended ended);
+void fabric_add_named_stacks(struct fabric *f);

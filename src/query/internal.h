@@ -2,6 +2,7 @@
 /* What the files of query/ share. */
 #pragma once
 
+#include "name/name.h"
 #include "query/inherit.h"
 #include "query/query.h"
 
@@ -13,7 +14,10 @@ struct query {
         uint32_t *symbol_begin; /* n_locations + 1: where a location's symbols start */
         struct inherit inherit; /* filled when first needed */
         struct pick *pick;      /* the filter asked with last; NULL: none yet */
-        char damage[480];       /* the first thing that could not be read, "" while nothing */
+        struct names *
+                names; /* how functions are called and what is folded away; loaded when first needed */
+        bool owns_names;
+        char damage[480]; /* the first thing that could not be read, "" while nothing */
         query_progress_fn progress;
         void *progress_ctx;
 };

@@ -47,6 +47,7 @@ struct query *query_free(struct query *q) {
                 return NULL;
         trace_reader_free(q->reader);
         free(q->symbol_begin);
+        query_set_names(q, NULL);
         inherit_done(&q->inherit);
         pick_free(q->pick);
         free(q);
@@ -64,6 +65,22 @@ uint64_t query_bytes_read(const struct query *q) {
 void query_set_progress(struct query *q, query_progress_fn fn, void *ctx) {
         q->progress = fn;
         q->progress_ctx = ctx;
+}
+
+void query_set_names(struct query *q, struct names *names) {
+        if (q->owns_names)
+                names_free(q->names);
+        q->owns_names = false;
+        q->names = names;
+}
+
+struct names *query_names(struct query *q) {
+        if (!q->names) {
+                if (names_load(&(struct name_sources){0}, &q->names, NULL) < 0)
+                        abort(); /* the built-in rules are right: a test says so */
+                q->owns_names = true;
+        }
+        return q->names;
 }
 
 const char *query_damage(const struct query *q) {

@@ -27,6 +27,7 @@
 
 enum { QUERY_ALL = TRACE_NO_PROCESS };
 
+struct names;
 struct query;
 
 int query_open(const char *path, struct query **ret, struct err *reterr);
@@ -41,6 +42,11 @@ const char *query_damage(const struct query *q);
 /* Called now and then while an answer is being made; done <= total, in no particular unit. */
 typedef void (*query_progress_fn)(void *ctx, uint64_t done, uint64_t total);
 void query_set_progress(struct query *q, query_progress_fn fn, void *ctx);
+
+/* How functions are called and which frames are folded away: the built-in rules, or others, which must live as long as
+ * they are used. */
+struct names *query_names(struct query *q);
+void query_set_names(struct query *q, struct names *names);
 
 /* ---- what to ask about ----------------------------------------------------------------------- */
 
@@ -180,6 +186,169 @@ size_t query_location_frames(const struct query *q, uint32_t location, struct qu
                              size_t cap);
 /* Locations of a stack, innermost first; returns the depth and fills up to cap of them. */
 size_t query_stack_locations(const struct query *q, uint32_t stack, uint32_t *ret, size_t cap);
+
+/* ---- groups ---------------------------------------------------------------------------------- */
+
+enum query_by {
+        QUERY_BY_SITE, /* call paths as people tell them apart: what is folded away makes no difference */
+        QUERY_BY_FUNCTION, /* name and module; code without a name by its address */
+        QUERY_BY_MODULE,
+        QUERY_BY_LINE,    /* of source; code without a line by function */
+        QUERY_BY_CRATE,   /* or outermost namespace; where there is none, the module's file name */
+        QUERY_BY_THREAD,  /* that allocated; reads events */
+        QUERY_BY_SIZE,    /* class of sizes, see query_size_class; reads events */
+        QUERY_BY_PROCESS, /* with QUERY_ALL: an inherited block counts where it was allocated */
+        QUERY_N_BY,
+};
+const char *query_by_name(enum query_by by);
+int query_by_parse(const char *name, enum query_by *ret, struct err *reterr);
+
+struct query_group_options {
+        enum query_by by;
+        enum query_metric metric; /* to sort by, largest first */
+        bool by_total;            /* sort by total instead of self */
+        bool is_full;             /* frames that the rules of names fold away count too */
+};
+
+/* One row. Every block belongs to one group by `self`: the selves of all rows add up to the totals of the scope. `total`
+ * counts it in each group that is anywhere on its call path, once however often. Where a group has
+ * nothing to do with paths (site, thread, size, process), both are the same. */
+struct query_group {
+        struct query_frame
+                frame;    /* function, line, module; site: the code that asked; else blank */
+        const char *name; /* crate; else "" */
+        uint32_t stack;   /* a call path that belongs to it; 0: none */
+        uint32_t process, thread;      /* QUERY_ALL, TRACE_NO_THREAD: grouped by something else */
+        uint64_t min_bytes, max_bytes; /* size */
+        uint64_t n_sites;              /* whose self it is */
+        struct query_figures self, total;
+};
+
+struct query_groups {
+        struct query_group_options options;
+        struct query_answer
+                *answer; /* the scope as answered and its totals; NULL from query_group_answer */
+        struct query_group *rows;
+        size_t n;
+};
+
+int query_group(struct query *q, const struct query_scope *scope,
+                const struct query_group_options *o, struct query_groups **ret, struct err *reterr);
+/* Groups the sites of an answer that is there already: by site, function, module, line or crate. */
+struct query_groups *query_group_answer(struct query *q, const struct query_answer *a,
+                                        const struct query_group_options *o);
+struct query_groups *query_groups_free(struct query_groups *g);
+DEFINE_CLEANUP(struct query_groups, query_groups_free)
+void query_sort_groups(struct query_group *rows, size_t n, const struct query_group_options *o);
+
+/* The class a size belongs to, as jemalloc and its like cut them: 0; 1 to 8; 9 to 16; steps of 16 up to 128; from there
+ * four a doubling. Both ends belong to the class. */
+void query_size_class(uint64_t size_bytes, uint64_t *ret_min_bytes, uint64_t *ret_max_bytes);
+
+/* ---- trees ----------------------------------------------------------------------------------- */
+
+enum query_tree_kind {
+        QUERY_TOP_DOWN,  /* from where programs and threads begin to the code that asked */
+        QUERY_BOTTOM_UP, /* from the code that asked to where they begin */
+        QUERY_CALLERS,   /* of a function: from it outwards */
+        QUERY_CALLEES,   /* from it inwards */
+};
+
+/* What makes two frames with the same parent one node. Recursion stays as it is. */
+enum query_merge { QUERY_MERGE_FUNCTION, QUERY_MERGE_LINE, QUERY_MERGE_ADDRESS };
+
+struct query_tree_options {
+        enum query_tree_kind kind;
+        enum query_merge merge;
+        enum query_metric metric; /* children are sorted by it, largest first */
+        bool is_full;             /* nothing is folded away */
+        double min_share; /* of the whole, from 0 to 1: smaller nodes become the rest of their parent */
+        uint32_t max_depth; /* nodes below the root, deeper ones become the rest; 0: no limit */
+        /* Callers and callees: the name of a function, whole or short; where none is called so, a regular
+         * expression (extended, anywhere in the whole name). A path with several such frames counts once, from
+         * the outermost of them on. */
+        const char *function;
+};
+
+struct query_node {
+        struct query_frame frame; /* blank: the root, or a rest */
+        bool is_task;             /* an async function */
+        bool is_rest; /* stands for n_rest nodes that are not told; always the last child */
+        uint32_t n_rest;
+        struct query_figures self;  /* paths that end here */
+        struct query_figures total; /* self and all children */
+        struct query_node *children;
+        size_t n_children;
+};
+
+struct query_tree {
+        struct query_tree_options options;
+        struct query_answer *answer; /* the scope as answered and its totals */
+        struct query_node *root;     /* total: all of the scope, or all paths with the function */
+        struct query_node *nodes;    /* all of them, the root first, parents before children */
+        size_t n_nodes;
+        size_t n_functions; /* different ones that `function` means */
+};
+
+/* -ENOENT: no call path has such a function. */
+int query_tree(struct query *q, const struct query_scope *scope, const struct query_tree_options *o,
+               struct query_tree **ret, struct err *reterr);
+struct query_tree *query_tree_free(struct query_tree *t);
+DEFINE_CLEANUP(struct query_tree, query_tree_free)
+
+/* ---- groups over time ------------------------------------------------------------------------ */
+
+/* Live bytes of the largest groups, and of all others together, at the end of each of n_columns stretches of equal
+ * length: in every column the rows add up to what was live in the scope at that moment. */
+struct query_history {
+        struct query_groups *groups; /* all of them, sorted */
+        size_t n_groups;             /* of the first so many rows the history is told */
+        size_t n_columns;
+        /* n_columns: when the values of a column are true, before the events of that moment. The column's end, or,
+         * where its slice's events were not read, the nearest end of a slice */
+        uint64_t *at_ns;
+        int64_t *live_bytes; /* [group * n_columns + column]; group n_groups is the rest */
+};
+
+/* Events of slices that a column's end cuts are read while they are no more than max_events, which does not hold
+ * where history cannot tell (grouped by thread or size, or filtered by block). */
+int query_history(struct query *q, const struct query_scope *scope,
+                  const struct query_group_options *o, size_t n_groups, size_t n_columns,
+                  uint64_t max_events, struct query_history **ret, struct err *reterr);
+struct query_history *query_history_free(struct query_history *h);
+DEFINE_CLEANUP(struct query_history, query_history_free)
+
+/* ---- histograms ------------------------------------------------------------------------------ */
+
+enum query_histogram_kind {
+        QUERY_SIZES,     /* of the blocks allocated in the window, in classes of query_size_class */
+        QUERY_LIFETIMES, /* of the blocks released in the window: up to 4 us, 16 us, 64 us, … */
+};
+
+struct query_bucket {
+        uint64_t min,
+                max; /* bytes, both in it; or nanoseconds, max not in it (UINT64_MAX: no end) */
+        uint64_t n_blocks, bytes;
+};
+
+struct query_histogram {
+        enum query_histogram_kind kind;
+        struct query_scope scope;     /* as answered */
+        struct query_bucket *buckets; /* smallest first; of sizes only those that occur */
+        size_t n;
+        uint64_t n_blocks, bytes; /* of all buckets */
+        bool has_bytes;           /* false: bytes are 0, history does not know them */
+        bool is_exact;
+};
+
+/* Sizes are known from events only. Lifetimes come from history where bytes are not asked for, no slice is cut and
+ * no condition is on single blocks; the recorder's clock is finer than that of events, so a lifetime within a
+ * microsecond of a border may stand in the bucket beside. */
+int query_histogram(struct query *q, const struct query_scope *scope,
+                    enum query_histogram_kind kind, bool with_bytes, struct query_histogram **ret,
+                    struct err *reterr);
+struct query_histogram *query_histogram_free(struct query_histogram *h);
+DEFINE_CLEANUP(struct query_histogram, query_histogram_free)
 
 /* ---- over time ------------------------------------------------------------------------------- */
 

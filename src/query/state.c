@@ -88,7 +88,7 @@ static void state_add_rows(struct state *s, const struct trace_site *sites, size
 }
 
 /* What is damaged is left out and remembered: the rest of the trace is still worth an answer. */
-static void state_add_slice(struct query *q, struct state *s, size_t slice_idx) {
+static void state_add_slice_rows(struct query *q, struct state *s, size_t slice_idx) {
         const struct trace_site *sites = NULL;
         const struct trace_counts *counts = NULL;
         size_t n_sites = 0, n_counts = 0;
@@ -107,13 +107,16 @@ static void state_add_slice(struct query *q, struct state *s, size_t slice_idx) 
         state_add_rows(s, sites, n_sites, counts, n_counts);
 }
 
-static void state_add_inherited_frees(struct query *q, struct state *s, size_t slice_idx) {
+/* Of the slices [first, end). */
+static void state_add_inherited_frees(struct query *q, struct state *s, size_t first, size_t end) {
         for (size_t i = 0; i < q->inherit.releases.n; i++) {
                 const struct inherit_release *f = &q->inherit.releases.items[i];
                 struct state_site *site;
 
-                if (f->slice_idx >= slice_idx)
+                if (f->slice_idx >= end)
                         break;
+                if (f->slice_idx < first)
+                        continue;
                 site = state_at(s, f->process, f->stack);
                 site->n_inherited_frees += f->n_frees;
                 site->inherited_free_bytes += f->free_bytes;
@@ -142,11 +145,17 @@ static size_t state_add_checkpoint(struct query *q, struct state *s, size_t slic
 
 void state_load(struct query *q, struct state *s, size_t slice_idx) {
         for (size_t i = state_add_checkpoint(q, s, slice_idx); i < slice_idx; i++) {
-                state_add_slice(q, s, i);
+                state_add_slice_rows(q, s, i);
                 query_tell_progress(q, i + 1, slice_idx);
         }
         if (q->inherit.is_loaded)
-                state_add_inherited_frees(q, s, slice_idx);
+                state_add_inherited_frees(q, s, 0, slice_idx);
+}
+
+void state_add_slice(struct query *q, struct state *s, size_t slice_idx) {
+        state_add_slice_rows(q, s, slice_idx);
+        if (q->inherit.is_loaded)
+                state_add_inherited_frees(q, s, slice_idx, slice_idx + 1);
 }
 
 /* The slice's detail is gone: take it whole when the moment is nearer to its end. */
@@ -156,7 +165,7 @@ static void state_add_blurred(struct query *q, struct state *s, size_t slice_idx
 
         s->is_exact = false;
         if (time_ns - info->begin_ns >= info->end_ns - time_ns)
-                state_add_slice(q, s, slice_idx);
+                state_add_slice_rows(q, s, slice_idx);
 }
 
 void state_load_time(struct query *q, struct state *s, uint64_t time_ns) {

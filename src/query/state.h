@@ -36,6 +36,9 @@ const struct state_site *state_find(const struct state *s, uint32_t process,
 /* The figures when slice slice_idx begins (n_slices: at the end). */
 void state_load(struct query *q, struct state *s, size_t slice_idx);
 
+/* Takes a state from the slice's begin to its end. */
+void state_add_slice(struct query *q, struct state *s, size_t slice_idx);
+
 /* The figures of all events before time_ns. */
 void state_load_time(struct query *q, struct state *s, uint64_t time_ns);
 

@@ -1,0 +1,365 @@
+/* SPDX-License-Identifier: MIT */
+/* Sites put together by what their call paths have in common, or by process; blocks by thread or size. */
+#include "query/group.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "query/internal.h"
+
+static const char *const by_names[QUERY_N_BY] = {
+        [QUERY_BY_SITE] = "site", [QUERY_BY_FUNCTION] = "function", [QUERY_BY_MODULE] = "module",
+        [QUERY_BY_LINE] = "line", [QUERY_BY_CRATE] = "crate",       [QUERY_BY_THREAD] = "thread",
+        [QUERY_BY_SIZE] = "size", [QUERY_BY_PROCESS] = "process",
+};
+
+const char *query_by_name(enum query_by by) {
+        return by_names[by];
+}
+
+int query_by_parse(const char *name, enum query_by *ret, struct err *reterr) {
+        for (unsigned i = 0; i < QUERY_N_BY; i++)
+                if (strcmp(name, by_names[i]) == 0) {
+                        *ret = (enum query_by)i;
+                        return 0;
+                }
+        return err_set(
+                reterr, -EINVAL,
+                "'%s' is nothing to group by: use site, function, module, line, crate, thread, size or process",
+                name);
+}
+
+struct query_groups *query_groups_free(struct query_groups *g) {
+        if (!g)
+                return NULL;
+        query_answer_free(g->answer);
+        free(g->rows);
+        free(g);
+        return NULL;
+}
+
+/* ---- keys ------------------------------------------------------------------------------------ */
+
+enum { KEY_NO_STACK = PATH_NO_KEY };
+
+bool group_is_by_block(enum query_by by) {
+        return by == QUERY_BY_THREAD || by == QUERY_BY_SIZE;
+}
+
+static bool is_by_path(enum query_by by) {
+        return !group_is_by_block(by) && by != QUERY_BY_PROCESS;
+}
+
+static enum path_merge merge_of(enum query_by by) {
+        switch (by) {
+        case QUERY_BY_FUNCTION: return PATH_BY_FUNCTION;
+        case QUERY_BY_MODULE: return PATH_BY_MODULE;
+        case QUERY_BY_LINE: return PATH_BY_SOURCE;
+        case QUERY_BY_CRATE: return PATH_BY_CRATE;
+        default: return PATH_BY_LINE;
+        }
+}
+
+void group_keys_init(struct group_keys *k, struct query *q, const struct query_group_options *o) {
+        *k = (struct group_keys){.by = o->by};
+        if (is_by_path(o->by))
+                paths_init(&k->paths, q, merge_of(o->by), o->is_full);
+}
+
+void group_keys_done(struct group_keys *k) {
+        if (is_by_path(k->by))
+                paths_done(&k->paths);
+}
+
+/* Call paths that differ only in frames nobody is shown are one. */
+static uint64_t key_of_shown(struct paths *p) {
+        uint64_t hash = p->shown.n;
+
+        for (size_t i = 0; i < p->shown.n; i++)
+                hash = map_hash(hash * 31 + paths_key(p, p->shown.items[i].number));
+        return hash;
+}
+
+/* Of the path that is loaded. */
+static uint64_t key_of_path(struct group_keys *k, uint32_t stack) {
+        struct paths *p = &k->paths;
+
+        if (k->by == QUERY_BY_SITE)
+                return p->is_full || p->shown.n == 0 ? stack : key_of_shown(p);
+        return p->asker == UINT32_MAX ? (uint64_t)KEY_NO_STACK
+                                      : paths_key(p, p->all.items[p->asker].number);
+}
+
+uint64_t group_keys_of_stack(struct group_keys *k, uint32_t stack) {
+        paths_load(&k->paths, stack);
+        return key_of_path(k, stack);
+}
+
+uint64_t group_keys_of_life(struct group_keys *k, const struct query_life *l) {
+        uint64_t min_bytes, max_bytes;
+
+        switch (k->by) {
+        case QUERY_BY_THREAD: return l->thread;
+        case QUERY_BY_PROCESS: return l->process;
+        case QUERY_BY_SIZE:
+                query_size_class(l->size_bytes, &min_bytes, &max_bytes);
+                return min_bytes;
+        default: return group_keys_of_stack(k, l->stack);
+        }
+}
+
+uint64_t group_keys_of_row(struct group_keys *k, const struct query_group *row) {
+        switch (k->by) {
+        case QUERY_BY_THREAD: return row->thread;
+        case QUERY_BY_PROCESS: return row->process;
+        case QUERY_BY_SIZE: return row->min_bytes;
+        default: return group_keys_of_stack(k, row->stack);
+        }
+}
+
+/* ---- rows ------------------------------------------------------------------------------------ */
+
+struct grouping {
+        struct query *q;
+        const struct query_group_options *o;
+        const struct query_scope *scope;
+        struct group_keys keys;
+        VEC(struct query_group) rows;
+        struct map by_key;  /* → index into rows */
+        VEC(uint64_t) seen; /* key → the path it was counted for last */
+        uint64_t n_paths;
+};
+
+static struct query_group *row_at(struct grouping *g, uint64_t key, bool *ret_added) {
+        static const struct query_group nothing = {
+                .frame = {.function = "", .file = "", .module = ""},
+                .name = "",
+                .process = QUERY_ALL,
+                .thread = TRACE_NO_THREAD,
+        };
+        uint64_t *idx = map_put(&g->by_key, key, g->rows.n, ret_added);
+
+        if (*ret_added)
+                vec_push(&g->rows, nothing);
+        return &g->rows.items[*idx];
+}
+
+static void row_add(struct query_group *row, const struct query_figures *f) {
+        query_figures_add(&row->self, f);
+        query_figures_add(&row->total, f);
+        row->n_sites++;
+}
+
+static void group_whole_path(struct grouping *g, const struct query_site *site) {
+        struct paths *p = &g->keys.paths;
+        bool added;
+        struct query_group *row = row_at(g, key_of_path(&g->keys, site->stack), &added);
+
+        if (added) {
+                row->stack = site->stack; /* the first one's stack stands for all */
+                if (p->asker != UINT32_MAX)
+                        row->frame = paths_frame(p->q, p->all.items[p->asker].number);
+        }
+        row_add(row, &site->f);
+}
+
+static struct query_group *row_of_key(struct grouping *g, uint64_t key) {
+        struct paths *p = &g->keys.paths;
+        bool added;
+        struct query_group *row = row_at(g, key, &added);
+
+        if (added && key != KEY_NO_STACK) {
+                row->frame = paths_key_frame(p, (uint32_t)key);
+                row->name = p->merge == PATH_BY_CRATE ? p->keys.items[key].text : "";
+        }
+        return row;
+}
+
+/* Each key of a path counts once, however often it is on it. */
+static void group_frames(struct grouping *g, const struct query_site *site) {
+        struct paths *p = &g->keys.paths;
+        uint64_t self = key_of_path(&g->keys, site->stack);
+        struct query_group *row = row_of_key(g, self);
+
+        row->stack = row->n_sites == 0 ? site->stack : row->stack;
+        query_figures_add(&row->self, &site->f);
+        row->n_sites++;
+        g->n_paths++;
+        if (self == KEY_NO_STACK)
+                query_figures_add(&row->total, &site->f);
+        for (size_t i = 0; i < p->shown.n; i++) {
+                uint32_t key = paths_key(p, p->shown.items[i].number);
+
+                while (g->seen.n <= key)
+                        vec_push(&g->seen, 0);
+                if (g->seen.items[key] == g->n_paths)
+                        continue;
+                g->seen.items[key] = g->n_paths;
+                query_figures_add(&row_of_key(g, key)->total, &site->f);
+        }
+}
+
+static void group_processes(struct grouping *g, const struct query_site *site) {
+        bool added;
+        struct query_group *row = row_at(g, site->process, &added);
+
+        row->process = site->process;
+        row_add(row, &site->f);
+}
+
+static void group_sites(struct grouping *g, const struct query_answer *a) {
+        for (size_t i = 0; i < a->n_sites; i++) {
+                if (is_by_path(g->o->by))
+                        paths_load(&g->keys.paths, a->sites[i].stack);
+                if (g->o->by == QUERY_BY_PROCESS)
+                        group_processes(g, &a->sites[i]);
+                else if (g->o->by == QUERY_BY_SITE)
+                        group_whole_path(g, &a->sites[i]);
+                else
+                        group_frames(g, &a->sites[i]);
+        }
+}
+
+/* ---- block by block -------------------------------------------------------------------------- */
+
+void group_add_life(struct query_figures *to, const struct query_life *l,
+                    const struct query_scope *scope) {
+        int64_t bytes = (int64_t)l->size_bytes;
+
+        if (life_is_allocated_in(l, scope)) {
+                to->n_allocs++;
+                to->alloc_bytes += l->size_bytes;
+                to->n_reallocs += l->by_realloc;
+        }
+        if (life_is_released_in(l, scope)) {
+                to->n_frees++;
+                to->free_bytes += l->size_bytes;
+                to->n_temporary += l->is_temporary;
+        }
+        if (l->is_live_at_from)
+                to->begin_bytes += bytes, to->begin_blocks++;
+        if (l->is_live_at_peak)
+                to->peak_bytes += bytes, to->peak_blocks++;
+        if (l->is_live_at_to)
+                to->end_bytes += bytes, to->end_blocks++;
+}
+
+static bool group_life(void *ctx, const struct query_life *l) {
+        struct grouping *g = ctx;
+        bool added;
+        struct query_group *row = row_at(g, group_keys_of_life(&g->keys, l), &added);
+
+        if (added && g->o->by == QUERY_BY_THREAD)
+                row->thread = l->thread;
+        if (added && g->o->by == QUERY_BY_SIZE)
+                query_size_class(l->size_bytes, &row->min_bytes, &row->max_bytes);
+        group_add_life(&row->self, l, g->scope);
+        return true;
+}
+
+static int group_lives(struct grouping *g, struct query_answer *a, struct err *reterr) {
+        bool is_exact;
+        int r;
+
+        g->scope = &a->scope;
+        r = life_scan(g->q, &a->scope, 0, group_life, g, &is_exact, reterr);
+        for (size_t i = 0; i < g->rows.n; i++)
+                g->rows.items[i].total = g->rows.items[i].self;
+        if (r >= 0)
+                a->is_exact &= is_exact;
+        return r;
+}
+
+/* ---- order ----------------------------------------------------------------------------------- */
+
+static int compare_number(uint64_t a, uint64_t b) {
+        return a < b ? -1 : a > b;
+}
+
+/* Names before numbers: the order must not change when a trace is written anew. */
+static int compare_what(const struct query_group *x, const struct query_group *y) {
+        int order = strcmp(x->name, y->name);
+
+        if (!order)
+                order = strcmp(x->frame.function, y->frame.function);
+        if (!order)
+                order = strcmp(x->frame.file, y->frame.file);
+        if (!order)
+                order = compare_number(x->frame.line, y->frame.line);
+        if (!order)
+                order = strcmp(x->frame.module, y->frame.module);
+        if (!order)
+                order = compare_number(x->frame.offset, y->frame.offset);
+        if (!order)
+                order = compare_number(x->process, y->process);
+        if (!order)
+                order = compare_number(x->thread, y->thread);
+        if (!order)
+                order = compare_number(x->min_bytes, y->min_bytes);
+        return order ? order : compare_number(x->stack, y->stack);
+}
+
+static int row_compare(const void *a, const void *b, void *options) {
+        const struct query_group *x = a, *y = b;
+        const struct query_group_options *o = options;
+        int first = query_figures_compare(&x->self, &y->self, o->metric);
+        int second = query_figures_compare(&x->total, &y->total, o->metric);
+
+        if (o->by_total ? second : first)
+                return o->by_total ? second : first;
+        if (first || second)
+                return o->by_total ? first : second;
+        return compare_what(x, y);
+}
+
+void query_sort_groups(struct query_group *rows, size_t n, const struct query_group_options *o) {
+        if (n > 1)
+                qsort_r(rows, n, sizeof(rows[0]), row_compare, (void *)o);
+}
+
+/* ---- asking ---------------------------------------------------------------------------------- */
+
+static struct query_groups *grouping_end(struct grouping *g, struct query_answer *answer) {
+        struct query_groups *groups = calloc(1, sizeof(*groups));
+
+        if (!groups)
+                abort();
+        query_sort_groups(g->rows.items, g->rows.n, g->o);
+        *groups = (struct query_groups){*g->o, answer, g->rows.items, g->rows.n};
+        vec_free(&g->seen);
+        map_done(&g->by_key);
+        group_keys_done(&g->keys);
+        return groups;
+}
+
+struct query_groups *query_group_answer(struct query *q, const struct query_answer *a,
+                                        const struct query_group_options *o) {
+        struct grouping g = {.q = q, .o = o};
+
+        group_keys_init(&g.keys, q, o);
+        group_sites(&g, a);
+        return grouping_end(&g, NULL);
+}
+
+int query_group(struct query *q, const struct query_scope *scope,
+                const struct query_group_options *o, struct query_groups **ret,
+                struct err *reterr) {
+        _cleanup_(query_answer_freep) struct query_answer *a = NULL;
+        _cleanup_(query_groups_freep) struct query_groups *groups = NULL;
+        struct grouping g = {.q = q, .o = o};
+        int r = o->by == QUERY_BY_PROCESS ? query_ask_split(q, scope, &a, reterr)
+                                          : query_ask(q, scope, &a, reterr);
+
+        if (r < 0)
+                return r;
+        group_keys_init(&g.keys, q, o);
+        if (group_is_by_block(o->by))
+                r = group_lives(&g, a, reterr);
+        else
+                group_sites(&g, a);
+        groups = grouping_end(&g, TAKE_PTR(a));
+        if (r < 0)
+                return r;
+        *ret = TAKE_PTR(groups);
+        return 0;
+}

@@ -1,0 +1,327 @@
+/* SPDX-License-Identifier: MIT */
+/* What groups held over time. Between slices from their rows; inside a slice, while that is cheap enough, by
+ * replaying it; where only blocks tell (threads, sizes, filters on blocks) from every block's life. */
+#include <string.h>
+
+#include "query/group.h"
+#include "query/internal.h"
+#include "query/pick.h"
+#include "query/replay.h"
+
+enum { RANK_UNKNOWN = UINT32_MAX, RANK_OUTSIDE = UINT32_MAX - 1 };
+
+struct telling {
+        struct query *q;
+        struct query_scope scope; /* as answered, to_ns at most the recording's end */
+        const struct pick *pick;
+        struct query_history *h;
+        struct group_keys keys;
+        struct map rank_of_key;
+        uint32_t *rank_of_stack; /* RANK_UNKNOWN while not asked for */
+        uint64_t n_events_left;
+        size_t column; /* the next one to be filled */
+        /* within a slice that is replayed */
+        int64_t *live; /* [process * n_ranks + rank]; one process: process 0 */
+        size_t n_ranks;
+};
+
+static bool is_all(const struct telling *t) {
+        return t->scope.process == QUERY_ALL;
+}
+
+/* ---- who belongs where ----------------------------------------------------------------------- */
+
+static uint32_t rank_of_key(const struct telling *t, uint64_t key) {
+        uint64_t rank;
+
+        return map_get(&t->rank_of_key, key, &rank) ? (uint32_t)rank : (uint32_t)t->h->n_groups;
+}
+
+static uint32_t rank_of_site(struct telling *t, uint32_t process, uint32_t stack) {
+        uint32_t *rank = &t->rank_of_stack[MIN(stack, t->q->view->n_stacks)];
+
+        if (!pick_has_stack(t->pick, stack) || !pick_has_process(t->pick, process))
+                return RANK_OUTSIDE;
+        if (t->keys.by == QUERY_BY_PROCESS)
+                return rank_of_key(t, process);
+        if (*rank == RANK_UNKNOWN)
+                *rank = rank_of_key(t, group_keys_of_stack(&t->keys, stack));
+        return *rank;
+}
+
+static void begin_ranks(struct telling *t) {
+        for (size_t i = 0; i < t->h->n_groups; i++)
+                map_put(&t->rank_of_key, group_keys_of_row(&t->keys, &t->h->groups->rows[i]), i,
+                        NULL);
+        t->rank_of_stack = malloc((t->q->view->n_stacks + 1) * sizeof(uint32_t));
+        if (!t->rank_of_stack)
+                abort();
+        for (size_t i = 0; i <= t->q->view->n_stacks; i++)
+                t->rank_of_stack[i] = RANK_UNKNOWN;
+}
+
+/* ---- moments --------------------------------------------------------------------------------- */
+
+static uint64_t column_end_ns(const struct telling *t, size_t column) {
+        uint64_t span_ns = t->scope.to_ns - t->scope.from_ns;
+
+        return t->scope.from_ns + (uint64_t)((__uint128_t)span_ns * (column + 1) / t->h->n_columns);
+}
+
+static void fill_column(struct telling *t, uint64_t at_ns) {
+        t->h->at_ns[t->column] = at_ns;
+        for (size_t p = 0; p < (is_all(t) ? t->q->view->n_processes : 1); p++) {
+                if (is_all(t) && query_process_end_ns(t->q, (uint32_t)p) < at_ns)
+                        continue; /* it took its blocks with it */
+                for (size_t r = 0; r < t->n_ranks; r++)
+                        t->h->live_bytes[r * t->h->n_columns + t->column] +=
+                                t->live[p * t->n_ranks + r];
+        }
+        t->column++;
+}
+
+static void load_live(struct telling *t, const struct state *s) {
+        memset(t->live, 0,
+               (is_all(t) ? t->q->view->n_processes : 1) * t->n_ranks * sizeof(int64_t));
+        for (size_t i = 0; i < s->sites.n; i++) {
+                const struct state_site *site = &s->sites.items[i];
+                uint32_t rank;
+
+                if (site->process >= t->q->view->n_processes ||
+                    (!is_all(t) && site->process != t->scope.process))
+                        continue;
+                rank = rank_of_site(t, site->process, site->stack);
+                if (rank == RANK_OUTSIDE)
+                        continue;
+                t->live[(is_all(t) ? site->process : 0) * t->n_ranks + rank] +=
+                        is_all(t) ? state_site_own_bytes(site) : state_site_live_bytes(site);
+        }
+}
+
+/* ---- inside a slice -------------------------------------------------------------------------- */
+
+static void change(struct telling *t, uint32_t process, uint32_t stack, int64_t bytes) {
+        uint32_t rank = rank_of_site(t, process, stack);
+
+        if (rank != RANK_OUTSIDE)
+                t->live[(is_all(t) ? process : 0) * t->n_ranks + rank] += bytes;
+}
+
+static void take_event(struct telling *t, const struct replay_step *step) {
+        const struct trace_event *e = step->event;
+        bool is_gone = !(is_all(t) && step->frees_inherited);
+
+        if (e->op == TRACE_ALLOC || e->op == TRACE_REALLOC)
+                change(t, step->process, e->stack, (int64_t)e->size_bytes);
+        if (e->op == TRACE_REALLOC && is_gone)
+                change(t, step->process, e->old_stack, -(int64_t)e->old_size_bytes);
+        if (is_gone &&
+            (e->op == TRACE_FREE || (e->op == TRACE_OTHER && e->other == TRACE_IMPLICIT_FREE)))
+                change(t, step->process, e->stack, -(int64_t)e->size_bytes);
+}
+
+static void take_step(void *ctx, const struct state *s, const struct replay_step *step) {
+        struct telling *t = ctx;
+
+        while (t->column < t->h->n_columns && column_end_ns(t, t->column) <= step->time_ns)
+                fill_column(t, column_end_ns(t, t->column));
+        if (!is_all(t) && step->process != t->scope.process)
+                return;
+        if (step->event)
+                take_event(t, step);
+        else if (!is_all(t)) /* it began: with its parent's blocks */
+                load_live(t, s);
+}
+
+/* Columns that end inside the slice, exactly; s ends up behind the slice. False: the events are missing or too many. */
+static bool tell_inside(struct telling *t, struct state *s, size_t slice_idx) {
+        const struct replay_limits limits = {UINT64_MAX, UINT64_MAX, true};
+        const struct trace_slice_info *info = trace_slice(t->q->reader, slice_idx);
+
+        if (info->n_events > t->n_events_left || (info->n_events && !info->has_events))
+                return false;
+        load_live(t, s);
+        if (!replay_slice(t->q, s, slice_idx, &limits, take_step, t))
+                return false;
+        t->n_events_left -= info->n_events;
+        while (t->column < t->h->n_columns && column_end_ns(t, t->column) < info->end_ns)
+                fill_column(t, column_end_ns(t, t->column));
+        return true;
+}
+
+/* Columns that end inside a slice whose events are not read: those nearer to its begin. */
+static void tell_begin(struct telling *t, const struct state *s,
+                       const struct trace_slice_info *info) {
+        bool is_loaded = false;
+
+        for (uint64_t end_ns; t->column < t->h->n_columns;) {
+                end_ns = column_end_ns(t, t->column);
+                if (end_ns >= info->end_ns || end_ns - info->begin_ns > info->end_ns - end_ns)
+                        break;
+                if (!is_loaded)
+                        load_live(t, s);
+                is_loaded = true;
+                fill_column(t, info->begin_ns);
+        }
+}
+
+static void tell_slice(struct telling *t, struct state *s, size_t slice_idx) {
+        const struct trace_slice_info *info = trace_slice(t->q->reader, slice_idx);
+        uint64_t end_ns = column_end_ns(t, t->column);
+        bool is_loaded = false;
+
+        if (end_ns >= info->end_ns || !tell_inside(t, s, slice_idx)) {
+                tell_begin(t, s, info);
+                state_add_slice(t->q, s, slice_idx);
+        }
+        /* those that end with it, and those inside it that are nearer to its end */
+        while (t->column < t->h->n_columns && column_end_ns(t, t->column) <= info->end_ns) {
+                if (!is_loaded)
+                        load_live(t, s);
+                is_loaded = true;
+                fill_column(t, info->end_ns);
+        }
+}
+
+static void tell_slices(struct telling *t) {
+        size_t slice_idx = query_slice_at(t->q, t->scope.from_ns);
+        struct state s;
+
+        if (is_all(t))
+                inherit_load(t->q);
+        state_init(&s, t->q->view->n_processes);
+        state_load(t->q, &s, slice_idx);
+        for (; slice_idx < t->q->view->n_slices && t->column < t->h->n_columns; slice_idx++) {
+                tell_slice(t, &s, slice_idx);
+                query_tell_progress(t->q, slice_idx + 1, t->q->view->n_slices);
+        }
+        load_live(t, &s);
+        while (t->column < t->h->n_columns) /* behind the last slice nothing changes but ends */
+                fill_column(t, column_end_ns(t, t->column));
+        state_done(&s);
+}
+
+/* ---- block by block -------------------------------------------------------------------------- */
+
+/* The first column that ends behind time_ns. */
+static size_t column_behind(const struct telling *t, uint64_t time_ns) {
+        size_t low = 0, high = t->h->n_columns;
+
+        while (low < high) {
+                size_t mid = low + (high - low) / 2;
+
+                if (column_end_ns(t, mid) <= time_ns)
+                        low = mid + 1;
+                else
+                        high = mid;
+        }
+        return low;
+}
+
+/* Where a block begins and ends to be live is noted as a change; adding them up comes last. */
+static bool take_life(void *ctx, const struct query_life *l) {
+        struct telling *t = ctx;
+        uint32_t rank = rank_of_key(t, group_keys_of_life(&t->keys, l));
+        uint64_t begin_ns = l->begin_ns;
+        int64_t *row = &t->h->live_bytes[rank * t->h->n_columns];
+        size_t first, end;
+
+        if (l->is_inherited) {
+                if (is_all(t))
+                        return true; /* counted where it was allocated */
+                begin_ns = MAX(begin_ns, t->q->view->processes[l->process].start.start_ns);
+        }
+        first = column_behind(t, begin_ns);
+        end = column_behind(t, is_all(t) ? MIN(l->end_ns, query_process_end_ns(t->q, l->process))
+                                         : l->end_ns);
+        if (first >= end)
+                return true;
+        row[first] += (int64_t)l->size_bytes;
+        if (end < t->h->n_columns)
+                row[end] -= (int64_t)l->size_bytes;
+        return true;
+}
+
+static int tell_lives(struct telling *t, struct err *reterr) {
+        int r = life_scan(t->q, &t->scope, LIFE_NO_PEAK, take_life, t, NULL, reterr);
+
+        for (size_t c = 0; c < t->h->n_columns; c++)
+                t->h->at_ns[c] = column_end_ns(t, c);
+        for (size_t rank = 0; rank < t->n_ranks; rank++)
+                for (size_t c = 1; c < t->h->n_columns; c++)
+                        t->h->live_bytes[rank * t->h->n_columns + c] +=
+                                t->h->live_bytes[rank * t->h->n_columns + c - 1];
+        return r;
+}
+
+/* ---- asking ---------------------------------------------------------------------------------- */
+
+static size_t n_rows_told(const struct query_groups *g, size_t n_wanted) {
+        size_t n = 0;
+
+        while (n < MIN(n_wanted, g->n) &&
+               query_figure_of(&g->rows[n].self, g->options.metric).value != 0)
+                n++;
+        return n;
+}
+
+static int tell(struct telling *t, struct err *reterr) {
+        struct query_history *h = t->h;
+        size_t n_processes = is_all(t) ? t->q->view->n_processes : 1;
+
+        t->n_ranks = h->n_groups + 1;
+        h->at_ns = calloc(h->n_columns + 1, sizeof(h->at_ns[0]));
+        h->live_bytes = calloc(t->n_ranks * h->n_columns + 1, sizeof(h->live_bytes[0]));
+        t->live = calloc(n_processes * t->n_ranks, sizeof(t->live[0]));
+        if (!h->at_ns || !h->live_bytes || !t->live)
+                abort();
+        if (h->n_columns == 0)
+                return 0;
+        begin_ranks(t);
+        if (group_is_by_block(t->keys.by) || query_filter_needs_events(t->scope.filter))
+                return tell_lives(t, reterr);
+        tell_slices(t);
+        return 0;
+}
+
+int query_history(struct query *q, const struct query_scope *scope,
+                  const struct query_group_options *o, size_t n_groups, size_t n_columns,
+                  uint64_t max_events, struct query_history **ret, struct err *reterr) {
+        _cleanup_(query_history_freep) struct query_history *h = calloc(1, sizeof(*h));
+        struct query_group_options by_self = *o;
+        struct telling t = {.q = q, .h = h, .n_events_left = max_events};
+        int r;
+
+        if (!h)
+                abort();
+        by_self.by_total = false; /* only so do rows add up */
+        r = query_group(q, scope, &by_self, &h->groups, reterr);
+        if (r < 0)
+                return r;
+        h->n_groups = n_rows_told(h->groups, n_groups);
+        h->n_columns = n_columns;
+        t.scope = h->groups->answer->scope;
+        t.scope.to_ns = MAX(MIN(t.scope.to_ns, q->view->end_ns), t.scope.from_ns + 1);
+        group_keys_init(&t.keys, q, &by_self);
+        r = pick_get(q, t.scope.filter, &t.pick, reterr);
+        if (r >= 0)
+                r = tell(&t, reterr);
+        group_keys_done(&t.keys);
+        map_done(&t.rank_of_key);
+        free(t.rank_of_stack);
+        free(t.live);
+        if (r < 0)
+                return r;
+        *ret = TAKE_PTR(h);
+        return 0;
+}
+
+struct query_history *query_history_free(struct query_history *h) {
+        if (!h)
+                return NULL;
+        query_groups_free(h->groups);
+        free(h->at_ns);
+        free(h->live_bytes);
+        free(h);
+        return NULL;
+}

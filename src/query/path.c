@@ -1,0 +1,201 @@
+/* SPDX-License-Identifier: MIT */
+/* A frame's number: that of its row among the trace's symbols, or, where a location has none, n_symbols + location. */
+#include "query/path.h"
+
+#include <string.h>
+
+#include "query/internal.h"
+
+void paths_init(struct paths *p, struct query *q, enum path_merge merge, bool is_full) {
+        size_t n = q->view->n_symbols + q->view->n_locations;
+
+        *p = (struct paths){.q = q, .merge = merge, .is_full = is_full, .asker = UINT32_MAX};
+        p->key_of = malloc((n + 1) * sizeof(uint32_t));
+        if (!p->key_of)
+                abort();
+        memset(p->key_of, 0xff, (n + 1) * sizeof(uint32_t));
+}
+
+void paths_done(struct paths *p) {
+        free(p->key_of);
+        vec_free(&p->keys);
+        map_done(&p->by_hash);
+        vec_free(&p->all);
+        vec_free(&p->shown);
+        vec_free(&p->names);
+        name_stack_done(&p->folded);
+        *p = (struct paths){0};
+}
+
+struct query_frame paths_frame(const struct query *q, uint32_t number) {
+        const struct trace_view *v = q->view;
+        bool has_symbol = number < v->n_symbols;
+        const struct trace_symbol *s = has_symbol ? &v->symbols[number] : NULL;
+        uint32_t location = s ? s->location : number - (uint32_t)v->n_symbols;
+        const struct trace_location *l = &v->locations[location];
+        const char *module = l->module < v->n_modules ? v->modules[l->module].path : "";
+
+        return (struct query_frame){.function = s ? s->function : "",
+                                    .file = s ? s->file : "",
+                                    .module = module,
+                                    .offset = l->offset,
+                                    .line = s ? s->line : 0,
+                                    .location = location,
+                                    .inlined = s && s->inlined,
+                                    .guess = s && s->guess};
+}
+
+/* ---- keys ------------------------------------------------------------------------------------ */
+
+static uint64_t hash_text(uint64_t hash, const char *text) {
+        for (; *text; text++)
+                hash = (hash ^ (unsigned char)*text) * 1099511628211ull;
+        return map_hash(hash + 1);
+}
+
+static bool has_name(const struct query_frame *f) {
+        return f->function[0] && !f->guess; /* the nearest symbol is mostly another function */
+}
+
+static bool has_line(const struct query_frame *f) {
+        return f->file[0] && f->line;
+}
+
+/* What two frames share that are one by function: both named alike, or the same place. */
+static bool same_function(const struct query_frame *a, const struct query_frame *b) {
+        if (!has_name(a) || !has_name(b))
+                return !has_name(a) && !has_name(b) && a->location == b->location;
+        return strcmp(a->function, b->function) == 0 && strcmp(a->module, b->module) == 0;
+}
+
+static bool same_line(const struct query_frame *a, const struct query_frame *b) {
+        return a->line == b->line && strcmp(a->file, b->file) == 0;
+}
+
+static bool same_key(const struct paths *p, uint32_t number, const struct query_frame *f,
+                     const struct path_key *key, const char *text) {
+        struct query_frame g = paths_frame(p->q, key->number);
+
+        switch (p->merge) {
+        case PATH_BY_FUNCTION: return same_function(f, &g);
+        case PATH_BY_LINE:
+                return same_function(f, &g) && same_line(f, &g) &&
+                       (has_line(f) || f->location == g.location);
+        case PATH_BY_SOURCE:
+                return has_line(f) ? same_line(f, &g) : !has_line(&g) && same_function(f, &g);
+        case PATH_BY_MODULE: return strcmp(f->module, g.module) == 0;
+        case PATH_BY_CRATE: return strcmp(text, key->text) == 0;
+        case PATH_BY_PLACE: return number == key->number;
+        }
+        return false;
+}
+
+static uint64_t hash_function(const struct query_frame *f) {
+        return has_name(f) ? hash_text(hash_text(1, f->function), f->module)
+                           : map_hash(f->location + 1);
+}
+
+static uint64_t hash_key(const struct paths *p, uint32_t number, const struct query_frame *f,
+                         const char *text) {
+        switch (p->merge) {
+        case PATH_BY_FUNCTION: return hash_function(f);
+        case PATH_BY_LINE:
+                return map_hash(hash_function(f) + f->line + (has_line(f) ? 0 : f->location));
+        case PATH_BY_SOURCE: return has_line(f) ? hash_text(f->line, f->file) : hash_function(f);
+        case PATH_BY_MODULE: return hash_text(1, f->module);
+        case PATH_BY_CRATE: return hash_text(1, text);
+        case PATH_BY_PLACE: break;
+        }
+        return map_hash(number);
+}
+
+static uint32_t find_key(struct paths *p, uint32_t number) {
+        struct query_frame f = paths_frame(p->q, number);
+        const char *text =
+                p->merge == PATH_BY_CRATE
+                        ? name_crate(query_names(p->q), has_name(&f) ? f.function : "", f.module)
+                        : "";
+        uint64_t hash = hash_key(p, number, &f, text);
+
+        for (;; hash = map_hash(hash + 1)) { /* until it is this key's own */
+                bool added;
+                uint64_t *key = map_put(&p->by_hash, hash, p->keys.n, &added);
+
+                if (added)
+                        vec_push(&p->keys, (struct path_key){number, text});
+                if (added || same_key(p, number, &f, &p->keys.items[*key], text))
+                        return (uint32_t)*key;
+        }
+}
+
+uint32_t paths_key(struct paths *p, uint32_t number) {
+        uint32_t *key = &p->key_of[number];
+
+        if (*key == PATH_NO_KEY)
+                *key = find_key(p, number);
+        return *key;
+}
+
+struct query_frame paths_key_frame(const struct paths *p, uint32_t key) {
+        struct query_frame f = paths_frame(p->q, p->keys.items[key].number);
+
+        switch (p->merge) {
+        case PATH_BY_FUNCTION:
+                if (has_name(&f))
+                        f.line = 0;
+                break;
+        case PATH_BY_SOURCE:
+                if (has_line(&f))
+                        f.function = "";
+                break;
+        case PATH_BY_MODULE: return (struct query_frame){"", "", f.module, 0, 0, 0, false, false};
+        case PATH_BY_CRATE: return (struct query_frame){"", "", "", 0, 0, 0, false, false};
+        case PATH_BY_LINE:
+        case PATH_BY_PLACE: break;
+        }
+        return f;
+}
+
+/* ---- paths ----------------------------------------------------------------------------------- */
+
+static void add_frame(struct paths *p, uint32_t number) {
+        struct query_frame f = paths_frame(p->q, number);
+
+        vec_push(&p->all, (struct path_frame){number, false});
+        vec_push(&p->names, (struct name_frame){f.function, f.file, f.module, f.offset, f.line,
+                                                f.inlined, f.guess});
+}
+
+static void add_location(struct paths *p, uint32_t location) {
+        uint32_t begin, end;
+
+        if (location >= p->q->view->n_locations)
+                return;
+        begin = p->q->symbol_begin[location], end = p->q->symbol_begin[location + 1];
+        if (begin == end)
+                add_frame(p, (uint32_t)p->q->view->n_symbols + location);
+        for (uint32_t i = begin; i < end; i++)
+                add_frame(p, i);
+}
+
+void paths_load(struct paths *p, uint32_t stack) {
+        const struct trace_view *v = p->q->view;
+
+        vec_clear(&p->all);
+        vec_clear(&p->names);
+        vec_clear(&p->shown);
+        for (; stack && stack < v->n_stacks && p->all.n < PATH_MAX_FRAMES;
+             stack = v->stacks[stack].parent)
+                add_location(p, v->stacks[stack].location);
+        p->asker = UINT32_MAX;
+        if (p->all.n == 0)
+                return;
+        name_fold(query_names(p->q), p->names.items, p->names.n, &p->folded);
+        p->asker = p->folded.n ? p->folded.items[0].frame_idx : 0;
+        for (size_t i = 0; i < p->all.n && p->is_full; i++)
+                vec_push(&p->shown, p->all.items[i]);
+        for (size_t i = 0; i < p->folded.n && !p->is_full; i++)
+                vec_push(&p->shown,
+                         (struct path_frame){p->all.items[p->folded.items[i].frame_idx].number,
+                                             p->folded.items[i].is_task});
+}

@@ -1,0 +1,404 @@
+/* SPDX-License-Identifier: MIT */
+/* Call paths merged to a tree. In two steps, so that memory follows what is told: first the shape, a few bytes a
+ * node, with the weight of each; then, of the nodes heavy enough, the figures. */
+#include <errno.h>
+#include <string.h>
+
+#include "query/internal.h"
+#include "query/path.h"
+#include "query/pattern.h"
+
+struct bud {
+        uint32_t parent; /* earlier in the list; the root is its own */
+        uint32_t key;    /* of the frame */
+        uint32_t depth;
+        bool is_task;
+        uint64_t weight; /* sum of what the metric has of the sites at and below it, without sign */
+};
+
+struct growing {
+        struct query *q;
+        const struct query_tree_options *o;
+        const struct query_answer *a;
+        struct paths paths;
+        VEC(struct bud) buds;
+        struct map by_edge;  /* parent << 32 | key → bud */
+        uint32_t *bud_of;    /* site → where its path ends; UINT32_MAX: not in the tree */
+        VEC(uint32_t) trail; /* buds of the path put in last, below the root */
+        struct matcher {
+                struct pattern *pattern;
+                bool is_exact;        /* some function is called just so */
+                struct map decided;   /* number of a frame → whether it matches */
+                struct map functions; /* keys that matched, to count them */
+        } match;
+};
+
+/* ---- the function that is meant -------------------------------------------------------------- */
+
+static bool is_called(const struct growing *g, const struct query_frame *f) {
+        return strcmp(f->function, g->o->function) == 0 ||
+               strcmp(name_full(query_names(g->q), f->function), g->o->function) == 0 ||
+               strcmp(name_short(query_names(g->q), f->function), g->o->function) == 0;
+}
+
+static bool frame_matches(struct growing *g, uint32_t number) {
+        bool added;
+        uint64_t *decided = map_put(&g->match.decided, number, 0, &added);
+
+        if (added) {
+                struct query_frame f = paths_frame(g->q, number);
+
+                *decided = f.function[0] && !f.guess &&
+                           (g->match.is_exact ? is_called(g, &f)
+                                              : pattern_matches(g->match.pattern, f.function));
+        }
+        return *decided;
+}
+
+/* A name that fits a function exactly is no pattern: `operator()(int)` and `f` mean themselves. */
+static int match_begin(struct growing *g, struct err *reterr) {
+        const struct trace_view *v = g->q->view;
+
+        if (!g->o->function)
+                return 0;
+        for (size_t i = 0; i < v->n_symbols && !g->match.is_exact; i++) {
+                struct query_frame f = {.function = v->symbols[i].function};
+
+                g->match.is_exact = f.function[0] && !v->symbols[i].guess && is_called(g, &f);
+        }
+        return g->match.is_exact ? 0 : pattern_new(g->o->function, &g->match.pattern, reterr);
+}
+
+/* The outermost frame of the path that is meant, as index into all; UINT32_MAX: none. */
+static uint32_t find_outermost(struct growing *g) {
+        for (size_t i = g->paths.all.n; i-- > 0;)
+                if (frame_matches(g, g->paths.all.items[i].number))
+                        return (uint32_t)i;
+        return UINT32_MAX;
+}
+
+/* ---- shape ----------------------------------------------------------------------------------- */
+
+static uint32_t bud_below(struct growing *g, uint32_t parent, uint32_t key, bool is_task) {
+        bool added;
+        uint64_t *idx = map_put(&g->by_edge, (uint64_t)parent << 32 | key, g->buds.n, &added);
+
+        if (added)
+                vec_push(&g->buds,
+                         (struct bud){parent, key, g->buds.items[parent].depth + 1, is_task, 0});
+        return (uint32_t)*idx;
+}
+
+/* The next frame of the path that is being put in; what it shares with the path before is not looked up again. */
+static void grow(struct growing *g, size_t depth, const struct path_frame *f) {
+        uint32_t key = paths_key(&g->paths, f->number);
+        uint32_t parent = depth ? g->trail.items[depth - 1] : 0;
+
+        if (depth < g->trail.n && g->buds.items[g->trail.items[depth]].key == key &&
+            g->buds.items[g->trail.items[depth]].parent == parent)
+                return;
+        g->trail.n = depth;
+        vec_push(&g->trail, bud_below(g, parent, key, f->is_task));
+}
+
+/* Frames from `begin` of shown on: outwards, or inwards from behind `begin`. */
+static size_t grow_outwards(struct growing *g, size_t depth, size_t begin) {
+        for (size_t i = begin; i < g->paths.shown.n; i++)
+                grow(g, depth++, &g->paths.shown.items[i]);
+        return depth;
+}
+
+static size_t grow_inwards(struct growing *g, size_t depth, size_t end) {
+        for (size_t i = end; i-- > 0;)
+                grow(g, depth++, &g->paths.shown.items[i]);
+        return depth;
+}
+
+/* How many frames are shown that are farther in than `frame_idx` of all. */
+static size_t n_shown_inside(const struct paths *p, uint32_t frame_idx) {
+        size_t n = 0;
+
+        if (p->is_full)
+                return frame_idx;
+        while (n < p->folded.n && p->folded.items[n].frame_idx < frame_idx)
+                n++;
+        return n;
+}
+
+static bool is_shown(const struct paths *p, size_t n_inside, uint32_t frame_idx) {
+        return p->is_full ||
+               (n_inside < p->folded.n && p->folded.items[n_inside].frame_idx == frame_idx);
+}
+
+/* The function first, even where it is not shown otherwise; then those that called it, or that it called. */
+static uint32_t grow_from_function(struct growing *g) {
+        uint32_t at = find_outermost(g);
+        size_t inside, depth = 0;
+
+        if (at == UINT32_MAX)
+                return UINT32_MAX;
+        map_put(&g->match.functions, paths_key(&g->paths, g->paths.all.items[at].number), 0, NULL);
+        inside = n_shown_inside(&g->paths, at);
+        grow(g, depth++, &g->paths.all.items[at]);
+        depth = g->o->kind == QUERY_CALLERS
+                        ? grow_outwards(g, depth, inside + is_shown(&g->paths, inside, at))
+                        : grow_inwards(g, depth, inside);
+        g->trail.n = depth;
+        return g->trail.items[depth - 1];
+}
+
+static uint32_t grow_path(struct growing *g, uint32_t stack) {
+        size_t depth;
+
+        paths_load(&g->paths, stack);
+        if (g->o->kind == QUERY_CALLERS || g->o->kind == QUERY_CALLEES)
+                return grow_from_function(g);
+        depth = g->o->kind == QUERY_BOTTOM_UP ? grow_outwards(g, 0, 0)
+                                              : grow_inwards(g, 0, g->paths.shown.n);
+        g->trail.n = depth;
+        return depth ? g->trail.items[depth - 1] : 0;
+}
+
+/* Figures of a damaged trace may be anything: a parent must never come out lighter than its child. */
+static void add_weight(struct bud *b, uint64_t weight) {
+        if (__builtin_add_overflow(b->weight, weight, &b->weight))
+                b->weight = UINT64_MAX;
+}
+
+static void grow_all(struct growing *g) {
+        vec_push(&g->buds, (struct bud){0, PATH_NO_KEY, 0, false, 0});
+        for (size_t i = 0; i < g->a->n_sites; i++) {
+                int64_t value = query_figure_of(&g->a->sites[i].f, g->o->metric).value;
+
+                g->bud_of[i] = grow_path(g, g->a->sites[i].stack);
+                if (g->bud_of[i] != UINT32_MAX)
+                        add_weight(&g->buds.items[g->bud_of[i]],
+                                   value < 0 ? 0 - (uint64_t)value : (uint64_t)value);
+        }
+        for (size_t i = g->buds.n; i-- > 1;)
+                add_weight(&g->buds.items[g->buds.items[i].parent], g->buds.items[i].weight);
+}
+
+/* ---- figures --------------------------------------------------------------------------------- */
+
+/* Where the buds end up; one each a bud. */
+struct places {
+        uint32_t *node_of;    /* of those kept */
+        uint32_t *first;      /* of those kept: the node of its first child */
+        uint32_t *n_children; /* of those kept: children kept, and one more for a rest */
+        bool *has_rest;
+};
+
+static bool is_kept(const struct growing *g, size_t i) {
+        const struct bud *b = &g->buds.items[i];
+        double least = g->o->min_share * (double)g->buds.items[0].weight;
+
+        if (i == 0)
+                return true;
+        if (g->o->max_depth && b->depth > g->o->max_depth)
+                return false;
+        return (double)b->weight >= least && (b->weight > 0 || g->o->min_share <= 0);
+}
+
+static void count_children(const struct growing *g, struct places *l) {
+        for (size_t i = 1; i < g->buds.n; i++) {
+                uint32_t parent = g->buds.items[i].parent;
+
+                if (is_kept(g, i)) {
+                        l->n_children[parent]++;
+                } else if (is_kept(g, parent) && !l->has_rest[parent]) {
+                        l->n_children[parent]++;
+                        l->has_rest[parent] = true;
+                }
+        }
+}
+
+/* A child is never heavier or higher than its parent, so what is kept hangs together. The children of a node stand in
+ * a row, in the order of the buds, their rest last; parents stand before children. Returns the number of nodes. */
+static size_t place_nodes(const struct growing *g, struct places *l) {
+        size_t n = 1;
+
+        count_children(g, l);
+        for (size_t i = 0; i < g->buds.n; i++)
+                if (is_kept(g, i)) {
+                        l->first[i] = (uint32_t)n;
+                        n += l->n_children[i];
+                }
+        for (size_t i = 1; i < g->buds.n; i++)
+                if (is_kept(g, i))
+                        l->node_of[i] = l->first[g->buds.items[i].parent]++;
+        for (size_t i = 1; i < g->buds.n; i++)
+                if (is_kept(g, i))
+                        l->first[g->buds.items[i].parent]--;
+        return n;
+}
+
+static struct query_node *rest_of(const struct places *l, struct query_node *nodes, uint32_t bud) {
+        return &nodes[l->first[bud] + l->n_children[bud] - 1];
+}
+
+static const struct query_node tree_nothing = {.frame = {.function = "", .file = "", .module = ""}};
+
+static void make_nodes(const struct growing *g, const struct places *l, struct query_node *nodes) {
+        for (uint32_t i = 0; i < g->buds.n; i++) {
+                const struct bud *b = &g->buds.items[i];
+                struct query_node *n = &nodes[l->node_of[i]];
+
+                if (!is_kept(g, i)) {
+                        if (is_kept(g, b->parent))
+                                rest_of(l, nodes, b->parent)->n_rest++;
+                        continue;
+                }
+                *n = tree_nothing;
+                if (i)
+                        n->frame = paths_key_frame(&g->paths, b->key);
+                n->is_task = b->is_task;
+                n->n_children = l->n_children[i];
+                n->children = n->n_children ? &nodes[l->first[i]] : NULL;
+                if (l->has_rest[i]) {
+                        *rest_of(l, nodes, i) = tree_nothing;
+                        rest_of(l, nodes, i)->is_rest = true;
+                }
+        }
+}
+
+static void fill_nodes(const struct growing *g, const struct places *l, struct query_node *nodes,
+                       size_t n_nodes) {
+        for (size_t i = 0; i < g->a->n_sites; i++) {
+                uint32_t bud = g->bud_of[i];
+                struct query_node *n;
+
+                if (bud == UINT32_MAX)
+                        continue;
+                n = is_kept(g, bud) ? &nodes[l->node_of[bud]] : NULL;
+                while (!is_kept(g, bud))
+                        bud = g->buds.items[bud].parent;
+                if (!n)
+                        n = rest_of(l, nodes, bud);
+                query_figures_add(&n->self, &g->a->sites[i].f);
+        }
+        for (size_t i = n_nodes; i-- > 0;) {
+                nodes[i].total = nodes[i].self;
+                for (size_t k = 0; k < nodes[i].n_children; k++)
+                        query_figures_add(&nodes[i].total, &nodes[i].children[k].total);
+        }
+}
+
+static int node_compare(const void *a, const void *b, void *metric) {
+        const struct query_node *x = a, *y = b;
+        int order;
+
+        if (x->is_rest != y->is_rest)
+                return x->is_rest ? 1 : -1;
+        order = query_figures_compare(&x->total, &y->total, *(const enum query_metric *)metric);
+        if (!order)
+                order = strcmp(x->frame.function, y->frame.function);
+        if (!order)
+                order = strcmp(x->frame.module, y->frame.module);
+        if (!order)
+                order = x->frame.offset < y->frame.offset ? -1 : x->frame.offset > y->frame.offset;
+        if (!order)
+                order = x->frame.line < y->frame.line ? -1 : x->frame.line > y->frame.line;
+        return order ? order : strcmp(x->frame.file, y->frame.file);
+}
+
+static uint32_t *new_numbers(size_t n) {
+        uint32_t *p = calloc(n + 1, sizeof(uint32_t));
+
+        if (!p)
+                abort();
+        return p;
+}
+
+static void grow_nodes(const struct growing *g, struct query_tree *t) {
+        struct places l = {.node_of = new_numbers(g->buds.n),
+                           .first = new_numbers(g->buds.n),
+                           .n_children = new_numbers(g->buds.n),
+                           .has_rest = calloc(g->buds.n + 1, sizeof(bool))};
+        enum query_metric metric = g->o->metric;
+
+        t->n_nodes = place_nodes(g, &l);
+        t->nodes = t->root = calloc(t->n_nodes, sizeof(t->nodes[0]));
+        if (!t->nodes || !l.has_rest)
+                abort();
+        make_nodes(g, &l, t->nodes);
+        fill_nodes(g, &l, t->nodes, t->n_nodes);
+        for (size_t i = 0; i < t->n_nodes; i++)
+                if (t->nodes[i].n_children > 1)
+                        qsort_r(t->nodes[i].children, t->nodes[i].n_children, sizeof(t->nodes[0]),
+                                node_compare, &metric);
+        free(l.node_of);
+        free(l.first);
+        free(l.n_children);
+        free(l.has_rest);
+}
+
+/* ---- asking ---------------------------------------------------------------------------------- */
+
+static enum path_merge merge_of(enum query_merge merge) {
+        switch (merge) {
+        case QUERY_MERGE_FUNCTION: return PATH_BY_FUNCTION;
+        case QUERY_MERGE_LINE: return PATH_BY_LINE;
+        case QUERY_MERGE_ADDRESS: break;
+        }
+        return PATH_BY_PLACE;
+}
+
+static void growing_done(struct growing *g) {
+        paths_done(&g->paths);
+        vec_free(&g->buds);
+        vec_free(&g->trail);
+        map_done(&g->by_edge);
+        map_done(&g->match.decided);
+        map_done(&g->match.functions);
+        pattern_free(g->match.pattern);
+        free(g->bud_of);
+}
+
+static int tree_grow(struct growing *g, struct query_tree *t, struct err *reterr) {
+        int r = match_begin(g, reterr);
+
+        if (r < 0)
+                return r;
+        grow_all(g);
+        t->n_functions = g->match.functions.n;
+        if (g->o->function && t->n_functions == 0)
+                return err_set(
+                        reterr, -ENOENT,
+                        "'%s': no call path in this scope has such a function: 'silt report --group-by function' lists them",
+                        g->o->function);
+        grow_nodes(g, t);
+        return 0;
+}
+
+int query_tree(struct query *q, const struct query_scope *scope, const struct query_tree_options *o,
+               struct query_tree **ret, struct err *reterr) {
+        _cleanup_(query_tree_freep) struct query_tree *t = calloc(1, sizeof(*t));
+        struct growing g = {.q = q, .o = o};
+        int r;
+
+        if (!t)
+                abort();
+        t->options = *o;
+        r = query_ask(q, scope, &t->answer, reterr);
+        if (r < 0)
+                return r;
+        g.a = t->answer;
+        g.bud_of = new_numbers(g.a->n_sites);
+        paths_init(&g.paths, q, merge_of(o->merge), o->is_full);
+        r = tree_grow(&g, t, reterr);
+        growing_done(&g);
+        if (r < 0)
+                return r;
+        *ret = TAKE_PTR(t);
+        return 0;
+}
+
+struct query_tree *query_tree_free(struct query_tree *t) {
+        if (!t)
+                return NULL;
+        query_answer_free(t->answer);
+        free(t->nodes);
+        free(t);
+        return NULL;
+}
