@@ -51,6 +51,13 @@ Elf_Scn *elf_file_section(Elf *elf, const char *name) {
         return NULL;
 }
 
+static bool has_content(Elf *elf, const char *name) {
+        Elf_Scn *section = elf_file_section(elf, name);
+        GElf_Shdr header;
+
+        return section && gelf_getshdr(section, &header) && header.sh_type != SHT_NOBITS;
+}
+
 /* A name, a zero byte, a build-id. */
 static void read_alt(Elf *elf, struct elf_file_alt *ret) {
         Elf_Scn *section = elf_file_section(elf, ".gnu_debugaltlink");
@@ -76,7 +83,7 @@ int elf_file_identify(int fd, struct elf_file_id *ret, struct elf_file_alt *ret_
         ssize_t n;
         Elf *elf;
 
-        ret->n = 0;
+        *ret = (struct elf_file_id){0};
         if (elf_version(EV_CURRENT) == EV_NONE)
                 return -ENOEXEC;
         elf = elf_begin(fd, ELF_C_READ_MMAP, NULL);
@@ -89,6 +96,7 @@ int elf_file_identify(int fd, struct elf_file_id *ret, struct elf_file_alt *ret_
                 memcpy(ret->bytes, id, (size_t)n);
                 ret->n = (size_t)n;
         }
+        ret->has_debug_info = has_content(elf, ".debug_info") || has_content(elf, ".zdebug_info");
         if (ret_alt) {
                 *ret_alt = (struct elf_file_alt){0};
                 read_alt(elf, ret_alt);

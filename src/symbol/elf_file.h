@@ -11,7 +11,8 @@ enum { ELF_FILE_MAX_ID = 64 };
 
 struct elf_file_id {
         uint8_t bytes[ELF_FILE_MAX_ID];
-        size_t n; /* 0: none */
+        size_t n;            /* 0: none */
+        bool has_debug_info; /* a section of that name, whether it can be read or not */
 };
 
 /* The alternate file that dwz moved common parts to (.gnu_debugaltlink). */

@@ -8,6 +8,7 @@
 
 #include "base/macros.h"
 #include "symbol/debuginfod.h"
+#include "symbol/inflate.h"
 
 #define SYSTEM_ROOT "/usr/lib/debug"
 
@@ -195,8 +196,9 @@ int finder_open_code(struct finder *f) {
                 snprintf(f->debug_path, sizeof(f->debug_path), "%s", w.path);
         f->is_unproven = m->build_id_len == 0;
         f->id = w.found_id;
+        f->has_debug_info = w.found_id.has_debug_info;
         f->alt = w.found_alt;
-        return fd;
+        return inflate_zstd(fd);
 }
 
 /* ---- debug files ----------------------------------------------------------------------------- */
@@ -256,10 +258,11 @@ int finder_find_debuginfo(Dwfl_Module *mod, void **userdata, const char *modname
                 if (fd > 0) {
                         snprintf(f->debug_path, sizeof(f->debug_path), "%s", w.path);
                         f->alt = w.found_alt;
+                        f->has_debug_info |= w.found_id.has_debug_info;
                 }
         }
         if (fd <= 0)
                 return -1;
         *ret_path = strdup(w.path);
-        return fd;
+        return inflate_zstd(fd);
 }

@@ -19,6 +19,7 @@ struct finder {
         bool is_unproven;                   /* the trace has no build-id to check it by */
         struct elf_file_id id;              /* of that file */
         char debug_path[4200];              /* the separate debug file; "" none */
+        bool has_debug_info;                /* in one of the two, readable or not */
         bool has_sought;                    /* the debug file, found or not */
         struct elf_file_alt alt;            /* what the code or the debug file wants */
         bool lacks_alt;                     /* and it was not found */

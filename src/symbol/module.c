@@ -101,7 +101,7 @@ int symbol_module_open(const struct trace_module *m, const struct symbol_search 
                 return r;
         }
         functions_load(&sm->functions, sm->module);
-        symbol_module_origin(sm, ret_origin);
+        *ret_origin = (struct symbol_origin){.naming = TRACE_NAMING_UNKNOWN};
         *ret = TAKE_PTR(sm);
         return 0;
 }
@@ -238,6 +238,7 @@ void symbol_module_name(struct symbol_module *m, const uint64_t *addresses, size
 
         for (size_t i = 0; i < n; i++)
                 name_address(&k, i);
+        m->counts.is_damaged |= k.dwarf.damaged || k.split.damaged;
         inline_done(&k.dwarf);
         inline_done(&k.split);
 }

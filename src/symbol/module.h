@@ -20,7 +20,7 @@ struct symbol_origin {
 
 struct symbol_module;
 
-/* search may be NULL. Fills *ret_origin in every case. -ENOENT: neither the file nor a debug file
+/* search may be NULL. *ret_origin says why it failed. -ENOENT: neither the file nor a debug file
  * of its build-id is there; -ESTALE: it has another build-id; -ENOEXEC: not an ELF file. */
 int symbol_module_open(const struct trace_module *m, const struct symbol_search *search,
                        struct symbol_module **ret, struct symbol_origin *ret_origin);

@@ -99,6 +99,9 @@ static void add_lacks(struct str *s, const struct finder *f, const struct functi
                          "some names and lines are missing: its debug information needs '%.200s' "
                          "too, which was not found: install it, or give --debug-path",
                          f->alt.name);
+        else if (c->is_damaged)
+                str_add(s, "inlined functions are missing: its debug information is damaged: build "
+                           "it anew, or install the right debug file");
         else if (c->n_unsplit)
                 str_addf(s,
                          "inlined functions are missing: the .dwo files of %zu of its units were "
@@ -130,6 +133,14 @@ void origin_of_names(struct symbol_origin *o, const struct finder *f,
         if (strcmp(f->module->path, "[vdso]") == 0) { /* the kernel gives no more */
                 origin_set(o, functions->by_begin.n ? TRACE_NAMING_DYNSYM : TRACE_NAMING_NOTHING, f,
                            &s);
+                return;
+        }
+        if (f->has_debug_info && !has_dwarf) {
+                str_add(&s,
+                        "lines and inlined functions are missing: its debug information is damaged, "
+                        "or of a kind that the installed libdw does not know: build it anew, or "
+                        "install the right debug file");
+                origin_set(o, TRACE_NAMING_DAMAGED, f, &s);
                 return;
         }
         if (functions->has_symtab && functions->by_begin.n) {

@@ -14,6 +14,7 @@ struct origin_counts {
         size_t n_named;    /* with a function, guesses not counted */
         size_t n_guesses;
         size_t n_unsplit; /* units whose .dwo file was not found */
+        bool is_damaged;  /* parts of the debug information were not to be believed */
 };
 
 void origin_of_missing(struct symbol_origin *o, const struct finder *f, int why);

@@ -24,6 +24,25 @@ def test_compressed_sections(t):
         Shapes(t, "-g", f"-gz={how}", name=how.replace("-", "_")).expect_full()
 
 
+def test_sections_compressed_with_zstd(t):
+    """Not by libelf, which cannot before 0.189."""
+    p = Shapes(t, "-g")
+    sh("objcopy", "--compress-debug-sections=zstd", p.path)
+    assert "COMPRESSED" in sh("readelf", "-tW", p.path)
+    p.expect_full()
+    p.split_debug(p.file("its.debug"))
+    p.expect_full()
+    # damaged: no names from it, and no harm
+    with open(p.file("its.debug"), "r+b") as f:
+        content = bytearray(f.read())
+        at = content.index(b"\x28\xb5\x2f\xfd")
+        content[at:at + 64] = bytes(64)
+        f.seek(0)
+        f.write(content)
+    frames, origin = p.probe()
+    assert origin[0] == _probe.DAMAGED and "damaged" in origin[2], origin
+
+
 def test_split_dwarf_beside_the_objects(t):
     for compiler in ("gcc", "clang"):
         for version in (4, 5):
@@ -88,7 +107,7 @@ def test_split_dwarf_package_of_many_units(t):
     for compiler, version, tool in (("gcc", 4, "dwp"), ("clang", 5, "llvm-dwp"), ("gcc", 5, "llvm-dwp")):
         folder = t.path(compiler + str(version))
         os.makedirs(folder)
-        names = [f"unit{n}" for n in range(12)]
+        names = [f"unit{n}" for n in range(6)]
         flags = [f"-gdwarf-{version}", "-gsplit-dwarf", "-O2"]
         for name in names:
             with open(os.path.join(folder, name + ".c"), "w") as f:
@@ -101,7 +120,7 @@ def test_split_dwarf_package_of_many_units(t):
         p = Shapes(t, *flags, *[os.path.join(folder, n + ".o") for n in names], name="many", folder=folder,
                    compiler=compiler)
         dwos = sorted(f for f in os.listdir(folder) if f.endswith(".dwo"))
-        assert len(dwos) == 13, dwos
+        assert len(dwos) == 7, dwos
         sh(tool, *(["-o", "many.dwp", *dwos] if tool == "dwp" else [*dwos, "-o", "many.dwp"]), cwd=folder)
         for dwo in dwos:
             os.unlink(os.path.join(folder, dwo))
