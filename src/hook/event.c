@@ -81,7 +81,8 @@ void event_alloc(struct thread *t, void *block, size_t size_bytes, unsigned form
                 words = ring_writer_reserve(&lane->ring, 4 + wire_stack_n_new(stack));
         if (likely(words != NULL)) {
                 words[0] = wire_word0(ring_writer_time(&lane->ring), WIRE_ALLOC);
-                words[1] = (uint64_t)block;
+                words[1] = lane->last_block = (uint64_t)block;
+                lane->last_block_time = lane->ring.last_time;
                 words[2] = size_bytes;
                 ring_writer_commit(&lane->ring, event_put_stack(words + 3, lane, stack, form));
         } else {
@@ -101,9 +102,15 @@ void event_stack(struct thread *t, unsigned kind, const uint64_t *values, uint32
         if (likely(stack != EVENT_LOST))
                 words = ring_writer_reserve(&lane->ring, 2 + n + wire_stack_n_new(stack));
         if (likely(words != NULL)) {
-                words[0] = wire_word0(ring_writer_time(&lane->ring), kind);
+                words[0] = wire_word0(kind == WIRE_FREE_STACK ? event_release_time(lane, values[0])
+                                                              : ring_writer_time(&lane->ring),
+                                      kind);
                 for (uint32_t i = 0; i < n; i++)
                         words[1 + i] = values[i];
+                if (kind == WIRE_REALLOC_END && values[0]) {
+                        lane->last_block = values[0];
+                        lane->last_block_time = lane->ring.last_time;
+                }
                 ring_writer_commit(&lane->ring, event_put_stack(words + 1 + n, lane, stack, form));
         } else {
                 event_after_loss(lane);
@@ -119,7 +126,10 @@ void event_words(struct thread *t, unsigned kind, const uint64_t *values, uint32
                 return;
         words = ring_writer_reserve(&lane->ring, 1 + n);
         if (likely(words != NULL)) {
-                words[0] = wire_word0(ring_writer_time(&lane->ring), kind);
+                words[0] =
+                        wire_word0(kind == WIRE_REALLOC_BEGIN ? event_release_time(lane, values[0])
+                                                              : ring_writer_time(&lane->ring),
+                                   kind);
                 for (uint32_t i = 0; i < n; i++)
                         words[1 + i] = values[i];
                 ring_writer_commit(&lane->ring, words + 1 + n);

@@ -38,6 +38,26 @@ void event_replay_early(struct thread *t);
 /* Something of the last record did not reach the ring. */
 void event_after_loss(struct lane *lane);
 
+enum { EVENT_HAND_OVER_NS = 50 }; /* no block passes to another thread and back in less */
+
+/* The clock for the release of a block. A CPU that waits for another thread's word may read its
+ * counter before that word has come. The recorder puts such events right by the alternation of
+ * addresses; but when the address is that of this thread's own latest allocation, which another
+ * thread may have released and been given meanwhile, both orders alternate, and only a
+ * counter that was read in its turn tells whose block this is. */
+static inline uint64_t event_release_time(struct lane *lane, uint64_t block) {
+        uint64_t now = ring_writer_time(&lane->ring);
+
+        if (lane->last_block == block &&
+            (now - lane->last_block_time) * runtime.clock.ns_per_tick_q16 >> 16 >=
+                    EVENT_HAND_OVER_NS &&
+            atomic_load_explicit(&runtime.process->n_threads_started, memory_order_relaxed)) {
+                clock_wait_for_loads();
+                now = ring_writer_time(&lane->ring);
+        }
+        return now;
+}
+
 /* Releases are half of all events, so this is inline. size_bytes: as the caller gave it, or
  * WIRE_NO_SIZE. */
 static inline void event_free(struct thread *t, void *block, uint64_t size_bytes) {
@@ -49,7 +69,7 @@ static inline void event_free(struct thread *t, void *block, uint64_t size_bytes
                 return;
         words = ring_writer_reserve(&lane->ring, n);
         if (likely(words != NULL)) {
-                words[0] = wire_word0(ring_writer_time(&lane->ring),
+                words[0] = wire_word0(event_release_time(lane, (uint64_t)block),
                                       n == 2 ? WIRE_FREE : WIRE_FREE_SIZED);
                 words[1] = (uint64_t)block;
                 if (n == 3)

@@ -24,6 +24,7 @@ struct lane {
         bool has_lost;        /* a record did not reach the ring: see event_walk */
         bool module_was_lost; /* a MODULE record did not reach the ring: announce all again */
         bool is_nested;
+        uint64_t last_block, last_block_time; /* its latest allocation: address, and when */
         struct wire_slot *slot;
         uint64_t slot_state; /* when it was claimed */
 };

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The counter that orders events. Read without a barrier: the few hundred nanoseconds by which a CPU
- * may read it early are what the recorder's inversion repair is for. */
+ * may read it early are what the recorder's inversion repair is for. Where that has nothing to go
+ * by, clock_wait_for_loads comes first. */
 #pragma once
 
 #include <stdint.h>
@@ -19,4 +20,13 @@ static inline uint64_t clock_counter(void) {
 #error "aarch64 and x86_64 only"
 #endif
         return v;
+}
+
+/* Everything the program has read by now was written before what the counter says next. */
+static inline void clock_wait_for_loads(void) {
+#if defined(__aarch64__)
+        __asm__ volatile("isb" ::: "memory");
+#else
+        __asm__ volatile("lfence" ::: "memory");
+#endif
 }
