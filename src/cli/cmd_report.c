@@ -7,6 +7,7 @@
 #include "cli/cmd_parse.h"
 #include "cli/commands.h"
 #include "cli/help_report.h"
+#include "cli/rules.h"
 #include "report/report.h"
 
 enum { REPORT_TOP_MAX = 1000000 };
@@ -69,6 +70,7 @@ static bool take_option(struct report_options *o, enum report_option option, str
         case REPORT_PROCESS: return take_process(o, p);
         case REPORT_BLOCKS: o->blocks = true; break;
         case REPORT_FULL: o->full = true; break;
+        case REPORT_RULES: return cli_take_rules(p, &o->rules);
         case REPORT_OPTION_NONE: break;
         }
         return true;
@@ -110,6 +112,7 @@ int cmd_report(int argc, char **argv) {
 
         if (!report_options_parse(argc, argv, &options, &exit_status))
                 return exit_status;
+        options.rules.with_config = true;
         if (report_print(stdout, &options, &err) < 0) {
                 fprintf(stderr, "silt: %s\n", err.text);
                 return EXIT_STATUS_TROUBLE;

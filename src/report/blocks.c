@@ -86,8 +86,10 @@ static bool put_block(void *ctx, const struct query_block *b) {
         return !ferror(l->out);
 }
 
-int report_blocks(FILE *out, struct query *q, const struct report_options *o, struct err *reterr) {
-        struct listing l = {.r = {.options = o, .q = q, .v = query_view(q)}, .out = out};
+int report_blocks(FILE *out, struct query *q, const struct report_options *o, struct names *names,
+                  struct err *reterr) {
+        struct listing l = {.r = {.options = o, .q = q, .v = query_view(q), .names = names},
+                            .out = out};
         struct query_scope scope;
         struct unit_text t;
         int x;

@@ -3,8 +3,8 @@
 #include <stdarg.h>
 
 #include "base/units.h"
+#include "report/frame.h"
 #include "report/gather.h"
-#include "report/name.h"
 
 enum {
         FIND_MIN_BYTES =
@@ -39,29 +39,22 @@ static void find_site(struct report *r, const char *kind, const char *text, uint
 
 /* ---- who a site is --------------------------------------------------------------------------- */
 
-struct who {
-        struct str text;
-};
-
-static bool who_frame(void *ctx, const struct query_frame *f) {
-        struct who *w = ctx;
-        bool skip = name_is_library(f->function);
-
-        if (skip && w->text.n)
-                return true;
-        str_clear(&w->text);
-        name_add_function(&w->text, f, false, false);
-        return skip; /* a library's function stands in until one of the program comes */
-}
-
 /* The function that asked for the memory. */
 static const char *who_is(struct report *r, const struct query_site *site) {
-        struct who w = {0};
-        const char *name;
+        struct frame_stack stack = {0};
+        struct str text = {0};
+        const char *name = "code without a stack";
 
-        query_each_frame(r->q, site->stack, who_frame, &w);
-        name = w.text.n ? arena_strdup(r->arena, str_text(&w.text)) : "code without a stack";
-        str_done(&w.text);
+        frame_stack_fill(&stack, r, site->stack, false);
+        if (stack.shown.n) {
+                const struct name_shown *x = &stack.shown.items[0];
+
+                frame_add_function(&text, r, &stack.frames.items[x->frame_idx], x->is_task, false,
+                                   false);
+                name = arena_strdup(r->arena, str_text(&text));
+        }
+        str_done(&text);
+        frame_stack_done(&stack);
         return name;
 }
 

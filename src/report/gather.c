@@ -118,13 +118,14 @@ static int gather_whole(struct report *r, struct err *reterr) {
         return x;
 }
 
-int report_gather(struct query *q, const struct report_options *o, struct report *ret,
-                  struct err *reterr) {
+int report_gather(struct query *q, const struct report_options *o, struct names *names,
+                  struct report *ret, struct err *reterr) {
         uint64_t max_events = o->full ? UINT64_MAX : REPORT_MAX_EVENTS;
         struct report *r = ret;
         int x;
 
-        *r = (struct report){.options = o, .q = q, .v = query_view(q), .arena = arena_new()};
+        *r = (struct report){
+                .options = o, .q = q, .v = query_view(q), .names = names, .arena = arena_new()};
         x = query_metric_parse(o->metric, &r->metric, reterr);
         if (x >= 0)
                 x = report_scope(q, o, &r->scope, reterr);

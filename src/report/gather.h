@@ -4,6 +4,7 @@
 
 #include "base/arena.h"
 #include "base/vec.h"
+#include "name/name.h"
 #include "query/query.h"
 #include "report/report.h"
 
@@ -33,6 +34,7 @@ struct report {
         const struct report_options *options;
         struct query *q;
         const struct trace_view *v;
+        struct names *names;      /* the caller's */
         struct query_scope scope; /* as answered: see query_answer */
         enum query_metric metric;
         struct query_answer *answer;
@@ -50,8 +52,8 @@ struct report {
         struct arena *arena; /* texts of findings */
 };
 
-int report_gather(struct query *q, const struct report_options *o, struct report *ret,
-                  struct err *reterr);
+int report_gather(struct query *q, const struct report_options *o, struct names *names,
+                  struct report *ret, struct err *reterr);
 void report_done(struct report *r);
 
 /* The scope the options ask for. */
@@ -69,4 +71,5 @@ void report_find(struct report *r); /* fills findings */
 /* What is told, and to whom. */
 int report_text(FILE *out, struct report *r, struct err *reterr);
 int report_json(FILE *out, struct report *r, struct err *reterr);
-int report_blocks(FILE *out, struct query *q, const struct report_options *o, struct err *reterr);
+int report_blocks(FILE *out, struct query *q, const struct report_options *o, struct names *names,
+                  struct err *reterr);

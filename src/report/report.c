@@ -47,20 +47,23 @@ static void progress_clear(struct progress *p) {
 int report_print(FILE *out, const struct report_options *o, struct err *reterr) {
         struct progress progress = {.began_ns = now_ns(),
                                     .is_terminal = isatty(STDERR_FILENO) == 1};
+        _cleanup_(names_freep) struct names *names = NULL;
         _cleanup_(query_freep) struct query *q = NULL;
         struct report r;
         int x;
 
-        x = query_open(o->path, &q, reterr);
+        x = names_load(&o->rules, &names, reterr);
+        if (x >= 0)
+                x = query_open(o->path, &q, reterr);
         if (x < 0)
                 return x;
         query_set_progress(q, progress_draw, &progress);
         if (o->blocks) {
                 query_set_progress(q, NULL,
                                    NULL); /* the list itself shows that something happens */
-                return report_blocks(out, q, o, reterr);
+                return report_blocks(out, q, o, names, reterr);
         }
-        x = report_gather(q, o, &r, reterr);
+        x = report_gather(q, o, names, &r, reterr);
         progress_clear(&progress);
         if (x < 0)
                 return x;

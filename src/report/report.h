@@ -7,6 +7,7 @@
 #include <stdio.h>
 
 #include "base/err.h"
+#include "name/name.h"
 
 struct report_options {
         const char *path;
@@ -17,8 +18,9 @@ struct report_options {
         uint32_t n_top;     /* sites of each metric */
         bool all_processes; /* pid is not looked at */
         bool json;
-        bool blocks; /* single allocations instead of the summary */
-        bool full;   /* whole stacks, long names, every row */
+        bool blocks;               /* single allocations instead of the summary */
+        bool full;                 /* whole stacks, long names, every row */
+        struct name_sources rules; /* how functions are called, beside what is built in */
 };
 #define REPORT_OPTIONS_DEFAULT ((struct report_options){.to_ns = UINT64_MAX, .n_top = 20})
 

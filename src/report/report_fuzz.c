@@ -7,8 +7,8 @@
  * 6 and 7 a window. The metric goes by the input's length.
  *
  * seeds: src/report/report_seeds
- * covers: src/report/blocks.c src/report/chart.c src/report/finding.c src/report/fold.c src/report/gather.c
- * covers: src/report/json_report.c src/report/name.c src/report/sites.c src/report/tables.c src/report/text.c
+ * covers: src/report/blocks.c src/report/chart.c src/report/finding.c src/report/fold.c src/report/frame.c
+ * covers: src/report/gather.c src/report/json_report.c src/report/sites.c src/report/tables.c src/report/text.c
  * covers: src/query/answer.c src/query/block.c src/query/crowd.c src/query/inherit.c src/query/mapping.c
  * covers: src/query/peak.c src/query/query.c src/query/replay.c src/query/state.c src/query/thread.c
  * covers: src/query/timeline.c */

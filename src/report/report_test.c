@@ -13,7 +13,7 @@
 
 #include "base/macros.h"
 #include "base/str.h"
-#include "report/name.h"
+#include "report/frame.h"
 #include "report/report.h"
 #include "report/story.h"
 #include "report/style.h"
@@ -50,60 +50,45 @@ static void assert_has(const char *text, const char *part) {
 
 /* ---- names ----------------------------------------------------------------------------------- */
 
-static void check_short(const char *function, const char *expected) {
-        struct query_frame f = {.function = function, .file = "", .module = ""};
+static void check_function(const char *function, bool guess, bool full, bool utf8,
+                           const char *expected) {
+        struct name_frame f = {.function = function,
+                               .file = "",
+                               .module = "/usr/lib/libx.so.1",
+                               .offset = 0x1234,
+                               .guess = guess};
+        struct report r = {0};
+        struct err err = {0};
         struct str s = {0};
 
-        name_add_function(&s, &f, false, false);
+        assert_int_equal(names_load(&(struct name_sources){0}, &r.names, &err), 0);
+        frame_add_function(&s, &r, &f, false, full, utf8);
         assert_string_equal(str_text(&s), expected);
         str_done(&s);
+        names_free(r.names);
 }
 
-static void test_short_names(void **state) {
+static void test_names(void **state) {
+        const char *generic = "void shop::dispatch<shop::Request, shop::Answer>(shop::Request&)";
+
         (void)state;
-        check_short("main", "main");
-        check_short("shop::Config::load(std::string const&)", "shop::Config::load");
-        check_short("void shop::dispatch<shop::Request, int>(shop::Request&)",
-                    "shop::dispatch<..>");
-        check_short("std::vector<int, std::allocator<int> >::push_back(int&&)",
-                    "std::vector<..>::push_back");
-        check_short("(anonymous namespace)::helper(int)", "(anonymous namespace)::helper");
-        check_short("ns::(anonymous namespace)::helper(int) const",
-                    "ns::(anonymous namespace)::helper");
-        check_short("operator new(unsigned long)", "operator new");
-        check_short("a::operator<(a::B const&, a::B const&)", "a::operator<");
-        check_short(
-                "std::string std::operator+<char, std::char_traits<char> >(char const*, std::string&&)",
-                "std::operator+<..>");
-        check_short("a::B::operator()(int) const", "a::B::operator()");
-        check_short("a::f(int)::{lambda(int)#1}::operator()(int) const",
-                    "a::f::{lambda(int)#1}::operator()");
-        check_short("alloc::vec::Vec<T,A>::reserve", "alloc::vec::Vec<T,A>::reserve");
-        check_short("<alloc::string::String as core::fmt::Write>::write_str",
-                    "<alloc::string::String as core::fmt::Write>::write_str");
-        check_short("std::pair<int const, long> const& f<int>(int)", "f<int>");
+        check_function("main", false, false, true, "main");
+        check_function("shop::Config::load(std::string const&)", false, false, true,
+                       "shop::Config::load");
+        check_function("shop::Map<a, b, c, d, e, f, g, h>::at(int)", false, false, true,
+                       "shop::Map<…>::at");
+        check_function("shop::Map<a, b, c, d, e, f, g, h>::at(int)", false, false, false,
+                       "shop::Map<..>::at");
+        check_function(generic, false, true, true, generic);
+        check_function("a\nb", false, false, true, "a\\x0ab");
 }
 
 static void test_names_of_unnamed(void **state) {
-        struct query_frame f = {.function = "",
-                                .file = "",
-                                .module = "/usr/lib/libx.so.1",
-                                .offset = 0x1234};
-        struct str s = {0};
-
         (void)state;
-        name_add_function(&s, &f, false, true);
-        assert_string_equal(str_text(&s), "libx.so.1+0x1234");
-        str_clear(&s);
-        f.function = "near";
-        f.guess = true;
-        name_add_function(&s, &f, false, false);
-        name_add_place(&s, &f, false);
-        assert_string_equal(str_text(&s), "libx.so.1+0x1234");
-        str_clear(&s);
-        name_add_function(&s, &f, true, false);
-        assert_string_equal(str_text(&s), "near ~");
-        str_done(&s);
+        check_function("", false, false, true, "libx.so.1+0x1234");
+        check_function("near", true, false, true, "libx.so.1+0x1234");
+        check_function("near", true, true, false, "near ~");
+        check_function("near", true, true, true, "near ≈");
 }
 
 /* ---- style ----------------------------------------------------------------------------------- */
@@ -321,7 +306,7 @@ static void test_errors(void **state) {
 
 int main(void) {
         const struct CMUnitTest tests[] = {
-                cmocka_unit_test(test_short_names),
+                cmocka_unit_test(test_names),
                 cmocka_unit_test(test_names_of_unnamed),
                 cmocka_unit_test(test_cut),
                 cmocka_unit_test(test_wrap),

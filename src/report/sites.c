@@ -4,58 +4,13 @@
 #include <string.h>
 
 #include "base/units.h"
-#include "report/name.h"
+#include "report/frame.h"
 
 enum {
         SITES_TREE_FRAMES = 6, /* shown of a stack without --full */
         SITES_MIN_TREES = 5,   /* so many sites get a tree however small they are */
         SITES_TREE_PCT = 2,    /* and all with at least this share */
 };
-
-/* ---- frames worth showing -------------------------------------------------------------------- */
-
-struct shown {
-        VEC(struct query_frame) frames;
-        struct query_frame
-                via; /* of the library frames left out, the one the program called; function "" : none */
-        bool full, seen_caller;
-};
-
-static bool shown_add(void *ctx, const struct query_frame *f) {
-        struct shown *x = ctx;
-
-        if (!x->full && !x->seen_caller && name_is_library(f->function)) {
-                x->via = *f;
-                return true;
-        }
-        x->seen_caller = true;
-        vec_push(&x->frames, *f);
-        return true;
-}
-
-/* C++'s own thread function has no public name. */
-static bool is_start(const struct query_frame *f) {
-        return name_is_start(f->function) ||
-               ((f->guess || !f->function[0]) &&
-                strncmp(name_base(f->module), "libstdc++.so", 12) == 0);
-}
-
-/* Takes the frames that only start programs and threads off the end. */
-static void shown_cut_start(struct shown *x) {
-        while (!x->full && x->frames.n > 1 && is_start(&x->frames.items[x->frames.n - 1]))
-                x->frames.n--;
-}
-
-static void shown_fill(struct shown *x, const struct report *r, uint32_t stack) {
-        *x = (struct shown){.full = r->options->full, .via = {.function = ""}};
-        query_each_frame(r->q, stack, shown_add, x);
-        if (x->frames.n == 0) { /* nothing but library: then that is the answer */
-                x->seen_caller = true;
-                x->via.function = "";
-                query_each_frame(r->q, stack, shown_add, x);
-        }
-        shown_cut_start(x);
-}
 
 /* ---- a stack as a tree ----------------------------------------------------------------------- */
 
@@ -70,14 +25,14 @@ static size_t add_part(const struct style *s, struct str *line, const char *colo
         return left - MIN(left, have);
 }
 
-static void print_frame(const struct style *s, const struct report *r, const struct query_frame *f,
-                        const char *lead, size_t indent) {
+static void print_frame(const struct style *s, const struct report *r, const struct name_frame *f,
+                        bool is_task, const char *lead, size_t indent) {
         struct str name = {0}, place = {0}, line = {0};
         bool full = r->options->full;
         size_t left = s->width - indent - str_width(lead), place_width;
 
-        name_add_function(&name, f, full, s->utf8);
-        name_add_place(&place, f, full);
+        frame_add_function(&name, r, f, is_task, full, s->utf8);
+        frame_add_place(&place, f, full);
         place_width = place.n ? MIN(str_width(str_text(&place)), left / 2) + 2 : 0;
         str_pad(&line, ' ', indent);
         add_part(s, &line, s->dim, lead, SIZE_MAX, true);
@@ -95,51 +50,54 @@ static void print_frame(const struct style *s, const struct report *r, const str
 void sites_print_stack(const struct style *s, const struct report *r, uint32_t stack, size_t indent,
                        size_t max_frames) {
         const char *lead = s->utf8 ? "↑ " : "^ ";
-        struct shown x;
+        struct frame_stack x = {0};
         size_t n;
 
-        shown_fill(&x, r, stack);
-        n = max_frames && x.frames.n > max_frames + 1 ? max_frames : x.frames.n;
-        if (x.frames.n == 0)
+        frame_stack_fill(&x, r, stack, r->options->full);
+        n = max_frames && x.shown.n > max_frames + 1 ? max_frames : x.shown.n;
+        if (x.shown.n == 0)
                 fprintf(s->out, "%*s%s(no stack)%s\n", (int)indent, "", s->dim, s->plain);
         for (size_t i = 0; i < n; i++)
-                print_frame(s, r, &x.frames.items[i], i ? lead : "",
+                print_frame(s, r, &x.frames.items[x.shown.items[i].frame_idx],
+                            x.shown.items[i].is_task, i ? lead : "",
                             indent + (r->options->full ? 0 : MIN(i, 8u)));
-        if (n < x.frames.n)
+        if (n < x.shown.n)
                 fprintf(s->out, "%*s%s%s%s %zu more%s\n", (int)(indent + MIN(n, 8u)), "", s->dim,
-                        lead, s->utf8 ? "…" : "..", x.frames.n - n, s->plain);
-        vec_free(&x.frames);
+                        lead, s->utf8 ? "…" : "..", x.shown.n - n, s->plain);
+        frame_stack_done(&x);
 }
 
 /* Appends the library function through which the program asked, when there is room for it. */
 static void add_via(const struct style *s, const struct report *r, uint32_t stack, struct str *to,
                     size_t width) {
         struct str via = {0};
-        struct shown x;
+        struct frame_stack x = {0};
 
-        shown_fill(&x, r, stack);
-        if (x.via.function[0] && x.frames.n) {
+        frame_stack_fill(&x, r, stack, r->options->full);
+        if (x.shown.via_idx != NAME_NO_FRAME && x.frames.items[x.shown.via_idx].function[0]) {
                 str_add(&via, ", via ");
-                name_add_function(&via, &x.via, false, s->utf8);
+                frame_add_function(&via, r, &x.frames.items[x.shown.via_idx], false, false,
+                                   s->utf8);
                 if (str_width(str_text(to)) + str_width(str_text(&via)) <= width)
                         str_add(to, str_text(&via));
         }
         str_done(&via);
-        vec_free(&x.frames);
+        frame_stack_done(&x);
 }
 
 void sites_add_short(const struct style *s, const struct report *r, uint32_t stack, struct str *to,
                      size_t width) {
         struct str text = {0};
-        struct shown x;
+        struct frame_stack x = {0};
 
-        shown_fill(&x, r, stack);
-        for (size_t i = 0; i < x.frames.n && str_width(str_text(&text)) < width; i++) {
+        frame_stack_fill(&x, r, stack, r->options->full);
+        for (size_t i = 0; i < x.shown.n && str_width(str_text(&text)) < width; i++) {
                 if (i)
                         str_add(&text, s->utf8 ? " ← " : " < ");
-                name_add_function(&text, &x.frames.items[i], false, s->utf8);
+                frame_add_function(&text, r, &x.frames.items[x.shown.items[i].frame_idx],
+                                   x.shown.items[i].is_task, false, s->utf8);
         }
-        if (x.frames.n == 0)
+        if (x.shown.n == 0)
                 str_add(&text, "(no stack)");
         if (str_width(str_text(&text)) > width) { /* callers go first, so cut at the end */
                 struct str cut = {0};
@@ -158,7 +116,7 @@ void sites_add_short(const struct style *s, const struct report *r, uint32_t sta
                 str_add(to, str_text(&text));
         }
         str_done(&text);
-        vec_free(&x.frames);
+        frame_stack_done(&x);
 }
 
 /* ---- sites ----------------------------------------------------------------------------------- */

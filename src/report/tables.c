@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/units.h"
-#include "report/name.h"
+#include "report/frame.h"
 #include "report/sites.h"
 
 enum { TABLES_MAX_ROWS = 10 };
@@ -114,10 +114,10 @@ static unsigned process_depth(const struct trace_view *v, uint32_t process) {
 static void add_command(struct str *to, const struct trace_process *p) {
         for (uint32_t i = 0; i < p->n_args; i++) {
                 str_add(to, i ? " " : "");
-                style_add_clean(to, i ? p->args[i] : name_base(p->args[i]));
+                style_add_clean(to, i ? p->args[i] : frame_base(p->args[i]));
         }
         if (p->n_args == 0)
-                style_add_clean(to, p->exe[0] ? name_base(p->exe) : "?");
+                style_add_clean(to, p->exe[0] ? frame_base(p->exe) : "?");
 }
 
 static void print_process(const struct style *s, const struct report *r, uint32_t process) {

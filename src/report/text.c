@@ -6,8 +6,8 @@
 
 #include "base/units.h"
 #include "report/chart.h"
+#include "report/frame.h"
 #include "report/gather.h"
-#include "report/name.h"
 #include "report/sites.h"
 #include "report/style.h"
 #include "report/tables.h"
@@ -30,7 +30,7 @@ static void add_subject(const struct report *r, struct str *to) {
         for (uint32_t i = 0; i < n_args && to->n < 200; i++)
                 str_addf(to, "%s%s", i ? " " : "", args[i]);
         if (n_args == 0)
-                str_add(to, p->exe[0] ? name_base(p->exe) : "the program");
+                str_add(to, p->exe[0] ? frame_base(p->exe) : "the program");
         if (r->scope.process == QUERY_ALL)
                 str_addf(to, " and its processes (%s in all)", unit_count(&t, r->v->n_processes));
         else if (!main_process)
