@@ -12,11 +12,10 @@ struct frame {
         bool is_task;
 };
 
-/* A guess is mostly another function's name: only its module counts. */
 static struct frame frame_look(struct names *n, const struct name_frame *f) {
         struct frame x = {.name = names_entry(n, f->guess ? "" : f->function)};
 
-        x.kind = names_entry_kind(n, x.name, f->module);
+        x.kind = name_frame_kind(n, f);
         return x;
 }
 

@@ -7,11 +7,13 @@
 struct name_entry {
         const char *function; /* as it was asked for */
         const char *full, *text, *plain, *crate;
-        enum name_kind kind; /* in a module of no name */
-        bool kind_is_by_module;
+        enum name_kind kind;   /* in a module and file of no name */
+        bool kind_is_by_place; /* may be another elsewhere */
         bool is_driver;
+        uint64_t idx;  /* of the entries */
         uint64_t next; /* another entry with the same hash: its place and 1; 0: none */
 };
 
 const struct name_entry *names_entry(struct names *n, const char *function);
-enum name_kind names_entry_kind(struct names *n, const struct name_entry *e, const char *module);
+enum name_kind names_entry_kind(struct names *n, const struct name_entry *e, const char *module,
+                                const char *file);

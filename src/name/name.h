@@ -91,6 +91,9 @@ struct name_shown {
         bool is_task;       /* label it as an async function */
 };
 
+/* The kind of a frame: the same, by its source file too. */
+enum name_kind name_frame_kind(struct names *n, const struct name_frame *f);
+
 enum { NAME_NO_FRAME = UINT32_MAX };
 
 struct name_stack {

@@ -6,12 +6,15 @@
 #include "name/internal.h"
 #include "name/shape.h"
 
+enum { ENTRY_ID_BITS = 21 };
+
 struct names {
         struct rules rules;
         struct arena *arena; /* the texts of entries */
         VEC(struct name_entry *) entries;
         struct map by_address; /* of the text asked for: most come from a table, again and again */
         struct map by_hash;
+        struct map kinds; /* of entries whose kind goes by the place: all numbers -> kind */
         struct shape shape;
         struct str label;
 };
@@ -60,6 +63,7 @@ struct names *names_free(struct names *n) {
         vec_free(&n->entries);
         map_done(&n->by_address);
         map_done(&n->by_hash);
+        map_done(&n->kinds);
         shape_done(&n->shape);
         str_done(&n->label);
         free(n);
@@ -91,7 +95,7 @@ static struct name_entry *entry_new(struct names *n, const char *function) {
         if (n->shape.has_outer)
                 e->crate = arena_strndup(n->arena, e->plain,
                                          (size_t)(strstr(e->plain, "::") - e->plain));
-        e->kind = rules_kind(&n->rules, e->plain, "", &e->kind_is_by_module);
+        e->kind = rules_kind(&n->rules, e->plain, "", "", &e->kind_is_by_place);
         e->is_driver = rules_is_driver(&n->rules, e->plain);
         return e;
 }
@@ -110,6 +114,7 @@ static struct name_entry *entry_by_text(struct names *n, const char *function) {
         e = entry_new(n, function);
         if (!added)
                 e->next = *first;
+        e->idx = n->entries.n;
         vec_push(&n->entries, e);
         *first = n->entries.n;
         return e;
@@ -127,10 +132,24 @@ const struct name_entry *names_entry(struct names *n, const char *function) {
         return e;
 }
 
-enum name_kind names_entry_kind(struct names *n, const struct name_entry *e, const char *module) {
-        bool by_module;
+enum name_kind names_entry_kind(struct names *n, const struct name_entry *e, const char *module,
+                                const char *file) {
+        uint64_t *kind, module_id, file_id;
+        bool added, by_place;
 
-        return e->kind_is_by_module ? rules_kind(&n->rules, e->plain, module, &by_module) : e->kind;
+        if (!e->kind_is_by_place)
+                return e->kind;
+        /* Modules and files have entries too, so that they have numbers. */
+        module_id = names_entry(n, module)->idx;
+        file_id = names_entry(n, file)->idx;
+        if ((e->idx | module_id | file_id) >> ENTRY_ID_BITS) /* too many to be remembered */
+                return rules_kind(&n->rules, e->plain, module, file, &by_place);
+        kind = map_put(&n->kinds,
+                       (e->idx << 2 * ENTRY_ID_BITS) + (module_id << ENTRY_ID_BITS) + file_id, 0,
+                       &added);
+        if (added)
+                *kind = rules_kind(&n->rules, e->plain, module, file, &by_place);
+        return (enum name_kind)kind[0];
 }
 
 /* ---- answers --------------------------------------------------------------------------------- */
@@ -142,7 +161,12 @@ const char *name_kind_text(enum name_kind k) {
 }
 
 enum name_kind name_kind(struct names *n, const char *function, const char *module) {
-        return names_entry_kind(n, names_entry(n, function), module);
+        return names_entry_kind(n, names_entry(n, function), module, "");
+}
+
+enum name_kind name_frame_kind(struct names *n, const struct name_frame *f) {
+        /* A guess is mostly another function's name: only its place counts. */
+        return names_entry_kind(n, names_entry(n, f->guess ? "" : f->function), f->module, f->file);
 }
 
 const char *name_full(struct names *n, const char *function) {

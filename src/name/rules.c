@@ -104,24 +104,39 @@ static const char *add_rule(struct rules *r, struct patterns *p, struct span pat
         return NULL;
 }
 
-/* PATTERN [in MODULE] */
-static const char *add_kind(struct rules *r, struct patterns *p, struct span rest,
-                            enum name_kind kind) {
+/* Cuts what stands behind word off, and the word; NULL: it is not there. */
+static const char *take_behind(struct rules *r, struct span *rest, const char *word) {
+        const char *at = find_last(*rest, word);
+        struct span behind;
+
+        if (!at)
+                return NULL;
+        behind.p = at + strlen(word);
+        behind.n = (size_t)(rest->p + rest->n - behind.p);
+        behind = trim(behind);
+        *rest = trim((struct span){rest->p, (size_t)(at - rest->p)});
+        return arena_strndup(r->arena, behind.p, behind.n);
+}
+
+/* PATTERN [in MODULE] [at FILE] */
+static const char *add_kind(struct rules *r, struct span rest, enum name_kind kind) {
         struct rule rule = {.kind = kind};
-        const char *in = find_last(rest, " in ");
 
-        if (in) {
-                struct span module =
-                        trim((struct span){in + 4, (size_t)(rest.p + rest.n - in - 4)});
-
-                if (memchr(module.p, '/', module.n))
-                        return "a module is named by its file name: leave out the directory";
-                rule.module = arena_strndup(r->arena, module.p, module.n);
-                rest = trim((struct span){rest.p, (size_t)(in - rest.p)});
-        }
+        rule.file = take_behind(r, &rest, " at ");
+        rule.module = take_behind(r, &rest, " in ");
+        if (rule.module && strchr(rule.module, '/'))
+                return "a module is named by its file name: leave out the directory";
         if (has_arguments(rest))
                 return "patterns have no template arguments: leave out '<' and what follows it";
-        return add_rule(r, p, rest, rule);
+        return add_rule(r, &r->kinds, rest, rule);
+}
+
+static const char *add_driver(struct rules *r, struct span rest) {
+        if (find_last(rest, " in ") || find_last(rest, " at "))
+                return "a driver is one everywhere: leave out 'in' and 'at'";
+        if (has_arguments(rest))
+                return "patterns have no template arguments: leave out '<' and what follows it";
+        return add_rule(r, &r->drivers, rest, (struct rule){0});
 }
 
 /* Arguments as short forms are written: one blank behind each comma, none before brackets. */
@@ -208,11 +223,9 @@ static const char *add_line(struct rules *r, struct span line) {
                 return "a rule is a word and a pattern";
         for (size_t i = 0; i < ARRAY_SIZE(kinds); i++)
                 if (span_is(verb, kinds[i].verb))
-                        return add_kind(r, &r->kinds, line, kinds[i].kind);
-        if (span_is(verb, "driver") && find_last(line, " in "))
-                return "a driver is one in every module: leave out 'in'";
+                        return add_kind(r, line, kinds[i].kind);
         if (span_is(verb, "driver"))
-                return add_kind(r, &r->drivers, line, NAME_PLAIN);
+                return add_driver(r, line);
         if (span_is(verb, "fold"))
                 return add_fold(r, line);
         if (span_is(verb, "inline"))
@@ -273,9 +286,14 @@ struct best {
         const struct rules *rules;
         const struct patterns *patterns;
         const char *module; /* file name */
-        uint32_t rule;      /* 0: none yet */
-        bool by_module;
+        const char *file;
+        uint32_t rule;       /* 0: none yet */
+        uint32_t bound_rule; /* the last that fits but for its module and file */
 };
+
+static bool glob_fits(const char *glob, const char *text) {
+        return !glob || pattern_glob_fits(glob, strlen(glob), text, strlen(text));
+}
 
 static void best_take(void *ctx, uint32_t node) {
         struct best *b = ctx;
@@ -283,27 +301,28 @@ static void best_take(void *ctx, uint32_t node) {
 
         for (uint32_t i = b->patterns->nodes.items[node].value; i > b->rule; i = rule->next) {
                 rule = &b->rules->items.items[i];
-                b->by_module |= rule->module != NULL;
-                if (!rule->module || pattern_glob_fits(rule->module, strlen(rule->module),
-                                                       b->module, strlen(b->module))) {
+                if (rule->module || rule->file)
+                        b->bound_rule = MAX(b->bound_rule, i);
+                if (glob_fits(rule->module, b->module) && glob_fits(rule->file, b->file)) {
                         b->rule = i;
                         return;
                 }
         }
 }
 
-enum name_kind rules_kind(struct rules *r, const char *plain, const char *module,
-                          bool *ret_by_module) {
+enum name_kind rules_kind(struct rules *r, const char *plain, const char *module, const char *file,
+                          bool *ret_by_place) {
         const char *slash = strrchr(module, '/');
-        struct best b = {r, &r->kinds, slash ? slash + 1 : module, 0, false};
+        struct best b = {r, &r->kinds, slash ? slash + 1 : module, file, 0, 0};
 
         patterns_match(&r->kinds, plain, best_take, &b);
-        *ret_by_module = b.by_module;
+        /* Another place could only bring in a later rule, or take away this one. */
+        *ret_by_place = b.bound_rule && b.bound_rule >= b.rule;
         return b.rule ? r->items.items[b.rule].kind : NAME_PLAIN;
 }
 
 bool rules_is_driver(struct rules *r, const char *plain) {
-        struct best b = {r, &r->drivers, "", 0, false};
+        struct best b = {r, &r->drivers, "", "", 0, 0};
 
         patterns_match(&r->drivers, plain, best_take, &b);
         return b.rule != 0;

@@ -17,6 +17,7 @@ enum {
 struct rule {
         uint32_t next;      /* an older rule of the same pattern; 0: none */
         const char *module; /* kinds: glob of the module's file name; NULL: any */
+        const char *file;   /* kinds: glob of the source file's path; NULL: any */
         const char
                 *args; /* folds: "" whatever there is, and it stays; "*" any; else exactly these */
         const char *text; /* folds: what is written instead */
@@ -41,9 +42,9 @@ int rules_add_file(struct rules *r, const char *path, struct err *reterr);
 int rules_add_text(struct rules *r, const char *where, const char *text, size_t n,
                    struct err *reterr);
 
-/* The kind of a plain path; *ret_by_module: whether it may be another in another module. */
-enum name_kind rules_kind(struct rules *r, const char *plain, const char *module,
-                          bool *ret_by_module);
+/* The kind of a plain path; *ret_by_place: whether it may be another in another module or file. */
+enum name_kind rules_kind(struct rules *r, const char *plain, const char *module, const char *file,
+                          bool *ret_by_place);
 bool rules_is_driver(struct rules *r, const char *plain);
 
 /* The fold of the path that ends at node of shapes and has these arguments (with their brackets;

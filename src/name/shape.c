@@ -305,6 +305,13 @@ static bool read_part(struct reader *r, struct path *path) {
                 read_braces(r, path);
                 return true;
         }
+        if (scan_at(&r->s, "<lambda")) { /* as GCC has it in debug information */
+                skip_group(r);
+                path->node = PATTERN_NO_NODE;
+                path->after_lambda = true;
+                add_part(r, path, "{lambda}", 8, "{lambda}", 8);
+                return true;
+        }
         if (scan_at_operator(&r->s)) {
                 read_operator(r, path);
                 return true;
@@ -484,7 +491,7 @@ static void skip_tags(struct reader *r) {
 
 static void read_path(struct reader *r, bool is_function, struct path *path) {
         *path = (struct path){.out_begin = r->out->n, .plain_begin = r->plain->n};
-        if (r->s.p < r->s.end && *r->s.p == '<')
+        if (r->s.p < r->s.end && *r->s.p == '<' && !scan_at(&r->s, "<lambda"))
                 read_brackets(r, path);
         else if (!read_part(r, path))
                 r->is_confused = true;
@@ -492,7 +499,8 @@ static void read_path(struct reader *r, bool is_function, struct path *path) {
                 size_t args_begin = r->out->n;
 
                 skip_tags(r);
-                if (scan_at(&r->s, "::<") && !scan_at(&r->s, "::<impl "))
+                if (scan_at(&r->s, "::<") && !scan_at(&r->s, "::<impl ") &&
+                    !scan_at(&r->s, "::<lambda"))
                         r->s.p += 2;
                 if (scan_at(&r->s, " <") && r->out->n && r->out->bytes[r->out->n - 1] == '<')
                         r->s.p++; /* operator< <int> */
@@ -610,7 +618,15 @@ static bool read_name(struct reader *r) {
 }
 
 void shape_read(const struct rules *rules, const char *name, size_t n, struct shape *ret) {
-        struct reader r = {{name, name, name + n}, rules, &ret->text, &ret->plain, 0, false, false};
+        /* glibc's names for its functions among themselves */
+        size_t alias_n = strncmp(name, "__GI_", 5) == 0 && n > 5 ? 5 : 0;
+        struct reader r = {{name + alias_n, name + alias_n, name + n},
+                           rules,
+                           &ret->text,
+                           &ret->plain,
+                           0,
+                           false,
+                           false};
         struct str full = {0};
 
         str_clear(&ret->text);

@@ -37,8 +37,8 @@ static uint64_t hash_location(const struct report *r, uint32_t location, bool in
 
         for (size_t i = 0; i < n; i++) {
                 const struct query_frame *f = &frames[i];
-                const char *function = f->guess ? "" : f->function;
-                enum name_kind kind = name_kind(r->names, function, f->module);
+                struct name_frame frame = frame_of(f);
+                enum name_kind kind = name_frame_kind(r->names, &frame);
 
                 if (kind == NAME_MACHINERY || (in_front && hash == 0 && !is_shown_in_front(kind)))
                         continue;
