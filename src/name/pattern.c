@@ -28,9 +28,14 @@ bool pattern_glob_fits(const char *glob, size_t glob_n, const char *text, size_t
 
 /* The end of the part that begins at text: the next `::`, or the end of all. */
 static const char *part_end(const char *text, const char *end) {
-        const char *colons = memmem(text, (size_t)(end - text), "::", 2);
+        const char *colon = text;
 
-        return colons ? colons : end;
+        while ((colon = memchr(colon, ':', (size_t)(end - colon))) && colon + 1 < end) {
+                if (colon[1] == ':')
+                        return colon;
+                colon++;
+        }
+        return end;
 }
 
 static uint64_t child_key(uint32_t parent, const char *part, size_t n) {
@@ -116,6 +121,7 @@ const char *patterns_add(struct patterns *p, const char *text, size_t n, uint32_
         uint32_t node = PATTERN_ROOT;
 
         for (unsigned n_parts = 0;; part = stop + 2) {
+                const char *star;
                 size_t part_n;
 
                 stop = part_end(part, end);
@@ -124,15 +130,17 @@ const char *patterns_add(struct patterns *p, const char *text, size_t n, uint32_
                         return "a part of the path is empty";
                 if (++n_parts > PATTERN_MAX_PARTS)
                         return "the path has too many parts";
-                if (part_n == 2 && memcmp(part, "**", 2) == 0)
+                star = memchr(part, '*', part_n);
+                if (!star)
+                        node = add_literal(p, node, part, part_n);
+                else if (part_n == 2 && memcmp(part, "**", 2) == 0)
                         node = add_any(p, node);
                 else if (memmem(part, part_n, "**", 2))
                         return "'**' is a part of its own: write it between '::'";
-                else if (memchr(part, '*', part_n) &&
-                         !(part_n == 9 && memcmp(part, "operator*", 9) == 0))
-                        node = add_glob(p, node, part, part_n);
-                else
+                else if (part_n == 9 && memcmp(part, "operator*", 9) == 0)
                         node = add_literal(p, node, part, part_n);
+                else
+                        node = add_glob(p, node, part, part_n);
                 if (stop == end)
                         break;
         }

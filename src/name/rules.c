@@ -51,10 +51,16 @@ static bool span_is(struct span s, const char *text) {
         return s.n == strlen(text) && memcmp(s.p, text, s.n) == 0;
 }
 
+/* The line without its comment; n is SIZE_MAX when it is no text. */
 static struct span without_comment(struct span s) {
-        for (size_t i = 0; i < s.n; i++)
-                if (s.p[i] == '#' && (i == 0 || is_blank(s.p[i - 1])))
+        for (size_t i = 0; i < s.n; i++) {
+                char c = s.p[i];
+
+                if ((unsigned char)c < ' ' && !is_blank(c))
+                        return (struct span){s.p, SIZE_MAX};
+                if (c == '#' && (i == 0 || is_blank(s.p[i - 1])))
                         s.n = i;
+        }
         return s;
 }
 
@@ -74,7 +80,7 @@ static const char *find_last(struct span s, const char *text) {
         size_t n = strlen(text);
 
         for (size_t i = s.n >= n ? s.n - n + 1 : 0; i > 0; i--)
-                if (memcmp(s.p + i - 1, text, n) == 0)
+                if (s.p[i - 1] == text[0] && memcmp(s.p + i - 1, text, n) == 0)
                         return s.p + i - 1;
         return NULL;
 }
@@ -212,10 +218,10 @@ static const char *add_line(struct rules *r, struct span line) {
 
         if (line.n > RULES_MAX_LINE_BYTES)
                 return "the line is too long";
-        for (size_t i = 0; i < line.n; i++)
-                if ((unsigned char)line.p[i] < ' ' && !is_blank(line.p[i]))
-                        return "the line is no text";
-        line = trim(without_comment(line));
+        line = without_comment(line);
+        if (line.n == SIZE_MAX)
+                return "the line is no text";
+        line = trim(line);
         if (line.n == 0)
                 return NULL;
         verb = take_word(&line);

@@ -75,9 +75,9 @@ static void test_names(void **state) {
         check_function("main", false, false, true, "main");
         check_function("shop::Config::load(std::string const&)", false, false, true,
                        "shop::Config::load");
-        check_function("shop::Map<a, b, c, d, e, f, g, h>::at(int)", false, false, true,
+        check_function("shop::Map<a, b, c, d, e, f, g, h, i>::at(int)", false, false, true,
                        "shop::Map<…>::at");
-        check_function("shop::Map<a, b, c, d, e, f, g, h>::at(int)", false, false, false,
+        check_function("shop::Map<a, b, c, d, e, f, g, h, i>::at(int)", false, false, false,
                        "shop::Map<..>::at");
         check_function(generic, false, true, true, generic);
         check_function("a\nb", false, false, true, "a\\x0ab");
