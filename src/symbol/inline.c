@@ -21,6 +21,7 @@ struct walk {
         /* Of the unit at hand: */
         Dwarf_Die unit;
         Dwarf_Files *files;
+        const char *directory; /* where the compiler ran; NULL unknown */
         unsigned version;
         bool lines_known;    /* for all addresses of the unit */
         Dwarf_Off last_off;  /* of the entry looked at last */
@@ -82,6 +83,10 @@ static bool covers_address(struct walk *w, Dwarf_Die *die) {
         return false;
 }
 
+static const char *path_of(struct walk *w, const char *file) {
+        return source_path(&w->result->paths, w->directory, file);
+}
+
 static void find_lines(struct walk *w, struct span s) {
         for (size_t i = s.begin; i < s.end; i++) {
                 struct inline_place *p = &w->result->places[i];
@@ -90,7 +95,7 @@ static void find_lines(struct walk *w, struct span s) {
 
                 if (!line)
                         continue;
-                p->file = dwarf_linesrc(line, NULL, NULL);
+                p->file = path_of(w, dwarf_linesrc(line, NULL, NULL));
                 p->line = dwarf_lineno(line, &number) == 0 && number > 0 ? (uint32_t)number : 0;
         }
 }
@@ -122,7 +127,9 @@ static const char *call_file(struct walk *w, Dwarf_Die *die) {
 
         if (!w->files || dwarf_formudata(dwarf_attr(die, DW_AT_call_file, &attr), &value) != 0)
                 return NULL;
-        return value == 0 && w->version < 5 ? NULL : dwarf_filesrc(w->files, value, NULL, NULL);
+        if (value == 0 && w->version < 5)
+                return NULL;
+        return path_of(w, dwarf_filesrc(w->files, value, NULL, NULL));
 }
 
 static uint32_t add_site(struct walk *w, Dwarf_Die *die, uint32_t caller) {
@@ -228,9 +235,11 @@ static bool unit_lines(struct walk *w) {
 
 static void walk_unit(struct walk *w, Dwarf_Die *split) {
         Dwarf_Die *root = split->addr ? split : &w->unit;
+        Dwarf_Attribute attr;
         size_t n_files;
 
         w->n_entries++;
+        w->directory = dwarf_formstring(dwarf_attr(&w->unit, DW_AT_comp_dir, &attr));
         w->lines_known =
                 dwarf_hasattr(&w->unit, DW_AT_low_pc) || dwarf_hasattr(&w->unit, DW_AT_ranges);
         if (w->lines_known && !unit_lines(w))
@@ -258,6 +267,7 @@ void inline_find(Dwarf *dwarf, const uint64_t *addresses, size_t n, uint64_t cod
         *ret = (struct inline_result){.places = calloc(n + 1, sizeof(ret->places[0]))};
         if (!ret->places)
                 abort();
+        source_paths_init(&ret->paths);
         for (size_t i = 0; i < n; i++)
                 ret->places[i].site = ret->places[i].function = INLINE_NONE;
         while (!ret->damaged &&
@@ -274,5 +284,6 @@ void inline_done(struct inline_result *r) {
         vec_free(&r->sites);
         vec_free(&r->functions);
         free(r->places);
+        source_paths_done(&r->paths);
         *r = (struct inline_result){0};
 }

@@ -12,6 +12,7 @@
 #include <stdint.h>
 
 #include "base/vec.h"
+#include "symbol/source_path.h"
 
 #define INLINE_NONE UINT32_MAX
 
@@ -36,9 +37,11 @@ struct inline_result {
         VEC(Dwarf_Die) functions;
         struct inline_place *places; /* one an address */
         bool damaged;
+        struct source_paths paths;
 };
 
-/* addresses are sorted, in dwarf's own terms; below code_begin lies no code. Strings belong to dwarf. */
+/* addresses are sorted, in dwarf's own terms; below code_begin lies no code. Strings live as long as dwarf and
+ * the result. */
 void inline_find(Dwarf *dwarf, const uint64_t *addresses, size_t n, uint64_t code_begin,
                  struct inline_result *ret);
 void inline_done(struct inline_result *r);

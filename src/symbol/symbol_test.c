@@ -14,6 +14,7 @@
 #include <cmocka.h>
 
 #include "base/fs.h"
+#include "base/str.h"
 #include "symbol/functions.h"
 #include "symbol/module.h"
 #include "symbol/symbol.h"
@@ -25,8 +26,43 @@ static void check_demangle(const char *linker_name, const char *expected) {
         assert_string_equal(name, expected);
 }
 
+/* Nested templates: longer than the demangler's own limit allows, and readable all the same. */
+static void check_long_name(size_t n_levels) {
+        struct str mangled = {0}, expected = {0};
+
+        str_add(&mangled, "_Z1f");
+        str_add(&expected, "f(");
+        for (size_t i = 0; i < n_levels; i++) {
+                str_add(&mangled, "1aI");
+                str_add(&expected, "a<");
+        }
+        str_add(&mangled, "i");
+        str_add(&expected, "int>");
+        for (size_t i = 0; i < n_levels; i++) {
+                str_add(&mangled, "E");
+                str_add(&expected, i + 1 < n_levels ? " >" : ")");
+        }
+        check_demangle(str_text(&mangled), str_text(&expected));
+        str_done(&mangled);
+        str_done(&expected);
+}
+
+/* f(a<int, int>, a<a<int, int>, a<int, int> >, …): each argument is twice the one before. */
+static void check_endless_name(void) {
+        static const char digits[] = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ";
+        struct str mangled = {0};
+
+        str_add(&mangled, "_Z1f1aIiiE");
+        for (size_t i = 0; i < 30; i++)
+                str_addf(&mangled, "S_IS%c_S%c_E", digits[i], digits[i]);
+        check_demangle(str_text(&mangled), str_text(&mangled));
+        str_done(&mangled);
+}
+
 static void test_demangle(void **state) {
         (void)state;
+        check_long_name(400);
+        check_endless_name();
         check_demangle("main", "main");
         check_demangle("", "");
         check_demangle("_ZN3foo3barEi", "foo::bar(int)");

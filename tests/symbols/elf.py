@@ -4,6 +4,7 @@
 import collections
 import random
 import re
+import shutil
 import struct
 import subprocess
 
@@ -61,9 +62,23 @@ class Elf:
                       if w & 0xfc000000 == 0x94000000 or w & 0xfffffc1f == 0xd63f0000]
         return found
 
+    def _disassembled(self, *options):
+        tool = "x86_64-linux-gnu-objdump" if self.machine == EM_X86_64 else "aarch64-linux-gnu-objdump"
+        argv = [shutil.which(tool) or "objdump", "-d", "--no-show-raw-insn", *options, self.path]
+        return subprocess.run(argv, capture_output=True, text=True, check=True).stdout
+
+    def stubs(self):
+        """PLT stubs as objdump names them: sorted (begin, linker name); "" where it has no name."""
+        sections = [s for s in self.code() if s.name.startswith(".plt")]
+        if not sections:
+            return []
+        text = self._disassembled(*[f"--section={s.name}" for s in sections])
+        labels = [(int(m[1], 16), m[2]) for m in re.finditer(r"^([0-9a-f]+) <(.*)>:$", text, re.M)]
+        ends = [(s.address + s.size, "") for s in sections]
+        return sorted([(a, name[:-4] if name.endswith("@plt") else "") for a, name in labels] + ends)
+
     def _calls_by_objdump(self):
-        text = subprocess.run(["x86_64-linux-gnu-objdump", "-d", "--no-show-raw-insn", self.path],
-                              capture_output=True, text=True, check=True).stdout
+        text = self._disassembled()
         found, after_call = [], False
         for line in text.splitlines():
             m = re.match(r"\s+([0-9a-f]+):\s+(.*)", line)

@@ -150,6 +150,8 @@ def changed_specimens(w):
             name = f"{compiler}_dwo{version}"
             specimens[name] = lambda name=name, argv=[compiler, *flags]: split(w, name, argv, C, False)
             name = f"{compiler}_dwp{version}"
+            specimens[name] = lambda name=name, argv=[compiler, *flags]: split(w, name, argv, C, True)
+            name = f"{compiler}_dwp_heavy{version}"
             specimens[name] = lambda name=name, argv=[cxx, "-std=c++17", *flags]: split(w, name, argv, HEAVY, True)
     return specimens
 
@@ -168,9 +170,8 @@ def split(w, name, argv, sources, packed):
 
 def installed(build_dir):
     """Files of the system, and silt itself."""
-    libc = glob.glob("/lib/*-linux-gnu/libc.so.6")[0]
     return {
-        "libc": lambda: Specimen("libc", libc, tables=[libc, debug_file(libc)]),
+        "libc": lambda: system_library("libc", "libc.so.6"),
         "loader": lambda: system_library("loader", "ld-linux-*.so.*"),
         "libm": lambda: system_library("libm", "libm.so.6"),
         "libstdcxx": lambda: system_library("libstdcxx", "libstdc++.so.6"),
@@ -180,9 +181,9 @@ def installed(build_dir):
 
 
 def system_library(name, pattern):
-    path = os.path.realpath(glob.glob(f"/lib/{os.uname().machine}-linux-gnu/{pattern}")
-                            [0] if glob.glob(f"/lib/{os.uname().machine}-linux-gnu/{pattern}")
-                            else glob.glob(f"/usr/lib/{os.uname().machine}-linux-gnu/{pattern}")[0])
+    machine = os.uname().machine
+    path = os.path.realpath([*glob.glob(f"/lib/{machine}-linux-gnu/{pattern}"),
+                             *glob.glob(f"/usr/lib/{machine}-linux-gnu/{pattern}")][0])
     debug = debug_file(path)
     return Specimen(name, path, tables=[path, debug] if os.path.exists(debug) else [path])
 

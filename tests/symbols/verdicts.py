@@ -4,6 +4,22 @@
 import bisect
 import collections
 
+WRONG = "equal to neither"
+
+
+class Stubs:
+    """Names of PLT stubs, which neither of the two tools has: objdump's."""
+
+    def __init__(self, elf, readable):
+        stubs = elf.stubs()
+        readable.learn(name for _, name in stubs)
+        self.begins = [begin for begin, _ in stubs]
+        self.names = [readable[name] + "@plt" if name else "" for _, name in stubs]
+
+    def at(self, address):
+        i = bisect.bisect_right(self.begins, address) - 1
+        return self.names[i] if i >= 0 else ""
+
 
 class Aliases:
     """Which names the symbol tables have for an address."""
@@ -48,10 +64,10 @@ def named(chain):
 class Verdicts:
     """Counts, and examples of what agrees with neither."""
 
-    def __init__(self, aliases):
-        self.aliases = aliases
+    def __init__(self, aliases, stubs):
+        self.aliases, self.stubs = aliases, stubs
         self.counts = collections.Counter()
-        self.examples = []
+        self.examples = {}
 
     def same(self, address, ours, theirs):
         """None, or how they are the same. Of several symbols for one address either may be named."""
@@ -74,29 +90,38 @@ class Verdicts:
         return how
 
     def add(self, address, ours, is_guess, llvm, gnu):
+        if self.stubs.at(address):
+            verdict = "a PLT stub, as objdump names it"
+            if [f.function for f in ours] != [self.stubs.at(address)]:
+                verdict = WRONG
+            self.note(verdict, address, ours, llvm, gnu)
+            return
         as_llvm, as_gnu = self.same(address, ours, llvm), self.same(address, ours, gnu)
-        if as_llvm and as_gnu:
+        if is_guess and (as_llvm or as_gnu or not named(llvm)):
+            verdict = "a guess, marked as one"
+        elif as_llvm and as_gnu:
             verdict = "equal to both" if "equal" in (as_llvm, as_gnu) else as_llvm
         elif as_llvm:
             verdict = f"{as_llvm} to llvm-symbolizer, addr2line differs in {difference(ours, gnu)}"
         elif as_gnu:
             verdict = f"{as_gnu} to addr2line, llvm-symbolizer differs in {difference(ours, llvm)}"
-        elif is_guess and not named(llvm):
-            verdict = "marked as a guess, llvm-symbolizer has no name"
         else:
-            verdict = "equal to neither"
-            self.examples.append((address, ours, llvm, gnu))
+            verdict = WRONG
+        self.note(verdict, address, ours, llvm, gnu)
+
+    def note(self, verdict, *example):
         self.counts[verdict] += 1
+        self.examples.setdefault(verdict, []).append(example)
 
     @property
     def n_wrong(self):
-        return self.counts["equal to neither"]
+        return self.counts[WRONG]
 
     def lines(self):
         return [f"{n:7d}  {verdict}" for verdict, n in self.counts.most_common()]
 
-    def example_lines(self, n):
-        for address, *chains in self.examples[:n]:
+    def example_lines(self, n, verdict=WRONG):
+        for address, *chains in self.examples.get(verdict, [])[:n]:
             yield f"{address:#x}"
             for who, chain in zip(("silt", "llvm", "gnu"), chains):
                 for f in chain:
