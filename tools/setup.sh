@@ -10,7 +10,7 @@ set -eu
 
 # What `make` needs.
 build_packages="gcc g++ libc6-dev meson ninja-build pkg-config python3-minimal
-        libdw-dev libelf-dev libzstd-dev libxxhash-dev libiberty-dev libcmocka-dev"
+        libdw-dev libelf-dev libzstd-dev libxxhash-dev libpcre2-dev libiberty-dev libcmocka-dev"
 
 # What `make test` needs beside that: sanitizers and fuzzers, the other architecture
 # under emulation, the programs that are recorded, and the tools compared with.

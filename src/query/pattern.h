@@ -1,16 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* Regular expressions over bytes that cannot be made slow: POSIX extended ones without back
- * references, found anywhere in a text unless anchored. docs/query.md has the grammar.
- * A search takes at most text length × steps of the pattern; a pattern has at most
- * PATTERN_MAX_STEPS. It says whether it matches, not where. Inside query/ only. */
+/* Regular expressions over bytes, found anywhere in a text unless anchored: those of PCRE2, with
+ * limits, since patterns may come from anyone and names from any file. A pattern that takes too
+ * long says so; it is never taken for one that does not match. Inside query/ only. */
 #pragma once
 
 #include <stdbool.h>
 
 #include "base/err.h"
 #include "base/macros.h"
-
-enum { PATTERN_MAX_STEPS = 1000 };
 
 struct pattern;
 
@@ -22,3 +19,6 @@ const char *pattern_text(const struct pattern *p);
 
 /* Not safe from two threads at once: the pattern holds the scratch space. */
 bool pattern_matches(struct pattern *p, const char *text);
+
+/* 0 while every search so far came to its end; else -E2BIG: their answers are not to be used. */
+int pattern_check(const struct pattern *p, struct err *reterr);

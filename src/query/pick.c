@@ -105,17 +105,15 @@ static void pick_path(struct pick *p, struct query *q, const struct filter_path 
         free(stacks);
 }
 
-static int pick_stacks(struct pick *p, struct query *q, const struct query_filter *f,
-                       struct err *reterr) {
+static void pick_stacks(struct pick *p, struct query *q, const struct query_filter *f) {
         size_t n_words = q->view->n_stacks / 64 + 1;
 
         if (f->paths.n == 0)
-                return 0;
+                return;
         p->stacks = zeroed(n_words, sizeof(uint64_t));
         memset(p->stacks, 0xff, n_words * sizeof(uint64_t));
         for (size_t i = 0; i < f->paths.n; i++)
                 pick_path(p, q, &f->paths.items[i]);
-        return 0;
 }
 
 /* ---- threads and processes ------------------------------------------------------------------- */
@@ -155,6 +153,18 @@ static void pick_processes(struct pick *p, const struct query *q, const struct q
         }
 }
 
+/* Whether every pattern could be searched for to the end. */
+static int pick_check(const struct query_filter *f, struct err *reterr) {
+        int r = 0;
+
+        for (size_t i = 0; i < f->paths.n && r == 0; i++)
+                r = pattern_check(f->paths.items[i].pattern, reterr);
+        for (size_t i = 0; i < f->threads.n && r == 0; i++)
+                if (f->threads.items[i].pattern)
+                        r = pattern_check(f->threads.items[i].pattern, reterr);
+        return r;
+}
+
 /* ---- the whole ------------------------------------------------------------------------------- */
 
 static uint64_t needs_to_ns(const struct query_filter *f) {
@@ -185,13 +195,14 @@ int pick_get(struct query *q, const struct query_filter *f, const struct pick **
         p->serial = f->serial;
         p->needs_events = query_filter_needs_events(f);
         p->needs_to_ns = needs_to_ns(f);
-        r = pick_stacks(p, q, f, reterr);
+        pick_stacks(p, q, f);
+        pick_threads(p, q, f);
+        pick_processes(p, q, f);
+        r = pick_check(f, reterr);
         if (r < 0) {
                 pick_free(p);
                 return r;
         }
-        pick_threads(p, q, f);
-        pick_processes(p, q, f);
         pick_free(q->pick);
         *ret = q->pick = p;
         return 0;

@@ -361,6 +361,9 @@ static int tree_grow(struct growing *g, struct query_tree *t, struct err *reterr
         if (r < 0)
                 return r;
         grow_all(g);
+        r = g->match.pattern ? pattern_check(g->match.pattern, reterr) : 0;
+        if (r < 0)
+                return r;
         t->n_functions = g->match.functions.n;
         if (g->o->function && t->n_functions == 0)
                 return err_set(
