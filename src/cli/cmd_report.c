@@ -10,7 +10,7 @@
 #include "cli/rules.h"
 #include "report/report.h"
 
-enum { REPORT_TOP_MAX = 1000000 };
+enum { REPORT_TOP_MAX = 1000000, REPORT_DEPTH_MAX = 1000000 };
 
 static const struct cli_command report_command = {
         .name = "report",
@@ -50,6 +50,73 @@ static bool take_top(struct report_options *o, struct cli_parser *p) {
         return true;
 }
 
+/* Live figures at one moment: a window that ends there, and what was live then unless something else is asked for. */
+static bool take_at(struct report_options *o, struct cli_parser *p) {
+        if (!cli_value_duration(p, &o->to_ns))
+                return false;
+        if (!o->metric)
+                o->metric = "end";
+        return true;
+}
+
+static bool take_group(struct report_options *o, struct cli_parser *p) {
+        static const char *const groups[] = {"site",  "function", "module", "line",
+                                             "crate", "thread",   "size",   "process"};
+
+        for (size_t i = 0; i < ARRAY_SIZE(groups); i++)
+                if (strcmp(p->value, groups[i]) == 0) {
+                        o->group_by = groups[i];
+                        return true;
+                }
+        cli_parser_error(
+                p,
+                "--group-by: '%s' is nothing to group by: use site, function, module, line, crate, thread, size or process",
+                p->value);
+        return false;
+}
+
+static bool take_histogram(struct report_options *o, struct cli_parser *p) {
+        if (strcmp(p->value, "size") == 0)
+                o->histogram = REPORT_SIZES;
+        else if (strcmp(p->value, "lifetime") == 0)
+                o->histogram = REPORT_LIFETIMES;
+        else
+                cli_parser_error(p, "--histogram: '%s' has none: use size or lifetime", p->value);
+        return o->histogram != REPORT_NO_HISTOGRAM;
+}
+
+static bool take_depth(struct report_options *o, struct cli_parser *p) {
+        uint64_t n;
+
+        if (!cli_value_number(p, 1, REPORT_DEPTH_MAX, &n))
+                return false;
+        o->max_depth = (uint32_t)n;
+        return true;
+}
+
+static bool take_share(struct report_options *o, struct cli_parser *p) {
+        char *end;
+
+        o->min_share_pct = strtod(p->value, &end);
+        if (end > p->value && *end == '\0' && o->min_share_pct >= 0 && o->min_share_pct <= 100)
+                return true;
+        cli_parser_error(p, "--min-share: '%s' is no share: use a number from 0 to 100", p->value);
+        return false;
+}
+
+/* At most one of the views that stand in for the summary. */
+static bool check_views(const struct report_options *o, struct cli_parser *p) {
+        bool is_tree = o->tree || o->bottom_up;
+        int n = o->blocks + (o->group_by != NULL) + is_tree + (o->callers != NULL) +
+                (o->callees != NULL) + (o->histogram != REPORT_NO_HISTOGRAM);
+
+        if (n > 1)
+                cli_parser_error(p,
+                                 "one view at a time: choose one of --blocks, --group-by, --tree, "
+                                 "--callers, --callees and --histogram");
+        return n <= 1;
+}
+
 static bool take_file(struct report_options *o, struct cli_parser *p) {
         if (o->path) {
                 cli_parser_error(p, "one trace at a time: leave out '%s'", p->value);
@@ -71,6 +138,15 @@ static bool take_option(struct report_options *o, enum report_option option, str
         case REPORT_BLOCKS: o->blocks = true; break;
         case REPORT_FULL: o->full = true; break;
         case REPORT_RULES: return cli_take_rules(p, &o->rules);
+        case REPORT_AT: return take_at(o, p);
+        case REPORT_GROUP_BY: return take_group(o, p);
+        case REPORT_TREE: o->tree = true; break;
+        case REPORT_BOTTOM_UP: o->bottom_up = true; break;
+        case REPORT_CALLERS: o->callers = p->value; break;
+        case REPORT_CALLEES: o->callees = p->value; break;
+        case REPORT_HISTOGRAM: return take_histogram(o, p);
+        case REPORT_DEPTH: return take_depth(o, p);
+        case REPORT_MIN_SHARE: return take_share(o, p);
         case REPORT_OPTION_NONE: break;
         }
         return true;
@@ -99,6 +175,7 @@ bool report_options_parse(int argc, char **argv, struct report_options *ret_opti
                 cli_parser_error(&p, "the window is empty: --from must be earlier than --to");
                 ok = false;
         }
+        ok = ok && check_views(&o, &p);
         *ret_exit_status = p.exit_status;
         if (ok)
                 *ret_options = o;

@@ -40,7 +40,7 @@ struct query_groups *query_groups_free(struct query_groups *g) {
 
 /* ---- keys ------------------------------------------------------------------------------------ */
 
-enum { KEY_NO_STACK = PATH_NO_KEY };
+enum { KEY_NO_STACK = ROUTE_NO_KEY };
 
 bool group_is_by_block(enum query_by by) {
         return by == QUERY_BY_THREAD || by == QUERY_BY_SIZE;
@@ -50,48 +50,48 @@ static bool is_by_path(enum query_by by) {
         return !group_is_by_block(by) && by != QUERY_BY_PROCESS;
 }
 
-static enum path_merge merge_of(enum query_by by) {
+static enum route_merge merge_of(enum query_by by) {
         switch (by) {
-        case QUERY_BY_FUNCTION: return PATH_BY_FUNCTION;
-        case QUERY_BY_MODULE: return PATH_BY_MODULE;
-        case QUERY_BY_LINE: return PATH_BY_SOURCE;
-        case QUERY_BY_CRATE: return PATH_BY_CRATE;
-        default: return PATH_BY_LINE;
+        case QUERY_BY_FUNCTION: return ROUTE_BY_FUNCTION;
+        case QUERY_BY_MODULE: return ROUTE_BY_MODULE;
+        case QUERY_BY_LINE: return ROUTE_BY_SOURCE;
+        case QUERY_BY_CRATE: return ROUTE_BY_CRATE;
+        default: return ROUTE_BY_LINE;
         }
 }
 
 void group_keys_init(struct group_keys *k, struct query *q, const struct query_group_options *o) {
         *k = (struct group_keys){.by = o->by};
         if (is_by_path(o->by))
-                paths_init(&k->paths, q, merge_of(o->by), o->is_full);
+                routes_init(&k->routes, q, merge_of(o->by), o->is_full);
 }
 
 void group_keys_done(struct group_keys *k) {
         if (is_by_path(k->by))
-                paths_done(&k->paths);
+                routes_done(&k->routes);
 }
 
 /* Call paths that differ only in frames nobody is shown are one. */
-static uint64_t key_of_shown(struct paths *p) {
+static uint64_t key_of_shown(struct routes *p) {
         uint64_t hash = p->shown.n;
 
         for (size_t i = 0; i < p->shown.n; i++)
-                hash = map_hash(hash * 31 + paths_key(p, p->shown.items[i].number));
+                hash = map_hash(hash * 31 + routes_key(p, p->shown.items[i].number));
         return hash;
 }
 
 /* Of the path that is loaded. */
 static uint64_t key_of_path(struct group_keys *k, uint32_t stack) {
-        struct paths *p = &k->paths;
+        struct routes *p = &k->routes;
 
         if (k->by == QUERY_BY_SITE)
                 return p->is_full || p->shown.n == 0 ? stack : key_of_shown(p);
         return p->asker == UINT32_MAX ? (uint64_t)KEY_NO_STACK
-                                      : paths_key(p, p->all.items[p->asker].number);
+                                      : routes_key(p, p->all.items[p->asker].number);
 }
 
 uint64_t group_keys_of_stack(struct group_keys *k, uint32_t stack) {
-        paths_load(&k->paths, stack);
+        routes_load(&k->routes, stack);
         return key_of_path(k, stack);
 }
 
@@ -151,33 +151,33 @@ static void row_add(struct query_group *row, const struct query_figures *f) {
 }
 
 static void group_whole_path(struct grouping *g, const struct query_site *site) {
-        struct paths *p = &g->keys.paths;
+        struct routes *p = &g->keys.routes;
         bool added;
         struct query_group *row = row_at(g, key_of_path(&g->keys, site->stack), &added);
 
         if (added) {
                 row->stack = site->stack; /* the first one's stack stands for all */
                 if (p->asker != UINT32_MAX)
-                        row->frame = paths_frame(p->q, p->all.items[p->asker].number);
+                        row->frame = routes_frame(p->q, p->all.items[p->asker].number);
         }
         row_add(row, &site->f);
 }
 
 static struct query_group *row_of_key(struct grouping *g, uint64_t key) {
-        struct paths *p = &g->keys.paths;
+        struct routes *p = &g->keys.routes;
         bool added;
         struct query_group *row = row_at(g, key, &added);
 
         if (added && key != KEY_NO_STACK) {
-                row->frame = paths_key_frame(p, (uint32_t)key);
-                row->name = p->merge == PATH_BY_CRATE ? p->keys.items[key].text : "";
+                row->frame = routes_key_frame(p, (uint32_t)key);
+                row->name = p->merge == ROUTE_BY_CRATE ? p->keys.items[key].text : "";
         }
         return row;
 }
 
 /* Each key of a path counts once, however often it is on it. */
 static void group_frames(struct grouping *g, const struct query_site *site) {
-        struct paths *p = &g->keys.paths;
+        struct routes *p = &g->keys.routes;
         uint64_t self = key_of_path(&g->keys, site->stack);
         struct query_group *row = row_of_key(g, self);
 
@@ -188,7 +188,7 @@ static void group_frames(struct grouping *g, const struct query_site *site) {
         if (self == KEY_NO_STACK)
                 query_figures_add(&row->total, &site->f);
         for (size_t i = 0; i < p->shown.n; i++) {
-                uint32_t key = paths_key(p, p->shown.items[i].number);
+                uint32_t key = routes_key(p, p->shown.items[i].number);
 
                 while (g->seen.n <= key)
                         vec_push(&g->seen, 0);
@@ -210,7 +210,7 @@ static void group_processes(struct grouping *g, const struct query_site *site) {
 static void group_sites(struct grouping *g, const struct query_answer *a) {
         for (size_t i = 0; i < a->n_sites; i++) {
                 if (is_by_path(g->o->by))
-                        paths_load(&g->keys.paths, a->sites[i].stack);
+                        routes_load(&g->keys.routes, a->sites[i].stack);
                 if (g->o->by == QUERY_BY_PROCESS)
                         group_processes(g, &a->sites[i]);
                 else if (g->o->by == QUERY_BY_SITE)
@@ -299,17 +299,26 @@ static int compare_what(const struct query_group *x, const struct query_group *y
         return order ? order : compare_number(x->stack, y->stack);
 }
 
+static int compare_values(const struct query_figures *x, const struct query_figures *y,
+                          enum query_metric m) {
+        int64_t a = query_figure_of(x, m).value, b = query_figure_of(y, m).value;
+
+        return a > b ? -1 : a < b;
+}
+
+/* By one of the two, where that is equal by the other, and only then by what else they have. */
 static int row_compare(const void *a, const void *b, void *options) {
         const struct query_group *x = a, *y = b;
         const struct query_group_options *o = options;
-        int first = query_figures_compare(&x->self, &y->self, o->metric);
-        int second = query_figures_compare(&x->total, &y->total, o->metric);
+        int self = compare_values(&x->self, &y->self, o->metric);
+        int total = compare_values(&x->total, &y->total, o->metric);
+        int order = o->by_total ? (total ? total : self) : (self ? self : total);
 
-        if (o->by_total ? second : first)
-                return o->by_total ? second : first;
-        if (first || second)
-                return o->by_total ? first : second;
-        return compare_what(x, y);
+        if (!order)
+                order = query_figures_compare(&x->self, &y->self, o->metric);
+        if (!order)
+                order = query_figures_compare(&x->total, &y->total, o->metric);
+        return order ? order : compare_what(x, y);
 }
 
 void query_sort_groups(struct query_group *rows, size_t n, const struct query_group_options *o) {

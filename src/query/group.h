@@ -5,13 +5,13 @@
 #include "base/map.h"
 #include "base/vec.h"
 #include "query/life.h"
-#include "query/path.h"
 #include "query/query.h"
+#include "query/route.h"
 
 /* A number for each group, the same for everything that belongs to it. */
 struct group_keys {
         enum query_by by;
-        struct paths paths; /* of groups by call path */
+        struct routes routes; /* of groups by call path */
 };
 
 bool group_is_by_block(enum query_by by); /* thread, size: call paths do not tell */

@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "query/internal.h"
-#include "query/path.h"
 #include "query/pattern.h"
+#include "query/route.h"
 
 struct bud {
         uint32_t parent; /* earlier in the list; the root is its own */
@@ -20,7 +20,7 @@ struct growing {
         struct query *q;
         const struct query_tree_options *o;
         const struct query_answer *a;
-        struct paths paths;
+        struct routes routes;
         VEC(struct bud) buds;
         struct map by_edge;  /* parent << 32 | key → bud */
         uint32_t *bud_of;    /* site → where its path ends; UINT32_MAX: not in the tree */
@@ -46,7 +46,7 @@ static bool frame_matches(struct growing *g, uint32_t number) {
         uint64_t *decided = map_put(&g->match.decided, number, 0, &added);
 
         if (added) {
-                struct query_frame f = paths_frame(g->q, number);
+                struct query_frame f = routes_frame(g->q, number);
 
                 *decided = f.function[0] && !f.guess &&
                            (g->match.is_exact ? is_called(g, &f)
@@ -71,8 +71,8 @@ static int match_begin(struct growing *g, struct err *reterr) {
 
 /* The outermost frame of the path that is meant, as index into all; UINT32_MAX: none. */
 static uint32_t find_outermost(struct growing *g) {
-        for (size_t i = g->paths.all.n; i-- > 0;)
-                if (frame_matches(g, g->paths.all.items[i].number))
+        for (size_t i = g->routes.all.n; i-- > 0;)
+                if (frame_matches(g, g->routes.all.items[i].number))
                         return (uint32_t)i;
         return UINT32_MAX;
 }
@@ -90,8 +90,8 @@ static uint32_t bud_below(struct growing *g, uint32_t parent, uint32_t key, bool
 }
 
 /* The next frame of the path that is being put in; what it shares with the path before is not looked up again. */
-static void grow(struct growing *g, size_t depth, const struct path_frame *f) {
-        uint32_t key = paths_key(&g->paths, f->number);
+static void grow(struct growing *g, size_t depth, const struct route_frame *f) {
+        uint32_t key = routes_key(&g->routes, f->number);
         uint32_t parent = depth ? g->trail.items[depth - 1] : 0;
 
         if (depth < g->trail.n && g->buds.items[g->trail.items[depth]].key == key &&
@@ -103,19 +103,19 @@ static void grow(struct growing *g, size_t depth, const struct path_frame *f) {
 
 /* Frames from `begin` of shown on: outwards, or inwards from behind `begin`. */
 static size_t grow_outwards(struct growing *g, size_t depth, size_t begin) {
-        for (size_t i = begin; i < g->paths.shown.n; i++)
-                grow(g, depth++, &g->paths.shown.items[i]);
+        for (size_t i = begin; i < g->routes.shown.n; i++)
+                grow(g, depth++, &g->routes.shown.items[i]);
         return depth;
 }
 
 static size_t grow_inwards(struct growing *g, size_t depth, size_t end) {
         for (size_t i = end; i-- > 0;)
-                grow(g, depth++, &g->paths.shown.items[i]);
+                grow(g, depth++, &g->routes.shown.items[i]);
         return depth;
 }
 
 /* How many frames are shown that are farther in than `frame_idx` of all. */
-static size_t n_shown_inside(const struct paths *p, uint32_t frame_idx) {
+static size_t n_shown_inside(const struct routes *p, uint32_t frame_idx) {
         size_t n = 0;
 
         if (p->is_full)
@@ -125,7 +125,7 @@ static size_t n_shown_inside(const struct paths *p, uint32_t frame_idx) {
         return n;
 }
 
-static bool is_shown(const struct paths *p, size_t n_inside, uint32_t frame_idx) {
+static bool is_shown(const struct routes *p, size_t n_inside, uint32_t frame_idx) {
         return p->is_full ||
                (n_inside < p->folded.n && p->folded.items[n_inside].frame_idx == frame_idx);
 }
@@ -137,11 +137,12 @@ static uint32_t grow_from_function(struct growing *g) {
 
         if (at == UINT32_MAX)
                 return UINT32_MAX;
-        map_put(&g->match.functions, paths_key(&g->paths, g->paths.all.items[at].number), 0, NULL);
-        inside = n_shown_inside(&g->paths, at);
-        grow(g, depth++, &g->paths.all.items[at]);
+        map_put(&g->match.functions, routes_key(&g->routes, g->routes.all.items[at].number), 0,
+                NULL);
+        inside = n_shown_inside(&g->routes, at);
+        grow(g, depth++, &g->routes.all.items[at]);
         depth = g->o->kind == QUERY_CALLERS
-                        ? grow_outwards(g, depth, inside + is_shown(&g->paths, inside, at))
+                        ? grow_outwards(g, depth, inside + is_shown(&g->routes, inside, at))
                         : grow_inwards(g, depth, inside);
         g->trail.n = depth;
         return g->trail.items[depth - 1];
@@ -150,11 +151,11 @@ static uint32_t grow_from_function(struct growing *g) {
 static uint32_t grow_path(struct growing *g, uint32_t stack) {
         size_t depth;
 
-        paths_load(&g->paths, stack);
+        routes_load(&g->routes, stack);
         if (g->o->kind == QUERY_CALLERS || g->o->kind == QUERY_CALLEES)
                 return grow_from_function(g);
         depth = g->o->kind == QUERY_BOTTOM_UP ? grow_outwards(g, 0, 0)
-                                              : grow_inwards(g, 0, g->paths.shown.n);
+                                              : grow_inwards(g, 0, g->routes.shown.n);
         g->trail.n = depth;
         return depth ? g->trail.items[depth - 1] : 0;
 }
@@ -166,7 +167,7 @@ static void add_weight(struct bud *b, uint64_t weight) {
 }
 
 static void grow_all(struct growing *g) {
-        vec_push(&g->buds, (struct bud){0, PATH_NO_KEY, 0, false, 0});
+        vec_push(&g->buds, (struct bud){0, ROUTE_NO_KEY, 0, false, 0});
         for (size_t i = 0; i < g->a->n_sites; i++) {
                 int64_t value = query_figure_of(&g->a->sites[i].f, g->o->metric).value;
 
@@ -251,7 +252,7 @@ static void make_nodes(const struct growing *g, const struct places *l, struct q
                 }
                 *n = tree_nothing;
                 if (i)
-                        n->frame = paths_key_frame(&g->paths, b->key);
+                        n->frame = routes_key_frame(&g->routes, b->key);
                 n->is_task = b->is_task;
                 n->n_children = l->n_children[i];
                 n->children = n->n_children ? &nodes[l->first[i]] : NULL;
@@ -335,17 +336,17 @@ static void grow_nodes(const struct growing *g, struct query_tree *t) {
 
 /* ---- asking ---------------------------------------------------------------------------------- */
 
-static enum path_merge merge_of(enum query_merge merge) {
+static enum route_merge merge_of(enum query_merge merge) {
         switch (merge) {
-        case QUERY_MERGE_FUNCTION: return PATH_BY_FUNCTION;
-        case QUERY_MERGE_LINE: return PATH_BY_LINE;
+        case QUERY_MERGE_FUNCTION: return ROUTE_BY_FUNCTION;
+        case QUERY_MERGE_LINE: return ROUTE_BY_LINE;
         case QUERY_MERGE_ADDRESS: break;
         }
-        return PATH_BY_PLACE;
+        return ROUTE_BY_PLACE;
 }
 
 static void growing_done(struct growing *g) {
-        paths_done(&g->paths);
+        routes_done(&g->routes);
         vec_free(&g->buds);
         vec_free(&g->trail);
         map_done(&g->by_edge);
@@ -388,7 +389,7 @@ int query_tree(struct query *q, const struct query_scope *scope, const struct qu
                 return r;
         g.a = t->answer;
         g.bud_of = new_numbers(g.a->n_sites);
-        paths_init(&g.paths, q, merge_of(o->merge), o->is_full);
+        routes_init(&g.routes, q, merge_of(o->merge), o->is_full);
         r = tree_grow(&g, t, reterr);
         growing_done(&g);
         if (r < 0)

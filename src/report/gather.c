@@ -100,6 +100,21 @@ static void gather_quality(struct report *r) {
         gather_names(r);
 }
 
+/* ---- sites ----------------------------------------------------------------------------------- */
+
+static void gather_sites(struct report *r) {
+        const struct query_group_options by = {.by = QUERY_BY_SITE,
+                                               .metric = r->metric,
+                                               .is_full = r->options->full};
+        struct query_groups *g = query_group_answer(r->q, r->answer, &by);
+
+        for (size_t i = 0; i < g->n; i++)
+                vec_push(&r->folded, (struct query_site){.stack = g->rows[i].stack,
+                                                         .process = QUERY_ALL,
+                                                         .f = g->rows[i].self});
+        query_groups_free(g);
+}
+
 /* ---- all of it ------------------------------------------------------------------------------- */
 
 /* Quality and overhead are those of the recording, whatever the window. */
@@ -146,7 +161,7 @@ int report_gather(struct query *q, const struct report_options *o, struct names 
                 return x;
         }
         gather_quality(r);
-        report_fold(r);
+        gather_sites(r);
         report_find(r);
         return 0;
 }

@@ -38,7 +38,7 @@ struct report {
         struct query_scope scope; /* as answered: see query_answer */
         enum query_metric metric;
         struct query_answer *answer;
-        VEC(struct query_site) folded; /* the answer's sites as people tell them apart: fold.c */
+        VEC(struct query_site) folded; /* the answer's sites as people tell them apart */
         struct query_totals
                 whole; /* the same process over all of the recording, for quality and overhead */
         struct query_thread *threads;
@@ -65,7 +65,6 @@ const struct trace_process_info *report_process(
         const struct report *r); /* of the scope; of all: the main one */
 const char *report_ended_name(uint32_t ended);
 
-void report_fold(struct report *r); /* fills folded */
 void report_find(struct report *r); /* fills findings */
 
 /* What is told, and to whom. */

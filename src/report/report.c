@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "report/gather.h"
+#include "report/view.h"
 
 /* A bar on stderr, when it is a terminal and there has been nothing to see for a second. */
 struct progress {
@@ -44,6 +45,10 @@ static void progress_clear(struct progress *p) {
         p->drawn_ns = 0;
 }
 
+static bool report_is_view(const struct report_options *o) {
+        return o->histogram || o->group_by || o->tree || o->bottom_up || o->callers || o->callees;
+}
+
 int report_print(FILE *out, const struct report_options *o, struct err *reterr) {
         struct progress progress = {.began_ns = now_ns(),
                                     .is_terminal = isatty(STDERR_FILENO) == 1};
@@ -57,11 +62,19 @@ int report_print(FILE *out, const struct report_options *o, struct err *reterr) 
                 x = query_open(o->path, &q, reterr);
         if (x < 0)
                 return x;
+        query_set_names(q, names);
         query_set_progress(q, progress_draw, &progress);
         if (o->blocks) {
                 query_set_progress(q, NULL,
                                    NULL); /* the list itself shows that something happens */
                 return report_blocks(out, q, o, names, reterr);
+        }
+        if (report_is_view(o)) {
+                x = o->histogram  ? report_histogram(out, q, o, reterr)
+                    : o->group_by ? report_groups(out, q, o, reterr)
+                                  : report_tree(out, q, o, reterr);
+                progress_clear(&progress);
+                return x;
         }
         x = report_gather(q, o, names, &r, reterr);
         progress_clear(&progress);

@@ -21,8 +21,18 @@ struct report_options {
         bool blocks;               /* single allocations instead of the summary */
         bool full;                 /* whole stacks, long names, every row */
         struct name_sources rules; /* how functions are called, beside what is built in */
+
+        /* other views instead of the summary */
+        const char *group_by; /* site function module line crate thread size process; NULL: no */
+        const char *callers, *callees; /* of this function; NULL: no */
+        bool tree, bottom_up;
+        enum report_histogram { REPORT_NO_HISTOGRAM, REPORT_SIZES, REPORT_LIFETIMES } histogram;
+        /* of trees */
+        double min_share_pct; /* smaller branches are put together; below 0: as suits */
+        uint32_t max_depth;   /* 0: no limit */
 };
-#define REPORT_OPTIONS_DEFAULT ((struct report_options){.to_ns = UINT64_MAX, .n_top = 20})
+#define REPORT_OPTIONS_DEFAULT                                                                     \
+        ((struct report_options){.to_ns = UINT64_MAX, .n_top = 20, .min_share_pct = -1})
 
 /* Opens the trace and prints what the options ask for. Nothing is printed when it fails. */
 int report_print(FILE *out, const struct report_options *options, struct err *reterr);

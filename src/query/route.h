@@ -10,53 +10,53 @@
 #include "query/query.h"
 
 enum {
-        PATH_NO_KEY = UINT32_MAX,
-        PATH_MAX_FRAMES =
+        ROUTE_NO_KEY = UINT32_MAX,
+        ROUTE_MAX_FRAMES =
                 8192, /* of a path; what lies farther out is left out: no recorder writes so much */
 };
 
-struct path_frame {
+struct route_frame {
         uint32_t number;
         bool is_task; /* an async function, told by its innermost frame */
 };
 
 /* What makes two frames one. */
-enum path_merge {
-        PATH_BY_FUNCTION, /* name and module; without a name the place */
-        PATH_BY_LINE,     /* function, file and line; without a line the place */
-        PATH_BY_SOURCE,   /* file and line, whatever the function */
-        PATH_BY_MODULE,
-        PATH_BY_CRATE,
-        PATH_BY_PLACE, /* each place for itself */
+enum route_merge {
+        ROUTE_BY_FUNCTION, /* name and module; without a name the place */
+        ROUTE_BY_LINE,     /* function, file and line; without a line the place */
+        ROUTE_BY_SOURCE,   /* file and line, whatever the function */
+        ROUTE_BY_MODULE,
+        ROUTE_BY_CRATE,
+        ROUTE_BY_PLACE, /* each place for itself */
 };
 
-struct path_key {
+struct route_key {
         uint32_t number;  /* of the first frame seen with it */
-        const char *text; /* PATH_BY_CRATE: its name */
+        const char *text; /* ROUTE_BY_CRATE: its name */
 };
 
-struct paths {
+struct routes {
         struct query *q;
-        enum path_merge merge;
+        enum route_merge merge;
         bool is_full;
-        uint32_t *key_of; /* number → key; PATH_NO_KEY while not asked for */
-        VEC(struct path_key) keys;
+        uint32_t *key_of; /* number → key; ROUTE_NO_KEY while not asked for */
+        VEC(struct route_key) keys;
         struct map by_hash; /* → key */
         /* the path loaded last */
-        VEC(struct path_frame) all, shown; /* innermost first; shown: as folded, or all of it */
+        VEC(struct route_frame) all, shown; /* innermost first; shown: as folded, or all of it */
         VEC(struct name_frame) names;
         struct name_stack folded;
         uint32_t asker; /* index into all: the code that asked; UINT32_MAX: the path is empty */
 };
 
 /* is_full: nothing is folded. */
-void paths_init(struct paths *p, struct query *q, enum path_merge merge, bool is_full);
-void paths_done(struct paths *p);
+void routes_init(struct routes *p, struct query *q, enum route_merge merge, bool is_full);
+void routes_done(struct routes *p);
 
-void paths_load(struct paths *p, uint32_t stack);
-uint32_t paths_key(struct paths *p, uint32_t number);
+void routes_load(struct routes *p, uint32_t stack);
+uint32_t routes_key(struct routes *p, uint32_t number);
 
 /* The frame behind a number. */
-struct query_frame paths_frame(const struct query *q, uint32_t number);
+struct query_frame routes_frame(const struct query *q, uint32_t number);
 /* The frame that stands for a key: what its members do not share is blank. */
-struct query_frame paths_key_frame(const struct paths *p, uint32_t key);
+struct query_frame routes_key_frame(const struct routes *p, uint32_t key);

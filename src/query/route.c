@@ -1,22 +1,22 @@
 /* SPDX-License-Identifier: MIT */
 /* A frame's number: that of its row among the trace's symbols, or, where a location has none, n_symbols + location. */
-#include "query/path.h"
+#include "query/route.h"
 
 #include <string.h>
 
 #include "query/internal.h"
 
-void paths_init(struct paths *p, struct query *q, enum path_merge merge, bool is_full) {
+void routes_init(struct routes *p, struct query *q, enum route_merge merge, bool is_full) {
         size_t n = q->view->n_symbols + q->view->n_locations;
 
-        *p = (struct paths){.q = q, .merge = merge, .is_full = is_full, .asker = UINT32_MAX};
+        *p = (struct routes){.q = q, .merge = merge, .is_full = is_full, .asker = UINT32_MAX};
         p->key_of = malloc((n + 1) * sizeof(uint32_t));
         if (!p->key_of)
                 abort();
         memset(p->key_of, 0xff, (n + 1) * sizeof(uint32_t));
 }
 
-void paths_done(struct paths *p) {
+void routes_done(struct routes *p) {
         free(p->key_of);
         vec_free(&p->keys);
         map_done(&p->by_hash);
@@ -24,10 +24,10 @@ void paths_done(struct paths *p) {
         vec_free(&p->shown);
         vec_free(&p->names);
         name_stack_done(&p->folded);
-        *p = (struct paths){0};
+        *p = (struct routes){0};
 }
 
-struct query_frame paths_frame(const struct query *q, uint32_t number) {
+struct query_frame routes_frame(const struct query *q, uint32_t number) {
         const struct trace_view *v = q->view;
         bool has_symbol = number < v->n_symbols;
         const struct trace_symbol *s = has_symbol ? &v->symbols[number] : NULL;
@@ -72,20 +72,20 @@ static bool same_line(const struct query_frame *a, const struct query_frame *b) 
         return a->line == b->line && strcmp(a->file, b->file) == 0;
 }
 
-static bool same_key(const struct paths *p, uint32_t number, const struct query_frame *f,
-                     const struct path_key *key, const char *text) {
-        struct query_frame g = paths_frame(p->q, key->number);
+static bool same_key(const struct routes *p, uint32_t number, const struct query_frame *f,
+                     const struct route_key *key, const char *text) {
+        struct query_frame g = routes_frame(p->q, key->number);
 
         switch (p->merge) {
-        case PATH_BY_FUNCTION: return same_function(f, &g);
-        case PATH_BY_LINE:
+        case ROUTE_BY_FUNCTION: return same_function(f, &g);
+        case ROUTE_BY_LINE:
                 return same_function(f, &g) && same_line(f, &g) &&
                        (has_line(f) || f->location == g.location);
-        case PATH_BY_SOURCE:
+        case ROUTE_BY_SOURCE:
                 return has_line(f) ? same_line(f, &g) : !has_line(&g) && same_function(f, &g);
-        case PATH_BY_MODULE: return strcmp(f->module, g.module) == 0;
-        case PATH_BY_CRATE: return strcmp(text, key->text) == 0;
-        case PATH_BY_PLACE: return number == key->number;
+        case ROUTE_BY_MODULE: return strcmp(f->module, g.module) == 0;
+        case ROUTE_BY_CRATE: return strcmp(text, key->text) == 0;
+        case ROUTE_BY_PLACE: return number == key->number;
         }
         return false;
 }
@@ -95,24 +95,24 @@ static uint64_t hash_function(const struct query_frame *f) {
                            : map_hash(f->location + 1);
 }
 
-static uint64_t hash_key(const struct paths *p, uint32_t number, const struct query_frame *f,
+static uint64_t hash_key(const struct routes *p, uint32_t number, const struct query_frame *f,
                          const char *text) {
         switch (p->merge) {
-        case PATH_BY_FUNCTION: return hash_function(f);
-        case PATH_BY_LINE:
+        case ROUTE_BY_FUNCTION: return hash_function(f);
+        case ROUTE_BY_LINE:
                 return map_hash(hash_function(f) + f->line + (has_line(f) ? 0 : f->location));
-        case PATH_BY_SOURCE: return has_line(f) ? hash_text(f->line, f->file) : hash_function(f);
-        case PATH_BY_MODULE: return hash_text(1, f->module);
-        case PATH_BY_CRATE: return hash_text(1, text);
-        case PATH_BY_PLACE: break;
+        case ROUTE_BY_SOURCE: return has_line(f) ? hash_text(f->line, f->file) : hash_function(f);
+        case ROUTE_BY_MODULE: return hash_text(1, f->module);
+        case ROUTE_BY_CRATE: return hash_text(1, text);
+        case ROUTE_BY_PLACE: break;
         }
         return map_hash(number);
 }
 
-static uint32_t find_key(struct paths *p, uint32_t number) {
-        struct query_frame f = paths_frame(p->q, number);
+static uint32_t find_key(struct routes *p, uint32_t number) {
+        struct query_frame f = routes_frame(p->q, number);
         const char *text =
-                p->merge == PATH_BY_CRATE
+                p->merge == ROUTE_BY_CRATE
                         ? name_crate(query_names(p->q), has_name(&f) ? f.function : "", f.module)
                         : "";
         uint64_t hash = hash_key(p, number, &f, text);
@@ -122,51 +122,51 @@ static uint32_t find_key(struct paths *p, uint32_t number) {
                 uint64_t *key = map_put(&p->by_hash, hash, p->keys.n, &added);
 
                 if (added)
-                        vec_push(&p->keys, (struct path_key){number, text});
+                        vec_push(&p->keys, (struct route_key){number, text});
                 if (added || same_key(p, number, &f, &p->keys.items[*key], text))
                         return (uint32_t)*key;
         }
 }
 
-uint32_t paths_key(struct paths *p, uint32_t number) {
+uint32_t routes_key(struct routes *p, uint32_t number) {
         uint32_t *key = &p->key_of[number];
 
-        if (*key == PATH_NO_KEY)
+        if (*key == ROUTE_NO_KEY)
                 *key = find_key(p, number);
         return *key;
 }
 
-struct query_frame paths_key_frame(const struct paths *p, uint32_t key) {
-        struct query_frame f = paths_frame(p->q, p->keys.items[key].number);
+struct query_frame routes_key_frame(const struct routes *p, uint32_t key) {
+        struct query_frame f = routes_frame(p->q, p->keys.items[key].number);
 
         switch (p->merge) {
-        case PATH_BY_FUNCTION:
+        case ROUTE_BY_FUNCTION:
                 if (has_name(&f))
                         f.line = 0;
                 break;
-        case PATH_BY_SOURCE:
+        case ROUTE_BY_SOURCE:
                 if (has_line(&f))
                         f.function = "";
                 break;
-        case PATH_BY_MODULE: return (struct query_frame){"", "", f.module, 0, 0, 0, false, false};
-        case PATH_BY_CRATE: return (struct query_frame){"", "", "", 0, 0, 0, false, false};
-        case PATH_BY_LINE:
-        case PATH_BY_PLACE: break;
+        case ROUTE_BY_MODULE: return (struct query_frame){"", "", f.module, 0, 0, 0, false, false};
+        case ROUTE_BY_CRATE: return (struct query_frame){"", "", "", 0, 0, 0, false, false};
+        case ROUTE_BY_LINE:
+        case ROUTE_BY_PLACE: break;
         }
         return f;
 }
 
 /* ---- paths ----------------------------------------------------------------------------------- */
 
-static void add_frame(struct paths *p, uint32_t number) {
-        struct query_frame f = paths_frame(p->q, number);
+static void add_frame(struct routes *p, uint32_t number) {
+        struct query_frame f = routes_frame(p->q, number);
 
-        vec_push(&p->all, (struct path_frame){number, false});
+        vec_push(&p->all, (struct route_frame){number, false});
         vec_push(&p->names, (struct name_frame){f.function, f.file, f.module, f.offset, f.line,
                                                 f.inlined, f.guess});
 }
 
-static void add_location(struct paths *p, uint32_t location) {
+static void add_location(struct routes *p, uint32_t location) {
         uint32_t begin, end;
 
         if (location >= p->q->view->n_locations)
@@ -178,13 +178,13 @@ static void add_location(struct paths *p, uint32_t location) {
                 add_frame(p, i);
 }
 
-void paths_load(struct paths *p, uint32_t stack) {
+void routes_load(struct routes *p, uint32_t stack) {
         const struct trace_view *v = p->q->view;
 
         vec_clear(&p->all);
         vec_clear(&p->names);
         vec_clear(&p->shown);
-        for (; stack && stack < v->n_stacks && p->all.n < PATH_MAX_FRAMES;
+        for (; stack && stack < v->n_stacks && p->all.n < ROUTE_MAX_FRAMES;
              stack = v->stacks[stack].parent)
                 add_location(p, v->stacks[stack].location);
         p->asker = UINT32_MAX;
@@ -196,6 +196,6 @@ void paths_load(struct paths *p, uint32_t stack) {
                 vec_push(&p->shown, p->all.items[i]);
         for (size_t i = 0; i < p->folded.n && !p->is_full; i++)
                 vec_push(&p->shown,
-                         (struct path_frame){p->all.items[p->folded.items[i].frame_idx].number,
-                                             p->folded.items[i].is_task});
+                         (struct route_frame){p->all.items[p->folded.items[i].frame_idx].number,
+                                              p->folded.items[i].is_task});
 }
