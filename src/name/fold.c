@@ -37,24 +37,23 @@ static bool is_named(const struct frame *f, const char *plain) {
         return strcmp(f->name->plain, plain) == 0;
 }
 
+static bool is_start(const struct frame *frames, size_t i) {
+        /* Rust's own main calls its starter */
+        return frames[i].kind == NAME_START ||
+               (i > 0 && frames[i - 1].kind == NAME_START && is_named(&frames[i], "main"));
+}
+
 /* How many of the n frames are left when those at the outer end go that only start programs and
- * threads. Rust's own main, which calls its starter, is one of them. */
+ * threads, and library code among them; when nothing would be left, only the former. */
 static size_t cut_start(const struct frame *frames, size_t n) {
-        bool seen_start = false;
-        size_t left = n;
+        size_t n_without_starts = n, left;
 
-        while (left > 0) {
-                const struct frame *f = &frames[left - 1];
-
-                if (f->kind == NAME_START)
-                        seen_start = true;
-                else if (is_named(f, "main") && left > 1 && frames[left - 2].kind == NAME_START)
-                        seen_start = true;
-                else if (!seen_start || is_shown(f))
-                        break;
+        while (n_without_starts > 0 && is_start(frames, n_without_starts - 1))
+                n_without_starts--;
+        left = n_without_starts;
+        while (left < n && left > 0 && (is_start(frames, left - 1) || !is_shown(&frames[left - 1])))
                 left--;
-        }
-        return left;
+        return left ? left : n_without_starts;
 }
 
 static void show(struct name_stack *s, size_t frame_idx, bool is_task) {

@@ -155,6 +155,16 @@ static void read_list(struct reader *r, char closer) {
         str_addn(r->out, r->s.p++, 1);
 }
 
+/* <T>, <K, V>: Rust's names of parameters, which say nothing about what they are here. */
+static bool is_only_parameters(const char *args) {
+        do {
+                if (args[1] < 'A' || args[1] > 'Z')
+                        return false;
+                args += 2;
+        } while (strncmp(args, ", ", 2) == 0 && args++);
+        return strcmp(args, ">") == 0;
+}
+
 /* Template or generic arguments, folded where they are long. */
 static void read_args(struct reader *r) {
         size_t begin = r->out->n;
@@ -165,6 +175,8 @@ static void read_args(struct reader *r) {
         if (width_from(r->out, begin) > SHAPE_MAX_ARGS_CELLS || r->out->n == begin) {
                 cut(r->out, begin);
                 str_add(r->out, "<…>");
+        } else if (is_only_parameters(r->out->bytes + begin)) {
+                cut(r->out, begin);
         }
 }
 

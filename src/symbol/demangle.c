@@ -37,6 +37,8 @@ static void cut_clone_suffix(char *name) {
                 for (size_t i = 0; i < ARRAY_SIZE(clone_suffixes); i++) {
                         size_t n = strlen(clone_suffixes[i]);
 
+                        if (dot > name && dot[-1] == '.') /* Rust's core..clone..Clone */
+                                break;
                         if (strncmp(dot, clone_suffixes[i], n) == 0 &&
                             (dot[n] == '.' || dot[n] == '\0')) {
                                 *dot = '\0';

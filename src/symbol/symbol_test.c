@@ -69,6 +69,9 @@ static void test_demangle(void **state) {
         check_demangle("_ZN3foo3barEi.isra.0", "foo::bar(int)");
         check_demangle("_ZN4core3ptr13drop_in_place17h0123456789abcdefE",
                        "core::ptr::drop_in_place");
+        check_demangle(
+                "_ZN50_$LT$app..Parker$u20$as$u20$core..clone..Clone$GT$5clone17h0123456789abcdefE",
+                "<app::Parker as core::clone::Clone>::clone");
         check_demangle("_RNvC6_123foo3bar", "123foo::bar");
         check_demangle("helper.constprop.0.cold", "helper");
         check_demangle("helper.part.3", "helper");
