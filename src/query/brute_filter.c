@@ -519,3 +519,104 @@ void brute_lives_each_block(struct brute_lives *b, const struct query_scope *sco
         }
         free(selected);
 }
+
+/* ---- timelines ------------------------------------------------------------------------------- */
+
+struct change {
+        uint64_t step; /* takes place at it; ends of processes: before it */
+        uint64_t time_ns;
+        int64_t bytes;
+        bool is_end;
+};
+
+static int change_compare(const void *a, const void *b) {
+        const struct change *x = a, *y = b;
+
+        if (x->step != y->step)
+                return x->step < y->step ? -1 : 1;
+        if (x->is_end != y->is_end)
+                return x->is_end ? -1 : 1;
+        return x->time_ns < y->time_ns ? -1 : x->time_ns > y->time_ns;
+}
+
+static size_t column_of(const struct query_scope *s, size_t n_columns, uint64_t time_ns) {
+        size_t i;
+
+        if (time_ns <= s->from_ns)
+                return 0;
+        i = (size_t)((__uint128_t)(time_ns - s->from_ns) * n_columns / (s->to_ns - s->from_ns));
+        return MIN(i, n_columns - 1);
+}
+
+/* The first step behind the process's end; UINT64_MAX: none. */
+static uint64_t step_behind_end(const struct brute_lives *b, uint32_t process) {
+        const struct trace_process_info *p = &b->v->processes[process];
+        size_t i = b->steps.n;
+
+        if (!p->has_end)
+                return UINT64_MAX;
+        while (i > 1 && b->steps.items[i - 1].time_ns > p->end.end_ns)
+                i--;
+        return i;
+}
+
+void brute_lives_columns(struct brute_lives *b, const struct query_scope *scope,
+                         const struct brute_filter *f, size_t n_columns, uint64_t *ret_bytes) {
+        bool *selected = select_copies(b, f), is_all = scope->process == QUERY_ALL;
+        uint64_t *ends = calloc(b->v->n_processes + 1, sizeof(ends[0])), now_ns = scope->from_ns;
+        VEC(struct change) changes = {0};
+        int64_t level = 0;
+
+        if (!ends)
+                abort();
+        for (uint32_t p = 0; p < b->v->n_processes; p++)
+                ends[p] = is_all ? step_behind_end(b, p) : UINT64_MAX;
+        memset(ret_bytes, 0, n_columns * sizeof(ret_bytes[0]));
+        for (size_t k = 0; k < b->copies.n; k++) {
+                const struct copy *c = &b->copies.items[k];
+                struct change end = {c->died_step, c->died_ns, -(int64_t)c->size_bytes, false};
+
+                if (!selected[k] ||
+                    (is_all ? c->owner != c->process : c->process != scope->process))
+                        continue;
+                vec_push(&changes,
+                         (struct change){c->born_step, c->born_ns, (int64_t)c->size_bytes, false});
+                if (ends[c->process] < end.step) {
+                        end.step = ends[c->process];
+                        end.time_ns = b->v->processes[c->process].end.end_ns;
+                        end.is_end = true;
+                }
+                vec_push(&changes, end);
+        }
+        if (changes.n)
+                qsort(changes.items, changes.n, sizeof(changes.items[0]), change_compare);
+        for (size_t i = 0; i < changes.n; i++) {
+                const struct change *x = &changes.items[i];
+                /* what happens in one step is seen when all of it has */
+                bool is_whole = i + 1 == changes.n || changes.items[i + 1].step != x->step ||
+                                changes.items[i + 1].is_end != x->is_end ||
+                                (x->is_end && changes.items[i + 1].time_ns != x->time_ns);
+
+                if (x->time_ns >= scope->to_ns)
+                        break;
+                if (x->time_ns >= scope->from_ns &&
+                    (i == 0 || changes.items[i - 1].step != x->step ||
+                     changes.items[i - 1].time_ns != x->time_ns)) {
+                        for (size_t k = column_of(scope, n_columns, now_ns);
+                             k <= column_of(scope, n_columns, x->time_ns); k++)
+                                ret_bytes[k] = MAX(ret_bytes[k], (uint64_t)level);
+                        now_ns = x->time_ns;
+                }
+                level += x->bytes;
+                if (is_whole && x->time_ns >= scope->from_ns) {
+                        size_t k = column_of(scope, n_columns, now_ns);
+
+                        ret_bytes[k] = MAX(ret_bytes[k], (uint64_t)level);
+                }
+        }
+        for (size_t k = column_of(scope, n_columns, now_ns); k < n_columns; k++)
+                ret_bytes[k] = MAX(ret_bytes[k], (uint64_t)level);
+        vec_free(&changes);
+        free(selected);
+        free(ends);
+}

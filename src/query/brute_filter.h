@@ -38,3 +38,7 @@ struct query_answer *brute_lives_ask(struct brute_lives *b, const struct query_s
 void brute_lives_each_block(struct brute_lives *b, const struct query_scope *scope,
                             const struct brute_filter *f,
                             void (*fn)(void *ctx, uint64_t seq, uint64_t end_ns), void *ctx);
+
+/* The highest sum of selected live bytes in each of n columns of [from, to), as struct query_column has it. */
+void brute_lives_columns(struct brute_lives *b, const struct query_scope *scope,
+                         const struct brute_filter *f, size_t n_columns, uint64_t *ret_bytes);

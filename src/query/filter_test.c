@@ -195,6 +195,65 @@ static unsigned compare_blocks(struct query *q, struct brute_lives *lives,
         return 1;
 }
 
+enum { N_COLUMNS = 37 };
+
+static unsigned compare_columns(struct query *q, struct brute_lives *lives,
+                                const struct question *x, bool has_exact_ends) {
+        struct query_column exact[N_COLUMNS], coarse[N_COLUMNS];
+        uint64_t expected[N_COLUMNS], highest = 0, highest_coarse = 0;
+        struct query_scope scope = x->scope;
+        struct err e = {0};
+        unsigned n = 0;
+
+        /* timelines end with the recording */
+        scope.to_ns = MAX(MIN(scope.to_ns, query_view(q)->end_ns), scope.from_ns + 1);
+        brute_lives_columns(lives, &scope, &x->brute, N_COLUMNS, expected);
+        if (query_timeline(q, &x->scope, N_COLUMNS, UINT64_MAX, exact, &e) < 0 ||
+            query_timeline(q, &x->scope, N_COLUMNS, 0, coarse, &e) < 0)
+                return 1;
+        for (size_t i = 0; i < N_COLUMNS; i++) {
+                if (exact[i].live_bytes != expected[i])
+                        fprintf(stderr, "column %zu: expected %llu, got %llu\n", i,
+                                (unsigned long long)expected[i],
+                                (unsigned long long)exact[i].live_bytes);
+                n += exact[i].live_bytes != expected[i];
+                highest = MAX(highest, expected[i]);
+                highest_coarse = MAX(highest_coarse, coarse[i].live_bytes);
+        }
+        if (!has_exact_ends && scope.process == QUERY_ALL)
+                return n;
+        if (highest_coarse > highest)
+                fprintf(stderr, "coarse columns: %llu, above %llu\n",
+                        (unsigned long long)highest_coarse, (unsigned long long)highest);
+        return n + (highest_coarse > highest);
+}
+
+static unsigned compare_threads(struct query *q, const struct question *x,
+                                const struct query_answer *a) {
+        _cleanup_free_ struct query_thread *threads = NULL;
+        uint64_t n_allocs = 0, n_frees = 0, n_temporary = 0, bytes = 0;
+        struct err e = {0};
+        bool has_figures;
+        size_t n;
+
+        if (query_threads(q, &x->scope, UINT64_MAX, &threads, &n, &has_figures, &e) < 0 ||
+            !has_figures)
+                return 1;
+        for (size_t i = 0; i < n; i++) {
+                n_allocs += threads[i].n_allocs;
+                bytes += threads[i].alloc_bytes;
+                n_frees += threads[i].n_frees;
+                n_temporary += threads[i].n_temporary;
+        }
+        /* releases that were made up are no thread's */
+        if (n_allocs == a->totals.n_allocs && bytes == a->totals.alloc_bytes &&
+            n_frees <= a->totals.n_frees && n_temporary == a->totals.n_temporary)
+                return 0;
+        fprintf(stderr, "threads: %llu allocations, expected %llu\n", (unsigned long long)n_allocs,
+                (unsigned long long)a->totals.n_allocs);
+        return 1;
+}
+
 struct tally {
         unsigned n_questions, n_from_history, n_empty, n_differences;
 };
@@ -211,6 +270,7 @@ static void forget_peak(struct query_answer *a) {
 static void ask(struct query *q, struct brute_lives *lives, const char *path, uint64_t seed,
                 uint64_t *random, struct tally *t) {
         _cleanup_(query_answer_freep) struct query_answer *expected = NULL, *actual = NULL;
+        bool is_recorded = strcmp(path, TRACE_PATH) != 0;
         struct question x;
         struct err e = {0};
         unsigned n;
@@ -223,12 +283,14 @@ static void ask(struct query *q, struct brute_lives *lives, const char *path, ui
                 fprintf(stderr, "%s\n", e.text);
                 abort();
         }
-        if (strcmp(path, TRACE_PATH) != 0 && x.scope.process == QUERY_ALL) {
+        if (is_recorded && x.scope.process == QUERY_ALL) {
                 forget_peak(expected);
                 forget_peak(actual);
         }
         n = brute_compare(expected, actual, false, stderr) + !actual->is_exact;
         n += compare_blocks(q, lives, &x);
+        n += compare_threads(q, &x, expected);
+        n += compare_columns(q, lives, &x, !is_recorded);
         if (n)
                 question_print(&x, path, seed);
         t->n_questions++;

@@ -3,6 +3,7 @@
  * has a table of ranges that do not overlap, sorted by address; a fork copies its parent's. */
 #include "base/map.h"
 #include "query/internal.h"
+#include "query/pick.h"
 
 struct range {
         uint64_t begin, end;
@@ -17,6 +18,7 @@ struct mapping_rows {
         VEC(uint64_t) live; /* one a row */
         struct map by_stack;
         uint64_t live_bytes, peak_bytes;
+        const struct pick *pick; /* its conditions on the call path */
         bool in_window;
 };
 
@@ -33,8 +35,11 @@ static size_t row_of(struct mapping_rows *m, uint32_t stack) {
 
 /* A change of one stack's mapped bytes; own says whether it counts in this scope. */
 static void rows_change(struct mapping_rows *m, uint32_t stack, int64_t by_bytes) {
-        size_t i = row_of(m, stack);
+        size_t i;
 
+        if (!pick_has_stack(m->pick, stack))
+                return;
+        i = row_of(m, stack);
         m->live.items[i] += (uint64_t)by_bytes;
         m->live_bytes += (uint64_t)by_bytes;
         if (m->in_window) {
@@ -123,7 +128,8 @@ static void table_apply(const struct query *q, struct table *t, const struct tra
         uint64_t size_bytes = to_page(q, m->size_bytes);
 
         if (t->rows && t->rows->in_window && m->op != TRACE_MUNMAP &&
-            !(m->op == TRACE_BRK && m->address <= m->old_address)) {
+            !(m->op == TRACE_BRK && m->address <= m->old_address) &&
+            pick_has_stack(t->rows->pick, m->stack)) {
                 size_t i = row_of(t->rows, m->stack);
                 struct query_mapping *row = &t->rows->rows.items[i];
 
@@ -189,13 +195,17 @@ int query_mappings(struct query *q, const struct query_scope *scope, struct quer
         size_t n;
         int r;
 
+        r = pick_get(q, scope->filter, &rows.pick, reterr);
+        if (r < 0)
+                return r;
         r = trace_read_mappings(q->reader, &m, &n, reterr);
         if (r < 0)
                 return r;
         for (uint32_t p = 0; p < q->view->n_processes && n > 0; p++) {
                 struct table t = {.rows = &rows, .skip_inherited = scope->process == QUERY_ALL};
 
-                if (scope->process != QUERY_ALL && p != scope->process)
+                if ((scope->process != QUERY_ALL && p != scope->process) ||
+                    !pick_has_process(rows.pick, p))
                         continue;
                 rows.in_window = scope->from_ns == 0;
                 table_run(q, &t, p, m, n, scope, scope->to_ns);

@@ -110,6 +110,7 @@ static void pick_stacks(struct pick *p, struct query *q, const struct query_filt
 
         if (f->paths.n == 0)
                 return;
+        p->n_stacks = q->view->n_stacks;
         p->stacks = zeroed(n_words, sizeof(uint64_t));
         memset(p->stacks, 0xff, n_words * sizeof(uint64_t));
         for (size_t i = 0; i < f->paths.n; i++)

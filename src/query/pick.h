@@ -12,8 +12,9 @@ struct query_filter;
 
 struct pick {
         const struct query_filter *filter;
-        uint64_t serial;      /* of the filter it was made of */
-        uint64_t *stacks;     /* a bit each; NULL: all */
+        uint64_t serial;  /* of the filter it was made of */
+        uint64_t *stacks; /* a bit each; NULL: all */
+        size_t n_stacks;
         bool *threads;        /* NULL: all */
         bool *processes;      /* NULL: all */
         bool needs_events;    /* conditions on single blocks */
@@ -26,7 +27,8 @@ int pick_get(struct query *q, const struct query_filter *f, const struct pick **
 struct pick *pick_free(struct pick *p); /* NULL ok; returns NULL */
 
 static inline bool pick_has_stack(const struct pick *p, uint32_t stack) {
-        return !p || !p->stacks || (p->stacks[stack / 64] >> stack % 64 & 1);
+        return !p || !p->stacks ||
+               (stack < p->n_stacks && (p->stacks[stack / 64] >> stack % 64 & 1));
 }
 
 static inline bool pick_has_process(const struct pick *p, uint32_t process) {

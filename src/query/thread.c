@@ -1,68 +1,35 @@
 /* SPDX-License-Identifier: MIT */
 /* What each thread did. Only the events know. */
-#include "base/map.h"
 #include "query/internal.h"
-
-enum { OWNERS_PER_BYTE = 128 }; /* two bits an event, 32 bytes from one stored */
+#include "query/life.h"
 
 struct counting {
-        const struct query *q;
         const struct query_scope *scope;
         struct query_thread *threads;
-        uint32_t *row_of;     /* thread → row + 1, 0: not in scope */
-        uint64_t *last_alloc; /* thread → seq + 1 of its latest allocation */
-        uint32_t *owner;      /* seq - owner_first → thread + 1 */
-        uint64_t n_owners;
+        uint32_t *row_of; /* thread → row + 1, 0: not in scope */
 };
 
-static void count_release(struct counting *k, struct query_thread *row, uint32_t thread,
-                          uint64_t seq) {
-        row->n_frees++;
-        if (k->last_alloc[thread] == seq + 1)
-                row->n_temporary++;
-        if (seq < k->n_owners && k->owner[seq] != thread + 1)
-                row->n_foreign_frees++;
+static struct query_thread *counting_row(const struct counting *k, uint32_t thread) {
+        return k->row_of[thread] ? &k->threads[k->row_of[thread] - 1] : NULL;
 }
 
-static void count_event(struct counting *k, const struct trace_event *e) {
-        bool allocates = e->op == TRACE_ALLOC || e->op == TRACE_REALLOC;
-        struct query_thread *row;
+static bool count_life(void *ctx, const struct query_life *l) {
+        const struct counting *k = ctx;
+        struct query_thread *row = counting_row(k, l->thread);
 
-        if (e->thread >= k->q->view->n_threads)
-                return;
-        if (allocates && e->seq < k->n_owners)
-                k->owner[e->seq] = e->thread + 1;
-        if (k->row_of[e->thread] && e->time_ns >= k->scope->from_ns) {
-                row = &k->threads[k->row_of[e->thread] - 1];
-                if (e->op == TRACE_FREE)
-                        count_release(k, row, e->thread, e->seq);
-                if (e->op == TRACE_REALLOC)
-                        count_release(k, row, e->thread, e->old_seq);
-                if (allocates) {
-                        row->n_allocs++;
-                        row->alloc_bytes += e->size_bytes;
-                }
+        if (row && life_is_allocated_in(l, k->scope)) {
+                row->n_allocs++;
+                row->alloc_bytes += l->size_bytes;
         }
-        if (allocates)
-                k->last_alloc[e->thread] = e->seq + 1;
-}
-
-/* All events up to the window's end: owners of blocks are known only from their allocations. */
-static bool count_events(struct counting *k, struct query *q) {
-        bool whole = true;
-
-        for (size_t i = 0; i < q->view->n_slices; i++) {
-                const struct trace_event *events;
-                size_t n;
-
-                if (trace_slice(q->reader, i)->begin_ns >= k->scope->to_ns)
-                        break;
-                whole &= query_read_events(q, i, &events, &n);
-                for (size_t e = 0; e < n && events[e].time_ns < k->scope->to_ns; e++)
-                        count_event(k, &events[e]);
-                query_tell_progress(q, i + 1, q->view->n_slices);
+        if (!life_is_released_in(l, k->scope) || l->is_implicit_free)
+                return true;
+        row = counting_row(k, l->free_thread);
+        if (row) {
+                row->n_frees++;
+                row->n_temporary += l->is_temporary;
+                row->n_foreign_frees += l->free_thread != l->thread;
         }
-        return whole;
+        return true;
 }
 
 static size_t list_threads(const struct query *q, const struct query_scope *scope,
@@ -87,27 +54,18 @@ int query_threads(struct query *q, const struct query_scope *scope, uint64_t max
         const struct trace_view *v = q->view;
         _cleanup_free_ struct query_thread *rows = calloc(v->n_threads + 1, sizeof(*rows));
         _cleanup_free_ uint32_t *row_of = calloc(v->n_threads + 1, sizeof(*row_of));
-        _cleanup_free_ uint64_t *last_alloc = calloc(v->n_threads + 1, sizeof(*last_alloc));
-        _cleanup_free_ uint32_t *owner = NULL;
-        struct counting k = {.q = q,
-                             .scope = scope,
-                             .threads = rows,
-                             .row_of = row_of,
-                             .last_alloc = last_alloc};
+        struct counting k = {.scope = scope, .threads = rows, .row_of = row_of};
         size_t n;
 
-        (void)reterr;
-        if (!rows || !row_of || !last_alloc)
+        if (!rows || !row_of)
                 abort();
         n = list_threads(q, scope, rows, row_of);
         *ret_has_figures = false;
         if (v->n_events <= max_events) {
-                /* no more than the file's events can be, whatever it claims */
-                k.n_owners = MIN(v->n_events, v->file_bytes * OWNERS_PER_BYTE);
-                k.owner = owner = calloc(k.n_owners + 1, sizeof(*owner));
-                if (!owner)
-                        abort();
-                *ret_has_figures = count_events(&k, q);
+                int r = life_scan(q, scope, LIFE_NO_PEAK, count_life, &k, ret_has_figures, reterr);
+
+                if (r < 0)
+                        return r;
         }
         *ret = TAKE_PTR(rows);
         *ret_n = n;

@@ -1,21 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /* Live bytes and resident memory over a window, in columns of equal width. */
+#include "query/timeline.h"
+
 #include "base/units.h"
 #include "query/crowd.h"
 #include "query/internal.h"
+#include "query/pick.h"
 
-struct timeline {
-        struct query *q;
-        const struct query_scope *scope;
-        struct query_column *columns;
-        size_t n_columns;
-        uint64_t from_ns, to_ns; /* to_ns: the window's end, or the recording's */
-        uint64_t n_events_left;  /* that may still be read */
-        uint64_t level;          /* live bytes at `time_ns` */
-        uint64_t time_ns;
-};
-
-static size_t column_at(const struct timeline *t, uint64_t time_ns) {
+size_t timeline_column(const struct timeline *t, uint64_t time_ns) {
         size_t i;
 
         if (time_ns <= t->from_ns)
@@ -31,24 +23,24 @@ static void column_see(struct query_column *c, uint64_t live_bytes) {
         c->low_live_bytes = MIN(c->low_live_bytes, live_bytes);
 }
 
-/* The level stays what it is until time_ns. */
-static void hold_until(struct timeline *t, uint64_t time_ns) {
+void timeline_hold_until(struct timeline *t, uint64_t time_ns) {
         if (time_ns < t->time_ns)
                 return;
-        for (size_t i = column_at(t, t->time_ns), end = column_at(t, time_ns); i <= end; i++)
+        for (size_t i = timeline_column(t, t->time_ns), end = timeline_column(t, time_ns); i <= end;
+             i++)
                 column_see(&t->columns[i], t->level);
         t->time_ns = time_ns;
 }
 
-static void step_to(struct timeline *t, uint64_t time_ns, uint64_t level) {
-        hold_until(t, time_ns);
+void timeline_step_to(struct timeline *t, uint64_t time_ns, uint64_t level) {
+        timeline_hold_until(t, time_ns);
         t->level = level;
-        column_see(&t->columns[column_at(t, t->time_ns)], level);
+        column_see(&t->columns[timeline_column(t, t->time_ns)], level);
 }
 
-/* The level goes in a straight line to `level` at time_ns: nothing better is known. */
-static void slope_to(struct timeline *t, uint64_t time_ns, uint64_t level) {
-        size_t first = column_at(t, t->time_ns), last = column_at(t, MAX(time_ns, t->time_ns));
+void timeline_slope_to(struct timeline *t, uint64_t time_ns, uint64_t level) {
+        size_t first = timeline_column(t, t->time_ns),
+               last = timeline_column(t, MAX(time_ns, t->time_ns));
         double from = (double)t->level, rise = (double)level - from;
 
         for (size_t i = first + 1; i < last; i++)
@@ -108,9 +100,9 @@ static bool draw_events(struct timeline *t, const struct trace_slice_info *info,
                 if (events[i].time_ns < t->from_ns)
                         t->level = (uint64_t)MAX(level, 0);
                 else if (change != 0)
-                        step_to(t, events[i].time_ns, (uint64_t)MAX(level, 0));
+                        timeline_step_to(t, events[i].time_ns, (uint64_t)MAX(level, 0));
         }
-        hold_until(t, MIN(info->end_ns, t->to_ns));
+        timeline_hold_until(t, MIN(info->end_ns, t->to_ns));
         return true;
 }
 
@@ -127,16 +119,16 @@ static void draw_slice(struct timeline *t, size_t slice_idx) {
         }
         row = row_of_scope(t, rows, n);
         if (!row) {
-                hold_until(t, end_ns);
+                timeline_hold_until(t, end_ns);
                 return;
         }
-        if (column_at(t, info->begin_ns) != column_at(t, info->end_ns) ||
+        if (timeline_column(t, info->begin_ns) != timeline_column(t, info->end_ns) ||
             info->begin_ns < t->from_ns || info->end_ns > t->to_ns)
                 if (draw_events(t, info, slice_idx, row))
                         return;
         if (row->peak_ns >= t->from_ns && row->peak_ns < t->to_ns && row->peak_bytes > t->level)
-                slope_to(t, row->peak_ns, row->peak_bytes);
-        slope_to(t, end_ns, row->live_bytes);
+                timeline_slope_to(t, row->peak_ns, row->peak_bytes);
+        timeline_slope_to(t, end_ns, row->live_bytes);
 }
 
 static void draw_slices(struct timeline *t, size_t slice_idx) {
@@ -161,7 +153,7 @@ static void together_bury(struct together *g, uint64_t time_ns) {
 
                 crowd_bury(&g->crowd, end_ns + 1);
                 if (end_ns >= g->t->from_ns)
-                        step_to(g->t, end_ns, (uint64_t)g->crowd.bytes);
+                        timeline_step_to(g->t, end_ns, (uint64_t)g->crowd.bytes);
                 g->t->level = (uint64_t)g->crowd.bytes;
         }
 }
@@ -173,7 +165,7 @@ static void together_step(void *ctx, const struct state *s, const struct replay_
         together_bury(g, step->time_ns);
         crowd_step(&g->crowd, step);
         if (step->time_ns >= g->t->from_ns)
-                step_to(g->t, step->time_ns, (uint64_t)g->crowd.bytes);
+                timeline_step_to(g->t, step->time_ns, (uint64_t)g->crowd.bytes);
         g->t->level = (uint64_t)g->crowd.bytes;
 }
 
@@ -292,7 +284,7 @@ static int draw_samples(struct timeline *t, struct err *reterr) {
                 if (s[i].time_ns < t->from_ns)
                         r.column = 0; /* where it stood when the window began */
                 else
-                        resident_draw(t, &r, column_at(t, s[i].time_ns), before);
+                        resident_draw(t, &r, timeline_column(t, s[i].time_ns), before);
         }
         for (size_t i = r.column; i < t->n_columns; i++)
                 column_resident(&t->columns[i], r.sum);
@@ -301,6 +293,21 @@ static int draw_samples(struct timeline *t, struct err *reterr) {
 }
 
 /* ---- the whole ------------------------------------------------------------------------------- */
+
+static void draw_all(struct timeline *t) {
+        struct query *q = t->q;
+        size_t slice_idx = query_slice_at(q, t->from_ns);
+
+        t->level = level_before(t, slice_idx);
+        t->time_ns = slice_idx < q->view->n_slices
+                             ? MAX(trace_slice(q->reader, slice_idx)->begin_ns, t->from_ns)
+                             : t->from_ns;
+        if (t->scope->process == QUERY_ALL && q->view->n_processes > 1 &&
+            can_read_events(t, slice_idx))
+                draw_together(t, slice_idx);
+        else
+                draw_slices(t, slice_idx);
+}
 
 int query_timeline(struct query *q, const struct query_scope *scope, size_t n_columns,
                    uint64_t max_events, struct query_column *ret_columns, struct err *reterr) {
@@ -311,10 +318,11 @@ int query_timeline(struct query *q, const struct query_scope *scope, size_t n_co
                              .from_ns = scope->from_ns,
                              .to_ns = MIN(scope->to_ns, q->view->end_ns),
                              .n_events_left = max_events};
-        size_t slice_idx;
+        const struct pick *pick;
+        int r = pick_get(q, scope->filter, &pick, reterr);
 
-        if (n_columns == 0)
-                return 0;
+        if (r < 0 || n_columns == 0)
+                return r;
         t.to_ns = MAX(t.to_ns, t.from_ns + 1);
         for (size_t i = 0; i < n_columns; i++) {
                 uint64_t span_ns = t.to_ns - t.from_ns;
@@ -325,17 +333,13 @@ int query_timeline(struct query *q, const struct query_scope *scope, size_t n_co
                                 t.from_ns + (uint64_t)((__uint128_t)span_ns * (i + 1) / n_columns),
                         .low_live_bytes = UINT64_MAX};
         }
-        slice_idx = query_slice_at(q, t.from_ns);
-        t.level = level_before(&t, slice_idx);
-        t.time_ns = slice_idx < q->view->n_slices
-                            ? MAX(trace_slice(q->reader, slice_idx)->begin_ns, t.from_ns)
-                            : t.from_ns;
-        if (scope->process == QUERY_ALL && q->view->n_processes > 1 &&
-            can_read_events(&t, slice_idx))
-                draw_together(&t, slice_idx);
+        if (pick)
+                r = timeline_draw_picked(&t, pick, reterr);
         else
-                draw_slices(&t, slice_idx);
-        hold_until(&t, t.to_ns);
+                draw_all(&t);
+        if (r < 0)
+                return r;
+        timeline_hold_until(&t, t.to_ns);
         for (size_t i = 0; i < n_columns; i++)
                 ret_columns[i].low_live_bytes =
                         MIN(ret_columns[i].low_live_bytes, ret_columns[i].live_bytes);
