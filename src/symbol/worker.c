@@ -169,9 +169,25 @@ static void worker_limit(const struct symbol_limits *limits) {
         space += limits->memory_bytes * WORKER_FILES_FACTOR;
         data += limits->memory_bytes;
         setrlimit(RLIMIT_CORE, &(struct rlimit){0, 0});
-        setrlimit(RLIMIT_CPU, &(struct rlimit){seconds, seconds});
+        setrlimit(RLIMIT_CPU, &(struct rlimit){seconds, seconds + 1});
         setrlimit(RLIMIT_AS, &(struct rlimit){space, space});
         setrlimit(RLIMIT_DATA, &(struct rlimit){data, data});
+}
+
+/* The parent's handlers are none of this process's business, and what the terminal sends is meant for the
+ * parent: when it ends, this process does. */
+static void worker_set_signals(void) {
+        static const int ignored[] = {SIGINT, SIGQUIT, SIGHUP, SIGTERM, SIGPIPE};
+        sigset_t none;
+
+        for (int i = 1; i < SIGRTMIN; i++)
+                signal(i, SIG_DFL);
+        for (size_t i = 0; i < ARRAY_SIZE(ignored); i++)
+                signal(ignored[i], SIG_IGN);
+        signal(SIGABRT, on_abort);
+        sigemptyset(&none);
+        sigprocmask(SIG_SETMASK, &none, NULL);
+        prctl(PR_SET_PDEATHSIG, SIGKILL);
 }
 
 /* What the libraries print when they die would stand in the program's terminal. */
@@ -196,8 +212,7 @@ void worker_main(const struct worker_orders *orders, unsigned seat, int fd) {
         struct worker w = {.orders = orders, .fd = fd};
         uint32_t job_idx;
 
-        prctl(PR_SET_PDEATHSIG, SIGKILL);
-        signal(SIGABRT, on_abort);
+        worker_set_signals();
         worker_be_quiet();
         worker_stand_back();
         if (!orders->options->no_cache)
