@@ -18,6 +18,7 @@
 
 #include "base/vec.h"
 #include "symbol/cache.h"
+#include "symbol/jit.h"
 #include "symbol/module.h"
 #include "symbol/symbol.h"
 #include "symbol/worker.h"
@@ -113,6 +114,11 @@ void symbol_module_origin(const struct symbol_module *m, struct symbol_origin *r
 struct symbol_module *symbol_module_free(struct symbol_module *m) {
         free(m);
         return NULL;
+}
+
+void jit_name(struct trace_reader *t, symbol_fn fn, void *ctx, struct symbol_origin *ret_origin) {
+        (void)t, (void)fn, (void)ctx;
+        *ret_origin = (struct symbol_origin){.naming = TRACE_NAMING_MISSING};
 }
 
 struct symbol_cache *symbol_cache_open(const struct symbol_search *search) {
