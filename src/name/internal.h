@@ -14,6 +14,9 @@ struct name_entry {
         uint64_t next; /* another entry with the same hash: its place and 1; 0: none */
 };
 
+/* Room for n of them, until the next call. */
+bool *names_flags(struct names *n, size_t n_flags);
+
 const struct name_entry *names_entry(struct names *n, const char *function);
 enum name_kind names_entry_kind(struct names *n, const struct name_entry *e, const char *module,
                                 const char *file);

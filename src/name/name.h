@@ -30,6 +30,7 @@
 enum { NAME_MAX_FILES = 16 };
 
 struct names;
+struct name_entry; /* what is known about a text */
 
 /* Rules beyond the built-in ones. In each source the later rule wins, and of the sources the later
  * one: built in, then the user's $XDG_CONFIG_HOME/silt/rules (where there is one), then files. */
@@ -107,11 +108,23 @@ struct name_stack {
  * frames before it are cut, start frames at the outer end too; machinery is left out everywhere, of
  * a library's frames in a row all but the one the program called,
  * and the polls and closures of one async function are one frame, the innermost of them.
+ * Frames without a name that an allocator of the same module called are its helpers.
  * Something is always shown of a stack that is not empty. Fills *ret, which keeps its memory for
  * the next call. */
 void name_fold(struct names *n, const struct name_frame *frames, size_t n_frames,
                struct name_stack *ret);
 void name_stack_done(struct name_stack *s);
+
+/* The same in two steps, for those who meet the same frames again and again: what is to be known of
+ * a frame, which may be kept, and the folding. */
+struct name_look {
+        const struct name_entry *entry, *module;
+        enum name_kind kind;
+        bool is_nameless;
+};
+struct name_look name_look(struct names *n, const struct name_frame *f);
+void name_fold_looks(struct names *n, const struct name_look *frames, size_t n_frames,
+                     struct name_stack *ret);
 
 /* The short form of a frame's function; `run (async)` for a task; `module+0x1234` where the name is
  * unknown or a guess. Valid until the next call. */

@@ -17,6 +17,7 @@ struct names {
         struct map kinds; /* of entries whose kind goes by the place: all numbers -> kind */
         struct shape shape;
         struct str label;
+        VEC(bool) flags;
 };
 
 /* ---- loading --------------------------------------------------------------------------------- */
@@ -66,6 +67,7 @@ struct names *names_free(struct names *n) {
         map_done(&n->kinds);
         shape_done(&n->shape);
         str_done(&n->label);
+        vec_free(&n->flags);
         free(n);
         return NULL;
 }
@@ -150,6 +152,12 @@ enum name_kind names_entry_kind(struct names *n, const struct name_entry *e, con
         if (added)
                 *kind = rules_kind(&n->rules, e->plain, module, file, &by_place);
         return (enum name_kind)kind[0];
+}
+
+bool *names_flags(struct names *n, size_t n_flags) {
+        vec_clear(&n->flags);
+        vec_reserve(&n->flags, n_flags + 1);
+        return n->flags.items;
 }
 
 /* ---- answers --------------------------------------------------------------------------------- */

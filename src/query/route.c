@@ -11,18 +11,20 @@ void routes_init(struct routes *p, struct query *q, enum route_merge merge, bool
 
         *p = (struct routes){.q = q, .merge = merge, .is_full = is_full, .asker = UINT32_MAX};
         p->key_of = malloc((n + 1) * sizeof(uint32_t));
-        if (!p->key_of)
+        p->look_of = calloc(n + 1, sizeof(struct name_look));
+        if (!p->key_of || !p->look_of)
                 abort();
         memset(p->key_of, 0xff, (n + 1) * sizeof(uint32_t));
 }
 
 void routes_done(struct routes *p) {
         free(p->key_of);
+        free(p->look_of);
         vec_free(&p->keys);
         map_done(&p->by_hash);
         vec_free(&p->all);
         vec_free(&p->shown);
-        vec_free(&p->names);
+        vec_free(&p->looks);
         name_stack_done(&p->folded);
         *p = (struct routes){0};
 }
@@ -159,11 +161,17 @@ struct query_frame routes_key_frame(const struct routes *p, uint32_t key) {
 /* ---- paths ----------------------------------------------------------------------------------- */
 
 static void add_frame(struct routes *p, uint32_t number) {
-        struct query_frame f = routes_frame(p->q, number);
+        struct name_look *look = &p->look_of[number];
 
+        if (!look->entry) {
+                struct query_frame f = routes_frame(p->q, number);
+                struct name_frame frame = {f.function, f.file,    f.module, f.offset,
+                                           f.line,     f.inlined, f.guess};
+
+                *look = name_look(query_names(p->q), &frame);
+        }
         vec_push(&p->all, (struct route_frame){number, false});
-        vec_push(&p->names, (struct name_frame){f.function, f.file, f.module, f.offset, f.line,
-                                                f.inlined, f.guess});
+        vec_push(&p->looks, *look);
 }
 
 static void add_location(struct routes *p, uint32_t location) {
@@ -182,7 +190,7 @@ void routes_load(struct routes *p, uint32_t stack) {
         const struct trace_view *v = p->q->view;
 
         vec_clear(&p->all);
-        vec_clear(&p->names);
+        vec_clear(&p->looks);
         vec_clear(&p->shown);
         for (; stack && stack < v->n_stacks && p->all.n < ROUTE_MAX_FRAMES;
              stack = v->stacks[stack].parent)
@@ -190,7 +198,7 @@ void routes_load(struct routes *p, uint32_t stack) {
         p->asker = UINT32_MAX;
         if (p->all.n == 0)
                 return;
-        name_fold(query_names(p->q), p->names.items, p->names.n, &p->folded);
+        name_fold_looks(query_names(p->q), p->looks.items, p->looks.n, &p->folded);
         p->asker = p->folded.n ? p->folded.items[0].frame_idx : 0;
         for (size_t i = 0; i < p->all.n && p->is_full; i++)
                 vec_push(&p->shown, p->all.items[i]);

@@ -39,12 +39,13 @@ struct routes {
         struct query *q;
         enum route_merge merge;
         bool is_full;
-        uint32_t *key_of; /* number → key; ROUTE_NO_KEY while not asked for */
+        uint32_t *key_of;          /* number → key; ROUTE_NO_KEY while not asked for */
+        struct name_look *look_of; /* number → what folding has to know; entry NULL likewise */
         VEC(struct route_key) keys;
         struct map by_hash; /* → key */
         /* the path loaded last */
         VEC(struct route_frame) all, shown; /* innermost first; shown: as folded, or all of it */
-        VEC(struct name_frame) names;
+        VEC(struct name_look) looks;
         struct name_stack folded;
         uint32_t asker; /* index into all: the code that asked; UINT32_MAX: the path is empty */
 };
