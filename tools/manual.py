@@ -13,6 +13,7 @@ A source is Markdown of a narrow kind:
                         lines that begin with ":   " or four spaces defines the term
     ## OPTIONS          definitions whose terms are `-o`, `--output FILE`
 
+A line @include NAME@ stands for the lines of NAME in the same folder.
 In paragraphs `code`, **bold** and *italic* are understood. The line @COMMANDS@ stands for
 a list of the commands whose sources are given. Options take their C names from their long
 names, so that a switch over them does not compile until every documented option is handled.
@@ -38,8 +39,7 @@ class Page:
 
     def __init__(self, path):
         self.path = path
-        with open(path, encoding="utf-8") as f:
-            lines = f.read().split("\n")
+        lines = self.read_lines(path)
         head = re.match(r"^# (\S+)\((\d)\): (.+)$", lines[0])
         if not head:
             fail(f"{path}: the first line must be '# name(section): summary'")
@@ -56,6 +56,18 @@ class Page:
         if "OPTIONS" in self.sections:
             term, text = HELP_OPTION
             self.sections["OPTIONS"].append(["define", term, [text]])
+
+    @classmethod
+    def read_lines(cls, path):
+        lines = []
+        with open(path, encoding="utf-8") as f:
+            for line in f.read().split("\n"):
+                include = re.match(r"^@include (\S+)@$", line)
+                if include:
+                    lines += cls.read_lines(os.path.join(os.path.dirname(path), include[1]))
+                else:
+                    lines.append(line)
+        return lines
 
     @property
     def command(self):

@@ -6,8 +6,10 @@
 #include "base/macros.h"
 #include "cli/cmd_parse.h"
 #include "cli/commands.h"
+#include "cli/filter.h"
 #include "cli/help_report.h"
 #include "cli/rules.h"
+#include "query/query.h"
 #include "report/report.h"
 
 enum { REPORT_TOP_MAX = 1000000, REPORT_DEPTH_MAX = 1000000 };
@@ -136,7 +138,10 @@ static bool take_option(struct report_options *o, enum report_option option, str
         case REPORT_TO: return cli_value_duration(p, &o->to_ns);
         case REPORT_PROCESS: return take_process(o, p);
         case REPORT_BLOCKS: o->blocks = true; break;
-        case REPORT_FULL: o->full = true; break;
+        case REPORT_FULL:
+                o->full = true;
+                break;
+                CLI_FILTER_CASES(REPORT) : return cli_take_filter(p, &o->filter);
         case REPORT_RULES: return cli_take_rules(p, &o->rules);
         case REPORT_AT: return take_at(o, p);
         case REPORT_GROUP_BY: return take_group(o, p);
@@ -179,18 +184,22 @@ bool report_options_parse(int argc, char **argv, struct report_options *ret_opti
         *ret_exit_status = p.exit_status;
         if (ok)
                 *ret_options = o;
+        else
+                query_filter_free(o.filter);
         return ok;
 }
 
 int cmd_report(int argc, char **argv) {
         struct report_options options;
         struct err err = {0};
-        int exit_status;
+        int exit_status, r;
 
         if (!report_options_parse(argc, argv, &options, &exit_status))
                 return exit_status;
         options.rules.with_config = true;
-        if (report_print(stdout, &options, &err) < 0) {
+        r = report_print(stdout, &options, &err);
+        query_filter_free(options.filter);
+        if (r < 0) {
                 fprintf(stderr, "silt: %s\n", err.text);
                 return EXIT_STATUS_TROUBLE;
         }

@@ -10,6 +10,7 @@
 
 #include "base/macros.h"
 #include "cli/cmd_parse.h"
+#include "query/query.h"
 #include "record/front.h"
 #include "report/report.h"
 
@@ -103,6 +104,25 @@ static void test_report_all(void **state) {
         assert_false(o.all_processes);
 }
 
+static void test_report_filter(void **state) {
+        struct report_options o;
+        int status = -1;
+
+        (void)state;
+        assert_true(PARSE(report_options_parse, &o, &status, "a.silt"));
+        assert_null(o.filter);
+        assert_true(PARSE(report_options_parse, &o, &status, "a.silt", "--function",
+                          "^a::", "--not-module=libc", "--asked-by", "b", "--thread", "1,2",
+                          "--size", "1K..", "--lifetime", "..10s", "--allocated", "1s..2s",
+                          "--alive-at", "3s", "--freed-before", "4s"));
+        assert_string_equal(
+                query_filter_text(o.filter),
+                "function /^a::/, no module /libc/, asker /b/, thread 1,2, size 1K.., lifetime ..10s, "
+                "allocation in 1s..2s, life at 3s, release before 4s");
+        assert_true(query_filter_needs_events(o.filter));
+        query_filter_free(o.filter);
+}
+
 static void test_report_refused(void **state) {
         struct report_options o;
 
@@ -122,13 +142,21 @@ static void test_report_refused(void **state) {
         assert_report_refused("a.silt", "--process", "all processes");
         assert_report_refused("a.silt", "--from", "2s", "--to", "1s");
         assert_report_refused("a.silt", "--from", "1s", "--to", "1s");
+        assert_report_refused("a.silt", "--function", "(");
+        assert_report_refused("a.silt", "--size", "2K..1K");
+        assert_report_refused("a.silt", "--size", "..");
+        assert_report_refused("a.silt", "--size", "many");
+        assert_report_refused("a.silt", "--lifetime", "10s");
+        assert_report_refused("a.silt", "--allocated", "10");
+        assert_report_refused("a.silt", "--alive-at", "noon");
+        assert_report_refused("a.silt", "--function", "good", "--thread", "[");
 }
 
 int main(void) {
         const struct CMUnitTest tests[] = {
-                cmocka_unit_test(test_run_defaults),   cmocka_unit_test(test_run_all),
-                cmocka_unit_test(test_run_refused),    cmocka_unit_test(test_report_all),
-                cmocka_unit_test(test_report_refused),
+                cmocka_unit_test(test_run_defaults),  cmocka_unit_test(test_run_all),
+                cmocka_unit_test(test_run_refused),   cmocka_unit_test(test_report_all),
+                cmocka_unit_test(test_report_filter), cmocka_unit_test(test_report_refused),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);

@@ -10,6 +10,7 @@
 #include "base/macros.h"
 #include "base/units.h"
 #include "cli/cmd_parse.h"
+#include "query/query.h"
 #include "record/front.h"
 #include "report/report.h"
 
@@ -70,6 +71,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
                 bool understood = report_options_parse(n, words, &o, &status);
 
                 check_said(said, &said_text, &n_said, understood);
+                if (understood)
+                        query_filter_free(o.filter);
         }
         fclose(stdout);
         stdout = usual_stdout;

@@ -85,7 +85,7 @@ static int add_path(struct query_filter *f, const char *kind, enum filter_name n
                 return r;
         vec_push(&f->paths, (struct filter_path){name, is_negated, p});
         if (name == FILTER_ASKED_BY)
-                say(f, "%s /%s/", is_negated ? "not asked for by" : "asked for by", value);
+                say(f, "%sasker /%s/", is_negated ? "no " : "", value);
         else
                 say(f, "%s%s /%s/", is_negated ? "no " : "", plain, value);
         return 0;
@@ -209,7 +209,7 @@ static int add_allocated(struct query_filter *f, const char *value, struct err *
         if (r < 0)
                 return r;
         vec_push(&f->allocated, range);
-        say(f, "allocated %s", value);
+        say(f, "allocation in %s", value);
         return 0;
 }
 
@@ -220,7 +220,7 @@ static int add_alive_at(struct query_filter *f, const char *value, struct err *r
         if (r < 0)
                 return r;
         vec_push(&f->alive_at_ns, time_ns);
-        say(f, "alive at %s", value);
+        say(f, "life at %s", value);
         return 0;
 }
 
@@ -231,7 +231,7 @@ static int add_freed_before(struct query_filter *f, const char *value, struct er
         if (r < 0)
                 return r;
         vec_push(&f->freed_before_ns, time_ns);
-        say(f, "freed before %s", value);
+        say(f, "release before %s", value);
         return 0;
 }
 
@@ -239,8 +239,14 @@ static const struct {
         const char *kind;
         enum filter_name name;
 } path_kinds[] = {
-        {"function", FILTER_FUNCTION},     {"module", FILTER_MODULE},     {"file", FILTER_FILE},
-        {"not-function", FILTER_FUNCTION}, {"not-module", FILTER_MODULE}, {"not-file", FILTER_FILE},
+        {"function", FILTER_FUNCTION},
+        {"module", FILTER_MODULE},
+        {"file", FILTER_FILE},
+        {"asked-by", FILTER_ASKED_BY},
+        {"not-function", FILTER_FUNCTION},
+        {"not-module", FILTER_MODULE},
+        {"not-file", FILTER_FILE},
+        {"not-asked-by", FILTER_ASKED_BY},
 };
 
 static const struct {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Stacks are decided in the order of their numbers: a caller's comes before those it calls, so what
- * holds of a call path follows from its innermost frame and the path of the caller. */
+/* Stacks are decided in the order of their numbers: a caller's comes before those it calls, so whether a
+ * frame of a call path matches follows from its innermost one and the path of the caller. */
 #include "query/pick.h"
 
 #include <string.h>
@@ -8,6 +8,7 @@
 #include "base/map.h"
 #include "query/filter.h"
 #include "query/internal.h"
+#include "query/route.h"
 
 struct pick *pick_free(struct pick *p) {
         if (!p)
@@ -31,7 +32,7 @@ static void *zeroed(size_t n, size_t size_bytes) {
 
 /* The trace holds each text once, so its address stands for it. */
 struct matcher {
-        const struct query *q;
+        struct query *q;
         const struct filter_path *path;
         struct map known; /* address of a text → whether it matches */
 };
@@ -58,50 +59,67 @@ static const char *frame_text(const struct matcher *m, const struct query_frame 
         return "";
 }
 
-enum found { FOUND_NOTHING, FOUND_NO, FOUND_YES };
-
-/* Whether a frame of the location matches. asked-by: whether the first that is no allocator does;
- * nothing when all are. */
-static enum found match_location(struct matcher *m, uint32_t location) {
+/* Whether a frame of the location matches. */
+static bool match_location(struct matcher *m, uint32_t location) {
         size_t n = query_location_frames(m->q, location, NULL, 0);
-        bool is_asked_by = m->path->name == FILTER_ASKED_BY;
 
         for (size_t i = 0; i < n; i++) {
                 struct query_frame f = query_location_frame(m->q, location, i);
 
                 if (text_matches(m, frame_text(m, &f)))
-                        return FOUND_YES;
+                        return true;
         }
-        return is_asked_by ? FOUND_NOTHING : FOUND_NO;
+        return false;
 }
 
 /* ---- stacks ---------------------------------------------------------------------------------- */
 
-/* Clears the bits of stacks that the condition does not select. */
-static void pick_path(struct pick *p, struct query *q, const struct filter_path *path) {
-        const struct trace_view *v = q->view;
-        struct matcher m = {.q = q, .path = path};
-        uint8_t *locations = zeroed(v->n_locations, 1);
-        bool *stacks = zeroed(v->n_stacks, sizeof(bool)); /* [0] has no frames */
+/* Some frame matches. */
+static void match_stacks(struct matcher *m, bool *stacks) {
+        const struct trace_view *v = m->q->view;
+        bool *locations = zeroed(v->n_locations, sizeof(bool));
 
         for (uint32_t i = 0; i < v->n_locations; i++)
-                locations[i] = (uint8_t)match_location(&m, i);
+                locations[i] = match_location(m, i);
         for (uint32_t i = 1; i < v->n_stacks; i++) {
-                enum found found = v->stacks[i].location < v->n_locations
-                                           ? (enum found)locations[v->stacks[i].location]
-                                           : FOUND_NOTHING;
-                bool of_caller = v->stacks[i].parent < i && stacks[v->stacks[i].parent];
+                uint32_t location = v->stacks[i].location, parent = v->stacks[i].parent;
 
-                if (path->name == FILTER_ASKED_BY)
-                        stacks[i] = found == FOUND_NOTHING ? of_caller : found == FOUND_YES;
-                else
-                        stacks[i] = found == FOUND_YES || of_caller;
+                stacks[i] = (location < v->n_locations && locations[location]) ||
+                            (parent < i && stacks[parent]);
         }
-        for (uint32_t i = 0; i < v->n_stacks; i++)
+        free(locations);
+}
+
+/* The frame matches that the rules of names take for the one that asked. */
+static void match_askers(struct matcher *m, bool *stacks) {
+        struct routes routes;
+
+        routes_init(&routes, m->q, ROUTE_BY_FUNCTION, false);
+        for (uint32_t i = 1; i < m->q->view->n_stacks; i++) {
+                routes_load(&routes, i);
+                if (routes.asker < routes.all.n) {
+                        uint32_t number = routes.all.items[routes.asker].number;
+                        struct query_frame f = routes_frame(m->q, number);
+
+                        stacks[i] = text_matches(m, f.function);
+                }
+        }
+        routes_done(&routes);
+}
+
+/* Clears the bits of stacks that the condition does not select. */
+static void pick_path(struct pick *p, struct query *q, const struct filter_path *path) {
+        struct matcher m = {.q = q, .path = path};
+        bool *stacks = zeroed(q->view->n_stacks, sizeof(bool)); /* [0] has no frames */
+
+        if (path->name == FILTER_ASKED_BY)
+                match_askers(&m, stacks);
+        else
+                match_stacks(&m, stacks);
+        for (uint32_t i = 0; i < q->view->n_stacks; i++)
                 if (stacks[i] == path->is_negated)
                         p->stacks[i / 64] &= ~(1ull << i % 64);
         map_done(&m.known);
-        free(locations);
         free(stacks);
 }
 

@@ -72,6 +72,7 @@ void query_set_names(struct query *q, struct names *names) {
                 names_free(q->names);
         q->owns_names = false;
         q->names = names;
+        q->pick = pick_free(q->pick); /* who asked depends on them */
 }
 
 struct names *query_names(struct query *q) {

@@ -99,6 +99,8 @@ int report_blocks(FILE *out, struct query *q, const struct report_options *o, st
                 return x;
         if (!o->json) {
                 style_init(&l.s, out);
+                if (!query_filter_is_empty(scope.filter))
+                        fprintf(out, "Only blocks with %s.\n", query_filter_text(scope.filter));
                 if (scope.from_ns < l.r.v->detail_from_ns)
                         fprintf(out,
                                 "Detail before %s was dropped (--max-size): blocks allocated earlier are not listed.\n",
@@ -111,6 +113,7 @@ int report_blocks(FILE *out, struct query *q, const struct report_options *o, st
         json_init(&l.j, out);
         json_object(&l.j);
         json_put_string(&l.j, "schema", "silt.blocks/1");
+        json_put_string(&l.j, "filter", query_filter_text(scope.filter));
         json_put_double(&l.j, "detail_from_s", (double)l.r.v->detail_from_ns / 1e9, 6);
         json_key(&l.j, "blocks");
         json_array(&l.j);

@@ -18,6 +18,7 @@ int report_scope(const struct query *q, const struct report_options *o, struct q
         *ret = query_whole(q);
         ret->from_ns = o->from_ns;
         ret->to_ns = o->to_ns;
+        ret->filter = o->filter;
         if (o->all_processes)
                 ret->process = QUERY_ALL;
         else if (o->pid)
@@ -27,6 +28,10 @@ int report_scope(const struct query *q, const struct report_options *o, struct q
 
 bool report_is_windowed(const struct report *r) {
         return r->scope.from_ns > 0 || r->scope.to_ns < r->v->end_ns;
+}
+
+bool report_is_filtered(const struct report *r) {
+        return !query_filter_is_empty(r->scope.filter);
 }
 
 const struct trace_process_info *report_process(const struct report *r) {
@@ -119,17 +124,34 @@ static void gather_sites(struct report *r) {
 
 /* Quality and overhead are those of the recording, whatever the window. */
 static int gather_whole(struct report *r, struct err *reterr) {
-        struct query_scope whole = {r->scope.process, 0, UINT64_MAX};
+        struct query_scope whole = {.process = r->scope.process, .to_ns = UINT64_MAX};
         _cleanup_(query_answer_freep) struct query_answer *a = NULL;
         int x;
 
-        if (r->scope.from_ns == 0 && r->scope.to_ns == UINT64_MAX) {
+        if (r->scope.from_ns == 0 && r->scope.to_ns == UINT64_MAX && !report_is_filtered(r)) {
                 r->whole = r->answer->totals;
                 return 0;
         }
         x = query_ask(r->q, &whole, &a, reterr);
         if (x >= 0)
                 r->whole = a->totals;
+        return x;
+}
+
+/* What the selected blocks are a part of. */
+static int gather_unfiltered(struct report *r, struct err *reterr) {
+        _cleanup_(query_answer_freep) struct query_answer *a = NULL;
+        struct query_scope scope = r->scope;
+        int x;
+
+        if (!report_is_filtered(r)) {
+                r->unfiltered = r->answer->totals;
+                return 0;
+        }
+        scope.filter = NULL;
+        x = query_ask(r->q, &scope, &a, reterr);
+        if (x >= 0)
+                r->unfiltered = a->totals;
         return x;
 }
 
@@ -150,6 +172,8 @@ int report_gather(struct query *q, const struct report_options *o, struct names 
                 r->scope = r->answer->scope;
         if (x >= 0)
                 x = gather_whole(r, reterr);
+        if (x >= 0)
+                x = gather_unfiltered(r, reterr);
         if (x >= 0)
                 x = query_threads(q, &r->scope, max_events, &r->threads, &r->n_threads,
                                   &r->threads_have_figures, reterr);

@@ -41,6 +41,7 @@ struct report {
         VEC(struct query_site) folded; /* the answer's sites as people tell them apart */
         struct query_totals
                 whole; /* the same process over all of the recording, for quality and overhead */
+        struct query_totals unfiltered; /* the same window, all blocks */
         struct query_thread *threads;
         size_t n_threads;
         bool threads_have_figures;
@@ -61,6 +62,7 @@ int report_scope(const struct query *q, const struct report_options *o, struct q
                  struct err *reterr);
 
 bool report_is_windowed(const struct report *r);
+bool report_is_filtered(const struct report *r);
 const struct trace_process_info *report_process(
         const struct report *r); /* of the scope; of all: the main one */
 const char *report_ended_name(uint32_t ended);

@@ -285,6 +285,20 @@ static void put_quality(struct json *j, const struct report *r) {
         json_end(j);
 }
 
+static void put_filter(struct json *j, const struct report *r) {
+        json_put_string(j, "filter", query_filter_text(r->scope.filter));
+        if (!report_is_filtered(r))
+                return;
+        json_key(j, "unfiltered");
+        json_object(j);
+        json_put_uint(j, "allocations", r->unfiltered.n_allocs);
+        json_put_uint(j, "bytes_allocated", r->unfiltered.alloc_bytes);
+        json_put_uint(j, "peak_live_bytes", r->unfiltered.peak_bytes);
+        json_put_uint(j, "end_live_bytes", r->unfiltered.end_bytes);
+        json_end(j);
+        json_put_double(j, "known_from_s", seconds(r->answer->known_from_ns), 6);
+}
+
 int report_json(FILE *out, struct report *r, struct err *reterr) {
         struct json j;
         int x;
@@ -301,6 +315,7 @@ int report_json(FILE *out, struct report *r, struct err *reterr) {
         json_put_double(&j, "from_s", seconds(r->scope.from_ns), 6);
         json_put_double(&j, "to_s", seconds(MIN(r->scope.to_ns, r->v->end_ns)), 6);
         json_end(&j);
+        put_filter(&j, r);
         put_totals(&j, &r->answer->totals);
         put_quality(&j, r);
         json_put_string(&j, "ended", report_ended_name(report_process(r)->end.ended));

@@ -9,6 +9,8 @@
 #include "base/err.h"
 #include "name/name.h"
 
+struct query_filter;
+
 struct report_options {
         const char *path;
         const char *metric; /* peak end allocated count temporary growth; NULL: peak */
@@ -18,8 +20,10 @@ struct report_options {
         uint32_t n_top;     /* sites of each metric */
         bool all_processes; /* pid is not looked at */
         bool json;
-        bool blocks;               /* single allocations instead of the summary */
-        bool full;                 /* whole stacks, long names, every row */
+        bool blocks; /* single allocations instead of the summary */
+        bool full;   /* whole stacks, long names, every row */
+        struct query_filter
+                *filter; /* which blocks count; NULL: all. Whoever parsed the options frees it */
         struct name_sources rules; /* how functions are called, beside what is built in */
 
         /* other views instead of the summary */

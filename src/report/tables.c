@@ -162,7 +162,7 @@ void tables_print_processes(const struct style *s, const struct report *r) {
         size_t n = rows_shown(r, r->v->n_processes), n_left;
         struct unit_text t;
 
-        if (r->v->n_processes < 2)
+        if (r->v->n_processes < 2 || (report_is_filtered(r) && r->scope.process != QUERY_ALL))
                 return;
         style_heading(s, "Processes (%s)", unit_count(&t, r->v->n_processes));
         fprintf(s->out, "  %s%8s  %10s  %10s  %13s  command%s\n", s->dim, "pid", "peak",

@@ -87,13 +87,51 @@ static void add_temporary(const struct query_totals *t, struct str *to) {
         str_add(to, ".");
 }
 
+static void add_share(uint64_t part, uint64_t whole, struct str *to) {
+        double pct = whole ? 100.0 * (double)part / (double)whole : 0;
+
+        if (pct > 0 && pct < 1)
+                str_add(to, " (under 1 %)");
+        else if (whole)
+                str_addf(to, " (%.0f %%)", pct > 99 && pct < 100 ? 99.0 : pct);
+}
+
+/* Of a part of the blocks: what they are, and how much of the whole. */
+static void add_filtered(const struct report *r, struct str *to) {
+        const struct query_totals *t = &r->answer->totals, *all = &r->unfiltered;
+        struct unit_text a, b;
+
+        str_addf(to, ", only blocks with %s: ", query_filter_text(r->scope.filter));
+        if (t->n_allocs == 0 && t->begin_blocks == 0 && t->peak_blocks == 0) {
+                str_add(to, "there are none.");
+                return;
+        }
+        str_addf(to, "%s of the %s", unit_bytes(&a, t->peak_bytes),
+                 unit_bytes(&b, all->peak_bytes));
+        add_share(t->peak_bytes, all->peak_bytes, to);
+        str_addf(to, " live when it peaked after %s; ", unit_duration(&a, t->peak_ns));
+        if (t->end_blocks == 0)
+                str_add(to, "all of them were released ");
+        else
+                str_addf(to, "%s in %s block%s %s still allocated ", unit_bytes(&a, t->end_bytes),
+                         unit_count(&b, t->end_blocks), plural(t->end_blocks),
+                         t->end_blocks == 1 ? "was" : "were");
+        add_ending(r, to);
+        str_addf(to, ". They are %s of", unit_count(&a, t->n_allocs));
+        str_addf(to, " its %s allocation%s", unit_count(&a, all->n_allocs), plural(all->n_allocs));
+        add_share(t->n_allocs, all->n_allocs, to);
+        str_add(to, ".");
+}
+
 static void print_headline(const struct style *s, const struct report *r) {
         const struct query_totals *t = &r->answer->totals;
         struct unit_text a, b, c;
         struct str text = {0};
 
         add_subject(r, &text);
-        if (t->n_allocs == 0 && t->peak_bytes == 0) {
+        if (report_is_filtered(r)) {
+                add_filtered(r, &text);
+        } else if (t->n_allocs == 0 && t->peak_bytes == 0) {
                 str_add(&text, report_is_windowed(r) ? " allocated nothing in this window."
                                                      : " allocated nothing that silt could see.");
         } else {
@@ -115,6 +153,10 @@ static void print_headline(const struct style *s, const struct report *r) {
         if (r->v->meta.sample_bytes)
                 fprintf(s->out, "Sampled every %s: figures by call path are estimates.\n",
                         unit_bytes(&a, r->v->meta.sample_bytes));
+        if (r->answer->known_from_ns)
+                fprintf(s->out,
+                        "Detail before %s was dropped (--max-size): blocks allocated earlier are not counted.\n",
+                        unit_duration(&a, r->answer->known_from_ns));
         str_done(&text);
 }
 
@@ -177,7 +219,8 @@ static void print_totals(const struct style *s, const struct report *r) {
         struct totals_table table = {0};
         struct unit_text a, b;
 
-        totals_add(&table, "peak live", "%s", unit_bytes(&a, t->peak_bytes));
+        totals_add(&table, report_is_filtered(r) ? "live at the peak" : "peak live", "%s",
+                   unit_bytes(&a, t->peak_bytes));
         totals_add(&table, "  in", "%s block%s", unit_count(&b, t->peak_blocks),
                    plural(t->peak_blocks));
         totals_add(&table, "live at the end", "%s", unit_bytes(&a, t->end_bytes));
@@ -192,13 +235,28 @@ static void print_totals(const struct style *s, const struct report *r) {
         totals_add(&table, "temporary", "%s", unit_count(&a, t->n_temporary));
         totals_add(&table, "call paths", "%s", unit_count(&a, t->n_sites));
         totals_add(&table, "threads", "%s", unit_count(&a, t->n_threads));
-        style_heading(s, report_is_windowed(r) ? "Totals of the window" : "Totals");
+        style_heading(s, report_is_windowed(r) && report_is_filtered(r)
+                                 ? "Totals of these blocks in the window"
+                         : report_is_filtered(r) ? "Totals of these blocks"
+                         : report_is_windowed(r) ? "Totals of the window"
+                                                 : "Totals");
         totals_print(s, &table);
         for (size_t i = 0; i < table.n; i++)
                 str_done(&table.cells[i]);
 }
 
 /* ---- timeline -------------------------------------------------------------------------------- */
+
+/* The peak of a part of the blocks is not the process's. False: there is nothing to draw. */
+static bool mark_highest(struct chart *c) {
+        c->peak_bytes = 0;
+        for (size_t i = 0; i < c->n_columns; i++)
+                if (c->columns[i].live_bytes > c->peak_bytes) {
+                        c->peak_bytes = c->columns[i].live_bytes;
+                        c->peak_ns = c->columns[i].begin_ns;
+                }
+        return c->peak_bytes > 0;
+}
 
 static int print_timeline(const struct style *s, const struct report *r, struct err *reterr) {
         size_t n = chart_n_columns(s);
@@ -209,12 +267,14 @@ static int print_timeline(const struct style *s, const struct report *r, struct 
 
         if (!columns)
                 abort();
-        if (r->answer->totals.peak_bytes == 0)
+        if (r->answer->totals.peak_bytes == 0 && !report_is_filtered(r))
                 return 0;
         x = query_timeline(r->q, &r->scope, n, r->options->full ? UINT64_MAX : REPORT_MAX_EVENTS,
                            columns, reterr);
         if (x < 0)
                 return x;
+        if (report_is_filtered(r) && !mark_highest(&chart))
+                return 0;
         style_heading(s, "Live bytes over time");
         chart_draw(s, &chart);
         return 0;

@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: MIT */
+#include "cli/filter.h"
+
+#include "query/query.h"
+
+bool cli_take_filter(struct cli_parser *p, struct query_filter **f) {
+        struct err err = {0};
+
+        if (!*f)
+                *f = query_filter_new();
+        if (query_filter_add(*f, p->name, p->value, &err) >= 0)
+                return true;
+        cli_parser_error(p, "--%s: %s", p->name, err.text);
+        return false;
+}
