@@ -16,7 +16,7 @@
 #include "query/brute.h"
 #include "query/brute_filter.h"
 #include "query/fabric.h"
-#include "query/query.h"
+#include "query/internal.h"
 #include "trace/writer.h"
 
 #define TRACE_PATH "filter_test.silt"
@@ -346,9 +346,158 @@ static void test_random_traces(void **state) {
         remove(TRACE_PATH);
 }
 
+/* ---- what it costs --------------------------------------------------------------------------- */
+
+struct cost {
+        uint64_t read_bytes, n_event_reads;
+};
+
+static struct cost ask_cost(const char *kind, const char *value, uint64_t from_ns, uint64_t to_ns) {
+        _cleanup_(query_freep) struct query *q = NULL;
+        _cleanup_(query_answer_freep) struct query_answer *a = NULL;
+        _cleanup_(query_filter_freep) struct query_filter *f = query_filter_new();
+        struct query_scope scope;
+        struct err e = {0};
+        uint64_t opened_bytes;
+
+        assert_int_equal(query_open(TRACE_PATH, &q, &e), 0);
+        opened_bytes = query_bytes_read(q);
+        scope = query_whole(q);
+        scope.from_ns = from_ns;
+        scope.to_ns = to_ns;
+        if (kind) {
+                assert_int_equal(query_filter_add(f, kind, value, &e), 0);
+                scope.filter = f;
+        }
+        assert_int_equal(query_ask(q, &scope, &a, &e), 0);
+        assert_true(a->totals.n_allocs > 0);
+        return (struct cost){query_bytes_read(q) - opened_bytes, q->n_event_reads};
+}
+
+/* A condition on the call path reads what the window reads without it: of events only the slices at its edges. */
+static void test_bytes_read(void **state) {
+        struct fabric_options o = {.seed = 9,
+                                   .n_stacks = 40,
+                                   .slice_events = 8000,
+                                   .max_processes = 1,
+                                   .max_threads = 2,
+                                   .checkpoint_every = 20,
+                                   .max_step_us = 2,
+                                   .with_names = true};
+        _cleanup_(query_freep) struct query *q = NULL;
+        struct fabric *f = fabric_new(TRACE_PATH, &o);
+        struct cost plain, path, inside, events;
+        uint64_t end_ns, from_ns, to_ns;
+        struct err e = {0};
+        size_t n_slices;
+
+        (void)state;
+        fabric_run(f, 1000000);
+        fabric_end(f);
+        assert_int_equal(query_open(TRACE_PATH, &q, &e), 0);
+        end_ns = query_view(q)->end_ns;
+        n_slices = query_view(q)->n_slices;
+        plain = ask_cost(NULL, NULL, end_ns / 2 + 500, end_ns * 3 / 5 + 500);
+        path = ask_cost("function", "main|shuttle", end_ns / 2 + 500, end_ns * 3 / 5 + 500);
+        /* edges between slices: no events at all */
+        from_ns = trace_slice(q->reader, n_slices / 2)->begin_ns;
+        to_ns = trace_slice(q->reader, n_slices * 2 / 3)->begin_ns;
+        inside = ask_cost("not-function", "shuttle<1>", from_ns, to_ns);
+        events = ask_cost("size", "10..", from_ns, to_ns);
+        print_message(
+                "%zu slices, %llu bytes; window %llu bytes, %llu slices of events; with a path %llu, %llu; between "
+                "slices %llu, %llu; by size %llu, %llu\n",
+                n_slices, (unsigned long long)query_view(q)->file_bytes,
+                (unsigned long long)plain.read_bytes, (unsigned long long)plain.n_event_reads,
+                (unsigned long long)path.read_bytes, (unsigned long long)path.n_event_reads,
+                (unsigned long long)inside.read_bytes, (unsigned long long)inside.n_event_reads,
+                (unsigned long long)events.read_bytes, (unsigned long long)events.n_event_reads);
+        assert_int_equal(path.read_bytes, plain.read_bytes);
+        assert_int_equal(path.n_event_reads, plain.n_event_reads);
+        assert_true(path.read_bytes * 20 < query_view(q)->file_bytes);
+        assert_true(path.n_event_reads <= 8); /* two slices, each for the state and for the peak */
+        assert_int_equal(inside.n_event_reads, 0);
+        assert_true(inside.read_bytes * 20 < query_view(q)->file_bytes);
+        assert_true(events.n_event_reads > n_slices / 2); /* the count counts */
+        remove(TRACE_PATH);
+}
+
+/* ---- traces that lost their old events ------------------------------------------------------- */
+
+#define BOUNDED_PATH "filter_test_bounded.silt"
+
+static void make_twins(const struct fabric_options *o, unsigned n_events) {
+        struct fabric *whole = fabric_new(TRACE_PATH, o), *bounded = fabric_new(BOUNDED_PATH, o);
+
+        trace_writer_bound(fabric_writer(bounded), 40000);
+        fabric_run(whole, n_events);
+        fabric_run(bounded, n_events);
+        fabric_end(whole);
+        fabric_end(bounded);
+}
+
+/* Conditions on single blocks know those allocated since the detail begins, and say that this is not all. */
+static void test_bounded(void **state) {
+        unsigned n_asked = 0, n_moved = 0;
+
+        (void)state;
+        for (uint64_t seed = 300; seed < 312; seed++) {
+                struct fabric_options o = {.seed = seed,
+                                           .n_stacks = 10,
+                                           .slice_events = 40,
+                                           .max_processes = 1 + (unsigned)seed % 3,
+                                           .max_threads = 2,
+                                           .checkpoint_every = (unsigned)seed % 5,
+                                           .max_step_us = 3,
+                                           .with_names = true};
+                _cleanup_(query_freep) struct query *q = NULL;
+                _cleanup_(brute_lives_freep) struct brute_lives *lives = NULL;
+                uint64_t random = seed, detail_ns;
+                struct err e = {0};
+
+                make_twins(&o, 4000);
+                assert_int_equal(query_open(BOUNDED_PATH, &q, &e), 0);
+                assert_int_equal(brute_lives_new(TRACE_PATH, &lives, &e), 0);
+                detail_ns = query_view(q)->detail_from_ns;
+                assert_true(detail_ns > 0);
+                for (unsigned i = 0; i < 20; i++) {
+                        _cleanup_(query_answer_freep) struct query_answer *expected = NULL,
+                                                                          *actual = NULL;
+                        struct question x;
+
+                        question_draw(&x, q, &random);
+                        if (query_filter_needs_events(x.filter)) {
+                                struct brute_condition *since = &x.brute.conditions[x.brute.n++];
+
+                                since->kind = "allocated";
+                                since->min = detail_ns;
+                                since->max = UINT64_MAX;
+                                assert_int_equal(query_ask(q, &x.scope, &actual, &e), 0);
+                                expected = brute_lives_ask(lives, &actual->scope, &x.brute);
+                                assert_false(actual->is_exact);
+                                assert_true(actual->known_from_ns == detail_ns);
+                                assert_true(actual->scope.from_ns >= detail_ns);
+                                if (brute_compare(expected, actual, false, stderr)) {
+                                        question_print(&x, BOUNDED_PATH, seed);
+                                        fail();
+                                }
+                                n_asked++;
+                                n_moved += actual->is_moved;
+                        }
+                        query_filter_free(x.filter);
+                }
+        }
+        print_message("%u questions, %u moved\n", n_asked, n_moved);
+        assert_true(n_asked > 50 && n_moved > 20);
+        remove(TRACE_PATH);
+        remove(BOUNDED_PATH);
+}
+
 int main(int argc, char **argv) {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(test_random_traces),
+                cmocka_unit_test(test_bytes_read),
+                cmocka_unit_test(test_bounded),
         };
 
         if (argc > 2) {

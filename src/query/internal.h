@@ -17,7 +17,8 @@ struct query {
         struct names *
                 names; /* how functions are called and what is folded away; loaded when first needed */
         bool owns_names;
-        char damage[480]; /* the first thing that could not be read, "" while nothing */
+        char damage[480];       /* the first thing that could not be read, "" while nothing */
+        uint64_t n_event_reads; /* slices whose events were read, each time counted */
         query_progress_fn progress;
         void *progress_ctx;
 };

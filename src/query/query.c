@@ -102,6 +102,7 @@ bool query_read_events(struct query *q, size_t slice_idx, const struct trace_eve
         *ret_n = 0;
         if (!info->has_events)
                 return info->n_events == 0;
+        q->n_event_reads++;
         if (trace_read_events(q->reader, slice_idx, ret, ret_n, &e) >= 0)
                 return true;
         query_note_damage(q, &e);

@@ -1,0 +1,85 @@
+# SPDX-License-Identifier: MIT
+"""Filters: random ones on recorded traces against brute force (src/query/filter_test.c), and what `silt report` makes of them."""
+
+import json
+import os
+import shutil
+
+from harness.cases import skip
+from harness.process import run
+
+PROGRAMS = ["threads", "cross_free", "short_threads", "realloc_chain", "reuse_storm", "temporary", "fork_tree", "fork_inherit",
+            "fork_in_thread", "fork_storm", "exec_chain", "vfork_exec", "spawn", "daemonise"]
+SQL = """create table t(a, b);
+with recursive c(x) as (select 1 union all select x + 1 from c where x < 800) insert into t select x, hex(randomblob(20)) from c;
+create index i on t(b); select count(*) from t group by a % 7;"""
+
+
+def record(t, name, argv):
+    trace = t.path(name + ".silt")
+    t.silt.record(trace, argv, ["--wait"])
+    assert os.path.exists(trace), name
+    return trace
+
+
+def ask(t, trace, n):
+    tool = os.path.join(t.context.build_dir, "src/query/filter_test")
+    if not os.path.exists(tool):
+        skip("this build has no unit tests")
+    r = run([tool, str(n), trace], timeout_s=1500)
+    assert r.code == 0, f"{trace}: {r.errors[-2000:]}"
+    return int(r.text.split()[0])
+
+
+def test_recorded_traces_against_brute_force(t):
+    """About 150 random questions in `make test`, about 10,000 in `make soak`."""
+    n_questions, n_traces, each = 0, 0, t.count(8, 700)
+    for name in PROGRAMS:
+        n_questions += ask(t, record(t, name, [t.program(name)]), each)
+        n_traces += 1
+    for name, argv in (("python", ["/usr/bin/python3", "-I", "-c", "import json; x = [json.dumps({'a': i}) for i in range(300)]"]),
+                       ("sqlite", ["sqlite3", ":memory:", SQL]),
+                       ("shell", ["sh", "-c", "for i in 1 2 3; do (echo $i | cat | sort > /dev/null); done"])):
+        if shutil.which(argv[0]):
+            n_questions += ask(t, record(t, name, argv), t.count(4, 100))
+            n_traces += 1
+    t.notes.append(f"{n_questions} questions to {n_traces} traces")
+
+
+def totals(t, trace, *options):
+    report, why = t.silt.report(trace, *options)
+    assert report, why
+    return report["totals"], report
+
+
+def test_parts_add_up(t):
+    """What a condition selects and what it leaves out are together the whole, at the peak too."""
+    trace = record(t, "t", [t.program("threads")])
+    whole, _ = totals(t, trace)
+    for with_it, without in ((["--function", "main"], ["--not-function", "main"]),
+                             (["--size", "..64"], ["--size", "65.."]),
+                             (["--lifetime", "..1ms"], ["--lifetime", "1ms.."]),
+                             (["--asked-by", "work"], ["--not-asked-by", "work"])):
+        a, report = totals(t, trace, *with_it)
+        b, _ = totals(t, trace, *without)
+        for name in ("allocations", "frees", "bytes_allocated", "temporary_allocations", "peak_live_bytes",
+                     "peak_live_blocks", "end_live_bytes", "end_live_blocks"):
+            assert a[name] + b[name] == whole[name], f"{with_it} {name}: {a[name]} + {b[name]} is not {whole[name]}"
+        assert report["unfiltered"]["allocations"] == whole["allocations"], report["unfiltered"]
+
+
+def test_the_first_sentence_says_what_is_filtered(t):
+    trace = record(t, "t", [t.program("basic")])
+    for options in (["--size", "1.."], ["--blocks", "--size", "1.."], ["--group-by", "function", "--size", "1.."]):
+        r = t.silt.command("report", trace, *options)
+        assert r.code == 0 and "only blocks with size 1.." in " ".join(r.text.split()[:60]).lower(), r.text[:400]
+    r = t.silt.command("report", trace, "--blocks", "--size", "1..", "--json")
+    blocks = json.loads(r.text)
+    assert blocks["filter"] == "size 1.." and all(b["bytes"] >= 1 for b in blocks["blocks"]), r.text[:400]
+
+
+def test_bad_conditions_are_refused_in_one_line(t):
+    for options, says in ((["--function", "("], "--function: "), (["--size", "9..1"], "--size: "),
+                          (["--lifetime", "3s"], "write 3s.. or ..3s"), (["--alive-at", "soon"], "--alive-at: ")):
+        r = t.silt.command("report", "none.silt", *options)
+        assert r.code == 2 and says in r.errors and r.errors.count("\n") == 1 and r.text == "", r.errors
