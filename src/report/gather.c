@@ -59,37 +59,6 @@ static double percent(uint64_t part, uint64_t whole) {
         return whole ? 100.0 * (double)part / (double)whole : 100.0;
 }
 
-/* Frames are nodes of the stack tree: a location counts as often as it has different callers. */
-static void gather_names(struct report *r) {
-        const struct trace_view *v = r->v;
-        uint64_t n_named = 0, n_guessed = 0, n_frames = 0;
-        _cleanup_free_ uint32_t *frames = calloc(v->n_modules + 1, sizeof(*frames));
-        _cleanup_free_ uint32_t *named = calloc(v->n_modules + 1, sizeof(*named));
-
-        if (!frames || !named)
-                abort();
-        for (size_t i = 1; i < v->n_stacks; i++) {
-                struct query_frame f;
-                uint32_t module;
-
-                if (query_location_frames(r->q, v->stacks[i].location, &f, 1) == 0)
-                        continue;
-                module = MIN(v->locations[v->stacks[i].location].module, (uint32_t)v->n_modules);
-                n_frames++;
-                frames[module]++;
-                if (f.function[0]) {
-                        n_named++;
-                        named[module]++;
-                        n_guessed += f.guess;
-                }
-        }
-        for (size_t m = 0; m < v->n_modules; m++)
-                if (frames[m] && !named[m] && r->quality.n_unnamed_modules++ == 0)
-                        r->quality.first_unnamed_module = v->modules[m].path;
-        r->quality.symbolized_frames_pct = percent(n_named, n_frames);
-        r->quality.guessed_frames_pct = n_frames ? percent(n_guessed, n_frames) : 0;
-}
-
 /* An event lost before a window is missing in it as well, so the whole recording counts. */
 static bool is_exact(const struct report *r) {
         return r->answer->is_exact && r->v->finished && !query_damage(r->q)[0] &&
@@ -102,7 +71,7 @@ static void gather_quality(struct report *r) {
         r->quality.complete_stacks_pct = percent(r->whole.n_complete_stacks, r->whole.n_allocs);
         r->quality.bytes_per_event =
                 r->v->n_events ? (double)r->v->file_bytes / (double)r->v->n_events : 0;
-        gather_names(r);
+        report_count_names(r);
 }
 
 /* ---- sites ----------------------------------------------------------------------------------- */

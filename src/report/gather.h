@@ -3,6 +3,8 @@
 #pragma once
 
 #include "base/arena.h"
+#include "base/json.h"
+#include "base/str.h"
 #include "base/vec.h"
 #include "name/name.h"
 #include "query/query.h"
@@ -22,12 +24,20 @@ struct report_finding {
         enum query_metric metric; /* that `site` is told by */
 };
 
+/* Frames of one module, or of code in none. */
+struct report_module {
+        const char *path; /* "" none */
+        uint64_t n_frames, n_named, n_guessed, n_lined;
+        const struct trace_module_names *names; /* NULL: the trace says nothing of it */
+};
+
 struct report_quality {
         double complete_stacks_pct, symbolized_frames_pct, guessed_frames_pct;
         double bytes_per_event;
-        bool is_exact;            /* nothing that happened is missing from the figures */
-        size_t n_unnamed_modules; /* with frames, and not one of them named */
-        const char *first_unnamed_module;
+        bool is_exact; /* nothing that happened is missing from the figures */
+        double lined_frames_pct;
+        struct report_module *modules; /* those with frames, most frames first; in the arena */
+        size_t n_modules;
 };
 
 struct report {
@@ -68,6 +78,11 @@ const struct trace_process_info *report_process(
 const char *report_ended_name(uint32_t ended);
 
 void report_find(struct report *r); /* fills findings */
+
+/* naming.c: fills what quality says of names; appends a sentence, if there is something to say; as JSON. */
+void report_count_names(struct report *r);
+bool report_naming_note(const struct report *r, struct str *to);
+void report_put_naming(struct json *j, const struct report *r);
 
 /* What is told, and to whom. */
 int report_text(FILE *out, struct report *r, struct err *reterr);

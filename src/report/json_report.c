@@ -270,6 +270,7 @@ static void put_quality(struct json *j, const struct report *r) {
         json_put_double(j, "detail_from_s", seconds(r->v->detail_from_ns), 6);
         json_key(j, "exact");
         json_bool(j, r->quality.is_exact);
+        report_put_naming(j, r);
         json_end(j);
         json_key(j, "overhead");
         json_object(j);

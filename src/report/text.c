@@ -325,10 +325,11 @@ static void print_note(const struct style *s, const char *text) {
 static void print_notes(const struct style *s, const struct report *r) {
         const char *damage = query_damage(r->q);
         struct str text = {0};
+        struct str naming = {0};
         bool unfinished = !r->v->finished;
 
-        if (!damage[0] && !unfinished && !r->v->n_notes && !r->answer->is_moved &&
-            !r->quality.n_unnamed_modules && r->quality.is_exact)
+        if (!report_naming_note(r, &naming) && !damage[0] && !unfinished && !r->v->n_notes &&
+            !r->answer->is_moved && r->quality.is_exact)
                 return;
         style_heading(s, "Notes");
         if (damage[0])
@@ -359,21 +360,12 @@ static void print_notes(const struct style *s, const struct report *r) {
                 print_note(
                         s,
                         "The figures are not exact: a part of what happened is not in the trace.");
-        if (r->v->n_symbols == 0) {
-                print_note(s,
-                           "The trace holds no names: they are looked up when a recording ends.");
-        } else if (r->quality.n_unnamed_modules) {
-                str_addf(&text, "No names from %s",
-                         r->quality.first_unnamed_module[0] ? r->quality.first_unnamed_module
-                                                            : "code in no file");
-                if (r->quality.n_unnamed_modules > 1)
-                        str_addf(&text, " and %zu more", r->quality.n_unnamed_modules - 1);
-                str_add(&text, ": stripped, or replaced or removed since the recording.");
-                print_note(s, str_text(&text));
-        }
+        if (naming.n)
+                print_note(s, str_text(&naming));
         for (size_t i = 0; i < r->v->n_notes; i++)
                 print_note(s, r->v->notes[i].text);
         str_done(&text);
+        str_done(&naming);
 }
 
 /* In the words of valgrind's memcheck, for those who look for them. */

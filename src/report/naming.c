@@ -1,0 +1,164 @@
+/* SPDX-License-Identifier: MIT */
+/* How many frames have names and lines, and what the modules of the others lack. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/json.h"
+#include "report/gather.h"
+
+/* Fewer frames than this without lines are no news: every program has some of its libraries'. */
+#define NAMING_MATTERS_PCT 10.0
+
+static double percent(uint64_t part, uint64_t whole) {
+        return whole ? 100.0 * (double)part / (double)whole : 100.0;
+}
+
+static int more_frames_first(const void *a, const void *b) {
+        const struct report_module *x = a, *y = b;
+
+        if (x->n_frames != y->n_frames)
+                return x->n_frames > y->n_frames ? -1 : 1;
+        return strcmp(x->path, y->path);
+}
+
+static void count_frame(struct report_module *m, const struct query_frame *f) {
+        m->n_frames++;
+        m->n_named += f->function[0] != '\0';
+        m->n_guessed += f->function[0] && f->guess;
+        m->n_lined += f->file[0] != '\0';
+}
+
+/* Those without a frame go. */
+static void keep_used(struct report *r, struct report_module *modules, size_t n) {
+        size_t n_used = 0;
+
+        for (size_t i = 0; i < n; i++)
+                if (modules[i].n_frames)
+                        modules[n_used++] = modules[i];
+        if (n_used)
+                qsort(modules, n_used, sizeof(*modules), more_frames_first);
+        r->quality.modules = modules;
+        r->quality.n_modules = n_used;
+}
+
+/* Frames are nodes of the stack tree: a location counts as often as it has different callers. */
+void report_count_names(struct report *r) {
+        const struct trace_view *v = r->v;
+        struct report_module *modules =
+                arena_alloc(r->arena, (v->n_modules + 1) * sizeof(*modules));
+        struct report_module all = {0};
+
+        for (size_t i = 0; i <= v->n_modules; i++)
+                modules[i].path = i < v->n_modules ? v->modules[i].path : "";
+        for (size_t i = 0; i < v->n_module_names; i++)
+                modules[v->module_names[i].module].names = &v->module_names[i];
+        for (size_t i = 1; i < v->n_stacks; i++) {
+                uint32_t location = v->stacks[i].location;
+                struct query_frame f;
+
+                if (query_location_frames(r->q, location, &f, 1) == 0)
+                        continue;
+                count_frame(&modules[MIN((size_t)v->locations[location].module, v->n_modules)], &f);
+                count_frame(&all, &f);
+        }
+        r->quality.symbolized_frames_pct = percent(all.n_named, all.n_frames);
+        r->quality.lined_frames_pct = percent(all.n_lined, all.n_frames);
+        r->quality.guessed_frames_pct = all.n_frames ? percent(all.n_guessed, all.n_frames) : 0;
+        keep_used(r, modules, v->n_modules + 1);
+}
+
+/* ---- in words -------------------------------------------------------------------------------- */
+
+static const char *module_name(const struct report_module *m) {
+        return m->path[0] ? m->path : "code in no file";
+}
+
+static bool add_unnamed(const struct report *r, struct str *to) {
+        const struct report_module *first = NULL;
+        size_t n = 0;
+
+        for (size_t i = 0; i < r->quality.n_modules; i++)
+                if (!r->quality.modules[i].n_named && r->quality.modules[i].path[0] && n++ == 0)
+                        first = &r->quality.modules[i];
+        if (!first)
+                return false;
+        str_addf(to, "No names from %s", module_name(first));
+        if (n > 1)
+                str_addf(to, " and %zu more", n - 1);
+        if (first->names && first->names->text[0])
+                str_addf(to, ": %s.", first->names->text);
+        else
+                str_add(to, ": stripped, or replaced or removed since the recording.");
+        return true;
+}
+
+/* The module whose frames lack most lines, and knows why. */
+static bool add_lineless(const struct report *r, struct str *to) {
+        const struct report_module *worst = NULL;
+        uint64_t n_worst = 0;
+
+        for (size_t i = 0; i < r->quality.n_modules; i++) {
+                const struct report_module *m = &r->quality.modules[i];
+
+                if (m->names && m->names->text[0] && m->n_frames - m->n_lined > n_worst) {
+                        worst = m;
+                        n_worst = m->n_frames - m->n_lined;
+                }
+        }
+        if (!worst || r->quality.lined_frames_pct > 100.0 - NAMING_MATTERS_PCT)
+                return false;
+        str_addf(to, "%.1f %% of frames have no source line, most of them in %s: %s.",
+                 100.0 - r->quality.lined_frames_pct, module_name(worst), worst->names->text);
+        return true;
+}
+
+bool report_naming_note(const struct report *r, struct str *to) {
+        if (r->v->n_stacks < 2)
+                return false;
+        if (r->v->n_symbols == 0 && r->v->n_module_names == 0) {
+                str_add(to, "The trace holds no names: 'silt symbolize' looks them up.");
+                return true;
+        }
+        return add_lineless(r, to) || add_unnamed(r, to);
+}
+
+/* ---- JSON ------------------------------------------------------------------------------------ */
+
+static const char *naming_name(const struct trace_module_names *names) {
+        switch (names ? (enum trace_naming)names->naming : TRACE_NAMING_UNKNOWN) {
+        case TRACE_NAMING_FULL: return "full";
+        case TRACE_NAMING_SYMTAB: return "symbol-table";
+        case TRACE_NAMING_DYNSYM: return "exported-only";
+        case TRACE_NAMING_NOTHING: return "nothing";
+        case TRACE_NAMING_MISSING: return "missing";
+        case TRACE_NAMING_REPLACED: return "replaced";
+        case TRACE_NAMING_DAMAGED: return "damaged";
+        case TRACE_NAMING_CRASHED: return "crashed";
+        case TRACE_NAMING_TIMED_OUT: return "timed-out";
+        case TRACE_NAMING_OVER_MEMORY: return "over-memory";
+        case TRACE_NAMING_UNKNOWN:
+        case TRACE_N_NAMINGS: break;
+        }
+        return "unknown";
+}
+
+void report_put_naming(struct json *j, const struct report *r) {
+        json_put_double(j, "lined_frames_pct", r->quality.lined_frames_pct, 3);
+        json_key(j, "modules");
+        json_array(j);
+        for (size_t i = 0; i < r->quality.n_modules; i++) {
+                const struct report_module *m = &r->quality.modules[i];
+
+                json_object(j);
+                json_put_string(j, "module", m->path);
+                json_put_uint(j, "frames", m->n_frames);
+                json_put_uint(j, "named", m->n_named);
+                json_put_uint(j, "guessed", m->n_guessed);
+                json_put_uint(j, "lined", m->n_lined);
+                json_put_string(j, "naming", naming_name(m->names));
+                json_put_string(j, "debug_file", m->names ? m->names->file : "");
+                json_put_string(j, "text", m->names ? m->names->text : "");
+                json_end(j);
+        }
+        json_end(j);
+}
