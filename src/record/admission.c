@@ -9,8 +9,13 @@
 #include "record/strays.h"
 
 enum {
-        ADMISSION_PATIENCE_MS = 100
-}; /* an exec waits this long for the events of the image before it */
+        ADMISSION_PATIENCE_MS =
+                100, /* an exec waits this long for the events of the image before it */
+        STRAY_LOOKS_MIN = 20,
+};
+
+#define STRAY_PATIENCE_NS 300000000ull
+#define STRAY_PATIENCE_MAX_NS 10000000000ull
 
 /* An entry the process claimed itself after fork, which the pipeline has not come to yet. */
 static bool admission_has_unsettled_entry(const struct recorder *r, pid_t pid) {
@@ -141,26 +146,53 @@ void admission_accept(struct recorder *r) {
         admission_end_silence(r);
 }
 
+static struct recorder_stray *admission_find_stray(struct recorder *r, pid_t pid) {
+        for (size_t i = 0; i < r->strays.n; i++)
+                if (r->strays.items[i].pid == pid)
+                        return &r->strays.items[i];
+        vec_push(&r->strays,
+                 (struct recorder_stray){pid, recorder_now_ns(r), proc_cpu_ns(pid), 0, false});
+        return &r->strays.items[r->strays.n - 1];
+}
+
+/* A descendant may take 300 ms to report, of time in which it could: one that stands in line for a processor has not
+ * had them, and of a recorder that was not there itself nobody knows what it missed. */
+static bool admission_may_report(struct recorder *r, struct recorder_stray *s) {
+        uint64_t waited_ns = recorder_now_ns(r) - s->since_ns;
+        uint64_t cpu_ns = proc_cpu_ns(s->pid) - s->cpu_ns;
+        bool is_in_line = proc_state(s->pid) == 'R' && cpu_ns < STRAY_PATIENCE_NS;
+
+        s->n_looks++;
+        if (waited_ns >= STRAY_PATIENCE_MAX_NS)
+                return false;
+        return waited_ns < STRAY_PATIENCE_NS || s->n_looks < STRAY_LOOKS_MIN || is_in_line;
+}
+
 bool admission_awaits_strays(struct recorder *r) {
-        uint64_t now_ns = recorder_now_ns(r);
         strays found = {0};
-        size_t n_unknown = 0;
+        bool may_report = false;
 
         strays_find(&found, r->config->rendezvous->env);
         for (size_t i = 0; i < found.n; i++) {
+                struct recorder_stray *s;
                 char name[17] = "";
 
                 if (lives_find_pid(&r->lives, found.items[i]))
                         continue;
-                n_unknown++;
-                if (now_ns < r->stray_deadline_ns)
+                s = admission_find_stray(r, found.items[i]);
+                if (s->is_noted)
                         continue;
-                proc_comm(found.items[i], found.items[i], name);
+                if (admission_may_report(r, s)) {
+                        may_report = true;
+                        continue;
+                }
+                s->is_noted = true;
+                proc_comm(s->pid, s->pid, name);
                 recorder_note(
                         r,
                         "pid %d (%s) not followed: it never reported; it may be static or privileged",
-                        (int)found.items[i], name);
+                        (int)s->pid, name);
         }
         vec_free(&found);
-        return n_unknown && now_ns < r->stray_deadline_ns;
+        return may_report;
 }

@@ -79,17 +79,19 @@ static bool oom_try_line(struct oom_watch *w, char *line, const char *cgroup_roo
                oom_try_group(w, tree, group, "memory.events");
 }
 
-void oom_watch_follow(struct oom_watch *w, pid_t pid, const char *proc_root,
-                      const char *cgroup_root) {
+const char *oom_watch_follow(struct oom_watch *w, pid_t pid, const char *proc_root,
+                             const char *cgroup_root) {
         char path[512], text[sizeof(w->groups)], *line, *rest = text;
+        size_t n_before = w->n_counters;
 
         snprintf(path, sizeof(path), "%s/%d/cgroup", proc_root, (int)pid);
         if (fs_read_text(path, text, sizeof(text)) <= 0 || strcmp(text, w->groups) == 0)
-                return;
+                return NULL;
         memcpy(w->groups, text, sizeof(text));
         while ((line = strsep(&rest, "\n")))
                 if (oom_try_line(w, line, cgroup_root))
-                        return;
+                        break;
+        return w->n_counters > n_before ? w->counters[n_before % OOM_N_COUNTERS].path : NULL;
 }
 
 void oom_watch_begin(struct oom_watch *w, pid_t pid, const char *proc_root,

@@ -28,8 +28,9 @@ void oom_watch_begin(struct oom_watch *w, pid_t pid, const char *proc_root,
                      const char *cgroup_root);
 
 /* Another process, or one that may have moved to another cgroup: to be called now and then while it lives. */
-void oom_watch_follow(struct oom_watch *w, pid_t pid, const char *proc_root,
-                      const char *cgroup_root);
+const char *oom_watch_follow(
+        struct oom_watch *w, pid_t pid, const char *proc_root,
+        const char *cgroup_root); /* the counter it found, when it is new; else NULL */
 
 /* A process was killed: by the kernel? Then that kill is accounted for. */
 bool oom_watch_take(struct oom_watch *w, const char *proc_root);

@@ -342,6 +342,10 @@ bool pipeline_has_pending(const struct pipeline *p) {
         return order_first(&p->order) || p->pair.held.n > 0 || ending || pipeline_has_work(p);
 }
 
+bool pipeline_has_newcomers(const struct pipeline *p) {
+        return p->n_unstarted > 0;
+}
+
 bool pipeline_has_work(const struct pipeline *p) {
         uint32_t n_slots = atomic_load_explicit(&p->header->n_slots_used, memory_order_acquire);
         uint32_t n_processes =

@@ -112,6 +112,9 @@ size_t pipeline_pump(struct pipeline *p);
 /* True when records are drained but not yet final, or a thread waits for room. */
 bool pipeline_has_pending(const struct pipeline *p);
 
+/* True while a forked process has its entry but is not in the trace yet: its parent's events come first. */
+bool pipeline_has_newcomers(const struct pipeline *p);
+
 /* True when a ring holds records not drained, or a thread waits: for the last look before sleeping. */
 bool pipeline_has_work(const struct pipeline *p);
 

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/fs.h"
@@ -71,6 +72,15 @@ char proc_state(pid_t pid) {
         const char *fields = proc_stat_fields(pid, buf, sizeof(buf));
 
         return fields && sscanf(fields, " %c", &state) == 1 ? state : 'X';
+}
+
+uint64_t proc_cpu_ns(pid_t pid) {
+        struct timespec used;
+        clockid_t clock;
+
+        if (clock_getcpuclockid(pid, &clock) != 0 || clock_gettime(clock, &used) < 0)
+                return 0;
+        return (uint64_t)used.tv_sec * 1000000000u + (uint64_t)used.tv_nsec;
 }
 
 bool proc_is_running(pid_t pid) {

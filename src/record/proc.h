@@ -20,6 +20,7 @@ const char *proc_exe(struct arena *arena, pid_t pid); /* "" when unknown */
 double proc_started_s(pid_t pid);                     /* since boot; -1 when unknown */
 pid_t proc_parent(pid_t pid);                         /* 0 when unknown */
 char proc_state(pid_t pid);      /* the letter of /proc/PID/stat; 'X' when it is gone */
+uint64_t proc_cpu_ns(pid_t pid); /* to the nanosecond, unlike the files; 0 unknown */
 bool proc_is_running(pid_t pid); /* there, and no zombie */
 bool proc_is_stopped(pid_t pid); /* by a signal, not by a debugger */
 

@@ -1,21 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #include "record/pulse.h"
 
-#include <time.h>
-
 #include "record/proc.h"
 
 enum { PULSE_LOOKS_PER_S = 1000 / PULSE_LOOK_MS };
-
-/* In nanoseconds, unlike /proc: a recorder with a thousandth of a processor is one that works. */
-static uint64_t pulse_cpu_ns(pid_t pid) {
-        struct timespec used;
-        clockid_t clock;
-
-        if (clock_getcpuclockid(pid, &clock) != 0 || clock_gettime(clock, &used) < 0)
-                return 0;
-        return (uint64_t)used.tv_sec * 1000000000u + (uint64_t)used.tv_nsec;
-}
 
 void pulse_begin(struct pulse *p, pid_t pid) {
         *p = (struct pulse){.pid = pid};
@@ -33,5 +21,5 @@ enum pulse_verdict pulse_judge(struct pulse *p, char state, uint64_t cpu_ns) {
 }
 
 enum pulse_verdict pulse_look(struct pulse *p) {
-        return pulse_judge(p, proc_state(p->pid), pulse_cpu_ns(p->pid));
+        return pulse_judge(p, proc_state(p->pid), proc_cpu_ns(p->pid));
 }

@@ -33,10 +33,8 @@ enum {
                 5 * MS, /* a short program has a curve too: samples start dense and thin out */
         SAMPLE_MAX_NS = 100 * MS,
         IDLE_SAMPLE_NS = 1000 * MS, /* when nothing happens */
-        STRAY_PATIENCE_NS =
-                300 * MS, /* a descendant may take this long to report after its parent ended */
-        TERM_GRACE_NS = 3000 * MS, /* after SIGTERM the processes it followed may end first */
-        COST_NS = 10000 * MS,      /* how often it says what it costs; and at the end */
+        TERM_GRACE_NS = 3000 * MS,  /* after SIGTERM the processes it followed may end first */
+        COST_NS = 10000 * MS,       /* how often it says what it costs; and at the end */
         BUSY_NAP_NS = 1 * MS, /* records trickle in: look again after this, or when a ring fills */
 };
 
@@ -153,7 +151,6 @@ static void recorder_target_ended(struct recorder *r) {
         struct life *one = lives_find_pid(&r->lives, r->config->target);
 
         r->target_has_ended = true;
-        r->stray_deadline_ns = recorder_now_ns(r) + STRAY_PATIENCE_NS;
         if (one)
                 recorder_end_target(r, one);
 }
@@ -344,6 +341,16 @@ static void recorder_take_ready(struct recorder *r) {
         }
 }
 
+static void recorder_follow_group(struct recorder *r, const struct life *one) {
+        const char *counter =
+                one->is_foreign ? NULL
+                                : oom_watch_follow(&r->oom, one->pid, "/proc", "/sys/fs/cgroup");
+
+        if (counter)
+                recorder_log(r, "pid %d: kills for want of memory are counted in %s", (int)one->pid,
+                             counter);
+}
+
 static void recorder_sample(struct recorder *r, uint64_t now_ns) {
         struct pipeline_stats stats;
         uint64_t interval_ns;
@@ -358,8 +365,7 @@ static void recorder_sample(struct recorder *r, uint64_t now_ns) {
                         continue;
                 if (one->is_unwatched && !life_is_alive(one))
                         recorder_see_gone(r, one);
-                if (!one->is_foreign)
-                        oom_watch_follow(&r->oom, one->pid, "/proc", "/sys/fs/cgroup");
+                recorder_follow_group(r, one);
                 p = shm_process(r->config->shm, one->process_idx);
                 lives_sample(&r->lives, one, now_ns,
                              atomic_load_explicit(&p->runtime_bytes, memory_order_relaxed),
@@ -424,7 +430,7 @@ static bool recorder_is_settled(const struct recorder *r) {
         for (size_t i = 0; i < r->lives.list.n; i++)
                 if (r->lives.list.items[i]->is_ending && !r->lives.list.items[i]->is_over)
                         return false;
-        return !r->guests.n;
+        return !r->guests.n && !pipeline_has_newcomers(r->pipeline);
 }
 
 /* The target has ended and all that ended with it is in the file; descendants are recorded on. */

@@ -23,6 +23,14 @@ struct recorder_guest {
         uint64_t arrived_ns;
 };
 
+/* A descendant that has not reported, since it was first seen after the target's end. */
+struct recorder_stray {
+        pid_t pid;
+        uint64_t since_ns, cpu_ns;
+        uint32_t n_looks;
+        bool is_noted; /* given up */
+};
+
 struct recorder {
         const struct recorder_config *config;
         struct trace_writer *writer;
@@ -35,11 +43,12 @@ struct recorder {
         FILE *log; /* NULL: none */
         VEC(struct recorder_guest)
         guests; /* waiting for an older image of their pid to be settled */
+        VEC(struct recorder_stray) strays;
 
         uint32_t clock;
         uint64_t clock_hz, start_counter;
         uint64_t end_ns; /* of the recording; 0 while it goes on */
-        uint64_t next_slice_ns, next_sample_ns, next_cost_ns, stray_deadline_ns;
+        uint64_t next_slice_ns, next_sample_ns, next_cost_ns;
         uint64_t term_deadline_ns; /* 0: nobody asked it to end */
         uint64_t n_records_at_sample;
         uint64_t target_max_rss_bytes;

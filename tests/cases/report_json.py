@@ -4,9 +4,9 @@
 import json
 import os
 import subprocess
-import time
 
 from harness import expect
+from harness.watch import await_report
 
 NUMBER = (int, float)
 SITE = {"bytes": int, "blocks": int, "allocations": int, "stack": list}
@@ -191,12 +191,10 @@ def test_a_trace_still_being_written(t):
                                stdout=subprocess.PIPE)
     try:
         process.stdout.readline()
-        time.sleep(1.0)
-        early = report(t)
-        time.sleep(1.0)
-        later = report(t)
-        assert early["totals"]["allocations"] > 100, early["totals"]
-        assert later["totals"]["allocations"] > early["totals"]["allocations"] + 100
+        early = await_report(t, t.path("t.silt"), 100)
+        later = await_report(t, t.path("t.silt"), early["totals"]["allocations"] + 100)
+        assert process.poll() is None, "it was not being written any more"
+        assert later["duration_s"] > early["duration_s"], f"{early['duration_s']} {later['duration_s']}"
         assert t.silt.command("report", t.path("t.silt")).code == 0
     finally:
         process.communicate()

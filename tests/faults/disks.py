@@ -7,10 +7,9 @@ import resource
 import shutil
 import signal
 import tempfile
-import time
 
 from harness.process import run
-from harness.watch import Recording, alone, n_events, one_line, same, told, whole
+from harness.watch import Recording, alone, await_report, n_events, one_line, same, told, whole
 
 
 def crew(t, n_rounds, pause_us=0, n_threads=4):
@@ -64,7 +63,10 @@ def test_a_disk_that_is_full_for_a_while_as_root(t):
     argv = crew(t, 2500, 1000)
     bare = alone(argv)
     truth = told(bare.stdout)
-    also = "sleep 0.5; dd if=/dev/zero of=ballast bs=4k count=9999 2>/dev/null; sleep 1; rm ballast"
+    grown = "while [ ! -s t.silt ]; do sleep 0.02; done"
+    stuck = ('n=0; while [ $n -lt 5 ]; do s=$(stat -c %s t.silt); sleep 0.2; '
+             '[ $s = $(stat -c %s t.silt) ] && n=$((n+1)) || n=0; done')
+    also = f"{grown}; dd if=/dev/zero of=ballast bs=4k count=9999 2>/dev/null; {stuck}; rm ballast"
     r = on_small_disk(t, "8m", argv, also)
     same(bare, r.code, r.stdout, r.errors)
     said = complaints(r.errors)
@@ -81,8 +83,7 @@ def test_folder_removed(t):
     for _ in range(t.count(1, 50)):
         os.mkdir(t.path("gone"))
         recording = Recording(t, argv, trace="gone/t.silt")
-        recording.target()
-        time.sleep(0.5)
+        await_report(t, recording.trace)
         shutil.rmtree(t.path("gone"))
         status, out, err = recording.finish()
         same(bare, status, out, err)
@@ -94,8 +95,7 @@ def test_file_deleted(t):
     bare = alone(argv)
     for _ in range(t.count(1, 50)):
         recording = Recording(t, argv)
-        recording.target()
-        time.sleep(0.5)
+        await_report(t, recording.trace)
         os.unlink(recording.trace)
         status, out, err = recording.finish()
         same(bare, status, out, err)
@@ -108,8 +108,7 @@ def test_file_replaced_by_another(t):
     argv = crew(t, 1200, 1000)
     bare = alone(argv)
     recording = Recording(t, argv)
-    recording.target()
-    time.sleep(0.5)
+    await_report(t, recording.trace)
     os.unlink(recording.trace)
     with open(recording.trace, "w") as f:
         f.write("mine")

@@ -35,6 +35,11 @@ def tally(t):
         return struct.unpack("<3Q", f.read(24))
 
 
+def until_watched(t, group):
+    """Shell that waits until the recorder has seen that a process is in the group."""
+    return f"while ! grep -q {os.path.basename(group.path)} {t.path('log')} 2>/dev/null; do sleep 0.01; done"
+
+
 def drop(*paths):
     for path in paths:
         if os.path.exists(path):
@@ -71,10 +76,10 @@ def test_a_target_in_a_group_of_its_own(t):
     """Only the program is limited: it enters the group itself, after silt began to watch it."""
     n_runs = t.count(2, 30)
     with limited(t, 96 * MIB) as group:
-        script = ["sh", "-c", f"echo $$ >{group.door}; sleep 0.15; exec \"$@\"", "sh", t.victim("leak"), t.path("tally"), "1000"]
+        script = ["sh", "-c", f"echo $$ >{group.door}; {until_watched(t, group)}; exec \"$@\"", "sh", t.victim("leak"), t.path("tally"), "1000"]
         for _ in range(n_runs):
-            drop(t.path("tally"))
-            r = t.silt.record(t.path("t.silt"), script, options=["-f"])
+            drop(t.path("tally"), t.path("log"))
+            r = t.silt.record(t.path("t.silt"), script, options=["-f", "--log", t.path("log")])
             assert (r.code, r.stdout, r.stderr) == (137, b"", b""), f"{r.code} {r.text} {r.errors}"
             held = check_post_mortem(t, t.path("t.silt"), 1000)
             assert held > 60 * MIB, f"only {held} bytes were held"
@@ -88,11 +93,11 @@ def test_a_child_in_a_group_of_its_own(t):
     n_runs = t.count(1, 20)
     leak = f"{t.victim('leak')} {t.path('tally')} 1000"
     with limited(t, 96 * MIB) as group:
-        script = (f"(echo $(exec sh -c 'echo $PPID') >{group.door}; sleep 0.15; exec {leak}); echo $?; "
+        script = (f"(echo $(exec sh -c 'echo $PPID') >{group.door}; {until_watched(t, group)}; exec {leak}); echo $?; "
                   "sh -c 'kill -9 $$'; echo $?; sh -c 'exit 3'; echo $?")
         for _ in range(n_runs):
-            drop(t.path("tally"))
-            r = t.silt.record(t.path("t.silt"), ["sh", "-c", script], options=["-f"])
+            drop(t.path("tally"), t.path("log"))
+            r = t.silt.record(t.path("t.silt"), ["sh", "-c", script], options=["-f", "--log", t.path("log")])
             assert (r.code, r.text.split()) == (0, ["137", "137", "3"]), f"{r.code} {r.text} {r.errors}"
             report = whole(t, t.path("t.silt"))
             pid = tally(t)[0]

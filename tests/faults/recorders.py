@@ -9,7 +9,8 @@ import subprocess
 import time
 
 from harness.process import outlived, stat_fields
-from harness.watch import Recording, Throttle, alone, n_events, one_line, same, told, whole
+from harness.watch import (Recording, Throttle, alone, await_file, await_report, await_state, comm, n_events, one_line, same, told,
+                           whole)
 
 WAIT_MAX_S = 5    # in a run, with a recorder that does nothing
 STOPPED_MAX_S = 10  # that silt waits for a stopped recorder once the program has ended
@@ -63,18 +64,30 @@ def test_killed_while_the_program_joins(t):
     """The recorder dies before it answers: the program does not wait for the answer."""
     argv = crew(t, 1, 0)
     bare = alone(argv)
+    door = t.path("door")
+    os.mkfifo(door)
     for _ in range(t.count(2, 20)):
-        script = ["sh", "-c", "sleep 0.4; exec \"$@\"", "sh", *argv]
-        recording = Recording(t, script, ["-f"])
-        recorder = recording.recorder()
-        recording.target()
-        time.sleep(0.1)
-        os.kill(recorder, signal.SIGSTOP)  # the exec falls into this
-        time.sleep(0.8)
+        recording = Recording(t, ["sh", "-c", f"read line <{door}; exec \"$@\"", "sh", *argv], ["-f"])
+        recorder, target = recording.recorder(), recording.joined()
+        os.kill(recorder, signal.SIGSTOP)
+        await_state(recorder, (b"T",))
+        with open(door, "w") as f:
+            f.write("go\n")
+        await_comm(target, "crew")
+        await_state(target, (b"S",))  # it asks, and nobody answers
         os.kill(recorder, signal.SIGKILL)
+        killed = time.monotonic()
         status, out, err = recording.finish()
         same(bare, status, out, err)
-        assert recording.seconds < 1.3 + 2, f"it waited for a dead recorder: {recording.seconds:.1f} s"
+        waited = time.monotonic() - killed
+        assert waited < bare.seconds + 2, f"it waited for a dead recorder: {waited:.1f} s"
+
+
+def await_comm(pid, name, patience_s=20):
+    end = time.monotonic() + patience_s
+    while comm(pid) != name:
+        assert time.monotonic() < end, f"process {pid} is {comm(pid)}, not {name}"
+        time.sleep(0.002)
 
 
 def test_stopped_and_continued(t):
@@ -150,15 +163,19 @@ def test_many_programs_wait_once(t):
     """Each program that is run asks the recorder, and the shell's forks need room in its rings. While it is stopped they wait
     5 s together for either, not each; they are named when it is back, and those that come then are recorded."""
     n_before, n_after = 30, 3
-    first, go_on = t.path("first"), t.path("go_on")
+    door, first, go_on = t.path("door"), t.path("first"), t.path("go_on")
+    os.mkfifo(door)
     small = " ".join(crew(t, 1, 0, 1))
-    script = (f'i=0; while [ $i -lt {n_before} ]; do {small} >/dev/null; i=$((i+1)); done; echo > {first}; '
+    script = (f'read line <{door}; i=0; while [ $i -lt {n_before} ]; do {small} >/dev/null; i=$((i+1)); done; echo > {first}; '
               f'while [ ! -e {go_on} ]; do sleep 0.05; done; '
               f'i=0; while [ $i -lt {n_after} ]; do {small} >/dev/null; i=$((i+1)); done; exit 9')
     recording = Recording(t, ["sh", "-c", script])
     recorder = recording.recorder()
     recording.joined()
     os.kill(recorder, signal.SIGSTOP)
+    await_state(recorder, (b"T",))
+    with open(door, "w") as f:
+        f.write("go\n")
     begin = time.monotonic()
     try:
         await_file(first, 60)
@@ -166,7 +183,7 @@ def test_many_programs_wait_once(t):
     finally:
         os.kill(recorder, signal.SIGCONT)
     assert waited < 2 * WAIT_MAX_S + SLACK_S, f"{n_before} programs waited {waited:.1f} s for a stopped recorder"
-    time.sleep(0.5)  # the recorder is back
+    await_noted(t, recording.trace, "waited for the recorder in vain")
     with open(go_on, "w"):
         pass
     status, _, err = recording.finish()
@@ -174,24 +191,17 @@ def test_many_programs_wait_once(t):
     report = whole(t, recording.trace)
     crews = [p for p in report["processes"] if p["command"][:1] == [t.victim("crew")]]
     followed = [p for p in crews if p["totals"]["allocations"]]
-    assert n_after <= len(followed) <= n_after + 1, f"{len(followed)} of {len(crews)} were followed"
-    text = t.silt.command("report", recording.trace).text
-    assert text.count("waited for the recorder in vain") >= n_before - 1, text[:3000]
+    assert len(followed) == n_after, f"{len(followed)} of {len(crews)} were followed"
+    noted = [note for note in report["notes"] if "waited for the recorder in vain" in note]
+    assert n_before <= len(noted) <= n_before + 2, f"{len(noted)} of {n_before}, and maybe a sleep: {noted}"
     t.notes.append(f"{n_before} programs waited {waited:.1f} s together")
 
 
-def await_file(path, patience_s):
+def await_noted(t, trace, words, patience_s=20):
+    """The recorder has said so: it is back."""
     end = time.monotonic() + patience_s
-    while not os.path.exists(path):
-        assert time.monotonic() < end, f"no {path} after {patience_s} s"
-        time.sleep(0.01)
-
-
-def await_report(t, trace, patience_s=20):
-    """Returns when the first slice is written."""
-    end = time.monotonic() + patience_s
-    while not t.silt.report(trace)[0]:
-        assert time.monotonic() < end, f"nothing is in the trace after {patience_s} s"
+    while not any(words in note for note in t.silt.report(trace)[0]["notes"]):
+        assert time.monotonic() < end, f"nobody said {words!r}"
         time.sleep(0.05)
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Little or nothing of what a process usually has: descriptors, address space, processes, stack, memfd, /proc, a
+"""Little or nothing of what a process usually has: descriptors, address space, processes, processor time, stack, memfd, /proc, a
 writable home. Either all is recorded, or silt says in one line what it lacks; the program ends as it would alone."""
 
 import errno
@@ -8,6 +8,8 @@ import resource
 import shutil
 import tempfile
 
+from harness.cases import skip
+from harness.cpucg import CpuGroup
 from harness.process import run
 from harness.watch import alone, n_events, one_line, same, told, whole
 
@@ -149,6 +151,29 @@ def test_no_pidfd(t):
     crews = [p for p in report["processes"] if "crew" in " ".join(p["command"])]
     truth = told(bare.stdout)
     assert sum(p["totals"]["allocations"] == truth["allocations"] for p in crews) == 2, crews
+
+
+def limited_time(t, ms_per_s):
+    try:
+        group = CpuGroup("silt-test-" + os.path.basename(t.dir), ms_per_s)
+        with group:
+            pass
+        return group
+    except OSError as e:
+        skip(f"a CPU cgroup cannot be made here ({e}); needs root")
+
+
+def test_a_daemon_that_gets_no_processor_as_root(t):
+    """Its ancestors have ended before it runs for the first time, up to a second after it was forked: it is waited for."""
+    n_runs = t.count(3, 40)
+    with limited_time(t, 1) as group:
+        for _ in range(n_runs):
+            r = t.silt.record(t.path("t.silt"), [t.victim("late"), group.door], options=["-f", "--wait"])
+            assert r.code == 0, f"{r.code} {r.errors}"
+            report, pid = whole(t, t.path("t.silt")), told(r.stdout)["daemon"]
+            found = [p["totals"]["allocations"] for p in report["processes"] if p["pid"] == pid]
+            assert found == [1000], f"allocations of the daemon: {found}: {t.silt.command('report', t.path('t.silt')).text[:1500]}"
+    t.notes.append(f"{n_runs} runs, 0 failures; cgroup version {group.version}")
 
 
 def test_a_program_that_may_not_connect(t):

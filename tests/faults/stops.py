@@ -10,8 +10,8 @@ import signal
 import subprocess
 import time
 
-from harness.process import kill_family, stat_fields
-from harness.watch import whole
+from harness.process import kill_family
+from harness.watch import await_state, whole
 
 N_ROUNDS = 400
 
@@ -38,16 +38,6 @@ def finish(process):
         kill_family(process.pid)
         raise AssertionError("it did not end") from None
     return process.returncode, out, err
-
-
-def await_state(pid, states, patience_s=20):
-    end = time.monotonic() + patience_s
-    while time.monotonic() < end:
-        fields = stat_fields(pid)
-        if fields and fields[0] in states:
-            return
-        time.sleep(0.002)
-    raise AssertionError(f"process {pid} is in state {fields and fields[0]}, not {states}")
 
 
 def await_going_on(pid, patience_s=20):

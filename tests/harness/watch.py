@@ -43,6 +43,34 @@ def await_joined(pid, patience_s=20):
     raise AssertionError(f"process {pid} did not join its recording")
 
 
+def await_file(path, patience_s=20):
+    end = time.monotonic() + patience_s
+    while not os.path.exists(path):
+        assert time.monotonic() < end, f"no {path} after {patience_s} s"
+        time.sleep(0.01)
+
+
+def await_report(t, trace, n_allocations=0, patience_s=30):
+    """The report of a trace that is being written, as soon as it has more than n_allocations."""
+    end = time.monotonic() + patience_s
+    while True:
+        report, why = t.silt.report(trace)
+        if report and report["totals"]["allocations"] > n_allocations:
+            return report
+        assert time.monotonic() < end, f"not more than {n_allocations} allocations after {patience_s} s: {why}"
+        time.sleep(0.05)
+
+
+def await_state(pid, states, patience_s=20):
+    end = time.monotonic() + patience_s
+    while time.monotonic() < end:
+        fields = stat_fields(pid)
+        if fields and fields[0] in states:
+            return
+        time.sleep(0.002)
+    raise AssertionError(f"process {pid} is in state {fields and fields[0]}, not {states}")
+
+
 class Recording:
     """silt run, started and left running."""
 
