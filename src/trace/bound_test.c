@@ -84,18 +84,6 @@ static void add_sites(struct reading *k, const struct trace_site *rows, size_t n
         }
 }
 
-static void add_counts(struct trace_counts *t, const struct trace_counts *c) {
-        t->n_allocs += c->n_allocs, t->n_frees += c->n_frees, t->n_reallocs += c->n_reallocs;
-        t->n_failed += c->n_failed, t->n_unknown_frees += c->n_unknown_frees;
-        t->n_prior_frees += c->n_prior_frees, t->n_implicit_frees += c->n_implicit_frees;
-        t->alloc_bytes += c->alloc_bytes, t->n_temporary += c->n_temporary, t->n_lost += c->n_lost;
-        t->n_wrong_sizes += c->n_wrong_sizes, t->n_complete_stacks += c->n_complete_stacks;
-        t->live_blocks = c->live_blocks, t->live_bytes = c->live_bytes;
-        if (c->peak_bytes > t->peak_bytes)
-                t->peak_bytes = c->peak_bytes, t->peak_blocks = c->peak_blocks,
-                t->peak_ns = c->peak_ns;
-}
-
 static int compare_sites(const void *a, const void *b) {
         const struct trace_site *x = a, *y = b;
 
@@ -123,7 +111,7 @@ static void summary_read(struct summary *s, struct trace_reader *t) {
                                 if (counts[c].peak_bytes >
                                     counts_at(s, counts[c].process)->peak_bytes)
                                         see_peak(&k, sites, n_sites, counts[c].process);
-                                add_counts(counts_at(s, counts[c].process), &counts[c]);
+                                trace_fake_add_counts(counts_at(s, counts[c].process), &counts[c]);
                         }
                 add_sites(&k, sites, n_sites);
                 s->n_events += trace_slice(t, i)->n_events;
@@ -460,7 +448,7 @@ static size_t make_prefixes(const struct trace_fake_options *o, struct prefix **
         t = file_reader();
         *ret = calloc(o->n_slices, sizeof(**ret));
         for (size_t i = 0; i < o->n_slices; i++) {
-                add_counts(&sum, &f.slice_counts.items[i].items[0]);
+                trace_fake_add_counts(&sum, &f.slice_counts.items[i].items[0]);
                 (*ret)[i] = (struct prefix){trace_slice(t, i)->end_ns, sum};
         }
         trace_reader_free(t);

@@ -107,19 +107,6 @@ static void test_bit_flips(void **state) {
         trace_fake_done(&f);
 }
 
-/* The sanitizer's own memory counts against the limit, too. */
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-enum { HAS_LIMIT = 0 };
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer)
-enum { HAS_LIMIT = 0 };
-#else
-enum { HAS_LIMIT = 1 };
-#endif
-#else
-enum { HAS_LIMIT = 1 };
-#endif
-
 /* Numbers at random places become huge; with and without right checksums no memory is spent on
  * them. */
 static void test_hostile_lengths(void **state) {
@@ -134,7 +121,7 @@ static void test_hostile_lengths(void **state) {
         copy = malloc(n);
         assert_int_equal(getrlimit(RLIMIT_DATA, &old), 0);
         limit = old;
-        if (HAS_LIMIT)
+        if (FILE_HAS_LIMIT)
                 limit.rlim_cur = 256u << 20;
         assert_int_equal(setrlimit(RLIMIT_DATA, &limit), 0);
         for (int i = 0; i < 4000; i++) {
@@ -180,7 +167,7 @@ static void test_memory_is_bounded(void **state) {
 
         assert_int_equal(getrlimit(RLIMIT_DATA, &old), 0);
         limit = old;
-        if (HAS_LIMIT)
+        if (FILE_HAS_LIMIT)
                 limit.rlim_cur = (64u << 20) + 512 * out.n;
         assert_int_equal(setrlimit(RLIMIT_DATA, &limit), 0);
         assert_int_equal(trace_reader_open(file_path, &t, NULL), 0);

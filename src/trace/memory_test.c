@@ -9,19 +9,6 @@
 #include "trace/slice.h"
 #include "trace/trace_file.h"
 
-/* The sanitizer's own memory counts against the limit, too. */
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-enum { HAS_LIMIT = 0 };
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer)
-enum { HAS_LIMIT = 0 };
-#else
-enum { HAS_LIMIT = 1 };
-#endif
-#else
-enum { HAS_LIMIT = 1 };
-#endif
-
 enum { HOSTILE_ROWS = 1 << 20 };
 
 struct hostile {
@@ -66,7 +53,7 @@ static void expect_bounded(const char *name, const bytes_buf *out) {
         file_store(out->items, out->n);
         assert_int_equal(getrlimit(RLIMIT_DATA, &old), 0);
         limit = old;
-        if (HAS_LIMIT)
+        if (FILE_HAS_LIMIT)
                 limit.rlim_cur = (64u << 20) + 512 * out->n;
         assert_int_equal(setrlimit(RLIMIT_DATA, &limit), 0);
         if (trace_reader_open(file_path, &t, &err) < 0)

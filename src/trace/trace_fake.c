@@ -302,7 +302,7 @@ static void fake_add_totals(struct trace_fake *f) {
         }
 }
 
-static void fake_add_counts(struct trace_counts *t, const struct trace_counts *c) {
+void trace_fake_add_counts(struct trace_counts *t, const struct trace_counts *c) {
         t->process = c->process;
         t->n_allocs += c->n_allocs, t->n_frees += c->n_frees, t->n_reallocs += c->n_reallocs;
         t->n_failed += c->n_failed, t->n_unknown_frees += c->n_unknown_frees;
@@ -341,7 +341,7 @@ static void fake_end_slice(struct trace_fake *f, uint32_t number) {
               fake_compare);
         fake_add_totals(f);
         for (uint32_t i = 0; i < p->n_processes; i++) {
-                fake_add_counts(&p->processes[i].total, &p->processes[i].slice);
+                trace_fake_add_counts(&p->processes[i].total, &p->processes[i].slice);
                 vec_push(&counts, p->processes[i].slice);
                 vec_push(&totals, p->processes[i].total);
         }

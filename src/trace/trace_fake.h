@@ -32,5 +32,8 @@ void trace_fake_run(struct trace_fake *f, const struct trace_fake_options *o,
                     struct trace_writer *w);
 void trace_fake_done(struct trace_fake *f);
 
+/* What a program's counts are after one more slice: flows add up, states are the latest. */
+void trace_fake_add_counts(struct trace_counts *total, const struct trace_counts *slice);
+
 extern const struct trace_meta trace_fake_meta;
 uint64_t trace_fake_random(uint64_t *state); /* xorshift */

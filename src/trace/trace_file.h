@@ -21,6 +21,19 @@
 #include "trace/verify.h"
 #include "trace/writer.h"
 
+/* A limit on memory can be set: a sanitizer's own memory would count against it, too. */
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+enum { FILE_HAS_LIMIT = 0 };
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+enum { FILE_HAS_LIMIT = 0 };
+#else
+enum { FILE_HAS_LIMIT = 1 };
+#endif
+#else
+enum { FILE_HAS_LIMIT = 1 };
+#endif
+
 static char file_path[64];
 
 /* Tens of thousands of small files: in memory where there is such a place. */

@@ -1,47 +1,30 @@
 /* SPDX-License-Identifier: MIT */
 /* A program that is killed at any system call but those that malloc, threads and fork make by themselves: it does not
- * even ask for its own id. 300 threads one after the other, 4 at once, a child with a thread. It tells its allocations, with the TLS tables that libc keeps for at most 4 threads. Status 17. */
-#include "../programs/truth.h"
-#include <linux/filter.h>
-#include <linux/seccomp.h>
+ * even ask for its own id. 300 threads one after the other, 4 at once, a child with a thread. It tells its allocations,
+ * with the TLS tables that libc keeps for at most 4 threads. Status 17. */
+#include "../programs/filter.h"
 #include <pthread.h>
-#include <sys/prctl.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 
 enum { N_ROUNDS = 100, N_SHORT = 300, N_AT_ONCE = 4 };
 
-#define ALLOW(name)                                                                                \
-        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_##name, 0, 1),                                     \
-                BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)
-
 static void confine(void) {
-        struct sock_filter filter[] = {
-                BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
-                ALLOW(brk),
-                ALLOW(mmap),
-                ALLOW(munmap),
-                ALLOW(mremap),
-                ALLOW(madvise),
-                ALLOW(mprotect),
-                ALLOW(futex),
-                ALLOW(write),
-                ALLOW(exit_group),
-                ALLOW(exit),
-                ALLOW(clone),
-                ALLOW(clone3),
-                ALLOW(rseq),
-                ALLOW(set_robust_list),
-                ALLOW(rt_sigprocmask),
-                ALLOW(rt_sigaction),
-                ALLOW(sched_getaffinity),
-                ALLOW(wait4),
-                BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS),
+        struct sock_filter calls[] = {
+                FILTER_BEGIN,
+                FILTER_MALLOCS_CALLS,
+                FILTER_ALLOW(exit),
+                FILTER_ALLOW(clone),
+                FILTER_ALLOW(clone3),
+                FILTER_ALLOW(rseq),
+                FILTER_ALLOW(set_robust_list),
+                FILTER_ALLOW(rt_sigprocmask),
+                FILTER_ALLOW(rt_sigaction),
+                FILTER_ALLOW(sched_getaffinity),
+                FILTER_ALLOW(wait4),
+                FILTER_END,
         };
-        struct sock_fprog program = {sizeof(filter) / sizeof(filter[0]), filter};
 
-        MUST(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0);
-        MUST(prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) == 0);
+        filter_apply(calls, sizeof(calls));
 }
 
 static void *work(void *ctx) {

@@ -8,43 +8,15 @@
  *   allocations 1 + 150,000 + 100 + 16   frees 150,116   reallocations 15
  *   bytes 5 + 9,000,000 + 100 * 204,800 + 65,536 * 136 = 38,392,901   temporary 150,017
  *   peak 5 + 100 * 204,800 = 20,480,005 in 101   end 5 in 1 */
-#include "truth.h"
-#include <linux/audit.h>
-#include <linux/filter.h>
-#include <linux/seccomp.h>
-#include <sys/prctl.h>
-#include <sys/syscall.h>
-
-#define ALLOW(name)                                                                                \
-        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_##name, 0, 1),                                     \
-                BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)
-
-static void allow_only_mallocs_calls(void) {
-        struct sock_filter filter[] = {
-                BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
-                ALLOW(brk),
-                ALLOW(mmap),
-                ALLOW(munmap),
-                ALLOW(mremap),
-                ALLOW(madvise),
-                ALLOW(mprotect),
-                ALLOW(futex),
-                ALLOW(write),
-                ALLOW(exit_group),
-                BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS),
-        };
-        struct sock_fprog program = {sizeof(filter) / sizeof(filter[0]), filter};
-
-        MUST(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0);
-        MUST(prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) == 0);
-}
+#include "filter.h"
 
 int main(void) {
+        struct sock_filter calls[] = {FILTER_BEGIN, FILTER_MALLOCS_CALLS, FILTER_END};
         static void *block[100];
         char *p = NULL;
 
         MUST(malloc(5));
-        allow_only_mallocs_calls();
+        filter_apply(calls, sizeof(calls));
         for (int i = 0; i < 150000; i++)
                 free(malloc(60));
         for (int i = 0; i < 100; i++)
