@@ -16,6 +16,7 @@ enum {
 
 #define STRAY_PATIENCE_NS 300000000ull
 #define STRAY_PATIENCE_MAX_NS 10000000000ull
+#define UNCLEAR_PATIENCE_NS 1000000000ull
 
 /* An entry the process claimed itself after fork, which the pipeline has not come to yet. */
 static bool admission_has_unsettled_entry(const struct recorder *r, pid_t pid) {
@@ -168,11 +169,24 @@ static bool admission_may_report(struct recorder *r, struct recorder_stray *s) {
         return waited_ns < STRAY_PATIENCE_NS || s->n_looks < STRAY_LOOKS_MIN || is_in_line;
 }
 
+/* They may be anybody's processes: no exec takes that long. */
+static bool admission_awaits_unclear(struct recorder *r, size_t n_unclear) {
+        uint64_t now_ns = recorder_now_ns(r);
+
+        if (!n_unclear)
+                r->unclear_since_ns = 0;
+        else if (!r->unclear_since_ns)
+                r->unclear_since_ns = now_ns;
+        return n_unclear && now_ns - r->unclear_since_ns < UNCLEAR_PATIENCE_NS;
+}
+
 bool admission_awaits_strays(struct recorder *r) {
         strays found = {0};
-        bool may_report = false;
+        size_t n_unclear;
+        bool may_report;
 
-        strays_find(&found, r->config->rendezvous->env);
+        strays_find(&found, &n_unclear, r->config->rendezvous->env, r->lives.began_s - 1);
+        may_report = admission_awaits_unclear(r, n_unclear);
         for (size_t i = 0; i < found.n; i++) {
                 struct recorder_stray *s;
                 char name[17] = "";

@@ -12,10 +12,13 @@
 
 #include <elf.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/fs.h"
@@ -26,6 +29,7 @@
 #include "record/pulse.h"
 #include "record/rendezvous.h"
 #include "record/shm.h"
+#include "record/strays.h"
 
 #if defined(__aarch64__)
 enum { HOST_MACHINE = EM_AARCH64, OTHER_MACHINE = EM_X86_64 };
@@ -364,6 +368,55 @@ static void silence_ends_and_is_counted(void **state) {
         assert_int_equal(access(path, F_OK), -1);
 }
 
+/* Leaves this process without arguments and environment, as every program is for a moment in the middle of its exec. */
+static bool drop_arguments(void) {
+        struct prctl_mm_map map = {.brk = (uintptr_t)sbrk(0), .exe_fd = (uint32_t)-1};
+        unsigned long long field[52] = {0};
+        char buf[1024], *at;
+
+        if (fs_read_text("/proc/self/stat", buf, sizeof(buf)) <= 0 || !(at = strrchr(buf, ')')))
+                return false;
+        at += 4; /* and the state */
+        for (unsigned i = 4; i < ARRAY_SIZE(field); i++)
+                field[i] = strtoull(at, &at, 10);
+        map.start_code = field[26];
+        map.end_code = field[27];
+        map.start_stack = field[28];
+        map.start_data = field[45];
+        map.end_data = field[46];
+        map.start_brk = field[47];
+        map.arg_start = map.arg_end = map.env_start = map.env_end = field[48];
+        return prctl(PR_SET_MM, PR_SET_MM_MAP, &map, sizeof(map), 0) == 0;
+}
+
+static void strays_in_the_middle_of_an_exec_are_unclear(void **state) {
+        strays found = {0};
+        double since_s;
+        size_t n_unclear;
+        int told[2];
+        char byte;
+        pid_t child;
+
+        assert_int_equal(pipe(told), 0);
+        child = fork();
+        if (child == 0) {
+                byte = drop_arguments();
+                _exit(write(told[1], &byte, 1) == 1 ? pause() : 1);
+        }
+        assert_int_equal(read(told[0], &byte, 1), 1);
+        since_s = proc_started_s(child);
+        strays_find(&found, &n_unclear, "none", since_s);
+        kill(child, SIGKILL);
+        waitpid(child, NULL, 0);
+        close(told[0]);
+        close(told[1]);
+        assert_int_equal(found.n, 0);
+        vec_free(&found);
+        if (!byte)
+                skip(); /* a kernel without CONFIG_CHECKPOINT_RESTORE */
+        assert_true(n_unclear >= 1);
+}
+
 int main(void) {
         static const struct CMUnitTest tests[] = {
                 cmocka_unit_test(entry_finds_programs),
@@ -379,6 +432,7 @@ int main(void) {
                 cmocka_unit_test(pulse_tells_stopped_from_slow),
                 cmocka_unit_test(pulse_of_a_process),
                 cmocka_unit_test(silence_ends_and_is_counted),
+                cmocka_unit_test(strays_in_the_middle_of_an_exec_are_unclear),
         };
 
         return cmocka_run_group_tests(tests, make_scratch, drop_scratch);

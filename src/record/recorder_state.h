@@ -44,6 +44,7 @@ struct recorder {
         VEC(struct recorder_guest)
         guests; /* waiting for an older image of their pid to be settled */
         VEC(struct recorder_stray) strays;
+        uint64_t unclear_since_ns; /* some process might be a stray; 0: none */
 
         uint32_t clock;
         uint64_t clock_hz, start_counter;

@@ -9,13 +9,18 @@
 
 #include "base/fs.h"
 #include "base/macros.h"
+#include "record/proc.h"
 #include "wire/hello.h"
 
-enum { STRAYS_MAX_ENVIRON_BYTES = 256 * 1024 };
+enum { STRAYS_MAX_ENVIRON_BYTES = 256 * 1024, STRAYS_KTHREADD = 2 };
 
-/* An emulator has the guest's environment among its arguments. */
-static bool strays_has_env(pid_t pid, const char *wanted, char *buf) {
+enum strays_answer { STRAYS_NO, STRAYS_YES, STRAYS_UNCLEAR };
+
+/* An emulator has the guest's environment among its arguments. Between an exec's old memory and its new arguments there is
+ * neither: a program that was spawned by one that has ended since is nobody's then. */
+static enum strays_answer strays_has_env(pid_t pid, const char *wanted, char *buf) {
         static const char *const files[] = {"environ", "cmdline"};
+        size_t n_empty = 0;
         char path[64];
 
         for (size_t i = 0; i < ARRAY_SIZE(files); i++) {
@@ -24,23 +29,36 @@ static bool strays_has_env(pid_t pid, const char *wanted, char *buf) {
                 snprintf(path, sizeof(path), "/proc/%d/%s", (int)pid, files[i]);
                 n = fs_read_text(path, buf, STRAYS_MAX_ENVIRON_BYTES);
                 if (n > 0 && memmem(buf, (size_t)n, wanted, strlen(wanted)))
-                        return true;
+                        return STRAYS_YES;
+                n_empty += n == 0;
         }
-        return false;
+        return n_empty == ARRAY_SIZE(files) ? STRAYS_UNCLEAR : STRAYS_NO;
 }
 
-void strays_find(strays *ret, const char *rendezvous_env) {
+/* Zombies and the kernel's own threads have no environment for ever. */
+static bool strays_will_have_env(pid_t pid, double since_s) {
+        return proc_started_s(pid) >= since_s && proc_is_running(pid) &&
+               proc_parent(pid) != STRAYS_KTHREADD;
+}
+
+void strays_find(strays *ret, size_t *ret_n_unclear, const char *rendezvous_env, double since_s) {
         _cleanup_free_ char *buf = malloc(STRAYS_MAX_ENVIRON_BYTES);
         char wanted[400];
         DIR *proc = opendir("/proc");
         struct dirent *d;
 
+        *ret_n_unclear = 0;
         snprintf(wanted, sizeof(wanted), "%s=%s", WIRE_ENV, rendezvous_env);
         while (buf && proc && (d = readdir(proc))) {
                 pid_t pid = (pid_t)atoi(d->d_name);
+                enum strays_answer answer = STRAYS_NO;
 
-                if (pid > 1 && pid != getpid() && strays_has_env(pid, wanted, buf))
+                if (pid > 1 && pid != getpid())
+                        answer = strays_has_env(pid, wanted, buf);
+                if (answer == STRAYS_YES)
                         vec_push(ret, pid);
+                else if (answer == STRAYS_UNCLEAR)
+                        *ret_n_unclear += strays_will_have_env(pid, since_s);
         }
         if (proc)
                 closedir(proc);

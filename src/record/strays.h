@@ -3,11 +3,13 @@
  * They are recognised by the rendezvous in their environment. */
 #pragma once
 
+#include <stddef.h>
 #include <sys/types.h>
 
 #include "base/vec.h"
 
 typedef VEC(pid_t) strays;
 
-/* Pids of living processes whose environment names this rendezvous. */
-void strays_find(strays *ret, const char *rendezvous_env);
+/* Pids of living processes whose environment names this rendezvous. *ret_n_unclear: those younger than since_s (since boot)
+ * whose environment cannot be told yet, because they are in the middle of an exec. */
+void strays_find(strays *ret, size_t *ret_n_unclear, const char *rendezvous_env, double since_s);
