@@ -36,10 +36,13 @@ static bool is_named(const struct name_look *f, const char *plain) {
 }
 
 static bool is_start(const struct name_look *frames, size_t i) {
-        /* Rust's own main calls its starter, a stripped program's _start libc's */
-        return frames[i].kind == NAME_START ||
-               (i > 0 && frames[i - 1].kind == NAME_START &&
-                (frames[i].is_nameless || is_named(&frames[i], "main")));
+        if (frames[i].kind == NAME_START)
+                return true;
+        if (i == 0 || frames[i - 1].kind != NAME_START)
+                return false;
+        /* a stripped program's _start calls libc's, Rust's own main that of std */
+        return frames[i].is_nameless || (is_named(&frames[i], "main") &&
+                                         strncmp(frames[i - 1].entry->plain, "std::rt::", 9) == 0);
 }
 
 /* How many of the n frames are left when those at the outer end go that only start programs and

@@ -231,48 +231,59 @@ static void read_braces(struct reader *r, struct path *path) {
         str_done(&text);
 }
 
-/* Conversions are written with their type in short. */
+static bool is_conversion(const char *begin, const char *end) {
+        return end - begin > 9 && begin[8] == ' ' && memcmp(begin + 8, " new", 4) != 0 &&
+               memcmp(begin + 8, " del", 4) != 0 && memcmp(begin + 8, " co_", 4) != 0;
+}
+
+/* A conversion is written with its type in short; its plain part has the type's last word. */
+static void read_conversion(struct reader *r, struct path *path, const char *end) {
+        const char *behind = r->s.end;
+        size_t out_begin, plain_begin = r->plain->n;
+        struct str plain = {0};
+        struct type type;
+
+        if (r->depth++ >= SHAPE_MAX_DEPTH) {
+                r->is_confused = true;
+                return;
+        }
+        add_part(r, path, "operator ", 9, "", 0);
+        out_begin = r->out->n;
+        r->s.p += 9;
+        r->s.end = end;
+        read_type(r, '\0', NULL, &type);
+        r->s.p = end;
+        r->s.end = behind;
+        r->depth--;
+        cut(r->plain, plain_begin);
+        if (out_begin < r->out->n && strchr(r->out->bytes + out_begin, '(')) {
+                cut(r->out, out_begin); /* pointers to functions: nobody would miss them */
+                str_add(r->out, "…");
+        }
+        str_add(&plain, "operator ");
+        str_add(&plain, out_begin < r->out->n ? r->out->bytes + out_begin : "");
+        drop_qualifiers(&plain, 9);
+        add_part(r, path, "", 0, str_text(&plain), plain.n);
+        str_done(&plain);
+}
+
 static void read_operator(struct reader *r, struct path *path) {
         const char *begin = r->s.p, *end = scan_operator_end(&r->s);
-        bool is_call = end - begin == 10 && memcmp(begin, "operator()", 10) == 0;
-        size_t out_begin;
+        size_t n = (size_t)(end - begin);
 
-        if (path->after_lambda && is_call) { /* that is what calling a lambda is */
-                add_part(r, path, "", 0, begin, 10);
-                r->s.p = end;
+        path->node = PATTERN_NO_NODE;
+        if (is_conversion(begin, end)) {
+                path->after_lambda = false;
+                read_conversion(r, path, end);
+                return;
+        }
+        r->s.p = end;
+        if (path->after_lambda && n == 10 && memcmp(begin, "operator()", n) == 0) {
+                add_part(r, path, "", 0, begin, n); /* that is what calling a lambda is */
                 return;
         }
         path->after_lambda = false;
-        path->node = PATTERN_NO_NODE;
-        if (end - begin > 9 && begin[8] == ' ' && memcmp(begin + 8, " new", 4) != 0 &&
-            memcmp(begin + 8, " del", 4) != 0 && memcmp(begin + 8, " co_", 4) != 0) {
-                struct scan rest = r->s;
-                size_t plain_begin;
-                struct str type_text = {0};
-                struct type type;
-
-                add_part(r, path, "operator ", 9, "", 0);
-                out_begin = r->out->n;
-                plain_begin = r->plain->n;
-                r->s.p = begin + 9;
-                r->s.end = end;
-                read_type(r, '\0', NULL, &type);
-                r->s.p = end;
-                r->s.end = rest.end;
-                cut(r->plain, plain_begin);
-                if (out_begin < r->out->n && strchr(r->out->bytes + out_begin, '(')) {
-                        cut(r->out, out_begin); /* pointers to functions: nobody would miss them */
-                        str_add(r->out, "…");
-                }
-                str_add(&type_text, "operator ");
-                str_add(&type_text, out_begin < r->out->n ? r->out->bytes + out_begin : "");
-                drop_qualifiers(&type_text, 9);
-                add_part(r, path, "", 0, str_text(&type_text), type_text.n);
-                str_done(&type_text);
-                return;
-        }
-        add_part(r, path, begin, (size_t)(end - begin), begin, (size_t)(end - begin));
-        r->s.p = end;
+        add_part(r, path, begin, n, begin, n);
 }
 
 static void read_word(struct reader *r, struct path *path) {
@@ -629,6 +640,14 @@ static bool read_name(struct reader *r) {
         return !r->is_confused && r->s.p == r->s.end && r->out->n > 0;
 }
 
+/* Whether a plain path begins with more than a function: main::{lambda} does not. */
+static bool has_outer(const char *plain) {
+        const char *colons = strstr(plain, "::");
+
+        return colons && scan_is_word(plain[0]) && strncmp(colons, "::{lambda", 9) != 0 &&
+               strncmp(colons, "::$_", 4) != 0;
+}
+
 void shape_read(const struct rules *rules, const char *name, size_t n, struct shape *ret) {
         /* glibc's names for its functions among themselves */
         size_t alias_n = strncmp(name, "__GI_", 5) == 0 && n > 5 ? 5 : 0;
@@ -654,8 +673,7 @@ void shape_read(const struct rules *rules, const char *name, size_t n, struct sh
                 str_clear(&ret->plain);
                 str_addn(&ret->plain, name, n);
         }
-        ret->has_outer = !r.outer_is_function && scan_is_word(str_text(&ret->plain)[0]) &&
-                         strstr(str_text(&ret->plain), "::");
+        ret->has_outer = !r.outer_is_function && has_outer(str_text(&ret->plain));
         str_done(&full);
 }
 
