@@ -37,7 +37,8 @@ struct name_entry; /* what is known about a text */
 struct name_sources {
         const char *files[NAME_MAX_FILES];
         size_t n_files;
-        bool with_config; /* read the user's own file */
+        bool with_config;     /* read the user's own file */
+        bool without_builtin; /* for tests */
 };
 
 int names_load(const struct name_sources *sources, struct names **ret, struct err *reterr);

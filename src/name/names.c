@@ -45,7 +45,7 @@ int names_load(const struct name_sources *sources, struct names **ret, struct er
                 abort();
         n->arena = arena_new();
         rules_init(&n->rules);
-        x = rules_add_builtin(&n->rules, reterr);
+        x = sources->without_builtin ? 0 : rules_add_builtin(&n->rules, reterr);
         if (x >= 0 && sources->with_config)
                 x = load_config(&n->rules, reterr);
         for (size_t i = 0; i < sources->n_files && x >= 0; i++)

@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: MIT */
+/* Any bytes as a file of rules and as the names of a stack: refused in one line, or understood; names keep what names.h
+ * promises. The input is a file of rules up to the first NUL (without any, the built-in ones are taken), then functions with newlines between them; a function that begins
+ * with '@' is in a module and file of that name, one that begins with '?' is a guess.
+ *
+ * seeds: src/name/name_seeds
+ * covers: src/name/fold.c src/name/names.c src/name/pattern.c src/name/rules.c src/name/scan.c src/name/shape.c */
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "base/fs.h"
+#include "base/str.h"
+#include "name/name.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+enum { MAX_FRAMES = 64 };
+
+static void expect(bool is_so) {
+        if (!is_so)
+                abort();
+}
+
+/* The built-in rules: loaded now and then only, that takes longer than all the rest. */
+static struct names *builtin(void) {
+        static struct names *names;
+        static unsigned n_runs;
+
+        if (n_runs++ % 1000 == 0) {
+                names_free(names);
+                expect(names_load(&(struct name_sources){.with_config = true}, &names, NULL) == 0);
+        }
+        return names;
+}
+
+/* Those of the input; NULL when they are refused. */
+static struct names *load(const uint8_t *rules, size_t n) {
+        int fd = memfd_create("rules", MFD_CLOEXEC);
+        struct name_sources sources = {.n_files = 1, .without_builtin = true};
+        struct names *names = NULL;
+        struct err err = {0};
+        char path[32];
+
+        expect(fd >= 0 && fs_write_all(fd, rules, n) == 0);
+        snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+        sources.files[0] = path;
+        if (names_load(&sources, &names, &err) < 0)
+                expect(!names && err.text[0] && !strchr(err.text, '\n'));
+        close(fd);
+        return names;
+}
+
+static void check_name(struct names *names, const char *function, const char *module,
+                       bool has_own_rules) {
+        const char *text = name_short(names, function), *full = name_full(names, function);
+
+        expect(strlen(full) <= strlen(function));
+        expect(str_width(text) <= str_width(full));
+        expect(!function[0] || (text[0] && name_plain(names, function)[0]));
+        expect(name_kind(names, function, module) < NAME_N_KINDS);
+        (void)name_crate(names, function, module);
+        if (!has_own_rules) /* folds of one's own may be folded again */
+                expect(strcmp(name_short(names, text), text) == 0);
+}
+
+static void check_stack(struct names *names, const struct name_frame *frames, size_t n) {
+        struct name_stack shown = {0};
+
+        name_fold(names, frames, n, &shown);
+        expect((shown.n > 0) == (n > 0) && shown.n <= n);
+        for (size_t i = 0; i < shown.n; i++) {
+                expect(shown.items[i].frame_idx < n);
+                expect(i == 0 || shown.items[i].frame_idx > shown.items[i - 1].frame_idx);
+                expect(name_label(names, &frames[shown.items[i].frame_idx],
+                                  shown.items[i].is_task)[0]);
+        }
+        expect(shown.via_idx == NAME_NO_FRAME || shown.via_idx < shown.items[0].frame_idx);
+        name_stack_done(&shown);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
+        const uint8_t *end = memchr(data, 0, size);
+        size_t n_rules = end ? (size_t)(end - data) : size, n = 0;
+        struct names *names = n_rules ? load(data, n_rules) : builtin();
+        struct name_frame frames[MAX_FRAMES];
+        const char *place = "libc.so.6";
+        struct str text = {0};
+        char *rest, *word;
+
+        if (end)
+                str_addn(&text, (const char *)end + 1, size - n_rules - 1);
+        rest = text.bytes;
+        while (names && rest && n < MAX_FRAMES && (word = strsep(&rest, "\n"))) {
+                if (word[0] == '@') {
+                        place = word + 1;
+                        continue;
+                }
+                frames[n++] = (struct name_frame){.function = word + (word[0] == '?'),
+                                                  .file = place,
+                                                  .module = place,
+                                                  .guess = word[0] == '?'};
+                check_name(names, frames[n - 1].function, place, n_rules > 0);
+        }
+        if (names)
+                check_stack(names, frames, n);
+        if (n_rules)
+                names_free(names);
+        str_done(&text);
+        return 0;
+}
