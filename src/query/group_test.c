@@ -25,6 +25,7 @@ struct setting {
         const struct trace_view *v;
         struct names *names;
         uint64_t random;
+        bool is_recorded;
         unsigned n_groups, n_nodes, n_rests; /* looked at */
 };
 
@@ -39,7 +40,8 @@ static struct query_scope draw_scope(struct setting *s) {
 
         if (draw(s, 2))
                 scope.process = (uint32_t)draw(s, s->v->n_processes);
-        if (draw(s, 3) == 0)
+        /* a recorder learns late that a process has ended: events do not tell the peak of all together */
+        if (draw(s, 3) == 0 && !(s->is_recorded && s->v->n_processes > 1))
                 scope.process = QUERY_ALL;
         if (draw(s, 3))
                 scope.from_ns = draw(s, end_ns / 1000 + 5) * 1000;
@@ -407,7 +409,9 @@ static void check_scope(struct setting *s, const struct query_scope *scope) {
 }
 
 static void check_trace(const char *path, uint64_t seed, unsigned n_windows, struct setting *sums) {
-        struct setting s = {.path = path, .random = seed};
+        struct setting s = {.path = path,
+                            .random = seed,
+                            .is_recorded = strcmp(path, TRACE_PATH) != 0};
         struct query_scope scope;
         struct err err = {0};
 

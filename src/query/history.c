@@ -170,6 +170,13 @@ static void tell_slice(struct telling *t, struct state *s, size_t slice_idx) {
         uint64_t end_ns = column_end_ns(t, t->column);
         bool is_loaded = false;
 
+        while (end_ns <= info->begin_ns) { /* it ends with the slice before, which was skipped */
+                load_live(t, s);
+                fill_column(t, end_ns);
+                if (t->column == t->h->n_columns)
+                        return;
+                end_ns = column_end_ns(t, t->column);
+        }
         if (end_ns >= info->end_ns || !tell_inside(t, s, slice_idx)) {
                 tell_begin(t, s, info);
                 state_add_slice(t->q, s, slice_idx);
@@ -183,6 +190,21 @@ static void tell_slice(struct telling *t, struct state *s, size_t slice_idx) {
         }
 }
 
+/* Goes on to the slice in which the next column ends: over a checkpoint where that is shorter than through all slices
+ * between. */
+static size_t skip_slices(struct telling *t, struct state *s, size_t slice_idx) {
+        const struct trace_view *v = t->q->view;
+        size_t next = query_slice_at(t->q, column_end_ns(t, t->column));
+        size_t per_checkpoint = v->n_slices / (v->n_checkpoints + 1) + 1;
+
+        if (next <= slice_idx + 2 * per_checkpoint || next >= v->n_slices)
+                return slice_idx;
+        state_done(s);
+        state_init(s, v->n_processes);
+        state_load(t->q, s, next);
+        return next;
+}
+
 static void tell_slices(struct telling *t) {
         size_t slice_idx = query_slice_at(t->q, t->scope.from_ns);
         struct state s;
@@ -192,6 +214,7 @@ static void tell_slices(struct telling *t) {
         state_init(&s, t->q->view->n_processes);
         state_load(t->q, &s, slice_idx);
         for (; slice_idx < t->q->view->n_slices && t->column < t->h->n_columns; slice_idx++) {
+                slice_idx = skip_slices(t, &s, slice_idx);
                 tell_slice(t, &s, slice_idx);
                 query_tell_progress(t->q, slice_idx + 1, t->q->view->n_slices);
         }

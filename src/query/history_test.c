@@ -26,6 +26,7 @@ struct setting {
         struct query *q;
         const struct trace_view *v;
         uint64_t random;
+        bool is_recorded;
         unsigned n_exact, n_snapped, n_rows, n_buckets; /* looked at */
 };
 
@@ -40,7 +41,8 @@ static struct query_scope draw_scope(struct setting *s) {
 
         if (draw(s, 2))
                 scope.process = (uint32_t)draw(s, s->v->n_processes);
-        if (draw(s, 3) == 0)
+        /* a recorder learns late that a process has ended: events do not tell the peak of all together */
+        if (draw(s, 3) == 0 && !(s->is_recorded && s->v->n_processes > 1))
                 scope.process = QUERY_ALL;
         if (draw(s, 2))
                 scope.from_ns = draw(s, end_ns / 1000) * 1000;
@@ -257,6 +259,7 @@ static void check_lifetimes(struct setting *s, const struct query_scope *scope,
 
         for (unsigned with_bytes = 0; with_bytes < 2; with_bytes++) {
                 _cleanup_(query_histogram_freep) struct query_histogram *h = NULL;
+                uint64_t n_blocks = 0;
 
                 assert_int_equal(query_histogram(s->q, scope, QUERY_LIFETIMES, with_bytes, &h,
                                                  &err),
@@ -264,11 +267,20 @@ static void check_lifetimes(struct setting *s, const struct query_scope *scope,
                 assert_int_equal(h->n, TRACE_N_LIFE_BUCKETS);
                 assert_true(h->has_bytes || !with_bytes);
                 for (size_t i = 0; i < h->n; i++) {
-                        assert_int_equal(h->buckets[i].n_blocks, w->lifetimes[i].n_blocks);
+                        uint64_t expected = w->lifetimes[i].n_blocks, got = h->buckets[i].n_blocks;
+
+                        n_blocks += expected;
+                        /* a recorder's clock is finer than that of its events */
+                        if (s->is_recorded && !h->has_bytes)
+                                assert_true(got <= expected + h->n_blocks / 1000 + 3 &&
+                                            expected <= got + h->n_blocks / 1000 + 3);
+                        else
+                                assert_int_equal(got, expected);
                         if (h->has_bytes)
                                 assert_int_equal(h->buckets[i].bytes, w->lifetimes[i].bytes);
                         s->n_buckets++;
                 }
+                assert_int_equal(h->n_blocks, n_blocks);
         }
 }
 
@@ -323,7 +335,9 @@ static void check_blocks(struct setting *s, const struct query_scope *scope) {
 /* ---- traces ---------------------------------------------------------------------------------- */
 
 static void check_trace(const char *path, uint64_t seed, unsigned n_windows, struct setting *sums) {
-        struct setting s = {.path = path, .random = seed};
+        struct setting s = {.path = path,
+                            .random = seed,
+                            .is_recorded = strcmp(path, TRACE_PATH) != 0};
         struct err err = {0};
 
         assert_int_equal(query_open(path, &s.q, &err), 0);
@@ -365,8 +379,60 @@ static void test_random(void **state) {
         assert_true(sums.n_exact > 500 && sums.n_snapped > 200);
 }
 
+/* What history knows is answered from a small part of a large trace. */
+static void test_bytes_read(void **state) {
+        const struct fabric_options o = {.seed = 9,
+                                         .n_stacks = 40,
+                                         .slice_events = 16000,
+                                         .max_processes = 1,
+                                         .max_threads = 2,
+                                         .checkpoint_every = 20,
+                                         .max_step_us = 2,
+                                         .with_paths = true};
+        struct fabric *f = fabric_new(TRACE_PATH, &o);
+        uint64_t file_bytes;
+
+        (void)state;
+        fabric_run(f, 800000);
+        fabric_end(f);
+        for (unsigned what = 0; what < 11; what++) {
+                const struct query_group_options by = {.by = (enum query_by)(what % 5)};
+                const struct query_tree_options tree = {.kind = (enum query_tree_kind)(what % 2)};
+                _cleanup_(query_groups_freep) struct query_groups *g = NULL;
+                _cleanup_(query_tree_freep) struct query_tree *t = NULL;
+                _cleanup_(query_history_freep) struct query_history *h = NULL;
+                _cleanup_(query_histogram_freep) struct query_histogram *lifetimes = NULL;
+                struct query_scope scope;
+                uint64_t before;
+                struct err err = {0};
+                struct query *q;
+
+                assert_int_equal(query_open(TRACE_PATH, &q, &err), 0);
+                file_bytes = query_view(q)->file_bytes;
+                before = query_bytes_read(q);
+                scope = query_whole(q);
+                if (what < 5)
+                        assert_int_equal(query_group(q, &scope, &by, &g, &err), 0);
+                else if (what < 9)
+                        assert_int_equal(query_tree(q, &scope, &tree, &t, &err), 0);
+                else if (what < 10)
+                        assert_int_equal(query_history(q, &scope, &by, 5, 20, 0, &h, &err), 0);
+                else
+                        assert_int_equal(query_histogram(q, &scope, QUERY_LIFETIMES, false,
+                                                         &lifetimes, &err),
+                                         0);
+                before = query_bytes_read(q) - before;
+                print_message("%u: %llu of %llu bytes\n", what, (unsigned long long)before,
+                              (unsigned long long)file_bytes);
+                /* a history needs the rows of every slice, and the slices are small here */
+                assert_true(before * 100 < file_bytes * (what < 9 ? 5 : 8));
+                query_free(q);
+        }
+}
+
 int main(int argc, char **argv) {
-        const struct CMUnitTest tests[] = {cmocka_unit_test(test_random)};
+        const struct CMUnitTest tests[] = {cmocka_unit_test(test_random),
+                                           cmocka_unit_test(test_bytes_read)};
         struct setting sums = {0};
 
         if (argc == 1)

@@ -130,7 +130,7 @@ static void print_first(const struct view *v, const struct query_groups *g) {
         uint64_t whole = metric_whole(&g->answer->totals, v->metric);
         int64_t most = g->n ? value_of(&g->rows[0].self, g) : 0;
         struct str text = {0};
-        struct unit_text a;
+        struct unit_text a, b;
         size_t n_most;
 
         if (most <= 0) {
@@ -154,8 +154,8 @@ static void print_first(const struct view *v, const struct query_groups *g) {
         view_add_share(&text, most, whole);
         n_most = count_most(g, whole);
         if (whole && n_most > 1)
-                str_addf(&text, "; %zu of %zu %s for %d %% of it", n_most, count_rows(g),
-                         noun(g->options.by, true), GROUPS_MOST_PCT);
+                str_addf(&text, "; %s of %s %s for %d %% of it", unit_count(&a, n_most),
+                         unit_count(&b, count_rows(g)), noun(g->options.by, true), GROUPS_MOST_PCT);
         str_add(&text, ".");
         view_print_first(v, &text);
         str_done(&text);

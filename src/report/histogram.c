@@ -4,7 +4,7 @@
 #include "report/gather.h"
 #include "report/view.h"
 
-enum { HISTOGRAM_MAX_ROWS = 24, HISTOGRAM_FIXED_WIDTH = 61 };
+enum { HISTOGRAM_MAX_ROWS = 24, HISTOGRAM_MIN_BAR = 4 };
 
 /* ---- text ------------------------------------------------------------------------------------ */
 
@@ -86,57 +86,68 @@ static void add_lifetimes_sentence(const struct query_histogram *h, struct str *
         str_add(to, ".");
 }
 
+/* What is there at all shows. */
 static void add_bar(const struct view *v, uint64_t n, uint64_t most, size_t width, struct str *to) {
         static const char *const parts[] = {"", "▏", "▎", "▍", "▌", "▋", "▊", "▉"};
-        uint64_t eighths = most ? unit_nearest((double)n / (double)most * (double)width * 8) : 0;
+        uint64_t eighths = unit_nearest((double)n / (double)most * (double)width * 8);
 
-        if (n && !eighths)
-                eighths = 1;
+        eighths = MAX(eighths, v->s.utf8 ? 1u : 8u);
         str_add(to, v->s.live);
         for (uint64_t i = 0; i < eighths / 8; i++)
                 str_add(to, v->s.utf8 ? "█" : "#");
-        str_add(to, v->s.utf8 ? parts[eighths % 8] : eighths % 8 >= 4 || eighths == 1 ? "#" : "");
+        str_add(to, v->s.utf8 ? parts[eighths % 8] : "");
         str_add(to, v->s.plain);
 }
 
 static void print_row(const struct view *v, const struct query_histogram *h,
-                      const struct query_bucket *b, uint64_t most) {
-        struct str range = {0}, line = {0};
+                      const struct query_bucket *b, size_t range_width, uint64_t most) {
+        struct str line = {0};
         struct unit_text a, c;
+        size_t used;
 
-        add_range(h, b, &range);
-        str_addf(&line, "  %-24s %14s %5.1f %%", str_text(&range), unit_count(&a, b->n_blocks),
-                 h->n_blocks ? 100.0 * (double)b->n_blocks / (double)h->n_blocks : 0);
-        if (h->has_bytes)
-                str_addf(&line, " %11s", unit_bytes(&c, b->bytes));
         str_add(&line, "  ");
-        add_bar(v, b->n_blocks, most,
-                v->s.width - MIN(v->s.width - 8,
-                                 (size_t)HISTOGRAM_FIXED_WIDTH - (h->has_bytes ? 0 : 12)),
-                &line);
+        add_range(h, b, &line);
+        style_pad_to(&line, 2, range_width);
+        str_addf(&line, "%14s %5.1f %%", unit_count(&a, b->n_blocks),
+                 100.0 * (double)b->n_blocks / (double)h->n_blocks);
+        if (h->has_bytes)
+                str_addf(&line, " %10s", unit_bytes(&c, b->bytes));
+        used = str_width(str_text(&line)) + 2;
+        if (b->n_blocks && used + HISTOGRAM_MIN_BAR <= v->s.width) {
+                str_add(&line, "  ");
+                add_bar(v, b->n_blocks, most, v->s.width - used, &line);
+        }
         fprintf(v->out, "%s\n", str_text(&line));
-        str_done(&range);
         str_done(&line);
 }
 
 /* Rows without a block are shown between rows with some, where they say something. */
 static void print_rows(const struct view *v, const struct query_histogram *h) {
         VEC(struct query_bucket) rows = {0};
-        size_t first = 0;
+        size_t first = 0, range_width = 0;
         uint64_t most = 0;
 
         for (size_t i = 0; i < h->n; i++)
                 vec_push(&rows, h->buckets[i]);
         if (h->kind == QUERY_SIZES && rows.n > HISTOGRAM_MAX_ROWS && !v->o->full)
                 rows.n = merge_doublings(rows.items, rows.n);
-        for (size_t i = 0; i < rows.n; i++)
-                most = MAX(most, rows.items[i].n_blocks);
         while (first < rows.n && rows.items[first].n_blocks == 0)
                 first++;
         while (rows.n > first && rows.items[rows.n - 1].n_blocks == 0)
                 rows.n--;
+        for (size_t i = first; i < rows.n; i++) {
+                struct str range = {0};
+
+                add_range(h, &rows.items[i], &range);
+                range_width = MAX(range_width, str_width(str_text(&range)));
+                most = MAX(most, rows.items[i].n_blocks);
+                str_done(&range);
+        }
+        fprintf(v->out, "%s  %-*s%14s%s%s\n", v->s.dim, (int)range_width,
+                h->kind == QUERY_SIZES ? "size" : "lived", "blocks",
+                h->has_bytes ? "              bytes" : "", v->s.plain);
         for (size_t i = first; i < rows.n; i++)
-                print_row(v, h, &rows.items[i], most);
+                print_row(v, h, &rows.items[i], range_width, most);
         vec_free(&rows);
 }
 
@@ -157,9 +168,6 @@ static void print_text(struct view *v, const struct query_histogram *h) {
         if (h->n_blocks) {
                 style_heading(&v->s, h->kind == QUERY_SIZES ? "Blocks allocated, by size"
                                                             : "Blocks released, by lifetime");
-                fprintf(v->out, "%s  %-24s %14s%s%s\n", v->s.dim,
-                        h->kind == QUERY_SIZES ? "size" : "lived", "blocks",
-                        h->has_bytes ? "               bytes" : "", v->s.plain);
                 print_rows(v, h);
         }
         if (!h->is_exact)

@@ -356,7 +356,8 @@ static void put_node(struct view *v, const struct place *p, uint32_t number) {
                 json_key(j, "async");
                 json_bool(j, true);
         }
-        view_put_figures(j, "self", &p->node->self, v->metric);
+        if (!query_figures_are_idle(&p->node->self)) /* most nodes only pass on */
+                view_put_figures(j, "self", &p->node->self, v->metric);
         view_put_figures(j, "total", &p->node->total, v->metric);
         json_end(j);
 }
