@@ -80,6 +80,7 @@ bool modules_resolve(struct modules *m, const struct pipeline_module *which, con
                 return false;
         if (!strncmp(which->name, "linux-vdso", 10)) {
                 fill->path = "[vdso]";
+                fill->build_id_len = elf_id_read_vdso(fill->build_id);
                 return true;
         }
         path = modules_path(m, which, exe);

@@ -201,3 +201,15 @@ const struct function *functions_find(const struct functions *f, uint64_t addres
                      !f->has_symtab; /* one without size reaches to the next */
         return nearest;
 }
+
+const struct function *functions_find_trampoline(const struct functions *f, uint64_t address) {
+        static const char *const names[] = {"__kernel_rt_sigreturn", "__kernel_sigreturn",
+                                            "__restore_rt", NULL};
+
+        for (size_t i = functions_up_to(f, address + 1);
+             i-- > 0 && f->by_begin.items[i].begin == address + 1;)
+                for (const char *const *name = names; *name; name++)
+                        if (strcmp(f->by_begin.items[i].name, *name) == 0)
+                                return &f->by_begin.items[i];
+        return NULL;
+}

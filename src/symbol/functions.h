@@ -41,5 +41,9 @@ const struct function *functions_find(const struct functions *f, uint64_t addres
 /* No code lies below. */
 uint64_t functions_code_begin(const struct functions *f);
 
+/* Where a signal handler returns to: nothing called it, so a frame there is at its very begin and the
+ * byte before belongs to another function. NULL: the address is not right before such a one. */
+const struct function *functions_find_trampoline(const struct functions *f, uint64_t address);
+
 /* Whether the linker name is one that rustc makes. */
 bool functions_is_rust(const char *linker_name);

@@ -186,12 +186,19 @@ static const char *function_name(const struct function *f, const struct inline_r
 }
 
 static void name_address(struct naming *k, size_t i) {
+        const struct function *trampoline =
+                functions_find_trampoline(&k->m->functions, k->addresses[i]);
         const struct inline_result *dwarf;
         struct inline_place p = place_of(k, i, &dwarf);
         bool guess = false;
         const struct function *f = functions_find(&k->m->functions, k->addresses[i], &guess);
         const char *name = function_name(f, dwarf, p.function, &guess);
 
+        if (trampoline) {
+                count(&k->m->counts, trampoline, true, false, false);
+                emit(k, i, trampoline->name, false, NULL, 0, false, false);
+                return;
+        }
         count(&k->m->counts, f, name != NULL, guess, p.file != NULL);
         /* Innermost first: each is at the line so far, and was called from the line its DIE
          * names. */
