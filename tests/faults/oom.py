@@ -7,22 +7,11 @@ for no other choice: a recorder that could not be killed would let the target di
 import os
 import struct
 
-from harness.cases import skip
-from harness.memcg import MemoryGroup
+from harness.cgroup import MemoryGroup, limited
 from harness.process import outlived, run
 from harness.watch import whole
 
 MIB = 1 << 20
-
-
-def limited(t, limit_bytes):
-    try:
-        group = MemoryGroup("silt-test-" + os.path.basename(t.dir), limit_bytes)
-        with group:
-            pass
-        return group
-    except OSError as e:
-        skip(f"a memory cgroup cannot be made here ({e}); needs root")
 
 
 def kernel_tells_how_others_ended():
@@ -75,7 +64,7 @@ def check_post_mortem(t, trace, block_bytes):
 def test_a_target_in_a_group_of_its_own(t):
     """Only the program is limited: it enters the group itself, after silt began to watch it."""
     n_runs = t.count(2, 30)
-    with limited(t, 96 * MIB) as group:
+    with limited(t, MemoryGroup, 96 * MIB) as group:
         script = ["sh", "-c", f"echo $$ >{group.door}; {until_watched(t, group)}; exec \"$@\"", "sh", t.victim("leak"), t.path("tally"), "1000"]
         for _ in range(n_runs):
             drop(t.path("tally"), t.path("log"))
@@ -92,7 +81,7 @@ def test_a_child_in_a_group_of_its_own(t):
     """The program goes on after the kernel killed its child. Children that others kill, or that exit, are told apart."""
     n_runs = t.count(1, 20)
     leak = f"{t.victim('leak')} {t.path('tally')} 1000"
-    with limited(t, 96 * MIB) as group:
+    with limited(t, MemoryGroup, 96 * MIB) as group:
         script = (f"(echo $(exec sh -c 'echo $PPID') >{group.door}; {until_watched(t, group)}; exec {leak}); echo $?; "
                   "sh -c 'kill -9 $$'; echo $?; sh -c 'exit 3'; echo $?")
         for _ in range(n_runs):
@@ -117,7 +106,7 @@ def test_silt_in_the_same_group(t):
     """All of silt in the limited group. With large blocks the target is the larger, and dies as it would alone."""
     n_runs = t.count(2, 30)
     for i in range(n_runs):
-        with limited(t, 256 * MIB) as group:
+        with limited(t, MemoryGroup, 256 * MIB) as group:
             block_bytes = (1000, 5000, 100000)[i % 3]
             drop(t.path("tally"))
             r = t.silt.record(t.path("t.silt"), [t.victim("leak"), t.path("tally"), str(block_bytes)], options=["-f"],
@@ -133,7 +122,7 @@ def test_silt_in_the_same_group_with_small_blocks(t):
     """Small blocks cost the recorder more than the target: either may be killed, and the trace can be read."""
     n_runs, n_target = t.count(1, 30), 0
     for _ in range(n_runs):
-        with limited(t, 128 * MIB) as group:
+        with limited(t, MemoryGroup, 128 * MIB) as group:
             drop(t.path("tally"))
             trace = t.path("t.silt")
             r = t.silt.record(trace, [t.victim("leak"), t.path("tally"), "8"], options=["-f"], preexec_fn=group.enter)
@@ -158,7 +147,7 @@ def test_a_target_near_the_limit_of_its_group(t):
     kill the recorder, the target, or one after the other. Whatever it does is said, and the trace can be read."""
     n_runs, n_recorder, n_target = t.count(1, 10), 0, 0
     argv = [t.victim("leak"), t.path("tally"), "24", "40"]
-    with limited(t, 110 * MIB) as group:
+    with limited(t, MemoryGroup, 110 * MIB) as group:
         drop(t.path("tally"))
         bare = run(argv, preexec_fn=group.enter)
         assert bare.code == 5, f"alone it does not fit: {bare.code}"

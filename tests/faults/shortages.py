@@ -8,8 +8,7 @@ import resource
 import shutil
 import tempfile
 
-from harness.cases import skip
-from harness.cpucg import CpuGroup
+from harness.cgroup import CpuGroup, limited
 from harness.process import run
 from harness.watch import alone, n_events, one_line, same, told, whole
 
@@ -153,20 +152,10 @@ def test_no_pidfd(t):
     assert sum(p["totals"]["allocations"] == truth["allocations"] for p in crews) == 2, crews
 
 
-def limited_time(t, ms_per_s):
-    try:
-        group = CpuGroup("silt-test-" + os.path.basename(t.dir), ms_per_s)
-        with group:
-            pass
-        return group
-    except OSError as e:
-        skip(f"a CPU cgroup cannot be made here ({e}); needs root")
-
-
 def test_a_daemon_that_gets_no_processor_as_root(t):
     """Its ancestors have ended before it runs for the first time, up to a second after it was forked: it is waited for."""
     n_runs = t.count(3, 40)
-    with limited_time(t, 1) as group:
+    with limited(t, CpuGroup, 1) as group:
         for _ in range(n_runs):
             r = t.silt.record(t.path("t.silt"), [t.victim("late"), group.door], options=["-f", "--wait"])
             assert r.code == 0, f"{r.code} {r.errors}"
