@@ -14,114 +14,30 @@
 
 #include "base/arena.h"
 #include "base/fs.h"
-#include "base/map.h"
+#include "symbol/hearing.h"
 #include "symbol/worker.h"
 #include "trace/writer.h"
 
 enum {
-        APPEND_MAX_TEXT_BYTES = 1 << 20,
         APPEND_MAX_BARREN = 3, /* workers in a row that died before they took a job */
         APPEND_DEFAULT_WORKERS = 2,
-};
-
-/* What became of a job. */
-struct outcome {
-        enum trace_naming naming;
-        const char *file, *text;
-        bool is_done, is_cached;
 };
 
 struct seat {
         pid_t pid; /* 0: nobody sits here */
         int fd;
-        bytes_buf in; /* bytes not yet understood */
-        VEC(struct trace_symbol) symbols;
-        size_t n_sure; /* symbols of modules that were looked up to their end */
-        bool has_ended, is_late;
+        struct hearing hearing;
+        bool is_late;
 };
 
 struct crew {
         struct worker_orders orders;
-        struct outcome *outcomes; /* one a job */
+        struct hearings heard;
         struct arena *arena;
-        struct map texts; /* hash of a string → its copy in the arena */
         struct seat seats[WORKER_MAX];
         unsigned n_seats, n_barren;
         uint64_t deadline_ns;
 };
-
-/* ---- what a worker says ---------------------------------------------------------------------- */
-
-static const char *collect_text(struct crew *c, const uint8_t *text, size_t n) {
-        uint64_t hash = 14695981039346656037ull, *copy;
-        bool added;
-
-        for (size_t i = 0; i < n; i++)
-                hash = (hash ^ text[i]) * 1099511628211ull;
-        copy = map_put(&c->texts, hash, 0, &added);
-        if (!added && strlen((const char *)(uintptr_t)*copy) == n &&
-            memcmp((const char *)(uintptr_t)*copy, text, n) == 0)
-                return (const char *)(uintptr_t)*copy;
-        *copy = (uintptr_t)arena_strndup(c->arena, (const char *)text, n);
-        return (const char *)(uintptr_t)*copy;
-}
-
-static const char *read_text(struct crew *c, struct bytes_reader *r) {
-        uint32_t n = bytes_u32(r);
-        const uint8_t *text = n <= APPEND_MAX_TEXT_BYTES ? bytes_take(r, n) : NULL;
-
-        if (!text)
-                return "";
-        return collect_text(c, text, strnlen((const char *)text, n));
-}
-
-static void read_symbol(struct crew *c, struct seat *s, struct bytes_reader *r) {
-        struct trace_symbol symbol = {.location = bytes_u32(r), .line = bytes_u32(r)};
-        uint8_t flags = bytes_u8(r);
-
-        symbol.inlined = flags & WORKER_INLINED;
-        symbol.guess = flags & WORKER_GUESS;
-        symbol.function = read_text(c, r);
-        symbol.file = read_text(c, r);
-        if (!r->bad && symbol.location < c->orders.view->n_locations)
-                vec_push(&s->symbols, symbol);
-}
-
-static void read_result(struct crew *c, struct seat *s, struct bytes_reader *r) {
-        uint32_t job = bytes_u32(r);
-        struct outcome o = {.is_done = true};
-
-        o.naming = bytes_u8(r);
-        o.is_cached = bytes_u8(r);
-        o.file = read_text(c, r);
-        o.text = read_text(c, r);
-        if (r->bad || job >= c->orders.n_jobs || o.naming >= TRACE_N_NAMINGS)
-                return;
-        if (!c->outcomes[job].is_done)
-                c->outcomes[job] = o;
-        s->n_sure = s->symbols.n;
-        c->n_barren = 0;
-}
-
-/* Understands as many whole messages as have come; the rest waits for more. */
-static void collect(struct crew *c, struct seat *s) {
-        struct bytes_reader r = bytes_reader_of(s->in.items, s->in.n);
-        const uint8_t *done = r.pos;
-
-        while (bytes_left(&r) > 0 && !s->has_ended) {
-                switch (bytes_u8(&r)) {
-                case WORKER_SYMBOL: read_symbol(c, s, &r); break;
-                case WORKER_RESULT: read_result(c, s, &r); break;
-                case WORKER_END: s->has_ended = true; break;
-                default: r.bad = true; break;
-                }
-                if (r.bad)
-                        break;
-                done = r.pos;
-        }
-        s->in.n -= (size_t)(done - s->in.items);
-        memmove(s->in.items, done, s->in.n);
-}
 
 /* ---- workers come and go --------------------------------------------------------------------- */
 
@@ -147,8 +63,8 @@ static void seat_fill(struct crew *c, unsigned i) {
         }
         close(fds[1]);
         s->fd = fds[0];
-        s->has_ended = s->is_late = false;
-        vec_clear(&s->in);
+        s->is_late = false;
+        hearing_restart(&s->hearing);
         if (s->pid < 0) {
                 s->pid = 0;
                 close(s->fd);
@@ -156,6 +72,8 @@ static void seat_fill(struct crew *c, unsigned i) {
 }
 
 static enum trace_naming naming_of_death(const struct seat *s, int status) {
+        if (s->hearing.is_mad)
+                return TRACE_NAMING_CRASHED;
         if (s->is_late || (WIFSIGNALED(status) && WTERMSIG(status) == SIGXCPU))
                 return TRACE_NAMING_TIMED_OUT;
         if (WIFEXITED(status) && WEXITSTATUS(status) == WORKER_EXIT_MEMORY)
@@ -173,18 +91,18 @@ static void seat_clear(struct crew *c, unsigned i) {
                 atomic_load_explicit(&c->orders.board->seats[i].job_plus_1, memory_order_relaxed);
         int status = 0;
 
-        if (s->is_late)
+        if (s->is_late || s->hearing.is_mad)
                 kill(s->pid, SIGKILL);
         close(s->fd);
         while (waitpid(s->pid, &status, 0) < 0 && errno == EINTR)
                 ;
         s->pid = 0;
-        s->symbols.n = s->n_sure;
-        if (s->has_ended)
+        if (s->hearing.has_ended)
                 return;
-        if (job > 0 && job <= c->orders.n_jobs && !c->outcomes[job - 1].is_done)
-                c->outcomes[job - 1] =
-                        (struct outcome){.naming = naming_of_death(s, status), .is_done = true};
+        if (job > 0 && job <= c->orders.n_jobs && !c->heard.outcomes[job - 1].is_done)
+                c->heard.outcomes[job - 1] =
+                        (struct hearing_outcome){.naming = naming_of_death(s, status),
+                                                 .is_done = true};
         else
                 c->n_barren++;
 }
@@ -213,15 +131,19 @@ static bool crew_man(struct crew *c) {
 
 static void seat_hear(struct crew *c, unsigned i) {
         struct seat *s = &c->seats[i];
+        struct hearing *h = &s->hearing;
+        uint64_t n_results = c->heard.n_results;
         ssize_t n;
 
-        vec_reserve(&s->in, 65536);
-        n = fs_read_some(s->fd, s->in.items + s->in.n, 65536);
+        vec_reserve(&h->in, 65536);
+        n = fs_read_some(s->fd, h->in.items + h->in.n, 65536);
         if (n > 0) {
-                s->in.n += (size_t)n;
-                collect(c, s);
+                h->in.n += (size_t)n;
+                hearing_understand(&c->heard, h);
         }
-        if (n <= 0 || s->has_ended)
+        if (c->heard.n_results != n_results)
+                c->n_barren = 0;
+        if (n <= 0 || h->has_ended || h->is_mad)
                 seat_clear(c, i);
 }
 
@@ -350,8 +272,9 @@ static void table_fill_symbols(struct symbol_table *t, const struct crew *c) {
         VEC(struct sorted) all = {0};
 
         for (unsigned i = 0; i < c->n_seats; i++)
-                for (size_t k = 0; k < c->seats[i].n_sure; k++)
-                        vec_push(&all, (struct sorted){c->seats[i].symbols.items[k], all.n});
+                for (size_t k = 0; k < c->seats[i].hearing.n_sure; k++)
+                        vec_push(&all,
+                                 (struct sorted){c->seats[i].hearing.symbols.items[k], all.n});
         if (all.n)
                 qsort(all.items, all.n, sizeof(all.items[0]), sorted_compare);
         t->n_symbols = all.n;
@@ -386,7 +309,7 @@ static void table_fill_modules(struct symbol_table *t, const struct crew *c) {
         if (!t->modules)
                 abort();
         for (uint32_t i = 0; i < c->orders.n_jobs; i++) {
-                struct outcome o = c->outcomes[i];
+                struct hearing_outcome o = c->heard.outcomes[i];
 
                 if (!o.is_done) /* never begun */
                         o.naming = c->n_barren >= APPEND_MAX_BARREN ? TRACE_NAMING_OVER_MEMORY
@@ -420,7 +343,12 @@ static int crew_look_up(struct crew *c, struct trace_reader *reader) {
         c->orders.view = v;
         c->orders.board = board;
         make_jobs(c, v);
-        c->outcomes = arena_alloc(c->arena, (c->orders.n_jobs + 1) * sizeof(*c->outcomes));
+        c->heard = (struct hearings){.arena = c->arena,
+                                     .n_locations = v->n_locations,
+                                     .n_jobs = c->orders.n_jobs,
+                                     .outcomes = arena_alloc(c->arena,
+                                                             (c->orders.n_jobs + 1) *
+                                                                     sizeof(*c->heard.outcomes))};
         c->n_seats = choose_workers(c);
         crew_run(c);
         munmap(board, sizeof(struct worker_board));
@@ -446,11 +374,9 @@ int symbol_lookup(const char *trace_path, const struct symbol_options *options,
                 table_fill_symbols(t, &c);
                 table_fill_modules(t, &c);
         }
-        for (unsigned i = 0; i < WORKER_MAX; i++) {
-                vec_free(&c.seats[i].symbols);
-                vec_free(&c.seats[i].in);
-        }
-        map_done(&c.texts);
+        for (unsigned i = 0; i < WORKER_MAX; i++)
+                hearing_done(&c.seats[i].hearing);
+        map_done(&c.heard.texts);
         if (r < 0)
                 return err_set(reterr, r,
                                "'%s': cannot look up names: %s: its report shows addresses",

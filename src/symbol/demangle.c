@@ -73,19 +73,24 @@ static void unfold(const char *piece, size_t n, void *ctx) {
 
 /* NULL: no such name. Rust's older scheme is a C++ name with a hash: it has to be asked first. */
 static char *demangle(const char *name) {
+        const int options = DMGL_PARAMS | DMGL_ANSI;
         struct unfolding u = {0};
-        int options = DMGL_PARAMS | DMGL_ANSI;
-        size_t n = strlen(name);
+        int cxx_options = options;
         bool known = false;
 
-        /* Its own limit refuses names over 1 KiB, which templates easily reach. */
-        if (n <= DEMANGLE_MAX_NAME_BYTES)
-                options |= DMGL_NO_RECURSE_LIMIT;
-        if (setjmp(u.too_long) == 0)
-                known = rust_demangle_callback(name, options, unfold, &u) ||
-                        (vec_clear(&u.text), cplus_demangle_v3_callback(name, options, unfold, &u));
-        else
+        /* Its limit goes by the length, and refuses names over 1 KiB, which templates easily reach. That
+         * for Rust has to stay: there a name can refer to itself. */
+        if (strlen(name) <= DEMANGLE_MAX_NAME_BYTES)
+                cxx_options |= DMGL_NO_RECURSE_LIMIT;
+        if (setjmp(u.too_long) == 0) {
+                known = rust_demangle_callback(name, options, unfold, &u);
+                if (!known) {
+                        vec_clear(&u.text);
+                        known = cplus_demangle_v3_callback(name, cxx_options, unfold, &u);
+                }
+        } else {
                 known = false;
+        }
         if (!known) {
                 vec_free(&u.text);
                 return NULL;

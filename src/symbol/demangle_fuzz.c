@@ -2,7 +2,6 @@
 /* Any bytes as linker names, one a line. Whatever they are, the readable form is there, bounded, without
  * line breaks, and the same when asked again.
  *
- * seeds: src/symbol/demangle_seeds
  * covers: src/symbol/demangle.c */
 #include <stdint.h>
 #include <stdlib.h>

@@ -7,16 +7,21 @@
 
 enum {
         INLINE_MAX_DEPTH = 256, /* of nested scopes: more is a damaged file */
-        /* Ranges looked at, for each entry on average, and before the average counts. */
-        INLINE_MAX_RANGES = 64,
-        INLINE_MIN_RANGES = 1 << 20,
+        /* Ranges and addresses in them that are looked at: for each entry and each address on
+         * average, and before the average counts. */
+        INLINE_MAX_STEPS = 64,
+#ifdef SILT_TINY
+        INLINE_MIN_STEPS = 1 << 10,
+#else
+        INLINE_MIN_STEPS = 1 << 20,
+#endif
 };
 
 struct walk {
         const uint64_t *addresses;
         size_t n_addresses;
         uint64_t code_begin; /* no code lies below */
-        uint64_t n_entries, n_ranges;
+        uint64_t n_entries, n_steps;
         struct inline_result *result;
         /* Of the unit at hand: */
         Dwarf_Die unit;
@@ -61,14 +66,15 @@ static bool next_span(struct walk *w, Dwarf_Die *die, ptrdiff_t *off, Dwarf_Addr
         *off = dwarf_ranges(die, *off, base, &begin, &end);
         if (*off <= 0)
                 return false;
-        if (++w->n_ranges > INLINE_MIN_RANGES + INLINE_MAX_RANGES * w->n_entries) {
-                w->result->damaged = true;
-                return false;
-        }
         *ret = (struct span){0};
         if (begin < end && begin >= w->code_begin) {
                 ret->begin = first_at_or_after(w->addresses, w->n_addresses, begin);
                 ret->end = first_at_or_after(w->addresses, w->n_addresses, end);
+        }
+        w->n_steps += 1 + (ret->end - ret->begin);
+        if (w->n_steps > INLINE_MIN_STEPS + INLINE_MAX_STEPS * (w->n_entries + w->n_addresses)) {
+                w->result->damaged = true;
+                return false;
         }
         return true;
 }
@@ -90,9 +96,11 @@ static const char *path_of(struct walk *w, const char *file) {
 static void find_lines(struct walk *w, struct span s) {
         for (size_t i = s.begin; i < s.end; i++) {
                 struct inline_place *p = &w->result->places[i];
-                Dwarf_Line *line = dwarf_getsrc_die(&w->unit, w->addresses[i]);
+                Dwarf_Line *line = NULL;
                 int number = 0;
 
+                if (!p->file)
+                        line = dwarf_getsrc_die(&w->unit, w->addresses[i]);
                 if (!line)
                         continue;
                 p->file = path_of(w, dwarf_linesrc(line, NULL, NULL));

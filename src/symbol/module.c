@@ -243,6 +243,7 @@ void symbol_module_name(struct symbol_module *m, const uint64_t *addresses, size
         struct naming k = {.m = m, .addresses = addresses, .fn = fn, .ctx = ctx};
         _cleanup_(split_freep) struct split *split = find_inlined(&k, n);
 
+        (void)split; /* names point into it until they are told */
         for (size_t i = 0; i < n; i++)
                 name_address(&k, i);
         m->counts.is_damaged |= k.dwarf.damaged || k.split.damaged;
