@@ -4,6 +4,7 @@
  * their lives are added up instead. */
 #include <string.h>
 
+#include "query/chosen.h"
 #include "query/internal.h"
 #include "query/life.h"
 #include "query/peak.h"
@@ -17,8 +18,10 @@ struct asking {
         struct peak *peaks; /* one a process, and one for all */
         struct query_answer *answer;
         const struct pick *pick; /* NULL: everything */
-        bool is_split;       /* sites of each process apart, as while a filtered answer is made */
-        struct map by_stack; /* stack (split: process << 32 | stack) → index into sites */
+        bool is_split;         /* sites of each process apart, as while a filtered answer is made */
+        struct chosen *chosen; /* of lives: who they are */
+        uint32_t *place_of;    /* of lives of one process: stack → index into sites + 1 */
+        struct map by_stack;   /* stack (split: process << 32 | stack) → index into sites */
         VEC(struct query_site) sites;
 };
 
@@ -261,11 +264,25 @@ static void add_peak_site(void *ctx, uint32_t process, uint32_t stack, int64_t b
         site->f.peak_blocks += blocks;
 }
 
+/* Blocks are many, and of one process their stacks tell the site. */
+static struct query_site *life_site(struct asking *k, const struct query_life *l) {
+        uint32_t *place = k->place_of ? &k->place_of[l->stack] : NULL;
+        struct query_site *site;
+
+        if (place && *place)
+                return &k->sites.items[*place - 1];
+        site = site_of(k, l->process, l->stack);
+        if (place)
+                *place = (uint32_t)(site - k->sites.items) + 1;
+        return site;
+}
+
 static bool add_life(void *ctx, const struct query_life *l) {
         struct asking *k = ctx;
-        struct query_figures *f = &site_of(k, l->process, l->stack)->f;
+        struct query_figures *f = &life_site(k, l)->f;
         int64_t bytes = (int64_t)l->size_bytes;
 
+        chosen_add(k->chosen, l, &k->scope);
         if (life_is_allocated_in(l, &k->scope)) {
                 f->n_allocs++;
                 f->alloc_bytes += l->size_bytes;
@@ -407,8 +424,15 @@ static bool move_to_detail(const struct query *q, struct query_scope *w) {
 static int add_lives(struct asking *k, struct err *reterr) {
         const struct peak *peak = &k->peaks[is_all(k) ? k->answer->n_processes : k->scope.process];
         bool is_exact = true;
-        int r = life_scan_peak(k->q, &k->scope, 0, peak, add_life, k, &is_exact, reterr);
+        int r;
 
+        k->chosen = chosen_begin(k->q);
+        if (!is_all(k) && !(k->place_of = calloc(k->q->view->n_stacks + 1, sizeof(uint32_t))))
+                abort();
+        r = life_scan_peak(k->q, &k->scope, 0, peak, add_life, k, &is_exact, reterr);
+        free(k->place_of);
+        if (r >= 0)
+                chosen_end(k->chosen, &k->scope);
         k->answer->is_exact &= is_exact;
         k->answer->known_from_ns = k->q->view->detail_from_ns;
         return r;

@@ -6,6 +6,7 @@
 #include "query/inherit.h"
 #include "query/query.h"
 
+struct chosen;
 struct pick;
 
 struct query {
@@ -17,6 +18,7 @@ struct query {
         struct names *
                 names; /* how functions are called and what is folded away; loaded when first needed */
         bool owns_names;
+        struct chosen *chosen;  /* the blocks selected last; NULL: none yet */
         char damage[480];       /* the first thing that could not be read, "" while nothing */
         uint64_t n_event_reads; /* slices whose events were read, each time counted */
         query_progress_fn progress;

@@ -196,9 +196,13 @@ static void on_copy_release(struct scan *s, const struct alive_block *b, uint32_
 
 static void on_release(struct scan *s, uint32_t process, const struct trace_event *e,
                        uint64_t seq) {
+        bool is_old = e->op == TRACE_REALLOC;
         struct alive_block b;
         const struct alive_block *found;
 
+        if (pick_rules_out_released(s->pick, is_old ? e->old_stack : e->stack,
+                                    is_old ? e->old_size_bytes : e->size_bytes))
+                return;
         if (!is_all(s)) {
                 if (alive_take(&s->live, seq, &b) && line_is_at_end(s))
                         tell_released(s, &b, process, e);

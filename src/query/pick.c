@@ -229,6 +229,20 @@ int pick_get(struct query *q, const struct query_filter *f, const struct pick **
 
 /* ---- single blocks --------------------------------------------------------------------------- */
 
+bool pick_rules_out_released(const struct pick *p, uint32_t stack, uint64_t size_bytes) {
+        const struct query_filter *f;
+
+        if (!p)
+                return false;
+        f = p->filter;
+        if (!pick_has_stack(p, stack))
+                return true;
+        for (size_t i = 0; i < f->sizes.n; i++)
+                if (size_bytes < f->sizes.items[i].min || size_bytes > f->sizes.items[i].max)
+                        return true;
+        return false;
+}
+
 bool pick_rules_out(const struct pick *p, uint32_t stack, uint32_t thread, uint64_t size_bytes,
                     uint64_t begin_ns) {
         const struct query_filter *f;
@@ -236,11 +250,8 @@ bool pick_rules_out(const struct pick *p, uint32_t stack, uint32_t thread, uint6
         if (!p)
                 return false;
         f = p->filter;
-        if (!pick_has_stack(p, stack) || (p->threads && !p->threads[thread]))
+        if (pick_rules_out_released(p, stack, size_bytes) || (p->threads && !p->threads[thread]))
                 return true;
-        for (size_t i = 0; i < f->sizes.n; i++)
-                if (size_bytes < f->sizes.items[i].min || size_bytes > f->sizes.items[i].max)
-                        return true;
         for (size_t i = 0; i < f->allocated.n; i++)
                 if (begin_ns < f->allocated.items[i].min || begin_ns >= f->allocated.items[i].max)
                         return true;

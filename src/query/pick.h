@@ -39,5 +39,8 @@ static inline bool pick_has_process(const struct pick *p, uint32_t process) {
 bool pick_rules_out(const struct pick *p, uint32_t stack, uint32_t thread, uint64_t size_bytes,
                     uint64_t begin_ns);
 
+/* What a release says of its block rules it out: spares looking for it. */
+bool pick_rules_out_released(const struct pick *p, uint32_t stack, uint64_t size_bytes);
+
 /* All conditions; end_ns and last_ns as in struct query_life. */
 bool pick_has_block(const struct pick *p, const struct query_life *l);

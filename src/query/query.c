@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "query/chosen.h"
 #include "query/internal.h"
 #include "query/pick.h"
 
@@ -50,6 +51,7 @@ struct query *query_free(struct query *q) {
         query_set_names(q, NULL);
         inherit_done(&q->inherit);
         pick_free(q->pick);
+        chosen_free(q->chosen);
         free(q);
         return NULL;
 }
@@ -73,6 +75,8 @@ void query_set_names(struct query *q, struct names *names) {
         q->owns_names = false;
         q->names = names;
         q->pick = pick_free(q->pick); /* who asked depends on them */
+        chosen_free(q->chosen);
+        q->chosen = NULL;
 }
 
 struct names *query_names(struct query *q) {

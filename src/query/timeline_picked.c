@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Live bytes over time of the blocks a filter selects. From events where they may be read (conditions on single blocks always
  * read them): exact. Else from the rows of slices: what is live at each slice's end and when the process peaked in it. */
+#include "query/chosen.h"
 #include "query/internal.h"
-#include "query/life.h"
 #include "query/pick.h"
 #include "query/state.h"
 #include "query/timeline.h"
@@ -10,10 +10,9 @@
 struct drawing {
         struct timeline *t;
         const struct pick *pick;
-        uint64_t *bits; /* of blocks by number; NULL: the stack decides */
-        uint64_t n_bits;
-        int64_t *bytes; /* live of each process; all together: its own */
-        int64_t level;  /* of the processes in scope that have not ended */
+        const struct chosen *chosen; /* NULL: the stack decides */
+        int64_t *bytes;              /* live of each process; all together: its own */
+        int64_t level;               /* of the processes in scope that have not ended */
         bool *is_dead;
         uint64_t next_end_ns; /* all together: earliest end of those alive */
         int64_t inherited;    /* one process: what it begins with, while it has not begun */
@@ -36,7 +35,6 @@ static void drawing_init(struct drawing *d, struct timeline *t, const struct pic
 static void drawing_done(struct drawing *d) {
         free(d->bytes);
         free(d->is_dead);
-        free(d->bits);
 }
 
 /* ---- where the line begins ------------------------------------------------------------------- */
@@ -82,31 +80,36 @@ static void begin_from_history(struct drawing *d) {
         drawing_begin(d);
 }
 
-static bool begin_life(void *ctx, const struct query_life *l) {
-        struct drawing *d = ctx;
+struct choosing {
+        struct chosen *chosen;
+        const struct query_scope *scope;
+};
 
-        if (l->is_live_at_from)
-                d->bytes[l->process] += (int64_t)l->size_bytes;
-        else if (l->is_inherited && !is_all(d))
-                d->inherited += (int64_t)l->size_bytes;
-        if (l->seq < d->n_bits && !(is_all(d) && l->is_inherited))
-                d->bits[l->seq / 64] |= 1ull << l->seq % 64;
+static bool choose_life(void *ctx, const struct query_life *l) {
+        const struct choosing *c = ctx;
+
+        chosen_add(c->chosen, l, c->scope);
         return true;
 }
 
 static int begin_from_lives(struct drawing *d, struct err *reterr) {
-        const struct trace_view *v = d->t->q->view;
-        int r;
+        struct query *q = d->t->q;
 
-        /* no more than the file's events can be, whatever it claims: two bits an event, 32 bytes from one stored */
-        d->n_bits = MIN(v->n_events, v->file_bytes * 128);
-        d->bits = calloc(d->n_bits / 64 + 1, sizeof(uint64_t));
-        if (!d->bits)
-                abort();
-        r = life_scan(d->t->q, d->t->scope, LIFE_NO_PEAK, begin_life, d, NULL, reterr);
-        if (r >= 0)
-                drawing_begin(d);
-        return r;
+        d->chosen = chosen_find(q, d->t->scope);
+        if (!d->chosen) {
+                struct choosing c = {chosen_begin(q), d->t->scope};
+                int r = life_scan(q, d->t->scope, LIFE_NO_PEAK, choose_life, &c, NULL, reterr);
+
+                if (r < 0)
+                        return r;
+                chosen_end(c.chosen, d->t->scope);
+                d->chosen = c.chosen;
+        }
+        for (uint32_t p = 0; p < q->view->n_processes; p++)
+                d->bytes[p] = d->chosen->begin_bytes[p];
+        d->inherited = d->chosen->inherited;
+        drawing_begin(d);
+        return 0;
 }
 
 /* ---- events ---------------------------------------------------------------------------------- */
@@ -145,8 +148,8 @@ static void drawing_add(struct drawing *d, uint32_t process, int64_t bytes) {
 }
 
 static bool is_picked(const struct drawing *d, uint32_t process, uint32_t stack, uint64_t seq) {
-        if (d->bits)
-                return seq < d->n_bits && (d->bits[seq / 64] >> seq % 64 & 1);
+        if (d->chosen)
+                return chosen_has(d->chosen, seq);
         return pick_has_stack(d->pick, stack) && pick_has_process(d->pick, process);
 }
 
@@ -218,7 +221,7 @@ static void draw_slice_events(struct drawing *d, size_t slice_idx) {
         const struct trace_event *events;
         size_t n;
 
-        if (!d->bits)
+        if (!d->chosen)
                 find_inherited(d, slice_idx);
         query_read_events(q, slice_idx, &events, &n);
         for (size_t i = 0; i < n && events[i].time_ns < d->t->to_ns; i++)
