@@ -11,6 +11,7 @@
 enum {
         ADMISSION_PATIENCE_MS =
                 100, /* an exec waits this long for the events of the image before it */
+        ADMISSION_MAX_NAMED = 50,
         STRAY_LOOKS_MIN = 20,
 };
 
@@ -69,6 +70,27 @@ static bool admission_claim_entry(const struct recorder *r, pid_t pid, uint32_t 
         return false;
 }
 
+/* A few by name, the others by number: see admission_note_unheard. */
+static void admission_note_in_vain(struct recorder *r, pid_t pid) {
+        if (r->n_in_vain++ < ADMISSION_MAX_NAMED)
+                recorder_note(
+                        r,
+                        "pid %d not followed: it waited for the recorder in vain, which was stopped or starved, or ended at once",
+                        (int)pid);
+}
+
+void admission_note_unheard(struct recorder *r) {
+        uint64_t n = r->n_unheard;
+
+        if (r->n_in_vain > ADMISSION_MAX_NAMED)
+                n += r->n_in_vain - ADMISSION_MAX_NAMED;
+        if (n)
+                recorder_note(
+                        r,
+                        "%llu more programs not followed: they waited for the recorder in vain, which was stopped or starved",
+                        (unsigned long long)n);
+}
+
 static void admission_admit_one(struct recorder *r, struct rendezvous_guest *guest) {
         struct life *one;
         uint32_t parent, idx;
@@ -92,10 +114,7 @@ static void admission_admit_one(struct recorder *r, struct rendezvous_guest *gue
         lives_sample(&r->lives, one, recorder_now_ns(r), 0, 0);
         if (rendezvous_welcome(guest, r->config->shm, 1, idx) < 0) {
                 one->is_guest = false; /* why it has no events is said here */
-                recorder_note(
-                        r,
-                        "pid %d not followed: it waited for the recorder in vain, which was stopped or starved, or ended at once",
-                        (int)guest->pid);
+                admission_note_in_vain(r, guest->pid);
         }
 }
 
@@ -132,11 +151,8 @@ void admission_admit(struct recorder *r) {
 void admission_end_silence(struct recorder *r) {
         uint64_t n_unheard;
 
-        if (rendezvous_end_silence(r->config->rendezvous, &n_unheard) && n_unheard)
-                recorder_note(
-                        r,
-                        "%llu programs not followed: they waited for the recorder in vain, which was stopped or starved",
-                        (unsigned long long)n_unheard);
+        if (rendezvous_end_silence(r->config->rendezvous, &n_unheard))
+                r->n_unheard += n_unheard;
 }
 
 void admission_accept(struct recorder *r) {

@@ -10,6 +10,9 @@ void admission_accept(struct recorder *r);
 /* Images that come now may wait for the recorder as long as ever: it is back. */
 void admission_end_silence(struct recorder *r);
 
+/* At the end: how many programs went unrecorded because they waited in vain, beside those that were named. */
+void admission_note_unheard(struct recorder *r);
+
 /* Gives guests their entry and the arena, unless a former image of theirs is not settled yet. */
 void admission_admit(struct recorder *r);
 

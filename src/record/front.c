@@ -587,6 +587,7 @@ static int front_record(struct front *f) {
         front_lift_file_limit(f);
         if (front_start(f, &e) < 0) {
                 front_drop_target(f);
+                rendezvous_close(&f->rendezvous);
                 return front_fail(&e, FRONT_FAILED);
         }
         /* The target may be dead already, and whoever reads stderr may have gone: neither ends silt. */

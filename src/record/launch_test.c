@@ -276,6 +276,36 @@ static void rendezvous_knows_its_guests(void **state) {
         shm_done(&s);
 }
 
+/* More guests at once than are kept in mind: none is turned away, and callers that say nothing keep nobody out. */
+static void rendezvous_hears_everybody(void **state) {
+        enum { N = RENDEZVOUS_N_CALLERS + 60 };
+        struct wire_hello hello = {.magic = WIRE_MAGIC, .version = WIRE_VERSION};
+        struct rendezvous_guest guest;
+        struct rendezvous r;
+        struct err e = {0};
+        int fds[N], n_heard = 0;
+
+        assert_int_equal(rendezvous_open(&r, &e), 0);
+        memcpy(hello.token, r.token, sizeof(hello.token));
+        for (int i = 0; i < N; i++) {
+                fds[i] = connect_abstract(&r);
+                assert_int_equal(send(fds[i], &hello, sizeof(hello), 0), sizeof(hello));
+        }
+        for (; rendezvous_accept(&r, &guest) > 0; n_heard++)
+                close(guest.fd);
+        assert_int_equal(n_heard, N);
+        for (int i = 0; i < N; i++) {
+                close(fds[i]);
+                fds[i] = connect_abstract(&r);
+        }
+        assert_int_equal(send(fds[N - 1], &hello, sizeof(hello), 0), sizeof(hello));
+        assert_int_equal(rendezvous_accept(&r, &guest), 1);
+        close(guest.fd);
+        for (int i = 0; i < N; i++)
+                close(fds[i]);
+        rendezvous_close(&r);
+}
+
 static void proc_reads_itself(void **state) {
         struct arena *arena = arena_new();
         struct proc_memory m;
@@ -428,6 +458,7 @@ int main(void) {
                 cmocka_unit_test(oom_finds_a_containers_group),
                 cmocka_unit_test(arena_cannot_shrink),
                 cmocka_unit_test(rendezvous_knows_its_guests),
+                cmocka_unit_test(rendezvous_hears_everybody),
                 cmocka_unit_test(proc_reads_itself),
                 cmocka_unit_test(pulse_tells_stopped_from_slow),
                 cmocka_unit_test(pulse_of_a_process),

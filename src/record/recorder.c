@@ -301,6 +301,7 @@ static void recorder_finish(struct recorder *r) {
                         "%llu of the lost events may be of any process: "
                         "more than %d threads or %d processes at once, or signal handlers that interrupted others inside silt",
                         (unsigned long long)stats.n_unslotted, WIRE_N_SLOTS, WIRE_N_PROCESSES);
+        admission_note_unheard(r);
         recorder_name_main(r);
         r->end_ns = recorder_now_ns(r);
         pipeline_finish(r->pipeline, r->end_ns);

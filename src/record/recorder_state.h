@@ -44,6 +44,8 @@ struct recorder {
         VEC(struct recorder_guest)
         guests; /* waiting for an older image of their pid to be settled */
         VEC(struct recorder_stray) strays;
+        uint64_t n_in_vain,
+                n_unheard;         /* programs that nobody answered in time, or did not even hear */
         uint64_t unclear_since_ns; /* some process might be a stray; 0: none */
 
         uint32_t clock;

@@ -166,18 +166,18 @@ static bool rendezvous_may_call(int fd) {
                (geteuid() == 0 || peer.uid == geteuid());
 }
 
+/* As many as there is room for; the others wait at the socket until these were heard. */
 static void rendezvous_take_callers(struct rendezvous *r) {
         int fd;
 
-        while ((fd = rendezvous_accept_one(r->abstract_fd)) >= 0 ||
-               (fd = rendezvous_accept_one(r->path_fd)) >= 0) {
-                if (!rendezvous_may_call(fd)) {
+        while (r->n_callers < RENDEZVOUS_N_CALLERS &&
+               ((fd = rendezvous_accept_one(r->abstract_fd)) >= 0 ||
+                (fd = rendezvous_accept_one(r->path_fd)) >= 0)) {
+                if (rendezvous_may_call(fd))
+                        r->callers[r->n_callers++] =
+                                (struct rendezvous_caller){fd, rendezvous_now_ns()};
+                else
                         close(fd);
-                        continue;
-                }
-                if (r->n_callers == RENDEZVOUS_N_CALLERS)
-                        rendezvous_drop_caller(r, 0, true);
-                r->callers[r->n_callers++] = (struct rendezvous_caller){fd, rendezvous_now_ns()};
         }
 }
 
@@ -201,8 +201,7 @@ static int rendezvous_hear(const struct rendezvous *r, const struct rendezvous_c
         return 1;
 }
 
-int rendezvous_accept(struct rendezvous *r, struct rendezvous_guest *ret_guest) {
-        rendezvous_take_callers(r);
+static int rendezvous_hear_all(struct rendezvous *r, struct rendezvous_guest *ret_guest) {
         for (unsigned i = 0; i < r->n_callers;) {
                 int heard = rendezvous_hear(r, &r->callers[i], ret_guest);
 
@@ -213,6 +212,19 @@ int rendezvous_accept(struct rendezvous *r, struct rendezvous_guest *ret_guest) 
                 rendezvous_drop_caller(r, i, heard < 0);
                 if (heard > 0)
                         return 1;
+        }
+        return 0;
+}
+
+/* Callers that say nothing do not keep others out: the one that was silent for the longest makes room. */
+int rendezvous_accept(struct rendezvous *r, struct rendezvous_guest *ret_guest) {
+        for (unsigned i = 0; i < RENDEZVOUS_N_CALLERS; i++) {
+                rendezvous_take_callers(r);
+                if (rendezvous_hear_all(r, ret_guest))
+                        return 1;
+                if (r->n_callers < RENDEZVOUS_N_CALLERS)
+                        return 0;
+                rendezvous_drop_caller(r, 0, true);
         }
         return 0;
 }

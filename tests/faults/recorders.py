@@ -8,7 +8,7 @@ import signal
 import subprocess
 import time
 
-from harness.process import outlived, stat_fields
+from harness.process import kill_family, outlived, stat_fields
 from harness.watch import (Recording, Throttle, alone, await_file, await_report, await_state, comm, n_events, one_line, same, told,
                            whole)
 
@@ -180,6 +180,9 @@ def test_many_programs_wait_once(t):
     try:
         await_file(first, 60)
         waited = time.monotonic() - begin
+    except AssertionError:
+        kill_family(recording.process.pid)
+        raise
     finally:
         os.kill(recorder, signal.SIGCONT)
     assert waited < 2 * WAIT_MAX_S + SLACK_S, f"{n_before} programs waited {waited:.1f} s for a stopped recorder"
