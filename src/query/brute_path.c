@@ -47,22 +47,16 @@ static char *text_of(struct names *names, const struct name_frame *f, uint32_t l
         struct str s = {0};
         char *text;
 
-        switch (by) {
-        case BRUTE_MODULE: str_addf(&s, "module %s", f->module); break;
-        case BRUTE_CRATE:
+        if (by == BRUTE_MODULE) {
+                str_addf(&s, "module %s", f->module);
+        } else if (by == BRUTE_CRATE) {
                 str_addf(&s, "crate %s", name_crate(names, named ? f->function : "", f->module));
-                break;
-        case BRUTE_ADDRESS:
+        } else if (by == BRUTE_ADDRESS) {
                 str_addf(&s, "at %u %s %s:%u %d", location, f->function, f->file, f->line,
                          f->inlined);
-                break;
-        case BRUTE_SOURCE_LINE:
-                if (f->file[0] && f->line) {
-                        str_addf(&s, "line %s:%u", f->file, f->line);
-                        break;
-                } /* fall through */
-        case BRUTE_FUNCTION:
-        case BRUTE_FRAME_LINE:
+        } else if (by == BRUTE_SOURCE_LINE && f->file[0] && f->line) {
+                str_addf(&s, "line %s:%u", f->file, f->line);
+        } else {
                 if (named)
                         str_addf(&s, "function %s in %s", f->function, f->module);
                 else
@@ -71,7 +65,6 @@ static char *text_of(struct names *names, const struct name_frame *f, uint32_t l
                         str_addf(&s, " at %s:%u", f->file, f->line);
                 else if (by == BRUTE_FRAME_LINE)
                         str_addf(&s, " at %u %s %u", location, f->file, f->line);
-                break;
         }
         text = strdup(str_text(&s));
         str_done(&s);

@@ -3,6 +3,15 @@
 #include "base/units.h"
 #include "query/query.h"
 
+/* Figures of a damaged trace may be anything: sums of them come round, which is all that can be said of them. */
+static int64_t sum(int64_t a, int64_t b) {
+        return (int64_t)((uint64_t)a + (uint64_t)b);
+}
+
+static int64_t difference(int64_t a, int64_t b) {
+        return (int64_t)((uint64_t)a - (uint64_t)b);
+}
+
 void query_figures_add(struct query_figures *to, const struct query_figures *f) {
         to->n_allocs += f->n_allocs;
         to->alloc_bytes += f->alloc_bytes;
@@ -10,12 +19,12 @@ void query_figures_add(struct query_figures *to, const struct query_figures *f) 
         to->free_bytes += f->free_bytes;
         to->n_temporary += f->n_temporary;
         to->n_reallocs += f->n_reallocs;
-        to->peak_bytes += f->peak_bytes;
-        to->peak_blocks += f->peak_blocks;
-        to->begin_bytes += f->begin_bytes;
-        to->begin_blocks += f->begin_blocks;
-        to->end_bytes += f->end_bytes;
-        to->end_blocks += f->end_blocks;
+        to->peak_bytes = sum(to->peak_bytes, f->peak_bytes);
+        to->peak_blocks = sum(to->peak_blocks, f->peak_blocks);
+        to->begin_bytes = sum(to->begin_bytes, f->begin_bytes);
+        to->begin_blocks = sum(to->begin_blocks, f->begin_blocks);
+        to->end_bytes = sum(to->end_bytes, f->end_bytes);
+        to->end_blocks = sum(to->end_blocks, f->end_blocks);
 }
 
 bool query_figures_are_idle(const struct query_figures *f) {
@@ -32,7 +41,7 @@ static struct query_figure temporary_of(const struct query_figures *f) {
 }
 
 struct query_figure query_figure_of(const struct query_figures *f, enum query_metric m) {
-        int64_t grown = f->end_bytes - f->begin_bytes;
+        int64_t grown = difference(f->end_bytes, f->begin_bytes);
 
         switch (m) {
         case QUERY_PEAK:
@@ -47,7 +56,8 @@ struct query_figure query_figure_of(const struct query_figures *f, enum query_me
                                              (int64_t)f->n_allocs, false};
         case QUERY_TEMPORARY: return temporary_of(f);
         case QUERY_GROWTH:
-                return (struct query_figure){grown, grown, f->end_blocks - f->begin_blocks, false};
+                return (struct query_figure){grown, grown,
+                                             difference(f->end_blocks, f->begin_blocks), false};
         case QUERY_N_METRICS: break;
         }
         return (struct query_figure){0};

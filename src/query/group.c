@@ -224,24 +224,26 @@ static void group_sites(struct grouping *g, const struct query_answer *a) {
 
 void group_add_life(struct query_figures *to, const struct query_life *l,
                     const struct query_scope *scope) {
+        struct query_figures f = {0};
         int64_t bytes = (int64_t)l->size_bytes;
 
         if (life_is_allocated_in(l, scope)) {
-                to->n_allocs++;
-                to->alloc_bytes += l->size_bytes;
-                to->n_reallocs += l->by_realloc;
+                f.n_allocs = 1;
+                f.alloc_bytes = l->size_bytes;
+                f.n_reallocs = l->by_realloc;
         }
         if (life_is_released_in(l, scope)) {
-                to->n_frees++;
-                to->free_bytes += l->size_bytes;
-                to->n_temporary += l->is_temporary;
+                f.n_frees = 1;
+                f.free_bytes = l->size_bytes;
+                f.n_temporary = l->is_temporary;
         }
         if (l->is_live_at_from)
-                to->begin_bytes += bytes, to->begin_blocks++;
+                f.begin_bytes = bytes, f.begin_blocks = 1;
         if (l->is_live_at_peak)
-                to->peak_bytes += bytes, to->peak_blocks++;
+                f.peak_bytes = bytes, f.peak_blocks = 1;
         if (l->is_live_at_to)
-                to->end_bytes += bytes, to->end_blocks++;
+                f.end_bytes = bytes, f.end_blocks = 1;
+        query_figures_add(to, &f);
 }
 
 static bool group_life(void *ctx, const struct query_life *l) {

@@ -25,6 +25,11 @@ struct telling {
         size_t n_ranks;
 };
 
+/* Bytes of a damaged trace may be anything: sums of them come round. */
+static void add_bytes(int64_t *to, uint64_t bytes) {
+        *to = (int64_t)((uint64_t)*to + bytes);
+}
+
 static bool is_all(const struct telling *t) {
         return t->scope.process == QUERY_ALL;
 }
@@ -74,8 +79,8 @@ static void fill_column(struct telling *t, uint64_t at_ns) {
                 if (is_all(t) && query_process_end_ns(t->q, (uint32_t)p) < at_ns)
                         continue; /* it took its blocks with it */
                 for (size_t r = 0; r < t->n_ranks; r++)
-                        t->h->live_bytes[r * t->h->n_columns + t->column] +=
-                                t->live[p * t->n_ranks + r];
+                        add_bytes(&t->h->live_bytes[r * t->h->n_columns + t->column],
+                                  (uint64_t)t->live[p * t->n_ranks + r]);
         }
         t->column++;
 }
@@ -93,18 +98,19 @@ static void load_live(struct telling *t, const struct state *s) {
                 rank = rank_of_site(t, site->process, site->stack);
                 if (rank == RANK_OUTSIDE)
                         continue;
-                t->live[(is_all(t) ? site->process : 0) * t->n_ranks + rank] +=
-                        is_all(t) ? state_site_own_bytes(site) : state_site_live_bytes(site);
+                add_bytes(&t->live[(is_all(t) ? site->process : 0) * t->n_ranks + rank],
+                          (uint64_t)(is_all(t) ? state_site_own_bytes(site)
+                                               : state_site_live_bytes(site)));
         }
 }
 
 /* ---- inside a slice -------------------------------------------------------------------------- */
 
-static void change(struct telling *t, uint32_t process, uint32_t stack, int64_t bytes) {
+static void change(struct telling *t, uint32_t process, uint32_t stack, uint64_t bytes) {
         uint32_t rank = rank_of_site(t, process, stack);
 
         if (rank != RANK_OUTSIDE)
-                t->live[(is_all(t) ? process : 0) * t->n_ranks + rank] += bytes;
+                add_bytes(&t->live[(is_all(t) ? process : 0) * t->n_ranks + rank], bytes);
 }
 
 static void take_event(struct telling *t, const struct replay_step *step) {
@@ -112,12 +118,12 @@ static void take_event(struct telling *t, const struct replay_step *step) {
         bool is_gone = !(is_all(t) && step->frees_inherited);
 
         if (e->op == TRACE_ALLOC || e->op == TRACE_REALLOC)
-                change(t, step->process, e->stack, (int64_t)e->size_bytes);
+                change(t, step->process, e->stack, e->size_bytes);
         if (e->op == TRACE_REALLOC && is_gone)
-                change(t, step->process, e->old_stack, -(int64_t)e->old_size_bytes);
+                change(t, step->process, e->old_stack, 0 - e->old_size_bytes);
         if (is_gone &&
             (e->op == TRACE_FREE || (e->op == TRACE_OTHER && e->other == TRACE_IMPLICIT_FREE)))
-                change(t, step->process, e->stack, -(int64_t)e->size_bytes);
+                change(t, step->process, e->stack, 0 - e->size_bytes);
 }
 
 static void take_step(void *ctx, const struct state *s, const struct replay_step *step) {
@@ -259,9 +265,9 @@ static bool take_life(void *ctx, const struct query_life *l) {
                                          : l->end_ns);
         if (first >= end)
                 return true;
-        row[first] += (int64_t)l->size_bytes;
+        add_bytes(&row[first], l->size_bytes);
         if (end < t->h->n_columns)
-                row[end] -= (int64_t)l->size_bytes;
+                add_bytes(&row[end], 0 - l->size_bytes);
         return true;
 }
 
@@ -271,9 +277,9 @@ static int tell_lives(struct telling *t, struct err *reterr) {
         for (size_t c = 0; c < t->h->n_columns; c++)
                 t->h->at_ns[c] = column_end_ns(t, c);
         for (size_t rank = 0; rank < t->n_ranks; rank++)
-                for (size_t c = 1; c < t->h->n_columns; c++)
-                        t->h->live_bytes[rank * t->h->n_columns + c] +=
-                                t->h->live_bytes[rank * t->h->n_columns + c - 1];
+                for (int64_t *row = &t->h->live_bytes[rank * t->h->n_columns], c = 1;
+                     c < (int64_t)t->h->n_columns; c++)
+                        add_bytes(&row[c], (uint64_t)row[c - 1]);
         return r;
 }
 

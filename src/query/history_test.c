@@ -13,6 +13,7 @@
 #include "base/map.h"
 #include "base/vec.h"
 #include "query/brute.h"
+#include "query/brute_filter.h"
 #include "query/brute_path.h"
 #include "query/fabric.h"
 #include "query/query.h"
@@ -355,6 +356,118 @@ static void check_trace(const char *path, uint64_t seed, unsigned n_windows, str
         query_free(s.q);
 }
 
+/* ---- filters --------------------------------------------------------------------------------- */
+
+static const struct filtering {
+        const char *kind, *value;
+        struct brute_condition condition;
+} filterings[] = {
+        {"function", "walk|helper", {.kind = "function", .pattern = "walk|helper"}},
+        {"not-module", "shop", {.kind = "not-module", .pattern = "shop"}},
+        {"size", "50..5000", {.kind = "size", .min = 50, .max = 5000}},
+        {"lifetime", "10us..1ms", {.kind = "lifetime", .min = 10000, .max = 1000000}},
+};
+
+static void expect_sum(const struct query_figures *f, const struct query_answer *expected) {
+        assert_int_equal(f->n_allocs, expected->totals.n_allocs);
+        assert_int_equal(f->alloc_bytes, expected->totals.alloc_bytes);
+        assert_int_equal(f->n_frees, expected->totals.n_frees);
+        assert_int_equal(f->n_temporary, expected->totals.n_temporary);
+        assert_int_equal(f->peak_bytes, expected->totals.peak_bytes);
+        assert_int_equal(f->begin_bytes, expected->totals.begin_bytes);
+        assert_int_equal(f->end_bytes, expected->totals.end_bytes);
+}
+
+static void check_filtered_history(struct setting *s, struct brute_lives *b,
+                                   const struct query_scope *scope, const struct brute_filter *f) {
+        const struct query_group_options o = {.by = (enum query_by)draw(s, QUERY_N_BY)};
+        _cleanup_(query_history_freep) struct query_history *h = NULL;
+        struct err err = {0};
+
+        assert_int_equal(query_history(s->q, scope, &o, 3, 7, draw(s, 2) ? 0 : UINT64_MAX, &h,
+                                       &err),
+                         0);
+        for (size_t c = 0; c < h->n_columns; c++) {
+                struct query_scope until = {scope->process, 0, h->at_ns[c], NULL};
+                _cleanup_(query_answer_freep) struct query_answer *a =
+                        brute_lives_ask(b, &until, f);
+                int64_t sum = 0;
+
+                for (size_t g = 0; g <= h->n_groups; g++)
+                        sum += h->live_bytes[g * h->n_columns + c];
+                assert_int_equal(sum, a->totals.end_bytes);
+        }
+}
+
+static void check_filtered(struct setting *s, struct brute_lives *b,
+                           const struct query_scope *scope, const struct brute_filter *f) {
+        const struct query_tree_options top_down = {.min_share = 0.1};
+        _cleanup_(query_answer_freep) struct query_answer *expected = brute_lives_ask(b, scope, f);
+        _cleanup_(query_histogram_freep) struct query_histogram *sizes = NULL, *lifetimes = NULL;
+        _cleanup_(query_tree_freep) struct query_tree *t = NULL;
+        struct err err = {0};
+
+        for (unsigned by = 0; by < QUERY_N_BY; by++) {
+                const struct query_group_options o = {.by = (enum query_by)by};
+                _cleanup_(query_groups_freep) struct query_groups *g = NULL;
+                struct query_figures sum = {0};
+
+                assert_int_equal(query_group(s->q, scope, &o, &g, &err), 0);
+                for (size_t i = 0; i < g->n; i++)
+                        query_figures_add(&sum, &g->rows[i].self);
+                expect_sum(&sum, expected);
+                s->n_rows += (unsigned)g->n;
+        }
+        assert_int_equal(query_tree(s->q, scope, &top_down, &t, &err), 0);
+        expect_sum(&t->root->total, expected);
+        assert_int_equal(query_histogram(s->q, scope, QUERY_SIZES, false, &sizes, &err), 0);
+        assert_int_equal(sizes->n_blocks, expected->totals.n_allocs);
+        assert_int_equal(query_histogram(s->q, scope, QUERY_LIFETIMES, false, &lifetimes, &err), 0);
+        assert_int_equal(lifetimes->n_blocks, expected->totals.n_frees);
+        check_filtered_history(s, b, scope, f);
+}
+
+/* Everything is about the blocks a filter selects, and about no other. */
+static void test_filters(void **state) {
+        (void)state;
+        for (uint64_t seed = 50; seed < 56; seed++) {
+                const struct fabric_options o = {.seed = seed,
+                                                 .n_stacks = 40,
+                                                 .slice_events = 60,
+                                                 .max_processes = 1 + (unsigned)seed % 3,
+                                                 .max_threads = 3,
+                                                 .checkpoint_every = 3,
+                                                 .max_step_us = 30,
+                                                 .with_paths = true};
+                struct setting s = {.path = TRACE_PATH, .random = seed};
+                struct fabric *fabric = fabric_new(TRACE_PATH, &o);
+                struct brute_lives *b = NULL;
+                struct err err = {0};
+
+                fabric_run(fabric, 1200);
+                fabric_end(fabric);
+                assert_int_equal(query_open(TRACE_PATH, &s.q, &err), 0);
+                assert_int_equal(brute_lives_new(TRACE_PATH, &b, &err), 0);
+                s.v = query_view(s.q);
+                for (unsigned i = 0; i < 24; i++) {
+                        const struct filtering *f = &filterings[i % 4];
+                        struct brute_filter brute = {.conditions = {f->condition}, .n = 1};
+                        struct query_filter *filter = query_filter_new();
+                        struct query_scope scope = draw_scope(&s);
+
+                        if (scope.process == QUERY_ALL)
+                                scope.process = 0;
+                        assert_int_equal(query_filter_add(filter, f->kind, f->value, &err), 0);
+                        scope.filter = filter;
+                        check_filtered(&s, b, &scope, &brute);
+                        query_filter_free(filter);
+                }
+                assert_true(s.n_rows > 500);
+                brute_lives_free(b);
+                query_free(s.q);
+        }
+}
+
 static void test_random(void **state) {
         struct setting sums = {0};
 
@@ -432,6 +545,7 @@ static void test_bytes_read(void **state) {
 
 int main(int argc, char **argv) {
         const struct CMUnitTest tests[] = {cmocka_unit_test(test_random),
+                                           cmocka_unit_test(test_filters),
                                            cmocka_unit_test(test_bytes_read)};
         struct setting sums = {0};
 

@@ -10,7 +10,8 @@ enum {
         GROUPS_SPARK_CELLS = 24, /* live bytes over time, beside a row */
         GROUPS_WIDE = 110,       /* width of the line from which on they are there */
         GROUPS_JSON_COLUMNS = 100,
-        GROUPS_MOST_PCT = 90, /* "so many of them for 90 %" */
+        GROUPS_MAX_HISTORIES = 100, /* rows that get one */
+        GROUPS_MOST_PCT = 90,       /* "so many of them for 90 %" */
 };
 
 /* ---- what a row is called -------------------------------------------------------------------- */
@@ -27,8 +28,13 @@ static const char *noun(enum query_by by, bool is_plural) {
 }
 
 static void add_process(const struct view *v, uint32_t process, struct str *to) {
-        const struct trace_process *p = &v->v->processes[process].start;
+        const struct trace_process *p;
 
+        if (process >= v->v->n_processes) {
+                str_add(to, "unknown");
+                return;
+        }
+        p = &v->v->processes[process].start;
         str_addf(to, "%u ", p->pid);
         style_add_clean(to, frame_base(p->n_args ? p->args[0] : p->exe));
         if (p->image > 1)
@@ -320,6 +326,8 @@ static void put_what(struct view *v, const struct query_groups *g, const struct 
                 json_put_uint(j, "max_bytes", row->max_bytes);
                 break;
         case QUERY_BY_PROCESS:
+                if (row->process >= v->v->n_processes)
+                        break;
                 json_put_uint(j, "pid", v->v->processes[row->process].start.pid);
                 json_put_uint(j, "image", v->v->processes[row->process].start.image);
                 break;
@@ -378,7 +386,7 @@ int report_groups(FILE *out, struct query *q, const struct report_options *o, st
                 return r;
         by.metric = v.metric;
         if (o->json || (v.s.utf8 && is_wide(&v)))
-                r = query_history(q, &v.scope, &by, o->n_top,
+                r = query_history(q, &v.scope, &by, MIN(o->n_top, (uint32_t)GROUPS_MAX_HISTORIES),
                                   o->json ? GROUPS_JSON_COLUMNS : GROUPS_SPARK_CELLS,
                                   REPORT_MAX_EVENTS, &h, reterr);
         else

@@ -4,14 +4,17 @@
  * one line, and nothing was printed then.
  *
  * The last byte chooses: bit 0 makes the checksums right first; bits 2 to 5 JSON, all processes, blocks, full; bits
- * 6 and 7 a window. The metric goes by the input's length.
+ * 6 and 7 a window; bit 1 another view than the summary, which the byte before chooses. The metric goes by the input's
+ * length.
  *
  * seeds: src/report/report_seeds
- * covers: src/report/blocks.c src/report/chart.c src/report/finding.c src/report/fold.c src/report/frame.c
+ * covers: src/report/blocks.c src/report/chart.c src/report/finding.c src/report/frame.c
  * covers: src/report/gather.c src/report/json_report.c src/report/sites.c src/report/tables.c src/report/text.c
  * covers: src/query/answer.c src/query/block.c src/query/crowd.c src/query/inherit.c src/query/mapping.c
  * covers: src/query/peak.c src/query/query.c src/query/replay.c src/query/state.c src/query/thread.c
- * covers: src/query/timeline.c */
+ * covers: src/query/timeline.c src/query/figures.c src/query/group.c src/query/histogram.c src/query/history.c
+ * covers: src/query/route.c src/query/size.c src/query/tree.c src/report/groups.c src/report/histogram.c
+ * covers: src/report/tree.c src/report/view.c */
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -24,6 +27,22 @@
 #include "trace/rehash.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
+
+static void choose_view(struct report_options *o, uint8_t n) {
+        static const char *const groups[] = {"site",  "function", "module", "line",
+                                             "crate", "thread",   "size",   "process"};
+
+        switch (n % 14) {
+        case 8: o->tree = true; break;
+        case 9: o->bottom_up = true; break;
+        case 10: o->callers = "main"; break;
+        case 11: o->callees = "a|e"; break;
+        case 12: o->histogram = REPORT_SIZES; break;
+        case 13: o->histogram = REPORT_LIFETIMES; break;
+        default: o->group_by = groups[n % 14]; break;
+        }
+        o->max_depth = n % 3;
+}
 
 static void choose(struct report_options *o, uint8_t choice, size_t n) {
         static const char *const metrics[] = {"peak",  "end",       "allocated",
@@ -57,6 +76,7 @@ static int make_file(const uint8_t *data, size_t n, uint8_t choice) {
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n) {
         struct report_options options = REPORT_OPTIONS_DEFAULT;
         uint8_t choice = n ? data[--n] : 0;
+        uint8_t view = choice & 2 && n ? data[--n] : 0;
         int fd = make_file(data, n, choice);
         char path[32], *text = NULL;
         size_t n_text = 0;
@@ -67,6 +87,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n) {
         snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
         options.path = path;
         choose(&options, choice, n);
+        if (choice & 2)
+                choose_view(&options, view);
         heap_peak_begin();
         r = report_print(out, &options, &err);
         if (heap_peak_bytes() > 2 * (512 * n + (64u << 20)))

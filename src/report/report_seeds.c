@@ -3,13 +3,14 @@
  * usage: report_seeds DIRECTORY */
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 #include "base/macros.h"
 #include "query/fabric.h"
 #include "trace/plain.h"
 #include "trace/writer.h"
 
-enum { N_SEEDS = 16, CHOICE_REHASH = 1 };
+enum { N_SEEDS = 16, N_VIEWS = 14, CHOICE_REHASH = 1, CHOICE_VIEW = 2 };
 
 static void put_names(struct fabric *f) {
         static const char *const names[] = {
@@ -62,7 +63,8 @@ static void write_trace(const char *path, unsigned seed) {
                                    .max_processes = 1 + seed % 4,
                                    .max_threads = 1 + seed % 3,
                                    .checkpoint_every = seed % 3,
-                                   .max_step_us = seed % 2 ? 9 : 4000};
+                                   .max_step_us = seed % 2 ? 9 : 4000,
+                                   .with_paths = seed % 3 == 0};
         struct fabric *f = fabric_new(path, &o);
 
         if (seed % 2)
@@ -76,6 +78,19 @@ static void write_trace(const char *path, unsigned seed) {
         fabric_end(f);
 }
 
+/* A byte for the view, and one that asks for it. */
+static void write_view(const char *path, unsigned view) {
+        FILE *f;
+
+        write_trace(path, view);
+        trace_make_plain(path, view % 5 != 0, (uint8_t)view);
+        f = fopen(path, "ab");
+        if (!f)
+                abort();
+        fputc((int)(CHOICE_REHASH | CHOICE_VIEW | (view * 5 % 4) << 2 | view % 4 << 6), f);
+        fclose(f);
+}
+
 int main(int argc, char **argv) {
         if (argc < 2)
                 return 2;
@@ -87,6 +102,12 @@ int main(int argc, char **argv) {
                 /* each way to ask once: bits 2 to 5, and some windows */
                 trace_make_plain(path, seed % 5 != 0,
                                  (uint8_t)(CHOICE_REHASH | seed << 2 | (seed * 3 % 4) << 6));
+        }
+        for (unsigned view = 0; view < 2 * N_VIEWS; view++) {
+                char path[4096];
+
+                snprintf(path, sizeof(path), "%s/view%u", argv[1], view);
+                write_view(path, view);
         }
         return 0;
 }

@@ -11,7 +11,8 @@ enum {
         TREE_TOTAL_WIDTH = 20, /* total and share, at the left of each line */
         TREE_SELF_WIDTH = 11,  /* inwards: what the function itself asked for */
         TREE_MIN_NAME_WIDTH = 24,
-        TREE_CHAIN_LINES = 4, /* of a chain; what is between its ends is left out */
+        TREE_MAX_BRANCHES = 40, /* drawn beside each other; of deeper ones only the innermost */
+        TREE_CHAIN_LINES = 4,   /* of a chain; what is between its ends is left out */
 };
 
 #define TREE_MIN_SHARE 0.01
@@ -79,9 +80,12 @@ static void add_branches(const struct drawing *d, uint32_t depth, bool is_first_
                          struct str *to) {
         const char *through = d->v->s.utf8 ? "│ " : "| ", *bend = d->v->s.utf8 ? "├ " : "+ ",
                    *last = d->v->s.utf8 ? "└ " : "` ";
+        uint32_t first = depth > TREE_MAX_BRANCHES ? depth - TREE_MAX_BRANCHES : 0;
 
         str_add(to, d->v->s.dim);
-        for (uint32_t i = 0; i + 1 < depth; i++)
+        if (first)
+                str_addf(to, "%s%u ", d->v->s.utf8 ? "…" : "..", first);
+        for (uint32_t i = first; i + 1 < depth; i++)
                 str_add(to, d->goes_on.items[i + 1] ? through : "  ");
         if (depth)
                 str_add(to, is_first_line ? (is_last ? last : bend) : is_last ? "  " : through);
@@ -162,7 +166,7 @@ static void print_place(const struct drawing *d, const struct query_node *end, s
 static void print_chain(const struct drawing *d, const struct place *p,
                         const struct query_node *end) {
         const struct query_node *n = p->node;
-        size_t indent = figures_width(d) + 2 * (size_t)p->depth;
+        size_t indent = figures_width(d) + 2 * MIN((size_t)p->depth, (size_t)TREE_MAX_BRANCHES);
         size_t width = MAX(d->v->s.width - MIN(d->v->s.width, indent), (size_t)TREE_MIN_NAME_WIDTH);
         struct query_node both = *end;
 
@@ -234,7 +238,7 @@ static const struct query_node *main_branch(const struct drawing *d) {
         const struct query_node *n = d->t->root;
 
         while (n->n_children && !n->children[0].is_rest &&
-               value_of(d, &n->children[0].total) * 2 > value_of(d, &n->total))
+               value_of(d, &n->children[0].total) > value_of(d, &n->total) / 2)
                 n = &n->children[0];
         return n;
 }
