@@ -13,6 +13,14 @@ void modules_init(struct modules *m, const char *runtime_path) {
         m->runtime_path = runtime_path;
 }
 
+/* As the kernel writes the path of a removed program; no library's path comes from there. */
+static bool is_deleted(const char *path) {
+        static const char mark[] = " (deleted)";
+        size_t n = strlen(path), n_mark = sizeof(mark) - 1;
+
+        return n > n_mark && strcmp(path + n - n_mark, mark) == 0;
+}
+
 /* Through the process's own root, so that another mount namespace or chroot is no obstacle; plainly when it is gone. */
 static bool modules_stat(uint32_t pid, const char *path, char ret_reachable[4200],
                          struct stat *ret) {
@@ -20,7 +28,11 @@ static bool modules_stat(uint32_t pid, const char *path, char ret_reachable[4200
         if (stat(ret_reachable, ret) == 0)
                 return true;
         snprintf(ret_reachable, 4200, "%s", path);
-        return stat(ret_reachable, ret) == 0;
+        if (stat(ret_reachable, ret) == 0)
+                return true;
+        /* A program that was removed while it runs can be read all the same. */
+        snprintf(ret_reachable, 4200, "/proc/%u/exe", pid);
+        return is_deleted(path) && stat(ret_reachable, ret) == 0;
 }
 
 static const struct modules_file *modules_find(struct modules *m, uint32_t pid, const char *path) {

@@ -15,6 +15,7 @@
 #include "base/fs.h"
 #include "symbol/elf_image.h"
 #include "symbol/package.h"
+#include "symbol/sources.h"
 
 struct half {
         Dwarf_Die skeleton;
@@ -159,6 +160,12 @@ static bool find_moved(struct builder *b, struct half *h) {
 
         if (!name)
                 return false;
+        if (dir && name[0] != '/') { /* where libdw has looked: should it come there, look again */
+                snprintf(h->path, cap, "%s/%s", dir, name);
+                sources_note(h->path);
+        } else {
+                sources_note(name);
+        }
         if (s->sysroot) {
                 snprintf(h->path, cap, "%s/%s/%s", s->sysroot, name[0] == '/' || !dir ? "" : dir,
                          name);

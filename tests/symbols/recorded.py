@@ -28,13 +28,14 @@ def stack_of(t, trace, size):
     raise AssertionError(f"no block of {size} bytes: {report['top'][0]['sites']}")
 
 
-OUTER, HIDDEN = 1 * 100 * 2 + 3, 1 * 100 + 1  # bytes that shapes.c asks for
+OUTER, HIDDEN = 1 * 100 * 2 + 3, 1 * 100 + 1  # bytes that shapes.c asks for, for each argument
 
 
-def expect_names(t, trace, source="shapes.c"):
-    assert stack_of(t, trace, OUTER)[:2] == [("shapes_inner", source, LINES["INNER"], True),
-                                             ("shapes_outer", source, LINES["OUTER"], False)], stack_of(t, trace, OUTER)
-    assert stack_of(t, trace, HIDDEN)[0] == ("shapes_hidden", source, LINES["HIDDEN"], False)
+def expect_names(t, trace, source="shapes.c", argc=1):
+    outer = 200 * argc + 3
+    assert stack_of(t, trace, outer)[:2] == [("shapes_inner", source, LINES["INNER"], True),
+                                             ("shapes_outer", source, LINES["OUTER"], False)], stack_of(t, trace, outer)
+    assert stack_of(t, trace, 100 * argc + 1)[0] == ("shapes_hidden", source, LINES["HIDDEN"], False)
 
 
 def test_names_of_a_recording(t):
@@ -72,6 +73,19 @@ def test_a_program_replaced_while_it_ran(t):
     assert report, problem
     frames = [f for site in report["top"][0]["sites"] for f in site["stack"] if f["module"] == t.path("running")]
     assert frames and all(f["line"] == 0 and f["function"] == "" for f in frames), frames
+
+
+def test_a_program_without_a_path(t):
+    """Removed before it began: its build-id still tells which debug file is right."""
+    p = Shapes(t, "-g", "-fno-builtin")
+    p.split_debug(p.build_id_path(t.path("debug")), link=False)
+    shutil.copy(p.path, t.path("gone"))
+    trace = record(t, ["/bin/sh", "-c", f"exec 3<{t.path('gone')}; rm {t.path('gone')}; exec /proc/self/fd/3 stay"])
+    r = t.silt.command("symbolize", "--no-cache", trace)
+    assert r.code == 0 and b"gone (deleted)" in r.stdout, (r.stdout, r.errors)
+    r = t.silt.command("symbolize", "--no-cache", "--debug-path", t.path("debug"), trace)
+    assert r.code == 0, r.errors
+    expect_names(t, trace, argc=2)
 
 
 def test_signal_frames_in_the_vdso(t):

@@ -2,6 +2,7 @@
 /* A call of malloc inside an inlined function, at places the tests know. Lines are found by their
  * marks. */
 #include <stdlib.h>
+#include <unistd.h>
 
 void *shapes_outer(size_t n);
 void *shapes_other(size_t n);
@@ -43,6 +44,8 @@ int main(int argc, char **argv) {
         (void)argv;
         free(shapes_outer((size_t)argc * 100));
         free(shapes_other((size_t)argc * 100));
+        if (argc > 1) /* and stays, so that it can be looked at */
+                sleep(1);
         return 0;
 }
 #endif
