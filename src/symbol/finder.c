@@ -198,7 +198,7 @@ int finder_open_code(struct finder *f) {
         f->id = w.found_id;
         f->has_debug_info = w.found_id.has_debug_info;
         f->alt = w.found_alt;
-        return inflate_zstd(fd);
+        return inflate_open(fd);
 }
 
 /* ---- debug files ----------------------------------------------------------------------------- */
@@ -264,5 +264,5 @@ int finder_find_debuginfo(Dwfl_Module *mod, void **userdata, const char *modname
         if (fd <= 0)
                 return -1;
         *ret_path = strdup(w.path);
-        return inflate_zstd(fd);
+        return inflate_open(fd);
 }

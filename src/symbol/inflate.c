@@ -1,138 +1,230 @@
 /* SPDX-License-Identifier: MIT */
-/* The copy is the file itself with the plain sections behind it, and a table of section headers that
- * says so. */
+/* The new file has everything where the old one had it, holes in the place of compressed sections, and the inflated
+ * ones behind the old end. */
 #include "symbol/inflate.h"
 
 #include <elf.h>
-#include <errno.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
+#include <unistd.h>
+#if HAVE_LIBDEFLATE
+#include <libdeflate.h>
+#endif
 #include <zstd.h>
 
-#include "base/fs.h"
 #include "base/macros.h"
 
 #ifndef ELFCOMPRESS_ZSTD
 #define ELFCOMPRESS_ZSTD 2
 #endif
 
-/* Debug information shrinks to a third or a tenth: what claims more is a trap. */
-#define INFLATE_MAX_RATIO 1000
-#define INFLATE_MAX_BYTES (4ull << 30)
-
-struct source {
-        const uint8_t *bytes; /* the whole file, mapped */
-        uint64_t n;
-        Elf64_Ehdr header;
+enum {
+        INFLATE_MIN_BYTES = 64 << 10, /* of what libelf can inflate less is not worth a file */
+        INFLATE_MAX_RATIO = 1032,     /* deflate can do no more */
+        INFLATE_MAX_SECTIONS = 65280,
 };
 
-static bool source_has(const struct source *s, uint64_t off, uint64_t n) {
-        return off <= s->n && n <= s->n - off;
-}
-
-static bool source_map(struct source *s, int fd) {
-        struct stat st;
-
-        if (fstat(fd, &st) < 0 || (uint64_t)st.st_size < sizeof(s->header))
-                return false;
-        s->n = (uint64_t)st.st_size;
-        s->bytes = mmap(NULL, s->n, PROT_READ, MAP_PRIVATE, fd, 0);
-        if (s->bytes == MAP_FAILED)
-                return false;
-        memcpy(&s->header, s->bytes, sizeof(s->header));
-        return memcmp(s->header.e_ident, ELFMAG, SELFMAG) == 0 &&
-               s->header.e_ident[EI_CLASS] == ELFCLASS64 &&
-               s->header.e_ident[EI_DATA] == ELFDATA2LSB &&
-               s->header.e_shentsize == sizeof(Elf64_Shdr) &&
-               source_has(s, s->header.e_shoff, s->header.e_shnum * sizeof(Elf64_Shdr));
-}
-
-static Elf64_Shdr source_section(const struct source *s, size_t i) {
-        Elf64_Shdr h;
-
-        memcpy(&h, s->bytes + s->header.e_shoff + i * sizeof(h), sizeof(h));
-        return h;
-}
-
-/* Whether the section is compressed with zstd, and how long it is plain. */
-static bool is_zstd(const struct source *s, const Elf64_Shdr *h, Elf64_Chdr *ret) {
-        if (!(h->sh_flags & SHF_COMPRESSED) || h->sh_type == SHT_NOBITS ||
-            h->sh_size < sizeof(*ret) || !source_has(s, h->sh_offset, h->sh_size))
-                return false;
-        memcpy(ret, s->bytes + h->sh_offset, sizeof(*ret));
-        return ret->ch_type == ELFCOMPRESS_ZSTD;
-}
-
-static int inflate_section(const struct source *s, const Elf64_Shdr *h, const Elf64_Chdr *c,
-                           int out_fd, uint64_t out_off) {
-        uint64_t map_off = out_off & ~(uint64_t)(sysconf(_SC_PAGESIZE) - 1);
-        uint64_t map_bytes = out_off - map_off + c->ch_size;
+struct inflate {
+        const uint8_t *in;
+        uint64_t in_bytes;
         uint8_t *out;
-        size_t n;
+        uint64_t out_bytes; /* as planned so far */
+        const Elf64_Ehdr *ehdr;
+        const Elf64_Shdr *sections;
+};
 
-        if (ftruncate(out_fd, (off_t)(out_off + c->ch_size)) < 0)
-                return -errno;
-        out = mmap(NULL, map_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, out_fd, (off_t)map_off);
-        if (out == MAP_FAILED)
-                return -errno;
-        n = ZSTD_decompress(out + (out_off - map_off), c->ch_size,
-                            s->bytes + h->sh_offset + sizeof(*c), h->sh_size - sizeof(*c));
-        munmap(out, map_bytes);
-        return ZSTD_isError(n) || n != c->ch_size ? -EBADMSG : 0;
+/* Sections that name no address. */
+static bool is_needless(const char *name) {
+        static const char *const names[] = {".debug_loc",          ".debug_loclists",
+                                            ".debug_macro",        ".debug_macinfo",
+                                            ".debug_pubnames",     ".debug_pubtypes",
+                                            ".debug_gnu_pubnames", ".debug_gnu_pubtypes",
+                                            ".debug_names",        ".debug_frame"};
+
+        for (size_t i = 0; i < ARRAY_SIZE(names); i++)
+                if (strcmp(name, names[i]) == 0)
+                        return true;
+        return false;
 }
 
-static int inflate_all(const struct source *s, int out_fd) {
-        uint64_t end = s->n;
-        int r = fs_write_all(out_fd, s->bytes, s->n);
+static bool lies_inside(const struct inflate *f, uint64_t off, uint64_t n) {
+        return off <= f->in_bytes && n <= f->in_bytes - off;
+}
 
-        for (size_t i = 0; i < s->header.e_shnum && r == 0; i++) {
-                Elf64_Shdr h = source_section(s, i);
-                Elf64_Chdr c;
+static const char *section_name(const struct inflate *f, const Elf64_Shdr *s) {
+        const Elf64_Shdr *names = &f->sections[f->ehdr->e_shstrndx];
+        const char *name;
 
-                if (!is_zstd(s, &h, &c))
+        if (!lies_inside(f, names->sh_offset, names->sh_size) || s->sh_name >= names->sh_size)
+                return "";
+        name = (const char *)f->in + names->sh_offset + s->sh_name;
+        return memchr(name, 0, names->sh_size - s->sh_name) ? name : "";
+}
+
+/* Of this machine's byte order, with a plain number of sections. */
+static bool inflate_parse(struct inflate *f) {
+        f->ehdr = (const void *)f->in;
+        if (f->in_bytes < sizeof(*f->ehdr) || memcmp(f->in, ELFMAG, SELFMAG) != 0 ||
+            f->in[EI_CLASS] != ELFCLASS64 || f->in[EI_DATA] != ELFDATA2LSB ||
+            f->ehdr->e_shentsize != sizeof(Elf64_Shdr) || f->ehdr->e_shnum == 0 ||
+            f->ehdr->e_shnum > INFLATE_MAX_SECTIONS || f->ehdr->e_shstrndx >= f->ehdr->e_shnum ||
+            f->ehdr->e_shoff % 8 ||
+            !lies_inside(f, f->ehdr->e_shoff, (uint64_t)f->ehdr->e_shnum * sizeof(Elf64_Shdr)) ||
+            !lies_inside(f, f->ehdr->e_phoff, (uint64_t)f->ehdr->e_phnum * f->ehdr->e_phentsize))
+                return false;
+        f->sections = (const void *)(f->in + f->ehdr->e_shoff);
+        return true;
+}
+
+/* What a compressed section says of itself; false when it is not one. */
+static bool section_head(const struct inflate *f, const Elf64_Shdr *s, Elf64_Chdr *ret) {
+        if (!(s->sh_flags & SHF_COMPRESSED) || s->sh_type == SHT_NOBITS ||
+            !lies_inside(f, s->sh_offset, s->sh_size) || s->sh_size < sizeof(*ret))
+                return false;
+        memcpy(ret, f->in + s->sh_offset, sizeof(*ret));
+        return true;
+}
+
+static bool is_known(uint32_t type) {
+#if HAVE_LIBDEFLATE
+        if (type == ELFCOMPRESS_ZLIB)
+                return true;
+#endif
+        return type == ELFCOMPRESS_ZSTD;
+}
+
+/* Limits of the process bound what a file can claim. */
+static uint64_t max_bytes(void) {
+        struct rlimit l;
+
+        return getrlimit(RLIMIT_DATA, &l) == 0 && l.rlim_cur != RLIM_INFINITY ? l.rlim_cur
+                                                                              : 8ull << 30;
+}
+
+/* How large the new file becomes; false when there is no need for it, or it cannot be. */
+static bool inflate_plan(struct inflate *f) {
+        uint64_t n_packed = 0;
+        bool has_zstd = false;
+
+        f->out_bytes = ALIGN_UP(f->in_bytes, 64);
+        for (unsigned i = 0; i < f->ehdr->e_shnum; i++) {
+                const Elf64_Shdr *s = &f->sections[i];
+                Elf64_Chdr head;
+
+                if (!section_head(f, s, &head))
                         continue;
-                end = ALIGN_UP(end, 16ull);
-                if (c.ch_size == 0 || c.ch_size / INFLATE_MAX_RATIO > h.sh_size ||
-                    c.ch_size > INFLATE_MAX_BYTES || end + c.ch_size > INFLATE_MAX_BYTES)
-                        return -EFBIG;
-                r = inflate_section(s, &h, &c, out_fd, end);
-                h.sh_offset = end;
-                h.sh_size = c.ch_size;
-                h.sh_addralign = c.ch_addralign;
-                h.sh_flags &= ~(uint64_t)SHF_COMPRESSED;
-                end += c.ch_size;
-                if (r == 0 && pwrite(out_fd, &h, sizeof(h),
-                                     (off_t)(s->header.e_shoff + i * sizeof(h))) != sizeof(h))
-                        r = -EIO;
+                if (!is_known(head.ch_type) || head.ch_addralign > 4096 ||
+                    head.ch_size > s->sh_size * INFLATE_MAX_RATIO || head.ch_size > max_bytes())
+                        return false;
+                n_packed += s->sh_size;
+                has_zstd |= head.ch_type == ELFCOMPRESS_ZSTD;
+                if (!is_needless(section_name(f, s)))
+                        f->out_bytes += ALIGN_UP(head.ch_size, 64);
+                if (f->out_bytes > max_bytes())
+                        return false;
         }
-        return r;
+        return has_zstd || n_packed >= INFLATE_MIN_BYTES;
 }
 
-int inflate_zstd(int fd) {
-        struct source s = {0};
-        bool any = false;
-        int out_fd = -1;
+static bool inflate_bytes(const Elf64_Chdr *head, const uint8_t *in, size_t n, uint8_t *out) {
+        if (head->ch_type == ELFCOMPRESS_ZSTD) {
+                size_t got = ZSTD_decompress(out, head->ch_size, in, n);
 
-        if (source_map(&s, fd))
-                for (size_t i = 0; i < s.header.e_shnum && !any; i++) {
-                        Elf64_Shdr h = source_section(&s, i);
-                        Elf64_Chdr c;
-
-                        any = is_zstd(&s, &h, &c);
-                }
-        if (any)
-                out_fd = memfd_create("inflated", MFD_CLOEXEC);
-        if (out_fd >= 0 && inflate_all(&s, out_fd) < 0) {
-                close(out_fd);
-                out_fd = -1;
+                return !ZSTD_isError(got) && got == head->ch_size;
         }
-        if (s.bytes && s.bytes != MAP_FAILED)
-                munmap((void *)(uintptr_t)s.bytes, s.n);
-        if (out_fd < 0)
+#if HAVE_LIBDEFLATE
+        struct libdeflate_decompressor *d = libdeflate_alloc_decompressor();
+        bool ok = d && libdeflate_zlib_decompress(d, in, n, out, head->ch_size, NULL) ==
+                               LIBDEFLATE_SUCCESS;
+
+        libdeflate_free_decompressor(d);
+        return ok;
+#else
+        return false;
+#endif
+}
+
+/* One section into the new file, its header adapted. *end: where inflated ones go. */
+static bool inflate_section(const struct inflate *f, unsigned i, Elf64_Shdr *to, uint64_t *end) {
+        const Elf64_Shdr *s = &f->sections[i];
+        Elf64_Chdr head;
+
+        if (!section_head(f, s, &head)) {
+                if (s->sh_type != SHT_NOBITS && s->sh_type != SHT_NULL &&
+                    lies_inside(f, s->sh_offset, s->sh_size))
+                        memcpy(f->out + s->sh_offset, f->in + s->sh_offset, s->sh_size);
+                return true;
+        }
+        to->sh_flags &= ~(uint64_t)SHF_COMPRESSED;
+        to->sh_offset = *end;
+        to->sh_size = head.ch_size;
+        to->sh_addralign = head.ch_addralign;
+        if (is_needless(section_name(f, s))) {
+                to->sh_type = SHT_NOBITS;
+                return true;
+        }
+        *end += ALIGN_UP(head.ch_size, 64);
+        return inflate_bytes(&head, f->in + s->sh_offset + sizeof(head), s->sh_size - sizeof(head),
+                             f->out + to->sh_offset);
+}
+
+/* Headers last: no section, wherever it claims to lie, writes over them. */
+static bool inflate_all(const struct inflate *f) {
+        size_t n_bytes = f->ehdr->e_shnum * sizeof(Elf64_Shdr);
+        _cleanup_free_ Elf64_Shdr *to = malloc(n_bytes);
+        uint64_t end = ALIGN_UP(f->in_bytes, 64);
+
+        if (!to)
+                return false;
+        memcpy(to, f->sections, n_bytes);
+        for (unsigned i = 0; i < f->ehdr->e_shnum; i++)
+                if (!inflate_section(f, i, &to[i], &end))
+                        return false;
+        memcpy(f->out + f->ehdr->e_phoff, f->in + f->ehdr->e_phoff,
+               (size_t)f->ehdr->e_phnum * f->ehdr->e_phentsize);
+        memcpy(f->out + f->ehdr->e_shoff, to, n_bytes);
+        memcpy(f->out, f->in, sizeof(*f->ehdr));
+        return true;
+}
+
+static int inflate_make(struct inflate *f) {
+        _cleanup_close_ int fd = memfd_create("inflated", MFD_CLOEXEC);
+        void *out;
+        bool ok;
+
+        if (fd < 0 || ftruncate(fd, (off_t)f->out_bytes) < 0)
+                return -1;
+        out = mmap(NULL, f->out_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+        if (out == MAP_FAILED)
+                return -1;
+        f->out = out;
+        ok = inflate_all(f);
+        munmap(out, f->out_bytes);
+        return ok ? TAKE_FD(fd) : -1;
+}
+
+int inflate_open(int fd) {
+        struct inflate f = {0};
+        struct stat st;
+        int made = -1;
+        void *in;
+
+        if (fstat(fd, &st) < 0 || st.st_size <= 0)
+                return fd;
+        f.in_bytes = (uint64_t)st.st_size;
+        in = mmap(NULL, f.in_bytes, PROT_READ, MAP_PRIVATE, fd, 0);
+        if (in == MAP_FAILED)
+                return fd;
+        f.in = in;
+        if (inflate_parse(&f) && inflate_plan(&f))
+                made = inflate_make(&f);
+        munmap(in, f.in_bytes);
+        if (made < 0)
                 return fd;
         close(fd);
-        return out_fd;
+        return made;
 }

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* Debug sections compressed with zstd, which libelf reads only since 0.189. Inside symbol/ only. */
+/* Debug files come compressed, and inflating them is most of the time that looking up takes. Here it is done by a
+ * faster library than libelf's, only for sections that are needed, and also for zstd, which elfutils before
+ * 0.189 does not know. Inside symbol/ only. */
 #pragma once
 
-/* The descriptor of a copy of the file with those sections plain, in memory; fd itself when there are
- * none or they are damaged. Takes fd. */
-int inflate_zstd(int fd);
+/* Takes fd, an ELF file; gives the descriptor of an unnamed file with the same sections, those of debug information
+ * inflated, or fd itself where there is nothing to gain or something is odd: libelf judges it then. */
+int inflate_open(int fd);
