@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* Any bytes as a file of rules and as the names of a stack: refused in one line, or understood; names keep what names.h
- * promises. The input is a file of rules up to the first NUL (without any, the built-in ones are taken), then functions with newlines between them; a function that begins
- * with '@' is in a module and file of that name, one that begins with '?' is a guess.
+/* Any bytes as a file of rules and as the names of a stack: refused in one line, or understood; names keep what name.h
+ * promises. The input is a file of rules up to the first NUL (without any, the built-in ones are taken), then
+ * functions with newlines between them; a word that begins with '@' is the module and file of those that follow, a
+ * function that begins with '?' is a guess.
  *
  * seeds: src/name/name_seeds
- * covers: src/name/fold.c src/name/names.c src/name/pattern.c src/name/rules.c src/name/scan.c src/name/shape.c */
+ * covers: src/name/fold.c src/name/names.c src/name/pattern.c src/name/rules.c src/name/scan.c src/name/shape.c
+ * covers: src/name/text.c */
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>

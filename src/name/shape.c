@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "name/scan.h"
+#include "name/text.h"
 
 struct reader {
         struct scan s;
@@ -39,51 +40,6 @@ static void read_type(struct reader *r, char closer, const char *stop, struct ty
 static void read_path(struct reader *r, bool is_function, struct path *path);
 
 /* ---- writing --------------------------------------------------------------------------------- */
-
-static void cut(struct str *s, size_t n) {
-        s->n = n;
-        if (s->bytes)
-                s->bytes[n] = '\0';
-}
-
-/* Takes [begin, end) out. */
-static void take_out(struct str *s, size_t begin, size_t end) {
-        memmove(s->bytes + begin, s->bytes + end, s->n - end);
-        cut(s, s->n - (end - begin));
-}
-
-static size_t width_from(const struct str *s, size_t begin) {
-        return begin < s->n ? str_width(s->bytes + begin) : 0;
-}
-
-/* Drops what stands before the last `::` of every path from begin on. */
-static void drop_qualifiers(struct str *s, size_t begin) {
-        size_t path_begins[SHAPE_MAX_DEPTH + 4], n_open = 0, path = begin, to = begin;
-
-        for (size_t from = begin; from < s->n; from++) {
-                char c = s->bytes[from];
-
-                if (c == ':' && from + 1 < s->n && s->bytes[from + 1] == ':') {
-                        to = path;
-                        from++;
-                        continue;
-                }
-                s->bytes[to++] = c;
-                if (strchr("<([{", c)) {
-                        if (n_open == ARRAY_SIZE(path_begins)) {
-                                cut(s, begin); /* the caller makes <…> of nothing */
-                                return;
-                        }
-                        path_begins[n_open++] = path;
-                        path = to;
-                } else if (strchr(">)]}", c) && n_open) {
-                        path = path_begins[--n_open];
-                } else if (strchr(" ,&*+", c)) {
-                        path = to;
-                }
-        }
-        cut(s, to);
-}
 
 static void add_part(struct reader *r, struct path *path, const char *text, size_t n,
                      const char *plain, size_t plain_n) {
@@ -142,12 +98,12 @@ static void read_list(struct reader *r, char closer) {
                                 str_add(r->out, ", ");
                         read_type(r, closer, NULL, &type);
                         if (type.is_dropped && n_args && closer == '>')
-                                cut(r->out, begin);
+                                text_cut(r->out, begin);
                         n_args++;
                 } while (take(r, ",") && !r->is_confused);
         }
         r->depth--;
-        cut(r->plain, plain_begin);
+        text_cut(r->plain, plain_begin);
         if (r->s.p >= r->s.end || *r->s.p != closer) {
                 r->is_confused = true;
                 return;
@@ -170,13 +126,13 @@ static void read_args(struct reader *r) {
         size_t begin = r->out->n;
 
         read_list(r, '>');
-        if (width_from(r->out, begin) > SHAPE_MAX_ARGS_CELLS)
-                drop_qualifiers(r->out, begin);
-        if (width_from(r->out, begin) > SHAPE_MAX_ARGS_CELLS || r->out->n == begin) {
-                cut(r->out, begin);
+        if (text_width_from(r->out, begin) > SHAPE_MAX_ARGS_CELLS)
+                text_drop_qualifiers(r->out, begin);
+        if (text_width_from(r->out, begin) > SHAPE_MAX_ARGS_CELLS || r->out->n == begin) {
+                text_cut(r->out, begin);
                 str_add(r->out, "<…>");
         } else if (is_only_parameters(r->out->bytes + begin)) {
-                cut(r->out, begin);
+                text_cut(r->out, begin);
         }
 }
 
@@ -195,7 +151,7 @@ static void fold(struct reader *r, struct path *path, size_t args_begin) {
         }
         if (!rule->args[0])
                 str_add(&kept, args);
-        cut(r->out, path->out_begin);
+        text_cut(r->out, path->out_begin);
         str_add(r->out, rule->text);
         str_add(r->out, str_text(&kept));
         str_done(&kept);
@@ -255,14 +211,14 @@ static void read_conversion(struct reader *r, struct path *path, const char *end
         r->s.p = end;
         r->s.end = behind;
         r->depth--;
-        cut(r->plain, plain_begin);
+        text_cut(r->plain, plain_begin);
         if (out_begin < r->out->n && strchr(r->out->bytes + out_begin, '(')) {
-                cut(r->out, out_begin); /* pointers to functions: nobody would miss them */
+                text_cut(r->out, out_begin); /* pointers to functions: nobody would miss them */
                 str_add(r->out, "…");
         }
         str_add(&plain, "operator ");
         str_add(&plain, out_begin < r->out->n ? r->out->bytes + out_begin : "");
-        drop_qualifiers(&plain, 9);
+        text_drop_qualifiers(&plain, 9);
         add_part(r, path, "", 0, str_text(&plain), plain.n);
         str_done(&plain);
 }
@@ -352,13 +308,13 @@ static bool read_part(struct reader *r, struct path *path) {
 /* Puts `<A as B>`, or A alone, where a path begins. a and b are texts of types. */
 static void add_self(struct reader *r, struct path *path, struct str *a, const struct type *a_type,
                      struct str *b) {
-        drop_qualifiers(b, 0);
-        cut(r->out, path->out_begin);
+        text_drop_qualifiers(b, 0);
+        text_cut(r->out, path->out_begin);
         path->after_closure = a_type->n_paths == 1 && a->n >= 9 &&
                               memcmp(a->bytes + a->n - 9, "{closure}", 9) == 0 &&
                               strncmp(str_text(b), "Fn", 2) == 0;
         if (b->n && !path->after_closure && str_width(str_text(a)) > SHAPE_MAX_SELF_CELLS)
-                drop_qualifiers(a, 0);
+                text_drop_qualifiers(a, 0);
         if (path->after_closure)
                 str_add(r->out, str_text(a));
         else if (b->n)
@@ -378,7 +334,7 @@ static void read_type_apart(struct reader *r, const char *stop, struct str *to, 
 
         read_type(r, '>', stop, type);
         str_add(to, begin < r->out->n ? r->out->bytes + begin : "");
-        cut(r->out, begin);
+        text_cut(r->out, begin);
 }
 
 /* Whether the first part of the path at plain[begin..] is that at plain[other..]. */
@@ -407,13 +363,13 @@ static void choose_plain(struct reader *r, struct path *path, const struct type 
 
         if (has_b && (!has_a || (is_of_library(r->plain, a->plain_begin) &&
                                  !is_of_library(r->plain, b->plain_begin)))) {
-                take_out(r->plain, begin, b->plain_begin);
+                text_take_out(r->plain, begin, b->plain_begin);
                 return;
         }
         if (b)
-                cut(r->plain, b->plain_begin);
+                text_cut(r->plain, b->plain_begin);
         if (a->n_parts == 0) { /* a slice, a pointer, a tuple */
-                cut(r->plain, begin);
+                text_cut(r->plain, begin);
                 str_add(r->plain, "[]");
         }
 }
@@ -457,9 +413,9 @@ static void read_impl(struct reader *r, struct path *path) {
         } else if (a_type.n_parts >= 2 &&
                    (module_end == path->plain_begin ||
                     is_same_crate(r->plain, a_type.plain_begin, path->plain_begin))) {
-                take_out(r->plain, path->plain_begin, a_type.plain_begin);
+                text_take_out(r->plain, path->plain_begin, a_type.plain_begin);
         } else {
-                cut(r->plain, module_end);
+                text_cut(r->plain, module_end);
         }
         str_done(&a);
         str_done(&b);
@@ -593,7 +549,7 @@ static void read_type(struct reader *r, char closer, const char *stop, struct ty
                         if (ret->n_paths++ == 0)
                                 ret->n_parts = path.n_parts;
                         else
-                                cut(r->plain, plain_begin);
+                                text_cut(r->plain, plain_begin);
                         ret->is_dropped = path.is_dropped && ret->n_paths == 1 && !ret->n_others;
                 } else if (c == '(' || c == '[') {
                         read_list(r, c == '(' ? ')' : ']');
@@ -608,7 +564,7 @@ static void read_type(struct reader *r, char closer, const char *stop, struct ty
                 }
         }
         while (r->out->n > begin && r->out->bytes[r->out->n - 1] == ' ')
-                cut(r->out, r->out->n - 1);
+                text_cut(r->out, r->out->n - 1);
 }
 
 /* ---- the whole ------------------------------------------------------------------------------- */
@@ -617,8 +573,8 @@ size_t shape_full_length(const char *name) {
         static const size_t hash_n = 19; /* ::h0123456789abcdef */
         size_t n = strlen(name);
 
-        if (n > hash_n && memcmp(name + n - hash_n, "::h", 3) == 0 &&
-            strspn(name + n - 16, "0123456789abcdef") == 16)
+        while (n > hash_n && memcmp(name + n - hash_n, "::h", 3) == 0 &&
+               strspn(name + n - 16, "0123456789abcdef") >= 16)
                 n -= hash_n;
         return n;
 }
@@ -648,32 +604,52 @@ static bool has_outer(const char *plain) {
                strncmp(colons, "::$_", 4) != 0;
 }
 
-void shape_read(const struct rules *rules, const char *name, size_t n, struct shape *ret) {
+static void read_once(const struct rules *rules, const char *name, size_t n, struct shape *ret) {
         /* glibc's names for its functions among themselves */
         size_t alias_n = strncmp(name, "__GI_", 5) == 0 && n > 5 ? 5 : 0;
-        struct reader r = {{name + alias_n, name + alias_n, name + n},
-                           rules,
-                           &ret->text,
-                           &ret->plain,
-                           0,
-                           false,
-                           false};
-        struct str full = {0};
+        struct reader r = {.s = {name + alias_n, name + alias_n, name + n},
+                           .rules = rules,
+                           .out = &ret->text,
+                           .plain = &ret->plain};
 
         str_clear(&ret->text);
         str_clear(&ret->plain);
-        str_addn(&full, name, n);
         /* scripts' functions in files that interpreters write for profilers have names of their own */
-        if (strncmp(name, "py::", 4) == 0 || !read_name(&r) ||
-            str_width(str_text(&ret->text)) > str_width(str_text(&full))) {
-                str_clear(&ret->text);
-                str_addn(&ret->text, name, n);
-        }
-        if (r.is_confused || ret->plain.n == 0) {
+        if (strncmp(name, "py::", 4) == 0 || !read_name(&r)) {
+                text_set(&ret->text, name, n);
                 str_clear(&ret->plain);
-                str_addn(&ret->plain, name, n);
         }
+        if (ret->plain.n == 0)
+                text_set(&ret->plain, name, n);
         ret->has_outer = !r.outer_is_function && has_outer(str_text(&ret->plain));
+}
+
+/* Whether reading the short form again changes nothing; if it does, *text is what came out. */
+static bool is_settled(const struct rules *rules, struct str *text) {
+        struct shape again = {0};
+        bool is_same;
+
+        read_once(rules, str_text(text), text->n, &again);
+        is_same = strcmp(str_text(&again.text), str_text(text)) == 0;
+        if (!is_same)
+                text_set(text, str_text(&again.text), again.text.n);
+        shape_done(&again);
+        return is_same;
+}
+
+void shape_read(const struct rules *rules, const char *name, size_t n, struct shape *ret) {
+        bool is_settled_now = false;
+        struct str full = {0};
+
+        read_once(rules, name, n, ret);
+        /* Names settle at once; what is none may take a few times, or never end. */
+        for (unsigned i = 0; i < SHAPE_MAX_READS && !is_settled_now; i++)
+                is_settled_now = is_settled(rules, &ret->text);
+        str_addn(&full, name, n);
+        if (!is_settled_now || ret->text.n == 0 ||
+            shape_full_length(str_text(&ret->text)) != ret->text.n ||
+            str_width(str_text(&ret->text)) > str_width(str_text(&full)))
+                text_set(&ret->text, name, n);
         str_done(&full);
 }
 

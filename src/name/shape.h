@@ -8,7 +8,8 @@
 enum {
         SHAPE_MAX_ARGS_CELLS = 24, /* longer lists of arguments are <…> */
         SHAPE_MAX_SELF_CELLS = 32, /* of A in <A as B>: longer ones lose their namespaces */
-        SHAPE_MAX_DEPTH = 32,      /* of brackets read into; deeper ones are <…> */
+        SHAPE_MAX_READS = 3,
+        SHAPE_MAX_DEPTH = 32, /* of brackets read into; deeper ones are <…> */
 };
 
 struct shape {
