@@ -6,7 +6,7 @@
 
 struct name_entry {
         const char *function; /* as it was asked for */
-        const char *full, *text, *plain, *crate;
+        const char *full, *text, *plain, *trait, *crate;
         enum name_kind kind;   /* in a module and file of no name */
         bool kind_is_by_place; /* may be another elsewhere */
         bool is_driver;

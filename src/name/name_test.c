@@ -202,6 +202,7 @@ static void test_kinds(void **state) {
                            "keep my_special_alloc\n"
                            "keep malloc\n"
                            "allocator (anonymous namespace)::grow\n"
+                           "machinery <app::Visit>::*\n"
                            "task co::*");
         struct name_frame f = {.function = "pool::take", .file = "", .module = ""};
 
@@ -222,6 +223,12 @@ static void test_kinds(void **state) {
         check_kind(names, "app::a::b::thread_main", "", NAME_START);
         check_kind(names, "(anonymous namespace)::grow(int)", "", NAME_ALLOCATOR);
         check_kind(names, "co::body", "", NAME_TASK);
+        check_kind(names, "<app::Node as app::Visit<T>>::visit", "", NAME_MACHINERY);
+        check_kind(names, "app::m::<impl app::Visit for app::Node>::visit", "", NAME_MACHINERY);
+        check_kind(names, "<app::Node as app::Other>::visit", "", NAME_PLAIN);
+        check_kind(names, "app::Visit::visit", "", NAME_PLAIN);
+        check_kind(names, "<app::Count as core::alloc::global::GlobalAlloc>::alloc", "",
+                   NAME_ALLOCATOR);
         check_kind(names, "", "/lib/aarch64-linux-gnu/libc.so.6", NAME_ALLOCATOR);
         check_kind(names, "", "/usr/bin/app", NAME_PLAIN);
         assert_int_equal(name_frame_kind(names, &f), NAME_PLAIN);

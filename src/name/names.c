@@ -93,11 +93,12 @@ static struct name_entry *entry_new(struct names *n, const char *function) {
                           ? e->full
                           : arena_strdup(n->arena, str_text(&n->shape.text));
         e->plain = arena_strdup(n->arena, str_text(&n->shape.plain));
+        e->trait = n->shape.trait.n ? arena_strdup(n->arena, str_text(&n->shape.trait)) : "";
         e->crate = "";
         if (n->shape.has_outer)
                 e->crate = arena_strndup(n->arena, e->plain,
                                          (size_t)(strstr(e->plain, "::") - e->plain));
-        e->kind = rules_kind(&n->rules, e->plain, "", "", &e->kind_is_by_place);
+        e->kind = rules_kind(&n->rules, e->plain, e->trait, "", "", &e->kind_is_by_place);
         e->is_driver = rules_is_driver(&n->rules, e->plain);
         return e;
 }
@@ -145,12 +146,12 @@ enum name_kind names_entry_kind(struct names *n, const struct name_entry *e, con
         module_id = names_entry(n, module)->idx;
         file_id = names_entry(n, file)->idx;
         if ((e->idx | module_id | file_id) >> ENTRY_ID_BITS) /* too many to be remembered */
-                return rules_kind(&n->rules, e->plain, module, file, &by_place);
+                return rules_kind(&n->rules, e->plain, e->trait, module, file, &by_place);
         kind = map_put(&n->kinds,
                        (e->idx << 2 * ENTRY_ID_BITS) + (module_id << ENTRY_ID_BITS) + file_id, 0,
                        &added);
         if (added)
-                *kind = rules_kind(&n->rules, e->plain, module, file, &by_place);
+                *kind = rules_kind(&n->rules, e->plain, e->trait, module, file, &by_place);
         return (enum name_kind)kind[0];
 }
 

@@ -85,8 +85,10 @@ static const char *find_last(struct span s, const char *text) {
         return NULL;
 }
 
+/* `<trait>::f` and `operator<` have none. */
 static bool has_arguments(struct span pattern) {
-        const char *bracket = memchr(pattern.p, '<', pattern.n);
+        size_t is_trait = pattern.n && pattern.p[0] == '<';
+        const char *bracket = memchr(pattern.p + is_trait, '<', pattern.n - is_trait);
         struct span before = {pattern.p, bracket ? (size_t)(bracket - pattern.p) : 0};
 
         return bracket && !find_last(before, "operator");
@@ -316,12 +318,14 @@ static void best_take(void *ctx, uint32_t node) {
         }
 }
 
-enum name_kind rules_kind(struct rules *r, const char *plain, const char *module, const char *file,
-                          bool *ret_by_place) {
+enum name_kind rules_kind(struct rules *r, const char *plain, const char *trait, const char *module,
+                          const char *file, bool *ret_by_place) {
         const char *slash = strrchr(module, '/');
         struct best b = {r, &r->kinds, slash ? slash + 1 : module, file, 0, 0};
 
         patterns_match(&r->kinds, plain, best_take, &b);
+        if (trait[0])
+                patterns_match(&r->kinds, trait, best_take, &b);
         /* Another place could only bring in a later rule, or take away this one. */
         *ret_by_place = b.bound_rule && b.bound_rule >= b.rule;
         return b.rule ? r->items.items[b.rule].kind : NAME_PLAIN;

@@ -42,9 +42,10 @@ int rules_add_file(struct rules *r, const char *path, struct err *reterr);
 int rules_add_text(struct rules *r, const char *where, const char *text, size_t n,
                    struct err *reterr);
 
-/* The kind of a plain path; *ret_by_place: whether it may be another in another module or file. */
-enum name_kind rules_kind(struct rules *r, const char *plain, const char *module, const char *file,
-                          bool *ret_by_place);
+/* The kind of a plain path; trait: `<B>::f` where it is one of a trait's, else "". *ret_by_place:
+ * whether it may be another in another module or file. */
+enum name_kind rules_kind(struct rules *r, const char *plain, const char *trait, const char *module,
+                          const char *file, bool *ret_by_place);
 bool rules_is_driver(struct rules *r, const char *plain);
 
 /* The fold of the path that ends at node of shapes and has these arguments (with their brackets;

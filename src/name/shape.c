@@ -12,7 +12,8 @@
 struct reader {
         struct scan s;
         const struct rules *rules;
-        struct str *out, *plain;
+        struct str *out, *plain, *trait;
+        size_t self_end;  /* of the plain path: behind what trait stands for */
         unsigned depth;   /* of brackets */
         bool is_confused; /* what was found is no name: the caller takes the text as it is */
         bool outer_is_function;
@@ -354,6 +355,15 @@ static bool is_of_library(const struct str *plain, size_t begin) {
         return false;
 }
 
+/* Remembers the trait at plain[begin, end), when it is the whole function's. */
+static void keep_trait(struct reader *r, size_t begin, size_t end) {
+        if (r->depth > 1 || begin == end || r->trait->n)
+                return;
+        str_add(r->trait, "<");
+        str_addn(r->trait, r->plain->bytes + begin, end - begin);
+        str_add(r->trait, ">");
+}
+
 /* The plain path of `<A as B>`: of the two whose code it is. Either's crate may hold it, but a
  * foreign trait for a type of the library can only be the trait's. */
 static void choose_plain(struct reader *r, struct path *path, const struct type *a,
@@ -387,8 +397,12 @@ static void read_self(struct reader *r, struct path *path) {
                 read_type_apart(r, NULL, &b, &b_type);
         r->is_confused |= !take(r, ">");
         add_self(r, path, &a, &a_type, &b);
-        if (!r->is_confused)
+        if (!r->is_confused) {
+                if (has_trait)
+                        keep_trait(r, b_type.plain_begin, r->plain->n);
                 choose_plain(r, path, &a_type, has_trait ? &b_type : NULL);
+                r->self_end = r->plain->n;
+        }
         str_done(&a);
         str_done(&b);
 }
@@ -402,6 +416,7 @@ static void read_impl(struct reader *r, struct path *path) {
         r->s.p += strlen("<impl ");
         read_type_apart(r, " for ", &a, &a_type);
         if (take(r, " for ")) { /* what was read is the trait */
+                keep_trait(r, a_type.plain_begin, r->plain->n);
                 str_add(&b, str_text(&a));
                 str_clear(&a);
                 read_type_apart(r, NULL, &a, &a_type);
@@ -417,6 +432,7 @@ static void read_impl(struct reader *r, struct path *path) {
         } else {
                 text_cut(r->plain, module_end);
         }
+        r->self_end = r->plain->n;
         str_done(&a);
         str_done(&b);
 }
@@ -610,15 +626,20 @@ static void read_once(const struct rules *rules, const char *name, size_t n, str
         struct reader r = {.s = {name + alias_n, name + alias_n, name + n},
                            .rules = rules,
                            .out = &ret->text,
-                           .plain = &ret->plain};
+                           .plain = &ret->plain,
+                           .trait = &ret->trait};
 
         str_clear(&ret->text);
         str_clear(&ret->plain);
+        str_clear(&ret->trait);
         /* scripts' functions in files that interpreters write for profilers have names of their own */
         if (strncmp(name, "py::", 4) == 0 || !read_name(&r)) {
                 text_set(&ret->text, name, n);
                 str_clear(&ret->plain);
+                str_clear(&ret->trait);
         }
+        if (ret->trait.n && r.self_end <= ret->plain.n)
+                str_add(&ret->trait, str_text(&ret->plain) + r.self_end);
         if (ret->plain.n == 0)
                 text_set(&ret->plain, name, n);
         ret->has_outer = !r.outer_is_function && has_outer(str_text(&ret->plain));
@@ -656,4 +677,5 @@ void shape_read(const struct rules *rules, const char *name, size_t n, struct sh
 void shape_done(struct shape *s) {
         str_done(&s->text);
         str_done(&s->plain);
+        str_done(&s->trait);
 }

@@ -15,6 +15,7 @@ enum {
 struct shape {
         struct str text;  /* the short form */
         struct str plain; /* the plain path */
+        struct str trait; /* `<B>::f` of Rust's `<A as B>::f`; empty: it is none */
         bool has_outer;   /* the plain path begins with a crate, namespace or class */
 };
 
