@@ -4,9 +4,12 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <time.h>
+#include <unistd.h>
 
 /* libdebuginfod brings libcurl and all that: it is loaded when it is needed, and by the name its
  * interface is versioned with. */
@@ -64,6 +67,47 @@ static int progress(struct client *c, long a, long size_bytes) {
         return 1;
 }
 
+/* ---- no false memory ------------------------------------------------------------------------- */
+
+/* Where libdebuginfod keeps its files. */
+static void cache_dir(char *ret, size_t cap) {
+        const char *own = getenv("DEBUGINFOD_CACHE_PATH"), *xdg = getenv("XDG_CACHE_HOME");
+        const char *home = getenv("HOME") ? getenv("HOME") : "/";
+        struct stat st;
+
+        if (own && own[0]) {
+                snprintf(ret, cap, "%s", own);
+                return;
+        }
+        snprintf(ret, cap, "%s/.debuginfod_client_cache", home); /* of old versions */
+        if (stat(ret, &st) == 0)
+                return;
+        if (xdg && xdg[0])
+                snprintf(ret, cap, "%s/debuginfod_client", xdg);
+        else
+                snprintf(ret, cap, "%s/.cache/debuginfod_client", home);
+}
+
+/* libdebuginfod notes a question that was broken off as one that was answered with no, as an empty
+ * file, and would not ask again for ten minutes: neither for silt nor for a debugger. */
+static void forget_answer(const uint8_t *build_id, size_t n, const struct timespec *asked_at) {
+        char path[4096 + 160];
+        struct stat st;
+        size_t len;
+
+        cache_dir(path, 4096);
+        len = strlen(path);
+        path[len++] = '/';
+        for (size_t i = 0; i < n && i < 64; i++)
+                len += (size_t)snprintf(path + len, sizeof(path) - len, "%02x", build_id[i]);
+        snprintf(path + len, sizeof(path) - len, "/debuginfo");
+        if (lstat(path, &st) == 0 && S_ISREG(st.st_mode) && st.st_size == 0 &&
+            st.st_mtim.tv_sec >= asked_at->tv_sec - 1)
+                unlink(path);
+}
+
+/* ---- asking ---------------------------------------------------------------------------------- */
+
 static bool load(void) {
         void *so;
 
@@ -90,14 +134,18 @@ static bool load(void) {
 
 int debuginfod_fetch(const uint8_t *build_id, size_t build_id_len, char **ret_path) {
         const char *urls = getenv("DEBUGINFOD_URLS");
+        struct timespec asked_at;
         int fd;
 
         if (!urls || !urls[0] || build_id_len == 0 || trouble || !load())
                 return -ENOSYS;
+        clock_gettime(CLOCK_REALTIME, &asked_at);
         memset(&question, 0, sizeof(question));
         question.begin_ns = question.heard_ns = now_ns();
         fd = library.find_debuginfo(library.client, build_id, (int)build_id_len, ret_path);
         spent_ns += now_ns() - question.begin_ns;
+        if (question.was_stopped)
+                forget_answer(build_id, build_id_len, &asked_at);
         if (fd >= 0 || question.was_stopped)
                 return fd;
         switch (-fd) {
