@@ -35,10 +35,25 @@ struct question {
         struct query_filter *filter;
 };
 
-static void draw_window(uint64_t *random, const struct trace_view *v, uint64_t *ret_from,
-                        uint64_t *ret_to) {
-        *ret_from = draw(random, v->end_ns / 1000 + 5) * 1000;
+/* Any microsecond, often one around which a process begins: the one asked about, where there is one. */
+static uint64_t draw_time(uint64_t *random, const struct trace_view *v, uint32_t process) {
+        uint64_t any = draw(random, v->n_processes),
+                 start_ns = v->processes[process < v->n_processes ? process : any].start.start_ns;
+
+        if (start_ns > 5000 && draw(random, 4) == 0)
+                return (start_ns / 1000 - 2 + draw(random, 5)) * 1000;
+        return draw(random, v->end_ns / 1000 + 5) * 1000;
+}
+
+static void draw_window(uint64_t *random, const struct trace_view *v, uint32_t process,
+                        uint64_t *ret_from, uint64_t *ret_to) {
+        *ret_from = draw_time(random, v, process);
         *ret_to = *ret_from + (1 + draw(random, v->end_ns / 1000 + 5)) * 1000;
+        if (draw(random, 4) == 0) {
+                uint64_t time_ns = draw_time(random, v, process);
+
+                *ret_to = MAX(*ret_from + 1000, time_ns);
+        }
 }
 
 /* A few letters of a name that occurs, or one of a fixed list. */
@@ -109,7 +124,7 @@ static void draw_condition(uint64_t *random, const struct trace_view *v, bool ma
                         snprintf(value, 80, "%llu..", (unsigned long long)c->min);
                 }
         } else if (strcmp(c->kind, "lifetime") == 0 || strcmp(c->kind, "allocated") == 0) {
-                draw_window(random, v, &c->min, &c->max);
+                draw_window(random, v, QUERY_ALL, &c->min, &c->max);
                 if (c->kind[0] == 'l' && draw(random, 2))
                         c->min /= 1000000, c->min *= 1000;
                 snprintf(value, 80, "%lluus..%lluus", (unsigned long long)c->min / 1000,
@@ -119,7 +134,7 @@ static void draw_condition(uint64_t *random, const struct trace_view *v, bool ma
                         snprintf(value, 80, "..%lluus", (unsigned long long)c->max / 1000);
                 }
         } else {
-                c->min = draw(random, v->end_ns / 1000 + 5) * 1000;
+                c->min = draw_time(random, v, QUERY_ALL);
                 snprintf(value, 80, "%lluus", (unsigned long long)c->min / 1000);
         }
 }
@@ -135,7 +150,7 @@ static void question_draw(struct question *x, const struct query *q, uint64_t *r
         if (draw(random, 3) == 0)
                 x->scope.process = QUERY_ALL;
         if (draw(random, 3))
-                draw_window(random, v, &x->scope.from_ns, &x->scope.to_ns);
+                draw_window(random, v, x->scope.process, &x->scope.from_ns, &x->scope.to_ns);
         x->brute.n = 1 + (draw(random, 3) == 0) + (draw(random, 6) == 0);
         for (unsigned i = 0; i < x->brute.n; i++) {
                 struct brute_condition *c = &x->brute.conditions[i];
@@ -321,7 +336,7 @@ static void tally_print(const struct tally *t) {
 
 static void test_random_traces(void **state) {
         const char *asked = getenv("SILT_FILTER_QUESTIONS");
-        unsigned n_questions = asked ? (unsigned)strtoul(asked, NULL, 10) : 400;
+        unsigned n_questions = asked ? (unsigned)strtoul(asked, NULL, 10) : 1000;
         struct tally t = {0};
 
         (void)state;
@@ -329,7 +344,7 @@ static void test_random_traces(void **state) {
                 struct fabric_options o = {.seed = seed,
                                            .n_stacks = 5 + (unsigned)seed % 30,
                                            .slice_events = 20 + (unsigned)(seed * 7 % 90),
-                                           .max_processes = 1 + (unsigned)seed % 6,
+                                           .max_processes = 1 + (unsigned)seed % 12,
                                            .max_threads = 1 + (unsigned)seed % 4,
                                            .checkpoint_every = (unsigned)seed % 4,
                                            .max_step_us = 1 + (unsigned)seed % 3,

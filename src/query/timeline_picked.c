@@ -120,7 +120,7 @@ static void drawing_step(struct drawing *d, uint64_t time_ns) {
 }
 
 /* Those who end before time_ns take their blocks with them. */
-static void drawing_bury(struct drawing *d, uint64_t time_ns) {
+static void drawing_bury(struct drawing *d, uint64_t time_ns, bool is_seen) {
         while (d->next_end_ns < time_ns) {
                 uint64_t now_ns = d->next_end_ns;
 
@@ -137,7 +137,8 @@ static void drawing_bury(struct drawing *d, uint64_t time_ns) {
                                 d->next_end_ns = MIN(d->next_end_ns, end_ns);
                         }
                 }
-                drawing_step(d, now_ns);
+                if (is_seen)
+                        drawing_step(d, now_ns);
         }
 }
 
@@ -175,7 +176,7 @@ static void on_event(struct drawing *d, const struct trace_event *e) {
 
         if (process >= d->t->q->view->n_processes)
                 return;
-        drawing_bury(d, e->time_ns);
+        drawing_bury(d, e->time_ns, true);
         if (!is_all(d)) {
                 uint64_t start_ns = d->t->q->view->processes[d->t->scope->process].start.start_ns;
 
@@ -271,7 +272,7 @@ static void draw_slice_rows(struct drawing *d, size_t slice_idx) {
         int64_t at_peak;
         size_t n;
 
-        drawing_bury(d, info->begin_ns);
+        drawing_bury(d, info->begin_ns, true);
         at_peak = d->level;
         if (!slice_peak_ns(d, slice_idx, &peak_ns)) {
                 timeline_hold_until(d->t, info->end_ns);
@@ -291,7 +292,7 @@ static void draw_slice_rows(struct drawing *d, size_t slice_idx) {
         }
         if (peak_ns >= d->t->time_ns && peak_ns < info->end_ns)
                 timeline_slope_to(d->t, peak_ns, (uint64_t)MAX(at_peak, 0));
-        drawing_bury(d, info->end_ns);
+        drawing_bury(d, info->end_ns, false); /* when in the slice, its rows do not tell */
         timeline_slope_to(d->t, info->end_ns, (uint64_t)MAX(d->level, 0));
 }
 
@@ -312,7 +313,7 @@ static void draw_slices(struct drawing *d, bool by_events) {
                         draw_slice_rows(d, i);
                 query_tell_progress(q, i + 1, q->view->n_slices);
         }
-        drawing_bury(d, d->t->to_ns);
+        drawing_bury(d, d->t->to_ns, true);
 }
 
 static bool may_read_events(const struct timeline *t) {
