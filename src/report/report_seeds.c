@@ -10,7 +10,16 @@
 #include "trace/plain.h"
 #include "trace/writer.h"
 
-enum { N_SEEDS = 16, N_VIEWS = 14, CHOICE_REHASH = 1, CHOICE_VIEW = 2 };
+enum {
+        N_SEEDS = 16,
+        N_VIEWS = 14,
+        CHOICE_REHASH = 1,
+        CHOICE_VIEW = 2,
+        CHOICE_JSON = 4,
+        CHOICE_ALL = 8,
+        CHOICE_FULL = 32,
+        CHOICE_WINDOW = 192,
+};
 
 static void put_names(struct fabric *f) {
         static const char *const names[] = {
@@ -87,7 +96,11 @@ static void write_view(const char *path, unsigned view) {
         f = fopen(path, "ab");
         if (!f)
                 abort();
-        fputc((int)(CHOICE_REHASH | CHOICE_VIEW | (view * 5 % 4) << 2 | view % 4 << 6), f);
+        /* each view whole, in a window, and in full of all processes; as text and as JSON */
+        fputc((int)(CHOICE_REHASH | CHOICE_VIEW | (view + view / N_VIEWS) % 2 * CHOICE_JSON |
+                    (view / N_VIEWS % 3 == 1 ? CHOICE_WINDOW : 0) |
+                    (view / N_VIEWS % 3 == 2 ? CHOICE_ALL | CHOICE_FULL : 0)),
+              f);
         fclose(f);
 }
 
@@ -103,7 +116,7 @@ int main(int argc, char **argv) {
                 trace_make_plain(path, seed % 5 != 0,
                                  (uint8_t)(CHOICE_REHASH | seed << 2 | (seed * 3 % 4) << 6));
         }
-        for (unsigned view = 0; view < 2 * N_VIEWS; view++) {
+        for (unsigned view = 0; view < 6 * N_VIEWS; view++) {
                 char path[4096];
 
                 snprintf(path, sizeof(path), "%s/view%u", argv[1], view);

@@ -223,6 +223,56 @@ static void test_text_of_blocks(void **state) {
         assert_has(text, "shop::split_words");
 }
 
+static void test_text_of_tree(void **state) {
+        struct report_options o = REPORT_OPTIONS_DEFAULT;
+        _cleanup_free_ char *text = NULL, *wide = NULL;
+
+        (void)state;
+        o.tree = true;
+        text = report_of(o, "80", "C");
+        assert_string_equal(
+                text,
+                "libreport.so.2+0x102c0 asked for 6.0 MB of the 7.9 MB live at the peak (76 %).\n"
+                "Process 100 of 2 (--process all for all).\n"
+                "\n"
+                "From the start of the program inwards: live at the peak\n"
+                "     total             itself\n"
+                "    6.4 MB  81.0 %             main  main.cc\n"
+                "    6.0 MB  75.9 %     6.0 MB  + libreport.so.2+0x102c0\n"
+                "  400.0 kB   5.1 %   400.0 kB  ` shop::Config::load  config.cc\n"
+                "    1.5 MB  19.0 %     1.5 MB  shop::Server::serve > shop::dispatch<..> >\n"
+                "                               shop::Session::on_request >\n"
+                "                               shop::PriceCache::insert  cache.cc\n");
+        wide = report_of(o, "160", "C.UTF-8");
+        assert_has(wide, "  1.5 MB  19.0 %     1.5 MB  shop::Server::serve → shop::dispatch<…> → "
+                         "shop::Session::on_request → shop::PriceCache::insert  cache.cc\n");
+}
+
+static void test_text_of_groups(void **state) {
+        struct report_options o = REPORT_OPTIONS_DEFAULT;
+        _cleanup_free_ char *text = NULL, *wide = NULL;
+
+        (void)state;
+        o.group_by = "function";
+        o.n_top = 4;
+        text = report_of(o, "80", "C");
+        assert_string_equal(
+                text,
+                "libreport.so.2+0x102c0 asked for 6.0 MB of the 7.9 MB live at the peak (76 %); 2\n"
+                "of 7 functions for 90 % of it.\n"
+                "Process 100 of 2 (--process all for all).\n"
+                "\n"
+                "By function: live at the peak (4 of 7)\n"
+                "             itself  + callees      blocks  function\n"
+                "     6.0 MB  75.9 %     6.0 MB           1  libreport.so.2+0x102c0\n"
+                "     1.5 MB  19.0 %     1.5 MB       1,000  shop::PriceCache::insert  cache.cc\n"
+                "   400.0 kB   5.1 %   400.0 kB          40  shop::Config::load  config.cc\n"
+                "        0 B   0.0 %     6.4 MB           0  main  main.cc\n"
+                "         .. 3 more; --top N or --full shows them\n");
+        wide = report_of(o, "160", "C.UTF-8"); /* the cache grows all the time */
+        assert_has(wide, "  ▁▁▂▂▂▃▃▃▄▄▄▅▅▅▅▆▆▆▆▇▇▇██  shop::PriceCache::insert  cache.cc\n");
+}
+
 /* ---- JSON ------------------------------------------------------------------------------------ */
 
 static void test_json(void **state) {
@@ -314,6 +364,8 @@ int main(void) {
                 cmocka_unit_test(test_text),
                 cmocka_unit_test(test_text_of_window),
                 cmocka_unit_test(test_text_of_blocks),
+                cmocka_unit_test(test_text_of_tree),
+                cmocka_unit_test(test_text_of_groups),
                 cmocka_unit_test(test_json),
                 cmocka_unit_test(test_cut_trace_is_not_exact),
                 cmocka_unit_test(test_errors),
