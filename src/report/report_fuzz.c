@@ -4,14 +4,15 @@
  * one line, and nothing was printed then.
  *
  * The last byte chooses: bit 0 makes the checksums right first; bits 2 to 5 JSON, all processes, blocks, full; bits
- * 6 and 7 a window; bit 1 another view than the summary, which the byte before chooses. The metric goes by the input's
- * length.
+ * 6 and 7 a window; bit 1 that the byte before chooses a view (low half) and a filter (high half). The metric goes by the
+ * input's length.
  *
  * seeds: src/report/report_seeds
  * covers: src/report/blocks.c src/report/chart.c src/report/finding.c src/report/frame.c
  * covers: src/report/gather.c src/report/json_report.c src/report/sites.c src/report/tables.c src/report/text.c
  * covers: src/query/answer.c src/query/block.c src/query/crowd.c src/query/inherit.c src/query/mapping.c
  * covers: src/query/peak.c src/query/query.c src/query/replay.c src/query/state.c src/query/thread.c
+ * covers: src/query/alive.c src/query/heirs.c src/query/life.c src/query/pick.c src/query/timeline_picked.c
  * covers: src/query/timeline.c src/query/figures.c src/query/group.c src/query/histogram.c src/query/history.c
  * covers: src/query/route.c src/query/size.c src/query/tree.c src/report/groups.c src/report/histogram.c
  * covers: src/report/tree.c src/report/view.c */
@@ -23,25 +24,43 @@
 #include "base/fs.h"
 #include "base/heap_peak.h"
 #include "base/macros.h"
+#include "query/query.h"
 #include "report/report.h"
 #include "trace/rehash.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
 
+static void choose_filter(struct report_options *o, unsigned n) {
+        static const char *const filters[][2] = {{"function", "a"},         {"not-module", "lib"},
+                                                 {"size", "10..500"},       {"lifetime", "2us.."},
+                                                 {"alive-at", "40us"},      {"thread", "r"},
+                                                 {"asked-by", "main|shop"}, {"process", "100"}};
+        struct err err = {0};
+
+        if (n == 0 || n > ARRAY_SIZE(filters))
+                return;
+        o->filter = query_filter_new();
+        if (query_filter_add(o->filter, filters[n - 1][0], filters[n - 1][1], &err) < 0)
+                abort();
+}
+
 static void choose_view(struct report_options *o, uint8_t n) {
         static const char *const groups[] = {"site",  "function", "module", "line",
                                              "crate", "thread",   "size",   "process"};
 
-        switch (n % 14) {
+        switch (n & 15) {
         case 8: o->tree = true; break;
         case 9: o->bottom_up = true; break;
         case 10: o->callers = "main"; break;
         case 11: o->callees = "a|e"; break;
         case 12: o->histogram = REPORT_SIZES; break;
         case 13: o->histogram = REPORT_LIFETIMES; break;
-        default: o->group_by = groups[n % 14]; break;
+        case 14:
+        case 15: break; /* the summary */
+        default: o->group_by = groups[n & 7]; break;
         }
         o->max_depth = n % 3;
+        choose_filter(o, n >> 4);
 }
 
 static void choose(struct report_options *o, uint8_t choice, size_t n) {
@@ -96,6 +115,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n) {
         fclose(out);
         if (r < 0 && (!err.text[0] || strchr(err.text, '\n') || n_text))
                 abort();
+        query_filter_free(options.filter);
         free(text);
         close(fd);
         return 0;

@@ -12,7 +12,7 @@
 
 enum {
         N_SEEDS = 16,
-        N_VIEWS = 14,
+        N_VIEWS = 16,
         CHOICE_REHASH = 1,
         CHOICE_VIEW = 2,
         CHOICE_JSON = 4,
@@ -87,7 +87,7 @@ static void write_trace(const char *path, unsigned seed) {
         fabric_end(f);
 }
 
-/* A byte for the view, and one that asks for it. */
+/* A byte for the view and the filter, and one that asks for them. */
 static void write_view(const char *path, unsigned view) {
         FILE *f;
 
@@ -116,7 +116,7 @@ int main(int argc, char **argv) {
                 trace_make_plain(path, seed % 5 != 0,
                                  (uint8_t)(CHOICE_REHASH | seed << 2 | (seed * 3 % 4) << 6));
         }
-        for (unsigned view = 0; view < 6 * N_VIEWS; view++) {
+        for (unsigned view = 0; view < 9 * N_VIEWS; view++) {
                 char path[4096];
 
                 snprintf(path, sizeof(path), "%s/view%u", argv[1], view);
