@@ -22,6 +22,7 @@ struct walk {
         size_t n_addresses;
         uint64_t code_begin; /* no code lies below */
         uint64_t n_entries, n_steps;
+        bool is_exhausted; /* too many steps: the rest is not looked at */
         struct inline_result *result;
         /* Of the unit at hand: */
         Dwarf_Die unit;
@@ -31,6 +32,7 @@ struct walk {
         bool lines_known;    /* for all addresses of the unit */
         Dwarf_Off last_off;  /* of the entry looked at last */
         uint32_t n_enclosed; /* scopes entered and not left */
+        bool is_damaged;
 };
 
 /* What the entry at hand lies in. */
@@ -58,6 +60,13 @@ struct span {
         size_t begin, end; /* indices of addresses */
 };
 
+static bool take_steps(struct walk *w, uint64_t n) {
+        w->n_steps += n;
+        if (w->n_steps > INLINE_MIN_STEPS + INLINE_MAX_STEPS * (w->n_entries + w->n_addresses))
+                w->is_damaged = w->is_exhausted = true;
+        return !w->is_exhausted;
+}
+
 /* The addresses in the next range of the entry; false: there are no more ranges. */
 static bool next_span(struct walk *w, Dwarf_Die *die, ptrdiff_t *off, Dwarf_Addr *base,
                       struct span *ret) {
@@ -71,12 +80,7 @@ static bool next_span(struct walk *w, Dwarf_Die *die, ptrdiff_t *off, Dwarf_Addr
                 ret->begin = first_at_or_after(w->addresses, w->n_addresses, begin);
                 ret->end = first_at_or_after(w->addresses, w->n_addresses, end);
         }
-        w->n_steps += 1 + (ret->end - ret->begin);
-        if (w->n_steps > INLINE_MIN_STEPS + INLINE_MAX_STEPS * (w->n_entries + w->n_addresses)) {
-                w->result->damaged = true;
-                return false;
-        }
-        return true;
+        return take_steps(w, 1 + (ret->end - ret->begin));
 }
 
 static bool covers_address(struct walk *w, Dwarf_Die *die) {
@@ -195,24 +199,25 @@ static void walk_entry(struct walk *w, Dwarf_Die *die, struct scope scope) {
 
 static void walk_children(struct walk *w, Dwarf_Die *parent, struct scope scope) {
         Dwarf_Die die;
+        int r = dwarf_child(parent, &die);
 
-        if (dwarf_child(parent, &die) != 0)
-                return;
-        if (++w->n_enclosed > INLINE_MAX_DEPTH)
-                w->result->damaged = true;
-        do {
+        w->is_damaged |= ++w->n_enclosed > INLINE_MAX_DEPTH;
+        while (r == 0 && !w->is_damaged) {
                 Dwarf_Off off = dwarf_dieoffset(&die);
 
                 /* An entry lies behind all that come before it: with that no way leads in circles,
                  * and none twice to the same place. */
-                if (off <= w->last_off)
-                        w->result->damaged = true;
-                if (w->result->damaged)
+                if (off <= w->last_off) {
+                        w->is_damaged = true;
                         break;
+                }
                 w->last_off = off;
                 w->n_entries++;
                 walk_entry(w, &die, scope);
-        } while (!w->result->damaged && dwarf_siblingof(&die, &die) == 0);
+                if (!w->is_damaged)
+                        r = dwarf_siblingof(&die, &die);
+        }
+        w->is_damaged |= r < 0;
         w->n_enclosed--;
 }
 
@@ -241,12 +246,31 @@ static bool unit_lines(struct walk *w) {
         return covers;
 }
 
+/* What a unit that cannot be believed has said of chains. */
+static void forget(struct walk *w, size_t n_functions, size_t n_sites) {
+        struct inline_result *r = w->result;
+
+        r->damaged = true;
+        take_steps(w, w->n_addresses);
+        for (size_t i = 0; i < w->n_addresses; i++) {
+                struct inline_place *p = &r->places[i];
+
+                if ((p->function != INLINE_NONE && p->function >= n_functions) ||
+                    (p->site != INLINE_NONE && p->site >= n_sites))
+                        p->function = p->site = INLINE_NONE;
+        }
+        r->functions.n = n_functions;
+        r->sites.n = n_sites;
+}
+
 static void walk_unit(struct walk *w, Dwarf_Die *split) {
         Dwarf_Die *root = split->addr ? split : &w->unit;
+        size_t n_functions = w->result->functions.n, n_sites = w->result->sites.n;
         Dwarf_Attribute attr;
         size_t n_files;
 
         w->n_entries++;
+        w->is_damaged = w->is_exhausted;
         w->directory = dwarf_formstring(dwarf_attr(&w->unit, DW_AT_comp_dir, &attr));
         w->lines_known =
                 dwarf_hasattr(&w->unit, DW_AT_low_pc) || dwarf_hasattr(&w->unit, DW_AT_ranges);
@@ -255,11 +279,15 @@ static void walk_unit(struct walk *w, Dwarf_Die *split) {
         /* What other units share has no code of its own. */
         if (!w->lines_known && dwarf_tag(&w->unit) != DW_TAG_compile_unit)
                 return;
-        if (dwarf_getsrcfiles(&w->unit, &w->files, &n_files) != 0)
+        if (dwarf_getsrcfiles(&w->unit, &w->files, &n_files) != 0) {
                 w->files = NULL;
+                w->result->lines_damaged |= dwarf_hasattr(&w->unit, DW_AT_stmt_list) != 0;
+        }
         w->last_off = dwarf_dieoffset(root);
         w->n_enclosed = 0;
         walk_children(w, root, (struct scope){INLINE_NONE, INLINE_NONE});
+        if (w->is_damaged)
+                forget(w, n_functions, n_sites);
 }
 
 void inline_find(Dwarf *dwarf, const uint64_t *addresses, size_t n, uint64_t code_begin,
@@ -278,14 +306,12 @@ void inline_find(Dwarf *dwarf, const uint64_t *addresses, size_t n, uint64_t cod
         source_paths_init(&ret->paths);
         for (size_t i = 0; i < n; i++)
                 ret->places[i].site = ret->places[i].function = INLINE_NONE;
-        while (!ret->damaged &&
+        while (!w.is_exhausted &&
                dwarf_get_units(dwarf, unit, &unit, &version, NULL, &w.unit, &split) == 0) {
                 w.version = version;
                 walk_unit(&w, &split);
         }
-        if (ret->damaged)
-                for (size_t i = 0; i < n; i++)
-                        ret->places[i].site = ret->places[i].function = INLINE_NONE;
+        ret->damaged |= w.is_exhausted;
 }
 
 void inline_done(struct inline_result *r) {

@@ -3,8 +3,8 @@
  * all addresses in it. Inside symbol/ only.
  *  - a chain is the nesting of the entries, whatever their ranges say of each other
  *  - code the linker dropped has its description left over, at address 0: it is not looked at
- *  - a file that leads in circles, or has more to say than its size allows, is `damaged`: its
- *    lines stay, its chains are dropped */
+ *  - a unit that leads in circles or ends before its end has no chains, and the result is `damaged`;
+ *    so is one that has more to say than its size allows: then the rest is not looked at */
 #pragma once
 
 #include <elfutils/libdw.h>
@@ -36,7 +36,8 @@ struct inline_result {
         VEC(struct inline_site) sites;
         VEC(Dwarf_Die) functions;
         struct inline_place *places; /* one an address */
-        bool damaged;
+        bool damaged;       /* chains are missing */
+        bool lines_damaged; /* some units' lines could not be read */
         struct source_paths paths;
 };
 

@@ -246,7 +246,7 @@ void symbol_module_name(struct symbol_module *m, const uint64_t *addresses, size
         (void)split; /* names point into it until they are told */
         for (size_t i = 0; i < n; i++)
                 name_address(&k, i);
-        m->counts.is_damaged |= k.dwarf.damaged || k.split.damaged;
+        m->counts.is_damaged |= k.dwarf.damaged || k.split.damaged || k.dwarf.lines_damaged;
         inline_done(&k.dwarf);
         inline_done(&k.split);
 }

@@ -100,8 +100,9 @@ static void add_lacks(struct str *s, const struct finder *f, const struct functi
                          "too, which was not found: install it, or give --debug-path",
                          f->alt.name);
         else if (c->is_damaged)
-                str_add(s, "inlined functions are missing: its debug information is damaged: build "
-                           "it anew, or install the right debug file");
+                str_add(s,
+                        "lines or inlined functions are missing: its debug information is damaged "
+                        "or too large: build it anew, or install the right debug file");
         else if (c->n_unsplit)
                 str_addf(s,
                          "inlined functions are missing: the .dwo files of %zu of its units were "
@@ -135,11 +136,11 @@ void origin_of_names(struct symbol_origin *o, const struct finder *f,
                            &s);
                 return;
         }
-        if (f->has_debug_info && !has_dwarf) {
+        if ((f->has_debug_info && !has_dwarf) || c->is_damaged) {
                 str_add(&s,
                         "lines and inlined functions are missing: its debug information is damaged, "
-                        "or of a kind that the installed libdw does not know: build it anew, or "
-                        "install the right debug file");
+                        "too large, or of a kind that the installed libdw does not know: build it "
+                        "anew, or install the right debug file");
                 origin_set(o, TRACE_NAMING_DAMAGED, f, &s);
                 return;
         }

@@ -77,7 +77,7 @@ def test_separate_files(t):
 
 def test_split_dwarf(t):
     judge_all(t, ["gcc_dwo5", "clang_dwo4", "gcc_dwp4", "clang_dwp5"],
-              ["gcc_dwo4", "gcc_dwp5", "gcc_dwp_heavy4", "gcc_dwp_heavy5", "clang_dwo5", "clang_dwp4", "clang_dwp_heavy4",
+              ["gcc_dwo4", "gcc_dwp5", "gcc_dwp_heavy4", "clang_dwo5", "clang_dwp4", "clang_dwp_heavy4",
                "clang_dwp_heavy5"])
 
 
