@@ -78,6 +78,17 @@ static void read_alt(Elf *elf, struct elf_file_alt *ret) {
         ret->id.n = n_id;
 }
 
+/* The table of sections is the last thing in a file: where it lies behind the end, the file was cut. */
+static bool is_cut(Elf *elf, int fd) {
+        GElf_Ehdr h;
+        struct stat st;
+
+        if (!gelf_getehdr(elf, &h) || fstat(fd, &st) < 0)
+                return true;
+        return h.e_shoff > (uint64_t)st.st_size ||
+               (uint64_t)h.e_shnum * h.e_shentsize > (uint64_t)st.st_size - h.e_shoff;
+}
+
 int elf_file_identify(int fd, struct elf_file_id *ret, struct elf_file_alt *ret_alt) {
         const void *id;
         ssize_t n;
@@ -87,7 +98,7 @@ int elf_file_identify(int fd, struct elf_file_id *ret, struct elf_file_alt *ret_
         if (elf_version(EV_CURRENT) == EV_NONE)
                 return -ENOEXEC;
         elf = elf_begin(fd, ELF_C_READ_MMAP, NULL);
-        if (!elf || elf_kind(elf) != ELF_K_ELF) {
+        if (!elf || elf_kind(elf) != ELF_K_ELF || is_cut(elf, fd)) {
                 elf_end(elf);
                 return -ENOEXEC;
         }

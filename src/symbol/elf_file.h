@@ -25,7 +25,7 @@ struct elf_file_alt {
  * -errno (-EINVAL: not a regular file). */
 int elf_file_open(const char *path);
 
-/* -ENOEXEC: it is no ELF file. ret_alt may be NULL. */
+/* -ENOEXEC: it is no ELF file, or cut off. ret_alt may be NULL. */
 int elf_file_identify(int fd, struct elf_file_id *ret, struct elf_file_alt *ret_alt);
 
 /* Whether the id of a file is the wanted one, of which a trace keeps 32 bytes at most. */

@@ -299,6 +299,7 @@ void inline_find(Dwarf *dwarf, const uint64_t *addresses, size_t n, uint64_t cod
         Dwarf_CU *unit = NULL;
         Dwarf_Half version;
         Dwarf_Die split;
+        int r = 0;
 
         *ret = (struct inline_result){.places = calloc(n + 1, sizeof(ret->places[0]))};
         if (!ret->places)
@@ -307,11 +308,14 @@ void inline_find(Dwarf *dwarf, const uint64_t *addresses, size_t n, uint64_t cod
         for (size_t i = 0; i < n; i++)
                 ret->places[i].site = ret->places[i].function = INLINE_NONE;
         while (!w.is_exhausted &&
-               dwarf_get_units(dwarf, unit, &unit, &version, NULL, &w.unit, &split) == 0) {
+               (r = dwarf_get_units(dwarf, unit, &unit, &version, NULL, &w.unit, &split)) == 0) {
                 w.version = version;
-                walk_unit(&w, &split);
+                if (dwarf_tag(&w.unit) == DW_TAG_invalid)
+                        ret->damaged = true;
+                else
+                        walk_unit(&w, &split);
         }
-        ret->damaged |= w.is_exhausted;
+        ret->damaged |= w.is_exhausted || r < 0;
 }
 
 void inline_done(struct inline_result *r) {
