@@ -195,7 +195,9 @@ static void group_frames(struct grouping *g, const struct query_site *site) {
                 if (g->seen.items[key] == g->n_paths)
                         continue;
                 g->seen.items[key] = g->n_paths;
-                query_figures_add(&row_of_key(g, key)->total, &site->f);
+                row = row_of_key(g, key);
+                row->is_task |= p->shown.items[i].is_task;
+                query_figures_add(&row->total, &site->f);
         }
 }
 
@@ -267,9 +269,12 @@ static int group_lives(struct grouping *g, struct query_answer *a, struct err *r
         r = life_scan(g->q, &a->scope, 0, group_life, g, &is_exact, reterr);
         for (size_t i = 0; i < g->rows.n; i++)
                 g->rows.items[i].total = g->rows.items[i].self;
-        if (r >= 0)
-                a->is_exact &= is_exact;
-        return r;
+        if (r < 0)
+                return r;
+        a->is_exact &= is_exact;
+        if (g->q->view->n_dropped_events)
+                a->known_from_ns = g->q->view->detail_from_ns;
+        return 0;
 }
 
 /* ---- order ----------------------------------------------------------------------------------- */

@@ -216,6 +216,7 @@ struct query_group_options {
 struct query_group {
         struct query_frame
                 frame;    /* function, line, module; site: the code that asked; else blank */
+        bool is_task;     /* function: an async one, told by its innermost frame */
         const char *name; /* crate; else "" */
         uint32_t stack;   /* a call path that belongs to it; 0: none */
         uint32_t process, thread;      /* QUERY_ALL, TRACE_NO_THREAD: grouped by something else */

@@ -73,7 +73,7 @@ static void add_what(const struct view *v, const struct query_groups *groups,
         case QUERY_BY_FUNCTION:
                 if (g->n_sites && !g->stack)
                         break;
-                view_add_name(v, &g->frame, false, &name);
+                view_add_name(v, &g->frame, g->is_task, &name);
                 view_add_place(v, &g->frame, &place);
                 break;
         case QUERY_BY_LINE:
@@ -120,15 +120,17 @@ static size_t count_rows(const struct query_groups *g) {
         return n;
 }
 
-/* How many of the largest have most of it. */
+/* How many of the largest have most of it; 0: all of them do not. */
 static size_t count_most(const struct query_groups *g, uint64_t whole) {
         uint64_t sum = 0;
-        size_t n = 0;
 
-        for (; n < g->n && (double)sum * 100 < (double)whole * GROUPS_MOST_PCT; n++)
+        for (size_t n = 0; n < g->n; n++) {
                 if (value_of(&g->rows[n].self, g) > 0)
                         sum += (uint64_t)value_of(&g->rows[n].self, g);
-        return n;
+                if ((double)sum * 100 >= (double)whole * GROUPS_MOST_PCT)
+                        return n + 1;
+        }
+        return 0;
 }
 
 /* "shop::insert asked for 4.8 MB of the 6.0 MB live at the peak (80 %); 3 of 214 functions for 90 % of it." */
@@ -140,9 +142,7 @@ static void print_first(const struct view *v, const struct query_groups *g) {
         size_t n_most;
 
         if (most <= 0) {
-                str_add(&text, "Nothing was ");
-                view_add_state(v, &text);
-                str_add(&text, " here: try another metric (--by), window or process.");
+                view_add_nothing(v, g->answer, &text);
                 view_print_first(v, &text);
                 str_done(&text);
                 return;
@@ -304,7 +304,13 @@ static void put_what(struct view *v, const struct query_groups *g, const struct 
                 query_each_frame(v->q, row->stack, put_stack_frame, j);
                 json_end(j);
                 break;
-        case QUERY_BY_FUNCTION: view_put_frame(j, &row->frame); break;
+        case QUERY_BY_FUNCTION:
+                view_put_frame(j, &row->frame);
+                if (row->is_task) {
+                        json_key(j, "async");
+                        json_bool(j, true);
+                }
+                break;
         case QUERY_BY_LINE:
                 json_put_string(j, "file", row->frame.file);
                 json_put_uint(j, "line", row->frame.line);

@@ -303,15 +303,14 @@ static void print_first(const struct drawing *d) {
         struct str text = {0};
 
         if (value_of(d, &d->t->root->total) == 0) {
-                str_add(&text, "Nothing was ");
-                view_add_state(d->v, &text);
-                str_add(&text, " here: try another metric (--by), window or process");
+                view_add_nothing(d->v, d->t->answer, &text);
         } else if (d->t->options.function) {
                 add_function_sentence(d, &text);
         } else {
                 add_path_sentence(d, &text);
         }
-        str_add(&text, ".");
+        if (value_of(d, &d->t->root->total) != 0)
+                str_add(&text, ".");
         view_print_first(d->v, &text);
         str_done(&text);
 }

@@ -76,6 +76,18 @@ void view_add_whole(const struct view *v, const struct query_totals *t, struct s
         view_add_state(v, to);
 }
 
+void view_add_nothing(const struct view *v, const struct query_answer *a, struct str *to) {
+        struct unit_text t;
+
+        if (a->known_from_ns)
+                str_addf(to, "Of the blocks allocated since %s, whose detail is kept, nothing was ",
+                         unit_duration(&t, a->known_from_ns));
+        else
+                str_add(to, "Nothing was ");
+        view_add_state(v, to);
+        str_add(to, ": try another metric (--by), window or process.");
+}
+
 void view_add_share(struct str *to, int64_t value, uint64_t whole) {
         double pct = metric_share_pct(value, whole);
 
@@ -142,11 +154,15 @@ void view_print_doubts(const struct view *v, const struct query_answer *a) {
 
         if (damage[0])
                 fprintf(v->out, "\n%s\n", damage);
-        if (a->is_moved)
+        if (a->known_from_ns)
+                fprintf(v->out,
+                        "\nDetail before %s was dropped (--max-size): blocks allocated earlier are not counted.\n",
+                        unit_duration(&t, a->known_from_ns));
+        else if (a->is_moved)
                 fprintf(v->out,
                         "\nEvent detail before %s was dropped (--max-size): these are the figures of the nearest window there is.\n",
                         unit_duration(&t, v->v->detail_from_ns));
-        if (!a->is_exact)
+        else if (!a->is_exact)
                 fprintf(v->out,
                         "\nParts that these figures need are missing from the file: they are as near as the rest allows.\n");
 }
@@ -236,6 +252,7 @@ void view_put_answer(struct view *v, const struct query_answer *a) {
         json_put_string(&v->j, "metric", query_metric_name(v->metric));
         json_key(&v->j, "exact");
         json_bool(&v->j, a->is_exact);
+        json_put_double(&v->j, "known_from_s", (double)a->known_from_ns / 1e9, 6);
         view_put_figures(&v->j, "totals", &f, v->metric);
 }
 

@@ -37,6 +37,8 @@ double metric_share_pct(int64_t value, uint64_t whole);
 void view_add_state(const struct view *v, struct str *to);
 /* "6.0 MB live at the peak", "12,345 allocations". */
 void view_add_whole(const struct view *v, const struct query_totals *t, struct str *to);
+/* The sentence where the whole is nothing. */
+void view_add_nothing(const struct view *v, const struct query_answer *a, struct str *to);
 /* " (97 %)"; nothing where there is no whole. 100 % is all of it. */
 void view_add_share(struct str *to, int64_t value, uint64_t whole);
 /* "asked for", "made": between somebody and his part of the whole. */
