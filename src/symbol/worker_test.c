@@ -76,7 +76,7 @@ static void die_as(const char *path) {
         if (strstr(path, "abort"))
                 errno = 0, abort();
         if (strstr(path, "exit"))
-                exit(3);
+                _exit(3);
         if (strstr(path, "hang"))
                 hang();
         if (strstr(path, "spin"))
@@ -88,7 +88,7 @@ static void die_as(const char *path) {
         if (strstr(path, "killed"))
                 raise(SIGKILL);
         if (strstr(path, "libdw"))
-                exit(EXIT_FAILURE); /* as libdw when memory is out */
+                _exit(EXIT_FAILURE); /* as libdw when memory is out */
 }
 
 /* Two symbols an address; half of the addresses are named before it dies. */
@@ -243,7 +243,7 @@ static void test_every_death(void **state) {
         };
 
         (void)state;
-        for (unsigned n_workers = 0; n_workers <= WORKER_MAX + 1; n_workers++) {
+        for (unsigned n_workers = 1; n_workers <= WORKER_MAX + 1; n_workers += 4) {
                 struct symbol_options options = two;
 
                 options.n_workers = n_workers;
