@@ -2,7 +2,7 @@
 /* Any words as the command lines of run and report, and as sizes and times: refused in one line, or understood.
  * The input is words with tabs or NULs between them; bit 0 of the first byte chooses the command ('0' report, '1' run).
  *
- * covers: src/cli/options.c src/base/units.c */
+ * covers: src/cli/options.c src/cli/filter.c src/base/units.c src/query/filter.c */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
