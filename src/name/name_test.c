@@ -437,6 +437,7 @@ static void test_helpers_of_allocators(void **state) {
                     "make_node;main via ggc_internal_alloc");
         check_stack("?@py;?@py;PyList_New@py;?@py;main@py", "py+0x3;main via PyList_New");
         check_stack("?@a;?@b;PyList_New@b;main@b", "a+0x0;b+0x1;PyList_New;main");
+        check_stack("?@b;?@a;PyList_New@b;main@b", "b+0x0;a+0x1;PyList_New;main");
         check_stack("?@a;main@a", "a+0x0;main");
 }
 
