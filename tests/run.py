@@ -209,6 +209,7 @@ def main():
     options = parse_arguments()
     context = Context(options)
     tests = [t for t in all_tests(context, options) if not options.only or re.search(options.only, t.name)]
+    tests = [t for t in tests if repeats_of(t, options)]
     if options.list:
         for test in tests:
             print(test.name)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Tests written as Python functions: `test_*(context)` in tests/cases/*.py. A function fails by an exception (assert,
 or `expect`), and leaves itself out by `skip(reason)`. `test_x.repeats = 3` runs it so often in `make test`,
-`test_x.soak_repeats = 300` in `make soak`."""
+`test_x.soak_repeats = 300` in `make soak`; 0 is not at all."""
 
 import importlib.util
 import os

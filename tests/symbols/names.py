@@ -89,6 +89,14 @@ def test_system(t):
     judge_all(t, ["libc", "silt"], ["loader", "libm", "libstdcxx", "runtime"])
 
 
+def test_debian_packages(t):
+    """Built from Debian's sources: needs the network."""
+    judge_all(t, ["debian_zlib", "debian_re2"])
+
+
+test_debian_packages.repeats, test_debian_packages.soak_repeats = 0, 1
+
+
 # ---- readable names --------------------------------------------------------------------------------------------------
 
 

@@ -197,10 +197,59 @@ def debug_file(path):
     return f"/usr/lib/debug/.build-id/{build_id[:2]}/{build_id[2:]}.debug"
 
 
+# ---- Debian's source packages ------------------------------------------------------------------------------------------
+
+PACKAGES = {"zlib": ("gcc", "*.c", []), "re2": ("g++", "re2/*.cc util/[rs]*.cc", ["-I.", "-pthread"])}
+
+
+def fetch_source(w, package):
+    """The source of a package as Debian has it, patches apart. Needs the network, and no root."""
+    folder = os.path.join(w.folder, "source_" + package)
+    if not os.path.exists(os.path.join(folder, "tree")):
+        os.makedirs(os.path.join(folder, "lists/partial"), exist_ok=True)
+        with open(os.path.join(folder, "sources.list"), "w") as f:
+            f.write("deb-src http://deb.debian.org/debian bookworm main\n")
+        apt = ["apt-get", "-qq", "-o", f"Dir::Etc::SourceList={folder}/sources.list", "-o", "Dir::Etc::SourceParts=/dev/null",
+               "-o", f"Dir::State::Lists={folder}/lists"]
+        w.run(*apt, "update", cwd=folder)
+        w.run(*apt, "source", "--download-only", package, cwd=folder)
+        archive, = glob.glob(os.path.join(folder, "*.orig.tar.*"))
+        os.makedirs(os.path.join(folder, "unpacked"), exist_ok=True)
+        w.run("tar", "-xf", archive, "-C", "unpacked", "--strip-components=1", cwd=folder)
+        os.rename(os.path.join(folder, "unpacked"), os.path.join(folder, "tree"))
+    return os.path.join(folder, "tree")
+
+
+def debian_packages(w):
+    """Built with Debian's flags as libraries, the debug information moved to files of its own, what these have in common to
+    a third: as Debian does it."""
+    folder = os.path.join(w.folder, "packages")
+    made = {name: os.path.join(folder, f"lib{name}.so") for name in PACKAGES}
+    if not os.path.exists(os.path.join(folder, "made")):
+        shutil.rmtree(folder, ignore_errors=True)
+        os.makedirs(folder)
+        for name, (compiler, pattern, flags) in PACKAGES.items():
+            tree = fetch_source(w, name)
+            variable = "CFLAGS" if compiler == "gcc" else "CXXFLAGS"
+            sources = [os.path.relpath(s, tree) for p in pattern.split() for s in sorted(glob.glob(os.path.join(tree, p)))]
+            usual = w.run("dpkg-buildflags", "--get", variable, cwd=tree).split()
+            w.run(compiler, *usual, *flags, "-fPIC", "-shared", "-Wl,--build-id", *sources, "-o", made[name], cwd=tree)
+            shutil.copy(made[name], made[name] + ".twin")
+            for command in SPLIT_DEBUG:
+                w.run(*[word.format(os.path.basename(made[name])) for word in command], cwd=folder)
+        w.run("dwz", "-m", "shared.debug", *[os.path.basename(m) + ".debug" for m in made.values()], cwd=folder)
+        with open(os.path.join(folder, "made"), "w"):
+            pass
+    return [Specimen("debian_" + name, path, path + ".twin", path + ".twin", [path, path + ".twin"])
+            for name, path in made.items()]
+
+
 def all_specimens(folder, build_dir):
     """Name → function that makes it."""
     w = Workshop(folder)
     specimens = {name: lambda n=name, a=argv, s=sources: w.plain(n, a, s) for name, argv, sources in PLAIN}
     specimens.update(changed_specimens(w))
     specimens.update(installed(build_dir))
+    for i, name in enumerate(PACKAGES):
+        specimens["debian_" + name] = lambda i=i: debian_packages(w)[i]
     return specimens
