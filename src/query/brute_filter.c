@@ -7,6 +7,7 @@
 
 #include "base/map.h"
 #include "base/vec.h"
+#include "name/name.h"
 
 /* One block in one process: its allocator's, or a child's that inherited it. */
 struct copy {
@@ -240,6 +241,73 @@ static void match_locations(const struct brute_lives *b, const regex_t *re, cons
                                                               : v->symbols[i].function);
 }
 
+/* Symbols are sorted by location. */
+static size_t first_symbol(const struct trace_view *v, uint32_t location) {
+        size_t low = 0, high = v->n_symbols;
+
+        while (low < high) {
+                size_t mid = low + (high - low) / 2;
+
+                if (v->symbols[mid].location < location)
+                        low = mid + 1;
+                else
+                        high = mid;
+        }
+        return low;
+}
+
+/* Whether the code that asked matches: the first frame that people are shown. */
+static bool asker_matches(const struct brute_lives *b, struct names *names, const regex_t *re,
+                          uint32_t stack) {
+        VEC(struct name_frame) frames = {0};
+        struct name_stack shown = {0};
+        bool found;
+
+        for (; stack != 0; stack = b->v->stacks[stack].parent) {
+                uint32_t location = b->v->stacks[stack].location, module;
+                const char *path = "";
+                size_t n = frames.n;
+
+                module = b->v->locations[location].module;
+                if (module < b->v->n_modules)
+                        path = b->v->modules[module].path;
+                for (size_t i = first_symbol(b->v, location);
+                     i < b->v->n_symbols && b->v->symbols[i].location == location; i++) {
+                        const struct trace_symbol *s = &b->v->symbols[i];
+
+                        vec_push(&frames, (struct name_frame){s->function, s->file, path,
+                                                              b->v->locations[location].offset,
+                                                              s->line, s->inlined, s->guess});
+                }
+                if (frames.n == n)
+                        vec_push(&frames,
+                                 (struct name_frame){.function = "",
+                                                     .file = "",
+                                                     .module = path,
+                                                     .offset = b->v->locations[location].offset});
+        }
+        name_fold(names, frames.items, frames.n, &shown);
+        found = shown.n > 0 && matches(re, frames.items[shown.items[0].frame_idx].function);
+        name_stack_done(&shown);
+        vec_free(&frames);
+        return found;
+}
+
+static void select_askers(const struct brute_lives *b, const struct brute_condition *c,
+                          bool *selected) {
+        struct names *names;
+        regex_t re;
+
+        if (names_load(&(struct name_sources){0}, &names, NULL) < 0 ||
+            regcomp(&re, c->pattern, REG_EXTENDED | REG_NOSUB) != 0)
+                abort();
+        for (uint32_t i = 0; i < b->v->n_stacks; i++)
+                selected[i] &=
+                        asker_matches(b, names, &re, i) != (strncmp(c->kind, "not-", 4) == 0);
+        regfree(&re);
+        names_free(names);
+}
+
 /* For each stack whether some frame of it matches. */
 static void select_stacks(const struct brute_lives *b, const struct brute_condition *c,
                           bool *selected) {
@@ -327,6 +395,8 @@ static bool *select_copies(const struct brute_lives *b, const struct brute_filte
                                 threads[i][t] = thread_matches(b, c, t);
                 if (strstr("not-function not-module not-file", c->kind))
                         select_stacks(b, c, stacks);
+                if (strstr("not-asked-by", c->kind))
+                        select_askers(b, c, stacks);
         }
         for (size_t k = 0; k < b->copies.n; k++) {
                 selected[k] = stacks[b->copies.items[k].stack];

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* For tests: answers to filtered questions the slow way. Every copy of every block in every process
  * is written down with when it was there; the figures are sums over that list. Shares nothing
- * with the query layer but the structs of its answers; patterns are libc's. */
+ * with the query layer but the structs of its answers; patterns are libc's, and the code that asked is what the rules of
+ * names say of a whole stack. */
 #pragma once
 
 #include "query/query.h"

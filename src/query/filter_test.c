@@ -88,15 +88,16 @@ static uint64_t draw_size(uint64_t *random) {
 
 static void draw_condition(uint64_t *random, const struct trace_view *v, bool may_need_events,
                            struct brute_condition *c, char *value) {
-        static const char *const kinds[] = {"function",   "module",    "file",     "not-function",
-                                            "not-module", "not-file",  "process",  "thread",
-                                            "lifetime",   "allocated", "alive-at", "freed-before",
-                                            "size"};
+        static const char *const kinds[] = {"function",     "module",       "file",
+                                            "not-function", "not-module",   "not-file",
+                                            "process",      "asked-by",     "not-asked-by",
+                                            "thread",       "lifetime",     "allocated",
+                                            "alive-at",     "freed-before", "size"};
 
         memset(c, 0, sizeof(*c));
-        c->kind = kinds[draw(random, may_need_events ? 13 : 7)];
+        c->kind = kinds[draw(random, may_need_events ? 15 : 9)];
         c->max = UINT64_MAX;
-        if (strstr("not-function not-module not-file", c->kind)) {
+        if (strstr("not-function not-module not-file not-asked-by", c->kind)) {
                 draw_pattern(random, v, c->kind, value);
                 c->pattern = value;
         } else if (strcmp(c->kind, "process") == 0) {

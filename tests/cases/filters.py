@@ -22,11 +22,15 @@ def record(t, name, argv):
     return trace
 
 
-def ask(t, trace, n):
+def tool_of(t):
     tool = os.path.join(t.context.build_dir, "src/query/filter_test")
     if not os.path.exists(tool):
         skip("this build has no unit tests")
-    r = run([tool, str(n), trace], timeout_s=1500)
+    return tool
+
+
+def ask(t, trace, n):
+    r = run([tool_of(t), str(n), trace], timeout_s=1500)
     assert r.code == 0, f"{trace}: {r.errors[-2000:]}"
     return int(r.text.split()[0])
 
@@ -44,6 +48,13 @@ def test_recorded_traces_against_brute_force(t):
             n_questions += ask(t, record(t, name, argv), t.count(4, 100))
             n_traces += 1
     t.notes.append(f"{n_questions} questions to {n_traces} traces")
+
+
+def test_random_traces_against_brute_force(t):
+    """The unit test with as many questions as `make soak` is asked for."""
+    n = t.count(200, 10_000)
+    r = run([tool_of(t)], env={**os.environ, "SILT_FILTER_QUESTIONS": str(n)}, cwd=t.dir, timeout_s=1500)
+    assert r.code == 0 and f"{n} questions" in r.text + r.errors, r.errors[-2000:]
 
 
 def totals(t, trace, *options):
