@@ -8,6 +8,7 @@
 
 enum {
         SITES_TREE_FRAMES = 6, /* shown of a stack without --full */
+        SITES_MIN_PLACE = 12,  /* cells of a module's name, at least */
         SITES_MIN_TREES = 5,   /* so many sites get a tree however small they are */
         SITES_TREE_PCT = 2,    /* and all with at least this share */
 };
@@ -25,6 +26,22 @@ static size_t add_part(const struct style *s, struct str *line, const char *colo
         return left - MIN(left, have);
 }
 
+/* The cells a frame's place gets of those that are left, with the gap before it; 0: none. A line of
+ * source is worth shortening a name for, a module is not. */
+static size_t place_cells(const struct name_frame *f, const char *name, const char *place,
+                          size_t left) {
+        size_t name_width = str_width(name), room = left / 2;
+
+        if (!place[0])
+                return 0;
+        if (!f->file[0]) {
+                if (left < name_width + 2 + SITES_MIN_PLACE)
+                        return 0;
+                room = left - name_width - 2;
+        }
+        return MIN(str_width(place), room) + 2;
+}
+
 static void print_frame(const struct style *s, const struct report *r, const struct name_frame *f,
                         bool is_task, const char *lead, size_t indent) {
         struct str name = {0}, place = {0}, line = {0};
@@ -33,11 +50,11 @@ static void print_frame(const struct style *s, const struct report *r, const str
 
         frame_add_function(&name, r, f, is_task, full, s->utf8);
         frame_add_place(&place, f, full);
-        place_width = place.n ? MIN(str_width(str_text(&place)), left / 2) + 2 : 0;
+        place_width = place_cells(f, str_text(&name), str_text(&place), left);
         str_pad(&line, ' ', indent);
         add_part(s, &line, s->dim, lead, SIZE_MAX, true);
         left = add_part(s, &line, "", str_text(&name), left - place_width, full) + place_width;
-        if (place.n) {
+        if (place_width || (full && place.n)) {
                 str_add(&line, "  ");
                 add_part(s, &line, s->dim, str_text(&place), left - 2, full);
         }
