@@ -32,6 +32,7 @@ struct walk {
         bool lines_known;    /* for all addresses of the unit */
         Dwarf_Off last_off;  /* of the entry looked at last */
         uint32_t n_enclosed; /* scopes entered and not left */
+        bool is_thorough;    /* looks also into what covers no address */
         bool is_damaged;
 };
 
@@ -160,7 +161,7 @@ static void walk_children(struct walk *w, Dwarf_Die *parent, struct scope scope)
 static void walk_subprogram(struct walk *w, Dwarf_Die *die) {
         struct scope inner = {(uint32_t)w->result->functions.n, INLINE_NONE};
 
-        if (!note_scope(w, die, inner))
+        if (!note_scope(w, die, inner) && !w->is_thorough)
                 return;
         vec_push(&w->result->functions, *die);
         walk_children(w, die, inner);
@@ -169,7 +170,7 @@ static void walk_subprogram(struct walk *w, Dwarf_Die *die) {
 static void walk_inlined(struct walk *w, Dwarf_Die *die, struct scope scope) {
         struct scope inner = {scope.function, (uint32_t)w->result->sites.n};
 
-        if (!note_scope(w, die, inner))
+        if (!note_scope(w, die, inner) && !w->is_thorough)
                 return;
         add_site(w, die, scope.site);
         walk_children(w, die, inner);
@@ -190,7 +191,7 @@ static void walk_entry(struct walk *w, Dwarf_Die *die, struct scope scope) {
         case DW_TAG_lexical_block:
         case DW_TAG_try_block:
         case DW_TAG_catch_block:
-                if (covers_address(w, die))
+                if (w->is_thorough || covers_address(w, die))
                         walk_children(w, die, scope);
                 break;
         default: break;
@@ -263,6 +264,24 @@ static void forget(struct walk *w, size_t n_functions, size_t n_sites) {
         r->sites.n = n_sites;
 }
 
+/* Whether an address of the unit is in none of its functions. */
+static bool lacks_function(struct walk *w) {
+        Dwarf_Addr base;
+        struct span s;
+
+        for (ptrdiff_t off = 0; next_span(w, &w->unit, &off, &base, &s);)
+                for (size_t i = s.begin; i < s.end; i++)
+                        if (w->result->places[i].function == INLINE_NONE)
+                                return true;
+        return false;
+}
+
+static void walk_tree(struct walk *w, Dwarf_Die *root) {
+        w->last_off = dwarf_dieoffset(root);
+        w->n_enclosed = 0;
+        walk_children(w, root, (struct scope){INLINE_NONE, INLINE_NONE});
+}
+
 static void walk_unit(struct walk *w, Dwarf_Die *split) {
         Dwarf_Die *root = split->addr ? split : &w->unit;
         size_t n_functions = w->result->functions.n, n_sites = w->result->sites.n;
@@ -283,9 +302,14 @@ static void walk_unit(struct walk *w, Dwarf_Die *split) {
                 w->files = NULL;
                 w->result->lines_damaged |= dwarf_hasattr(&w->unit, DW_AT_stmt_list) != 0;
         }
-        w->last_off = dwarf_dieoffset(root);
-        w->n_enclosed = 0;
-        walk_children(w, root, (struct scope){INLINE_NONE, INLINE_NONE});
+        w->is_thorough = false;
+        walk_tree(w, root);
+        /* Functions can lie inside others that cover nothing that is asked for: compilers leave a
+         * lambda's where its type was declared. Seldom enough to look for them only when missed. */
+        if (!w->is_damaged && lacks_function(w)) {
+                w->is_thorough = true;
+                walk_tree(w, root);
+        }
         if (w->is_damaged)
                 forget(w, n_functions, n_sites);
 }

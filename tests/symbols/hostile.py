@@ -106,7 +106,7 @@ def programs():
     target = f'target:\n        .uleb128 {NAMED}\n        .asciz "inner"\n'
     plain = function("f") + inlined("target") + END + END + target
     deep = function("f") + inlined("target") * 100000 + END * 100001 + target
-    maze = "".join(linked(f"way{i}", f"way{i + 1}") for i in range(300)) + "way300:\n" + function("last") + END + END * 300
+    maze = "".join(linked(f"way{i}", f"way{i + 1}") for i in range(120)) + "way120:\n" + function("last") + END + END * 120
     many = function("f") + f"        .rept 20000\n        .uleb128 {RANGED}\n        .4byte 0\n        .endr\n" + END
     ranges = '\n        .section .debug_ranges, "", @progbits\n        .rept 200000\n        .8byte 0x1000000, 0x1000001\n        .endr\n' \
              "        .8byte 0, 0\n"

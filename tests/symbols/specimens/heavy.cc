@@ -5,6 +5,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <mutex>
 #include <numeric>
 #include <set>
 #include <sstream>
@@ -139,6 +140,18 @@ template <typename K, typename V> std::unordered_map<V, std::vector<K>> inverted
         return out;
 }
 
+// The function behind the pointer stands in DWARF inside the one that declares the lambda.
+template <typename F> void once(std::once_flag &flag, F &&f) {
+        std::call_once(flag, [&] { sink = f(static_cast<int>(sink)) + 1; });
+}
+
+__attribute__((noinline)) int only_once(int x) {
+        static std::once_flag flag;
+
+        once(flag, [x](int y) { return static_cast<int>(std::to_string(x + y).size()); });
+        return sink;
+}
+
 int main(int argc, char **argv) {
         shop::Till till(argc);
         shop::Basket<shop::Fixed<10>, shop::Fixed<250>, shop::Fixed<3>> basket;
@@ -156,7 +169,7 @@ int main(int argc, char **argv) {
         for (const auto &[age, names] : inverted(ages))
                 sum += age + static_cast<int>(names.size());
         sum += apply_twice([&](int x) { return apply_twice([&](int y) { return y + sink; }, x); }, sum);
-        sum += local_class(argc + 5);
+        sum += local_class(argc + 5) + only_once(argc);
         sum += static_cast<int>(show(Value{sum}).size() + show(Value{std::string("x")}).size() +
                                 show(Value{std::vector<double>{1.5, 2.5}}).size());
         return sum == 42;
