@@ -20,7 +20,7 @@ struct scan {
         uint64_t
                 peak_pos; /* UINT64_MAX: not among the events; is_peak_at_from says whether at the begin */
         uint64_t peak_ns;
-        bool is_peak_at_from, has_peak;
+        bool is_peak_at_from, is_peak_at_fork, has_peak;
         struct alive live;
         uint64_t *last_seq; /* thread → number of its latest allocation, plus 1 */
         uint64_t pos;       /* of the event at hand */
@@ -152,7 +152,8 @@ static void line_advance(struct scan *s, uint64_t pos, uint64_t time_ns, uint32_
         while (!line_is_at_end(s)) {
                 uint32_t child = s->line.items[s->line_idx + 1];
                 uint64_t start_ns = s->q->view->processes[child].start.start_ns;
-                struct inheriting i = {pos <= s->peak_pos};
+                /* no event need lie between a fork and the next slice: then their places tell less */
+                struct inheriting i = {s->is_peak_at_fork || pos <= s->peak_pos};
 
                 if (start_ns > time_ns && child != also)
                         return;
@@ -309,7 +310,7 @@ static void scan_set_peak(struct scan *s, const struct peak *peak) {
         s->is_peak_at_from = peak->place == PEAK_AT_BEGIN;
         if (s->is_peak_at_from)
                 return;
-        if (!peak_locate(s->q, peak, s->scope->process, &s->peak_pos)) {
+        if (!peak_locate(s->q, peak, s->scope->process, &s->peak_pos, &s->is_peak_at_fork)) {
                 s->has_peak = false;
                 s->is_exact = false;
         }

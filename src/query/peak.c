@@ -152,15 +152,16 @@ struct locator {
         uint32_t process;
         struct crowd crowd; /* all together only */
         uint64_t pos, bytes;
-        bool is_found;
+        bool is_found, is_fork;
         /* The best there is while no step has exactly the peak's bytes: a recorder learns late of processes that end, and
          * counts them in the sum of all for longer. Then it is the highest of the peak's microsecond, or the last before. */
         bool is_in_time, has_any;
 };
 
-static uint64_t locator_pos(const struct locator *l, const struct replay_step *step) {
-        return step->event ? pos_after(l->peak->slice_idx, step->event_idx)
-                           : pos_before(l->peak->slice_idx, step->event_idx);
+static void locator_take(struct locator *l, const struct replay_step *step) {
+        l->is_fork = !step->event;
+        l->pos = step->event ? pos_after(l->peak->slice_idx, step->event_idx)
+                             : pos_before(l->peak->slice_idx, step->event_idx);
 }
 
 static void locator_see(struct locator *l, const struct replay_step *step, uint64_t bytes) {
@@ -172,7 +173,7 @@ static void locator_see(struct locator *l, const struct replay_step *step, uint6
         l->is_in_time = in_time;
         l->has_any = true;
         l->bytes = bytes;
-        l->pos = locator_pos(l, step);
+        locator_take(l, step);
 }
 
 static void locator_step(void *ctx, const struct state *s, const struct replay_step *step) {
@@ -188,12 +189,13 @@ static void locator_step(void *ctx, const struct state *s, const struct replay_s
         l->is_found = l->peak->place == PEAK_AT_STEP ? step->number == l->peak->step
                                                      : bytes == l->peak->bytes;
         if (l->is_found)
-                l->pos = locator_pos(l, step);
+                locator_take(l, step);
         else
                 locator_see(l, step, bytes);
 }
 
-bool peak_locate(struct query *q, const struct peak *peak, uint32_t process, uint64_t *ret_pos) {
+bool peak_locate(struct query *q, const struct peak *peak, uint32_t process, uint64_t *ret_pos,
+                 bool *ret_is_fork) {
         const struct replay_limits limits = {UINT64_MAX, UINT64_MAX, true};
         struct locator l = {.peak = peak, .process = process};
         struct state s;
@@ -207,6 +209,7 @@ bool peak_locate(struct query *q, const struct peak *peak, uint32_t process, uin
                 crowd_done(&l.crowd);
         state_done(&s);
         *ret_pos = l.pos;
+        *ret_is_fork = l.is_fork;
         return l.is_found || l.has_any;
 }
 

@@ -45,5 +45,6 @@ static inline uint64_t pos_after(size_t slice_idx, size_t event_idx) {
 }
 
 /* Where among the events a peak of `process` (QUERY_ALL: of all together) is that is not at the window's begin. False when
- * the events do not tell. */
-bool peak_locate(struct query *q, const struct peak *peak, uint32_t process, uint64_t *ret_pos);
+ * the events do not tell. *ret_is_fork: it is the process's begin, with what it inherited. */
+bool peak_locate(struct query *q, const struct peak *peak, uint32_t process, uint64_t *ret_pos,
+                 bool *ret_is_fork);
