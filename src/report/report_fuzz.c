@@ -12,7 +12,7 @@
  * covers: src/report/gather.c src/report/json_report.c src/report/sites.c src/report/tables.c src/report/text.c
  * covers: src/query/answer.c src/query/block.c src/query/crowd.c src/query/inherit.c src/query/mapping.c
  * covers: src/query/peak.c src/query/query.c src/query/replay.c src/query/state.c src/query/thread.c
- * covers: src/query/alive.c src/query/heirs.c src/query/life.c src/query/pick.c src/query/timeline_picked.c
+ * covers: src/query/heirs.c src/query/life.c src/query/pick.c
  * covers: src/query/timeline.c src/query/figures.c src/query/group.c src/query/histogram.c src/query/history.c
  * covers: src/query/route.c src/query/size.c src/query/tree.c src/report/groups.c src/report/histogram.c
  * covers: src/report/tree.c src/report/view.c */
