@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -186,6 +187,7 @@ static void test_living_process(void **state) {
         if (pid == 0) {
                 if (geteuid() == 0 && setuid(12345) != 0)
                         _exit(1);
+                prctl(PR_SET_PDEATHSIG, SIGKILL); /* should the test fail */
                 (void)!write(fds[1], "x", 1);
                 pause();
                 _exit(0);
