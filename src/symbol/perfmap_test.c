@@ -80,10 +80,11 @@ static void test_long_lines_and_zero_bytes(void **state) {
         size_t n;
 
         (void)state;
-        memset(text, 'x', sizeof(text));
-        memcpy(text, "1000 10 ", 8);
-        memcpy(text + 300000, "\n2000 10 after\n", 15);
-        assert_int_equal(read_map(text, 300015, arena, names), 0);
+        n = (size_t)sprintf(text, "1000 10 ");
+        memset(text + n, 'x', 300000);
+        n += 300000;
+        n += (size_t)sprintf(text + n, "\n2000 10 after\n");
+        assert_int_equal(read_map(text, n, arena, names), 0);
         assert_int_equal(strlen(names[0]), PERFMAP_MAX_NAME);
         assert_string_equal(names[2], "after");
         n = (size_t)snprintf(text, sizeof(text), "1000 10 a%cb\n2000 10 c\n", 0);
