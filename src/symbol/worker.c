@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/syscall.h>
 #include <time.h>
 
 #include "base/fs.h"
@@ -15,7 +16,7 @@
 #include "symbol/jit.h"
 #include "symbol/module.h"
 
-enum { WORKER_FLUSH_BYTES = 64 * 1024, WORKER_FILES_FACTOR = 16 };
+enum { WORKER_FLUSH_BYTES = 64 * 1024, WORKER_FILES_FACTOR = 16, WORKER_MAX_FD = 65535 };
 
 struct worker {
         const struct worker_orders *orders;
@@ -208,11 +209,32 @@ static void worker_stand_back(void) {
         close(fd);
 }
 
+static void close_between(int first, int last) {
+        if (first > last)
+                return;
+#ifdef SYS_close_range
+        if (syscall(SYS_close_range, (unsigned)first, (unsigned)last, 0) == 0)
+                return;
+#endif
+        for (int fd = first; fd <= MIN(last, WORKER_MAX_FD); fd++)
+                close(fd);
+}
+
+/* The parent's sockets, and above all the trace with its lock, must not outlive it in a child. */
+static void worker_close_others(int one, int other) {
+        int low = MIN(one, other), high = MAX(one, other);
+
+        close_between(STDERR_FILENO + 1, low - 1);
+        close_between(MAX(low, STDERR_FILENO) + 1, high - 1);
+        close_between(MAX(high, STDERR_FILENO) + 1, INT32_MAX);
+}
+
 void worker_main(const struct worker_orders *orders, unsigned seat, int fd) {
         struct worker w = {.orders = orders, .fd = fd};
         uint32_t job_idx;
 
         worker_set_signals();
+        worker_close_others(fd, trace_reader_fd(orders->reader));
         worker_be_quiet();
         worker_stand_back();
         if (!orders->options->no_cache)

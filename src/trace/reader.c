@@ -346,6 +346,10 @@ const struct trace_slice_info *trace_slice(const struct trace_reader *t, size_t 
         return slice_idx < t->slices.n ? &t->slices.items[slice_idx] : NULL;
 }
 
+int trace_reader_fd(const struct trace_reader *t) {
+        return t->fd;
+}
+
 uint64_t trace_bytes_read(const struct trace_reader *t) {
         return t->bytes_read + t->list.bytes_read;
 }

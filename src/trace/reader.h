@@ -103,3 +103,5 @@ int trace_read_mappings(struct trace_reader *t, const struct trace_mapping **ret
 
 /* Bytes of the file read so far: a test holds windows to under 5 % of a large trace. */
 uint64_t trace_bytes_read(const struct trace_reader *t);
+
+int trace_reader_fd(const struct trace_reader *t); /* its own: for a child that closes all others */
