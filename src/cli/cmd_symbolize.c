@@ -199,8 +199,11 @@ static int more_frames_first(const void *a, const void *b) {
 }
 
 static const char *module_text(const struct module_tally *m) {
-        return m->names ? m->names->text
-                        : "made at run time: nothing on this machine has its names";
+        return m->names
+                       ? m->names->text
+                       : "made at run time, and no /tmp/perf-PID.map that can be trusted names it: let "
+                         "the runtime write one (node --perf-basic-prof, java "
+                         "-XX:+DumpPerfMapAtExit, PYTHONPERFSUPPORT=1)";
 }
 
 /* Many modules lack the same: it is said once. Those told are taken out. */

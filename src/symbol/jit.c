@@ -170,6 +170,37 @@ static void set_origin(const struct jit *j, size_t n_named, struct symbol_origin
                          n_named, j->n_raw);
 }
 
+static int location_compare(const void *a, const void *b) {
+        const struct trace_symbol *x = a, *y = b;
+
+        return x->location < y->location ? -1 : x->location > y->location;
+}
+
+/* A map is there when its process ends, and seldom later: what the trace has stays. */
+static const struct trace_symbol *find_known(const struct jit *j, uint32_t location) {
+        struct trace_symbol key = {.location = location};
+
+        return j->view->n_symbols ? bsearch(&key, j->view->symbols, j->view->n_symbols, sizeof(key),
+                                            location_compare)
+                                  : NULL;
+}
+
+static bool emit(const struct jit *j, uint32_t location, symbol_fn fn, void *ctx) {
+        struct trace_symbol s = {.location = location,
+                                 .function = j->names[location],
+                                 .file = "",
+                                 .guess = j->is_contested[location]};
+        const struct trace_symbol *known;
+
+        if (!is_raw(j, location))
+                return false;
+        known = s.function ? NULL : find_known(j, location);
+        if (!s.function && !known)
+                return false;
+        fn(ctx, known ? known : &s);
+        return true;
+}
+
 void jit_name(struct trace_reader *t, symbol_fn fn, void *ctx, struct symbol_origin *ret_origin) {
         struct jit j = {.trace = t, .view = trace_view(t)};
         size_t n_named = 0;
@@ -187,17 +218,8 @@ void jit_name(struct trace_reader *t, symbol_fn fn, void *ctx, struct symbol_ori
                 abort();
         for (size_t i = 0; i < j.view->n_processes; i++)
                 name_process(&j, (uint32_t)i);
-        for (size_t i = 0; i < j.view->n_locations; i++) {
-                struct trace_symbol s = {.location = (uint32_t)i,
-                                         .function = j.names[i],
-                                         .file = "",
-                                         .guess = j.is_contested[i]};
-
-                if (!j.names[i])
-                        continue;
-                n_named++;
-                fn(ctx, &s);
-        }
+        for (size_t i = 0; i < j.view->n_locations; i++)
+                n_named += emit(&j, (uint32_t)i, fn, ctx);
         set_origin(&j, n_named, ret_origin);
         free(j.names);
         free(j.is_contested);

@@ -31,8 +31,9 @@ bool origin_is_linkers(const char *name) {
 
 /* Whether a package manager put the file there: then it can bring its debug symbols too. */
 static bool is_packaged(const char *path) {
-        static const char *const places[] = {"/usr/lib", "/usr/bin/", "/usr/sbin/", "/usr/libexec/",
-                                             "/lib",     "/bin/",     "/sbin/",     NULL};
+        static const char *const places[] = {"/usr/lib",      "/usr/bin/", "/usr/sbin/",
+                                             "/usr/libexec/", "/lib/",     "/lib64/",
+                                             "/bin/",         "/sbin/",    NULL};
 
         for (const char *const *p = places; *p; p++)
                 if (strncmp(path, *p, strlen(*p)) == 0)

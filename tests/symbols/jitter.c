@@ -2,7 +2,8 @@
 /* Makes a function at run time that calls malloc, and writes /tmp/perf-PID.map about it.
  *
  *   jitter MAP      MAP: own, none, noise (much around the right line), fork (a child with another
- *                   name for the same code), late (writes after the calls, before the end)
+ *                   name for the same code), late (writes after the calls, before the end),
+ *                   strange (gives the file to another user)
  *
  * Prints its pid. */
 #include <stdint.h>
@@ -47,7 +48,8 @@ static void write_map(const void *made, const char *name, int is_noisy) {
                 exit(3);
         if (is_noisy) {
                 fprintf(f, "no map\n\n%lx\n%lx zz what\n-1 10 minus\n", (long)made, (long)made);
-                fprintf(f, "%lx 1000 older code\nffffffffffffffff ffffffffffffffff wraps\n", (long)made);
+                fprintf(f, "%lx 1000 older code\nffffffffffffffff ffffffffffffffff wraps\n",
+                        (long)made);
                 for (int i = 0; i < 200000; i++)
                         fputc('x', f);
                 fputc('\n', f);
@@ -70,6 +72,14 @@ int main(int argc, char **argv) {
                 return 2;
         __builtin___clear_cache(page, (char *)page + sizeof(code));
         memcpy(&made, &page, sizeof(made));
+        if (!strcmp(how, "strange")) {
+                char path[64];
+
+                write_map(page, "Made:at_run_time file.js:7", 0);
+                snprintf(path, sizeof(path), "/tmp/perf-%d.map", (int)getpid());
+                if (chown(path, 12345, 12345) != 0)
+                        return 4;
+        }
         if (!strcmp(how, "own") || !strcmp(how, "fork") || !strcmp(how, "noise"))
                 write_map(page, "Made:at_run_time file.js:7", !strcmp(how, "noise"));
         if (!strcmp(how, "fork") && fork() == 0) {

@@ -56,3 +56,20 @@ def test_processes_that_disagree(t):
     """One address, two names: neither is sure."""
     _, frames = record(t, "fork")
     assert frames[0]["function"] in ("", NAME), frames
+
+
+def test_names_stay_when_the_map_is_gone(t):
+    trace, frames = record(t, "own")
+    assert frames[0]["function"] == NAME, frames
+    r = t.silt.command("symbolize", "--no-cache", trace)
+    assert r.code == 0, r.errors
+    frames = frames_of(t, trace, 12345)
+    assert frames[0]["function"] == NAME, frames
+
+
+def test_another_users_map_is_not_read(t):
+    """In /tmp anybody can put a file with any name. (As root, who alone can make one that is another's.)"""
+    if os.getuid() != 0:
+        return
+    _, frames = record(t, "strange")
+    assert frames[0]["function"] != NAME and frames[0]["module"] == "", frames
