@@ -21,10 +21,13 @@ volatile int sink;
 
 struct Hidden {
         int value;
-        bool operator<(const Hidden &other) const { return value < other.value; }
+        bool operator<(const Hidden &other) const {
+                return value < other.value;
+        }
 };
 
-template <typename F> int apply_twice(F &&f, int x) {
+template <typename F>
+int apply_twice(F &&f, int x) {
         return f(f(x));
 }
 } // namespace
@@ -43,21 +46,28 @@ struct Named {
         std::string label;
 };
 
-template <int Cents> struct Fixed : Item, Named {
-        int price() const override { return Cents + static_cast<int>(label.size()); }
-        std::string name() const override { return label + std::to_string(Cents); }
+template <int Cents>
+struct Fixed : Item, Named {
+        int price() const override {
+                return Cents + static_cast<int>(label.size());
+        }
+        std::string name() const override {
+                return label + std::to_string(Cents);
+        }
 };
 
-template <typename... T> struct Basket {
+template <typename... T>
+struct Basket {
         std::tuple<T...> items;
 
-        template <typename Op> int total(Op op) const {
+        template <typename Op>
+        int total(Op op) const {
                 return std::apply([&](const auto &...item) { return (op(item) + ... + 0); }, items);
         }
 };
 
 class Till {
-public:
+      public:
         explicit Till(int cash) : cash_(cash) {}
 
         Till &operator+=(int x) {
@@ -68,7 +78,8 @@ public:
                 return *this;
         }
 
-        template <typename Key> std::map<Key, std::vector<int>> by(std::function<Key(int)> key) const {
+        template <typename Key>
+        std::map<Key, std::vector<int>> by(std::function<Key(int)> key) const {
                 std::map<Key, std::vector<int>> groups;
 
                 for (int x : log_)
@@ -76,7 +87,7 @@ public:
                 return groups;
         }
 
-private:
+      private:
         int cash_;
         std::vector<int> log_;
 };
@@ -132,7 +143,8 @@ __attribute__((noinline)) int risky(shop::Till &till, int x) {
         }
 }
 
-template <typename K, typename V> std::unordered_map<V, std::vector<K>> inverted(const std::unordered_map<K, V> &m) {
+template <typename K, typename V>
+std::unordered_map<V, std::vector<K>> inverted(const std::unordered_map<K, V> &m) {
         std::unordered_map<V, std::vector<K>> out;
 
         for (const auto &[k, v] : m)
@@ -141,7 +153,8 @@ template <typename K, typename V> std::unordered_map<V, std::vector<K>> inverted
 }
 
 // The function behind the pointer stands in DWARF inside the one that declares the lambda.
-template <typename F> void once(std::once_flag &flag, F &&f) {
+template <typename F>
+void once(std::once_flag &flag, F &&f) {
         std::call_once(flag, [&] { sink = f(static_cast<int>(sink)) + 1; });
 }
 
@@ -161,14 +174,18 @@ int main(int argc, char **argv) {
 
         for (int i = -3; i < 20; i++)
                 sum += risky(till, i * argc);
-        for (auto &[key, group] : till.by<std::string>([](int x) { return std::string(x % 2 ? "odd" : "even"); }))
+        for (auto &[key, group] :
+             till.by<std::string>([](int x) { return std::string(x % 2 ? "odd" : "even"); }))
                 sum += static_cast<int>(key.size() + group.size());
-        sum += basket.total([](const auto &item) { return item.price() + static_cast<int>(item.name().size()); });
+        sum += basket.total([](const auto &item) {
+                return item.price() + static_cast<int>(item.name().size());
+        });
         for (int i = 0; i < argc; i++)
                 ages[argv[i]] = hidden.insert(Hidden{i}).first->value;
         for (const auto &[age, names] : inverted(ages))
                 sum += age + static_cast<int>(names.size());
-        sum += apply_twice([&](int x) { return apply_twice([&](int y) { return y + sink; }, x); }, sum);
+        sum += apply_twice([&](int x) { return apply_twice([&](int y) { return y + sink; }, x); },
+                           sum);
         sum += local_class(argc + 5) + only_once(argc);
         sum += static_cast<int>(show(Value{sum}).size() + show(Value{std::string("x")}).size() +
                                 show(Value{std::vector<double>{1.5, 2.5}}).size());
