@@ -24,7 +24,7 @@ x86_64) test_packages="$test_packages gcc-aarch64-linux-gnu g++-aarch64-linux-gn
 esac
 
 # What `make bench` needs beside that.
-bench_packages="redis-server redis-tools cargo librust-tokio-dev"
+bench_packages="libc6-dbg redis-server redis-tools cargo librust-tokio-dev"
 
 usage() {
         echo "usage: tools/setup.sh [build|test|bench]..." >&2

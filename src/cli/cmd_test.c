@@ -152,11 +152,46 @@ static void test_report_refused(void **state) {
         assert_report_refused("a.silt", "--function", "good", "--thread", "[");
 }
 
+static void test_symbolize(void **state) {
+        struct symbolize_options o;
+        int status = -1;
+
+        (void)state;
+        assert_true(PARSE(symbolize_options_parse, &o, &status, "a.silt"));
+        assert_string_equal(o.path, "a.silt");
+        assert_true(o.debug_paths.n == 0 && !o.sysroot && !o.no_cache && !o.quiet);
+        symbolize_options_done(&o);
+
+        assert_true(PARSE(symbolize_options_parse, &o, &status, "--debug-path", "/usr/../usr", "-q",
+                          "a.silt", "--debug-path=/tmp", "--sysroot", "/", "--no-cache"));
+        assert_int_equal(o.debug_paths.n, 2);
+        assert_string_equal(o.debug_paths.items[0], "/usr");
+        assert_string_equal(o.debug_paths.items[1], "/tmp");
+        assert_string_equal(o.sysroot, "/");
+        assert_true(o.no_cache && o.quiet);
+        symbolize_options_done(&o);
+
+        assert_false(PARSE(symbolize_options_parse, &o, &status));
+        assert_int_equal(status, 2);
+        symbolize_options_done(&o);
+        assert_false(PARSE(symbolize_options_parse, &o, &status, "a.silt", "b.silt"));
+        assert_int_equal(status, 2);
+        symbolize_options_done(&o);
+        assert_false(
+                PARSE(symbolize_options_parse, &o, &status, "a.silt", "--sysroot", "/dev/null"));
+        assert_int_equal(status, 2);
+        symbolize_options_done(&o);
+        assert_false(PARSE(symbolize_options_parse, &o, &status, "--help"));
+        assert_int_equal(status, 0);
+        symbolize_options_done(&o);
+}
+
 int main(void) {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(test_run_defaults),  cmocka_unit_test(test_run_all),
                 cmocka_unit_test(test_run_refused),   cmocka_unit_test(test_report_all),
                 cmocka_unit_test(test_report_filter), cmocka_unit_test(test_report_refused),
+                cmocka_unit_test(test_symbolize),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);
