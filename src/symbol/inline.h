@@ -36,8 +36,8 @@ struct inline_result {
         VEC(struct inline_site) sites;
         VEC(Dwarf_Die) functions;
         struct inline_place *places; /* one an address */
-        bool damaged;       /* chains are missing */
-        bool lines_damaged; /* some units' lines could not be read */
+        bool damaged;                /* chains are missing */
+        bool lines_damaged;          /* some units' lines could not be read */
         struct source_paths paths;
 };
 

@@ -203,12 +203,14 @@ PACKAGES = {"zlib": ("gcc", "*.c", []), "re2": ("g++", "re2/*.cc util/[rs]*.cc",
 
 
 def fetch_source(w, package):
-    """The source of a package as Debian has it, patches apart. Needs the network, and no root."""
+    """The source of a package, patches apart, from where this machine has its packages. Needs the network, and no root."""
     folder = os.path.join(w.folder, "source_" + package)
     if not os.path.exists(os.path.join(folder, "tree")):
         os.makedirs(os.path.join(folder, "lists/partial"), exist_ok=True)
+        places = w.run("apt-get", "indextargets", "--format", "$(REPO_URI) $(CODENAME) $(COMPONENT)", "Created-By: Packages")
         with open(os.path.join(folder, "sources.list"), "w") as f:
-            f.write("deb-src http://deb.debian.org/debian bookworm main\n")
+            # the release itself: mirrors of its updates may lack sources
+            f.writelines(f"deb-src {place}\n" for place in sorted(set(places.splitlines())) if "-" not in place.split()[1])
         apt = ["apt-get", "-qq", "-o", f"Dir::Etc::SourceList={folder}/sources.list", "-o", "Dir::Etc::SourceParts=/dev/null",
                "-o", f"Dir::State::Lists={folder}/lists"]
         w.run(*apt, "update", cwd=folder)
