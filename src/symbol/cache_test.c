@@ -469,7 +469,7 @@ static void test_at_once(void **state) {
                 if (pids[k] == 0) {
                         for (int i = 0; i < 20; i++) {
                                 struct symbol_cache *c = symbol_cache_open(&nowhere);
-                                size_t begin = (size_t)(k * 40 + i), n = 100;
+                                size_t begin = (size_t)k * 40 + (size_t)i, n = 100;
                                 struct str fresh, got;
 
                                 ask(NULL, &self, own + begin, n, &fresh);
