@@ -212,10 +212,20 @@ static void forks_free(struct process *process) {
         free(process);
 }
 
+/* Where in the order of events the process ends: behind all that was applied while it counted as alive,
+ * before all that comes. Readers tell by this time alone whose blocks are part of a common peak. */
+static uint64_t forks_place_end(struct pipeline *p, uint64_t seen_ns) {
+        uint64_t end_ns = MAX(p->pair.now_ns, MIN(seen_ns, pipeline_final_ns(p)));
+
+        p->pair.now_ns = (end_ns / 1000 + 1) * 1000; /* events are written to the microsecond */
+        return end_ns;
+}
+
 /* Everything of it is through. Its entry is free again. */
 void forks_end_process(struct pipeline *p, struct process *process) {
         const struct pipeline_calls *calls = &p->config.calls;
         struct pipeline_totals totals;
+        uint64_t end_ns;
 
         /* a daemon's parent ends before its child appears: the snapshot waits on */
         for (size_t i = 0; i < p->snapshots.n; i++)
@@ -224,9 +234,9 @@ void forks_end_process(struct pipeline *p, struct process *process) {
                         p->snapshots.items[i].done_ns = MAX(p->pair.now_ns, (uint64_t)1);
         pair_end_process(&p->pair, process);
         sites_end_process(&p->sites, process->figures, p->pair.now_ns);
+        end_ns = forks_place_end(p, process->end_ns);
         if (pipeline_get_totals(p, process->trace_id, &totals) && calls->on_process_end)
-                calls->on_process_end(calls->ctx, process->idx, process->trace_id, process->end_ns,
-                                      &totals);
+                calls->on_process_end(calls->ctx, process->idx, process->trace_id, end_ns, &totals);
         for (size_t i = 0; i < p->active.n; i++)
                 if (p->active.items[i] == process) {
                         memmove(&p->active.items[i], &p->active.items[i + 1],

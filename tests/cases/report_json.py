@@ -85,6 +85,17 @@ def test_overhead_is_honest(t):
     assert got["totals"]["peak_rss_bytes"] > 4000000
 
 
+def test_the_common_peak_is_the_sum_of_its_sites(t):
+    """Of all processes together, some of which end while others go on: who counts is the same for total and sites."""
+    for _ in range(t.count(6, 200)):
+        record(t, [t.program("fork_tree")], options=["--wait", "--no-symbols"])
+        got = report(t, "--process", "all", "--top", "1000")
+        sites = next(m["sites"] for m in got["top"] if m["metric"] == "peak")
+        for what, total in (("bytes", "peak_live_bytes"), ("blocks", "peak_live_blocks")):
+            parts = sum(s[what] for s in sites)
+            assert parts == got["totals"][total], f"{what} of the sites: {parts}, of all: {got['totals'][total]}"
+
+
 def test_every_metric_is_listed_and_the_chosen_one_first(t):
     record(t, [t.program("basic")])
     got = report(t)
