@@ -246,7 +246,7 @@ static void add_modules(struct str *s, struct module_tally *modules, size_t n) {
         vec_free(&lacking);
 }
 
-static int tell(const char *path, struct err *reterr) {
+static int tell(const char *path, int n_kept, struct err *reterr) {
         _cleanup_(trace_reader_freep) struct trace_reader *t = NULL;
         _cleanup_free_ struct module_tally *modules = NULL;
         struct tally all = {0};
@@ -260,6 +260,10 @@ static int tell(const char *path, struct err *reterr) {
                 abort();
         tally_all(trace_view(t), &all, modules);
         add_sentence(&s, path, &all);
+        if (n_kept)
+                str_addf(&s,
+                         "  %d module%s kept the names found before: there would be fewer now\n",
+                         n_kept, n_kept == 1 ? "" : "s");
         add_modules(&s, modules, trace_view(t)->n_modules + 1);
         fputs(str_text(&s), stdout);
         str_done(&s);
@@ -279,7 +283,7 @@ int cmd_symbolize(int argc, char **argv) {
                 how.no_cache = o.no_cache;
                 r = symbol_append_with(o.path, &how, &e);
                 if (r >= 0 && !o.quiet)
-                        r = tell(o.path, &e);
+                        r = tell(o.path, r, &e);
                 if (r < 0)
                         fprintf(stderr, "silt: %s\n", e.text);
                 status = r < 0 ? EXIT_STATUS_TROUBLE : EXIT_STATUS_OK;

@@ -15,6 +15,7 @@
 #include "base/arena.h"
 #include "base/fs.h"
 #include "symbol/hearing.h"
+#include "symbol/keep.h"
 #include "symbol/worker.h"
 #include "trace/writer.h"
 
@@ -373,6 +374,7 @@ int symbol_lookup(const char *trace_path, const struct symbol_options *options,
         if (r >= 0) {
                 table_fill_symbols(t, &c);
                 table_fill_modules(t, &c);
+                t->n_kept_modules = keep_better_names(t, trace_view(reader));
         }
         for (unsigned i = 0; i < WORKER_MAX; i++)
                 hearing_done(&c.seats[i].hearing);
@@ -408,9 +410,12 @@ int symbol_append_with(const char *trace_path, const struct symbol_options *opti
         r = symbol_lookup(trace_path, options, &t, reterr);
         if (r < 0)
                 return r;
-        return symbol_table_write(t, fd, trace_path, reterr);
+        r = symbol_table_write(t, fd, trace_path, reterr);
+        return r < 0 ? r : (int)t->n_kept_modules;
 }
 
 int symbol_append(const char *trace_path, struct err *reterr) {
-        return symbol_append_with(trace_path, &SYMBOL_OPTIONS_DEFAULT, reterr);
+        int r = symbol_append_with(trace_path, &SYMBOL_OPTIONS_DEFAULT, reterr);
+
+        return MIN(r, 0);
 }

@@ -43,6 +43,7 @@ struct symbol_options {
 /* Looks up every location of the finished trace and puts the names into it. 0, also when
  * nothing was found; -errno when the trace cannot be read or written. */
 int symbol_append(const char *trace_path, struct err *reterr);
+/* The same; returns how many modules kept the names the trace had, since fewer were found now. */
 int symbol_append_with(const char *trace_path, const struct symbol_options *options,
                        struct err *reterr);
 
@@ -54,6 +55,7 @@ struct symbol_table {
         size_t n_modules;
         size_t n_failed_modules; /* crashed, out of memory or out of time */
         size_t n_cached_modules; /* answered from the cache */
+        size_t n_kept_modules;   /* have the names the trace had: fewer were found now */
         struct arena *arena;     /* holds the strings */
 };
 

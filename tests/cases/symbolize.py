@@ -68,6 +68,31 @@ def test_later(t):
     assert r.code == 0 and r.stdout == b"" and r.stderr == b"", r.errors
 
 
+def test_names_are_not_lost_with_the_file(t):
+    """Looking up again when the program is gone, replaced, or its debug file is, keeps what was known of it."""
+    program, debug = build(t)
+    unstripped = t.path("whole/prog")
+    os.makedirs(t.path("whole"))
+    subprocess.run(["eu-unstrip", program, debug, "-o", unstripped], check=True)
+    trace = record(t, program)
+    r = t.silt.command("symbolize", trace, "--debug-path", t.path("whole"))
+    assert r.code == 0 and "kept" not in r.text, r.text + r.errors
+    known = functions(t, trace)
+    naming = module(t, trace, program)
+    assert naming["naming"] == "full", naming
+    os.rename(program, program + ".gone")
+    for _ in range(2):
+        r = t.silt.command("symbolize", trace, "--no-cache")
+        assert r.code == 0 and "1 module kept the names found before" in r.text, r.text + r.errors
+        assert functions(t, trace) == known
+        assert module(t, trace, program) == naming
+        assert t.silt.command("verify", trace).code == 0
+    os.rename(program + ".gone", program)
+    r = t.silt.command("symbolize", trace, "--debug-path", t.path("whole"), "--no-cache")
+    assert r.code == 0 and "kept" not in r.text, r.text + r.errors
+    assert functions(t, trace) == known
+
+
 def test_as_at_the_end_of_a_recording(t):
     """The same names, whichever way they came, from the cache or not."""
     trace = record(t, t.program("containers"))
@@ -119,6 +144,7 @@ def test_a_debug_file_that_appears_is_noticed(t):
     that one outlive it."""
     program, debug = build(t, "-Wl,--export-dynamic")
     trace = record(t, program)
+    before = shutil.copy(trace, t.path("before.silt"))
     for _ in range(2):
         assert t.silt.command("symbolize", trace).code == 0
         assert module(t, trace, program)["naming"] == "exported-only", module(t, trace, program)
@@ -136,8 +162,8 @@ def test_a_debug_file_that_appears_is_noticed(t):
         assert module(t, trace, program)["naming"] == "full", module(t, trace, program)
         assert ("symbolize_me", 3) in functions(t, trace)
     os.unlink(f"{place}/{build_id[2:]}.debug")
-    assert t.silt.command("symbolize", "--debug-path", store, trace).code == 0
-    assert module(t, trace, program)["naming"] == "exported-only", module(t, trace, program)
+    assert t.silt.command("symbolize", "--debug-path", store, before).code == 0
+    assert module(t, before, program)["naming"] == "exported-only", module(t, before, program)
 
 
 def refused(r, *words):
