@@ -235,10 +235,11 @@ static void match_locations(const struct brute_lives *b, const regex_t *re, cons
         for (size_t i = 0; i < v->n_locations && strcmp(kind, "module") == 0; i++)
                 ret[i] = v->locations[i].module < v->n_modules &&
                          matches(re, v->modules[v->locations[i].module].path);
-        for (size_t i = 0; i < v->n_symbols && strcmp(kind, "module") != 0; i++)
+        for (size_t i = 0; i < v->n_symbols && strcmp(kind, "file") == 0; i++)
+                ret[v->symbols[i].location] |= matches(re, v->symbols[i].file);
+        for (size_t i = 0; i < v->n_symbols && strcmp(kind, "function") == 0; i++)
                 ret[v->symbols[i].location] |=
-                        matches(re, strcmp(kind, "file") == 0 ? v->symbols[i].file
-                                                              : v->symbols[i].function);
+                        !v->symbols[i].guess && matches(re, v->symbols[i].function);
 }
 
 /* Symbols are sorted by location. */
@@ -287,7 +288,8 @@ static bool asker_matches(const struct brute_lives *b, struct names *names, cons
                                                      .offset = b->v->locations[location].offset});
         }
         name_fold(names, frames.items, frames.n, &shown);
-        found = shown.n > 0 && matches(re, frames.items[shown.items[0].frame_idx].function);
+        found = shown.n > 0 && !frames.items[shown.items[0].frame_idx].guess &&
+                matches(re, frames.items[shown.items[0].frame_idx].function);
         name_stack_done(&shown);
         vec_free(&frames);
         return found;

@@ -279,6 +279,10 @@ uint32_t fabric_frame(struct fabric *f, uint32_t caller, const char *module, con
         return trace_add_stack(f->w, caller, location);
 }
 
+void fabric_guess(struct fabric *f) {
+        f->symbols.items[f->symbols.n - 1].guess = true;
+}
+
 uint32_t fabric_thread(struct fabric *f, uint32_t process, const char *name) {
         struct fabric_process *p = &f->processes.items[process];
         struct trace_thread t = {process, p->pid + (uint32_t)p->threads.n, f->time_ns};

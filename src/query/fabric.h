@@ -33,6 +33,7 @@ void fabric_end(struct fabric *f); /* writes the rest and frees */
 struct trace_writer *fabric_writer(struct fabric *f);
 uint32_t fabric_frame(struct fabric *f, uint32_t caller, const char *module, const char *function,
                       const char *file, uint32_t line); /* function NULL: no names */
+void fabric_guess(struct fabric *f); /* the name of the last frame is only the nearest symbol */
 uint32_t fabric_thread(struct fabric *f, uint32_t process, const char *name);
 uint32_t fabric_fork(struct fabric *f, uint32_t parent);
 uint64_t fabric_alloc(struct fabric *f, uint32_t process, uint32_t thread, uint32_t stack,

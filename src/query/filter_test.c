@@ -349,7 +349,8 @@ static void test_random_traces(void **state) {
                                            .max_threads = 1 + (unsigned)seed % 4,
                                            .checkpoint_every = (unsigned)seed % 4,
                                            .max_step_us = 1 + (unsigned)seed % 3,
-                                           .with_names = true};
+                                           .with_names = true,
+                                           .with_paths = seed % 2}; /* has guesses */
                 struct fabric *f = fabric_new(TRACE_PATH, &o);
 
                 fabric_run(f, 600 + (unsigned)(seed * 131 % 1500));
@@ -438,6 +439,47 @@ static void test_bytes_read(void **state) {
         remove(TRACE_PATH);
 }
 
+/* ---- guesses --------------------------------------------------------------------------------- */
+
+static uint64_t count_allocs(struct query *q, const char *kind, const char *value) {
+        _cleanup_(query_answer_freep) struct query_answer *a = NULL;
+        struct query_filter *f = query_filter_new();
+        struct query_scope scope = query_whole(q);
+        struct err e = {0};
+
+        scope.filter = f;
+        assert_int_equal(query_filter_add(f, kind, value, &e), 0);
+        assert_int_equal(query_ask(q, &scope, &a, &e), 0);
+        query_filter_free(f);
+        return a->totals.n_allocs;
+}
+
+/* A name that is only the nearest symbol is as good as none. */
+static void test_guesses(void **state) {
+        struct fabric_options o = {.seed = 1, .max_processes = 1, .max_threads = 1};
+        struct fabric *f = fabric_new(TRACE_PATH, &o);
+        uint32_t main_stack, near_stack, thread = fabric_thread(f, 0, "main");
+        _cleanup_(query_freep) struct query *q = NULL;
+        struct err e = {0};
+
+        (void)state;
+        main_stack = fabric_frame(f, 0, "/bin/x", "main", "x.c", 3);
+        near_stack = fabric_frame(f, main_stack, "/lib/libx.so", "near", "", 0);
+        fabric_guess(f);
+        fabric_alloc(f, 0, thread, main_stack, 10);
+        fabric_alloc(f, 0, thread, near_stack, 20);
+        fabric_alloc(f, 0, thread, near_stack, 30);
+        fabric_end(f);
+        assert_int_equal(query_open(TRACE_PATH, &q, &e), 0);
+        assert_int_equal(count_allocs(q, "function", "main"), 3);
+        assert_int_equal(count_allocs(q, "module", "libx"), 2); /* its place is known */
+        assert_int_equal(count_allocs(q, "function", "near"), 0);
+        assert_int_equal(count_allocs(q, "not-function", "near"), 3);
+        assert_int_equal(count_allocs(q, "asked-by", "."), 1);
+        assert_int_equal(count_allocs(q, "not-asked-by", "near"), 3);
+        remove(TRACE_PATH);
+}
+
 /* ---- traces that lost their old events ------------------------------------------------------- */
 
 #define BOUNDED_PATH "filter_test_bounded.silt"
@@ -513,6 +555,7 @@ int main(int argc, char **argv) {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(test_random_traces),
                 cmocka_unit_test(test_bytes_read),
+                cmocka_unit_test(test_guesses),
                 cmocka_unit_test(test_bounded),
         };
 

@@ -49,10 +49,11 @@ static bool text_matches(struct matcher *m, const char *text) {
         return *known;
 }
 
+/* The nearest symbol is mostly another function, and nobody is shown it: as good as no name. */
 static const char *frame_text(const struct matcher *m, const struct query_frame *f) {
         switch (m->path->name) {
         case FILTER_FUNCTION:
-        case FILTER_ASKED_BY: return f->function;
+        case FILTER_ASKED_BY: return f->guess ? "" : f->function;
         case FILTER_MODULE: return f->module;
         case FILTER_FILE: return f->file;
         }
@@ -101,7 +102,7 @@ static void match_askers(struct matcher *m, bool *stacks) {
                         uint32_t number = routes.all.items[routes.asker].number;
                         struct query_frame f = routes_frame(m->q, number);
 
-                        stacks[i] = text_matches(m, f.function);
+                        stacks[i] = text_matches(m, frame_text(m, &f));
                 }
         }
         routes_done(&routes);

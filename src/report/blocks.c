@@ -5,6 +5,7 @@
 #include "report/gather.h"
 #include "report/sites.h"
 #include "report/style.h"
+#include "report/view.h"
 
 struct listing {
         struct report r; /* only what names and stacks need */
@@ -54,12 +55,7 @@ static bool put_frame(void *ctx, const struct query_frame *f) {
         struct json *j = ctx;
 
         json_object(j);
-        json_put_string(j, "function", f->function);
-        json_put_string(j, "file", f->file);
-        json_put_uint(j, "line", f->line);
-        json_put_string(j, "module", f->module);
-        json_key(j, "inlined");
-        json_bool(j, f->inlined);
+        view_put_frame(j, f);
         json_end(j);
         return true;
 }

@@ -13,6 +13,7 @@
 
 #include "base/macros.h"
 #include "base/str.h"
+#include "query/fabric.h"
 #include "report/frame.h"
 #include "report/report.h"
 #include "report/story.h"
@@ -327,6 +328,33 @@ static void test_cut_trace_is_not_exact(void **state) {
         story_write(TRACE_PATH);
 }
 
+/* Whoever reads JSON must be able to tell a guess from a name, in every view. */
+static void test_json_of_guesses(void **state) {
+        struct fabric_options fabric = {.seed = 1, .max_processes = 1, .max_threads = 1};
+        struct fabric *f = fabric_new(TRACE_PATH, &fabric);
+        const char *frame = "\"function\":\"near\",\"file\":\"\",\"line\":0,"
+                            "\"module\":\"/lib/libx.so\",\"inlined\":false,\"guess\":true}";
+        uint32_t stack, thread = fabric_thread(f, 0, "main");
+
+        (void)state;
+        stack = fabric_frame(f, 0, "/lib/libx.so", "near", "", 0);
+        fabric_guess(f);
+        fabric_alloc(f, 0, thread, stack, 10);
+        fabric_end(f);
+        for (int view = 0; view < 3; view++) {
+                struct report_options o = REPORT_OPTIONS_DEFAULT;
+                char *text;
+
+                o.json = true;
+                o.blocks = view == 1;
+                o.group_by = view == 2 ? "site" : NULL;
+                text = report_of(o, "100", "C");
+                assert_has(text, frame);
+                free(text);
+        }
+        story_write(TRACE_PATH);
+}
+
 static void test_errors(void **state) {
         struct report_options o = REPORT_OPTIONS_DEFAULT;
         struct err e = {0};
@@ -368,6 +396,7 @@ int main(void) {
                 cmocka_unit_test(test_text_of_groups),
                 cmocka_unit_test(test_json),
                 cmocka_unit_test(test_cut_trace_is_not_exact),
+                cmocka_unit_test(test_json_of_guesses),
                 cmocka_unit_test(test_errors),
         };
 
