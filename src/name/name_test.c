@@ -241,6 +241,101 @@ static void test_kinds(void **state) {
         assert_int_equal(name_frame_kind(names, &f), NAME_PLAIN);
 }
 
+/* What programs call their own functions, and libraries theirs. */
+static void test_never_hides_programs(void **state) {
+        static const char *const own[] = {
+                "core::Engine::load(int)",
+                "core::boot()",
+                "core",
+                "alloc::pool(unsigned long)",
+                "alloc",
+                "futures::later(int)",
+                "bytes::bytes::take()",
+                "bytes::bytes<int>::take() const",
+                "void core::each<int, core::less>(int)",
+                "core::operator<(core::A const&, core::A const&)",
+                "core::A::operator->() const",
+                "core::(anonymous namespace)::grow(int)",
+                "core::A::run()::{lambda(int)#1}::operator()(int) const",
+                "tokio::runtime::start()",
+                "once_cell::get()",
+                "smol::f()",
+                "threadpool::add(int)",
+                "indexmap::insert(int)",
+                "abi::encode(int)",
+                "fmt::parse_video(char const*)",
+                "fmt::video::parse(int)",
+                "vec::reserve(int)",
+                "pool_allocator::take()",
+                "hash_table::expand()",
+                "mi_open",
+                "mi_",
+                "je_load_allocations",
+                "tc_newspaper",
+                "g_data_load_file",
+                "g_list_files",
+                "g_string_table_load",
+                "talloc_report",
+                "list_resize",
+                "new_arena",
+                "bitmap_alloc",
+                "ggc_load",
+                "start_thread",
+                "thread_start",
+                "clone",
+                "call_init",
+                "sdscatalogue",
+                "PyList_of_ours",
+        };
+        static const struct {
+                const char *function, *module, *file;
+                enum name_kind kind;
+        } places[] = {
+                /* the file tells the language, whatever the form */
+                {"core::boot", "app", "/src/core/boot.cc", NAME_PLAIN},
+                {"core::boot", "app", "boot.h", NAME_PLAIN},
+                {"core::iter::f", "app", "", NAME_MACHINERY},
+                {"core::iter::f", "app", "/a.b/f.rs", NAME_MACHINERY},
+                {"futures::later", "app", "later.rs", NAME_MACHINERY},
+                {"futures::later", "app", "later.cpp", NAME_PLAIN},
+                {"core::ptr::drop_in_place<(app::A,fn() -> app::B)>", "app", "", NAME_MACHINERY},
+                {"load", "app", "/home/a/library/core/src/load.c", NAME_PLAIN},
+                {"load", "app", "/home/a/library/std/src/load.cc", NAME_PLAIN},
+                {"app::load", "app", "/home/a/library/core/src/load.rs", NAME_PLAIN},
+                {"load", "app", "/rustc/0123abcd/library/core/src/mem/mod.rs", NAME_MACHINERY},
+                {"load", "app", "/usr/src/rustc-1.63.0/library/std/src/io.rs", NAME_ALLOCATOR},
+                {"load", "app", "/rustc/0123abcd/library/core/src/mem/mod.c", NAME_PLAIN},
+                /* the libraries' own */
+                {"mi_open", "/lib/libmimalloc.so.2", "", NAME_ALLOCATOR},
+                {"mi_malloc", "app", "", NAME_ALLOCATOR},
+                {"g_list_append", "/lib/libglib-2.0.so.0", "", NAME_ALLOCATOR},
+                {"talloc_report", "libtalloc.so.2", "", NAME_ALLOCATOR},
+                {"fmt::v9::print(char)", "libfmt.so.9", "", NAME_ALLOCATOR},
+                {"fmt::v9::vformat(char)", "app", "", NAME_ALLOCATOR},
+                {"list_resize", "python3.11", "", NAME_ALLOCATOR},
+                {"vec::reserve(int)", "cc1plus", "", NAME_ALLOCATOR},
+                {"start_thread", "libc.so.6", "", NAME_START},
+                {"clone3", "libc.so.6", "", NAME_START},
+                {"call_init", "ld-linux-aarch64.so.1", "", NAME_START},
+        };
+        _cleanup_(names_freep) struct names *names = builtin();
+
+        (void)state;
+        for (size_t i = 0; i < ARRAY_SIZE(own); i++)
+                check_kind(names, own[i], "/opt/app", NAME_PLAIN);
+        for (size_t i = 0; i < ARRAY_SIZE(places); i++) {
+                struct name_frame f = {.function = places[i].function,
+                                       .file = places[i].file,
+                                       .module = places[i].module};
+                enum name_kind kind = name_frame_kind(names, &f);
+
+                if (kind != places[i].kind)
+                        fail_msg("%s in %s at %s: %s, not %s", f.function, f.module, f.file,
+                                 name_kind_text(kind), name_kind_text(places[i].kind));
+        }
+        assert_string_equal(name_short(names, "fmt::video::parse(int)"), "fmt::video::parse");
+}
+
 static void test_folds(void **state) {
         _cleanup_(names_freep) struct names *names =
                 with_rules("fold company::base::String => String\n"
@@ -293,6 +388,9 @@ static void test_refused_rules(void **state) {
         check_refused("allocator std::vector<int>", "rules: my.rules:1: patterns have no template");
         check_refused("driver a<b>", "rules: my.rules:1: patterns have no template");
         check_refused("driver a in b", "rules: my.rules:1: a driver is one everywhere");
+        check_refused("rust", "rules: my.rules:1: a rule is a word and a pattern");
+        check_refused("rust keep", "rules: my.rules:1: a rule is a word and a pattern");
+        check_refused("rust driver a", "rules: my.rules:1: behind 'rust' stands allocator");
         check_refused("keep a in /lib/b", "rules: my.rules:1: a module is named by its file name");
         check_refused("fold a", "rules: my.rules:1: 'fold' needs '=>'");
         check_refused("fold a<int => b", "rules: my.rules:1: the type's arguments must end");
@@ -474,6 +572,13 @@ static void test_async_stacks(void **state) {
         /* a closure that nobody polls is one */
         check_stack("app::f::{{closure}};core::iter::traits::iterator::Iterator::fold;app::f;main",
                     "app::f::{closure};app::f;main");
+        /* nor does collecting stand between */
+        check_stack("alloc::string::String::clone;app::f::{{closure}};"
+                    "core::iter::adapters::map::map_fold::{{closure}};"
+                    "<alloc::vec::Vec<T> as "
+                    "core::iter::traits::collect::FromIterator<T>>::from_iter;"
+                    "core::iter::traits::iterator::Iterator::collect;app::f;main",
+                    "app::f::{closure};app::f;main via String::clone");
         /* futures written by hand stay */
         check_stack("app::f::{{closure}};<app::Join as core::future::future::Future>::poll;"
                     "tokio::runtime::park::CachedParkThread::block_on;app::main;"
@@ -518,6 +623,7 @@ int main(void) {
                 cmocka_unit_test(test_hostile_names),
                 cmocka_unit_test(test_globs),
                 cmocka_unit_test(test_kinds),
+                cmocka_unit_test(test_never_hides_programs),
                 cmocka_unit_test(test_folds),
                 cmocka_unit_test(test_refused_rules),
                 cmocka_unit_test(test_files),

@@ -82,6 +82,38 @@ static uint64_t hash_text(const char *text) {
         return map_hash(hash);
 }
 
+/* Whether a name, as demanglers write it, is one of Rust: a path without parameters. C++'s have
+ * them, C's have no path. */
+static bool is_rust_form(const char *full) {
+        size_t depth = 0;
+
+        for (const char *p = full; *p; p++) {
+                if (*p == '<')
+                        depth++;
+                else if (*p == '>' && depth && p[-1] != '-') /* no arrow */
+                        depth--;
+                else if (*p == '(' && depth == 0)
+                        return false;
+                else if (strncmp(p, "operator", 8) == 0 && strchr("<>-", p[8]) && p[8])
+                        return false; /* their brackets are none */
+        }
+        return strstr(full, "::") != NULL;
+}
+
+static bool is_rust(const struct name_entry *e, const char *file) {
+        const char *slash = strrchr(file, '/');
+        const char *suffix = strrchr(slash ? slash : file, '.');
+
+        return suffix ? strcmp(suffix, ".rs") == 0 : e->is_rust;
+}
+
+static enum name_kind kind_at(struct names *n, const struct name_entry *e, const char *module,
+                              const char *file, bool *ret_by_place) {
+        struct rules_subject s = {e->plain, e->trait, module, file, is_rust(e, file)};
+
+        return rules_kind(&n->rules, &s, ret_by_place);
+}
+
 static struct name_entry *entry_new(struct names *n, const char *function) {
         struct name_entry *e = arena_alloc(n->arena, sizeof(*e));
         size_t full_n = shape_full_length(function);
@@ -98,7 +130,8 @@ static struct name_entry *entry_new(struct names *n, const char *function) {
         if (n->shape.has_outer)
                 e->crate = arena_strndup(n->arena, e->plain,
                                          (size_t)(strstr(e->plain, "::") - e->plain));
-        e->kind = rules_kind(&n->rules, e->plain, e->trait, "", "", &e->kind_is_by_place);
+        e->is_rust = is_rust_form(e->full);
+        e->kind = kind_at(n, e, "", "", &e->kind_is_by_place);
         e->is_driver = rules_is_driver(&n->rules, e->plain);
         return e;
 }
@@ -146,12 +179,12 @@ enum name_kind names_entry_kind(struct names *n, const struct name_entry *e, con
         module_id = names_entry(n, module)->idx;
         file_id = names_entry(n, file)->idx;
         if ((e->idx | module_id | file_id) >> ENTRY_ID_BITS) /* too many to be remembered */
-                return rules_kind(&n->rules, e->plain, e->trait, module, file, &by_place);
+                return kind_at(n, e, module, file, &by_place);
         kind = map_put(&n->kinds,
                        (e->idx << 2 * ENTRY_ID_BITS) + (module_id << ENTRY_ID_BITS) + file_id, 0,
                        &added);
         if (added)
-                *kind = rules_kind(&n->rules, e->plain, e->trait, module, file, &by_place);
+                *kind = kind_at(n, e, module, file, &by_place);
         return (enum name_kind)kind[0];
 }
 

@@ -127,8 +127,8 @@ static const char *take_behind(struct rules *r, struct span *rest, const char *w
 }
 
 /* PATTERN [in MODULE] [at FILE] */
-static const char *add_kind(struct rules *r, struct span rest, enum name_kind kind) {
-        struct rule rule = {.kind = kind};
+static const char *add_kind(struct rules *r, struct span rest, enum name_kind kind, bool is_rust) {
+        struct rule rule = {.kind = kind, .is_rust = is_rust};
 
         rule.file = take_behind(r, &rest, " at ");
         rule.module = take_behind(r, &rest, " in ");
@@ -217,6 +217,7 @@ static const char *add_line(struct rules *r, struct span line) {
                      {"machinery", NAME_MACHINERY},
                      {"keep", NAME_PLAIN}};
         struct span verb;
+        bool is_rust;
 
         if (line.n > RULES_MAX_LINE_BYTES)
                 return "the line is too long";
@@ -227,11 +228,16 @@ static const char *add_line(struct rules *r, struct span line) {
         if (line.n == 0)
                 return NULL;
         verb = take_word(&line);
+        is_rust = span_is(verb, "rust");
+        if (is_rust)
+                verb = take_word(&line);
         if (line.n == 0)
                 return "a rule is a word and a pattern";
         for (size_t i = 0; i < ARRAY_SIZE(kinds); i++)
                 if (span_is(verb, kinds[i].verb))
-                        return add_kind(r, line, kinds[i].kind);
+                        return add_kind(r, line, kinds[i].kind, is_rust);
+        if (is_rust)
+                return "behind 'rust' stands allocator, start, machinery, task or keep";
         if (span_is(verb, "driver"))
                 return add_driver(r, line);
         if (span_is(verb, "fold"))
@@ -295,6 +301,7 @@ struct best {
         const struct patterns *patterns;
         const char *module; /* file name */
         const char *file;
+        bool is_rust;
         uint32_t rule;       /* 0: none yet */
         uint32_t bound_rule; /* the last that fits but for its module and file */
 };
@@ -309,30 +316,34 @@ static void best_take(void *ctx, uint32_t node) {
 
         for (uint32_t i = b->patterns->nodes.items[node].value; i > b->rule; i = rule->next) {
                 rule = &b->rules->items.items[i];
-                if (rule->module || rule->file)
+                if (rule->module || rule->file || rule->is_rust)
                         b->bound_rule = MAX(b->bound_rule, i);
-                if (glob_fits(rule->module, b->module) && glob_fits(rule->file, b->file)) {
+                if ((b->is_rust || !rule->is_rust) && glob_fits(rule->module, b->module) &&
+                    glob_fits(rule->file, b->file)) {
                         b->rule = i;
                         return;
                 }
         }
 }
 
-enum name_kind rules_kind(struct rules *r, const char *plain, const char *trait, const char *module,
-                          const char *file, bool *ret_by_place) {
-        const char *slash = strrchr(module, '/');
-        struct best b = {r, &r->kinds, slash ? slash + 1 : module, file, 0, 0};
+enum name_kind rules_kind(struct rules *r, const struct rules_subject *s, bool *ret_by_place) {
+        const char *slash = strrchr(s->module, '/');
+        struct best b = {.rules = r,
+                         .patterns = &r->kinds,
+                         .module = slash ? slash + 1 : s->module,
+                         .file = s->file,
+                         .is_rust = s->is_rust};
 
-        patterns_match(&r->kinds, plain, best_take, &b);
-        if (trait[0])
-                patterns_match(&r->kinds, trait, best_take, &b);
+        patterns_match(&r->kinds, s->plain, best_take, &b);
+        if (s->trait[0])
+                patterns_match(&r->kinds, s->trait, best_take, &b);
         /* Another place could only bring in a later rule, or take away this one. */
         *ret_by_place = b.bound_rule && b.bound_rule >= b.rule;
         return b.rule ? r->items.items[b.rule].kind : NAME_PLAIN;
 }
 
 bool rules_is_driver(struct rules *r, const char *plain) {
-        struct best b = {r, &r->drivers, "", "", 0, 0};
+        struct best b = {.rules = r, .patterns = &r->drivers, .module = "", .file = ""};
 
         patterns_match(&r->drivers, plain, best_take, &b);
         return b.rule != 0;

@@ -22,6 +22,7 @@ struct rule {
                 *args; /* folds: "" whatever there is, and it stays; "*" any; else exactly these */
         const char *text; /* folds: what is written instead */
         enum name_kind kind;
+        bool is_rust; /* kinds: of Rust functions only */
         bool is_inline;
 };
 
@@ -42,10 +43,16 @@ int rules_add_file(struct rules *r, const char *path, struct err *reterr);
 int rules_add_text(struct rules *r, const char *where, const char *text, size_t n,
                    struct err *reterr);
 
-/* The kind of a plain path; trait: `<B>::f` where it is one of a trait's, else "". *ret_by_place:
- * whether it may be another in another module or file. */
-enum name_kind rules_kind(struct rules *r, const char *plain, const char *trait, const char *module,
-                          const char *file, bool *ret_by_place);
+/* What rules go by. */
+struct rules_subject {
+        const char *plain; /* path */
+        const char *trait; /* `<B>::f` where it is one of a trait's, else "" */
+        const char *module, *file;
+        bool is_rust; /* which may depend on the file */
+};
+
+/* *ret_by_place: whether the kind may be another in another module or file. */
+enum name_kind rules_kind(struct rules *r, const struct rules_subject *s, bool *ret_by_place);
 bool rules_is_driver(struct rules *r, const char *plain);
 
 /* The fold of the path that ends at node of shapes and has these arguments (with their brackets;

@@ -42,7 +42,11 @@ def test_all_functions_of_large_libraries(t):
 
 
 def report(t, program, *options, width=100):
-    r = t.silt.record(t.path("t.silt"), [t.program(program)], ["-f"])
+    return report_of(t, t.program(program), *options, width=width)
+
+
+def report_of(t, path, *options, width=100):
+    r = t.silt.record(t.path("t.silt"), [path], ["-f"])
     assert r.code == 0, r.errors
     r = t.silt.command("report", "--by", "allocated", *options, t.path("t.silt"),
                        env={"COLUMNS": str(width), "XDG_CONFIG_HOME": t.dir})
@@ -77,6 +81,18 @@ def test_rust_sites_begin_at_the_code_that_asked(t):
     for stack in found:
         assert not stack[0].startswith(("alloc::", "core::", "<", "Vec", "Box", "__rust")), stack
     assert not any("lang_start" in name for stack in found[:3] for name in stack), found
+
+
+def test_programs_own_functions_are_shown(t):
+    """However much their names are like those of libraries, with debug information and without."""
+    own = ["list_resize", "talloc_report", "g_data_load_file", "mi_open", "fmt::video::parse", "fmt::parse_video",
+           "futures::later", "alloc::pool", "core::Engine::load"]
+    plain = t.path("lookalikes")
+    subprocess.run(["strip", "-g", "-o", plain, t.program("lookalikes")], check=True)
+    for program in (t.program("lookalikes"), plain):
+        text = report_of(t, program)
+        found = stacks(text)[:len(own)]
+        assert found == [[name, "core::boot", "main"] for name in own], found
 
 
 def test_full_shows_everything(t):
