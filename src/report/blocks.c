@@ -51,15 +51,6 @@ static bool print_block(void *ctx, const struct query_block *b) {
         return !ferror(l->out);
 }
 
-static bool put_frame(void *ctx, const struct query_frame *f) {
-        struct json *j = ctx;
-
-        json_object(j);
-        view_put_frame(j, f);
-        json_end(j);
-        return true;
-}
-
 static bool put_block(void *ctx, const struct query_block *b) {
         struct listing *l = ctx;
 
@@ -74,10 +65,7 @@ static bool put_block(void *ctx, const struct query_block *b) {
                 json_put_uint(&l->j, "address", b->address);
         json_put_uint(&l->j, "tid", thread_tid(l, b->thread));
         json_put_string(&l->j, "thread", thread_name(l, b->thread));
-        json_key(&l->j, "stack");
-        json_array(&l->j);
-        query_each_frame(l->r.q, b->stack, put_frame, &l->j);
-        json_end(&l->j);
+        view_put_stack(&l->j, l->r.q, b->stack);
         json_end(&l->j);
         return !ferror(l->out);
 }

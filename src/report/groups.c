@@ -285,25 +285,11 @@ static void put_history(struct json *j, const struct query_history *h, size_t gr
         json_end(j);
 }
 
-static bool put_stack_frame(void *ctx, const struct query_frame *f) {
-        struct json *j = ctx;
-
-        json_object(j);
-        view_put_frame(j, f);
-        json_end(j);
-        return true;
-}
-
 static void put_what(struct view *v, const struct query_groups *g, const struct query_group *row) {
         struct json *j = &v->j;
 
         switch (g->options.by) {
-        case QUERY_BY_SITE:
-                json_key(j, "stack");
-                json_array(j);
-                query_each_frame(v->q, row->stack, put_stack_frame, j);
-                json_end(j);
-                break;
+        case QUERY_BY_SITE: view_put_stack(j, v->q, row->stack); break;
         case QUERY_BY_FUNCTION:
                 view_put_frame(j, &row->frame);
                 if (row->is_task) {

@@ -3,6 +3,7 @@
  * meaning. */
 #include "base/json.h"
 #include "report/gather.h"
+#include "report/view.h"
 
 static double seconds(uint64_t ns) {
         return (double)ns / 1e9;
@@ -43,33 +44,6 @@ static void put_totals(struct json *j, const struct query_totals *t) {
 
 /* ---- stacks and sites ------------------------------------------------------------------------ */
 
-static bool put_frame(void *ctx, const struct query_frame *f) {
-        struct json *j = ctx;
-
-        json_object(j);
-        json_put_string(j, "function", f->function);
-        json_put_string(j, "file", f->file);
-        json_put_uint(j, "line", f->line);
-        json_put_string(j, "module", f->module);
-        json_key(j, "inlined");
-        json_bool(j, f->inlined);
-        if (f->guess) {
-                json_key(j, "guess");
-                json_bool(j, true);
-        }
-        if (!f->function[0])
-                json_put_uint(j, "offset", f->offset);
-        json_end(j);
-        return true;
-}
-
-static void put_stack(struct json *j, const struct report *r, uint32_t stack) {
-        json_key(j, "stack");
-        json_array(j);
-        query_each_frame(r->q, stack, put_frame, j);
-        json_end(j);
-}
-
 static void put_int(struct json *j, const char *key, int64_t v) {
         json_key(j, key);
         json_int(j, v);
@@ -87,7 +61,7 @@ static void put_site(struct json *j, const struct report *r, const struct query_
                 json_key(j, "bytes_estimated");
                 json_bool(j, true);
         }
-        put_stack(j, r, s->stack);
+        view_put_stack(j, r->q, s->stack);
         json_end(j);
 }
 
@@ -208,7 +182,7 @@ static void put_mappings(struct json *j, const struct report *r) {
                 json_put_uint(j, "end_bytes", m->end_bytes);
                 json_put_uint(j, "mapped_bytes", m->mapped_bytes);
                 json_put_uint(j, "calls", m->n_calls);
-                put_stack(j, r, m->stack);
+                view_put_stack(j, r->q, m->stack);
                 json_end(j);
         }
         json_end(j);

@@ -189,6 +189,22 @@ void view_put_frame(struct json *j, const struct query_frame *f) {
                 json_put_uint(j, "offset", f->offset);
 }
 
+static bool put_frame(void *ctx, const struct query_frame *f) {
+        struct json *j = ctx;
+
+        json_object(j);
+        view_put_frame(j, f);
+        json_end(j);
+        return true;
+}
+
+void view_put_stack(struct json *j, const struct query *q, uint32_t stack) {
+        json_key(j, "stack");
+        json_array(j);
+        query_each_frame(q, stack, put_frame, j);
+        json_end(j);
+}
+
 void view_put_figures(struct json *j, const char *key, const struct query_figures *f,
                       enum query_metric m) {
         json_key(j, key);

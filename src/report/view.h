@@ -57,6 +57,8 @@ void view_print_doubts(const struct view *v, const struct query_answer *a);
 /* ---- JSON ------------------------------------------------------------------------------------ */
 
 void view_put_frame(struct json *j, const struct query_frame *f);
+/* "stack": its frames, innermost first. */
+void view_put_stack(struct json *j, const struct query *q, uint32_t stack);
 void view_put_figures(struct json *j, const char *key, const struct query_figures *f,
                       enum query_metric m);
 /* Window, filter and totals of the scope as answered. */
