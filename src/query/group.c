@@ -119,13 +119,23 @@ uint64_t group_keys_of_row(struct group_keys *k, const struct query_group *row) 
 
 /* ---- rows ------------------------------------------------------------------------------------ */
 
+/* Of a site that is several call paths: those that ask the library through the same function. */
+struct part {
+        uint64_t row_idx;
+        uint32_t stack; /* the first one's */
+        struct query_figures f;
+};
+
 struct grouping {
         struct query *q;
         const struct query_group_options *o;
         const struct query_scope *scope;
         struct group_keys keys;
         VEC(struct query_group) rows;
-        struct map by_key;  /* → index into rows */
+        struct map by_key; /* → index into rows */
+        VEC(struct part) parts;
+        struct map by_part; /* → index into parts */
+        struct map vias;    /* number of a frame → hash of what it is called */
         VEC(uint64_t) seen; /* key → the path it was counted for last */
         uint64_t n_paths;
 };
@@ -150,17 +160,86 @@ static void row_add(struct query_group *row, const struct query_figures *f) {
         row->n_sites++;
 }
 
+static uint64_t hash_label(struct query *q, uint32_t number) {
+        struct query_frame f = routes_frame(q, number);
+        struct name_frame frame = {f.function, f.file,    f.module, f.offset,
+                                   f.line,     f.inlined, f.guess};
+        uint64_t hash = 14695981039346656037ull;
+
+        if (!f.function[0])
+                return 0;
+        for (const char *text = name_label(query_names(q), &frame, false); *text; text++)
+                hash = (hash ^ (unsigned char)*text) * 1099511628211ull;
+        return hash;
+}
+
+/* What the program called, as the reader is told it; 0: it asked itself. Names may be long: each is
+ * read once. */
+static uint64_t key_of_via(struct grouping *g) {
+        const struct routes *p = &g->keys.routes;
+        uint64_t *key;
+        uint32_t number;
+        bool added;
+
+        if (p->is_full || p->all.n == 0 || p->folded.via_idx == NAME_NO_FRAME)
+                return 0;
+        number = p->all.items[p->folded.via_idx].number;
+        key = map_put(&g->vias, number, 0, &added);
+        if (added)
+                *key = hash_label(g->q, number);
+        return *key;
+}
+
+static void part_add(struct grouping *g, const struct query_group *row,
+                     const struct query_site *site) {
+        uint64_t row_idx = (uint64_t)(row - g->rows.items);
+        uint64_t key = map_hash(key_of_via(g) + map_hash(row_idx + 1));
+        bool added;
+        uint64_t *idx = map_put(&g->by_part, key, g->parts.n, &added);
+
+        if (added)
+                vec_push(&g->parts, (struct part){.row_idx = row_idx, .stack = site->stack});
+        query_figures_add(&g->parts.items[*idx].f, &site->f);
+}
+
+static uint64_t part_size(const struct part *part, enum query_metric m) {
+        int64_t value = query_figure_of(&part->f, m).value;
+
+        return value < 0 ? 0 - (uint64_t)value : (uint64_t)value;
+}
+
+/* The largest part stands for all. Before rows are sorted. */
+static void choose_parts(struct grouping *g) {
+        VEC(uint64_t) largest = {0}; /* of each row */
+
+        for (size_t i = 0; i < g->rows.n && g->parts.n; i++)
+                vec_push(&largest, 0);
+        for (size_t i = 0; i < g->parts.n; i++) {
+                const struct part *part = &g->parts.items[i];
+                struct query_group *row = &g->rows.items[part->row_idx];
+                uint64_t size = part_size(part, g->o->metric);
+
+                row->has_parts |= size && largest.items[part->row_idx];
+                if (size > largest.items[part->row_idx]) {
+                        largest.items[part->row_idx] = size;
+                        row->stack = part->stack;
+                }
+        }
+        vec_free(&largest);
+}
+
 static void group_whole_path(struct grouping *g, const struct query_site *site) {
         struct routes *p = &g->keys.routes;
         bool added;
         struct query_group *row = row_at(g, key_of_path(&g->keys, site->stack), &added);
 
         if (added) {
-                row->stack = site->stack; /* the first one's stack stands for all */
+                row->stack = site->stack;
                 if (p->asker != UINT32_MAX)
                         row->frame = routes_frame(p->q, p->all.items[p->asker].number);
         }
         row_add(row, &site->f);
+        part_add(g, row, site);
 }
 
 static struct query_group *row_of_key(struct grouping *g, uint64_t key) {
@@ -340,9 +419,13 @@ static struct query_groups *grouping_end(struct grouping *g, struct query_answer
 
         if (!groups)
                 abort();
+        choose_parts(g);
         query_sort_groups(g->rows.items, g->rows.n, g->o);
         *groups = (struct query_groups){*g->o, answer, g->rows.items, g->rows.n};
         vec_free(&g->seen);
+        vec_free(&g->parts);
+        map_done(&g->by_part);
+        map_done(&g->vias);
         map_done(&g->by_key);
         group_keys_done(&g->keys);
         return groups;

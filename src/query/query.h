@@ -218,7 +218,9 @@ struct query_group {
                 frame;    /* function, line, module; site: the code that asked; else blank */
         bool is_task;     /* function: an async one, told by its innermost frame */
         const char *name; /* crate; else "" */
-        uint32_t stack;   /* a call path that belongs to it; 0: none */
+        uint32_t stack; /* a call path that belongs to it; 0: none. site: one of its largest part by
+                           * what the program called to get memory */
+        bool has_parts; /* site: the program called other functions too */
         uint32_t process, thread;      /* QUERY_ALL, TRACE_NO_THREAD: grouped by something else */
         uint64_t min_bytes, max_bytes; /* size */
         uint64_t n_sites;              /* whose self it is */

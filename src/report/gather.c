@@ -82,10 +82,15 @@ static void gather_sites(struct report *r) {
                                                .is_full = r->options->full};
         struct query_groups *g = query_group_answer(r->q, r->answer, &by);
 
-        for (size_t i = 0; i < g->n; i++)
+        for (size_t i = 0; i < g->n; i++) {
+                bool added;
+
                 vec_push(&r->folded, (struct query_site){.stack = g->rows[i].stack,
                                                          .process = QUERY_ALL,
                                                          .f = g->rows[i].self});
+                if (g->rows[i].has_parts)
+                        map_put(&r->with_parts, g->rows[i].stack, 1, &added);
+        }
         query_groups_free(g);
 }
 
@@ -164,6 +169,7 @@ void report_done(struct report *r) {
         free(r->threads);
         free(r->mappings);
         vec_free(&r->folded);
+        map_done(&r->with_parts);
         vec_free(&r->findings);
         arena_free(r->arena);
         *r = (struct report){0};

@@ -4,6 +4,7 @@
 
 #include "base/arena.h"
 #include "base/json.h"
+#include "base/map.h"
 #include "base/str.h"
 #include "base/vec.h"
 #include "name/name.h"
@@ -49,6 +50,7 @@ struct report {
         enum query_metric metric;
         struct query_answer *answer;
         VEC(struct query_site) folded; /* the answer's sites as people tell them apart */
+        struct map with_parts; /* stacks of those that called several functions to get memory */
         struct query_totals
                 whole; /* the same process over all of the recording, for quality and overhead */
         struct query_totals unfiltered; /* the same window, all blocks */

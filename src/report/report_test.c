@@ -355,6 +355,43 @@ static void test_json_of_guesses(void **state) {
         story_write(TRACE_PATH);
 }
 
+/* A site that is several call paths names what most of it was asked through, not what came first. */
+static void test_via_of_merged_sites(void **state) {
+        static const struct {
+                const char *function;
+                uint32_t line; /* other paths through the same function */
+                uint64_t size_bytes;
+        } calls[] = {
+                {"std::deque<int>::push_back(int)", 1, 10},
+                {"std::vector<int>::reserve(int)", 1, 3000},
+                {"std::vector<int>::reserve(int)", 2, 3000},
+                {"std::list<int>::push_back(int)", 1, 5000},
+        };
+        struct fabric_options fabric = {.seed = 1, .max_processes = 1, .max_threads = 1};
+        struct report_options o = REPORT_OPTIONS_DEFAULT;
+
+        (void)state;
+        o.metric = "allocated";
+        for (size_t n = 1; n <= ARRAY_SIZE(calls); n++) {
+                struct fabric *f = fabric_new(TRACE_PATH, &fabric);
+                uint32_t thread = fabric_thread(f, 0, "main");
+                uint32_t fill = fabric_frame(f, 0, "/bin/app", "fill()", "fill.cc", 7);
+                char *text;
+
+                for (size_t i = 0; i < n; i++)
+                        fabric_alloc(f, 0, thread,
+                                     fabric_frame(f, fill, "/bin/app", calls[i].function,
+                                                  "/usr/include/c++/12/x.h", calls[i].line),
+                                     calls[i].size_bytes);
+                fabric_end(f);
+                text = report_of(o, "120", "C");
+                assert_has(text, n == 1 ? "1 block, via std::deque<int>::push_back\n"
+                                        : "blocks, via std::vector<int>::reserve and others\n");
+                free(text);
+        }
+        story_write(TRACE_PATH);
+}
+
 static void test_errors(void **state) {
         struct report_options o = REPORT_OPTIONS_DEFAULT;
         struct err e = {0};
@@ -397,6 +434,7 @@ int main(void) {
                 cmocka_unit_test(test_json),
                 cmocka_unit_test(test_cut_trace_is_not_exact),
                 cmocka_unit_test(test_json_of_guesses),
+                cmocka_unit_test(test_via_of_merged_sites),
                 cmocka_unit_test(test_errors),
         };
 

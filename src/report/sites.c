@@ -84,17 +84,21 @@ void sites_print_stack(const struct style *s, const struct report *r, uint32_t s
         frame_stack_done(&x);
 }
 
-/* Appends the library function through which the program asked, when there is room for it. */
+/* Appends the library function through which the program asked, or asked for most, when there is
+ * room for it. */
 static void add_via(const struct style *s, const struct report *r, uint32_t stack, struct str *to,
                     size_t width) {
         struct str via = {0};
         struct frame_stack x = {0};
+        uint64_t one;
 
         frame_stack_fill(&x, r, stack, r->options->full);
         if (x.shown.via_idx != NAME_NO_FRAME && x.frames.items[x.shown.via_idx].function[0]) {
                 str_add(&via, ", via ");
                 frame_add_function(&via, r, &x.frames.items[x.shown.via_idx], false, false,
                                    s->utf8);
+                if (map_get(&r->with_parts, stack, &one))
+                        str_add(&via, " and others");
                 if (str_width(str_text(to)) + str_width(str_text(&via)) <= width)
                         str_add(to, str_text(&via));
         }
