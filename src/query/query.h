@@ -146,6 +146,11 @@ struct query_answer {
         uint64_t known_from_ns;
 };
 
+/* All of the window is before that: the figures are 0 because nothing is known, not because nothing was there. */
+static inline bool query_answer_is_untold(const struct query_answer *a) {
+        return a->known_from_ns && a->scope.to_ns <= a->known_from_ns;
+}
+
 int query_ask(struct query *q, const struct query_scope *scope, struct query_answer **ret,
               struct err *reterr);
 struct query_answer *query_answer_free(struct query_answer *a);

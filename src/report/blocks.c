@@ -12,7 +12,7 @@ struct listing {
         struct style s;
         struct json j;
         FILE *out;
-        uint64_t n_left;
+        uint64_t n_printed;
 };
 
 static const char *thread_name(const struct listing *l, uint32_t thread) {
@@ -46,6 +46,7 @@ static bool print_block(void *ctx, const struct query_block *b) {
                                         str_width(str_text(&line)));
                 fprintf(l->out, "%s\n", str_text(&line));
         }
+        l->n_printed++;
         str_done(&line);
         str_done(&thread);
         return !ferror(l->out);
@@ -92,7 +93,13 @@ int report_blocks(FILE *out, struct query *q, const struct report_options *o, st
                 fprintf(out, "%s%12s  %9s  %10s  %-20s  %s%s\n", l.s.dim, "time in s", "size",
                         "age", "thread", "call path (age > : still allocated at the end)",
                         l.s.plain);
-                return query_blocks(q, &scope, print_block, &l, reterr);
+                x = query_blocks(q, &scope, print_block, &l, reterr);
+                if (x >= 0 && !l.n_printed && scope.to_ns > l.r.v->detail_from_ns)
+                        fprintf(out, "%s",
+                                query_filter_is_empty(scope.filter)
+                                        ? "No block was allocated here: try another window or process.\n"
+                                        : "The filter selects no block here: try another filter, window or process.\n");
+                return x;
         }
         json_init(&l.j, out);
         json_object(&l.j);

@@ -26,6 +26,17 @@ int report_scope(const struct query *q, const struct report_options *o, struct q
         return 0;
 }
 
+void report_add_untold(uint64_t known_from_ns, struct str *to) {
+        struct unit_text t;
+
+        str_addf(to, "cannot be told: detail before %s was dropped (--max-size): ",
+                 unit_duration(&t, known_from_ns));
+        str_addf(
+                to,
+                "ask from %s on, or for nothing that needs it, such as sizes, threads and lifetimes",
+                unit_duration(&t, known_from_ns));
+}
+
 bool report_is_windowed(const struct report *r) {
         return r->scope.from_ns > 0 || r->scope.to_ns < r->v->end_ns;
 }
@@ -121,6 +132,11 @@ static int gather_unfiltered(struct report *r, struct err *reterr) {
         if (!report_is_filtered(r)) {
                 r->unfiltered = r->answer->totals;
                 return 0;
+        }
+        if (query_answer_is_untold(r->answer)) { /* the window as answered is empty */
+                x = report_scope(r->q, r->options, &scope, reterr);
+                if (x < 0)
+                        return x;
         }
         scope.filter = NULL;
         x = query_ask(r->q, &scope, &a, reterr);

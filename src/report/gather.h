@@ -73,6 +73,9 @@ void report_done(struct report *r);
 int report_scope(const struct query *q, const struct report_options *o, struct query_scope *ret,
                  struct err *reterr);
 
+/* Appends "cannot be told: …", with what to do, without a full stop. */
+void report_add_untold(uint64_t known_from_ns, struct str *to);
+
 bool report_is_windowed(const struct report *r);
 bool report_is_filtered(const struct report *r);
 const struct trace_process_info *report_process(

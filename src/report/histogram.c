@@ -152,13 +152,19 @@ static void print_rows(const struct view *v, const struct query_histogram *h) {
 }
 
 static void print_text(struct view *v, const struct query_histogram *h) {
+        const char *did = h->kind == QUERY_SIZES ? "allocated" : "released";
+        bool is_filtered = !query_filter_is_empty(v->scope.filter);
+        bool is_untold = !h->is_exact && !h->n_blocks && h->scope.to_ns <= v->v->detail_from_ns;
         struct str text = {0};
 
-        if (h->n_blocks == 0)
-                str_add(&text,
-                        h->kind == QUERY_SIZES
-                                ? "No block was allocated here: try another window or process."
-                                : "No block was released here: try another window or process.");
+        if (is_untold) {
+                str_addf(&text, "What was %s here ", did);
+                report_add_untold(v->v->detail_from_ns, &text);
+                str_add(&text, ".");
+        } else if (h->n_blocks == 0)
+                str_addf(&text, "No block %swas %s here: try another %swindow or process.",
+                         is_filtered ? "that the filter selects " : "", did,
+                         is_filtered ? "filter, " : "");
         else if (h->kind == QUERY_SIZES)
                 add_sizes_sentence(h, &text);
         else
@@ -170,7 +176,7 @@ static void print_text(struct view *v, const struct query_histogram *h) {
                                                             : "Blocks released, by lifetime");
                 print_rows(v, h);
         }
-        if (!h->is_exact)
+        if (!h->is_exact && !is_untold)
                 fprintf(v->out,
                         "\nEvents that this needs are missing from the file: blocks whose allocation is not there are left out.\n");
 }

@@ -219,7 +219,13 @@ static void put_notes(struct json *j, const struct report *r) {
                 json_string(
                         j,
                         "the trace has no end yet: it is still being written, or its recorder died");
-        if (r->answer->is_moved)
+        if (query_answer_is_untold(r->answer)) {
+                struct str text = {0};
+
+                report_add_untold(r->answer->known_from_ns, &text);
+                json_string(j, str_text(&text));
+                str_done(&text);
+        } else if (r->answer->is_moved)
                 json_string(
                         j,
                         "event detail there was dropped (--max-size): the window was moved to the nearest one "

@@ -102,7 +102,16 @@ static void add_filtered(const struct report *r, struct str *to) {
         struct unit_text a, b;
 
         str_addf(to, ", only blocks with %s: ", query_filter_text(r->scope.filter));
+        if (query_answer_is_untold(r->answer)) {
+                str_add(to, "what they are ");
+                report_add_untold(r->answer->known_from_ns, to);
+                str_add(to, ".");
+                return;
+        }
         if (t->n_allocs == 0 && t->begin_blocks == 0 && t->peak_blocks == 0) {
+                if (r->answer->known_from_ns)
+                        str_addf(to, "of those allocated since %s, whose detail is kept, ",
+                                 unit_duration(&a, r->answer->known_from_ns));
                 str_add(to, "there are none.");
                 return;
         }
@@ -153,7 +162,7 @@ static void print_headline(const struct style *s, const struct report *r) {
         if (r->v->meta.sample_bytes)
                 fprintf(s->out, "Sampled every %s: figures by call path are estimates.\n",
                         unit_bytes(&a, r->v->meta.sample_bytes));
-        if (r->answer->known_from_ns)
+        if (r->answer->known_from_ns && !query_answer_is_untold(r->answer))
                 fprintf(s->out,
                         "Detail before %s was dropped (--max-size): blocks allocated earlier are not counted.\n",
                         unit_duration(&a, r->answer->known_from_ns));
@@ -393,6 +402,8 @@ int report_text(FILE *out, struct report *r, struct err *reterr) {
 
         style_init(&s, out);
         print_headline(&s, r);
+        if (query_answer_is_untold(r->answer)) /* every figure would be a 0 that means nothing */
+                return 0;
         print_findings(&s, r);
         print_totals(&s, r);
         x = print_timeline(&s, r, reterr);

@@ -77,15 +77,25 @@ void view_add_whole(const struct view *v, const struct query_totals *t, struct s
 }
 
 void view_add_nothing(const struct view *v, const struct query_answer *a, struct str *to) {
+        bool is_filtered = !query_filter_is_empty(v->scope.filter);
         struct unit_text t;
 
+        if (query_answer_is_untold(a)) {
+                str_add(to, "What was ");
+                view_add_state(v, to);
+                str_add(to, " ");
+                report_add_untold(a->known_from_ns, to);
+                str_add(to, ".");
+                return;
+        }
         if (a->known_from_ns)
                 str_addf(to, "Of the blocks allocated since %s, whose detail is kept, nothing was ",
                          unit_duration(&t, a->known_from_ns));
         else
-                str_add(to, "Nothing was ");
+                str_addf(to, "Nothing %swas ", is_filtered ? "that the filter selects " : "");
         view_add_state(v, to);
-        str_add(to, ": try another metric (--by), window or process.");
+        str_addf(to, ": try another %smetric (--by), window or process.",
+                 is_filtered ? "filter, " : "");
 }
 
 void view_add_share(struct str *to, int64_t value, uint64_t whole) {
@@ -154,6 +164,8 @@ void view_print_doubts(const struct view *v, const struct query_answer *a) {
 
         if (damage[0])
                 fprintf(v->out, "\n%s\n", damage);
+        if (query_answer_is_untold(a))
+                return; /* the first sentence says it */
         if (a->known_from_ns)
                 fprintf(v->out,
                         "\nDetail before %s was dropped (--max-size): blocks allocated earlier are not counted.\n",

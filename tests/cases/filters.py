@@ -89,6 +89,16 @@ def test_the_first_sentence_says_what_is_filtered(t):
     assert blocks["filter"] == "size 1.." and all(b["bytes"] >= 1 for b in blocks["blocks"]), r.text[:400]
 
 
+def test_a_filter_that_selects_nothing_is_named_as_the_reason(t):
+    trace = record(t, "t", [t.program("basic")])
+    for view in (["--tree"], ["--bottom-up"], ["--group-by", "function"], ["--histogram", "size"], ["--blocks"]):
+        r = t.silt.command("report", trace, "--function", "nosuch", *view)
+        text = " ".join(r.text.split())
+        assert r.code == 0 and "ilter selects" in text and "try another filter" in text, (view, r.text)
+    r = t.silt.command("report", trace, "--histogram", "size")
+    assert "filter" not in r.text, r.text
+
+
 def test_bad_conditions_are_refused_in_one_line(t):
     for options, says in ((["--function", "("], "--function: "), (["--size", "9..1"], "--size: "),
                           (["--lifetime", "3s"], "write 3s.. or ..3s"), (["--alive-at", "soon"], "--alive-at: ")):

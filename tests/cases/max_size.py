@@ -2,6 +2,7 @@
 """`silt run --max-size`: the file stays within its bound, and its totals are the program's."""
 
 import glob
+import json
 import os
 import time
 
@@ -27,6 +28,22 @@ def sizes_of(folder, recorder):
         return os.stat(os.path.join(folder, "t.silt")).st_size, len(files), sum(files.values())
     except FileNotFoundError:
         return 0, 0, 0
+
+
+def check_what_cannot_be_told(t, trace):
+    """Conditions on single blocks about a time whose detail is gone: nobody knows, which is not the same as nothing."""
+    window = ["--from", "10ms", "--to", "30ms"]
+    for options in (["--size", "..64"], ["--lifetime", "1ms.."], ["--size", "..64", "--tree"], ["--size", "..64", "--group-by", "site"],
+                    ["--group-by", "size"], ["--histogram", "size"]):
+        text = " ".join(t.silt.command("report", *window, *options, trace).text.split())
+        assert "cannot be told: detail before" in text.split(". ")[0] and ": ask from " in text, (options, text)
+        assert "there are none" not in text and "0 allocs" not in text, (options, text)
+        r = t.silt.command("report", *window, *options, "--json", trace)
+        report = json.loads(r.text)
+        assert not report.get("exact", report.get("quality", {}).get("exact")), (options, r.text[:600])
+    report, why = t.silt.report(trace, *window, "--size", "..64")
+    assert report and report["unfiltered"]["allocations"] > 0, why or report["unfiltered"]
+    assert any("cannot be told" in note for note in report["notes"]), report["notes"]
 
 
 def test_the_file_stays_within_the_bound_and_totals_stay_exact(t):
@@ -66,6 +83,7 @@ def test_the_file_stays_within_the_bound_and_totals_stay_exact(t):
     assert "detail kept from" in text and "(--max-size)" in text, text
     early = t.silt.command("report", "--from", "10ms", "--to", "30ms", trace).text
     assert "Event detail before" in early and "the nearest there are" in " ".join(early.split()), early
+    check_what_cannot_be_told(t, trace)
     blocks = t.silt.command("report", "--blocks", "--to", "30ms", trace).text
     assert len(blocks.splitlines()) == 2 and "was dropped" in blocks.splitlines()[0], blocks
 
