@@ -56,6 +56,7 @@ static bool take_top(struct report_options *o, struct cli_parser *p) {
 static bool take_at(struct report_options *o, struct cli_parser *p) {
         if (!cli_value_duration(p, &o->to_ns))
                 return false;
+        o->is_at = true;
         if (!o->metric)
                 o->metric = "end";
         return true;
@@ -106,17 +107,39 @@ static bool take_share(struct report_options *o, struct cli_parser *p) {
         return false;
 }
 
-/* At most one of the views that stand in for the summary. */
+/* At most one of the views that stand in for the summary, and no option that it would not look at. */
 static bool check_views(const struct report_options *o, struct cli_parser *p) {
-        bool is_tree = o->tree || o->bottom_up;
-        int n = o->blocks + (o->group_by != NULL) + is_tree + (o->callers != NULL) +
-                (o->callees != NULL) + (o->histogram != REPORT_NO_HISTOGRAM);
+        int n_trees = o->tree + o->bottom_up + (o->callers != NULL) + (o->callees != NULL);
+        int n = n_trees + o->blocks + (o->group_by != NULL) + (o->histogram != REPORT_NO_HISTOGRAM);
+        const char *lost = o->max_depth ? "--depth" : o->min_share_pct >= 0 ? "--min-share" : NULL;
 
-        if (n > 1)
+        if (n > 1) {
                 cli_parser_error(p,
                                  "one view at a time: choose one of --blocks, --group-by, --tree, "
-                                 "--callers, --callees and --histogram");
-        return n <= 1;
+                                 "--bottom-up, --callers, --callees and --histogram");
+                return false;
+        }
+        if (lost && n_trees == 0) {
+                cli_parser_error(
+                        p,
+                        "%s: there is no tree to cut: add --tree, --bottom-up, --callers or --callees",
+                        lost);
+                return false;
+        }
+        return true;
+}
+
+static bool check_window(const struct report_options *o, bool has_to, struct cli_parser *p) {
+        if (o->is_at && has_to) {
+                cli_parser_error(p, "--at, --to: both say where the window ends: leave one out");
+                return false;
+        }
+        if (o->from_ns >= o->to_ns) {
+                cli_parser_error(p, "the window is empty: --from must be earlier than %s",
+                                 o->is_at ? "--at" : "--to");
+                return false;
+        }
+        return true;
 }
 
 static bool take_file(struct report_options *o, struct cli_parser *p) {
@@ -161,7 +184,7 @@ bool report_options_parse(int argc, char **argv, struct report_options *ret_opti
                           int *ret_exit_status) {
         struct report_options o = REPORT_OPTIONS_DEFAULT;
         struct cli_parser p;
-        bool ok = true;
+        bool ok = true, has_to = false;
         int id;
 
         cli_parser_init(&p, &report_command, argc, argv);
@@ -172,15 +195,13 @@ bool report_options_parse(int argc, char **argv, struct report_options *ret_opti
                         ok = take_file(&o, &p);
                 else
                         ok = take_option(&o, (enum report_option)id, &p);
+                has_to |= id == REPORT_TO;
         }
         if (ok && !o.path) {
                 cli_parser_error(&p, "no trace given: write 'silt report FILE'");
                 ok = false;
-        } else if (ok && o.from_ns >= o.to_ns) {
-                cli_parser_error(&p, "the window is empty: --from must be earlier than --to");
-                ok = false;
         }
-        ok = ok && check_views(&o, &p);
+        ok = ok && check_window(&o, has_to, &p) && check_views(&o, &p);
         *ret_exit_status = p.exit_status;
         if (ok)
                 *ret_options = o;

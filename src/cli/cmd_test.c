@@ -150,6 +150,15 @@ static void test_report_refused(void **state) {
         assert_report_refused("a.silt", "--allocated", "10");
         assert_report_refused("a.silt", "--alive-at", "noon");
         assert_report_refused("a.silt", "--function", "good", "--thread", "[");
+        assert_report_refused("a.silt", "--thread", "1,,2");
+        assert_report_refused("a.silt", "--thread", ",");
+        assert_report_refused("a.silt", "--at", "1s", "--to", "2s");
+        assert_report_refused("a.silt", "--to", "2s", "--at", "1s");
+        assert_report_refused("a.silt", "--from", "2s", "--at", "1s");
+        assert_report_refused("a.silt", "--tree", "--bottom-up");
+        assert_report_refused("a.silt", "--depth", "3");
+        assert_report_refused("a.silt", "--min-share", "0");
+        assert_report_refused("a.silt", "--depth", "3", "--group-by", "site");
 }
 
 static void test_symbolize(void **state) {

@@ -52,6 +52,26 @@ bool query_filter_needs_events(const struct query_filter *f) {
                      f->alive_at_ns.n || f->freed_before_ns.n);
 }
 
+int query_filter_check(const struct query_filter *f, uint64_t end_ns, struct err *reterr) {
+        const char *late = NULL;
+        struct unit_text t;
+
+        for (size_t i = 0; f && i < f->allocated.n; i++)
+                if (f->allocated.items[i].min > 0 && f->allocated.items[i].min >= end_ns)
+                        late = "allocated";
+        for (size_t i = 0; f && i < f->alive_at_ns.n; i++)
+                if (f->alive_at_ns.items[i] > end_ns)
+                        late = "alive-at";
+        for (size_t i = 0; f && i < f->freed_before_ns.n; i++)
+                if (f->freed_before_ns.items[i] > end_ns)
+                        late = "freed-before";
+        if (!late)
+                return 0;
+        return err_set(reterr, -ERANGE,
+                       "--%s: the recording is only %s long: choose an earlier time", late,
+                       unit_duration(&t, end_ns));
+}
+
 const char *query_filter_text(const struct query_filter *f) {
         return f && f->text.n ? f->text.bytes : "";
 }
@@ -116,7 +136,12 @@ static int add_thread(struct query_filter *f, const char *value, struct err *ret
         struct filter_who who = {0};
 
         if (!parse_ids(value, &who)) {
-                int r = pattern_new(value, &who.pattern, reterr);
+                int r;
+
+                if (value[0] && !value[strspn(value, "0123456789,")])
+                        return err_set(reterr, -EINVAL,
+                                       "'%s' is no list of threads: write 17, or 17,18", value);
+                r = pattern_new(value, &who.pattern, reterr);
 
                 if (r < 0)
                         return r;
@@ -164,9 +189,10 @@ static int parse_range(const char *value, parse_fn parse, struct filter_range *r
         }
         if (r < 0)
                 return r;
-        if (range.min > range.max)
-                return err_set(reterr, -EINVAL, "'%s' is empty: the lower limit is the higher one",
-                               value);
+        if (dots && range.min > range.max)
+                return err_set(reterr, -EINVAL,
+                               "'%s' is empty: the lower limit is the higher one: write %s..%s",
+                               value, dots + 2, low);
         *ret = range;
         return 0;
 }

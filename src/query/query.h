@@ -96,6 +96,8 @@ int query_filter_add(struct query_filter *f, const char *kind, const char *value
 bool query_filter_is_empty(const struct query_filter *f); /* NULL or no condition: selects all */
 /* Whether history does not suffice: some condition is on single blocks. */
 bool query_filter_needs_events(const struct query_filter *f);
+/* Refuses moments behind the end of a recording: they are slips. Where a range ends may lie behind it. */
+int query_filter_check(const struct query_filter *f, uint64_t end_ns, struct err *reterr);
 /* The conditions in words that "blocks with …" can begin: "function /^Cache::/, size 1K..1M"; valid
  * until the filter changes. "" when empty. */
 const char *query_filter_text(const struct query_filter *f);

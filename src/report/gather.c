@@ -15,6 +15,12 @@ int report_scope(const struct query *q, const struct report_options *o, struct q
                 return err_set(reterr, -ERANGE,
                                "--from: the recording is only %s long: choose an earlier time",
                                unit_duration(&t, end_ns));
+        if (o->is_at && o->to_ns > end_ns)
+                return err_set(reterr, -ERANGE,
+                               "--at: the recording is only %s long: choose an earlier time",
+                               unit_duration(&t, end_ns));
+        if (query_filter_check(o->filter, end_ns, reterr) < 0)
+                return -ERANGE;
         *ret = query_whole(q);
         ret->from_ns = o->from_ns;
         ret->to_ns = o->to_ns;

@@ -165,11 +165,17 @@ def test_looks(t):
 def test_refusals(t):
     record(t, "basic")
     wrong = [["--group-by", "colour"], ["--histogram", "colour"], ["--tree", "--group-by", "line"], ["--callers", "no_such_function"],
-             ["--callees", "("], ["--tree", "--depth", "0"], ["--tree", "--min-share", "101"], ["--tree", "--min-share", "x"]]
+             ["--callees", "("], ["--tree", "--depth", "0"], ["--tree", "--min-share", "101"], ["--tree", "--min-share", "x"],
+             ["--at", "1ms", "--to", "2ms"], ["--tree", "--bottom-up"], ["--depth", "3"], ["--min-share", "2", "--histogram", "size"],
+             ["--from", "100h"], ["--at", "100h"], ["--alive-at", "100h"], ["--freed-before", "100h"], ["--allocated", "100h.."],
+             ["--blocks", "--alive-at", "100h"], ["--tree", "--alive-at", "100h"], ["--thread", "1,,2"], ["--size", "100..10"]]
     for options in wrong:
         r = t.silt.command("report", *options, t.path("t.silt"))
         assert r.code == 2 and r.stdout == b"" and len(r.errors.splitlines()) == 1, f"{options}: {r.code} {r.errors}"
         assert r.errors.startswith("silt: ") and r.errors.count(":") >= 3, r.errors
+    for options in (["--to", "100h"], ["--allocated", "..100h"], ["--at", "0.1ms", "--from", "0"], ["--thread", "a,2"]):
+        r = t.silt.command("report", *options, t.path("t.silt"))
+        assert r.code == 0, f"{options}: {r.code} {r.errors}"
 
 
 def test_against_brute_force(t):
