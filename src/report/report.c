@@ -2,6 +2,7 @@
 /* Opening, progress, and who prints what. */
 #include "report/report.h"
 
+#include <errno.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
@@ -49,6 +50,20 @@ static bool report_is_view(const struct report_options *o) {
         return o->histogram || o->group_by || o->tree || o->bottom_up || o->callers || o->callees;
 }
 
+/* Says what to do about rules that cannot be had; reterr has what is wrong with them. */
+static int refuse_rules(int error, struct err *reterr) {
+        struct err why = *reterr;
+        const char *advice = "correct the rule, or leave the file out";
+
+        if (error == -ENOENT || error == -ENOTDIR)
+                advice = "check the path";
+        else if (error == -EISDIR || error == -EFBIG)
+                advice = "name a file of rules";
+        else if (error != -EINVAL)
+                advice = "choose a file that can be read";
+        return err_set(reterr, error, "%s: %s", why.text, advice);
+}
+
 int report_print(FILE *out, const struct report_options *o, struct err *reterr) {
         struct progress progress = {.began_ns = now_ns(),
                                     .is_terminal = isatty(STDERR_FILENO) == 1};
@@ -58,8 +73,9 @@ int report_print(FILE *out, const struct report_options *o, struct err *reterr) 
         int x;
 
         x = names_load(&o->rules, &names, reterr);
-        if (x >= 0)
-                x = query_open(o->path, &q, reterr);
+        if (x < 0)
+                return refuse_rules(x, reterr);
+        x = query_open(o->path, &q, reterr);
         if (x < 0)
                 return x;
         query_set_names(q, names);

@@ -173,6 +173,9 @@ def test_refusals(t):
         r = t.silt.command("report", *options, t.path("t.silt"))
         assert r.code == 2 and r.stdout == b"" and len(r.errors.splitlines()) == 1, f"{options}: {r.code} {r.errors}"
         assert r.errors.startswith("silt: ") and r.errors.count(":") >= 3, r.errors
+    for rules, says in (("no/such.rules", ": check the path"), (t.dir, ": name a file of rules"), ("/bin/ls", ": correct the rule, or leave")):
+        r = t.silt.command("report", "--rules", rules, t.path("t.silt"))
+        assert r.code == 2 and len(r.errors.splitlines()) == 1 and says in r.errors, (rules, r.errors)
     for options in (["--to", "100h"], ["--allocated", "..100h"], ["--at", "0.1ms", "--from", "0"], ["--thread", "a,2"]):
         r = t.silt.command("report", *options, t.path("t.silt"))
         assert r.code == 0, f"{options}: {r.code} {r.errors}"
