@@ -198,13 +198,11 @@ int trace_chunk_parse(const uint8_t *p, size_t n, uint64_t off, uint64_t file_by
         return 0;
 }
 
-int trace_chunk_bad(const struct trace_chunk *c, enum trace_error error, const char *what,
-                    struct err *reterr) {
+int trace_chunk_bad(const struct trace_chunk *c, const char *what, struct err *reterr) {
         struct trace_kind_text kind;
 
-        return err_set(reterr, -EBADMSG, "chunk %s at offset %llu: %s (trace error %d)",
-                       trace_kind_name(&kind, c->kind), (unsigned long long)c->off, what,
-                       (int)error);
+        return err_set(reterr, -EBADMSG, "chunk %s at offset %llu: %s",
+                       trace_kind_name(&kind, c->kind), (unsigned long long)c->off, what);
 }
 
 void trace_body_done(struct trace_body *b) {
@@ -231,17 +229,17 @@ static int chunk_load(int fd, const struct trace_chunk *c, struct trace_body *b,
                                      (unsigned long long)c->off);
         *bytes_read += (uint64_t)got;
         if ((size_t)got != want)
-                return trace_chunk_bad(c, TRACE_E_CUT_OFF, "the file ends inside it", reterr);
+                return trace_chunk_bad(c, "the file ends inside it", reterr);
         if (trace_chunk_parse(b->stored.items, want, c->off, UINT64_MAX, &now) ||
             now.kind != c->kind || now.version != c->version || now.flags != c->flags ||
             now.head_bytes != c->head_bytes || now.stored_bytes != c->stored_bytes ||
             now.raw_bytes != c->raw_bytes || memcmp(now.head, c->head, c->head_bytes) != 0)
-                return trace_chunk_bad(c, TRACE_E_BAD_CHECK, "its header is damaged", reterr);
+                return trace_chunk_bad(c, "its header is damaged", reterr);
         body = b->stored.items + TRACE_HEADER_BYTES + c->head_bytes;
         if (XXH3_64bits_withSeed(body, c->stored_bytes - c->head_bytes,
                                  bytes_le32(b->stored.items + 20)) !=
             bytes_le64(b->stored.items + 24))
-                return trace_chunk_bad(c, TRACE_E_BAD_SUM, "its checksum is wrong", reterr);
+                return trace_chunk_bad(c, "its checksum is wrong", reterr);
         return 0;
 }
 
@@ -251,12 +249,12 @@ static int chunk_decompress(const struct trace_chunk *c, struct trace_body *b, c
 
         frame_bytes = ZSTD_findFrameCompressedSize(body, body_bytes);
         if (ZSTD_isError(frame_bytes))
-                return trace_chunk_bad(c, TRACE_E_BAD_BODY, "it is no zstd frame", reterr);
+                return trace_chunk_bad(c, "it is no zstd frame", reterr);
         if (!b->dctx)
                 b->dctx = ZSTD_createDCtx();
         got = ZSTD_decompressDCtx(b->dctx, b->raw.items, c->raw_bytes, body, frame_bytes);
         if (ZSTD_isError(got) || got != c->raw_bytes)
-                return trace_chunk_bad(c, TRACE_E_BAD_BODY, "it does not decompress", reterr);
+                return trace_chunk_bad(c, "it does not decompress", reterr);
         return 0;
 }
 

@@ -80,6 +80,5 @@ void trace_body_done(struct trace_body *b);
 int trace_chunk_read(int fd, const struct trace_chunk *c, struct trace_body *b,
                      uint64_t *bytes_read, struct err *reterr);
 
-/* Fills reterr with "chunk KIND at offset N: what (trace error E)" and returns -EBADMSG. */
-int trace_chunk_bad(const struct trace_chunk *c, enum trace_error error, const char *what,
-                    struct err *reterr);
+/* Fills reterr with "chunk KIND at offset N: what" and returns -EBADMSG. */
+int trace_chunk_bad(const struct trace_chunk *c, const char *what, struct err *reterr);

@@ -74,7 +74,7 @@ static void reader_load_defs(struct trace_reader *t, const struct trace_chunk *c
                 error = trace_tables_load(&t->tables, c, &t->body);
                 if (!error)
                         return;
-                trace_chunk_bad(c, (enum trace_error)error, "its definitions are not valid", &err);
+                trace_chunk_bad(c, "its definitions are not valid", &err);
         }
         trace_tables_skip(&t->tables, c);
         t->view.n_damaged_bytes += trace_chunk_span_bytes(c);
@@ -175,8 +175,8 @@ static int reader_refuse(const struct trace_chunk *c, struct err *reterr) {
         struct trace_kind_text kind;
 
         return err_set(reterr, -EPROTONOSUPPORT,
-                       "it needs %s version %u (trace error %d): use a newer silt to read it",
-                       trace_kind_name(&kind, c->kind), c->version, TRACE_E_TOO_NEW);
+                       "it needs %s version %u: use a newer silt to read it",
+                       trace_kind_name(&kind, c->kind), c->version);
 }
 
 /* 0, or -errno when the file is too new. *symbols_generation: of the newest SYMS chunk. */
@@ -286,10 +286,8 @@ static int reader_load(struct trace_reader *t, const char *path, struct err *ret
         if (r < 0)
                 return err_set(reterr, r, "'%s': %s", path, e.text);
         if (!t->list.chunks.n)
-                return err_set(
-                        reterr, -EINVAL,
-                        "'%s': not a silt trace (trace error %d): record one with 'silt run'", path,
-                        TRACE_E_NOT_A_TRACE);
+                return err_set(reterr, -EINVAL,
+                               "'%s': not a silt trace: record one with 'silt run'", path);
         r = reader_take_chunks(t, &e);
         if (r < 0)
                 return err_set(reterr, r, "'%s': %s", path, e.text);
@@ -364,8 +362,7 @@ static int reader_check_slice(const struct trace_reader *t, size_t slice_idx, st
 static int reader_check_rows(const struct trace_chunk *c, uint32_t n, struct err *reterr) {
         if (n <= c->stored_bytes)
                 return 0;
-        return trace_chunk_bad(c, TRACE_E_TOO_LARGE, "it claims more rows than it can hold",
-                               reterr);
+        return trace_chunk_bad(c, "it claims more rows than it can hold", reterr);
 }
 
 int trace_read_sites(struct trace_reader *t, size_t slice_idx, const struct trace_site **ret,
@@ -384,9 +381,7 @@ int trace_read_sites(struct trace_reader *t, size_t slice_idx, const struct trac
         if (!t->slices.items[slice_idx].n_sites)
                 return 0;
         if (t->places.items[slice_idx].site == NO_CHUNK)
-                return err_set(reterr, -EBADMSG,
-                               "the rows of slice %zu are missing (trace error %d)", slice_idx,
-                               TRACE_E_BAD_ORDER);
+                return err_set(reterr, -EBADMSG, "the rows of slice %zu are missing", slice_idx);
         c = &t->list.chunks.items[t->places.items[slice_idx].site];
         n = bytes_le32(c->head + 4);
         error = reader_check_rows(c, n, reterr);
@@ -398,8 +393,7 @@ int trace_read_sites(struct trace_reader *t, size_t slice_idx, const struct trac
         error = trace_decode_sites(&r, c->version, n, t->view.n_processes, t->view.n_stacks,
                                    &t->sites);
         if (error)
-                return trace_chunk_bad(c, (enum trace_error)error, "its rows are not valid",
-                                       reterr);
+                return trace_chunk_bad(c, "its rows are not valid", reterr);
         *ret = t->sites.items;
         *ret_n = t->sites.n;
         return 0;
@@ -425,8 +419,7 @@ int trace_read_counts(struct trace_reader *t, size_t slice_idx, const struct tra
         r = bytes_reader_of(t->body.raw.items, t->body.raw.n);
         error = trace_decode_counts(&r, n, t->view.n_processes, &t->counts);
         if (error || bytes_left(&r))
-                return trace_chunk_bad(c, error ? (enum trace_error)error : TRACE_E_BAD_PAYLOAD,
-                                       "its counts are not valid", reterr);
+                return trace_chunk_bad(c, "its counts are not valid", reterr);
         *ret = t->counts.items;
         *ret_n = t->counts.n;
         return 0;
@@ -488,8 +481,7 @@ int trace_read_checkpoint(struct trace_reader *t, size_t slice_idx, size_t *ret_
                         return error;
                 error = reader_decode_checkpoint(t, c);
                 if (error)
-                        return trace_chunk_bad(c, (enum trace_error)error, "its rows are not valid",
-                                               reterr);
+                        return trace_chunk_bad(c, "its rows are not valid", reterr);
         }
         *ret_slice = place ? place->slice_idx : SIZE_MAX;
         *ret_sites = t->checkpoint_sites.items;
@@ -520,8 +512,7 @@ int trace_read_events(struct trace_reader *t, size_t slice_idx, const struct tra
         error = trace_decode_events(t->decoder, c, &t->body, t->view.n_threads, t->view.n_stacks,
                                     ret, ret_n);
         if (error)
-                return trace_chunk_bad(c, (enum trace_error)error, "its events are not valid",
-                                       reterr);
+                return trace_chunk_bad(c, "its events are not valid", reterr);
         return 0;
 }
 

@@ -217,9 +217,8 @@ int trace_put_names_to(int fd, const char *path, const struct trace_names *names
                 return err_set_errno(reterr, -errno, "'%s': cannot read it", path);
         r = trace_chunk_list_load(fd, (uint64_t)st.st_size, &l, reterr);
         if (r == 0 && !l.chunks.n)
-                r = err_set(reterr, -EINVAL,
-                            "'%s': not a silt trace (trace error %d): record one with 'silt run'",
-                            path, TRACE_E_NOT_A_TRACE);
+                r = err_set(reterr, -EINVAL, "'%s': not a silt trace: record one with 'silt run'",
+                            path);
         if (r == 0 && symbols_swap(fd, &l, names) < 0)
                 r = symbols_append(fd, &l, names, path, reterr);
         trace_chunk_list_done(&l);
