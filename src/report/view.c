@@ -128,9 +128,22 @@ void view_add_place(const struct view *v, const struct query_frame *f, struct st
         frame_add_place(to, &n, v->o->full);
 }
 
+static void add_window(const struct view *v, struct str *to) {
+        struct unit_text a, b;
+
+        if (v->scope.from_ns >= v->scope.to_ns)
+                return; /* nothing of it is known: the first sentence said so */
+        if (v->scope.from_ns > 0 && v->scope.to_ns < v->v->end_ns)
+                str_addf(to, "From %s to %s. ", unit_duration(&a, v->scope.from_ns),
+                         unit_duration(&b, v->scope.to_ns));
+        else if (v->scope.from_ns > 0)
+                str_addf(to, "From %s on. ", unit_duration(&a, v->scope.from_ns));
+        else if (v->scope.to_ns < v->v->end_ns)
+                str_addf(to, "Up to %s. ", unit_duration(&b, v->scope.to_ns));
+}
+
 void view_print_first(const struct view *v, struct str *sentence) {
         const char *filter = query_filter_text(v->scope.filter);
-        struct unit_text a, b;
 
         fputs(v->s.bold, v->out);
         style_wrap(&v->s, str_text(sentence), 0);
@@ -141,13 +154,7 @@ void view_print_first(const struct view *v, struct str *sentence) {
         else if (v->v->n_processes > 1)
                 str_addf(sentence, "Process %u of %zu (--process all for all). ",
                          v->v->processes[v->scope.process].start.pid, v->v->n_processes);
-        if (v->scope.from_ns > 0 && v->scope.to_ns < v->v->end_ns)
-                str_addf(sentence, "From %s to %s. ", unit_duration(&a, v->scope.from_ns),
-                         unit_duration(&b, v->scope.to_ns));
-        else if (v->scope.from_ns > 0)
-                str_addf(sentence, "From %s on. ", unit_duration(&a, v->scope.from_ns));
-        else if (v->scope.to_ns < v->v->end_ns)
-                str_addf(sentence, "Up to %s. ", unit_duration(&b, v->scope.to_ns));
+        add_window(v, sentence);
         if (filter[0])
                 str_addf(sentence, "Only blocks with %s.", filter);
         if (sentence->n) {

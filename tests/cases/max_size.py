@@ -4,6 +4,7 @@
 import glob
 import json
 import os
+import re
 import time
 
 from harness.process import run
@@ -37,6 +38,8 @@ def check_what_cannot_be_told(t, trace):
                     ["--group-by", "size"], ["--histogram", "size"]):
         text = " ".join(t.silt.command("report", *window, *options, trace).text.split())
         assert "cannot be told: detail before" in text.split(". ")[0] and ": ask from " in text, (options, text)
+        moments = re.search(r"From (.+?) to (.+?)\. ", text)
+        assert not moments or moments[1] != moments[2], (options, text)
         assert "there are none" not in text and "0 allocs" not in text, (options, text)
         r = t.silt.command("report", *window, *options, "--json", trace)
         report = json.loads(r.text)
