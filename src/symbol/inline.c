@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "symbol/addresses.h"
+
 enum {
         INLINE_MAX_DEPTH = 256, /* of nested scopes: more is a damaged file */
         /* Ranges and addresses in them that are looked at: for each entry and each address on
@@ -41,20 +43,6 @@ struct scope {
         uint32_t function, site; /* INLINE_NONE: none */
 };
 
-static size_t first_at_or_after(const uint64_t *addresses, size_t n, uint64_t address) {
-        size_t low = 0, high = n;
-
-        while (low < high) {
-                size_t mid = low + (high - low) / 2;
-
-                if (addresses[mid] < address)
-                        low = mid + 1;
-                else
-                        high = mid;
-        }
-        return low;
-}
-
 /* ---- what covers an address ------------------------------------------------------------------ */
 
 struct span {
@@ -78,8 +66,8 @@ static bool next_span(struct walk *w, Dwarf_Die *die, ptrdiff_t *off, Dwarf_Addr
                 return false;
         *ret = (struct span){0};
         if (begin < end && begin >= w->code_begin) {
-                ret->begin = first_at_or_after(w->addresses, w->n_addresses, begin);
-                ret->end = first_at_or_after(w->addresses, w->n_addresses, end);
+                ret->begin = addresses_first_from(w->addresses, w->n_addresses, begin);
+                ret->end = addresses_first_from(w->addresses, w->n_addresses, end);
         }
         return take_steps(w, 1 + (ret->end - ret->begin));
 }

@@ -11,6 +11,7 @@
 
 #include "base/fs.h"
 #include "base/macros.h"
+#include "symbol/addresses.h"
 
 enum {
         PERFMAP_BUFFER_BYTES = 1 << 16,
@@ -125,20 +126,6 @@ struct reading {
         size_t n_named, n_names_bytes;
 };
 
-static size_t first_at_or_after(const uint64_t *addresses, size_t n, uint64_t address) {
-        size_t low = 0, high = n;
-
-        while (low < high) {
-                size_t mid = low + (high - low) / 2;
-
-                if (addresses[mid] < address)
-                        low = mid + 1;
-                else
-                        high = mid;
-        }
-        return low;
-}
-
 /* A hexadecimal number and the blanks behind it. */
 static bool read_hex(const char **p, uint64_t *ret) {
         const char *begin = *p;
@@ -160,7 +147,7 @@ static bool read_line(struct reading *r, const char *line) {
 
         if (!read_hex(&line, &begin) || !read_hex(&line, &size) || !*line)
                 return true; /* a line of another kind */
-        for (i = first_at_or_after(r->addresses, r->n, begin);
+        for (i = addresses_first_from(r->addresses, r->n, begin);
              i < r->n && r->addresses[i] - begin < size; i++) {
                 if (!name) {
                         n = strnlen(line, PERFMAP_MAX_NAME);
