@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# Records the example server and prints the report: what the README shows.
+# Records the message server of docs/stories and prints the report: what the README shows.
 set -eu
 cd "$(dirname "$0")/.."
 build=${1:-build}
@@ -11,6 +11,6 @@ run() {
         "$@"
 }
 
-run "$build/silt" run -f -o "$trace" "$build/examples/order_server"
+run "$build/silt" run -f -o "$trace" "$build/examples/mqtt_server"
 run "$build/silt" report --top 3 "$trace"
-printf '\nThe trace is %s. Next: %s/silt report --by growth %s\n' "$trace" "$build" "$trace"
+printf '\nThe trace is %s. Next: %s/silt report --tree %s\n' "$trace" "$build" "$trace"

@@ -15,7 +15,7 @@ build_packages="gcc g++ libc6-dev meson ninja-build pkg-config python3-minimal
 # What `make test` needs beside that: sanitizers and fuzzers, the other architecture
 # under emulation, the programs that are recorded, and the tools compared with.
 test_packages="binutils python3 clang clang-format clang-tidy llvm libclang-rt-14-dev lld
-        valgrind heaptrack rustc perl git sqlite3 libsqlite3-0 gdb
+        valgrind heaptrack rustc cargo librust-tokio-dev perl git sqlite3 libsqlite3-0 redis-server curl gdb
         qemu-user libjemalloc2 libtcmalloc-minimal4 libgoogle-perftools4 libmimalloc2.0
         groff-base man-db util-linux procps libcap2-bin debootstrap dwz dpkg-dev elfutils debuginfod xz-utils"
 case $(uname -m) in
@@ -24,7 +24,7 @@ x86_64) test_packages="$test_packages gcc-aarch64-linux-gnu g++-aarch64-linux-gn
 esac
 
 # What `make bench` needs beside that.
-bench_packages="libc6-dbg redis-server redis-tools cargo librust-tokio-dev"
+bench_packages="libc6-dbg redis-tools"
 
 usage() {
         echo "usage: tools/setup.sh [build|test|bench]..." >&2
