@@ -6,7 +6,7 @@
  *
  * seeds: src/name/name_seeds
  * covers: src/name/fold.c src/name/names.c src/name/pattern.c src/name/rules.c src/name/scan.c src/name/shape.c
- * covers: src/name/text.c */
+ * covers: src/name/text.c src/name/match.c src/name/stable.c */
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,7 +16,9 @@
 
 #include "base/fs.h"
 #include "base/str.h"
+#include "name/match.h"
 #include "name/name.h"
+#include "name/stable.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -59,12 +61,16 @@ static struct names *load(const uint8_t *rules, size_t n) {
 static void check_name(struct names *names, const char *function, const char *module,
                        bool has_own_rules) {
         const char *text = name_short(names, function), *full = name_full(names, function);
+        struct str stable = {0};
 
         expect(strlen(full) <= strlen(function));
         expect(str_width(text) <= str_width(full));
         expect(!function[0] || (text[0] && name_plain(names, function)[0]));
         expect(name_kind(names, function, module) < NAME_N_KINDS);
         (void)name_crate(names, function, module);
+        stable_add_module(&stable, module);
+        stable_add_function(&stable, function);
+        str_done(&stable);
         if (!has_own_rules) /* folds of one's own may be folded again */
                 expect(strcmp(name_short(names, text), text) == 0);
 }
@@ -82,6 +88,31 @@ static void check_stack(struct names *names, const struct name_frame *frames, si
         }
         expect(shown.via_idx == NAME_NO_FRAME || shown.via_idx < shown.items[0].frame_idx);
         name_stack_done(&shown);
+}
+
+/* The frames as two builds: every other one belongs to the old side. A function is like itself. */
+static void check_match(struct names *names, const struct name_frame *frames, size_t n) {
+        struct name_match *m = name_match_new(names);
+        uint32_t numbers[2 * MAX_FRAMES];
+        size_t n_numbers = 0;
+
+        for (size_t i = 0; i < n; i++)
+                for (unsigned side = 0; side < NAME_N_SIDES; side++) {
+                        const struct name_built b = {.frame = frames[i],
+                                                     .build = frames[i].offset + (i % 3) * side,
+                                                     .is_program = i % 2};
+
+                        numbers[n_numbers++] = name_match_add(m, (enum name_side)side, &b);
+                }
+        name_match_solve(m);
+        for (size_t i = 0; i < n_numbers; i += 2) {
+                expect(name_match_class(m, numbers[i]) < name_match_n_classes(m));
+                expect(name_match_is_common(m, name_match_class(m, numbers[i])));
+                if (frames[i / 2].function[0] && !frames[i / 2].guess)
+                        expect(name_match_class(m, numbers[i]) ==
+                               name_match_class(m, numbers[i + 1]));
+        }
+        name_match_free(m);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
@@ -107,8 +138,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
                                                   .guess = word[0] == '?'};
                 check_name(names, frames[n - 1].function, place, n_rules > 0);
         }
-        if (names)
+        if (names) {
                 check_stack(names, frames, n);
+                check_match(names, frames, n);
+        }
         if (n_rules)
                 names_free(names);
         str_done(&text);

@@ -1,0 +1,187 @@
+/* SPDX-License-Identifier: MIT */
+#include "name/match.h"
+
+#include <string.h>
+
+#include "base/map.h"
+#include "base/str.h"
+#include "base/vec.h"
+#include "name/stable.h"
+
+/* From strict to loose. */
+enum level {
+        LEVEL_FILE,      /* stable name, file name, module; code without a name: build and offset */
+        LEVEL_NAME,      /* stable name, module */
+        LEVEL_SHORT,     /* without parameters and result, long arguments left out */
+        LEVEL_PLAIN,     /* without arguments; code without a name: all of a module is one */
+        LEVEL_ANYWHERE,  /* stable name alone */
+        LEVEL_PLAIN_ANY, /* plain path alone */
+        N_LEVELS,
+};
+
+struct function {
+        uint64_t keys[N_LEVELS]; /* 0: has none at this level */
+        uint32_t class_number;
+        uint8_t side;
+};
+
+enum { NO_CLASS = UINT32_MAX };
+
+struct name_match {
+        struct names *names;
+        VEC(struct function) functions;
+        struct map by_key[NAME_N_SIDES]; /* the strictest key → number */
+        VEC(uint8_t) sides;              /* of each class: bits */
+        struct str text;
+};
+
+struct name_match *name_match_new(struct names *n) {
+        struct name_match *m = calloc(1, sizeof(*m));
+
+        if (!m)
+                abort();
+        m->names = n;
+        return m;
+}
+
+struct name_match *name_match_free(struct name_match *m) {
+        if (!m)
+                return NULL;
+        vec_free(&m->functions);
+        vec_free(&m->sides);
+        for (unsigned i = 0; i < NAME_N_SIDES; i++)
+                map_done(&m->by_key[i]);
+        str_done(&m->text);
+        free(m);
+        return NULL;
+}
+
+/* ---- keys ------------------------------------------------------------------------------------ */
+
+static uint64_t hash_more(uint64_t hash, const char *text, size_t n) {
+        for (size_t i = 0; i < n; i++)
+                hash = (hash ^ (unsigned char)text[i]) * 1099511628211ull;
+        return map_hash(hash + 1);
+}
+
+static uint64_t hash_stable(struct name_match *m, const char *function, uint64_t hash) {
+        str_clear(&m->text);
+        stable_add_function(&m->text, function);
+        return hash_more(hash, str_text(&m->text), m->text.n);
+}
+
+static uint64_t hash_module(struct name_match *m, const struct name_built *b) {
+        if (b->is_program)
+                return 1;
+        str_clear(&m->text);
+        stable_add_module(&m->text, b->frame.module);
+        return hash_more(2, str_text(&m->text), m->text.n);
+}
+
+static const char *file_name(const char *path) {
+        const char *slash = strrchr(path, '/');
+
+        return slash ? slash + 1 : path;
+}
+
+/* A key is never 0 and differs by level. */
+static uint64_t key(enum level level, uint64_t hash) {
+        hash = map_hash(hash + level + 1);
+        return hash ? hash : 1;
+}
+
+static void set_keys(struct name_match *m, const struct name_built *b, struct function *f) {
+        const struct name_frame *frame = &b->frame;
+        uint64_t module = hash_module(m, b), name, plain;
+        const char *file = file_name(frame->file);
+
+        if (!frame->function[0] || frame->guess) {
+                f->keys[LEVEL_FILE] =
+                        key(LEVEL_FILE, map_hash(frame->offset + map_hash(b->build ^ ~module)));
+                f->keys[LEVEL_PLAIN] = key(LEVEL_PLAIN, ~module);
+                return;
+        }
+        name = hash_stable(m, frame->function, 3);
+        plain = hash_stable(m, name_plain(m->names, frame->function), 5);
+        f->keys[LEVEL_FILE] = key(LEVEL_FILE, hash_more(name ^ module, file, strlen(file)));
+        f->keys[LEVEL_NAME] = key(LEVEL_NAME, name ^ module);
+        f->keys[LEVEL_SHORT] =
+                key(LEVEL_SHORT, hash_stable(m, name_short(m->names, frame->function), 4) ^ module);
+        f->keys[LEVEL_PLAIN] = key(LEVEL_PLAIN, plain ^ module);
+        f->keys[LEVEL_ANYWHERE] = key(LEVEL_ANYWHERE, name);
+        f->keys[LEVEL_PLAIN_ANY] = key(LEVEL_PLAIN_ANY, plain);
+}
+
+uint32_t name_match_add(struct name_match *m, enum name_side side, const struct name_built *b) {
+        struct function f = {.class_number = NO_CLASS, .side = (uint8_t)side};
+        uint64_t *number;
+        bool added;
+
+        set_keys(m, b, &f);
+        number = map_put(&m->by_key[side], f.keys[LEVEL_FILE], m->functions.n, &added);
+        if (added)
+                vec_push(&m->functions, f);
+        return (uint32_t)*number;
+}
+
+/* ---- classes --------------------------------------------------------------------------------- */
+
+static uint32_t class_new(struct name_match *m) {
+        vec_push(&m->sides, 0);
+        return (uint32_t)(m->sides.n - 1);
+}
+
+static void class_take(struct name_match *m, struct function *f, uint32_t class_number) {
+        f->class_number = class_number;
+        m->sides.items[class_number] |= (uint8_t)(1u << f->side);
+}
+
+enum { BOTH_SIDES = 3 };
+
+/* Of the functions without a class, those whose key occurs on both sides get one. */
+static void solve_level(struct name_match *m, enum level level) {
+        struct map sides = {0}, classes = {0};
+        uint64_t *value;
+        bool added;
+
+        for (size_t i = 0; i < m->functions.n; i++) {
+                const struct function *f = &m->functions.items[i];
+
+                if (f->class_number == NO_CLASS && f->keys[level])
+                        *map_put(&sides, f->keys[level], 0, &added) |= 1u << f->side;
+        }
+        for (size_t i = 0; i < m->functions.n; i++) {
+                struct function *f = &m->functions.items[i];
+                uint64_t bits = 0;
+
+                if (f->class_number != NO_CLASS || !f->keys[level] ||
+                    !map_get(&sides, f->keys[level], &bits) || bits != BOTH_SIDES)
+                        continue;
+                value = map_put(&classes, f->keys[level], 0, &added);
+                if (added)
+                        *value = class_new(m);
+                class_take(m, f, (uint32_t)*value);
+        }
+        map_done(&sides);
+        map_done(&classes);
+}
+
+void name_match_solve(struct name_match *m) {
+        for (unsigned level = 0; level < N_LEVELS; level++)
+                solve_level(m, (enum level)level);
+        for (size_t i = 0; i < m->functions.n; i++)
+                if (m->functions.items[i].class_number == NO_CLASS)
+                        class_take(m, &m->functions.items[i], class_new(m));
+}
+
+uint32_t name_match_class(const struct name_match *m, uint32_t number) {
+        return m->functions.items[number].class_number;
+}
+
+size_t name_match_n_classes(const struct name_match *m) {
+        return m->sides.n;
+}
+
+bool name_match_is_common(const struct name_match *m, uint32_t class_number) {
+        return m->sides.items[class_number] == BOTH_SIDES;
+}
