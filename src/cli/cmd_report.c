@@ -9,6 +9,7 @@
 #include "cli/filter.h"
 #include "cli/help_report.h"
 #include "cli/rules.h"
+#include "cli/scope.h"
 #include "query/query.h"
 #include "report/report.h"
 
@@ -21,27 +22,6 @@ static const struct cli_command report_command = {
         .n_options = ARRAY_SIZE(report_option_table),
         .usage_exit_status = EXIT_STATUS_TROUBLE,
 };
-
-static bool take_metric(struct report_options *o, struct cli_parser *p) {
-        static const char *const metrics[] = {"peak",  "end",       "allocated",
-                                              "count", "temporary", "growth"};
-
-        for (size_t i = 0; i < ARRAY_SIZE(metrics); i++)
-                if (strcmp(p->value, metrics[i]) == 0) {
-                        o->metric = metrics[i];
-                        return true;
-                }
-        cli_parser_error(
-                p,
-                "--by: '%s' is not a metric: use peak, end, allocated, count, temporary or growth",
-                p->value);
-        return false;
-}
-
-static bool take_process(struct report_options *o, struct cli_parser *p) {
-        o->all_processes = strcmp(p->value, "all") == 0;
-        return o->all_processes || cli_value_number(p, 1, INT32_MAX, &o->pid);
-}
 
 static bool take_top(struct report_options *o, struct cli_parser *p) {
         uint64_t n;
@@ -156,10 +136,10 @@ static bool take_option(struct report_options *o, enum report_option option, str
         switch (option) {
         case REPORT_JSON: o->json = true; break;
         case REPORT_TOP: return take_top(o, p);
-        case REPORT_BY: return take_metric(o, p);
+        case REPORT_BY: return cli_take_metric(p, &o->metric);
         case REPORT_FROM: return cli_value_duration(p, &o->from_ns);
         case REPORT_TO: return cli_value_duration(p, &o->to_ns);
-        case REPORT_PROCESS: return take_process(o, p);
+        case REPORT_PROCESS: return cli_take_process(p, &o->all_processes, &o->pid);
         case REPORT_BLOCKS: o->blocks = true; break;
         case REPORT_FULL:
                 o->full = true;

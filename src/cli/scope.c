@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: MIT */
+#include "cli/scope.h"
+
+#include <string.h>
+
+#include "base/macros.h"
+
+bool cli_take_metric(struct cli_parser *p, const char **ret_metric) {
+        static const char *const metrics[] = {"peak",  "end",       "allocated",
+                                              "count", "temporary", "growth"};
+
+        for (size_t i = 0; i < ARRAY_SIZE(metrics); i++)
+                if (strcmp(p->value, metrics[i]) == 0) {
+                        *ret_metric = metrics[i];
+                        return true;
+                }
+        cli_parser_error(
+                p,
+                "--by: '%s' is not a metric: use peak, end, allocated, count, temporary or growth",
+                p->value);
+        return false;
+}
+
+bool cli_take_process(struct cli_parser *p, bool *ret_all, uint64_t *ret_pid) {
+        *ret_all = strcmp(p->value, "all") == 0;
+        return *ret_all || cli_value_number(p, 1, INT32_MAX, ret_pid);
+}
