@@ -360,6 +360,38 @@ int query_histogram(struct query *q, const struct query_scope *scope,
 struct query_histogram *query_histogram_free(struct query_histogram *h);
 DEFINE_CLEANUP(struct query_histogram, query_histogram_free)
 
+/* ---- page residency -------------------------------------------------------------------------- */
+
+/* Large blocks of one call path that were alive at one look of the recorder at their pages. */
+struct query_look {
+        uint64_t at_ns, n_blocks, bytes;
+        uint64_t
+                touched_bytes; /* in pages that this look or an earlier one found in memory or in swap */
+};
+
+/* What looks at the pages of large blocks (TRACE_LARGE_BLOCK_BYTES and more) showed of one call path. "Touched" is never
+ * too little but for pages that were given back before any look saw them, and for blocks touched between their
+ * last look and their release; it is too much where the kernel hands out large pages, where a block's pages were
+ * touched by an earlier block, and for the page of the allocator's own header. docs/query.md. */
+struct query_residency {
+        uint32_t process, stack;
+        struct query_look peak; /* when most bytes were alive; of equal looks the last */
+        struct query_look last;
+        uint64_t max_touched_bytes; /* touched and alive at once, at most, at any look */
+        /* every block that was ever looked at, once, as its last look found it */
+        uint64_t seen_blocks, seen_bytes, seen_touched_bytes;
+};
+
+/* Of the most that was alive at once, so much was not touched at any look. */
+static inline uint64_t query_residency_slack_bytes(const struct query_residency *r) {
+        return r->peak.bytes > r->max_touched_bytes ? r->peak.bytes - r->max_touched_bytes : 0;
+}
+
+/* Call paths of each process of the scope, from looks before its to_ns, most slack first; of its filter, conditions on
+ * call path and process count. None: no large block lived long enough for a look, or none could be made. */
+int query_residency(struct query *q, const struct query_scope *scope, struct query_residency **ret,
+                    size_t *ret_n, struct err *reterr);
+
 /* ---- over time ------------------------------------------------------------------------------- */
 
 struct query_column {

@@ -23,6 +23,7 @@ enum {
         TRACE_N_LIFE_BUCKETS = 12,
         TRACE_NO_THREAD = 0xffffffff,
         TRACE_NO_PROCESS = 0xffffffff,
+        TRACE_LARGE_BLOCK_BYTES = 65536, /* whose pages are looked at */
 };
 
 struct trace_meta {
