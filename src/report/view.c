@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "report/view.h"
 
+#include <string.h>
+
 #include "report/frame.h"
 
 int view_init(struct view *v, FILE *out, struct query *q, const struct report_options *o,
@@ -142,21 +144,25 @@ static void add_window(const struct view *v, struct str *to) {
                 str_addf(to, "Up to %s. ", unit_duration(&b, v->scope.to_ns));
 }
 
-void view_print_first(const struct view *v, struct str *sentence) {
+void view_add_scope(const struct view *v, struct str *to) {
         const char *filter = query_filter_text(v->scope.filter);
 
+        if (v->scope.process == QUERY_ALL && v->v->n_processes > 1)
+                str_addf(to, "All %zu processes together. ", v->v->n_processes);
+        else if (v->v->n_processes > 1)
+                str_addf(to, "Process %u of %zu (--process all for all). ",
+                         v->v->processes[v->scope.process].start.pid, v->v->n_processes);
+        add_window(v, to);
+        if (filter[0])
+                str_addf(to, "Only blocks with %s.", filter);
+}
+
+void view_print_first(const struct view *v, struct str *sentence) {
         fputs(v->s.bold, v->out);
         style_wrap(&v->s, str_text(sentence), 0);
         fputs(v->s.plain, v->out);
         str_clear(sentence);
-        if (v->scope.process == QUERY_ALL && v->v->n_processes > 1)
-                str_addf(sentence, "All %zu processes together. ", v->v->n_processes);
-        else if (v->v->n_processes > 1)
-                str_addf(sentence, "Process %u of %zu (--process all for all). ",
-                         v->v->processes[v->scope.process].start.pid, v->v->n_processes);
-        add_window(v, sentence);
-        if (filter[0])
-                str_addf(sentence, "Only blocks with %s.", filter);
+        view_add_scope(v, sentence);
         if (sentence->n) {
                 fputs(v->s.dim, v->out);
                 style_wrap(&v->s, str_text(sentence), 0);
@@ -165,25 +171,38 @@ void view_print_first(const struct view *v, struct str *sentence) {
         str_clear(sentence);
 }
 
-void view_print_doubts(const struct view *v, const struct query_answer *a) {
+void view_add_doubts(const struct view *v, const struct query_answer *a, struct str *to) {
         const char *damage = query_damage(v->q);
         struct unit_text t;
 
         if (damage[0])
-                fprintf(v->out, "\n%s\n", damage);
+                str_addf(to, "%s\n", damage);
         if (query_answer_is_untold(a))
                 return; /* the first sentence says it */
         if (a->known_from_ns)
-                fprintf(v->out,
-                        "\nDetail before %s was dropped (--max-size): blocks allocated earlier are not counted.\n",
+                str_addf(
+                        to,
+                        "Detail before %s was dropped (--max-size): blocks allocated earlier are not counted.\n",
                         unit_duration(&t, a->known_from_ns));
         else if (a->is_moved)
-                fprintf(v->out,
-                        "\nEvent detail before %s was dropped (--max-size): these are the figures of the nearest window there is.\n",
+                str_addf(
+                        to,
+                        "Event detail before %s was dropped (--max-size): these are the figures of the nearest window there is.\n",
                         unit_duration(&t, v->v->detail_from_ns));
         else if (!a->is_exact)
-                fprintf(v->out,
-                        "\nParts that these figures need are missing from the file: they are as near as the rest allows.\n");
+                str_add(to,
+                        "Parts that these figures need are missing from the file: they are as near as the rest allows.\n");
+}
+
+void view_print_doubts(const struct view *v, const struct query_answer *a) {
+        struct str text = {0};
+
+        view_add_doubts(v, a, &text);
+        for (const char *line = str_text(&text), *end; *line; line = end + 1) {
+                end = strchrnul(line, '\n');
+                fprintf(v->out, "\n%.*s\n", (int)(end - line), line);
+        }
+        str_done(&text);
 }
 
 /* ---- JSON ------------------------------------------------------------------------------------ */

@@ -49,9 +49,12 @@ const char *view_verb(const struct view *v);
 void view_add_name(const struct view *v, const struct query_frame *f, bool is_task, struct str *to);
 void view_add_place(const struct view *v, const struct query_frame *f, struct str *to);
 
+/* What limits the scope: process, window, filter. Nothing where it is all of a recording of one process. */
+void view_add_scope(const struct view *v, struct str *to);
+/* What a reader must know about how far the figures can be trusted, a line each; nothing when there is nothing. */
+void view_add_doubts(const struct view *v, const struct query_answer *a, struct str *to);
 /* Prints the sentence a view begins with, and what limits the scope. */
 void view_print_first(const struct view *v, struct str *sentence);
-/* What a reader must know about how far the figures can be trusted; nothing when there is nothing. */
 void view_print_doubts(const struct view *v, const struct query_answer *a);
 
 /* ---- JSON ------------------------------------------------------------------------------------ */
