@@ -181,7 +181,8 @@ static void test_saw_tooth(void **state) {
 
         (void)state;
         for (unsigned round = 0; round < N_ROUNDS; round++) {
-                double n_teeth = draw(&m, 2.1, 20), base = draw(&m, 0, 1000);
+                double n_teeth = round % 2 ? draw(&m, 4, 20) : draw(&m, 1.7, 3);
+                double base = draw(&m, 0, 1000);
 
                 begin(&m);
                 for (size_t i = 0; i < m.s.n; i++)
