@@ -265,14 +265,29 @@ static bool is_about_function(const struct query_tree_options *o) {
         return o->kind == QUERY_CALLERS || o->kind == QUERY_CALLEES;
 }
 
+/* How frames are told apart; the innermost may be another way than its callers. */
+static enum brute_by tree_by(const struct query_tree_options *o, bool is_asker) {
+        static const enum brute_by by[] = {BRUTE_FUNCTION, BRUTE_FRAME_LINE, BRUTE_ADDRESS,
+                                           BRUTE_FUNCTION};
+
+        return o->merge == QUERY_MERGE_ASKER && is_asker ? BRUTE_FRAME_LINE : by[o->merge];
+}
+
 static struct brute_path expected_path(const struct expected_tree *e, uint32_t stack) {
-        static const enum brute_by by[] = {BRUTE_FUNCTION, BRUTE_FRAME_LINE, BRUTE_ADDRESS};
-        struct brute_path p;
+        struct brute_path p, asker;
 
         if (is_about_function(e->o))
-                return brute_path_from(e->s->names, e->s->v, stack, by[e->o->merge], e->o->is_full,
-                                       e->o->function, e->o->kind == QUERY_CALLERS);
-        p = brute_path(e->s->names, e->s->v, stack, by[e->o->merge], e->o->is_full);
+                return brute_path_from(e->s->names, e->s->v, stack, tree_by(e->o, false),
+                                       e->o->is_full, e->o->function, e->o->kind == QUERY_CALLERS);
+        p = brute_path(e->s->names, e->s->v, stack, tree_by(e->o, false), e->o->is_full);
+        asker = brute_path(e->s->names, e->s->v, stack, tree_by(e->o, true), e->o->is_full);
+        if (p.n) {
+                char *other = p.texts[0];
+
+                p.texts[0] = asker.texts[0];
+                asker.texts[0] = other;
+        }
+        brute_path_done(&asker);
         for (size_t i = 0; e->o->kind == QUERY_TOP_DOWN && i < p.n / 2; i++) {
                 char *other = p.texts[p.n - 1 - i];
 
@@ -316,11 +331,11 @@ static void check_children(struct expected_tree *e, const struct query_node *nod
 
 static void check_child(struct expected_tree *e, const struct query_node *c, char **texts,
                         size_t depth) {
-        static const enum brute_by by[] = {BRUTE_FUNCTION, BRUTE_FRAME_LINE, BRUTE_ADDRESS};
+        bool is_asker = e->o->kind == QUERY_BOTTOM_UP ? depth == 0 : c->n_children == 0;
         struct query_figures self, total;
         uint64_t weight;
 
-        texts[depth] = brute_frame_text(e->s->names, &c->frame, by[e->o->merge]);
+        texts[depth] = brute_frame_text(e->s->names, &c->frame, tree_by(e->o, is_asker));
         weight = expect_node(e, texts, depth + 1, &self, &total);
         expect_equal(&self, &c->self, texts[depth]);
         expect_equal(&total, &c->total, texts[depth]);
@@ -334,11 +349,13 @@ static void check_child(struct expected_tree *e, const struct query_node *c, cha
 static void check_children(struct expected_tree *e, const struct query_node *node, char **texts,
                            size_t depth) {
         struct query_figures sum = node->self, last = {0};
+        uint64_t n_sites = node->n_sites;
 
         for (size_t i = 0; i < node->n_children; i++) {
                 const struct query_node *c = &node->children[i];
 
                 add(&sum, &c->total);
+                n_sites -= c->n_sites;
                 if (c->is_rest) {
                         assert_int_equal(i, node->n_children - 1);
                         assert_int_equal(c->n_children, 0);
@@ -354,6 +371,8 @@ static void check_children(struct expected_tree *e, const struct query_node *nod
                 check_child(e, c, texts, depth);
         }
         expect_equal(&node->total, &sum, "self and children");
+        if (depth)
+                assert_int_equal(n_sites > 0, node->stack != 0); /* those that end here */
 }
 
 static void check_tree(struct setting *s, const struct query_scope *scope,
@@ -361,7 +380,6 @@ static void check_tree(struct setting *s, const struct query_scope *scope,
         static const char *const functions[] = {"walk", "helper", "operator new(unsigned long)",
                                                 "shop::Cart::add(int)", "main"};
         struct query_tree_options o = {.kind = (enum query_tree_kind)draw(s, 4),
-                                       .merge = (enum query_merge)draw(s, 3),
                                        .metric = (enum query_metric)draw(s, QUERY_N_METRICS),
                                        .is_full = draw(s, 4) == 0,
                                        .min_share = draw(s, 2) ? 0 : (double)draw(s, 20) / 100,
@@ -373,13 +391,16 @@ static void check_tree(struct setting *s, const struct query_scope *scope,
         char *texts[4096];
         int r;
 
+        o.merge = (enum query_merge)draw(s, is_about_function(&o) ? 3 : 4);
         if (is_about_function(&o))
                 o.function = functions[draw(s, 5)];
         e.paths = calloc(expected_sites->n_sites + 1, sizeof(e.paths[0]));
         for (size_t i = 0; i < expected_sites->n_sites; i++)
                 e.paths[i] = expected_path(&e, expected_sites->sites[i].stack);
         e.weight = expect_node(&e, NULL, 0, &self, &total);
-        r = query_tree(s->q, scope, &o, &t, &err);
+        if (!o.function && draw(s, 2))
+                t = query_tree_answer(s->q, expected_sites, &o);
+        r = t ? 0 : query_tree(s->q, scope, &o, &t, &err);
         if (r < 0) { /* then no path has the function */
                 assert_non_null(o.function);
                 assert_int_equal(r, -2);

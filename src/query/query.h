@@ -265,7 +265,12 @@ enum query_tree_kind {
 };
 
 /* What makes two frames with the same parent one node. Recursion stays as it is. */
-enum query_merge { QUERY_MERGE_FUNCTION, QUERY_MERGE_LINE, QUERY_MERGE_ADDRESS };
+enum query_merge {
+        QUERY_MERGE_FUNCTION,
+        QUERY_MERGE_LINE,
+        QUERY_MERGE_ADDRESS,
+        QUERY_MERGE_ASKER, /* the code that asked by line, its callers by function */
+};
 
 struct query_tree_options {
         enum query_tree_kind kind;
@@ -287,15 +292,18 @@ struct query_node {
         uint32_t n_rest;
         struct query_figures self;  /* paths that end here */
         struct query_figures total; /* self and all children */
+        uint32_t stack;             /* of the sites that end here one with most; 0: none */
+        uint32_t n_sites;           /* at and below it */
         struct query_node *children;
         size_t n_children;
 };
 
 struct query_tree {
         struct query_tree_options options;
-        struct query_answer *answer; /* the scope as answered and its totals */
-        struct query_node *root;     /* total: all of the scope, or all paths with the function */
-        struct query_node *nodes;    /* all of them, the root first, parents before children */
+        struct query_answer
+                *answer; /* the scope as answered and its totals; NULL from query_tree_answer */
+        struct query_node *root;  /* total: all of the scope, or all paths with the function */
+        struct query_node *nodes; /* all of them, the root first, parents before children */
         size_t n_nodes;
         size_t n_functions; /* different ones that `function` means */
 };
@@ -303,6 +311,9 @@ struct query_tree {
 /* -ENOENT: no call path has such a function. */
 int query_tree(struct query *q, const struct query_scope *scope, const struct query_tree_options *o,
                struct query_tree **ret, struct err *reterr);
+/* Puts the sites of an answer that is there already together, from their outer or their inner end on. */
+struct query_tree *query_tree_answer(struct query *q, const struct query_answer *a,
+                                     const struct query_tree_options *o);
 struct query_tree *query_tree_free(struct query_tree *t);
 DEFINE_CLEANUP(struct query_tree, query_tree_free)
 

@@ -8,6 +8,8 @@
 #include "query/pattern.h"
 #include "query/route.h"
 
+enum { BUD_BY_LINE = 1u << 31 }; /* in keys: one of `lines` */
+
 struct bud {
         uint32_t parent; /* earlier in the list; the root is its own */
         uint32_t key;    /* of the frame */
@@ -21,6 +23,7 @@ struct growing {
         const struct query_tree_options *o;
         const struct query_answer *a;
         struct routes routes;
+        struct routes lines; /* QUERY_MERGE_ASKER: keys of the code that asked */
         VEC(struct bud) buds;
         struct map by_edge;  /* parent << 32 | key → bud */
         uint32_t *bud_of;    /* site → where its path ends; UINT32_MAX: not in the tree */
@@ -89,9 +92,15 @@ static uint32_t bud_below(struct growing *g, uint32_t parent, uint32_t key, bool
         return (uint32_t)*idx;
 }
 
+static uint32_t key_of(struct growing *g, const struct route_frame *f, bool is_asker) {
+        return is_asker && g->o->merge == QUERY_MERGE_ASKER
+                       ? routes_key(&g->lines, f->number) | BUD_BY_LINE
+                       : routes_key(&g->routes, f->number);
+}
+
 /* The next frame of the path that is being put in; what it shares with the path before is not looked up again. */
-static void grow(struct growing *g, size_t depth, const struct route_frame *f) {
-        uint32_t key = routes_key(&g->routes, f->number);
+static void grow(struct growing *g, size_t depth, const struct route_frame *f, bool is_asker) {
+        uint32_t key = key_of(g, f, is_asker);
         uint32_t parent = depth ? g->trail.items[depth - 1] : 0;
 
         if (depth < g->trail.n && g->buds.items[g->trail.items[depth]].key == key &&
@@ -104,13 +113,13 @@ static void grow(struct growing *g, size_t depth, const struct route_frame *f) {
 /* Frames from `begin` of shown on: outwards, or inwards from behind `begin`. */
 static size_t grow_outwards(struct growing *g, size_t depth, size_t begin) {
         for (size_t i = begin; i < g->routes.shown.n; i++)
-                grow(g, depth++, &g->routes.shown.items[i]);
+                grow(g, depth++, &g->routes.shown.items[i], i == 0);
         return depth;
 }
 
 static size_t grow_inwards(struct growing *g, size_t depth, size_t end) {
         for (size_t i = end; i-- > 0;)
-                grow(g, depth++, &g->routes.shown.items[i]);
+                grow(g, depth++, &g->routes.shown.items[i], i == 0);
         return depth;
 }
 
@@ -140,7 +149,7 @@ static uint32_t grow_from_function(struct growing *g) {
         map_put(&g->match.functions, routes_key(&g->routes, g->routes.all.items[at].number), 0,
                 NULL);
         inside = n_shown_inside(&g->routes, at);
-        grow(g, depth++, &g->routes.all.items[at]);
+        grow(g, depth++, &g->routes.all.items[at], false);
         depth = g->o->kind == QUERY_CALLERS
                         ? grow_outwards(g, depth, inside + is_shown(&g->routes, inside, at))
                         : grow_inwards(g, depth, inside);
@@ -166,15 +175,18 @@ static void add_weight(struct bud *b, uint64_t weight) {
                 b->weight = UINT64_MAX;
 }
 
+static uint64_t weight_of(const struct growing *g, const struct query_site *site) {
+        int64_t value = query_figure_of(&site->f, g->o->metric).value;
+
+        return value < 0 ? 0 - (uint64_t)value : (uint64_t)value;
+}
+
 static void grow_all(struct growing *g) {
         vec_push(&g->buds, (struct bud){0, ROUTE_NO_KEY, 0, false, 0});
         for (size_t i = 0; i < g->a->n_sites; i++) {
-                int64_t value = query_figure_of(&g->a->sites[i].f, g->o->metric).value;
-
                 g->bud_of[i] = grow_path(g, g->a->sites[i].stack);
                 if (g->bud_of[i] != UINT32_MAX)
-                        add_weight(&g->buds.items[g->bud_of[i]],
-                                   value < 0 ? 0 - (uint64_t)value : (uint64_t)value);
+                        add_weight(&g->buds.items[g->bud_of[i]], weight_of(g, &g->a->sites[i]));
         }
         for (size_t i = g->buds.n; i-- > 1;)
                 add_weight(&g->buds.items[g->buds.items[i].parent], g->buds.items[i].weight);
@@ -251,7 +263,9 @@ static void make_nodes(const struct growing *g, const struct places *l, struct q
                         continue;
                 }
                 *n = tree_nothing;
-                if (i)
+                if (i && b->key & BUD_BY_LINE)
+                        n->frame = routes_key_frame(&g->lines, b->key & ~BUD_BY_LINE);
+                else if (i)
                         n->frame = routes_key_frame(&g->routes, b->key);
                 n->is_task = b->is_task;
                 n->n_children = l->n_children[i];
@@ -265,6 +279,10 @@ static void make_nodes(const struct growing *g, const struct places *l, struct q
 
 static void fill_nodes(const struct growing *g, const struct places *l, struct query_node *nodes,
                        size_t n_nodes) {
+        VEC(uint64_t) most = {0}; /* of a node: the weight of its heaviest site */
+
+        for (size_t i = 0; i < n_nodes; i++)
+                vec_push(&most, 0);
         for (size_t i = 0; i < g->a->n_sites; i++) {
                 uint32_t bud = g->bud_of[i];
                 struct query_node *n;
@@ -277,12 +295,19 @@ static void fill_nodes(const struct growing *g, const struct places *l, struct q
                 if (!n)
                         n = rest_of(l, nodes, bud);
                 query_figures_add(&n->self, &g->a->sites[i].f);
+                if (n->n_sites++ == 0 || weight_of(g, &g->a->sites[i]) > most.items[n - nodes]) {
+                        n->stack = g->a->sites[i].stack;
+                        most.items[n - nodes] = weight_of(g, &g->a->sites[i]);
+                }
         }
         for (size_t i = n_nodes; i-- > 0;) {
                 nodes[i].total = nodes[i].self;
-                for (size_t k = 0; k < nodes[i].n_children; k++)
+                for (size_t k = 0; k < nodes[i].n_children; k++) {
                         query_figures_add(&nodes[i].total, &nodes[i].children[k].total);
+                        nodes[i].n_sites += nodes[i].children[k].n_sites;
+                }
         }
+        vec_free(&most);
 }
 
 static int node_compare(const void *a, const void *b, void *metric) {
@@ -338,15 +363,26 @@ static void grow_nodes(const struct growing *g, struct query_tree *t) {
 
 static enum route_merge merge_of(enum query_merge merge) {
         switch (merge) {
-        case QUERY_MERGE_FUNCTION: return ROUTE_BY_FUNCTION;
+        case QUERY_MERGE_FUNCTION:
+        case QUERY_MERGE_ASKER: return ROUTE_BY_FUNCTION;
         case QUERY_MERGE_LINE: return ROUTE_BY_LINE;
         case QUERY_MERGE_ADDRESS: break;
         }
         return ROUTE_BY_PLACE;
 }
 
+static void growing_init(struct growing *g, struct query *q, const struct query_answer *a,
+                         const struct query_tree_options *o) {
+        *g = (struct growing){.q = q, .o = o, .a = a, .bud_of = new_numbers(a->n_sites)};
+        routes_init(&g->routes, q, merge_of(o->merge), o->is_full);
+        if (o->merge == QUERY_MERGE_ASKER)
+                routes_init(&g->lines, q, ROUTE_BY_LINE, o->is_full);
+}
+
 static void growing_done(struct growing *g) {
         routes_done(&g->routes);
+        if (g->o->merge == QUERY_MERGE_ASKER)
+                routes_done(&g->lines);
         vec_free(&g->buds);
         vec_free(&g->trail);
         map_done(&g->by_edge);
@@ -378,7 +414,7 @@ static int tree_grow(struct growing *g, struct query_tree *t, struct err *reterr
 int query_tree(struct query *q, const struct query_scope *scope, const struct query_tree_options *o,
                struct query_tree **ret, struct err *reterr) {
         _cleanup_(query_tree_freep) struct query_tree *t = calloc(1, sizeof(*t));
-        struct growing g = {.q = q, .o = o};
+        struct growing g;
         int r;
 
         if (!t)
@@ -387,15 +423,28 @@ int query_tree(struct query *q, const struct query_scope *scope, const struct qu
         r = query_ask(q, scope, &t->answer, reterr);
         if (r < 0)
                 return r;
-        g.a = t->answer;
-        g.bud_of = new_numbers(g.a->n_sites);
-        routes_init(&g.routes, q, merge_of(o->merge), o->is_full);
+        growing_init(&g, q, t->answer, o);
         r = tree_grow(&g, t, reterr);
         growing_done(&g);
         if (r < 0)
                 return r;
         *ret = TAKE_PTR(t);
         return 0;
+}
+
+struct query_tree *query_tree_answer(struct query *q, const struct query_answer *a,
+                                     const struct query_tree_options *o) {
+        struct query_tree *t = calloc(1, sizeof(*t));
+        struct growing g;
+
+        if (!t)
+                abort();
+        t->options = *o;
+        growing_init(&g, q, a, o);
+        grow_all(&g);
+        grow_nodes(&g, t);
+        growing_done(&g);
+        return t;
 }
 
 struct query_tree *query_tree_free(struct query_tree *t) {

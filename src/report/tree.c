@@ -367,7 +367,7 @@ static void put_node(struct view *v, const struct place *p, uint32_t number) {
 
 static void put_json(struct view *v, const struct query_tree *t) {
         static const char *const kinds[] = {"top-down", "bottom-up", "callers", "callees"};
-        static const char *const merges[] = {"function", "line", "address"};
+        static const char *const merges[] = {"function", "line", "address", "asker"};
         struct json *j = &v->j;
         struct walk w = {0};
         uint32_t number = 0;
