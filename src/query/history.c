@@ -10,6 +10,11 @@
 
 enum { RANK_UNKNOWN = UINT32_MAX, RANK_OUTSIDE = UINT32_MAX - 1 };
 
+/* What a group has at a moment; releases and allocations since the recording began. */
+struct held {
+        int64_t bytes, blocks, n_allocs, n_frees;
+};
+
 struct telling {
         struct query *q;
         struct query_scope scope; /* as answered, to_ns at most the recording's end */
@@ -21,13 +26,14 @@ struct telling {
         uint64_t n_events_left;
         size_t column; /* the next one to be filled */
         /* within a slice that is replayed */
-        int64_t *live; /* [process * n_ranks + rank]; one process: process 0 */
+        struct held *held;   /* [process * n_ranks + rank]; one process: process 0 */
+        struct held *before; /* [rank]: at the window's begin */
         size_t n_ranks;
 };
 
-/* Bytes of a damaged trace may be anything: sums of them come round. */
-static void add_bytes(int64_t *to, uint64_t bytes) {
-        *to = (int64_t)((uint64_t)*to + bytes);
+/* Figures of a damaged trace may be anything: sums of them come round. */
+static void add(int64_t *to, uint64_t value) {
+        *to = (int64_t)((uint64_t)*to + value);
 }
 
 static bool is_all(const struct telling *t) {
@@ -73,21 +79,42 @@ static uint64_t column_end_ns(const struct telling *t, size_t column) {
         return t->scope.from_ns + (uint64_t)((__uint128_t)span_ns * (column + 1) / t->h->n_columns);
 }
 
+static size_t n_held_processes(const struct telling *t) {
+        return is_all(t) ? t->q->view->n_processes : 1;
+}
+
 static void fill_column(struct telling *t, uint64_t at_ns) {
-        t->h->at_ns[t->column] = at_ns;
-        for (size_t p = 0; p < (is_all(t) ? t->q->view->n_processes : 1); p++) {
-                if (is_all(t) && query_process_end_ns(t->q, (uint32_t)p) < at_ns)
-                        continue; /* it took its blocks with it */
-                for (size_t r = 0; r < t->n_ranks; r++)
-                        add_bytes(&t->h->live_bytes[r * t->h->n_columns + t->column],
-                                  (uint64_t)t->live[p * t->n_ranks + r]);
+        struct query_history *h = t->h;
+
+        h->at_ns[t->column] = at_ns;
+        for (size_t r = 0; r < t->n_ranks; r++) {
+                size_t i = r * h->n_columns + t->column;
+
+                for (size_t p = 0; p < n_held_processes(t); p++) {
+                        const struct held *x = &t->held[p * t->n_ranks + r];
+
+                        add(&h->n_allocs[i], (uint64_t)x->n_allocs);
+                        add(&h->n_frees[i], (uint64_t)x->n_frees);
+                        if (is_all(t) && query_process_end_ns(t->q, (uint32_t)p) < at_ns)
+                                continue; /* it took its blocks with it */
+                        add(&h->live_bytes[i], (uint64_t)x->bytes);
+                        add(&h->live_blocks[i], (uint64_t)x->blocks);
+                }
+                add(&h->n_allocs[i], 0 - (uint64_t)t->before[r].n_allocs);
+                add(&h->n_frees[i], 0 - (uint64_t)t->before[r].n_frees);
         }
         t->column++;
 }
 
-static void load_live(struct telling *t, const struct state *s) {
-        memset(t->live, 0,
-               (is_all(t) ? t->q->view->n_processes : 1) * t->n_ranks * sizeof(int64_t));
+static void add_site(struct held *to, const struct state_site *s, bool own) {
+        add(&to->bytes, (uint64_t)(own ? state_site_own_bytes(s) : state_site_live_bytes(s)));
+        add(&to->blocks, (uint64_t)(own ? state_site_own_blocks(s) : state_site_live_blocks(s)));
+        add(&to->n_allocs, s->n_allocs);
+        add(&to->n_frees, s->n_frees - (own ? s->n_inherited_frees : 0));
+}
+
+static void load_held(struct telling *t, const struct state *s) {
+        memset(t->held, 0, n_held_processes(t) * t->n_ranks * sizeof(t->held[0]));
         for (size_t i = 0; i < s->sites.n; i++) {
                 const struct state_site *site = &s->sites.items[i];
                 uint32_t rank;
@@ -96,21 +123,52 @@ static void load_live(struct telling *t, const struct state *s) {
                     (!is_all(t) && site->process != t->scope.process))
                         continue;
                 rank = rank_of_site(t, site->process, site->stack);
-                if (rank == RANK_OUTSIDE)
-                        continue;
-                add_bytes(&t->live[(is_all(t) ? site->process : 0) * t->n_ranks + rank],
-                          (uint64_t)(is_all(t) ? state_site_own_bytes(site)
-                                               : state_site_live_bytes(site)));
+                if (rank != RANK_OUTSIDE)
+                        add_site(&t->held[(is_all(t) ? site->process : 0) * t->n_ranks + rank],
+                                 site, is_all(t));
         }
+}
+
+/* What was allocated and released before the window does not count. */
+static void load_before(struct telling *t) {
+        struct state s;
+
+        if (t->scope.from_ns == 0)
+                return;
+        state_init(&s, t->q->view->n_processes);
+        state_load_time(t->q, &s, t->scope.from_ns);
+        load_held(t, &s);
+        for (size_t p = 0; p < n_held_processes(t); p++)
+                for (size_t r = 0; r < t->n_ranks; r++) {
+                        add(&t->before[r].n_allocs, (uint64_t)t->held[p * t->n_ranks + r].n_allocs);
+                        add(&t->before[r].n_frees, (uint64_t)t->held[p * t->n_ranks + r].n_frees);
+                }
+        state_done(&s);
 }
 
 /* ---- inside a slice -------------------------------------------------------------------------- */
 
-static void change(struct telling *t, uint32_t process, uint32_t stack, uint64_t bytes) {
+static struct held *held_of(struct telling *t, uint32_t process, uint32_t stack) {
         uint32_t rank = rank_of_site(t, process, stack);
 
-        if (rank != RANK_OUTSIDE)
-                add_bytes(&t->live[(is_all(t) ? process : 0) * t->n_ranks + rank], bytes);
+        return rank == RANK_OUTSIDE ? NULL
+                                    : &t->held[(is_all(t) ? process : 0) * t->n_ranks + rank];
+}
+
+static void take_alloc(struct held *x, uint64_t size_bytes) {
+        if (!x)
+                return;
+        add(&x->bytes, size_bytes);
+        add(&x->blocks, 1);
+        add(&x->n_allocs, 1);
+}
+
+static void take_release(struct held *x, uint64_t size_bytes) {
+        if (!x)
+                return;
+        add(&x->bytes, 0 - size_bytes);
+        add(&x->blocks, UINT64_MAX);
+        add(&x->n_frees, 1);
 }
 
 static void take_event(struct telling *t, const struct replay_step *step) {
@@ -118,12 +176,12 @@ static void take_event(struct telling *t, const struct replay_step *step) {
         bool is_gone = !(is_all(t) && step->frees_inherited);
 
         if (e->op == TRACE_ALLOC || e->op == TRACE_REALLOC)
-                change(t, step->process, e->stack, e->size_bytes);
+                take_alloc(held_of(t, step->process, e->stack), e->size_bytes);
         if (e->op == TRACE_REALLOC && is_gone)
-                change(t, step->process, e->old_stack, 0 - e->old_size_bytes);
+                take_release(held_of(t, step->process, e->old_stack), e->old_size_bytes);
         if (is_gone &&
             (e->op == TRACE_FREE || (e->op == TRACE_OTHER && e->other == TRACE_IMPLICIT_FREE)))
-                change(t, step->process, e->stack, 0 - e->size_bytes);
+                take_release(held_of(t, step->process, e->stack), e->size_bytes);
 }
 
 static void take_step(void *ctx, const struct state *s, const struct replay_step *step) {
@@ -136,7 +194,7 @@ static void take_step(void *ctx, const struct state *s, const struct replay_step
         if (step->event)
                 take_event(t, step);
         else if (!is_all(t)) /* it began: with its parent's blocks */
-                load_live(t, s);
+                load_held(t, s);
 }
 
 /* Columns that end inside the slice, exactly; s ends up behind the slice. False: the events are missing or too many. */
@@ -146,7 +204,7 @@ static bool tell_inside(struct telling *t, struct state *s, size_t slice_idx) {
 
         if (info->n_events > t->n_events_left || (info->n_events && !info->has_events))
                 return false;
-        load_live(t, s);
+        load_held(t, s);
         if (!replay_slice(t->q, s, slice_idx, &limits, take_step, t))
                 return false;
         t->n_events_left -= info->n_events;
@@ -165,7 +223,7 @@ static void tell_begin(struct telling *t, const struct state *s,
                 if (end_ns >= info->end_ns || end_ns - info->begin_ns > info->end_ns - end_ns)
                         break;
                 if (!is_loaded)
-                        load_live(t, s);
+                        load_held(t, s);
                 is_loaded = true;
                 fill_column(t, info->begin_ns);
         }
@@ -177,7 +235,7 @@ static void tell_slice(struct telling *t, struct state *s, size_t slice_idx) {
         bool is_loaded = false;
 
         while (end_ns <= info->begin_ns) { /* it ends with the slice before, which was skipped */
-                load_live(t, s);
+                load_held(t, s);
                 fill_column(t, end_ns);
                 if (t->column == t->h->n_columns)
                         return;
@@ -190,7 +248,7 @@ static void tell_slice(struct telling *t, struct state *s, size_t slice_idx) {
         /* those that end with it, and those inside it that are nearer to its end */
         while (t->column < t->h->n_columns && column_end_ns(t, t->column) <= info->end_ns) {
                 if (!is_loaded)
-                        load_live(t, s);
+                        load_held(t, s);
                 is_loaded = true;
                 fill_column(t, info->end_ns);
         }
@@ -217,6 +275,7 @@ static void tell_slices(struct telling *t) {
 
         if (is_all(t))
                 inherit_load(t->q);
+        load_before(t);
         state_init(&s, t->q->view->n_processes);
         state_load(t->q, &s, slice_idx);
         for (; slice_idx < t->q->view->n_slices && t->column < t->h->n_columns; slice_idx++) {
@@ -224,7 +283,7 @@ static void tell_slices(struct telling *t) {
                 tell_slice(t, &s, slice_idx);
                 query_tell_progress(t->q, slice_idx + 1, t->q->view->n_slices);
         }
-        load_live(t, &s);
+        load_held(t, &s);
         while (t->column < t->h->n_columns) /* behind the last slice nothing changes but ends */
                 fill_column(t, column_end_ns(t, t->column));
         state_done(&s);
@@ -247,12 +306,16 @@ static size_t column_behind(const struct telling *t, uint64_t time_ns) {
         return low;
 }
 
+static void add_change(struct telling *t, int64_t *row, size_t column, uint64_t value) {
+        if (column < t->h->n_columns)
+                add(&row[column], value);
+}
+
 /* Where a block begins and ends to be live is noted as a change; adding them up comes last. */
 static bool take_life(void *ctx, const struct query_life *l) {
         struct telling *t = ctx;
-        uint32_t rank = rank_of_key(t, group_keys_of_life(&t->keys, l));
+        size_t row = rank_of_key(t, group_keys_of_life(&t->keys, l)) * t->h->n_columns;
         uint64_t begin_ns = l->begin_ns;
-        int64_t *row = &t->h->live_bytes[rank * t->h->n_columns];
         size_t first, end;
 
         if (l->is_inherited) {
@@ -263,12 +326,24 @@ static bool take_life(void *ctx, const struct query_life *l) {
         first = column_behind(t, begin_ns);
         end = column_behind(t, is_all(t) ? MIN(l->end_ns, query_process_end_ns(t->q, l->process))
                                          : l->end_ns);
+        if (life_is_allocated_in(l, &t->scope))
+                add_change(t, &t->h->n_allocs[row], first, 1);
+        if (life_is_released_in(l, &t->scope))
+                add_change(t, &t->h->n_frees[row], column_behind(t, l->end_ns), 1);
         if (first >= end)
                 return true;
-        add_bytes(&row[first], l->size_bytes);
-        if (end < t->h->n_columns)
-                add_bytes(&row[end], 0 - l->size_bytes);
+        add_change(t, &t->h->live_bytes[row], first, l->size_bytes);
+        add_change(t, &t->h->live_blocks[row], first, 1);
+        add_change(t, &t->h->live_bytes[row], end, 0 - l->size_bytes);
+        add_change(t, &t->h->live_blocks[row], end, UINT64_MAX);
         return true;
+}
+
+static void sum_up(const struct telling *t, int64_t *values) {
+        for (size_t rank = 0; rank < t->n_ranks; rank++)
+                for (size_t c = 1; c < t->h->n_columns; c++)
+                        add(&values[rank * t->h->n_columns + c],
+                            (uint64_t)values[rank * t->h->n_columns + c - 1]);
 }
 
 static int tell_lives(struct telling *t, struct err *reterr) {
@@ -276,10 +351,10 @@ static int tell_lives(struct telling *t, struct err *reterr) {
 
         for (size_t c = 0; c < t->h->n_columns; c++)
                 t->h->at_ns[c] = column_end_ns(t, c);
-        for (size_t rank = 0; rank < t->n_ranks; rank++)
-                for (int64_t *row = &t->h->live_bytes[rank * t->h->n_columns], c = 1;
-                     c < (int64_t)t->h->n_columns; c++)
-                        add_bytes(&row[c], (uint64_t)row[c - 1]);
+        sum_up(t, t->h->live_bytes);
+        sum_up(t, t->h->live_blocks);
+        sum_up(t, t->h->n_allocs);
+        sum_up(t, t->h->n_frees);
         return r;
 }
 
@@ -294,16 +369,27 @@ static size_t n_rows_told(const struct query_groups *g, size_t n_wanted) {
         return n;
 }
 
+static void *zeroed(size_t n, size_t size_bytes) {
+        void *p = calloc(n + 1, size_bytes);
+
+        if (!p)
+                abort();
+        return p;
+}
+
 static int tell(struct telling *t, struct err *reterr) {
         struct query_history *h = t->h;
-        size_t n_processes = is_all(t) ? t->q->view->n_processes : 1;
+        size_t n;
 
         t->n_ranks = h->n_groups + 1;
-        h->at_ns = calloc(h->n_columns + 1, sizeof(h->at_ns[0]));
-        h->live_bytes = calloc(t->n_ranks * h->n_columns + 1, sizeof(h->live_bytes[0]));
-        t->live = calloc(n_processes * t->n_ranks, sizeof(t->live[0]));
-        if (!h->at_ns || !h->live_bytes || !t->live)
-                abort();
+        n = t->n_ranks * h->n_columns;
+        h->at_ns = zeroed(h->n_columns, sizeof(h->at_ns[0]));
+        h->live_bytes = zeroed(n, sizeof(h->live_bytes[0]));
+        h->live_blocks = zeroed(n, sizeof(h->live_blocks[0]));
+        h->n_allocs = zeroed(n, sizeof(h->n_allocs[0]));
+        h->n_frees = zeroed(n, sizeof(h->n_frees[0]));
+        t->held = zeroed(n_held_processes(t) * t->n_ranks, sizeof(t->held[0]));
+        t->before = zeroed(t->n_ranks, sizeof(t->before[0]));
         if (h->n_columns == 0)
                 return 0;
         begin_ranks(t);
@@ -338,7 +424,8 @@ int query_history(struct query *q, const struct query_scope *scope,
         group_keys_done(&t.keys);
         map_done(&t.rank_of_key);
         free(t.rank_of_stack);
-        free(t.live);
+        free(t.held);
+        free(t.before);
         if (r < 0)
                 return r;
         *ret = TAKE_PTR(h);
@@ -351,6 +438,9 @@ struct query_history *query_history_free(struct query_history *h) {
         query_groups_free(h->groups);
         free(h->at_ns);
         free(h->live_bytes);
+        free(h->live_blocks);
+        free(h->n_allocs);
+        free(h->n_frees);
         free(h);
         return NULL;
 }

@@ -74,16 +74,18 @@ static char *group_text(struct setting *s, enum query_by by, uint32_t process, u
         return text;
 }
 
-/* What each group had alive just before at_ns, the last one being all others. */
-static void expect_live(struct setting *s, const struct query_history *h, uint64_t at_ns,
-                        int64_t *ret_live) {
+/* What each group had alive just before at_ns, and did since the window began (begin_blocks: how many
+ * fewer there are); the last one is all others. */
+static void expect_figures(struct setting *s, const struct query_history *h, uint64_t at_ns,
+                           struct query_figures *ret) {
         enum query_by by = h->groups->options.by;
-        struct query_scope scope = {h->groups->answer->scope.process, 0, at_ns, NULL};
+        struct query_scope scope = {h->groups->answer->scope.process,
+                                    h->groups->answer->scope.from_ns, at_ns, NULL};
         _cleanup_(query_answer_freep) struct query_answer *a = NULL;
         struct err err = {0};
 
         assert_int_equal(brute_ask_split(s->path, &scope, &a, &err), 0);
-        memset(ret_live, 0, (h->n_groups + 1) * sizeof(*ret_live));
+        memset(ret, 0, (h->n_groups + 1) * sizeof(*ret));
         for (size_t i = 0; i < a->n_sites; i++) {
                 const struct trace_process_info *p = &s->v->processes[a->sites[i].process];
                 char *text = group_text(s, by, a->sites[i].process, a->sites[i].stack);
@@ -99,8 +101,13 @@ static void expect_live(struct setting *s, const struct query_history *h, uint64
                                 break;
                 }
                 free(text);
-                if (scope.process != QUERY_ALL || !p->has_end || p->end.end_ns >= at_ns)
-                        ret_live[g] += a->sites[i].f.end_bytes;
+                ret[g].n_allocs += a->sites[i].f.n_allocs;
+                ret[g].n_frees += a->sites[i].f.n_frees;
+                ret[g].begin_blocks += a->sites[i].f.begin_blocks - a->sites[i].f.end_blocks;
+                if (scope.process == QUERY_ALL && p->has_end && p->end.end_ns < at_ns)
+                        continue;
+                ret[g].end_bytes += a->sites[i].f.end_bytes;
+                ret[g].end_blocks += a->sites[i].f.end_blocks;
         }
 }
 
@@ -113,7 +120,7 @@ static void check_history(struct setting *s, const struct query_scope *scope) {
         _cleanup_(query_history_freep) struct query_history *h = NULL;
         uint64_t to_ns = MAX(MIN(scope->to_ns, s->v->end_ns), scope->from_ns + 1), last_ns = 0;
         struct err err = {0};
-        int64_t live[8];
+        struct query_figures figures[8];
 
         assert_int_equal(query_history(s->q, scope, &o, n_groups, n_columns, max_events, &h, &err),
                          0);
@@ -131,9 +138,21 @@ static void check_history(struct setting *s, const struct query_scope *scope) {
                         assert_int_equal(h->at_ns[c], end_ns);
                 if (c % 5 && c + 1 < n_columns)
                         continue; /* brute force takes its time */
-                expect_live(s, h, h->at_ns[c], live);
-                for (size_t g = 0; g <= h->n_groups; g++)
-                        assert_int_equal(h->live_bytes[g * n_columns + c], live[g]);
+                if (h->at_ns[c] <= scope->from_ns)
+                        continue; /* the nearest end of a slice may lie before the window */
+                expect_figures(s, h, h->at_ns[c], figures);
+                for (size_t g = 0; g <= h->n_groups; g++) {
+                        size_t i = g * n_columns + c;
+
+                        assert_int_equal(h->live_bytes[i], figures[g].end_bytes);
+                        assert_int_equal(h->live_blocks[i], figures[g].end_blocks);
+                        assert_int_equal(h->n_allocs[i], figures[g].n_allocs);
+                        if (scope->process != QUERY_ALL)
+                                assert_int_equal(h->n_frees[i], figures[g].n_frees);
+                        else /* those of inherited blocks do not count */
+                                assert_int_equal(h->n_frees[i] - h->n_allocs[i],
+                                                 figures[g].begin_blocks);
+                }
         }
 }
 

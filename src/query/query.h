@@ -319,7 +319,7 @@ DEFINE_CLEANUP(struct query_tree, query_tree_free)
 
 /* ---- groups over time ------------------------------------------------------------------------ */
 
-/* Live bytes of the largest groups, and of all others together, at the end of each of n_columns stretches of equal
+/* Live bytes and blocks of the largest groups, and of all others together, at the end of each of n_columns stretches of equal
  * length: in every column the rows add up to what was live in the scope at that moment. */
 struct query_history {
         struct query_groups *groups; /* all of them, sorted */
@@ -328,7 +328,9 @@ struct query_history {
         /* n_columns: when the values of a column are true, before the events of that moment. The column's end, or,
          * where its slice's events were not read, the nearest end of a slice */
         uint64_t *at_ns;
-        int64_t *live_bytes; /* [group * n_columns + column]; group n_groups is the rest */
+        /* [group * n_columns + column]; group n_groups is the rest */
+        int64_t *live_bytes, *live_blocks;
+        int64_t *n_allocs, *n_frees; /* from the window's begin on; all processes: of own blocks */
 };
 
 /* Events of slices that a column's end cuts are read while they are no more than max_events, which does not hold
