@@ -147,7 +147,8 @@ struct block *live_edit(struct live *l, uint64_t address) {
         return b;
 }
 
-/* Lays one entry of an upper table over the lower one; `is_bottom`: nothing lies below the lower one. */
+/* Lays one entry of an upper table over the lower one; `is_bottom`: nothing lies below the lower one. upper is the caller's
+ * own copy: the table may move. */
 static void table_lay_over(struct table *lower, const struct block *upper, bool is_bottom) {
         struct block *b = table_find(lower, upper->address);
         bool hides = !is_bottom && block_flags(b ? b : upper) != 0, added;
@@ -174,9 +175,12 @@ static void table_lay_all_over(struct table *lower, const struct table *upper, b
         for (size_t i = 0; i < upper->segments.n; i++) {
                 const struct table_segment *s = table_segment_at(upper, i);
 
-                for (uint32_t j = 0; j < s->cap; j++)
-                        if (s->blocks[j].address)
-                                table_lay_over(lower, &s->blocks[j], is_bottom);
+                for (uint32_t j = 0; j < s->cap; j++) {
+                        struct block b = s->blocks[j];
+
+                        if (b.address)
+                                table_lay_over(lower, &b, is_bottom);
+                }
         }
 }
 
@@ -232,9 +236,12 @@ static void table_move_some(struct table *from, size_t *cursor, size_t n_blocks,
                 if (*cursor >= from->segments.n)
                         *cursor = 0;
                 s = &from->segments.items[(*cursor)++];
-                for (uint32_t j = 0; j < s->cap; j++)
-                        if (s->blocks[j].address)
-                                move(l, &s->blocks[j]);
+                for (uint32_t j = 0; j < s->cap; j++) {
+                        struct block b = s->blocks[j];
+
+                        if (b.address)
+                                move(l, &b);
+                }
                 n += s->n;
                 from->n -= s->n;
                 s->n = 0;

@@ -11,10 +11,23 @@ _Static_assert(SEGMENT_MIN * sizeof(struct block) == SLAB_UNIT_BYTES,
                "a unit is the least segment");
 _Static_assert(TABLE_SEGMENT_MAX == SLAB_MAX_UNITS * SEGMENT_MIN, "the largest piece the largest");
 
-static struct block *blocks_new(uint32_t cap) {
-        return slab_alloc(cap / SEGMENT_MIN);
+/* Unique over all tables, since tables change hands. */
+static uint32_t segment_new_version(void) {
+        static uint32_t n_versions;
+
+        n_versions = n_versions == UINT32_MAX ? 1 : n_versions + 1;
+        return n_versions;
 }
 
+/* Fresh blocks for a segment; what it had is for the caller to free. */
+static void segment_start(struct table_segment *s, uint32_t cap) {
+        s->cap = cap;
+        s->n = 0;
+        s->version = segment_new_version();
+        slab_alloc(cap / SEGMENT_MIN, &s->memory);
+}
+
+/* Moves blocks of any table: pointers to them are void. */
 static void blocks_free(struct block *b, uint32_t cap) {
         slab_free(b, cap / SEGMENT_MIN);
 }
@@ -26,14 +39,6 @@ static uint32_t segment_cap_for(uint32_t n) {
         while (n * 9 >= cap * 5 && (cap < TABLE_SEGMENT_MAX || n * 5 >= cap * 3))
                 cap = cap < 128 || cap >= TABLE_SEGMENT_MAX ? cap * 2 : cap + SEGMENT_STEP;
         return cap;
-}
-
-/* Unique over all tables, since tables change hands. */
-static uint32_t segment_new_version(void) {
-        static uint32_t n_versions;
-
-        n_versions = n_versions == UINT32_MAX ? 1 : n_versions + 1;
-        return n_versions;
 }
 
 static uint32_t segment_next(const struct table_segment *s, uint32_t place) {
@@ -63,15 +68,23 @@ static void segment_put(struct table_segment *s, const struct block *b) {
 static void table_resize_segment(struct table *t, struct table_segment *s, uint32_t cap) {
         struct table_segment old = *s;
 
-        s->blocks = blocks_new(cap);
-        s->version = segment_new_version();
-        s->cap = cap;
-        s->n = 0;
+        segment_start(s, cap);
         for (uint32_t i = 0; i < old.cap; i++)
                 if (old.blocks[i].address != 0)
                         segment_put(s, &old.blocks[i]);
         blocks_free(old.blocks, old.cap);
         t->size_bytes += (cap - (size_t)old.cap) * sizeof(struct block);
+}
+
+/* One more segment. The slab knows where each segment keeps its pointer. */
+static void table_add_segment(struct table *t) {
+        const struct table_segment *before = t->segments.items;
+
+        vec_add(&t->segments);
+        t->size_bytes += sizeof(struct table_segment);
+        for (size_t i = 0; t->segments.items != before && i + 1 < t->segments.n; i++)
+                slab_set_place(t->segments.items[i].cap / SEGMENT_MIN,
+                               &t->segments.items[i].memory);
 }
 
 static void table_double_directory(struct table *t) {
@@ -92,8 +105,7 @@ static void table_split(struct table *t, uint32_t idx, uint64_t hash) {
 
         if (t->segments.items[idx].depth == t->depth)
                 table_double_directory(t);
-        vec_add(&t->segments);
-        t->size_bytes += sizeof(struct table_segment);
+        table_add_segment(t);
         lower = &t->segments.items[idx];
         upper = &t->segments.items[upper_idx];
         old = *lower;
@@ -107,13 +119,8 @@ static void table_split(struct table *t, uint32_t idx, uint64_t hash) {
         for (uint32_t i = 0; i < old.cap; i++)
                 n_upper += old.blocks[i].address != 0 &&
                            (table_hash(old.blocks[i].address) >> (64 - upper->depth) & 1);
-        lower->cap = segment_cap_for(old.n - n_upper);
-        upper->cap = segment_cap_for(n_upper);
-        lower->blocks = blocks_new(lower->cap);
-        upper->blocks = blocks_new(upper->cap);
-        lower->version = segment_new_version();
-        upper->version = segment_new_version();
-        lower->n = upper->n = 0;
+        segment_start(lower, segment_cap_for(old.n - n_upper));
+        segment_start(upper, segment_cap_for(n_upper));
         for (uint32_t i = 0; i < old.cap; i++)
                 if (old.blocks[i].address != 0)
                         segment_put(table_hash(old.blocks[i].address) >> (64 - upper->depth) & 1
@@ -126,16 +133,13 @@ static void table_split(struct table *t, uint32_t idx, uint64_t hash) {
 
 static void table_start(struct table *t) {
         size_t cap = 0;
-        struct table_segment *s;
 
         t->directory = vec_grow(NULL, &cap, 1, sizeof(t->directory[0]));
         t->directory[0] = 0;
         t->depth = 0;
-        s = vec_add(&t->segments);
-        s->cap = SEGMENT_MIN;
-        s->blocks = blocks_new(SEGMENT_MIN);
-        s->version = segment_new_version();
-        t->size_bytes = SEGMENT_MIN * sizeof(struct block) + sizeof(*s) + sizeof(t->directory[0]);
+        table_add_segment(t);
+        segment_start(&t->segments.items[0], SEGMENT_MIN);
+        t->size_bytes += SEGMENT_MIN * sizeof(struct block) + sizeof(t->directory[0]);
 }
 
 void table_done(struct table *t) {

@@ -6,7 +6,9 @@
  *
  * A segment is a row of buckets of four blocks: two cache lines, fetched together. A block that finds its bucket full
  * goes into the next one with room; every bucket counts how many blocks passed it by, so that a search stops where
- * nothing did, and a removal leaves nothing behind. */
+ * nothing did, and a removal leaves nothing behind.
+ *
+ * Adding to one table or removing from it may move blocks of any other (slab.h): pointers to blocks hold until then. */
 #pragma once
 
 #include <stdbool.h>
@@ -77,7 +79,10 @@ static inline void block_set(struct block *b, uint32_t site, uint64_t seq, uint6
 }
 
 struct table_segment {
-        struct block *blocks;
+        union {
+                struct block *blocks;
+                void *memory; /* the same, as the slab knows it */
+        };
         uint32_t n, cap;
         uint32_t depth;   /* of the hash's leading bits, those that all of it share */
         uint32_t version; /* unique; another one whenever its blocks move */
@@ -175,7 +180,7 @@ static inline struct block *table_follow(const struct table *t, uint64_t address
                        : NULL;
 }
 
-/* NULL when missing. Valid until the next add or remove. */
+/* NULL when missing. Valid until the next add or remove, in any table. */
 static inline struct block *table_find(const struct table *t, uint64_t address) {
         uint64_t hash = table_hash(address);
         const struct table_segment *s;
