@@ -8,6 +8,7 @@
 
 struct run_options;
 struct report_options;
+struct source_options;
 
 struct symbolize_options {
         const char *path;
@@ -20,6 +21,8 @@ struct symbolize_options {
 bool run_options_parse(int argc, char **argv, struct run_options *ret_options,
                        int *ret_exit_status);
 bool report_options_parse(int argc, char **argv, struct report_options *ret_options,
+                          int *ret_exit_status);
+bool source_options_parse(int argc, char **argv, struct source_options *ret_options,
                           int *ret_exit_status);
 /* Fills *ret_options in either case, to be given to symbolize_options_done. */
 bool symbolize_options_parse(int argc, char **argv, struct symbolize_options *ret_options,

@@ -9,6 +9,7 @@
 #include "cli/help_doctor.h"
 #include "cli/help_report.h"
 #include "cli/help_run.h"
+#include "cli/help_source.h"
 #include "cli/help_symbolize.h"
 #include "cli/help_verify.h"
 
@@ -20,6 +21,7 @@ static const struct {
 } commands[] = {
         {"run", cmd_run, RUN_SUMMARY, run_help_text},
         {"report", cmd_report, REPORT_SUMMARY, report_help_text},
+        {"source", cmd_source, SOURCE_SUMMARY, source_help_text},
         {"symbolize", cmd_symbolize, SYMBOLIZE_SUMMARY, symbolize_help_text},
         {"verify", cmd_verify, VERIFY_SUMMARY, verify_help_text},
         {"doctor", cmd_doctor, DOCTOR_SUMMARY, doctor_help_text},

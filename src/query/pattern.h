@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Regular expressions over bytes, found anywhere in a text unless anchored: those of PCRE2, with
  * limits, since patterns may come from anyone and names from any file. A pattern that takes too
- * long says so; it is never taken for one that does not match. Inside query/ only. */
+ * long says so; it is never taken for one that does not match. For query/ and those who find functions by name. */
 #pragma once
 
 #include <stdbool.h>

@@ -317,6 +317,41 @@ struct query_tree *query_tree_answer(struct query *q, const struct query_answer 
 struct query_tree *query_tree_free(struct query_tree *t);
 DEFINE_CLEANUP(struct query_tree, query_tree_free)
 
+/* ---- lines of source -------------------------------------------------------------------------- */
+
+/* Which frames are meant. Both tables have one entry for each symbol of the view. */
+struct query_lines_options {
+        const uint32_t *line_of; /* the line it belongs to, below n_lines; or QUERY_NO_LINE */
+        const bool *is_subject;  /* of what is asked about as a whole */
+        size_t n_lines;
+        enum query_metric metric; /* to sort calls by */
+};
+enum { QUERY_NO_LINE = UINT32_MAX };
+
+/* What a line called on the way to the code that asked: the next frame people are shown. */
+struct query_call {
+        uint32_t line;
+        struct query_frame frame;
+        bool is_task;
+        struct query_figures total;
+};
+
+struct query_lines {
+        struct query_figures *self; /* n_lines: asked for by the line itself */
+        struct query_figures
+                *total; /* n_lines: with the line anywhere on the call path, each block once */
+        struct query_figures subject_self, subject_total;
+        struct query_call *calls; /* by line, largest first */
+        size_t n_calls;
+        size_t n_lines;
+};
+
+/* All frames count in totals, those too that the rules of names fold away. */
+struct query_lines *query_lines_of(struct query *q, const struct query_answer *a,
+                                   const struct query_lines_options *o);
+struct query_lines *query_lines_free(struct query_lines *l); /* NULL ok; returns NULL */
+DEFINE_CLEANUP(struct query_lines, query_lines_free)
+
 /* ---- groups over time ------------------------------------------------------------------------ */
 
 /* Live bytes and blocks of the largest groups, and of all others together, at the end of each of n_columns stretches of equal

@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: MIT */
+/* silt source: reads the command line and leaves the rest to source/. */
+#include <stdio.h>
+#include <string.h>
+
+#include "base/macros.h"
+#include "cli/cmd_parse.h"
+#include "cli/commands.h"
+#include "cli/filter.h"
+#include "cli/help_source.h"
+#include "cli/rules.h"
+#include "cli/scope.h"
+#include "query/query.h"
+#include "source/source.h"
+
+static const struct cli_command source_command = {
+        .name = "source",
+        .help_text = source_help_text,
+        .options = source_option_table,
+        .n_options = ARRAY_SIZE(source_option_table),
+        .usage_exit_status = EXIT_STATUS_TROUBLE,
+};
+
+static bool take_context(struct source_options *o, struct cli_parser *p) {
+        uint64_t n;
+
+        if (!cli_value_number(p, 0, SOURCE_MAX_CONTEXT, &n))
+                return false;
+        o->n_context = (uint32_t)n;
+        return true;
+}
+
+static bool take_dir(struct source_options *o, struct cli_parser *p) {
+        if (!p->value[0]) {
+                cli_parser_error(p, "--source-dir: '' is no directory: write '--source-dir DIR'");
+                return false;
+        }
+        if (o->n_dirs == SOURCE_MAX_DIRS) {
+                cli_parser_error(p, "--source-dir: at most %d directories: name one above them",
+                                 SOURCE_MAX_DIRS);
+                return false;
+        }
+        o->dirs[o->n_dirs++] = p->value;
+        return true;
+}
+
+static bool take_map(struct source_options *o, struct cli_parser *p) {
+        const char *equals = strchr(p->value, '=');
+
+        if (!equals || equals == p->value || !equals[1]) {
+                cli_parser_error(p,
+                                 "--map: '%s' says not what became of what: write '--map OLD=NEW'",
+                                 p->value);
+                return false;
+        }
+        if (o->n_maps == SOURCE_MAX_MAPS) {
+                cli_parser_error(p, "--map: at most %d of them: try --source-dir", SOURCE_MAX_MAPS);
+                return false;
+        }
+        o->maps[o->n_maps++] =
+                (struct source_map){p->value, (size_t)(equals - p->value), equals + 1};
+        return true;
+}
+
+static bool take_operand(struct source_options *o, struct cli_parser *p) {
+        if (!o->view.path) {
+                o->view.path = p->value;
+        } else if (!o->what) {
+                o->what = p->value;
+        } else {
+                cli_parser_error(p, "one function or file at a time: leave out '%s'", p->value);
+                return false;
+        }
+        return true;
+}
+
+/* False after an error was printed. */
+static bool take_option(struct source_options *o, enum source_option option, struct cli_parser *p) {
+        struct report_options *v = &o->view;
+
+        switch (option) {
+        case SOURCE_JSON: v->json = true; break;
+        case SOURCE_BY: return cli_take_metric(p, &v->metric);
+        case SOURCE_FROM: return cli_value_duration(p, &v->from_ns);
+        case SOURCE_TO: return cli_value_duration(p, &v->to_ns);
+        case SOURCE_PROCESS: return cli_take_process(p, &v->all_processes, &v->pid);
+        case SOURCE_CONTEXT: return take_context(o, p);
+        case SOURCE_SOURCE_DIR: return take_dir(o, p);
+        case SOURCE_MAP: return take_map(o, p);
+        case SOURCE_FULL:
+                o->is_full = true;
+                break;
+                CLI_FILTER_CASES(SOURCE) : return cli_take_filter(p, &v->filter);
+        case SOURCE_RULES: return cli_take_rules(p, &v->rules);
+        case SOURCE_OPTION_NONE: break;
+        }
+        return true;
+}
+
+static bool check(const struct source_options *o, struct cli_parser *p) {
+        if (!o->view.path || !o->what || !o->what[0]) {
+                cli_parser_error(
+                        p,
+                        "%s: write 'silt source FILE FUNCTION' or 'silt source FILE SOURCE:LINE'",
+                        o->view.path ? "nothing to show given" : "no trace given");
+                return false;
+        }
+        if (o->view.from_ns >= o->view.to_ns) {
+                cli_parser_error(p, "the window is empty: --from must be earlier than --to");
+                return false;
+        }
+        return true;
+}
+
+bool source_options_parse(int argc, char **argv, struct source_options *ret_options,
+                          int *ret_exit_status) {
+        struct source_options o = SOURCE_OPTIONS_DEFAULT;
+        struct cli_parser p;
+        bool ok = true;
+        int id;
+
+        cli_parser_init(&p, &source_command, argc, argv);
+        while (ok && (id = cli_parser_next(&p)) != CLI_END) {
+                if (id == CLI_STOP)
+                        ok = false;
+                else if (id == CLI_OPERAND)
+                        ok = take_operand(&o, &p);
+                else
+                        ok = take_option(&o, (enum source_option)id, &p);
+        }
+        ok = ok && check(&o, &p);
+        *ret_exit_status = p.exit_status;
+        if (ok)
+                *ret_options = o;
+        else
+                query_filter_free(o.view.filter);
+        return ok;
+}
+
+int cmd_source(int argc, char **argv) {
+        struct source_options options;
+        struct err err = {0};
+        int exit_status, r;
+
+        if (!source_options_parse(argc, argv, &options, &exit_status))
+                return exit_status;
+        options.view.rules.with_config = true;
+        r = source_print(stdout, &options, &err);
+        query_filter_free(options.view.filter);
+        if (r < 0) {
+                fprintf(stderr, "silt: %s\n", err.text);
+                return EXIT_STATUS_TROUBLE;
+        }
+        return EXIT_STATUS_OK;
+}
