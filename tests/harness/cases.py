@@ -76,9 +76,9 @@ def discover_file(path, group, context):
             if name.startswith("test_") and callable(function)]
 
 
-def discover(folder, context):
+def discover(folder, context, group=""):
     tests = []
     for file_name in sorted(os.listdir(folder)):
         if file_name.endswith(".py") and not file_name.startswith("_"):
-            tests += discover_file(os.path.join(folder, file_name), file_name[:-3], context)
+            tests += discover_file(os.path.join(folder, file_name), group + file_name[:-3], context)
     return tests

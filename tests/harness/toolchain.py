@@ -21,7 +21,7 @@ class Toolchain:
     def __init__(self, source_dir, out_dir, prefix=""):
         self.source_dir, self.out_dir, self.prefix = source_dir, out_dir, prefix
         self.locks, self.lock = {}, threading.Lock()
-        self.shared = [s for s in ("truth.h", "truth.rs") if os.path.exists(os.path.join(source_dir, s))]
+        self.shared = [s for s in ("truth.h", "truth.rs", "shape.h", "shape.rs") if os.path.exists(os.path.join(source_dir, s))]
         os.makedirs(out_dir, exist_ok=True)
 
     def can_build(self, source):

@@ -1,0 +1,100 @@
+# SPDX-License-Identifier: MIT
+"""Runs a program of this folder with parameters drawn at random and holds the report's findings against what it tells of itself.
+
+A failure names its seed: SILT_FINDINGS_SEED=N tests/run.py --only '^findings/growing/list' runs the same again."""
+
+import math
+import os
+import random
+
+ALARMS = ("growing", "leak", "large-site", "short-peak")  # what may stand first
+SEED = os.environ.get("SILT_FINDINGS_SEED")
+
+
+class Chance(random.Random):
+    """Draws of a run; sizes and counts are drawn by their logarithm, small ones as often as large ones."""
+
+    def log(self, low, high):
+        return int(round(math.exp(self.uniform(math.log(low), math.log(high)))))
+
+    def pct(self, percent):
+        return self.random() * 100 < percent
+
+
+class Run:
+    """One recorded run: `truth` is what the program told, `findings` what silt says."""
+
+    def __init__(self, t, program, shape, params, seed):
+        self.program, self.shape, self.params, self.seed = program, shape, params, seed
+        flags = [] if program.endswith(".rs") else ["-fno-optimize-sibling-calls"]  # a caller's frame stays
+        binary = t.context.shapes.build(program.replace(".", "_"), [program], flags)
+        trace = t.path(f"{shape}.{seed}.silt")
+        argv = [binary, shape, *(f"{k}={v}" for k, v in params.items())]
+        r = t.silt.record(trace, argv, ["-f"])
+        self.expect(r.code == 0, f"exit status {r.code}: {r.errors}")
+        words = [line.split(" ", 1) for line in r.text.splitlines()]
+        self.truth = {k: int(v) if v.isdigit() else v for k, v in words}
+        self.report, why = t.silt.report(trace)
+        self.expect(self.report, why)
+        self.findings = self.report["findings"]
+        self.totals = self.report["totals"]
+        self.expect(self.totals["lost_events"] == 0, f"{self.totals['lost_events']} events lost")
+
+    def expect(self, holds, text):
+        """Fails with all that is needed to see why."""
+        if holds:
+            return
+        params = " ".join(f"{k}={v}" for k, v in self.params.items())
+        findings = [f"  {f['kind']}: {f['text']}" for f in getattr(self, "findings", [])]
+        raise AssertionError("\n".join([text, f"{self.program} {self.shape} {params}", f"told: {getattr(self, 'truth', {})}",
+                                        "findings:", *findings, f"the same again: SILT_FINDINGS_SEED={self.seed}"]))
+
+    def of_kind(self, *kinds):
+        return [f for f in self.findings if f["kind"] in kinds]
+
+    def none(self, *kinds):
+        """Nothing of these kinds is said."""
+        said = self.of_kind(*kinds)
+        self.expect(not said, f"{said[0]['kind'] if said else ''} is said where there is none")
+
+    def names(self, finding):
+        """Whether the finding names the culprit, in its text or on its call path."""
+        site = finding.get("site") or {"stack": []}
+        return any(self.truth["culprit"] in text for text in [finding["text"], *(f["function"] for f in site["stack"])])
+
+    def alarm(self, *kinds):
+        """The first alarm: of one of these kinds, about the culprit."""
+        alarms = self.of_kind(*ALARMS)
+        self.expect(alarms, f"no {' or '.join(kinds)} is said")
+        self.expect(alarms[0]["kind"] in kinds, f"the first alarm is {alarms[0]['kind']}, not {' or '.join(kinds)}")
+        self.expect(self.names(alarms[0]), f"the first alarm does not name {self.truth['culprit']}")
+        return alarms[0]
+
+    def remark(self, kind):
+        """A finding of this kind about the culprit, wherever it stands."""
+        about = [f for f in self.of_kind(kind) if self.names(f)]
+        self.expect(about, f"no {kind} about {self.truth['culprit']}")
+        return about[0]
+
+    def evidence(self, finding, name):
+        self.expect(name in finding.get("evidence", {}), f"{finding['kind']} has no evidence {name}: {finding.get('evidence')}")
+        return finding["evidence"][name]
+
+    def equal(self, what, got, expected):
+        self.expect(got == expected, f"{what} is {got:,}, not {expected:,}")
+
+    def near(self, what, got, expected, tolerance):
+        self.expect(abs(got - expected) <= abs(expected) * tolerance,
+                    f"{what} is {got:,.1f}, not {expected:,.1f} within {tolerance:.0%}")
+
+
+def runs(t, program, shape, draw, many=20):
+    """Runs with parameters drawn anew: one in `make test`, many in `make soak`, one when a seed is given."""
+    seeds = [int(SEED)] if SEED else [random.SystemRandom().randrange(1 << 30) for _ in range(t.count(1, many))]
+    for seed in seeds:
+        chance = Chance(f"{program}/{shape}/{seed}")
+        params = {"seed": seed, "ms": chance.randint(600, 1500), "steps": chance.randint(60, 400),
+                  "hold_kb": chance.log(50, 8000), "others": chance.choice([0, 0, 1, 2]), "churn": chance.randint(0, 30),
+                  "depth": chance.randint(0, 12)}
+        params.update(draw(chance))
+        yield Run(t, program, shape, params, seed)
