@@ -388,7 +388,7 @@ static bool move_edge(const struct trace_slice_info *s, uint64_t *time_ns) {
 }
 
 /* A window inside one such slice becomes that slice. One that would become empty grows instead. */
-static bool move_edges(const struct query *q, struct query_scope *w) {
+bool query_move_edges(const struct query *q, struct query_scope *w) {
         const struct trace_slice_info *first = dropped_slice_at(q, w->from_ns);
         const struct trace_slice_info *last = dropped_slice_at(q, w->to_ns);
         struct query_scope asked = *w;
@@ -499,7 +499,7 @@ static int ask(struct query *q, const struct query_scope *scope, bool is_split,
                 abort();
         k.is_split |= k.pick != NULL;
         a->is_moved = k.pick && k.pick->needs_events ? move_to_detail(q, &k.scope)
-                                                     : move_edges(q, &k.scope);
+                                                     : query_move_edges(q, &k.scope);
         a->scope = k.scope;
         a->n_processes = n;
         state_init(&k.begin, n);

@@ -57,6 +57,10 @@ static inline bool query_slice_is_inside(const struct trace_slice_info *s, uint6
         return s->begin_ns >= from_ns && s->end_ns <= to_ns;
 }
 
+/* Moves the edges of a window that lie in slices whose events were dropped to the nearest moment that is known; returns
+ * whether it did. */
+bool query_move_edges(const struct query *q, struct query_scope *w);
+
 /* When the process ended; UINT64_MAX while it has not. */
 static inline uint64_t query_process_end_ns(const struct query *q, uint32_t process) {
         const struct trace_process_info *p = &q->view->processes[process];

@@ -440,6 +440,37 @@ static inline uint64_t query_residency_slack_bytes(const struct query_residency 
 int query_residency(struct query *q, const struct query_scope *scope, struct query_residency **ret,
                     size_t *ret_n, struct err *reterr);
 
+/* ---- moves ----------------------------------------------------------------------------------- */
+
+/* What became of the blocks of a call path beside their release: docs/trace-format.md, "Moves", has the rules. */
+struct query_move {
+        uint32_t stack;
+        uint64_t n_foreign_frees,
+                foreign_bytes; /* released by another thread than allocated them */
+        /* replaced by a larger block: bytes of the old ones (what had to be copied), of the new ones; of the old
+         * ones, those that realloc left where they were (nothing was copied). grown / copied is the mean factor */
+        uint64_t n_grown, copied_bytes, grown_bytes, in_place_bytes;
+        uint64_t n_shrunk; /* exchanged for a smaller one: near n_grown, then it is no growth */
+};
+
+struct query_moves {
+        struct query_scope scope; /* as answered */
+        bool is_moved;            /* its edges, as in struct query_answer */
+        /* false: not known, which is not the same as none. An older silt recorded it, or the filter has conditions on
+         * single blocks */
+        bool is_known;
+        bool is_exact;           /* false: parts that were needed are missing, or too far away */
+        struct query_move *rows; /* only those with something; sorted by stack */
+        size_t n;
+};
+
+/* From history. Slices that an edge of the window cuts: from events, at most four million of them beside the slice's own; their
+ * in_place_bytes are the slice's share. */
+int query_moves(struct query *q, const struct query_scope *scope, struct query_moves **ret,
+                struct err *reterr);
+struct query_moves *query_moves_free(struct query_moves *m); /* NULL ok; returns NULL */
+DEFINE_CLEANUP(struct query_moves, query_moves_free)
+
 /* ---- over time ------------------------------------------------------------------------------- */
 
 struct query_column {

@@ -16,6 +16,7 @@ struct trace_writer *fake_writer_new(bool counts_only) {
 static void fake_slice_done(struct fake_slice *s) {
         vec_free(&s->sites);
         vec_free(&s->counts);
+        vec_free(&s->moves);
 }
 
 struct trace_writer *fake_writer_free(struct trace_writer *w) {
@@ -25,6 +26,7 @@ struct trace_writer *fake_writer_free(struct trace_writer *w) {
         for (size_t i = 0; i < w->modules.n; i++)
                 free((char *)w->modules.items[i].path);
         vec_free(&w->slices);
+        vec_free(&w->moves);
         vec_free(&w->modules);
         vec_free(&w->locations);
         vec_free(&w->stacks);
@@ -157,6 +159,11 @@ static void fake_keep(struct fake_slice *s, const struct trace_site *sites, size
                 vec_push(&s->counts, counts[i]);
 }
 
+void trace_put_moves(struct trace_writer *w, const struct trace_move *moves, size_t n) {
+        for (size_t i = 0; i < n; i++)
+                vec_push(&w->moves, moves[i]);
+}
+
 void trace_end_slice(struct trace_writer *w, uint64_t end_ns, const struct trace_site *sites,
                      size_t n_sites, const struct trace_counts *counts, size_t n_counts) {
         struct fake_slice *s;
@@ -169,7 +176,10 @@ void trace_end_slice(struct trace_writer *w, uint64_t end_ns, const struct trace
                 s->end_ns = end_ns;
                 s->n_events = w->n_in_slice;
                 fake_keep(s, sites, n_sites, counts, n_counts);
+                for (size_t i = 0; i < w->moves.n; i++)
+                        vec_push(&s->moves, w->moves.items[i]);
         }
+        vec_clear(&w->moves);
         w->n_in_slice = 0;
 }
 

@@ -11,6 +11,7 @@ struct fake_slice {
         size_t n_events; /* of the slice */
         VEC(struct trace_site) sites;
         VEC(struct trace_counts) counts;
+        VEC(struct trace_move) moves;
 };
 
 struct trace_writer {
@@ -24,6 +25,7 @@ struct trace_writer {
         VEC(struct trace_event) events;
         VEC(struct trace_mapping) mappings;
         VEC(struct fake_slice) slices;
+        VEC(struct trace_move) moves; /* of the open slice */
         struct fake_slice checkpoint; /* the latest */
         char last_name[32];
         uint32_t last_named;

@@ -41,7 +41,7 @@ static void add(struct family *f, struct member *m, uint32_t i) {
         if (!b)
                 return;
         m->sizes[i] = ++f->next_size;
-        block_set(b, i, i, m->sizes[i], 7);
+        block_set(b, i, i, m->sizes[i], 3, 7);
 }
 
 static void take(struct family *f, struct member *m, uint32_t i, bool hinted) {
@@ -60,7 +60,7 @@ static void edit(struct family *f, struct member *m, uint32_t i) {
         expect((b != NULL) == (m->sizes[i] != 0));
         if (b) {
                 m->sizes[i] = ++f->next_size;
-                block_set(b, i, i, m->sizes[i], 7);
+                block_set(b, i, i, m->sizes[i], 3, 7);
         }
         expect(live_find(&m->live, address_of(f, i), &found) == (b != NULL));
 }

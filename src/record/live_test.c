@@ -46,7 +46,7 @@ static void member_step(struct member *m) {
                 assert_true(!new || m->sizes[i] == 0);
                 if (new) {
                         assert_int_equal(block_flags(new), 0);
-                        block_set(new, i, i, size, 7);
+                        block_set(new, i, i, size, 3, 7);
                         m->sizes[i] = size;
                 }
                 break;
@@ -54,7 +54,7 @@ static void member_step(struct member *m) {
                 new = live_add(&m->live, address_of(i));
                 assert_int_equal(new != NULL, m->sizes[i] == 0);
                 if (new) {
-                        block_set(new, i, i, size, 7);
+                        block_set(new, i, i, size, 3, 7);
                         m->sizes[i] = size;
                 }
                 break;
@@ -83,7 +83,7 @@ static void member_step(struct member *m) {
                 assert_int_equal(new != NULL, m->sizes[i] != 0);
                 if (new) {
                         assert_int_equal(block_size_bytes(new), m->sizes[i]);
-                        block_set(new, i, i, size, 7);
+                        block_set(new, i, i, size, 3, 7);
                         m->sizes[i] = size;
                 }
                 break;
@@ -176,13 +176,13 @@ static void test_children_share(void **state) {
         assert_non_null(children);
         live_init(&parent, NULL);
         for (uint32_t i = 0; i < N_BLOCKS; i++)
-                block_set(live_add(&parent, 0x1000 + (uint64_t)i * 64), 0, i, 10, 0);
+                block_set(live_add(&parent, 0x1000 + (uint64_t)i * 64), 0, i, 10, 3, 0);
         bytes_alone = live_size_bytes(&parent);
         for (uint32_t i = 0; i < N_CHILDREN; i++) {
                 live_init(&children[i], live_freeze(&parent));
                 for (uint64_t k = 0; k < 20; k++)
                         assert_true(live_take(&children[i], 0x1000 + (k * 997 + i) * 64, &b));
-                block_set(live_add(&parent, 0x9000000 + (uint64_t)i * 64), 0, i, 10, 0);
+                block_set(live_add(&parent, 0x9000000 + (uint64_t)i * 64), 0, i, 10, 3, 0);
         }
         for (uint32_t i = 0; i < N_CHILDREN; i++)
                 bytes += live_size_bytes(&children[i]);
@@ -210,7 +210,7 @@ static void test_size_per_block(void **state) {
         live_init(&l, NULL);
         for (uint64_t want = 10000; want < 400000; want += want / 10, n_points++) {
                 for (; n < want; n++)
-                        block_set(live_add(&l, 0xaaaa00000000ull + n * 48), 0, n, 10, 0);
+                        block_set(live_add(&l, 0xaaaa00000000ull + n * 48), 0, n, 10, 3, 0);
                 sum += (double)live_size_bytes(&l) / (double)n;
                 assert_true(live_size_bytes(&l) / n < 72);
                 /* no holes: tables of the tests before were smaller */
@@ -239,7 +239,7 @@ static void test_hostile_addresses(void **state) {
                 if (address == 0)
                         continue;
                 assert_true(table_hash(address) >> 40 == 0);
-                block_set(live_add(&l, address), 0, n++, 10, 0);
+                block_set(live_add(&l, address), 0, n++, 10, 3, 0);
         }
         assert_true(live_size_bytes(&l) < 3000 * 200);
         live_done(&l);

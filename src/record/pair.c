@@ -6,8 +6,9 @@
 
 enum { MAX_HELD = 128 }; /* more at once means events were lost, not swapped */
 
-/* Two of them are less than the 12.7 days that a block's time takes to come round. */
-#define PAIR_ERA_NS (BLOCK_MAX_AGE_US / 4 * 1000)
+/* Two of them are less than the 16.7 s that a block's time takes to come round, and one is the last bucket of
+ * lifetimes. */
+#define PAIR_ERA_NS ((BLOCK_MAX_AGE_US + 1) / 4 * 1000)
 
 void pair_init(struct pair *p, struct trace_writer *w, struct sites *s) {
         memset(p, 0, sizeof(*p));
@@ -19,12 +20,12 @@ void pair_init(struct pair *p, struct trace_writer *w, struct sites *s) {
 void pair_done(struct pair *p) {
         vec_free(&p->held);
         vec_free(&p->moving);
-        vec_free(&p->last_seq);
+        vec_free(&p->latest);
 }
 
 void pair_add_thread(struct pair *p, uint32_t thread) {
-        while (p->last_seq.n <= thread)
-                vec_push(&p->last_seq, UINT64_MAX);
+        while (p->latest.n <= thread)
+                vec_push(&p->latest, (struct pair_latest){UINT64_MAX, 0, PAIR_NO_SITE});
 }
 
 /* ---- what an event does, once it is its turn ---------------------------------------------------- */
@@ -33,7 +34,7 @@ static struct trace_counts *pair_counts(struct pair *p, const struct process *pr
         return sites_counts(p->sites, process->figures, p->now_ns);
 }
 
-/* Blocks keep their time modulo 12.7 days, so older ones would seem young. Numbers rise with time: those of blocks that
+/* Blocks keep their time modulo 16.7 s, so older ones would seem young. Numbers rise with time: those of blocks that
  * are older than an era, and maybe older than that, are below old_seq. */
 static void pair_begin_era(struct pair *p) {
         bool is_long_past = p->now_ns - p->era_end_ns >= PAIR_ERA_NS; /* and nothing came since */
@@ -53,20 +54,53 @@ static uint32_t pair_block_stack(const struct pair *p, const struct block *b) {
         return sites_at(p->sites, b->site)->stack;
 }
 
+/* A release of a block that another thread allocated, or that the thread has just replaced. */
+static __attribute__((noinline)) void pair_move(struct pair *p, const struct process *process,
+                                                const struct block *b, uint32_t thread) {
+        struct pair_latest *latest = &p->latest.items[thread];
+        uint64_t size_bytes = block_size_bytes(b);
+        struct trace_move *m;
+
+        if (p->sites->is_multi && sites_at(p->sites, b->site)->process != process->trace_id)
+                return; /* an ancestor allocated it */
+        m = sites_moves(p->sites, b->site);
+        if (block_thread(b) != (uint16_t)thread) {
+                m->n_foreign_frees++;
+                m->foreign_bytes += size_bytes;
+        }
+        if (latest->site != b->site || latest->size_bytes == size_bytes)
+                return;
+        latest->site = PAIR_NO_SITE;
+        if (latest->size_bytes < size_bytes) {
+                m->n_shrunk++;
+                return;
+        }
+        m->n_grown++;
+        m->copied_bytes += size_bytes;
+        m->grown_bytes += latest->size_bytes;
+}
+
 /* The figures of a block's release by thread. */
-static void pair_release(struct pair *p, const struct process *process, const struct block *b,
-                         uint32_t thread) {
+static inline __attribute__((always_inline)) void pair_release(struct pair *p,
+                                                               const struct process *process,
+                                                               const struct block *b,
+                                                               uint32_t thread) {
+        const struct pair_latest *latest = &p->latest.items[thread];
+
+        if (unlikely(block_thread(b) != (uint16_t)thread) ||
+            unlikely(latest->site == b->site && latest->size_bytes != block_size_bytes(b)))
+                pair_move(p, process, b, thread);
         sites_release(p->sites, process->figures, b->site, block_size_bytes(b), p->now_ns,
-                      pair_age_us(p, b), p->last_seq.items[thread] == block_seq(b));
+                      pair_age_us(p, b), latest->seq == block_seq(b));
 }
 
 static void pair_allocate(struct pair *p, const struct pair_event *e, struct block *b, uint64_t seq,
                           bool is_realloc) {
-        block_set(b, e->site, seq, e->size_bytes, p->now_ns / 1000);
+        block_set(b, e->site, seq, e->size_bytes, e->thread, p->now_ns / 1000);
         sites_alloc(p->sites, e->process->figures, e->site, e->size_bytes, p->now_ns,
                     e->is_complete, is_realloc);
         sites_note_peak(p->sites, e->process->figures, p->now_ns);
-        p->last_seq.items[e->thread] = seq;
+        p->latest.items[e->thread] = (struct pair_latest){seq, e->size_bytes, e->site};
         p->next_seq = seq + 1;
 }
 
@@ -183,6 +217,15 @@ static struct block *pair_swap_blocks(struct pair *p, const struct pair_event *e
         return NULL;
 }
 
+static void pair_grow(struct pair *p, const struct pair_event *e, uint64_t old_size_bytes) {
+        struct trace_move *m = sites_moves(p->sites, e->site);
+
+        m->n_grown++;
+        m->copied_bytes += old_size_bytes;
+        m->grown_bytes += e->size_bytes;
+        m->in_place_bytes += e->old_address == e->address ? old_size_bytes : 0;
+}
+
 static bool pair_try_realloc(struct pair *p, const struct pair_event *e) {
         struct block old, *b;
         uint64_t seq;
@@ -197,8 +240,12 @@ static bool pair_try_realloc(struct pair *p, const struct pair_event *e) {
         seq = trace_put_realloc(p->writer, e->thread, p->now_ns, block_seq(&old),
                                 pair_block_stack(p, &old), block_size_bytes(&old), e->stack,
                                 e->size_bytes, p->addresses ? e->address : 0);
+        p->latest.items[e->thread].site = PAIR_NO_SITE;
         pair_release(p, e->process, &old, e->thread);
         pair_allocate(p, e, b, seq, true);
+        p->latest.items[e->thread].site = PAIR_NO_SITE;
+        if (e->size_bytes > block_size_bytes(&old))
+                pair_grow(p, e, block_size_bytes(&old));
         return true;
 }
 
@@ -297,8 +344,9 @@ static void pair_free_implicitly(struct pair *p, const struct pair_event *e) {
         trace_put_other(p->writer, e->thread, p->now_ns, TRACE_IMPLICIT_FREE, block_size_bytes(&b),
                         block_seq(&b), pair_block_stack(p, &b));
         pair_counts(p, e->process)->n_implicit_frees++;
-        p->last_seq.items[e->thread] = UINT64_MAX; /* nobody's release makes nothing temporary */
-        pair_release(p, e->process, &b, e->thread);
+        /* nobody's release: nothing temporary, nothing moved */
+        sites_release(p->sites, e->process->figures, b.site, block_size_bytes(&b), p->now_ns,
+                      pair_age_us(p, &b), false);
 }
 
 static bool event_is_release(const struct pair_event *e) {
@@ -315,7 +363,7 @@ static bool pair_pass_by(struct pair *p, const struct pair_event *e) {
             pair_age_us(p, &b) > (p->now_ns - e->time_ns + p->skew_ns) / 1000 + 1)
                 return false;
         /* events of one thread are in order: its own block was released behind everyone's back */
-        if (e->process->n_threads < 2 || p->last_seq.items[e->thread] == block_seq(&b))
+        if (e->process->n_threads < 2 || p->latest.items[e->thread].seq == block_seq(&b))
                 return false;
         for (i = 0; i < p->held.n; i++)
                 if (p->held.items[i].event.thread == e->thread &&

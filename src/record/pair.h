@@ -60,6 +60,15 @@ struct pair_moving {
         bool is_released;
 };
 
+enum { PAIR_NO_SITE = UINT32_MAX };
+
+/* A thread's latest allocation. */
+struct pair_latest {
+        _Alignas(32) uint64_t seq; /* UINT64_MAX: none */
+        uint64_t size_bytes;
+        uint32_t site; /* PAIR_NO_SITE: it has replaced a block already */
+};
+
 struct pair {
         struct trace_writer *writer;
         struct sites *sites;
@@ -68,7 +77,7 @@ struct pair {
         uint64_t now_ns;            /* of the latest event written; never goes back */
         VEC(struct pair_held) held; /* in order of arrival */
         VEC(struct pair_moving) moving;
-        VEC(uint64_t) last_seq; /* by thread: its latest allocation; UINT64_MAX none */
+        VEC(struct pair_latest) latest; /* by thread */
         uint64_t n_inversions;
 
         /* Ages: a block with a number below old_seq was allocated before the last era began. */

@@ -235,6 +235,7 @@ void sites_end_slice(struct sites *s, uint64_t end_ns, bool force_checkpoint) {
         slice_add_sites(s);
         slice_add_processes(s);
         slice_add_all(s, &s->all_peak_in_slice);
+        trace_put_moves(s->writer, s->moves.rows.items, s->moves.rows.n);
         trace_end_slice(s->writer, end_ns, s->rows.items, s->rows.n, s->counts.items, s->counts.n);
 
         peak_raise(&s->all_peak, &s->all_peak_in_slice);
@@ -244,6 +245,7 @@ void sites_end_slice(struct sites *s, uint64_t end_ns, bool force_checkpoint) {
         s->slice++;
         vec_clear(&s->touched_sites);
         vec_clear(&s->touched_processes);
+        moves_clear(&s->moves);
         if (force_checkpoint ||
             trace_wants_checkpoint(s->writer, s->n_sites + s->n_inherited_lines))
                 sites_put_checkpoint(s);

@@ -29,6 +29,7 @@ void sites_done(struct sites *s) {
         vec_free(&s->hints);
         vec_free(&s->touched_sites);
         vec_free(&s->touched_processes);
+        moves_done(&s->moves);
         vec_free(&s->rows);
         vec_free(&s->counts);
         map_done(&s->index);
@@ -39,7 +40,7 @@ size_t sites_size_bytes(const struct sites *s) {
         return s->pages.n * SITES_PER_PAGE * sizeof(struct site) +
                s->rare.cap * sizeof(s->rare.items[0]) + s->totals.cap * sizeof(s->totals.items[0]) +
                s->hints.cap * sizeof(s->hints.items[0]) + s->index.cap * sizeof(struct map_entry) +
-               s->rows.cap * sizeof(s->rows.items[0]) +
+               s->rows.cap * sizeof(s->rows.items[0]) + moves_size_bytes(&s->moves) +
                s->n_inherited_lines * sizeof(struct inherited);
 }
 

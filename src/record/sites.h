@@ -15,6 +15,7 @@
 
 #include "base/map.h"
 #include "base/vec.h"
+#include "record/moves.h"
 #include "trace/model.h"
 
 struct trace_writer;
@@ -108,6 +109,7 @@ struct sites {
         struct peak all_peak_in_slice, all_peak;
         uint32_t all_peak_no;
         size_t n_inherited_lines;        /* that are no sites yet */
+        struct moves moves;              /* of the open slice */
         VEC(struct trace_site) rows;     /* scratch */
         VEC(struct trace_counts) counts; /* scratch */
 };
@@ -228,6 +230,15 @@ static inline void sites_release(struct sites *s, struct figures *f, uint32_t si
         x->n_life[sites_life_bucket(age_us)]++;
         f->live.blocks--;
         f->live.bytes -= (int64_t)size_bytes;
+}
+
+/* Sums of the site's moves in this slice. */
+static inline struct trace_move *sites_moves(struct sites *s, uint32_t site) {
+        struct trace_move *m = moves_find(&s->moves, site);
+
+        return likely(m) ? m
+                         : moves_add(&s->moves, site, sites_at(s, site)->process,
+                                     sites_at(s, site)->stack);
 }
 
 void sites_note_all_peak(struct sites *s, uint64_t now_ns);

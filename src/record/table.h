@@ -20,12 +20,14 @@
 
 enum { TABLE_SEGMENT_MAX = 256, TABLE_BUCKET = 4 };
 
-/* A live block. 48 bits of size and number: 256 TiB, 2.8e14 blocks. 40 bits of time in µs: ages up to 12.7 days; of older
+/* A live block. 48 bits of size and number: 256 TiB, 2.8e14 blocks. 24 bits of time in µs: ages up to 16.7 s; of older
  * ones pair.c knows by their number that they are. */
 struct block {
         uint64_t address; /* 0: this place is free */
         uint32_t site;    /* that allocated it, maybe in an ancestor process */
-        uint32_t seq_lo, size_lo, time_lo;
+        uint32_t seq_lo, size_lo;
+        uint32_t
+                thread_time; /* the lowest 16 bits of the thread that allocated it, and of the time */
         uint16_t seq_hi, size_hi;
         uint8_t time_hi;
         uint8_t n_passed; /* the place's, not the block's: in a bucket's first, blocks that went further */
@@ -36,7 +38,7 @@ _Static_assert(sizeof(struct block) == 32, "two blocks to a cache line");
 
 #define BLOCK_FLAGS 3u
 #define BLOCK_MAX_BYTES (((uint64_t)1 << 48) - 1)
-#define BLOCK_MAX_AGE_US (((uint64_t)1 << 40) - 1)
+#define BLOCK_MAX_AGE_US (((uint64_t)1 << 24) - 1)
 
 static inline uint32_t block_flags(const struct block *b) {
         return b->bits & BLOCK_FLAGS;
@@ -56,7 +58,7 @@ static inline uint64_t block_size_bytes(const struct block *b) {
 
 /* Modulo BLOCK_MAX_AGE_US + 1. */
 static inline uint64_t block_age_us(const struct block *b, uint64_t now_us) {
-        return (now_us - (b->time_lo | (uint64_t)b->time_hi << 32)) & BLOCK_MAX_AGE_US;
+        return (now_us - (b->thread_time >> 16 | (uint64_t)b->time_hi << 16)) & BLOCK_MAX_AGE_US;
 }
 
 /* Everything of a block but what belongs to its place. */
@@ -67,15 +69,19 @@ static inline void block_copy(struct block *to, const struct block *from) {
         to->n_passed = n_passed;
 }
 
+static inline uint16_t block_thread(const struct block *b) {
+        return (uint16_t)b->thread_time;
+}
+
 static inline void block_set(struct block *b, uint32_t site, uint64_t seq, uint64_t size_bytes,
-                             uint64_t time_us) {
+                             uint32_t thread, uint64_t time_us) {
         b->site = site;
         b->seq_lo = (uint32_t)seq;
         b->seq_hi = (uint16_t)(seq >> 32);
         b->size_lo = (uint32_t)size_bytes;
         b->size_hi = (uint16_t)(size_bytes >> 32);
-        b->time_lo = (uint32_t)time_us;
-        b->time_hi = (uint8_t)(time_us >> 32);
+        b->thread_time = (uint16_t)thread | (uint32_t)time_us << 16;
+        b->time_hi = (uint8_t)(time_us >> 16);
 }
 
 struct table_segment {

@@ -8,6 +8,8 @@ void trace_backlog_clear(struct trace_backlog *b) {
         b->n_slices = b->n_events = b->n_allocs = b->n_unwritten = 0;
         vec_clear(&b->sites);
         vec_clear(&b->counts);
+        vec_clear(&b->moves);
+        map_clear(&b->move_by_key);
         map_clear(&b->site_by_key);
         map_clear(&b->counts_by_process);
 }
@@ -15,6 +17,8 @@ void trace_backlog_clear(struct trace_backlog *b) {
 void trace_backlog_done(struct trace_backlog *b) {
         vec_free(&b->sites);
         vec_free(&b->counts);
+        vec_free(&b->moves);
+        map_done(&b->move_by_key);
         map_done(&b->site_by_key);
         map_done(&b->counts_by_process);
 }
@@ -183,4 +187,18 @@ void trace_backlog_add(struct trace_backlog *b, const struct trace_site *sites, 
                 backlog_add_counts(backlog_counts(b, counts[i].process), &counts[i]);
         map_done(&new_peaks);
         b->n_slices++;
+}
+
+void trace_backlog_add_moves(struct trace_backlog *b, const struct trace_move *moves, size_t n) {
+        for (size_t i = 0; i < n; i++) {
+                bool added;
+                uint64_t *place =
+                        map_put(&b->move_by_key, (uint64_t)moves[i].process << 32 | moves[i].stack,
+                                b->moves.n, &added);
+
+                if (added)
+                        vec_push(&b->moves, moves[i]);
+                else
+                        trace_move_add(&b->moves.items[*place], &moves[i]);
+        }
 }

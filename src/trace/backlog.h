@@ -4,6 +4,7 @@
 #pragma once
 
 #include "base/map.h"
+#include "trace/moves.h"
 #include "trace/rows.h"
 
 struct trace_backlog {
@@ -11,7 +12,8 @@ struct trace_backlog {
         uint64_t begin_us, end_us, first_seq;
         trace_site_vec sites;
         trace_counts_vec counts;
-        struct map site_by_key, counts_by_process; /* to places in the two */
+        trace_move_vec moves;
+        struct map site_by_key, counts_by_process, move_by_key; /* to places in the three */
 };
 
 void trace_backlog_clear(struct trace_backlog *b);
@@ -21,3 +23,4 @@ void trace_backlog_done(struct trace_backlog *b);
  * numbers are the caller's. */
 void trace_backlog_add(struct trace_backlog *b, const struct trace_site *sites, size_t n_sites,
                        const struct trace_counts *counts, size_t n_counts);
+void trace_backlog_add_moves(struct trace_backlog *b, const struct trace_move *moves, size_t n);

@@ -24,6 +24,7 @@
 #define TRACE_SMPL TRACE_KIND('S', 'M', 'P', 'L')
 #define TRACE_MAPS TRACE_KIND('M', 'A', 'P', 'S')
 #define TRACE_SITE TRACE_KIND('S', 'I', 'T', 'E')
+#define TRACE_MOVE TRACE_KIND('M', 'O', 'V', 'E')
 #define TRACE_EVTS TRACE_KIND('E', 'V', 'T', 'S')
 #define TRACE_SLIC TRACE_KIND('S', 'L', 'I', 'C')
 #define TRACE_CKPT TRACE_KIND('C', 'K', 'P', 'T')
@@ -49,6 +50,7 @@ enum {
 
         TRACE_DEFS_HEAD_BYTES = 8,
         TRACE_SITE_HEAD_BYTES = 8,
+        TRACE_MOVE_HEAD_BYTES = 8,
         TRACE_EVTS_HEAD_BYTES = 32,
         TRACE_SLIC_HEAD_BYTES = 64,
         TRACE_CKPT_HEAD_BYTES = 16,
@@ -60,6 +62,8 @@ enum {
         TRACE_SLIC_DROPPED = 2, /* version 2 */
 
         TRACE_N_COUNT_FIELDS = 18,
+        TRACE_N_MOVE_FIELDS = 7,
+        TRACE_MOVE_THREADS = 65536, /* threads equal modulo this count as one */
         TRACE_MAX_BUILD_ID_BYTES = 32,
         TRACE_SYMBOL_INLINED = 1,
         TRACE_SYMBOL_GUESS = 2,

@@ -145,6 +145,17 @@ struct trace_site {
         uint32_t n_life[TRACE_N_LIFE_BUCKETS]; /* releases by lifetime, slice only */
 };
 
+/* What happened to the blocks of one site in a slice beside their coming and going (docs/trace-format.md, "Moves"). */
+struct trace_move {
+        uint32_t process, stack;
+        /* released by another thread than the one that allocated them */
+        uint64_t n_foreign_frees, foreign_bytes;
+        /* replaced by a larger block: bytes of the old ones, of the new ones; of the old ones, those that realloc
+         * left where they were */
+        uint64_t n_grown, copied_bytes, grown_bytes, in_place_bytes;
+        uint64_t n_shrunk; /* allocated a smaller one, then released: no growth, but exchange */
+};
+
 /* What happened to a process: in a slice (deltas) or (checkpoint) since the start. */
 struct trace_counts {
         uint32_t process; /* TRACE_NO_PROCESS: the whole recording, for its peak; counts are 0 */

@@ -15,6 +15,7 @@
 #include "trace/defs.h"
 #include "trace/events.h"
 #include "trace/index.h"
+#include "trace/moves.h"
 #include "trace/rows.h"
 
 enum { NO_CHUNK = -1 };
@@ -22,8 +23,12 @@ enum { NO_CHUNK = -1 };
 /* Places in list.chunks; NO_CHUNK when absent. */
 struct slice_place {
         uint32_t number;
-        ssize_t slic, site, evts;
+        ssize_t slic, site, move, evts;
 };
+
+static struct slice_place place_of(uint32_t number) {
+        return (struct slice_place){number, NO_CHUNK, NO_CHUNK, NO_CHUNK, NO_CHUNK};
+}
 
 struct checkpoint_place {
         size_t slice_idx;
@@ -46,6 +51,7 @@ struct trace_reader {
         /* what the read functions handed out last */
         trace_site_vec sites, checkpoint_sites;
         trace_counts_vec counts, checkpoint_counts;
+        trace_move_vec moves;
 };
 
 /* The first damage is the one worth a sentence. */
@@ -101,7 +107,7 @@ static bool reader_events_fit(struct trace_reader *t, const struct trace_chunk *
 static void reader_add_slice(struct trace_reader *t, const struct slice_place *open,
                              ssize_t chunk) {
         const struct trace_chunk *c = &t->list.chunks.items[chunk];
-        struct slice_place place = {bytes_le32(c->head), chunk, NO_CHUNK, NO_CHUNK};
+        struct slice_place place = place_of(bytes_le32(c->head));
         struct trace_slice_info s = {0};
         uint64_t n_events;
 
@@ -110,7 +116,8 @@ static void reader_add_slice(struct trace_reader *t, const struct slice_place *o
                 return;
         }
         if (open->number == place.number)
-                place = (struct slice_place){place.number, chunk, open->site, open->evts};
+                place = *open;
+        place.slic = chunk;
         if (place.evts != NO_CHUNK && !reader_events_fit(t, c, &t->list.chunks.items[place.evts])) {
                 reader_damage(t, "the events of slice %u do not belong to it", place.number);
                 place.evts = NO_CHUNK;
@@ -144,7 +151,7 @@ static void reader_add_slice(struct trace_reader *t, const struct slice_place *o
         vec_push(&t->places, place);
 }
 
-/* SITE and EVTS wait for the SLIC that makes them a slice. */
+/* SITE, MOVE and EVTS wait for the SLIC that makes them a slice. */
 static void reader_note_slice_part(struct trace_reader *t, struct slice_place *open,
                                    ssize_t chunk) {
         const struct trace_chunk *c = &t->list.chunks.items[chunk];
@@ -153,9 +160,11 @@ static void reader_note_slice_part(struct trace_reader *t, struct slice_place *o
         if (c->head_bytes < 8)
                 return;
         if (open->number != number)
-                *open = (struct slice_place){number, NO_CHUNK, NO_CHUNK, NO_CHUNK};
+                *open = place_of(number);
         if (c->kind == TRACE_SITE)
                 open->site = chunk;
+        else if (c->kind == TRACE_MOVE)
+                open->move = chunk;
         else
                 open->evts = chunk;
 }
@@ -206,6 +215,10 @@ static int reader_take_chunk(struct trace_reader *t, size_t i, struct slice_plac
                 if (c->head_bytes >= 4 && bytes_le32(c->head) == symbols_generation)
                         reader_load_defs(t, c);
                 return 0;
+        case TRACE_MOVE:
+                t->view.knows_moves = true;
+                reader_note_slice_part(t, open, (ssize_t)i);
+                return 0;
         case TRACE_SITE:
         case TRACE_EVTS: reader_note_slice_part(t, open, (ssize_t)i); return 0;
         case TRACE_SLIC: reader_add_slice(t, open, (ssize_t)i); return 0;
@@ -217,7 +230,7 @@ static int reader_take_chunk(struct trace_reader *t, size_t i, struct slice_plac
 }
 
 static int reader_take_chunks(struct trace_reader *t, struct err *reterr) {
-        struct slice_place open = {UINT32_MAX, NO_CHUNK, NO_CHUNK, NO_CHUNK};
+        struct slice_place open = place_of(UINT32_MAX);
         uint32_t generation = 0;
 
         for (size_t i = 0; i < t->list.chunks.n; i++) {
@@ -329,6 +342,7 @@ struct trace_reader *trace_reader_free(struct trace_reader *t) {
         vec_free(&t->sites);
         vec_free(&t->checkpoint_sites);
         vec_free(&t->counts);
+        vec_free(&t->moves);
         vec_free(&t->checkpoint_counts);
         free(t);
         return NULL;
@@ -422,6 +436,36 @@ int trace_read_counts(struct trace_reader *t, size_t slice_idx, const struct tra
                 return trace_chunk_bad(c, "its counts are not valid", reterr);
         *ret = t->counts.items;
         *ret_n = t->counts.n;
+        return 0;
+}
+
+int trace_read_moves(struct trace_reader *t, size_t slice_idx, const struct trace_move **ret,
+                     size_t *ret_n, struct err *reterr) {
+        const struct trace_chunk *c;
+        struct bytes_reader r;
+        uint32_t n;
+        int error;
+
+        error = reader_check_slice(t, slice_idx, reterr);
+        if (error < 0)
+                return error;
+        *ret = NULL;
+        *ret_n = 0;
+        if (t->places.items[slice_idx].move == NO_CHUNK)
+                return 0;
+        c = &t->list.chunks.items[t->places.items[slice_idx].move];
+        n = bytes_le32(c->head + 4);
+        error = reader_check_rows(c, n, reterr);
+        if (error == 0)
+                error = reader_read(t, c, reterr);
+        if (error < 0)
+                return error;
+        r = bytes_reader_of(t->body.raw.items, t->body.raw.n);
+        error = trace_decode_moves(&r, n, t->view.n_processes, t->view.n_stacks, &t->moves);
+        if (error)
+                return trace_chunk_bad(c, "its rows are not valid", reterr);
+        *ret = t->moves.items;
+        *ret_n = t->moves.n;
         return 0;
 }
 

@@ -56,6 +56,7 @@ struct trace_view {
         size_t n_slices, n_checkpoints;
         uint64_t n_events, end_ns, file_bytes;
         bool finished;               /* has its index */
+        bool knows_moves;            /* false: an older silt wrote it, moves are unknown */
         uint64_t n_damaged_bytes;    /* passed over when the index had to be rebuilt */
         uint64_t n_unwritten_events; /* the writer could not write (disk full) */
         /* events whose detail was dropped to keep the file within its bound, and the moment from which on it is
@@ -79,6 +80,10 @@ int trace_read_sites(struct trace_reader *t, size_t slice_idx, const struct trac
                      size_t *ret_n, struct err *reterr);
 int trace_read_counts(struct trace_reader *t, size_t slice_idx, const struct trace_counts **ret,
                       size_t *ret_n, struct err *reterr);
+
+/* Moves of one slice. None: it had none, or (view's knows_moves) nobody knows. */
+int trace_read_moves(struct trace_reader *t, size_t slice_idx, const struct trace_move **ret,
+                     size_t *ret_n, struct err *reterr);
 
 /* The newest checkpoint made at the end of slice `slice_idx` or earlier; *ret_slice = the slice
  * it follows. *ret_n = 0 and *ret_slice = SIZE_MAX when there is none. */

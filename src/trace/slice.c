@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "trace/slice.h"
 
+#include "trace/moves.h"
 #include "trace/rows.h"
 
 size_t trace_slice_append_site(struct trace_packer *p, bytes_buf *out, bytes_buf *scratch,
@@ -18,6 +19,20 @@ size_t trace_slice_append_site(struct trace_packer *p, bytes_buf *out, bytes_buf
                                         scratch->n, s->n_sites);
         trace_chunk_set_version(out->items + at, trace_sites_version(s->sites, s->n_sites));
         return span_bytes;
+}
+
+void trace_slice_append_move(struct trace_packer *p, bytes_buf *out, bytes_buf *scratch,
+                             const struct trace_slice_rows *s) {
+        uint8_t head[TRACE_MOVE_HEAD_BYTES];
+
+        if (!s->n_moves && !s->needs_move)
+                return;
+        buf_put_le32(head, s->number);
+        buf_put_le32(head + 4, (uint32_t)s->n_moves);
+        vec_clear(scratch);
+        trace_encode_moves(scratch, s->moves, s->n_moves);
+        trace_chunk_append(p, out, TRACE_MOVE, head, sizeof(head), scratch->items, scratch->n,
+                           s->n_moves);
 }
 
 void trace_slice_append_slic(struct trace_packer *p, bytes_buf *out, bytes_buf *scratch,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* SITE and SLIC chunks of one slice, for the writer and for the thinner (docs/trace-format.md, "A slice"). */
+/* SITE, MOVE and SLIC chunks of one slice, for the writer and for the thinner (docs/trace-format.md, "A slice"). */
 #pragma once
 
 #include "trace/chunk.h"
@@ -12,10 +12,15 @@ struct trace_slice_rows {
         size_t n_sites;
         const struct trace_counts *counts;
         size_t n_counts;
+        const struct trace_move *moves;
+        size_t n_moves;
+        bool needs_move; /* even without rows: the first of a recording that knows its moves */
 };
 
 /* Append the chunk; scratch is cleared and used. SITE: bytes it takes, 0 without rows. */
 size_t trace_slice_append_site(struct trace_packer *p, bytes_buf *out, bytes_buf *scratch,
                                const struct trace_slice_rows *s);
+void trace_slice_append_move(struct trace_packer *p, bytes_buf *out, bytes_buf *scratch,
+                             const struct trace_slice_rows *s);
 void trace_slice_append_slic(struct trace_packer *p, bytes_buf *out, bytes_buf *scratch,
                              const struct trace_slice_rows *s);

@@ -7,6 +7,7 @@
 
 #include "trace/backlog.h"
 #include "trace/index.h"
+#include "trace/moves.h"
 #include "trace/slice.h"
 #include "trace/thin_defs.h"
 
@@ -36,6 +37,7 @@ struct trace_thin {
         struct trace_backlog group;
         trace_site_vec sites;
         trace_counts_vec counts;
+        trace_move_vec moves;
 
         size_t entries_at, chunk; /* in the source's index: of what is copied as it is */
         uint32_t slice_shift;     /* its numbers minus the copy's */
@@ -53,6 +55,7 @@ struct trace_thin *trace_thin_free(struct trace_thin *t) {
         vec_free(&t->entries);
         vec_free(&t->sites);
         vec_free(&t->counts);
+        vec_free(&t->moves);
         free(t);
         return NULL;
 }
@@ -100,6 +103,25 @@ static void thin_spend(struct trace_thin *t, uint64_t bytes) {
 
 /* ---- slices without detail ------------------------------------------------------------------- */
 
+static int thin_read_moves(struct trace_thin *t, const struct plan_slice *s) {
+        const struct trace_chunk *c;
+        struct bytes_reader r;
+        uint64_t bytes_read = 0;
+        int x;
+
+        vec_clear(&t->moves);
+        if (s->move == PLAN_NO_CHUNK)
+                return 0;
+        c = &t->plan.chunks.items[s->move];
+        x = trace_chunk_read(t->from_fd, c, &t->body, &bytes_read, NULL);
+        if (x < 0)
+                return x;
+        r = bytes_reader_of(t->body.raw.items, t->body.raw.n);
+        return trace_decode_moves(&r, bytes_le32(c->head + 4), UINT32_MAX, UINT32_MAX, &t->moves)
+                       ? -EBADMSG
+                       : 0;
+}
+
 static int thin_read_rows(struct trace_thin *t, const struct plan_slice *s) {
         const struct trace_chunk *slic = &t->plan.chunks.items[s->slic];
         struct bytes_reader r;
@@ -144,9 +166,13 @@ static void thin_end_group(struct trace_thin *t, const struct plan_slice *first,
                 .n_sites = g->sites.n,
                 .counts = g->counts.items,
                 .n_counts = g->counts.n,
+                .moves = g->moves.items,
+                .n_moves = g->moves.n,
+                .needs_move = first->move != PLAN_NO_CHUNK,
         };
 
         t->rows_bytes += trace_slice_append_site(t->packer, &t->out, &t->scratch, &s);
+        trace_slice_append_move(t->packer, &t->out, &t->scratch, &s);
         trace_slice_append_slic(t->packer, &t->out, &t->scratch, &s);
         trace_backlog_clear(&t->group);
 }
@@ -155,9 +181,12 @@ static int thin_merge_slice(struct trace_thin *t, const struct plan_slice *s) {
         const uint8_t *head = t->plan.chunks.items[s->slic].head;
         int r = thin_read_rows(t, s);
 
+        if (r == 0)
+                r = thin_read_moves(t, s);
         if (r < 0)
                 return r;
         trace_backlog_add(&t->group, t->sites.items, t->sites.n, t->counts.items, t->counts.n);
+        trace_backlog_add_moves(&t->group, t->moves.items, t->moves.n);
         t->group.n_events += bytes_le64(head + 8);
         t->group.n_allocs += bytes_le64(head + 40);
         t->group.n_unwritten += bytes_le64(head + 56);
@@ -194,6 +223,8 @@ static int thin_copy_slice(struct trace_thin *t, const struct plan_slice *s) {
                 r = thin_copy_chunk(t, &t->plan.chunks.items[s->site], t->n_slices, false);
                 t->rows_bytes += s->row_bytes;
         }
+        if (r == 0 && s->move != PLAN_NO_CHUNK)
+                r = thin_copy_chunk(t, &t->plan.chunks.items[s->move], t->n_slices, false);
         if (r == 0)
                 r = thin_copy_chunk(t, &t->plan.chunks.items[s->slic], t->n_slices,
                                     s->n_events != 0);
@@ -246,8 +277,8 @@ static int thin_next_chunk(struct trace_thin *t, const bytes_buf *entries) {
         t->entries_at = entries->n - bytes_left(&r);
         if (i < t->plan.first_detail_chunk)
                 return 0;
-        if (c.kind == TRACE_SITE || c.kind == TRACE_EVTS || c.kind == TRACE_SLIC ||
-            c.kind == TRACE_CKPT) {
+        if (c.kind == TRACE_SITE || c.kind == TRACE_MOVE || c.kind == TRACE_EVTS ||
+            c.kind == TRACE_SLIC || c.kind == TRACE_CKPT) {
                 uint32_t number = bytes_le32(c.head) - t->slice_shift;
 
                 if (c.kind == TRACE_SLIC)

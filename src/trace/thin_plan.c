@@ -11,6 +11,13 @@ enum {
         PLAN_HISTORY_SHARE = 2, /* of what definitions leave, at most */
 };
 
+/* The next slice, before any of its chunks. */
+static const struct plan_slice PLAN_NO_SLICE = {.site = PLAN_NO_CHUNK,
+                                                .move = PLAN_NO_CHUNK,
+                                                .evts = PLAN_NO_CHUNK,
+                                                .slic = PLAN_NO_CHUNK,
+                                                .ckpt = PLAN_NO_CHUNK};
+
 void plan_done(struct plan *p) {
         vec_free(&p->chunks);
         vec_free(&p->slices);
@@ -29,7 +36,7 @@ static void plan_add_slice(struct plan *p, struct plan_slice *open, int32_t chun
         open->row_bytes += trace_chunk_span_bytes(c);
         p->now_ns = open->end_ns;
         vec_push(&p->slices, *open);
-        *open = (struct plan_slice){PLAN_NO_CHUNK, PLAN_NO_CHUNK, PLAN_NO_CHUNK, PLAN_NO_CHUNK};
+        *open = PLAN_NO_SLICE;
 }
 
 static void plan_take_chunk(struct plan *p, struct plan_slice *open, int32_t chunk) {
@@ -39,6 +46,7 @@ static void plan_take_chunk(struct plan *p, struct plan_slice *open, int32_t chu
 
         switch (c->kind) {
         case TRACE_SITE: open->site = chunk, open->row_bytes += span_bytes; break;
+        case TRACE_MOVE: open->move = chunk, open->row_bytes += span_bytes; break;
         case TRACE_EVTS: open->evts = chunk, open->evts_bytes = span_bytes; break;
         case TRACE_SLIC:
                 open->entry_bytes += TRACE_INDEX_ENTRY_BYTES + c->head_bytes;
@@ -55,7 +63,7 @@ static void plan_take_chunk(struct plan *p, struct plan_slice *open, int32_t chu
 
 static void plan_list(struct plan *p, const bytes_buf *entries) {
         struct bytes_reader r = bytes_reader_of(entries->items, entries->n);
-        struct plan_slice open = {PLAN_NO_CHUNK, PLAN_NO_CHUNK, PLAN_NO_CHUNK, PLAN_NO_CHUNK};
+        struct plan_slice open = PLAN_NO_SLICE;
         struct trace_chunk c;
 
         while (bytes_left(&r) && trace_index_next(&r, 0, UINT64_MAX, &c)) {
@@ -75,8 +83,9 @@ static uint64_t plan_fixed_bytes(const struct plan *p) {
         for (size_t i = 0; i < p->chunks.n; i++) {
                 uint32_t kind = p->chunks.items[i].kind;
 
-                if (kind != TRACE_MAPS && kind != TRACE_SITE && kind != TRACE_EVTS &&
-                    kind != TRACE_SLIC && kind != TRACE_CKPT && kind != TRACE_SMPL)
+                if (kind != TRACE_MAPS && kind != TRACE_SITE && kind != TRACE_MOVE &&
+                    kind != TRACE_EVTS && kind != TRACE_SLIC && kind != TRACE_CKPT &&
+                    kind != TRACE_SMPL)
                         bytes += trace_chunk_span_bytes(&p->chunks.items[i]);
         }
         return bytes;
@@ -200,6 +209,7 @@ void plan_make(struct plan *p, const bytes_buf *entries, uint64_t target_bytes,
                 const struct plan_slice *s = &p->slices.items[p->first_detail];
 
                 p->first_detail_chunk = (size_t)(s->site >= 0   ? s->site
+                                                 : s->move >= 0 ? s->move
                                                  : s->evts >= 0 ? s->evts
                                                                 : s->slic);
         }

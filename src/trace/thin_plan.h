@@ -9,7 +9,7 @@ enum { PLAN_NO_CHUNK = -1 };
 
 /* Where a slice's chunks are in `chunks`, and what they weigh. */
 struct plan_slice {
-        int32_t site, evts, slic, ckpt; /* PLAN_NO_CHUNK: none */
+        int32_t site, move, evts, slic, ckpt; /* PLAN_NO_CHUNK: none */
         uint64_t begin_ns, end_ns, n_events;
         bool is_dropped;                            /* its events, by an earlier copy */
         uint64_t row_bytes, evts_bytes, ckpt_bytes; /* in the file */

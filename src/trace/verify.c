@@ -185,11 +185,11 @@ static bool verify_trailer(struct verify *v) {
 /* ---- the chain ------------------------------------------------------------------------------- */
 
 static bool kind_is_known(uint32_t kind) {
-        static const uint32_t known[] = {TRACE_META, TRACE_MODS, TRACE_LOCS, TRACE_STKS,
-                                         TRACE_PROC, TRACE_PEND, TRACE_THRD, TRACE_TNAM,
-                                         TRACE_NOTE, TRACE_COST, TRACE_SMPL, TRACE_MAPS,
-                                         TRACE_SITE, TRACE_EVTS, TRACE_SLIC, TRACE_CKPT,
-                                         TRACE_SYMS, TRACE_NSRC, TRACE_INDX, TRACE_SKIP};
+        static const uint32_t known[] = {TRACE_META, TRACE_MODS, TRACE_LOCS, TRACE_STKS, TRACE_PROC,
+                                         TRACE_PEND, TRACE_THRD, TRACE_TNAM, TRACE_NOTE, TRACE_COST,
+                                         TRACE_SMPL, TRACE_MAPS, TRACE_SITE, TRACE_EVTS, TRACE_SLIC,
+                                         TRACE_CKPT, TRACE_SYMS, TRACE_NSRC, TRACE_INDX, TRACE_SKIP,
+                                         TRACE_MOVE};
 
         for (size_t i = 0; i < ARRAY_SIZE(known); i++)
                 if (known[i] == kind)
@@ -208,6 +208,7 @@ static bool version_is_known(const struct verify *v) {
 static bool verify_payload(struct verify *v) {
         switch (v->kind) {
         case TRACE_SITE: return verify_site_chunk(v);
+        case TRACE_MOVE: return verify_move_chunk(v);
         case TRACE_EVTS: return verify_evts_chunk(v);
         case TRACE_SLIC: return verify_slic_chunk(v);
         case TRACE_CKPT: return verify_ckpt_chunk(v);
@@ -275,7 +276,7 @@ static void verify_chain(struct verify *v) {
         if (!is_trailer)
                 verify_bad(v, TRACE_E_NO_INDEX,
                            "no index at the end: still being written, or the recorder died");
-        if (v->has_site || v->has_evts)
+        if (v->has_site || v->has_move || v->has_evts)
                 verify_bad(v, TRACE_E_BAD_ORDER, "the last slice has no SLIC chunk");
 }
 
@@ -291,6 +292,7 @@ static void verify_done(struct verify *v) {
         vec_free(&v->totals);
         map_done(&v->total_by_key);
         verify_live_done(&v->live);
+        verify_moves_done(v);
         vec_free(&v->last_seq);
         vec_free(&v->entries);
 }

@@ -104,14 +104,15 @@ static void book_alloc(struct replay *p, uint32_t thread, uint64_t seq, uint32_t
         book_peak(q);
 }
 
-/* The block must be live in the process, or inherited and not released there before. */
+/* The block must be live in the process, or inherited and not released there before: then by no thread of it. */
 static bool book_take_block(struct replay *p, uint32_t process, const struct released *x,
-                            bool *ret_own) {
+                            bool *ret_own, uint32_t *ret_thread) {
         struct verify_live *live = &p->v->live;
         struct verify_block *b = verify_live_find(live, process, x->seq);
         uint32_t ancestor = p->v->processes.items[process].parent;
 
         *ret_own = b != NULL;
+        *ret_thread = b ? b->thread : TRACE_NO_THREAD;
         if (b && b->size_bytes == UINT64_MAX)
                 return replay_bad(p, TRACE_E_BAD_REFERENCE, "releases an inherited block again");
         if (b) {
@@ -136,14 +137,17 @@ static bool book_take_block(struct replay *p, uint32_t process, const struct rel
 }
 
 static bool book_release(struct replay *p, uint32_t thread, const struct released *x,
-                         bool is_implicit) {
+                         bool is_implicit, bool is_free) {
         uint32_t process = replay_process(p, thread);
         struct verify_process *q = &p->v->processes.items[process];
         struct trace_site *s = &verify_site_at(p->v, process, x->stack)->events;
         bool own, temporary;
+        uint32_t block_thread;
 
-        if (!book_take_block(p, process, x, &own))
+        if (!book_take_block(p, process, x, &own, &block_thread))
                 return false;
+        if (!is_implicit)
+                verify_moves_release(p->v, thread, block_thread, x->stack, x->size_bytes, is_free);
         temporary = !is_implicit && p->v->last_seq.items[thread] == x->seq + 1;
         s->n_frees++;
         s->free_bytes += x->size_bytes;
@@ -161,8 +165,9 @@ static bool book_release(struct replay *p, uint32_t thread, const struct release
 
 /* ---- events ---------------------------------------------------------------------------------- */
 
+/* old: that realloc released for it; NULL: it is no realloc. */
 static bool replay_new_block(struct replay *p, size_t thread_entry, uint32_t thread,
-                             bool is_realloc) {
+                             const struct released *old) {
         struct stack_entry *context = &p->stacks.items[p->contexts.items[thread_entry]];
         struct verify_block b = {.thread = thread};
         size_t entry = 0;
@@ -174,7 +179,11 @@ static bool replay_new_block(struct replay *p, size_t thread_entry, uint32_t thr
         b.size_bytes = replay_size_code(p, TRACE_COL_SIZES, entry);
         if (p->blocks.n >= p->n_allocs)
                 return replay_bad(p, TRACE_E_BAD_PAYLOAD, "more allocations than the head says");
-        book_alloc(p, thread, p->first_seq + p->blocks.n, b.stack, b.size_bytes, is_realloc);
+        book_alloc(p, thread, p->first_seq + p->blocks.n, b.stack, b.size_bytes, old);
+        if (old)
+                verify_moves_realloc(p->v, thread, b.stack, old->size_bytes, b.size_bytes);
+        else
+                verify_moves_alloc(p->v, thread, b.stack, b.size_bytes);
         vec_push(&p->blocks, b);
         vec_push(&p->block_entries, entry);
         if (p->flags & TRACE_HAS_ADDRESSES)
@@ -239,7 +248,8 @@ static bool replay_other(struct replay *p, uint64_t thread_id) {
         if (other == TRACE_IMPLICIT_FREE) {
                 if (!thread_id)
                         return replay_bad(p, TRACE_E_BAD_ID, "a release by no thread");
-                return replay_release(p, &x) && book_release(p, (uint32_t)thread_id - 1, &x, true);
+                return replay_release(p, &x) &&
+                       book_release(p, (uint32_t)thread_id - 1, &x, true, false);
         }
         value = replay_get(p, TRACE_COL_VALUES);
         if (!thread_id)
@@ -264,11 +274,11 @@ static bool replay_event(struct replay *p, unsigned op, size_t thread_entry) {
         if (!thread_id)
                 return replay_bad(p, TRACE_E_BAD_ID, "of no thread");
         if (op == TRACE_ALLOC)
-                return replay_new_block(p, thread_entry, thread, false);
-        if (!replay_release(p, &x) || !book_release(p, thread, &x, false))
+                return replay_new_block(p, thread_entry, thread, NULL);
+        if (!replay_release(p, &x) || !book_release(p, thread, &x, false, op == TRACE_FREE))
                 return false;
         if (op == TRACE_REALLOC)
-                return replay_new_block(p, thread_entry, thread, true);
+                return replay_new_block(p, thread_entry, thread, &x);
         return !(p->flags & TRACE_HAS_FREE_STACKS) || replay_free_stack(p, x.entry);
 }
 

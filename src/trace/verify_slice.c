@@ -80,7 +80,7 @@ bool verify_site_chunk(struct verify *v) {
         if (n > v->stored_bytes)
                 return verify_bad(v, TRACE_E_TOO_LARGE, "claims %u rows in %u bytes", n,
                                   v->stored_bytes);
-        if (v->has_site || v->has_evts || bytes_le32(v->head) != v->n_slices)
+        if (v->has_site || v->has_move || v->has_evts || bytes_le32(v->head) != v->n_slices)
                 return verify_bad(v, TRACE_E_BAD_ORDER, "rows of slice %u do not belong here",
                                   bytes_le32(v->head));
         ok = verify_parse_sites(v, &r, n, &rows);
@@ -340,6 +340,7 @@ bool verify_slic_chunk(struct verify *v) {
                 verify_bad(v, TRACE_E_BAD_PAYLOAD, "%zu bytes are left over", bytes_left(&r));
         for (size_t i = 0; i < v->sites.n && has_events; i++)
                 check_site(v, &v->sites.items[i]);
+        verify_end_moves(v, has_events);
         sum_rows(v);
         for (size_t i = 0; i < counts.n; i++)
                 check_counts(v, &counts.items[i], has_events);
@@ -416,7 +417,8 @@ bool verify_ckpt_chunk(struct verify *v) {
 
         if (v->head_bytes != TRACE_CKPT_HEAD_BYTES || bytes_le32(v->head + 12))
                 return verify_bad(v, TRACE_E_BAD_PAYLOAD, "its head is not valid");
-        if (v->has_site || v->has_evts || (uint64_t)bytes_le32(v->head) + 1 != v->n_slices)
+        if (v->has_site || v->has_move || v->has_evts ||
+            (uint64_t)bytes_le32(v->head) + 1 != v->n_slices)
                 return verify_bad(v, TRACE_E_BAD_ORDER, "of slice %u, which it does not follow",
                                   bytes_le32(v->head));
         if (MAX(n_sites, n_counts) > v->stored_bytes)

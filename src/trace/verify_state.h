@@ -42,6 +42,18 @@ struct verify_site {
         struct trace_site row, events;
 };
 
+/* The same for moves. */
+struct verify_move {
+        struct trace_move row, events;
+};
+
+/* What a thread allocated last, unless it has replaced a block already. */
+struct verify_latest {
+        uint64_t size_bytes;
+        uint32_t stack;
+        bool is_known;
+};
+
 struct verify {
         int fd;
         FILE *out;
@@ -75,7 +87,11 @@ struct verify {
         VEC(struct trace_site) totals; /* sums of all rows */
         struct map total_by_key;
         struct verify_live live;
-        VEC(uint64_t) last_seq; /* by thread: its newest allocation + 1 */
+        VEC(uint64_t) last_seq;        /* by thread: its newest allocation + 1 */
+        bool has_move, knows_moves;    /* since the last SLIC; anywhere */
+        VEC(struct verify_move) moves; /* of the open slice */
+        struct map move_by_key;
+        VEC(struct verify_latest) latest; /* by thread */
 
         /* index */
         bytes_buf entries;
@@ -90,6 +106,7 @@ bool verify_bad(struct verify *v, enum trace_error error, const char *fmt, ...)
 /* Payloads, by kind; false when the chunk is of no further use. The body is in raw. */
 bool verify_definitions(struct verify *v);
 bool verify_site_chunk(struct verify *v);
+bool verify_move_chunk(struct verify *v);
 bool verify_evts_chunk(struct verify *v);
 bool verify_slic_chunk(struct verify *v);
 bool verify_ckpt_chunk(struct verify *v);
@@ -104,6 +121,16 @@ bool verify_parse_counts(struct verify *v, struct bytes_reader *r, uint64_t n,
 
 /* The open slice's site, made when missing. */
 struct verify_site *verify_site_at(struct verify *v, uint32_t process, uint32_t stack);
+
+/* Books of moves: what the events do to them, in order; block_thread: TRACE_NO_THREAD for what is inherited. */
+void verify_moves_alloc(struct verify *v, uint32_t thread, uint32_t stack, uint64_t size_bytes);
+void verify_moves_realloc(struct verify *v, uint32_t thread, uint32_t stack,
+                          uint64_t old_size_bytes, uint64_t size_bytes);
+void verify_moves_release(struct verify *v, uint32_t thread, uint32_t block_thread, uint32_t stack,
+                          uint64_t size_bytes, bool is_free);
+/* At the slice's end: compares and begins anew. */
+void verify_end_moves(struct verify *v, bool has_events);
+void verify_moves_done(struct verify *v);
 
 /* Books of live blocks. */
 struct verify_block *verify_live_find(struct verify_live *l, uint32_t process, uint64_t seq);

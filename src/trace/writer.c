@@ -2,7 +2,7 @@
 /* Gathers one slice and writes it in one piece:
  *
  *   must      chunks of definitions: kept until a write succeeds
- *   slice     SITE, EVTS, SLIC of the open slice: when its write fails, its rows go to the backlog
+ *   slice     SITE, MOVE, EVTS, SLIC of the open slice: when its write fails, its rows go to the backlog
  *             and its events are dropped
  *
  * good_end is the file's length as far as everything is whole; a failed write is cut back to it. */
@@ -18,6 +18,7 @@
 #include "trace/defs.h"
 #include "trace/events.h"
 #include "trace/index.h"
+#include "trace/moves.h"
 #include "trace/rows.h"
 #include "trace/slice.h"
 #include "trace/swap.h"
@@ -49,6 +50,8 @@ struct trace_writer {
         struct trace_encoder *encoder;
         struct trace_defs defs;
         struct trace_backlog backlog;
+        trace_move_vec moves;       /* of the open slice */
+        bool knows_moves, has_move; /* somebody put some, maybe none; a MOVE is in the file */
         bytes_buf must, body, site_body, index_entries;
         uint32_t n_index_entries, n_slices;
         uint64_t good_end, begin_us, first_seq, n_events;
@@ -289,6 +292,7 @@ struct trace_writer *trace_writer_free(struct trace_writer *w) {
         trace_encoder_free(w->encoder);
         trace_defs_done(&w->defs);
         trace_backlog_done(&w->backlog);
+        vec_free(&w->moves);
         vec_free(&w->must);
         vec_free(&w->body);
         vec_free(&w->site_body);
@@ -377,6 +381,13 @@ void trace_put_mapping(struct trace_writer *w, const struct trace_mapping *m) {
         trace_defs_mapping(&w->defs, m);
 }
 
+void trace_put_moves(struct trace_writer *w, const struct trace_move *moves, size_t n) {
+        w->knows_moves = true;
+        for (size_t i = 0; i < n; i++)
+                if (!trace_move_is_zero(&moves[i]))
+                        vec_push(&w->moves, moves[i]);
+}
+
 size_t trace_slice_n_events(const struct trace_writer *w) {
         return trace_encoder_n_events(w->encoder);
 }
@@ -401,6 +412,11 @@ static void writer_append_evts(struct trace_writer *w, uint32_t number) {
                            w->body.n, 0);
 }
 
+/* The first slice has one even without rows. */
+static bool writer_needs_move(const struct trace_writer *w) {
+        return w->knows_moves && !w->has_move;
+}
+
 static size_t writer_append_backlog(struct trace_writer *w) {
         const struct trace_backlog *b = &w->backlog;
         struct trace_slice_rows s = {
@@ -416,12 +432,16 @@ static size_t writer_append_backlog(struct trace_writer *w) {
                 .n_sites = b->sites.n,
                 .counts = b->counts.items,
                 .n_counts = b->counts.n,
+                .moves = b->moves.items,
+                .n_moves = b->moves.n,
+                .needs_move = writer_needs_move(w),
         };
         size_t rows_bytes;
 
         if (!b->n_slices)
                 return 0;
         rows_bytes = trace_slice_append_site(w->packer, &w->must, &w->body, &s);
+        trace_slice_append_move(w->packer, &w->must, &w->body, &s);
         trace_slice_append_slic(w->packer, &w->must, &w->body, &s);
         return rows_bytes;
 }
@@ -449,6 +469,7 @@ static void writer_fail_slice(struct trace_writer *w, const struct trace_slice_r
         b->n_events += s->n_events;
         b->n_allocs += s->n_allocs;
         trace_backlog_add(b, s->sites, s->n_sites, s->counts, s->n_counts);
+        trace_backlog_add_moves(b, s->moves, s->n_moves);
         w->n_unwritten += s->n_events;
         w->n_unwritten_mappings += n_mappings;
 }
@@ -481,6 +502,9 @@ void trace_end_slice(struct trace_writer *w, uint64_t end_ns, const struct trace
                 .n_sites = n_sites,
                 .counts = counts,
                 .n_counts = n_counts,
+                .moves = w->moves.items,
+                .n_moves = w->moves.n,
+                .needs_move = writer_needs_move(w) && !w->backlog.n_slices,
         };
         uint32_t n_mappings = w->defs.mappings.n;
         size_t must_bytes, rows_bytes;
@@ -493,15 +517,18 @@ void trace_end_slice(struct trace_writer *w, uint64_t end_ns, const struct trace
         trace_defs_flush_mappings(&w->defs, w->packer, &w->must);
         rows_bytes = writer_append_backlog(w);
         rows_bytes += trace_slice_append_site(w->packer, &w->must, &w->body, &s);
+        trace_slice_append_move(w->packer, &w->must, &w->body, &s);
         writer_append_evts(w, s.number);
         trace_slice_append_slic(w->packer, &w->must, &w->body, &s);
         if (writer_write_must(w, must_bytes, has_room)) {
                 w->n_slices = s.number + 1;
+                w->has_move = w->knows_moves;
                 w->rows_bytes += rows_bytes;
                 trace_backlog_clear(&w->backlog);
                 writer_note_mappings(w, end_ns);
         } else
                 writer_fail_slice(w, &s, n_mappings);
+        vec_clear(&w->moves);
         writer_keep_bound(w);
 
         w->first_seq += s.n_allocs;
@@ -561,6 +588,7 @@ static bool writer_flush(struct trace_writer *w) {
         if (!writer_write_must(w, must_bytes, true))
                 return false;
         w->n_slices += w->backlog.n_slices != 0;
+        w->has_move |= w->knows_moves && w->backlog.n_slices;
         trace_backlog_clear(&w->backlog);
         return true;
 }

@@ -62,6 +62,10 @@ size_t trace_slice_n_events(const struct trace_writer *w); /* in the open slice 
 /* What a slice should hold at most: where the bound is small, slices are to be small too. */
 uint32_t trace_slice_max_events(const struct trace_writer *w);
 
+/* Rows of moves for the open slice (any order), before it ends; maybe none. A recording whose writer never called this
+ * does not know its moves. */
+void trace_put_moves(struct trace_writer *w, const struct trace_move *moves, size_t n);
+
 /* Ends the slice at end_ns: rows of the sites that changed (any order) and of the processes that
  * changed (plus the TRACE_NO_PROCESS row when there is more than one process). Writes everything
  * out. */

@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: MIT */
+/* Moves of a slice that an edge of the window cuts. Inside query/ only. */
+#pragma once
+
+#include "base/vec.h"
+#include "query/query.h"
+
+/* A site of the slice: its row, and what of it lies in the window. */
+struct moves_site {
+        struct trace_move row, counted;
+};
+typedef VEC(struct moves_site) moves_site_vec; /* sorted by (process, stack) */
+
+/* Counts the part in [from_ns, to_ns). Reads the slice's events, those of earlier slices until each thread's latest allocation is
+ * known, and of slices that allocated what was released; no more than a few million. False: some are
+ * missing, and with them what they would have decided. */
+bool moves_count_cut(struct query *q, size_t slice_idx, uint64_t from_ns, uint64_t to_ns,
+                     moves_site_vec *sites);
