@@ -5,10 +5,16 @@
 #include <stdbool.h>
 
 #include "base/vec.h"
+#include "diff/diff.h"
 
 struct run_options;
 struct report_options;
 struct source_options;
+
+struct diff_command {
+        struct diff_options options;
+        VEC(char *) texts; /* parts of words that options point to */
+};
 
 struct symbolize_options {
         const char *path;
@@ -24,6 +30,10 @@ bool report_options_parse(int argc, char **argv, struct report_options *ret_opti
                           int *ret_exit_status);
 bool source_options_parse(int argc, char **argv, struct source_options *ret_options,
                           int *ret_exit_status);
+/* Fills *ret_options in either case, to be given to diff_command_done. */
+bool diff_options_parse(int argc, char **argv, struct diff_command *ret_command,
+                        int *ret_exit_status);
+void diff_command_done(struct diff_command *c);
 /* Fills *ret_options in either case, to be given to symbolize_options_done. */
 bool symbolize_options_parse(int argc, char **argv, struct symbolize_options *ret_options,
                              int *ret_exit_status);

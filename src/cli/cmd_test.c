@@ -161,6 +161,93 @@ static void test_report_refused(void **state) {
         assert_report_refused("a.silt", "--depth", "3", "--group-by", "site");
 }
 
+/* ---- diff ------------------------------------------------------------------------------------ */
+
+static void test_diff_all(void **state) {
+        struct diff_command c;
+        const struct diff_source *s = c.options.sources;
+        int status = -1;
+
+        (void)state;
+        assert_true(PARSE(diff_options_parse, &c, &status, "a.silt", "b.silt"));
+        assert_string_equal(s[NAME_OLD].path, "a.silt");
+        assert_string_equal(s[NAME_NEW].path, "b.silt");
+        assert_true(s[0].from_ns == 0 && s[0].to_ns == UINT64_MAX && !s[0].is_at && !s[0].process);
+        assert_true(c.options.min_change_pct == 1 && c.options.min_change_bytes == UINT64_MAX);
+        assert_false(c.options.json || c.options.full || c.options.per_second);
+        diff_command_done(&c);
+
+        assert_true(PARSE(diff_options_parse, &c, &status, "--json", "a.silt@10s..20s",
+                          "b@c.silt@..5m", "--by", "count", "--min-change=2.5%", "--top", "3",
+                          "--process", "12,worker", "--per-second", "--full"));
+        assert_string_equal(s[NAME_OLD].path, "a.silt");
+        assert_string_equal(s[NAME_NEW].path, "b@c.silt");
+        assert_true(s[0].from_ns == 10000000000 && s[0].to_ns == 20000000000 && !s[0].is_at);
+        assert_true(s[1].from_ns == 0 && s[1].to_ns == 300000000000);
+        assert_string_equal(s[NAME_OLD].process, "12");
+        assert_string_equal(s[NAME_NEW].process, "worker");
+        assert_true(c.options.min_change_pct == 2.5 && c.options.n_top == 3);
+        assert_true(c.options.json && c.options.full && c.options.per_second);
+        diff_command_done(&c);
+
+        assert_true(PARSE(diff_options_parse, &c, &status, "a.silt@1s", "@2s", "--min-change",
+                          "64K", "--process", "all", "--function", "x"));
+        assert_string_equal(s[NAME_NEW].path, "a.silt");
+        assert_true(s[0].is_at && s[0].to_ns == 1000000000 && s[1].to_ns == 2000000000);
+        assert_true(c.options.min_change_bytes == 65536 && s[1].all_processes);
+        assert_non_null(c.options.filter);
+        diff_command_done(&c);
+
+        assert_true(PARSE(diff_options_parse, &c, &status, "a.silt", "--at", "1s", "--at", "3s"));
+        assert_true(s[1].is_at && s[0].to_ns == 1000000000 && s[1].to_ns == 3000000000);
+        assert_string_equal(s[NAME_NEW].path, "a.silt");
+        diff_command_done(&c);
+
+        assert_true(PARSE(diff_options_parse, &c, &status, "a.silt", "b.silt", "--at", "1s"));
+        assert_true(s[0].to_ns == 1000000000 && s[1].to_ns == 1000000000);
+        diff_command_done(&c);
+
+        assert_true(PARSE(diff_options_parse, &c, &status, "a.silt", "b.silt", "--from", "1s"));
+        assert_true(s[0].from_ns == 1000000000 && s[1].from_ns == 1000000000);
+        assert_true(s[1].to_ns == UINT64_MAX);
+        diff_command_done(&c);
+}
+
+static void test_diff_refused(void **state) {
+        struct diff_command c;
+
+#define assert_diff_refused(...)                                                                   \
+        do {                                                                                       \
+                int status_ = -1;                                                                  \
+                assert_false(PARSE(diff_options_parse, &c, &status_, ##__VA_ARGS__));              \
+                assert_int_equal(status_, 2);                                                      \
+                diff_command_done(&c);                                                             \
+        } while (0)
+
+        (void)state;
+        assert_diff_refused();
+        assert_diff_refused("a.silt");
+        assert_diff_refused("a.silt", "b.silt", "c.silt");
+        assert_diff_refused("a.silt", "--at", "1s");
+        assert_diff_refused("@1s", "@2s");
+        assert_diff_refused("a.silt@1s", "b.silt@1s..2s");
+        assert_diff_refused("a.silt@1s", "b.silt");
+        assert_diff_refused("a.silt@2s..1s", "b.silt");
+        assert_diff_refused("a.silt@..", "b.silt@soon");
+        assert_diff_refused("a.silt@1s..2s", "b.silt", "--from", "1s");
+        assert_diff_refused("a.silt", "b.silt", "--from", "2s", "--to", "1s");
+        assert_diff_refused("a.silt", "b.silt", "--at", "1s", "--at", "2s", "--at", "3s");
+        assert_diff_refused("a.silt", "b.silt", "--at", "1s", "--to", "2s");
+        assert_diff_refused("a.silt", "b.silt", "--min-change", "%");
+        assert_diff_refused("a.silt", "b.silt", "--min-change", "-1%");
+        assert_diff_refused("a.silt", "b.silt", "--min-change", "nan%");
+        assert_diff_refused("a.silt", "b.silt", "--min-change", "3%%");
+        assert_diff_refused("a.silt", "b.silt", "--process", "1,");
+        assert_diff_refused("a.silt", "b.silt", "--process", "");
+        assert_diff_refused("a.silt", "b.silt", "--by", "size");
+        assert_diff_refused("a.silt", "b.silt", "--function", "(");
+}
+
 static void test_symbolize(void **state) {
         struct symbolize_options o;
         int status = -1;
@@ -200,6 +287,7 @@ int main(void) {
                 cmocka_unit_test(test_run_defaults),  cmocka_unit_test(test_run_all),
                 cmocka_unit_test(test_run_refused),   cmocka_unit_test(test_report_all),
                 cmocka_unit_test(test_report_filter), cmocka_unit_test(test_report_refused),
+                cmocka_unit_test(test_diff_all),      cmocka_unit_test(test_diff_refused),
                 cmocka_unit_test(test_symbolize),
         };
 

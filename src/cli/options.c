@@ -141,6 +141,19 @@ bool cli_value_bytes(struct cli_parser *p, uint64_t *ret_bytes) {
         return false;
 }
 
+bool cli_value_percent(struct cli_parser *p, double *ret_pct) {
+        char *end = NULL;
+        double v = p->value[0] >= '0' && p->value[0] <= '9' ? strtod(p->value, &end) : 0;
+
+        if (!end || (end[0] != '\0' && strcmp(end, "%") != 0) || !(v >= 0 && v <= 1e9)) {
+                cli_parser_error(p, "--%s: '%s' is no percentage: write it like 3%%", p->name,
+                                 p->value);
+                return false;
+        }
+        *ret_pct = v;
+        return true;
+}
+
 bool cli_value_number(struct cli_parser *p, uint64_t min, uint64_t max, uint64_t *ret_number) {
         unsigned long long number;
         char *end;

@@ -67,6 +67,9 @@ bool cli_value_duration(struct cli_parser *p, uint64_t *ret_ns);
 bool cli_value_bytes(struct cli_parser *p, uint64_t *ret_bytes);
 bool cli_value_number(struct cli_parser *p, uint64_t min, uint64_t max, uint64_t *ret_number);
 
+/* 3%, 0.5 or 12.5%: from 0 on. */
+bool cli_value_percent(struct cli_parser *p, double *ret_pct);
+
 /* Prints "silt: <command>: <text>" on stderr and returns the exit status for a wrong command line. */
 int cli_parser_error(struct cli_parser *p, const char *fmt, ...)
         __attribute__((format(printf, 2, 3)));

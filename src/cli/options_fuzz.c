@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Any words as the command lines of run and report, and as sizes and times: refused in one line, or understood.
- * The input is words with tabs or NULs between them; bit 0 of the first byte chooses the command ('0' report, '1' run).
+/* Any words as the command lines of run, report and diff, and as sizes and times: refused in one line, or understood.
+ * The input is words with tabs or NULs between them; bits 0 and 1 of the first byte choose the command ('0' report,
+ * '1' run, '2' diff).
  *
  * covers: src/cli/options.c src/cli/filter.c src/base/units.c src/query/filter.c */
 #include <stdio.h>
@@ -66,6 +67,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
                 bool understood = run_options_parse(n, words, &o, &status);
 
                 check_said(said, &said_text, &n_said, understood);
+        } else if (data[0] & 2) {
+                struct diff_command c;
+                bool understood = diff_options_parse(n, words, &c, &status);
+
+                check_said(said, &said_text, &n_said, understood);
+                diff_command_done(&c);
         } else {
                 struct report_options o;
                 bool understood = report_options_parse(n, words, &o, &status);

@@ -46,13 +46,25 @@ static int refuse_rules(int error, struct err *reterr) {
 
 int opened_init(struct opened *t, const char *path, const struct name_sources *rules,
                 struct err *reterr) {
+        struct names *names = NULL;
+        int r = names_load(rules, &names, reterr);
+
+        if (r < 0) {
+                *t = (struct opened){0};
+                return refuse_rules(r, reterr);
+        }
+        r = opened_init_beside(t, path, names, reterr);
+        t->owns_names = true;
+        return r;
+}
+
+int opened_init_beside(struct opened *t, const char *path, struct names *names,
+                       struct err *reterr) {
         int r;
 
-        *t = (struct opened){
-                .progress = {.began_ns = now_ns(), .is_terminal = isatty(STDERR_FILENO) == 1}};
-        r = names_load(rules, &t->names, reterr);
-        if (r < 0)
-                return refuse_rules(r, reterr);
+        *t = (struct opened){.names = names,
+                             .progress = {.began_ns = now_ns(),
+                                          .is_terminal = isatty(STDERR_FILENO) == 1}};
         r = query_open(path, &t->q, reterr);
         if (r < 0)
                 return r;
@@ -72,5 +84,5 @@ void opened_end_progress(struct opened *t) {
 void opened_done(struct opened *t) {
         opened_end_progress(t);
         t->q = query_free(t->q);
-        t->names = names_free(t->names);
+        t->names = t->owns_names ? names_free(t->names) : NULL;
 }

@@ -22,11 +22,14 @@ struct opened_progress {
 
 struct opened {
         struct names *names;
+        bool owns_names;
         struct query *q;
         struct opened_progress progress; /* the query points to it: do not move */
 };
 
 int opened_init(struct opened *t, const char *path, const struct name_sources *rules,
                 struct err *reterr);
+/* A second trace whose functions are called as another's are: the names stay the caller's. */
+int opened_init_beside(struct opened *t, const char *path, struct names *names, struct err *reterr);
 void opened_end_progress(struct opened *t); /* wipes the bar away; none is drawn from now on */
 void opened_done(struct opened *t);

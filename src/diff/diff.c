@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: MIT */
+/* Opening, asking, and who prints what. */
+#include "diff/diff.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "diff/pair.h"
+#include "diff/text.h"
+
+static bool is_flow(enum query_metric m) {
+        return m != QUERY_PEAK && m != QUERY_END;
+}
+
+static int set_metric(struct diff *d, struct err *reterr) {
+        const struct diff_options *o = d->options;
+        const char *fallback = o->per_second                ? "allocated"
+                               : o->sources[NAME_NEW].is_at ? "end"
+                                                            : "peak";
+        int r = query_metric_parse(o->metric ? o->metric : fallback, &d->metric, reterr);
+
+        if (r < 0)
+                return r;
+        if (o->per_second && !is_flow(d->metric))
+                return err_set(
+                        reterr, -EINVAL,
+                        "--per-second: %s is no rate: use --by allocated, count, temporary or growth",
+                        query_metric_name(d->metric));
+        return 0;
+}
+
+static int set_scale(struct diff *d, struct err *reterr) {
+        for (unsigned side = 0; side < NAME_N_SIDES; side++) {
+                uint64_t ns = side_duration_ns(&d->sides[side]);
+
+                d->scale[side] = 1;
+                if (!d->options->per_second)
+                        continue;
+                if (ns == 0)
+                        return err_set(reterr, -ERANGE,
+                                       "%s: nothing lasted: leave out --per-second",
+                                       d->sides[side].source->path);
+                d->scale[side] = 1e9 / (double)ns;
+        }
+        return 0;
+}
+
+static int gather(struct diff *d, struct err *reterr) {
+        const struct diff_options *o = d->options;
+        int r = set_metric(d, reterr);
+
+        for (unsigned side = 0; side < NAME_N_SIDES && r >= 0; side++) {
+                r = side_open(&d->sides[side], &o->sources[side], &o->rules,
+                              side ? &d->sides[0] : NULL, o->full, reterr);
+                if (r >= 0)
+                        r = side_ask(&d->sides[side], o->filter, reterr);
+        }
+        if (r >= 0)
+                r = set_scale(d, reterr);
+        for (unsigned side = 0; side < NAME_N_SIDES; side++)
+                opened_end_progress(&d->sides[side].opened);
+        if (r >= 0)
+                diff_pair_sides(d);
+        return r;
+}
+
+int diff_gather(struct diff *d, const struct diff_options *o, struct err *reterr) {
+        int r;
+
+        *d = (struct diff){.options = o};
+        r = gather(d, reterr);
+        if (r < 0)
+                diff_done(d);
+        return r;
+}
+
+void diff_done(struct diff *d) {
+        diff_unpair(d);
+        side_done(&d->sides[NAME_NEW]); /* may use the other's trace */
+        side_done(&d->sides[NAME_OLD]);
+}
+
+int diff_print(FILE *out, const struct diff_options *o, bool *ret_found, struct err *reterr) {
+        struct diff d;
+        int r = diff_gather(&d, o, reterr);
+
+        if (r < 0)
+                return r;
+        *ret_found = diff_is_found(&d);
+        if (o->json)
+                diff_json(out, &d);
+        else
+                diff_text(out, &d);
+        diff_done(&d);
+        return 0;
+}

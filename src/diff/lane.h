@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: MIT */
+/* The call paths of one side, as rows of functions that have numbers in a name_match. Names are looked at once a
+ * place in the code, not once a path. Inside diff/ only. */
+#pragma once
+
+#include "base/vec.h"
+#include "diff/side.h"
+#include "name/match.h"
+
+enum { LANE_MAX_FRAMES = 8192 }; /* what lies farther out is left out: no recorder writes so much */
+
+struct lane_frame {
+        struct name_look look;
+        uint32_t number, line;
+};
+
+struct lane {
+        struct diff_side *side;
+        struct names *names;
+        struct name_match *match;
+        enum name_side which;
+        uint32_t *first_of;            /* location → its first frame, plus 1; 0: not seen yet */
+        VEC(struct lane_frame) frames; /* of one location behind each other; look.entry NULL: end */
+        VEC(uint64_t) builds;          /* of modules */
+        /* the path loaded last */
+        VEC(struct name_look) looks;
+        VEC(uint32_t) numbers; /* of the functions shown, innermost first */
+        VEC(struct lane_frame) all;
+        struct name_stack folded;
+        uint32_t line; /* where the code that asked is; 0 unknown */
+};
+
+void lane_init(struct lane *p, struct diff_side *s, struct name_match *m, enum name_side which);
+void lane_done(struct lane *p);
+
+/* Tells the match the functions of a stack; before it is solved. */
+void lane_learn(struct lane *p, uint32_t stack);
+
+/* Fills numbers and line. */
+void lane_load(struct lane *p, uint32_t stack);

@@ -1,0 +1,208 @@
+/* SPDX-License-Identifier: MIT */
+#include "diff/side.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/units.h"
+#include "report/frame.h"
+#include "report/style.h"
+
+/* ---- opening --------------------------------------------------------------------------------- */
+
+static bool is_same_file(const char *a, const char *b) {
+        struct stat x, y;
+
+        return stat(a, &x) == 0 && stat(b, &y) == 0 && x.st_dev == y.st_dev && x.st_ino == y.st_ino;
+}
+
+int side_open(struct diff_side *s, const struct diff_source *source,
+              const struct name_sources *rules, const struct diff_side *other, bool full,
+              struct err *reterr) {
+        int r = 0;
+
+        *s = (struct diff_side){.source = source};
+        if (other && is_same_file(other->source->path, source->path))
+                s->q = other->q;
+        else if (other)
+                r = opened_init_beside(&s->opened, source->path, other->r.names, reterr);
+        else
+                r = opened_init(&s->opened, source->path, rules, reterr);
+        if (r < 0)
+                return r;
+        s->q = s->q ? s->q : s->opened.q;
+        s->v = query_view(s->q);
+        s->report_options = (struct report_options){.full = full};
+        s->r = (struct report){.options = &s->report_options,
+                               .q = s->q,
+                               .v = s->v,
+                               .names = query_names(s->q)};
+        return 0;
+}
+
+void side_done(struct diff_side *s) {
+        query_answer_free(s->answer);
+        opened_done(&s->opened);
+        *s = (struct diff_side){0};
+}
+
+/* ---- which process --------------------------------------------------------------------------- */
+
+static bool is_number(const char *text) {
+        return text[0] && text[strspn(text, "0123456789")] == '\0';
+}
+
+static const char *program_name(const struct trace_process *p) {
+        return frame_base(p->n_args && p->args[0][0] ? p->args[0] : p->exe);
+}
+
+/* Of several processes of that name the one that held most. */
+static int find_named(struct diff_side *s, const char *name, uint32_t *ret, struct err *reterr) {
+        const struct query_scope all = {.process = QUERY_ALL, .to_ns = UINT64_MAX};
+        _cleanup_(query_answer_freep) struct query_answer *a = NULL;
+        bool is_found = false;
+        uint64_t most = 0;
+        int r = query_ask(s->q, &all, &a, reterr);
+
+        if (r < 0)
+                return r;
+        for (uint32_t i = 0; i < s->v->n_processes && i < a->n_processes; i++) {
+                const struct trace_process *p = &s->v->processes[i].start;
+
+                if (strcmp(program_name(p), name) != 0 && strcmp(frame_base(p->exe), name) != 0)
+                        continue;
+                if (!is_found || a->processes[i].peak_bytes > most) {
+                        most = a->processes[i].peak_bytes;
+                        *ret = i;
+                }
+                is_found = true;
+        }
+        if (!is_found)
+                return err_set(reterr, -ENOENT,
+                               "%s: no process of it is called '%s': 'silt report %s' lists them",
+                               s->source->path, name, s->source->path);
+        return 0;
+}
+
+static int find_process(struct diff_side *s, uint32_t *ret, struct err *reterr) {
+        const char *who = s->source->process;
+        struct err why = {0};
+        int r;
+
+        *ret = query_main_process(s->q);
+        if (s->source->all_processes)
+                *ret = QUERY_ALL;
+        else if (who && is_number(who)) {
+                r = query_find_process(s->q, (uint32_t)strtoul(who, NULL, 10), ret, &why);
+                if (r < 0)
+                        return err_set(
+                                reterr, r,
+                                "%s: it has no process %s: give a program's name, or --process OLD,NEW with a pid of each",
+                                s->source->path, who);
+        } else if (who) {
+                return find_named(s, who, ret, reterr);
+        }
+        return 0;
+}
+
+/* ---- asking ---------------------------------------------------------------------------------- */
+
+static int check_window(const struct diff_side *s, struct err *reterr) {
+        const struct diff_source *o = s->source;
+        struct unit_text t;
+
+        if (o->from_ns > 0 && o->from_ns >= s->v->end_ns)
+                return err_set(reterr, -ERANGE,
+                               "%s: the recording is only %s long: choose an earlier time", o->path,
+                               unit_duration(&t, s->v->end_ns));
+        if (o->is_at && o->to_ns > s->v->end_ns)
+                return err_set(reterr, -ERANGE,
+                               "%s: the recording is only %s long: choose an earlier moment",
+                               o->path, unit_duration(&t, s->v->end_ns));
+        return 0;
+}
+
+int side_ask(struct diff_side *s, const struct query_filter *filter, struct err *reterr) {
+        struct query_scope scope = {.from_ns = s->source->from_ns,
+                                    .to_ns = s->source->to_ns,
+                                    .filter = filter};
+        struct err why = {0};
+        int r = check_window(s, reterr);
+
+        if (r >= 0)
+                r = find_process(s, &scope.process, reterr);
+        if (r < 0)
+                return r;
+        r = query_filter_check(filter, s->v->end_ns, &why);
+        if (r < 0)
+                return err_set(reterr, r, "%s: %s", s->source->path, why.text);
+        r = query_ask(s->q, &scope, &s->answer, reterr);
+        if (r < 0)
+                return r;
+        s->from_ns = s->answer->scope.from_ns;
+        s->to_ns = MAX(MIN(s->answer->scope.to_ns, s->v->end_ns), s->from_ns);
+        return 0;
+}
+
+/* ---- what is said of it ---------------------------------------------------------------------- */
+
+uint64_t side_duration_ns(const struct diff_side *s) {
+        return s->to_ns - s->from_ns;
+}
+
+bool side_is_windowed(const struct diff_side *s) {
+        return s->from_ns > 0 || s->to_ns < s->v->end_ns;
+}
+
+const struct trace_process_info *side_process(const struct diff_side *s) {
+        uint32_t process = s->answer->scope.process;
+
+        return &s->v->processes[process == QUERY_ALL ? query_main_process(s->q) : process];
+}
+
+void side_add_command(const struct diff_side *s, size_t max_bytes, struct str *to) {
+        const struct trace_process *p = &side_process(s)->start;
+        bool is_main = !s->source->process && s->v->meta.n_args;
+        uint32_t n_args = is_main ? s->v->meta.n_args : p->n_args;
+        const char *const *args = is_main ? s->v->meta.args : p->args;
+        size_t begin = to->n;
+
+        for (uint32_t i = 0; i < n_args && to->n - begin < max_bytes; i++) {
+                str_add(to, i ? " " : "");
+                style_add_clean(to, args[i]);
+        }
+        if (n_args == 0)
+                style_add_clean(to, p->exe[0] ? frame_base(p->exe) : "the program");
+}
+
+void side_add_doubt(const struct diff_side *s, struct str *to) {
+        const struct query_answer *a = s->answer;
+        struct unit_text t;
+
+        if (query_answer_is_untold(a))
+                str_addf(to, "Nothing is known of this window: detail before %s was dropped.",
+                         unit_duration(&t, a->known_from_ns));
+        else if (a->totals.n_lost)
+                str_addf(to, "%s events were lost while it was recorded.",
+                         unit_count(&t, a->totals.n_lost));
+        else if (s->v->n_unwritten_events)
+                str_addf(to, "%s events could not be written to it.",
+                         unit_count(&t, s->v->n_unwritten_events));
+        else if (query_damage(s->q)[0])
+                style_add_clean(to, query_damage(s->q));
+        else if (!s->v->finished)
+                str_add(to, "Its end is missing: it was cut off, or is still being recorded.");
+        else if (a->known_from_ns)
+                str_addf(to,
+                         "Blocks allocated before %s are not counted: their detail was dropped.",
+                         unit_duration(&t, a->known_from_ns));
+        else if (a->is_moved)
+                str_addf(to, "Detail before %s was dropped: this is the nearest window there is.",
+                         unit_duration(&t, s->v->detail_from_ns));
+        else if (!a->is_exact)
+                str_add(to, "Parts that its figures need are missing from the file.");
+        else if (s->v->meta.sample_bytes)
+                str_addf(to, "It is a sample (one in %s), so figures by function are estimates.",
+                         unit_bytes(&t, s->v->meta.sample_bytes));
+}
