@@ -289,7 +289,7 @@ static void test_age_of_dropped_blocks(void **state) {
                         assert_true(trace_seq_time(t, e->seq, &begin_ns, &end_ns));
                         /* an event in the microsecond that the slice before it ended in is
                          * written as one of the next */
-                        assert_in_range(born_ns.items[e->seq], begin_ns - 1000, end_ns - 1);
+                        assert_in_range(born_ns.items[e->seq], begin_ns - MIN(begin_ns, (uint64_t)1000), end_ns - 1);
                         n_old++;
                 }
         }
@@ -318,6 +318,28 @@ static void test_samples_are_thinned(void **state) {
                 highest = MAX(highest, s[i].anon_bytes);
         }
         assert_int_equal(highest, 4096u * 100000); /* an old one */
+        trace_reader_free(t);
+}
+
+/* Of old rows the last of each site stays; those appended behind the copy are there too. */
+static void test_residency_is_thinned(void **state) {
+        struct trace_fake_options o = program(4, 3000);
+        const struct trace_residency *rows;
+        struct trace_reader *t;
+        uint64_t n_thinned, newest[3] = {0};
+        size_t n;
+
+        write_bounded(&o, 300000, &n_thinned, NULL);
+        t = file_reader();
+        assert_int_equal(trace_read_residency(t, &rows, &n, NULL), 0);
+        assert_in_range(n, 2, 2000);
+        for (size_t i = 0; i < n; i++) {
+                assert_in_range(rows[i].stack, 1, 2);
+                assert_true(rows[i].seen.n_blocks > newest[rows[i].stack]);
+                newest[rows[i].stack] = rows[i].seen.n_blocks;
+        }
+        assert_int_equal(newest[1], 3 + 2998); /* one of them is of the last slice */
+        assert_int_equal(newest[2], 3 + 2999);
         trace_reader_free(t);
 }
 
@@ -573,6 +595,7 @@ int main(void) {
                 cmocka_unit_test(test_old_is_coarse),
                 cmocka_unit_test(test_age_of_dropped_blocks),
                 cmocka_unit_test(test_samples_are_thinned),
+                cmocka_unit_test(test_residency_is_thinned),
                 cmocka_unit_test(test_moved_file),
                 cmocka_unit_test(test_too_small),
                 cmocka_unit_test(test_read_while_written),

@@ -25,7 +25,7 @@ struct trace_rows {
 struct trace_defs {
         struct trace_rows modules, locations, stacks, processes,
                 threads; /* first_id + n = the next id */
-        struct trace_rows process_ends, thread_names, notes, costs, samples, mappings;
+        struct trace_rows process_ends, thread_names, notes, costs, samples, residency, mappings;
 };
 
 void trace_defs_init(struct trace_defs *d);
@@ -41,6 +41,7 @@ void trace_defs_process_end(struct trace_defs *d, const struct trace_process_end
 void trace_defs_note(struct trace_defs *d, uint64_t time_ns, const char *text);
 void trace_defs_cost(struct trace_defs *d, const struct trace_cost *c);
 void trace_defs_sample(struct trace_defs *d, const struct trace_sample *s);
+void trace_defs_residency(struct trace_defs *d, const struct trace_residency *row);
 void trace_defs_mapping(struct trace_defs *d, const struct trace_mapping *m);
 
 void trace_encode_meta(bytes_buf *out, const struct trace_meta *m);
@@ -70,6 +71,7 @@ struct trace_tables {
         VEC(struct trace_symbol) symbols;
         VEC(struct trace_module_names) module_names;
         VEC(struct trace_sample) samples;
+        VEC(struct trace_residency) residency;
         VEC(struct trace_mapping) mappings;
 };
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "trace/defs.h"
+#include "trace/residency.h"
 
 /* Ids of a kind that a byte of the file can define at most: 32 (the ratio) by the bytes of its
  * shortest row. */
@@ -31,6 +32,7 @@ void trace_tables_done(struct trace_tables *t) {
         vec_free(&t->symbols);
         vec_free(&t->module_names);
         vec_free(&t->samples);
+        vec_free(&t->residency);
         vec_free(&t->mappings);
 }
 
@@ -271,6 +273,24 @@ static int load_samples(struct trace_tables *t, struct bytes_reader *r, uint32_t
         return 0;
 }
 
+static int load_residency(struct trace_tables *t, struct bytes_reader *r, uint32_t n) {
+        uint64_t last_ns = 0;
+
+        for (uint32_t i = 0; i < n; i++) {
+                struct trace_residency row;
+                bool is_sound = trace_decode_residency(r, &last_ns, &row);
+
+                if (r->bad)
+                        break;
+                if (!is_sound)
+                        return TRACE_E_BAD_PAYLOAD;
+                if (row.process >= t->processes.n || row.stack >= t->stacks.n)
+                        return TRACE_E_BAD_ID;
+                vec_push(&t->residency, row);
+        }
+        return 0;
+}
+
 static bool get_mapping(struct trace_tables *t, struct bytes_reader *r, uint64_t *last,
                         struct trace_mapping *m) {
         uint64_t process = bytes_varint(r), thread = bytes_varint(r), stack = bytes_varint(r);
@@ -463,6 +483,7 @@ static int tables_dispatch(struct trace_tables *t, uint32_t kind, struct bytes_r
         case TRACE_NOTE: return load_notes(t, r, n);
         case TRACE_COST: return load_costs(t, r, n);
         case TRACE_SMPL: return load_samples(t, r, n);
+        case TRACE_RESI: return load_residency(t, r, n);
         case TRACE_MAPS: return load_mappings(t, r, n);
         case TRACE_SYMS: return load_symbols(t, r, n);
         case TRACE_NSRC: return load_module_names(t, r, n);

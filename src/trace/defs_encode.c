@@ -3,6 +3,7 @@
 
 #include "base/map.h"
 #include "trace/defs.h"
+#include "trace/residency.h"
 
 void trace_defs_init(struct trace_defs *d) {
         memset(d, 0, sizeof(*d));
@@ -17,7 +18,7 @@ static void rows_done(struct trace_rows *r) {
 void trace_defs_done(struct trace_defs *d) {
         struct trace_rows *all[] = {&d->modules, &d->locations,    &d->stacks,       &d->processes,
                                     &d->threads, &d->process_ends, &d->thread_names, &d->notes,
-                                    &d->costs,   &d->samples,      &d->mappings};
+                                    &d->costs,   &d->samples,      &d->residency,    &d->mappings};
 
         for (size_t i = 0; i < ARRAY_SIZE(all); i++)
                 rows_done(all[i]);
@@ -129,6 +130,11 @@ void trace_defs_sample(struct trace_defs *d, const struct trace_sample *s) {
         r->n++;
 }
 
+void trace_defs_residency(struct trace_defs *d, const struct trace_residency *row) {
+        trace_encode_residency(&d->residency.a, row, &d->residency.last[0]);
+        d->residency.n++;
+}
+
 void trace_defs_mapping(struct trace_defs *d, const struct trace_mapping *m) {
         struct trace_rows *r = &d->mappings;
 
@@ -191,6 +197,7 @@ void trace_defs_flush(struct trace_defs *d, struct trace_packer *p, bytes_buf *o
         rows_flush(&d->notes, TRACE_NOTE, false, p, out);
         rows_flush(&d->costs, TRACE_COST, false, p, out);
         rows_flush(&d->samples, TRACE_SMPL, false, p, out);
+        rows_flush(&d->residency, TRACE_RESI, false, p, out);
 }
 
 void trace_defs_flush_mappings(struct trace_defs *d, struct trace_packer *p, bytes_buf *out) {

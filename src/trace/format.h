@@ -22,6 +22,7 @@
 #define TRACE_NOTE TRACE_KIND('N', 'O', 'T', 'E')
 #define TRACE_COST TRACE_KIND('C', 'O', 'S', 'T')
 #define TRACE_SMPL TRACE_KIND('S', 'M', 'P', 'L')
+#define TRACE_RESI TRACE_KIND('R', 'E', 'S', 'I')
 #define TRACE_MAPS TRACE_KIND('M', 'A', 'P', 'S')
 #define TRACE_SITE TRACE_KIND('S', 'I', 'T', 'E')
 #define TRACE_MOVE TRACE_KIND('M', 'O', 'V', 'E')

@@ -76,6 +76,7 @@ static void test_memory_by_kind(void **state) {
                 {"TNAM", TRACE_TNAM, "\0\0\0\0\0", 5, false},
                 {"NOTE", TRACE_NOTE, "\0\0\0\0\0\0\0\0\0", 9, false},
                 {"SMPL", TRACE_SMPL, "\0\0\0\0\0\0\0\0\0", 9, false},
+                {"RESI", TRACE_RESI, "\0\0\0\0\0\0\0\0\0\0\0\0\0\0", 14, false},
                 {"MAPS", TRACE_MAPS, "\0\0\0\0\0\0\0\0\0\0\0", 11, false},
                 {"PEND", TRACE_PEND,
                  "\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0",

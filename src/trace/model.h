@@ -180,6 +180,21 @@ struct trace_sample {
         uint64_t cpu_ns;
 };
 
+/* Large blocks of a site, and how much of them lies in pages that some look found in memory or in swap. */
+struct trace_look {
+        uint64_t n_blocks, bytes, touched_bytes;
+};
+
+/* What looks at the pages of a site's large blocks have shown so far. The last row of a site counts. */
+struct trace_residency {
+        uint32_t process, stack;
+        uint64_t time_ns,
+                peak_ns; /* of the last look, and of that at which most bytes were alive */
+        struct trace_look now, peak; /* alive at those two */
+        struct trace_look seen;      /* every block that was ever looked at, as it was found last */
+        uint64_t max_touched_bytes;  /* of the blocks alive at one look, at most */
+};
+
 /* What recording itself has taken so far, outside of the target. */
 struct trace_cost {
         uint64_t time_ns;             /* when this was true; 0: never said */

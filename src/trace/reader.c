@@ -47,7 +47,7 @@ struct trace_reader {
         VEC(struct trace_slice_info) slices;
         VEC(struct slice_place) places; /* of the same slices */
         VEC(struct checkpoint_place) checkpoints;
-        bool has_samples, has_mappings;
+        bool has_samples, has_mappings, has_residency;
         /* what the read functions handed out last */
         trace_site_vec sites, checkpoint_sites;
         trace_counts_vec counts, checkpoint_counts;
@@ -224,6 +224,7 @@ static int reader_take_chunk(struct trace_reader *t, size_t i, struct slice_plac
         case TRACE_SLIC: reader_add_slice(t, open, (ssize_t)i); return 0;
         case TRACE_CKPT: reader_add_checkpoint(t, i); return 0;
         case TRACE_SMPL:
+        case TRACE_RESI:
         case TRACE_MAPS: return 0; /* when asked for */
         default: return c->flags & TRACE_FLAG_REQUIRED ? reader_refuse(c, reterr) : 0;
         }
@@ -604,5 +605,13 @@ int trace_read_mappings(struct trace_reader *t, const struct trace_mapping **ret
         reader_load_kind(t, TRACE_MAPS, &t->has_mappings);
         *ret = t->tables.mappings.items;
         *ret_n = t->tables.mappings.n;
+        return 0;
+}
+
+int trace_read_residency(struct trace_reader *t, const struct trace_residency **ret, size_t *ret_n,
+                         struct err *reterr) {
+        reader_load_kind(t, TRACE_RESI, &t->has_residency);
+        *ret = t->tables.residency.items;
+        *ret_n = t->tables.residency.n;
         return 0;
 }

@@ -103,6 +103,9 @@ bool trace_seq_time(const struct trace_reader *t, uint64_t seq, uint64_t *ret_be
 
 int trace_read_samples(struct trace_reader *t, const struct trace_sample **ret, size_t *ret_n,
                        struct err *reterr);
+/* In the order they were written: of a site the last one counts. */
+int trace_read_residency(struct trace_reader *t, const struct trace_residency **ret, size_t *ret_n,
+                         struct err *reterr);
 int trace_read_mappings(struct trace_reader *t, const struct trace_mapping **ret, size_t *ret_n,
                         struct err *reterr);
 

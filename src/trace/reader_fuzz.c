@@ -42,6 +42,7 @@ static bool read_all(struct trace_reader *t) {
         const struct trace_site *sites;
         const struct trace_counts *counts;
         const struct trace_sample *samples;
+        const struct trace_residency *residency;
         const struct trace_mapping *mappings;
         size_t n, n2, slice;
         struct err err;
@@ -54,6 +55,7 @@ static bool read_all(struct trace_reader *t) {
                 r |= trace_read_checkpoint(t, i, &slice, &sites, &n, &counts, &n2, &err);
         }
         trace_read_samples(t, &samples, &n, &err);
+        trace_read_residency(t, &residency, &n, &err);
         trace_read_mappings(t, &mappings, &n, &err);
         return r == 0 && trace_view(t)->damage[0] == 0;
 }

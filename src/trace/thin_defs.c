@@ -7,7 +7,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/map.h"
 #include "trace/defs.h"
+#include "trace/residency.h"
 
 enum {
         DEFS_CHUNK_BYTES = 1 << 20,
@@ -261,6 +263,46 @@ static int copy_samples(struct gather *g) {
         return r;
 }
 
+/* ---- residency ------------------------------------------------------------------------------- */
+
+/* Rows say all that is known of a site: the last one is enough. */
+static int copy_residency(struct gather *g) {
+        VEC(struct trace_residency) rows = {0};
+        struct map by_site = {0};
+        struct trace_defs defs;
+        uint64_t bytes_read = 0;
+        int r = 0;
+
+        for (size_t i = 0; i < g->plan->chunks.n && r == 0; i++) {
+                const struct trace_chunk *c = &g->plan->chunks.items[i];
+                uint64_t last_ns = 0, *place;
+                struct bytes_reader body;
+                struct trace_residency row;
+
+                if (c->kind != TRACE_RESI)
+                        continue;
+                r = trace_chunk_read(g->fd, c, &g->body, &bytes_read, NULL);
+                body = bytes_reader_of(g->body.raw.items, g->body.raw.n);
+                for (uint32_t k = bytes_le32(c->head + 4); k > 0 && r == 0; k--) {
+                        if (!trace_decode_residency(&body, &last_ns, &row))
+                                r = -EBADMSG;
+                        place = map_put(&by_site, (uint64_t)row.process << 32 | row.stack, rows.n,
+                                        NULL);
+                        if (*place == rows.n)
+                                vec_add(&rows);
+                        rows.items[*place] = row;
+                }
+        }
+        trace_defs_init(&defs);
+        for (size_t i = 0; i < rows.n && r == 0; i++)
+                trace_defs_residency(&defs, &rows.items[i]);
+        trace_defs_flush(&defs, g->packer, g->out);
+        trace_defs_done(&defs);
+        vec_free(&rows);
+        map_done(&by_site);
+        return r;
+}
+
 /* ---- all of it ------------------------------------------------------------------------------- */
 
 int thin_copy_defs(int fd, const struct plan *p, struct trace_packer *packer, bytes_buf *out) {
@@ -273,6 +315,8 @@ int thin_copy_defs(int fd, const struct plan *p, struct trace_packer *packer, by
                 r = gather_kind(&g, kinds[i]);
         if (r == 0)
                 r = copy_samples(&g);
+        if (r == 0)
+                r = copy_residency(&g);
         if (r == 0)
                 r = copy_mappings(&g);
         vec_free(&g.a);

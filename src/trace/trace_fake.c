@@ -426,6 +426,14 @@ static void fake_decorate(struct trace_fake *f, uint32_t slice) {
                                                 .anon_bytes = 4096u * (slice == 5 ? 100000 : slice),
                                                 .minor_faults = 10 + slice,
                                                 .cpu_ns = p->now_ns / 2});
+        trace_put_residency(p->w, &(struct trace_residency){.process = 0,
+                                                            .stack = 1 + slice % 2,
+                                                            .time_ns = p->now_ns,
+                                                            .peak_ns = p->now_ns - 7,
+                                                            .now = {1, 70000, 4096 + slice % 1000},
+                                                            .peak = {2, 140000, 4096},
+                                                            .seen = {3 + slice, 210000, 8192},
+                                                            .max_touched_bytes = 6000});
         trace_put_mapping(p->w, &(struct trace_mapping){.process = 0,
                                                         .thread = slice ? 0 : TRACE_NO_THREAD,
                                                         .stack = 1,

@@ -108,6 +108,7 @@ static inline uint64_t file_read_all(struct trace_reader *t) {
         const struct trace_site *sites;
         const struct trace_counts *counts;
         const struct trace_sample *samples;
+        const struct trace_residency *residency;
         const struct trace_mapping *mappings;
         uint64_t n_events = 0;
         size_t n, n2, slice;
@@ -120,6 +121,7 @@ static inline uint64_t file_read_all(struct trace_reader *t) {
                 trace_read_checkpoint(t, i, &slice, &sites, &n, &counts, &n2, NULL);
         }
         trace_read_samples(t, &samples, &n, NULL);
+        trace_read_residency(t, &residency, &n, NULL);
         trace_read_mappings(t, &mappings, &n, NULL);
         return n_events;
 }

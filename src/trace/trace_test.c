@@ -103,6 +103,7 @@ static void test_definitions(void **state) {
                                        .n_events = 100,
                                        .keep = true};
         const struct trace_sample *samples;
+        const struct trace_residency *rows;
         const struct trace_mapping *mappings;
         const struct trace_view *v;
         struct trace_reader *t;
@@ -139,6 +140,15 @@ static void test_definitions(void **state) {
         assert_int_equal(trace_read_samples(t, &samples, &n, NULL), 0);
         assert_int_equal(n, 3);
         assert_int_equal(samples[2].anon_bytes, 8192);
+        assert_int_equal(trace_read_residency(t, &rows, &n, NULL), 0);
+        assert_int_equal(n, 3);
+        assert_int_equal(rows[1].stack, 2);
+        assert_int_equal(rows[2].stack, 1);
+        assert_int_equal(rows[2].time_ns - rows[2].peak_ns, 7);
+        assert_int_equal(rows[2].now.touched_bytes, 4098);
+        assert_int_equal(rows[2].peak.bytes, 140000);
+        assert_int_equal(rows[2].seen.n_blocks, 5);
+        assert_int_equal(rows[2].max_touched_bytes, 6000);
         assert_int_equal(trace_read_mappings(t, &mappings, &n, NULL), 0);
         assert_int_equal(n, 3);
         assert_int_equal(mappings[0].thread, TRACE_NO_THREAD);

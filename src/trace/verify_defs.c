@@ -165,6 +165,41 @@ static bool check_samples(struct verify *v, struct bytes_reader *r, uint32_t n) 
         return true;
 }
 
+/* What must hold of any row: docs/trace-format.md, "RESI". */
+static bool residency_can_be(const uint64_t *f, uint64_t time_ns, uint64_t ago_ns) {
+        const uint64_t *now = f, *peak = f + 3, *seen = f + 6, max_touched_bytes = f[9];
+
+        for (int k = 0; k < 3; k++)
+                if (now[k] > seen[k] || peak[k] > seen[k])
+                        return false;
+        return ago_ns <= time_ns && now[1] <= peak[1] && seen[2] <= seen[1] &&
+               now[2] <= max_touched_bytes && peak[2] <= max_touched_bytes &&
+               max_touched_bytes <= peak[1];
+}
+
+static bool check_residency(struct verify *v, struct bytes_reader *r, uint32_t n) {
+        uint64_t time_ns = 0;
+
+        for (uint32_t i = 0; i < n && !r->bad; i++) {
+                uint64_t process = bytes_varint(r), stack = bytes_varint(r), ago_ns, fields[10];
+
+                time_ns += (uint64_t)bytes_unzigzag(bytes_varint(r));
+                ago_ns = bytes_varint(r);
+                for (size_t k = 0; k < ARRAY_SIZE(fields); k++)
+                        fields[k] = bytes_varint(r);
+                if (r->bad)
+                        return true;
+                if (process >= v->processes.n)
+                        return bad_id(v, "process", process, i);
+                if (stack >= v->n_stacks)
+                        return bad_id(v, "stack", stack, i);
+                if (!residency_can_be(fields, time_ns, ago_ns))
+                        return verify_bad(v, TRACE_E_BAD_PAYLOAD, "row %u: figures that cannot be",
+                                          i);
+        }
+        return true;
+}
+
 static bool check_mappings(struct verify *v, struct bytes_reader *r, uint32_t n) {
         for (uint32_t i = 0; i < n && !r->bad; i++) {
                 uint64_t process = bytes_varint(r), thread = bytes_varint(r),
@@ -270,6 +305,7 @@ static bool check_rows(struct verify *v, struct bytes_reader *r, uint32_t n) {
         case TRACE_NOTE: return check_notes(v, r, n);
         case TRACE_COST: return check_costs(r, n);
         case TRACE_SMPL: return check_samples(v, r, n);
+        case TRACE_RESI: return check_residency(v, r, n);
         case TRACE_MAPS: return check_mappings(v, r, n);
         case TRACE_NSRC: return check_module_names(v, r, n);
         default: return check_symbols(v, r, n);

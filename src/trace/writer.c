@@ -377,6 +377,10 @@ void trace_put_sample(struct trace_writer *w, const struct trace_sample *s) {
         trace_defs_sample(&w->defs, s);
 }
 
+void trace_put_residency(struct trace_writer *w, const struct trace_residency *row) {
+        trace_defs_residency(&w->defs, row);
+}
+
 void trace_put_mapping(struct trace_writer *w, const struct trace_mapping *m) {
         trace_defs_mapping(&w->defs, m);
 }

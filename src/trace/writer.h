@@ -56,6 +56,7 @@ uint64_t trace_put_realloc(struct trace_writer *w, uint32_t thread, uint64_t tim
 void trace_put_other(struct trace_writer *w, uint32_t thread, uint64_t time_ns,
                      enum trace_other other, uint64_t value, uint64_t seq, uint32_t block_stack);
 void trace_put_sample(struct trace_writer *w, const struct trace_sample *s);
+void trace_put_residency(struct trace_writer *w, const struct trace_residency *row);
 void trace_put_mapping(struct trace_writer *w, const struct trace_mapping *m);
 
 size_t trace_slice_n_events(const struct trace_writer *w); /* in the open slice */

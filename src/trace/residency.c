@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: MIT */
+#include "trace/residency.h"
+
+static void put_look(bytes_buf *out, const struct trace_look *l) {
+        buf_varint(out, l->n_blocks);
+        buf_varint(out, l->bytes);
+        buf_varint(out, l->touched_bytes);
+}
+
+static void get_look(struct bytes_reader *r, struct trace_look *ret) {
+        ret->n_blocks = bytes_varint(r);
+        ret->bytes = bytes_varint(r);
+        ret->touched_bytes = bytes_varint(r);
+}
+
+void trace_encode_residency(bytes_buf *out, const struct trace_residency *row, uint64_t *last_ns) {
+        buf_varint(out, row->process);
+        buf_varint(out, row->stack);
+        buf_varint(out, bytes_zigzag((int64_t)(row->time_ns - *last_ns)));
+        buf_varint(out, row->time_ns - row->peak_ns);
+        put_look(out, &row->now);
+        put_look(out, &row->peak);
+        put_look(out, &row->seen);
+        buf_varint(out, row->max_touched_bytes);
+        *last_ns = row->time_ns;
+}
+
+/* All blocks of the smaller are among those of the larger. */
+static bool look_is_within(const struct trace_look *small, const struct trace_look *large) {
+        return small->n_blocks <= large->n_blocks && small->bytes <= large->bytes &&
+               small->touched_bytes <= large->touched_bytes && large->touched_bytes <= large->bytes;
+}
+
+static bool residency_is_sound(const struct trace_residency *row) {
+        return row->peak_ns <= row->time_ns && look_is_within(&row->now, &row->seen) &&
+               look_is_within(&row->peak, &row->seen) && row->now.bytes <= row->peak.bytes &&
+               row->now.touched_bytes <= row->max_touched_bytes &&
+               row->peak.touched_bytes <= row->max_touched_bytes &&
+               row->max_touched_bytes <= row->peak.bytes;
+}
+
+bool trace_decode_residency(struct bytes_reader *r, uint64_t *last_ns,
+                            struct trace_residency *ret) {
+        uint64_t process = bytes_varint(r), stack = bytes_varint(r);
+
+        *ret = (struct trace_residency){.process = (uint32_t)process, .stack = (uint32_t)stack};
+        *last_ns += (uint64_t)bytes_unzigzag(bytes_varint(r));
+        ret->time_ns = *last_ns;
+        ret->peak_ns = ret->time_ns - bytes_varint(r);
+        get_look(r, &ret->now);
+        get_look(r, &ret->peak);
+        get_look(r, &ret->seen);
+        ret->max_touched_bytes = bytes_varint(r);
+        return !r->bad && process == ret->process && stack == ret->stack && residency_is_sound(ret);
+}
