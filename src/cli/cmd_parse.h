@@ -6,6 +6,13 @@
 
 #include "base/vec.h"
 #include "diff/diff.h"
+#include "flame/flame.h"
+
+struct flame_command_options {
+        struct flame_options draw;
+        const char *output; /* NULL: by the name of the trace; "-": standard output */
+        bool force;
+};
 
 struct run_options;
 struct report_options;
@@ -30,6 +37,8 @@ bool report_options_parse(int argc, char **argv, struct report_options *ret_opti
                           int *ret_exit_status);
 bool source_options_parse(int argc, char **argv, struct source_options *ret_options,
                           int *ret_exit_status);
+bool flame_options_parse(int argc, char **argv, struct flame_command_options *ret_options,
+                         int *ret_exit_status);
 /* Fills *ret_options in either case, to be given to diff_command_done. */
 bool diff_options_parse(int argc, char **argv, struct diff_command *ret_command,
                         int *ret_exit_status);

@@ -5,6 +5,7 @@
 
 int cmd_run(int argc, char **argv);
 int cmd_report(int argc, char **argv);
+int cmd_flame(int argc, char **argv);
 int cmd_source(int argc, char **argv);
 int cmd_diff(int argc, char **argv);
 int cmd_symbolize(int argc, char **argv);

@@ -8,6 +8,7 @@
 #include "cli/commands.h"
 #include "cli/help_diff.h"
 #include "cli/help_doctor.h"
+#include "cli/help_flame.h"
 #include "cli/help_report.h"
 #include "cli/help_run.h"
 #include "cli/help_source.h"
@@ -22,6 +23,7 @@ static const struct {
 } commands[] = {
         {"run", cmd_run, RUN_SUMMARY, run_help_text},
         {"report", cmd_report, REPORT_SUMMARY, report_help_text},
+        {"flame", cmd_flame, FLAME_SUMMARY, flame_help_text},
         {"source", cmd_source, SOURCE_SUMMARY, source_help_text},
         {"diff", cmd_diff, DIFF_SUMMARY, diff_help_text},
         {"symbolize", cmd_symbolize, SYMBOLIZE_SUMMARY, symbolize_help_text},

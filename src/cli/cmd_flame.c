@@ -1,0 +1,241 @@
+/* SPDX-License-Identifier: MIT */
+/* silt flame: reads the command line, leaves the picture to flame/, and puts it where it belongs. */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/fs.h"
+#include "base/macros.h"
+#include "base/str.h"
+#include "base/units.h"
+#include "cli/cmd_parse.h"
+#include "cli/commands.h"
+#include "cli/filter.h"
+#include "cli/help_flame.h"
+#include "cli/rules.h"
+#include "cli/scope.h"
+#include "query/query.h"
+
+static const struct cli_command flame_command = {
+        .name = "flame",
+        .help_text = flame_help_text,
+        .options = flame_option_table,
+        .n_options = ARRAY_SIZE(flame_option_table),
+        .usage_exit_status = EXIT_STATUS_TROUBLE,
+};
+
+/* ---- options ----------------------------------------------------------------------------------- */
+
+static bool ends_with(const char *text, const char *end) {
+        size_t n = strlen(text), m = strlen(end);
+
+        return n > m && strcmp(text + n - m, end) == 0;
+}
+
+static bool take_output(struct flame_command_options *o, struct cli_parser *p) {
+        o->output = p->value;
+        o->draw.is_page = ends_with(p->value, ".html") || ends_with(p->value, ".htm");
+        if (o->draw.is_page || ends_with(p->value, ".svg") || strcmp(p->value, "-") == 0)
+                return true;
+        cli_parser_error(p, "--output: '%s' is neither SVG nor HTML: end it with .svg or .html",
+                         p->value);
+        return false;
+}
+
+/* Live figures at one moment, as in silt report. */
+static bool take_at(struct flame_command_options *o, struct cli_parser *p) {
+        if (!cli_value_duration(p, &o->draw.ask.to_ns))
+                return false;
+        o->draw.ask.is_at = true;
+        if (!o->draw.ask.metric)
+                o->draw.ask.metric = "end";
+        return true;
+}
+
+static bool take_width(struct flame_command_options *o, struct cli_parser *p) {
+        uint64_t px;
+
+        if (!cli_value_number(p, FLAME_MIN_WIDTH_PX, FLAME_MAX_WIDTH_PX, &px))
+                return false;
+        o->draw.width_px = (uint32_t)px;
+        return true;
+}
+
+static bool take_share(struct flame_command_options *o, struct cli_parser *p) {
+        double *pct = &o->draw.ask.min_share_pct;
+        char *end;
+
+        *pct = strtod(p->value, &end);
+        if (end > p->value && *end == '\0' && *pct >= 0 && *pct <= 100)
+                return true;
+        cli_parser_error(p, "--min-share: '%s' is no share: use a number from 0 to 100", p->value);
+        return false;
+}
+
+/* The newer trace is the last one. */
+static bool take_file(struct flame_command_options *o, struct cli_parser *p) {
+        if (o->draw.old_path) {
+                cli_parser_error(p, "one trace, or two to compare: leave out '%s'", p->value);
+                return false;
+        }
+        o->draw.old_path = o->draw.ask.path;
+        o->draw.ask.path = p->value;
+        return true;
+}
+
+/* False after an error was printed. */
+static bool take_option(struct flame_command_options *o, enum flame_option option,
+                        struct cli_parser *p) {
+        struct report_options *ask = &o->draw.ask;
+
+        switch (option) {
+        case FLAME_OUTPUT: return take_output(o, p);
+        case FLAME_FORCE: o->force = true; break;
+        case FLAME_BY: return cli_take_metric(p, &ask->metric);
+        case FLAME_REVERSE: o->draw.is_reversed = true; break;
+        case FLAME_FROM: return cli_value_duration(p, &ask->from_ns);
+        case FLAME_TO: return cli_value_duration(p, &ask->to_ns);
+        case FLAME_AT: return take_at(o, p);
+        case FLAME_PROCESS: return cli_take_process(p, &ask->all_processes, &ask->pid);
+        case FLAME_TITLE: o->draw.title = p->value; break;
+        case FLAME_WIDTH: return take_width(o, p);
+        case FLAME_MIN_SHARE: return take_share(o, p);
+        case FLAME_FULL:
+                ask->full = true;
+                break;
+                CLI_FILTER_CASES(FLAME) : return cli_take_filter(p, &ask->filter);
+        case FLAME_RULES: return cli_take_rules(p, &ask->rules);
+        case FLAME_OPTION_NONE: break;
+        }
+        return true;
+}
+
+static bool check_window(const struct report_options *o, bool has_to, struct cli_parser *p) {
+        if (o->is_at && has_to) {
+                cli_parser_error(p, "--at, --to: both say where the window ends: leave one out");
+                return false;
+        }
+        if (o->from_ns >= o->to_ns) {
+                cli_parser_error(p, "the window is empty: --from must be earlier than %s",
+                                 o->is_at ? "--at" : "--to");
+                return false;
+        }
+        return true;
+}
+
+bool flame_options_parse(int argc, char **argv, struct flame_command_options *ret_options,
+                         int *ret_exit_status) {
+        struct flame_command_options o = {.draw = FLAME_OPTIONS_DEFAULT};
+        struct cli_parser p;
+        bool ok = true, has_to = false;
+        int id;
+
+        cli_parser_init(&p, &flame_command, argc, argv);
+        while (ok && (id = cli_parser_next(&p)) != CLI_END) {
+                if (id == CLI_STOP)
+                        ok = false;
+                else if (id == CLI_OPERAND)
+                        ok = take_file(&o, &p);
+                else
+                        ok = take_option(&o, (enum flame_option)id, &p);
+                has_to |= id == FLAME_TO;
+        }
+        if (ok && !o.draw.ask.path) {
+                cli_parser_error(&p, "no trace given: write 'silt flame FILE'");
+                ok = false;
+        }
+        ok = ok && check_window(&o.draw.ask, has_to, &p);
+        *ret_exit_status = p.exit_status;
+        if (ok)
+                *ret_options = o;
+        else
+                query_filter_free(o.draw.ask.filter);
+        return ok;
+}
+
+/* ---- the file ---------------------------------------------------------------------------------- */
+
+/* server.silt → server.svg, in the working directory. */
+static void add_default_output(const char *trace, struct str *to) {
+        const char *slash = strrchr(trace, '/');
+        const char *name = slash && slash[1] ? slash + 1 : trace;
+
+        str_addn(to, name, strlen(name) - (ends_with(name, ".silt") ? strlen(".silt") : 0));
+        str_add(to, ".svg");
+}
+
+static int refuse_existing(const char *path, struct err *reterr) {
+        return err_set(reterr, -EEXIST,
+                       "'%s': it exists already: choose another -o, or overwrite it with -f", path);
+}
+
+static int write_file(const char *path, bool force, const char *bytes, size_t n,
+                      struct err *reterr) {
+        int fd = fs_open(path, O_WRONLY | O_CREAT | O_CLOEXEC | (force ? O_TRUNC : O_EXCL), 0666);
+        int r;
+
+        if (fd == -EEXIST)
+                return refuse_existing(path, reterr);
+        if (fd < 0)
+                return err_set(reterr, fd, "'%s': %s: choose another -o", path, strerror(-fd));
+        r = fs_write_all(fd, bytes, n);
+        if (close(fd) < 0 && r >= 0)
+                r = -errno;
+        if (r < 0) {
+                unlink(path); /* half a picture is none */
+                return err_set(reterr, r, "'%s': %s: choose another -o", path, strerror(-r));
+        }
+        return 0;
+}
+
+static int draw_into_file(const struct flame_command_options *o, const char *path,
+                          struct err *reterr) {
+        struct flame_result result = {0};
+        struct unit_text size, frames;
+        char *text = NULL;
+        size_t n = 0;
+        FILE *out;
+        int r;
+
+        if (!o->force && access(path, F_OK) == 0) /* before the work; O_EXCL has the last word */
+                return refuse_existing(path, reterr);
+        out = open_memstream(&text, &n);
+        if (!out)
+                abort();
+        r = flame_draw(out, &o->draw, &result, reterr);
+        fclose(out);
+        if (r >= 0)
+                r = write_file(path, o->force, text, n, reterr);
+        if (r >= 0)
+                fprintf(stderr, "silt: flame graph: %s (%s, %s frames): open it in a browser\n",
+                        path, unit_bytes(&size, n), unit_count(&frames, result.n_frames));
+        free(text);
+        return r;
+}
+
+int cmd_flame(int argc, char **argv) {
+        struct flame_command_options options;
+        struct flame_result result;
+        struct str path = {0};
+        struct err err = {0};
+        int exit_status, r;
+
+        if (!flame_options_parse(argc, argv, &options, &exit_status))
+                return exit_status;
+        options.draw.ask.rules.with_config = true;
+        if (options.output)
+                str_add(&path, options.output);
+        else
+                add_default_output(options.draw.ask.path, &path);
+        r = strcmp(str_text(&path), "-") == 0 ? flame_draw(stdout, &options.draw, &result, &err)
+                                              : draw_into_file(&options, str_text(&path), &err);
+        query_filter_free(options.draw.ask.filter);
+        str_done(&path);
+        if (r < 0) {
+                fprintf(stderr, "silt: %s\n", err.text);
+                return EXIT_STATUS_TROUBLE;
+        }
+        return EXIT_STATUS_OK;
+}

@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: MIT */
+/* Asks the trace, or both, once, and makes the pictures out of the answers. */
+#include "flame/flame.h"
+
+#include <errno.h>
+
+#include "flame/write.h"
+#include "report/open.h"
+
+enum { MAX_PICTURES = 2 * QUERY_N_METRICS };
+
+/* One trace. */
+struct side {
+        struct opened opened;
+        struct report_options ask;
+        struct view view;
+        struct query_answer *answer;
+};
+
+struct asking {
+        const struct flame_options *o;
+        struct side sides[GRAPH_N_SIDES]; /* the newer first */
+        size_t n_sides;
+        struct texts texts;
+        struct arena *arena; /* words */
+        struct picture pictures[MAX_PICTURES];
+        size_t n_pictures;
+};
+
+static int ask_side(struct side *s, const char *path, const struct flame_options *o, FILE *out,
+                    struct err *reterr) {
+        int r;
+
+        s->ask = o->ask;
+        s->ask.path = path;
+        r = opened_init(&s->opened, path, &o->ask.rules, reterr);
+        if (r >= 0)
+                r = view_init(&s->view, out, s->opened.q, &s->ask, "", reterr);
+        if (r < 0)
+                return r;
+        s->view.s.utf8 = true;
+        r = query_ask(s->opened.q, &s->view.scope, &s->answer, reterr);
+        opened_end_progress(&s->opened);
+        if (r >= 0)
+                s->view.scope = s->answer->scope;
+        return r;
+}
+
+/* Sites without any of the metric make most of a tree's shape and none of the picture. */
+static void keep_sites(struct query_answer *a, const struct query_answer *all,
+                       enum query_metric m) {
+        *a = *all;
+        a->n_sites = 0;
+        a->sites = calloc(all->n_sites + 1, sizeof(a->sites[0]));
+        if (!a->sites)
+                abort();
+        for (size_t i = 0; i < all->n_sites; i++)
+                if (query_figure_of(&all->sites[i].f, m).value != 0)
+                        a->sites[a->n_sites++] = all->sites[i];
+}
+
+static struct query_tree *tree_of(const struct asking *k, struct side *s, enum query_metric m,
+                                  bool is_reversed, double min_share) {
+        /* of two traces a frame may be small in one of them: what is cut off there must not look new here */
+        const struct query_tree_options t = {.kind = is_reversed ? QUERY_BOTTOM_UP : QUERY_TOP_DOWN,
+                                             .merge = QUERY_MERGE_FUNCTION,
+                                             .metric = m,
+                                             .is_full = k->o->ask.full,
+                                             .min_share =
+                                                     k->n_sides > 1 ? min_share / 100 : min_share,
+                                             .max_depth = FLAME_MAX_DEPTH};
+        struct query_answer some;
+        struct query_tree *tree;
+
+        keep_sites(&some, s->answer, m);
+        tree = query_tree_answer(s->opened.q, &some, &t);
+        free(some.sites);
+        return tree;
+}
+
+static void make_picture(struct asking *k, enum query_metric m, bool is_reversed) {
+        struct picture *p = &k->pictures[k->n_pictures++];
+        struct graph_source of[GRAPH_N_SIDES] = {0};
+        struct words_source says[GRAPH_N_SIDES] = {0};
+        double share =
+                k->o->ask.min_share_pct >= 0 ? k->o->ask.min_share_pct / 100 : FLAME_MIN_SHARE;
+        struct graph_options g = {.min_share = share, .is_full = k->o->ask.full};
+
+        for (size_t i = 0; i < k->n_sides; i++) {
+                struct side *s = &k->sides[i];
+
+                s->view.metric = m;
+                of[i] = (struct graph_source){&s->view, tree_of(k, s, m, is_reversed, share)};
+                says[i] = (struct words_source){&s->view, s->answer, s->ask.path};
+        }
+        graph_make(&p->graph, of, k->n_sides, &g, &k->texts);
+        words_find(&p->words, &p->graph, says, k->o, k->arena);
+        for (size_t i = 0; i < k->n_sides; i++)
+                query_tree_free((struct query_tree *)of[i].tree);
+}
+
+/* The one asked for comes first; a page has the others too. */
+static void make_pictures(struct asking *k) {
+        enum query_metric chosen = k->sides[0].view.metric;
+        bool is_reversed = k->o->is_reversed;
+
+        make_picture(k, chosen, is_reversed);
+        if (!k->o->is_page)
+                return;
+        make_picture(k, chosen, !is_reversed);
+        for (int m = 0; m < QUERY_N_METRICS; m++) {
+                if (m == (int)chosen || (m == QUERY_GROWTH && k->o->ask.from_ns == 0))
+                        continue; /* growth since the start is what is live at the end */
+                make_picture(k, (enum query_metric)m, is_reversed);
+                make_picture(k, (enum query_metric)m, !is_reversed);
+        }
+}
+
+static void asking_done(struct asking *k) {
+        for (size_t i = 0; i < k->n_pictures; i++)
+                graph_done(&k->pictures[i].graph);
+        for (size_t i = 0; i < k->n_sides; i++) {
+                query_answer_free(k->sides[i].answer);
+                opened_done(&k->sides[i].opened);
+        }
+        texts_done(&k->texts);
+        arena_free(k->arena);
+}
+
+int flame_draw(FILE *out, const struct flame_options *o, struct flame_result *ret,
+               struct err *reterr) {
+        struct asking k = {.o = o, .arena = arena_new()};
+        struct str text = {0};
+        int r;
+
+        texts_init(&k.texts);
+        k.n_sides = 1;
+        r = ask_side(&k.sides[GRAPH_NEW], o->ask.path, o, out, reterr);
+        if (r >= 0 && o->old_path) {
+                k.n_sides = 2;
+                r = ask_side(&k.sides[GRAPH_OLD], o->old_path, o, out, reterr);
+        }
+        if (r >= 0) {
+                make_pictures(&k);
+                ret->n_frames = k.pictures[0].graph.frames.n - 1;
+                if (o->is_page)
+                        write_page(&text, k.pictures, k.n_pictures, o);
+                else
+                        write_svg(&text, k.pictures, o);
+                if (fwrite(text.bytes, 1, text.n, out) != text.n)
+                        r = err_set_errno(reterr, errno ? -errno : -EIO,
+                                          "cannot write the picture");
+        }
+        str_done(&text);
+        asking_done(&k);
+        return r;
+}

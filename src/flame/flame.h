@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: MIT */
+/* Flame graphs: a picture of who asked for the memory, as SVG or as a page of HTML. docs/flame.md tells how it is read. */
+#pragma once
+
+#include "report/report.h"
+
+enum {
+        FLAME_MIN_WIDTH_PX = 300,
+        FLAME_MAX_WIDTH_PX = 10000,
+        FLAME_WIDTH_PX = 1200, /* default */
+};
+
+struct flame_options {
+        struct report_options ask; /* of a difference: about the newer trace */
+        const char *old_path;      /* the trace to compare with; NULL: none */
+        const char *title;         /* NULL: what is seen, in a sentence */
+        uint32_t width_px;         /* of SVG; a page is as wide as its window */
+        bool is_reversed;          /* from the code that asked outwards */
+        bool is_page;              /* HTML, not SVG */
+};
+#define FLAME_OPTIONS_DEFAULT                                                                      \
+        ((struct flame_options){.ask = REPORT_OPTIONS_DEFAULT, .width_px = FLAME_WIDTH_PX})
+
+/* What was drawn, to be told. */
+struct flame_result {
+        size_t n_frames;
+};
+
+/* Opens the trace, or both, and writes the picture. Nothing is written when it fails. */
+int flame_draw(FILE *out, const struct flame_options *o, struct flame_result *ret,
+               struct err *reterr);

@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: MIT */
+/* The frames of a flame graph: a tree of calls with a width for each, of one trace or of two laid over each other.
+ *
+ * A frame's own width is what its self has of the metric, without sign; of two traces the larger of both. Its width is its
+ * own and those of its children, so children always fit under their parent, and
+ *   width = own + Σ children.width          own >= 0
+ * holds for every frame. Of one trace and a metric that cannot be negative, width = value.
+ * Inside flame/ only. */
+#pragma once
+
+#include "base/vec.h"
+#include "flame/texts.h"
+#include "query/query.h"
+#include "report/view.h"
+
+enum {
+        /* Bounds of a picture, whatever the trace: the smallest frames beyond become the rest of their callers. */
+        FLAME_MAX_FRAMES = 12000, /* and for each at most one rest of what it called */
+        FLAME_MAX_DEPTH = 400,
+};
+
+#define FLAME_MIN_SHARE 0.0001
+
+/* Colours: classes h0 to h28 of picture.css. */
+enum {
+        HUE_N_CRATES = 11, /* 0 to 10: the crates, namespaces or modules with most, one each */
+        HUE_OTHER = 11,    /* all other ones */
+        HUE_UNNAMED = 12,
+        HUE_REST = 13,
+        HUE_ROOT = 14,
+        HUE_SAME = 24, /* 20 gone, … 28 new */
+        HUE_CHANGE_STEPS = 4,
+        HUE_N_SHADES = 3, /* of each, so that neighbours can be told apart */
+};
+
+enum graph_side { GRAPH_NEW, GRAPH_OLD, GRAPH_N_SIDES };
+
+struct graph_figure {
+        int64_t value;  /* by the metric */
+        int64_t beside; /* of bytes the blocks, of counts the bytes */
+};
+
+struct graph_frame {
+        uint32_t parent, first_child, n_children, depth;
+        uint32_t name, place; /* texts */
+        uint32_t crate;       /* text; what colours go by */
+        bool is_rest;         /* stands for n_rest frames */
+        bool is_task, is_inlined;
+        bool is_unnamed; /* no function is known */
+        uint32_t n_rest;
+        uint8_t hue, shade;          /* colour.c */
+        struct graph_figure is, was; /* was: of two traces */
+        double width, begin;         /* in units of the metric; begin: from the left edge */
+
+        /* while the graph is made */
+        const struct query_node *node;
+        enum graph_side side; /* of node */
+        double own;
+        bool is_kept;
+};
+
+/* What a colour stands for. */
+struct graph_key {
+        uint8_t hue;
+        uint32_t crate; /* text */
+        double share;   /* of the whole, asked for by its code */
+};
+
+struct graph {
+        enum query_metric metric;
+        bool is_reversed, has_old;
+        VEC(struct graph_frame) frames; /* the root first; children in a row, widest first */
+        struct texts *texts;            /* not owned */
+        uint32_t max_depth;             /* of a frame */
+        uint64_t n_rest;                /* frames that are not told */
+        struct graph_key keys[HUE_N_CRATES + 2];
+        size_t n_keys; /* of changes: none */
+};
+
+/* A trace that was asked, with the tree it answered. */
+struct graph_source {
+        const struct view *view;
+        const struct query_tree *tree;
+};
+
+struct graph_options {
+        double min_share;
+        bool is_full;
+};
+
+/* of has one source, or two: the newer first. */
+void graph_make(struct graph *g, const struct graph_source *of, size_t n_sources,
+                const struct graph_options *o, struct texts *texts);
+void graph_done(struct graph *g);
+
+/* Chooses hues and shades; graph_make does it last. */
+void graph_colour(struct graph *g);
+
+/* How much of a frame changed: of two traces from one to the other, else by the metric's own sign. */
+int64_t graph_change(const struct graph *g, const struct graph_frame *f);
+
+void graph_figure_add(struct graph_figure *to, const struct graph_figure *f);
+
+/* Signed metrics and differences are coloured by what changed. */
+static inline bool graph_is_change(const struct graph *g) {
+        return g->has_old || g->metric == QUERY_GROWTH;
+}

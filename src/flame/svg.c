@@ -1,0 +1,270 @@
+/* SPDX-License-Identifier: MIT */
+/* The picture as SVG: whole without a script, as image viewers and <img> show it; the script draws it anew, moving. */
+#include <stdlib.h>
+
+#include "flame/cut.h"
+#include "flame/escape.h"
+#include "flame/picture_css.h"
+#include "flame/viewer_css.h"
+#include "flame/viewer_js.h"
+#include "flame/write.h"
+
+struct drawing {
+        struct str *to;
+        const struct graph *g;
+        double width, scale; /* pixels; pixels a unit of the metric */
+        double top;          /* where frames begin */
+        double least;        /* units; narrower frames are put together */
+        uint32_t
+                max_depth; /* the last row with a frame wide enough for a letter: what is below is put together */
+        uint32_t rows;
+};
+
+/* ---- lines of text ----------------------------------------------------------------------------- */
+
+/* Letters of unknown fonts: wide ones must fit. */
+static double letter_width(bool is_title) {
+        return is_title ? 9.8 : 7.2;
+}
+
+static void add_lines(struct str *to, const char *text, bool is_title, double width, double *y) {
+        double step = is_title ? PICTURE_TITLE_LINE : PICTURE_WORDS_LINE;
+        size_t cells = (size_t)((width - 2 * PICTURE_PAD) / letter_width(is_title)), n, skip;
+        struct str line = {0};
+
+        for (; *text; text += n + skip) {
+                n = cut_line(text, cells, &skip);
+                str_clear(&line);
+                str_addn(&line, text, n);
+                str_addf(to, "<text class=\"%s\" x=\"%d\" y=\"%.0f\">",
+                         is_title ? "title" : "words", PICTURE_PAD, *y + step - 5);
+                escape_add_xml(to, str_text(&line));
+                str_add(to, "</text>\n");
+                *y += step;
+        }
+        str_done(&line);
+}
+
+/* ---- legend ------------------------------------------------------------------------------------ */
+
+static void add_key(struct str *to, unsigned hue, const char *text, double width, double *x,
+                    double *y) {
+        double needs = 18 + 7.2 * (double)cut_cells(text) + 14;
+
+        if (*x > PICTURE_PAD && *x + needs > width - PICTURE_PAD) {
+                *x = PICTURE_PAD;
+                *y += 18;
+        }
+        str_addf(to,
+                 "<rect class=\"h%u\" x=\"%.0f\" y=\"%.0f\" width=\"12\" height=\"12\" rx=\"2\"/>",
+                 hue, *x, *y + 2);
+        str_addf(to, "<text class=\"words\" x=\"%.0f\" y=\"%.0f\">", *x + 17, *y + 12);
+        escape_add_xml(to, text);
+        str_add(to, "</text>\n");
+        *x += needs;
+}
+
+static void add_legend(struct str *to, const struct graph *g, double width, double *y) {
+        static const char *const changes[] = {"gone", "smaller", NULL,     NULL, "same",
+                                              NULL,   NULL,      "larger", "new"};
+        double x = PICTURE_PAD;
+        struct str text = {0};
+
+        for (size_t i = 0; graph_is_change(g) && i < ARRAY_SIZE(changes); i++)
+                if (changes[i] && (g->has_old || i == 0 || i + 1 == ARRAY_SIZE(changes)))
+                        add_key(to, (unsigned)(HUE_SAME - HUE_CHANGE_STEPS + i),
+                                g->has_old ? changes[i]
+                                : i        ? "grew"
+                                           : "shrank",
+                                width, &x, y);
+        for (size_t i = 0; i < g->n_keys; i++) {
+                str_clear(&text);
+                cut_add_name(&text, g->texts->items.items[g->keys[i].crate], 30);
+                if (g->keys[i].share >= 0.005)
+                        str_addf(&text, " %.0f %%", 100 * g->keys[i].share);
+                add_key(to, g->keys[i].hue, str_text(&text), width, &x, y);
+        }
+        if (x > PICTURE_PAD)
+                *y += 22;
+        str_done(&text);
+}
+
+/* ---- frames ------------------------------------------------------------------------------------ */
+
+static void add_box(struct drawing *d, const struct graph_frame *f, double begin, double width,
+                    const char *label, const char *title) {
+        double x = PICTURE_PAD + begin * d->scale, w = width * d->scale;
+        double y = d->top + (double)f->depth * PICTURE_ROW;
+        struct str cut = {0};
+
+        cut_add_name(&cut, label, w > 6 ? (size_t)((w - 6) / PICTURE_CELL) : 0);
+        str_addf(d->to, "<g class=\"f%s%s\"><title>", f->is_inlined ? " i" : "",
+                 f->is_task ? " t" : "");
+        escape_add_xml(d->to, title);
+        str_addf(
+                d->to,
+                "</title><rect class=\"h%u%s\" x=\"%.1f\" y=\"%.0f\" width=\"%.1f\" height=\"%d\"/>",
+                f->hue,
+                f->shade == 1   ? " s1"
+                : f->shade == 2 ? " s2"
+                                : "",
+                x, y, w > 3 ? w - 0.8 : w, PICTURE_ROW - 1);
+        if (cut.n) {
+                str_addf(d->to, "<text x=\"%.1f\" y=\"%.0f\">", x + 3, y + 12);
+                escape_add_xml(d->to, str_text(&cut));
+                str_add(d->to, "</text>");
+        }
+        str_add(d->to, "</g>\n");
+        d->rows = MAX(d->rows, f->depth + 1);
+        str_done(&cut);
+}
+
+static void add_frame(struct drawing *d, const struct graph_frame *f) {
+        struct str title = {0}, label = {0};
+
+        words_add_frame(&title, d->g, f);
+        if (f->depth == 0) {
+                str_add(&label, "all: ");
+                words_add_figure(&label, d->g->metric, &f->is);
+        } else {
+                str_add(&label, d->g->texts->items.items[f->name]);
+        }
+        add_box(d, f, f->begin, f->width, str_text(&label), str_text(&title));
+        str_done(&title);
+        str_done(&label);
+}
+
+/* The children from `first` on are too narrow, or a rest: one bar for all of them. */
+static void add_rest(struct drawing *d, const struct graph_frame *parent, uint32_t first) {
+        struct graph_frame rest = {.is_rest = true,
+                                   .depth = parent->depth + 1,
+                                   .parent = d->g->frames.items[first].parent,
+                                   .hue = graph_is_change(d->g) ? HUE_SAME : HUE_REST};
+        struct str title = {0}, label = {0};
+        struct unit_text t;
+
+        for (uint32_t i = first; i < parent->first_child + parent->n_children; i++) {
+                const struct graph_frame *f = &d->g->frames.items[i];
+
+                rest.width += f->width;
+                rest.n_rest += f->is_rest ? f->n_rest : 1;
+                graph_figure_add(&rest.is, &f->is);
+                graph_figure_add(&rest.was, &f->was);
+        }
+        if (rest.width * d->scale < PICTURE_LEAST)
+                return;
+        words_add_frame(&title, d->g, &rest);
+        str_addf(&label, "%s more", unit_count(&t, rest.n_rest));
+        add_box(d, &rest, d->g->frames.items[first].begin, rest.width, str_text(&label),
+                str_text(&title));
+        str_done(&title);
+        str_done(&label);
+}
+
+static void add_children(struct drawing *d, const struct graph_frame *f, bool *is_drawn) {
+        uint32_t end = f->first_child + f->n_children;
+
+        for (uint32_t i = f->first_child; i < end; i++) {
+                const struct graph_frame *child = &d->g->frames.items[i];
+
+                if (child->is_rest || child->width < d->least || child->depth > d->max_depth) {
+                        add_rest(d, f, i);
+                        break;
+                }
+                add_frame(d, child);
+                is_drawn[i] = true;
+        }
+}
+
+static int compare_widths_down(const void *a, const void *b) {
+        double x = *(const double *)a, y = *(const double *)b;
+
+        return x > y ? -1 : x < y;
+}
+
+/* The width from which on frames are drawn: wide enough to be seen, and not too many. */
+static double least_drawn(const struct graph *g, double scale) {
+        double least = PICTURE_LEAST / scale, *widths;
+
+        if (g->frames.n <= PICTURE_MAX_DRAWN)
+                return least;
+        widths = calloc(g->frames.n, sizeof(double));
+        if (!widths)
+                abort();
+        for (size_t i = 0; i < g->frames.n; i++)
+                widths[i] = g->frames.items[i].width;
+        qsort(widths, g->frames.n, sizeof(double), compare_widths_down);
+        least = MAX(least, widths[PICTURE_MAX_DRAWN]);
+        free(widths);
+        return least;
+}
+
+/* Towers thinner than a letter say nothing and make the picture high. */
+static uint32_t last_row(const struct graph *g, double scale) {
+        uint32_t row = 0;
+
+        for (size_t i = 0; i < g->frames.n; i++)
+                if (g->frames.items[i].width * scale >= PICTURE_LETTER)
+                        row = MAX(row, g->frames.items[i].depth);
+        return row;
+}
+
+static void add_frames(struct drawing *d) {
+        const struct graph *g = d->g;
+        bool *is_drawn = calloc(g->frames.n, sizeof(bool));
+
+        if (!is_drawn)
+                abort();
+        d->scale = g->frames.items[0].width > 0
+                           ? (d->width - 2 * PICTURE_PAD) / g->frames.items[0].width
+                           : 0;
+        if (d->scale > 0) {
+                d->least = least_drawn(g, d->scale);
+                d->max_depth = last_row(g, d->scale);
+                add_frame(d, &g->frames.items[0]);
+                is_drawn[0] = true;
+        }
+        for (size_t i = 0; i < g->frames.n; i++) /* level by level */
+                if (is_drawn[i])
+                        add_children(d, &g->frames.items[i], is_drawn);
+        free(is_drawn);
+}
+
+/* ---- all of it --------------------------------------------------------------------------------- */
+
+void write_svg(struct str *to, const struct picture *p, const struct flame_options *o) {
+        struct str body = {0};
+        struct drawing d = {.to = &body, .g = &p->graph, .width = o->width_px};
+        double y = 8;
+
+        str_add(&body, "<g id=\"head\">\n");
+        add_lines(&body, p->words.title, true, d.width, &y);
+        add_lines(&body, p->words.subtitle, false, d.width, &y);
+        y += 4;
+        add_legend(&body, &p->graph, d.width, &y);
+        d.top = y;
+        str_add(&body, "</g>\n<g id=\"frames\">\n");
+        add_frames(&d);
+        y = d.top + (double)d.rows * PICTURE_ROW + 4;
+        str_add(&body, "</g>\n<g id=\"note\">\n");
+        add_lines(&body, p->words.note, false, d.width, &y);
+        str_add(&body, "</g>\n");
+
+        str_add(to, "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n");
+        str_addf(
+                to,
+                "<svg xmlns=\"http://www.w3.org/2000/svg\" class=\"silt\" width=\"%.0f\" height=\"%.0f\" "
+                "viewBox=\"0 0 %.0f %.0f\" role=\"img\" aria-label=\"",
+                d.width, y + 8, d.width, y + 8);
+        escape_add_xml(to, p->words.title);
+        str_add(to, "\">\n<style>\n");
+        str_addn(to, picture_css, sizeof(picture_css));
+        str_addn(to, viewer_css, sizeof(viewer_css));
+        str_add(to, "</style>\n<rect class=\"paper\" width=\"100%\" height=\"100%\"/>\n");
+        str_addn(to, str_text(&body), body.n);
+        str_add(to, "<script><![CDATA[\n");
+        write_data(to, p, 1, o, d.top);
+        str_addn(to, viewer_js, sizeof(viewer_js));
+        str_add(to, "]]></script>\n</svg>\n");
+        str_done(&body);
+}

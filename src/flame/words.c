@@ -1,0 +1,347 @@
+/* SPDX-License-Identifier: MIT */
+#include "flame/words.h"
+
+#include <string.h>
+
+#include "report/frame.h"
+
+/* ---- figures ----------------------------------------------------------------------------------- */
+
+static const char *value_text(enum query_metric m, int64_t value, struct unit_text *t) {
+        return metric_text(m, value, t);
+}
+
+static const char *change_text(enum query_metric m, int64_t change, struct unit_text *t) {
+        struct unit_text plain;
+
+        if (!metric_is_count(m))
+                return unit_bytes_signed(t, change);
+        unit_count(&plain, change < 0 ? 0 - (uint64_t)change : (uint64_t)change);
+        snprintf(t->s, sizeof(t->s), "%c%.30s", change < 0 ? '-' : '+', plain.s);
+        return t->s;
+}
+
+void words_add_figure(struct str *to, enum query_metric m, const struct graph_figure *f) {
+        struct unit_text t;
+
+        str_add(to, value_text(m, f->value, &t));
+        if (m == QUERY_TEMPORARY)
+                str_add(to, " temporary allocations");
+        else if (m == QUERY_COUNT)
+                str_addf(to, " allocations of %s", unit_bytes(&t, (uint64_t)f->beside));
+        else if (m == QUERY_GROWTH)
+                str_addf(to, " in %s%s blocks", f->beside < 0 ? "-" : "+",
+                         unit_count(&t,
+                                    f->beside < 0 ? 0 - (uint64_t)f->beside : (uint64_t)f->beside));
+        else
+                str_addf(to, " in %s %s", unit_count(&t, (uint64_t)f->beside),
+                         m == QUERY_ALLOCATED ? "allocations" : "blocks");
+}
+
+void words_add_share(struct str *to, double part, double whole) {
+        if (whole > 0)
+                str_addf(to, "%.1f %%", 100 * part / whole);
+}
+
+static void add_change(struct str *to, const struct graph *g, const struct graph_frame *f) {
+        struct unit_text a, b, c;
+        int64_t change = graph_change(g, f);
+
+        str_addf(to, "%s, was %s", value_text(g->metric, f->is.value, &a),
+                 value_text(g->metric, f->was.value, &b));
+        if (change == 0)
+                str_add(to, ": the same");
+        else
+                str_addf(to, ": %s", change_text(g->metric, change, &c));
+        if (change != 0 && f->was.value > 0)
+                str_addf(to, " (%+.0f %%)", 100.0 * (double)change / (double)f->was.value);
+}
+
+void words_add_frame(struct str *to, const struct graph *g, const struct graph_frame *f) {
+        const struct graph_frame *root = &g->frames.items[0], *parent = &g->frames.items[f->parent];
+        struct unit_text t;
+
+        if (f->is_rest)
+                str_addf(to, "%s more", unit_count(&t, f->n_rest));
+        else
+                str_add(to, g->texts->items.items[f->name]);
+        str_add(to, "\n");
+        if (g->has_old)
+                add_change(to, g, f);
+        else
+                words_add_figure(to, g->metric, &f->is);
+        if (f->depth > 0 && !graph_is_change(g)) {
+                str_add(to, "\n");
+                words_add_share(to, f->width, root->width);
+                str_add(to, " of all");
+        }
+        if (f->depth > 1 && !graph_is_change(g)) {
+                str_add(to, ", ");
+                words_add_share(to, f->width, parent->width);
+                str_add(to, " of the frame above");
+        }
+        if (f->place)
+                str_addf(to, "\n%s%s", g->texts->items.items[f->place],
+                         f->is_inlined ? ", inlined" : "");
+}
+
+/* ---- the first sentence ------------------------------------------------------------------------ */
+
+static const char *program_name(const struct view *v) {
+        uint32_t process =
+                v->scope.process == QUERY_ALL ? query_main_process(v->q) : v->scope.process;
+        const struct trace_process *p;
+
+        if (process >= v->v->n_processes)
+                return "the program";
+        p = &v->v->processes[process].start;
+        if (p->n_args && p->args[0][0])
+                return frame_base(p->args[0]);
+        return p->exe[0] ? frame_base(p->exe) : "the program";
+}
+
+static void add_program(const struct view *v, struct str *to) {
+        style_add_clean(to, program_name(v));
+        if (v->scope.process == QUERY_ALL && v->v->n_processes > 1)
+                str_add(to, " and its children");
+}
+
+static const struct graph_frame *first_child(const struct graph *g, const struct graph_frame *f) {
+        const struct graph_frame *child = &g->frames.items[f->first_child];
+
+        return f->n_children && !child->is_rest ? child : NULL;
+}
+
+/* The frame worth naming: the innermost with half of the whole; where that is as good as all of it, its largest part. */
+static const struct graph_frame *telling_frame(const struct graph *g) {
+        const struct graph_frame *f = g->frames.items, *root = f, *child;
+
+        if (g->is_reversed)
+                return first_child(g, root);
+        while ((child = first_child(g, f)) && child->width >= 0.5 * root->width)
+                f = child;
+        if ((f == root || (f->width >= 0.95 * root->width && f->n_children > 1)) &&
+            (child = first_child(g, f)))
+                f = child;
+        while (f->is_unnamed && f->depth > 0)
+                f = &g->frames.items[f->parent];
+        return f == root || f->width < 0.05 * root->width ? NULL : f;
+}
+
+static void add_pct(struct str *to, double share) {
+        double pct = 100 * share;
+
+        if (pct < 1)
+                str_add(to, "under 1 %");
+        else
+                str_addf(to, "%.0f %%", pct < 100 && pct > 99 ? 99.0 : pct);
+}
+
+static void add_telling(const struct graph *g, struct str *to) {
+        const struct graph_frame *f = telling_frame(g);
+
+        if (!f || g->frames.items[0].width <= 0)
+                return;
+        str_add(to, ": ");
+        add_pct(to, f->width / g->frames.items[0].width);
+        str_addf(to, " %s %s",
+                 !g->is_reversed              ? "under"
+                 : metric_is_count(g->metric) ? "made by"
+                                              : "asked for by",
+                 g->texts->items.items[f->name]);
+}
+
+/* Downwards while one child has half of what changed in all. */
+static const struct graph_frame *changed_most(const struct graph *g) {
+        const struct graph_frame *f = g->frames.items;
+        double whole = (double)graph_change(g, f), sign = whole < 0 ? -1 : 1;
+
+        for (;;) {
+                const struct graph_frame *best = NULL;
+                double most = 0;
+
+                for (uint32_t i = 0; i < f->n_children; i++) {
+                        const struct graph_frame *c = &g->frames.items[f->first_child + i];
+                        double change = sign * (double)graph_change(g, c);
+
+                        if (!c->is_rest && change > most) {
+                                best = c;
+                                most = change;
+                        }
+                }
+                if (!best || most < (f->depth ? 0.5 : 0.2) * sign * whole)
+                        break;
+                f = best;
+                if (g->is_reversed)
+                        break;
+        }
+        while (f->is_unnamed && f->depth > 0)
+                f = &g->frames.items[f->parent];
+        return f->depth ? f : NULL;
+}
+
+static void add_changed_most(const struct graph *g, struct str *to) {
+        const struct graph_frame *f = changed_most(g);
+        struct unit_text t;
+
+        if (f && graph_change(g, f) != 0)
+                str_addf(to, ": %s %s %s", change_text(g->metric, graph_change(g, f), &t),
+                         g->is_reversed ? "asked for by" : "under", g->texts->items.items[f->name]);
+}
+
+static void add_state(const struct view *v, const struct query_answer *a, struct str *to) {
+        struct unit_text t;
+
+        view_add_state(v, to);
+        switch (v->metric) {
+        case QUERY_PEAK: str_addf(to, " (%s) of ", unit_duration(&t, a->totals.peak_ns)); break;
+        case QUERY_ALLOCATED:
+        case QUERY_COUNT:
+        case QUERY_TEMPORARY: str_add(to, " by "); break;
+        case QUERY_END:
+        case QUERY_GROWTH:
+        case QUERY_N_METRICS: str_add(to, " of "); break;
+        }
+}
+
+static void add_difference(const struct graph *g, const struct view *v, struct str *to) {
+        const struct graph_frame *root = g->frames.items;
+        int64_t change = graph_change(g, root);
+        struct unit_text a, b;
+
+        add_program(v, to);
+        str_add(to, ": ");
+        if (change == 0)
+                str_addf(to, "%s ", value_text(g->metric, root->is.value, &b));
+        else
+                str_addf(to, "%s → %s ", value_text(g->metric, root->was.value, &a),
+                         value_text(g->metric, root->is.value, &b));
+        view_add_state(v, to);
+        if (change == 0)
+                str_add(to, ", as before");
+        else if (root->was.value > 0)
+                str_addf(to, " (%+.*f %%)",
+                         100.0 * (double)llabs(change) < 10.0 * (double)root->was.value,
+                         100.0 * (double)change / (double)root->was.value);
+        else
+                str_addf(to, " (%s)", change_text(g->metric, change, &a));
+        if (change != 0)
+                add_changed_most(g, to);
+}
+
+static void add_sentence(const struct graph *g, const struct words_source *of, struct str *to) {
+        const struct graph_frame *root = g->frames.items;
+        struct unit_text t;
+
+        if (root->width <= 0) {
+                add_program(of->view, to);
+                str_add(to, ": ");
+                view_add_nothing(of->view, of->answer, to);
+                return;
+        }
+        if (g->has_old) {
+                add_difference(g, of->view, to);
+                return;
+        }
+        str_addf(to, "%s ", value_text(g->metric, root->is.value, &t));
+        add_state(of->view, of->answer, to);
+        add_program(of->view, to);
+        if (g->metric == QUERY_GROWTH)
+                add_changed_most(g, to);
+        else
+                add_telling(g, to);
+}
+
+/* ---- below it ---------------------------------------------------------------------------------- */
+
+static void add_scope(const struct words_source *s, struct str *to) {
+        const struct view *v = s->view;
+        struct unit_text t;
+        size_t begin = to->n;
+
+        if (v->scope.from_ns == 0 && v->scope.to_ns >= v->v->end_ns)
+                str_addf(to, "The whole recording, %s. ", unit_duration(&t, v->v->end_ns));
+        view_add_scope(v, to);
+        if (v->v->meta.sample_bytes)
+                str_addf(to, "%sEstimated from samples of %s. ", to->n > begin ? " " : "",
+                         unit_bytes(&t, v->v->meta.sample_bytes));
+}
+
+static void add_doubts(const struct words_source *s, struct str *to) {
+        struct str text = {0};
+
+        view_add_doubts(s->view, s->answer, &text);
+        for (size_t i = 0; i < text.n; i++)
+                if (text.bytes[i] == '\n')
+                        text.bytes[i] = ' ';
+        if (text.n)
+                str_addf(to, " %s", str_text(&text));
+        str_done(&text);
+}
+
+static void add_subtitle(const struct graph *g, const struct words_source *of, struct str *to) {
+        if (g->has_old)
+                str_addf(to, "%s compared with %s. ", frame_base(of[GRAPH_NEW].path),
+                         frame_base(of[GRAPH_OLD].path));
+        add_scope(&of[GRAPH_NEW], to);
+        add_doubts(&of[GRAPH_NEW], to);
+        if (g->has_old)
+                add_doubts(&of[GRAPH_OLD], to);
+}
+
+static void add_note(const struct graph *g, const struct flame_options *o, struct str *to) {
+        static const char *const widths[QUERY_N_METRICS] = {"bytes live at the peak",
+                                                            "bytes live at the end",
+                                                            "bytes allocated",
+                                                            "allocations",
+                                                            "temporary allocations",
+                                                            "how much live bytes changed"};
+        struct unit_text t;
+
+        str_addf(to, "Width: %s%s. Below a function: %s.", widths[g->metric],
+                 g->has_old ? ", the larger of both" : "",
+                 g->is_reversed ? "who called it"
+                                : "what it called, down to the code that asked for the memory");
+        if (graph_is_change(g))
+                str_add(to, " Red grew, blue shrank.");
+        str_add(to, " Italic: inlined.");
+        if (g->n_rest)
+                str_addf(to, " Frames too small to show: %s, put together.",
+                         unit_count(&t, g->n_rest));
+        (void)o;
+}
+
+static char *take_clean(struct str *s, struct arena *arena) {
+        struct str clean = {0};
+        char *text;
+
+        while (s->n && s->bytes[s->n - 1] == ' ')
+                s->bytes[--s->n] = 0;
+        style_add_clean(&clean, str_text(s));
+        text = arena_strdup(arena, str_text(&clean));
+        str_done(&clean);
+        str_clear(s);
+        return text;
+}
+
+void words_find(struct words *w, const struct graph *g, const struct words_source *of,
+                const struct flame_options *o, struct arena *arena) {
+        struct str s = {0};
+
+        add_sentence(g, of, &s);
+        if (o->title) {
+                struct str title = {0};
+
+                str_add(&title, o->title);
+                w->title = take_clean(&title, arena);
+                str_done(&title);
+                str_add(&s, ". ");
+        } else {
+                w->title = take_clean(&s, arena);
+        }
+        add_subtitle(g, of, &s);
+        w->subtitle = take_clean(&s, arena);
+        add_note(g, o, &s);
+        w->note = take_clean(&s, arena);
+        str_done(&s);
+}

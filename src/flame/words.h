@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: MIT */
+/* What a flame graph says in words. Inside flame/ only. */
+#pragma once
+
+#include "flame/flame.h"
+#include "flame/graph.h"
+
+struct words {
+        char *title;    /* a sentence: what is seen */
+        char *subtitle; /* scope, window, filter; what to doubt */
+        char *note;     /* how to read it, and what was left out */
+};
+
+struct words_source {
+        const struct view *view;
+        const struct query_answer *answer;
+        const char *path;
+};
+
+/* of has one source, or two: the newer first. Texts live in the arena and are clean UTF-8. */
+void words_find(struct words *w, const struct graph *g, const struct words_source *of,
+                const struct flame_options *o, struct arena *arena);
+
+/* "7.6 MB in 1,234 blocks"; of counts "1,234 allocations of 7.6 MB". */
+void words_add_figure(struct str *to, enum query_metric m, const struct graph_figure *f);
+/* "12.3 %" */
+void words_add_share(struct str *to, double part, double whole);
+/* All that is told of a frame, a line each: name, figures, place. */
+void words_add_frame(struct str *to, const struct graph *g, const struct graph_frame *f);
