@@ -88,8 +88,9 @@ class Run:
                     f"{what} is {got:,.1f}, not {expected:,.1f} within {tolerance:.0%}")
 
 
-def runs(t, program, shape, draw, many=20):
-    """Runs with parameters drawn anew: one in `make test`, many in `make soak`, one when a seed is given."""
+def runs(t, program, shape, draw, fixed, many=20):
+    """Runs with parameters drawn anew: one in `make test`, many in `make soak`, one when a seed is given. Of what is fixed, pairs
+    are drawn from low to high."""
     seeds = [int(SEED)] if SEED else [random.SystemRandom().randrange(1 << 30) for _ in range(t.count(1, many))]
     for seed in seeds:
         chance = Chance(f"{program}/{shape}/{seed}")
@@ -97,4 +98,5 @@ def runs(t, program, shape, draw, many=20):
                   "hold_kb": chance.log(50, 8000), "others": chance.choice([0, 0, 1, 2]), "churn": chance.randint(0, 30),
                   "depth": chance.randint(0, 12)}
         params.update(draw(chance))
+        params.update({k: chance.log(*v) if isinstance(v, tuple) else v for k, v in fixed.items()})
         yield Run(t, program, shape, params, seed)

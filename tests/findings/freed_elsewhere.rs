@@ -3,8 +3,7 @@
 //! It stays in: scoped (threads only borrow).
 #[path = "shape.rs"]
 mod shape;
-use shape::{relay, tell, tell_text, Shape};
-use std::hint::black_box;
+use shape::{black_box, relay, tell, tell_text, Shape};
 use std::sync::mpsc::sync_channel;
 use std::thread;
 

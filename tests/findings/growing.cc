@@ -24,6 +24,8 @@ class Sessions {
         NAMED void open(long id) {
                 by_id.emplace(id, std::make_unique<Session>(size));
                 grown(size, 1);
+                /* the object, its node, its share of the table */
+                grown_beside_bytes += sizeof(Session) + 24 + 16;
         }
         std::unordered_map<long, std::unique_ptr<Session>> by_id;
 };
@@ -36,6 +38,7 @@ class Metrics {
                 name.resize(size - 1, ' ');
                 by_name[std::move(name)]++;
                 grown(size, 1);
+                grown_beside_bytes += 32 + 8 + sizeof(std::string); /* its node */
         }
         std::map<std::string, long> by_name;
 };
@@ -46,6 +49,7 @@ class Chat {
                 auto a = std::make_shared<Session>(size);
 
                 grown(size, 1);
+                grown_beside_bytes += 16 + sizeof(Session);
                 a->peer = a; // is never released
         }
 };
@@ -55,6 +59,7 @@ class Backlog {
         NAMED void put(long) {
                 waiting.emplace_back(new char[size]);
                 grown(size, 1);
+                grown_beside_bytes += 3 * sizeof(char *);
         }
         void take() {
                 waiting.pop_front();

@@ -3,8 +3,7 @@
 //! unit: grown (every client has as much as it needs).
 #[path = "shape.rs"]
 mod shape;
-use shape::{tell, tell_text, Shape};
-use std::hint::black_box;
+use shape::{black_box, tell, tell_text, Shape};
 
 struct MqttState {
     buffer: Vec<u8>,

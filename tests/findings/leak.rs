@@ -3,9 +3,8 @@
 //! given to foreign code and never taken back). Not lost: weak (the same with Weak), interned (names made at the start).
 #[path = "shape.rs"]
 mod shape;
-use shape::{relay, tell, tell_text, Shape};
+use shape::{black_box, relay, tell, tell_text, Shape};
 use std::cell::RefCell;
-use std::hint::black_box;
 use std::rc::{Rc, Weak};
 
 struct Node {

@@ -48,19 +48,22 @@ NAMED static void read_all(long i) {
 
 /* The same by hand: a larger block, a copy, the old one released. */
 NAMED static void grow_by_hand(long i) {
-        size_t size = (size_t)first;
-        char *buffer = (char *)calloc(1, size), *larger;
+        size_t size = 0;
+        char *buffer = NULL, *larger;
 
         (void)i;
-        MUST(buffer);
         while (size < (size_t)last) {
-                growth(size);
-                larger = (char *)malloc(size * 2);
+                size_t larger_size = size ? size * 2 : (size_t)first;
+
+                larger = (char *)malloc(larger_size);
                 MUST(larger);
-                memcpy(larger, buffer, size);
+                if (size) {
+                        growth(size);
+                        memcpy(larger, buffer, size);
+                }
                 free(buffer);
                 buffer = larger;
-                size *= 2;
+                size = larger_size;
         }
         free(buffer);
 }

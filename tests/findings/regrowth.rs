@@ -3,8 +3,7 @@
 //! (with_capacity).
 #[path = "shape.rs"]
 mod shape;
-use shape::{relay, tell, tell_text, Shape};
-use std::hint::black_box;
+use shape::{black_box, relay, tell, tell_text, Shape};
 
 #[derive(Default)]
 struct Growths {

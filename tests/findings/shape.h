@@ -237,6 +237,7 @@ NAMED static void relay(long depth, step_fn step, long i) {
 /* ---- growth as the program knows it ---------------------------------------------------------- */
 
 static unsigned long grown_bytes, grown_blocks;
+static unsigned long grown_beside_bytes; /* nodes and the like: may be told with it or apart */
 static uint64_t grown_from_ns, grown_to_ns;
 static unsigned long grown_from_bytes;
 
@@ -256,6 +257,7 @@ static inline void tell_growth(const char *culprit) {
 
         tell_text("culprit", culprit);
         tell("bytes", grown_bytes);
+        tell("beside", grown_beside_bytes);
         tell("blocks", grown_blocks);
         tell("per_second", (unsigned long)((double)(grown_bytes - grown_from_bytes) / seconds));
 }

@@ -11,6 +11,13 @@ extern "C" {
     fn write(fd: i32, data: *const u8, size: usize) -> isize;
 }
 
+/// What the compiler has to make and keep; std has it since Rust 1.66.
+#[inline(always)]
+pub fn black_box<T>(x: T) -> T {
+    unsafe { std::arch::asm!("/* {0} */", in(reg) &x as *const T, options(nostack, preserves_flags)) };
+    x
+}
+
 pub fn tell_text(name: &str, value: &str) {
     let line = format!("{name} {value}\n");
     assert!(unsafe { write(1, line.as_ptr(), line.len()) } == line.len() as isize);
@@ -165,7 +172,7 @@ pub fn relay(depth: usize, step: &mut dyn FnMut()) {
     } else {
         step();
     }
-    std::hint::black_box(());
+    black_box(());
 }
 
 /// Growth as the program knows it.
@@ -173,6 +180,7 @@ pub fn relay(depth: usize, step: &mut dyn FnMut()) {
 pub struct Growth {
     pub bytes: usize,
     pub blocks: usize,
+    pub beside: usize,
     from: Option<(f64, usize)>,
     to: f64,
 }
@@ -189,6 +197,7 @@ impl Growth {
         let (from, before) = self.from.unwrap();
         tell_text("culprit", culprit);
         tell("bytes", self.bytes);
+        tell("beside", self.beside);
         tell("blocks", self.blocks);
         tell("per_second", ((self.bytes - before) as f64 / (self.to - from)) as usize);
     }

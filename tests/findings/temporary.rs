@@ -3,9 +3,8 @@
 //! queued (the same strings in a queue).
 #[path = "shape.rs"]
 mod shape;
-use shape::{relay, tell, tell_text, Shape};
+use shape::{black_box, relay, tell, tell_text, Shape};
 use std::collections::VecDeque;
-use std::hint::black_box;
 
 #[inline(never)]
 fn key_of(size: usize) -> usize {
