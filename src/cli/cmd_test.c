@@ -13,6 +13,7 @@
 #include "query/query.h"
 #include "record/front.h"
 #include "report/report.h"
+#include "source/source.h"
 
 #define PARSE(parse, options, status, ...)                                                         \
         ({                                                                                         \
@@ -248,6 +249,51 @@ static void test_diff_refused(void **state) {
         assert_diff_refused("a.silt", "b.silt", "--function", "(");
 }
 
+static void test_source(void **state) {
+        struct source_options o;
+        int status = -1;
+
+        (void)state;
+        assert_true(PARSE(source_options_parse, &o, &status, "a.silt", "Cache::insert"));
+        assert_string_equal(o.view.path, "a.silt");
+        assert_string_equal(o.what, "Cache::insert");
+        assert_int_equal(o.n_context, 3);
+        assert_false(o.is_full || o.view.json || o.n_maps || o.n_dirs);
+
+        assert_true(PARSE(source_options_parse, &o, &status, "a.silt", "--by=end", "x.c:9",
+                          "--from", "1s", "--to", "2s", "--context", "0", "--full", "--json",
+                          "--source-dir", "/src", "--map", "/build=/home/me", "--process", "all",
+                          "--function", "f"));
+        assert_string_equal(o.what, "x.c:9");
+        assert_string_equal(o.view.metric, "end");
+        assert_int_equal(o.n_context, 0);
+        assert_true(o.is_full && o.view.json && o.view.all_processes);
+        assert_string_equal(o.dirs[0], "/src");
+        assert_int_equal(o.maps[0].n_old, 6);
+        assert_string_equal(o.maps[0].new, "/home/me");
+        query_filter_free(o.view.filter);
+
+#define assert_source_refused(...)                                                                 \
+        do {                                                                                       \
+                int status_ = -1;                                                                  \
+                assert_false(PARSE(source_options_parse, &o, &status_, ##__VA_ARGS__));            \
+                assert_int_equal(status_, 2);                                                      \
+        } while (0)
+
+        assert_source_refused();
+        assert_source_refused("a.silt");
+        assert_source_refused("a.silt", "");
+        assert_source_refused("a.silt", "f", "g");
+        assert_source_refused("a.silt", "f", "--map", "x");
+        assert_source_refused("a.silt", "f", "--map", "=x");
+        assert_source_refused("a.silt", "f", "--map", "x=");
+        assert_source_refused("a.silt", "f", "--source-dir", "");
+        assert_source_refused("a.silt", "f", "--context", "-1");
+        assert_source_refused("a.silt", "f", "--by", "size");
+        assert_source_refused("a.silt", "f", "--from", "2s", "--to", "1s");
+        assert_source_refused("a.silt", "f", "--function", "good", "--size", "x");
+}
+
 static void test_symbolize(void **state) {
         struct symbolize_options o;
         int status = -1;
@@ -288,7 +334,7 @@ int main(void) {
                 cmocka_unit_test(test_run_refused),   cmocka_unit_test(test_report_all),
                 cmocka_unit_test(test_report_filter), cmocka_unit_test(test_report_refused),
                 cmocka_unit_test(test_diff_all),      cmocka_unit_test(test_diff_refused),
-                cmocka_unit_test(test_symbolize),
+                cmocka_unit_test(test_symbolize),     cmocka_unit_test(test_source),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Any words as the command lines of run, report and diff, and as sizes and times: refused in one line, or understood.
- * The input is words with tabs or NULs between them; bits 0 and 1 of the first byte choose the command ('0' report,
- * '1' run, '2' diff).
+/* Any words as the command lines of run, report, diff and source, and as sizes and times: refused in one line, or
+ * understood. The input is words with tabs or NULs between them; the low bits of the first byte choose the command ('0'
+ * report, '1' run, '2' diff, '4' source).
  *
  * covers: src/cli/options.c src/cli/filter.c src/base/units.c src/query/filter.c */
 #include <stdio.h>
@@ -14,6 +14,7 @@
 #include "query/query.h"
 #include "record/front.h"
 #include "report/report.h"
+#include "source/source.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -73,6 +74,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
 
                 check_said(said, &said_text, &n_said, understood);
                 diff_command_done(&c);
+        } else if (data[0] & 4) {
+                struct source_options o;
+                bool understood = source_options_parse(n, words, &o, &status);
+
+                check_said(said, &said_text, &n_said, understood);
+                if (understood)
+                        query_filter_free(o.view.filter);
         } else {
                 struct report_options o;
                 bool understood = report_options_parse(n, words, &o, &status);

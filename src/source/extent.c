@@ -261,16 +261,15 @@ static void take_word(struct scan *s) {
         if (s->n_parens)
                 return;
         s->head.is_template |= n == 8 && memcmp(word, "template", 8) == 0;
-        if (begins_expression(word, n)) {
-                s->head.is_expression = true;
-        } else if (!s->head.is_expression && is_name(s, word, n, &more)) {
-                if (!is_declared(s, word, n, more))
-                        return;
-                s->head.has_function = true;
-                step_to(s, s->p + more);
-        } else if (is_section(word, n) && at(s, ":")) {
+        if (is_section(word, n) && at(s, ":") && !at(s, "::")) {
                 step(s);
                 s->head = (struct head){0};
+        } else if (begins_expression(word, n)) {
+                s->head.is_expression = true;
+        } else if (!s->head.is_expression && is_name(s, word, n, &more) &&
+                   is_declared(s, word, n, more)) {
+                s->head.has_function = true;
+                step_to(s, s->p + more);
         }
 }
 

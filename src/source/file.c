@@ -130,8 +130,10 @@ static int read_file(struct file *f, const char *path, struct stat *ret_st) {
         free(f->text);
         f->text = NULL;
         f->n_bytes = f->n_lines = 0;
-        if (f->state == FILE_READ)
-                refuse(f, is_absent(r) ? FILE_MISSING : FILE_UNREADABLE, strerror(-r));
+        if (f->state == FILE_READ) {
+                f->state = is_absent(r) ? FILE_MISSING : FILE_UNREADABLE;
+                snprintf(f->why, sizeof(f->why), "cannot be read: %s", strerror(-r));
+        }
         return r;
 }
 

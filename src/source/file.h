@@ -26,7 +26,7 @@ enum file_state {
 struct file {
         char *path; /* where it was found, or the recorded path */
         enum file_state state;
-        char why[160];   /* what is wrong with it: "is a directory", "is not text" */
+        char why[160];   /* what is wrong with it: "is a directory", "cannot be read: …" */
         bool is_changed; /* since the recording began, or the module was built */
         char *text;
         size_t n_bytes;

@@ -385,12 +385,8 @@ static void print_state(const struct layout *l, const struct page *page) {
                         "%s is not here: name the directory that has the sources (--source-dir DIR), or where a path went (--map OLD=NEW).",
                         f->path);
         else if (f->state == FILE_UNREADABLE)
-                str_addf(&s, "%s %s%s: name another place (--source-dir DIR, --map OLD=NEW).",
-                         f->path,
-                         strncmp(f->why, "is ", 3) && strncmp(f->why, "has ", 4)
-                                 ? "cannot be read: "
-                                 : "",
-                         f->why);
+                str_addf(&s, "%s %s: name another place (--source-dir DIR, --map OLD=NEW).",
+                         f->path, f->why);
         else if (f->is_changed)
                 str_addf(
                         &s,
@@ -453,8 +449,12 @@ static void add_nothing(const struct pages *p, struct str *to) {
         struct unit_text a, b;
 
         add_subject(p, to);
-        str_add(to, " has nothing ");
-        view_add_state(&p->view, to);
+        if (p->view.metric == QUERY_GROWTH) {
+                str_add(to, " did not grow");
+        } else {
+                str_add(to, metric_is_count(p->view.metric) ? " made no " : " has nothing ");
+                view_add_state(&p->view, to);
+        }
         if (f->n_allocs)
                 str_addf(to, "; %s allocations went through it, %s", unit_count(&a, f->n_allocs),
                          unit_bytes(&b, f->alloc_bytes));

@@ -1,0 +1,296 @@
+/* SPDX-License-Identifier: MIT */
+/* A made-up program with known figures, its source beside it. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include <unistd.h>
+
+#include "query/fabric.h"
+#include "query/query.h"
+#include "source/source.h"
+
+#define TRACE_PATH "source_test.silt"
+
+static const char cache_cc[] = "#include \"cache.h\"\n"                 /* 1 */
+                               "\n"                                     /* 2 */
+                               "static char *make(int n) {\n"           /* 3 */
+                               "\treturn new char[n];\n"                /* 4 */
+                               "}\n"                                    /* 5 */
+                               "\n"                                     /* 6 */
+                               "void Cache::insert(int key) {\n"        /* 7 */
+                               "\tif (key < 0)\n"                       /* 8 */
+                               "\t\treturn;\n"                          /* 9 */
+                               "\tentries.push_back(make(key));\n"      /* 10 */
+                               "\tlast = new Key(key); /* \033[2J */\n" /* 11 */
+                               "}\n";                                   /* 12 */
+
+static char cache_path[512], other_path[512];
+
+static void write_source(const char *path, const char *text) {
+        FILE *f = fopen(path, "w");
+
+        assert_non_null(f);
+        fputs(text, f);
+        fclose(f);
+}
+
+/* insert: 1,000 bytes on line 10 through make (3 blocks), 200 of them a vector's (1 block); 64 on line 11 (1 block, released).
+ * An instance of a template in another file; a function of the same name in a third that is not there. */
+static int write_trace(void **state) {
+        struct fabric_options o = {.seed = 1,
+                                   .n_stacks = 1,
+                                   .slice_events = 1000,
+                                   .max_processes = 1,
+                                   .max_threads = 1,
+                                   .max_step_us = 10};
+        struct fabric *f = fabric_new(TRACE_PATH, &o);
+        const char *exe = "/bin/shop";
+        uint32_t main_stack, insert10, insert11, make, grown, tint, tlong, list, thread;
+        char cwd[256];
+
+        (void)state;
+        assert_non_null(getcwd(cwd, sizeof(cwd)));
+        snprintf(cache_path, sizeof(cache_path), "%s/cache.cc", cwd);
+        snprintf(other_path, sizeof(other_path), "%s/table.h", cwd);
+        write_source(cache_path, cache_cc);
+        write_source(other_path, "template <class T> void Table<T>::add(T x) {\n"
+                                 "  rows.push_back(x);\n"
+                                 "}\n");
+        main_stack = fabric_frame(f, 0, exe, "main", "/gone/main.cc", 5);
+        insert10 = fabric_frame(f, main_stack, exe, "Cache::insert(int)", cache_path, 10);
+        make = fabric_frame(f, insert10, exe, "make", cache_path, 4);
+        grown = fabric_frame(f, insert10, exe,
+                             "std::vector<char*, std::allocator<char*> >::push_back(char*&&)",
+                             "/usr/include/c++/12/bits/stl_vector.h", 1280);
+        insert11 = fabric_frame(f, main_stack, exe, "Cache::insert(int)", cache_path, 11);
+        tint = fabric_frame(f, main_stack, exe, "void Table<int>::add(int)", other_path, 2);
+        tlong = fabric_frame(f, main_stack, exe, "void Table<long>::add(long)", other_path, 2);
+        list = fabric_frame(f, main_stack, exe, "List::insert(int)", "/gone/list.cc", 99);
+        thread = fabric_thread(f, 0, "main");
+        fabric_alloc(f, 0, thread, make, 300);
+        fabric_alloc(f, 0, thread, make, 400);
+        fabric_alloc(f, 0, thread, make, 100);
+        fabric_alloc(f, 0, thread, grown, 200);
+        fabric_free(f, 0, thread, fabric_alloc(f, 0, thread, insert11, 64));
+        fabric_alloc(f, 0, thread, tint, 4000);
+        fabric_alloc(f, 0, thread, tlong, 4000);
+        fabric_alloc(f, 0, thread, list, 1000);
+        fabric_end(f);
+        return 0;
+}
+
+static int print(struct source_options o, const char *what, const char *columns, char **ret,
+                 struct err *err) {
+        size_t n;
+        FILE *out = open_memstream(ret, &n);
+        int r;
+
+        o.view.path = TRACE_PATH;
+        o.what = what;
+        setenv("COLUMNS", columns, 1);
+        setenv("LC_ALL", "C.UTF-8", 1);
+        r = source_print(out, &o, err);
+        fclose(out);
+        return r;
+}
+
+static void expect_text(struct source_options o, const char *what, const char *columns,
+                        const char *expected) {
+        struct err err = {0};
+        char *text;
+
+        assert_int_equal(print(o, what, columns, &text, &err), 0);
+        for (char *at; (at = strstr(text, "cache.cc:")) && at > text && at[-1] == '/';) {
+                char *line = at; /* the folder of the test is nobody's business */
+
+                while (line > text && line[-1] != '\n')
+                        line--;
+                memmove(line, at, strlen(at) + 1);
+                break;
+        }
+        if (strcmp(text, expected) != 0) {
+                print_error("%s\n--- is not\n%s", text, expected);
+                fail();
+        }
+        free(text);
+}
+
+#define usual SOURCE_OPTIONS_DEFAULT
+
+static void test_function(void **state) {
+        (void)state;
+        expect_text(
+                usual, "Cache::insert", "80",
+                "Cache::insert in cache.cc, with what it calls, asked for 1.0 kB of the 10.0 kB\n"
+                "live at the peak (10 %); line 10 alone 1.0 kB.\n"
+                "\n"
+                "cache.cc:7-12\n"
+                "  at peak   allocs  at end  line   > partly or all in what it calls\n"
+                "                               7 │ void Cache::insert(int key) {\n"
+                "                               8 │         if (key < 0)\n"
+                "                               9 │                 return;\n"
+                "   1.0 kB>       4  1.0 kB    10 │         entries.push_back(make(key));\n"
+                "                                 │   └ make  cache.cc:4  800 B\n"
+                "        -        1       -    11 │         last = new Key(key); /* \\x1b[2J */\n"
+                "                              12 │ }\n");
+}
+
+static void test_wide(void **state) {
+        struct source_options o = usual;
+
+        (void)state;
+        o.view.metric = "allocated";
+        expect_text(
+                o, "Cache::insert", "120",
+                "Cache::insert in cache.cc, with what it calls, asked for 1.1 kB of the 10.1 kB allocated (11 %); line 10 alone 1.0 kB.\n"
+                "\n"
+                "cache.cc:7-12\n"
+                "  itself  + callees  share  allocs  at end  line\n"
+                "                                               7 │ void Cache::insert(int key) {\n"
+                "                                               8 │         if (key < 0)\n"
+                "                                               9 │                 return;\n"
+                "   200 B     1.0 kB  9.9 %       4  1.0 kB    10 │         entries.push_back(make(key));\n"
+                "                                                 │   └ make  cache.cc:4  800 B\n"
+                "    64 B       64 B  0.6 %       1       -    11 │         last = new Key(key); /* \\x1b[2J */\n"
+                "                                              12 │ }\n");
+}
+
+static void expect_has(struct source_options o, const char *what, const char *part) {
+        struct err err = {0};
+        char *text;
+
+        assert_int_equal(print(o, what, "100", &text, &err), 0);
+        if (!strstr(text, part)) {
+                print_error("'%s' is not in:\n%s\n", part, text);
+                fail();
+        }
+        free(text);
+}
+
+static void expect_refused(const char *what, const char *why) {
+        struct err err = {0};
+        char *text;
+
+        assert_true(print(usual, what, "80", &text, &err) < 0);
+        assert_string_equal(text, "");
+        if (!strstr(err.text, why)) {
+                print_error("'%s' is not in: %s\n", why, err.text);
+                fail();
+        }
+        free(text);
+}
+
+static void test_names(void **state) {
+        (void)state;
+        /* instances of a template together, by any of their names */
+        expect_has(usual, "Table::add",
+                   "Table::add in table.h asked for 8.0 kB of the 10.0 kB live");
+        expect_has(usual, "add", "Table::add in table.h asked for 8.0 kB");
+        expect_has(usual, "dd$|Table.*add", "asked for 8.0 kB");
+        expect_has(usual, "Table<int>::add", "Table<int>::add in table.h asked for 4.0 kB");
+        expect_has(usual, "make",
+                   "make in cache.cc asked for 800 B of the 10.0 kB live at the peak (8 %)");
+        expect_has(usual, "cache.cc", "cache.cc asked for 1.0 kB of the 10.0 kB");
+        expect_has(usual, "cache.cc", "line 4 alone 800 B.");
+        expect_has(usual, "./cache.cc:10", "cache.cc:10, with what it calls, asked for 1.0 kB");
+        expect_has(usual, "bits/stl_vector.h", "stl_vector.h, with what it calls, asked for 200 B");
+        expect_refused("insert",
+                       "2 functions are called so: choose one of Cache::insert, List::insert");
+        expect_refused("nobody", "no call path has such a function or file");
+        expect_refused("ache.cc", "no call path has such a function or file");
+        expect_refused("other.cc:3", "no call path has code of such a file");
+        expect_refused("(a+)+$|(", "no call path has such a function");
+}
+
+static void test_missing(void **state) {
+        struct source_options o = usual;
+        char here[256];
+
+        (void)state;
+        expect_has(usual, "List::insert", "/gone/list.cc is not here: name the directory");
+        expect_has(usual, "List::insert", "1.0 kB       1  1.0 kB    99 │ List::insert\n");
+        assert_non_null(getcwd(here, sizeof(here)));
+        o.maps[o.n_maps++] = (struct source_map){"/gone/list.cc", 13, cache_path};
+        expect_has(o, "List::insert", "Where the function begins and ends cannot be told");
+}
+
+static void test_scope(void **state) {
+        struct source_options o = usual;
+
+        (void)state;
+        o.view.filter = query_filter_new();
+        assert_int_equal(query_filter_add(o.view.filter, "size", "300..400", NULL), 0);
+        expect_has(o, "Cache::insert", "asked for 700 B of the 700 B live");
+        expect_has(o, "Cache::insert", "Only blocks with size 300..400.");
+        query_filter_free(o.view.filter);
+        o.view.filter = NULL;
+        o.view.metric = "temporary";
+        expect_has(o, "Cache::insert",
+                   "made 1 of the 1 temporary allocations (100 %); line 11 alone 1.");
+        expect_has(
+                o, "make",
+                "make in cache.cc made no temporary allocations; 3 allocations went through it, 800 B.");
+        o.view.metric = "growth";
+        o.view.to_ns = UINT64_MAX;
+        expect_has(o, "make", "make in cache.cc has +800 B of the +10.0 kB of growth (8 %)");
+}
+
+static void test_json(void **state) {
+        struct source_options o = usual;
+
+        (void)state;
+        o.view.json = true;
+        expect_has(o, "Cache::insert", "\"schema\":\"silt.source/1\"");
+        expect_has(o, "Cache::insert", "\"first_line\":7");
+        expect_has(o, "Cache::insert", "last = new Key(key); /* \\u001b[2J */\"");
+        expect_has(o, "List::insert", "\"state\":\"missing\"");
+}
+
+/* Long functions: the head, lines with figures and some around; --full: all. */
+static void test_long(void **state) {
+        struct source_options o = usual;
+        FILE *f = fopen(cache_path, "w");
+        struct err err = {0};
+        char *text;
+        unsigned n = 0;
+
+        (void)state;
+        fputs("void Cache::insert(int key) {\n", f);
+        for (unsigned i = 2; i <= 200; i++)
+                fprintf(f, "        line%u();\n", i);
+        fputs("}\n", f);
+        fclose(f);
+        o.n_context = 1;
+        assert_int_equal(print(o, "Cache::insert", "80", &text, &err), 0);
+        for (const char *p = text; (p = strstr(p, "();\n")); p++)
+                n++;
+        assert_int_equal(n, 7); /* 3 to 5 and 9 to 12 */
+        assert_non_null(strstr(text, " ┊\n"));
+        free(text);
+        o.is_full = true;
+        assert_int_equal(print(o, "Cache::insert", "80", &text, &err), 0);
+        assert_non_null(strstr(text, "line200();"));
+        assert_null(strstr(text, " ┊\n"));
+        free(text);
+        write_source(cache_path, "short\n");
+        expect_has(usual, "Cache::insert", "10 │ Cache::insert\n"); /* behind the end */
+        write_source(cache_path, cache_cc);
+}
+
+int main(void) {
+        const struct CMUnitTest tests[] = {
+                cmocka_unit_test(test_function), cmocka_unit_test(test_wide),
+                cmocka_unit_test(test_names),    cmocka_unit_test(test_missing),
+                cmocka_unit_test(test_scope),    cmocka_unit_test(test_json),
+                cmocka_unit_test(test_long),
+        };
+
+        return cmocka_run_group_tests(tests, write_trace, NULL);
+}
