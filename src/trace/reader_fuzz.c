@@ -12,7 +12,7 @@
  * covers: src/trace/reader.c src/trace/chunk.c src/trace/index.c src/trace/recover.c src/trace/defs_decode.c
  * covers: src/trace/rows_decode.c src/trace/events_decode.c src/trace/verify.c
  * covers: src/trace/verify_defs.c src/trace/verify_events.c src/trace/verify_live.c src/trace/verify_rows.c
- * covers: src/trace/verify_slice.c */
+ * covers: src/trace/verify_slice.c src/trace/moves_decode.c src/trace/verify_moves.c */
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -44,6 +44,7 @@ static bool read_all(struct trace_reader *t) {
         const struct trace_sample *samples;
         const struct trace_residency *residency;
         const struct trace_mapping *mappings;
+        const struct trace_move *moves;
         size_t n, n2, slice;
         struct err err;
         int r = 0;
@@ -52,6 +53,7 @@ static bool read_all(struct trace_reader *t) {
                 r |= trace_read_events(t, i, &events, &n, &err);
                 r |= trace_read_sites(t, i, &sites, &n, &err);
                 r |= trace_read_counts(t, i, &counts, &n, &err);
+                r |= trace_read_moves(t, i, &moves, &n, &err);
                 r |= trace_read_checkpoint(t, i, &slice, &sites, &n, &counts, &n2, &err);
         }
         trace_read_samples(t, &samples, &n, &err);

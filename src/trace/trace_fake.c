@@ -18,6 +18,12 @@ struct fake_process {
         struct trace_counts slice, total; /* total: only live, peaks and sums are kept */
 };
 
+/* What a thread allocated last and has not replaced a block with. */
+struct fake_latest {
+        uint64_t size_bytes;
+        uint32_t stack; /* 0: none */
+};
+
 struct fake_program {
         struct trace_writer *w;
         struct fake_process processes[2];
@@ -26,6 +32,9 @@ struct fake_program {
         uint64_t *last_seq;                    /* by thread: its newest allocation + 1 */
         struct map slice_by_key, total_by_key; /* (process, stack) → place */
         trace_site_vec slice_sites, total_sites;
+        struct fake_latest *latest; /* by thread */
+        struct map move_by_key;
+        trace_move_vec slice_moves;
         uint64_t all_peak_bytes;
 };
 
@@ -86,6 +95,17 @@ static struct trace_site *fake_row(struct trace_fake *f, uint32_t process, uint3
         return fake_site(&f->program->slice_sites, &f->program->slice_by_key, process, stack);
 }
 
+static struct trace_move *fake_move(struct trace_fake *f, uint32_t process, uint32_t stack) {
+        struct fake_program *p = f->program;
+        bool added;
+        uint64_t *place =
+                map_put(&p->move_by_key, (uint64_t)process << 32 | stack, p->slice_moves.n, &added);
+
+        if (added)
+                vec_push(&p->slice_moves, (struct trace_move){.process = process, .stack = stack});
+        return &p->slice_moves.items[*place];
+}
+
 /* ---- what an event does to the figures ------------------------------------------------------- */
 
 /* A new peak: every site's figure of that moment is its net change so far. */
@@ -142,6 +162,38 @@ static void fake_count_free(struct trace_fake *f, uint32_t process, uint32_t thr
         c->live_blocks--, c->live_bytes -= b->size_bytes;
 }
 
+static void fake_grow(struct trace_move *m, uint64_t old_bytes, uint64_t new_bytes) {
+        m->n_grown++, m->copied_bytes += old_bytes, m->grown_bytes += new_bytes;
+}
+
+/* new: what realloc made of it; NULL: it was released. */
+static void fake_count_moves(struct trace_fake *f, uint32_t process, uint32_t thread,
+                             const struct fake_block *b, const struct fake_block *new) {
+        struct fake_latest *l = &f->program->latest[thread];
+
+        if (fake_process_of(f, b->thread) == process) {
+                struct trace_move *m = fake_move(f, process, b->stack);
+
+                if (b->thread != thread)
+                        m->n_foreign_frees++, m->foreign_bytes += b->size_bytes;
+                if (!new && l->stack == b->stack && l->size_bytes != b->size_bytes) {
+                        if (l->size_bytes > b->size_bytes)
+                                fake_grow(m, b->size_bytes, l->size_bytes);
+                        else
+                                m->n_shrunk++;
+                        l->stack = 0;
+                }
+        }
+        if (new &&new->size_bytes > b->size_bytes) {
+                struct trace_move *m = fake_move(f, process, new->stack);
+
+                fake_grow(m, b->size_bytes, new->size_bytes);
+                m->in_place_bytes += new->seq % 3 ? 0 : b->size_bytes;
+        }
+        if (new)
+                l->stack = 0;
+}
+
 static void fake_remember(struct trace_fake *f, struct trace_event e) {
         e.time_ns = e.time_ns / 1000 * 1000;
         if (f->o.keep)
@@ -180,6 +232,7 @@ static void fake_alloc(struct trace_fake *f, uint32_t thread) {
                                               .seq = b.seq,
                                               .address = address});
         fake_count_alloc(f, fake_process_of(f, thread), &b, false);
+        p->latest[thread] = (struct fake_latest){b.size_bytes, b.stack};
         vec_push(&q->live, b);
 }
 
@@ -212,6 +265,8 @@ static void fake_free(struct trace_fake *f, uint32_t thread, bool implicit) {
                                               .size_bytes = b.size_bytes,
                                               .seq = b.seq});
         fake_count_free(f, fake_process_of(f, thread), thread, &b, implicit);
+        if (!implicit)
+                fake_count_moves(f, fake_process_of(f, thread), thread, &b, NULL);
         q->live.items[i] = q->live.items[--q->live.n];
 }
 
@@ -236,6 +291,7 @@ static void fake_realloc(struct trace_fake *f, uint32_t thread) {
                                               .old_seq = old.seq});
         fake_count_free(f, fake_process_of(f, thread), thread, &old, false);
         fake_count_alloc(f, fake_process_of(f, thread), &b, true);
+        fake_count_moves(f, fake_process_of(f, thread), thread, &old, &b);
         q->live.items[i] = b;
 }
 
@@ -331,6 +387,30 @@ static void fake_next_slice(struct trace_fake *f) {
         }
         map_clear(&p->slice_by_key);
         vec_clear(&p->slice_sites);
+        map_clear(&p->move_by_key);
+        vec_clear(&p->slice_moves);
+}
+
+static int fake_compare_moves(const void *a, const void *b) {
+        const struct trace_move *x = a, *y = b;
+
+        if (x->process != y->process)
+                return x->process < y->process ? -1 : 1;
+        return x->stack < y->stack ? -1 : x->stack > y->stack;
+}
+
+static void fake_put_moves(struct trace_fake *f) {
+        trace_move_vec *all = &f->program->slice_moves, kept = {0};
+
+        trace_put_moves(f->program->w, all->items, all->n);
+        if (!f->o.keep)
+                return;
+        for (size_t i = 0; i < all->n; i++)
+                if (!trace_move_is_zero(&all->items[i]))
+                        vec_push(&kept, all->items[i]);
+        if (kept.n)
+                qsort(kept.items, kept.n, sizeof(kept.items[0]), fake_compare_moves);
+        vec_push(&f->slice_moves, kept);
 }
 
 static void fake_end_slice(struct trace_fake *f, uint32_t number) {
@@ -345,6 +425,7 @@ static void fake_end_slice(struct trace_fake *f, uint32_t number) {
                 vec_push(&counts, p->processes[i].slice);
                 vec_push(&totals, p->processes[i].total);
         }
+        fake_put_moves(f);
         trace_end_slice(p->w, p->now_ns, p->slice_sites.items, p->slice_sites.n, counts.items,
                         counts.n);
         if (number + 1 == f->o.n_slices || trace_wants_checkpoint(p->w, p->total_sites.n))
@@ -462,6 +543,7 @@ void trace_fake_run(struct trace_fake *f, const struct trace_fake_options *o,
         p->w = w;
         p->n_processes = 1;
         p->last_seq = calloc(o->n_threads + 1, sizeof(*p->last_seq));
+        p->latest = calloc(o->n_threads + 1, sizeof(*p->latest));
         fake_define(f);
         for (uint32_t slice = 0; slice < o->n_slices; slice++) {
                 if (slice == 1 && o->has_child)
@@ -493,6 +575,9 @@ void trace_fake_done(struct trace_fake *f) {
                 vec_free(&f->slice_sites.items[i]);
         for (size_t i = 0; i < f->slice_counts.n; i++)
                 vec_free(&f->slice_counts.items[i]);
+        for (size_t i = 0; i < f->slice_moves.n; i++)
+                vec_free(&f->slice_moves.items[i]);
+        vec_free(&f->slice_moves);
         vec_free(&f->slice_sites);
         vec_free(&f->slice_counts);
         vec_free(&f->events);
@@ -505,6 +590,9 @@ void trace_fake_done(struct trace_fake *f) {
         map_done(&p->slice_by_key);
         map_done(&p->total_by_key);
         vec_free(&p->slice_sites);
+        map_done(&p->move_by_key);
+        vec_free(&p->slice_moves);
+        free(p->latest);
         free(p->last_seq);
         free(p);
         f->program = NULL;

@@ -4,6 +4,7 @@
  * seed, same trace. */
 #pragma once
 
+#include "trace/moves.h"
 #include "trace/rows.h"
 #include "trace/writer.h"
 
@@ -23,7 +24,8 @@ struct trace_fake {
         VEC(size_t) slice_ends;          /* number of events up to the end of each */
         VEC(trace_site_vec) slice_sites; /* sorted */
         VEC(trace_counts_vec) slice_counts;
-        trace_site_vec total_sites; /* cumulative, sorted: the last checkpoint */
+        VEC(trace_move_vec) slice_moves; /* sorted, only those with something */
+        trace_site_vec total_sites;      /* cumulative, sorted: the last checkpoint */
         struct fake_program *program;
 };
 

@@ -25,6 +25,7 @@ static void check_slice(struct trace_reader *t, const struct trace_fake *f, size
         const struct trace_event *events;
         const struct trace_site *sites;
         const struct trace_counts *counts;
+        const struct trace_move *moves;
         struct err err = {0};
 
         assert_int_equal(trace_read_events(t, i, &events, &n, &err), 0);
@@ -43,6 +44,10 @@ static void check_slice(struct trace_reader *t, const struct trace_fake *f, size
         assert_int_equal(trace_read_counts(t, i, &counts, &n, &err), 0);
         assert_int_equal(n, f->slice_counts.items[i].n);
         assert_memory_equal(counts, f->slice_counts.items[i].items, n * sizeof(*counts));
+        assert_int_equal(trace_read_moves(t, i, &moves, &n, &err), 0);
+        assert_int_equal(n, f->slice_moves.items[i].n);
+        for (size_t k = 0; k < n; k++)
+                assert_memory_equal(&moves[k], &f->slice_moves.items[i].items[k], sizeof(*moves));
 }
 
 static void check_last_checkpoint(struct trace_reader *t, const struct trace_fake *f) {
@@ -70,6 +75,7 @@ static void check_all(const struct trace_fake_options *o) {
         assert_string_equal(trace_view(t)->damage, "");
         assert_int_equal(trace_view(t)->n_events, f.events.n);
         assert_int_equal(trace_view(t)->n_slices, o->n_slices);
+        assert_true(trace_view(t)->knows_moves);
         for (size_t i = o->n_slices; i-- > 0;) /* any order: slices stand alone */
                 check_slice(t, &f, i);
         check_last_checkpoint(t, &f);
