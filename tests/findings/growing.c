@@ -76,7 +76,8 @@ static void *arrivals(void *arg) {
         (void)arg;
         for (long i = warm_steps; i < shape_n_steps; i++) {
                 pace(i);
-                relay(depth, note_arrival, i);
+                for (long k = 0; k < per_step; k++)
+                        relay(depth, note_arrival, i);
         }
         return NULL;
 }

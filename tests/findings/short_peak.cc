@@ -56,9 +56,13 @@ int main(int argc, char **argv) {
         }
         base = std::vector<std::string>();
         tell_text("culprit", shape_is("copy") ? "Table::snapshot" : "Table::rows");
-        tell("spike_bytes", shape_is("copy") ? spike_bytes / sizeof(long) * sizeof(long)
-                                             : spike_bytes / block_bytes * block_bytes);
-        tell("spike_blocks", shape_is("copy") ? 1 : spike_bytes / block_bytes);
+        long n = spike_bytes / block_bytes;
+
+        /* with the vector itself, and with the strings in it */
+        tell("spike_bytes", shape_is("copy")
+                                    ? spike_bytes / sizeof(long) * sizeof(long) + sizeof(*copy)
+                                    : n * (block_bytes + sizeof(std::string)));
+        tell("spike_blocks", shape_is("copy") ? 2 : n + 1);
         shape_end();
         return sum == 1;
 }
