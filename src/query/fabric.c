@@ -153,6 +153,7 @@ void fabric_end_slice(struct fabric *f) {
                 s->now_bytes = s->now_blocks = s->own_bytes = s->own_blocks = 0;
         }
         f->time_ns += 1000;
+        fabric_put_moves(f);
         trace_end_slice(f->w, f->time_ns, sites.items, sites.n, counts.items, counts.n);
         f->all = (struct trace_counts){.peak_bytes = f->all_bytes, .peak_blocks = f->all_blocks};
         f->n_slice_events = 0;
@@ -305,6 +306,7 @@ uint64_t fabric_alloc(struct fabric *f, uint32_t process, uint32_t thread, uint3
         fabric_touch(p);
         b.seq = trace_put_alloc(f->w, t->id, f->time_ns, stack, size_bytes, 0);
         t->last_seq = b.seq + 1;
+        fabric_move_alloc(t, stack, size_bytes);
         vec_push(&p->live, b);
         fabric_count_alloc(f, p, stack, size_bytes);
         fabric_note_peak(f, p);
@@ -322,6 +324,7 @@ void fabric_free(struct fabric *f, uint32_t process, uint32_t thread, uint64_t s
         trace_put_free(f->w, t->id, f->time_ns, seq, p->live.items[i].stack,
                        p->live.items[i].size_bytes, 0);
         p->slice.n_frees++;
+        fabric_move_free(f, p, t, &p->live.items[i]);
         fabric_count_release(f, p, &p->live.items[i], t->last_seq == seq + 1);
 }
 

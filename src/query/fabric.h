@@ -10,6 +10,10 @@
 #include <stdint.h>
 
 struct fabric;
+
+enum {
+        FABRIC_IN_PLACE = 3
+}; /* one realloc in so many leaves its block where it is, by its number */
 struct trace_writer;
 
 struct fabric_options {
@@ -21,6 +25,7 @@ struct fabric_options {
         unsigned checkpoint_every; /* slices; 0: none */
         unsigned max_step_us;      /* between two events */
         bool with_names;           /* of functions, files, modules and threads */
+        bool without_moves;        /* as an older silt wrote it */
         bool with_paths; /* names as call paths have them: recursion, allocators, inlined functions */
 };
 

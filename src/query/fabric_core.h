@@ -16,10 +16,14 @@ struct live_block {
 struct fabric_thread {
         uint32_t id;
         uint64_t last_seq; /* of its latest allocation, plus 1 */
+        bool has_latest;   /* which has not replaced a block yet */
+        uint32_t latest_stack;
+        uint64_t latest_bytes;
 };
 
 struct fabric_site {
         struct trace_site slice, total;
+        struct trace_move moves;
         int64_t now_bytes, now_blocks; /* since the slice began, inherited counted */
         int64_t own_bytes,
                 own_blocks; /* since the slice began, own blocks, gone with their process */
@@ -63,6 +67,13 @@ void fabric_count_alloc(struct fabric *f, struct fabric_process *p, uint32_t sta
 /* Takes the block out of the books, and out of the list. */
 void fabric_count_release(struct fabric *f, struct fabric_process *p, struct live_block *b,
                           bool is_temporary);
+/* Moves; the block is still in the list. */
+void fabric_move_alloc(struct fabric_thread *t, uint32_t stack, uint64_t size_bytes);
+void fabric_move_free(struct fabric *f, struct fabric_process *p, struct fabric_thread *t,
+                      const struct live_block *b);
+void fabric_move_realloc(struct fabric *f, struct fabric_process *p, struct fabric_thread *t,
+                         const struct live_block *old, const struct live_block *b);
+void fabric_put_moves(struct fabric *f);
 uint32_t fabric_add_process(struct fabric *f, uint32_t pid, uint32_t parent, uint32_t image);
 void fabric_end_process(struct fabric *f, struct fabric_process *p, enum trace_ended ended);
 void fabric_add_named_stacks(struct fabric *f);

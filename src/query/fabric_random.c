@@ -27,6 +27,7 @@ static void do_alloc(struct fabric *f, struct fabric_process *p) {
 
         b.seq = trace_put_alloc(f->w, t->id, f->time_ns, b.stack, b.size_bytes, 0);
         t->last_seq = b.seq + 1;
+        fabric_move_alloc(t, b.stack, b.size_bytes);
         vec_push(&p->live, b);
         fabric_count_alloc(f, p, b.stack, b.size_bytes);
 }
@@ -42,6 +43,7 @@ static void do_free(struct fabric *f, struct fabric_process *p) {
 
         trace_put_free(f->w, t->id, f->time_ns, b->seq, b->stack, b->size_bytes, 0);
         p->slice.n_frees++;
+        fabric_move_free(f, p, t, b);
         fabric_count_release(f, p, b, t->last_seq == b->seq + 1);
 }
 
@@ -57,6 +59,7 @@ static void do_realloc(struct fabric *f, struct fabric_process *p) {
                                   b.stack, b.size_bytes, 0);
         p->slice.n_frees++;
         p->slice.n_reallocs++;
+        fabric_move_realloc(f, p, t, old, &b);
         fabric_count_release(f, p, old, t->last_seq == old->seq + 1);
         t->last_seq = b.seq + 1;
         vec_push(&p->live, b);

@@ -9,6 +9,8 @@
 #include "query/pick.h"
 #include "trace/moves.h"
 
+enum { CUT_MAX_EVENTS = 4000000 }; /* read for one cut slice beside its own */
+
 struct moving {
         struct query *q;
         struct query_moves *m;
@@ -68,7 +70,7 @@ static void add_cut(struct moving *k, size_t slice_idx, const struct trace_move 
         if (k->cut.n == 0)
                 return;
         k->m->is_exact &=
-                moves_count_cut(k->q, slice_idx, k->m->scope.from_ns, k->m->scope.to_ns, &k->cut);
+                moves_count_cut(k->q, slice_idx, &k->m->scope, CUT_MAX_EVENTS, &k->cut);
         for (size_t i = 0; i < k->cut.n; i++) {
                 struct moves_site *s = &k->cut.items[i];
 

@@ -11,8 +11,8 @@ struct moves_site {
 };
 typedef VEC(struct moves_site) moves_site_vec; /* sorted by (process, stack) */
 
-/* Counts the part in [from_ns, to_ns). Reads the slice's events, those of earlier slices until each thread's latest allocation is
- * known, and of slices that allocated what was released; no more than a few million. False: some are
+/* Counts the part in the window's time. Reads the slice's events, those of earlier slices until each thread's latest allocation is
+ * known, and of slices that allocated what was released: max_events beside its own. False: some are
  * missing, and with them what they would have decided. */
-bool moves_count_cut(struct query *q, size_t slice_idx, uint64_t from_ns, uint64_t to_ns,
-                     moves_site_vec *sites);
+bool moves_count_cut(struct query *q, size_t slice_idx, const struct query_scope *window,
+                     uint64_t max_events, moves_site_vec *sites);

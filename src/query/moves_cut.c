@@ -9,8 +9,6 @@
 #include "query/moves.h"
 #include "trace/format.h"
 
-enum { CUT_MAX_EVENTS = 4000000 }; /* read beside those of the slice */
-
 /* An old block whose thread decides. */
 struct old_block {
         uint64_t seq;
@@ -295,16 +293,16 @@ static void follow(struct cut *c, size_t first) {
         }
 }
 
-bool moves_count_cut(struct query *q, size_t slice_idx, uint64_t from_ns, uint64_t to_ns,
-                     moves_site_vec *sites) {
+bool moves_count_cut(struct query *q, size_t slice_idx, const struct query_scope *window,
+                     uint64_t max_events, moves_site_vec *sites) {
         struct cut c = {.q = q,
                         .slice_idx = slice_idx,
                         .info = trace_slice(q->reader, slice_idx),
-                        .from_ns = from_ns,
-                        .to_ns = to_ns,
+                        .from_ns = window->from_ns,
+                        .to_ns = window->to_ns,
                         .sites = sites,
                         .latest = calloc(q->view->n_threads + 1, sizeof(struct latest)),
-                        .n_events = CUT_MAX_EVENTS,
+                        .n_events = max_events,
                         .is_exact = true};
         const struct trace_event *events;
         size_t n;
