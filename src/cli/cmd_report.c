@@ -29,6 +29,7 @@ static bool take_top(struct report_options *o, struct cli_parser *p) {
         if (!cli_value_number(p, 0, REPORT_TOP_MAX, &n))
                 return false;
         o->n_top = (uint32_t)n;
+        o->is_top_given = true;
         return true;
 }
 

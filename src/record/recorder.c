@@ -127,10 +127,19 @@ static void recorder_end_with_status(struct recorder *r, struct life *one, int w
                 recorder_end_life(r, one, TRACE_ENDED_EXIT, WEXITSTATUS(wait_status));
 }
 
+static bool recorder_has_children(const struct recorder *r) {
+        for (size_t i = 0; i < r->lives.list.n; i++)
+                if (r->lives.list.items[i]->pid != r->lives.list.items[0]->pid)
+                        return true;
+        return false;
+}
+
 static void recorder_end_target(struct recorder *r, struct life *one) {
         int status = r->target_wait_status;
 
-        one->end.peak_rss_bytes = r->target_max_rss_bytes;
+        /* what wait() tells is the most that it or any child it waited for had */
+        if (!recorder_has_children(r))
+                one->end.peak_rss_bytes = r->target_max_rss_bytes;
         if (status >= 0 || life_end_status(one, &status))
                 recorder_end_with_status(r, one, status);
         else

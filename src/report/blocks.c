@@ -7,6 +7,8 @@
 #include "report/style.h"
 #include "report/view.h"
 
+enum { BLOCKS_WIDE = 80, BLOCKS_THREAD_WIDTH = 20 };
+
 struct listing {
         struct report r; /* only what names and stacks need */
         struct style s;
@@ -23,20 +25,36 @@ static uint32_t thread_tid(const struct listing *l, uint32_t thread) {
         return thread < l->r.v->n_threads ? l->r.v->threads[thread].start.tid : 0;
 }
 
+/* Threads have a column only where that leaves enough for call paths. */
+static bool has_thread(const struct listing *l) {
+        return l->s.width >= BLOCKS_WIDE;
+}
+
+static void print_heading(const struct listing *l) {
+        fprintf(l->out, "%s%12s  %9s  %10s  ", l->s.dim, "time in s", "size", "age");
+        if (has_thread(l))
+                fprintf(l->out, "%-*s  ", BLOCKS_THREAD_WIDTH, "thread");
+        fprintf(l->out, "call path%s\n",
+                l->s.width >= BLOCKS_WIDE + 28 ? " (age > : still allocated at the end)" : "");
+        fputs(l->s.plain, l->out);
+}
+
 static bool print_block(void *ctx, const struct query_block *b) {
         struct listing *l = ctx;
         struct unit_text size, age;
         struct str line = {0}, thread = {0};
         size_t begin;
 
-        str_addf(&thread, "%u ", thread_tid(l, b->thread));
-        style_add_clean(&thread, thread_name(l, b->thread));
         str_addf(&line, "%12.6f  %9s  %s%9s  ", (double)b->time_ns / 1e9,
                  unit_bytes(&size, b->size_bytes), b->is_live ? ">" : " ",
                  unit_duration(&age, b->age_ns));
         begin = line.n;
-        style_add_cut(&l->s, &line, str_text(&thread), 20);
-        style_pad_to(&line, begin, 22);
+        if (has_thread(l)) {
+                str_addf(&thread, "%u ", thread_tid(l, b->thread));
+                style_add_clean(&thread, thread_name(l, b->thread));
+                style_add_cut(&l->s, &line, str_text(&thread), BLOCKS_THREAD_WIDTH);
+                style_pad_to(&line, begin, BLOCKS_THREAD_WIDTH + 2);
+        }
         if (l->r.options->full) {
                 fprintf(l->out, "%s\n", str_text(&line));
                 sites_print_stack(&l->s, &l->r, b->stack, 14, 0);
@@ -90,9 +108,7 @@ int report_blocks(FILE *out, struct query *q, const struct report_options *o, st
                         fprintf(out,
                                 "Detail before %s was dropped (--max-size): blocks allocated earlier are not listed.\n",
                                 unit_duration(&t, l.r.v->detail_from_ns));
-                fprintf(out, "%s%12s  %9s  %10s  %-20s  %s%s\n", l.s.dim, "time in s", "size",
-                        "age", "thread", "call path (age > : still allocated at the end)",
-                        l.s.plain);
+                print_heading(&l);
                 x = query_blocks(q, &scope, print_block, &l, reterr);
                 if (x >= 0 && !l.n_printed && scope.to_ns > l.r.v->detail_from_ns)
                         fprintf(out, "%s",

@@ -34,7 +34,8 @@ static void find(struct report *r, const char *kind, const char *text, uint64_t 
 
 static void find_site(struct report *r, const char *kind, const char *text, uint64_t bytes,
                       const struct query_site *site, enum query_metric metric) {
-        vec_push(&r->findings, (struct report_finding){kind, text, bytes, true, *site, metric});
+        vec_push(&r->findings,
+                 (struct report_finding){kind, text, bytes, true, *site, metric, NULL});
 }
 
 /* ---- who a site is --------------------------------------------------------------------------- */

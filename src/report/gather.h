@@ -23,6 +23,7 @@ struct report_finding {
         bool has_site; /* false: about no one site */
         struct query_site site;
         enum query_metric metric; /* that `site` is told by */
+        const char *next;         /* what to look at next: a sentence or a command; NULL: nothing */
 };
 
 /* Frames of one module, or of code in none. */

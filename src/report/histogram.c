@@ -2,6 +2,7 @@
 /* Sizes and lifetimes of blocks as bars: text, or JSON (schema silt.histogram/1). */
 #include "base/vec.h"
 #include "report/gather.h"
+#include "report/spread.h"
 #include "report/view.h"
 
 enum { HISTOGRAM_MAX_ROWS = 24, HISTOGRAM_MIN_BAR = 4 };
@@ -86,19 +87,6 @@ static void add_lifetimes_sentence(const struct query_histogram *h, struct str *
         str_add(to, ".");
 }
 
-/* What is there at all shows. */
-static void add_bar(const struct view *v, uint64_t n, uint64_t most, size_t width, struct str *to) {
-        static const char *const parts[] = {"", "▏", "▎", "▍", "▌", "▋", "▊", "▉"};
-        uint64_t eighths = unit_nearest((double)n / (double)most * (double)width * 8);
-
-        eighths = MAX(eighths, v->s.utf8 ? 1u : 8u);
-        str_add(to, v->s.live);
-        for (uint64_t i = 0; i < eighths / 8; i++)
-                str_add(to, v->s.utf8 ? "█" : "#");
-        str_add(to, v->s.utf8 ? parts[eighths % 8] : "");
-        str_add(to, v->s.plain);
-}
-
 static void print_row(const struct view *v, const struct query_histogram *h,
                       const struct query_bucket *b, size_t range_width, uint64_t most) {
         struct str line = {0};
@@ -115,7 +103,7 @@ static void print_row(const struct view *v, const struct query_histogram *h,
         used = str_width(str_text(&line)) + 2;
         if (b->n_blocks && used + HISTOGRAM_MIN_BAR <= v->s.width) {
                 str_add(&line, "  ");
-                add_bar(v, b->n_blocks, most, v->s.width - used, &line);
+                spread_add_bar(&v->s, &line, b->n_blocks, most, v->s.width - used);
         }
         fprintf(v->out, "%s\n", str_text(&line));
         str_done(&line);

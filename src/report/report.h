@@ -19,6 +19,7 @@ struct report_options {
         bool is_at;         /* to_ns is a moment asked for: it must be in the recording */
         uint64_t pid;       /* 0: the main process */
         uint32_t n_top;     /* sites of each metric */
+        bool is_top_given;  /* so many, however small they are */
         bool all_processes; /* pid is not looked at */
         bool json;
         bool blocks; /* single allocations instead of the summary */

@@ -149,12 +149,17 @@ static void test_clean(void **state) {
 
 /* ---- text ------------------------------------------------------------------------------------ */
 
+/* Those lines stay whole, so that they can be searched for. */
+static bool is_of_memcheck(const char *line) {
+        return strstr(line, "in use at ") || strstr(line, "total heap usage: ");
+}
+
 static void check_width(const char *text, size_t width) {
         while (*text) {
                 size_t n = strcspn(text, "\n");
                 _cleanup_free_ char *line = strndup(text, n);
 
-                if (str_width(line) > width) {
+                if (str_width(line) > width && !is_of_memcheck(line)) {
                         print_error("%zu cells in a line, %zu allowed: %s\n", str_width(line),
                                     width, line);
                         fail();
@@ -172,22 +177,20 @@ static void test_text(void **state) {
                         _cleanup_free_ char *text = report_of(REPORT_OPTIONS_DEFAULT, widths[i],
                                                               ascii ? "C" : "C.UTF-8");
 
-                        check_width(text, (size_t)atoi(widths[i]) +
-                                                  (i == 0 ? 15 : 0)); /* totals stay whole */
-                        assert_has(text, "./fabric --weave peaked at 7.9 MB");
+                        check_width(text, (size_t)atoi(widths[i]));
+                        assert_has(text, "fabric --weave ran for 2.1 s and peaked at 7.9 MB");
                         assert_has(
                                 text,
                                 "HEAP SUMMARY:\n    in use at exit: 3,400,000 bytes in 2,040 blocks\n"
                                 "  total heap usage: 12,041 allocs, 10,001 frees, 9,660,000 bytes allocated\n"
                                 "  reachability not examined\n");
-                        assert_has(text, "shop::PriceCache::insert  cache.cc:77");
-                        assert_has(text, ascii ? "^ shop::dispatch<..>  dispatch.hh:57"
-                                               : "↑ shop::dispatch<…>  dispatch.hh:57");
+                        assert_has(text, "in shop::PriceCache::insert  cache.cc:77\n");
+                        assert_has(text, ascii ? "shop::Server::serve >" : "shop::Server::serve →");
                         assert_has(text, "pid 107 not followed");
                         assert_has(text, "worker\\x1b\\x0a1 ");
                         assert_has(text, "executable.\\x0d\\x9b\n");
                         if (i > 0)
-                                assert_has(text, "blocks   "); /* columns stand apart */
+                                assert_has(text, " blocks   "); /* columns stand apart */
                         for (const char *p = text; *p; p++) {
                                 assert_true((unsigned char)*p >= 0x20 || *p == '\n');
                                 assert_true(!ascii || (unsigned char)*p < 0x80);
@@ -385,8 +388,8 @@ static void test_via_of_merged_sites(void **state) {
                                      calls[i].size_bytes);
                 fabric_end(f);
                 text = report_of(o, "120", "C");
-                assert_has(text, n == 1 ? "1 block, via std::deque<int>::push_back\n"
-                                        : "blocks, via std::vector<int>::reserve and others\n");
+                assert_has(text, n == 1 ? "fill  fill.cc:7  via std::deque<int>::push_back\n"
+                                        : "  via std::vector<int>::reserve and others\n");
                 free(text);
         }
         story_write(TRACE_PATH);

@@ -4,16 +4,13 @@
 #include <string.h>
 
 #include "base/units.h"
+#include "report/forest.h"
 #include "report/frame.h"
+#include "report/view.h"
 
-enum {
-        SITES_TREE_FRAMES = 6, /* shown of a stack without --full */
-        SITES_MIN_PLACE = 12,  /* cells of a module's name, at least */
-        SITES_MIN_TREES = 5,   /* so many sites get a tree however small they are */
-        SITES_TREE_PCT = 2,    /* and all with at least this share */
-};
+enum { SITES_MIN_PLACE = 12 }; /* cells of a module's name, at least */
 
-/* ---- a stack as a tree ----------------------------------------------------------------------- */
+/* ---- a stack ----------------------------------------------------------------------------- */
 
 /* Appends text in colour, cut to what is left of the line; returns what is left then. */
 static size_t add_part(const struct style *s, struct str *line, const char *colour,
@@ -84,25 +81,17 @@ void sites_print_stack(const struct style *s, const struct report *r, uint32_t s
         frame_stack_done(&x);
 }
 
-/* Appends the library function through which the program asked, or asked for most, when there is
- * room for it. */
-static void add_via(const struct style *s, const struct report *r, uint32_t stack, struct str *to,
-                    size_t width) {
-        struct str via = {0};
+void sites_add_via(const struct style *s, const struct report *r, uint32_t stack, struct str *to) {
         struct frame_stack x = {0};
         uint64_t one;
 
         frame_stack_fill(&x, r, stack, r->options->full);
         if (x.shown.via_idx != NAME_NO_FRAME && x.frames.items[x.shown.via_idx].function[0]) {
-                str_add(&via, ", via ");
-                frame_add_function(&via, r, &x.frames.items[x.shown.via_idx], false, false,
-                                   s->utf8);
+                str_add(to, "via ");
+                frame_add_function(to, r, &x.frames.items[x.shown.via_idx], false, false, s->utf8);
                 if (map_get(&r->with_parts, stack, &one))
-                        str_add(&via, " and others");
-                if (str_width(str_text(to)) + str_width(str_text(&via)) <= width)
-                        str_add(to, str_text(&via));
+                        str_add(to, " and others");
         }
-        str_done(&via);
         frame_stack_done(&x);
 }
 
@@ -140,57 +129,14 @@ void sites_add_short(const struct style *s, const struct report *r, uint32_t sta
         frame_stack_done(&x);
 }
 
-/* ---- sites ----------------------------------------------------------------------------------- */
-
-static const char *metric_title(const struct report *r) {
-        switch (r->metric) {
-        case QUERY_PEAK: return "Live at the peak, by call path";
-        case QUERY_END:
-                return report_is_windowed(r) ? "Live at the end of the window, by call path"
-                                             : "Still allocated at the end, by call path";
-        case QUERY_ALLOCATED: return "Bytes allocated, by call path";
-        case QUERY_COUNT: return "Allocations, by call path";
-        case QUERY_TEMPORARY: return "Temporary allocations, by call path";
-        case QUERY_GROWTH: return "Growth of live bytes, by call path";
-        case QUERY_N_METRICS: break;
-        }
-        return "";
-}
-
-/* The sum a site's share is of; 0: shares make no sense. */
-static uint64_t metric_whole(const struct report *r) {
-        const struct query_totals *t = &r->answer->totals;
-
-        switch (r->metric) {
-        case QUERY_PEAK: return t->peak_bytes;
-        case QUERY_END: return t->end_bytes;
-        case QUERY_ALLOCATED: return t->alloc_bytes;
-        case QUERY_COUNT: return t->n_allocs;
-        case QUERY_TEMPORARY: return t->n_temporary;
-        case QUERY_GROWTH: return t->end_bytes > t->begin_bytes ? t->end_bytes - t->begin_bytes : 0;
-        case QUERY_N_METRICS: break;
-        }
-        return 0;
-}
-
-static bool metric_counts(enum query_metric m) {
-        return m == QUERY_COUNT || m == QUERY_TEMPORARY;
-}
-
-static const char *figure_text(const struct report *r, const struct query_figure *f,
-                               struct unit_text *t) {
-        if (metric_counts(r->metric))
-                return unit_count(t, (uint64_t)f->value);
-        return r->metric == QUERY_GROWTH ? unit_bytes_signed(t, f->value)
-                                         : unit_bytes(t, (uint64_t)f->value);
-}
+/* ---- whole stacks, a site each ---------------------------------------------------------------- */
 
 /* "in 1,204 blocks, 34,331 allocations": what stands behind the figure. */
 static void add_evidence(const struct report *r, const struct query_site *site,
                          const struct query_figure *f, struct str *to) {
         struct unit_text a, b;
 
-        if (metric_counts(r->metric)) {
+        if (metric_is_count(r->metric)) {
                 str_addf(to, "%s%s", f->bytes_are_estimated ? "about " : "",
                          unit_bytes(&a, (uint64_t)f->bytes));
                 if (r->metric == QUERY_TEMPORARY)
@@ -205,38 +151,21 @@ static void add_evidence(const struct report *r, const struct query_site *site,
                          site->f.n_allocs == 1 ? "" : "s");
 }
 
-static double share_pct(const struct report *r, const struct query_figure *f) {
-        uint64_t whole = metric_whole(r);
-
-        return whole ? 100.0 * (double)f->value / (double)whole : 0;
-}
-
-static void print_site(const struct style *s, const struct report *r, const struct query_site *site,
-                       bool tree) {
+static void print_site(const struct style *s, const struct report *r,
+                       const struct query_site *site) {
         struct query_figure f = query_figure_of(&site->f, r->metric);
+        uint64_t whole = metric_whole(&r->answer->totals, r->metric);
         struct unit_text t;
-        struct str line = {0}, evidence = {0};
-        size_t width;
+        struct str line = {0};
 
-        str_addf(&line, "%10s ", figure_text(r, &f, &t));
-        if (metric_whole(r))
-                str_addf(&line, "%5.1f %%  ", share_pct(r, &f));
-        if (tree) {
-                width = s->width - str_width(str_text(&line));
-                fprintf(s->out, "\n%s%s%s%s", s->bold, str_text(&line), s->plain, s->dim);
-                add_evidence(r, site, &f, &evidence);
-                add_via(s, r, site->stack, &evidence, width);
-                fprintf(s->out, "%s%s\n", str_text(&evidence), s->plain);
-                sites_print_stack(s, r, site->stack, 12, r->options->full ? 0 : SITES_TREE_FRAMES);
-        } else {
-                sites_add_short(s, r, site->stack, &line, s->width - str_width(str_text(&line)));
-                fprintf(s->out, "%s\n", str_text(&line));
-        }
+        fprintf(s->out, "\n%s%10s ", s->bold, metric_text(r->metric, f.value, &t));
+        if (whole)
+                fprintf(s->out, "%5.1f %%", metric_share_pct(f.value, whole));
+        add_evidence(r, site, &f, &line);
+        fprintf(s->out, "%s  %s%s%s\n", s->plain, s->dim, str_text(&line), s->plain);
+        sites_print_stack(s, r, site->stack, 12, 0);
         str_done(&line);
-        str_done(&evidence);
 }
-
-/* ---- the list -------------------------------------------------------------------------------- */
 
 static size_t count_sites(const struct report *r) {
         size_t n = 0;
@@ -247,21 +176,17 @@ static size_t count_sites(const struct report *r) {
 }
 
 void sites_print(const struct style *s, struct report *r) {
-        size_t n = count_sites(r), n_shown = MIN(n, (size_t)r->options->n_top), n_trees = 0;
+        size_t n = count_sites(r), n_shown = MIN(n, (size_t)r->options->n_top);
         struct unit_text a, b;
 
+        if (!r->options->full) {
+                forest_print(s, r);
+                return;
+        }
         query_sort_sites(r->folded.items, r->folded.n, r->metric);
         if (n_shown)
-                style_heading(s, "%s (%s of %s)", metric_title(r), unit_count(&a, n_shown),
+                style_heading(s, "%s (%s of %s)", forest_title(r), unit_count(&a, n_shown),
                               unit_count(&b, n));
-        for (size_t i = 0; i < n_shown; i++) {
-                struct query_figure f = query_figure_of(&r->folded.items[i].f, r->metric);
-                bool tree = r->options->full || i < SITES_MIN_TREES ||
-                            share_pct(r, &f) >= SITES_TREE_PCT;
-
-                if (!tree && n_trees == i)
-                        fputc('\n', s->out);
-                n_trees += tree;
-                print_site(s, r, &r->folded.items[i], tree);
-        }
+        for (size_t i = 0; i < n_shown; i++)
+                print_site(s, r, &r->folded.items[i]);
 }

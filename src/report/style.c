@@ -57,21 +57,23 @@ void style_init(struct style *s, FILE *out) {
         s->plain = "\033[0m";
 }
 
-void style_heading(const struct style *s, const char *fmt, ...) {
-        va_list args;
-
-        va_start(args, fmt);
-        fprintf(s->out, "\n%s", s->bold);
-        vfprintf(s->out, fmt, args); /* NOLINT(clang-analyzer-valist.Uninitialized) */
-        fprintf(s->out, "%s\n", s->plain);
-        va_end(args);
-}
-
 static size_t span_width(const char *text, size_t n_bytes) {
         size_t n = 0;
 
         for (size_t i = 0; i < n_bytes; i++)
                 n += ((unsigned char)text[i] & 0xc0) != 0x80;
+        return n;
+}
+
+size_t style_width(const char *text) {
+        size_t n = 0;
+
+        for (; *text; text++) {
+                if (*text == '\033')
+                        text += strcspn(text, "m");
+                else
+                        n += ((unsigned char)*text & 0xc0) != 0x80;
+        }
         return n;
 }
 
@@ -118,6 +120,7 @@ static size_t clean_len(const unsigned char *p) {
 
 void style_add_clean(struct str *to, const char *text) {
         const unsigned char *p = (const unsigned char *)text;
+        size_t begin = to->n;
 
         while (*p) {
                 size_t n = clean_len(p);
@@ -128,6 +131,21 @@ void style_add_clean(struct str *to, const char *text) {
                         str_addf(to, "\\x%02x", *p);
                 p += MAX(n, 1u);
         }
+        while (to->n > begin && to->bytes[to->n - 1] == ' ')
+                to->bytes[--to->n] = '\0';
+}
+
+/* A word longer than the line is broken where that ends. Returns the column behind it. */
+static size_t put_word(const struct style *s, const char *text, size_t n, size_t indent,
+                       size_t at) {
+        for (size_t i = 0; i < n; i++) {
+                if (((unsigned char)text[i] & 0xc0) != 0x80 && at++ == s->width) {
+                        fprintf(s->out, "\n%*s", (int)indent, "");
+                        at = indent + 1;
+                }
+                fputc(text[i], s->out);
+        }
+        return at;
 }
 
 static void wrap_clean(const struct style *s, const char *text, size_t indent) {
@@ -143,8 +161,7 @@ static void wrap_clean(const struct style *s, const char *text, size_t indent) {
                         fputc(' ', s->out);
                         at++;
                 }
-                fwrite(text, 1, n, s->out);
-                at += width;
+                at = put_word(s, text, n, indent, at);
                 text += n;
                 while (*text == ' ')
                         text++;
@@ -158,6 +175,18 @@ void style_wrap(const struct style *s, const char *text, size_t indent) {
         style_add_clean(&clean, text);
         wrap_clean(s, str_text(&clean), indent);
         str_done(&clean);
+}
+
+void style_heading(const struct style *s, const char *fmt, ...) {
+        char text[512];
+        va_list args;
+
+        va_start(args, fmt);
+        vsnprintf(text, sizeof(text), fmt, args);
+        va_end(args);
+        fprintf(s->out, "\n%s", s->bold);
+        style_wrap(s, text, 0);
+        fputs(s->plain, s->out);
 }
 
 /* The byte at which cell `cell` of the text begins. */

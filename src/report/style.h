@@ -24,7 +24,7 @@ void style_heading(const struct style *s, const char *fmt, ...)
         __attribute__((format(printf, 2, 3)));
 
 /* Appends text from a program or its files with control characters and bytes that are no UTF-8 as \\xNN: they
- * would move the cursor or break lines. */
+ * would move the cursor or break lines. Blanks at its end go. */
 void style_add_clean(struct str *to, const char *text);
 
 /* Prints text, cleaned, in lines of at most the width, the first begun at column `indent` already. */
@@ -32,6 +32,9 @@ void style_wrap(const struct style *s, const char *text, size_t indent);
 
 /* Appends text cut in the middle to at most `width` cells. */
 void style_add_cut(const struct style *s, struct str *to, const char *text, size_t width);
+
+/* Cells that text takes, colours not counted. */
+size_t style_width(const char *text);
 
 /* Appends spaces until `to`, begun at byte `begin`, is `width` cells wide. */
 void style_pad_to(struct str *to, size_t begin, size_t width);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Threads, mappings and processes in text. Inside report/ only. */
+/* Threads and mappings in text. Inside report/ only. */
 #pragma once
 
 #include "report/gather.h"
@@ -7,4 +7,3 @@
 
 void tables_print_threads(const struct style *s, const struct report *r);
 void tables_print_mappings(const struct style *s, const struct report *r);
-void tables_print_processes(const struct style *s, const struct report *r);

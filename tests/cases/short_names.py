@@ -7,6 +7,7 @@ import re
 import subprocess
 
 from harness.cases import skip
+from harness.forest import call_paths
 
 LIBRARIES = ["/usr/lib/*/libLLVM-*.so.1", "/usr/lib/llvm-*/lib/libclang-cpp.so.*", "/usr/lib/*/librustc_driver-*.so",
              "/usr/lib/*/libstdc++.so.6", "/usr/lib/*/libglib-2.0.so.0", "/usr/lib/*/libQt*Core.so.?"]
@@ -54,21 +55,8 @@ def report_of(t, path, *options, width=100):
     return r.text
 
 
-def stacks(text):
-    """The functions of every call path that is shown as a tree."""
-    found = []
-    for line in text[text.index("by call path"):].splitlines():
-        if re.match(r" {12}\S", line):
-            found.append([line.split()[0]])
-        elif re.match(r" {13,}[↑^] ", line):
-            found[-1].append(line.split()[1])
-        elif line.startswith("Recording"):
-            break
-    return found
-
-
 def test_sites_begin_at_the_code_that_asked(t):
-    found = stacks(report(t, "containers"))
+    found = call_paths(report(t, "containers"))
     assert ["fill_sequences", "main"] in found and ["fill_maps", "main"] in found, found
     for stack in found:
         assert not stack[0].startswith(("std::", "operator", "__gnu_cxx")), stack
@@ -76,7 +64,7 @@ def test_sites_begin_at_the_code_that_asked(t):
 
 
 def test_rust_sites_begin_at_the_code_that_asked(t):
-    found = stacks(report(t, "rust_threads"))
+    found = call_paths(report(t, "rust_threads"))
     assert ["rust_threads::work", "rust_threads::main::{closure}"] in found, found
     for stack in found:
         assert not stack[0].startswith(("alloc::", "core::", "<", "Vec", "Box", "__rust")), stack
@@ -91,7 +79,7 @@ def test_programs_own_functions_are_shown(t):
     subprocess.run(["strip", "-g", "-o", plain, t.program("lookalikes")], check=True)
     for program in (t.program("lookalikes"), plain):
         text = report_of(t, program)
-        found = stacks(text)[:len(own)]
+        found = call_paths(text)[:len(own)]
         assert found == [[name, "core::boot", "main"] for name in own], found
 
 
@@ -101,7 +89,7 @@ def test_full_shows_everything(t):
         assert word in text, f"no {word} in spite of --full"
 
 
-def test_json_has_whole_stacks(t):
+def test_json_has_whole_call_paths(t):
     report(t, "rust_threads")
     answer, problem = t.silt.report(t.path("t.silt"))
     assert answer, problem
@@ -114,16 +102,16 @@ def test_rules_of_ones_own(t):
     rules = t.path("my.rules")
     with open(rules, "w") as f:
         f.write("# ours\nallocator fill_*\n")
-    found = stacks(report(t, "containers", "--rules", rules))
+    found = call_paths(report(t, "containers", "--rules", rules))
     assert ["main"] in found and not any("fill_maps" in stack for stack in found), found
     more = t.path("more.rules")
     with open(more, "w") as f:
         f.write("keep fill_maps\n")
-    found = stacks(report(t, "containers", "--rules", rules, "--rules", more))
+    found = call_paths(report(t, "containers", "--rules", rules, "--rules", more))
     assert ["fill_maps", "main"] in found, found
     os.mkdir(t.path("silt"))
     os.rename(rules, t.path("silt/rules"))  # XDG_CONFIG_HOME is t.dir
-    found = stacks(report(t, "containers"))
+    found = call_paths(report(t, "containers"))
     assert ["main"] in found and not any("fill_maps" in stack for stack in found), found
 
 

@@ -1,0 +1,181 @@
+/* SPDX-License-Identifier: MIT */
+#include "report/found.h"
+
+#include <string.h>
+
+#include "base/units.h"
+#include "report/frame.h"
+#include "report/sites.h"
+
+enum {
+        FOUND_MAX = 7,
+        FOUND_INDENT = 4,
+        FOUND_CALLERS = 3, /* told of a site */
+};
+
+/* How a kind is told. */
+enum found_part {
+        FOUND_WORRY, /* numbered */
+        FOUND_CALM,  /* numbered, behind the others: true, but no reason to act */
+        FOUND_DOUBT, /* about the recording, not the program */
+};
+
+static enum found_part part_of(const struct report_finding *f) {
+        static const char *const doubts[] = {"lost", "incomplete-stacks"};
+
+        for (size_t i = 0; i < ARRAY_SIZE(doubts); i++)
+                if (strcmp(f->kind, doubts[i]) == 0)
+                        return FOUND_DOUBT;
+        return strcmp(f->kind, "left-at-end") == 0 ? FOUND_CALM : FOUND_WORRY;
+}
+
+/* ---- one finding ----------------------------------------------------------------------------- */
+
+static void add_frame(const struct style *s, const struct report *r, const struct frame_stack *x,
+                      size_t i, struct str *to) {
+        const struct name_frame *f = &x->frames.items[x->shown.items[i].frame_idx];
+        struct str place = {0};
+
+        frame_add_function(to, r, f, x->shown.items[i].is_task, false, s->utf8);
+        if (f->file[0])
+                frame_add_place(&place, f, false);
+        if (place.n)
+                str_addf(to, "  %s", str_text(&place));
+        str_done(&place);
+}
+
+static void print_cut(const struct style *s, const char *lead, struct str *text) {
+        struct str line = {0};
+
+        str_pad(&line, ' ', FOUND_INDENT);
+        str_addf(&line, "%s%s", s->dim, lead);
+        style_add_cut(s, &line, str_text(text), s->width - FOUND_INDENT - str_width(lead));
+        fprintf(s->out, "%s%s\n", str_text(&line), s->plain);
+        str_done(&line);
+        str_clear(text);
+}
+
+/* Callers, as many as one line has room for, the first of them in any case. */
+static void print_callers(const struct style *s, const struct report *r,
+                          const struct frame_stack *x) {
+        struct str text = {0}, more = {0};
+
+        for (size_t i = 1; i < x->shown.n && i <= FOUND_CALLERS; i++) {
+                str_clear(&more);
+                if (i > 1)
+                        str_add(&more, s->utf8 ? " ← " : " < ");
+                add_frame(s, r, x, i, &more);
+                if (i > 1 && str_width(str_text(&text)) + str_width(str_text(&more)) >
+                                     s->width - FOUND_INDENT - strlen("called by "))
+                        break;
+                str_add(&text, str_text(&more));
+        }
+        if (text.n)
+                print_cut(s, "called by ", &text);
+        str_done(&text);
+        str_done(&more);
+}
+
+static void print_site(const struct style *s, const struct report *r,
+                       const struct report_finding *f) {
+        struct frame_stack x = {0};
+        struct str text = {0}, via = {0};
+
+        frame_stack_fill(&x, r, f->site.stack, false);
+        if (x.shown.n) {
+                add_frame(s, r, &x, 0, &text);
+                sites_add_via(s, r, f->site.stack, &via);
+                if (via.n && str_width(str_text(&text)) + 2 + str_width(str_text(&via)) <=
+                                     s->width - FOUND_INDENT - strlen("in "))
+                        str_addf(&text, "  %s", str_text(&via));
+                print_cut(s, "in ", &text);
+                print_callers(s, r, &x);
+        }
+        str_done(&text);
+        str_done(&via);
+        frame_stack_done(&x);
+}
+
+/* The number of the finding before this one that is about the same place; 0: none. */
+static size_t same_place(const struct report *r, const size_t *order, size_t n) {
+        const struct report_finding *f = &r->findings.items[order[n]];
+
+        for (size_t i = 0; i < n; i++) {
+                const struct report_finding *before = &r->findings.items[order[i]];
+
+                if (before->has_site && before->site.stack == f->site.stack)
+                        return i + 1;
+        }
+        return 0;
+}
+
+static void print_next(const struct style *s, const char *next) {
+        fprintf(s->out, "%*sNext: ", FOUND_INDENT, "");
+        style_wrap(s, next, FOUND_INDENT + 6);
+}
+
+static void print_finding(const struct style *s, const struct report *r, const size_t *order,
+                          size_t n) {
+        const struct report_finding *f = &r->findings.items[order[n]];
+        size_t before;
+
+        fprintf(s->out, "%s%2zu.%s ", s->bold, n + 1, s->plain);
+        style_wrap(s, f->text, FOUND_INDENT);
+        before = f->has_site ? same_place(r, order, n) : 0;
+        if (before)
+                fprintf(s->out, "%*s%sin the same place as %zu%s\n", FOUND_INDENT, "", s->dim,
+                        before, s->plain);
+        else if (f->has_site)
+                print_site(s, r, f);
+        if (f->next && f->next[0])
+                print_next(s, f->next);
+}
+
+/* ---- all of them ----------------------------------------------------------------------------- */
+
+/* The honest sentence where nothing is to be said. */
+static void print_nothing(const struct style *s, const struct report *r) {
+        const struct query_totals *t = &r->answer->totals;
+        struct unit_text a, b;
+        struct str text = {0};
+
+        if (t->n_allocs == 0 || report_is_filtered(r) || report_is_windowed(r))
+                return;
+        str_addf(&text, "Nothing to worry about: ");
+        if (t->end_bytes)
+                str_addf(&text, "%s of at most %s were left at the end",
+                         unit_bytes(&a, t->end_bytes), unit_bytes(&b, t->peak_bytes));
+        else
+                str_addf(&text, "of at most %s nothing was left at the end",
+                         unit_bytes(&b, t->peak_bytes));
+        str_addf(
+                &text,
+                ", %s of %s allocations were temporary, and no other pattern that silt looks for is there.",
+                unit_count(&a, t->n_temporary), unit_count(&b, t->n_allocs));
+        fputc('\n', s->out);
+        style_wrap(s, str_text(&text), 0);
+        str_done(&text);
+}
+
+void found_print(const struct style *s, const struct report *r) {
+        size_t order[FOUND_MAX], n = 0, n_doubts = 0;
+
+        for (int part = FOUND_WORRY; part <= FOUND_CALM; part++)
+                for (size_t i = 0; i < r->findings.n && n < FOUND_MAX; i++)
+                        if (part_of(&r->findings.items[i]) == (enum found_part)part)
+                                order[n++] = i;
+        if (n)
+                style_heading(s, "Findings");
+        else
+                print_nothing(s, r);
+        for (size_t i = 0; i < n; i++)
+                print_finding(s, r, order, i);
+        for (size_t i = 0; i < r->findings.n; i++) {
+                if (part_of(&r->findings.items[i]) != FOUND_DOUBT)
+                        continue;
+                if (n_doubts++ == 0)
+                        fputc('\n', s->out);
+                fprintf(s->out, "  %s!%s ", s->alarm, s->plain);
+                style_wrap(s, r->findings.items[i].text, FOUND_INDENT);
+        }
+}

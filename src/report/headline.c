@@ -1,0 +1,271 @@
+/* SPDX-License-Identifier: MIT */
+#include "report/headline.h"
+
+#include <signal.h>
+#include <string.h>
+
+#include "report/frame.h"
+#include "report/view.h"
+
+enum { HEADLINE_MAX_COMMAND = 72 };
+
+#define HEADLINE_MIN_RATE_NS 1000000u
+#define HEADLINE_MIN_LATE_NS 20000000u /* starting takes that long */
+
+static const char *plural(uint64_t n) {
+        return n == 1 ? "" : "s";
+}
+
+/* ---- time ------------------------------------------------------------------------------------ */
+
+static uint64_t end_of(const struct report *r) {
+        const struct trace_process_info *p = report_process(r);
+
+        return r->scope.process != QUERY_ALL && p->has_end && p->end.end_ns ? p->end.end_ns
+                                                                            : r->v->end_ns;
+}
+
+static uint64_t begin_of(const struct report *r) {
+        return r->scope.process == QUERY_ALL ? 0 : report_process(r)->start.start_ns;
+}
+
+/* It came later than the recording began. */
+static bool is_late(const struct report *r) {
+        return begin_of(r) > HEADLINE_MIN_LATE_NS && begin_of(r) > end_of(r) / 100;
+}
+
+uint64_t headline_span_ns(const struct report *r) {
+        uint64_t begin = MAX(is_late(r) ? begin_of(r) : 0, r->scope.from_ns);
+        uint64_t end = MIN(end_of(r), r->scope.to_ns);
+
+        return end > begin ? end - begin : 0;
+}
+
+const char *headline_rate(const struct report *r, uint64_t n, struct unit_text *t) {
+        uint64_t span_ns = headline_span_ns(r), rate, unit = 1;
+
+        if (span_ns < HEADLINE_MIN_RATE_NS || n == 0)
+                return "";
+        rate = unit_nearest((double)n * 1e9 / (double)span_ns);
+        while (rate / unit >= 1000)
+                unit *= 10;
+        return unit_count(t, (rate + unit / 2) / unit * unit);
+}
+
+/* "ran for 2.1 s", or, of one that came later, "ran from 1.2 s to 2.1 s": one clock for all times that are told. */
+static void add_run(const struct report *r, struct str *to) {
+        uint64_t begin = begin_of(r), end = end_of(r);
+        struct unit_text a, b;
+
+        if (is_late(r))
+                str_addf(to, " ran from %s to %s", unit_duration(&a, begin),
+                         unit_duration(&b, end));
+        else
+                str_addf(to, " ran for %s", unit_duration(&a, end));
+}
+
+static void add_window(const struct report *r, struct str *to) {
+        struct unit_text a, b;
+
+        str_addf(to, "From %s to %s, ",
+                 r->scope.from_ns ? unit_duration(&a, r->scope.from_ns) : "0",
+                 unit_duration(&b, MIN(r->scope.to_ns, r->v->end_ns)));
+}
+
+/* ---- who ------------------------------------------------------------------------------------- */
+
+static void add_command(const struct style *s, const struct trace_process *p,
+                        const struct trace_meta *meta, struct str *to) {
+        uint32_t n_args = meta && meta->n_args ? meta->n_args : p->n_args;
+        const char *const *args = meta && meta->n_args ? meta->args : p->args;
+        struct str raw = {0}, clean = {0};
+
+        for (uint32_t i = 0; i < n_args && raw.n < 4096; i++)
+                str_addf(&raw, "%s%s", i ? " " : "", i ? args[i] : frame_base(args[i]));
+        if (n_args == 0)
+                str_add(&raw, p->exe[0] ? frame_base(p->exe) : "the program");
+        style_add_clean(&clean, str_text(&raw));
+        style_add_cut(s, to, str_text(&clean), HEADLINE_MAX_COMMAND);
+        str_done(&raw);
+        str_done(&clean);
+}
+
+static void add_subject(const struct style *s, const struct report *r, struct str *to) {
+        const struct trace_process *p = &report_process(r)->start;
+        bool main_process = r->options->pid == 0;
+        struct unit_text t;
+
+        add_command(s, p, main_process ? &r->v->meta : NULL, to);
+        if (r->scope.process == QUERY_ALL)
+                str_addf(to, " and its processes (%s in all)", unit_count(&t, r->v->n_processes));
+        else if (!main_process)
+                str_addf(to, " (pid %u)", p->pid);
+}
+
+/* ---- how it ended ---------------------------------------------------------------------------- */
+
+static void add_ending(const struct report *r, struct str *to) {
+        const struct trace_process_end *end = &report_process(r)->end;
+        const char *name;
+
+        if (report_is_windowed(r)) {
+                str_add(to, "At the end of the window");
+                return;
+        }
+        switch ((enum trace_ended)end->ended) {
+        case TRACE_ENDED_EXIT:
+                str_add(to, "When it exited");
+                if (end->status > 0)
+                        str_addf(to, " with status %d", end->status);
+                break;
+        case TRACE_ENDED_SIGNAL:
+                name = sigabbrev_np(end->status);
+                str_addf(to, "When signal %d (%s) ended it", end->status, name ? name : "?");
+                break;
+        case TRACE_ENDED_OOM: str_add(to, "When the kernel killed it for want of memory"); break;
+        case TRACE_ENDED_STOPPED: str_add(to, "When recording stopped"); break;
+        case TRACE_ENDED_EXEC: str_add(to, "When it became another program"); break;
+        case TRACE_ENDED_UNKNOWN:
+                str_add(to, r->v->finished ? "When the recording ended"
+                                           : "As far as the recording goes");
+                break;
+        }
+}
+
+static void add_left(const struct report *r, struct str *to) {
+        const struct query_totals *t = &r->answer->totals;
+        struct unit_text a, b;
+
+        str_add(to, ". ");
+        add_ending(r, to);
+        if (t->end_blocks == 0)
+                str_add(to, ", everything had been released.");
+        else
+                str_addf(to, ", %s in %s block%s %s still allocated.", unit_bytes(&a, t->end_bytes),
+                         unit_count(&b, t->end_blocks), plural(t->end_blocks),
+                         t->end_blocks == 1 ? "was" : "were");
+}
+
+/* ---- the sentence ---------------------------------------------------------------------------- */
+
+static void add_allocations(const struct report *r, struct str *to) {
+        const struct query_totals *t = &r->answer->totals;
+        struct unit_text n;
+        uint64_t pct = t->n_allocs
+                               ? unit_nearest(100.0 * (double)t->n_temporary / (double)t->n_allocs)
+                               : 0;
+        const char *rate;
+
+        str_addf(to, " It made %s allocation%s", unit_count(&n, t->n_allocs), plural(t->n_allocs));
+        rate = headline_rate(r, t->n_allocs, &n);
+        if (rate[0])
+                str_addf(to, ", %s per second", rate);
+        if (pct >= 1)
+                str_addf(to, ", %llu %% of them temporary", (unsigned long long)pct);
+        str_add(to, ".");
+}
+
+/* Of a part of the blocks: what they are, and how much of the whole. */
+static void add_filtered(const struct report *r, struct str *to) {
+        const struct query_totals *t = &r->answer->totals, *all = &r->unfiltered;
+        struct unit_text a, b;
+
+        str_addf(to, ", only blocks with %s: ", query_filter_text(r->scope.filter));
+        if (query_answer_is_untold(r->answer)) {
+                str_add(to, "what they are ");
+                report_add_untold(r->answer->known_from_ns, to);
+                str_add(to, ".");
+                return;
+        }
+        if (t->n_allocs == 0 && t->begin_blocks == 0 && t->peak_blocks == 0) {
+                if (r->answer->known_from_ns)
+                        str_addf(to, "of those allocated since %s, whose detail is kept, ",
+                                 unit_duration(&a, r->answer->known_from_ns));
+                str_add(to, "there are none.");
+                return;
+        }
+        str_addf(to, "%s of the %s", unit_bytes(&a, t->peak_bytes),
+                 unit_bytes(&b, all->peak_bytes));
+        view_add_share(to, (int64_t)t->peak_bytes, all->peak_bytes);
+        str_addf(to, " live when it peaked after %s", unit_duration(&a, t->peak_ns));
+        add_left(r, to);
+        str_addf(to, " They are %s of", unit_count(&a, t->n_allocs));
+        str_addf(to, " its %s allocation%s", unit_count(&a, all->n_allocs), plural(all->n_allocs));
+        view_add_share(to, (int64_t)t->n_allocs, all->n_allocs);
+        str_add(to, ".");
+}
+
+static void add_sentence(const struct style *s, const struct report *r, struct str *to) {
+        const struct query_totals *t = &r->answer->totals;
+        bool windowed = report_is_windowed(r);
+        struct unit_text a, b;
+
+        if (windowed && !report_is_filtered(r))
+                add_window(r, to);
+        add_subject(s, r, to);
+        if (report_is_filtered(r)) {
+                add_filtered(r, to);
+                return;
+        }
+        if (!windowed)
+                add_run(r, to);
+        if (t->n_allocs == 0 && t->peak_bytes == 0) {
+                str_add(to, windowed ? " allocated nothing."
+                                     : " and allocated nothing that silt could see.");
+                return;
+        }
+        str_addf(to, "%s peaked at %s after %s", windowed ? "" : " and",
+                 unit_bytes(&a, t->peak_bytes), unit_duration(&b, t->peak_ns));
+        add_left(r, to);
+        add_allocations(r, to);
+}
+
+/* A launcher's own memory is rarely what people want to know about. */
+static void print_larger_process(const struct style *s, const struct report *r) {
+        const struct query_totals *own = &r->answer->totals;
+        uint32_t larger = QUERY_ALL;
+        uint64_t bytes = own->peak_bytes;
+        struct str text = {0};
+        struct unit_text t;
+
+        if (r->options->pid || r->options->all_processes || report_is_filtered(r))
+                return;
+        for (uint32_t i = 0; i < r->answer->n_processes; i++)
+                if (i != r->scope.process && r->answer->processes[i].peak_bytes > bytes) {
+                        larger = i;
+                        bytes = r->answer->processes[i].peak_bytes;
+                }
+        if (larger == QUERY_ALL)
+                return;
+        str_add(&text, "Another process held more: ");
+        style_add_clean(&text, frame_base(r->v->processes[larger].start.n_args
+                                                  ? r->v->processes[larger].start.args[0]
+                                                  : r->v->processes[larger].start.exe));
+        str_addf(&text, " peaked at %s. --process %u tells about it, --process all about all.",
+                 unit_bytes(&t, bytes), r->v->processes[larger].start.pid);
+        style_wrap(s, str_text(&text), 0);
+        str_done(&text);
+}
+
+void headline_print(const struct style *s, const struct report *r) {
+        struct str text = {0};
+        struct unit_text a;
+
+        add_sentence(s, r, &text);
+        fputs(s->bold, s->out);
+        style_wrap(s, str_text(&text), 0);
+        fputs(s->plain, s->out);
+        str_clear(&text);
+        if (r->v->meta.sample_bytes)
+                str_addf(&text, "Sampled every %s: figures by call path are estimates.",
+                         unit_bytes(&a, r->v->meta.sample_bytes));
+        if (r->answer->known_from_ns && !query_answer_is_untold(r->answer))
+                str_addf(
+                        &text,
+                        "%sDetail before %s was dropped (--max-size): blocks allocated earlier are not counted.",
+                        text.n ? " " : "", unit_duration(&a, r->answer->known_from_ns));
+        if (text.n)
+                style_wrap(s, str_text(&text), 0);
+        str_done(&text);
+        print_larger_process(s, r);
+}

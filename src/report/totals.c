@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: MIT */
+#include "report/totals.h"
+
+#include <stdarg.h>
+#include <string.h>
+
+#include "base/units.h"
+#include "report/headline.h"
+
+enum { TOTALS_LABEL_WIDTH = 15, TOTALS_GAP = 3, TOTALS_MAX = 12, TOTALS_MAX_COLUMNS = 3 };
+
+struct totals_table {
+        struct str cells[TOTALS_MAX];
+        size_t n;
+};
+
+static void add(struct totals_table *t, const char *label, const char *fmt, ...)
+        __attribute__((format(printf, 3, 4)));
+
+static void add(struct totals_table *t, const char *label, const char *fmt, ...) {
+        struct str *cell = &t->cells[t->n++];
+        char value[128];
+        va_list args;
+
+        va_start(args, fmt);
+        vsnprintf(value, sizeof(value), fmt, args);
+        va_end(args);
+        str_addf(cell, "%-*s%s", TOTALS_LABEL_WIDTH, label, value);
+}
+
+static void add_blocks(struct totals_table *t, const char *label, uint64_t bytes, uint64_t blocks) {
+        struct unit_text a, b;
+
+        add(t, label, "%s in %s block%s", unit_bytes(&a, bytes), unit_count(&b, blocks),
+            blocks == 1 ? "" : "s");
+}
+
+/* How wide each of n_columns is, column after column; their sum. */
+static size_t measure(struct totals_table *t, size_t n_columns, size_t *ret_widths) {
+        size_t n_rows = (t->n + n_columns - 1) / n_columns, sum = 0;
+
+        for (size_t k = 0; k < n_columns; k++) {
+                ret_widths[k] = 0;
+                for (size_t i = k * n_rows; i < t->n && i < (k + 1) * n_rows; i++)
+                        ret_widths[k] = MAX(ret_widths[k], str_width(str_text(&t->cells[i])));
+                sum += ret_widths[k] + (k ? TOTALS_GAP : 0);
+        }
+        return sum;
+}
+
+static void print_table(const struct style *s, struct totals_table *t) {
+        size_t widths[TOTALS_MAX_COLUMNS], n_columns = TOTALS_MAX_COLUMNS, n_rows;
+
+        while (n_columns > 1 && measure(t, n_columns, widths) + 2 > s->width)
+                n_columns--;
+        measure(t, n_columns, widths);
+        n_rows = (t->n + n_columns - 1) / n_columns;
+        for (size_t row = 0; row < n_rows; row++) {
+                struct str line = {0};
+                size_t at = 2;
+
+                for (size_t k = 0; k < n_columns && k * n_rows + row < t->n; k++) {
+                        style_pad_to(&line, 0, at);
+                        str_add(&line, str_text(&t->cells[k * n_rows + row]));
+                        at += widths[k] + TOTALS_GAP;
+                }
+                fprintf(s->out, "%s\n", str_text(&line));
+                str_done(&line);
+        }
+}
+
+static const char *title(const struct report *r) {
+        if (report_is_filtered(r))
+                return report_is_windowed(r) ? "Totals of these blocks in the window"
+                                             : "Totals of these blocks";
+        return report_is_windowed(r) ? "Totals of the window" : "Totals";
+}
+
+void totals_print(const struct style *s, const struct report *r) {
+        const struct query_totals *t = &r->answer->totals;
+        struct totals_table table = {0};
+        struct unit_text a, b;
+        const char *rate;
+
+        add_blocks(&table, report_is_filtered(r) ? "at the peak" : "peak live", t->peak_bytes,
+                   t->peak_blocks);
+        add_blocks(&table, "at the end", t->end_bytes, t->end_blocks);
+        add(&table, "allocated", "%s in all", unit_bytes(&a, t->alloc_bytes));
+        add(&table, "peak resident", "%s",
+            t->peak_rss_bytes ? unit_bytes(&a, t->peak_rss_bytes) : "unknown");
+        add(&table, "run time", "%s", unit_duration(&a, headline_span_ns(r)));
+        add(&table, "threads", "%s", unit_count(&a, t->n_threads));
+        add(&table, "allocations", "%s", unit_count(&a, t->n_allocs));
+        rate = headline_rate(r, t->n_allocs, &a);
+        add(&table, "  per second", "%s", rate[0] ? rate : "-");
+        if (t->n_allocs)
+                add(&table, "  temporary", "%s (%.1f %%)", unit_count(&a, t->n_temporary),
+                    100.0 * (double)t->n_temporary / (double)t->n_allocs);
+        else
+                add(&table, "  temporary", "0");
+        add(&table, "frees", "%s", unit_count(&a, t->n_frees));
+        add(&table, "reallocations", "%s", unit_count(&a, t->n_reallocs));
+        add(&table, "call paths", "%s", unit_count(&b, t->n_sites));
+        style_heading(s, "%s", title(r));
+        print_table(s, &table);
+        for (size_t i = 0; i < table.n; i++)
+                str_done(&table.cells[i]);
+}
+
+/* In the words of valgrind's memcheck, for those who look for them: lines stay whole, however long. */
+void totals_print_heap_summary(const struct style *s, const struct report *r) {
+        const struct query_totals *t = &r->answer->totals;
+        bool has_ended = report_process(r)->end.ended != TRACE_ENDED_UNKNOWN &&
+                         report_process(r)->end.ended != TRACE_ENDED_STOPPED;
+        const char *where = report_is_windowed(r) ? "the window's end"
+                            : has_ended           ? "exit"
+                                                  : "the end";
+        struct unit_text a, b, c;
+
+        fprintf(s->out, "\nHEAP SUMMARY:\n");
+        fprintf(s->out, "    in use at %s: %s bytes in %s blocks\n", where,
+                unit_count(&a, t->end_bytes), unit_count(&b, t->end_blocks));
+        fprintf(s->out, "  total heap usage: %s allocs, %s frees, %s bytes allocated\n",
+                unit_count(&a, t->n_allocs), unit_count(&b, t->n_frees),
+                unit_count(&c, t->alloc_bytes));
+        fprintf(s->out, "  reachability not examined\n");
+}
