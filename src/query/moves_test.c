@@ -335,8 +335,8 @@ static void test_filters(void **state) {
         assert_int_equal(query_open(TRACE_PATH, &q, &err), 0);
         scope = query_whole(q);
         assert_int_equal(query_moves(q, &scope, &all, &err), 0);
-        assert_int_equal(query_filter_add(with, "function", "beat", &err), 0);
-        assert_int_equal(query_filter_add(without, "not-function", "beat", &err), 0);
+        assert_int_equal(query_filter_add(with, "function", "weft", &err), 0);
+        assert_int_equal(query_filter_add(without, "not-function", "weft", &err), 0);
         assert_int_equal(query_filter_add(size, "size", "1..", &err), 0);
         scope.filter = with;
         assert_int_equal(query_moves(q, &scope, &some, &err), 0);
