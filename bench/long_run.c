@@ -3,7 +3,10 @@
  * paths, four threads, a live set that grows. Bursts of a million events a second, then a trickle, then nothing, again and
  * again. Checks the finished trace against its own books, and prints them as JSON.
  *
- *   long_run FILE MILLIONS [BOUND_MB]     without a bound the trace is kept whole
+ *   long_run FILE MILLIONS [BOUND_MB [FOLDER [SEED]]]
+ *
+ * Without a bound, or with 0, the trace is kept whole. With a FOLDER call paths are deep, functions have names, and their source is
+ * written there.
  *
  * Exit status 0: totals, every call path's figures and (with a bound) size and memory are right; 1: not. */
 #include <fcntl.h>
@@ -14,6 +17,7 @@
 #include <unistd.h>
 
 #include "base/vec.h"
+#include "long_run_names.h"
 #include "record/fake_target.h"
 #include "trace/reader.h"
 #include "trace/writer.h"
@@ -48,7 +52,7 @@ struct run {
         struct fake_target target;
         struct fake_thread threads[N_THREADS];
         struct trace_writer *writer;
-        const char *path;
+        const char *path, *folder; /* folder NULL: no names */
         uint64_t bound_bytes, random, next_slice_ns, next_address;
         struct site_books sites[N_SITES];
         struct site_books all;
@@ -93,7 +97,15 @@ static void run_alloc(struct run *r, struct fake_thread *t) {
                 b.address = r->idle.items[--r->idle.n];
         else
                 b.address = r->next_address += 4096;
-        fake_alloc(t, r->target.now, b.address, b.size_bytes, site * 16);
+        if (r->folder) {
+                uint64_t pcs[DEEP_FRAMES];
+
+                deep_path(site, pcs);
+                fake_put_stack(t, r->target.now, WIRE_ALLOC, (uint64_t[]){b.address, b.size_bytes},
+                               2, pcs, DEEP_FRAMES, WIRE_END_COMPLETE);
+        } else {
+                fake_alloc(t, r->target.now, b.address, b.size_bytes, site * 16);
+        }
         vec_push(&r->live, b);
         r->sites[site].n_allocs++;
         r->sites[site].alloc_bytes += b.size_bytes;
@@ -286,7 +298,8 @@ int main(int argc, char **argv) {
         if (!r || argc < 3)
                 return 2;
         r->path = argv[1];
-        r->random = 88172645463325252ull;
+        r->folder = argc > 4 ? argv[4] : NULL;
+        r->random = 88172645463325252ull + (argc > 5 ? strtoull(argv[5], NULL, 10) : 0);
         r->next_address = 0xaaaa00000000ull;
         r->bound_bytes = argc > 3 ? strtoull(argv[3], NULL, 10) << 20 : 0;
         n_events = strtoull(argv[2], NULL, 10) * 1000000;
@@ -302,6 +315,10 @@ int main(int argc, char **argv) {
         run_see_file(r);
         memory_bytes = recorder_bytes(r);
         check_trace(r);
+        if (r->folder && deep_names(r->path, r->folder, &e) < 0) {
+                fprintf(stderr, "long_run: %s\n", e.text);
+                r->n_wrong++;
+        }
         print_books(r, memory_bytes);
         if (r->bound_bytes) {
                 expect_at_most(r, "file", r->max_file_bytes, r->bound_bytes);

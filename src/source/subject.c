@@ -298,9 +298,12 @@ static void find_candidates(struct seeking *k, struct candidates *c) {
         }
 }
 
-/* Lower is better: with lines of source first, then how well it fits, then what people are shown. */
+enum { RANK_NO_LINES = 16, RANK_PATTERN = 32 };
+
+/* Lower is better: names before patterns, then with lines of source, then how well it fits, then what people are shown. */
 static unsigned rank(const struct candidate *c) {
-        return (c->has_lines ? 0 : 16u) + 2 * (unsigned)c->fit + !c->is_plain;
+        return (c->fit == FIT_PATTERN ? (unsigned)RANK_PATTERN : 0) +
+               (c->has_lines ? 0 : (unsigned)RANK_NO_LINES) + 2 * (unsigned)c->fit + !c->is_plain;
 }
 
 static int choose(struct seeking *k, const struct candidates *c, unsigned *ret_rank,
@@ -319,7 +322,7 @@ static int choose(struct seeking *k, const struct candidates *c, unsigned *ret_r
                         reterr, -ENOENT,
                         "'%s': no call path has such a function or file: 'silt report --group-by function' lists them",
                         k->what);
-        else if (best >= 16)
+        else if (best & RANK_NO_LINES)
                 r = err_set(
                         reterr, -ENODATA,
                         "'%s': the trace knows no lines of it: build with -g, or 'silt symbolize FILE --debug-path DIR' with its debug information",
