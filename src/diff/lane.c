@@ -14,13 +14,15 @@ static uint64_t hash_build(const struct trace_module *m) {
         return hash;
 }
 
-void lane_init(struct lane *p, struct diff_side *s, struct name_match *m, enum name_side which) {
+void lane_init(struct lane *p, struct diff_side *s, struct name_match *m, enum name_side which,
+               bool is_one_trace) {
         *p = (struct lane){.side = s, .match = m, .which = which, .names = s->r.names};
         p->first_of = calloc(s->v->n_locations + 1, sizeof(p->first_of[0]));
         if (!p->first_of)
                 abort();
         for (size_t i = 0; i < s->v->n_modules; i++)
-                vec_push(&p->builds, hash_build(&s->v->modules[i]));
+                vec_push(&p->builds, is_one_trace ? i + 1 : hash_build(&s->v->modules[i]));
+        p->no_build = is_one_trace;
 }
 
 void lane_done(struct lane *p) {
@@ -40,7 +42,8 @@ static struct lane_frame read_frame(struct lane *p, const struct query_frame *f)
         const char *exe = side_process(p->side)->start.exe;
         uint32_t module = p->side->v->locations[f->location].module;
         struct name_built b = {.frame = frame_of(f),
-                               .build = module < p->builds.n ? p->builds.items[module] : 0,
+                               .build =
+                                       module < p->builds.n ? p->builds.items[module] : p->no_build,
                                .is_program = exe[0] && strcmp(exe, f->module) == 0};
 
         return (struct lane_frame){.look = name_look(p->names, &b.frame),

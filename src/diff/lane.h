@@ -22,6 +22,7 @@ struct lane {
         uint32_t *first_of;            /* location → its first frame, plus 1; 0: not seen yet */
         VEC(struct lane_frame) frames; /* of one location behind each other; look.entry NULL: end */
         VEC(uint64_t) builds;          /* of modules */
+        uint64_t no_build;             /* of code in none */
         /* the path loaded last */
         VEC(struct name_look) looks;
         VEC(uint32_t) numbers; /* of the functions shown, innermost first */
@@ -30,7 +31,9 @@ struct lane {
         uint32_t line; /* where the code that asked is; 0 unknown */
 };
 
-void lane_init(struct lane *p, struct diff_side *s, struct name_match *m, enum name_side which);
+/* is_one_trace: both sides are, so places in the code are the same. */
+void lane_init(struct lane *p, struct diff_side *s, struct name_match *m, enum name_side which,
+               bool is_one_trace);
 void lane_done(struct lane *p);
 
 /* Tells the match the functions of a stack; before it is solved. */

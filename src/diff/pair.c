@@ -202,7 +202,8 @@ void diff_pair_sides(struct diff *d) {
 
         d->match = name_match_new(d->sides[NAME_OLD].r.names);
         for (unsigned side = 0; side < NAME_N_SIDES; side++) {
-                lane_init(&lanes[side], &d->sides[side], d->match, (enum name_side)side);
+                lane_init(&lanes[side], &d->sides[side], d->match, (enum name_side)side,
+                          d->sides[NAME_OLD].q == d->sides[NAME_NEW].q);
                 learn_side(&lanes[side]);
         }
         name_match_solve(d->match);

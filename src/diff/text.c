@@ -284,13 +284,13 @@ static void add_tally(const struct tally *t, struct str *to) {
 }
 
 /* How many rows are shown: those of note; where there are none, the largest of a total that changed. */
-static size_t count_shown(const struct diff *d, const struct tally *t, size_t n_top) {
+static size_t count_shown(const struct diff *d, const struct tally *t, size_t n_top,
+                          size_t n_small) {
         if (d->options->full)
                 return t->n_changed;
         if (t->n_noted)
                 return MIN(t->n_noted, n_top);
-        return diff_is_noted(d, diff_total_change(d)) ? MIN(t->n_changed, (size_t)TEXT_SMALL_ROWS)
-                                                      : 0;
+        return diff_is_noted(d, diff_total_change(d)) ? MIN(t->n_changed, n_small) : 0;
 }
 
 static void print_heading(const struct style *s, const struct diff *d, const char *by,
@@ -318,13 +318,14 @@ static void print_table(const struct style *s, const struct diff *d, const char 
                         void (*print)(const struct style *, const struct diff *,
                                       const struct diff_row *)) {
         struct tally t = count_rows(d, rows, n);
-        size_t n_shown = count_shown(d, &t, n_top);
+        bool is_functions = print == print_function;
+        size_t n_shown = count_shown(d, &t, n_top, is_functions ? TEXT_SMALL_ROWS : 0);
         struct unit_text a;
         struct words w;
 
         if (n_shown == 0)
                 return;
-        print_heading(s, d, by, &t, print == print_function);
+        print_heading(s, d, by, &t, is_functions);
         for (size_t i = 0; i < n_shown; i++)
                 print(s, d, &rows[i]);
         if (n_shown >= t.n_changed)

@@ -91,11 +91,52 @@ static void add_name(const struct diff *d, enum name_side side, uint32_t stack, 
         frame_stack_done(&x);
 }
 
+/* Of code without a name nothing is left to compare in another build but its module. */
+static bool is_nameless(const struct diff *d, const struct diff_row *row, struct str *module) {
+        enum name_side side = diff_told_side(row);
+        const struct name_frame *f = NULL;
+        struct frame_stack x = {0};
+
+        frame_stack_fill(&x, &d->sides[side].r, row->stacks[side], false);
+        if (x.shown.n)
+                f = &x.frames.items[x.shown.items[0].frame_idx];
+        if (f && (!f->function[0] || f->guess))
+                style_add_clean(module, f->module[0] ? frame_base(f->module) : "no module");
+        else
+                f = NULL;
+        frame_stack_done(&x);
+        return f != NULL;
+}
+
+static bool had_another_name(const struct diff *d, const struct diff_row *row, bool utf8,
+                             struct str *old) {
+        struct str new = {0}, a = {0}, b = {0};
+        bool is_so;
+
+        if (!row->has[NAME_OLD] || !row->has[NAME_NEW])
+                return false;
+        add_name(d, NAME_OLD, row->stacks[NAME_OLD], false, utf8, old);
+        add_name(d, NAME_NEW, row->stacks[NAME_NEW], false, utf8, &new);
+        stable_add_function(&a, str_text(old));
+        stable_add_function(&b, str_text(&new));
+        is_so = strcmp(str_text(&a), str_text(&b)) != 0;
+        str_done(&new);
+        str_done(&a);
+        str_done(&b);
+        return is_so;
+}
+
 void words_add_function(const struct diff *d, const struct diff_row *row, bool full, bool utf8,
                         struct str *to) {
         enum name_side side = diff_told_side(row);
+        struct str module = {0}, old = {0};
 
-        add_name(d, side, row->stacks[side], full, utf8, to);
+        if (is_nameless(d, row, &module) && had_another_name(d, row, utf8, &old))
+                str_addf(to, "code without a name in %s", str_text(&module));
+        else
+                add_name(d, side, row->stacks[side], full, utf8, to);
+        str_done(&module);
+        str_done(&old);
 }
 
 void words_add_place(const struct diff *d, const struct diff_row *row, bool full, struct str *to) {
@@ -110,20 +151,12 @@ void words_add_place(const struct diff *d, const struct diff_row *row, bool full
 
 void words_add_old_name(const struct diff *d, const struct diff_row *row, bool utf8,
                         struct str *to) {
-        struct str old = {0}, new = {0}, a = {0}, b = {0};
+        struct str old = {0}, module = {0};
 
-        if (row->has[NAME_OLD] && row->has[NAME_NEW]) {
-                add_name(d, NAME_OLD, row->stacks[NAME_OLD], false, utf8, &old);
-                add_name(d, NAME_NEW, row->stacks[NAME_NEW], false, utf8, &new);
-                stable_add_function(&a, str_text(&old));
-                stable_add_function(&b, str_text(&new));
-                if (strcmp(str_text(&a), str_text(&b)) != 0)
-                        str_addf(to, ", was %s", str_text(&old));
-        }
+        if (had_another_name(d, row, utf8, &old) && !is_nameless(d, row, &module))
+                str_addf(to, ", was %s", str_text(&old));
         str_done(&old);
-        str_done(&new);
-        str_done(&a);
-        str_done(&b);
+        str_done(&module);
 }
 
 /* ---- the verdict ----------------------------------------------------------------------------- */

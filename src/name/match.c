@@ -21,8 +21,10 @@ enum level {
 
 struct function {
         uint64_t keys[N_LEVELS]; /* 0: has none at this level */
+        uint64_t build;          /* of its module, with the module; 0 unknown */
         uint32_t class_number;
         uint8_t side;
+        bool is_nameless;
 };
 
 enum { NO_CLASS = UINT32_MAX };
@@ -31,6 +33,7 @@ struct name_match {
         struct names *names;
         VEC(struct function) functions;
         struct map by_key[NAME_N_SIDES]; /* the strictest key → number */
+        struct map builds[NAME_N_SIDES]; /* modules and builds that occur */
         VEC(uint8_t) sides;              /* of each class: bits */
         struct str text;
 };
@@ -50,7 +53,7 @@ struct name_match *name_match_free(struct name_match *m) {
         vec_free(&m->functions);
         vec_free(&m->sides);
         for (unsigned i = 0; i < NAME_N_SIDES; i++)
-                map_done(&m->by_key[i]);
+                map_done(&m->by_key[i]), map_done(&m->builds[i]);
         str_done(&m->text);
         free(m);
         return NULL;
@@ -95,7 +98,9 @@ static void set_keys(struct name_match *m, const struct name_built *b, struct fu
         uint64_t module = hash_module(m, b), name, plain;
         const char *file = file_name(frame->file);
 
-        if (!frame->function[0] || frame->guess) {
+        f->build = b->build ? map_hash(b->build ^ module) : 0;
+        f->is_nameless = !frame->function[0] || frame->guess;
+        if (f->is_nameless) {
                 f->keys[LEVEL_FILE] =
                         key(LEVEL_FILE, map_hash(frame->offset + map_hash(b->build ^ ~module)));
                 f->keys[LEVEL_PLAIN] = key(LEVEL_PLAIN, ~module);
@@ -121,6 +126,8 @@ uint32_t name_match_add(struct name_match *m, enum name_side side, const struct 
         number = map_put(&m->by_key[side], f.keys[LEVEL_FILE], m->functions.n, &added);
         if (added)
                 vec_push(&m->functions, f);
+        if (added && f.build)
+                map_put(&m->builds[side], f.build, 1, &added);
         return (uint32_t)*number;
 }
 
@@ -166,7 +173,19 @@ static void solve_level(struct name_match *m, enum level level) {
         map_done(&classes);
 }
 
+/* Where both sides have the same build, its code is the same by its place, or it is not. */
+static void keep_places(struct name_match *m) {
+        for (size_t i = 0; i < m->functions.n; i++) {
+                struct function *f = &m->functions.items[i];
+                uint64_t one;
+
+                if (f->is_nameless && f->build && map_get(&m->builds[!f->side], f->build, &one))
+                        f->keys[LEVEL_PLAIN] = 0;
+        }
+}
+
 void name_match_solve(struct name_match *m) {
+        keep_places(m);
         for (unsigned level = 0; level < N_LEVELS; level++)
                 solve_level(m, (enum level)level);
         for (size_t i = 0; i < m->functions.n; i++)

@@ -221,6 +221,9 @@ static void test_nameless(void **state) {
         /* another build: places say nothing, so all of it is one */
         check_match(SIDE({"", "", "/l/a.so", 16, 7}, {"", "", "/l/a.so", 32, 7}),
                     SIDE({"", "", "/l/a.so", 32, 8}), "0 0");
+        check_match(SIDE({"", "", "/l/a.so", 16, 7}, {"f", "", "/l/a.so", 8, 8}),
+                    SIDE({"", "", "/l/a.so", 32, 7}), "- -");
+        check_match(SIDE({"", "", "/l/a.so", 16}), SIDE({"", "", "/l/a.so", 32}), "0");
         check_match(SIDE({"", "", "/l/a.so", 16, 7}), SIDE({"", "", "/l/b.so", 16, 8}), "-");
         check_match(SIDE({"", "", "/l/a.so", 16, 7}), SIDE({"f", "", "/l/a.so", 16, 7}), "-");
 }
