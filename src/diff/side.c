@@ -168,8 +168,12 @@ void side_add_command(const struct diff_side *s, size_t max_bytes, struct str *t
         const char *const *args = is_main ? s->v->meta.args : p->args;
         size_t begin = to->n;
 
-        for (uint32_t i = 0; i < n_args && to->n - begin < max_bytes; i++) {
+        for (uint32_t i = 0; i < n_args; i++) {
                 str_add(to, i ? " " : "");
+                if (to->n - begin >= max_bytes) {
+                        str_add(to, "..");
+                        break;
+                }
                 style_add_clean(to, args[i]);
         }
         if (n_args == 0)

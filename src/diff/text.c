@@ -14,6 +14,7 @@ enum {
         TEXT_MAX_PATHS = 5,  /* call paths, unless --top says otherwise */
         TEXT_SMALL_ROWS = 5, /* told where many small changes make a large one */
         TEXT_FIGURE_CELLS = 11,
+        TEXT_COMMAND_BYTES = 60,
         TEXT_LONG_PCT = 10, /* windows whose lengths differ by more are said to */
 };
 
@@ -110,6 +111,18 @@ static void print_totals(const struct style *s, const struct diff *d) {
 
 /* ---- what is compared ------------------------------------------------------------------------ */
 
+static bool is_same_command(const struct diff *d) {
+        struct str a = {0}, b = {0};
+        bool is_same;
+
+        side_add_command(&d->sides[NAME_OLD], SIZE_MAX, &a);
+        side_add_command(&d->sides[NAME_NEW], SIZE_MAX, &b);
+        is_same = strcmp(str_text(&a), str_text(&b)) == 0;
+        str_done(&a);
+        str_done(&b);
+        return is_same;
+}
+
 static void add_side(const struct diff *d, enum name_side side, struct str *to) {
         const struct diff_side *x = &d->sides[side];
         struct unit_text a, b;
@@ -122,7 +135,10 @@ static void add_side(const struct diff *d, enum name_side side, struct str *to) 
                 str_addf(to, " from %s to %s", unit_duration(&a, x->from_ns),
                          unit_duration(&b, x->to_ns));
         str_add(to, " (");
-        side_add_command(x, 60, to);
+        if (side == NAME_NEW && is_same_command(d))
+                str_add(to, "the same command");
+        else
+                side_add_command(x, TEXT_COMMAND_BYTES, to);
         if (x->answer->scope.process == QUERY_ALL && x->v->n_processes > 1)
                 str_addf(to, " and all its processes, %s", unit_count(&a, x->v->n_processes));
         else if (x->source->process)
