@@ -5,6 +5,7 @@
 #include <stdbool.h>
 
 #include "base/vec.h"
+#include "diff/check.h"
 #include "diff/diff.h"
 #include "flame/flame.h"
 
@@ -21,6 +22,11 @@ struct source_options;
 struct diff_command {
         struct diff_options options;
         VEC(char *) texts; /* parts of words that options point to */
+};
+
+struct check_command {
+        struct check_options options;
+        VEC(char *) texts;
 };
 
 struct symbolize_options {
@@ -43,6 +49,10 @@ bool flame_options_parse(int argc, char **argv, struct flame_command_options *re
 bool diff_options_parse(int argc, char **argv, struct diff_command *ret_command,
                         int *ret_exit_status);
 void diff_command_done(struct diff_command *c);
+/* Likewise, to be given to check_command_done. */
+bool check_options_parse(int argc, char **argv, struct check_command *ret_command,
+                         int *ret_exit_status);
+void check_command_done(struct check_command *c);
 /* Fills *ret_options in either case, to be given to symbolize_options_done. */
 bool symbolize_options_parse(int argc, char **argv, struct symbolize_options *ret_options,
                              int *ret_exit_status);

@@ -294,6 +294,86 @@ static void test_source(void **state) {
         assert_source_refused("a.silt", "f", "--function", "good", "--size", "x");
 }
 
+/* ---- check ----------------------------------------------------------------------------------- */
+
+static void test_check_all(void **state) {
+        struct check_command c;
+        const struct limit *l;
+        int status = -1;
+
+        (void)state;
+        assert_true(PARSE(check_options_parse, &c, &status, "a.silt", "--max-peak", "200M",
+                          "--max-growth", "1%/min", "--max-growth", "6K/min", "--max-end=1K",
+                          "--max-allocations", "5", "--max-temporary-share", "40%", "--max-rss",
+                          "1G", "--max", "A::operator==()=3M", "--max-allocated", "7"));
+        l = c.options.limits.items;
+        assert_int_equal(c.options.limits.n, 9);
+        assert_true(l[0].kind == LIMIT_PEAK && l[0].limit == 200.0 * 1048576);
+        assert_true(l[1].kind == LIMIT_GROWTH && l[1].unit == LIMIT_IN_PERCENT_PER_S &&
+                    l[1].limit == 1.0 / 60 && l[1].rate_s == 60);
+        assert_true(l[2].unit == LIMIT_IN_BYTES_PER_S && l[2].limit == 6144.0 / 60);
+        assert_true(l[3].kind == LIMIT_END && l[3].limit == 1024);
+        assert_true(l[4].kind == LIMIT_ALLOCATIONS && l[4].limit == 5);
+        assert_true(l[5].kind == LIMIT_TEMPORARY_SHARE && l[5].limit == 40);
+        assert_true(l[6].kind == LIMIT_RSS && l[7].kind == LIMIT_FUNCTION);
+        assert_string_equal(l[7].function, "A::operator==()");
+        assert_true(l[7].limit == 3.0 * 1048576 && l[8].kind == LIMIT_ALLOCATED);
+        assert_false(c.options.strict || c.options.json || c.options.against);
+        check_command_done(&c);
+
+        assert_true(PARSE(check_options_parse, &c, &status, "--against", "b.silt", "a.silt",
+                          "--strict", "--json"));
+        l = c.options.limits.items;
+        assert_int_equal(c.options.limits.n, 1);
+        assert_true(l[0].kind == LIMIT_AGAINST && l[0].limit == 3);
+        assert_string_equal(l[0].metric, "peak");
+        assert_true(c.options.strict && c.options.json);
+        check_command_done(&c);
+
+        assert_true(PARSE(check_options_parse, &c, &status, "--against", "b.silt", "a.silt", "--by",
+                          "count", "--fail-above", "0.5%", "--by", "end"));
+        l = c.options.limits.items;
+        assert_int_equal(c.options.limits.n, 2);
+        assert_true(l[1].limit == 0.5);
+        assert_string_equal(l[1].metric, "end");
+        check_command_done(&c);
+}
+
+static void test_check_refused(void **state) {
+        struct check_command c;
+
+#define assert_check_refused(...)                                                                  \
+        do {                                                                                       \
+                int status_ = -1;                                                                  \
+                assert_false(PARSE(check_options_parse, &c, &status_, ##__VA_ARGS__));             \
+                assert_int_equal(status_, 2);                                                      \
+                check_command_done(&c);                                                            \
+        } while (0)
+
+        (void)state;
+        assert_check_refused();
+        assert_check_refused("a.silt");
+        assert_check_refused("--max-peak", "1M");
+        assert_check_refused("a.silt", "b.silt", "--max-peak", "1M");
+        assert_check_refused("a.silt", "--max-peak", "much");
+        assert_check_refused("a.silt", "--max-growth", "1%");
+        assert_check_refused("a.silt", "--max-growth", "1%/year");
+        assert_check_refused("a.silt", "--max-growth", "/s");
+        assert_check_refused("a.silt", "--max-growth", "%/s");
+        assert_check_refused("a.silt", "--max-growth", "-1%/s");
+        assert_check_refused("a.silt", "--max-growth", "nan%/s");
+        assert_check_refused("a.silt", "--max", "=3M");
+        assert_check_refused("a.silt", "--max", "f");
+        assert_check_refused("a.silt", "--max", "f=");
+        assert_check_refused("a.silt", "--max-allocations", "-1");
+        assert_check_refused("a.silt", "--max-temporary-share", "x");
+        assert_check_refused("a.silt", "--max-peak", "1M", "--by", "end");
+        assert_check_refused("a.silt", "--max-peak", "1M", "--fail-above", "3%");
+        assert_check_refused("a.silt", "--against", "b", "--by", "size");
+        assert_check_refused("a.silt", "--max-peak", "1M", "--from", "2s", "--to", "1s");
+        assert_check_refused("a.silt", "--max-peak", "1M", "--process", "");
+}
+
 static void test_symbolize(void **state) {
         struct symbolize_options o;
         int status = -1;
@@ -335,6 +415,7 @@ int main(void) {
                 cmocka_unit_test(test_report_filter), cmocka_unit_test(test_report_refused),
                 cmocka_unit_test(test_diff_all),      cmocka_unit_test(test_diff_refused),
                 cmocka_unit_test(test_symbolize),     cmocka_unit_test(test_source),
+                cmocka_unit_test(test_check_all),     cmocka_unit_test(test_check_refused),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);

@@ -6,6 +6,7 @@
 
 #include "base/macros.h"
 #include "cli/commands.h"
+#include "cli/help_check.h"
 #include "cli/help_diff.h"
 #include "cli/help_doctor.h"
 #include "cli/help_flame.h"
@@ -26,6 +27,7 @@ static const struct {
         {"flame", cmd_flame, FLAME_SUMMARY, flame_help_text},
         {"source", cmd_source, SOURCE_SUMMARY, source_help_text},
         {"diff", cmd_diff, DIFF_SUMMARY, diff_help_text},
+        {"check", cmd_check, CHECK_SUMMARY, check_help_text},
         {"symbolize", cmd_symbolize, SYMBOLIZE_SUMMARY, symbolize_help_text},
         {"verify", cmd_verify, VERIFY_SUMMARY, verify_help_text},
         {"doctor", cmd_doctor, DOCTOR_SUMMARY, doctor_help_text},

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Any words as the command lines of run, report, diff and source, and as sizes and times: refused in one line, or
+/* Any words as the command lines of run, report, diff, check and source, and as sizes and times: refused in one line, or
  * understood. The input is words with tabs or NULs between them; the low bits of the first byte choose the command ('0'
- * report, '1' run, '2' diff, '4' source).
+ * report, '1' run, '2' diff, '4' source, '6' check).
  *
  * covers: src/cli/options.c src/cli/filter.c src/base/units.c src/query/filter.c */
 #include <stdio.h>
@@ -68,6 +68,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
                 bool understood = run_options_parse(n, words, &o, &status);
 
                 check_said(said, &said_text, &n_said, understood);
+        } else if ((data[0] & 6) == 6) {
+                struct check_command c;
+                bool understood = check_options_parse(n, words, &c, &status);
+
+                check_said(said, &said_text, &n_said, understood);
+                check_command_done(&c);
         } else if (data[0] & 2) {
                 struct diff_command c;
                 bool understood = diff_options_parse(n, words, &c, &status);

@@ -1,0 +1,383 @@
+/* SPDX-License-Identifier: MIT */
+/* Checks in words and as JSON. */
+#include "diff/check.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/json.h"
+#include "base/units.h"
+#include "diff/measure.h"
+#include "diff/words.h"
+
+/* ---- words ----------------------------------------------------------------------------------- */
+
+static const char *const kind_names[LIMIT_N_KINDS] = {
+        [LIMIT_PEAK] = "peak",
+        [LIMIT_END] = "live at the end",
+        [LIMIT_GROWTH] = "growth",
+        [LIMIT_ALLOCATED] = "allocated",
+        [LIMIT_ALLOCATIONS] = "allocations",
+        [LIMIT_TEMPORARY_SHARE] = "temporary share",
+        [LIMIT_RSS] = "peak RSS",
+        [LIMIT_FUNCTION] = "function",
+        [LIMIT_AGAINST] = "against",
+};
+
+static const char *metric_name(const char *metric) {
+        return strcmp(metric, "end") == 0     ? "live at the end"
+               : strcmp(metric, "count") == 0 ? "allocations"
+                                              : metric;
+}
+
+const char *check_name(const struct limit *l) {
+        return l->kind == LIMIT_FUNCTION  ? l->function
+               : l->kind == LIMIT_AGAINST ? metric_name(l->metric)
+                                          : kind_names[l->kind];
+}
+
+static bool metric_counts(const char *metric) {
+        return strcmp(metric, "count") == 0 || strcmp(metric, "temporary") == 0;
+}
+
+const char *check_value(const struct limit *l, double v, struct check_text *t) {
+        struct unit_text u;
+        bool counts =
+                l->unit == LIMIT_IN_COUNT || (l->kind == LIMIT_AGAINST && metric_counts(l->metric));
+
+        if (l->unit == LIMIT_IN_BYTES_PER_S)
+                snprintf(t->s, sizeof(t->s), "%s/%s", unit_bytes(&u, unit_nearest(v * l->rate_s)),
+                         l->rate_name);
+        else if (l->unit == LIMIT_IN_PERCENT_PER_S)
+                snprintf(t->s, sizeof(t->s), "%.3g %%/%s", v * l->rate_s, l->rate_name);
+        else if (counts)
+                snprintf(t->s, sizeof(t->s), "%s", unit_count(&u, unit_nearest(v)));
+        else if (l->unit == LIMIT_IN_PERCENT && l->kind != LIMIT_AGAINST)
+                snprintf(t->s, sizeof(t->s), "%.3g %%", v);
+        else
+                snprintf(t->s, sizeof(t->s), "%s", unit_bytes(&u, unit_nearest(fabs(v))));
+        return t->s;
+}
+
+const char *check_limit_text(const struct limit *l, struct check_text *t) {
+        struct check_text value;
+
+        if (l->unit == LIMIT_IN_COUNT || l->unit == LIMIT_IN_PERCENT_PER_S)
+                return check_value(l, l->limit, t);
+        if (l->unit == LIMIT_IN_PERCENT) {
+                snprintf(t->s, sizeof(t->s), l->kind == LIMIT_AGAINST ? "+%g %%" : "%g %%",
+                         l->limit);
+                return t->s;
+        }
+        check_value(l, l->limit, &value);
+        snprintf(t->s, sizeof(t->s), "%.20s = %.40s", l->text, value.s);
+        return t->s;
+}
+
+/* "peak 62.8 MB of at most 200M = 209.7 MB"; compared: "peak 62.8 MB, base 61.0 MB (+3 %)". */
+static void add_result(const struct check_result *r, struct str *to) {
+        struct check_text a, b;
+        struct words w;
+
+        style_add_clean(to, check_name(r->limit));
+        if (r->status == CHECK_UNTOLD) {
+                str_addf(to, " not known (%s)", r->remark);
+                return;
+        }
+        check_value(r->limit, r->measured, &a);
+        if (r->limit->kind == LIMIT_AGAINST) {
+                check_value(r->limit, r->base, &b);
+                str_addf(to, " %s, base %s", a.s, b.s);
+                words_percent(r->base, r->measured, &w);
+                if (w.s[0])
+                        str_addf(to, " (%s)", w.s);
+                return;
+        }
+        str_addf(to, " %s of at most %s", a.s, check_value(r->limit, r->limit->limit, &b));
+}
+
+static void add_failure(const struct check_result *r, struct str *to) {
+        struct check_text a, b;
+        struct words w;
+
+        style_add_clean(to, check_name(r->limit));
+        check_value(r->limit, r->measured, &a);
+        if (r->limit->kind == LIMIT_AGAINST) {
+                words_percent(r->base, r->measured, &w);
+                str_addf(to, " %s, %s%sbase %s", a.s, w.s, w.s[0] ? " from " : "",
+                         check_value(r->limit, r->base, &b));
+                return;
+        }
+        str_addf(to, " %s instead of at most %s", a.s, check_value(r->limit, r->limit->limit, &b));
+}
+
+enum { CHECK_MAX_TOLD = 3 }; /* failures in the first sentence */
+
+void check_add_verdict(const struct check *c, struct str *to) {
+        size_t n_failed = check_count(c, CHECK_FAILED), n = c->results.n, n_told = 0;
+
+        if (n_failed)
+                str_addf(to, n == 1 ? "The check failed: " : "%zu of %zu checks failed: ", n_failed,
+                         n);
+        else if (check_count(c, CHECK_UNTOLD))
+                str_addf(to,
+                         n == 1 ? "The check could not be made: "
+                                : "No check failed, but %zu of %zu could not be made: ",
+                         check_count(c, CHECK_UNTOLD), n);
+        else
+                str_addf(to, n == 1 ? "The check holds: " : "All %zu checks hold: ", n);
+        for (size_t i = 0; i < n; i++) {
+                if (n_failed && c->results.items[i].status != CHECK_FAILED)
+                        continue;
+                if (n_told == CHECK_MAX_TOLD && n_failed > n_told + 1) {
+                        str_addf(to, "; and %zu more", n_failed - n_told);
+                        break;
+                }
+                str_add(to, n_told++ ? "; " : "");
+                if (n_failed)
+                        add_failure(&c->results.items[i], to);
+                else
+                        add_result(&c->results.items[i], to);
+        }
+        str_add(to, ".");
+}
+
+/* ---- text ------------------------------------------------------------------------------------ */
+
+enum {
+        CHECK_CULPRIT_CELLS = 12,
+        CHECK_NAME_CELLS = 20,
+        CHECK_LIMIT_CELLS = 20,
+        CHECK_VALUE_CELLS = 14
+};
+
+static const char *verdict_word(enum check_status s) {
+        return s == CHECK_OK ? "ok" : s == CHECK_FAILED ? "FAILED" : "unknown";
+}
+
+static void print_culprits(const struct style *s, const struct check_result *r) {
+        struct check_text t;
+
+        for (size_t i = 0; i < r->n_culprits; i++) {
+                const struct culprit *x = &r->culprits[i];
+                struct limit unit = *r->limit;
+                bool is_change = r->limit->kind == LIMIT_AGAINST || r->limit->kind == LIMIT_GROWTH;
+                struct str line = {0}, value = {0};
+                size_t left;
+
+                if (r->limit->kind == LIMIT_GROWTH)
+                        unit.unit = LIMIT_IN_BYTES;
+                else if (r->limit->kind == LIMIT_TEMPORARY_SHARE)
+                        unit.unit = LIMIT_IN_COUNT;
+                str_add(&value, is_change ? "+" : "");
+                str_add(&value, check_value(&unit, x->value, &t));
+                str_addf(&line, "%*s  ", CHECK_CULPRIT_CELLS, str_text(&value));
+                left = s->width - MIN(s->width - 20, str_width(str_text(&line)));
+                style_add_cut(s, &line, x->name, left);
+                if (x->place[0] && str_width(x->name) + 2 + str_width(x->place) <= left)
+                        str_addf(&line, "  %s%s%s", s->dim, x->place, s->plain);
+                fprintf(s->out, "%s\n", str_text(&line));
+                str_done(&line);
+                str_done(&value);
+        }
+}
+
+static void add_cell(const struct style *s, struct str *line, const char *text, size_t cells,
+                     bool is_right) {
+        size_t begin = line->n;
+        struct str cut = {0};
+
+        style_add_cut(s, &cut, text, cells);
+        if (is_right)
+                str_pad(line, ' ', cells - MIN(cells, str_width(str_text(&cut))));
+        str_add(line, str_text(&cut));
+        style_pad_to(line, begin, cells);
+        str_add(line, "  ");
+        str_done(&cut);
+}
+
+static void print_result(const struct style *s, const struct check_result *r) {
+        struct check_text t;
+        struct str line = {0}, name = {0}, measured = {0}, remark = {0};
+        struct words w;
+
+        style_add_clean(&name, check_name(r->limit));
+        if (r->limit->kind == LIMIT_AGAINST)
+                str_add(&name, " vs base");
+        add_cell(s, &line, str_text(&name), CHECK_NAME_CELLS, false);
+        add_cell(s, &line, check_limit_text(r->limit, &t), CHECK_LIMIT_CELLS, true);
+        str_add(&measured,
+                r->status == CHECK_UNTOLD ? "-" : check_value(r->limit, r->measured, &t));
+        add_cell(s, &line, str_text(&measured), CHECK_VALUE_CELLS, true);
+        str_addf(&line, "%s%s%s", r->status == CHECK_FAILED ? s->alarm : "",
+                 verdict_word(r->status), r->status == CHECK_FAILED ? s->plain : "");
+        if (r->limit->kind == LIMIT_AGAINST) {
+                words_percent(r->base, r->measured, &w);
+                str_addf(&remark, "%s%sbase %s%s%s", w.s, w.s[0] ? ", " : "",
+                         check_value(r->limit, r->base, &t), r->remark[0] ? "; " : "", r->remark);
+        } else {
+                str_add(&remark, r->remark);
+        }
+        fprintf(s->out, "%s\n", str_text(&line));
+        if (remark.n) {
+                fprintf(s->out, "%s    ", s->dim);
+                style_wrap(s, str_text(&remark), 4);
+                fputs(s->plain, s->out);
+        }
+        print_culprits(s, r);
+        str_done(&line);
+        str_done(&name);
+        str_done(&measured);
+        str_done(&remark);
+}
+
+static void print_doubts(const struct style *s, struct check *c) {
+        if (c->doubt.n)
+                style_wrap(s, str_text(&c->doubt), 0);
+        if (c->base_doubt.n) {
+                struct str text = {0};
+
+                str_addf(&text, "The base: %s", str_text(&c->base_doubt));
+                style_wrap(s, str_text(&text), 0);
+                str_done(&text);
+        }
+}
+
+void check_write_text(FILE *out, struct check *c) {
+        struct str text = {0}, line = {0};
+        struct style s;
+
+        style_init(&s, out);
+        check_add_verdict(c, &text);
+        fputs(s.bold, out);
+        style_wrap(&s, str_text(&text), 0);
+        fputs(s.plain, out);
+        print_doubts(&s, c);
+        if (check_count(c, CHECK_FAILED)) {
+                add_cell(&s, &line, "check", CHECK_NAME_CELLS, false);
+                add_cell(&s, &line, "limit", CHECK_LIMIT_CELLS, true);
+                add_cell(&s, &line, "measured", CHECK_VALUE_CELLS, true);
+                fprintf(out, "\n%s%sverdict%s\n", s.dim, str_text(&line), s.plain);
+                for (size_t i = 0; i < c->results.n; i++)
+                        print_result(&s, &c->results.items[i]);
+        }
+        str_done(&text);
+        str_done(&line);
+}
+
+/* ---- JSON ------------------------------------------------------------------------------------ */
+
+static void put_culprits(struct json *j, const struct check_result *r) {
+        json_key(j, "sites");
+        json_array(j);
+        for (size_t i = 0; i < r->n_culprits; i++) {
+                const struct culprit *x = &r->culprits[i];
+
+                json_object(j);
+                json_put_string(j, "name", x->name);
+                json_put_string(j, "place", x->place);
+                json_put_double(j, "value", x->value, 0);
+                json_end(j);
+        }
+        json_end(j);
+}
+
+static const char *unit_name(const struct limit *l) {
+        if (l->kind == LIMIT_AGAINST)
+                return metric_counts(l->metric) ? "count" : "bytes";
+        switch (l->unit) {
+        case LIMIT_IN_BYTES: return "bytes";
+        case LIMIT_IN_COUNT: return "count";
+        case LIMIT_IN_PERCENT: return "percent";
+        case LIMIT_IN_BYTES_PER_S: return "bytes_per_second";
+        case LIMIT_IN_PERCENT_PER_S: return "percent_per_second";
+        }
+        return "";
+}
+
+static const char *const kind_keys[LIMIT_N_KINDS] = {
+        "peak",     "end",      "growth",  "allocated", "allocations", "temporary_share",
+        "peak_rss", "function", "against",
+};
+
+static void put_result(struct json *j, const struct check_result *r) {
+        json_object(j);
+        json_put_string(j, "check", kind_keys[r->limit->kind]);
+        if (r->limit->function)
+                json_put_string(j, "function", r->limit->function);
+        if (r->limit->metric)
+                json_put_string(j, "metric", r->limit->metric);
+        json_put_string(j, "written", r->limit->text);
+        json_put_double(j, r->limit->kind == LIMIT_AGAINST ? "limit_pct" : "limit", r->limit->limit,
+                        6);
+        json_put_string(j, "unit", unit_name(r->limit));
+        json_key(j, "measured"); /* null: could not be told */
+        if (r->status == CHECK_UNTOLD)
+                json_null(j);
+        else
+                json_double(j, r->measured, 6);
+        if (r->limit->kind == LIMIT_AGAINST)
+                json_put_double(j, "base", r->base, 0);
+        json_put_string(j, "verdict", check_status_name(r->status));
+        json_put_string(j, "remark", r->remark);
+        put_culprits(j, r);
+        json_end(j);
+}
+
+static void put_doubt(struct json *j, const char *key, struct str *doubt) {
+        json_key(j, key); /* null: the figures are whole */
+        if (doubt->n)
+                json_string(j, str_text(doubt));
+        else
+                json_null(j);
+}
+
+void check_write_json(FILE *out, struct check *c) {
+        const struct diff_side *s = &c->side;
+        struct str verdict = {0};
+        struct json j;
+
+        check_add_verdict(c, &verdict);
+        json_init(&j, out);
+        json_object(&j);
+        json_put_string(&j, "schema", "silt.check/1");
+        json_put_string(&j, "text", str_text(&verdict));
+        json_put_string(&j, "verdict", check_status_name(check_status_of(c)));
+        json_put_string(&j, "file", s->source->path);
+        json_key(&j, "against");
+        if (c->options->against)
+                json_string(&j, c->options->against);
+        else
+                json_null(&j);
+        json_key(&j, "window");
+        json_object(&j);
+        json_put_double(&j, "from_s", (double)s->from_ns / 1e9, 6);
+        json_put_double(&j, "to_s", (double)s->to_ns / 1e9, 6);
+        json_end(&j);
+        json_put_string(&j, "filter", query_filter_text(c->options->filter));
+        put_doubt(&j, "doubt", &c->doubt);
+        put_doubt(&j, "base_doubt", &c->base_doubt);
+        json_key(&j, "checks");
+        json_array(&j);
+        for (size_t i = 0; i < c->results.n; i++)
+                put_result(&j, &c->results.items[i]);
+        json_end(&j);
+        json_end(&j);
+        str_done(&verdict);
+}
+
+int check_print(FILE *out, const struct check_options *o, enum check_status *ret_status,
+                struct err *reterr) {
+        struct check c;
+        int r = check_measure(&c, o, reterr);
+
+        if (r < 0)
+                return r;
+        *ret_status = check_status_of(&c);
+        if (o->json)
+                check_write_json(out, &c);
+        else
+                check_write_text(out, &c);
+        check_done(&c);
+        return 0;
+}
