@@ -111,7 +111,7 @@ int64_t graph_change(const struct graph *g, const struct graph_frame *f) {
 }
 
 /* In steps: under 1 % is no change; up to 10 %, 33 %, 67 %, more. */
-static uint8_t change_hue(const struct graph *g, const struct graph_frame *f) {
+uint8_t graph_change_hue(const struct graph *g, const struct graph_frame *f) {
         double change = (double)graph_change(g, f), base = f->width, share;
         int steps;
 
@@ -144,7 +144,7 @@ void graph_colour(struct graph *g) {
                 if (f->depth == 0)
                         hue = HUE_ROOT;
                 else if (graph_is_change(g))
-                        hue = change_hue(g, f);
+                        hue = graph_change_hue(g, f);
                 else if (f->is_rest)
                         hue = HUE_REST;
                 else if (has_crate(f))

@@ -6,6 +6,8 @@
 
 #include "base/macros.h"
 
+enum { CUT_MIN_CELLS = 5 }; /* less of a name says nothing */
+
 /* The code point at p and its length in bytes; what is no UTF-8 is one byte. */
 static uint32_t code_at(const char *text, size_t *ret_n) {
         const unsigned char *p = (const unsigned char *)text;
@@ -77,12 +79,12 @@ static size_t last_part(const char *name) {
 void cut_add_name(struct str *to, const char *name, size_t cells) {
         size_t have = cut_cells(name), part, tail, head, at, n;
 
-        if (cells < 3)
-                return;
         if (have <= cells) {
                 str_add(to, name);
                 return;
         }
+        if (cells < CUT_MIN_CELLS)
+                return;
         part = cut_cells(name + last_part(name));
         tail = (cells - 1) / 2;
         if (part > tail && part <= (cells - 1) * 3 / 4)

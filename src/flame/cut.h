@@ -9,8 +9,8 @@
 size_t cut_cells(const char *text);
 
 /* Appends a name in at most `cells` cells, cut in the middle: what it begins with says whose it is, what it ends with what it
- * does. The part behind the last "::" stays whole where half of the room suffices for the rest. Nothing where there is
- * no room for three cells. */
+ * does. The part behind the last "::" stays whole where half of the room suffices for the rest. Nothing where the
+ * room is less than five cells and too little. */
 void cut_add_name(struct str *to, const char *name, size_t cells);
 
 /* Bytes of the next line of at most `cells` cells, broken at a blank where there is one; *ret_skip more are blanks. */

@@ -37,19 +37,19 @@ static int64_t column_width(const struct graph_frame *f) {
 }
 
 static void add_column(struct str *to, const struct graph *g, const char *key, column_fn fn) {
-        str_addf(to, ",\n%s:[", key);
+        str_addf(to, ",\n\"%s\":[", key);
         for (size_t i = 0; i < g->frames.n; i++)
                 str_addf(to, "%s%lld", i ? "," : "", (long long)fn(&g->frames.items[i]));
         str_add(to, "]");
 }
 
 static void add_text(struct str *to, const char *key, const char *text) {
-        str_addf(to, ",\n%s:", key);
+        str_addf(to, ",\n\"%s\":", key);
         escape_add_script(to, text);
 }
 
 static void add_keys(struct str *to, const struct graph *g) {
-        str_add(to, ",\nkeys:[");
+        str_add(to, ",\n\"keys\":[");
         for (size_t i = 0; i < g->n_keys; i++) {
                 str_addf(to, "%s[%u,", i ? "," : "", g->keys[i].hue);
                 escape_add_script(to, g->texts->items.items[g->keys[i].crate]);
@@ -61,8 +61,8 @@ static void add_keys(struct str *to, const struct graph *g) {
 static void add_picture(struct str *to, const struct picture *p) {
         const struct graph *g = &p->graph;
 
-        str_addf(to, "{metric:\"%s\",reversed:%d,change:%d,old:%d", query_metric_name(g->metric),
-                 g->is_reversed, graph_is_change(g), g->has_old);
+        str_addf(to, "{\"metric\":\"%s\",\"reversed\":%d,\"change\":%d,\"old\":%d",
+                 query_metric_name(g->metric), g->is_reversed, graph_is_change(g), g->has_old);
         add_text(to, "title", p->words.title);
         add_text(to, "subtitle", p->words.subtitle);
         add_text(to, "note", p->words.note);
@@ -86,13 +86,15 @@ void write_data(struct str *to, const struct picture *pictures, size_t n,
                 const struct flame_options *o, double top) {
         const struct texts *texts = pictures[0].graph.texts;
 
-        str_addf(to, "const silt_flame = {row:%d,pad:%d,cell:%g,width:%u,top:%.0f,\nnames:[",
-                 PICTURE_ROW, PICTURE_PAD, PICTURE_CELL, o->width_px, top);
+        str_addf(
+                to,
+                "const silt_flame = {\"row\":%d,\"pad\":%d,\"cell\":%g,\"width\":%u,\"top\":%.0f,\n\"names\":[",
+                PICTURE_ROW, PICTURE_PAD, PICTURE_CELL, o->width_px, top);
         for (size_t i = 0; i < texts->items.n; i++) {
                 str_add(to, i ? ",\n" : "");
                 escape_add_script(to, texts->items.items[i]);
         }
-        str_add(to, "],\npictures:[\n");
+        str_add(to, "],\n\"pictures\":[\n");
         for (size_t i = 0; i < n; i++) {
                 str_add(to, i ? ",\n" : "");
                 add_picture(to, &pictures[i]);

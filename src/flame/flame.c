@@ -7,7 +7,7 @@
 #include "flame/write.h"
 #include "report/open.h"
 
-enum { MAX_PICTURES = 2 * QUERY_N_METRICS };
+enum { MAX_PICTURES = QUERY_N_METRICS + 1 };
 
 /* One trace. */
 struct side {
@@ -99,7 +99,7 @@ static void make_picture(struct asking *k, enum query_metric m, bool is_reversed
                 query_tree_free((struct query_tree *)of[i].tree);
 }
 
-/* The one asked for comes first; a page has the others too. */
+/* The one asked for comes first; a page has the other direction and the other metrics too. */
 static void make_pictures(struct asking *k) {
         enum query_metric chosen = k->sides[0].view.metric;
         bool is_reversed = k->o->is_reversed;
@@ -111,8 +111,7 @@ static void make_pictures(struct asking *k) {
         for (int m = 0; m < QUERY_N_METRICS; m++) {
                 if (m == (int)chosen || (m == QUERY_GROWTH && k->o->ask.from_ns == 0))
                         continue; /* growth since the start is what is live at the end */
-                make_picture(k, (enum query_metric)m, is_reversed);
-                make_picture(k, (enum query_metric)m, !is_reversed);
+                make_picture(k, (enum query_metric)m, false);
         }
 }
 

@@ -96,6 +96,8 @@ void graph_done(struct graph *g);
 /* Chooses hues and shades; graph_make does it last. */
 void graph_colour(struct graph *g);
 
+/* Of changes: how much of itself a frame gained or lost, in steps. */
+uint8_t graph_change_hue(const struct graph *g, const struct graph_frame *f);
 /* How much of a frame changed: of two traces from one to the other, else by the metric's own sign. */
 int64_t graph_change(const struct graph *g, const struct graph_frame *f);
 

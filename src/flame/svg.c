@@ -125,7 +125,7 @@ static void add_frame(struct drawing *d, const struct graph_frame *f) {
         words_add_frame(&title, d->g, f);
         if (f->depth == 0) {
                 str_add(&label, "all: ");
-                words_add_figure(&label, d->g->metric, &f->is);
+                words_add_figures(&label, d->g, f);
         } else {
                 str_add(&label, d->g->texts->items.items[f->name]);
         }
@@ -138,8 +138,7 @@ static void add_frame(struct drawing *d, const struct graph_frame *f) {
 static void add_rest(struct drawing *d, const struct graph_frame *parent, uint32_t first) {
         struct graph_frame rest = {.is_rest = true,
                                    .depth = parent->depth + 1,
-                                   .parent = d->g->frames.items[first].parent,
-                                   .hue = graph_is_change(d->g) ? HUE_SAME : HUE_REST};
+                                   .parent = d->g->frames.items[first].parent};
         struct str title = {0}, label = {0};
         struct unit_text t;
 
@@ -153,6 +152,7 @@ static void add_rest(struct drawing *d, const struct graph_frame *parent, uint32
         }
         if (rest.width * d->scale < PICTURE_LEAST)
                 return;
+        rest.hue = graph_is_change(d->g) ? graph_change_hue(d->g, &rest) : HUE_REST;
         words_add_frame(&title, d->g, &rest);
         str_addf(&label, "%s more", unit_count(&t, rest.n_rest));
         add_box(d, &rest, d->g->frames.items[first].begin, rest.width, str_text(&label),

@@ -128,7 +128,7 @@ function lastPart(name) {
 
 // In the middle, as cut.c does it.
 function cut(name, room) {
-        if (room < 3)
+        if (room < 1)
                 return "";
         if (name.length <= room && /^[\x20-\x7e]*$/.test(name))
                 return name;
@@ -136,6 +136,8 @@ function cut(name, room) {
         let have = width(letters);
         if (have <= room)
                 return name;
+        if (room < 5)
+                return "";
         const part = width(Array.from(name.slice(lastPart(name))));
         let tail = Math.floor((room - 1) / 2);
         if (part > tail && part <= Math.floor((room - 1) * 3 / 4))
@@ -252,6 +254,15 @@ function draw() {
         finish(rows);
 }
 
+// The colour of a change, in the steps of colour.c.
+function changeHue(f) {
+        const by = shown.old ? f.value - f.was : f.value;
+        const base = shown.old ? Math.max(Math.abs(f.value), Math.abs(f.was)) : f.width;
+        const part = base > 0 ? Math.abs(by) / base : 0;
+        const steps = part < 0.01 ? 0 : part < 0.1 ? 1 : part < 1 / 3 ? 2 : part < 2 / 3 ? 3 : 4;
+        return SAME + (by < 0 ? -steps : steps);
+}
+
 // The last row with a frame wide enough for a letter; towers below are put together until they are zoomed into.
 function lastRow(scale) {
         const p = shown, end = p.begin[zoomed] + p.width[zoomed];
@@ -275,7 +286,7 @@ function drawRest(i, k, x, scale) {
         }
         if (rest.width * scale >= LEAST)
                 box(i, x, rest.width * scale, count(rest.n) + " more",
-                    {classes: "", fill: p.change ? "h" + SAME : "h13"}, rest);
+                    {classes: "", fill: "h" + (p.change ? changeHue(rest) : 13)}, rest);
 }
 
 function padding() {
@@ -444,26 +455,14 @@ function frameAt(e) {
 const LABELS = {peak: "live at the peak", end: "live at the end", allocated: "bytes allocated", count: "allocations",
                 temporary: "temporary allocations", growth: "growth"};
 
-function choice(label, values, texts, chosen, change) {
-        const select = make(HTML, "select", {"aria-label": label});
-        values.forEach((v, k) => select.appendChild(make(HTML, "option", v === chosen ? {value: v, selected: "selected"} : {value: v}, texts[k])));
-        select.addEventListener("change", change);
-        return select;
-}
-
-function addChoices(bar) {
-        const first = data.pictures[0], unique = list => list.filter((v, k) => list.indexOf(v) === k);
-        const metrics = unique(data.pictures.map(p => p.metric)), ways = unique(data.pictures.map(p => String(p.reversed)));
-        let metric = null, way = null;
-        const changed = () => {
-                const m = metric ? metric.value : first.metric, r = way ? way.value : String(first.reversed);
-                show(data.pictures.find(p => p.metric === m && String(p.reversed) === r));
-        };
-        if (metrics.length > 1)
-                bar.appendChild(metric = choice("metric", metrics, metrics.map(m => LABELS[m]), first.metric, changed));
-        if (ways.length > 1)
-                bar.appendChild(way = choice("direction", ways, ways.map(w => w === "0" ? "callers above" : "code that asked above"),
-                                             String(first.reversed), changed));
+function addChoice(bar) {
+        const select = make(HTML, "select", {"aria-label": "what is drawn"});
+        if (data.pictures.length < 2)
+                return;
+        data.pictures.forEach((p, k) => select.appendChild(
+                make(HTML, "option", {value: k}, LABELS[p.metric] + (p.reversed ? ", code that asked first" : ""))));
+        select.addEventListener("change", () => show(data.pictures[Number(select.value)]));
+        bar.appendChild(select);
 }
 
 function makeBar() {
@@ -471,7 +470,7 @@ function makeBar() {
         input = make(HTML, "input", {type: "search", placeholder: "search: regular expression ( / )", "aria-label": "search", spellcheck: "false"});
         reset = make(HTML, "button", {type: "button", title: "Esc"}, "whole picture");
         said = make(HTML, "span", {"class": "said", role: "status", "aria-live": "polite"});
-        addChoices(bar);
+        addChoice(bar);
         bar.append(input, reset, said);
         input.addEventListener("input", () => find(input.value));
         reset.addEventListener("click", () => zoom(0));

@@ -21,7 +21,7 @@ static const char *change_text(enum query_metric m, int64_t change, struct unit_
         return t->s;
 }
 
-void words_add_figure(struct str *to, enum query_metric m, const struct graph_figure *f) {
+static void add_figure(struct str *to, enum query_metric m, const struct graph_figure *f) {
         struct unit_text t;
 
         str_add(to, value_text(m, f->value, &t));
@@ -38,11 +38,6 @@ void words_add_figure(struct str *to, enum query_metric m, const struct graph_fi
                          m == QUERY_ALLOCATED ? "allocations" : "blocks");
 }
 
-void words_add_share(struct str *to, double part, double whole) {
-        if (whole > 0)
-                str_addf(to, "%.1f %%", 100 * part / whole);
-}
-
 static void add_change(struct str *to, const struct graph *g, const struct graph_frame *f) {
         struct unit_text a, b, c;
         int64_t change = graph_change(g, f);
@@ -57,6 +52,18 @@ static void add_change(struct str *to, const struct graph *g, const struct graph
                 str_addf(to, " (%+.0f %%)", 100.0 * (double)change / (double)f->was.value);
 }
 
+void words_add_figures(struct str *to, const struct graph *g, const struct graph_frame *f) {
+        if (g->has_old)
+                add_change(to, g, f);
+        else
+                add_figure(to, g->metric, &f->is);
+}
+
+static void add_share(struct str *to, double part, double whole) {
+        if (whole > 0)
+                str_addf(to, "%.1f %%", 100 * part / whole);
+}
+
 void words_add_frame(struct str *to, const struct graph *g, const struct graph_frame *f) {
         const struct graph_frame *root = &g->frames.items[0], *parent = &g->frames.items[f->parent];
         struct unit_text t;
@@ -66,18 +73,15 @@ void words_add_frame(struct str *to, const struct graph *g, const struct graph_f
         else
                 str_add(to, g->texts->items.items[f->name]);
         str_add(to, "\n");
-        if (g->has_old)
-                add_change(to, g, f);
-        else
-                words_add_figure(to, g->metric, &f->is);
+        words_add_figures(to, g, f);
         if (f->depth > 0 && !graph_is_change(g)) {
                 str_add(to, "\n");
-                words_add_share(to, f->width, root->width);
+                add_share(to, f->width, root->width);
                 str_add(to, " of all");
         }
         if (f->depth > 1 && !graph_is_change(g)) {
                 str_add(to, ", ");
-                words_add_share(to, f->width, parent->width);
+                add_share(to, f->width, parent->width);
                 str_add(to, " of the frame above");
         }
         if (f->place)
@@ -218,15 +222,14 @@ static void add_difference(const struct graph *g, const struct view *v, struct s
                          value_text(g->metric, root->is.value, &b));
         view_add_state(v, to);
         if (change == 0)
-                str_add(to, ", as before");
+                str_add(to, ", as before in all");
         else if (root->was.value > 0)
                 str_addf(to, " (%+.*f %%)",
                          100.0 * (double)llabs(change) < 10.0 * (double)root->was.value,
                          100.0 * (double)change / (double)root->was.value);
         else
                 str_addf(to, " (%s)", change_text(g->metric, change, &a));
-        if (change != 0)
-                add_changed_most(g, to);
+        add_changed_most(g, to);
 }
 
 static void add_sentence(const struct graph *g, const struct words_source *of, struct str *to) {
@@ -234,8 +237,6 @@ static void add_sentence(const struct graph *g, const struct words_source *of, s
         struct unit_text t;
 
         if (root->width <= 0) {
-                add_program(of->view, to);
-                str_add(to, ": ");
                 view_add_nothing(of->view, of->answer, to);
                 return;
         }
@@ -280,6 +281,10 @@ static void add_doubts(const struct words_source *s, struct str *to) {
 }
 
 static void add_subtitle(const struct graph *g, const struct words_source *of, struct str *to) {
+        if (g->frames.items[0].width <= 0) {
+                add_program(of->view, to);
+                str_add(to, ". ");
+        }
         if (g->has_old)
                 str_addf(to, "%s compared with %s. ", frame_base(of[GRAPH_NEW].path),
                          frame_base(of[GRAPH_OLD].path));
@@ -289,26 +294,35 @@ static void add_subtitle(const struct graph *g, const struct words_source *of, s
                 add_doubts(&of[GRAPH_OLD], to);
 }
 
-static void add_note(const struct graph *g, const struct flame_options *o, struct str *to) {
+static void add_note(const struct graph *g, struct str *to) {
         static const char *const widths[QUERY_N_METRICS] = {"bytes live at the peak",
                                                             "bytes live at the end",
                                                             "bytes allocated",
                                                             "allocations",
                                                             "temporary allocations",
                                                             "how much live bytes changed"};
+        bool has_inlined = false, has_tasks = false;
         struct unit_text t;
 
+        if (g->frames.items[0].width <= 0)
+                return;
+        for (size_t i = 0; i < g->frames.n; i++) {
+                has_inlined |= g->frames.items[i].is_inlined;
+                has_tasks |= g->frames.items[i].is_task;
+        }
         str_addf(to, "Width: %s%s. Below a function: %s.", widths[g->metric],
                  g->has_old ? ", the larger of both" : "",
                  g->is_reversed ? "who called it"
                                 : "what it called, down to the code that asked for the memory");
         if (graph_is_change(g))
                 str_add(to, " Red grew, blue shrank.");
-        str_add(to, " Italic: inlined.");
+        if (has_inlined)
+                str_add(to, " Italic: inlined.");
+        if (has_tasks)
+                str_add(to, " Bold: async.");
         if (g->n_rest)
                 str_addf(to, " Frames too small to show: %s, put together.",
                          unit_count(&t, g->n_rest));
-        (void)o;
 }
 
 static char *take_clean(struct str *s, struct arena *arena) {
@@ -341,7 +355,7 @@ void words_find(struct words *w, const struct graph *g, const struct words_sourc
         }
         add_subtitle(g, of, &s);
         w->subtitle = take_clean(&s, arena);
-        add_note(g, o, &s);
+        add_note(g, &s);
         w->note = take_clean(&s, arena);
         str_done(&s);
 }

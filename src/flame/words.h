@@ -21,9 +21,7 @@ struct words_source {
 void words_find(struct words *w, const struct graph *g, const struct words_source *of,
                 const struct flame_options *o, struct arena *arena);
 
-/* "7.6 MB in 1,234 blocks"; of counts "1,234 allocations of 7.6 MB". */
-void words_add_figure(struct str *to, enum query_metric m, const struct graph_figure *f);
-/* "12.3 %" */
-void words_add_share(struct str *to, double part, double whole);
+/* "7.6 MB in 1,234 blocks"; of counts "1,234 allocations of 7.6 MB"; of two traces both. */
+void words_add_figures(struct str *to, const struct graph *g, const struct graph_frame *f);
 /* All that is told of a frame, a line each: name, figures, place. */
 void words_add_frame(struct str *to, const struct graph *g, const struct graph_frame *f);

@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: MIT */
+/* Any bytes as a trace to draw, or as two to compare: what the reader lets through can be drawn, whatever its names and figures.
+ * No crash, no hang; an error is one line, and nothing was written then; a picture is text as XML allows it, with one script
+ * in it: ours.
+ *
+ * The last byte chooses: bit 0 makes the checksums right first; bits 1 to 4 page, reversed, full, all processes; bit 5 that
+ * the trace is compared with its first half; bits 6 and 7 a window. The metric and the width go by the input's length.
+ *
+ * seeds: src/report/report_seeds
+ * covers: src/flame/colour.c src/flame/cut.c src/flame/data.c src/flame/escape.c src/flame/flame.c src/flame/graph.c
+ * covers: src/flame/page.c src/flame/same.c src/flame/svg.c src/flame/texts.c src/flame/words.c */
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "base/fs.h"
+#include "base/macros.h"
+#include "flame/flame.h"
+#include "trace/rehash.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
+
+static int make_file(const uint8_t *data, size_t n, bool rehash, char *path, size_t cap) {
+        int fd = memfd_create("fuzz", MFD_CLOEXEC);
+        uint8_t *copy = malloc(n + 1);
+
+        if (n)
+                memcpy(copy, data, n);
+        if (rehash)
+                trace_rehash(copy, n);
+        if (fd < 0 || fs_write_all(fd, copy, n) < 0)
+                abort();
+        free(copy);
+        snprintf(path, cap, "/proc/self/fd/%d", fd);
+        return fd;
+}
+
+static size_t count_of(const char *text, size_t n, const char *part) {
+        const char *at = text, *end = text + n;
+        size_t found = 0;
+
+        while ((at = memmem(at, (size_t)(end - at), part, strlen(part)))) {
+                found++;
+                at++;
+        }
+        return found;
+}
+
+static void check_picture(const char *text, size_t n, bool is_page) {
+        for (size_t i = 0; i < n; i++)
+                if ((unsigned char)text[i] < 0x20 && text[i] != '\n')
+                        abort();
+        if (count_of(text, n, "<script") != 1 || count_of(text, n, "</script") != 1 ||
+            count_of(text, n, "]]>") != (is_page ? 0u : 1u))
+                abort();
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n) {
+        static const char *const metrics[] = {"peak",  "end",       "allocated",
+                                              "count", "temporary", "growth"};
+        struct flame_options o = FLAME_OPTIONS_DEFAULT;
+        uint8_t choice = n ? data[--n] : 0;
+        struct flame_result result;
+        char path[32], old_path[32], *text = NULL;
+        size_t n_text = 0;
+        FILE *out = open_memstream(&text, &n_text);
+        struct err err = {0};
+        int fd = make_file(data, n, choice & 1, path, sizeof(path));
+        int old_fd = make_file(data, n / 2, choice & 1, old_path, sizeof(old_path));
+
+        o.ask.path = path;
+        o.ask.metric = metrics[n % ARRAY_SIZE(metrics)];
+        o.width_px = FLAME_MIN_WIDTH_PX + (uint32_t)n % 2000;
+        o.is_page = choice & 2;
+        o.is_reversed = choice & 4;
+        o.ask.full = choice & 8;
+        o.ask.all_processes = choice & 16;
+        o.old_path = choice & 32 ? old_path : NULL;
+        if (choice & 64)
+                o.ask.from_ns = 3000;
+        if (choice & 128)
+                o.ask.to_ns = 50000;
+        if (flame_draw(out, &o, &result, &err) < 0) {
+                fclose(out);
+                if (!err.text[0] || strchr(err.text, '\n') || n_text)
+                        abort();
+        } else {
+                fclose(out);
+                check_picture(text, n_text, o.is_page);
+        }
+        free(text);
+        close(fd);
+        close(old_fd);
+        return 0;
+}
