@@ -34,6 +34,7 @@ struct trace_writer *fake_writer_free(struct trace_writer *w) {
         vec_free(&w->threads);
         vec_free(&w->events);
         vec_free(&w->mappings);
+        vec_free(&w->residency);
         free(w);
         return NULL;
 }
@@ -141,6 +142,11 @@ void trace_put_other(struct trace_writer *w, uint32_t thread, uint64_t time_ns,
                                           .stack = block_stack,
                                           .size_bytes = value,
                                           .seq = seq});
+}
+
+void trace_put_residency(struct trace_writer *w, const struct trace_residency *row) {
+        assert(row->process < w->processes.n && row->stack < w->stacks.n);
+        vec_push(&w->residency, *row);
 }
 
 void trace_put_mapping(struct trace_writer *w, const struct trace_mapping *m) {

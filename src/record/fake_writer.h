@@ -24,6 +24,7 @@ struct trace_writer {
         VEC(struct trace_thread) threads;
         VEC(struct trace_event) events;
         VEC(struct trace_mapping) mappings;
+        VEC(struct trace_residency) residency;
         VEC(struct fake_slice) slices;
         VEC(struct trace_move) moves; /* of the open slice */
         struct fake_slice checkpoint; /* the latest */

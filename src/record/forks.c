@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "record/residency.h"
 #include "trace/writer.h"
 
 #define SNAPSHOT_GRACE_NS                                                                          \
@@ -209,6 +210,7 @@ static void forks_free(struct process *process) {
                 intern_space_unref(process->space);
         }
         map_done(&process->threads);
+        residency_free(process->residency);
         free(process);
 }
 
@@ -226,6 +228,7 @@ void forks_end_process(struct pipeline *p, struct process *process) {
         const struct pipeline_calls *calls = &p->config.calls;
         struct pipeline_totals totals;
         uint64_t end_ns;
+        bool is_known;
 
         /* a daemon's parent ends before its child appears: the snapshot waits on */
         for (size_t i = 0; i < p->snapshots.n; i++)
@@ -235,7 +238,9 @@ void forks_end_process(struct pipeline *p, struct process *process) {
         pair_end_process(&p->pair, process);
         sites_end_process(&p->sites, process->figures, p->pair.now_ns);
         end_ns = forks_place_end(p, process->end_ns);
-        if (pipeline_get_totals(p, process->trace_id, &totals) && calls->on_process_end)
+        is_known = pipeline_get_totals(p, process->trace_id, &totals);
+        pipeline_settle_look(p, process, !(is_known && totals.ends_in_exec));
+        if (is_known && calls->on_process_end)
                 calls->on_process_end(calls->ctx, process->idx, process->trace_id, end_ns, &totals);
         for (size_t i = 0; i < p->active.n; i++)
                 if (p->active.items[i] == process) {

@@ -227,6 +227,7 @@ void lives_sample(struct lives *l, struct life *one, uint64_t now_ns, uint64_t r
         s.shmem_bytes = m.shmem_bytes - arena_resident;
         s.runtime_bytes = runtime_bytes + arena_resident;
         s.minor_faults = m.minor_faults;
+        one->n_faults = m.minor_faults + m.major_faults;
         s.major_faults = m.major_faults;
         s.cpu_ns = m.cpu_ns;
         one->runtime_bytes = MAX(one->runtime_bytes, s.runtime_bytes);

@@ -33,6 +33,8 @@ struct life {
         bool is_ending; /* end_process was called; waiting for its last events */
         bool is_over;
         uint64_t peak_rss_bytes, runtime_bytes;
+        uint64_t n_faults;            /* by the last sample: new pages come by faults */
+        uint64_t n_faults_looked;     /* by the last look at its pages */
         struct trace_process_end end; /* ended, status and peak as far as known when it ended */
 };
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "record/pair.h"
 
+#include "record/residency.h"
 #include "trace/writer.h"
 #include "wire/record.h"
 
@@ -94,6 +95,16 @@ static inline __attribute__((always_inline)) void pair_release(struct pair *p,
                       pair_age_us(p, b), latest->seq == block_seq(b));
 }
 
+static __attribute__((noinline)) void pair_note_large(const struct pair_event *e, uint64_t seq) {
+        struct residency_birth birth = {.address = e->address,
+                                        .seq = seq,
+                                        .size_bytes = e->size_bytes,
+                                        .process = e->process->trace_id,
+                                        .stack = e->stack};
+
+        residency_note(&e->process->residency, &e->process->live, &birth);
+}
+
 static void pair_allocate(struct pair *p, const struct pair_event *e, struct block *b, uint64_t seq,
                           bool is_realloc) {
         block_set(b, e->site, seq, e->size_bytes, e->thread, p->now_ns / 1000);
@@ -102,6 +113,8 @@ static void pair_allocate(struct pair *p, const struct pair_event *e, struct blo
         sites_note_peak(p->sites, e->process->figures, p->now_ns);
         p->latest.items[e->thread] = (struct pair_latest){seq, e->size_bytes, e->site};
         p->next_seq = seq + 1;
+        if (unlikely(e->size_bytes >= TRACE_LARGE_BLOCK_BYTES))
+                pair_note_large(e, seq);
 }
 
 static void pair_put_free(struct pair *p, const struct process *process, const struct block *b,

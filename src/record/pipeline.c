@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <time.h>
 
+#include "record/residency.h"
 #include "record/state.h"
 #include "trace/writer.h"
 #include "wire/clock.h"
@@ -423,9 +424,39 @@ void pipeline_finish(struct pipeline *p, uint64_t end_ns) {
                 ;
         pair_expire_all(&p->pair);
         pipeline_count_unslotted(p);
+        for (size_t i = 0; i < p->active.n; i++)
+                pipeline_settle_look(p, p->active.items[i], true);
         end_ns = MAX(end_ns, p->pair.now_ns);
         sites_end_slice(&p->sites, end_ns, true);
         p->pair.now_ns = end_ns;
+}
+
+/* ---- pages of large blocks ---------------------------------------------------------------------- */
+
+bool pipeline_wants_look(const struct pipeline *p, uint32_t process_idx) {
+        const struct process *process =
+                process_idx < p->n_processes ? p->processes[process_idx] : NULL;
+        const struct residency *r = process ? process->residency : NULL;
+
+        return r && r->blocks.n > 0 && !process->is_ending &&
+               (!r->look_ns || pipeline_time_ns(p, p->final_time) > r->look_ns);
+}
+
+void pipeline_look(struct pipeline *p, uint32_t process_idx, int pagemap_fd, uint64_t now_ns,
+                   struct residency_budget *budget) {
+        struct process *process = p->processes[process_idx];
+        struct residency *r = process->residency;
+
+        residency_settle(r, &process->live, true);
+        residency_write(r, p->config.writer, false);
+        residency_look(r, &process->live, pagemap_fd, now_ns, budget);
+}
+
+void pipeline_settle_look(struct pipeline *p, struct process *process, bool is_valid) {
+        if (!process->residency)
+                return;
+        residency_settle(process->residency, &process->live, is_valid);
+        residency_write(process->residency, p->config.writer, true);
 }
 
 /* ---- figures ------------------------------------------------------------------------------------ */

@@ -138,6 +138,13 @@ bool pipeline_find_process(const struct pipeline *p, uint32_t process_idx,
 bool pipeline_get_totals(const struct pipeline *p, uint32_t trace_process,
                          struct pipeline_totals *ret);
 
+/* Pages of large blocks (residency.h). Whether there is something to look at, and the look before can be settled. */
+struct residency_budget;
+bool pipeline_wants_look(const struct pipeline *p, uint32_t process_idx);
+/* pagemap_fd: of that process, open. Only when it is wanted. */
+void pipeline_look(struct pipeline *p, uint32_t process_idx, int pagemap_fd, uint64_t now_ns,
+                   struct residency_budget *budget);
+
 struct pipeline_stats {
         uint64_t n_records, n_sites, n_stacks, n_locations, n_live_blocks;
         uint64_t n_inversions, n_forced; /* records that went ahead of a stalled thread's mark */

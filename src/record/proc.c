@@ -3,6 +3,7 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -116,6 +117,23 @@ pid_t proc_parent(pid_t pid) {
         if (!fields || sscanf(fields, " %c %d", &state, &parent) != 2)
                 return 0;
         return parent;
+}
+
+int proc_open_pagemap(pid_t pid, const char *exe) {
+        char path[64], target[4096];
+        ssize_t n;
+        int fd;
+
+        snprintf(path, sizeof(path), "/proc/%d/pagemap", (int)pid);
+        fd = open(path, O_RDONLY | O_CLOEXEC);
+        if (fd < 0)
+                return -errno;
+        snprintf(path, sizeof(path), "/proc/%d/exe", (int)pid);
+        n = readlink(path, target, sizeof(target));
+        if (n > 0 && (size_t)n == strlen(exe) && memcmp(target, exe, (size_t)n) == 0)
+                return fd;
+        close(fd);
+        return -ESRCH;
 }
 
 bool proc_comm(pid_t pid, pid_t tid, char ret_name[17]) {

@@ -34,6 +34,10 @@ bool proc_thread_is_alive_inside(pid_t pid, pid_t inside_tid);
  * not be looked at, which are all the same here. */
 bool proc_end_status(pid_t pid, int *ret_wait_status);
 
+/* Whether its pages are in memory, a word each: -errno when it may not be looked at. Nothing of another program than exe: it
+ * may have become one a moment ago. */
+int proc_open_pagemap(pid_t pid, const char *exe);
+
 bool proc_comm(pid_t pid, pid_t tid, char ret_name[17]);
 bool proc_thread_is_alive(pid_t pid, pid_t tid);
 bool proc_memory(pid_t pid, struct proc_memory *ret);

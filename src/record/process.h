@@ -11,6 +11,7 @@
 
 struct figures;
 struct intern_space;
+struct residency;
 
 struct process {
         uint32_t idx; /* of the arena */
@@ -27,7 +28,8 @@ struct process {
         struct figures *figures;
         struct live live;
         struct intern_space *space;
-        struct map threads; /* tid → trace thread */
+        struct residency *residency; /* NULL: no large block yet */
+        struct map threads;          /* tid → trace thread */
         uint32_t n_threads;
         uint32_t n_slots;      /* that it holds now */
         uint32_t n_scans_left; /* looks at all slots before its end is believed */

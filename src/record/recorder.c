@@ -22,6 +22,7 @@
 #include "record/counter.h"
 #include "record/pipeline.h"
 #include "record/proc.h"
+#include "record/residency.h"
 #include "record/watcher.h"
 #include "trace/writer.h"
 
@@ -36,6 +37,15 @@ enum {
         TERM_GRACE_NS = 3000 * MS,  /* after SIGTERM the processes it followed may end first */
         COST_NS = 10000 * MS,       /* how often it says what it costs; and at the end */
         BUSY_NAP_NS = 1 * MS, /* records trickle in: look again after this, or when a ring fills */
+
+        /* looks at the pages of large blocks: dense at first, each at most at so many, and a hundredth of its time (in the
+         * first second more) */
+        LOOK_MIN_NS = 20 * MS,
+        LOOK_MAX_NS = 1000 * MS,
+        LOOK_BLOCKS = 4096,
+        LOOK_PAGES = 1 << 20,
+        LOOK_COST_SHARE = 100,
+        LOOK_FIRST_SHARE = 20,
 };
 
 static volatile sig_atomic_t recorder_got_term;
@@ -361,6 +371,40 @@ static void recorder_follow_group(struct recorder *r, const struct life *one) {
                              counter);
 }
 
+/* At the pages of one process, unless nothing can have changed. */
+static void recorder_look_at(struct recorder *r, struct life *one, uint64_t now_ns, bool has_events,
+                             struct residency_budget *budget) {
+        int fd;
+
+        if (one->is_over || one->is_ending || one->is_foreign ||
+            (!has_events && one->n_faults == one->n_faults_looked) ||
+            !pipeline_wants_look(r->pipeline, one->process_idx))
+                return;
+        fd = proc_open_pagemap(one->pid, one->exe);
+        if (fd < 0)
+                return;
+        one->n_faults_looked = one->n_faults;
+        pipeline_look(r->pipeline, one->process_idx, fd, now_ns, budget);
+        close(fd);
+}
+
+/* Addresses under an emulator are not those of its process. */
+static void recorder_look(struct recorder *r, uint64_t now_ns, uint64_t n_records) {
+        struct residency_budget budget = {LOOK_BLOCKS, LOOK_PAGES};
+        uint64_t begin_ns = proc_cpu_ns(getpid()), cost_ns;
+        size_t n = r->config->options->launcher ? 0 : r->lives.list.n;
+
+        for (size_t i = 0; i < n; i++)
+                recorder_look_at(r, r->lives.list.items[(i + r->n_looks) % n], now_ns,
+                                 n_records != r->n_records_at_look, &budget);
+        cost_ns = proc_cpu_ns(getpid()) - begin_ns;
+        r->n_looks++;
+        r->n_records_at_look = n_records;
+        r->next_look_ns =
+                now_ns + MAX(MIN(MAX(now_ns / 4, LOOK_MIN_NS), LOOK_MAX_NS),
+                             cost_ns * (now_ns < LOOK_MAX_NS ? LOOK_FIRST_SHARE : LOOK_COST_SHARE));
+}
+
 static void recorder_sample(struct recorder *r, uint64_t now_ns) {
         struct pipeline_stats stats;
         uint64_t interval_ns;
@@ -381,6 +425,8 @@ static void recorder_sample(struct recorder *r, uint64_t now_ns) {
                              atomic_load_explicit(&p->runtime_bytes, memory_order_relaxed),
                              stats.backed_bytes);
         }
+        if (now_ns >= r->next_look_ns)
+                recorder_look(r, now_ns, stats.n_records);
         if (now_ns >= r->next_cost_ns)
                 recorder_tell_cost(r, now_ns);
         is_idle = stats.n_records == r->n_records_at_sample && now_ns > IDLE_SAMPLE_NS;

@@ -84,6 +84,9 @@ void decode_flush(struct pipeline *p);
 /* Ends the slice when it is nearly full. */
 void pipeline_check_slice(struct pipeline *p);
 
+/* The last look at a process's pages counts, unless another image's were seen; what is known goes into the trace. */
+void pipeline_settle_look(struct pipeline *p, struct process *process, bool is_valid);
+
 /* Counts what the slot lost without saying so itself. */
 void decode_count_lost(struct pipeline *p, struct slot *s);
 
