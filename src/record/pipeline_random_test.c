@@ -16,13 +16,16 @@ enum { N_ADDRESSES = 80, N_SITES = 7, N_THREADS = 3, MAX_PROCESSES = 24, N_STEPS
 
 struct model_block {
         uint64_t size_bytes, seq; /* size 0: not live */
-        uint32_t site, owner;
+        uint32_t site, owner, thread;
 };
 
 struct model_thread {
         struct fake_thread fake;
         bool is_open; /* has a slot */
         uint64_t last_seq;
+        bool has_latest; /* an allocation that has not replaced a block yet */
+        uint32_t latest_site;
+        uint64_t latest_bytes;
         uint32_t moving; /* realloc under way: address + 1 */
         uint64_t last_time;
 };
@@ -34,6 +37,7 @@ struct model_process {
         struct model_thread threads[N_THREADS];
         struct trace_counts counts;
         struct trace_site sites[N_SITES];
+        struct trace_move moves[N_SITES];
         int64_t own[N_SITES]; /* bytes */
         uint64_t at_peak[N_SITES];
 };
@@ -85,7 +89,11 @@ static void model_alloc(struct model *m, struct model_process *p, struct model_t
                         uint32_t address, uint64_t size_bytes, uint32_t site) {
         uint32_t id = (uint32_t)(p - m->p);
 
-        p->blocks[address] = (struct model_block){size_bytes, m->n_seqs, site, id};
+        p->blocks[address] =
+                (struct model_block){size_bytes, m->n_seqs, site, id, (uint32_t)(t - p->threads)};
+        t->has_latest = true;
+        t->latest_site = site;
+        t->latest_bytes = size_bytes;
         t->last_seq = m->n_seqs++;
         p->sites[site].n_allocs++;
         p->sites[site].alloc_bytes += size_bytes;
@@ -115,6 +123,34 @@ static void model_free(struct model *m, struct model_process *p, struct model_th
         p->counts.n_frees++;
         p->counts.live_blocks--;
         p->counts.live_bytes -= b.size_bytes;
+}
+
+static void model_grow(struct trace_move *x, uint64_t old_bytes, uint64_t new_bytes) {
+        x->n_grown++;
+        x->copied_bytes += old_bytes;
+        x->grown_bytes += new_bytes;
+}
+
+/* Before a block is released; is_free: not by a realloc that makes another one. */
+static void model_move(struct model *m, struct model_process *p, struct model_thread *t,
+                       uint32_t address, bool is_free) {
+        const struct model_block *b = &p->blocks[address];
+        struct trace_move *x = &p->moves[b->site];
+
+        if (b->owner != (uint32_t)(p - m->p))
+                return;
+        if (b->thread != (uint32_t)(t - p->threads)) {
+                x->n_foreign_frees++;
+                x->foreign_bytes += b->size_bytes;
+        }
+        if (!is_free || !t->has_latest || t->latest_site != b->site ||
+            t->latest_bytes == b->size_bytes)
+                return;
+        t->has_latest = false;
+        if (t->latest_bytes > b->size_bytes)
+                model_grow(x, b->size_bytes, t->latest_bytes);
+        else
+                x->n_shrunk++;
 }
 
 static void model_end(struct model *m, struct model_process *p) {
@@ -165,6 +201,7 @@ static void step_free(struct model *m, struct model_process *p, struct model_thr
         if (a == UINT32_MAX)
                 return;
         fake_free(&t->fake, time_of(m, t), address_of(a));
+        model_move(m, p, t, a, true);
         model_free(m, p, t, a);
 }
 
@@ -181,7 +218,7 @@ static void step_realloc_begin(struct model *m, struct model_process *p, struct 
 static void step_realloc_end(struct model *m, struct model_process *p, struct model_thread *t) {
         uint32_t old = t->moving - 1, new = rng(2) ? old : pick_address(p, false),
                  site = rng(N_SITES);
-        uint64_t size_bytes = 1 + rng(1000);
+        uint64_t size_bytes = 1 + rng(1000), old_bytes;
 
         t->moving = 0;
         p->is_reserved[old] = false;
@@ -192,6 +229,7 @@ static void step_realloc_end(struct model *m, struct model_process *p, struct mo
                 break;
         case 1:
                 fake_realloc_end(&t->fake, time_of(m, t), 0, 0, WIRE_REALLOC_RELEASED, site);
+                model_move(m, p, t, old, true);
                 model_free(m, p, t, old);
                 break;
         default:
@@ -199,8 +237,15 @@ static void step_realloc_end(struct model *m, struct model_process *p, struct mo
                         new = old;
                 fake_realloc_end(&t->fake, time_of(m, t), address_of(new), size_bytes,
                                  WIRE_REALLOC_OK, site);
+                model_move(m, p, t, old, false);
+                old_bytes = p->blocks[old].size_bytes;
                 model_free(m, p, t, old);
                 model_alloc(m, p, t, new, size_bytes, site);
+                t->has_latest = false;
+                if (size_bytes > old_bytes) {
+                        model_grow(&p->moves[site], old_bytes, size_bytes);
+                        p->moves[site].in_place_bytes += new == old ? old_bytes : 0;
+                }
                 p->counts.n_reallocs++;
                 p->sites[site].n_reallocs++;
                 p->counts.n_complete_stacks++;
@@ -226,6 +271,7 @@ static void step_odd(struct model *m, struct model_process *p, struct model_thre
                 p->counts.n_wrong_sizes++;
                 fake_put_words(&t->fake, time_of(m, t), WIRE_FREE_SIZED,
                                (uint64_t[]){address_of(a), p->blocks[a].size_bytes + 1}, 2);
+                model_move(m, p, t, a, true);
                 model_free(m, p, t, a);
         }
 }
@@ -363,9 +409,20 @@ static void site_add(struct trace_site *to, const struct trace_site *s) {
         to->inherited_bytes += s->inherited_bytes;
 }
 
+static void move_add(struct trace_move *to, const struct trace_move *x) {
+        to->n_foreign_frees += x->n_foreign_frees;
+        to->foreign_bytes += x->foreign_bytes;
+        to->n_grown += x->n_grown;
+        to->copied_bytes += x->copied_bytes;
+        to->grown_bytes += x->grown_bytes;
+        to->in_place_bytes += x->in_place_bytes;
+        to->n_shrunk += x->n_shrunk;
+}
+
 /* What a reader makes of the slices: sums, and live by site at the highest peak. */
 struct replay {
         struct trace_site sum[MAX_PROCESSES][N_SITES];
+        struct trace_move moves[MAX_PROCESSES][N_SITES];
         int64_t own[MAX_PROCESSES][N_SITES]; /* before the slice */
         uint64_t peak[MAX_PROCESSES], all_peak;
         int64_t at_peak[MAX_PROCESSES][N_SITES], at_all_peak[MAX_PROCESSES][N_SITES];
@@ -432,6 +489,10 @@ static void compare_slices(const struct model *m) {
                         site_add(&r->sum[slice->sites.items[k].process]
                                         [site_of(m, slice->sites.items[k].stack)],
                                  &slice->sites.items[k]);
+                for (size_t k = 0; k < slice->moves.n; k++)
+                        move_add(&r->moves[slice->moves.items[k].process]
+                                          [site_of(m, slice->moves.items[k].stack)],
+                                 &slice->moves.items[k]);
                 for (size_t k = 0; k < slice->n_events; k++)
                         replay_own(m, r, &m->w->events.items[event++]);
                 for (uint32_t k = 0; k < m->n_processes; k++)
@@ -442,6 +503,8 @@ static void compare_slices(const struct model *m) {
         for (uint32_t k = 0; k < m->n_processes; k++)
                 for (int x = 0; x < N_SITES; x++) {
                         compare_site(&r->sum[k][x], &m->p[k].sites[x]);
+                        assert_memory_equal(&r->moves[k][x], &m->p[k].moves[x],
+                                            sizeof(r->moves[k][x]));
                         assert_int_equal(r->at_peak[k][x], m->p[k].at_peak[x]);
                         assert_int_equal(r->at_all_peak[k][x], m->at_all_peak[k][x]);
                 }

@@ -409,15 +409,15 @@ static int life_bucket(struct setup *s, uint64_t site) {
         return -1;
 }
 
-/* The time of a block comes round after 2^40 µs: whatever happened meanwhile, one that old is not young. */
+/* The time of a block comes round after 2^24 µs: whatever happened meanwhile, one that old is not young. */
 static void test_ages_do_not_wrap(void **state) {
-        const uint64_t day_ns = 86400ull * 1000000000, round_ns = (1ull << 40) * 1000;
+        const uint64_t round_ns = (1ull << 24) * 1000, step_ns = round_ns / 13;
         struct setup *s = *state;
         uint64_t begin = 1100000, end = begin + round_ns + 2000;
 
         fake_alloc(&s->a, begin, 0x1000, 10, 1);
         fake_alloc(&s->a, begin + 1, 0x2000, 10, 2);
-        for (uint64_t at = begin + day_ns; at < begin + round_ns; at += day_ns / 2) {
+        for (uint64_t at = begin + step_ns; at < begin + round_ns; at += step_ns / 2) {
                 fake_alloc(&s->b, at, 0x9000, 10, 9);
                 fake_free(&s->b, at + 1000, 0x9000);
         }
@@ -430,7 +430,7 @@ static void test_ages_do_not_wrap(void **state) {
         assert_int_equal(life_bucket(s, 1), TRACE_N_LIFE_BUCKETS - 1);
         assert_int_equal(life_bucket(s, 3), 0); /* 3 µs */
 
-        end = begin + 3 * round_ns + 1000; /* nothing came for a month */
+        end = begin + 3 * round_ns + 1000; /* nothing came for long */
         fake_free(&s->a, end, 0x2000);
         s->t.now = end + 1000000;
         fake_settle(&s->t);
@@ -445,10 +445,44 @@ static void test_ages_do_not_wrap(void **state) {
         assert_int_equal(life_bucket(s, 4), 4); /* 500 µs */
 }
 
+/* On both sides of every border between buckets, whatever eras begin meanwhile. */
+static void test_ages_are_right(void **state) {
+        struct setup *s = *state;
+        uint64_t at = 1100000, want[TRACE_N_LIFE_BUCKETS] = {0}, got[TRACE_N_LIFE_BUCKETS] = {0};
+
+        for (unsigned round = 0; round < 8; round++)
+                for (unsigned b = 0; b < TRACE_N_LIFE_BUCKETS + 2; b++)
+                        for (unsigned side = 0; side < 2; side++) {
+                                uint64_t age_us = (4ull << 2 * b) + (side ? 2 : (uint64_t)-2);
+
+                                fake_alloc(&s->a, at, 0x1000, 10, 1);
+                                fake_alloc(&s->b, at + 500, 0x9000, 10, 9);
+                                fake_free(&s->b, at + 600, 0x9000);
+                                at += age_us * 1000;
+                                fake_free(&s->a, at, 0x1000);
+                                want[MIN(b + side, (unsigned)TRACE_N_LIFE_BUCKETS - 1)]++;
+                                at += 777000 + round * 123456789;
+                                s->t.now = at;
+                                fake_settle(&s->t);
+                        }
+        pipeline_end_slice(s->t.pipeline, s->t.now, true);
+        for (size_t i = 0; i < s->w->slices.n; i++)
+                for (size_t k = 0; k < s->w->slices.items[i].sites.n; k++) {
+                        const struct trace_site *row = &s->w->slices.items[i].sites.items[k];
+
+                        for (unsigned b = 0; b < TRACE_N_LIFE_BUCKETS; b++)
+                                got[b] += row->n_life[b];
+                }
+        want[0] += 8 * 2 * (TRACE_N_LIFE_BUCKETS + 2); /* the other thread's */
+        for (unsigned b = 0; b < TRACE_N_LIFE_BUCKETS; b++)
+                assert_int_equal(got[b], want[b]);
+}
+
 int main(void) {
         const struct CMUnitTest tests[] = {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
                 TEST(test_counts_and_peak),
+                TEST(test_ages_are_right),
                 TEST(test_temporary_is_per_thread),
                 TEST(test_nested_slot_is_the_same_thread),
                 TEST(test_realloc_forms),
