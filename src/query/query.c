@@ -74,6 +74,8 @@ void query_set_names(struct query *q, struct names *names) {
                 names_free(q->names);
         q->owns_names = false;
         q->names = names;
+        free(q->looks); /* they point into the names */
+        q->looks = NULL;
         q->pick = pick_free(q->pick); /* who asked depends on them */
         chosen_free(q->chosen);
         q->chosen = NULL;

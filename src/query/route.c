@@ -9,9 +9,15 @@
 void routes_init(struct routes *p, struct query *q, enum route_merge merge, bool is_full) {
         size_t n = q->view->n_symbols + q->view->n_locations;
 
-        *p = (struct routes){.q = q, .merge = merge, .is_full = is_full, .asker = UINT32_MAX};
+        *p = (struct routes){.q = q,
+                             .names = query_names(q),
+                             .merge = merge,
+                             .is_full = is_full,
+                             .asker = UINT32_MAX};
         p->key_of = malloc((n + 1) * sizeof(uint32_t));
-        p->look_of = calloc(n + 1, sizeof(struct name_look));
+        p->look_of = TAKE_PTR(q->looks); /* several questions about the same frames are the rule */
+        if (!p->look_of)
+                p->look_of = calloc(n + 1, sizeof(struct name_look));
         if (!p->key_of || !p->look_of)
                 abort();
         memset(p->key_of, 0xff, (n + 1) * sizeof(uint32_t));
@@ -19,6 +25,8 @@ void routes_init(struct routes *p, struct query *q, enum route_merge merge, bool
 
 void routes_done(struct routes *p) {
         free(p->key_of);
+        if (p->q && !p->q->looks && p->q->names == p->names)
+                p->q->looks = TAKE_PTR(p->look_of);
         free(p->look_of);
         vec_free(&p->keys);
         map_done(&p->by_hash);
@@ -45,6 +53,19 @@ struct query_frame routes_frame(const struct query *q, uint32_t number) {
                                     .location = location,
                                     .inlined = s && s->inlined,
                                     .guess = s && s->guess};
+}
+
+static const struct name_look *look_at(struct routes *p, uint32_t number) {
+        struct name_look *look = &p->look_of[number];
+
+        if (!look->entry) {
+                struct query_frame f = routes_frame(p->q, number);
+                struct name_frame frame = {f.function, f.file,    f.module, f.offset,
+                                           f.line,     f.inlined, f.guess};
+
+                *look = name_look(query_names(p->q), &frame);
+        }
+        return look;
 }
 
 /* ---- keys ------------------------------------------------------------------------------------ */
@@ -111,6 +132,33 @@ static uint64_t hash_key(const struct routes *p, uint32_t number, const struct q
         return map_hash(number);
 }
 
+/* Of functions, which is asked most: each text has one entry, so that no text is read. */
+static uint32_t find_function(struct routes *p, uint32_t number) {
+        const struct name_look *look = look_at(p, number), *other;
+        uint64_t hash =
+                look->is_nameless
+                        ? map_hash(routes_frame(p->q, number).location + 1)
+                        : map_hash(map_hash((uintptr_t)look->entry) ^ (uintptr_t)look->module);
+
+        for (;; hash = map_hash(hash + 1)) { /* until it is this key's own */
+                bool added;
+                uint64_t *key = map_put(&p->by_hash, hash, p->keys.n, &added);
+
+                if (added) {
+                        vec_push(&p->keys, (struct route_key){number, ""});
+                        return (uint32_t)*key;
+                }
+                other = look_at(p, p->keys.items[*key].number);
+                if (look->is_nameless != other->is_nameless)
+                        continue;
+                if (look->is_nameless
+                            ? routes_frame(p->q, number).location ==
+                                      routes_frame(p->q, p->keys.items[*key].number).location
+                            : look->entry == other->entry && look->module == other->module)
+                        return (uint32_t)*key;
+        }
+}
+
 static uint32_t find_key(struct routes *p, uint32_t number) {
         struct query_frame f = routes_frame(p->q, number);
         const char *text =
@@ -134,7 +182,8 @@ uint32_t routes_key(struct routes *p, uint32_t number) {
         uint32_t *key = &p->key_of[number];
 
         if (*key == ROUTE_NO_KEY)
-                *key = find_key(p, number);
+                *key = p->merge == ROUTE_BY_FUNCTION ? find_function(p, number)
+                                                     : find_key(p, number);
         return *key;
 }
 
@@ -161,17 +210,8 @@ struct query_frame routes_key_frame(const struct routes *p, uint32_t key) {
 /* ---- paths ----------------------------------------------------------------------------------- */
 
 static void add_frame(struct routes *p, uint32_t number) {
-        struct name_look *look = &p->look_of[number];
-
-        if (!look->entry) {
-                struct query_frame f = routes_frame(p->q, number);
-                struct name_frame frame = {f.function, f.file,    f.module, f.offset,
-                                           f.line,     f.inlined, f.guess};
-
-                *look = name_look(query_names(p->q), &frame);
-        }
         vec_push(&p->all, (struct route_frame){number, false});
-        vec_push(&p->looks, *look);
+        vec_push(&p->looks, *look_at(p, number));
 }
 
 static void add_location(struct routes *p, uint32_t location) {

@@ -37,6 +37,7 @@ struct route_key {
 
 struct routes {
         struct query *q;
+        const struct names *names; /* that look_of is by */
         enum route_merge merge;
         bool is_full;
         uint32_t *key_of;          /* number → key; ROUTE_NO_KEY while not asked for */
