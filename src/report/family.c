@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/map.h"
 #include "base/units.h"
 #include "base/vec.h"
 #include "report/frame.h"
@@ -14,14 +15,17 @@ enum { FAMILY_MAX_ROWS = 10, FAMILY_MAX_DEPTH = 5, FAMILY_MIN_COMMAND = 12, FAMI
 struct member {
         uint32_t first_child, last_child, next; /* of those told; TRACE_NO_PROCESS: none */
         uint32_t depth;
-        bool is_told;
+        uint32_t
+                n_alike; /* brothers without children and with the same command, itself among them */
+        uint32_t stands_in; /* the largest of those, which is told for all */
+        bool is_told, has_children;
 };
 
 struct family {
         const struct style *s;
         const struct report *r;
-        struct member *members; /* one a process */
-        size_t n, n_told;
+        struct member *members;   /* one a process */
+        size_t n, n_told, n_rows; /* n_told: with those they stand for */
         uint64_t most_untold_bytes;
 };
 
@@ -33,6 +37,64 @@ static uint32_t parent_of(const struct family *f, uint32_t process) {
 
 static uint64_t peak_of(const struct family *f, uint32_t process) {
         return f->r->answer->processes[process].peak_bytes;
+}
+
+static void add_command(const struct trace_process *p, struct str *to) {
+        for (uint32_t i = 0; i < p->n_args && to->n < 4096; i++) {
+                str_add(to, i ? " " : "");
+                style_add_clean(to, i ? p->args[i] : frame_base(p->args[i]));
+        }
+        if (p->n_args == 0)
+                style_add_clean(to, p->exe[0] ? frame_base(p->exe) : "?");
+        while (to->n && to->bytes[to->n - 1] == ' ') /* of arguments that are empty */
+                to->bytes[--to->n] = '\0';
+}
+
+/* ---- those alike ----------------------------------------------------------------------------- */
+
+static uint64_t hash_of(const struct family *f, uint32_t process) {
+        uint64_t hash = map_hash(parent_of(f, process));
+        struct str command = {0};
+
+        add_command(&f->r->v->processes[process].start, &command);
+        for (size_t i = 0; i < command.n; i++)
+                hash = (hash ^ (unsigned char)command.bytes[i]) * 1099511628211ull;
+        str_done(&command);
+        return hash;
+}
+
+/* A shell's hundred calls of one program are one row. */
+static void join_alike(struct family *f) {
+        struct map largest = {0};
+
+        for (uint32_t i = 0; i < f->n; i++)
+                if (parent_of(f, i) != TRACE_NO_PROCESS)
+                        f->members[parent_of(f, i)].has_children = true;
+        for (uint32_t i = 0; i < f->n; i++) {
+                bool added;
+                uint64_t *other;
+
+                f->members[i].n_alike = 1;
+                f->members[i].stands_in = i;
+                if (f->r->options->full || f->members[i].has_children)
+                        continue;
+                other = map_put(&largest, hash_of(f, i), i, &added);
+                if (added)
+                        continue;
+                f->members[*other].n_alike++;
+                f->members[i].stands_in = (uint32_t)*other;
+                if (peak_of(f, i) > peak_of(f, (uint32_t)*other)) {
+                        f->members[i].n_alike = f->members[*other].n_alike;
+                        f->members[*other].stands_in = i;
+                        f->members[i].stands_in = i;
+                        *other = i;
+                }
+        }
+        map_done(&largest);
+}
+
+static bool is_row(const struct family *f, uint32_t process) {
+        return f->members[process].stands_in == process;
 }
 
 /* ---- choosing -------------------------------------------------------------------------------- */
@@ -51,25 +113,28 @@ static void tell(struct family *f, uint32_t process) {
         for (; process != TRACE_NO_PROCESS && !f->members[process].is_told;
              process = parent_of(f, process)) {
                 f->members[process].is_told = true;
-                f->n_told++;
+                f->n_told += f->members[process].n_alike;
+                f->n_rows++;
         }
 }
 
 static void choose(struct family *f) {
         uint32_t *order = calloc(f->n, sizeof(*order));
-        size_t most = f->r->options->full || f->n <= FAMILY_MAX_ROWS + 1 ? f->n : FAMILY_MAX_ROWS;
+        size_t n = 0, most;
 
         if (!order)
                 abort();
         for (uint32_t i = 0; i < f->n; i++)
-                order[i] = i;
-        if (most < f->n)
-                qsort_r(order, f->n, sizeof(order[0]), larger_first, f);
-        for (size_t i = 0; i < f->n; i++)
-                if (f->n_told < most)
+                if (is_row(f, i))
+                        order[n++] = i;
+        most = f->r->options->full || n <= FAMILY_MAX_ROWS + 1 ? n : FAMILY_MAX_ROWS;
+        if (most < n)
+                qsort_r(order, n, sizeof(order[0]), larger_first, f);
+        for (size_t i = 0; i < n; i++)
+                if (f->n_rows < most)
                         tell(f, order[i]);
         for (uint32_t i = 0; i < f->n; i++)
-                if (!f->members[i].is_told)
+                if (is_row(f, i) && !f->members[i].is_told)
                         f->most_untold_bytes = MAX(f->most_untold_bytes, peak_of(f, i));
         free(order);
 }
@@ -119,15 +184,6 @@ static void add_end(const struct trace_process_info *p, struct str *to) {
         }
 }
 
-static void add_command(const struct trace_process *p, struct str *to) {
-        for (uint32_t i = 0; i < p->n_args && to->n < 4096; i++) {
-                str_add(to, i ? " " : "");
-                style_add_clean(to, i ? p->args[i] : frame_base(p->args[i]));
-        }
-        if (p->n_args == 0)
-                style_add_clean(to, p->exe[0] ? frame_base(p->exe) : "?");
-}
-
 static void add_branches(const struct family *f, uint32_t process, struct str *to) {
         const char *lines[FAMILY_MAX_DEPTH];
         size_t n = 0;
@@ -157,12 +213,18 @@ static void print_member(const struct family *f, uint32_t process) {
         if (f->s->width >= FAMILY_WIDE)
                 str_addf(&line, "%12s  ", unit_count(&c, t->n_allocs));
         add_branches(f, process, &line);
-        add_command(&p->start, &command);
-        add_end(p, &end);
         left = f->s->width - MIN(f->s->width, str_width(str_text(&line)));
         left = MAX(left, (size_t)FAMILY_MIN_COMMAND);
-        style_add_cut(f->s, &line, str_text(&command),
-                      left - MIN(left - 8, str_width(str_text(&end))));
+        add_command(&p->start, &command);
+        if (f->members[process].n_alike > 1)
+                str_addf(&end, "  %s%s%s", f->s->utf8 ? "×" : "x",
+                         unit_count(&c, f->members[process].n_alike),
+                         f->s->width >= FAMILY_WIDE ? ", the largest" : "");
+        else
+                add_end(p, &end);
+        if (str_width(str_text(&end)) + FAMILY_MIN_COMMAND / 2 > left)
+                str_clear(&end);
+        style_add_cut(f->s, &line, str_text(&command), left - str_width(str_text(&end)));
         str_add(&line, str_text(&end));
         if (process == f->r->scope.process)
                 fprintf(f->s->out, "%s%s%s\n", f->s->bold, str_text(&line), f->s->plain);
@@ -199,6 +261,7 @@ void family_print(const struct style *s, const struct report *r) {
         f.members = calloc(f.n, sizeof(f.members[0]));
         if (!f.members)
                 abort();
+        join_alike(&f);
         choose(&f);
         style_heading(s, "Processes (%s)", unit_count(&a, f.n));
         fprintf(s->out, "  %s%8s  %10s  %10s  %s%scommand%s\n", s->dim, "pid", "peak", "at the end",

@@ -334,44 +334,47 @@ static size_t name_width(const struct forest *f, const struct entry *e) {
         return MAX(f->s->width - MIN(f->s->width, used), (size_t)FOREST_MIN_NAME);
 }
 
-static bool is_unnamed(const struct query_node *n) {
-        return (!n->frame.function[0] || n->frame.guess) && n->frame.module[0];
-}
+/* Where code without a line is: its file, unless that is the program itself, and the offset. */
+static void add_offset(const struct forest *f, const struct name_frame *frame, struct str *to) {
+        const struct trace_process *p = &report_process(f->r)->start;
+        const char *module = frame_base(frame->module);
 
-/* Unnamed code of one module in a row: its name once is enough. */
-static void add_name(const struct forest *f, const struct query_node *n, const char **module,
-                     struct str *to) {
-        struct name_frame frame = frame_of(&n->frame);
-        struct str name = {0};
-        const char *plus;
-
-        frame_add_function(&name, f->r, &frame, n->is_task, false, f->s->utf8);
-        plus = strrchr(str_text(&name), '+');
-        if (is_unnamed(n) && *module && plus && strcmp(*module, frame.module) == 0)
-                str_add(to, plus);
-        else
-                str_add(to, str_text(&name));
-        if (is_unnamed(n))
-                *module = frame.module;
-        str_done(&name);
+        if (!frame->module[0] || frame_is_unnamed(frame))
+                return;
+        if (strcmp(module, frame_base(p->exe)) != 0)
+                style_add_clean(to, module);
+        str_addf(to, "+0x%llx", (unsigned long long)frame->offset);
 }
 
 static void fill_chain(struct forest *f, const struct entry *e, struct chain *c) {
         const struct query_node *nodes = f->t->nodes;
         struct name_frame last = frame_of(&e->end->frame);
         VEC(uint32_t) path = {0};
-        const char *module = is_unnamed(e->from) ? e->from->frame.module : NULL;
+        size_t n_unnamed = 0;
+        struct name_frame above = frame_of(&e->from->frame);
+        const char *module = frame_is_unnamed(&above) ? above.module : NULL;
 
         for (const struct query_node *n = e->end; n != e->from;
              n = &nodes[path.items[path.n - 1]]) {
                 vec_push(&path, (uint32_t)(n - nodes));
                 vec_push(&path, f->parent_of[n - nodes]);
         }
-        for (size_t i = path.n; i > 0; i -= 2)
-                add_name(f, &nodes[path.items[i - 2]], &module, chain_next(c));
+        for (size_t i = path.n; i > 0; i -= 2) {
+                struct name_frame frame = frame_of(&nodes[path.items[i - 2]].frame);
+
+                n_unnamed += frame_is_unnamed(&frame);
+                frame_add_next(chain_next(c), f->r, &frame, nodes[path.items[i - 2]].is_task,
+                               f->s->utf8, &module);
+        }
         vec_free(&path);
-        if (e->end->n_children == 0)
+        if (n_unnamed * 2 > c->names.n)
+                c->max_lines = 1; /* addresses tell nobody anything: the ends will do */
+        if (e->end->n_children)
+                return;
+        if (last.file[0])
                 frame_add_place(&c->place, &last, false);
+        else
+                add_offset(f, &last, &c->place);
         c->place_must = last.file[0];
 }
 
@@ -422,7 +425,8 @@ static void print_rest(struct forest *f, const struct entry *e) {
         add_branches(f, e, true, &line);
         str_addf(&text, "%s %s more call path%s", f->s->utf8 ? "…" : "..",
                  unit_count(&t, rest.n_sites), rest.n_sites == 1 ? "" : "s");
-        if (e->from == f->t->root && rest.n_sites > 1 && f->most_untold)
+        if (e->from == f->t->root && rest.n_sites > 1 && f->most_untold &&
+            (double)f->most_untold <= (double)rest.value)
                 str_addf(&text, ", none above %s",
                          metric_is_count(f->r->metric) ? unit_count(&t, f->most_untold)
                                                        : unit_bytes(&t, f->most_untold));

@@ -32,11 +32,11 @@ static enum found_part part_of(const struct report_finding *f) {
 /* ---- one finding ----------------------------------------------------------------------------- */
 
 static void add_frame(const struct style *s, const struct report *r, const struct frame_stack *x,
-                      size_t i, struct str *to) {
+                      size_t i, const char **module, struct str *to) {
         const struct name_frame *f = &x->frames.items[x->shown.items[i].frame_idx];
         struct str place = {0};
 
-        frame_add_function(to, r, f, x->shown.items[i].is_task, false, s->utf8);
+        frame_add_next(to, r, f, x->shown.items[i].is_task, s->utf8, module);
         if (f->file[0])
                 frame_add_place(&place, f, false);
         if (place.n)
@@ -57,14 +57,14 @@ static void print_cut(const struct style *s, const char *lead, struct str *text)
 
 /* Callers, as many as one line has room for, the first of them in any case. */
 static void print_callers(const struct style *s, const struct report *r,
-                          const struct frame_stack *x) {
+                          const struct frame_stack *x, const char *module) {
         struct str text = {0}, more = {0};
 
         for (size_t i = 1; i < x->shown.n && i <= FOUND_CALLERS; i++) {
                 str_clear(&more);
                 if (i > 1)
                         str_add(&more, s->utf8 ? " ← " : " < ");
-                add_frame(s, r, x, i, &more);
+                add_frame(s, r, x, i, &module, &more);
                 if (i > 1 && str_width(str_text(&text)) + str_width(str_text(&more)) >
                                      s->width - FOUND_INDENT - strlen("called by "))
                         break;
@@ -80,16 +80,17 @@ static void print_site(const struct style *s, const struct report *r,
                        const struct report_finding *f) {
         struct frame_stack x = {0};
         struct str text = {0}, via = {0};
+        const char *module = NULL;
 
         frame_stack_fill(&x, r, f->site.stack, false);
         if (x.shown.n) {
-                add_frame(s, r, &x, 0, &text);
+                add_frame(s, r, &x, 0, &module, &text);
                 sites_add_via(s, r, f->site.stack, &via);
                 if (via.n && str_width(str_text(&text)) + 2 + str_width(str_text(&via)) <=
                                      s->width - FOUND_INDENT - strlen("in "))
                         str_addf(&text, "  %s", str_text(&via));
                 print_cut(s, "in ", &text);
-                print_callers(s, r, &x);
+                print_callers(s, r, &x, module);
         }
         str_done(&text);
         str_done(&via);
@@ -143,8 +144,8 @@ static void print_nothing(const struct style *s, const struct report *r) {
                 return;
         str_addf(&text, "Nothing to worry about: ");
         if (t->end_bytes)
-                str_addf(&text, "%s of at most %s were left at the end",
-                         unit_bytes(&a, t->end_bytes), unit_bytes(&b, t->peak_bytes));
+                str_addf(&text, "%s of at most %s %s left at the end", unit_bytes(&a, t->end_bytes),
+                         unit_bytes(&b, t->peak_bytes), t->end_bytes == 1 ? "was" : "were");
         else
                 str_addf(&text, "of at most %s nothing was left at the end",
                          unit_bytes(&b, t->peak_bytes));

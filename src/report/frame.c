@@ -71,6 +71,26 @@ void frame_add_function(struct str *to, const struct report *r, const struct nam
         str_done(&name);
 }
 
+bool frame_is_unnamed(const struct name_frame *f) {
+        return (!f->function[0] || f->guess) && f->module[0];
+}
+
+void frame_add_next(struct str *to, const struct report *r, const struct name_frame *f,
+                    bool is_task, bool utf8, const char **module) {
+        struct str name = {0};
+        const char *plus;
+
+        frame_add_function(&name, r, f, is_task, false, utf8);
+        plus = strrchr(str_text(&name), '+');
+        if (frame_is_unnamed(f) && *module && plus && strcmp(*module, f->module) == 0)
+                str_add(to, plus);
+        else
+                str_add(to, str_text(&name));
+        if (frame_is_unnamed(f))
+                *module = f->module;
+        str_done(&name);
+}
+
 void frame_add_place(struct str *to, const struct name_frame *f, bool full) {
         if (f->file[0]) {
                 style_add_clean(to, full ? f->file : frame_base(f->file));

@@ -19,6 +19,11 @@ void frame_stack_done(struct frame_stack *s);
 void frame_add_function(struct str *to, const struct report *r, const struct name_frame *f,
                         bool is_task, bool full, bool utf8);
 
+/* The same in short; unnamed code of the module of the last such call, *module, which it sets, is "+0x1234" alone. */
+void frame_add_next(struct str *to, const struct report *r, const struct name_frame *f,
+                    bool is_task, bool utf8, const char **module);
+bool frame_is_unnamed(const struct name_frame *f); /* shown as module+0x1234 */
+
 /* Appends file:line, or the module. */
 void frame_add_place(struct str *to, const struct name_frame *f, bool full);
 

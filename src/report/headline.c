@@ -7,7 +7,7 @@
 #include "report/frame.h"
 #include "report/view.h"
 
-enum { HEADLINE_MAX_COMMAND = 72 };
+enum { HEADLINE_MAX_COMMAND = 72, HEADLINE_MIN_RATED = 1000 };
 
 #define HEADLINE_MIN_RATE_NS 1000000u
 #define HEADLINE_MIN_LATE_NS 20000000u /* starting takes that long */
@@ -81,7 +81,10 @@ static void add_command(const struct style *s, const struct trace_process *p,
         struct str raw = {0}, clean = {0};
 
         for (uint32_t i = 0; i < n_args && raw.n < 4096; i++)
-                str_addf(&raw, "%s%s", i ? " " : "", i ? args[i] : frame_base(args[i]));
+                str_addf(&raw, "%s%s", i ? " " : "",
+                         !args[i][0] ? "''"
+                         : i         ? args[i]
+                                     : frame_base(args[i]));
         if (n_args == 0)
                 str_add(&raw, p->exe[0] ? frame_base(p->exe) : "the program");
         style_add_clean(&clean, str_text(&raw));
@@ -158,7 +161,7 @@ static void add_allocations(const struct report *r, struct str *to) {
 
         str_addf(to, " It made %s allocation%s", unit_count(&n, t->n_allocs), plural(t->n_allocs));
         rate = headline_rate(r, t->n_allocs, &n);
-        if (rate[0])
+        if (rate[0] && t->n_allocs >= HEADLINE_MIN_RATED)
                 str_addf(to, ", %s per second", rate);
         if (pct >= 1)
                 str_addf(to, ", %llu %% of them temporary", (unsigned long long)pct);

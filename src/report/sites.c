@@ -99,13 +99,14 @@ void sites_add_short(const struct style *s, const struct report *r, uint32_t sta
                      size_t width) {
         struct str text = {0};
         struct frame_stack x = {0};
+        const char *module = NULL;
 
         frame_stack_fill(&x, r, stack, r->options->full);
         for (size_t i = 0; i < x.shown.n && str_width(str_text(&text)) < width; i++) {
                 if (i)
                         str_add(&text, s->utf8 ? " ← " : " < ");
-                frame_add_function(&text, r, &x.frames.items[x.shown.items[i].frame_idx],
-                                   x.shown.items[i].is_task, false, s->utf8);
+                frame_add_next(&text, r, &x.frames.items[x.shown.items[i].frame_idx],
+                               x.shown.items[i].is_task, s->utf8, &module);
         }
         if (x.shown.n == 0)
                 str_add(&text, "(no stack)");

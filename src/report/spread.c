@@ -6,9 +6,11 @@
 #include "base/units.h"
 
 enum {
-        SPREAD_GAP = 3,   /* between two tables */
-        SPREAD_SIDE = 76, /* width from which on they stand beside each other */
+        SPREAD_GAP = 3,        /* between two tables */
+        SPREAD_SIDE = 76,      /* width from which on they stand beside each other */
+        SPREAD_MAX_WIDTH = 60, /* of a table */
         SPREAD_MAX_BAR = 30,
+        SPREAD_MAX_ROWS = 10, /* of sizes; more are put together */
         SPREAD_MIN_BAR = 4,
         SPREAD_SIZE_STEP = 4, /* a row's sizes are up to so many times those of the row before */
         SPREAD_LIFETIME_STEP = 16,
@@ -107,6 +109,13 @@ static void fill(struct spread *x, const struct query_histogram *h, uint64_t top
         }
 }
 
+static void rows_done(struct spread *x) {
+        for (size_t i = 0; i < x->rows.n; i++)
+                str_done(&x->rows.items[i].label);
+        vec_free(&x->rows);
+        x->most = 0;
+}
+
 static int fill_sizes(const struct report *r, struct spread *x, struct err *reterr) {
         _cleanup_(query_histogram_freep) struct query_histogram *h = NULL;
         int e = query_histogram(r->q, &r->scope, QUERY_SIZES, true, &h, reterr);
@@ -116,6 +125,10 @@ static int fill_sizes(const struct report *r, struct spread *x, struct err *rete
         x->title = "Sizes of blocks allocated";
         x->border = "up to";
         fill(x, h, 16, SPREAD_SIZE_STEP);
+        if (x->rows.n > SPREAD_MAX_ROWS) {
+                rows_done(x);
+                fill(x, h, 16, (uint64_t)SPREAD_SIZE_STEP * SPREAD_SIZE_STEP);
+        }
         return 0;
 }
 
@@ -205,17 +218,16 @@ static void print_one(const struct style *s, struct spread *x) {
 }
 
 static void spread_done(struct spread *x) {
-        for (size_t i = 0; i < x->rows.n; i++)
-                str_done(&x->rows.items[i].label);
+        rows_done(x);
         for (size_t i = 0; i < x->n_lines; i++)
                 str_done(&x->lines[i]);
-        vec_free(&x->rows);
         free(x->lines);
 }
 
 static void print_tables(const struct style *s, struct spread *sizes, struct spread *lifetimes) {
         bool beside = sizes->rows.n && lifetimes->rows.n && s->width >= SPREAD_SIDE;
-        size_t width = beside ? (s->width - SPREAD_GAP) / 2 : s->width;
+        size_t width =
+                MIN(beside ? (s->width - SPREAD_GAP) / 2 : s->width, (size_t)SPREAD_MAX_WIDTH);
 
         if (sizes->rows.n)
                 lay_out(s, sizes, width);

@@ -11,7 +11,12 @@
 
 #include "base/macros.h"
 
-enum { STYLE_MIN_WIDTH = 60, STYLE_MAX_WIDTH = 240, STYLE_PIPE_WIDTH = 80 };
+enum {
+        STYLE_MIN_WIDTH = 60,
+        STYLE_MAX_WIDTH = 240,
+        STYLE_PIPE_WIDTH = 80,
+        STYLE_PROSE_WIDTH = 120
+};
 
 static size_t find_width(FILE *out) {
         const char *columns = getenv("COLUMNS");
@@ -135,11 +140,16 @@ void style_add_clean(struct str *to, const char *text) {
                 to->bytes[--to->n] = '\0';
 }
 
+/* Longer lines lose the eye. */
+static size_t prose_width(const struct style *s) {
+        return MIN(s->width, (size_t)STYLE_PROSE_WIDTH);
+}
+
 /* A word longer than the line is broken where that ends. Returns the column behind it. */
 static size_t put_word(const struct style *s, const char *text, size_t n, size_t indent,
                        size_t at) {
         for (size_t i = 0; i < n; i++) {
-                if (((unsigned char)text[i] & 0xc0) != 0x80 && at++ == s->width) {
+                if (((unsigned char)text[i] & 0xc0) != 0x80 && at++ == prose_width(s)) {
                         fprintf(s->out, "\n%*s", (int)indent, "");
                         at = indent + 1;
                 }
@@ -154,7 +164,7 @@ static void wrap_clean(const struct style *s, const char *text, size_t indent) {
         while (*text) {
                 size_t n = unbroken(text), width = span_width(text, n);
 
-                if (at > indent && at + 1 + width > s->width) {
+                if (at > indent && at + 1 + width > prose_width(s)) {
                         fprintf(s->out, "\n%*s", (int)indent, "");
                         at = indent;
                 } else if (at > indent) {

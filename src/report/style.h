@@ -27,7 +27,7 @@ void style_heading(const struct style *s, const char *fmt, ...)
  * would move the cursor or break lines. Blanks at its end go. */
 void style_add_clean(struct str *to, const char *text);
 
-/* Prints text, cleaned, in lines of at most the width, the first begun at column `indent` already. */
+/* Prints text, cleaned, in lines of at most the width and of 120 cells, the first begun at column `indent` already. */
 void style_wrap(const struct style *s, const char *text, size_t indent);
 
 /* Appends text cut in the middle to at most `width` cells. */

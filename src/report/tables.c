@@ -89,7 +89,7 @@ static void print_thread(const struct style *s, const struct report *r, bool by_
         struct str clean = {0}, name = {0};
         struct unit_text a;
 
-        style_add_clean(&clean, info_of(r, t)->name[0] ? info_of(r, t)->name : "-");
+        style_add_clean(&clean, info_of(r, t)->name[0] ? info_of(r, t)->name : "(no name)");
         style_add_cut(s, &name, str_text(&clean), TABLES_NAME_WIDTH);
         if (r->threads_have_figures)
                 style_pad_to(&name, 0, TABLES_NAME_WIDTH);

@@ -12,7 +12,10 @@
 #include "report/tables.h"
 #include "report/totals.h"
 
-enum { TEXT_CHART_ROWS = 10 };
+/* A wide chart is a little higher. */
+static unsigned chart_rows(const struct style *s) {
+        return s->width >= 160 ? 14 : s->width >= 110 ? 12 : 10;
+}
 
 static const char *plural(uint64_t n) {
         return n == 1 ? "" : "s";
@@ -35,7 +38,7 @@ static int print_timeline(const struct style *s, const struct report *r, struct 
         size_t n = chart_n_columns(s);
         _cleanup_free_ struct query_column *columns = calloc(n, sizeof(*columns));
         struct chart chart = {columns, n, r->answer->totals.peak_ns, r->answer->totals.peak_bytes,
-                              TEXT_CHART_ROWS};
+                              chart_rows(s)};
         int x;
 
         if (!columns)

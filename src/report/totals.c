@@ -35,14 +35,23 @@ static void add_blocks(struct totals_table *t, const char *label, uint64_t bytes
             blocks == 1 ? "" : "s");
 }
 
-/* How wide each of n_columns is, column after column; their sum. */
+/* What stands together stays so: memory, calls, the rest; of two columns the rest is in the first. */
+static struct str *cell_at(struct totals_table *t, size_t n_columns, size_t column, size_t row) {
+        static const unsigned char two[TOTALS_MAX] = {0, 1, 2, 3, 10, 11, 4, 5, 6, 7, 8, 9};
+        size_t i = column * (TOTALS_MAX / n_columns) + row;
+
+        return &t->cells[n_columns == 2 ? two[i] : i];
+}
+
+/* How wide each of n_columns is; their sum. */
 static size_t measure(struct totals_table *t, size_t n_columns, size_t *ret_widths) {
-        size_t n_rows = (t->n + n_columns - 1) / n_columns, sum = 0;
+        size_t sum = 0;
 
         for (size_t k = 0; k < n_columns; k++) {
                 ret_widths[k] = 0;
-                for (size_t i = k * n_rows; i < t->n && i < (k + 1) * n_rows; i++)
-                        ret_widths[k] = MAX(ret_widths[k], str_width(str_text(&t->cells[i])));
+                for (size_t i = 0; i < TOTALS_MAX / n_columns; i++)
+                        ret_widths[k] = MAX(ret_widths[k],
+                                            str_width(str_text(cell_at(t, n_columns, k, i))));
                 sum += ret_widths[k] + (k ? TOTALS_GAP : 0);
         }
         return sum;
@@ -54,14 +63,14 @@ static void print_table(const struct style *s, struct totals_table *t) {
         while (n_columns > 1 && measure(t, n_columns, widths) + 2 > s->width)
                 n_columns--;
         measure(t, n_columns, widths);
-        n_rows = (t->n + n_columns - 1) / n_columns;
+        n_rows = TOTALS_MAX / n_columns;
         for (size_t row = 0; row < n_rows; row++) {
                 struct str line = {0};
                 size_t at = 2;
 
-                for (size_t k = 0; k < n_columns && k * n_rows + row < t->n; k++) {
+                for (size_t k = 0; k < n_columns; k++) {
                         style_pad_to(&line, 0, at);
-                        str_add(&line, str_text(&t->cells[k * n_rows + row]));
+                        str_add(&line, str_text(cell_at(t, n_columns, k, row)));
                         at += widths[k] + TOTALS_GAP;
                 }
                 fprintf(s->out, "%s\n", str_text(&line));
@@ -79,7 +88,7 @@ static const char *title(const struct report *r) {
 void totals_print(const struct style *s, const struct report *r) {
         const struct query_totals *t = &r->answer->totals;
         struct totals_table table = {0};
-        struct unit_text a, b;
+        struct unit_text a;
         const char *rate;
 
         add_blocks(&table, report_is_filtered(r) ? "at the peak" : "peak live", t->peak_bytes,
@@ -88,8 +97,6 @@ void totals_print(const struct style *s, const struct report *r) {
         add(&table, "allocated", "%s in all", unit_bytes(&a, t->alloc_bytes));
         add(&table, "peak resident", "%s",
             t->peak_rss_bytes ? unit_bytes(&a, t->peak_rss_bytes) : "unknown");
-        add(&table, "run time", "%s", unit_duration(&a, headline_span_ns(r)));
-        add(&table, "threads", "%s", unit_count(&a, t->n_threads));
         add(&table, "allocations", "%s", unit_count(&a, t->n_allocs));
         rate = headline_rate(r, t->n_allocs, &a);
         add(&table, "  per second", "%s", rate[0] ? rate : "-");
@@ -100,7 +107,9 @@ void totals_print(const struct style *s, const struct report *r) {
                 add(&table, "  temporary", "0");
         add(&table, "frees", "%s", unit_count(&a, t->n_frees));
         add(&table, "reallocations", "%s", unit_count(&a, t->n_reallocs));
-        add(&table, "call paths", "%s", unit_count(&b, t->n_sites));
+        add(&table, "call paths", "%s", unit_count(&a, t->n_sites));
+        add(&table, "run time", "%s", unit_duration(&a, headline_span_ns(r)));
+        add(&table, "threads", "%s", unit_count(&a, t->n_threads));
         style_heading(s, "%s", title(r));
         print_table(s, &table);
         for (size_t i = 0; i < table.n; i++)

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/vec.h"
+#include "report/frame.h"
 #include "report/gather.h"
 #include "report/view.h"
 
@@ -122,13 +123,18 @@ static const struct query_node *print_chain_line(const struct drawing *d,
                                                  struct str *to) {
         const char *arrow =
                 d->v->s.utf8 ? (is_inwards(d->t) ? "→" : "←") : (is_inwards(d->t) ? ">" : "<");
+        const char *module = NULL; /* named at the beginning of each line */
         size_t used = 0;
 
         for (;; n = &n->children[0]) {
+                struct name_frame f = frame_of(&n->frame);
                 struct str name = {0};
                 size_t have;
 
-                view_add_name(d->v, &n->frame, n->is_task, &name);
+                if (d->v->o->full)
+                        view_add_name(d->v, &n->frame, n->is_task, &name);
+                else
+                        frame_add_next(&name, &d->v->r, &f, n->is_task, d->v->s.utf8, &module);
                 have = str_width(str_text(&name));
                 if (used && used + 1 + have + 2 > width) {
                         str_done(&name);
@@ -202,8 +208,11 @@ static void print_rest(const struct drawing *d, const struct place *p) {
 
         add_figures(d, p->node, &line);
         add_branches(d, p->depth, true, p->is_last, &line);
-        fprintf(d->v->out, "%s%s%s %s more%s\n", str_text(&line), d->v->s.dim,
-                d->v->s.utf8 ? "…" : "..", unit_count(&t, p->node->n_rest), d->v->s.plain);
+        fprintf(d->v->out, "%s%s%s %s more", str_text(&line), d->v->s.dim,
+                d->v->s.utf8 ? "…" : "..", unit_count(&t, p->node->n_rest));
+        if (d->t->options.min_share > 0 && !d->t->options.max_depth)
+                fprintf(d->v->out, ", each under %g %%", d->t->options.min_share * 100);
+        fprintf(d->v->out, "%s\n", d->v->s.plain);
         str_done(&line);
 }
 
