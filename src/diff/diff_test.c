@@ -66,10 +66,11 @@ static void gather(struct diff *d, const struct diff_options *o) {
 
 /* ---- the plain comparison -------------------------------------------------------------------- */
 
-enum { N_LEVELS = 6 };
+enum { N_LEVELS = 7, BARE_LEVEL = 4 };
 
 struct plain_function {
         enum name_side side;
+        bool is_bare;
         char *levels[N_LEVELS]; /* "" none */
         size_t class_number;
 };
@@ -96,6 +97,7 @@ static char *text_of(struct str *s) {
 static void set_levels(struct names *names, const struct name_frame *f, const char *exe,
                        uint64_t build, struct plain_function *to) {
         struct str module = {0}, name = {0}, level[N_LEVELS] = {0};
+        const char *last;
 
         if (strcmp(exe, f->module) == 0 && exe[0])
                 str_add(&module, "//program");
@@ -115,9 +117,13 @@ static void set_levels(struct names *names, const struct name_frame *f, const ch
                 str_addf(&level[2], "|%s", str_text(&module));
                 str_add(&level[3], "3 ");
                 stable_add_function(&level[3], name_plain(names, f->function));
-                str_add(&level[5], str_text(&level[3]));
+                str_add(&level[6], str_text(&level[3]));
+                last = strrchr(str_text(&level[6]), ':');
+                str_addf(&level[BARE_LEVEL], "%s|%s", last ? last + 1 : str_text(&level[6]) + 2,
+                         str_text(&module));
                 str_addf(&level[3], "|%s", str_text(&module));
-                str_addf(&level[4], "4 %s", str_text(&name));
+                str_addf(&level[5], "5 %s", str_text(&name));
+                to->is_bare = !strpbrk(str_text(&name), ":(");
         }
         for (unsigned i = 0; i < N_LEVELS; i++)
                 to->levels[i] = text_of(&level[i]);
@@ -159,7 +165,7 @@ static void plain_solve_level(struct plain *p, unsigned level) {
                         vec_push(&open, i);
         for (size_t i = 0; i < open.n; i++) {
                 struct plain_function *x = &p->functions.items[open.items[i]];
-                bool has_other = false;
+                bool has_other = false, is_mixed = false;
 
                 if (x->class_number != SIZE_MAX)
                         continue;
@@ -168,7 +174,10 @@ static void plain_solve_level(struct plain *p, unsigned level) {
 
                         has_other |= y->side != x->side &&
                                      strcmp(x->levels[level], y->levels[level]) == 0;
+                        is_mixed |= y->is_bare != x->is_bare &&
+                                    strcmp(x->levels[level], y->levels[level]) == 0;
                 }
+                has_other &= level != BARE_LEVEL || is_mixed;
                 for (size_t k = 0; k < open.n && has_other; k++) {
                         struct plain_function *y = &p->functions.items[open.items[k]];
 

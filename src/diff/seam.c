@@ -65,14 +65,20 @@ static bool are_like(const struct query_figures *a, const struct query_figures *
                is_like((double)a->alloc_bytes, (double)b->alloc_bytes);
 }
 
-/* Whether `more` on that side makes up what the row has less there. */
-static bool fills_gap(const struct diff_row *row, unsigned side, const struct query_figures *more) {
+/* Whether a is no more than b. */
+static bool is_within(double a, double b) {
+        return a <= b || is_like(a, b);
+}
+
+/* Whether the row has on its other side more than here, by `more` at least. */
+static bool fits_gap(const struct diff_row *row, unsigned side, const struct query_figures *more) {
         const struct query_figures *here = &row->f[side], *there = &row->f[!side];
 
-        return more->n_allocs && there->n_allocs >= here->n_allocs &&
+        return more->n_allocs && there->n_allocs > here->n_allocs &&
                there->alloc_bytes >= here->alloc_bytes &&
-               is_like((double)(there->n_allocs - here->n_allocs), (double)more->n_allocs) &&
-               is_like((double)(there->alloc_bytes - here->alloc_bytes), (double)more->alloc_bytes);
+               is_within((double)more->n_allocs, (double)(there->n_allocs - here->n_allocs)) &&
+               is_within((double)more->alloc_bytes,
+                         (double)(there->alloc_bytes - here->alloc_bytes));
 }
 
 static bool is_alone(const struct diff_row *row) {
@@ -131,8 +137,8 @@ static void join_common(struct seams *s, struct diff *d, const struct map *by_ke
                 query_figures_add(&gaps.items[*idx].sum, &d->sites.items[i].f[side]);
         }
         for (size_t i = 0; i < gaps.n; i++)
-                if (!fills_gap(&d->sites.items[gaps.items[i].row], gaps.items[i].side,
-                               &gaps.items[i].sum))
+                if (!fits_gap(&d->sites.items[gaps.items[i].row], gaps.items[i].side,
+                              &gaps.items[i].sum))
                         gaps.items[i].row = UINT32_MAX;
         for (uint32_t i = 0; i < n && gaps.n; i++) {
                 unsigned side = d->sites.items[i].has[NAME_NEW];
@@ -142,7 +148,7 @@ static void join_common(struct seams *s, struct diff *d, const struct map *by_ke
                     !map_get(&by_row, (uint64_t)to << 1 | side, &gap))
                         continue;
                 if (gaps.items[gap].row == to ||
-                    fills_gap(&d->sites.items[to], side, &d->sites.items[i].f[side]))
+                    fits_gap(&d->sites.items[to], side, &d->sites.items[i].f[side]))
                         join(s, d, i, to);
         }
         vec_free(&gaps);

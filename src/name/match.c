@@ -14,6 +14,7 @@ enum level {
         LEVEL_NAME,      /* stable name, module */
         LEVEL_SHORT,     /* without parameters and result, long arguments left out */
         LEVEL_PLAIN,     /* without arguments; code without a name: all of a module is one */
+        LEVEL_BARE,      /* the last part of the path, where one side knows no more than that */
         LEVEL_ANYWHERE,  /* stable name alone */
         LEVEL_PLAIN_ANY, /* plain path alone */
         N_LEVELS,
@@ -25,6 +26,7 @@ struct function {
         uint32_t class_number;
         uint8_t side;
         bool is_nameless;
+        bool is_bare; /* a word: no path, no parameters */
 };
 
 enum { NO_CLASS = UINT32_MAX };
@@ -73,6 +75,23 @@ static uint64_t hash_stable(struct name_match *m, const char *function, uint64_t
         return hash_more(hash, str_text(&m->text), m->text.n);
 }
 
+/* The last part of the plain path, and whether the name is no more than that. */
+static uint64_t hash_last(struct name_match *m, const char *function, bool *ret_is_bare) {
+        const char *last;
+
+        str_clear(&m->text);
+        stable_add_function(&m->text, function);
+        *ret_is_bare =
+                !strstr(str_text(&m->text), "::") &&
+                (!strchr(str_text(&m->text), '(') || strcmp(str_text(&m->text), "operator()") == 0);
+        str_clear(&m->text);
+        stable_add_function(&m->text, name_plain(m->names, function));
+        last = str_text(&m->text);
+        for (const char *p = last; (p = strstr(p, "::")); p += 2)
+                last = p + 2;
+        return hash_more(6, last, strlen(last));
+}
+
 static uint64_t hash_module(struct name_match *m, const struct name_built *b) {
         if (b->is_program)
                 return 1;
@@ -113,6 +132,7 @@ static void set_keys(struct name_match *m, const struct name_built *b, struct fu
         f->keys[LEVEL_SHORT] =
                 key(LEVEL_SHORT, hash_stable(m, name_short(m->names, frame->function), 4) ^ module);
         f->keys[LEVEL_PLAIN] = key(LEVEL_PLAIN, plain ^ module);
+        f->keys[LEVEL_BARE] = key(LEVEL_BARE, hash_last(m, frame->function, &f->is_bare) ^ module);
         f->keys[LEVEL_ANYWHERE] = key(LEVEL_ANYWHERE, name);
         f->keys[LEVEL_PLAIN_ANY] = key(LEVEL_PLAIN_ANY, plain);
 }
@@ -145,6 +165,20 @@ static void class_take(struct name_match *m, struct function *f, uint32_t class_
 
 enum { BOTH_SIDES = 3 };
 
+/* A bit for each side; where it matters, others for bare names. */
+static uint64_t bits_of(const struct function *f, enum level level) {
+        return (1u << f->side) << (level == LEVEL_BARE && f->is_bare ? NAME_N_SIDES : 0);
+}
+
+/* Whether the functions with these bits are the same: on both sides, and of one the bare name. */
+static bool is_match(uint64_t bits, enum level level) {
+        uint64_t bare = bits >> NAME_N_SIDES, whole = bits & BOTH_SIDES;
+
+        if (level != LEVEL_BARE)
+                return bits == BOTH_SIDES;
+        return (bare | whole) == BOTH_SIDES && bare && whole;
+}
+
 /* Of the functions without a class, those whose key occurs on both sides get one. */
 static void solve_level(struct name_match *m, enum level level) {
         struct map sides = {0}, classes = {0};
@@ -155,14 +189,14 @@ static void solve_level(struct name_match *m, enum level level) {
                 const struct function *f = &m->functions.items[i];
 
                 if (f->class_number == NO_CLASS && f->keys[level])
-                        *map_put(&sides, f->keys[level], 0, &added) |= 1u << f->side;
+                        *map_put(&sides, f->keys[level], 0, &added) |= bits_of(f, level);
         }
         for (size_t i = 0; i < m->functions.n; i++) {
                 struct function *f = &m->functions.items[i];
                 uint64_t bits = 0;
 
                 if (f->class_number != NO_CLASS || !f->keys[level] ||
-                    !map_get(&sides, f->keys[level], &bits) || bits != BOTH_SIDES)
+                    !map_get(&sides, f->keys[level], &bits) || !is_match(bits, level))
                         continue;
                 value = map_put(&classes, f->keys[level], 0, &added);
                 if (added)

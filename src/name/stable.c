@@ -158,22 +158,25 @@ static const struct spelling *spelling_at(const char *p, const char *end) {
         return NULL;
 }
 
-/* The length of a number that only counts: `#2` before a brace, `'lambda0'`, `$_0`. */
-static size_t counter_at(const char *begin, const char *p, const char *end) {
+/* Clang's lambdas: `$_0`, `'lambda0'(int)`; their length. */
+static size_t lambda_at(const char *begin, const char *p, const char *end) {
         size_t n;
 
-        if (*p == '#') {
-                n = digits_at(p + 1, end);
-                return n && p + 1 + n < end && p[1 + n] == '}' ? n + 1 : 0;
+        if (has_at(p, end, "$_") && (p == begin || p[-1] == ':')) {
+                n = 2 + digits_at(p + 2, end);
+                return p + n == end || !is_letter(p[n]) ? n : 0;
         }
-        if (!is_digit(*p) || p == begin)
+        if (!has_at(p, end, "'lambda"))
                 return 0;
-        n = digits_at(p, end);
-        if (p - begin >= 2 && memcmp(p - 2, "$_", 2) == 0)
-                return n;
-        if (p - begin >= 7 && memcmp(p - 7, "'lambda", 7) == 0 && p + n < end && p[n] == '\'')
-                return n;
-        return 0;
+        n = 7 + digits_at(p + 7, end);
+        return p + n < end && p[n] == '\'' ? n + 1 : 0;
+}
+
+/* The length of a number that only counts: `#2` before a brace. */
+static size_t counter_at(const char *p, const char *end) {
+        size_t n = *p == '#' ? digits_at(p + 1, end) : 0;
+
+        return n && p + 1 + n < end && p[1 + n] == '}' ? n + 1 : 0;
 }
 
 /* Blanks count only between words. */
@@ -193,9 +196,12 @@ static void add_body(struct str *to, const char *name, size_t n) {
                 if (spelling) {
                         str_add(to, spelling->to);
                         p += strlen(spelling->from);
-                } else if ((skip = tag_at(name, p, end)) || (skip = counter_at(name, p, end)) ||
+                } else if ((skip = tag_at(name, p, end)) || (skip = counter_at(p, end)) ||
                            (p - name >= 2 && p[-1] == ':' &&
                             (skip = inline_namespace_at(p, end)))) {
+                        p += skip;
+                } else if ((skip = lambda_at(name, p, end))) {
+                        str_add(to, "{lambda}");
                         p += skip;
                 } else if ((skip = written_at(p, end))) {
                         const char *word = p;
