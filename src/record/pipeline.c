@@ -433,12 +433,12 @@ void pipeline_finish(struct pipeline *p, uint64_t end_ns) {
 
 /* ---- pages of large blocks ---------------------------------------------------------------------- */
 
-bool pipeline_wants_look(const struct pipeline *p, uint32_t process_idx) {
+bool pipeline_wants_look(const struct pipeline *p, uint32_t process_idx, bool has_changed) {
         const struct process *process =
                 process_idx < p->n_processes ? p->processes[process_idx] : NULL;
         const struct residency *r = process ? process->residency : NULL;
 
-        return r && r->blocks.n > 0 && !process->is_ending &&
+        return r && r->blocks.n > 0 && !process->is_ending && (has_changed || r->wants_more) &&
                (!r->look_ns || pipeline_time_ns(p, p->final_time) > r->look_ns);
 }
 

@@ -1,7 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* Several processes: fork, exec, inherited blocks, the peak of all. */
+#include <sys/mman.h>
+#include <unistd.h>
+
 #include "record/live.h"
 #include "record/pipeline_setup.h"
+#include "record/residency.h"
 
 static void test_fork_inherits(void **state) {
         struct setup *s = *state;
@@ -164,12 +168,71 @@ static void test_exec_that_failed(void **state) {
         assert_false(s->t.ended.ends_in_exec);
 }
 
+/* A look at pages that are all untouched; they stay so. */
+static void look(struct setup *s, int pagemap_fd) {
+        struct residency_budget budget = {10, 1000};
+
+        assert_true(pipeline_wants_look(s->t.pipeline, s->idx, true));
+        pipeline_look(s->t.pipeline, s->idx, pagemap_fd, s->t.now, &budget);
+        s->t.now += 1000000;
+        fake_settle(&s->t);
+}
+
+static int untouched_pages(void) {
+        int fd = memfd_create("pagemap", MFD_CLOEXEC);
+
+        assert_int_equal(ftruncate(fd, 1 << 20), 0);
+        return fd;
+}
+
+/* The last look counts when the process ended as itself, unless the block was released. */
+static void test_look(void **state) {
+        struct setup *s = *state;
+        int fd = untouched_pages();
+
+        assert_false(pipeline_wants_look(s->t.pipeline, s->idx, true));
+        fake_alloc(&s->a, 1100000, 0x100000, 65535, 1); /* too small */
+        fake_settle(&s->t);
+        assert_false(pipeline_wants_look(s->t.pipeline, s->idx, true));
+        fake_alloc(&s->a, s->t.now, 0x200000, 65536, 2);
+        fake_alloc(&s->a, s->t.now, 0x300000, 70000, 2);
+        fake_settle(&s->t);
+        look(s, fd);
+        assert_true(pipeline_wants_look(s->t.pipeline, s->idx, false)); /* once more, to be sure */
+        look(s, fd);
+        assert_false(pipeline_wants_look(s->t.pipeline, s->idx, false));
+        fake_free(&s->a, s->t.now, 0x300000);
+        pipeline_end_process(s->t.pipeline, s->idx, s->t.now);
+        fake_settle(&s->t);
+        assert_int_equal(s->w->residency.n, 1);
+        assert_int_equal(s->w->residency.items[0].seen.n_blocks, 1);
+        assert_int_equal(s->w->residency.items[0].seen.bytes, 65536);
+        assert_int_equal(s->w->residency.items[0].seen.touched_bytes, 0);
+        close(fd);
+}
+
+/* Between exec and the new image's hello the pages are not those of the blocks any more. */
+static void test_look_before_exec(void **state) {
+        struct setup *s = *state;
+        int fd = untouched_pages();
+
+        fake_alloc(&s->a, 1100000, 0x200000, 65536, 2);
+        fake_put_words(&s->a, 1200000, WIRE_EXEC, (uint64_t[]){1}, 1);
+        fake_settle(&s->t);
+        look(s, fd);
+        look(s, fd);
+        pipeline_end_process(s->t.pipeline, s->idx, s->t.now);
+        fake_settle(&s->t);
+        assert_int_equal(s->w->residency.n, 0);
+        close(fd);
+}
+
 int main(void) {
         const struct CMUnitTest tests[] = {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
                 TEST(test_fork_inherits),    TEST(test_daemon),      TEST(test_fork_that_failed),
                 TEST(test_raw_clone),        TEST(test_peak_of_all), TEST(test_exec),
-                TEST(test_exec_that_failed),
+                TEST(test_exec_that_failed), TEST(test_look),        TEST(test_look_before_exec),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);

@@ -377,8 +377,8 @@ static void recorder_look_at(struct recorder *r, struct life *one, uint64_t now_
         int fd;
 
         if (one->is_over || one->is_ending || one->is_foreign ||
-            (!has_events && one->n_faults == one->n_faults_looked) ||
-            !pipeline_wants_look(r->pipeline, one->process_idx))
+            !pipeline_wants_look(r->pipeline, one->process_idx,
+                                 has_events || one->n_faults != one->n_faults_looked))
                 return;
         fd = proc_open_pagemap(one->pid, one->exe);
         if (fd < 0)

@@ -164,6 +164,7 @@ static uint64_t block_touched_bytes(const struct residency_block *b, uint64_t pa
 
 void residency_look(struct residency *r, const struct live *live, int pagemap_fd, uint64_t now_ns,
                     struct residency_budget *budget) {
+        r->wants_more = false;
         for (size_t n = r->blocks.n; n > 0 && r->blocks.n > 0; n--) {
                 size_t i = r->cursor % r->blocks.n;
                 struct residency_block *b = &r->blocks.items[i];
@@ -172,12 +173,15 @@ void residency_look(struct residency *r, const struct live *live, int pagemap_fd
                         residency_drop(r, i);
                         continue;
                 }
-                if (b->n_pages > budget->n_pages || budget->n_blocks == 0)
+                if (b->n_pages > budget->n_pages || budget->n_blocks == 0) {
+                        r->wants_more = true;
                         break; /* it is the first of the next look */
+                }
                 r->cursor = i + 1;
                 budget->n_blocks--;
                 budget->n_pages -= b->n_pages;
                 block_look(b, pagemap_fd, r->page_bytes);
+                r->wants_more |= b->is_looked_at && !b->is_seen && !b->is_steady;
         }
         r->look_ns = r->last_look_ns = now_ns;
         r->is_full = false;

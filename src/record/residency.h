@@ -55,6 +55,7 @@ struct residency {
         uint64_t look_ns; /* of the look that is not settled yet; 0: none */
         uint64_t last_look_ns, next_write_ns;
         bool is_full; /* until the next look */
+        bool wants_more; /* the last look left blocks that another one would count, though nothing happens */
 };
 
 /* A large block that was just allocated. */

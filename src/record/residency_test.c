@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Looks at pages of this process, held against what it touched and what mincore says; and at made-up page maps: files with
  * the same words. */
-#define _GNU_SOURCE
 #include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>

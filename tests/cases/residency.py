@@ -50,6 +50,11 @@ def test_shares(t):
         check(*record(t, 700, "exit"))
 
 
+def test_then_nothing_happens(t):
+    """Two looks are enough, and both are made though the program sleeps."""
+    check(*record(t, 700, "idle"))
+
+
 def test_a_child_touches_what_it_inherited(t):
     """Its own copies of the pages: nothing to do with its parent's blocks, and none of its own."""
     told, rows = record(t, 700, "fork")
@@ -58,11 +63,14 @@ def test_a_child_touches_what_it_inherited(t):
 
 
 def test_another_program_in_its_place(t):
-    """The pages of a program that was exec'd are not those of the blocks before."""
-    for ms in (0, 10, 60, 300):
-        _, rows = record(t, ms, "exec")
-        row = rows.get((0, "ask_all"))
-        assert not row or row["seen_touched"] == row["seen_bytes"], (ms, row)
+    """The pages of a program that was exec'd, one that is recorded or one that cannot be, are not those of the blocks before."""
+    plain = t.context.helpers.build("touch", ["touch.c"])
+    static = t.context.helpers.build("touch-static", ["touch.c"], link=["-static"])
+    for program in (plain, static):
+        for ms in (0, 10, 60, 300):
+            _, rows = record(t, ms, program)
+            row = rows.get((0, "ask_all"))
+            assert not row or row["seen_touched"] == row["seen_bytes"], (program, ms, row)
 
 
 def test_short_lives(t):

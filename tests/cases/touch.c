@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* Asks for large blocks, touches some of their pages, and says which.
  *
- *   touch SEED MS exit|exec|fork|churn
+ *   touch SEED MS exit|idle|fork|churn|slowly|PROGRAM
  *
  * Each function below asks for blocks of its own. After MS milliseconds the program prints for each function: name, blocks, bytes,
- * bytes in pages that mincore says are in memory; then it ends as told. exec: becomes another program at
- * once, which sleeps. fork: the child touches what it inherited. churn: short-lived blocks instead, all touched. */
+ * bytes in pages that mincore says are in memory; then it ends as told. idle: does nothing meanwhile. fork: the child touches what it inherited. churn: short-lived blocks instead, all touched.
+ * PROGRAM: touches all of a few blocks and becomes that one, which is to be this one again and told to
+ * touch memory slowly. */
 #define _GNU_SOURCE
 #include <stdint.h>
 #include <stdio.h>
@@ -128,10 +129,14 @@ static void tell(void) {
         fflush(stdout);
 }
 
-/* With an event now and then. */
-static void wait_ms(int ms) {
-        for (int i = 0; i < ms; i++) {
-                free(malloc(10));
+/* With an event now and then, or none. */
+static void wait_ms(int ms, int is_idle) {
+        if (is_idle)
+                usleep((useconds_t)ms * 1000);
+        for (int i = 0; i < ms && !is_idle; i++) {
+                void *volatile p = malloc(10);
+
+                free(p);
                 nanosleep(&(struct timespec){0, 1000000}, NULL);
         }
 }
@@ -150,37 +155,54 @@ static void churn(int ms) {
         } while ((now.tv_sec - begin.tv_sec) * 1000 + (now.tv_nsec - begin.tv_nsec) / 1000000 < ms);
 }
 
+/* Another page every millisecond: there is always something new to look at. */
+static void touch_slowly(int ms) {
+        char *p = malloc((size_t)ms * page);
+
+        for (int i = 0; i < ms; i++) {
+                p[(size_t)i * page] = 1;
+                nanosleep(&(struct timespec){0, 1000000}, NULL);
+        }
+}
+
 int main(int argc, char **argv) {
         static void (*const ask[])(size_t) = {ask_untouched, ask_all,    ask_some,
                                               ask_begin,     ask_calloc, ask_calloc_half,
                                               ask_aligned,   ask_grown,  ask_read};
-        int ms, n_rounds;
+        int ms, n_rounds, is_idle;
 
         if (argc != 4)
                 return 2;
         state = strtoull(argv[1], NULL, 10);
         ms = atoi(argv[2]);
+        is_idle = !strcmp(argv[3], "idle");
         page = (size_t)sysconf(_SC_PAGESIZE);
         if (!strcmp(argv[3], "churn")) {
                 churn(ms);
+                return 0;
+        }
+        if (argv[3][0] == '/') {
+                for (int i = 0; i < 5; i++)
+                        ask_all(65536 + draw(200000));
+                wait_ms(ms, is_idle);
+                execl(argv[3], argv[3], argv[1], "400", "slowly", (char *)NULL);
+                return 127;
+        }
+        if (!strcmp(argv[3], "slowly")) {
+                touch_slowly(ms);
                 return 0;
         }
         n_rounds = 1 + (int)draw(20);
         for (int i = 0; i < n_rounds; i++)
                 for (size_t k = 0; k < sizeof(ask) / sizeof(ask[0]); k++)
                         ask[k](65536 + draw(draw(2) ? 200000 : 4000000));
-        if (!strcmp(argv[3], "exec")) {
-                wait_ms(ms);
-                execlp("sleep", "sleep", "0.4", NULL);
-                return 127;
-        }
         if (!strcmp(argv[3], "fork") && fork() == 0) {
                 for (size_t i = 0; i < n_blocks; i++)
                         memset(blocks[i].p, 2, blocks[i].size);
-                wait_ms(ms);
+                wait_ms(ms, is_idle);
                 _exit(0);
         }
-        wait_ms(ms);
+        wait_ms(ms, is_idle);
         tell();
         while (wait(NULL) > 0)
                 ;
