@@ -45,8 +45,8 @@ const char *file_line(const struct file *f, uint32_t line, size_t *ret_n);
 /* Appends "a/../b/./c" as "b/c": as text, links are not looked at. */
 void file_add_normal(struct str *to, const char *path);
 
-/* Appends the line as a terminal shows it, from cell `skip` on and at most `width` cells: tabs become blanks, what
- * cannot be seen or would turn the text around is written as \\xNN or \\u{…}. True when all of it fitted. */
-bool file_add_shown(struct str *to, const char *text, size_t n, size_t skip, size_t width);
+/* Appends text as a terminal shows it, from cell `skip` on and at most `width` cells: tabs become blanks, what
+ * cannot be seen or would turn the text around is written as \\xNN or \\u{…}. Returns how many bytes of it that took. */
+size_t file_add_shown(struct str *to, const char *text, size_t n, size_t skip, size_t width);
 /* Cells of white space the line begins with; SIZE_MAX where it is blank. */
 size_t file_indent(const char *text, size_t n);

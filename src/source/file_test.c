@@ -237,7 +237,7 @@ static void expect_shown(const char *text, size_t skip, size_t width, const char
                          bool fits) {
         struct str s = {0};
 
-        assert_int_equal(file_add_shown(&s, text, strlen(text), skip, width), fits);
+        assert_int_equal(file_add_shown(&s, text, strlen(text), skip, width) == strlen(text), fits);
         assert_string_equal(str_text(&s), expected);
         str_done(&s);
 }
@@ -265,7 +265,7 @@ static void test_shown(void **state) {
         expect_shown("e\xcc\x81x", 0, 2, "e\xcc\x81x", true);
         for (size_t i = 1; i < 7999; i += 2)
                 marks[i] = '\xcc', marks[i + 1] = '\x81';
-        assert_false(file_add_shown(&s, marks, strlen(marks), 0, 10));
+        assert_true(file_add_shown(&s, marks, strlen(marks), 0, 10) < 400);
         assert_true(s.n < 400); /* what has no width has an end */
         str_done(&s);
         assert_int_equal(file_indent("  x", 3), 2);

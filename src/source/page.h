@@ -50,5 +50,7 @@ const struct page_row *page_row_at(const struct page *page, uint32_t line);
 /* The calls of a line; returns how many. */
 size_t pages_calls(const struct pages *p, uint32_t idx, const struct query_call **ret);
 
+/* The rows of a page; most: the one to point out, NULL: none. */
+void source_table(const struct pages *p, const struct page *page, const struct page_row *most);
 void source_text(struct pages *p);
 void source_json(struct pages *p);

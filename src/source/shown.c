@@ -91,14 +91,14 @@ static struct glyph glyph_at(const unsigned char *p, size_t n, size_t cell) {
         return g;
 }
 
-bool file_add_shown(struct str *to, const char *text, size_t n, size_t skip, size_t width) {
-        size_t cell = 0, most = to->n + (width + 4) * SHOWN_MAX_CELL_BYTES;
+size_t file_add_shown(struct str *to, const char *text, size_t n, size_t skip, size_t width) {
+        size_t cell = 0, i = 0, most = to->n + (width + 4) * SHOWN_MAX_CELL_BYTES;
 
-        for (size_t i = 0; i < n;) {
+        while (i < n) {
                 struct glyph g = glyph_at((const unsigned char *)text + i, n - i, cell);
 
                 if (cell >= skip && (cell - skip + g.n_cells > width || to->n > most))
-                        return false;
+                        break;
                 if (cell >= skip)
                         str_addn(to, g.text, g.n_text);
                 else if (cell + g.n_cells > skip) /* a tab across the edge */
@@ -106,5 +106,5 @@ bool file_add_shown(struct str *to, const char *text, size_t n, size_t skip, siz
                 cell += g.n_cells;
                 i += g.n_bytes;
         }
-        return true;
+        return i;
 }

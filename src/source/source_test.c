@@ -152,7 +152,7 @@ static void test_wide(void **state) {
                 "Cache::insert in cache.cc, with what it calls, asked for 1.1 kB of the 10.1 kB allocated (11 %); line 10 alone 1.0 kB.\n"
                 "\n"
                 "cache.cc:7-12\n"
-                "  itself  + callees  share  allocs  at end  line\n"
+                "  itself  + callees  share  allocs  at end  line   itself, + callees: allocated\n"
                 "                                               7 │ void Cache::insert(int key) {\n"
                 "                                               8 │         if (key < 0)\n"
                 "                                               9 │                 return;\n"
@@ -160,6 +160,35 @@ static void test_wide(void **state) {
                 "                                                 │   └ make  cache.cc:4  800 B\n"
                 "    64 B       64 B  0.6 %       1       -    11 │         last = new Key(key); /* \\x1b[2J */\n"
                 "                                              12 │ }\n");
+}
+
+/* Lines with figures are told to their end, others are cut. */
+static void test_narrow(void **state) {
+        (void)state;
+        write_source(cache_path, "#if 0\n\n\n\n\n#endif\n"
+                                 "void Cache::insert(int key) {\n"
+                                 "    if (key < 0 || key > 1000000 || !entries.empty())\n"
+                                 "        return;\n"
+                                 "    entries.push_back(make(key + entries.size() * 12345678));\n"
+                                 "    last = new Key(key);\n"
+                                 "}\n");
+        expect_text(usual, "Cache::insert", "60",
+                    "Cache::insert in cache.cc, with what it calls, asked for\n"
+                    "1.0 kB of the 10.0 kB live at the peak (10 %); line 10 alone\n"
+                    "1.0 kB.\n"
+                    "\n"
+                    "cache.cc:7-12\n"
+                    "  at peak   allocs  at end  line\n"
+                    "                               7 │ void Cache::insert(int k…\n"
+                    "                               8 │     if (key < 0 || key >…\n"
+                    "                               9 │         return;\n"
+                    "   1.0 kB>       4  1.0 kB    10 │     entries.push_back(\n"
+                    "                                 │         make(key +\n"
+                    "                                 │         entries.size() *…\n"
+                    "                                 │   └ make  800 B\n"
+                    "        -        1       -    11 │     last = new Key(key);\n"
+                    "                              12 │ }\n");
+        write_source(cache_path, cache_cc);
 }
 
 static void expect_has(struct source_options o, const char *what, const char *part) {
@@ -287,9 +316,9 @@ static void test_long(void **state) {
 int main(void) {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(test_function), cmocka_unit_test(test_wide),
-                cmocka_unit_test(test_names),    cmocka_unit_test(test_missing),
-                cmocka_unit_test(test_scope),    cmocka_unit_test(test_json),
-                cmocka_unit_test(test_long),
+                cmocka_unit_test(test_narrow),   cmocka_unit_test(test_names),
+                cmocka_unit_test(test_missing),  cmocka_unit_test(test_scope),
+                cmocka_unit_test(test_json),     cmocka_unit_test(test_long),
         };
 
         return cmocka_run_group_tests(tests, write_trace, NULL);
