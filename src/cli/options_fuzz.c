@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Any words as the command lines of run, report, diff, check and source, and as sizes and times: refused in one line, or
+/* Any words as the command lines of run, report, diff, check, source and flame, and as sizes and times: refused in one line, or
  * understood. The input is words with tabs or NULs between them; the low bits of the first byte choose the command ('0'
- * report, '1' run, '2' diff, '4' source, '6' check).
+ * report, '1' run, '2' diff, '4' source, '6' check, '8' flame).
  *
  * covers: src/cli/options.c src/cli/filter.c src/base/units.c src/query/filter.c */
 #include <stdio.h>
@@ -87,6 +87,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
                 check_said(said, &said_text, &n_said, understood);
                 if (understood)
                         query_filter_free(o.view.filter);
+        } else if (data[0] & 8) {
+                struct flame_command_options o;
+                bool understood = flame_options_parse(n, words, &o, &status);
+
+                check_said(said, &said_text, &n_said, understood);
+                if (understood)
+                        query_filter_free(o.draw.ask.filter);
         } else {
                 struct report_options o;
                 bool understood = report_options_parse(n, words, &o, &status);

@@ -7,8 +7,8 @@
 
 struct crate {
         uint32_t text;
-        double own;    /* what its code asked for itself */
-        double widest; /* of its frames */
+        double own;  /* what its code asked for itself */
+        double seen; /* the widest of its frames, or own if that is more */
 };
 
 static uint32_t hash_of(const char *text) {
@@ -23,8 +23,8 @@ static int crate_compare(const void *a, const void *b, void *graph) {
         const struct crate *x = a, *y = b;
         const struct graph *g = graph;
 
-        if (x->widest != y->widest)
-                return x->widest > y->widest ? -1 : 1;
+        if (x->seen != y->seen)
+                return x->seen > y->seen ? -1 : 1;
         if (x->own != y->own)
                 return x->own > y->own ? -1 : 1;
         return strcmp(g->texts->items.items[x->text], g->texts->items.items[y->text]);
@@ -42,6 +42,11 @@ static uint8_t take_hue(bool *is_taken, const char *name) {
                 hue = (hue + 1) % HUE_N_CRATES;
         is_taken[hue] = true;
         return (uint8_t)hue;
+}
+
+/* What a frame's own code asked for: the outermost end of a reversed picture did not. */
+static double asked_by(const struct graph *g, const struct graph_frame *f) {
+        return !g->is_reversed ? f->own : f->depth == 1 ? f->width : 0;
 }
 
 static int key_compare(const void *a, const void *b) {
@@ -68,24 +73,25 @@ static void share_out_hues(struct graph *g, struct map *hues) {
                 bool added;
                 uint64_t *at;
 
-                unnamed += f->is_unnamed ? f->own : 0;
+                unnamed += f->is_unnamed ? asked_by(g, f) : 0;
                 if (!has_crate(f))
                         continue;
                 at = map_put(&idx, f->crate, crates.n, &added);
                 if (added)
                         vec_push(&crates, (struct crate){f->crate, 0, 0});
-                crates.items[*at].own += f->own;
-                crates.items[*at].widest = MAX(crates.items[*at].widest, f->width);
+                crates.items[*at].own += asked_by(g, f);
+                crates.items[*at].seen =
+                        MAX(crates.items[*at].seen, MAX(f->width, crates.items[*at].own));
         }
         if (crates.n > 1)
                 qsort_r(crates.items, crates.n, sizeof(crates.items[0]), crate_compare, g);
         for (size_t i = 0; i < crates.n; i++) {
                 const struct crate *c = &crates.items[i];
-                bool has_hue = i < HUE_N_CRATES && c->widest >= visible;
+                bool has_hue = i < HUE_N_CRATES;
                 uint8_t hue =
                         has_hue ? take_hue(is_taken, g->texts->items.items[c->text]) : HUE_OTHER;
 
-                if (has_hue)
+                if (has_hue && c->seen >= visible)
                         add_key(g, hue, c->text, c->own);
                 has_other |= !has_hue;
                 other += has_hue ? 0 : c->own;

@@ -67,7 +67,7 @@ static struct query_tree *tree_of(const struct asking *k, struct side *s, enum q
                                              .metric = m,
                                              .is_full = k->o->ask.full,
                                              .min_share =
-                                                     k->n_sides > 1 ? min_share / 100 : min_share,
+                                                     k->n_sides > 1 ? min_share / 10 : min_share,
                                              .max_depth = FLAME_MAX_DEPTH};
         struct query_answer some;
         struct query_tree *tree;
@@ -99,6 +99,14 @@ static void make_picture(struct asking *k, enum query_metric m, bool is_reversed
                 query_tree_free((struct query_tree *)of[i].tree);
 }
 
+/* Beside the metric asked for. Growth since the start is what is live at the end; of two large traces all metrics would
+ * take longer than people like to wait. */
+static bool is_worth_a_picture(const struct asking *k, enum query_metric m) {
+        if (m == QUERY_GROWTH)
+                return k->o->ask.from_ns > 0;
+        return k->n_sides == 1 || m == QUERY_PEAK || m == QUERY_END;
+}
+
 /* The one asked for comes first; a page has the other direction and the other metrics too. */
 static void make_pictures(struct asking *k) {
         enum query_metric chosen = k->sides[0].view.metric;
@@ -109,8 +117,8 @@ static void make_pictures(struct asking *k) {
                 return;
         make_picture(k, chosen, !is_reversed);
         for (int m = 0; m < QUERY_N_METRICS; m++) {
-                if (m == (int)chosen || (m == QUERY_GROWTH && k->o->ask.from_ns == 0))
-                        continue; /* growth since the start is what is live at the end */
+                if (m == (int)chosen || !is_worth_a_picture(k, (enum query_metric)m))
+                        continue;
                 make_picture(k, (enum query_metric)m, false);
         }
 }

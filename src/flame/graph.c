@@ -260,7 +260,7 @@ static void name_frame(struct graph *g, const struct graph_source *of, struct gr
         str_clear(&s);
         style_add_clean(&s, f->is_unnamed ? frame_base(q->module)
                                           : name_crate(v->r.names, q->function, q->module));
-        f->crate = texts_add(g->texts, str_text(&s));
+        f->crate = texts_add(g->texts, s.n ? str_text(&s) : "unknown module");
         str_done(&s);
 }
 

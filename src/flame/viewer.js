@@ -61,10 +61,10 @@ function figure(value, beside) {
 }
 
 function change(is, was) {
-        const by = is - was;
+        const by = is - was, pct = 100 * by / was;
         return amount(is) + ", was " + amount(was) +
                (by === 0 ? ": the same" : ": " + signed(by) +
-                (was > 0 ? " (" + (by > 0 ? "+" : "") + (100 * by / was).toFixed(0) + " %)" : ""));
+                (was > 0 ? " (" + (by > 0 ? "+" : "") + pct.toFixed(Math.abs(pct) < 10 ? 1 : 0) + " %)" : ""));
 }
 
 // What a frame itself asked for: what is left when its children are taken away.

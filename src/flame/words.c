@@ -38,6 +38,13 @@ static void add_figure(struct str *to, enum query_metric m, const struct graph_f
                          m == QUERY_ALLOCATED ? "allocations" : "blocks");
 }
 
+/* " (+12 %)", " (-0.4 %)" */
+static void add_relative(struct str *to, int64_t change, int64_t was) {
+        double pct = 100.0 * (double)change / (double)was;
+
+        str_addf(to, " (%+.*f %%)", pct < 10 && pct > -10, pct);
+}
+
 static void add_change(struct str *to, const struct graph *g, const struct graph_frame *f) {
         struct unit_text a, b, c;
         int64_t change = graph_change(g, f);
@@ -49,7 +56,7 @@ static void add_change(struct str *to, const struct graph *g, const struct graph
         else
                 str_addf(to, ": %s", change_text(g->metric, change, &c));
         if (change != 0 && f->was.value > 0)
-                str_addf(to, " (%+.0f %%)", 100.0 * (double)change / (double)f->was.value);
+                add_relative(to, change, f->was.value);
 }
 
 void words_add_figures(struct str *to, const struct graph *g, const struct graph_frame *f) {
@@ -116,20 +123,41 @@ static const struct graph_frame *first_child(const struct graph *g, const struct
         return f->n_children && !child->is_rest ? child : NULL;
 }
 
+/* The frame itself, or the nearest above it whose function is known; where there is none, itself again. */
+static const struct graph_frame *named_above(const struct graph *g, const struct graph_frame *f) {
+        const struct graph_frame *named = f;
+
+        while (named->is_unnamed)
+                named = &g->frames.items[named->parent];
+        return named->depth ? named : f;
+}
+
+/* "under Cache::insert", "asked for by it"; of code without a name its module. */
+static void add_whom(const struct graph *g, const struct graph_frame *f, struct str *to) {
+        const char *const *texts = g->texts->items.items;
+
+        if (f->is_unnamed)
+                str_addf(to, " in %s", f->crate ? texts[f->crate] : texts[f->name]);
+        else
+                str_addf(to, " %s %s",
+                         !g->is_reversed              ? "under"
+                         : metric_is_count(g->metric) ? "made by"
+                                                      : "asked for by",
+                         texts[f->name]);
+}
+
 /* The frame worth naming: the innermost with half of the whole; where that is as good as all of it, its largest part. */
 static const struct graph_frame *telling_frame(const struct graph *g) {
-        const struct graph_frame *f = g->frames.items, *root = f, *child;
+        const struct graph_frame *f = g->frames.items, *root = f, *child = first_child(g, f);
 
         if (g->is_reversed)
-                return first_child(g, root);
+                return child && child->width >= 0.05 * root->width ? child : NULL;
         while ((child = first_child(g, f)) && child->width >= 0.5 * root->width)
                 f = child;
         if ((f == root || (f->width >= 0.95 * root->width && f->n_children > 1)) &&
             (child = first_child(g, f)))
                 f = child;
-        while (f->is_unnamed && f->depth > 0)
-                f = &g->frames.items[f->parent];
-        return f == root || f->width < 0.05 * root->width ? NULL : f;
+        return f == root || f->width < 0.05 * root->width ? NULL : named_above(g, f);
 }
 
 static void add_pct(struct str *to, double share) {
@@ -148,11 +176,7 @@ static void add_telling(const struct graph *g, struct str *to) {
                 return;
         str_add(to, ": ");
         add_pct(to, f->width / g->frames.items[0].width);
-        str_addf(to, " %s %s",
-                 !g->is_reversed              ? "under"
-                 : metric_is_count(g->metric) ? "made by"
-                                              : "asked for by",
-                 g->texts->items.items[f->name]);
+        add_whom(g, f, to);
 }
 
 /* Downwards while one child has half of what changed in all. */
@@ -179,18 +203,17 @@ static const struct graph_frame *changed_most(const struct graph *g) {
                 if (g->is_reversed)
                         break;
         }
-        while (f->is_unnamed && f->depth > 0)
-                f = &g->frames.items[f->parent];
-        return f->depth ? f : NULL;
+        return f->depth ? named_above(g, f) : NULL;
 }
 
 static void add_changed_most(const struct graph *g, struct str *to) {
         const struct graph_frame *f = changed_most(g);
         struct unit_text t;
 
-        if (f && graph_change(g, f) != 0)
-                str_addf(to, ": %s %s %s", change_text(g->metric, graph_change(g, f), &t),
-                         g->is_reversed ? "asked for by" : "under", g->texts->items.items[f->name]);
+        if (!f || graph_change(g, f) == 0)
+                return;
+        str_addf(to, ": %s", change_text(g->metric, graph_change(g, f), &t));
+        add_whom(g, f, to);
 }
 
 static void add_state(const struct view *v, const struct query_answer *a, struct str *to) {
@@ -224,9 +247,7 @@ static void add_difference(const struct graph *g, const struct view *v, struct s
         if (change == 0)
                 str_add(to, ", as before in all");
         else if (root->was.value > 0)
-                str_addf(to, " (%+.*f %%)",
-                         100.0 * (double)llabs(change) < 10.0 * (double)root->was.value,
-                         100.0 * (double)change / (double)root->was.value);
+                add_relative(to, change, root->was.value);
         else
                 str_addf(to, " (%s)", change_text(g->metric, change, &a));
         add_changed_most(g, to);

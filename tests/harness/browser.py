@@ -101,13 +101,14 @@ class Browser:
                 return found
             self.events.append(self.message(deadline))
 
-    def open(self, path):
-        """Loads a file; returns the seconds that took, and forgets what happened before."""
+    def open(self, path, is_settled=True):
+        """Loads a file, and waits until it is drawn; returns the seconds that took, and forgets what happened before."""
         self.events = []
         begin = time.monotonic()
         self.call("Page.navigate", url="file://" + path)
         self.wait("Page.loadEventFired")
-        self.evaluate("new Promise(done => requestAnimationFrame(() => requestAnimationFrame(() => done(1))))")
+        if is_settled:
+            self.evaluate("new Promise(done => requestAnimationFrame(() => requestAnimationFrame(() => done(1))))")
         return time.monotonic() - begin
 
     def evaluate(self, expression):

@@ -1,0 +1,300 @@
+# SPDX-License-Identifier: MIT
+"""`silt flame`: its figures are those of the report, the picture is one without a script, and moves with one."""
+
+import json
+import os
+import re
+import xml.etree.ElementTree as ElementTree
+
+from harness import browser
+from harness.process import run
+
+METRICS = {"peak": "peak_live_bytes", "end": "end_live_bytes", "allocated": "bytes_allocated", "count": "allocations",
+           "temporary": "temporary_allocations"}
+SVG = "{http://www.w3.org/2000/svg}"
+REST = 4
+
+
+def record(t, name, trace="t.silt", argv=()):
+    program = name if "/" in name else t.program(name)
+    r = t.silt.record(t.path(trace), [program, *argv], ["-f"])
+    assert r.code == 0, r.errors
+
+
+def flame(t, *options, out="t.svg", traces=("t.silt",)):
+    r = t.silt.command("flame", *[t.path(x) for x in traces], "-f", "-o", t.path(out), *options)
+    assert r.code == 0 and r.stdout == b"" and len(r.errors.splitlines()) == 1, r.errors
+    with open(t.path(out), encoding="utf-8") as f:
+        return f.read()
+
+
+def data_of(text):
+    """What the script draws from."""
+    return json.loads(re.search(r"const silt_flame = (\{.*?\n?\]\});\n", text, re.S)[1])
+
+
+def check_sums(p, where):
+    """Children lie inside their parents, in a row; nothing is lost."""
+    first = 1
+    for i, n in enumerate(p["children"]):
+        inside = sum(p.get("width", p["value"])[first:first + n])
+        assert inside <= p.get("width", p["value"])[i], f"{where}: frame {i}: {inside} in {p['value'][i]}"
+        first += n
+    assert first == len(p["value"]), where
+    n = p["children"][0]
+    assert sum(p["value"][1:1 + n]) == p["value"][0], where
+
+
+def test_figures(t):
+    for program in ("basic", "containers", "fork_tree", "realloc_chain"):
+        record(t, program)
+        for metric, total in METRICS.items():
+            for options in ([], ["--reverse"], ["--full"], ["--process", "all"]):
+                if metric == "peak" and "all" in options:
+                    continue  # a recorder learns late that a process has ended
+                report, why = t.silt.report(t.path("t.silt"), *(o for o in options if o in ("--process", "all")))
+                assert report, why
+                p = data_of(flame(t, "--by", metric, *options))["pictures"][0]
+                where = f"{program} {metric} {options}"
+                assert p["value"][0] == report["totals"][total], f"{where}: {p['value'][0]}, not {report['totals'][total]}"
+                check_sums(p, where)
+
+
+def test_picture(t):
+    """Without the script: well-formed, boxes as wide as their bytes and inside of what is above them, names that fit."""
+    record(t, "containers")
+    for width in (300, 600, 1200, 3000):
+        text = flame(t, "--width", str(width), "--by", "allocated")
+        root = ElementTree.fromstring(text)
+        p = data_of(text)["pictures"][0]
+        assert root.get("width") == str(width)
+        scale = (width - 20) / p["value"][0]
+        rows = {}
+        for g in root.find(f".//{SVG}g[@id='frames']"):
+            box, label = g.find(SVG + "rect"), g.find(SVG + "text")
+            x, y, w = (float(box.get(k)) for k in ("x", "y", "width"))
+            rows.setdefault(y, []).append((x, w))
+            assert x >= 10 and x + w <= width - 9, f"{width}: {x} {w}"
+            if label is not None:
+                assert len(label.text) * 6.6 <= w, f"{width}: '{label.text}' in {w}"
+            figure = re.search(r"([\d.]+) (B|kB|MB) in", g.find(SVG + "title").text)
+            size = float(figure[1]) * {"B": 1, "kB": 1e3, "MB": 1e6}[figure[2]]
+            assert abs(w + 0.8 - size * scale) < 0.8 + 0.06 * size * scale, f"{width}: {w} for {size} bytes"
+        ys = sorted(rows)
+        for above, y in zip(ys, ys[1:]):
+            for x, w in rows[y]:
+                assert any(x >= ax - 0.2 and x + w <= ax + aw + 1 for ax, aw in rows[above]), f"{width}: a box at {x},{y} hangs in the air"
+        assert not re.search(r"https?://(?!www\.w3\.org/(2000/svg|1999/xhtml))", text)
+    page = flame(t, out="t.html")
+    assert not re.search(r"https?://(?!www\.w3\.org/(2000/svg|1999/xhtml))", page)
+
+
+def test_sentence(t):
+    record(t, "containers")
+    report = t.silt.report(t.path("t.silt"))[0]
+    text = flame(t)
+    title = data_of(text)["pictures"][0]["title"]
+    assert re.fullmatch(r"[\d.]+ [kM]?B live at the peak \([\d.]+ m?s\) of containers: \d+ % (under|in) .+", title), title
+    assert f"<title>all\n" in text and title.startswith(size_text(report["totals"]["peak_live_bytes"]))
+    assert data_of(flame(t, "--at", "1ms"))["pictures"][0]["subtitle"].endswith("Up to 1 ms.")
+    filtered = data_of(flame(t, "--size", "10..5000", "--by", "count", "--title", "Mine"))["pictures"][0]
+    assert filtered["title"] == "Mine" and "Only blocks with size 10..5000" in filtered["subtitle"], filtered
+    assert " allocations by containers" in filtered["subtitle"]
+
+
+def size_text(n):
+    return f"{n} B" if n < 1000 else f"{n / 1e3:.1f} kB" if n < 999950 else f"{n / 1e6:.1f} MB"
+
+
+def test_difference(t):
+    """Two traces: both figures, and what has the same name is the same."""
+    many = t.context.helpers.build("many_frames", ["many_frames.c"])
+    record(t, many, "old.silt", ["300"])
+    record(t, many, "new.silt", ["400"])
+    old, new = (t.silt.report(t.path(x))[0]["totals"]["end_live_bytes"] for x in ("old.silt", "new.silt"))
+    p = data_of(flame(t, "--by", "end", traces=("old.silt", "new.silt")))["pictures"][0]
+    assert (p["was"][0], p["value"][0]) == (old, new)
+    assert f"{size_text(old)} → {size_text(new)}" in p["title"] and "(+" in p["title"], p["title"]
+    assert all(was <= now for was, now in zip(p["was"], p["value"])), "only the newer has more"
+    assert all(w >= max(was, now) for w, was, now in zip(p["width"], p["was"], p["value"]))
+    check_sums(p, "difference")
+    same = data_of(flame(t, "--by", "end", traces=("old.silt", "old.silt")))["pictures"][0]
+    assert same["was"] == same["value"] and "as before" in same["title"], same["title"]
+    assert all(c // 3 in (14, 24) for c in same["colour"])
+
+
+def test_files(t):
+    record(t, "basic")
+    folder = t.path("work")
+    os.mkdir(folder)
+    run_here = lambda *argv: t.silt.command("flame", *argv, cwd=folder)
+    r = run_here(t.path("t.silt"))
+    assert r.code == 0 and os.listdir(folder) == ["t.svg"] and "t.svg (" in r.errors, r.errors
+    first = open(os.path.join(folder, "t.svg"), "rb").read()
+    r = run_here(t.path("t.silt"))
+    assert r.code == 2 and "exists already" in r.errors and len(r.errors.splitlines()) == 1, r.errors
+    assert run_here(t.path("t.silt"), "-f").code == 0
+    r = run_here(t.path("t.silt"), "-o", "-")
+    assert r.code == 0 and r.stderr == b""
+    assert first == r.stdout == open(os.path.join(folder, "t.svg"), "rb").read(), "not the same picture"
+    for options in (["-o", "t.png"], ["-o", "no/such/folder.svg"], ["--by", "colour"], ["--width", "10"], ["--min-share", "-1"],
+                    ["--from", "100h"], ["--at", "1s", "--to", "2s"], ["--from", "2s", "--to", "1s"], ["--process", "1"],
+                    ["--function", "("], [t.path("t.silt"), t.path("t.silt")], [t.path("none.silt")]):
+        r = run_here(t.path("t.silt"), *options)
+        assert r.code == 2 and r.stdout == b"" and len(r.errors.splitlines()) == 1, f"{options}: {r.code} {r.errors}"
+        assert r.errors.startswith("silt: ") and r.errors.count(":") >= 3, r.errors
+    assert os.listdir(folder) == ["t.svg"], os.listdir(folder)
+    r = t.silt.command("flame")
+    assert r.code == 2 and "no trace given" in r.errors
+
+
+def test_full_disk(t):
+    record(t, "basic")
+    r = run(["sh", "-c", f"ulimit -f 4; trap '' XFSZ; exec {t.silt.path} flame {t.path('t.silt')} -o {t.path('cut.svg')}"])
+    assert r.code == 2 and len(r.errors.splitlines()) == 1 and "cut.svg" in r.errors, r.errors
+    assert not os.path.exists(t.path("cut.svg")), "half a picture was left"
+
+
+# ---- in a browser ---------------------------------------------------------------------------------------------------
+
+BOXES = """[...document.querySelectorAll('#frames g.f')].map(g => { const r = g.querySelector('rect').getBoundingClientRect();
+        const t = g.querySelector('text');
+        return {x: r.x, y: r.y, w: r.width, h: r.height, text: t ? t.textContent : '', classes: g.getAttribute('class')}; })"""
+SAID = "document.querySelector('.said').textContent"
+TIP = "document.getElementById('tip').getAttribute('display') === 'none' ? '' : document.getElementById('tip').textContent"
+
+
+def find_box(b, text):
+    found = [x for x in b.evaluate(BOXES) if x["text"] == text]
+    assert found, f"no box '{text}' in {[x['text'] for x in b.evaluate(BOXES)]}"
+    return found[0]
+
+
+def middle(box):
+    return box["x"] + box["w"] / 2, box["y"] + box["h"] / 2
+
+
+def check_moving(b, width):
+    """Zoom, search, figures and keys with the frames of many_frames."""
+    whole = b.evaluate(BOXES)
+    assert b.problems() == [], b.problems()
+    assert max(x["w"] for x in whole) > width - 40, "the picture does not fill the window"
+    parts = [x for x in whole if re.fullmatch(r"s\d", x["text"])]
+    target = min(parts, key=lambda x: (x["y"], -x["w"]))
+    b.move(*middle(target))
+    tip = b.evaluate(TIP)
+    assert target["text"] in tip and "% of all" in tip and "blocks" in tip, tip
+    b.click(*middle(target))
+    zoomed = find_box(b, target["text"])
+    assert zoomed["w"] > width - 40 > target["w"], f"{zoomed} after a click on {target}"
+    assert find_box(b, "main")["w"] > width - 40 and " a" in find_box(b, "main")["classes"]
+    assert b.evaluate(SAID).startswith(target["text"] + ": "), b.evaluate(SAID)
+    assert len(b.evaluate(BOXES)) != len(whole)
+    b.press("Escape")
+    assert b.evaluate(BOXES) == whole, "Esc does not bring the whole picture back"
+    b.press("/")
+    b.type("^s3$")
+    said = b.evaluate(SAID)
+    share = float(re.match(r"([\d.]+) % of all: ", said)[1])
+    matched = [x for x in b.evaluate(BOXES) if " m" in x["classes"]]
+    assert matched and all(x["text"] in ("s3", "") for x in matched) and 20 < share < 50, (said, share)
+    b.press("Escape")
+    assert b.evaluate(SAID) == "" and b.evaluate(BOXES) == whole
+    b.press("/")
+    b.type("(")
+    assert b.evaluate(SAID) == "not a regular expression"
+    b.press("Escape")
+    b.press("ArrowDown")
+    b.press("ArrowDown")
+    assert b.evaluate(SAID).startswith("main, "), b.evaluate(SAID)
+    b.press("ArrowDown")
+    first = b.evaluate(SAID).split(",")[0]
+    b.press("ArrowRight")
+    second = b.evaluate(SAID).split(",")[0]
+    assert first != second and re.fullmatch(r"s\d", second), (first, second)
+    b.press("Enter", "\r")
+    assert find_box(b, second)["w"] > width - 40
+    b.press("Escape")
+    assert b.problems() == [], b.problems()
+
+
+def test_moves(t):
+    many = t.context.helpers.build("many_frames", ["many_frames.c"])
+    record(t, many, argv=["30000"])
+    text = flame(t, "--by", "end", "--min-share", "0")
+    n_frames = len(data_of(text)["pictures"][0]["value"])
+    assert n_frames > 10000, n_frames
+    still = ElementTree.fromstring(text)
+    flame(t, "--by", "end", "--min-share", "0", out="t.html")
+    with browser.Browser(t.dir) as b:
+        seconds = b.open(t.path("t.svg"))
+        boxes = b.evaluate(BOXES)
+        drawn = [g.find(SVG + "text") for g in still.find(f".//{SVG}g[@id='frames']")]
+        assert sorted(x["text"] for x in boxes) == sorted(x.text if x is not None else "" for x in drawn), \
+            "the script draws another picture than the file has"
+        check_moving(b, 1200)
+        page_seconds = b.open(t.path("t.html"))
+        check_moving(b, 1200)
+        check_choice(b)
+    t.notes.append(f"{n_frames:,} frames: SVG {os.path.getsize(t.path('t.svg')) // 1000} kB shown in {seconds:.2f} s, "
+                   f"page {os.path.getsize(t.path('t.html')) // 1000} kB in {page_seconds:.2f} s")
+    assert os.path.getsize(t.path("t.svg")) < 4e6 and seconds < 10 and page_seconds < 10
+
+
+def check_choice(b):
+    """Another metric and the other direction."""
+    title = "document.getElementById('title').textContent"
+    assert "still allocated at the end" in b.evaluate(title)
+    b.evaluate("(s => { s.value = [...s.options].find(o => o.text === 'allocations').value; s.dispatchEvent(new Event('change')); })"
+               "(document.querySelector('select'))")
+    assert re.match(r"[\d,]+ allocations by many_frames", b.evaluate(title)), b.evaluate(title)
+    b.evaluate("(s => { s.value = '1'; s.dispatchEvent(new Event('change')); })(document.querySelector('select'))")
+    assert "asked for by s" in b.evaluate(title), b.evaluate(title)
+    assert b.problems() == [], b.problems()
+
+
+def test_still(t):
+    """As an image of another page, and where scripts are not allowed, the picture is whole."""
+    record(t, "containers")
+    flame(t)
+    with open(t.path("page.html"), "w") as f:
+        f.write('<!DOCTYPE html><img src="t.svg">')
+    with browser.Browser(t.dir) as b:
+        b.open(t.path("page.html"))
+        assert b.evaluate("document.images[0].complete && document.images[0].naturalWidth") == 1200
+        assert b.problems() == [], b.problems()
+        b.call("Emulation.setScriptExecutionDisabled", value=True)
+        b.open(t.path("t.svg"), is_settled=False)
+        b.call("Emulation.setScriptExecutionDisabled", value=False)
+        assert len(b.evaluate(BOXES)) > 3 and b.evaluate("document.querySelector('.bar')") is None
+
+
+def test_hostile_names(t):
+    """Functions that are called like markup and code: text, in every form."""
+    source = t.path("hostile.c")
+    labels = ["</title><script>document.hacked=1</script>", "]]><svg onload=document.hacked=1>", "\\\"+(document.hacked=1)+\\\""]
+    with open(source, "w") as f:
+        f.write("#include <stdlib.h>\n")
+        for i, label in enumerate(labels):
+            f.write(f'__attribute__((noinline)) void *f{i}(void) __asm__("{label}");\n'
+                    f'void *f{i}(void) {{ void *p = malloc({1000 + i}); __asm__ volatile("" : "+r"(p)); return p; }}\n')
+        f.write("int main(void) { return !(f0() && f1() && f2()); }\n")
+    r = run(["gcc", "-g", "-O1", "-S", "-o", t.path("hostile.s"), source])
+    assert r.code == 0, r.errors
+    text = open(t.path("hostile.s")).read()
+    for label in labels:  # an assembler takes any name in quotes
+        text = re.sub(r'(?<!")' + re.escape(label) + r'(?!")', lambda m: '"' + m[0] + '"', text)
+    with open(t.path("hostile.s"), "w") as f:
+        f.write(text)
+    r = run(["gcc", "-o", t.path("hostile"), t.path("hostile.s")])
+    assert r.code == 0, r.errors
+    record(t, t.path("hostile"))
+    ElementTree.fromstring(flame(t, "--full"))
+    flame(t, "--full", "--title", labels[0], out="t.html")
+    with browser.Browser(t.dir) as b:
+        for name in ("t.svg", "t.html"):
+            b.open(t.path(name))
+            assert b.evaluate("document.hacked") is None, name
+            assert b.problems() == [], b.problems()
+            assert any("document.hacked=1" in x["text"] for x in b.evaluate(BOXES)), b.evaluate(BOXES)
+            assert b.evaluate("document.querySelectorAll('script').length") == 1
