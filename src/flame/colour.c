@@ -100,7 +100,7 @@ static void share_out_hues(struct graph *g, struct map *hues) {
         qsort(g->keys, g->n_keys, sizeof(g->keys[0]), key_compare);
         if (has_other)
                 add_key(g, HUE_OTHER, texts_add(g->texts, "other"), other);
-        if (unnamed > 0)
+        if (unnamed >= 0.5 * visible)
                 add_key(g, HUE_UNNAMED, texts_add(g->texts, "without a name"), unnamed);
         vec_free(&crates);
         map_done(&idx);

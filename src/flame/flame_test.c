@@ -380,6 +380,26 @@ static void test_bounds(void **state) {
         unmake(&m);
 }
 
+static void test_long_names(void **state) {
+        const char *paths[] = {TRACE_PATH};
+        const uint64_t bytes[] = {100};
+        char name[10001], *names[] = {name};
+        struct made m;
+
+        (void)state;
+        memset(name, 'x', sizeof(name) - 1);
+        name[0] = 'b';
+        name[sizeof(name) - 2] = 'e';
+        name[sizeof(name) - 1] = 0;
+        write_builds(TRACE_PATH, (const char *const *)names, bytes, 1);
+        make(&m, paths, 1, "end", false, 0);
+        assert_int_equal(m.graph.frames.n, 3);
+        assert_int_equal(cut_cells(m.texts.items.items[m.graph.frames.items[2].name]),
+                         FLAME_MAX_NAME);
+        assert_int_equal(m.texts.items.items[m.graph.frames.items[2].name][0], 'b');
+        unmake(&m);
+}
+
 /* ---- pictures ------------------------------------------------------------------------------------------ */
 
 static char *draw(struct flame_options o) {
@@ -496,12 +516,12 @@ static void test_hostile_names(void **state) {
 
 int main(void) {
         const struct CMUnitTest tests[] = {
-                cmocka_unit_test(test_cut),           cmocka_unit_test(test_cut_any),
-                cmocka_unit_test(test_lines),         cmocka_unit_test(test_escape),
-                cmocka_unit_test(test_sums),          cmocka_unit_test(test_difference),
-                cmocka_unit_test(test_differences),   cmocka_unit_test(test_bounds),
-                cmocka_unit_test(test_sentences),     cmocka_unit_test(test_same_twice),
-                cmocka_unit_test(test_hostile_names),
+                cmocka_unit_test(test_cut),         cmocka_unit_test(test_cut_any),
+                cmocka_unit_test(test_lines),       cmocka_unit_test(test_escape),
+                cmocka_unit_test(test_sums),        cmocka_unit_test(test_difference),
+                cmocka_unit_test(test_differences), cmocka_unit_test(test_bounds),
+                cmocka_unit_test(test_long_names),  cmocka_unit_test(test_sentences),
+                cmocka_unit_test(test_same_twice),  cmocka_unit_test(test_hostile_names),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);

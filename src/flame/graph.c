@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "flame/cut.h"
 #include "flame/same.h"
 #include "report/frame.h"
 
@@ -238,6 +239,18 @@ static void name_place(const struct query_frame *q, struct str *to) {
                 style_add_clean(to, frame_base(q->module));
 }
 
+/* The number of the text, which is cleared. */
+static uint32_t add_cut(struct texts *texts, struct str *text) {
+        struct str cut = {0};
+        uint32_t number;
+
+        cut_add_name(&cut, str_text(text), FLAME_MAX_NAME);
+        number = texts_add(texts, str_text(&cut));
+        str_done(&cut);
+        str_clear(text);
+        return number;
+}
+
 static void name_frame(struct graph *g, const struct graph_source *of, struct graph_frame *f) {
         const struct view *v = of[f->side].view;
         const struct query_frame *q = f->node ? &f->node->frame : NULL;
@@ -253,14 +266,12 @@ static void name_frame(struct graph *g, const struct graph_source *of, struct gr
         f->is_inlined = q->inlined;
         f->is_unnamed = !q->function[0] || q->guess;
         view_add_name(v, q, f->is_task, &s);
-        f->name = texts_add(g->texts, str_text(&s));
-        str_clear(&s);
+        f->name = add_cut(g->texts, &s);
         name_place(q, &s);
-        f->place = texts_add(g->texts, str_text(&s));
-        str_clear(&s);
+        f->place = add_cut(g->texts, &s);
         style_add_clean(&s, f->is_unnamed ? frame_base(q->module)
                                           : name_crate(v->r.names, q->function, q->module));
-        f->crate = texts_add(g->texts, s.n ? str_text(&s) : "unknown module");
+        f->crate = s.n ? add_cut(g->texts, &s) : texts_add(g->texts, "unknown module");
         str_done(&s);
 }
 

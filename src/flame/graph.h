@@ -17,6 +17,7 @@ enum {
         /* Bounds of a picture, whatever the trace: the smallest frames beyond become the rest of their callers. */
         FLAME_MAX_FRAMES = 12000, /* and for each at most one rest of what it called */
         FLAME_MAX_DEPTH = 400,
+        FLAME_MAX_NAME = 250, /* cells; longer names are cut in the middle */
 };
 
 #define FLAME_MIN_SHARE 0.0001
