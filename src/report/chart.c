@@ -189,7 +189,7 @@ static void draw_legend(const struct style *s, uint64_t rss_bytes, bool apart) {
         struct unit_text t;
 
         if (rss_bytes && !apart)
-                fprintf(s->out, "%*s  %s%s%s live bytes   %s%s%s resident memory, at most %s\n",
+                fprintf(s->out, "%*s  %s%s%s live   %s%s%s resident memory, at most %s\n",
                         CHART_LABEL_WIDTH, "", s->live, s->utf8 ? "█" : "#", s->plain, s->rss,
                         s->utf8 ? "─" : "-", s->plain, unit_bytes(&t, rss_bytes));
 }

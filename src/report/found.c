@@ -44,13 +44,14 @@ static void add_frame(const struct style *s, const struct report *r, const struc
         str_done(&place);
 }
 
-static void print_cut(const struct style *s, const char *lead, struct str *text) {
+/* The lead is dim, and so is what stands behind it unless that matters. */
+static void print_cut(const struct style *s, const char *lead, struct str *text, bool matters) {
         struct str line = {0};
 
         str_pad(&line, ' ', FOUND_INDENT);
-        str_addf(&line, "%s%s", s->dim, lead);
+        str_addf(&line, "%s%s%s", s->dim, lead, matters ? s->plain : "");
         style_add_cut(s, &line, str_text(text), s->width - FOUND_INDENT - str_width(lead));
-        fprintf(s->out, "%s%s\n", str_text(&line), s->plain);
+        fprintf(s->out, "%s%s\n", str_text(&line), matters ? "" : s->plain);
         str_done(&line);
         str_clear(text);
 }
@@ -71,7 +72,7 @@ static void print_callers(const struct style *s, const struct report *r,
                 str_add(&text, str_text(&more));
         }
         if (text.n)
-                print_cut(s, "called by ", &text);
+                print_cut(s, "called by ", &text, false);
         str_done(&text);
         str_done(&more);
 }
@@ -89,7 +90,7 @@ static void print_site(const struct style *s, const struct report *r,
                 if (via.n && str_width(str_text(&text)) + 2 + str_width(str_text(&via)) <=
                                      s->width - FOUND_INDENT - strlen("in "))
                         str_addf(&text, "  %s", str_text(&via));
-                print_cut(s, "in ", &text);
+                print_cut(s, "in ", &text, true);
                 print_callers(s, r, &x, module);
         }
         str_done(&text);

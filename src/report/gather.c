@@ -51,6 +51,11 @@ bool report_is_filtered(const struct report *r) {
         return !query_filter_is_empty(r->scope.filter);
 }
 
+bool report_counts_sizes(const struct report *r) {
+        return r->options->full || r->v->n_events <= REPORT_MAX_EVENTS ||
+               query_filter_needs_events(r->scope.filter);
+}
+
 const struct trace_process_info *report_process(const struct report *r) {
         uint32_t process =
                 r->scope.process == QUERY_ALL ? query_main_process(r->q) : r->scope.process;

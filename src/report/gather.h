@@ -79,6 +79,7 @@ void report_add_untold(uint64_t known_from_ns, struct str *to);
 
 bool report_is_windowed(const struct report *r);
 bool report_is_filtered(const struct report *r);
+bool report_counts_sizes(const struct report *r); /* few enough events, or all are asked for */
 const struct trace_process_info *report_process(
         const struct report *r); /* of the scope; of all: the main one */
 const char *report_ended_name(uint32_t ended);

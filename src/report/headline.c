@@ -10,7 +10,6 @@
 enum { HEADLINE_MAX_COMMAND = 72, HEADLINE_MIN_RATED = 1000 };
 
 #define HEADLINE_MIN_RATE_NS 1000000u
-#define HEADLINE_MIN_LATE_NS 20000000u /* starting takes that long */
 
 static const char *plural(uint64_t n) {
         return n == 1 ? "" : "s";
@@ -29,9 +28,9 @@ static uint64_t begin_of(const struct report *r) {
         return r->scope.process == QUERY_ALL ? 0 : report_process(r)->start.start_ns;
 }
 
-/* It came later than the recording began. */
+/* It came later than the recording began. The first process did not: what comes before it is silt's starting. */
 static bool is_late(const struct report *r) {
-        return begin_of(r) > HEADLINE_MIN_LATE_NS && begin_of(r) > end_of(r) / 100;
+        return r->scope.process != 0 && begin_of(r) > end_of(r) / 100;
 }
 
 uint64_t headline_span_ns(const struct report *r) {

@@ -171,12 +171,7 @@ static void print_text(struct view *v, const struct query_histogram *h) {
 
 /* ---- JSON ------------------------------------------------------------------------------------ */
 
-static void put_json(struct view *v, const struct query_histogram *h) {
-        struct json *j = &v->j;
-        bool is_sizes = h->kind == QUERY_SIZES;
-
-        view_put_scope(v, &h->scope);
-        json_put_string(j, "of", is_sizes ? "size" : "lifetime");
+void view_put_histogram(struct json *j, const struct query_histogram *h) {
         json_key(j, "exact");
         json_bool(j, h->is_exact);
         json_put_uint(j, "blocks", h->n_blocks);
@@ -188,7 +183,7 @@ static void put_json(struct view *v, const struct query_histogram *h) {
                 const struct query_bucket *b = &h->buckets[i];
 
                 json_object(j);
-                if (is_sizes) {
+                if (h->kind == QUERY_SIZES) {
                         json_put_uint(j, "min_bytes", b->min);
                         json_put_uint(j, "max_bytes", b->max);
                 } else {
@@ -205,6 +200,12 @@ static void put_json(struct view *v, const struct query_histogram *h) {
                 json_end(j);
         }
         json_end(j);
+}
+
+static void put_json(struct view *v, const struct query_histogram *h) {
+        view_put_scope(v, &h->scope);
+        json_put_string(&v->j, "of", h->kind == QUERY_SIZES ? "size" : "lifetime");
+        view_put_histogram(&v->j, h);
         view_end(v);
 }
 

@@ -105,6 +105,7 @@ static void put_findings(struct json *j, const struct report *r) {
                 json_put_string(j, "kind", f->kind);
                 json_put_string(j, "text", f->text);
                 json_put_uint(j, "bytes", f->bytes);
+                json_put_string(j, "next", f->next ? f->next : "");
                 json_key(j, "site");
                 if (f->has_site)
                         put_site(j, r, &f->site, f->metric);
@@ -208,6 +209,35 @@ static int put_timeline(struct json *j, const struct report *r, struct err *rete
         return x;
 }
 
+static int put_histogram(struct json *j, const struct report *r, const char *key,
+                         enum query_histogram_kind kind, struct err *reterr) {
+        _cleanup_(query_histogram_freep) struct query_histogram *h = NULL;
+        int x = query_histogram(r->q, &r->scope, kind, kind == QUERY_SIZES, &h, reterr);
+
+        if (x < 0)
+                return x;
+        json_key(j, key);
+        json_object(j);
+        view_put_histogram(j, h);
+        json_end(j);
+        return 0;
+}
+
+/* As --histogram tells them; sizes are null where there are too many events to count them. */
+static int put_histograms(struct json *j, const struct report *r, struct err *reterr) {
+        int x;
+
+        if (report_counts_sizes(r)) {
+                x = put_histogram(j, r, "sizes", QUERY_SIZES, reterr);
+                if (x < 0)
+                        return x;
+        } else {
+                json_key(j, "sizes");
+                json_null(j);
+        }
+        return put_histogram(j, r, "lifetimes", QUERY_LIFETIMES, reterr);
+}
+
 static void put_notes(struct json *j, const struct report *r) {
         const char *damage = query_damage(r->q);
 
@@ -306,6 +336,8 @@ int report_json(FILE *out, struct report *r, struct err *reterr) {
         put_threads(&j, r);
         put_mappings(&j, r);
         x = put_timeline(&j, r, reterr);
+        if (x >= 0)
+                x = put_histograms(&j, r, reterr);
         put_notes(&j, r);
         json_end(&j);
         return x;

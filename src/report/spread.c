@@ -247,8 +247,7 @@ static void print_tables(const struct style *s, struct spread *sizes, struct spr
 /* ---- the whole ------------------------------------------------------------------------------- */
 
 int spread_print(const struct style *s, const struct report *r, struct err *reterr) {
-        bool has_sizes = r->options->full || r->v->n_events <= REPORT_MAX_EVENTS ||
-                         query_filter_needs_events(r->scope.filter);
+        bool has_sizes = report_counts_sizes(r);
         struct spread sizes = {0}, lifetimes = {0};
         struct str text = {0};
         struct unit_text t;

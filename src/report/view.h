@@ -67,6 +67,8 @@ void view_put_figures(struct json *j, const char *key, const struct query_figure
 /* Window, filter and totals of the scope as answered. */
 void view_put_scope(struct view *v, const struct query_scope *scope);
 void view_put_answer(struct view *v, const struct query_answer *a);
+/* What of a histogram is in an object that is open: exact, blocks, bytes, buckets. */
+void view_put_histogram(struct json *j, const struct query_histogram *h);
 void view_end(struct view *v); /* closes the object and the line */
 
 /* ---- the views ------------------------------------------------------------------------------- */

@@ -1,10 +1,18 @@
 # SPDX-License-Identifier: MIT
 """`silt report` as text."""
 
+import fcntl
 import os
 import pty
 import re
+import struct
 import subprocess
+import termios
+
+from harness.forest import entries
+
+WIDTHS = (60, 80, 100, 120, 200, 240)
+MEMCHECK = ("in use at ", "total heap usage: ")  # these lines stay whole, so that they can be searched for
 
 
 def record(t, name):
@@ -18,9 +26,11 @@ def text(t, *options, **kwargs):
     return r.text
 
 
-def on_terminal(argv, env):
+def on_terminal(argv, env, columns=0):
     """What argv prints when stdout is a terminal."""
     master, slave = pty.openpty()
+    if columns:
+        fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 50, columns, 0, 0))
     process = subprocess.Popen(argv, stdout=slave, stderr=subprocess.DEVNULL, env={**os.environ, **env})
     os.close(slave)
     out = b""
@@ -73,6 +83,113 @@ def test_says_what_matters(t):
     assert "down" in out and "sites.c" in out, "no function names"
     for line in out.splitlines():
         assert line == line.rstrip(), f"blanks at the end of {line!r}"
+
+
+def widest(out):
+    lines = [re.sub(r"\x1b\[\d*m", "", line) for line in out.splitlines() if not any(word in line for word in MEMCHECK)]
+    return max(lines, key=len)
+
+
+def test_no_line_is_wider_than_asked_for(t):
+    for program in ("containers", "fork_tree", "many_threads", "mappings", "lookalikes"):
+        record(t, program)
+        for width in WIDTHS:
+            for view in ([], ["--tree"], ["--bottom-up"], ["--group-by", "function"], ["--histogram", "size"], ["--blocks"]):
+                line = widest(text(t, *view, env={"COLUMNS": str(width), "LC_ALL": "C.UTF-8"}))
+                assert len(line) <= width, f"{program} {view}: {len(line)} cells of {width}: {line}"
+
+
+def test_ascii_where_nothing_else_can_be_shown(t):
+    record(t, "fork_tree")
+    text(t, env={"LC_ALL": "C"}).encode("ascii")
+
+
+def test_width_of_the_terminal(t):
+    record(t, "containers")
+    for width in (72, 132):
+        env = {name: value for name, value in os.environ.items() if name != "COLUMNS"}
+        argv = ["env", "-u", "COLUMNS", "LC_ALL=C.UTF-8", t.silt.path, "report", t.path("t.silt")]
+        out = on_terminal(argv, env, width).decode().replace("\r", "")
+        assert width - 4 <= len(widest(out)) <= width, f"{len(widest(out))} cells of {width}"
+
+
+def test_parts_stand_in_their_order(t):
+    record(t, "fork_tree")
+    out = text(t)
+    parts = ["fork_tree ran for ", "Totals", "Live bytes over time", "by call path (", "Sizes of blocks", "How long blocks",
+             "Processes (7)", "Recording", "HEAP SUMMARY:"]
+    at = [out.index(part) for part in parts]
+    assert at == sorted(at), list(zip(parts, at))
+
+
+def number(figure):
+    return int(figure.replace(",", ""))
+
+
+def check_sums(rows, whole, least):
+    """Entries of a tree: those side by side add up to what is above them, but for rests too small to be told."""
+    assert sum(number(e.figures[0]) for e in rows if e.depth == 0) == whole, [e.text for e in rows]
+    for i, row in enumerate(rows):
+        below = []
+        for other in rows[i + 1:]:
+            if other.depth <= row.depth:
+                break
+            if other.depth == row.depth + 1:
+                below.append(number(other.figures[0]))
+        if below:
+            missing = number(row.figures[0]) - sum(below)
+            assert 0 <= missing <= least, f"{missing} of {row.figures[0]} below {row.text}"
+
+
+def test_trees_of_call_paths_add_up(t):
+    """Counts are printed in full, so that they can be added up."""
+    for program in ("sites", "containers", "lookalikes"):
+        record(t, program)
+        answer, problem = t.silt.report(t.path("t.silt"))
+        assert answer, problem
+        whole = answer["totals"]["allocations"]
+        for options in ([], ["--top", "3"], ["--top", "1000"]):
+            rows = entries(text(t, "--by", "count", *options, env={"COLUMNS": "120", "LC_ALL": "C.UTF-8"}))
+            assert rows, program
+            check_sums(rows, whole, whole / 200)
+            n = sum(row.is_leaf for row in rows)
+            assert n <= int((options + ["20"])[-1] if options else 20), n
+
+
+def test_processes_hang_below_their_parents(t):
+    record(t, "fork_tree")
+    answer, problem = t.silt.report(t.path("t.silt"))
+    assert answer, problem
+    parents = {p["pid"]: p["parent"] for p in answer["processes"]}
+    rows = text(t, "--full", env={"LC_ALL": "C"})
+    rows = rows[rows.index("Processes ("):].split("\n\n")[0].splitlines()
+    column = rows[1].index("command")
+    above = []
+    for row in rows[2:]:
+        pid, depth = int(row.split()[0]), (len(row) - column - len(row[column:].lstrip("|+` "))) // 2
+        assert parents[pid] == (above[depth - 1] if depth else 0), row
+        above = above[:depth] + [pid]
+    assert len(rows) - 2 == len(parents) == 7, rows
+
+
+def test_sizes_are_those_of_the_histogram(t):
+    record(t, "sites")
+    out = text(t, env={"COLUMNS": "100", "LC_ALL": "C.UTF-8"})
+    table = out[out.index("Sizes of blocks"):].split("\n\n")[0]
+    shares = [float(share) for share in re.findall(r"^ +\d+ [KMG]?i?B +([\d.]+) %", table, re.M)]
+    assert shares and abs(sum(shares) - 100) < 0.3, table
+    answer, problem = t.silt.report(t.path("t.silt"))
+    assert answer, problem
+    assert answer["sizes"]["blocks"] == answer["totals"]["allocations"]
+    assert answer["lifetimes"]["blocks"] == answer["totals"]["frees"]
+
+
+def test_a_program_without_allocations(t):
+    r = t.silt.record(t.path("t.silt"), ["/bin/true"], ["-f"])
+    assert r.code == 0, r.errors
+    out = text(t)
+    assert out.startswith("true ran for ") and "allocated nothing" in out.split("\n\n")[0], out
+    assert "by call path" not in out and "Sizes of" not in out
 
 
 def test_closed_stdout_is_no_crash(t):
