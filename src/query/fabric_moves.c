@@ -29,6 +29,8 @@ void fabric_move_free(struct fabric *f, struct fabric_process *p, struct fabric_
         struct trace_move *m = &fabric_site_at(f, p->id, b->stack)->moves;
 
         count_foreign(f, p, t, b);
+        if (t->last_seq == b->seq + 1)
+                t->has_latest = false;
         if (b->inherited || !t->has_latest || t->latest_stack != b->stack ||
             t->latest_bytes == b->size_bytes)
                 return;

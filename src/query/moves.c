@@ -69,8 +69,7 @@ static void add_cut(struct moving *k, size_t slice_idx, const struct trace_move 
                                                               .counted.stack = rows[i].stack});
         if (k->cut.n == 0)
                 return;
-        k->m->is_exact &=
-                moves_count_cut(k->q, slice_idx, &k->m->scope, CUT_MAX_EVENTS, &k->cut);
+        k->m->is_exact &= moves_count_cut(k->q, slice_idx, &k->m->scope, CUT_MAX_EVENTS, &k->cut);
         for (size_t i = 0; i < k->cut.n; i++) {
                 struct moves_site *s = &k->cut.items[i];
 

@@ -17,7 +17,7 @@ struct old_block {
 };
 
 struct latest {
-        uint64_t size_bytes;
+        uint64_t size_bytes, seq;
         uint32_t stack;
         bool is_known, is_wanted;
 };
@@ -262,7 +262,7 @@ static void follow_event(struct cut *c, const struct trace_event *e, bool is_cou
                         count_foreign(c, e, s);
         }
         if (e->op == TRACE_ALLOC)
-                *l = (struct latest){e->size_bytes, e->stack, true, false};
+                *l = (struct latest){e->size_bytes, e->seq, e->stack, true, false};
         if (e->op == TRACE_REALLOC) {
                 l->is_known = false;
                 if (is_counted && e->size_bytes > e->old_size_bytes)
@@ -275,6 +275,8 @@ static void follow_event(struct cut *c, const struct trace_event *e, bool is_cou
                 if (is_counted)
                         count_grown(site_at(c, process, e->stack), e->size_bytes, l->size_bytes);
         }
+        if (e->op == TRACE_FREE && l->seq == e->seq)
+                l->is_known = false;
 }
 
 static void follow(struct cut *c, size_t first) {

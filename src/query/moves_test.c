@@ -32,7 +32,7 @@ static uint64_t draw(uint64_t *random, uint64_t below) {
 struct brute_latest {
         bool is_there;
         uint32_t stack;
-        uint64_t size_bytes;
+        uint64_t size_bytes, seq;
 };
 
 struct brute {
@@ -62,6 +62,8 @@ static void brute_release(struct brute *b, const struct trace_event *e, uint64_t
                 return;
         if (by % 65536 != e->thread % 65536)
                 m->n_foreign_frees++, m->foreign_bytes += size_bytes;
+        if (l->seq == seq)
+                l->is_there = false;
         if (!is_free || !l->is_there || l->stack != stack || l->size_bytes == size_bytes)
                 return;
         l->is_there = false;
@@ -89,7 +91,8 @@ static void brute_event(struct brute *b, const struct trace_event *e) {
                 return;
         assert_int_equal(e->seq, b->threads.n);
         vec_push(&b->threads, e->thread);
-        b->latest[e->thread] = (struct brute_latest){e->op == TRACE_ALLOC, e->stack, e->size_bytes};
+        b->latest[e->thread] =
+                (struct brute_latest){e->op == TRACE_ALLOC, e->stack, e->size_bytes, e->seq};
 }
 
 /* By stack; to be freed. */

@@ -86,13 +86,17 @@ static inline __attribute__((always_inline)) void pair_release(struct pair *p,
                                                                const struct process *process,
                                                                const struct block *b,
                                                                uint32_t thread) {
-        const struct pair_latest *latest = &p->latest.items[thread];
+        struct pair_latest *latest = &p->latest.items[thread];
+        bool is_temporary = latest->seq == block_seq(b);
+        /* what is gone replaces nothing; without a branch, since nobody can predict it */
+        uint32_t latest_site = latest->site | (is_temporary ? PAIR_NO_SITE : 0);
 
+        latest->site = latest_site;
         if (unlikely(block_thread(b) != (uint16_t)thread) ||
-            unlikely(latest->site == b->site && latest->size_bytes != block_size_bytes(b)))
+            unlikely(latest_site == b->site && latest->size_bytes != block_size_bytes(b)))
                 pair_move(p, process, b, thread);
         sites_release(p->sites, process->figures, b->site, block_size_bytes(b), p->now_ns,
-                      pair_age_us(p, b), latest->seq == block_seq(b));
+                      pair_age_us(p, b), is_temporary);
 }
 
 static __attribute__((noinline)) void pair_note_large(const struct pair_event *e, uint64_t seq) {

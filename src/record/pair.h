@@ -60,13 +60,13 @@ struct pair_moving {
         bool is_released;
 };
 
-enum { PAIR_NO_SITE = UINT32_MAX };
+#define PAIR_NO_SITE UINT32_MAX
 
 /* A thread's latest allocation. */
 struct pair_latest {
         _Alignas(32) uint64_t seq; /* UINT64_MAX: none */
         uint64_t size_bytes;
-        uint32_t site; /* PAIR_NO_SITE: it has replaced a block already */
+        uint32_t site; /* PAIR_NO_SITE: it has replaced a block already, or is gone */
 };
 
 struct pair {

@@ -143,6 +143,8 @@ static void model_move(struct model *m, struct model_process *p, struct model_th
                 x->n_foreign_frees++;
                 x->foreign_bytes += b->size_bytes;
         }
+        if (t->last_seq == b->seq)
+                t->has_latest = false;
         if (!is_free || !t->has_latest || t->latest_site != b->site ||
             t->latest_bytes == b->size_bytes)
                 return;

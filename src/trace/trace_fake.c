@@ -183,6 +183,8 @@ static void fake_count_moves(struct trace_fake *f, uint32_t process, uint32_t th
                                 m->n_shrunk++;
                         l->stack = 0;
                 }
+                if (f->program->last_seq[thread] == b->seq + 1)
+                        l->stack = 0;
         }
         if (new &&new->size_bytes > b->size_bytes) {
                 struct trace_move *m = fake_move(f, process, new->stack);

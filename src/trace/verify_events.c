@@ -149,6 +149,8 @@ static bool book_release(struct replay *p, uint32_t thread, const struct release
         if (!is_implicit)
                 verify_moves_release(p->v, thread, block_thread, x->stack, x->size_bytes, is_free);
         temporary = !is_implicit && p->v->last_seq.items[thread] == x->seq + 1;
+        if (temporary)
+                verify_moves_forget(p->v, thread);
         s->n_frees++;
         s->free_bytes += x->size_bytes;
         s->n_temporary += temporary;

@@ -72,6 +72,10 @@ void verify_moves_release(struct verify *v, uint32_t thread, uint32_t block_thre
                 moves_exchange(v, m, thread, size_bytes);
 }
 
+void verify_moves_forget(struct verify *v, uint32_t thread) {
+        latest_of(v, thread)->is_known = false;
+}
+
 /* ---- from the file --------------------------------------------------------------------------- */
 
 static bool row_parse(struct verify *v, struct bytes_reader *r, uint64_t row, uint64_t *process,

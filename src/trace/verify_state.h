@@ -128,6 +128,7 @@ void verify_moves_realloc(struct verify *v, uint32_t thread, uint32_t stack,
                           uint64_t old_size_bytes, uint64_t size_bytes);
 void verify_moves_release(struct verify *v, uint32_t thread, uint32_t block_thread, uint32_t stack,
                           uint64_t size_bytes, bool is_free);
+void verify_moves_forget(struct verify *v, uint32_t thread); /* it released its latest */
 /* At the slice's end: compares and begins anew. */
 void verify_end_moves(struct verify *v, bool has_events);
 void verify_moves_done(struct verify *v);
