@@ -188,6 +188,10 @@ static void test_places(void **state) {
         o.maps[o.n_maps++] = (struct source_map){"/build/x", 8, here};
         expect_found(&o, "/build/x/sub/p.c", "", "sub/p.c");
         expect_found(&o, "/build/xy/sub/p.c", "", NULL); /* OLD is no part of a name */
+        snprintf(sub, sizeof(sub), "%s/y", dir);
+        assert_int_equal(mkdir(sub, 0700), 0);
+        store("y/p.c", "p", 1);
+        expect_found(&o, "/build/xy/p.c", "", NULL); /* nor of another */
         o.maps[o.n_maps++] = (struct source_map){"/build", 6, "/nowhere"};
         expect_found(&o, "/build/x/sub/p.c", "",
                      "sub/p.c"); /* where nothing is, the next is tried */

@@ -52,7 +52,8 @@ static int write_trace(void **state) {
                                    .max_step_us = 10};
         struct fabric *f = fabric_new(TRACE_PATH, &o);
         const char *exe = "/bin/shop";
-        uint32_t main_stack, insert10, insert11, make, grown, tint, tlong, list, thread;
+        uint32_t main_stack, insert10, insert11, make, grown, tint, tlong, list, thread, serve,
+                closure, push;
         char cwd[256];
 
         (void)state;
@@ -73,6 +74,9 @@ static int write_trace(void **state) {
         tint = fabric_frame(f, main_stack, exe, "void Table<int>::add(int)", other_path, 2);
         tlong = fabric_frame(f, main_stack, exe, "void Table<long>::add(long)", other_path, 2);
         list = fabric_frame(f, main_stack, exe, "List::insert(int)", "/gone/list.cc", 99);
+        serve = fabric_frame(f, main_stack, exe, "app::serve", "/gone/app.rs", 10);
+        closure = fabric_frame(f, main_stack, exe, "app::serve::{{closure}}", "/gone/app.rs", 12);
+        push = fabric_frame(f, main_stack, exe, "List::push_back(int)", "/gone/list.cc", 50);
         thread = fabric_thread(f, 0, "main");
         fabric_alloc(f, 0, thread, make, 300);
         fabric_alloc(f, 0, thread, make, 400);
@@ -81,7 +85,10 @@ static int write_trace(void **state) {
         fabric_free(f, 0, thread, fabric_alloc(f, 0, thread, insert11, 64));
         fabric_alloc(f, 0, thread, tint, 4000);
         fabric_alloc(f, 0, thread, tlong, 4000);
-        fabric_alloc(f, 0, thread, list, 1000);
+        fabric_alloc(f, 0, thread, list, 700);
+        fabric_alloc(f, 0, thread, serve, 100);
+        fabric_alloc(f, 0, thread, closure, 150);
+        fabric_alloc(f, 0, thread, push, 50);
         fabric_end(f);
         return 0;
 }
@@ -230,6 +237,10 @@ static void test_names(void **state) {
         expect_has(usual, "cache.cc", "line 4 alone 800 B.");
         expect_has(usual, "./cache.cc:10", "cache.cc:10, with what it calls, asked for 1.0 kB");
         expect_has(usual, "bits/stl_vector.h", "stl_vector.h, with what it calls, asked for 200 B");
+        /* closures belong to their function, and what the program is made of comes before libraries */
+        expect_has(usual, "app::serve", "app::serve in app.rs asked for 250 B");
+        expect_has(usual, "serve", "app::serve in app.rs asked for 250 B");
+        expect_has(usual, "push_back", "List::push_back in list.cc asked for 50 B");
         expect_refused("insert",
                        "2 functions are called so: choose one of Cache::insert, List::insert");
         expect_refused("nobody", "no call path has such a function or file");
@@ -244,7 +255,7 @@ static void test_missing(void **state) {
 
         (void)state;
         expect_has(usual, "List::insert", "/gone/list.cc is not here: name the directory");
-        expect_has(usual, "List::insert", "1.0 kB       1  1.0 kB    99 │ List::insert\n");
+        expect_has(usual, "List::insert", "700 B       1   700 B    99 │ List::insert\n");
         assert_non_null(getcwd(here, sizeof(here)));
         o.maps[o.n_maps++] = (struct source_map){"/gone/list.cc", 13, cache_path};
         expect_has(o, "List::insert", "Where the function begins and ends cannot be told");
@@ -303,6 +314,20 @@ static void test_long(void **state) {
         assert_int_equal(n, 7); /* 3 to 5 and 9 to 12 */
         assert_non_null(strstr(text, " ┊\n"));
         free(text);
+        o.n_context = 2; /* what lies between is one line: it is shown */
+        assert_int_equal(print(o, "Cache::insert", "80", &text, &err), 0);
+        assert_non_null(strstr(text, "line7();"));
+        assert_null(strstr(text, "line14();"));
+        free(text);
+        o.view.filter = query_filter_new(); /* nothing on line 11 */
+        assert_int_equal(query_filter_add(o.view.filter, "size", "100..", NULL), 0);
+        o.n_context = 0;
+        assert_int_equal(print(o, "Cache::insert", "80", &text, &err), 0);
+        assert_non_null(strstr(text, "line10();"));
+        assert_null(strstr(text, "line11();"));
+        free(text);
+        query_filter_free(o.view.filter);
+        o.view.filter = NULL;
         o.is_full = true;
         assert_int_equal(print(o, "Cache::insert", "80", &text, &err), 0);
         assert_non_null(strstr(text, "line200();"));

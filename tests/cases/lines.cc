@@ -5,7 +5,8 @@
 
 static void *volatile sink;
 
-template <class T> struct Cache {
+template <class T>
+struct Cache {
         std::vector<T *> entries;
 
         Cache() {
