@@ -204,7 +204,8 @@ static void block_count(struct residency_block *b, struct trace_residency *row,
         uint64_t before_bytes = b->touched_bytes;
 
         if (b->is_looked_at) {
-                b->touched_bytes = block_touched_bytes(b, page_bytes);
+                if (!b->is_seen || !b->is_steady)
+                        b->touched_bytes = block_touched_bytes(b, page_bytes);
                 row->seen.n_blocks += !b->is_seen;
                 row->seen.bytes += b->is_seen ? 0 : b->size_bytes;
                 row->seen.touched_bytes += b->touched_bytes - before_bytes;

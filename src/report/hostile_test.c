@@ -106,6 +106,12 @@ static void write_fresh(void) {
         m.time_ns = fabric_now_ns(f);
         trace_put_mapping(fabric_writer(f), &m);
         trace_put_sample(fabric_writer(f), &(struct trace_sample){.time_ns = m.time_ns});
+        trace_put_residency(fabric_writer(f), &(struct trace_residency){.stack = m.stack,
+                                                                        .time_ns = m.time_ns,
+                                                                        .now = {1, 65536, 4096},
+                                                                        .peak = {1, 65536, 4096},
+                                                                        .seen = {1, 65536, 4096},
+                                                                        .max_touched_bytes = 4096});
         trace_put_note(fabric_writer(f), m.time_ns, "pid 7 not followed");
         fabric_run(f, 60);
         fabric_end(f);

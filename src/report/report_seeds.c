@@ -82,6 +82,13 @@ static void write_trace(const char *path, unsigned seed) {
         fabric_run(f, 60);
         trace_put_sample(fabric_writer(f), &(struct trace_sample){.time_ns = fabric_now_ns(f),
                                                                   .anon_bytes = 1 << 20});
+        trace_put_residency(fabric_writer(f), &(struct trace_residency){.stack = 1 + seed % 3,
+                                                                        .time_ns = fabric_now_ns(f),
+                                                                        .peak_ns = 1000,
+                                                                        .now = {1, 70000, 4096},
+                                                                        .peak = {2, 1 << 20, 8192},
+                                                                        .seen = {3, 2 << 20, 16384},
+                                                                        .max_touched_bytes = 8192});
         trace_put_note(fabric_writer(f), fabric_now_ns(f), "pid 107 not followed\033");
         fabric_run(f, 40);
         fabric_end(f);
