@@ -20,7 +20,7 @@ enum found_part {
         FOUND_DOUBT, /* about the recording, not the program */
 };
 
-static enum found_part part_of(const struct report_finding *f) {
+static enum found_part part_of(const struct finding *f) {
         static const char *const doubts[] = {"lost", "incomplete-stacks"};
 
         for (size_t i = 0; i < ARRAY_SIZE(doubts); i++)
@@ -77,8 +77,7 @@ static void print_callers(const struct style *s, const struct report *r,
         str_done(&more);
 }
 
-static void print_site(const struct style *s, const struct report *r,
-                       const struct report_finding *f) {
+static void print_site(const struct style *s, const struct report *r, const struct finding *f) {
         struct frame_stack x = {0};
         struct str text = {0}, via = {0};
         const char *module = NULL;
@@ -100,10 +99,10 @@ static void print_site(const struct style *s, const struct report *r,
 
 /* The number of the finding before this one that is about the same place; 0: none. */
 static size_t same_place(const struct report *r, const size_t *order, size_t n) {
-        const struct report_finding *f = &r->findings.items[order[n]];
+        const struct finding *f = &r->findings->items[order[n]];
 
         for (size_t i = 0; i < n; i++) {
-                const struct report_finding *before = &r->findings.items[order[i]];
+                const struct finding *before = &r->findings->items[order[i]];
 
                 if (before->has_site && before->site.stack == f->site.stack)
                         return i + 1;
@@ -118,7 +117,7 @@ static void print_next(const struct style *s, const char *next) {
 
 static void print_finding(const struct style *s, const struct report *r, const size_t *order,
                           size_t n) {
-        const struct report_finding *f = &r->findings.items[order[n]];
+        const struct finding *f = &r->findings->items[order[n]];
         size_t before;
 
         fprintf(s->out, "%s%2zu.%s ", s->bold, n + 1, s->plain);
@@ -163,8 +162,8 @@ void found_print(const struct style *s, const struct report *r) {
         size_t order[FOUND_MAX], n = 0, n_doubts = 0;
 
         for (int part = FOUND_WORRY; part <= FOUND_CALM; part++)
-                for (size_t i = 0; i < r->findings.n && n < FOUND_MAX; i++)
-                        if (part_of(&r->findings.items[i]) == (enum found_part)part)
+                for (size_t i = 0; i < r->findings->n && n < FOUND_MAX; i++)
+                        if (part_of(&r->findings->items[i]) == (enum found_part)part)
                                 order[n++] = i;
         if (n)
                 style_heading(s, "Findings");
@@ -172,12 +171,12 @@ void found_print(const struct style *s, const struct report *r) {
                 print_nothing(s, r);
         for (size_t i = 0; i < n; i++)
                 print_finding(s, r, order, i);
-        for (size_t i = 0; i < r->findings.n; i++) {
-                if (part_of(&r->findings.items[i]) != FOUND_DOUBT)
+        for (size_t i = 0; i < r->findings->n; i++) {
+                if (part_of(&r->findings->items[i]) != FOUND_DOUBT)
                         continue;
                 if (n_doubts++ == 0)
                         fputc('\n', s->out);
                 fprintf(s->out, "  %s!%s ", s->alarm, s->plain);
-                style_wrap(s, r->findings.items[i].text, FOUND_INDENT);
+                style_wrap(s, r->findings->items[i].text, FOUND_INDENT);
         }
 }

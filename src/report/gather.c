@@ -156,6 +156,18 @@ static int gather_unfiltered(struct report *r, struct err *reterr) {
         return x;
 }
 
+static int gather_findings(struct report *r, struct err *reterr) {
+        const struct finding_source source = {.q = r->q,
+                                              .names = r->names,
+                                              .answer = r->answer,
+                                              .whole = &r->whole,
+                                              .complete_stacks_pct = r->quality.complete_stacks_pct,
+                                              .path = r->options->path,
+                                              .is_windowed = report_is_windowed(r)};
+
+        return findings_make(&source, &r->findings, reterr);
+}
+
 int report_gather(struct query *q, const struct report_options *o, struct names *names,
                   struct report *ret, struct err *reterr) {
         uint64_t max_events = o->full ? UINT64_MAX : REPORT_MAX_EVENTS;
@@ -187,8 +199,10 @@ int report_gather(struct query *q, const struct report_options *o, struct names 
         }
         gather_quality(r);
         gather_sites(r);
-        report_find(r);
-        return 0;
+        x = gather_findings(r, reterr);
+        if (x < 0)
+                report_done(r);
+        return x;
 }
 
 void report_done(struct report *r) {
@@ -197,7 +211,7 @@ void report_done(struct report *r) {
         free(r->mappings);
         vec_free(&r->folded);
         map_done(&r->with_parts);
-        vec_free(&r->findings);
+        findings_free(r->findings);
         arena_free(r->arena);
         *r = (struct report){0};
 }

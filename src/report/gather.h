@@ -7,6 +7,7 @@
 #include "base/map.h"
 #include "base/str.h"
 #include "base/vec.h"
+#include "finding/finding.h"
 #include "name/name.h"
 #include "query/query.h"
 #include "report/report.h"
@@ -15,15 +16,6 @@ enum {
         REPORT_MAX_EVENTS =
                 4000000, /* read for threads' figures and for fine timelines; --full reads them all */
         REPORT_JSON_COLUMNS = 100,
-};
-
-struct report_finding {
-        const char *kind, *text;
-        uint64_t bytes;
-        bool has_site; /* false: about no one site */
-        struct query_site site;
-        enum query_metric metric; /* that `site` is told by */
-        const char *next;         /* what to look at next: a sentence or a command; NULL: nothing */
 };
 
 /* Frames of one module, or of code in none. */
@@ -62,8 +54,8 @@ struct report {
         size_t n_mappings;
         uint64_t mapped_peak_bytes, mapped_end_bytes;
         struct report_quality quality;
-        VEC(struct report_finding) findings;
-        struct arena *arena; /* texts of findings */
+        struct findings *findings;
+        struct arena *arena;
 };
 
 int report_gather(struct query *q, const struct report_options *o, struct names *names,
@@ -83,8 +75,6 @@ bool report_counts_sizes(const struct report *r); /* few enough events, or all a
 const struct trace_process_info *report_process(
         const struct report *r); /* of the scope; of all: the main one */
 const char *report_ended_name(uint32_t ended);
-
-void report_find(struct report *r); /* fills findings */
 
 /* naming.c: fills what quality says of names; appends a sentence, if there is something to say; as JSON. */
 void report_count_names(struct report *r);

@@ -95,11 +95,19 @@ static void put_top(struct json *j, struct report *r) {
         json_end(j);
 }
 
+/* Counts and bytes are whole numbers and are written so. */
+static void put_number(struct json *j, const struct finding_number *n) {
+        if (n->value >= 0 && n->value < 9e15 && n->value == (double)(uint64_t)n->value)
+                json_put_uint(j, n->name, (uint64_t)n->value);
+        else
+                json_put_double(j, n->name, n->value, 6);
+}
+
 static void put_findings(struct json *j, const struct report *r) {
         json_key(j, "findings");
         json_array(j);
-        for (size_t i = 0; i < r->findings.n; i++) {
-                const struct report_finding *f = &r->findings.items[i];
+        for (size_t i = 0; i < r->findings->n; i++) {
+                const struct finding *f = &r->findings->items[i];
 
                 json_object(j);
                 json_put_string(j, "kind", f->kind);
@@ -111,6 +119,13 @@ static void put_findings(struct json *j, const struct report *r) {
                         put_site(j, r, &f->site, f->metric);
                 else
                         json_null(j);
+                json_put_string(j, "function", f->function);
+                json_put_string(j, "next", f->next);
+                json_key(j, "evidence");
+                json_object(j);
+                for (size_t k = 0; k < f->n_numbers; k++)
+                        put_number(j, &f->numbers[k]);
+                json_end(j);
                 json_end(j);
         }
         json_end(j);

@@ -291,7 +291,7 @@ static void test_json(void **state) {
                 "\"end_live_bytes\":3400000,\"end_live_blocks\":2040,\"peak_rss_bytes\":11000000,\"lost_events\":0,"
                 "\"threads\":2,\"sites\":5",
                 "\"ended\":\"exit\"",
-                "\"findings\":[{\"kind\":\"left-at-end\"",
+                "\"findings\":[{\"kind\":\"growing\"",
                 "\"top\":[{\"metric\":\"end\",\"sites\":[{\"bytes\":3000000,\"blocks\":2000,\"allocations\":2000,"
                 "\"stack\":[{\"function\":\"shop::PriceCache::insert(int, shop::Price const&)\"",
                 "{\"metric\":\"temporary\",\"sites\":[{\"bytes\":260000,\"blocks\":10000,",

@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: MIT */
+#include "finding/facts.h"
+
+#include <string.h>
+
+struct course course_new(struct arena *a, size_t n) {
+        return (struct course){arena_alloc(a, n * sizeof(int64_t)),
+                               arena_alloc(a, n * sizeof(int64_t)),
+                               arena_alloc(a, n * sizeof(int64_t)),
+                               arena_alloc(a, n * sizeof(int64_t))};
+}
+
+/* Figures of a damaged trace may be anything: sums of them come round. */
+static void add(int64_t *to, const int64_t *from, size_t n) {
+        for (size_t i = 0; i < n; i++)
+                to[i] = (int64_t)((uint64_t)to[i] + (uint64_t)from[i]);
+}
+
+void course_add(struct course *to, const struct course *c, size_t n) {
+        add(to->bytes, c->bytes, n);
+        add(to->blocks, c->blocks, n);
+        add(to->n_allocs, c->n_allocs, n);
+        add(to->n_frees, c->n_frees, n);
+}
+
+double *course_values(struct arena *a, const int64_t *values, size_t n) {
+        double *v = arena_alloc(a, (n + 1) * sizeof(v[0]));
+
+        for (size_t i = 0; i < n; i++)
+                v[i] = (double)values[i];
+        return v;
+}
+
+/* The time in which there was something to see: a process holds nothing before it began and after it ended. */
+static struct query_scope life_scope(const struct finding_source *s) {
+        const struct trace_view *v = query_view(s->q);
+        struct query_scope scope = s->answer->scope;
+
+        scope.to_ns = MIN(scope.to_ns, v->end_ns);
+        if (scope.process < v->n_processes) {
+                const struct trace_process_info *p = &v->processes[scope.process];
+
+                scope.from_ns = MAX(scope.from_ns, p->start.start_ns);
+                if (p->has_end && p->end.end_ns > scope.from_ns)
+                        scope.to_ns = MIN(scope.to_ns, p->end.end_ns);
+        }
+        if (scope.from_ns >= scope.to_ns)
+                scope.from_ns = s->answer->scope.from_ns;
+        scope.to_ns = MAX(scope.to_ns, scope.from_ns + 1);
+        return scope;
+}
+
+static size_t columns_for(const struct finding_source *s) {
+        return query_view(s->q)->n_stacks > FACTS_MANY_STACKS ? FACTS_FEW_COLUMNS : FACTS_COLUMNS;
+}
+
+int facts_gather(struct facts *f, const struct finding_source *source, struct arena *arena,
+                 struct err *reterr) {
+        const struct query_group_options by = {.by = QUERY_BY_SITE,
+                                               .metric = QUERY_ALLOCATED,
+                                               .is_full = true};
+        struct query_scope scope = life_scope(source);
+        int r;
+
+        *f = (struct facts){.source = source,
+                            .q = source->q,
+                            .names = source->names,
+                            .arena = arena,
+                            .totals = &source->answer->totals,
+                            .n_columns = columns_for(source),
+                            .begin_s = (double)scope.from_ns / 1e9};
+        r = query_history(source->q, &scope, &by, FACTS_MAX_SITES, f->n_columns, FACTS_MAX_EVENTS,
+                          &f->h, reterr);
+        if (r < 0)
+                return r;
+        f->rows = f->h->groups->rows;
+        f->n_rows = f->h->groups->n;
+        f->n_told = f->h->n_groups;
+        f->is_claimed = arena_alloc(arena, f->n_rows + 1);
+        f->at_s = arena_alloc(arena, f->n_columns * sizeof(f->at_s[0]));
+        for (size_t i = 0; i < f->n_columns; i++)
+                f->at_s[i] = (double)(f->h->at_ns[i] - MIN(f->h->at_ns[i], scope.from_ns)) / 1e9;
+        f->total = course_new(arena, f->n_columns);
+        for (size_t row = 0; row <= f->n_told; row++) {
+                struct course c = facts_course(f, row);
+
+                course_add(&f->total, &c, f->n_columns);
+        }
+        return 0;
+}
+
+void facts_done(struct facts *f) {
+        query_history_free(f->h);
+        vec_free(&f->found);
+}
+
+size_t facts_column_of_time(const struct facts *f, double share) {
+        size_t i = 0;
+
+        while (i + 1 < f->n_columns && f->at_s[i] < f->at_s[f->n_columns - 1] * share)
+                i++;
+        return i;
+}
+
+size_t facts_column_of_work(const struct facts *f, double share) {
+        size_t i = 0;
+
+        while (i + 1 < f->n_columns &&
+               (double)f->total.n_allocs[i] < (double)f->total.n_allocs[f->n_columns - 1] * share)
+                i++;
+        return i;
+}

@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: MIT */
+/* What all rules look at: the sites of an answer, what each held over time, and the tree of
+ * functions above them. Asked once. Inside finding/ only. */
+#pragma once
+
+#include "base/arena.h"
+#include "base/map.h"
+#include "base/vec.h"
+#include "finding/finding.h"
+#include "name/name.h"
+
+enum {
+        FACTS_COLUMNS = 64,
+        FACTS_FEW_COLUMNS = 32, /* for traces with many sites: each column costs a pass over them */
+        FACTS_MANY_STACKS = 100000, /* from which on */
+        FACTS_MAX_EVENTS = 4000000, /* read for columns that end inside slices */
+        FACTS_MAX_SITES = 65536,    /* with a history */
+};
+
+/* Over time, one value a column. */
+struct course {
+        int64_t *bytes, *blocks, *n_allocs, *n_frees; /* alive; since the window's begin */
+};
+
+struct facts {
+        const struct finding_source *source;
+        struct query *q;
+        struct names *names;
+        struct arena *arena;
+        const struct query_totals *totals;
+        struct query_history *h;
+        const struct query_group *rows; /* sites, most bytes allocated first */
+        size_t n_rows, n_told;          /* of the first so many the course is known */
+        size_t n_columns;
+        double *at_s;        /* of columns, since the window's begin */
+        struct course total; /* of all rows */
+        double begin_s;      /* of the window, in the recording */
+        bool *is_claimed;    /* rows that a finding tells about already */
+        VEC(struct finding) found;
+};
+
+int facts_gather(struct facts *f, const struct finding_source *source, struct arena *arena,
+                 struct err *reterr);
+void facts_done(struct facts *f);
+
+static inline struct course facts_course(const struct facts *f, size_t row) {
+        size_t i = row * f->n_columns;
+
+        return (struct course){f->h->live_bytes + i, f->h->live_blocks + i, f->h->n_allocs + i,
+                               f->h->n_frees + i};
+}
+
+struct course course_new(struct arena *a, size_t n);
+void course_add(struct course *to, const struct course *c, size_t n);
+/* Between two columns; of any figures, a damaged trace's among them. */
+static inline double course_gain(const int64_t *values, size_t from, size_t to) {
+        return (double)values[to] - (double)values[from];
+}
+double *course_values(struct arena *a, const int64_t *values, size_t n);
+
+/* The column in which, from 0 to 1, this part of the time has passed; or of all allocations has been made. */
+size_t facts_column_of_time(const struct facts *f, double share);
+size_t facts_column_of_work(const struct facts *f, double share);

@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: MIT */
+#include "finding/finding.h"
+
+#include <stdarg.h>
+#include <string.h>
+
+#include "finding/rules.h"
+
+/* ---- telling --------------------------------------------------------------------------------- */
+
+const char *say(struct facts *f, const char *fmt, ...) {
+        char text[2048];
+        va_list args;
+
+        va_start(args, fmt);
+        vsnprintf(text, sizeof(text), fmt, args);
+        va_end(args);
+        return arena_strdup(f->arena, text);
+}
+
+const char *plural(uint64_t n) {
+        return n == 1 ? "" : "s";
+}
+
+unsigned share_pct(double part, double whole) {
+        return whole > 0 ? (unsigned)MIN(unit_nearest(part * 100 / whole), 100u) : 0;
+}
+
+const char *say_rate(struct facts *f, double bytes_per_s) {
+        static const struct {
+                double seconds;
+                const char *name;
+        } units[] = {{1, "s"}, {60, "min"}, {3600, "h"}, {86400, "day"}};
+        struct unit_text t;
+        size_t i = 0;
+
+        while (i + 1 < ARRAY_SIZE(units) && bytes_per_s * units[i].seconds < 1000)
+                i++;
+        return say(f, "%s/%s", unit_bytes(&t, unit_nearest(bytes_per_s * units[i].seconds)),
+                   units[i].name);
+}
+
+const char *say_moment(struct facts *f, double s) {
+        uint64_t whole = unit_nearest(s);
+        struct unit_text t;
+
+        if (whole < 10)
+                return arena_strdup(f->arena, unit_duration(&t, unit_nearest(s * 1e9)));
+        if (whole < 3600)
+                return say(f, "%02u:%02u", (unsigned)(whole / 60), (unsigned)(whole % 60));
+        return say(f, "%u:%02u:%02u", (unsigned)MIN(whole / 3600, 1000000u),
+                   (unsigned)(whole / 60 % 60), (unsigned)(whole % 60));
+}
+
+struct finding *found(struct facts *f, const char *kind, double bytes, uint32_t row,
+                      enum query_metric metric) {
+        const struct query_group *g = &f->rows[row];
+        struct finding x = {.kind = kind,
+                            .text = "",
+                            .next = "",
+                            .function = "",
+                            .bytes = unit_nearest(bytes),
+                            .has_site = true,
+                            .site = {g->stack, QUERY_ALL, g->self},
+                            .metric = metric};
+
+        vec_push(&f->found, x);
+        return &f->found.items[f->found.n - 1];
+}
+
+struct finding *found_about_none(struct facts *f, const char *kind, const char *text) {
+        vec_push(&f->found,
+                 (struct finding){.kind = kind, .text = text, .next = "", .function = ""});
+        return &f->found.items[f->found.n - 1];
+}
+
+void found_number(struct finding *x, const char *name, double value) {
+        if (x->n_numbers < FINDING_MAX_NUMBERS)
+                x->numbers[x->n_numbers++] = (struct finding_number){name, value};
+}
+
+const char *next_callers(struct facts *f, const struct name_frame *frame, enum query_metric by) {
+        const char *quoted = place_quoted(f, frame);
+
+        if (!quoted)
+                return say(f, "silt report %s --bottom-up --by %s", f->source->path,
+                           query_metric_name(by));
+        return say(f, "silt report %s --callers %s --by %s", f->source->path, quoted,
+                   query_metric_name(by));
+}
+
+/* ---- rank ------------------------------------------------------------------------------------ */
+
+/* By harm: what does not stop first, then what is large, then what costs time, last what is no alarm. */
+static unsigned rank_of(const struct finding *x) {
+        static const char *const order[] = {"growing",    "leak",  "large-site", "short-peak",
+                                            "regrowth",   "slack", "temporary",  "freed-elsewhere",
+                                            "left-at-end"};
+
+        for (unsigned i = 0; i < ARRAY_SIZE(order); i++)
+                if (strcmp(x->kind, order[i]) == 0)
+                        return i < 2 ? 0 : i < 4 ? 2 : i < 6 ? 4 : i;
+        return ARRAY_SIZE(order);
+}
+
+static int by_rank(const void *a, const void *b) {
+        const struct finding *x = a, *y = b;
+
+        if (x->is_note != y->is_note)
+                return x->is_note ? 1 : -1;
+        if (rank_of(x) != rank_of(y))
+                return rank_of(x) < rank_of(y) ? -1 : 1;
+        if (x->bytes != y->bytes)
+                return x->bytes > y->bytes ? -1 : 1;
+        return strcmp(x->text, y->text);
+}
+
+static void keep(struct facts *f, struct findings *ret) {
+        size_t n_told = 0;
+
+        if (f->found.n)
+                qsort(f->found.items, f->found.n, sizeof(f->found.items[0]), by_rank);
+        ret->items = arena_alloc(f->arena, (f->found.n + 1) * sizeof(ret->items[0]));
+        for (size_t i = 0; i < f->found.n; i++)
+                if (f->found.items[i].is_note || n_told++ < FINDING_MAX)
+                        ret->items[ret->n++] = f->found.items[i];
+}
+
+/* ---- all of it ------------------------------------------------------------------------------- */
+
+int findings_make(const struct finding_source *source, struct findings **ret, struct err *reterr) {
+        struct arena *arena = arena_new();
+        struct findings *x = arena_alloc(arena, sizeof(*x));
+        struct askers askers = {0};
+        struct facts f;
+        int r;
+
+        x->arena = arena;
+        r = facts_gather(&f, source, arena, reterr);
+        if (r < 0) {
+                facts_done(&f);
+                arena_free(arena);
+                return r;
+        }
+        askers_gather(&askers, &f);
+        find_growing(&f, &askers);
+        find_leaks(&f, &askers);
+        find_short_peak(&f, &askers);
+        find_large(&f);
+        find_temporary(&f, &askers);
+        find_left(&f, &askers);
+        find_notes(&f);
+        keep(&f, x);
+        facts_done(&f);
+        *ret = x;
+        return 0;
+}
+
+struct findings *findings_free(struct findings *f) {
+        if (f)
+                arena_free(f->arena);
+        return NULL;
+}

@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: MIT */
+/* From an answer to sentences: what in it harms, what causes it, with which figures, and where to look next; most important
+ * first. Silent where there is no evidence. docs/findings.md tells every kind, its rule and its limits.
+ *
+ *   struct findings *f;
+ *
+ *   findings_make(&(struct finding_source){.q = q, .answer = answer, …}, &f, &err);
+ *   for (size_t i = 0; i < f->n; i++)
+ *           puts(f->items[i].text);
+ *   findings_free(f); */
+#pragma once
+
+#include "base/err.h"
+#include "base/macros.h"
+#include "query/query.h"
+
+enum {
+        FINDING_MAX = 7, /* notes about the recording come on top */
+        FINDING_MAX_NUMBERS = 12,
+        FINDING_MAX_PARTS = 4,
+};
+
+/* A figure the finding rests on. */
+struct finding_number {
+        const char *name; /* with its unit: rise_bytes */
+        double value;
+};
+
+struct finding {
+        const char *
+                kind; /* growing leak large-site short-peak regrowth slack temporary freed-elsewhere left-at-end; notes:
+                           * lost wrong-size unknown-frees failed incomplete-stacks */
+        const char *text;     /* one sentence, or two */
+        const char *next;     /* what to look at next; "" nothing */
+        const char *function; /* that is to be looked at, as people see it; "" none */
+        uint64_t bytes;
+        bool is_note;  /* about the recording or single mistakes: never in the place of a culprit */
+        bool has_site; /* false: about no one site */
+        struct query_site site;   /* the largest of those it is about */
+        enum query_metric metric; /* that `site` is told by */
+        struct finding_number numbers[FINDING_MAX_NUMBERS];
+        size_t n_numbers;
+};
+
+struct findings {
+        struct finding *items; /* notes last */
+        size_t n;
+        struct arena *arena; /* everything in it */
+};
+
+struct finding_source {
+        struct query *q;
+        struct names *names;
+        const struct query_answer *answer; /* what to look into */
+        const struct query_totals *whole;  /* of the process, over all of the recording */
+        double complete_stacks_pct;        /* 100 where nothing is known */
+        const char *path;                  /* of the trace, for commands to type */
+        bool is_windowed;
+};
+
+int findings_make(const struct finding_source *source, struct findings **ret, struct err *reterr);
+struct findings *findings_free(struct findings *f); /* NULL ok; returns NULL */
+DEFINE_CLEANUP(struct findings, findings_free)

@@ -1,0 +1,385 @@
+/* SPDX-License-Identifier: MIT */
+/* growing: what rises steadily behind the warm-up. The tree of functions is gone down to the one responsible: as
+ * long as one callee has nearly all of a caller's rise, it is that callee's. */
+#include <math.h>
+
+#include "finding/rules.h"
+
+enum {
+        GROW_MAX_CANDIDATES = 512,
+        GROW_MAX_ROWS = 2048,
+        GROW_MIN_RISES = 8,  /* columns: fewer are steps */
+        GROW_MAX_PARTS = 12, /* callees that rise together */
+};
+/* of a caller's rise: from here on it is the callee's */
+#define GROW_CALLEE_SHARE 0.85
+/* Of all that grew in the same time: less is one of many. In short runs, and where it is released at the end, programs that
+ * read their input and build something look the same, and it must stand out more. */
+#define GROW_MIN_SHARE 0.1
+#define GROW_MIN_SHARE_SHORT 0.3
+#define GROW_MIN_SHARE_RELEASED 0.5
+#define GROW_LOOK_SHARE 0.02 /* of what rose late: with less it is not looked at */
+/* Rising alone is what any program does that builds something. It matters when it is large, … */
+#define GROW_MIN_WEIGHT 0.25 /* … of the peak, */
+#define GROW_MAX_KEPT 0.02   /* … when nearly all else that is allocated is released again, */
+#define GROW_LONG_S 10.0     /* … or when it goes on for long. */
+/* The function that asked must gain so much of what one of its paths does: else another path loses it. */
+#define GROW_NET_SHARE 0.5
+#define GROW_MIRROR                                                                                \
+        0.2 /* of the blocks gained: how well another's loss must fit to be its source */
+/* Callees rise together when their blocks are as many, or twice or three times as many. */
+#define GROW_TOGETHER 0.05
+
+struct growing {
+        struct facts *f;
+        const struct askers *askers;
+        struct places p;
+        uint32_t *rows;
+        size_t n_rows;
+        double late_rise; /* of all sites that did */
+};
+
+/* ---- candidates ------------------------------------------------------------------------------ */
+
+static int64_t highest_late(const struct facts *f, const struct course *c) {
+        int64_t high = 0;
+
+        for (size_t i = f->n_columns / 2; i < f->n_columns; i++)
+                high = MAX(high, c->bytes[i]);
+        return high;
+}
+
+static double late_rise(const struct facts *f, const struct course *c) {
+        return (double)highest_late(f, c) - (double)c->bytes[f->n_columns / 2];
+}
+
+struct candidate {
+        uint32_t row;
+        double rise;
+};
+
+static int by_rise(const void *a, const void *b) {
+        double x = ((const struct candidate *)a)->rise, y = ((const struct candidate *)b)->rise;
+
+        return (x < y) - (x > y);
+}
+
+/* The sites that rose most in the later half (in what did not, nothing rises), with all others of the same functions. */
+static void choose_rows(struct growing *g) {
+        struct facts *f = g->f;
+        struct candidate *all = arena_alloc(f->arena, (f->n_told + 1) * sizeof(all[0]));
+        bool *is_asker = arena_alloc(f->arena, g->askers->n + 1);
+        size_t n = 0;
+
+        for (size_t row = 0; row < f->n_told; row++) {
+                struct course c = facts_course(f, row);
+                double rise = late_rise(f, &c);
+
+                if (rise > 0)
+                        all[n++] = (struct candidate){(uint32_t)row, rise};
+                g->late_rise += MAX(rise, 0);
+        }
+        if (n)
+                qsort(all, n, sizeof(all[0]), by_rise);
+        n = MIN(n, (size_t)GROW_MAX_CANDIDATES);
+        for (size_t i = 0; i < n; i++)
+                is_asker[g->askers->of_row[all[i].row]] = true;
+        g->rows = arena_alloc(f->arena, GROW_MAX_ROWS * sizeof(g->rows[0]));
+        for (size_t row = 0; row < f->n_told && g->n_rows < GROW_MAX_ROWS; row++)
+                if (is_asker[g->askers->of_row[row]])
+                        g->rows[g->n_rows++] = (uint32_t)row;
+}
+
+/* ---- evidence -------------------------------------------------------------------------------- */
+
+/* Whether something fell all the way: what comes and goes does not. */
+static bool is_falling(const struct growth *x, const struct course *c) {
+        size_t begin = x->trend.begin_idx, last = x->end_idx - 1, third = (last - begin) / 3;
+        int64_t low = INT64_MAX, high = INT64_MIN;
+
+        if (c->bytes[last] >= c->bytes[begin])
+                return false;
+        for (size_t i = begin; i <= begin + third; i++)
+                low = MIN(low, c->bytes[i]);
+        for (size_t i = last - third; i <= last; i++)
+                high = MAX(high, c->bytes[i]);
+        return high < low;
+}
+
+/* What all sites that gained in the same time gained together, without what others gave up little by little: that only moved. */
+static double gain_of_all(struct facts *f, const struct growth *x) {
+        double gained = 0, given_up = 0;
+
+        for (size_t row = 0; row < f->n_told; row++) {
+                struct course c = facts_course(f, row);
+
+                gained += MAX(growth_gain(x, &c), 0);
+                if (is_falling(x, &c))
+                        given_up -= growth_gain(x, &c);
+        }
+        return MAX(gained - given_up, x->rise_bytes);
+}
+
+static bool is_long(const struct growth *x) {
+        return x->end_s - x->begin_s >= GROW_LONG_S;
+}
+
+static bool stands_out(struct facts *f, const struct growth *x) {
+        double least = x->is_released ? GROW_MIN_SHARE_RELEASED : GROW_MIN_SHARE_SHORT;
+
+        return x->rise_bytes >= (is_long(x) ? GROW_MIN_SHARE : least) * gain_of_all(f, x);
+}
+
+static bool matters(struct facts *f, const struct growth *x) {
+        size_t begin = x->trend.begin_idx, last = x->end_idx - 1;
+        double n_allocs = (double)f->total.n_allocs[last] - (double)f->total.n_allocs[begin];
+        double n_kept = (double)f->total.blocks[last] - (double)f->total.blocks[begin];
+
+        return x->rise_bytes >= GROW_MIN_WEIGHT * (double)f->totals->peak_bytes ||
+               MAX(n_kept, x->rise_blocks) <= GROW_MAX_KEPT * n_allocs || is_long(x);
+}
+
+/* Of the function that asked, over all of its paths: what moves from one to another has not grown. */
+static bool is_net(struct growing *g, uint32_t place, const struct growth *x) {
+        double gained = 0;
+
+        for (size_t i = 0; i < g->n_rows; i++) {
+                struct course c = facts_course(g->f, g->rows[i]);
+                double own = growth_gain(x, &c);
+                const struct asker *a = &g->askers->items[g->askers->of_row[g->rows[i]]];
+
+                if (own > 0 && places_has(&g->p, place, g->rows[i]))
+                        gained += MIN(own, MAX(growth_gain(x, &a->c), 0));
+        }
+        return gained >= GROW_NET_SHARE * x->rise_bytes;
+}
+
+/* Whether the blocks that one course loses are those another gains, in the middle of the time and at its end. */
+static bool is_mirror(const struct growth *x, const struct course *gains,
+                      const struct course *loses) {
+        size_t begin = x->trend.begin_idx, last = x->end_idx - 1, middle = (begin + last) / 2;
+        double gained = course_gain(gains->blocks, begin, last);
+        double lost = -course_gain(loses->blocks, begin, last);
+        double gained_first = course_gain(gains->blocks, begin, middle);
+        double lost_first = -course_gain(loses->blocks, begin, middle);
+
+        return gained > 0 && lost > 0 && fabs(gained - lost) <= GROW_MIRROR * gained &&
+               fabs(gained_first - lost_first) <= GROW_MIRROR * gained;
+}
+
+/* Whether it only takes over what others give up: as when the entries of a table are replaced one by one by others that another
+ * function makes. */
+static bool is_taken_over(struct growing *g, const struct course *c, const struct growth *x) {
+        for (size_t row = 0; row < g->f->n_told; row++) {
+                struct course other = facts_course(g->f, row);
+
+                if (is_mirror(x, c, &other))
+                        return true;
+        }
+        for (size_t i = 0; i < g->askers->n; i++)
+                if (is_mirror(x, c, &g->askers->items[i].c))
+                        return true;
+        return false;
+}
+
+static bool is_growing(struct growing *g, uint32_t place, const struct course *c,
+                       const struct growth *x) {
+        return x->is_rising && x->n_rises >= GROW_MIN_RISES && x->rise_bytes > 0 &&
+               stands_out(g->f, x) && matters(g->f, x) && is_net(g, place, x) &&
+               !is_taken_over(g, c, x);
+}
+
+/* ---- telling --------------------------------------------------------------------------------- */
+
+static const char *say_each(struct facts *f, const struct growth *x, bool is_spawn) {
+        const char *unit = is_spawn                        ? "task"
+                           : x->n_frees > x->n_allocs / 10 ? "block kept"
+                                                           : "allocation";
+        struct unit_text each, n;
+
+        if (x->rise_blocks < 1 || x->rise_blocks < x->n_allocs / 1e6)
+                return "in blocks that are made larger";
+        unit_bytes(&each, unit_nearest(x->rise_bytes / x->rise_blocks));
+        if (x->n_allocs / x->rise_blocks < 2)
+                return say(f, "%s per %s", each.s, unit);
+        return say(f, "%s per %s, 1 in %s allocations is kept", each.s, unit,
+                   unit_count(&n, unit_nearest(x->n_allocs / x->rise_blocks)));
+}
+
+static const char *say_released(struct facts *f, const struct growth *x) {
+        if (x->is_released)
+                return ", released only at the end";
+        if (x->freed_last_s == 0)
+                return ", nothing released";
+        if (x->freed_last_s <= x->begin_s)
+                return say(f, ", nothing released since %s",
+                           say_moment(f, f->begin_s + x->freed_last_s));
+        return "";
+}
+
+/* Marks the sites a finding is about; gives the one that rose most. */
+static uint32_t claim(struct growing *g, uint32_t place, const struct growth *x, bool only_self) {
+        uint32_t best = g->p.items.items[place].row;
+        double most = -1;
+
+        for (size_t i = 0; i < g->n_rows; i++) {
+                uint32_t row = g->rows[i];
+                struct course c = facts_course(g->f, row);
+
+                if (only_self ? g->p.of_row[row] != place : !places_has(&g->p, place, row))
+                        continue;
+                g->f->is_claimed[row] = true;
+                if (growth_gain(x, &c) > most) {
+                        most = growth_gain(x, &c);
+                        best = row;
+                }
+        }
+        return best;
+}
+
+/* What was there at most. Nothing was released before the end: all that was allocated. */
+static double most_bytes(struct growing *g, uint32_t place, const struct growth *x,
+                         bool only_self) {
+        const struct place *p = &g->p.items.items[place];
+        const struct course *c = only_self ? &p->self : &p->all;
+        double bytes = 0;
+
+        if (!x->is_released || c->n_frees[x->end_idx - 1])
+                return x->now_bytes;
+        for (size_t i = 0; i < g->n_rows; i++)
+                if (only_self ? g->p.of_row[g->rows[i]] == place
+                              : places_has(&g->p, place, g->rows[i]))
+                        bytes += (double)g->f->rows[g->rows[i]].self.alloc_bytes;
+        return bytes;
+}
+
+static void tell(struct growing *g, uint32_t place, const struct growth *x, bool only_self) {
+        struct facts *f = g->f;
+        const struct place *p = &g->p.items.items[place];
+        uint32_t row = claim(g, place, x, only_self);
+        unsigned pct = share_pct(x->rise_bytes, gain_of_all(f, x));
+        bool is_spawn = place_row_spawns(f, row), is_task = p->is_task;
+        struct name_frame frame = p->frame;
+        struct unit_text now;
+        struct finding *y;
+
+        if (g->p.of_row[row] == place) /* the line is that of the largest site */
+                frame = place_of_row(f, row, &is_task);
+        y = found(f, "growing", most_bytes(g, place, x, only_self), row, QUERY_GROWTH);
+        y->function = place_name(f, &frame, is_task);
+        y->text = say(f, "%s%s: %s and rising by %s, %s%s; %u %% of all growth.",
+                      place_name(f, &frame, is_task), is_spawn ? " spawns tasks that stay" : "",
+                      unit_bytes(&now, y->bytes), say_rate(f, x->trend.slope),
+                      say_each(f, x, is_spawn), say_released(f, x), pct);
+        y->next = next_callers(f, &frame, QUERY_GROWTH);
+        found_number(y, "bytes_per_s", x->trend.slope);
+        found_number(y, "rise_bytes", x->rise_bytes);
+        found_number(y, "rise_blocks", x->rise_blocks);
+        found_number(y, "bytes_per_allocation",
+                     x->rise_blocks >= 1 ? x->rise_bytes / x->rise_blocks : 0);
+        found_number(y, "allocations", x->n_allocs);
+        found_number(y, "frees", x->n_frees);
+        found_number(y, "since_s", f->begin_s + x->begin_s);
+        found_number(y, "until_s", f->begin_s + x->end_s);
+        found_number(y, "fit", x->trend.fit);
+        found_number(y, "share_of_growth_pct", pct);
+        found_number(y, "call_paths", p->n_rows);
+}
+
+/* ---- the function responsible ---------------------------------------------------------------- */
+
+static bool is_multiple(double a, double b) {
+        double ratio = a > b ? a / b : b / a, whole = (double)unit_nearest(ratio);
+
+        return ratio < 4.5 && ratio > whole * (1 - GROW_TOGETHER) &&
+               ratio < whole * (1 + GROW_TOGETHER);
+}
+
+/* What shares in the rise of a place: its own sites and its callees. */
+struct parts {
+        size_t n;
+        double most, blocks; /* of the largest: share of the rise; of the first: blocks */
+        uint32_t callee;     /* PLACE_NONE: the place's own sites have most */
+        bool is_together;    /* all have as many blocks, or a small multiple */
+};
+
+static void parts_add(struct parts *p, const struct course *c, uint32_t callee,
+                      const struct growth *x) {
+        double share = growth_gain(x, c) / x->rise_bytes;
+        double blocks = (double)c->blocks[x->end_idx - 1] - (double)c->blocks[x->trend.begin_idx];
+
+        if (share < GROW_TOGETHER)
+                return;
+        if (share > p->most) {
+                p->most = share;
+                p->callee = callee;
+        }
+        if (p->n++ == 0)
+                p->blocks = blocks;
+        p->is_together &= blocks >= GROW_MIN_RISES && is_multiple(blocks, p->blocks);
+}
+
+static struct parts parts_of(struct growing *g, uint32_t place, const struct growth *x) {
+        const struct place *p = &g->p.items.items[place];
+        struct parts parts = {.callee = PLACE_NONE, .is_together = true};
+
+        if (p->self.bytes)
+                parts_add(&parts, &p->self, PLACE_NONE, x);
+        for (uint32_t c = p->first_child; c != PLACE_NONE; c = g->p.items.items[c].next)
+                parts_add(&parts, &g->p.items.items[c].all, c, x);
+        parts.is_together &= parts.n <= GROW_MAX_PARTS;
+        return parts;
+}
+
+static bool search(struct growing *g, uint32_t place);
+
+static bool search_parts(struct growing *g, uint32_t place) {
+        const struct place *p = &g->p.items.items[place];
+        struct growth own;
+        bool is_found = false;
+
+        if (p->self.bytes) {
+                growth_of(g->f, &p->self, &own);
+                is_found = is_growing(g, place, &p->self, &own);
+                if (is_found)
+                        tell(g, place, &own, true);
+        }
+        for (uint32_t c = p->first_child; c != PLACE_NONE; c = g->p.items.items[c].next)
+                is_found |= search(g, c);
+        return is_found;
+}
+
+/* Tells about what rises at a place or below it; false: nothing does. */
+static bool search(struct growing *g, uint32_t place) {
+        const struct place *p = &g->p.items.items[place];
+        struct parts parts;
+        struct growth x;
+
+        if (late_rise(g->f, &p->all) < GROW_LOOK_SHARE * g->late_rise)
+                return false;
+        growth_of(g->f, &p->all, &x);
+        if (p->depth == 0 || !is_growing(g, place, &p->all, &x))
+                return search_parts(g, place);
+        parts = parts_of(g, place, &x);
+        if (parts.most >= GROW_CALLEE_SHARE ? parts.callee == PLACE_NONE
+                                            : parts.is_together && p->depth > 1) {
+                tell(g, place, &x, false);
+                return true;
+        }
+        return search_parts(g, place);
+}
+
+/* One function called on many paths, each of which has too little to be told. */
+static void search_askers(struct growing *g) {
+        (void)g;
+}
+
+void find_growing(struct facts *f, const struct askers *askers) {
+        struct growing g = {.f = f, .askers = askers};
+
+        choose_rows(&g);
+        places_build(&g.p, f, g.rows, g.n_rows);
+        search(&g, 0);
+        search_askers(&g);
+        places_done(&g.p);
+}

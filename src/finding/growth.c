@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: MIT */
+/* Whether something rises, judged by what it holds over time. */
+#include "finding/rules.h"
+
+/* What is high until late and then let go at once was torn down: judged is the time before. */
+#define TEAR_DOWN_FROM 0.75
+#define TEAR_DOWN_LEFT 0.5
+#define TEAR_DOWN_HIGH 0.8
+
+static size_t end_of_work(const struct course *c, size_t n, bool *ret_is_released) {
+        int64_t top = 0;
+        size_t end = n;
+
+        for (size_t i = 0; i < n; i++)
+                top = MAX(top, c->bytes[i]);
+        while (end > 1 && (double)c->bytes[end - 1] < (double)top * TEAR_DOWN_HIGH)
+                end--;
+        *ret_is_released = (double)end >= (double)n * TEAR_DOWN_FROM &&
+                           (double)c->bytes[n - 1] <= (double)top * TEAR_DOWN_LEFT;
+        return *ret_is_released ? end : n;
+}
+
+static void count_rises(struct facts *f, const double *y, struct growth *g) {
+        double *floor = arena_alloc(f->arena, (g->end_idx + 1) * sizeof(floor[0]));
+
+        series_floor(y, g->end_idx, floor);
+        for (size_t i = g->trend.begin_idx + 1; i < g->end_idx; i++)
+                g->n_rises += floor[i] > floor[i - 1];
+}
+
+void growth_of(struct facts *f, const struct course *c, struct growth *ret) {
+        size_t n = f->n_columns, begin, last;
+        struct growth *g = ret;
+        struct series s;
+        double *y;
+
+        *g = (struct growth){0};
+        g->end_idx = end_of_work(c, n, &g->is_released);
+        last = g->end_idx - 1;
+        y = course_values(f->arena, c->bytes, g->end_idx);
+        s = (struct series){.x = f->at_s, .y = y, .n = g->end_idx};
+        if (c->blocks[last] > 0)
+                s.quantum = (double)c->bytes[last] / (double)c->blocks[last];
+        if (s.quantum > (double)c->bytes[last] / 4)
+                s.quantum = 0; /* few large blocks, such as a buffer that is made larger: no unit */
+        series_trend(&s, &g->trend);
+        g->is_rising = g->trend.shape == SERIES_RISING;
+        count_rises(f, y, g);
+        begin = g->trend.begin_idx;
+        g->begin_s = f->at_s[begin];
+        g->end_s = f->at_s[last];
+        g->now_bytes = (double)c->bytes[last];
+        g->now_blocks = (double)c->blocks[last];
+        g->rise_bytes = (double)c->bytes[last] - (double)c->bytes[begin];
+        g->rise_blocks = (double)c->blocks[last] - (double)c->blocks[begin];
+        g->n_allocs = (double)c->n_allocs[last] - (double)c->n_allocs[begin];
+        g->n_frees = (double)c->n_frees[last] - (double)c->n_frees[begin];
+        for (size_t i = 1; i < g->end_idx; i++)
+                if (c->n_frees[i] > c->n_frees[i - 1])
+                        g->freed_last_s = f->at_s[i];
+}
+
+double growth_gain(const struct growth *g, const struct course *c) {
+        return (double)c->bytes[g->end_idx - 1] - (double)c->bytes[g->trend.begin_idx];
+}

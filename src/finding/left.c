@@ -1,0 +1,276 @@
+/* SPDX-License-Identifier: MIT */
+/* leak and left-at-end: what is still allocated at the end, by the function that asked, split into memory of the start-up, caches
+ * that keep a level, and the rest. Of the rest, what has the marks of a leak raises an alarm. */
+#include "finding/rules.h"
+
+enum {
+        LEFT_MIN_BYTES = 1024, /* less is not worth a sentence */
+        LEAK_MIN_BLOCKS = 4,
+        LEAK_MIN_RISES = 4, /* columns */
+};
+/* The start: what is there then, and more than comes in as much time later, is memory of the start-up. */
+#define EARLY_SHARE 0.1
+#define EARLY_FACTOR 3
+/* Late: this part came in the second half, of time and of work. */
+#define LEFT_LATE_SHARE 0.2
+/* A cache: as much of its level was replaced in the second half. */
+#define LEFT_REPLACED 0.25
+/* Lost among released ones: at least this part of all blocks was released, */
+#define LOST_MIN_FREED 0.5
+/* as quickly while less than half was left as later on, within this factor, */
+#define LOST_SAME_PACE 0.4
+/* and it was not left just now. */
+#define LOST_OLD 0.9
+/* Never released: must stand out, by its part of all that came late, … */
+#define LEAK_MIN_PART 0.33
+/* Programs that end without cleaning up leave much that is no leak. It is one by its weight, when hardly anything else that was
+ * allocated late stayed, or when the program releases nearly all else. */
+#define LEAK_MIN_WEIGHT 0.25
+#define LEAK_MAX_KEPT 0.01
+#define LEAK_TIDY 0.25
+
+enum left_class { LEFT_START_UP, LEFT_STEADY, LEFT_LATE, LEFT_LEAK, LEFT_GROWING, LEFT_N_CLASSES };
+
+struct left {
+        struct facts *f;
+        const struct askers *askers;
+        size_t half_idx, old_idx, early_idx;
+        enum left_class *class_of; /* asker → */
+        double bytes[LEFT_N_CLASSES];
+        uint64_t blocks[LEFT_N_CLASSES];
+        double *floor; /* of blocks, of the asker looked at */
+};
+
+static double end_bytes(const struct asker *a) {
+        return (double)MAX(a->figures.end_bytes, 0);
+}
+
+static void load_floor(struct left *l, const struct asker *a) {
+        for (size_t i = 0; i < l->f->n_columns; i++)
+                l->floor[i] = (double)a->c.blocks[i];
+        series_floor(l->floor, l->f->n_columns, l->floor);
+}
+
+/* What is left without what was there early and stayed; unless that is no more than was lost in the same time later. */
+static double lost_bytes(const struct left *l, const struct asker *a) {
+        double even = end_bytes(a) * EARLY_SHARE * EARLY_FACTOR;
+        int64_t early = INT64_MAX;
+
+        for (size_t i = l->early_idx; i < l->f->n_columns; i++)
+                early = MIN(early, a->c.bytes[i]);
+        return (double)early <= even ? end_bytes(a) : end_bytes(a) - (double)early;
+}
+
+static bool matters(const struct left *l, const struct asker *a) {
+        const struct query_totals *t = l->f->totals;
+        const struct course *c = &l->f->total;
+        size_t last = l->f->n_columns - 1;
+        double n_kept = course_gain(c->blocks, l->half_idx, last);
+        double n_allocs = course_gain(c->n_allocs, l->half_idx, last);
+
+        return lost_bytes(l, a) >= LEAK_MIN_WEIGHT * (double)t->peak_bytes ||
+               (double)t->end_bytes <= LEAK_TIDY * (double)t->peak_bytes ||
+               (n_kept > 0 && n_kept <= LEAK_MAX_KEPT * n_allocs);
+}
+
+/* ---- classes --------------------------------------------------------------------------------- */
+
+/* Per second, in the columns [begin, end]. */
+static double free_pace(const struct left *l, const struct asker *a, size_t begin, size_t end) {
+        double s = l->f->at_s[end] - l->f->at_s[begin];
+
+        return s > 0 ? course_gain(a->c.n_frees, begin, end) / s : 0;
+}
+
+/* Some of what it allocates is not released, while the rest comes and goes as before. A cache is no such thing: what
+ * fills it is not released yet, and then all of it is replaced. */
+static bool is_lost_among_released(const struct left *l, const struct asker *a) {
+        double n_end = (double)a->figures.end_blocks, before, after;
+        size_t half = 0, last = l->f->n_columns - 1;
+
+        if (n_end < LEAK_MIN_BLOCKS ||
+            (double)a->figures.n_frees < LOST_MIN_FREED * (double)a->figures.n_allocs ||
+            l->floor[l->early_idx] > n_end / 2 || l->floor[l->old_idx] < n_end / 2)
+                return false;
+        while (half < last && l->floor[half] <= n_end / 2)
+                half++;
+        before = free_pace(l, a, 0, half);
+        after = free_pace(l, a, half, last);
+        return before > 0 && after > 0 && before >= LOST_SAME_PACE * after &&
+               after >= LOST_SAME_PACE * before;
+}
+
+static bool is_late(const struct left *l, const struct asker *a) {
+        double n_end = (double)a->figures.end_blocks;
+
+        return n_end > 0 && n_end - l->floor[l->half_idx] >= LEFT_LATE_SHARE * n_end;
+}
+
+/* Again and again, to the end: what comes at one moment is part of something built then. */
+static bool is_spread(const struct left *l, const struct asker *a) {
+        struct series s = {.x = l->f->at_s, .n = l->f->n_columns, .quantum = 1};
+        struct series_trend t;
+        size_t n = 0;
+
+        for (size_t i = 1; i < l->f->n_columns; i++)
+                n += l->floor[i] > l->floor[i - 1];
+        s.y = course_values(l->f->arena, a->c.blocks, l->f->n_columns);
+        series_trend(&s, &t);
+        return n >= LEAK_MIN_RISES && t.shape == SERIES_RISING;
+}
+
+static enum left_class classify(struct left *l, const struct asker *a) {
+        double n_replaced;
+
+        load_floor(l, a);
+        if (is_lost_among_released(l, a) && matters(l, a))
+                return LEFT_LEAK;
+        if (is_late(l, a))
+                return LEFT_LATE;
+        n_replaced = course_gain(a->c.n_frees, l->half_idx, l->f->n_columns - 1);
+        return n_replaced >= LEFT_REPLACED * (double)a->figures.end_blocks ? LEFT_STEADY
+                                                                           : LEFT_START_UP;
+}
+
+/* Of what came late and was never released: one function with a good part of it, again and again. */
+static bool stands_out(struct left *l, const struct asker *a, double late_bytes) {
+        load_floor(l, a);
+        return a->figures.end_blocks >= LEAK_MIN_BLOCKS && is_spread(l, a) &&
+               end_bytes(a) >= LEAK_MIN_PART * late_bytes && matters(l, a);
+}
+
+static void left_gather(struct left *l, struct facts *f, const struct askers *askers) {
+        double late_bytes = 0;
+
+        *l = (struct left){.f = f, .askers = askers};
+        l->half_idx = MAX(facts_column_of_time(f, 0.5), facts_column_of_work(f, 0.5));
+        l->old_idx = facts_column_of_time(f, LOST_OLD);
+        l->early_idx = facts_column_of_time(f, EARLY_SHARE);
+        l->class_of = arena_alloc(f->arena, (askers->n + 1) * sizeof(l->class_of[0]));
+        l->floor = arena_alloc(f->arena, (f->n_columns + 1) * sizeof(l->floor[0]));
+        for (size_t i = 0; i < askers->n; i++)
+                if (askers->items[i].figures.end_bytes > 0) {
+                        l->class_of[i] = f->is_claimed[askers->items[i].row]
+                                                 ? LEFT_GROWING
+                                                 : classify(l, &askers->items[i]);
+                        if (l->class_of[i] == LEFT_LATE)
+                                late_bytes += end_bytes(&askers->items[i]);
+                }
+        for (size_t i = 0; i < askers->n; i++)
+                if (l->class_of[i] == LEFT_LATE && stands_out(l, &askers->items[i], late_bytes))
+                        l->class_of[i] = LEFT_LEAK;
+}
+
+/* ---- leak ------------------------------------------------------------------------------------ */
+
+static void claim(struct facts *f, const struct askers *askers, size_t asker) {
+        for (size_t row = 0; row < f->n_rows; row++)
+                if (askers->of_row[row] == asker)
+                        f->is_claimed[row] = true;
+}
+
+static const char *ending(const struct facts *f) {
+        return f->source->is_windowed ? "at the end of the window" : "at the end";
+}
+
+static void tell_leak(struct left *l, size_t asker) {
+        const struct asker *a = &l->askers->items[asker];
+        struct facts *f = l->f;
+        uint64_t n_blocks = (uint64_t)a->figures.end_blocks, n_allocs = a->figures.n_allocs;
+        bool is_task;
+        struct name_frame frame = place_of_row(f, a->row, &is_task);
+        struct unit_text bytes, blocks, all;
+        struct finding *x = found(f, "leak", lost_bytes(l, a), a->row, QUERY_END);
+
+        x->function = place_name(f, &frame, is_task);
+        x->text = say(
+                f,
+                "%s: %s in %s block%s %s still allocated %s, neither start-up memory nor a cache; %s.",
+                place_name(f, &frame, is_task), unit_bytes(&bytes, x->bytes),
+                unit_count(&blocks, n_blocks), plural(n_blocks), n_blocks == 1 ? "was" : "were",
+                ending(f),
+                a->figures.n_frees ? say(f, "the others of its %s allocations were released",
+                                         unit_count(&all, n_allocs))
+                                   : "none was released");
+        x->next = next_callers(f, &frame, QUERY_END);
+        found_number(x, "blocks", (double)n_blocks);
+        found_number(x, "allocations", (double)n_allocs);
+        found_number(x, "frees", (double)a->figures.n_frees);
+        found_number(x, "call_paths", a->n_rows);
+        claim(f, l->askers, asker);
+}
+
+void find_leaks(struct facts *f, const struct askers *askers) {
+        struct left l;
+
+        left_gather(&l, f, askers);
+        for (size_t i = 0; i < askers->n; i++)
+                if (l.class_of[i] == LEFT_LEAK && end_bytes(&askers->items[i]) > 0)
+                        tell_leak(&l, i);
+}
+
+/* ---- left at the end ------------------------------------------------------------------------- */
+
+static void add_part(struct facts *f, struct str *to, double bytes, const char *what) {
+        struct unit_text t;
+
+        (void)f;
+        if (bytes >= 1)
+                str_addf(to, "%s%s %s", to->n ? ", " : "", unit_bytes(&t, unit_nearest(bytes)),
+                         what);
+}
+
+static const char *say_split(struct left *l) {
+        struct facts *f = l->f;
+        struct str s = {0};
+        const char *text;
+
+        add_part(f, &s, l->bytes[LEFT_START_UP], "of the start-up or built once");
+        add_part(f, &s, l->bytes[LEFT_STEADY], "in caches that keep a level");
+        add_part(f, &s, l->bytes[LEFT_LATE], "that came later");
+        text = arena_strdup(f->arena, str_text(&s));
+        str_done(&s);
+        return text;
+}
+
+void find_left(struct facts *f, const struct askers *askers) {
+        const struct asker *largest = NULL;
+        struct unit_text bytes, blocks, most;
+        uint64_t n_blocks = 0;
+        bool is_task;
+        struct name_frame frame;
+        struct finding *x;
+        struct left l;
+        double calm;
+
+        left_gather(&l, f, askers);
+        for (size_t i = 0; i < askers->n; i++) {
+                const struct asker *a = &askers->items[i];
+                enum left_class c = f->is_claimed[a->row] ? LEFT_GROWING : l.class_of[i];
+
+                l.bytes[c] += end_bytes(a);
+                l.blocks[c] += (uint64_t)MAX(a->figures.end_blocks, 0);
+                if (c < LEFT_LEAK && end_bytes(a) > 0 &&
+                    (!largest || end_bytes(a) > end_bytes(largest)))
+                        largest = a;
+        }
+        calm = l.bytes[LEFT_START_UP] + l.bytes[LEFT_STEADY] + l.bytes[LEFT_LATE];
+        n_blocks = l.blocks[LEFT_START_UP] + l.blocks[LEFT_STEADY] + l.blocks[LEFT_LATE];
+        if (calm < LEFT_MIN_BYTES || !largest)
+                return;
+        frame = place_of_row(f, largest->row, &is_task);
+        x = found(f, "left-at-end", calm, largest->row, QUERY_END);
+        x->function = place_name(f, &frame, is_task);
+        x->text = say(
+                f,
+                "%s in %s block%s %s still allocated %s without signs of a leak: %s; most of it, %s, from %s.",
+                unit_bytes(&bytes, unit_nearest(calm)), unit_count(&blocks, n_blocks),
+                plural(n_blocks), n_blocks == 1 ? "was" : "were", ending(f), say_split(&l),
+                unit_bytes(&most, unit_nearest(end_bytes(largest))),
+                place_name(f, &frame, is_task));
+        x->next = say(f, "silt report %s --by end", f->source->path);
+        found_number(x, "blocks", (double)n_blocks);
+        found_number(x, "start_up_bytes", l.bytes[LEFT_START_UP]);
+        found_number(x, "steady_bytes", l.bytes[LEFT_STEADY]);
+        found_number(x, "later_bytes", l.bytes[LEFT_LATE]);
+}

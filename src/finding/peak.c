@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: MIT */
+/* short-peak: the highest moment lies far above the level all the rest of the time keeps, and is over soon. */
+#include "finding/rules.h"
+
+enum { PEAK_COLUMNS = 200, PEAK_MIN_BYTES = 512 * 1024 };
+#define PEAK_MIN_FACTOR 2.0 /* of the level */
+#define PEAK_MAX_TIME 0.15  /* share of the time that is as high */
+#define PEAK_MIN_PART 0.25  /* of the height: who has less did not make it */
+
+static bool spike_of(struct facts *f, struct series_spike *ret) {
+        const struct query_scope *scope = &f->h->groups->answer->scope;
+        struct query_column *columns = arena_alloc(f->arena, PEAK_COLUMNS * sizeof(columns[0]));
+        double *x = arena_alloc(f->arena, PEAK_COLUMNS * sizeof(x[0]));
+        double *y = arena_alloc(f->arena, PEAK_COLUMNS * sizeof(y[0]));
+        struct series s = {.x = x, .y = y, .n = PEAK_COLUMNS};
+        struct err err = {0};
+
+        if (query_timeline(f->q, scope, PEAK_COLUMNS, FACTS_MAX_EVENTS, columns, &err) < 0)
+                return false;
+        for (size_t i = 0; i < PEAK_COLUMNS; i++) {
+                x[i] = (double)columns[i].begin_ns / 1e9;
+                y[i] = (double)columns[i].live_bytes;
+        }
+        return series_spike(&s, ret);
+}
+
+static double level_of(struct facts *f, const struct asker *a) {
+        return series_median(course_values(f->arena, a->c.bytes, f->n_columns), f->n_columns);
+}
+
+void find_short_peak(struct facts *f, const struct askers *askers) {
+        double peak = (double)f->totals->peak_bytes, most = 0, height, span;
+        const struct asker *maker = NULL;
+        struct unit_text high, low, own, lasted;
+        struct series_spike s;
+        struct finding *x;
+        struct name_frame frame;
+        bool is_task;
+
+        if (peak < PEAK_MIN_BYTES || !spike_of(f, &s))
+                return;
+        height = peak - s.level;
+        if (height < PEAK_MIN_BYTES || peak < PEAK_MIN_FACTOR * s.level || s.share > PEAK_MAX_TIME)
+                return;
+        for (size_t i = 0; i < askers->n; i++) {
+                const struct asker *a = &askers->items[i];
+                double above = (double)a->figures.peak_bytes - level_of(f, a);
+
+                if (above > most) {
+                        most = above;
+                        maker = a;
+                }
+        }
+        if (!maker || most < PEAK_MIN_PART * height || f->is_claimed[maker->row])
+                return;
+        frame = place_of_row(f, maker->row, &is_task);
+        span = f->at_s[f->n_columns - 1];
+        x = found(f, "short-peak", height, maker->row, QUERY_PEAK);
+        x->function = place_name(f, &frame, is_task);
+        x->text = say(
+                f,
+                "%s made a short peak at %s: %s where %s is usual, for %s; %s (%u %%) of it was its own.",
+                place_name(f, &frame, is_task), say_moment(f, (double)f->totals->peak_ns / 1e9),
+                unit_bytes(&high, unit_nearest(peak)), unit_bytes(&low, unit_nearest(s.level)),
+                unit_duration(&lasted, unit_nearest(s.share * span * 1e9)),
+                unit_bytes(&own, (uint64_t)maker->figures.peak_bytes),
+                share_pct((double)maker->figures.peak_bytes, peak));
+        x->next = say(f, "silt report %s --tree --by peak", f->source->path);
+        found_number(x, "peak_bytes", peak);
+        found_number(x, "level_bytes", s.level);
+        found_number(x, "site_bytes", (double)maker->figures.peak_bytes);
+        found_number(x, "site_blocks", (double)maker->figures.peak_blocks);
+        found_number(x, "at_s", (double)f->totals->peak_ns / 1e9);
+        found_number(x, "share_of_time_pct", s.share * 100);
+        for (size_t row = 0; row < f->n_rows; row++)
+                if (&askers->items[askers->of_row[row]] == maker)
+                        f->is_claimed[row] = true;
+}

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: MIT */
+/* One function a kind of finding, and what they share. Each looks at the facts and adds what it finds; sites that an earlier
+ * one has told about are left alone. Inside finding/ only. */
+#pragma once
+
+#include "base/units.h"
+#include "finding/facts.h"
+#include "finding/place.h"
+#include "finding/series.h"
+
+void find_growing(struct facts *f, const struct askers *askers);
+void find_leaks(struct facts *f, const struct askers *askers);
+void find_large(struct facts *f);
+void find_short_peak(struct facts *f, const struct askers *askers);
+void find_temporary(struct facts *f, const struct askers *askers);
+void find_left(struct facts *f, const struct askers *askers); /* told last: what is no alarm */
+void find_notes(struct facts *f);
+
+/* ---- telling --------------------------------------------------------------------------------- */
+
+const char *say(struct facts *f, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+const char *plural(uint64_t n);
+unsigned share_pct(double part, double whole);
+const char *say_rate(struct facts *f, double bytes_per_s); /* "1.2 MB/s", "35 KB/h" */
+const char *say_moment(struct facts *f,
+                       double s); /* of the recording: "00:12", "1:02:30", "120 ms" */
+
+/* A finding about a row, valid until the next is added. */
+struct finding *found(struct facts *f, const char *kind, double bytes, uint32_t row,
+                      enum query_metric metric);
+struct finding *found_about_none(struct facts *f, const char *kind, const char *text);
+void found_number(struct finding *x, const char *name, double value);
+/* "silt report FILE --callers 'f' --by growth", or what else there is to type. */
+const char *next_callers(struct facts *f, const struct name_frame *frame, enum query_metric by);
+
+/* ---- rising ---------------------------------------------------------------------------------- */
+
+struct growth {
+        struct series_trend trend;
+        size_t end_idx;   /* columns looked at: behind them everything is torn down */
+        bool is_released; /* at the end */
+        bool is_rising;
+        double begin_s, end_s; /* since the window's begin */
+        double now_bytes, now_blocks, rise_bytes, rise_blocks, n_allocs, n_frees;
+        size_t n_rises;      /* columns in which it did */
+        double freed_last_s; /* when something was released last; 0: nothing was */
+};
+void growth_of(struct facts *f, const struct course *c, struct growth *ret);
+/* What a course gained in the time of a growth. */
+double growth_gain(const struct growth *g, const struct course *c);

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: MIT */
+/* temporary: allocated and released at once, as a share of all allocations; by the function that asked. */
+#include "finding/rules.h"
+
+enum {
+        TEMPORARY_MIN = 1000,
+        TEMPORARY_MIN_PCT = 10, /* of all allocations */
+        TEMPORARY_OWN_PCT = 5,  /* likewise, of the function told about */
+};
+
+void find_temporary(struct facts *f, const struct askers *askers) {
+        const struct query_totals *t = f->totals;
+        const struct asker *most = NULL;
+        struct unit_text n, all;
+        struct name_frame frame;
+        struct finding *x;
+        unsigned pct = share_pct((double)t->n_temporary, (double)t->n_allocs), own_pct;
+        bool is_task;
+
+        if (t->n_temporary < TEMPORARY_MIN || pct < TEMPORARY_MIN_PCT)
+                return;
+        for (size_t i = 0; i < askers->n; i++)
+                if (!most || askers->items[i].figures.n_temporary > most->figures.n_temporary)
+                        most = &askers->items[i];
+        if (!most)
+                return;
+        own_pct = share_pct((double)most->figures.n_temporary, (double)t->n_allocs);
+        if (own_pct < TEMPORARY_OWN_PCT)
+                return;
+        frame = place_of_row(f, most->row, &is_task);
+        x = found(f, "temporary", (double)query_figure_of(&most->figures, QUERY_TEMPORARY).bytes,
+                  most->row, QUERY_TEMPORARY);
+        x->function = place_name(f, &frame, is_task);
+        x->text = say(
+                f,
+                "%s: %s allocations (%u %% of all) were released before the same thread allocated again; with "
+                "others %s (%u %%).",
+                place_name(f, &frame, is_task), unit_count(&n, most->figures.n_temporary), own_pct,
+                unit_count(&all, t->n_temporary), pct);
+        x->next = next_callers(f, &frame, QUERY_TEMPORARY);
+        found_number(x, "temporary", (double)t->n_temporary);
+        found_number(x, "share_pct", pct);
+        found_number(x, "site_temporary", (double)most->figures.n_temporary);
+        found_number(x, "site_share_pct", own_pct);
+}
