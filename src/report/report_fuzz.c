@@ -18,6 +18,7 @@
  * covers: src/query/heirs.c src/query/life.c src/query/pick.c
  * covers: src/query/timeline.c src/query/figures.c src/query/group.c src/query/histogram.c src/query/history.c
  * covers: src/query/route.c src/query/size.c src/query/tree.c src/report/groups.c src/report/histogram.c
+ * covers: src/query/moves.c src/query/moves_cut.c
  * covers: src/report/tree.c src/report/view.c */
 #include <stdlib.h>
 #include <string.h>
@@ -95,6 +96,28 @@ static int make_file(const uint8_t *data, size_t n, uint8_t choice) {
         return fd;
 }
 
+/* What findings are made of, asked alone: a window that cuts slices, too. */
+static void ask_moves(const struct report_options *o) {
+        struct query *q = NULL;
+        struct query_moves *m = NULL;
+        struct query_scope scope;
+        struct err err = {0};
+
+        if (query_open(o->path, &q, &err) < 0)
+                return;
+        scope = query_whole(q);
+        if (o->all_processes)
+                scope.process = QUERY_ALL;
+        scope.from_ns = o->from_ns;
+        scope.to_ns = o->to_ns;
+        scope.filter = o->filter;
+        if (query_view(q)->n_processes > 0 && query_moves(q, &scope, &m, &err) < 0 &&
+            (!err.text[0] || strchr(err.text, '\n')))
+                abort();
+        query_moves_free(m);
+        query_free(q);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n) {
         struct report_options options = REPORT_OPTIONS_DEFAULT;
         uint8_t choice = n ? data[--n] : 0;
@@ -118,6 +141,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n) {
         fclose(out);
         if (r < 0 && (!err.text[0] || strchr(err.text, '\n') || n_text))
                 abort();
+        ask_moves(&options);
         query_filter_free(options.filter);
         free(text);
         close(fd);

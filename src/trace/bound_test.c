@@ -111,8 +111,8 @@ static void summary_read(struct summary *s, struct trace_reader *t) {
         for (size_t i = 0; i < trace_view(t)->n_slices; i++) {
                 const struct trace_site *sites;
                 const struct trace_counts *counts;
-                const struct trace_move *moves;
-                size_t n_sites, n_counts, n_moves;
+                const struct trace_move *moves = NULL;
+                size_t n_sites = 0, n_counts = 0, n_moves = 0;
 
                 if (trace_read_counts(t, i, &counts, &n_counts, &err) < 0 ||
                     trace_read_moves(t, i, &moves, &n_moves, &err) < 0 ||

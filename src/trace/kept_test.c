@@ -2,7 +2,8 @@
 /* One trace of every version of the format, kept for ever: kept/vN.silt must read the same with
  * every later silt. v1: reader_seeds's seed 7 as the writer of version 1 wrote it (two
  * processes, addresses and free stacks, symbols). v1-bounded: its seed 9, kept within a bound.
- * v1-inherited: the same, with SITE of version 2. v1-names: seed 7 with NSRC. */
+ * v1-inherited: the same, with SITE of version 2. v1-names: seed 7 with NSRC.
+ * v1-moves: seed 8, kept within a bound, with MOVE. */
 #include "trace/trace_file.h"
 
 /* Sums over everything that is read; any difference shows. */
@@ -138,12 +139,51 @@ static void test_v1_names(void **state) {
         assert_int_equal(trace_verify(KEPT_DIRECTORY "/v1-names.silt", stdout, &err), 0);
 }
 
+/* MOVE: of a merged slice and of one with its events. Older traces do not know their moves. */
+static void test_v1_moves(void **state) {
+        static const char *const older[] = {"/v1.silt", "/v1-bounded.silt", "/v1-inherited.silt",
+                                            "/v1-names.silt"};
+        struct trace_reader *t = NULL;
+        struct trace_move sum = {0};
+        struct err err = {0};
+
+        if (trace_reader_open(KEPT_DIRECTORY "/v1-moves.silt", &t, &err) < 0)
+                fail_msg("%s", err.text);
+        assert_true(trace_view(t)->knows_moves);
+        assert_true(trace_slice(t, 0)->is_dropped && !trace_slice(t, 2)->is_dropped);
+        for (size_t i = 0; i < trace_view(t)->n_slices; i++) {
+                const struct trace_move *rows;
+                size_t n;
+
+                assert_int_equal(trace_read_moves(t, i, &rows, &n, &err), 0);
+                assert_true(n > 0);
+                for (size_t k = 0; k < n; k++)
+                        trace_move_add(&sum, &rows[k]);
+        }
+        assert_int_equal(sum.n_foreign_frees, 859);
+        assert_int_equal(sum.foreign_bytes, 178271);
+        assert_int_equal(sum.n_grown, 32);
+        assert_int_equal(sum.copied_bytes, 3359);
+        assert_int_equal(sum.grown_bytes, 31054);
+        assert_int_equal(sum.in_place_bytes, 240);
+        assert_int_equal(sum.n_shrunk, 2);
+        trace_reader_free(t);
+        assert_int_equal(trace_verify(KEPT_DIRECTORY "/v1-moves.silt", stdout, &err), 0);
+        for (size_t i = 0; i < ARRAY_SIZE(older); i++) {
+                char path[4096];
+
+                snprintf(path, sizeof(path), "%s%s", KEPT_DIRECTORY, older[i]);
+                assert_int_equal(trace_reader_open(path, &t, &err), 0);
+                assert_false(trace_view(t)->knows_moves);
+                trace_reader_free(t);
+        }
+}
+
 int main(void) {
         const struct CMUnitTest tests[] = {
-                cmocka_unit_test(test_v1),
-                cmocka_unit_test(test_v1_bounded),
-                cmocka_unit_test(test_v1_inherited),
-                cmocka_unit_test(test_v1_names),
+                cmocka_unit_test(test_v1),           cmocka_unit_test(test_v1_bounded),
+                cmocka_unit_test(test_v1_inherited), cmocka_unit_test(test_v1_names),
+                cmocka_unit_test(test_v1_moves),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);

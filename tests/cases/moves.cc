@@ -43,10 +43,8 @@ ALONE static void vector_of_emplaced() {
 struct Copied {
         char *block;
 
-        Copied() : block(new char[10]) {
-        }
-        Copied(const Copied &) : block(new char[10]) {
-        }
+        Copied() : block(new char[10]) {}
+        Copied(const Copied &) : block(new char[10]) {}
         ~Copied() {
                 delete[] block;
         }
