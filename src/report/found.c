@@ -110,9 +110,65 @@ static size_t same_place(const struct report *r, const size_t *order, size_t n) 
         return 0;
 }
 
+/* Bytes of the next word of a command: quotes hold together, and so do an option and its value. */
+static size_t word_len(const char *text) {
+        size_t n = 0;
+
+        for (bool is_quoted = false; text[n] && (is_quoted || text[n] != ' '); n++)
+                is_quoted ^= text[n] == '\'';
+        if (text[0] == '-' && text[n] == ' ' && text[n + 1] != '-' && text[n + 1] != ' ')
+                n += 1 + word_len(text + n + 1);
+        return n;
+}
+
+/* A command that is broken into lines can still be copied. */
+static void print_command(const struct style *s, const char *command, size_t indent) {
+        size_t at = indent;
+
+        while (*command) {
+                size_t n = word_len(command), width = style_width_n(command, n);
+
+                if (at > indent && at + 1 + width + 2 > s->width) {
+                        fprintf(s->out, " \\\n%*s", (int)indent + 2, "");
+                        at = indent + 2;
+                } else if (at > indent) {
+                        fputc(' ', s->out);
+                        at++;
+                }
+                fwrite(command, 1, n, s->out);
+                at += width;
+                command += n;
+                command += *command == ' ';
+        }
+        fputc('\n', s->out);
+}
+
+/* All of its words fit a line. */
+static bool is_breakable(const struct style *s, const char *command, size_t indent) {
+        if (strncmp(command, "silt ", 5) != 0)
+                return false;
+        while (*command) {
+                size_t n = word_len(command);
+
+                if (indent + 2 + style_width_n(command, n) + 2 > s->width)
+                        return false;
+                command += n;
+                command += *command == ' ';
+        }
+        return true;
+}
+
 static void print_next(const struct style *s, const char *next) {
-        fprintf(s->out, "%*sNext: ", FOUND_INDENT, "");
-        style_wrap(s, next, FOUND_INDENT + 6);
+        size_t indent = FOUND_INDENT + strlen("Next: ");
+        struct str clean = {0};
+
+        style_add_clean(&clean, next);
+        fprintf(s->out, "%*s%sNext:%s ", FOUND_INDENT, "", s->dim, s->plain);
+        if (is_breakable(s, str_text(&clean), indent))
+                print_command(s, str_text(&clean), indent);
+        else
+                style_wrap(s, str_text(&clean), indent);
+        str_done(&clean);
 }
 
 static void print_finding(const struct style *s, const struct report *r, const size_t *order,
@@ -159,14 +215,16 @@ static void print_nothing(const struct style *s, const struct report *r) {
 }
 
 void found_print(const struct style *s, const struct report *r) {
-        size_t order[FOUND_MAX], n = 0, n_doubts = 0;
+        size_t order[FOUND_MAX], n = 0, n_worries = 0, n_doubts = 0;
 
         for (int part = FOUND_WORRY; part <= FOUND_CALM; part++)
                 for (size_t i = 0; i < r->findings->n && n < FOUND_MAX; i++)
-                        if (part_of(&r->findings->items[i]) == (enum found_part)part)
+                        if (part_of(&r->findings->items[i]) == (enum found_part)part) {
                                 order[n++] = i;
+                                n_worries += part == FOUND_WORRY;
+                        }
         if (n)
-                style_heading(s, "Findings");
+                style_heading(s, n_worries ? "Findings" : "Findings: nothing to worry about");
         else
                 print_nothing(s, r);
         for (size_t i = 0; i < n; i++)

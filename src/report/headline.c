@@ -226,7 +226,7 @@ static void add_sentence(const struct style *s, const struct report *r, struct s
 static void print_larger_process(const struct style *s, const struct report *r) {
         const struct query_totals *own = &r->answer->totals;
         uint32_t larger = QUERY_ALL;
-        uint64_t bytes = own->peak_bytes;
+        uint64_t bytes = own->peak_bytes + own->peak_bytes / 2; /* a little more is no news */
         struct str text = {0};
         struct unit_text t;
 

@@ -62,7 +62,7 @@ void style_init(struct style *s, FILE *out) {
         s->plain = "\033[0m";
 }
 
-static size_t span_width(const char *text, size_t n_bytes) {
+size_t style_width_n(const char *text, size_t n_bytes) {
         size_t n = 0;
 
         for (size_t i = 0; i < n_bytes; i++)
@@ -162,7 +162,7 @@ static void wrap_clean(const struct style *s, const char *text, size_t indent) {
         size_t at = indent;
 
         while (*text) {
-                size_t n = unbroken(text), width = span_width(text, n);
+                size_t n = unbroken(text), width = style_width_n(text, n);
 
                 if (at > indent && at + 1 + width > prose_width(s)) {
                         fprintf(s->out, "\n%*s", (int)indent, "");

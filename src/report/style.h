@@ -35,6 +35,7 @@ void style_add_cut(const struct style *s, struct str *to, const char *text, size
 
 /* Cells that text takes, colours not counted. */
 size_t style_width(const char *text);
+size_t style_width_n(const char *text, size_t n_bytes); /* of text without colours */
 
 /* Appends spaces until `to`, begun at byte `begin`, is `width` cells wide. */
 void style_pad_to(struct str *to, size_t begin, size_t width);
