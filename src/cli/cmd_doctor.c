@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* silt doctor: what silt would see of a program, said before a run. Nothing is started or changed. */
 #include <errno.h>
+#include <inttypes.h>
 #include <limits.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -10,10 +11,10 @@
 #include <unistd.h>
 
 #include "base/macros.h"
-#include "cli/allocators.h"
 #include "cli/commands.h"
 #include "cli/help_doctor.h"
 #include "cli/machine.h"
+#include "patch/survey.h"
 #include "record/entry.h"
 #include "record/front.h"
 
@@ -65,29 +66,39 @@ static void examine_machine(struct doctor *d, const char *runtime_path) {
             "at most 4 MiB in a program of one thread, 64 MiB in one of 1,000; the recorder 200 MB and 64 bytes per live block");
 }
 
-static void examine_allocators(struct doctor *d, const char *path) {
-        struct allocators a;
-        struct err err = {0};
+static void tell_allocator(struct doctor *d, const struct survey_allocator *a) {
+        uint32_t n = a->n_hookable + a->n_refused;
 
-        if (allocators_find(path, &a, &err) < 0) {
+        if (!a->n_refused)
+                say(d, FINDING_OK, "allocator",
+                    "%s is inside the program: its %" PRIu32 " functions will be hooked", a->name,
+                    n);
+        else
+                say(d, FINDING_STOP, "allocator",
+                    "%s is inside the program, and %" PRIu32 " of its %" PRIu32
+                    " functions cannot be hooked (%s): blocks will be missing",
+                    a->name, a->n_refused, n, a->why);
+}
+
+static void examine_allocators(struct doctor *d, const char *path) {
+        struct err err = {0};
+        struct survey survey;
+
+        if (survey_make(path, OWN_MACHINE, &survey, &err) < 0) {
                 say(d, FINDING_NOTE, "allocator", "%s", err.text);
                 return;
         }
-        if (a.linked_in)
-                say(d, FINDING_STOP, "allocator",
-                    "%s is linked into the program: its blocks are not seen: build with the system's allocator",
-                    a.linked_in);
-        else if (a.defines_malloc)
-                say(d, FINDING_STOP, "allocator",
-                    "the program defines malloc itself: its blocks are not seen: build with the system's allocator");
-        else
+        for (size_t i = 0; i < survey.allocators.n; i++)
+                tell_allocator(d, &survey.allocators.items[i]);
+        if (!survey.allocators.n)
                 say(d, FINDING_OK, "allocator",
                     "none inside the program: malloc is called through the loader");
-        if (a.has_symbol_table)
+        if (survey.has_symbol_table)
                 say(d, FINDING_OK, "symbols", "the program has a symbol table");
         else
                 say(d, FINDING_NOTE, "symbols",
                     "the program is stripped: only exported functions have names: install its debug symbols");
+        survey_done(&survey);
 }
 
 static void examine_program(struct doctor *d, const char *name) {

@@ -4,11 +4,11 @@
 #include <string.h>
 
 #include "base/macros.h"
-#include "cli/allocators.h"
 #include "cli/cmd_parse.h"
 #include "cli/commands.h"
 #include "cli/help_run.h"
 #include "cli/machine.h"
+#include "patch/survey.h"
 #include "record/entry.h"
 #include "record/front.h"
 #include "symbol/symbol.h"
@@ -66,6 +66,7 @@ static bool take_option(struct run_options *o, enum run_option option, struct cl
         case RUN_ADDRESSES: o->addresses = true; break;
         case RUN_NO_SYMBOLS: o->no_symbols = true; break;
         case RUN_LOSSY: o->lossy = true; break;
+        case RUN_NO_PATCH: o->no_patch = true; break;
         case RUN_LAUNCHER: return take_launcher(o, p);
         case RUN_RUNTIME: o->runtime_path = p->value; break;
         case RUN_OPTION_NONE: break;
@@ -94,25 +95,30 @@ bool run_options_parse(int argc, char **argv, struct run_options *ret_options,
         return true;
 }
 
-/* What the program brings along itself is said before it runs: afterwards the report only looks empty. */
+/* Of an allocator inside the program that cannot be hooked is said before it runs: afterwards the report only looks
+ * empty. */
 static void warn_of_allocators(const struct run_options *o) {
-        struct allocators a;
         struct err err = {0};
         struct entry entry = {0};
+        struct survey survey;
         const char *path;
 
-        if (o->quiet || o->launcher ||
+        if (o->quiet || o->launcher || o->no_patch ||
             entry_check(o->argv[0], OWN_MACHINE, &entry, &err) != ENTRY_OK)
                 return;
         path = entry.interpreter[0] ? entry.interpreter : entry.path;
-        if (allocators_find(path, &a, &err) < 0 || (!a.linked_in && !a.defines_malloc))
+        if (survey_make(path, OWN_MACHINE, &survey, &err) < 0)
                 return;
-        if (entry.interpreter[0] == '\0')
-                path = o->argv[0];
-        fprintf(stderr,
-                "silt: '%s': %s%s: its allocations will not be seen: see 'silt doctor %s'\n", path,
-                a.linked_in ? a.linked_in : "it defines malloc itself",
-                a.linked_in ? " is linked into it" : "", o->argv[0]);
+        for (size_t i = 0; i < survey.allocators.n; i++) {
+                const struct survey_allocator *a = &survey.allocators.items[i];
+
+                if (a->n_refused)
+                        fprintf(stderr,
+                                "silt: '%s': not all of %s inside it can be hooked (%s): see 'silt doctor %s'\n",
+                                entry.interpreter[0] ? path : o->argv[0], a->name, a->why,
+                                o->argv[0]);
+        }
+        survey_done(&survey);
 }
 
 int cmd_run(int argc, char **argv) {

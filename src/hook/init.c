@@ -10,6 +10,7 @@
 #include "hook/event.h"
 #include "hook/fork.h"
 #include "hook/new.h"
+#include "hook/patched.h"
 #include "hook/real.h"
 #include "hook/rendezvous.h"
 #include "hook/runtime.h"
@@ -41,7 +42,8 @@ static bool init_is_relocated(void) {
 static uint32_t init_tid_of_mutex(void) {
         pthread_mutex_t mutex = PTHREAD_ERRORCHECK_MUTEX_INITIALIZER_NP;
 
-        if (!real.pthread_mutex_lock.fn || REAL(pthread_mutex_lock)(&mutex) != 0)
+        if (!real.pthread_mutex_lock.fn ||
+            (int)patched_call_libc(real.pthread_mutex_lock.fn, (uint64_t)&mutex, 0) != 0)
                 return 0;
         return (uint32_t)mutex.__data.__owner;
 }
@@ -146,12 +148,16 @@ static void init_unmap_cache(void *pages, size_t size_bytes) {
         atomic_fetch_sub_explicit(&init_caches_bytes, size_bytes, memory_order_relaxed);
 }
 
+static int init_find_object(void *pc, void *ret) {
+        return (int)patched_call_libc(real._dl_find_object.fn, (uint64_t)pc, (uint64_t)ret);
+}
+
 static bool init_unwinder(void) {
         const struct unwind_env env = {
                 .map_pages = init_map_cache,
                 .unmap_pages = init_unmap_cache,
                 .on_module = event_module,
-                .find_object = real._dl_find_object.fn,
+                .find_object = real._dl_find_object.fn ? (void *)init_find_object : NULL,
                 .entries = {runtime.entry, real_loader_entry()},
                 .vdso_begin = runtime.vdso,
                 .main_stack_begin = (uint64_t)__libc_stack_end,

@@ -147,9 +147,6 @@ static HOOK_COLD void *new_stand_in(size_t size_bytes, size_t align_bytes) {
 
 enum { NEW_UA_CLEANUP_PHASE = 2, NEW_UA_FORCE_UNWIND = 8, NEW_URC_CONTINUE_UNWIND = 8 };
 
-int new_personality(int version, int actions, uint64_t exception_class, void *exception,
-                    void *context);
-
 /* An exception (bad_alloc) passes a hook's frame: the call returned no block. Handles nothing,
  * needs no unwinder. */
 __attribute__((used)) int new_personality(int version, int actions, uint64_t exception_class,
@@ -163,9 +160,6 @@ __attribute__((used)) int new_personality(int version, int actions, uint64_t exc
         }
         return NEW_URC_CONTINUE_UNWIND;
 }
-
-/* DW_EH_PE_pcrel | DW_EH_PE_sdata4 */
-#define NEW_WATCH_EXCEPTIONS __asm__ volatile(".cfi_personality 0x1b, new_personality")
 
 /* bases: the forms the library builds this one on. */
 #define NEW_HOOK(name, form, align_bytes, bases, watch, params, ...)                               \

@@ -2,6 +2,8 @@
 /* C++ operator new and delete. */
 #pragma once
 
+#include <stdint.h>
+
 #pragma GCC visibility push(hidden)
 
 /* Finds out which forms the program defines itself. Once, when the real functions are known. */
@@ -9,5 +11,10 @@ void new_init(void);
 
 /* Objects were unloaded: what was found for their code may be gone. */
 void new_forget_callers(void);
+
+/* A hook whose real function may throw begins with this. DW_EH_PE_pcrel | DW_EH_PE_sdata4 */
+#define NEW_WATCH_EXCEPTIONS __asm__ volatile(".cfi_personality 0x1b, new_personality")
+int new_personality(int version, int actions, uint64_t exception_class, void *exception,
+                    void *context);
 
 #pragma GCC visibility pop

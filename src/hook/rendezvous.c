@@ -8,6 +8,7 @@
 #include <sys/time.h>
 #include <sys/un.h>
 
+#include "hook/patched.h"
 #include "hook/runtime.h"
 #include "hook/silence.h"
 #include "wire/hello.h"
@@ -127,28 +128,34 @@ static int rendezvous_connect_any(struct silence *silence, const char *names, si
         return fd;
 }
 
-static int rendezvous_received_fd(struct msghdr *msg) {
-        struct cmsghdr *c = msg->msg_controllen >= sizeof(*c) ? msg->msg_control : NULL;
+enum { RENDEZVOUS_MAX_FDS = 2 }; /* the arena's, a plan's */
 
-        if (!c || c->cmsg_level != SOL_SOCKET || c->cmsg_type != SCM_RIGHTS ||
-            c->cmsg_len != CMSG_LEN(sizeof(int)))
-                return -EPROTO;
-        return *(const int *)CMSG_DATA(c);
+/* How many descriptors came; those that did not are -1. */
+static unsigned rendezvous_received_fds(struct msghdr *msg, int *ret_fds) {
+        struct cmsghdr *c = msg->msg_controllen >= sizeof(*c) ? msg->msg_control : NULL;
+        unsigned n = 0;
+
+        if (c && c->cmsg_level == SOL_SOCKET && c->cmsg_type == SCM_RIGHTS)
+                n = (unsigned)((c->cmsg_len - CMSG_LEN(0)) / sizeof(int));
+        if (n > RENDEZVOUS_MAX_FDS)
+                n = RENDEZVOUS_MAX_FDS;
+        for (unsigned i = 0; i < RENDEZVOUS_MAX_FDS; i++)
+                ret_fds[i] = i < n ? ((const int *)CMSG_DATA(c))[i] : -1;
+        return n;
 }
 
-/* The arena's descriptor or -errno. */
+static void rendezvous_close_fds(const int *fds) {
+        for (unsigned i = 0; i < RENDEZVOUS_MAX_FDS; i++)
+                if (fds[i] >= 0)
+                        sys_close(fds[i]);
+}
+
+/* 0, with the arena's descriptor and a plan's or -1; or -errno. */
 static int rendezvous_talk(struct silence *silence, int fd, const uint8_t *token,
-                           struct wire_welcome *ret_welcome) {
-        struct wire_hello hello = {
-                .magic = WIRE_MAGIC,
-                .version = WIRE_VERSION,
-                .pid = (uint32_t)sys_getpid(),
-                .parent_pid = (uint32_t)sys_getppid(),
-                .machine = RENDEZVOUS_MACHINE,
-                .now = clock_counter(),
-        };
+                           struct wire_welcome *ret_welcome, int *ret_fds) {
+        struct wire_hello hello;
         union {
-                char bytes[CMSG_SPACE(sizeof(int))];
+                char bytes[CMSG_SPACE(RENDEZVOUS_MAX_FDS * sizeof(int))];
                 struct cmsghdr align;
         } control;
         struct iovec asked = {&hello, sizeof(hello)}, iov = {ret_welcome, sizeof(*ret_welcome)};
@@ -158,22 +165,28 @@ static int rendezvous_talk(struct silence *silence, int fd, const uint8_t *token
                              .msg_control = control.bytes,
                              .msg_controllen = sizeof(control.bytes)};
         long r;
-        int arena_fd;
 
+        /* field by field: an initialiser would call memset */
+        hello.magic = WIRE_MAGIC;
+        hello.version = WIRE_VERSION;
+        hello.pid = (uint32_t)sys_getpid();
+        hello.parent_pid = (uint32_t)sys_getppid();
+        hello.machine = RENDEZVOUS_MACHINE;
+        hello.now = clock_counter();
+        hello.is_again = 0;
         for (unsigned i = 0; i < RENDEZVOUS_TOKEN_BYTES; i++)
                 hello.token[i] = token[i];
+        patched_introduce(&hello);
         r = rendezvous_call(SYS_sendmsg, fd, (long)&question, MSG_NOSIGNAL);
         if (r != (long)sizeof(hello))
                 return r < 0 ? (int)r : -EPROTO;
         r = rendezvous_await(silence, SYS_recvmsg, fd, (long)&msg, MSG_CMSG_CLOEXEC);
         if (r < 0)
                 return (int)r;
-        arena_fd = rendezvous_received_fd(&msg);
-        if (r == (long)sizeof(*ret_welcome) && ret_welcome->magic == WIRE_MAGIC &&
-            ret_welcome->accepted)
-                return arena_fd;
-        if (arena_fd >= 0)
-                sys_close(arena_fd);
+        if (rendezvous_received_fds(&msg, ret_fds) > 0 && r == (long)sizeof(*ret_welcome) &&
+            ret_welcome->magic == WIRE_MAGIC && ret_welcome->accepted)
+                return 0;
+        rendezvous_close_fds(ret_fds);
         return -EPROTO;
 }
 
@@ -238,7 +251,7 @@ int rendezvous_join(const char *value) {
         uint8_t token[RENDEZVOUS_TOKEN_BYTES];
         struct silence silence;
         size_t colon = 0;
-        int fd, arena_fd, r;
+        int fd, fds[RENDEZVOUS_MAX_FDS] = {-1, -1}, r;
 
         for (size_t i = 0; value[i]; i++)
                 if (value[i] == ':')
@@ -251,13 +264,16 @@ int rendezvous_join(const char *value) {
                 silence_count(&silence);
         if (fd < 0)
                 return fd;
-        arena_fd = rendezvous_talk(&silence, fd, token, &welcome);
+        r = rendezvous_talk(&silence, fd, token, &welcome, fds);
         sys_close(fd);
-        if (arena_fd < 0)
-                return arena_fd;
-        r = rendezvous_map(arena_fd, &welcome);
-        sys_close(arena_fd);
-        if (r == 0)
+        if (r < 0)
+                return r;
+        r = rendezvous_map(fds[0], &welcome);
+        if (r == 0) {
                 rendezvous_set_clock(begin_ticks, begin_ns);
+                if (fds[1] >= 0)
+                        patched_apply(fds[1], welcome.plan_bytes);
+        }
+        rendezvous_close_fds(fds);
         return r;
 }

@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 
+#include "patch/plan.h"
 #include "record/counter.h"
 #include "record/pipeline.h"
 #include "record/proc.h"
@@ -91,31 +92,67 @@ void admission_note_unheard(struct recorder *r) {
                         (unsigned long long)n);
 }
 
+/* What of the program's own allocators is to be hooked, and what is not. */
+static void admission_note_plan(struct recorder *r, pid_t pid, const struct patch_plan *plan) {
+        for (size_t i = 0; i < plan->allocators.n; i++) {
+                const struct patch_plan_allocator *a = &plan->allocators.items[i];
+
+                recorder_log(r, "pid %d: %s in %s: %u functions hooked, %u not%s%s", (int)pid,
+                             a->name, a->module, a->n_hooked, a->n_refused, a->why[0] ? ": " : "",
+                             a->why);
+        }
+}
+
+static void admission_plan(struct recorder *r, const struct rendezvous_guest *guest,
+                           const char *exe, struct patch_plan *ret) {
+        struct patch_plan_request request = {
+                .pid = guest->pid,
+                .exe = exe,
+                .runtime_path = r->config->runtime_path,
+                .machine = guest->hello.machine,
+                .hello = &guest->hello,
+        };
+        struct err err = {0};
+
+        *ret = (struct patch_plan){.fd = -1};
+        if (r->config->options->no_patch)
+                return;
+        if (patch_plan_make(&request, ret, &err) < 0)
+                recorder_log(r, "pid %d: own allocators not looked for: %s", (int)guest->pid,
+                             err.text);
+        admission_note_plan(r, guest->pid, ret);
+}
+
 static void admission_admit_one(struct recorder *r, struct rendezvous_guest *guest) {
         struct life *one;
+        struct patch_plan plan;
         uint32_t parent, idx;
+        bool is_emulated;
 
         if (r->is_stopped || !admission_claim_entry(r, guest->pid, &idx)) {
                 if (!r->is_stopped)
                         recorder_note(r, "pid %d not followed: more than %d processes at once",
                                       (int)guest->pid, WIRE_N_PROCESSES);
-                rendezvous_welcome(guest, r->config->shm, 0, 0);
+                rendezvous_welcome(guest, r->config->shm, 0, 0, -1, 0);
                 return;
         }
         parent = lives_parent_of(&r->lives, guest->pid);
         one = lives_add(&r->lives, idx, guest->pid, guest->pid, parent, recorder_now_ns(r));
         one->is_guest = true;
-        if (r->config->options->launcher && guest->pid == r->config->target)
+        is_emulated = r->config->options->launcher && guest->pid == r->config->target;
+        if (is_emulated)
                 one->exe = realpath(r->config->options->argv[0], NULL)
                                    ?: ""; /* /proc names the emulator */
         recorder_log(r, "pid %d image %u: hooked, entry %u", (int)guest->pid, one->image, idx);
         pipeline_add_image(r->pipeline, idx, (uint32_t)guest->pid, one->trace_process);
         recorder_watch_life(r, one);
         lives_sample(&r->lives, one, recorder_now_ns(r), 0, 0);
-        if (rendezvous_welcome(guest, r->config->shm, 1, idx) < 0) {
+        admission_plan(r, guest, is_emulated ? one->exe : NULL, &plan);
+        if (rendezvous_welcome(guest, r->config->shm, 1, idx, plan.fd, plan.n_bytes) < 0) {
                 one->is_guest = false; /* why it has no events is said here */
                 admission_note_in_vain(r, guest->pid);
         }
+        patch_plan_done(&plan);
 }
 
 /* The image that this one replaces ends first: its blocks are gone before the new one's first. True once all its

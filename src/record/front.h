@@ -20,7 +20,7 @@ struct run_options {
         uint64_t max_trace_bytes; /* 0: no bound */
         bool overwrite, quiet, verbose;
         bool wait_for_descendants;
-        bool free_stacks, addresses, no_symbols, lossy;
+        bool free_stacks, addresses, no_symbols, lossy, no_patch;
         char **argv; /* the program and its arguments, NULL-ended */
 
         /* Adds names to the finished trace; called in the recorder. NULL: none. */

@@ -266,7 +266,7 @@ static void rendezvous_knows_its_guests(void **state) {
         assert_int_equal(send(fd, &hello, sizeof(hello), 0), sizeof(hello));
         assert_int_equal(rendezvous_accept(&r, &guest), 1);
         assert_int_equal(guest.pid, getpid());
-        rendezvous_welcome(&guest, &s, 1, 3);
+        rendezvous_welcome(&guest, &s, 1, 3, -1, 0);
         assert_int_equal(recv(fd, &welcome, sizeof(welcome), 0), sizeof(welcome));
         assert_int_equal(welcome.process_idx, 3);
         assert_true(welcome.size_bytes == s.size_bytes);

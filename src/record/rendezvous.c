@@ -230,15 +230,18 @@ int rendezvous_accept(struct rendezvous *r, struct rendezvous_guest *ret_guest) 
 }
 
 int rendezvous_welcome(struct rendezvous_guest *guest, const struct shm *shm, uint32_t accepted,
-                       uint32_t process_idx) {
+                       uint32_t process_idx, int plan_fd, uint64_t plan_bytes) {
+        const int fds[] = {shm->fd, plan_fd};
+        size_t fds_bytes = (plan_fd >= 0 ? 2 : 1) * sizeof(int);
         struct wire_welcome welcome = {
                 .magic = WIRE_MAGIC,
                 .accepted = accepted,
                 .process_idx = process_idx,
                 .size_bytes = shm->size_bytes,
+                .plan_bytes = plan_fd >= 0 ? plan_bytes : 0,
         };
         union {
-                char bytes[CMSG_SPACE(sizeof(int))];
+                char bytes[CMSG_SPACE(sizeof(fds))];
                 struct cmsghdr align;
         } control = {0};
         struct iovec iov = {&welcome, sizeof(welcome)};
@@ -248,12 +251,12 @@ int rendezvous_welcome(struct rendezvous_guest *guest, const struct shm *shm, ui
 
         if (accepted) {
                 msg.msg_control = control.bytes;
-                msg.msg_controllen = sizeof(control.bytes);
+                msg.msg_controllen = CMSG_SPACE(fds_bytes);
                 c = CMSG_FIRSTHDR(&msg);
                 c->cmsg_level = SOL_SOCKET;
                 c->cmsg_type = SCM_RIGHTS;
-                c->cmsg_len = CMSG_LEN(sizeof(int));
-                memcpy(CMSG_DATA(c), &shm->fd, sizeof(int));
+                c->cmsg_len = CMSG_LEN(fds_bytes);
+                memcpy(CMSG_DATA(c), fds, fds_bytes);
         }
         r = sendmsg(guest->fd, &msg, MSG_NOSIGNAL | MSG_DONTWAIT) < 0 ? -errno : 0;
         close(TAKE_FD(guest->fd));

@@ -43,9 +43,9 @@ void rendezvous_close(struct rendezvous *r); /* removes the path */
  * blocks: while n_callers is not 0, ask again soon. */
 int rendezvous_accept(struct rendezvous *r, struct rendezvous_guest *ret_guest);
 
-/* accepted 0: the guest runs without recording. Closes guest->fd. 0, or -errno when the guest waits no longer. */
+/* accepted 0: the guest runs without recording. plan_fd: entry patches for it, -1 none. Closes guest->fd. 0, or -errno when the guest waits no longer. */
 int rendezvous_welcome(struct rendezvous_guest *guest, const struct shm *shm, uint32_t accepted,
-                       uint32_t process_idx);
+                       uint32_t process_idx, int plan_fd, uint64_t plan_bytes);
 
 /* The recorder is here: images that waited for it in vain need not be an example to others. True when there were any;
  * *ret_n_unheard of them could not even say hello. */

@@ -99,7 +99,7 @@ static void visit(struct rendezvous *r, const struct shm *shm, uint8_t choice, c
         expect(rendezvous_accept(r, &guest) == (is_friend ? 1 : 0));
         if (is_friend) {
                 expect(guest.pid == getpid());
-                rendezvous_welcome(&guest, shm, (choice & ACCEPT) != 0, 3);
+                rendezvous_welcome(&guest, shm, (choice & ACCEPT) != 0, 3, -1, 0);
                 if (fd >= 0)
                         hear_answer(fd, shm, choice & ACCEPT);
         }

@@ -141,10 +141,12 @@ static void load_symbols(struct functions *f, Dwfl_Module *module) {
                         f->has_symtab = elf_has_symtab(elf);
                 last_elf = elf;
                 note_language(f, name);
-                vec_push(&f->by_begin, (struct function){.begin = address,
-                                                         .end = address + sym.st_size,
-                                                         .name = name,
-                                                         .rank = function_rank(&sym, name)});
+                vec_push(&f->by_begin,
+                         (struct function){.begin = address,
+                                           .end = address + sym.st_size,
+                                           .name = name,
+                                           .rank = function_rank(&sym, name),
+                                           .is_local = GELF_ST_BIND(sym.st_info) == STB_LOCAL});
         }
 }
 

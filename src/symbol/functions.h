@@ -14,6 +14,7 @@ struct function {
         uint64_t reach;      /* highest end of all functions up to this one */
         const char *name;    /* linker name, owned by the module */
         uint8_t rank;        /* of several names for one address the highest is shown */
+        bool is_local;       /* known in its own object only */
         bool is_plt;         /* a stub that jumps to the function of that name */
 };
 

@@ -6,6 +6,8 @@
 
 #include <stdint.h>
 
+#include "wire/plan.h"
+
 /* "<name>[;<name>]:<32 hex digits of token>"; a name beginning with '/' is a path, else abstract. No comma: emulators split
  * the variables they hand on at commas. */
 #define WIRE_ENV "SILT_RENDEZVOUS"
@@ -23,6 +25,13 @@ struct wire_hello {
         uint32_t machine; /* ELF e_machine of the runtime */
         uint8_t token[16];
         uint64_t now; /* the target's counter, to notice a clock that does not agree */
+
+        /* For entry patches (wire/plan.h): where the runtime's hooks are, and the table of its entries, which has
+         * room for WIRE_PLAN_MAX_ENTRIES; the first of them that is free. */
+        uint64_t hooks[WIRE_N_CALLS];
+        uint64_t entries;
+        uint32_t n_entries;
+        uint32_t is_again; /* not a new image: objects were opened, and may want patches */
 };
 
 struct wire_welcome {
@@ -30,7 +39,9 @@ struct wire_welcome {
         uint32_t accepted; /* 0: record nothing (recording is over) */
         uint32_t process_idx;
         uint64_t size_bytes; /* to map */
+        uint64_t plan_bytes; /* of a second descriptor, with entry patches; 0: there is none */
 };
 
-_Static_assert(sizeof(struct wire_hello) == 48 + 0, "both sides must agree on the layout");
-_Static_assert(sizeof(struct wire_welcome) == 24, "both sides must agree on the layout");
+_Static_assert(sizeof(struct wire_hello) == 64 + 8 * WIRE_N_CALLS,
+               "both sides must agree on the layout");
+_Static_assert(sizeof(struct wire_welcome) == 32, "both sides must agree on the layout");

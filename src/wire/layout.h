@@ -15,7 +15,7 @@
 #include <stdint.h>
 
 #define WIRE_MAGIC 0x314552495754534cull /* "LSTWIRE1" */
-#define WIRE_VERSION 2u
+#define WIRE_VERSION 3u
 
 #ifndef SILT_TINY
 #define SILT_TINY 0
@@ -90,6 +90,8 @@ struct wire_process {
         _Atomic uint64_t runtime_bytes; /* private memory of the runtime, as far as it is touched */
         _Atomic uint64_t
                 n_early_events; /* allocations served before the runtime could record them with a stack */
+        _Atomic uint32_t n_patched,
+                n_unpatched; /* entries of plans: written; found other than planned */
 };
 
 enum wire_process_phase { WIRE_PROCESS_FREE = 0, WIRE_PROCESS_CLAIMED = 1, WIRE_PROCESS_LIVE = 2 };

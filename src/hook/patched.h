@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: MIT */
+/* Allocators linked into the program: their functions were given a branch to these hooks (wire/plan.h). */
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "wire/hello.h"
+
+#pragma GCC visibility push(hidden)
+
+/* What the recorder must know to plan. */
+void patched_introduce(struct wire_hello *hello);
+
+/* Maps and writes what the plan says; does nothing where it is not as it should be. Nobody else runs the code that is
+ * patched: before the program's own code runs, or in objects that were opened and not yet initialised. */
+void patched_apply(int plan_fd, uint64_t plan_bytes);
+
+/* fn(a, b) of libc, which may use registers that a patched function's caller keeps values in. */
+uint64_t patched_call_libc(void *fn, uint64_t a, uint64_t b);
+
+#pragma GCC visibility pop

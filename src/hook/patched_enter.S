@@ -1,0 +1,307 @@
+/* SPDX-License-Identifier: MIT */
+/* Where the branches at patched entries lead: saves the registers, asks patched_before, calls the function itself at its
+ * moved entry, tells patched_after, and returns with every register as the function left it. When patched_before says no, it
+ * goes on in the function as if it had never been here. The layout is that of struct patched_frame in patched.c. */
+
+        .hidden patched_before
+        .hidden patched_after
+        .hidden new_personality
+
+#if defined(__aarch64__)
+
+#define FRAME_BYTES 208
+#define ENTRY_MOVED 16
+
+.macro save_registers
+        stp     x0, x1, [sp, #16]
+        stp     x2, x3, [sp, #32]
+        stp     x4, x5, [sp, #48]
+        stp     x6, x7, [sp, #64]
+        stp     x8, x9, [sp, #80]
+        stp     x10, x11, [sp, #96]
+        stp     x12, x13, [sp, #112]
+        stp     x14, x15, [sp, #128]
+        str     x18, [sp, #144]
+.endm
+
+.macro load_registers
+        ldp     x0, x1, [sp, #16]
+        ldp     x2, x3, [sp, #32]
+        ldp     x4, x5, [sp, #48]
+        ldp     x6, x7, [sp, #64]
+        ldp     x8, x9, [sp, #80]
+        ldp     x10, x11, [sp, #96]
+        ldp     x12, x13, [sp, #112]
+        ldp     x14, x15, [sp, #128]
+        ldr     x18, [sp, #144]
+.endm
+
+/* x17: the entry. x16 and x17 belong to veneers, nobody keeps anything there. */
+.macro enter name, personality
+        .globl  \name
+        .hidden \name
+        .type   \name, %function
+        .p2align 4
+\name:
+        .cfi_startproc
+        .if \personality
+        .cfi_personality 0x1b, new_personality
+        .endif
+        hint    #34             /* bti c */
+        sub     sp, sp, #FRAME_BYTES
+        .cfi_def_cfa_offset FRAME_BYTES
+        stp     x29, x30, [sp]
+        .cfi_offset 29, -FRAME_BYTES
+        .cfi_offset 30, -(FRAME_BYTES - 8)
+        save_registers
+        str     x17, [sp, #152]
+        mov     x29, sp
+        mov     x0, sp
+        bl      patched_before
+        tbz     w0, #0, 1f
+        load_registers
+        ldr     x17, [sp, #152]
+        ldr     x16, [x17, #ENTRY_MOVED]
+        blr     x16
+        save_registers
+        mov     x0, sp
+        bl      patched_after
+        load_registers
+        ldp     x29, x30, [sp]
+        .cfi_remember_state
+        .cfi_restore 29
+        .cfi_restore 30
+        add     sp, sp, #FRAME_BYTES
+        .cfi_def_cfa_offset 0
+        ret
+1:      .cfi_restore_state
+        load_registers
+        ldr     x17, [sp, #152]
+        ldr     x16, [x17, #ENTRY_MOVED]
+        ldp     x29, x30, [sp]
+        .cfi_restore 29
+        .cfi_restore 30
+        add     sp, sp, #FRAME_BYTES
+        .cfi_def_cfa_offset 0
+        br      x16
+        .cfi_endproc
+        .size   \name, . - \name
+.endm
+
+/* uint64_t patched_call_libc(void *fn, uint64_t a, uint64_t b): libc may use vector registers. */
+        .text
+        .globl  patched_call_libc
+        .hidden patched_call_libc
+        .type   patched_call_libc, %function
+        .p2align 4
+patched_call_libc:
+        .cfi_startproc
+        hint    #34
+        sub     sp, sp, #416
+        .cfi_def_cfa_offset 416
+        stp     x29, x30, [sp]
+        .cfi_offset 29, -416
+        .cfi_offset 30, -408
+        mov     x29, sp
+        stp     q0, q1, [sp, #32]
+        stp     q2, q3, [sp, #64]
+        stp     q4, q5, [sp, #96]
+        stp     q6, q7, [sp, #128]
+        stp     q16, q17, [sp, #160]
+        stp     q18, q19, [sp, #192]
+        stp     q20, q21, [sp, #224]
+        stp     q22, q23, [sp, #256]
+        stp     q24, q25, [sp, #288]
+        stp     q26, q27, [sp, #320]
+        stp     q28, q29, [sp, #352]
+        stp     q30, q31, [sp, #384]
+        mov     x16, x0
+        mov     x0, x1
+        mov     x1, x2
+        blr     x16
+        ldp     q0, q1, [sp, #32]
+        ldp     q2, q3, [sp, #64]
+        ldp     q4, q5, [sp, #96]
+        ldp     q6, q7, [sp, #128]
+        ldp     q16, q17, [sp, #160]
+        ldp     q18, q19, [sp, #192]
+        ldp     q20, q21, [sp, #224]
+        ldp     q22, q23, [sp, #256]
+        ldp     q24, q25, [sp, #288]
+        ldp     q26, q27, [sp, #320]
+        ldp     q28, q29, [sp, #352]
+        ldp     q30, q31, [sp, #384]
+        ldp     x29, x30, [sp]
+        .cfi_restore 29
+        .cfi_restore 30
+        add     sp, sp, #416
+        .cfi_def_cfa_offset 0
+        ret
+        .cfi_endproc
+        .size   patched_call_libc, . - patched_call_libc
+
+        enter patched_enter, 0
+        enter patched_enter_throws, 1
+
+/* Branch targets are marked: whoever links this may demand it (as the compiler says of its own code). */
+        .section .note.gnu.property, "a"
+        .p2align 3
+        .word   4, 16, 5
+        .asciz  "GNU"
+        .word   0xc0000000, 4, 1, 0
+
+#elif defined(__x86_64__)
+
+#define FRAME_BYTES 120
+#define ENTRY_MOVED 16
+
+.macro save_registers
+        movq    %rdi, (%rsp)
+        movq    %rsi, 8(%rsp)
+        movq    %rdx, 16(%rsp)
+        movq    %rcx, 24(%rsp)
+        movq    %r8, 32(%rsp)
+        movq    %r9, 40(%rsp)
+        movq    %rax, 48(%rsp)
+        movq    %r10, 56(%rsp)
+        movq    %r11, 64(%rsp)
+.endm
+
+.macro load_registers
+        movq    (%rsp), %rdi
+        movq    8(%rsp), %rsi
+        movq    16(%rsp), %rdx
+        movq    24(%rsp), %rcx
+        movq    32(%rsp), %r8
+        movq    40(%rsp), %r9
+        movq    48(%rsp), %rax
+        movq    56(%rsp), %r10
+        movq    64(%rsp), %r11
+.endm
+
+/* (%rsp): the entry, pushed by the thunk; behind it the return address. */
+.macro enter name, personality
+        .globl  \name
+        .hidden \name
+        .type   \name, @function
+        .p2align 4
+\name:
+        .cfi_startproc
+        .if \personality
+        .cfi_personality 0x1b, new_personality
+        .endif
+        endbr64
+        .cfi_def_cfa_offset 16
+        pushq   %rbp
+        .cfi_def_cfa_offset 24
+        .cfi_offset %rbp, -24
+        movq    %rsp, %rbp
+        .cfi_def_cfa_register %rbp
+        subq    $FRAME_BYTES, %rsp
+        save_registers
+        cld
+        movq    %rsp, %rdi
+        call    patched_before
+        testb   %al, %al
+        jz      1f
+        load_registers
+        movq    8(%rbp), %rbp           /* no register is free but this one, which the frame has */
+        .cfi_def_cfa %rsp, FRAME_BYTES + 24
+        call    *ENTRY_MOVED(%rbp)
+        leaq    FRAME_BYTES(%rsp), %rbp
+        .cfi_def_cfa %rbp, 24
+        save_registers
+        movq    %rsp, %rdi
+        call    patched_after
+        load_registers
+        movq    %rbp, %rsp
+        popq    %rbp
+        .cfi_remember_state
+        .cfi_restore %rbp
+        .cfi_def_cfa %rsp, 16
+        leaq    8(%rsp), %rsp
+        .cfi_def_cfa_offset 8
+        ret
+1:      .cfi_restore_state
+        .cfi_def_cfa %rbp, 24
+        /* the entry on the stack becomes the address to go on at */
+        movq    8(%rbp), %rax
+        movq    ENTRY_MOVED(%rax), %rax
+        movq    %rax, 8(%rbp)
+        load_registers
+        movq    %rbp, %rsp
+        popq    %rbp
+        .cfi_restore %rbp
+        .cfi_def_cfa %rsp, 16
+        ret
+        .cfi_endproc
+        .size   \name, . - \name
+.endm
+
+        .text
+        .globl  patched_call_libc
+        .hidden patched_call_libc
+        .type   patched_call_libc, @function
+        .p2align 4
+patched_call_libc:
+        .cfi_startproc
+        endbr64
+        pushq   %rbp
+        .cfi_def_cfa_offset 16
+        .cfi_offset %rbp, -16
+        movq    %rsp, %rbp
+        .cfi_def_cfa_register %rbp
+        subq    $256, %rsp
+        movups  %xmm0, (%rsp)
+        movups  %xmm1, 16(%rsp)
+        movups  %xmm2, 32(%rsp)
+        movups  %xmm3, 48(%rsp)
+        movups  %xmm4, 64(%rsp)
+        movups  %xmm5, 80(%rsp)
+        movups  %xmm6, 96(%rsp)
+        movups  %xmm7, 112(%rsp)
+        movups  %xmm8, 128(%rsp)
+        movups  %xmm9, 144(%rsp)
+        movups  %xmm10, 160(%rsp)
+        movups  %xmm11, 176(%rsp)
+        movups  %xmm12, 192(%rsp)
+        movups  %xmm13, 208(%rsp)
+        movups  %xmm14, 224(%rsp)
+        movups  %xmm15, 240(%rsp)
+        movq    %rdi, %rax
+        movq    %rsi, %rdi
+        movq    %rdx, %rsi
+        call    *%rax
+        movups  (%rsp), %xmm0
+        movups  16(%rsp), %xmm1
+        movups  32(%rsp), %xmm2
+        movups  48(%rsp), %xmm3
+        movups  64(%rsp), %xmm4
+        movups  80(%rsp), %xmm5
+        movups  96(%rsp), %xmm6
+        movups  112(%rsp), %xmm7
+        movups  128(%rsp), %xmm8
+        movups  144(%rsp), %xmm9
+        movups  160(%rsp), %xmm10
+        movups  176(%rsp), %xmm11
+        movups  192(%rsp), %xmm12
+        movups  208(%rsp), %xmm13
+        movups  224(%rsp), %xmm14
+        movups  240(%rsp), %xmm15
+        leave
+        .cfi_def_cfa %rsp, 8
+        ret
+        .cfi_endproc
+        .size   patched_call_libc, . - patched_call_libc
+
+        enter patched_enter, 0
+        enter patched_enter_throws, 1
+
+        .section .note.gnu.property, "a"
+        .p2align 3
+        .long   4, 16, 5
+        .asciz  "GNU"
+        .long   0xc0000002, 4, 3, 0
+#endif
+
+        .section .note.GNU-stack, "", %progbits

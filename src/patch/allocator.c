@@ -1,0 +1,228 @@
+/* SPDX-License-Identifier: MIT */
+#include "patch/allocator.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "symbol/module.h"
+
+enum {
+        ALLOCATOR_MAX_FUNCTION_BYTES = 1 << 16,
+        ALLOCATOR_MAX_SPAN_BYTES =
+                4 << 20, /* of one's code: farther apart, names are a coincidence */
+        ALLOCATOR_MAX_LIST = 16,
+};
+
+static bool text_begins(const char *text, const char *prefix) {
+        return strncmp(text, prefix, strlen(prefix)) == 0;
+}
+
+static bool text_ends(const char *text, const char *suffix) {
+        size_t n = strlen(text), n_suffix = strlen(suffix);
+
+        return n >= n_suffix && strcmp(text + n - n_suffix, suffix) == 0;
+}
+
+/* A name's version ("malloc@@VERS_1") is none of its own. */
+static bool text_is(const char *text, const char *wanted) {
+        size_t n = strlen(wanted);
+
+        return strncmp(text, wanted, n) == 0 && (text[n] == '\0' || text[n] == '@');
+}
+
+/* ---- which there are --------------------------------------------------------------------------- */
+
+static void add_allocator(struct allocators *a, const struct family *family, const char *prefix,
+                          size_t prefix_len) {
+        struct allocator *one;
+
+        for (size_t i = 0; i < a->list.n; i++)
+                if (a->list.items[i].family == family &&
+                    strlen(a->list.items[i].prefix) == prefix_len &&
+                    strncmp(a->list.items[i].prefix, prefix, prefix_len) == 0)
+                        return;
+        if (prefix_len >= sizeof(one->prefix) || a->list.n == ALLOCATOR_MAX_LIST)
+                return;
+        one = vec_add(&a->list);
+        one->family = family;
+        memcpy(one->prefix, prefix, prefix_len);
+}
+
+static bool may_be(const struct family *family, const struct function *f) {
+        return !f->is_plt && !(family->is_global_only && f->is_local);
+}
+
+static void look_for_mark(struct allocators *a, const struct family *family,
+                          const struct function *f) {
+        char name[64];
+
+        if (!may_be(family, f))
+                return;
+        if (!family->prefix) {
+                if (text_ends(f->name, family->mark))
+                        add_allocator(a, family, f->name, strlen(f->name) - strlen(family->mark));
+        } else if (text_begins(f->name, family->prefix)) {
+                snprintf(name, sizeof(name), "%s%s", family->prefix,
+                         family->mark ? family->mark : "");
+                if (!family->mark || text_is(f->name, name))
+                        add_allocator(a, family, family->prefix, strlen(family->prefix));
+        }
+}
+
+static void find_allocators(struct allocators *a, const struct functions *functions,
+                            enum allocators_of of) {
+        for (size_t k = 0; k < n_families; k++) {
+                if (families[k].is_preloadable && of == ALLOCATORS_OF_LIBRARY)
+                        continue;
+                for (size_t i = 0; i < functions->by_begin.n; i++)
+                        look_for_mark(a, &families[k], &functions->by_begin.items[i]);
+        }
+}
+
+/* ---- their functions --------------------------------------------------------------------------- */
+
+static const struct family_role *find_role(const struct allocator *one, const struct function *f) {
+        const char *rest;
+
+        if (!may_be(one->family, f) || !text_begins(f->name, one->prefix))
+                return NULL;
+        rest = f->name + strlen(one->prefix);
+        for (size_t i = 0; i < one->family->n_roles; i++)
+                if (text_is(rest, one->family->roles[i].name))
+                        return &one->family->roles[i];
+        return NULL;
+}
+
+static bool is_own(const struct allocator *one, const struct function *f) {
+        if (one->prefix[0] && text_begins(f->name, one->prefix))
+                return true;
+        for (const char *const *name = one->family->own_names; *name; name++)
+                if (text_begins(f->name, *name))
+                        return true;
+        return false;
+}
+
+/* The functions of an archive stand together, static ones among them; cold parts are put elsewhere, with others'. */
+static void widen_code(struct allocator *one, const struct function *f) {
+        if (f->end <= f->begin || !one->family->own_names[0] || strstr(f->name, ".cold"))
+                return;
+        if (!one->code_end)
+                one->code_begin = f->begin;
+        one->code_begin = MIN(one->code_begin, f->begin);
+        one->code_end = MAX(one->code_end, f->end);
+}
+
+static void add_function(struct allocators *a, size_t allocator, const struct family_role *role,
+                         const struct function *f, uint64_t next_begin) {
+        struct allocator_function *to;
+
+        if (a->functions.n && a->functions.items[a->functions.n - 1].begin == f->begin)
+                return; /* another name for it */
+        to = vec_add(&a->functions);
+        to->role = role;
+        to->allocator = (uint32_t)allocator;
+        to->begin = f->begin;
+        to->n_bytes = f->end > f->begin ? f->end - f->begin : next_begin - f->begin;
+        to->padding_bytes = next_begin > f->begin + to->n_bytes
+                                    ? (size_t)(next_begin - f->begin - to->n_bytes)
+                                    : 0;
+        snprintf(to->name, sizeof(to->name), "%s", f->name);
+        a->list.items[allocator].n_functions++;
+}
+
+static uint64_t begin_behind(const struct functions *functions, size_t i) {
+        uint64_t begin = functions->by_begin.items[i].begin;
+
+        while (i < functions->by_begin.n && functions->by_begin.items[i].begin == begin)
+                i++;
+        return i < functions->by_begin.n ? functions->by_begin.items[i].begin
+                                         : functions->by_begin.items[i - 1].end;
+}
+
+static void find_functions(struct allocators *a, const struct functions *functions) {
+        for (size_t i = 0; i < functions->by_begin.n; i++) {
+                const struct function *f = &functions->by_begin.items[i];
+
+                for (size_t k = 0; k < a->list.n; k++) {
+                        const struct family_role *role = find_role(&a->list.items[k], f);
+
+                        if (role || is_own(&a->list.items[k], f))
+                                widen_code(&a->list.items[k], f);
+                        if (!role)
+                                continue;
+                        add_function(a, k, role, f, begin_behind(functions, i));
+                        break;
+                }
+        }
+        for (size_t k = 0; k < a->list.n; k++) {
+                struct allocator *one = &a->list.items[k];
+
+                if (one->code_end - one->code_begin > ALLOCATOR_MAX_SPAN_BYTES)
+                        one->code_begin = one->code_end = 0;
+        }
+}
+
+/* Those whose functions all belong to one named before them. */
+static void drop_empty(struct allocators *a) {
+        uint32_t moved_to[ALLOCATOR_MAX_LIST] = {0};
+        size_t n = 0;
+
+        for (size_t i = 0; i < a->list.n; i++) {
+                moved_to[i] = (uint32_t)n;
+                if (a->list.items[i].n_functions)
+                        a->list.items[n++] = a->list.items[i];
+        }
+        a->list.n = n;
+        for (size_t i = 0; i < a->functions.n; i++)
+                a->functions.items[i].allocator = moved_to[a->functions.items[i].allocator];
+}
+
+int allocators_read(const char *path, enum allocators_of of, struct allocators *ret,
+                    struct err *reterr) {
+        _cleanup_(symbol_module_freep) struct symbol_module *module = NULL;
+        struct trace_module m = {.path = path};
+        struct symbol_origin origin;
+        const struct functions *functions;
+        int r;
+
+        memset(ret, 0, sizeof(*ret));
+        r = symbol_module_open(&m, NULL, &module, &origin);
+        if (r < 0)
+                return err_set(reterr, r, "'%s': cannot be read as a program: %s", path,
+                               origin.text);
+        functions = symbol_module_functions(module);
+        ret->has_symbol_table = functions->has_symtab;
+        find_allocators(ret, functions, of);
+        if (ret->list.n)
+                find_functions(ret, functions);
+        drop_empty(ret);
+        return 0;
+}
+
+void allocators_done(struct allocators *a) {
+        vec_free(&a->list);
+        vec_free(&a->functions);
+}
+
+int allocator_function_patch(const struct allocator_function *f, enum patch_machine machine,
+                             const struct object *o, const struct patch_target *to,
+                             struct patch *ret, struct err *reterr) {
+        struct patch_function function = {.machine = machine, .addr = f->begin + o->bias};
+        size_t want_bytes = f->n_bytes + f->padding_bytes, n_bytes;
+        _cleanup_free_ uint8_t *code = NULL;
+
+        if (f->n_bytes == 0 || want_bytes > ALLOCATOR_MAX_FUNCTION_BYTES)
+                return err_set(reterr, -ENOTSUP, "its length is not known");
+        code = malloc(want_bytes);
+        if (!code)
+                return err_set(reterr, -ENOMEM, "out of memory");
+        n_bytes = object_read(o, f->begin, code, want_bytes);
+        if (n_bytes < f->n_bytes)
+                return err_set(reterr, -ENOTSUP, "its code is not in the file");
+        function.code = code;
+        function.n_bytes = f->n_bytes;
+        function.padding_bytes =
+                patch_count_padding(machine, code + f->n_bytes, n_bytes - f->n_bytes);
+        return patch_make(&function, to, ret, reterr);
+}

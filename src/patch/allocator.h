@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: MIT */
+/* The allocators inside one file of code, found by the names of their functions: in its symbol tables, the one that is
+ * compressed (.gnu_debugdata), or its separate debug file. */
+#pragma once
+
+#include "base/err.h"
+#include "base/vec.h"
+#include "patch/family.h"
+#include "patch/object.h"
+#include "patch/patch.h"
+
+struct allocator_function {
+        const struct family_role *role;
+        uint32_t allocator;      /* index */
+        uint64_t begin, n_bytes; /* the file's own addresses */
+        size_t padding_bytes;    /* behind it up to the next function */
+        char name[64];
+};
+
+struct allocator {
+        const struct family *family;
+        char prefix[32];
+        uint64_t code_begin,
+                code_end; /* all of its code, as far as names tell; 0: each function its own */
+        size_t n_functions;
+};
+
+struct allocators {
+        VEC(struct allocator) list;
+        VEC(struct allocator_function) functions; /* by address, each address once */
+        bool has_symbol_table; /* without one nothing can be told but what is exported */
+};
+
+/* Whose functions are looked for. */
+enum allocators_of {
+        ALLOCATORS_OF_PROGRAM, /* all: nothing comes before a program's own functions */
+        ALLOCATORS_OF_LIBRARY, /* only those that a preloaded library does not take the place of */
+};
+
+/* 0, also when there are none; -errno when the file cannot be read. */
+int allocators_read(const char *path, enum allocators_of of, struct allocators *ret,
+                    struct err *reterr);
+void allocators_done(struct allocators *a);
+
+/* The patch for one of them, in the file as it is mapped. */
+int allocator_function_patch(const struct allocator_function *f, enum patch_machine machine,
+                             const struct object *o, const struct patch_target *to,
+                             struct patch *ret, struct err *reterr);

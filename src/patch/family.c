@@ -1,0 +1,219 @@
+/* SPDX-License-Identifier: MIT */
+#include "patch/family.h"
+
+#include "base/macros.h"
+#include "wire/record.h"
+
+enum { NONE = WIRE_ENTRY_NO_ARG };
+
+/* clang-format off */
+#define ALLOC(name, size)               {name, WIRE_CALL_ALLOC, WIRE_FORM_MALLOC, size, NONE, NONE}
+#define ALLOC_ALIGNED(name, size)       {name, WIRE_CALL_ALLOC, WIRE_FORM_ALIGNED, size, NONE, NONE}
+#define ALLOC_N(name, count, size)      {name, WIRE_CALL_ALLOC, WIRE_FORM_CALLOC, size, count, NONE}
+#define ALLOC_OUT(name, size)           {name, WIRE_CALL_ALLOC_OUT, WIRE_FORM_ALIGNED, size, NONE, NONE}
+#define ALLOC_TEXT(name)                {name, WIRE_CALL_ALLOC_TEXT, WIRE_FORM_MALLOC, NONE, NONE, NONE}
+#define NEW(name)                       {name, WIRE_CALL_ALLOC_THROWS, WIRE_FORM_NEW, 0, NONE, NONE}
+#define NEW_ARRAY(name)                 {name, WIRE_CALL_ALLOC_THROWS, WIRE_FORM_NEW_ARRAY, 0, NONE, NONE}
+#define NEW_N(name, count, size)        {name, WIRE_CALL_ALLOC_THROWS, WIRE_FORM_NEW, size, count, NONE}
+#define NEW_NOTHROW(name)               {name, WIRE_CALL_ALLOC, WIRE_FORM_NEW, 0, NONE, NONE}
+#define NEW_ARRAY_NOTHROW(name)         {name, WIRE_CALL_ALLOC, WIRE_FORM_NEW_ARRAY, 0, NONE, NONE}
+#define REALLOC(name, block, size)      {name, WIRE_CALL_REALLOC, WIRE_FORM_REALLOC, size, NONE, block}
+#define REALLOC_N(name, block, count, size) {name, WIRE_CALL_REALLOC, WIRE_FORM_REALLOC, size, count, block}
+#define RESIZE(name, block, size)       {name, WIRE_CALL_RESIZE, WIRE_FORM_REALLOC, size, NONE, block}
+#define FREE(name)                      {name, WIRE_CALL_FREE, 0, NONE, NONE, 0}
+#define FREE_AT(name, block)            {name, WIRE_CALL_FREE, 0, NONE, NONE, block}
+#define DELETE_SIZED(name)              {name, WIRE_CALL_FREE, 0, 1, NONE, 0}
+/* clang-format on */
+
+/* What C has, under whatever prefix. */
+#define C_ROLES                                                                                    \
+        ALLOC("malloc", 0), ALLOC_N("calloc", 0, 1), REALLOC("realloc", 0, 1), FREE("free"),       \
+                FREE("cfree"), REALLOC_N("reallocarray", 0, 1, 2), ALLOC_OUT("posix_memalign", 2), \
+                ALLOC_ALIGNED("aligned_alloc", 1), ALLOC_ALIGNED("memalign", 1),                   \
+                ALLOC("valloc", 0), ALLOC("pvalloc", 0), FREE("free_sized"),                       \
+                FREE("free_aligned_sized")
+
+static const struct family_role c_roles[] = {C_ROLES};
+
+/* The size given to sdallocx may be anything from what was asked for to what was had: it proves nothing. */
+static const struct family_role jemalloc_roles[] = {
+        C_ROLES,         ALLOC("mallocx", 0), REALLOC("rallocx", 0, 1), RESIZE("xallocx", 0, 1),
+        FREE("dallocx"), FREE("sdallocx"),
+};
+static const char *const jemalloc_own[] = {"je_", "_rjem_", NULL};
+
+static const struct family_role mimalloc_roles[] = {
+        C_ROLES,
+        ALLOC("zalloc", 0),
+        ALLOC("malloc_small", 0),
+        ALLOC("zalloc_small", 0),
+        ALLOC_N("mallocn", 0, 1),
+        REALLOC_N("reallocn", 0, 1, 2),
+        REALLOC("reallocf", 0, 1),
+        REALLOC("rezalloc", 0, 1),
+        REALLOC_N("recalloc", 0, 1, 2),
+        REALLOC("expand", 0, 1),
+        FREE("free_size"),
+        FREE("free_size_aligned"),
+        FREE("free_aligned"),
+        ALLOC_TEXT("strdup"),
+        ALLOC_TEXT("strndup"),
+        ALLOC_TEXT("realpath"),
+        ALLOC_ALIGNED("malloc_aligned", 0),
+        ALLOC_ALIGNED("malloc_aligned_at", 0),
+        ALLOC_ALIGNED("zalloc_aligned", 0),
+        ALLOC_ALIGNED("zalloc_aligned_at", 0),
+        ALLOC_N("calloc_aligned", 0, 1),
+        ALLOC_N("calloc_aligned_at", 0, 1),
+        REALLOC("realloc_aligned", 0, 1),
+        REALLOC("realloc_aligned_at", 0, 1),
+        REALLOC("rezalloc_aligned", 0, 1),
+        REALLOC("rezalloc_aligned_at", 0, 1),
+        REALLOC_N("recalloc_aligned", 0, 1, 2),
+        REALLOC_N("recalloc_aligned_at", 0, 1, 2),
+        ALLOC("heap_malloc", 1),
+        ALLOC("heap_zalloc", 1),
+        ALLOC_N("heap_calloc", 1, 2),
+        ALLOC_N("heap_mallocn", 1, 2),
+        ALLOC("heap_malloc_small", 1),
+        REALLOC("heap_realloc", 1, 2),
+        REALLOC_N("heap_reallocn", 1, 2, 3),
+        REALLOC("heap_reallocf", 1, 2),
+        REALLOC("heap_rezalloc", 1, 2),
+        REALLOC_N("heap_recalloc", 1, 2, 3),
+        ALLOC_TEXT("heap_strdup"),
+        ALLOC_TEXT("heap_strndup"),
+        ALLOC_TEXT("heap_realpath"),
+        ALLOC_ALIGNED("heap_malloc_aligned", 1),
+        ALLOC_ALIGNED("heap_malloc_aligned_at", 1),
+        ALLOC_ALIGNED("heap_zalloc_aligned", 1),
+        ALLOC_ALIGNED("heap_zalloc_aligned_at", 1),
+        ALLOC_N("heap_calloc_aligned", 1, 2),
+        ALLOC_N("heap_calloc_aligned_at", 1, 2),
+        REALLOC("heap_realloc_aligned", 1, 2),
+        REALLOC("heap_realloc_aligned_at", 1, 2),
+        REALLOC("heap_rezalloc_aligned", 1, 2),
+        REALLOC("heap_rezalloc_aligned_at", 1, 2),
+        REALLOC_N("heap_recalloc_aligned", 1, 2, 3),
+        NEW("new"),
+        NEW_NOTHROW("new_nothrow"),
+        NEW("new_aligned"),
+        NEW_NOTHROW("new_aligned_nothrow"),
+        NEW_N("new_n", 0, 1),
+        REALLOC("new_realloc", 0, 1),
+        REALLOC_N("new_reallocn", 0, 1, 2),
+};
+static const char *const mimalloc_own[] = {"mi_", "_mi_", NULL};
+
+static const struct family_role gperftools_roles[] = {
+        C_ROLES,
+        ALLOC("malloc_skip_new_handler", 0),
+        NEW("new"),
+        NEW("new_aligned"),
+        NEW_NOTHROW("new_nothrow"),
+        NEW_NOTHROW("new_aligned_nothrow"),
+        NEW_ARRAY("newarray"),
+        NEW_ARRAY("newarray_aligned"),
+        NEW_ARRAY_NOTHROW("newarray_nothrow"),
+        NEW_ARRAY_NOTHROW("newarray_aligned_nothrow"),
+        FREE("delete"),
+        DELETE_SIZED("delete_sized"),
+        FREE("delete_nothrow"),
+        FREE("delete_aligned"),
+        FREE("delete_aligned_nothrow"),
+        DELETE_SIZED("delete_sized_aligned"),
+        FREE("deletearray"),
+        DELETE_SIZED("deletearray_sized"),
+        FREE("deletearray_nothrow"),
+        FREE("deletearray_aligned"),
+        FREE("deletearray_aligned_nothrow"),
+        DELETE_SIZED("deletearray_sized_aligned"),
+};
+static const char *const gperftools_own[] = {"tc_", "_ZN8tcmalloc", "_ZN12_GLOBAL__N_1", NULL};
+
+static const struct family_role tcmalloc_roles[] = {
+        ALLOC("Malloc", 0),
+        ALLOC_N("Calloc", 0, 1),
+        REALLOC("Realloc", 0, 1),
+        REALLOC_N("ReallocArray", 0, 1, 2),
+        FREE("Free"),
+        FREE("FreeSized"),
+        FREE("FreeAlignedSized"),
+        FREE("Cfree"),
+        FREE("Sdallocx"),
+        ALLOC_ALIGNED("Memalign", 1),
+        ALLOC_ALIGNED("AlignedAlloc", 1),
+        ALLOC_OUT("PosixMemalign", 2),
+        ALLOC("Valloc", 0),
+        ALLOC("Pvalloc", 0),
+        NEW("New"),
+        NEW("NewAligned"),
+        NEW_NOTHROW("NewNothrow"),
+        NEW_NOTHROW("NewAlignedNothrow"),
+        NEW_NOTHROW("NewAligned_nothrow"),
+        NEW_ARRAY("NewArray"),
+        NEW_ARRAY("NewArrayAligned"),
+        NEW_ARRAY_NOTHROW("NewArrayNothrow"),
+        NEW_ARRAY_NOTHROW("NewArrayAlignedNothrow"),
+        FREE("Delete"),
+        DELETE_SIZED("DeleteSized"),
+        FREE("DeleteAligned"),
+        DELETE_SIZED("DeleteSizedAligned"),
+        FREE("DeleteNothrow"),
+        FREE("DeleteArray"),
+        DELETE_SIZED("DeleteArraySized"),
+        FREE("DeleteArrayAligned"),
+        DELETE_SIZED("DeleteArraySizedAligned"),
+        FREE("DeleteArrayNothrow"),
+};
+static const char *const tcmalloc_own[] = {"TCMallocInternal", "_ZN8tcmalloc", NULL};
+
+/* The rust_ forms take (alignment, size), (block, alignment, size), (block, alignment, old size, new size). */
+static const struct family_role snmalloc_roles[] = {
+        C_ROLES,
+        ALLOC_ALIGNED("rust_alloc", 1),
+        ALLOC_ALIGNED("rust_alloc_zeroed", 1),
+        FREE("rust_dealloc"),
+        REALLOC("rust_realloc", 0, 3),
+};
+static const char *const snmalloc_own[] = {"sn_", "_ZN8snmalloc", NULL};
+
+static const struct family_role new_roles[] = {
+        NEW("_Znwm"),
+        NEW_ARRAY("_Znam"),
+        NEW("_ZnwmSt11align_val_t"),
+        NEW_ARRAY("_ZnamSt11align_val_t"),
+        NEW_NOTHROW("_ZnwmRKSt9nothrow_t"),
+        NEW_ARRAY_NOTHROW("_ZnamRKSt9nothrow_t"),
+        NEW_NOTHROW("_ZnwmSt11align_val_tRKSt9nothrow_t"),
+        NEW_ARRAY_NOTHROW("_ZnamSt11align_val_tRKSt9nothrow_t"),
+        FREE("_ZdlPv"),
+        FREE("_ZdaPv"),
+        DELETE_SIZED("_ZdlPvm"),
+        DELETE_SIZED("_ZdaPvm"),
+        FREE("_ZdlPvRKSt9nothrow_t"),
+        FREE("_ZdaPvRKSt9nothrow_t"),
+        FREE("_ZdlPvSt11align_val_t"),
+        FREE("_ZdaPvSt11align_val_t"),
+        FREE("_ZdlPvSt11align_val_tRKSt9nothrow_t"),
+        FREE("_ZdaPvSt11align_val_tRKSt9nothrow_t"),
+        DELETE_SIZED("_ZdlPvmSt11align_val_t"),
+        DELETE_SIZED("_ZdaPvmSt11align_val_t"),
+};
+
+static const char *const no_own[] = {NULL};
+
+#define ROLES(of) of##_roles, ARRAY_SIZE(of##_roles)
+
+/* Those with names of their own first: what they have in common with C belongs to them. */
+const struct family families[] = {
+        {"jemalloc", NULL, "sdallocx", jemalloc_own, ROLES(jemalloc)},
+        {"mimalloc", "mi_", "heap_malloc", mimalloc_own, ROLES(mimalloc)},
+        {"gperftools", "tc_", "malloc_skip_new_handler", gperftools_own, ROLES(gperftools)},
+        {"tcmalloc", "TCMallocInternal", "Malloc", tcmalloc_own, ROLES(tcmalloc)},
+        {"snmalloc", "sn_", "rust_alloc", snmalloc_own, ROLES(snmalloc)},
+        {"malloc", "", "malloc", no_own, ROLES(c), .is_global_only = true, .is_preloadable = true},
+        {"operator new", "", NULL, no_own, ROLES(new), .is_global_only = true,
+         .is_preloadable = true},
+};
+const size_t n_families = ARRAY_SIZE(families);

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: MIT */
+/* Which functions an allocator has, by name, and what each does with its arguments. docs/patching.md lists them. */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "wire/plan.h"
+
+/* A function that allocates or releases. */
+struct family_role {
+        const char *name; /* behind the family's prefix */
+        uint8_t call;     /* enum wire_call */
+        uint8_t form;     /* enum wire_form */
+        uint8_t size_arg, count_arg, block_arg;
+};
+
+struct family {
+        const char *name;   /* "jemalloc" */
+        const char *prefix; /* of its names; NULL: any, as found before the mark */
+        const char *mark;   /* a function it has in any case; NULL: none is needed */
+        const char *const
+                *own_names; /* beginnings of other names of its own code; ends with NULL */
+        const struct family_role *roles;
+        size_t n_roles;
+        /* Names that a program's own function may have by chance: only those that the linker knows elsewhere. */
+        bool is_global_only;
+        /* Symbols that a preloaded library takes the place of, where they are not in the executable itself. */
+        bool is_preloadable;
+};
+
+extern const struct family families[];
+extern const size_t n_families;

@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: MIT */
+#include "patch/maps.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/macros.h"
+
+enum {
+        MAPS_LOWEST_ADDR = 1 << 16, /* below it nothing may be mapped */
+        MAPS_GUARD_BYTES =
+                16 << 20, /* behind a mapping: the heap grows there, or a stack down to it */
+};
+
+static void maps_fclosep(FILE **f) {
+        if (*f)
+                fclose(*f);
+}
+
+int maps_read(struct maps *m, pid_t pid, struct err *reterr) {
+        _cleanup_(maps_fclosep) FILE *f = NULL;
+        _cleanup_free_ char *line = NULL;
+        size_t cap = 0;
+        char path[64];
+
+        memset(m, 0, sizeof(*m));
+        snprintf(path, sizeof(path), "/proc/%d/maps", (int)pid);
+        f = fopen(path, "re");
+        if (!f)
+                return err_set_errno(reterr, -errno, "%s", path);
+        m->arena = arena_new();
+        while (getline(&line, &cap, f) > 0) {
+                struct mapping one = {0};
+                char rights[5] = "";
+                int name_off = 0;
+
+                line[strcspn(line, "\n")] = '\0';
+                if (sscanf(line, "%" SCNx64 "-%" SCNx64 " %4s %" SCNx64 " %*s %*s %n", &one.begin,
+                           &one.end, rights, &one.offset, &name_off) < 4)
+                        continue;
+                one.is_code = rights[2] == 'x';
+                one.path = arena_strdup(m->arena, name_off ? line + name_off : "");
+                vec_push(&m->list, one);
+        }
+        return 0;
+}
+
+void maps_done(struct maps *m) {
+        vec_free(&m->list);
+        arena_free(m->arena);
+        m->arena = NULL;
+}
+
+/* The place in [low, high) nearest to `near` that n_bytes fit in; 0: none. */
+static uint64_t place_in(uint64_t low, uint64_t high, uint64_t n_bytes, uint64_t align_bytes,
+                         uint64_t near) {
+        low = ALIGN_UP(low, align_bytes);
+        if (high < n_bytes || low > high - n_bytes)
+                return 0;
+        high = (high - n_bytes) & -align_bytes;
+        if (high < low)
+                return 0;
+        return near <= low ? low : near >= high ? high : near & -align_bytes;
+}
+
+static uint64_t distance(uint64_t at, uint64_t begin, uint64_t end) {
+        uint64_t to_begin = at > begin ? at - begin : begin - at;
+        uint64_t to_end = at > end ? at - end : end - at;
+
+        return MAX(to_begin, to_end);
+}
+
+static void take(struct maps *m, size_t before, uint64_t begin, uint64_t n_bytes) {
+        vec_reserve(&m->list, 1);
+        memmove(&m->list.items[before + 1], &m->list.items[before],
+                (m->list.n - before) * sizeof(m->list.items[0]));
+        m->list.items[before] =
+                (struct mapping){.begin = begin, .end = begin + n_bytes, .path = ""};
+        m->list.n++;
+}
+
+uint64_t maps_take_room(struct maps *m, uint64_t begin, uint64_t end, uint64_t n_bytes,
+                        uint64_t align_bytes, uint64_t reach_bytes) {
+        uint64_t best = 0, low = MAPS_LOWEST_ADDR;
+        size_t best_before = 0;
+
+        for (size_t i = 0; i <= m->list.n; i++) {
+                const struct mapping *next = i < m->list.n ? &m->list.items[i] : NULL;
+                uint64_t high = next ? next->begin : low; /* above the last one is the kernel's */
+                uint64_t gap = high > low ? high - low : 0;
+                uint64_t guard = MIN((uint64_t)MAPS_GUARD_BYTES, gap / 4);
+                uint64_t at = place_in(low + guard, high - guard, n_bytes, align_bytes, begin);
+
+                /* a gap too small for guards is still better than none */
+                if (!at)
+                        at = place_in(low, high, n_bytes, align_bytes, begin);
+                if (at && distance(at, begin, end) + n_bytes < reach_bytes &&
+                    (!best || distance(at, begin, end) < distance(best, begin, end))) {
+                        best = at;
+                        best_before = i;
+                }
+                if (next)
+                        low = MAX(low, next->end);
+        }
+        if (best)
+                take(m, best_before, best, n_bytes);
+        return best;
+}

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: MIT */
+/* A file of code as a process has it mapped. Its bytes are read from the file: code is not changed when it is loaded. */
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct object {
+        const char *path;     /* as mapped */
+        char open_path[4200]; /* where we find the same file */
+        uint64_t begin, end;  /* of its mappings */
+        uint64_t bias;        /* from the file's addresses to the process's */
+        int fd;               /* -1: not open */
+};
+
+/* Opens open_path and finds the bias, which is 0 where begin is. 0 or -errno; closed by object_close in any case. */
+int object_open(struct object *o);
+void object_close(struct object *o);
+
+/* Up to n_bytes of code at the file's address addr; how many there were. */
+size_t object_read(const struct object *o, uint64_t addr, uint8_t *ret, size_t n_bytes);

@@ -1,0 +1,280 @@
+/* SPDX-License-Identifier: MIT */
+#include "patch/plan.h"
+
+#include <elf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "base/bytes.h"
+#include "base/fs.h"
+#include "patch/allocator.h"
+#include "patch/maps.h"
+#include "patch/object.h"
+
+enum { PLAN_PAGE_BYTES = 65536 }; /* the largest there is: room is whole pages anywhere */
+
+struct planner {
+        const struct patch_plan_request *request;
+        struct patch_plan *plan;
+        struct maps maps;
+        VEC(struct wire_plan_section) sections;
+        VEC(struct wire_plan_write) writes;
+        VEC(struct wire_entry) entries;
+        bytes_buf rooms; /* contents of all sections, one after the other */
+};
+
+/* ---- files ------------------------------------------------------------------------------------- */
+
+static bool path_is_file(const char *path, const char *name) {
+        const char *slash = strrchr(path, '/');
+
+        return slash && strncmp(slash + 1, name, strlen(name)) == 0;
+}
+
+/* Those whose functions the preloaded runtime already stands before, or must not touch. */
+static bool is_left_alone(const struct planner *p, const char *path) {
+        static const char *const names[] = {"libc.so",      "libc-2",     "ld-linux",   "ld-2",
+                                            "libstdc++.so", "libsilt.so", "libpthread", "libm.so"};
+
+        if (path[0] != '/' || (p->request->runtime_path && !strcmp(path, p->request->runtime_path)))
+                return true;
+        for (size_t i = 0; i < ARRAY_SIZE(names); i++)
+                if (path_is_file(path, names[i]))
+                        return true;
+        return false;
+}
+
+/* ---- one function ------------------------------------------------------------------------------ */
+
+static int plan_function(struct planner *p, const struct object *o,
+                         const struct allocator_function *f, uint64_t room_addr, struct patch *ret,
+                         struct err *reterr) {
+        struct patch_target to = {
+                .room_addr = room_addr,
+                .hook_addr = p->request->hello->hooks[f->role->call],
+                .argument =
+                        p->request->hello->entries +
+                        (p->request->hello->n_entries + p->entries.n) * sizeof(struct wire_entry),
+        };
+
+        return allocator_function_patch(f, patch_machine_of(p->request->machine), o, &to, ret,
+                                        reterr);
+}
+
+static void add_patch(struct planner *p, const struct object *o, const struct allocators *a,
+                      const struct allocator_function *f, const struct patch *patch) {
+        const struct allocator *allocator = &a->list.items[f->allocator];
+        bool is_whole = allocator->code_end != 0;
+        struct wire_plan_write *w = vec_add(&p->writes);
+
+        w->at = patch->at;
+        w->n_bytes = patch->n_bytes;
+        w->entry = (uint32_t)p->entries.n;
+        memcpy(w->before, patch->before, sizeof(w->before));
+        memcpy(w->after, patch->after, sizeof(w->after));
+        vec_push(&p->entries,
+                 (struct wire_entry){
+                         .code_begin = (is_whole ? allocator->code_begin : f->begin) + o->bias,
+                         .code_end =
+                                 (is_whole ? allocator->code_end : f->begin + f->n_bytes) + o->bias,
+                         .moved = patch->moved_addr,
+                         .call = f->role->call,
+                         .form = f->role->form,
+                         .size_arg = f->role->size_arg,
+                         .count_arg = f->role->count_arg,
+                         .block_arg = f->role->block_arg,
+                 });
+}
+
+/* ---- one file ---------------------------------------------------------------------------------- */
+
+static struct patch_plan_allocator *note_allocator(struct planner *p, const struct object *o,
+                                                   const struct allocator *a) {
+        struct patch_plan_allocator *one;
+
+        for (size_t i = 0; i < p->plan->allocators.n; i++) {
+                one = &p->plan->allocators.items[i];
+                if (!strcmp(one->name, a->family->name) &&
+                    !strncmp(one->module, o->path, sizeof(one->module) - 1))
+                        return one;
+        }
+        one = vec_add(&p->plan->allocators);
+        snprintf(one->name, sizeof(one->name), "%s", a->family->name);
+        snprintf(one->module, sizeof(one->module), "%s", o->path);
+        return one;
+}
+
+static void plan_object(struct planner *p, const struct object *o, const struct allocators *a) {
+        uint64_t room_bytes =
+                ALIGN_UP(a->functions.n * (uint64_t)PATCH_ROOM_BYTES, (uint64_t)PLAN_PAGE_BYTES);
+        uint64_t room = maps_take_room(&p->maps, o->begin, o->end, room_bytes, PLAN_PAGE_BYTES,
+                                       patch_reach_bytes(patch_machine_of(p->request->machine)));
+        size_t n_used = 0, at_off = p->rooms.n;
+
+        vec_reserve(&p->rooms, room_bytes);
+        memset(p->rooms.items + at_off, 0, room_bytes);
+        for (size_t i = 0; i < a->functions.n; i++) {
+                const struct allocator_function *f = &a->functions.items[i];
+                struct patch_plan_allocator *one =
+                        note_allocator(p, o, &a->list.items[f->allocator]);
+                struct err err = {0};
+                struct patch patch;
+                int r = -EFAULT;
+
+                if (p->entries.n + p->request->hello->n_entries >= WIRE_PLAN_MAX_ENTRIES)
+                        err_set(&err, r, "there are too many functions");
+                else if (!room)
+                        err_set(&err, r, "no free address space in a branch's reach");
+                else
+                        r = plan_function(p, o, f, room + n_used * PATCH_ROOM_BYTES, &patch, &err);
+                if (r < 0) {
+                        one->n_refused++;
+                        if (!one->why[0])
+                                snprintf(one->why, sizeof(one->why), "%.60s: %.90s", f->name,
+                                         err.text);
+                        continue;
+                }
+                memcpy(p->rooms.items + at_off + n_used++ * PATCH_ROOM_BYTES, patch.room,
+                       patch.n_room_bytes);
+                add_patch(p, o, a, f, &patch);
+                one->n_hooked++;
+        }
+        if (!n_used)
+                return;
+        vec_push(&p->sections, (struct wire_plan_section){room, at_off, room_bytes});
+        p->rooms.n += room_bytes;
+}
+
+static void look_at_object(struct planner *p, struct object *o, bool is_program) {
+        struct allocators a = {0};
+
+        if (object_open(o) == 0 &&
+            allocators_read(o->open_path,
+                            is_program ? ALLOCATORS_OF_PROGRAM : ALLOCATORS_OF_LIBRARY, &a,
+                            NULL) == 0 &&
+            a.functions.n && p->sections.n < WIRE_PLAN_MAX_SECTIONS)
+                plan_object(p, o, &a);
+        allocators_done(&a);
+        object_close(o);
+}
+
+/* The mappings of a file follow each other, the first of them at its begin; false: none of them is code. */
+static bool object_at(const struct planner *p, size_t i, struct object *ret) {
+        const struct mapping *first = &p->maps.list.items[i];
+        bool has_code =
+                first->is_code || p->request->exe; /* an emulator does not run what it maps */
+
+        if (first->path[0] != '/' || first->offset != 0 || is_left_alone(p, first->path))
+                return false;
+        *ret = (struct object){.path = first->path,
+                               .begin = first->begin,
+                               .end = first->end,
+                               .fd = -1};
+        while (++i < p->maps.list.n && !strcmp(p->maps.list.items[i].path, first->path)) {
+                ret->end = p->maps.list.items[i].end;
+                has_code |= p->maps.list.items[i].is_code;
+        }
+        return has_code;
+}
+
+static void look_at_objects(struct planner *p) {
+        VEC(struct object) objects = {0};
+        char exe[4096] = "", link[64];
+        ssize_t n;
+
+        snprintf(link, sizeof(link), "/proc/%d/exe", (int)p->request->pid);
+        n = readlink(link, exe, sizeof(exe) - 1);
+        exe[MAX(n, 0)] = '\0';
+        if (p->request->exe)
+                snprintf(exe, sizeof(exe), "%s", p->request->exe);
+        for (size_t i = 0; i < p->maps.list.n; i++) {
+                struct object o;
+
+                if (object_at(p, i, &o))
+                        vec_push(&objects, o);
+        }
+        for (size_t i = 0; i < objects.n; i++) {
+                struct object *o = &objects.items[i];
+                bool is_program = !strcmp(o->path, exe);
+
+                /* a program that was replaced or deleted can still be read there */
+                if (is_program && !p->request->exe)
+                        snprintf(o->open_path, sizeof(o->open_path), "%s", link);
+                else
+                        snprintf(o->open_path, sizeof(o->open_path), "/proc/%d/root%s",
+                                 (int)p->request->pid, o->path);
+                look_at_object(p, o, is_program);
+        }
+        vec_free(&objects);
+}
+
+/* ---- the file ---------------------------------------------------------------------------------- */
+
+static int write_plan(struct planner *p, struct err *reterr) {
+        uint64_t tables_bytes = sizeof(struct wire_plan) +
+                                p->sections.n * sizeof(struct wire_plan_section) +
+                                p->writes.n * sizeof(struct wire_plan_write) +
+                                p->entries.n * sizeof(struct wire_entry);
+        uint64_t rooms_off = ALIGN_UP(tables_bytes, (uint64_t)4096);
+        struct wire_plan head = {
+                .magic = WIRE_PLAN_MAGIC,
+                .n_sections = (uint32_t)p->sections.n,
+                .n_writes = (uint32_t)p->writes.n,
+                .n_entries = (uint32_t)p->entries.n,
+                .size_bytes = rooms_off + p->rooms.n,
+        };
+        _cleanup_close_ int fd = -1;
+        bytes_buf buf = {0};
+        int r;
+
+        if (!p->writes.n)
+                return 0;
+        for (size_t i = 0; i < p->sections.n; i++)
+                p->sections.items[i].off += rooms_off;
+        buf_bytes(&buf, &head, sizeof(head));
+        buf_bytes(&buf, p->sections.items, p->sections.n * sizeof(p->sections.items[0]));
+        buf_bytes(&buf, p->writes.items, p->writes.n * sizeof(p->writes.items[0]));
+        buf_bytes(&buf, p->entries.items, p->entries.n * sizeof(p->entries.items[0]));
+        while (buf.n < rooms_off)
+                buf_u8(&buf, 0);
+        buf_bytes(&buf, p->rooms.items, p->rooms.n);
+        fd = memfd_create("silt-plan", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+        r = fd < 0 ? -errno : fs_write_all(fd, buf.items, buf.n);
+        vec_free(&buf);
+        if (r < 0)
+                return err_set_errno(reterr, r, "a file in memory for patches");
+        fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE | F_SEAL_SEAL);
+        p->plan->n_bytes = head.size_bytes;
+        p->plan->fd = TAKE_FD(fd);
+        return 0;
+}
+
+int patch_plan_make(const struct patch_plan_request *request, struct patch_plan *ret,
+                    struct err *reterr) {
+        struct planner p = {.request = request, .plan = ret};
+        int r;
+
+        memset(ret, 0, sizeof(*ret));
+        ret->fd = -1;
+        r = maps_read(&p.maps, request->pid, reterr);
+        if (r == 0) {
+                look_at_objects(&p);
+                r = write_plan(&p, reterr);
+        }
+        maps_done(&p.maps);
+        vec_free(&p.sections);
+        vec_free(&p.writes);
+        vec_free(&p.entries);
+        vec_free(&p.rooms);
+        return r;
+}
+
+void patch_plan_done(struct patch_plan *p) {
+        if (p->fd >= 0)
+                close(TAKE_FD(p->fd));
+        vec_free(&p->allocators);
+}

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: MIT */
+/* What of a program's own allocators could be hooked, without running it. */
+#pragma once
+
+#include "base/err.h"
+#include "base/vec.h"
+#include "patch/patch.h"
+
+struct survey_allocator {
+        const char *name; /* "jemalloc" */
+        char prefix[32];  /* of its functions' names */
+        uint32_t n_hookable, n_refused;
+        char why[160]; /* the first that is refused, and the reason; "" none */
+};
+
+struct survey {
+        VEC(struct survey_allocator) allocators;
+        bool has_symbol_table; /* without one, what is inside cannot be told by name */
+};
+
+/* machine: ELF e_machine. */
+int survey_make(const char *path, uint32_t machine, struct survey *ret, struct err *reterr);
+void survey_done(struct survey *s);

@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: MIT */
+/* Entry patches for one image, as the recorder hands them to the runtime: a sealed memory file of
+ *
+ *     wire_plan, wire_plan_section × n_sections, wire_plan_write × n_writes, wire_entry × n_entries, bytes of sections
+ *
+ * Everything is decided outside: the runtime maps the sections, copies the entries to the table whose address
+ * its hello had, and makes the writes whose `before` it finds. docs/patching.md says how they come about. */
+#pragma once
+
+#include <stdint.h>
+
+#define WIRE_PLAN_MAGIC 0x314e414c5054534cull /* "LSTPLAN1" */
+
+enum {
+        WIRE_PLAN_MAX_ENTRIES = 1024,
+        WIRE_PLAN_MAX_SECTIONS = 64,
+        WIRE_PLAN_MAX_WRITE = 24,
+        WIRE_PLAN_MAX_BYTES = 4 << 20,
+        WIRE_ENTRY_NO_ARG = 255, /* the function has no such argument */
+};
+
+/* What a function does with its arguments: one hook of the runtime for each. */
+enum wire_call {
+        WIRE_CALL_ALLOC = 0,        /* returns a block, or NULL */
+        WIRE_CALL_ALLOC_THROWS = 1, /* or throws */
+        WIRE_CALL_ALLOC_OUT = 2,    /* 0, and the block in what its first argument points to */
+        WIRE_CALL_REALLOC = 3,
+        WIRE_CALL_RESIZE = 4, /* in place; returns the size it has then (xallocx) */
+        WIRE_CALL_FREE = 5,
+        WIRE_CALL_ALLOC_TEXT = 6, /* returns a copy of a string: its length tells the size */
+        WIRE_CALL_LOADED = 7,     /* the loader has changed its list of objects */
+        WIRE_N_CALLS,
+};
+
+/* One patched function. */
+struct wire_entry {
+        uint64_t code_begin, code_end; /* of the allocator: calls from there are its own */
+        uint64_t moved;                /* calling this is calling the function as it was */
+        uint8_t call;                  /* enum wire_call */
+        uint8_t form;                  /* enum wire_form */
+        uint8_t size_arg, count_arg;   /* bytes asked for: the product; or WIRE_ENTRY_NO_ARG */
+        uint8_t block_arg;             /* that is released, or given a new size */
+        uint8_t reserved[3];
+};
+
+struct wire_plan_section {
+        uint64_t addr, off,
+                n_bytes; /* whole pages at addr; what to put there, at off in the file */
+};
+
+struct wire_plan_write {
+        uint64_t at;
+        uint32_t n_bytes;
+        uint32_t entry;
+        uint8_t before[WIRE_PLAN_MAX_WRITE], after[WIRE_PLAN_MAX_WRITE];
+};
+
+struct wire_plan {
+        uint64_t magic;
+        uint32_t n_sections, n_writes, n_entries, reserved;
+        uint64_t size_bytes; /* of the file */
+};
+
+_Static_assert(sizeof(struct wire_entry) == 32, "both sides must agree on the layout");
+_Static_assert(sizeof(struct wire_plan_write) == 64, "both sides must agree on the layout");
+_Static_assert(sizeof(struct wire_plan) == 32, "both sides must agree on the layout");

@@ -1,0 +1,129 @@
+# SPDX-License-Identifier: MIT
+"""Allocators linked into the program: exact counts through entry patches, and none without them."""
+
+
+from harness.process import run
+
+JEMALLOC = """
+#include <jemalloc/jemalloc.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+__attribute__((noinline)) static void *take(size_t n) { return malloc(n); }
+
+int main(int argc, char **argv) {
+        int n = atoi(argv[1]);
+        void **blocks = calloc((size_t)n, sizeof(void *));
+        void *one;
+        size_t sum = 0;
+
+        for (int i = 0; i < n; i++) blocks[i] = take(100 + (size_t)i % 50);
+        for (int i = 0; i < n; i++) blocks[i] = realloc(blocks[i], 400);
+        for (int i = 0; i < n; i += 2) free(blocks[i]);
+        one = mallocx(5000, 0), one = rallocx(one, 9000, 0), sdallocx(one, 9000, 0);
+        if (posix_memalign(&one, 64, 777)) return 1;
+        dallocx(one, 0);
+        one = aligned_alloc(128, 1280), sum = xallocx(one, 1300, 0, 0), free(one);
+        fprintf(stderr, "%zu\\n", sum);
+        return 0;
+}
+"""
+
+
+def build(t, name, source, *flags):
+    path = t.path(name)
+    with open(path + ".c", "w") as f:
+        f.write(source)
+    r = run(["gcc", "-O2", "-g", "-fno-builtin", path + ".c", "-o", path, *flags])
+    assert r.code == 0, r.errors
+    return path
+
+
+def record(t, argv, *options):
+    r = t.silt.record(t.path("t.silt"), argv, ["-f", *options])
+    assert r.code == 0, r.errors
+    got, why = t.silt.report(t.path("t.silt"))
+    assert got, why
+    return got, r
+
+
+STATIC_JEMALLOC = ["-l:libjemalloc.a", "-lpthread", "-lm", "-ldl", "-lstdc++"]
+
+
+def test_jemalloc_linked_in(t):
+    """1 calloc, n malloc, n realloc, mallocx, rallocx, posix_memalign, aligned_alloc, and xallocx in place."""
+    n = 2000
+    program = build(t, "je", JEMALLOC, *STATIC_JEMALLOC)
+    got, r = record(t, [program, str(n)])
+    totals = got["totals"]
+    in_place = int(r.errors) >= 1300
+    assert totals["allocations"] == 2 * n + 5 + in_place, totals
+    assert totals["reallocations"] == n + 1 + in_place, totals
+    assert totals["end_live_blocks"] == n // 2 + 1 and totals["end_live_bytes"] == n // 2 * 400 + n * 8, totals
+    assert totals["unknown_frees"] == 0 and totals["lost_events"] == 0, totals
+    assert got["quality"]["complete_stacks_pct"] == 100, got["quality"]
+    functions = {f["function"] for f in got["top"][0]["sites"][0]["stack"]}
+    assert "main" in functions, functions
+    got, _ = record(t, [program, str(n)], "--no-patch")
+    assert got["totals"]["allocations"] == 0, got["totals"]
+
+
+OWN = """
+#include <stdint.h>
+#include <string.h>
+#include <stddef.h>
+#include <unistd.h>
+
+static char heap[16 << 20];
+static size_t top;
+#define NOINLINE __attribute__((noinline))
+
+NOINLINE static void *carve(size_t n) {
+        size_t *p = (size_t *)(heap + top);
+
+        top += (n + 31) & ~(size_t)15;
+        *p = n;
+        return p + 2;
+}
+NOINLINE void *malloc(size_t n) { return carve(n); }
+NOINLINE void free(void *p) { __asm__ volatile("" ::"r"(p) : "memory"); }
+NOINLINE void *calloc(size_t a, size_t b) { return carve(a * b); }
+NOINLINE void *realloc(void *p, size_t n) { (void)p; return carve(n); }
+
+/* The compiler has seen malloc: what it does not touch is kept in registers over the calls. */
+int main(void) {
+        uint64_t a = 1, b = 2, c = 3, d = 5, e = 7;
+
+        for (int i = 0; i < 1000; i++) {
+                char *p = malloc(10);
+
+                p[0] = (char)i;
+                a += b ^ (uint64_t)p[0], b += c + a, c ^= d * b, d += e ^ c, e += a ^ d;
+                free(p);
+        }
+        a ^= b ^ c ^ d ^ e;
+        for (int i = 0; i < 16; i++) {
+                char digit = "0123456789abcdef"[a >> (60 - 4 * i) & 15];
+
+                if (write(1, &digit, 1) != 1) return 1;
+        }
+        return 0;
+}
+"""
+
+
+def test_malloc_of_the_program_itself(t):
+    """A malloc of one instruction in the same file as its caller: every register it leaves alone must stay."""
+    program = build(t, "own", OWN)
+    bare = run([program])
+    r = t.silt.record(t.path("t.silt"), [program], ["-f"])
+    assert r.code == 0 and r.stdout == bare.stdout and len(r.stdout) == 16, (r.stdout, bare.stdout)
+    got, why = t.silt.report(t.path("t.silt"))
+    assert got, why
+    totals = got["totals"]
+    assert totals["allocations"] == totals["frees"] == 1000 and totals["temporary_allocations"] == 1000, totals
+
+
+def test_doctor_names_what_is_inside(t):
+    r = t.silt.command("doctor", build(t, "je", JEMALLOC, *STATIC_JEMALLOC))
+    assert r.code == 0 and "jemalloc is inside the program" in r.text and "will be hooked" in r.text, r.text
