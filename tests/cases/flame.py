@@ -45,6 +45,18 @@ def check_sums(p, where):
     assert sum(p["value"][1:1 + n]) == p["value"][0], where
 
 
+def begins_of(p):
+    """Where frames begin, in units of the metric."""
+    begins, first = [0] * len(p["value"]), 1
+    for i, n in enumerate(p["children"]):
+        at = begins[i]
+        for k in range(first, first + n):
+            begins[k] = at
+            at += p["value"][k]
+        first += n
+    return set(begins)
+
+
 def test_figures(t):
     for program in ("basic", "containers", "fork_tree", "realloc_chain"):
         record(t, program)
@@ -69,12 +81,13 @@ def test_picture(t):
         p = data_of(text)["pictures"][0]
         assert root.get("width") == str(width)
         scale = (width - 20) / p["value"][0]
-        rows = {}
+        rows, begins = {}, begins_of(p)
         for g in root.find(f".//{SVG}g[@id='frames']"):
             box, label = g.find(SVG + "rect"), g.find(SVG + "text")
             x, y, w = (float(box.get(k)) for k in ("x", "y", "width"))
             rows.setdefault(y, []).append((x, w))
             assert x >= 10 and x + w <= width - 9, f"{width}: {x} {w}"
+            assert any(abs(10 + begin * scale - x) < 0.1 for begin in begins), f"{width}: no frame begins at {x}"
             if label is not None:
                 assert len(label.text) * 6.6 <= w, f"{width}: '{label.text}' in {w}"
             figure = re.search(r"([\d.]+) (B|kB|MB) in", g.find(SVG + "title").text)
