@@ -254,6 +254,21 @@ def test_moves(t):
     assert os.path.getsize(t.path("t.svg")) < 4e6 and seconds < 10 and page_seconds < 10
 
 
+def test_colours_of_changes(t):
+    """The script draws a difference in the colours the file has, also of what is put together."""
+    many = t.context.helpers.build("many_frames", ["many_frames.c"])
+    record(t, many, "old.silt", ["5000"])
+    record(t, many, "new.silt", ["9000"])
+    still = ElementTree.fromstring(flame(t, "--by", "end", traces=("old.silt", "new.silt")))
+    classes = sorted(r.get("class") for r in still.find(f".//{SVG}g[@id='frames']").iter(SVG + "rect"))
+    with browser.Browser(t.dir) as b:
+        b.open(t.path("t.svg"))
+        drawn = b.evaluate("[...document.querySelectorAll('#frames rect')].map(r => r.getAttribute('class'))")
+        assert sorted(drawn) == classes and len(set(classes)) > 3, set(classes)
+        b.move(*middle(find_box(b, "main")))
+        assert ", was " in b.evaluate(TIP) and b.problems() == [], b.evaluate(TIP)
+
+
 def check_choice(b):
     """Another metric and the other direction."""
     title = "document.getElementById('title').textContent"
