@@ -24,14 +24,15 @@
 enum {
         FOREST_WIDE = 110, /* width of the line from which on there are more columns */
         FOREST_MIN_NAME = 24,
-        FOREST_MIN_LEAVES = 5,  /* so many are told however small they are */
+        FOREST_MIN_LEAVES = 5,  /* so many are told even when small */
         FOREST_MAX_DEPTH = 5,   /* of branchings: below, each path is told for itself */
         FOREST_SPREAD_PCT = 20, /* in the rest: then functions say more than paths */
         FOREST_VIA_PCT = 5,     /* from this share on what was called gets a line of its own */
 };
 
-#define FOREST_MIN_SHARE 0.01   /* smaller ones are told only where --top asks for them */
-#define FOREST_REST_SHARE 0.005 /* a smaller rest of a branching is not worth a line */
+#define FOREST_MIN_SHARE 0.01    /* smaller ones are told only where --top asks for them */
+#define FOREST_LEAST_SHARE 0.001 /* less than that would be 0.0 % */
+#define FOREST_REST_SHARE 0.005  /* a smaller rest of a branching is not worth a line */
 
 /* The end of a call path, and how much is there. */
 struct leaf {
@@ -103,8 +104,9 @@ static size_t n_worth(struct forest *f, size_t most, double weight) {
         if (f->leaves.n > 1)
                 qsort(f->leaves.items, f->leaves.n, sizeof(f->leaves.items[0]), heavier_first);
         while (n < f->leaves.n && n < most && f->leaves.items[n].weight &&
-               (n < FOREST_MIN_LEAVES || f->r->options->is_top_given ||
-                (double)f->leaves.items[n].weight >= FOREST_MIN_SHARE * weight))
+               (n == 0 || f->r->options->is_top_given ||
+                (double)f->leaves.items[n].weight >=
+                        (n < FOREST_MIN_LEAVES ? FOREST_LEAST_SHARE : FOREST_MIN_SHARE) * weight))
                 n++;
         if (n < f->leaves.n)
                 f->most_untold = MAX(f->most_untold, f->leaves.items[n].weight);

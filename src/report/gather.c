@@ -113,6 +113,7 @@ static void gather_sites(struct report *r) {
                 if (g->rows[i].has_parts)
                         map_put(&r->with_parts, g->rows[i].stack, 1, &added);
         }
+        report_count_lines(r, g);
         query_groups_free(g);
 }
 

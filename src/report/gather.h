@@ -22,6 +22,7 @@ enum {
 struct report_module {
         const char *path; /* "" none */
         uint64_t n_frames, n_named, n_guessed, n_lined;
+        uint64_t n_unlined_allocs; /* asked for by code of it that has no source line */
         const struct trace_module_names *names; /* NULL: the trace says nothing of it */
 };
 
@@ -32,6 +33,7 @@ struct report_quality {
         double lined_frames_pct;
         struct report_module *modules; /* those with frames, most frames first; in the arena */
         size_t n_modules;
+        double unlined_allocs_pct; /* of all of the scope: asked for by code without a source line */
 };
 
 struct report {
@@ -78,6 +80,7 @@ const char *report_ended_name(uint32_t ended);
 
 /* naming.c: fills what quality says of names; appends a sentence, if there is something to say; as JSON. */
 void report_count_names(struct report *r);
+void report_count_lines(struct report *r, const struct query_groups *sites);
 bool report_naming_note(const struct report *r, struct str *to);
 void report_put_naming(struct json *j, const struct report *r);
 

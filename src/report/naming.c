@@ -6,7 +6,7 @@
 #include "base/json.h"
 #include "report/gather.h"
 
-/* Fewer frames than this without lines are no news: every program has some of its libraries'. */
+/* Less than this without lines is no news: every program has some of its libraries'. */
 #define NAMING_MATTERS_PCT 10.0
 
 static double percent(uint64_t part, uint64_t whole) {
@@ -67,6 +67,33 @@ void report_count_names(struct report *r) {
         keep_used(r, modules, v->n_modules + 1);
 }
 
+static struct report_module *find_module(struct report *r, const char *path) {
+        for (size_t i = 0; i < r->quality.n_modules; i++)
+                if (strcmp(r->quality.modules[i].path, path) == 0)
+                        return &r->quality.modules[i];
+        return NULL;
+}
+
+/* What people look at is the code that asked; frames elsewhere may lack lines unnoticed. */
+void report_count_lines(struct report *r, const struct query_groups *sites) {
+        uint64_t n_allocs = 0, n_unlined = 0;
+        struct report_module *m = NULL;
+
+        for (size_t i = 0; i < sites->n; i++) {
+                const struct query_group *g = &sites->rows[i];
+
+                n_allocs += g->self.n_allocs;
+                if (g->frame.file[0] || !g->stack)
+                        continue;
+                n_unlined += g->self.n_allocs;
+                if (!m || strcmp(m->path, g->frame.module) != 0)
+                        m = find_module(r, g->frame.module);
+                if (m)
+                        m->n_unlined_allocs += g->self.n_allocs;
+        }
+        r->quality.unlined_allocs_pct = n_allocs ? percent(n_unlined, n_allocs) : 0;
+}
+
 /* ---- in words -------------------------------------------------------------------------------- */
 
 static const char *module_name(const struct report_module *m) {
@@ -92,23 +119,23 @@ static bool add_unnamed(const struct report *r, struct str *to) {
         return true;
 }
 
-/* The module whose frames lack most lines, and knows why. */
+/* The module that asked for most without lines, where that matters, and why it has none. */
 static bool add_lineless(const struct report *r, struct str *to) {
         const struct report_module *worst = NULL;
-        uint64_t n_worst = 0;
 
         for (size_t i = 0; i < r->quality.n_modules; i++) {
                 const struct report_module *m = &r->quality.modules[i];
 
-                if (m->names && m->names->text[0] && m->n_frames - m->n_lined > n_worst) {
+                if (m->names && m->names->text[0] &&
+                    m->n_unlined_allocs > (worst ? worst->n_unlined_allocs : 0))
                         worst = m;
-                        n_worst = m->n_frames - m->n_lined;
-                }
         }
-        if (!worst || r->quality.lined_frames_pct > 100.0 - NAMING_MATTERS_PCT)
+        if (!worst || r->quality.unlined_allocs_pct < NAMING_MATTERS_PCT)
                 return false;
-        str_addf(to, "%.1f %% of frames have no source line, most of them in %s: %s.",
-                 100.0 - r->quality.lined_frames_pct, module_name(worst), worst->names->text);
+        str_addf(
+                to,
+                "%.0f %% of allocations were asked for by code without source lines, most of them in %s: %s.",
+                r->quality.unlined_allocs_pct, module_name(worst), worst->names->text);
         return true;
 }
 
