@@ -49,7 +49,8 @@ const char *check_value(const struct limit *l, double v, struct check_text *t) {
                 snprintf(t->s, sizeof(t->s), "%s/%s", unit_bytes(&u, unit_nearest(v * l->rate_s)),
                          l->rate_name);
         else if (l->unit == LIMIT_IN_PERCENT_PER_S)
-                snprintf(t->s, sizeof(t->s), "%.3g %%/%s", v * l->rate_s, l->rate_name);
+                snprintf(t->s, sizeof(t->s), v * l->rate_s < 1000 ? "%.3g %%/%s" : "%.0f %%/%s",
+                         v * l->rate_s, l->rate_name);
         else if (counts)
                 snprintf(t->s, sizeof(t->s), "%s", unit_count(&u, unit_nearest(v)));
         else if (l->unit == LIMIT_IN_PERCENT && l->kind != LIMIT_AGAINST)

@@ -253,9 +253,9 @@ static void print_path(const struct style *s, const struct diff *d, const struct
 
         add_figures(s, d, row, &line);
         str_add(&line, s->dim);
-        if (row->f[NAME_OLD].n_allocs == row->f[NAME_NEW].n_allocs)
-                str_addf(&line, "%s allocation%s", unit_count(&n, row->f[NAME_NEW].n_allocs),
-                         row->f[NAME_NEW].n_allocs == 1 ? "" : "s");
+        if (row->f[NAME_OLD].n_allocs == row->f[NAME_NEW].n_allocs || !row->has[!side])
+                str_addf(&line, "%s allocation%s", unit_count(&n, row->f[side].n_allocs),
+                         row->f[side].n_allocs == 1 ? "" : "s");
         else
                 str_addf(&line, "%s %s %s allocations", unit_count(&n, row->f[NAME_OLD].n_allocs),
                          s->utf8 ? "→" : "->", unit_count(&m, row->f[NAME_NEW].n_allocs));
