@@ -176,6 +176,21 @@ static void test_builds(void **state) {
         assert_has(text, "f alone grew by 50.0 kB");
         assert_has(text, "By call path, live at the peak: 1 new, 1 gone\n");
         free(text);
+        /* another caller is another path, be the amounts as they may */
+        text = check_told(SITES({"f<a<main", 100, 1000}, {"b<main", 1, 1}, {"a<main", 1, 1}),
+                          SITES({"f<b<main", 100, 1000}, {"b<main", 1, 1}, {"a<main", 1, 1}), true);
+        assert_has(text, "By call path, live at the peak: 1 new, 1 gone\n");
+        assert_has_not(text, "By function");
+        free(text);
+        /* the caller has less, not more: nothing went there */
+        text = check_told(SITES({"help<f<main", 100, 1000}, {"f<main", 50, 1000}),
+                          SITES({"f<main", 10, 1000}), true);
+        assert_has(text, "1 shrunk, 1 gone\n");
+        free(text);
+        text = check_told(SITES({"help<f<main", 30, 1000}, {"f<main", 50, 10}),
+                          SITES({"f<main", 10, 20000}), true);
+        assert_has(text, "1 grown, 1 gone\n");
+        free(text);
         /* depth of recursion, numbers, suffixes, lines */
         text = check_told(SITES({"walk<walk<walk<main", 100, 1000}),
                           SITES({"walk<main", 100, 1000}), false);
