@@ -12,5 +12,5 @@ run() {
 }
 
 run "$build/silt" run -f -o "$trace" "$build/examples/mqtt_server"
-run "$build/silt" report --top 3 "$trace"
+run "$build/silt" report "$trace"
 printf '\nThe trace is %s. Next: %s/silt report --tree %s\n' "$trace" "$build" "$trace"

@@ -68,7 +68,9 @@ static void add_cell(const struct band *b, struct str *line, const struct query_
         const char *text = b->s->utf8 ? utf8_fill[fill] : ascii_fill[fill],
                    *want = fill ? b->s->live : "";
 
-        if (b->draws_rss && c->has_rss && rss > 0 && (rss - 1) / 8 == row) {
+        /* inside the filled part only where it is well below: samples lag behind by a little */
+        if (b->draws_rss && c->has_rss && rss > 0 && (rss - 1) / 8 == row &&
+            (fill < 8 || rss + 16 <= live)) {
                 text = b->s->utf8 ? "─" : "-";
                 want = b->s->rss;
         }

@@ -108,7 +108,8 @@ void totals_print(const struct style *s, const struct report *r) {
         add(&table, "frees", "%s", unit_count(&a, t->n_frees));
         add(&table, "reallocations", "%s", unit_count(&a, t->n_reallocs));
         add(&table, "call paths", "%s", unit_count(&a, t->n_sites));
-        add(&table, "run time", "%s", unit_duration(&a, headline_span_ns(r)));
+        add(&table, report_is_windowed(r) ? "window" : "run time", "%s",
+            unit_duration(&a, headline_span_ns(r)));
         add(&table, "threads", "%s", unit_count(&a, t->n_threads));
         style_heading(s, "%s", title(r));
         print_table(s, &table);
