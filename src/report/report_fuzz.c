@@ -109,8 +109,10 @@ static void ask_moves(const struct report_options *o) {
         scope = query_whole(q);
         if (o->all_processes)
                 scope.process = QUERY_ALL;
-        scope.from_ns = o->from_ns;
-        scope.to_ns = o->to_ns;
+        if (o->from_ns) /* late, so that there is something before it */
+                scope.from_ns = query_view(q)->end_ns / 8 * 5;
+        else
+                scope.to_ns = o->to_ns;
         scope.filter = o->filter;
         if (query_view(q)->n_processes > 0 && query_moves(q, &scope, &m, &err) < 0 &&
             (!err.text[0] || strchr(err.text, '\n')))
