@@ -31,7 +31,7 @@ static int crate_compare(const void *a, const void *b, void *graph) {
 }
 
 static bool has_crate(const struct graph_frame *f) {
-        return f->depth > 0 && !f->is_rest && !f->is_unnamed;
+        return f->depth > 0 && !f->is_rest && !f->is_unnamed && !f->is_helper;
 }
 
 /* The hue a crate would like by its name, or the next free one: the same program looks the same tomorrow. */
@@ -64,7 +64,7 @@ static void add_key(struct graph *g, uint8_t hue, uint32_t text, double own) {
 /* text → hue of the crates that are seen most; the keys tell them. */
 static void share_out_hues(struct graph *g, struct map *hues) {
         double visible = 0.01 * g->frames.items[0].width, other = 0, unnamed = 0;
-        bool is_taken[HUE_N_CRATES] = {0}, has_other = false;
+        bool is_taken[HUE_N_CRATES] = {0}, has_other = false, has_helpers = false;
         VEC(struct crate) crates = {0};
         struct map idx = {0};
 
@@ -73,7 +73,8 @@ static void share_out_hues(struct graph *g, struct map *hues) {
                 bool added;
                 uint64_t *at;
 
-                unnamed += f->is_unnamed ? asked_by(g, f) : 0;
+                unnamed += f->is_unnamed && !f->is_helper ? asked_by(g, f) : 0;
+                has_helpers |= f->is_helper;
                 if (!has_crate(f))
                         continue;
                 at = map_put(&idx, f->crate, crates.n, &added);
@@ -102,6 +103,8 @@ static void share_out_hues(struct graph *g, struct map *hues) {
                 add_key(g, HUE_OTHER, texts_add(g->texts, "other"), other);
         if (unnamed >= 0.5 * visible)
                 add_key(g, HUE_UNNAMED, texts_add(g->texts, "without a name"), unnamed);
+        if (has_helpers)
+                add_key(g, HUE_HELPER, texts_add(g->texts, "allocators and the like"), 0);
         vec_free(&crates);
         map_done(&idx);
 }
@@ -153,6 +156,8 @@ void graph_colour(struct graph *g) {
                         hue = graph_change_hue(g, f);
                 else if (f->is_rest)
                         hue = HUE_REST;
+                else if (f->is_helper)
+                        hue = HUE_HELPER;
                 else if (has_crate(f))
                         map_get(&hues, f->crate, &hue);
                 f->hue = (uint8_t)hue;

@@ -84,7 +84,6 @@ static void make_picture(struct asking *k, enum query_metric m, bool is_reversed
         struct words_source says[GRAPH_N_SIDES] = {0};
         double share =
                 k->o->ask.min_share_pct >= 0 ? k->o->ask.min_share_pct / 100 : FLAME_MIN_SHARE;
-        struct graph_options g = {.min_share = share, .is_full = k->o->ask.full};
 
         for (size_t i = 0; i < k->n_sides; i++) {
                 struct side *s = &k->sides[i];
@@ -93,7 +92,7 @@ static void make_picture(struct asking *k, enum query_metric m, bool is_reversed
                 of[i] = (struct graph_source){&s->view, tree_of(k, s, m, is_reversed, share)};
                 says[i] = (struct words_source){&s->view, s->answer, s->ask.path};
         }
-        graph_make(&p->graph, of, k->n_sides, &g, &k->texts);
+        graph_make(&p->graph, of, k->n_sides, share, &k->texts);
         words_find(&p->words, &p->graph, says, k->o, k->arena);
         for (size_t i = 0; i < k->n_sides; i++)
                 query_tree_free((struct query_tree *)of[i].tree);

@@ -152,8 +152,7 @@ static void make(struct made *m, const char *const *paths, size_t n_paths, const
                                  0);
                 of[i] = (struct graph_source){&m->view[i], m->tree[i]};
         }
-        graph_make(&m->graph, of, n_paths, &(struct graph_options){.min_share = min_share},
-                   &m->texts);
+        graph_make(&m->graph, of, n_paths, min_share, &m->texts);
 }
 
 static void unmake(struct made *m) {
@@ -478,7 +477,10 @@ static void test_named_frame(void **state) {
 
         (void)state;
         fabric_alloc(f, 0, thread, big, 50);
-        fabric_alloc(f, 0, thread, fabric_frame(f, big, "/bin/x", "deep", "x.c", 3), 550);
+        fabric_alloc(f, 0, thread,
+                     fabric_frame(f, fabric_frame(f, big, "/bin/x", "deep", "x.c", 3),
+                                  "/lib/libstdc++.so.6", "operator new(unsigned long)", "", 0),
+                     550);
         fabric_alloc(f, 0, thread, fabric_frame(f, top, "/bin/x", "other", "x.c", 4), 400);
         fabric_end(f);
         text = draw(ask);
@@ -487,6 +489,12 @@ static void test_named_frame(void **state) {
         ask.is_reversed = true;
         text = draw(ask);
         assert_has(text, ": 55 % asked for by deep");
+        free(text);
+        ask.is_reversed = false;
+        ask.ask.full = true; /* drawn, but nobody to name */
+        text = draw(ask);
+        assert_has(text, ">operator new(unsigned long)</text>");
+        assert_has(text, ": 55 % under deep");
         free(text);
 }
 

@@ -251,6 +251,14 @@ static uint32_t add_cut(struct texts *texts, struct str *text) {
         return number;
 }
 
+/* Whether the rules of names would leave it out. */
+static bool is_helper(const struct view *v, const struct query_frame *q) {
+        struct name_frame frame = frame_of(q);
+        enum name_kind kind = name_frame_kind(v->r.names, &frame);
+
+        return kind == NAME_ALLOCATOR || kind == NAME_START || kind == NAME_MACHINERY;
+}
+
 static void name_frame(struct graph *g, const struct graph_source *of, struct graph_frame *f) {
         const struct view *v = of[f->side].view;
         const struct query_frame *q = f->node ? &f->node->frame : NULL;
@@ -265,6 +273,7 @@ static void name_frame(struct graph *g, const struct graph_source *of, struct gr
         f->is_task = f->node->is_task;
         f->is_inlined = q->inlined;
         f->is_unnamed = !q->function[0] || q->guess;
+        f->is_helper = v->o->full && is_helper(v, q);
         view_add_name(v, q, f->is_task, &s);
         f->name = add_cut(g->texts, &s);
         name_place(q, &s);
@@ -360,14 +369,14 @@ static void place_frames(struct graph *g) {
         }
 }
 
-void graph_make(struct graph *g, const struct graph_source *of, size_t n_sources,
-                const struct graph_options *o, struct texts *texts) {
+void graph_make(struct graph *g, const struct graph_source *of, size_t n_sources, double min_share,
+                struct texts *texts) {
         *g = (struct graph){.metric = of[0].view->metric,
                             .is_reversed = of[0].tree->options.kind == QUERY_BOTTOM_UP,
                             .has_old = n_sources > 1,
                             .texts = texts};
         lay_all(g, of, n_sources);
-        choose_frames(g, o->min_share);
+        choose_frames(g, min_share);
         for (size_t i = 0; i < g->frames.n; i++)
                 if (g->frames.items[i].is_kept)
                         name_frame(g, of, &g->frames.items[i]);

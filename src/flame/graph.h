@@ -29,7 +29,8 @@ enum {
         HUE_UNNAMED = 12,
         HUE_REST = 13,
         HUE_ROOT = 14,
-        HUE_SAME = 24, /* 20 gone, … 28 new */
+        HUE_HELPER = 15, /* allocators, machinery and start code, where they are drawn */
+        HUE_SAME = 24,   /* 20 gone, … 28 new */
         HUE_CHANGE_STEPS = 4,
         HUE_N_SHADES = 3, /* of each, so that neighbours can be told apart */
 };
@@ -48,6 +49,7 @@ struct graph_frame {
         bool is_rest;         /* stands for n_rest frames */
         bool is_task, is_inlined;
         bool is_unnamed; /* no function is known */
+        bool is_helper;  /* drawn only because everything is */
         uint32_t n_rest;
         uint8_t hue, shade;          /* colour.c */
         struct graph_figure is, was; /* was: of two traces */
@@ -74,7 +76,7 @@ struct graph {
         struct texts *texts;            /* not owned */
         uint32_t max_depth;             /* of a frame */
         uint64_t n_rest;                /* frames that are not told */
-        struct graph_key keys[HUE_N_CRATES + 2];
+        struct graph_key keys[HUE_N_CRATES + 3];
         size_t n_keys; /* of changes: none */
 };
 
@@ -84,14 +86,9 @@ struct graph_source {
         const struct query_tree *tree;
 };
 
-struct graph_options {
-        double min_share;
-        bool is_full;
-};
-
 /* of has one source, or two: the newer first. */
-void graph_make(struct graph *g, const struct graph_source *of, size_t n_sources,
-                const struct graph_options *o, struct texts *texts);
+void graph_make(struct graph *g, const struct graph_source *of, size_t n_sources, double min_share,
+                struct texts *texts);
 void graph_done(struct graph *g);
 
 /* Chooses hues and shades; graph_make does it last. */

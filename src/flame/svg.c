@@ -95,9 +95,11 @@ static void add_box(struct drawing *d, const struct graph_frame *f, double begin
                     const char *label, const char *title) {
         double x = PICTURE_PAD + begin * d->scale, w = width * d->scale;
         double y = d->top + (double)f->depth * PICTURE_ROW;
+        size_t room = w > 6 ? (size_t)((w - 6) / PICTURE_CELL) : 0;
         struct str cut = {0};
 
-        cut_add_name(&cut, label, w > 6 ? (size_t)((w - 6) / PICTURE_CELL) : 0);
+        if (!f->is_rest || cut_cells(label) <= room)
+                cut_add_name(&cut, label, room);
         str_addf(d->to, "<g class=\"f%s%s\"><title>", f->is_inlined ? " i" : "",
                  f->is_task ? " t" : "");
         escape_add_xml(d->to, title);

@@ -185,7 +185,7 @@ function prepare(p) {
 
 function box(i, x, w, label, look, rest) {
         const y = top() + row(i, rest) * data.row, g = make(SVG, "g", {"class": "f" + look.classes});
-        const text = cut(label, Math.floor((w - 6) / data.cell));
+        const room = Math.floor((w - 6) / data.cell), text = rest && label.length > room ? "" : cut(label, room);
         g.appendChild(make(SVG, "rect", {"class": look.fill, x: x.toFixed(1), y: y,
                                          width: Math.max(0.3, w > 3 ? w - 0.8 : w).toFixed(1), height: data.row - 1}));
         if (text)
@@ -305,7 +305,7 @@ function finish(rows) {
                 note.setAttribute("transform", "translate(0," + (height + 4 - note.begin) + ")");
                 all = height + 4 + note.extent + 8;
         }
-        all = Math.max(all, isPage ? 120 : window.innerHeight);
+        all = Math.max(all, isPage ? 0 : window.innerHeight);
         picture.setAttribute("width", pictureWidth());
         picture.setAttribute("height", all);
         picture.setAttribute("viewBox", "0 0 " + pictureWidth() + " " + all);
@@ -467,7 +467,7 @@ function addChoice(bar) {
 
 function makeBar() {
         const bar = make(HTML, "div", {"class": "bar"});
-        input = make(HTML, "input", {type: "search", placeholder: "search: regular expression ( / )", "aria-label": "search", spellcheck: "false"});
+        input = make(HTML, "input", {type: "search", title: "a regular expression", placeholder: "search ( / )", "aria-label": "search", spellcheck: "false"});
         reset = make(HTML, "button", {type: "button", title: "Esc"}, "whole picture");
         said = make(HTML, "span", {"class": "said", role: "status", "aria-live": "polite"});
         addChoice(bar);

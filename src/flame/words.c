@@ -123,11 +123,11 @@ static const struct graph_frame *first_child(const struct graph *g, const struct
         return f->n_children && !child->is_rest ? child : NULL;
 }
 
-/* The frame itself, or the nearest above it whose function is known; where there is none, itself again. */
+/* The frame itself, or the nearest above it that is known and does more than pass requests on; where there is none, itself again. */
 static const struct graph_frame *named_above(const struct graph *g, const struct graph_frame *f) {
         const struct graph_frame *named = f;
 
-        while (named->is_unnamed)
+        while ((named->is_unnamed || named->is_helper) && named->depth)
                 named = &g->frames.items[named->parent];
         return named->depth ? named : f;
 }
