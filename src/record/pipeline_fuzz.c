@@ -3,12 +3,16 @@
  * lent tables. The input is a program of such writes, pumps and ends. Nothing may crash, hang or leak.
  *
  * covers: src/record/decode.c src/record/drain.c src/record/forks.c src/record/intern.c src/record/lender.c
- * covers: src/record/order.c src/record/pair.c src/record/paths.c src/record/pipeline.c src/record/rows.c src/record/sites.c */
+ * covers: src/record/order.c src/record/pair.c src/record/paths.c src/record/pipeline.c src/record/residency.c
+ * covers: src/record/rows.c src/record/sites.c */
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "record/fake_target.h"
 #include "record/fake_writer.h"
+#include "record/residency.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -85,7 +89,7 @@ static void put_many(struct fake_target *t, struct wire_slot *slot, struct input
         for (uint64_t i = 1; i <= n && in->n_left > 0; i++, in->n_left--) {
                 uint64_t words[6] = {wire_word0(t->now, is_alloc ? WIRE_ALLOC : WIRE_FREE),
                                      base + i * 16,
-                                     i,
+                                     how & 4 ? i * TRACE_LARGE_BLOCK_BYTES : i,
                                      wire_stack_word(0, n_new, 0, 0),
                                      0x1000 + base + i * 4,
                                      0x1000 + (uint64_t)how};
@@ -184,6 +188,23 @@ static void vandalise(struct fake_target *t, struct wire_slot *slot, struct inpu
         }
 }
 
+/* Two looks at the pages of large blocks, of which all or none were touched. */
+static void look(struct fake_target *t, uint32_t idx, bool is_touched) {
+        static int fds[2] = {-1, -1};
+
+        if (fds[is_touched] < 0)
+                fds[is_touched] =
+                        open(is_touched ? "/proc/self/exe" : "/dev/zero", O_RDONLY | O_CLOEXEC);
+        for (int i = 0; i < 2; i++) {
+                struct residency_budget budget = {20, 4000};
+
+                if (pipeline_wants_look(t->pipeline, idx, true))
+                        pipeline_look(t->pipeline, idx, fds[is_touched], t->now, &budget);
+                t->now += 10000000;
+                pipeline_pump(t->pipeline);
+        }
+}
+
 static void step(struct fake_target *t, struct input *in) {
         uint8_t op = take(in);
         struct wire_slot *slot = fake_slot(t, take(in) % N_SLOTS);
@@ -203,6 +224,7 @@ static void step(struct fake_target *t, struct input *in) {
         case 11: put_many(t, slot, in); break;
         case 12: put_module(t, slot, in); break;
         case 13: put_realloc(t, slot, in); break;
+        case 14: look(t, take(in) % N_PROCESSES, take(in) % 2); break;
         default: put_likely(t, slot, in); break;
         }
         t->now += 100;

@@ -3,7 +3,6 @@
 
 #include "base/map.h"
 #include "trace/defs.h"
-#include "trace/residency.h"
 
 void trace_defs_init(struct trace_defs *d) {
         memset(d, 0, sizeof(*d));
@@ -130,9 +129,24 @@ void trace_defs_sample(struct trace_defs *d, const struct trace_sample *s) {
         r->n++;
 }
 
+static void put_look(bytes_buf *b, const struct trace_look *l) {
+        buf_varint(b, l->n_blocks);
+        buf_varint(b, l->bytes);
+        buf_varint(b, l->touched_bytes);
+}
+
 void trace_defs_residency(struct trace_defs *d, const struct trace_residency *row) {
-        trace_encode_residency(&d->residency.a, row, &d->residency.last[0]);
-        d->residency.n++;
+        struct trace_rows *r = &d->residency;
+
+        buf_varint(&r->a, row->process);
+        buf_varint(&r->a, row->stack);
+        put_delta(&r->a, &r->last[0], row->time_ns);
+        buf_varint(&r->a, row->time_ns - row->peak_ns);
+        put_look(&r->a, &row->now);
+        put_look(&r->a, &row->peak);
+        put_look(&r->a, &row->seen);
+        buf_varint(&r->a, row->max_touched_bytes);
+        r->n++;
 }
 
 void trace_defs_mapping(struct trace_defs *d, const struct trace_mapping *m) {

@@ -1,28 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 #include "trace/residency.h"
 
-static void put_look(bytes_buf *out, const struct trace_look *l) {
-        buf_varint(out, l->n_blocks);
-        buf_varint(out, l->bytes);
-        buf_varint(out, l->touched_bytes);
-}
-
 static void get_look(struct bytes_reader *r, struct trace_look *ret) {
         ret->n_blocks = bytes_varint(r);
         ret->bytes = bytes_varint(r);
         ret->touched_bytes = bytes_varint(r);
-}
-
-void trace_encode_residency(bytes_buf *out, const struct trace_residency *row, uint64_t *last_ns) {
-        buf_varint(out, row->process);
-        buf_varint(out, row->stack);
-        buf_varint(out, bytes_zigzag((int64_t)(row->time_ns - *last_ns)));
-        buf_varint(out, row->time_ns - row->peak_ns);
-        put_look(out, &row->now);
-        put_look(out, &row->peak);
-        put_look(out, &row->seen);
-        buf_varint(out, row->max_touched_bytes);
-        *last_ns = row->time_ns;
 }
 
 /* All blocks of the smaller are among those of the larger. */

@@ -14,7 +14,7 @@ def test_days_within_a_bound(t):
     millions, bound_mb = t.count((20, 32), (1000, 256))
     trace = t.path("t.silt")
     r = run([os.path.join(t.context.build_dir, "src/record/bench_long_run"), trace, str(millions), str(bound_mb)],
-            timeout_s=1800)
+            timeout_s=t.count(1800, 7200))
     assert r.code == 0, r.errors
     books = json.loads(r.text)
     assert books["thinned"] > 2 and books["max_file_bytes"] <= bound_mb << 20, books
