@@ -26,13 +26,13 @@ enum {
         FOREST_MIN_NAME = 24,
         FOREST_MIN_LEAVES = 5,  /* so many are told even when small */
         FOREST_MAX_DEPTH = 5,   /* of branchings: below, each path is told for itself */
-        FOREST_SPREAD_PCT = 20, /* in the rest: then functions say more than paths */
+        FOREST_SPREAD_PCT = 50, /* not told: then functions say more than paths */
         FOREST_VIA_PCT = 5,     /* from this share on what was called gets a line of its own */
 };
 
-#define FOREST_MIN_SHARE 0.01    /* smaller ones are told only where --top asks for them */
-#define FOREST_LEAST_SHARE 0.001 /* less than that would be 0.0 % */
-#define FOREST_REST_SHARE 0.005  /* a smaller rest of a branching is not worth a line */
+#define FOREST_MIN_SHARE 0.01   /* smaller ones are told only where --top asks for them */
+#define FOREST_MOST_SHARE 0.99  /* what is left then is not worth being told by path */
+#define FOREST_REST_SHARE 0.005 /* a smaller rest of a branching is not worth a line */
 
 /* The end of a call path, and how much is there. */
 struct leaf {
@@ -97,17 +97,18 @@ static int heavier_first(const void *a, const void *b) {
         return x->node < y->node ? -1 : x->node > y->node;
 }
 
-/* Sorts leaves; how many of them are worth being told. */
+/* Sorts leaves; how many of them are worth being told: those with their share, and a few more while most is untold. */
 static size_t n_worth(struct forest *f, size_t most, double weight) {
+        double told = 0;
         size_t n = 0;
 
         if (f->leaves.n > 1)
                 qsort(f->leaves.items, f->leaves.n, sizeof(f->leaves.items[0]), heavier_first);
         while (n < f->leaves.n && n < most && f->leaves.items[n].weight &&
-               (n == 0 || f->r->options->is_top_given ||
-                (double)f->leaves.items[n].weight >=
-                        (n < FOREST_MIN_LEAVES ? FOREST_LEAST_SHARE : FOREST_MIN_SHARE) * weight))
-                n++;
+               (f->r->options->is_top_given ||
+                (n < FOREST_MIN_LEAVES && told < FOREST_MOST_SHARE * weight) ||
+                (double)f->leaves.items[n].weight >= FOREST_MIN_SHARE * weight))
+                told += (double)f->leaves.items[n++].weight;
         if (n < f->leaves.n)
                 f->most_untold = MAX(f->most_untold, f->leaves.items[n].weight);
         return n;
@@ -410,14 +411,6 @@ static void print_entry(struct forest *f, const struct entry *e) {
         str_done(&line);
 }
 
-/* Where most is in no path that stands out. */
-static void print_hint(const struct forest *f) {
-        static const char text[] = "--group-by function adds them up";
-        size_t indent = MIN(figures_width(f) + 2, f->s->width - strlen(text));
-
-        fprintf(f->s->out, "%s%*s%s%s\n", f->s->dim, (int)indent, "", text, f->s->plain);
-}
-
 static void print_rest(struct forest *f, const struct entry *e) {
         struct rest rest = rest_of(f, e->from, e->depth);
         struct str line = {0}, text = {0};
@@ -435,8 +428,6 @@ static void print_rest(struct forest *f, const struct entry *e) {
         str_add(&line, f->s->dim);
         style_add_cut(f->s, &line, str_text(&text), name_width(f, e));
         fprintf(f->s->out, "%s%s\n", str_text(&line), f->s->plain);
-        if (e->from == f->t->root && metric_share_pct(rest.value, f->whole) >= FOREST_SPREAD_PCT)
-                print_hint(f);
         str_done(&text);
         str_done(&line);
 }
@@ -481,6 +472,18 @@ static void print_entries(struct forest *f) {
         }
 }
 
+/* Where most is in no path that stands out. */
+static void print_hint(const struct forest *f) {
+        double told = 0;
+
+        for (size_t i = 0; i < f->n_told; i++)
+                told += (double)f->leaves.items[i].weight;
+        if (f->n_told < f->sites.n && told * 100 < (100 - FOREST_SPREAD_PCT) * (double)f->whole)
+                fprintf(f->s->out,
+                        "%sSpread over many paths: --group-by function adds them up.%s\n",
+                        f->s->dim, f->s->plain);
+}
+
 void forest_print(const struct style *s, struct report *r) {
         struct query_tree_options o = {.kind = QUERY_TOP_DOWN,
                                        .merge = QUERY_MERGE_ASKER,
@@ -500,6 +503,7 @@ void forest_print(const struct style *s, struct report *r) {
         if (f.n_told) {
                 print_heading(&f);
                 print_entries(&f);
+                print_hint(&f);
         }
         vec_free(&f.sites);
         vec_free(&f.leaves);

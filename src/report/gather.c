@@ -56,6 +56,10 @@ bool report_counts_sizes(const struct report *r) {
                query_filter_needs_events(r->scope.filter);
 }
 
+bool report_counts_lifetimes(const struct report *r) {
+        return report_counts_sizes(r) || r->v->n_events <= REPORT_MAX_EVENTS_LIVED;
+}
+
 const struct trace_process_info *report_process(const struct report *r) {
         uint32_t process =
                 r->scope.process == QUERY_ALL ? query_main_process(r->q) : r->scope.process;

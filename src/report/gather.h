@@ -15,6 +15,7 @@
 enum {
         REPORT_MAX_EVENTS =
                 4000000, /* read for threads' figures and for fine timelines; --full reads them all */
+        REPORT_MAX_EVENTS_LIVED = 16 * REPORT_MAX_EVENTS, /* of a trace, for lifetimes */
         REPORT_JSON_COLUMNS = 100,
 };
 
@@ -73,7 +74,9 @@ void report_add_untold(uint64_t known_from_ns, struct str *to);
 
 bool report_is_windowed(const struct report *r);
 bool report_is_filtered(const struct report *r);
-bool report_counts_sizes(const struct report *r); /* few enough events, or all are asked for */
+/* Few enough events, or all are asked for. Lifetimes need the rows of every slice only. */
+bool report_counts_sizes(const struct report *r);
+bool report_counts_lifetimes(const struct report *r);
 const struct trace_process_info *report_process(
         const struct report *r); /* of the scope; of all: the main one */
 const char *report_ended_name(uint32_t ended);

@@ -227,30 +227,29 @@ static int put_timeline(struct json *j, const struct report *r, struct err *rete
 static int put_histogram(struct json *j, const struct report *r, const char *key,
                          enum query_histogram_kind kind, struct err *reterr) {
         _cleanup_(query_histogram_freep) struct query_histogram *h = NULL;
-        int x = query_histogram(r->q, &r->scope, kind, kind == QUERY_SIZES, &h, reterr);
+        int x;
 
-        if (x < 0)
-                return x;
         json_key(j, key);
+        if (!(kind == QUERY_SIZES ? report_counts_sizes(r) : report_counts_lifetimes(r))) {
+                json_null(j);
+                return 0;
+        }
+        x = query_histogram(r->q, &r->scope, kind, kind == QUERY_SIZES, &h, reterr);
+        if (x < 0) {
+                json_null(j);
+                return x;
+        }
         json_object(j);
         view_put_histogram(j, h);
         json_end(j);
         return 0;
 }
 
-/* As --histogram tells them; sizes are null where there are too many events to count them. */
+/* As --histogram tells them; null where there are too many events to count them. */
 static int put_histograms(struct json *j, const struct report *r, struct err *reterr) {
-        int x;
+        int x = put_histogram(j, r, "sizes", QUERY_SIZES, reterr);
 
-        if (report_counts_sizes(r)) {
-                x = put_histogram(j, r, "sizes", QUERY_SIZES, reterr);
-                if (x < 0)
-                        return x;
-        } else {
-                json_key(j, "sizes");
-                json_null(j);
-        }
-        return put_histogram(j, r, "lifetimes", QUERY_LIFETIMES, reterr);
+        return x < 0 ? x : put_histogram(j, r, "lifetimes", QUERY_LIFETIMES, reterr);
 }
 
 static void put_notes(struct json *j, const struct report *r) {

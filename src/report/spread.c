@@ -246,32 +246,37 @@ static void print_tables(const struct style *s, struct spread *sizes, struct spr
 
 /* ---- the whole ------------------------------------------------------------------------------- */
 
-int spread_print(const struct style *s, const struct report *r, struct err *reterr) {
-        bool has_sizes = report_counts_sizes(r);
-        struct spread sizes = {0}, lifetimes = {0};
+/* What was not counted, and how to have it counted. */
+static void print_uncounted(const struct style *s, const struct report *r) {
+        bool has_lifetimes = report_counts_lifetimes(r);
         struct str text = {0};
         struct unit_text t;
+
+        str_addf(&text, "%s counted here from %s events: --histogram size%s read%s them.",
+                 has_lifetimes ? "Sizes are not" : "Sizes and lifetimes are not",
+                 unit_count(&t, r->v->n_events), has_lifetimes ? "" : " and --histogram lifetime",
+                 has_lifetimes ? "s" : "");
+        fprintf(s->out, "%s%s", has_lifetimes ? "" : "\n", s->dim);
+        style_wrap(s, str_text(&text), 0);
+        fputs(s->plain, s->out);
+        str_done(&text);
+}
+
+int spread_print(const struct style *s, const struct report *r, struct err *reterr) {
+        struct spread sizes = {0}, lifetimes = {0};
         int x = 0;
 
         if (r->answer->totals.n_allocs == 0)
                 return 0;
-        if (has_sizes)
+        if (report_counts_sizes(r))
                 x = fill_sizes(r, &sizes, reterr);
-        if (x >= 0)
+        if (x >= 0 && report_counts_lifetimes(r))
                 x = fill_lifetimes(r, &lifetimes, reterr);
         if (x >= 0) {
                 print_tables(s, &sizes, &lifetimes);
-                if (!has_sizes) {
-                        str_addf(
-                                &text,
-                                "Sizes are counted from events, of which there are %s: --histogram size reads them.",
-                                unit_count(&t, r->v->n_events));
-                        fprintf(s->out, "%s  ", s->dim);
-                        style_wrap(s, str_text(&text), 2);
-                        fputs(s->plain, s->out);
-                }
+                if (!report_counts_sizes(r))
+                        print_uncounted(s, r);
         }
-        str_done(&text);
         spread_done(&sizes);
         spread_done(&lifetimes);
         return x;

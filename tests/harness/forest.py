@@ -39,7 +39,7 @@ def entries(text):
     found, column = [], 0
     lines = text[text.find("by call path ("):].splitlines() if "by call path (" in text else []
     for line in lines[1:]:
-        if not line.strip():
+        if not line.strip() or line.startswith("Spread over"):
             break
         if not column:
             column = line.index("call path")
@@ -47,7 +47,7 @@ def entries(text):
         depth, rest = strip_branches(line[column:])
         if line[:column].strip():
             found.append(Entry(line[:column], depth, rest))
-        elif found and not rest.strip().startswith("--group-by"):
+        elif found:
             gap = "  " if re.match(r"via |\S+:\d+$", rest.strip()) else " "
             found[-1].text += gap + rest.strip()
     for i, entry in enumerate(found):
