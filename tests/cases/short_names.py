@@ -49,7 +49,7 @@ def report(t, program, *options, width=100):
 def report_of(t, path, *options, width=100):
     r = t.silt.record(t.path("t.silt"), [path], ["-f"])
     assert r.code == 0, r.errors
-    r = t.silt.command("report", "--by", "allocated", *options, t.path("t.silt"),
+    r = t.silt.command("report", "--by", "allocated", "--top", "20", *options, t.path("t.silt"),
                        env={"COLUMNS": str(width), "XDG_CONFIG_HOME": t.dir})
     assert r.code == 0 and r.stderr == b"", r.errors
     return r.text
