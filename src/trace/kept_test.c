@@ -3,7 +3,7 @@
  * every later silt. v1: reader_seeds's seed 7 as the writer of version 1 wrote it (two
  * processes, addresses and free stacks, symbols). v1-bounded: its seed 9, kept within a bound.
  * v1-inherited: the same, with SITE of version 2. v1-names: seed 7 with NSRC.
- * v1-moves: seed 8, kept within a bound, with MOVE. */
+ * v1-moves: seed 8, kept within a bound, with MOVE and RESI. */
 #include "trace/trace_file.h"
 
 /* Sums over everything that is read; any difference shows. */
@@ -179,11 +179,33 @@ static void test_v1_moves(void **state) {
         }
 }
 
+/* The same trace has RESI: rows of two call paths. */
+static void test_v1_residency(void **state) {
+        struct trace_reader *t = NULL;
+        const struct trace_residency *rows;
+        struct err err = {0};
+        uint64_t sum = 0;
+        size_t n;
+
+        if (trace_reader_open(KEPT_DIRECTORY "/v1-moves.silt", &t, &err) < 0)
+                fail_msg("%s", err.text);
+        assert_int_equal(trace_read_residency(t, &rows, &n, &err), 0);
+        assert_int_equal(n, 2);
+        for (size_t i = 0; i < n; i++) {
+                sum = mix(mix(mix(sum, rows[i].stack), rows[i].time_ns), rows[i].peak_ns);
+                sum = mix(mix(sum, rows[i].now.bytes), rows[i].now.touched_bytes);
+                sum = mix(mix(sum, rows[i].peak.bytes), rows[i].seen.n_blocks);
+                sum = mix(sum, rows[i].max_touched_bytes);
+        }
+        assert_int_equal(sum, 0x61561c9c6867990dull);
+        trace_reader_free(t);
+}
+
 int main(void) {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(test_v1),           cmocka_unit_test(test_v1_bounded),
                 cmocka_unit_test(test_v1_inherited), cmocka_unit_test(test_v1_names),
-                cmocka_unit_test(test_v1_moves),
+                cmocka_unit_test(test_v1_moves),     cmocka_unit_test(test_v1_residency),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);
