@@ -16,6 +16,7 @@ let zoomed = 0;            // the frame that fills the width
 let marked = -1;           // the frame keys are at
 let search = null;         // {matches, text}
 let drawn = new Map();     // frame → its element
+let scrolls = false;       // higher than the window: a scroll bar takes some of the width
 let tip = null, input = null, said = null, reset = null;
 
 // ---- figures --------------------------------------------------------------------------------------
@@ -294,7 +295,7 @@ function padding() {
 }
 
 function pictureWidth() {
-        return isPage ? document.body.clientWidth - 20 : Math.max(data.width, window.innerWidth);
+        return isPage ? document.body.clientWidth - 20 : Math.max(data.width, window.innerWidth - (scrolls ? 16 : 0));
 }
 
 function finish(rows) {
@@ -305,7 +306,12 @@ function finish(rows) {
                 note.setAttribute("transform", "translate(0," + (height + 4 - note.begin) + ")");
                 all = height + 4 + note.extent + 8;
         }
-        all = Math.max(all, isPage ? 0 : window.innerHeight);
+        if (!isPage && !scrolls && all > window.innerHeight) {
+                scrolls = true;
+                draw();
+                return;
+        }
+        all = Math.max(all, isPage || scrolls ? 0 : window.innerHeight);
         picture.setAttribute("width", pictureWidth());
         picture.setAttribute("height", all);
         picture.setAttribute("viewBox", "0 0 " + pictureWidth() + " " + all);
@@ -517,6 +523,7 @@ function show(p) {
 
 function begin() {
         if (!isPage) {
+                picture.setAttribute("role", "group"); // an image has nothing to use in it
                 const note = document.getElementById("note"), lines = note.querySelectorAll("text");
                 note.begin = lines.length ? parseFloat(lines[0].getAttribute("y")) - 11 : 0;
                 note.extent = 16 * lines.length;
@@ -537,7 +544,10 @@ function begin() {
         });
         layer.addEventListener("mouseleave", hideTip);
         document.addEventListener("keydown", pressed);
-        window.addEventListener("resize", draw);
+        window.addEventListener("resize", () => {
+                scrolls = false;
+                draw();
+        });
         show(data.pictures[0]);
 }
 

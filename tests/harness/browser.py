@@ -27,6 +27,7 @@ class Browser:
     def __init__(self, folder, width=1200, height=800, dark=False, timeout_s=60):
         self.timeout_s, self.number, self.buffer = timeout_s, 0, b""
         self.events = []
+        assert find(), "no browser: run 'tools/setup.sh test', or install chromium-headless-shell"
         ours_in, theirs_out = os.pipe()
         theirs_in, ours_out = os.pipe()
         argv = [find(), "--headless", "--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-dev-shm-usage",
