@@ -119,18 +119,31 @@ pid_t proc_parent(pid_t pid) {
         return parent;
 }
 
-int proc_open_pagemap(pid_t pid, const char *exe) {
-        char path[64], target[4096];
+/* A file that was removed or replaced since it was started has another name there. */
+static bool proc_runs(pid_t pid, const char *exe) {
+        static const char deleted[] = " (deleted)";
+        char path[64], target[4096 + sizeof(deleted)];
+        size_t len = strlen(exe);
         ssize_t n;
+
+        snprintf(path, sizeof(path), "/proc/%d/exe", (int)pid);
+        n = readlink(path, target, sizeof(target) - 1);
+        if (n <= 0 || len == 0)
+                return false;
+        target[n] = 0;
+        return strncmp(target, exe, len) == 0 &&
+               (!target[len] || strcmp(target + len, deleted) == 0);
+}
+
+int proc_open_pagemap(pid_t pid, const char *exe) {
+        char path[64];
         int fd;
 
         snprintf(path, sizeof(path), "/proc/%d/pagemap", (int)pid);
         fd = open(path, O_RDONLY | O_CLOEXEC);
         if (fd < 0)
                 return -errno;
-        snprintf(path, sizeof(path), "/proc/%d/exe", (int)pid);
-        n = readlink(path, target, sizeof(target));
-        if (n > 0 && (size_t)n == strlen(exe) && memcmp(target, exe, (size_t)n) == 0)
+        if (proc_runs(pid, exe))
                 return fd;
         close(fd);
         return -ESRCH;
