@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "diff/flutter.h"
 #include "diff/pair.h"
 #include "diff/text.h"
 
@@ -57,10 +58,12 @@ static int gather(struct diff *d, struct err *reterr) {
         }
         if (r >= 0)
                 r = set_scale(d, reterr);
+        if (r >= 0) {
+                diff_pair_sides(d);
+                r = o->is_strict ? 0 : flutter_find(d, reterr);
+        }
         for (unsigned side = 0; side < NAME_N_SIDES; side++)
                 opened_end_progress(&d->sides[side].opened);
-        if (r >= 0)
-                diff_pair_sides(d);
         return r;
 }
 

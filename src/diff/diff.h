@@ -28,9 +28,9 @@ struct diff_options {
         uint32_t n_top;     /* rows of each table */
         bool has_top;       /* n_top was asked for */
         bool json;
-        bool full;                 /* whole stacks, long names, every row */
-        bool per_second;           /* flows are divided by the length of their window */
-        bool is_strict;            /* only call paths that are the same are matched */
+        bool full;       /* whole stacks, long names, every row */
+        bool per_second; /* flows are divided by the length of their window */
+        bool is_strict;  /* only call paths that are the same are matched, nothing is chance */
         double min_change_pct;     /* of the larger total; smaller changes are of no note … */
         uint64_t min_change_bytes; /* … and these too (allocations, where the metric counts) */
         struct query_filter

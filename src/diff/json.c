@@ -136,20 +136,24 @@ static void put_row(struct json *j, const struct diff *d, const struct diff_row 
         json_put_string(j, "status", diff_status_name(diff_status_of(d, row)));
         put_value(j, d, "change", new - old);
         put_percent(j, "change_pct", old, new);
-        put_bool(j, "of_note", diff_is_noted(d, new - old));
+        put_bool(j, "of_note", diff_row_is_noted(d, row));
+        put_bool(j, "flutters", row->flutters);
         view_put_figures(j, "old", &row->f[NAME_OLD], d->metric);
         view_put_figures(j, "new", &row->f[NAME_NEW], d->metric);
 }
 
 static void put_rows(struct json *j, const struct diff *d, const char *key,
                      const struct diff_row *rows, size_t n, bool is_path) {
-        size_t n_changed = 0, n_max = d->options->full ? n : d->options->n_top;
+        size_t n_told = 0, n_changed = 0, n_max = d->options->full ? n : d->options->n_top;
 
-        while (n_changed < n && diff_change(d, &rows[n_changed]) != 0)
-                n_changed++;
+        for (size_t i = 0; i < n; i++)
+                n_changed += diff_change(d, &rows[i]) != 0;
         json_key(j, key);
         json_array(j);
-        for (size_t i = 0; i < n_changed && i < n_max; i++) {
+        for (size_t i = 0; i < n && n_told < n_max; i++) {
+                if (diff_change(d, &rows[i]) == 0)
+                        continue;
+                n_told++;
                 json_object(j);
                 put_row(j, d, &rows[i]);
                 if (is_path)

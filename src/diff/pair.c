@@ -55,15 +55,23 @@ const char *diff_status_name(enum diff_status s) {
         return names[s];
 }
 
-bool diff_is_noted(const struct diff *d, double change) {
+static bool is_noted(const struct diff *d, double change) {
         return change != 0 && fabs(change) >= d->limit;
+}
+
+bool diff_row_is_noted(const struct diff *d, const struct diff_row *row) {
+        return !row->flutters && is_noted(d, diff_change(d, row));
+}
+
+bool diff_total_is_noted(const struct diff *d) {
+        return !d->total_flutters && is_noted(d, diff_total_change(d));
 }
 
 bool diff_is_found(const struct diff *d) {
         /* rows are sorted: the first has the largest change */
-        return diff_is_noted(d, diff_total_change(d)) ||
-               (d->functions.n && diff_is_noted(d, diff_change(d, &d->functions.items[0]))) ||
-               (d->sites.n && diff_is_noted(d, diff_change(d, &d->sites.items[0])));
+        return diff_total_is_noted(d) ||
+               (d->functions.n && diff_row_is_noted(d, &d->functions.items[0])) ||
+               (d->sites.n && diff_row_is_noted(d, &d->sites.items[0]));
 }
 
 enum name_side diff_told_side(const struct diff_row *row) {
@@ -155,8 +163,10 @@ static int compare(double a, double b) {
 static int row_compare(const void *a, const void *b, void *ctx) {
         const struct diff_row *x = a, *y = b;
         const struct diff *d = ctx;
-        int order = compare(fabs(diff_change(d, x)), fabs(diff_change(d, y)));
+        int order = x->flutters - y->flutters;
 
+        if (!order)
+                order = compare(fabs(diff_change(d, x)), fabs(diff_change(d, y)));
         for (int side = NAME_NEW; side >= 0 && !order; side--)
                 order = compare(fabs(diff_value(d, &x->f[side], (enum name_side)side)),
                                 fabs(diff_value(d, &y->f[side], (enum name_side)side)));
@@ -170,6 +180,11 @@ static int row_compare(const void *a, const void *b, void *ctx) {
 static void sort_rows(struct diff *d, struct diff_row *rows, size_t n) {
         if (n > 1)
                 qsort_r(rows, n, sizeof(rows[0]), row_compare, d);
+}
+
+void diff_sort_rows(struct diff *d) {
+        sort_rows(d, d->sites.items, d->sites.n);
+        sort_rows(d, d->functions.items, d->functions.n);
 }
 
 /* ---- all of it ------------------------------------------------------------------------------- */
@@ -210,6 +225,7 @@ void diff_pair_sides(struct diff *d) {
         for (unsigned side = 0; side < NAME_N_SIDES; side++)
                 pair_side(d, &lanes[side], &by_key, &seams);
         seams_join(&seams, d, lanes, &by_key);
+        seams_number_rows(&seams, d);
         seams_choose_stacks(&seams, d);
         sort_rows(d, d->sites.items, d->sites.n);
         count_sites(d);
@@ -225,6 +241,8 @@ void diff_pair_sides(struct diff *d) {
 void diff_unpair(struct diff *d) {
         vec_free(&d->sites);
         vec_free(&d->functions);
+        for (unsigned side = 0; side < NAME_N_SIDES; side++)
+                map_done(&d->row_of[side]);
         name_match_free(d->match);
         d->match = NULL;
 }

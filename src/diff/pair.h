@@ -2,6 +2,7 @@
 /* Two answers laid beside each other, by call path and by function, whatever the addresses. Inside diff/ only. */
 #pragma once
 
+#include "base/map.h"
 #include "base/vec.h"
 #include "diff/side.h"
 
@@ -16,6 +17,8 @@ struct diff_row {
         uint32_t stacks[NAME_N_SIDES]; /* one that stands for all; 0: none */
         uint32_t n_paths[NAME_N_SIDES];
         struct query_figures f[NAME_N_SIDES];
+        uint32_t id;   /* of a call path, whatever the order */
+        bool flutters; /* its change is chance */
 };
 
 struct diff {
@@ -24,14 +27,17 @@ struct diff {
         enum query_metric metric;
         double scale[NAME_N_SIDES]; /* 1, or one second in their unit */
         struct name_match *match;
-        VEC(struct diff_row) sites, functions; /* the largest change first */
+        VEC(struct diff_row) sites, functions; /* the largest change first, chance last */
         uint64_t n_sites[NAME_N_SIDES];
         double limit; /* changes below are of no note */
+        bool total_flutters;
+        struct map row_of[NAME_N_SIDES]; /* stack → id of its call path */
 };
 
 /* Fills rows and limit. The sides have been asked. */
 void diff_pair_sides(struct diff *d);
 void diff_unpair(struct diff *d);
+void diff_sort_rows(struct diff *d);
 
 /* ---- what rows say --------------------------------------------------------------------------- */
 
@@ -42,7 +48,8 @@ double diff_total_change(const struct diff *d);
 double diff_change(const struct diff *d, const struct diff_row *row);
 enum diff_status diff_status_of(const struct diff *d, const struct diff_row *row);
 const char *diff_status_name(enum diff_status s);
-bool diff_is_noted(const struct diff *d, double change);
+bool diff_row_is_noted(const struct diff *d, const struct diff_row *row);
+bool diff_total_is_noted(const struct diff *d);
 /* Something of note changed: the total, a function or a call path. */
 bool diff_is_found(const struct diff *d);
 /* NEW, where the row is there; else OLD. */

@@ -299,6 +299,16 @@ void seams_join(struct seams *s, struct diff *d, struct lane *lanes, const struc
         drop_joined(s, d);
 }
 
+void seams_number_rows(const struct seams *s, struct diff *d) {
+        bool added;
+
+        for (size_t i = 0; i < d->sites.n; i++)
+                d->sites.items[i].id = (uint32_t)i;
+        for (size_t i = 0; i < s->paths.n; i++)
+                map_put(&d->row_of[s->paths.items[i].side], s->paths.items[i].stack,
+                        s->paths.items[i].row, &added);
+}
+
 /* ---- lines ----------------------------------------------------------------------------------- */
 
 static int path_compare(const void *a, const void *b) {

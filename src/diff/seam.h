@@ -37,6 +37,9 @@ void seams_add_path(struct seams *s, uint32_t row, const struct lane *p, uint32_
  * agree. by_key: whole → row. */
 void seams_join(struct seams *s, struct diff *d, struct lane *lanes, const struct map *by_key);
 
+/* Gives each row its id, and fills row_of. */
+void seams_number_rows(const struct seams *s, struct diff *d);
+
 /* For each row the stacks that stand for it: of the line that changed most. */
 void seams_choose_stacks(struct seams *s, struct diff *d);
 void seams_done(struct seams *s);

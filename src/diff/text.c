@@ -268,15 +268,16 @@ static void print_path(const struct style *s, const struct diff *d, const struct
 /* ---- tables ---------------------------------------------------------------------------------- */
 
 struct tally {
-        size_t n_noted, n_changed, by_status[DIFF_N_STATUS];
+        size_t n_noted, n_changed, n_fluttering, by_status[DIFF_N_STATUS];
 };
 
 static struct tally count_rows(const struct diff *d, const struct diff_row *rows, size_t n) {
         struct tally t = {0};
 
-        for (size_t i = 0; i < n && diff_change(d, &rows[i]) != 0; i++) {
-                t.n_changed++;
-                if (!diff_is_noted(d, diff_change(d, &rows[i])))
+        for (size_t i = 0; i < n; i++) {
+                t.n_changed += diff_change(d, &rows[i]) != 0;
+                t.n_fluttering += rows[i].flutters;
+                if (!diff_row_is_noted(d, &rows[i]))
                         continue;
                 t.n_noted++;
                 t.by_status[diff_status_of(d, &rows[i])]++;
@@ -306,7 +307,7 @@ static size_t count_shown(const struct diff *d, const struct tally *t, size_t n_
                 return t->n_changed;
         if (t->n_noted)
                 return MIN(t->n_noted, n_top);
-        return diff_is_noted(d, diff_total_change(d)) ? MIN(t->n_changed, n_small) : 0;
+        return diff_total_is_noted(d) ? MIN(t->n_changed - t->n_fluttering, n_small) : 0;
 }
 
 static void print_heading(const struct style *s, const struct diff *d, const char *by,
@@ -342,14 +343,19 @@ static void print_table(const struct style *s, const struct diff *d, const char 
         if (n_shown == 0)
                 return;
         print_heading(s, d, by, &t, is_functions);
-        for (size_t i = 0; i < n_shown; i++)
+        for (size_t i = 0, done = 0; i < n && done < n_shown; i++) {
+                if (diff_change(d, &rows[i]) == 0)
+                        continue;
                 print(s, d, &rows[i]);
+                done++;
+        }
         if (n_shown >= t.n_changed)
                 return;
         fprintf(s->out, "%s%*s %s more", s->dim, TEXT_FIGURE_CELLS, s->utf8 ? "…" : "..",
                 unit_count(&a, t.n_changed - n_shown));
         if (n_shown >= t.n_noted)
-                fprintf(s->out, ", each by less than %s", words_value(d, d->limit, &w));
+                fprintf(s->out, ", each by less than %s%s", words_value(d, d->limit, &w),
+                        t.n_fluttering ? " or by chance" : "");
         fprintf(s->out, "; --full shows them%s\n", s->plain);
 }
 

@@ -212,6 +212,110 @@ static void test_lines(void **state) {
         free(text);
 }
 
+/* ---- chance ---------------------------------------------------------------------------------- */
+
+/* Requests that always ask for the same; how many are under way at once goes by the seed. */
+struct server {
+        uint64_t seed;
+        unsigned n_lost;  /* one in so many is never released; 0: all are */
+        unsigned n_spike; /* so many are under way at once in the middle, for a short time */
+        unsigned n_tiny;  /* other allocations, hardly any bytes */
+};
+
+static void make_server(const char *path, struct server s) {
+        struct fabric_options o = {.seed = 1, .max_processes = 1, .max_threads = 1};
+        struct fabric *f = fabric_new(path, &o);
+        uint32_t thread = fabric_thread(f, 0, "app");
+        uint32_t main = fabric_frame(f, 0, "/usr/bin/app", "main", "", 0);
+        uint32_t stacks[2] = {fabric_frame(f, main, "/usr/bin/app", "parse", "", 0),
+                              fabric_frame(f, main, "/usr/bin/app", "respond", "", 0)};
+        uint64_t live[128];
+        unsigned n_live = 0, n_frees = 0;
+
+        for (unsigned i = 0; i < 2000; i++) {
+                bool is_spike = i >= 1000 && i < 1000 + s.n_spike;
+
+                s.seed = s.seed * 6364136223846793005ull + 1442695040888963407ull;
+                while (!is_spike && n_live > (s.seed >> 40) % 10) {
+                        unsigned k = (unsigned)(s.seed >> 33) % n_live;
+
+                        if (!s.n_lost || ++n_frees % s.n_lost)
+                                fabric_free(f, 0, thread, live[k]);
+                        live[k] = live[--n_live];
+                }
+                live[n_live++] =
+                        fabric_alloc(f, 0, thread, stacks[i % 2], 5000 + 10000 * (i * 7919 % 6));
+                for (unsigned k = 0; k < s.n_tiny && i < 2; k++)
+                        fabric_free(f, 0, thread, fabric_alloc(f, 0, thread, stacks[i % 2], 1));
+                fabric_wait(f, 1000);
+        }
+        fabric_end(f);
+}
+
+static bool differs(struct server old, struct server new, bool is_strict) {
+        struct diff_options o = DIFF_OPTIONS_DEFAULT;
+        bool found;
+
+        o.sources[NAME_OLD].path = OLD_PATH;
+        o.sources[NAME_NEW].path = NEW_PATH;
+        o.is_strict = is_strict;
+        make_server(OLD_PATH, old);
+        make_server(NEW_PATH, new);
+        free(told(&o, &found));
+        return found;
+}
+
+static void test_chance(void **state) {
+        unsigned n_strict = 0, n_other_work = 0;
+
+        (void)state;
+        for (unsigned i = 0; i < 20; i++) {
+                const struct server old = {.seed = i}, new = {.seed = i + 100};
+
+                n_strict += differs(old, new, true);
+                assert_false(differs(old, new, false));
+                assert_true(differs(old, (struct server){.seed = i + 100, .n_lost = 100}, false));
+                assert_true(differs(old, (struct server){.seed = i + 100, .n_spike = 60}, false));
+                n_other_work += differs(old, (struct server){.seed = i + 100, .n_tiny = 30}, false);
+        }
+        assert_true(n_strict >= 15); /* there was something to say nothing about */
+        assert_true(n_other_work >= 15);
+}
+
+/* What rises and falls once, by another height each time, is no chance: the same work held longer. */
+static void test_no_chance(void **state) {
+        const char *paths[NAME_N_SIDES] = {OLD_PATH, NEW_PATH};
+        struct diff_options o = DIFF_OPTIONS_DEFAULT;
+        bool found;
+        char *text;
+
+        (void)state;
+        for (unsigned side = 0; side < NAME_N_SIDES; side++) {
+                struct fabric_options fo = {.seed = 1, .max_processes = 1, .max_threads = 1};
+                struct fabric *f = fabric_new(paths[side], &fo);
+                uint32_t thread = fabric_thread(f, 0, "app");
+                uint32_t stack = fabric_frame(f, 0, "/usr/bin/app", "load", "", 0);
+                uint64_t live[1000];
+
+                for (unsigned i = 0; i < 1000; i++) {
+                        live[i] = fabric_alloc(f, 0, thread, stack, 1000);
+                        fabric_wait(f, 1000);
+                        if (i >= 800 + 100 * side)
+                                fabric_free(f, 0, thread, live[i]);
+                }
+                for (unsigned i = 0; i < 800 + 100 * side; i++) {
+                        fabric_free(f, 0, thread, live[i]);
+                        fabric_wait(f, 1000);
+                }
+                fabric_end(f);
+                o.sources[side].path = paths[side];
+        }
+        text = told(&o, &found);
+        assert_true(found);
+        assert_has(text, "load alone grew by 100.0 kB");
+        free(text);
+}
+
 /* ---- random ones ----------------------------------------------------------------------------- */
 
 static uint64_t random_state = 11;
@@ -329,7 +433,8 @@ static void test_random_checks(void **state) {
 int main(void) {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(test_verdicts),      cmocka_unit_test(test_builds),
-                cmocka_unit_test(test_lines),         cmocka_unit_test(test_random_text),
+                cmocka_unit_test(test_lines),         cmocka_unit_test(test_chance),
+                cmocka_unit_test(test_no_chance),     cmocka_unit_test(test_random_text),
                 cmocka_unit_test(test_random_checks),
         };
 

@@ -38,12 +38,13 @@ const char *words_change(const struct diff *d, double v, struct words *w) {
 
 const char *words_percent(double old, double new, struct words *w) {
         double pct = old != 0 ? 100 * (new - old) / fabs(old) : 0;
+        struct unit_text n;
 
         w->s[0] = '\0';
         if (old == 0)
                 return w->s;
         if (pct >= WORDS_MANIFOLD_PCT && new < 1e6 * old)
-                snprintf(w->s, sizeof(w->s), "x %.0f", new / old);
+                snprintf(w->s, sizeof(w->s), "x %s", unit_count(&n, unit_nearest(new / old)));
         else if (pct >= WORDS_MANIFOLD_PCT)
                 snprintf(w->s, sizeof(w->s), "x 10^6");
         else if (pct != 0 && fabs(pct) < 0.95)
@@ -211,7 +212,7 @@ static void add_mover(const struct diff *d, const struct style *s, const struct 
 static const struct diff_row *first_mover(const struct diff *d) {
         const struct diff_row *row = d->functions.n ? &d->functions.items[0] : NULL;
 
-        return row && diff_is_noted(d, diff_change(d, row)) ? row : NULL;
+        return row && diff_row_is_noted(d, row) ? row : NULL;
 }
 
 static void add_movers(const struct diff *d, const struct style *s, bool total_moved,
@@ -227,7 +228,7 @@ static void add_movers(const struct diff *d, const struct style *s, bool total_m
         str_add(to, total_moved ? "; " : ", but ");
         add_mover(d, s, first, is_alone ? " alone" : "", to);
         second = d->functions.n > 1 ? &d->functions.items[1] : NULL;
-        if (!is_alone && second && diff_is_noted(d, diff_change(d, second))) {
+        if (!is_alone && second && diff_row_is_noted(d, second)) {
                 str_add(to, " and ");
                 add_mover(d, s, second, "", to);
         }
@@ -257,12 +258,15 @@ static void add_no_difference(const struct diff *d, struct str *to) {
         }
         str_add(to, ", OLD ");
         add_total(d, NAME_OLD, to);
+        if (d->total_flutters)
+                str_add(to,
+                        ", which is chance: both did the same work, and go up and down by more");
         str_add(to, ".");
 }
 
 void words_add_verdict(const struct diff *d, const struct style *s, struct str *to) {
         double old = diff_total(d, NAME_OLD), new = diff_total(d, NAME_NEW), change = new - old;
-        bool total_moved = diff_is_noted(d, change);
+        bool total_moved = diff_total_is_noted(d);
         struct words w, pct;
 
         if (!diff_is_found(d)) {

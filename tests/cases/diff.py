@@ -231,6 +231,66 @@ def test_the_same_run_twice_says_nothing(t):
         diff(t, t.path(f"{name}.0.silt"), t.path(f"{name}.0.silt"), "--process", "all", "--min-change", "0", code=0)
 
 
+RACY = """
+#include <pthread.h>
+#include <stdlib.h>
+#include <unistd.h>
+static void *lost[4000];
+static int n_lost;
+__attribute__((noinline)) char *ask(unsigned n) { char *p = malloc(n); p[0] = 1; return p; }
+__attribute__((noinline)) char *parse(unsigned n) { return ask(n) + (n == 7); }
+__attribute__((noinline)) char *respond(unsigned n) { char *p = malloc(n); p[0] = 1; return p; }
+__attribute__((noinline)) char *render(unsigned n) { char *p = malloc(n); p[0] = 1; return p; }
+static void *work(void *a) {
+        unsigned s = (unsigned)(long)a * 7919 + 1;
+        for (int i = 0; i < 200; i++) {
+                s = s * 1103515245 + 12345;
+                unsigned k = (s >> 16) % 5;
+                char *x = parse(10000 + k * 20000);
+                usleep(500);
+                char *y = respond(20000 + (s >> 20) % 7 * 20000);
+                usleep(300 + (s >> 18) % 700);
+                char *z = render(5000 + k * 9000);
+                usleep(200);
+                free(x);
+                free(z);
+                if (LEAK && i % LEAK == 0)
+                        lost[__atomic_fetch_add(&n_lost, 1, __ATOMIC_RELAXED)] = y;
+                else
+                        free(y);
+        }
+        return NULL;
+}
+int main(void) {
+        pthread_t t[8];
+        for (long i = 0; i < 8; i++)
+                pthread_create(&t[i], NULL, work, (void *)i);
+        for (int i = 0; i < 8; i++)
+                pthread_join(t[i], NULL);
+        return 0;
+}
+"""
+
+
+def test_racing_threads_are_chance(t):
+    """The peak is another one each time; a leak is told all the same."""
+    programs = {}
+    for leak in (0, 20):
+        source, programs[leak] = t.path(f"racy{leak}.c"), t.path(f"racy{leak}")
+        with open(source, "w") as f:
+            f.write(RACY)
+        subprocess.run(["gcc", "-g", "-O1", "-fno-builtin", "-pthread", f"-DLEAK={leak}", "-o", programs[leak], source], check=True)
+    n = t.count(4, 12)
+    traces = [record(t, programs[0], f"{i}.silt") for i in range(n)]
+    pairs = [(a, b) for a in traces for b in traces if a < b]
+    found = [got["text"] for got in (diff(t, a, b) for a, b in pairs) if got["found"]]
+    assert len(found) * 5 <= len(pairs), f"{len(found)} of {len(pairs)}: {found}"
+    got = diff(t, traces[0], record(t, programs[20], "leak.silt"), code=1)
+    assert told(got)[0][:2] == ("grown", "respond"), told(got)
+    got = diff(t, traces[0], traces[1], "--full")
+    t.notes.append(f"{len(pairs)} pairs, {len(found)} of note {found[:2]}; {sum(f['flutters'] for f in got['functions'])} functions flutter in the first")
+
+
 PHASES = """
 #include <stdlib.h>
 #include <time.h>
