@@ -53,7 +53,7 @@ static int write_trace(void **state) {
         struct fabric *f = fabric_new(TRACE_PATH, &o);
         const char *exe = "/bin/shop";
         uint32_t main_stack, insert10, insert11, make, grown, tint, tlong, list, thread, serve,
-                closure, push;
+                closure, push, ticks;
         char cwd[256];
 
         (void)state;
@@ -76,6 +76,7 @@ static int write_trace(void **state) {
         list = fabric_frame(f, main_stack, exe, "List::insert(int)", "/gone/list.cc", 99);
         serve = fabric_frame(f, main_stack, exe, "app::serve", "/gone/app.rs", 10);
         closure = fabric_frame(f, main_stack, exe, "app::serve::{{closure}}", "/gone/app.rs", 12);
+        ticks = fabric_frame(f, main_stack, exe, "app::run_ticks::{{closure}}", "/gone/app.rs", 30);
         push = fabric_frame(f, main_stack, exe, "List::push_back(int)", "/gone/list.cc", 50);
         thread = fabric_thread(f, 0, "main");
         fabric_alloc(f, 0, thread, make, 300);
@@ -85,10 +86,11 @@ static int write_trace(void **state) {
         fabric_free(f, 0, thread, fabric_alloc(f, 0, thread, insert11, 64));
         fabric_alloc(f, 0, thread, tint, 4000);
         fabric_alloc(f, 0, thread, tlong, 4000);
-        fabric_alloc(f, 0, thread, list, 700);
+        fabric_alloc(f, 0, thread, list, 660);
         fabric_alloc(f, 0, thread, serve, 100);
         fabric_alloc(f, 0, thread, closure, 150);
         fabric_alloc(f, 0, thread, push, 50);
+        fabric_alloc(f, 0, thread, ticks, 40);
         fabric_end(f);
         return 0;
 }
@@ -240,6 +242,7 @@ static void test_names(void **state) {
         /* closures belong to their function, and what the program is made of comes before libraries */
         expect_has(usual, "app::serve", "app::serve in app.rs asked for 250 B");
         expect_has(usual, "serve", "app::serve in app.rs asked for 250 B");
+        expect_has(usual, "run_ticks", "app::run_ticks in app.rs asked for 40 B");
         expect_has(usual, "push_back", "List::push_back in list.cc asked for 50 B");
         expect_refused("insert",
                        "2 functions are called so: choose one of Cache::insert, List::insert");
@@ -255,7 +258,7 @@ static void test_missing(void **state) {
 
         (void)state;
         expect_has(usual, "List::insert", "/gone/list.cc is not here: name the directory");
-        expect_has(usual, "List::insert", "700 B       1   700 B    99 │ List::insert\n");
+        expect_has(usual, "List::insert", "660 B       1   660 B    99 │ List::insert\n");
         assert_non_null(getcwd(here, sizeof(here)));
         o.maps[o.n_maps++] = (struct source_map){"/gone/list.cc", 13, cache_path};
         expect_has(o, "List::insert", "Where the function begins and ends cannot be told");

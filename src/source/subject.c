@@ -367,7 +367,9 @@ static int take_function(struct seeking *k, const struct candidates *c, struct e
                 whole = !whole || strcmp(whole, k->v->symbols[i].function) == 0
                                 ? k->v->symbols[i].function
                                 : x->owner;
-                s->name = whole == x->owner ? x->owner : name_short(query_names(k->q), whole);
+                s->name = whole == x->owner || strstr(name_plain(query_names(k->q), whole), "::{")
+                                  ? x->owner
+                                  : name_short(query_names(k->q), whole);
         }
         take_files(k);
         return 0;
