@@ -151,6 +151,7 @@ struct life *lives_add(struct lives *l, uint32_t process_idx, pid_t pid, pid_t s
         one->pid = pid ? pid : said_pid;
         p.pid = (uint32_t)one->pid;
         one->exe = "";
+        one->began_ns = start_ns;
         one->end.status = -1;
         one->pidfd = pid > 0 ? (int)syscall(SYS_pidfd_open, pid, 0) : -1;
         lives_judge_pid(l, one);

@@ -33,8 +33,9 @@ struct life {
         bool is_ending; /* end_process was called; waiting for its last events */
         bool is_over;
         uint64_t peak_rss_bytes, runtime_bytes;
-        uint64_t n_faults;            /* by the last sample: new pages come by faults */
-        uint64_t n_faults_looked;     /* by the last look at its pages */
+        uint64_t n_faults; /* by the last sample: new pages come by faults */
+        /* looks at its pages: the next one, and what had happened by the last */
+        uint64_t began_ns, next_look_ns, n_faults_looked, n_records_looked;
         struct trace_process_end end; /* ended, status and peak as far as known when it ended */
 };
 

@@ -372,18 +372,22 @@ static void recorder_follow_group(struct recorder *r, const struct life *one) {
 }
 
 /* At the pages of one process, unless nothing can have changed. */
-static void recorder_look_at(struct recorder *r, struct life *one, uint64_t now_ns, bool has_events,
-                             struct residency_budget *budget) {
+static void recorder_look_at(struct recorder *r, struct life *one, uint64_t now_ns,
+                             uint64_t n_records, struct residency_budget *budget) {
+        bool has_changed =
+                n_records != one->n_records_looked || one->n_faults != one->n_faults_looked;
         int fd;
 
-        if (one->is_over || one->is_ending || one->is_foreign ||
-            !pipeline_wants_look(r->pipeline, one->process_idx,
-                                 has_events || one->n_faults != one->n_faults_looked))
+        if (one->is_over || one->is_ending || one->is_foreign || now_ns < one->next_look_ns ||
+            !pipeline_wants_look(r->pipeline, one->process_idx, has_changed))
                 return;
+        one->next_look_ns =
+                now_ns + MIN(MAX((now_ns - one->began_ns) / 4, LOOK_MIN_NS), LOOK_MAX_NS);
+        one->n_faults_looked = one->n_faults;
+        one->n_records_looked = n_records;
         fd = proc_open_pagemap(one->pid, one->exe);
         if (fd < 0)
                 return;
-        one->n_faults_looked = one->n_faults;
         pipeline_look(r->pipeline, one->process_idx, fd, now_ns, budget);
         close(fd);
 }
@@ -395,14 +399,12 @@ static void recorder_look(struct recorder *r, uint64_t now_ns, uint64_t n_record
         size_t n = r->config->options->launcher ? 0 : r->lives.list.n;
 
         for (size_t i = 0; i < n; i++)
-                recorder_look_at(r, r->lives.list.items[(i + r->n_looks) % n], now_ns,
-                                 n_records != r->n_records_at_look, &budget);
+                recorder_look_at(r, r->lives.list.items[(i + r->n_looks) % n], now_ns, n_records,
+                                 &budget);
         cost_ns = proc_cpu_ns(getpid()) - begin_ns;
         r->n_looks++;
-        r->n_records_at_look = n_records;
         r->next_look_ns =
-                now_ns + MAX(MIN(MAX(now_ns / 4, LOOK_MIN_NS), LOOK_MAX_NS),
-                             cost_ns * (now_ns < LOOK_MAX_NS ? LOOK_FIRST_SHARE : LOOK_COST_SHARE));
+                now_ns + cost_ns * (now_ns < LOOK_MAX_NS ? LOOK_FIRST_SHARE : LOOK_COST_SHARE);
 }
 
 static void recorder_sample(struct recorder *r, uint64_t now_ns) {
