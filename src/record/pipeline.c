@@ -442,7 +442,7 @@ bool pipeline_wants_look(const struct pipeline *p, uint32_t process_idx, bool ha
                (!r->look_ns || pipeline_time_ns(p, p->final_time) > r->look_ns);
 }
 
-void pipeline_look(struct pipeline *p, uint32_t process_idx, int pagemap_fd, uint64_t now_ns,
+bool pipeline_look(struct pipeline *p, uint32_t process_idx, int pagemap_fd, uint64_t now_ns,
                    struct residency_budget *budget) {
         struct process *process = p->processes[process_idx];
         struct residency *r = process->residency;
@@ -450,6 +450,7 @@ void pipeline_look(struct pipeline *p, uint32_t process_idx, int pagemap_fd, uin
         residency_settle(r, &process->live, true);
         residency_write(r, p->config.writer, false);
         residency_look(r, &process->live, pagemap_fd, now_ns, budget);
+        return r->wants_more;
 }
 
 void pipeline_settle_look(struct pipeline *p, struct process *process, bool is_valid) {

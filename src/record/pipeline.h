@@ -142,8 +142,8 @@ bool pipeline_get_totals(const struct pipeline *p, uint32_t trace_process,
  * has_changed: events or page faults since then. */
 struct residency_budget;
 bool pipeline_wants_look(const struct pipeline *p, uint32_t process_idx, bool has_changed);
-/* pagemap_fd: of that process, open. Only when it is wanted. */
-void pipeline_look(struct pipeline *p, uint32_t process_idx, int pagemap_fd, uint64_t now_ns,
+/* pagemap_fd: of that process, open. Only when it is wanted. True: another look would tell more though nothing happens. */
+bool pipeline_look(struct pipeline *p, uint32_t process_idx, int pagemap_fd, uint64_t now_ns,
                    struct residency_budget *budget);
 
 struct pipeline_stats {

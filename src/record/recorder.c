@@ -378,8 +378,10 @@ static void recorder_look_at(struct recorder *r, struct life *one, uint64_t now_
                 n_records != one->n_records_looked || one->n_faults != one->n_faults_looked;
         int fd;
 
-        if (one->is_over || one->is_ending || one->is_foreign || now_ns < one->next_look_ns ||
-            !pipeline_wants_look(r->pipeline, one->process_idx, has_changed))
+        if (one->is_over || one->is_ending || one->is_foreign || now_ns < one->next_look_ns)
+                return;
+        one->wants_look = false;
+        if (!pipeline_wants_look(r->pipeline, one->process_idx, has_changed))
                 return;
         one->next_look_ns =
                 now_ns + MIN(MAX((now_ns - one->began_ns) / 4, LOOK_MIN_NS), LOOK_MAX_NS);
@@ -388,7 +390,7 @@ static void recorder_look_at(struct recorder *r, struct life *one, uint64_t now_
         fd = proc_open_pagemap(one->pid, one->exe);
         if (fd < 0)
                 return;
-        pipeline_look(r->pipeline, one->process_idx, fd, now_ns, budget);
+        one->wants_look = pipeline_look(r->pipeline, one->process_idx, fd, now_ns, budget);
         close(fd);
 }
 
@@ -398,9 +400,14 @@ static void recorder_look(struct recorder *r, uint64_t now_ns, uint64_t n_record
         uint64_t begin_ns = proc_cpu_ns(getpid()), cost_ns;
         size_t n = r->config->options->launcher ? 0 : r->lives.list.n;
 
-        for (size_t i = 0; i < n; i++)
-                recorder_look_at(r, r->lives.list.items[(i + r->n_looks) % n], now_ns, n_records,
-                                 &budget);
+        r->look_again_ns = UINT64_MAX;
+        for (size_t i = 0; i < n; i++) {
+                struct life *one = r->lives.list.items[(i + r->n_looks) % n];
+
+                recorder_look_at(r, one, now_ns, n_records, &budget);
+                if (one->wants_look && !one->is_ending)
+                        r->look_again_ns = MIN(r->look_again_ns, one->next_look_ns);
+        }
         cost_ns = proc_cpu_ns(getpid()) - begin_ns;
         r->n_looks++;
         r->next_look_ns =
@@ -436,6 +443,7 @@ static void recorder_sample(struct recorder *r, uint64_t now_ns) {
         interval_ns =
                 is_idle ? IDLE_SAMPLE_NS : MAX(SAMPLE_MIN_NS, MIN(now_ns / 20, SAMPLE_MAX_NS));
         r->next_sample_ns = now_ns + interval_ns * (1 + r->lives.n_alive / 32);
+        r->next_sample_ns = MIN(r->next_sample_ns, MAX(r->look_again_ns, r->next_look_ns));
 }
 
 /* A service manager ends all of a service at once: the recorder writes what the others do at their end. Nobody but it

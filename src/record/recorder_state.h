@@ -55,6 +55,7 @@ struct recorder {
         uint64_t term_deadline_ns; /* 0: nobody asked it to end */
         uint64_t n_records_at_sample;
         uint64_t next_look_ns, n_looks;
+        uint64_t look_again_ns; /* though nothing happens; UINT64_MAX: no need */
         uint64_t target_max_rss_bytes;
         int target_wait_status;
         bool target_has_ended;  /* the front said so, or it is gone */
