@@ -91,7 +91,7 @@ static void add_result(const struct check_result *r, struct str *to) {
                 str_addf(to, " %s, base %s", a.s, b.s);
                 words_percent(r->base, r->measured, &w);
                 if (w.s[0])
-                        str_addf(to, " (%s)", w.s);
+                        str_addf(to, " (%s%s%s)", w.s, r->remark[0] ? ", " : "", r->remark);
                 return;
         }
         str_addf(to, " %s of at most %s", a.s, check_value(r->limit, r->limit->limit, &b));

@@ -245,7 +245,10 @@ static int measure_against(struct check *c, struct check_result *r, struct err *
         note_lengths(&d, r);
         str_clear(&c->base_doubt);
         side_add_doubt(&d.sides[NAME_OLD], &c->base_doubt);
-        if (is_above(&d, r))
+        if (is_above(&d, r) && d.total_flutters && !o->strict)
+                snprintf(r->remark, sizeof(r->remark),
+                         "chance: the same work, and both go up and down by more");
+        else if (is_above(&d, r))
                 r->status = CHECK_FAILED;
         for (size_t i = 0;
              i < d.functions.n && r->status == CHECK_FAILED && r->n_culprits < CHECK_CULPRITS;

@@ -287,6 +287,11 @@ def test_racing_threads_are_chance(t):
     assert len(found) * 5 <= len(pairs), f"{len(found)} of {len(pairs)}: {found}"
     got = diff(t, traces[0], record(t, programs[20], "leak.silt"), code=1)
     assert told(got)[0][:2] == ("grown", "respond"), told(got)
+    codes = [t.silt.command("check", b, "--against", a, "--fail-above", "0%").code for a, b in pairs]
+    strict = [t.silt.command("check", b, "--against", a, "--fail-above", "0%", "--strict").code for a, b in pairs]
+    assert codes.count(1) * 5 <= len(pairs) and strict.count(1) > codes.count(1), (codes, strict)
+    r = t.silt.command("check", t.path("leak.silt"), "--against", traces[0])
+    assert r.code == 1 and "respond" in r.text, r.text
     got = diff(t, traces[0], traces[1], "--full")
     t.notes.append(f"{len(pairs)} pairs, {len(found)} of note {found[:2]}; {sum(f['flutters'] for f in got['functions'])} functions flutter in the first")
 
