@@ -198,6 +198,44 @@ static void test_text(void **state) {
                 }
 }
 
+/* The command behind the first "Next:", its lines put together as a shell does. */
+static void read_command(const char *text, struct str *ret) {
+        const char *at = strstr(text, "Next: silt ");
+
+        assert_non_null(at);
+        for (at += strlen("Next: "); *at && *at != '\n'; at++) {
+                if (at[0] == '\\' && at[1] == '\n')
+                        at += 1 + strspn(at + 2, " ");
+                else
+                        str_addn(ret, at, 1);
+        }
+}
+
+static void test_commands_can_be_copied(void **state) {
+        struct report_options o = REPORT_OPTIONS_DEFAULT;
+        _cleanup_free_ char *one_line = report_of(o, "240", "C");
+        struct str expected = {0};
+        unsigned n_broken = 0;
+
+        (void)state;
+        read_command(one_line, &expected);
+        for (unsigned width = 60; width < 120; width++) {
+                char columns[16];
+                _cleanup_free_ char *text = NULL;
+                struct str command = {0};
+
+                snprintf(columns, sizeof(columns), "%u", width);
+                text = report_of(o, columns, "C");
+                check_width(text, width);
+                read_command(text, &command);
+                assert_string_equal(str_text(&command), str_text(&expected));
+                n_broken += strstr(text, " \\\n") != NULL;
+                str_done(&command);
+        }
+        assert_true(n_broken > 0);
+        str_done(&expected);
+}
+
 static void test_text_of_window(void **state) {
         struct report_options o = REPORT_OPTIONS_DEFAULT;
         _cleanup_free_ char *text = NULL;
@@ -430,6 +468,7 @@ int main(void) {
                 cmocka_unit_test(test_wrap),
                 cmocka_unit_test(test_clean),
                 cmocka_unit_test(test_text),
+                cmocka_unit_test(test_commands_can_be_copied),
                 cmocka_unit_test(test_text_of_window),
                 cmocka_unit_test(test_text_of_blocks),
                 cmocka_unit_test(test_text_of_tree),
