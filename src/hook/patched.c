@@ -7,11 +7,13 @@
 #include "hook/patched.h"
 
 #include <errno.h>
+#include <link.h>
 #include <sys/mman.h>
 
 #include "hook/call.h"
 #include "hook/event.h"
 #include "hook/new.h"
+#include "hook/rendezvous.h"
 
 #ifndef MAP_FIXED_NOREPLACE
 #define MAP_FIXED_NOREPLACE 0x100000
@@ -113,12 +115,110 @@ static void patched_log_free(const struct patched_frame *f, struct thread *t) {
         }
 }
 
+/* ---- objects that are opened later ------------------------------------------------------- */
+
+/* The recorder is asked about a file once, and again only if it had an allocator: programs open and close the same
+ * ones a hundred thousand times. */
+enum patched_file_state { PATCHED_NEW = 0, PATCHED_PLAIN, PATCHED_HAS_ALLOCATOR };
+
+struct patched_file {
+        uint64_t name_hash; /* 0: free */
+        uint64_t addr;      /* where it was when it was last met */
+        uint32_t look;      /* when that was */
+        enum patched_file_state state;
+};
+
+enum { PATCHED_N_FILES = 1024, PATCHED_PROBES_MAX = 64 };
+
+static struct patched_file patched_files[PATCHED_N_FILES];
+static uint32_t patched_look; /* counts */
+extern struct r_debug _r_debug;
+
+static uint64_t patched_name_hash(const char *name) {
+        uint64_t hash = 14695981039346656037u;
+
+        for (; *name; name++)
+                hash = (hash ^ (uint8_t)*name) * 1099511628211u;
+        return hash ? hash : 1;
+}
+
+/* NULL: there is no room to remember it. */
+static struct patched_file *patched_file(const char *name) {
+        uint64_t hash = patched_name_hash(name);
+
+        for (unsigned i = 0; i < PATCHED_PROBES_MAX; i++) {
+                struct patched_file *f = &patched_files[(hash + i) % PATCHED_N_FILES];
+
+                if (f->name_hash == 0)
+                        f->name_hash = hash;
+                if (f->name_hash == hash)
+                        return f;
+        }
+        return NULL;
+}
+
+/* Whether the loader's list has a file that the recorder is to be asked about: one it was never asked about, or one with an
+ * allocator that was not there before. */
+static bool patched_has_news(void) {
+        bool has_news = false;
+
+        patched_look++;
+        for (const struct link_map *m = _r_debug.r_map; m; m = m->l_next) {
+                struct patched_file *f = patched_file(m->l_name);
+
+                if (!f)
+                        continue;
+                has_news |= f->state == PATCHED_NEW ||
+                            (f->state == PATCHED_HAS_ALLOCATOR &&
+                             (f->look + 1 != patched_look || f->addr != m->l_addr));
+                f->look = patched_look;
+                f->addr = m->l_addr;
+        }
+        return has_news;
+}
+
+static void patched_settle_files(enum patched_file_state state) {
+        for (unsigned i = 0; i < PATCHED_N_FILES; i++)
+                if (patched_files[i].name_hash && patched_files[i].state == PATCHED_NEW)
+                        patched_files[i].state = state;
+}
+
+/* Those the image begins with were planned for when it said hello. */
+static void patched_know_files(void) {
+        patched_has_news();
+        patched_settle_files(PATCHED_PLAIN);
+}
+
+/* ld.so has changed its list, or is about to. The thread holds the loader's lock; what is new has not run yet. */
+static void patched_loaded(void) {
+        static bool is_adding;
+        bool has_news;
+
+        if (_r_debug.r_state != RT_CONSISTENT) {
+                is_adding = _r_debug.r_state == RT_ADD;
+                return;
+        }
+        if (runtime.is_confined || !runtime_is_recording())
+                return;
+        has_news = patched_has_news();
+        if (has_news && is_adding)
+                patched_settle_files(rendezvous_plan_again(runtime.rendezvous)
+                                             ? PATCHED_HAS_ALLOCATOR
+                                             : PATCHED_PLAIN);
+        is_adding = false;
+}
+
 /* False: the call is none of ours, and the function goes on as if nobody had looked. */
 bool patched_before(struct patched_frame *f) {
         const struct wire_entry *entry = f->entry;
         const struct real_fn *fn = &patched_fns[entry - patched_entries];
-        struct thread *t = thread_get();
+        struct thread *t;
 
+        if (unlikely(entry->call == WIRE_CALL_LOADED)) {
+                patched_loaded();
+                return false;
+        }
+        t = thread_get();
         if (unlikely(!t))
                 return false;
         if (unlikely(thread_is_recursion(t, (const void *)f->pc, fn->kinds))) {
@@ -318,6 +418,8 @@ void patched_apply(int plan_fd, uint64_t plan_bytes) {
         plan = sys_mmap(NULL, plan_bytes, PROT_READ, MAP_PRIVATE, plan_fd, 0);
         if (sys_is_error(plan))
                 return;
+        if (patched_n == 0)
+                patched_know_files();
         if (plan_is_sound((const struct wire_plan *)plan, plan_bytes))
                 patched_apply_plan((const struct wire_plan *)plan);
         sys_munmap((void *)plan, plan_bytes);

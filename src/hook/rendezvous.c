@@ -151,7 +151,7 @@ static void rendezvous_close_fds(const int *fds) {
 }
 
 /* 0, with the arena's descriptor and a plan's or -1; or -errno. */
-static int rendezvous_talk(struct silence *silence, int fd, const uint8_t *token,
+static int rendezvous_talk(struct silence *silence, int fd, const uint8_t *token, bool is_again,
                            struct wire_welcome *ret_welcome, int *ret_fds) {
         struct wire_hello hello;
         union {
@@ -173,7 +173,7 @@ static int rendezvous_talk(struct silence *silence, int fd, const uint8_t *token
         hello.parent_pid = (uint32_t)sys_getppid();
         hello.machine = RENDEZVOUS_MACHINE;
         hello.now = clock_counter();
-        hello.is_again = 0;
+        hello.is_again = is_again;
         for (unsigned i = 0; i < RENDEZVOUS_TOKEN_BYTES; i++)
                 hello.token[i] = token[i];
         patched_introduce(&hello);
@@ -183,8 +183,9 @@ static int rendezvous_talk(struct silence *silence, int fd, const uint8_t *token
         r = rendezvous_await(silence, SYS_recvmsg, fd, (long)&msg, MSG_CMSG_CLOEXEC);
         if (r < 0)
                 return (int)r;
-        if (rendezvous_received_fds(&msg, ret_fds) > 0 && r == (long)sizeof(*ret_welcome) &&
-            ret_welcome->magic == WIRE_MAGIC && ret_welcome->accepted)
+        if ((rendezvous_received_fds(&msg, ret_fds) > 0 || is_again) &&
+            r == (long)sizeof(*ret_welcome) && ret_welcome->magic == WIRE_MAGIC &&
+            ret_welcome->accepted)
                 return 0;
         rendezvous_close_fds(ret_fds);
         return -EPROTO;
@@ -245,13 +246,13 @@ static void rendezvous_set_clock(uint64_t begin_ticks, uint64_t begin_ns) {
                 runtime.clock.ns_per_tick_q16 = rendezvous_tick_q16(ticks, ns);
 }
 
-int rendezvous_join(const char *value) {
-        uint64_t begin_ns = ring_clock_monotonic_ns(), begin_ticks = clock_counter();
-        struct wire_welcome welcome = {0};
+/* Asks whoever is at the names of value. 0 with the answer and its descriptors, or -errno. */
+static int rendezvous_ask(const char *value, bool is_again, struct wire_welcome *ret_welcome,
+                          int *ret_fds) {
         uint8_t token[RENDEZVOUS_TOKEN_BYTES];
         struct silence silence;
         size_t colon = 0;
-        int fd, fds[RENDEZVOUS_MAX_FDS] = {-1, -1}, r;
+        int fd, r;
 
         for (size_t i = 0; value[i]; i++)
                 if (value[i] == ':')
@@ -260,12 +261,21 @@ int rendezvous_join(const char *value) {
                 return -EINVAL;
         silence_look(&silence, value, colon);
         fd = rendezvous_connect_any(&silence, value, colon);
-        if (fd == -EAGAIN)
+        if (fd == -EAGAIN && !is_again)
                 silence_count(&silence);
         if (fd < 0)
                 return fd;
-        r = rendezvous_talk(&silence, fd, token, &welcome, fds);
+        r = rendezvous_talk(&silence, fd, token, is_again, ret_welcome, ret_fds);
         sys_close(fd);
+        return r;
+}
+
+int rendezvous_join(const char *value) {
+        uint64_t begin_ns = ring_clock_monotonic_ns(), begin_ticks = clock_counter();
+        int fds[RENDEZVOUS_MAX_FDS] = {-1, -1}, r;
+        struct wire_welcome welcome = {0};
+
+        r = rendezvous_ask(value, false, &welcome, fds);
         if (r < 0)
                 return r;
         r = rendezvous_map(fds[0], &welcome);
@@ -276,4 +286,18 @@ int rendezvous_join(const char *value) {
         }
         rendezvous_close_fds(fds);
         return r;
+}
+
+bool rendezvous_plan_again(const char *value) {
+        int fds[RENDEZVOUS_MAX_FDS] = {-1, -1};
+        struct wire_welcome welcome = {0};
+        bool has_plan;
+
+        if (rendezvous_ask(value, true, &welcome, fds) < 0)
+                return false;
+        has_plan = fds[0] >= 0 && welcome.plan_bytes;
+        if (has_plan)
+                patched_apply(fds[0], welcome.plan_bytes);
+        rendezvous_close_fds(fds);
+        return has_plan;
 }

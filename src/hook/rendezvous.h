@@ -2,6 +2,7 @@
 /* Asks the recorder for the arena, once per image (wire/hello.h). */
 #pragma once
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #pragma GCC visibility push(hidden)
@@ -9,5 +10,8 @@
 /* value: of the environment variable WIRE_ENV. 0: runtime.header, .process_idx, .process and
  * .clock are set, and nothing stays open. -errno: there is no recorder for this image. */
 int rendezvous_join(const char *value);
+
+/* Objects were opened: asks for a plan to patch them, and applies it. True when there was one. */
+bool rendezvous_plan_again(const char *value);
 
 #pragma GCC visibility pop

@@ -73,7 +73,8 @@ static void look_for_mark(struct allocators *a, const struct family *family,
 static void find_allocators(struct allocators *a, const struct functions *functions,
                             enum allocators_of of) {
         for (size_t k = 0; k < n_families; k++) {
-                if (families[k].is_preloadable && of == ALLOCATORS_OF_LIBRARY)
+                if ((families[k].is_preloadable && of != ALLOCATORS_OF_PROGRAM) ||
+                    families[k].is_loader != (of == ALLOCATORS_OF_LOADER))
                         continue;
                 for (size_t i = 0; i < functions->by_begin.n; i++)
                         look_for_mark(a, &families[k], &functions->by_begin.items[i]);

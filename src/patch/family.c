@@ -201,6 +201,10 @@ static const struct family_role new_roles[] = {
         DELETE_SIZED("_ZdaPvmSt11align_val_t"),
 };
 
+static const struct family_role loader_roles[] = {
+        {"_dl_debug_state", WIRE_CALL_LOADED, 0, NONE, NONE, NONE},
+};
+
 static const char *const no_own[] = {NULL};
 
 #define ROLES(of) of##_roles, ARRAY_SIZE(of##_roles)
@@ -215,5 +219,6 @@ const struct family families[] = {
         {"malloc", "", "malloc", no_own, ROLES(c), .is_global_only = true, .is_preloadable = true},
         {"operator new", "", NULL, no_own, ROLES(new), .is_global_only = true,
          .is_preloadable = true},
+        {"loader", "", "_dl_debug_state", no_own, ROLES(loader), .is_loader = true},
 };
 const size_t n_families = ARRAY_SIZE(families);

@@ -28,6 +28,7 @@ struct family {
         bool is_global_only;
         /* Symbols that a preloaded library takes the place of, where they are not in the executable itself. */
         bool is_preloadable;
+        bool is_loader; /* no allocator: ld.so, which says when it has opened an object */
 };
 
 extern const struct family families[];

@@ -11,14 +11,15 @@
 #include "base/macros.h"
 
 /* The first segment's address tells how far the file was moved. */
-int object_open(struct object *o) {
+int object_open(struct object *o, uint32_t machine) {
         Elf64_Ehdr ehdr;
 
         o->fd = fs_open(o->open_path, O_RDONLY | O_CLOEXEC | O_NONBLOCK, 0);
         if (o->fd < 0)
                 return o->fd;
         if (fs_read_at(o->fd, &ehdr, sizeof(ehdr), 0) != sizeof(ehdr) ||
-            memcmp(ehdr.e_ident, ELFMAG, SELFMAG) != 0 || ehdr.e_ident[EI_CLASS] != ELFCLASS64)
+            memcmp(ehdr.e_ident, ELFMAG, SELFMAG) != 0 || ehdr.e_ident[EI_CLASS] != ELFCLASS64 ||
+            ehdr.e_machine != machine)
                 return -ENOEXEC;
         for (unsigned i = 0; i < ehdr.e_phnum; i++) {
                 Elf64_Phdr phdr;

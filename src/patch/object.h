@@ -13,8 +13,9 @@ struct object {
         int fd;               /* -1: not open */
 };
 
-/* Opens open_path and finds the bias, which is 0 where begin is. 0 or -errno; closed by object_close in any case. */
-int object_open(struct object *o);
+/* Opens open_path, a file for this machine (ELF e_machine), and finds the bias, which is 0 where begin is. 0 or -errno;
+ * closed by object_close in any case. */
+int object_open(struct object *o, uint32_t machine);
 void object_close(struct object *o);
 
 /* Up to n_bytes of code at the file's address addr; how many there were. */

@@ -37,8 +37,8 @@ static bool path_is_file(const char *path, const char *name) {
 
 /* Those whose functions the preloaded runtime already stands before, or must not touch. */
 static bool is_left_alone(const struct planner *p, const char *path) {
-        static const char *const names[] = {"libc.so",      "libc-2",     "ld-linux",   "ld-2",
-                                            "libstdc++.so", "libsilt.so", "libpthread", "libm.so"};
+        static const char *const names[] = {"libc.so",    "libc-2",     "libstdc++.so",
+                                            "libsilt.so", "libpthread", "libm.so"};
 
         if (path[0] != '/' || (p->request->runtime_path && !strcmp(path, p->request->runtime_path)))
                 return true;
@@ -149,15 +149,27 @@ static void plan_object(struct planner *p, const struct object *o, const struct 
         p->rooms.n += room_bytes;
 }
 
-static void look_at_object(struct planner *p, struct object *o, bool is_program) {
-        struct allocators a = {0};
+static bool is_loader(const char *path) {
+        return path_is_file(path, "ld-linux") || path_is_file(path, "ld-2");
+}
 
-        if (object_open(o) == 0 &&
-            allocators_read(o->open_path,
-                            is_program ? ALLOCATORS_OF_PROGRAM : ALLOCATORS_OF_LIBRARY, &a,
-                            NULL) == 0 &&
-            a.functions.n && p->sections.n < WIRE_PLAN_MAX_SECTIONS)
+static void look_at_object(struct planner *p, struct object *o, bool is_program) {
+        enum allocators_of of = is_program           ? ALLOCATORS_OF_PROGRAM
+                                : is_loader(o->path) ? ALLOCATORS_OF_LOADER
+                                                     : ALLOCATORS_OF_LIBRARY;
+        struct patch_memory *memory = p->request->memory;
+        struct allocators a = {0};
+        struct stat st = {0};
+
+        if (object_open(o, p->request->machine) < 0 || fstat(o->fd, &st) < 0 ||
+            memory_is_plain(memory, &st) || p->sections.n == WIRE_PLAN_MAX_SECTIONS) {
+                object_close(o);
+                return;
+        }
+        if (allocators_read(o->open_path, of, &a, NULL) == 0 && a.functions.n)
                 plan_object(p, o, &a);
+        else if (!is_program) /* as a library it may have another answer than as a program */
+                memory_add_plain(memory, &st);
         allocators_done(&a);
         object_close(o);
 }
@@ -182,6 +194,7 @@ static bool object_at(const struct planner *p, size_t i, struct object *ret) {
 }
 
 static void look_at_objects(struct planner *p) {
+        struct patch_memory *memory = p->request->memory;
         VEC(struct object) objects = {0};
         char exe[4096] = "", link[64];
         ssize_t n;
@@ -191,12 +204,15 @@ static void look_at_objects(struct planner *p) {
         exe[MAX(n, 0)] = '\0';
         if (p->request->exe)
                 snprintf(exe, sizeof(exe), "%s", p->request->exe);
+        memory_look_begin(memory, p->request->process, !p->request->hello->is_again);
         for (size_t i = 0; i < p->maps.list.n; i++) {
                 struct object o;
 
-                if (object_at(p, i, &o))
+                if (object_at(p, i, &o) &&
+                    memory_look_at(memory, p->request->process, o.begin, o.path))
                         vec_push(&objects, o);
         }
+        memory_look_end(memory, p->request->process);
         for (size_t i = 0; i < objects.n; i++) {
                 struct object *o = &objects.items[i];
                 bool is_program = !strcmp(o->path, exe);

@@ -9,6 +9,7 @@
 #include "base/macros.h"
 #include "base/str.h"
 #include "base/vec.h"
+#include "patch/memory.h"
 #include "wire/hello.h"
 
 struct patch_plan_request {
@@ -17,6 +18,8 @@ struct patch_plan_request {
         const char *runtime_path; /* libsilt.so, which is left alone */
         uint32_t machine;         /* ELF e_machine */
         const struct wire_hello *hello;
+        struct patch_memory *memory;
+        uint32_t process; /* whose objects are remembered */
 };
 
 struct patch_plan_allocator {

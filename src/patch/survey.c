@@ -34,7 +34,7 @@ int survey_make(const char *path, uint32_t machine, struct survey *ret, struct e
         if (r < 0)
                 return r;
         snprintf(o.open_path, sizeof(o.open_path), "%s", path);
-        r = object_open(&o);
+        r = object_open(&o, machine);
         ret->has_symbol_table = a.has_symbol_table;
         for (size_t i = 0; i < a.list.n; i++) {
                 struct survey_allocator one = {.name = a.list.items[i].family->name};

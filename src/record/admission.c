@@ -93,7 +93,7 @@ void admission_note_unheard(struct recorder *r) {
 }
 
 /* What of the program's own allocators is to be hooked, and what is not. */
-static void admission_note_plan(struct recorder *r, pid_t pid, const struct patch_plan *plan) {
+static void admission_log_plan(struct recorder *r, pid_t pid, const struct patch_plan *plan) {
         for (size_t i = 0; i < plan->allocators.n; i++) {
                 const struct patch_plan_allocator *a = &plan->allocators.items[i];
 
@@ -103,14 +103,17 @@ static void admission_note_plan(struct recorder *r, pid_t pid, const struct patc
         }
 }
 
+/* exe: NULL: as /proc says. */
 static void admission_plan(struct recorder *r, const struct rendezvous_guest *guest,
-                           const char *exe, struct patch_plan *ret) {
+                           const struct life *one, const char *exe, struct patch_plan *ret) {
         struct patch_plan_request request = {
                 .pid = guest->pid,
                 .exe = exe,
                 .runtime_path = r->config->runtime_path,
                 .machine = guest->hello.machine,
                 .hello = &guest->hello,
+                .memory = &r->patches,
+                .process = one->trace_process,
         };
         struct err err = {0};
 
@@ -120,7 +123,19 @@ static void admission_plan(struct recorder *r, const struct rendezvous_guest *gu
         if (patch_plan_make(&request, ret, &err) < 0)
                 recorder_log(r, "pid %d: own allocators not looked for: %s", (int)guest->pid,
                              err.text);
-        admission_note_plan(r, guest->pid, ret);
+        admission_log_plan(r, guest->pid, ret);
+}
+
+/* It is recorded already and has opened objects, which may bring an allocator. It waits for the answer. */
+static void admission_plan_again(struct recorder *r, struct rendezvous_guest *guest) {
+        struct life *one = lives_find_pid(&r->lives, guest->pid);
+        bool is_emulated = r->config->options->launcher && guest->pid == r->config->target;
+        struct patch_plan plan = {.fd = -1};
+
+        if (one && !r->is_stopped)
+                admission_plan(r, guest, one, is_emulated ? one->exe : NULL, &plan);
+        rendezvous_send_plan(guest, plan.fd, plan.n_bytes);
+        patch_plan_done(&plan);
 }
 
 static void admission_admit_one(struct recorder *r, struct rendezvous_guest *guest) {
@@ -147,7 +162,7 @@ static void admission_admit_one(struct recorder *r, struct rendezvous_guest *gue
         pipeline_add_image(r->pipeline, idx, (uint32_t)guest->pid, one->trace_process);
         recorder_watch_life(r, one);
         lives_sample(&r->lives, one, recorder_now_ns(r), 0, 0);
-        admission_plan(r, guest, is_emulated ? one->exe : NULL, &plan);
+        admission_plan(r, guest, one, is_emulated ? one->exe : NULL, &plan);
         if (rendezvous_welcome(guest, r->config->shm, 1, idx, plan.fd, plan.n_bytes) < 0) {
                 one->is_guest = false; /* why it has no events is said here */
                 admission_note_in_vain(r, guest->pid);
@@ -195,8 +210,12 @@ void admission_end_silence(struct recorder *r) {
 void admission_accept(struct recorder *r) {
         struct rendezvous_guest guest;
 
-        while (rendezvous_accept(r->config->rendezvous, &guest) > 0)
-                vec_push(&r->guests, (struct recorder_guest){guest, recorder_now_ns(r)});
+        while (rendezvous_accept(r->config->rendezvous, &guest) > 0) {
+                if (guest.hello.is_again)
+                        admission_plan_again(r, &guest);
+                else
+                        vec_push(&r->guests, (struct recorder_guest){guest, recorder_now_ns(r)});
+        }
         admission_end_silence(r);
 }
 

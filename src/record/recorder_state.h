@@ -8,6 +8,7 @@
 #include <stdio.h>
 
 #include "base/vec.h"
+#include "patch/memory.h"
 #include "record/life.h"
 #include "record/modules.h"
 #include "record/recorder.h"
@@ -39,6 +40,7 @@ struct recorder {
         struct watcher *watcher;
         struct lives lives;
         struct modules modules;
+        struct patch_memory patches; /* what is known of files and processes */
         struct oom_watch oom;
         FILE *log; /* NULL: none */
         VEC(struct recorder_guest)

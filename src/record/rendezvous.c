@@ -229,10 +229,35 @@ int rendezvous_accept(struct rendezvous *r, struct rendezvous_guest *ret_guest) 
         return 0;
 }
 
+/* A message with up to two descriptors. Closes guest->fd. */
+static int rendezvous_answer(struct rendezvous_guest *guest, struct wire_welcome *welcome,
+                             const int *fds, size_t n_fds) {
+        union {
+                char bytes[CMSG_SPACE(2 * sizeof(int))];
+                struct cmsghdr align;
+        } control = {0};
+        struct iovec iov = {welcome, sizeof(*welcome)};
+        struct msghdr msg = {.msg_iov = &iov, .msg_iovlen = 1};
+        struct cmsghdr *c;
+        int r;
+
+        if (n_fds) {
+                msg.msg_control = control.bytes;
+                msg.msg_controllen = CMSG_SPACE(n_fds * sizeof(int));
+                c = CMSG_FIRSTHDR(&msg);
+                c->cmsg_level = SOL_SOCKET;
+                c->cmsg_type = SCM_RIGHTS;
+                c->cmsg_len = CMSG_LEN(n_fds * sizeof(int));
+                memcpy(CMSG_DATA(c), fds, n_fds * sizeof(int));
+        }
+        r = sendmsg(guest->fd, &msg, MSG_NOSIGNAL | MSG_DONTWAIT) < 0 ? -errno : 0;
+        close(TAKE_FD(guest->fd));
+        return r;
+}
+
 int rendezvous_welcome(struct rendezvous_guest *guest, const struct shm *shm, uint32_t accepted,
                        uint32_t process_idx, int plan_fd, uint64_t plan_bytes) {
         const int fds[] = {shm->fd, plan_fd};
-        size_t fds_bytes = (plan_fd >= 0 ? 2 : 1) * sizeof(int);
         struct wire_welcome welcome = {
                 .magic = WIRE_MAGIC,
                 .accepted = accepted,
@@ -240,25 +265,16 @@ int rendezvous_welcome(struct rendezvous_guest *guest, const struct shm *shm, ui
                 .size_bytes = shm->size_bytes,
                 .plan_bytes = plan_fd >= 0 ? plan_bytes : 0,
         };
-        union {
-                char bytes[CMSG_SPACE(sizeof(fds))];
-                struct cmsghdr align;
-        } control = {0};
-        struct iovec iov = {&welcome, sizeof(welcome)};
-        struct msghdr msg = {.msg_iov = &iov, .msg_iovlen = 1};
-        struct cmsghdr *c;
-        int r;
 
-        if (accepted) {
-                msg.msg_control = control.bytes;
-                msg.msg_controllen = CMSG_SPACE(fds_bytes);
-                c = CMSG_FIRSTHDR(&msg);
-                c->cmsg_level = SOL_SOCKET;
-                c->cmsg_type = SCM_RIGHTS;
-                c->cmsg_len = CMSG_LEN(fds_bytes);
-                memcpy(CMSG_DATA(c), fds, fds_bytes);
-        }
-        r = sendmsg(guest->fd, &msg, MSG_NOSIGNAL | MSG_DONTWAIT) < 0 ? -errno : 0;
-        close(TAKE_FD(guest->fd));
-        return r;
+        return rendezvous_answer(guest, &welcome, fds, !accepted ? 0 : plan_fd >= 0 ? 2 : 1);
+}
+
+int rendezvous_send_plan(struct rendezvous_guest *guest, int plan_fd, uint64_t plan_bytes) {
+        struct wire_welcome welcome = {
+                .magic = WIRE_MAGIC,
+                .accepted = 1,
+                .plan_bytes = plan_fd >= 0 ? plan_bytes : 0,
+        };
+
+        return rendezvous_answer(guest, &welcome, &plan_fd, plan_fd >= 0 ? 1 : 0);
 }

@@ -47,6 +47,9 @@ int rendezvous_accept(struct rendezvous *r, struct rendezvous_guest *ret_guest);
 int rendezvous_welcome(struct rendezvous_guest *guest, const struct shm *shm, uint32_t accepted,
                        uint32_t process_idx, int plan_fd, uint64_t plan_bytes);
 
+/* The answer to a guest that is recorded already and has opened objects. Closes guest->fd. */
+int rendezvous_send_plan(struct rendezvous_guest *guest, int plan_fd, uint64_t plan_bytes);
+
 /* The recorder is here: images that waited for it in vain need not be an example to others. True when there were any;
  * *ret_n_unheard of them could not even say hello. */
 bool rendezvous_end_silence(const struct rendezvous *r, uint64_t *ret_n_unheard);

@@ -124,6 +124,48 @@ def test_malloc_of_the_program_itself(t):
     assert totals["allocations"] == totals["frees"] == 1000 and totals["temporary_allocations"] == 1000, totals
 
 
+PLUGIN = """
+#include <stddef.h>
+static char heap[1 << 20];
+static size_t top;
+#define HIDDEN __attribute__((noinline, visibility("hidden")))
+HIDDEN void *own_mallocx(size_t n, int flags) { void *p = heap + top; (void)flags, top += (n + 15) & ~15ul; return p; }
+HIDDEN void own_sdallocx(void *p, size_t n, int flags) { (void)n, (void)flags; __asm__ volatile("" ::"r"(p) : "memory"); }
+void *plugin_take(size_t n) { void *p = own_mallocx(n, 0); __asm__ volatile("" : "+r"(p)); return p; }
+void plugin_give(void *p) { own_sdallocx(p, 1, 0); }
+"""
+
+OPENER = """
+#include <dlfcn.h>
+#include <stdlib.h>
+int main(int argc, char **argv) {
+        for (int k = 0; k < atoi(argv[2]); k++) {
+                void *plugin = dlopen(argv[1], RTLD_NOW | RTLD_LOCAL), *blocks[100];
+                void *(*take)(size_t) = (void *(*)(size_t))dlsym(plugin, "plugin_take");
+                void (*give)(void *) = (void (*)(void *))dlsym(plugin, "plugin_give");
+
+                for (int i = 0; i < 100; i++) blocks[i] = take(1000 + (size_t)i);
+                for (int i = 0; i < 100; i++) give(blocks[i]);
+                dlclose(plugin);
+                for (int i = 0; i < 50; i++) dlclose(dlopen(argv[3], RTLD_NOW));
+        }
+        return argc != 4;
+}
+"""
+
+
+def test_an_allocator_in_a_library_opened_later(t):
+    """Known by a name like jemalloc's; opened and closed, at the same address or another, and others between."""
+    plugin = build(t, "plugin.so", PLUGIN, "-shared", "-fPIC")
+    other = build(t, "other.so", "int other;", "-shared", "-fPIC")
+    got, _ = record(t, [build(t, "opener", OPENER, "-ldl"), plugin, "5", other])
+    group, why = t.silt.report(t.path("t.silt"), "--group-by", "function", "--by", "count")
+    assert group, why
+    taken = [g["self"]["allocations"] for g in group["groups"] if g["function"] == "plugin_take"]
+    assert taken == [500], [(g["function"], g["self"]["allocations"]) for g in group["groups"]]
+    assert got["totals"]["unknown_frees"] == 0, got["totals"]
+
+
 def test_doctor_names_what_is_inside(t):
     r = t.silt.command("doctor", build(t, "je", JEMALLOC, *STATIC_JEMALLOC))
     assert r.code == 0 and "jemalloc is inside the program" in r.text and "will be hooked" in r.text, r.text
