@@ -6,6 +6,7 @@
 #include "base/map.h"
 #include "base/str.h"
 #include "base/vec.h"
+#include "name/internal.h"
 #include "name/stable.h"
 
 /* From strict to loose. */
@@ -31,8 +32,16 @@ struct function {
 
 enum { NO_CLASS = UINT32_MAX };
 
+/* What keys need of a name: each is read once, however many places it has. */
+struct hashes {
+        uint64_t name, short_name, plain, last;
+        bool is_bare;
+};
+
 struct name_match {
         struct names *names;
+        struct map by_entry; /* what names know of a function → index into hashes */
+        VEC(struct hashes) hashes;
         VEC(struct function) functions;
         struct map by_key[NAME_N_SIDES]; /* the strictest key → number */
         struct map builds[NAME_N_SIDES]; /* modules and builds that occur */
@@ -54,6 +63,8 @@ struct name_match *name_match_free(struct name_match *m) {
                 return NULL;
         vec_free(&m->functions);
         vec_free(&m->sides);
+        vec_free(&m->hashes);
+        map_done(&m->by_entry);
         for (unsigned i = 0; i < NAME_N_SIDES; i++)
                 map_done(&m->by_key[i]), map_done(&m->builds[i]);
         str_done(&m->text);
@@ -92,6 +103,24 @@ static uint64_t hash_last(struct name_match *m, const char *function, bool *ret_
         return hash_more(6, last, strlen(last));
 }
 
+static struct hashes hashes_of(struct name_match *m, const char *function) {
+        bool added;
+        uint64_t *idx = map_put(&m->by_entry, (uintptr_t)names_entry(m->names, function),
+                                m->hashes.n, &added);
+
+        if (added) {
+                struct hashes h = {
+                        .name = hash_stable(m, function, 3),
+                        .short_name = hash_stable(m, name_short(m->names, function), 4),
+                        .plain = hash_stable(m, name_plain(m->names, function), 5),
+                };
+
+                h.last = hash_last(m, function, &h.is_bare);
+                vec_push(&m->hashes, h);
+        }
+        return m->hashes.items[*idx];
+}
+
 static uint64_t hash_module(struct name_match *m, const struct name_built *b) {
         if (b->is_program)
                 return 1;
@@ -114,7 +143,8 @@ static uint64_t key(enum level level, uint64_t hash) {
 
 static void set_keys(struct name_match *m, const struct name_built *b, struct function *f) {
         const struct name_frame *frame = &b->frame;
-        uint64_t module = hash_module(m, b), name, plain;
+        uint64_t module = hash_module(m, b);
+        struct hashes h;
         const char *file = file_name(frame->file);
 
         f->build = b->build ? map_hash(b->build ^ module) : 0;
@@ -125,16 +155,15 @@ static void set_keys(struct name_match *m, const struct name_built *b, struct fu
                 f->keys[LEVEL_PLAIN] = key(LEVEL_PLAIN, ~module);
                 return;
         }
-        name = hash_stable(m, frame->function, 3);
-        plain = hash_stable(m, name_plain(m->names, frame->function), 5);
-        f->keys[LEVEL_FILE] = key(LEVEL_FILE, hash_more(name ^ module, file, strlen(file)));
-        f->keys[LEVEL_NAME] = key(LEVEL_NAME, name ^ module);
-        f->keys[LEVEL_SHORT] =
-                key(LEVEL_SHORT, hash_stable(m, name_short(m->names, frame->function), 4) ^ module);
-        f->keys[LEVEL_PLAIN] = key(LEVEL_PLAIN, plain ^ module);
-        f->keys[LEVEL_BARE] = key(LEVEL_BARE, hash_last(m, frame->function, &f->is_bare) ^ module);
-        f->keys[LEVEL_ANYWHERE] = key(LEVEL_ANYWHERE, name);
-        f->keys[LEVEL_PLAIN_ANY] = key(LEVEL_PLAIN_ANY, plain);
+        h = hashes_of(m, frame->function);
+        f->is_bare = h.is_bare;
+        f->keys[LEVEL_FILE] = key(LEVEL_FILE, hash_more(h.name ^ module, file, strlen(file)));
+        f->keys[LEVEL_NAME] = key(LEVEL_NAME, h.name ^ module);
+        f->keys[LEVEL_SHORT] = key(LEVEL_SHORT, h.short_name ^ module);
+        f->keys[LEVEL_PLAIN] = key(LEVEL_PLAIN, h.plain ^ module);
+        f->keys[LEVEL_BARE] = key(LEVEL_BARE, h.last ^ module);
+        f->keys[LEVEL_ANYWHERE] = key(LEVEL_ANYWHERE, h.name);
+        f->keys[LEVEL_PLAIN_ANY] = key(LEVEL_PLAIN_ANY, h.plain);
 }
 
 uint32_t name_match_add(struct name_match *m, enum name_side side, const struct name_built *b) {
