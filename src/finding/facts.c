@@ -80,6 +80,8 @@ int facts_gather(struct facts *f, const struct finding_source *source, struct ar
         f->at_s = arena_alloc(arena, f->n_columns * sizeof(f->at_s[0]));
         for (size_t i = 0; i < f->n_columns; i++)
                 f->at_s[i] = (double)(f->h->at_ns[i] - MIN(f->h->at_ns[i], scope.from_ns)) / 1e9;
+        for (size_t row = 0; row < f->n_rows; row++)
+                map_put(&f->row_of_stack, f->rows[row].stack, row, NULL);
         f->total = course_new(arena, f->n_columns);
         for (size_t row = 0; row <= f->n_told; row++) {
                 struct course c = facts_course(f, row);
@@ -92,6 +94,7 @@ int facts_gather(struct facts *f, const struct finding_source *source, struct ar
 void facts_done(struct facts *f) {
         query_history_free(f->h);
         vec_free(&f->found);
+        map_done(&f->row_of_stack);
 }
 
 size_t facts_column_of_time(const struct facts *f, double share) {
@@ -109,4 +112,10 @@ size_t facts_column_of_work(const struct facts *f, double share) {
                (double)f->total.n_allocs[i] < (double)f->total.n_allocs[f->n_columns - 1] * share)
                 i++;
         return i;
+}
+
+uint32_t facts_row_of_stack(const struct facts *f, uint32_t stack) {
+        uint64_t row;
+
+        return map_get(&f->row_of_stack, stack, &row) ? (uint32_t)row : FACTS_NO_ROW;
 }

@@ -10,6 +10,7 @@
 #include "name/name.h"
 
 enum {
+        FACTS_NO_ROW = UINT32_MAX,
         FACTS_COLUMNS = 64,
         FACTS_FEW_COLUMNS = 32, /* for traces with many sites: each column costs a pass over them */
         FACTS_MANY_STACKS = 100000, /* from which on */
@@ -35,7 +36,8 @@ struct facts {
         double *at_s;        /* of columns, since the window's begin */
         struct course total; /* of all rows */
         double begin_s;      /* of the window, in the recording */
-        bool *is_claimed;    /* rows that a finding tells about already */
+        struct map row_of_stack;
+        bool *is_claimed; /* rows that a finding tells about already */
         VEC(struct finding) found;
 };
 
@@ -49,6 +51,8 @@ static inline struct course facts_course(const struct facts *f, size_t row) {
         return (struct course){f->h->live_bytes + i, f->h->live_blocks + i, f->h->n_allocs + i,
                                f->h->n_frees + i};
 }
+
+uint32_t facts_row_of_stack(const struct facts *f, uint32_t stack); /* FACTS_NO_ROW: none */
 
 struct course course_new(struct arena *a, size_t n);
 void course_add(struct course *to, const struct course *c, size_t n);

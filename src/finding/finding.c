@@ -147,6 +147,8 @@ int findings_make(const struct finding_source *source, struct findings **ret, st
         find_leaks(&f, &askers);
         find_short_peak(&f, &askers);
         find_large(&f);
+        find_moves(&f, &askers);
+        find_slack(&f, &askers);
         find_temporary(&f, &askers);
         find_left(&f, &askers);
         find_notes(&f);

@@ -21,14 +21,17 @@ enum {
 #define GROW_LOOK_SHARE 0.02 /* of what rose late: with less it is not looked at */
 /* Rising alone is what any program does that builds something. It matters when it is large, … */
 #define GROW_MIN_WEIGHT 0.25 /* … of the peak, */
-#define GROW_MAX_KEPT 0.02   /* … when nearly all else that is allocated is released again, */
-#define GROW_LONG_S 10.0     /* … or when it goes on for long. */
+#define GROW_MIN_WEIGHT_LARGE 0.1
+#define GROW_LARGE_BYTES 256e3
+#define GROW_MAX_KEPT 0.02 /* … when nearly all else that is allocated is released again, */
+#define GROW_LONG_S 10.0   /* … or when it goes on for long. */
 /* The function that asked must gain so much of what one of its paths does: else another path loses it. */
 #define GROW_NET_SHARE 0.5
 #define GROW_MIRROR                                                                                \
         0.2 /* of the blocks gained: how well another's loss must fit to be its source */
 /* Callees rise together when their blocks are as many, or twice or three times as many. */
-#define GROW_TOGETHER 0.05
+#define GROW_TOGETHER 0.05 /* with less of the rise it is no part */
+#define GROW_AS_MANY 0.02
 
 struct growing {
         struct facts *f;
@@ -106,6 +109,18 @@ static bool is_falling(const struct growth *x, const struct course *c) {
         return high < low;
 }
 
+/* What a site has at the end of the time for sure and did not have at its begin. */
+static double steady_gain(const struct growth *x, const struct course *c) {
+        size_t begin = x->trend.begin_idx, last = x->end_idx - 1, few = (last - begin) / 10;
+        int64_t high = c->bytes[begin], low = c->bytes[last];
+
+        for (size_t i = 0; i <= few; i++) {
+                high = MAX(high, c->bytes[begin + i]);
+                low = MIN(low, c->bytes[last - i]);
+        }
+        return (double)low - (double)high;
+}
+
 /* What all sites that gained in the same time gained together, without what others gave up little by little: that only moved. */
 static double gain_of_all(struct facts *f, const struct growth *x) {
         double gained = 0, given_up = 0;
@@ -113,7 +128,7 @@ static double gain_of_all(struct facts *f, const struct growth *x) {
         for (size_t row = 0; row < f->n_told; row++) {
                 struct course c = facts_course(f, row);
 
-                gained += MAX(growth_gain(x, &c), 0);
+                gained += MAX(steady_gain(x, &c), 0);
                 if (is_falling(x, &c))
                         given_up -= growth_gain(x, &c);
         }
@@ -135,7 +150,10 @@ static bool matters(struct facts *f, const struct growth *x) {
         double n_allocs = (double)f->total.n_allocs[last] - (double)f->total.n_allocs[begin];
         double n_kept = (double)f->total.blocks[last] - (double)f->total.blocks[begin];
 
-        return x->rise_bytes >= GROW_MIN_WEIGHT * (double)f->totals->peak_bytes ||
+        double weight = x->rise_bytes / ((double)f->totals->peak_bytes + 1);
+
+        return weight >= GROW_MIN_WEIGHT ||
+               (weight >= GROW_MIN_WEIGHT_LARGE && x->rise_bytes >= GROW_LARGE_BYTES) ||
                MAX(n_kept, x->rise_blocks) <= GROW_MAX_KEPT * n_allocs || is_long(x);
 }
 
@@ -182,11 +200,20 @@ static bool is_taken_over(struct growing *g, const struct course *c, const struc
         return false;
 }
 
+/* Blocks of a cache are replaced by others, by chance larger: as many as before, and not much more in all. A buffer that is made
+ * larger again and again has much more in the end. */
+static bool is_only_resized(const struct growth *x) {
+        double mean = x->now_bytes / MAX(x->now_blocks, 1);
+
+        return x->rise_blocks * mean < x->rise_bytes / 2 &&
+               x->rise_bytes < (x->now_bytes - x->rise_bytes) / 2;
+}
+
 static bool is_growing(struct growing *g, uint32_t place, const struct course *c,
                        const struct growth *x) {
-        return x->is_rising && x->n_rises >= GROW_MIN_RISES && x->rise_bytes > 0 &&
-               stands_out(g->f, x) && matters(g->f, x) && is_net(g, place, x) &&
-               !is_taken_over(g, c, x);
+        return x->is_rising && !is_only_resized(x) && x->n_rises >= GROW_MIN_RISES &&
+               x->rise_bytes > 0 && stands_out(g->f, x) && matters(g->f, x) &&
+               is_net(g, place, x) && !is_taken_over(g, c, x);
 }
 
 /* ---- telling --------------------------------------------------------------------------------- */
@@ -291,8 +318,8 @@ static void tell(struct growing *g, uint32_t place, const struct growth *x, bool
 static bool is_multiple(double a, double b) {
         double ratio = a > b ? a / b : b / a, whole = (double)unit_nearest(ratio);
 
-        return ratio < 4.5 && ratio > whole * (1 - GROW_TOGETHER) &&
-               ratio < whole * (1 + GROW_TOGETHER);
+        return ratio < 4.5 && ratio > whole * (1 - GROW_AS_MANY) &&
+               ratio < whole * (1 + GROW_AS_MANY);
 }
 
 /* What shares in the rise of a place: its own sites and its callees. */
@@ -303,8 +330,9 @@ struct parts {
         bool is_together;    /* all have as many blocks, or a small multiple */
 };
 
-static void parts_add(struct parts *p, const struct course *c, uint32_t callee,
+static void parts_add(struct growing *g, struct parts *p, const struct course *c, uint32_t callee,
                       const struct growth *x) {
+        struct growth own;
         double share = growth_gain(x, c) / x->rise_bytes;
         double blocks = (double)c->blocks[x->end_idx - 1] - (double)c->blocks[x->trend.begin_idx];
 
@@ -316,7 +344,9 @@ static void parts_add(struct parts *p, const struct course *c, uint32_t callee,
         }
         if (p->n++ == 0)
                 p->blocks = blocks;
-        p->is_together &= blocks >= GROW_MIN_RISES && is_multiple(blocks, p->blocks);
+        growth_of(g->f, c, &own);
+        p->is_together &= blocks >= GROW_MIN_RISES && is_multiple(blocks, p->blocks) &&
+                          own.is_rising && !is_taken_over(g, c, x);
 }
 
 static struct parts parts_of(struct growing *g, uint32_t place, const struct growth *x) {
@@ -324,9 +354,9 @@ static struct parts parts_of(struct growing *g, uint32_t place, const struct gro
         struct parts parts = {.callee = PLACE_NONE, .is_together = true};
 
         if (p->self.bytes)
-                parts_add(&parts, &p->self, PLACE_NONE, x);
+                parts_add(g, &parts, &p->self, PLACE_NONE, x);
         for (uint32_t c = p->first_child; c != PLACE_NONE; c = g->p.items.items[c].next)
-                parts_add(&parts, &g->p.items.items[c].all, c, x);
+                parts_add(g, &parts, &g->p.items.items[c].all, c, x);
         parts.is_together &= parts.n <= GROW_MAX_PARTS;
         return parts;
 }

@@ -6,6 +6,8 @@
 enum {
         LEFT_MIN_BYTES = 1024, /* less is not worth a sentence */
         LEAK_MIN_BLOCKS = 4,
+        FORGOTTEN_MIN_BLOCKS =
+                10,         /* a few are kept for the next time: stacks of threads, buffers */
         LEAK_MIN_RISES = 4, /* columns */
 };
 /* The start: what is there then, and more than comes in as much time later, is memory of the start-up. */
@@ -21,11 +23,15 @@ enum {
 #define LOST_SAME_PACE 0.4
 /* and it was not left just now. */
 #define LOST_OLD 0.9
+/* Forgotten: so many times as many were there in most of the second half, and were released. */
+#define FORGOTTEN_FACTOR 3.0
 /* Never released: must stand out, by its part of all that came late, … */
 #define LEAK_MIN_PART 0.33
 /* Programs that end without cleaning up leave much that is no leak. It is one by its weight, when hardly anything else that was
  * allocated late stayed, or when the program releases nearly all else. */
 #define LEAK_MIN_WEIGHT 0.25
+#define LEAK_MIN_WEIGHT_LARGE 0.1
+#define LEAK_LARGE_BYTES 256e3
 #define LEAK_MAX_KEPT 0.01
 #define LEAK_TIDY 0.25
 
@@ -58,7 +64,9 @@ static double lost_bytes(const struct left *l, const struct asker *a) {
 
         for (size_t i = l->early_idx; i < l->f->n_columns; i++)
                 early = MIN(early, a->c.bytes[i]);
-        return (double)early <= even ? end_bytes(a) : end_bytes(a) - (double)early;
+        return (double)early <= even || l->floor[l->half_idx] >= (double)a->figures.end_blocks
+                       ? end_bytes(a)
+                       : end_bytes(a) - (double)early;
 }
 
 static bool matters(const struct left *l, const struct asker *a) {
@@ -69,6 +77,8 @@ static bool matters(const struct left *l, const struct asker *a) {
         double n_allocs = course_gain(c->n_allocs, l->half_idx, last);
 
         return lost_bytes(l, a) >= LEAK_MIN_WEIGHT * (double)t->peak_bytes ||
+               (lost_bytes(l, a) >= LEAK_MIN_WEIGHT_LARGE * (double)t->peak_bytes &&
+                lost_bytes(l, a) >= LEAK_LARGE_BYTES) ||
                (double)t->end_bytes <= LEAK_TIDY * (double)t->peak_bytes ||
                (n_kept > 0 && n_kept <= LEAK_MAX_KEPT * n_allocs);
 }
@@ -86,7 +96,7 @@ static double free_pace(const struct left *l, const struct asker *a, size_t begi
  * fills it is not released yet, and then all of it is replaced. */
 static bool is_lost_among_released(const struct left *l, const struct asker *a) {
         double n_end = (double)a->figures.end_blocks, before, after;
-        size_t half = 0, last = l->f->n_columns - 1;
+        size_t half = 0, last = l->f->n_columns - 1, n_near = 0;
 
         if (n_end < LEAK_MIN_BLOCKS ||
             (double)a->figures.n_frees < LOST_MIN_FREED * (double)a->figures.n_allocs ||
@@ -94,10 +104,29 @@ static bool is_lost_among_released(const struct left *l, const struct asker *a) 
                 return false;
         while (half < last && l->floor[half] <= n_end / 2)
                 half++;
+        for (size_t i = half; i <= last; i++)
+                n_near += (double)a->c.blocks[i] <= l->floor[i] + n_end / 2;
+        if (n_near < (last - half + 1) / 2) /* a queue that is being emptied, no level */
+                return false;
         before = free_pace(l, a, 0, half);
         after = free_pace(l, a, half, last);
         return before > 0 && after > 0 && before >= LOST_SAME_PACE * after &&
                after >= LOST_SAME_PACE * before;
+}
+
+/* Most of what it had was released when the work was done, by a program that leaves little: those that are left were forgotten. */
+static bool is_forgotten(const struct left *l, const struct asker *a) {
+        const struct query_totals *t = l->f->totals;
+        double n_end = (double)a->figures.end_blocks;
+        size_t n_more = 0, n_less = 0;
+
+        for (size_t i = l->half_idx; i < l->f->n_columns; i++)
+                n_more += (double)a->c.blocks[i] >= FORGOTTEN_FACTOR * n_end;
+        for (size_t i = l->early_idx; i < l->old_idx; i++) /* a queue that is empty now and then */
+                n_less += (double)a->c.blocks[i] <= n_end * 2;
+        return n_end >= FORGOTTEN_MIN_BLOCKS && n_more >= (l->f->n_columns - l->half_idx) / 2 &&
+               n_less <= (l->old_idx - l->early_idx) / 4 &&
+               (double)t->end_bytes <= LEAK_TIDY * (double)t->peak_bytes;
 }
 
 static bool is_late(const struct left *l, const struct asker *a) {
@@ -123,7 +152,7 @@ static enum left_class classify(struct left *l, const struct asker *a) {
         double n_replaced;
 
         load_floor(l, a);
-        if (is_lost_among_released(l, a) && matters(l, a))
+        if ((is_lost_among_released(l, a) && matters(l, a)) || is_forgotten(l, a))
                 return LEFT_LEAK;
         if (is_late(l, a))
                 return LEFT_LATE;
@@ -180,7 +209,10 @@ static void tell_leak(struct left *l, size_t asker) {
         bool is_task;
         struct name_frame frame = place_of_row(f, a->row, &is_task);
         struct unit_text bytes, blocks, all;
-        struct finding *x = found(f, "leak", lost_bytes(l, a), a->row, QUERY_END);
+        struct finding *x;
+
+        load_floor(l, a);
+        x = found(f, "leak", lost_bytes(l, a), a->row, QUERY_END);
 
         x->function = place_name(f, &frame, is_task);
         x->text = say(
@@ -205,7 +237,7 @@ void find_leaks(struct facts *f, const struct askers *askers) {
 
         left_gather(&l, f, askers);
         for (size_t i = 0; i < askers->n; i++)
-                if (l.class_of[i] == LEFT_LEAK && end_bytes(&askers->items[i]) > 0)
+                if (l.class_of[i] == LEFT_LEAK && end_bytes(&askers->items[i]) >= LEFT_MIN_BYTES)
                         tell_leak(&l, i);
 }
 

@@ -35,6 +35,7 @@ void find_short_peak(struct facts *f, const struct askers *askers) {
         struct series_spike s;
         struct finding *x;
         struct name_frame frame;
+        uint32_t maker_row;
         bool is_task;
 
         if (peak < PEAK_MIN_BYTES || !spike_of(f, &s))
@@ -53,9 +54,10 @@ void find_short_peak(struct facts *f, const struct askers *askers) {
         }
         if (!maker || most < PEAK_MIN_PART * height || f->is_claimed[maker->row])
                 return;
-        frame = place_of_row(f, maker->row, &is_task);
+        maker_row = askers_row(askers, f, (size_t)(maker - askers->items), QUERY_PEAK);
+        frame = place_of_row(f, maker_row, &is_task);
         span = f->at_s[f->n_columns - 1];
-        x = found(f, "short-peak", height, maker->row, QUERY_PEAK);
+        x = found(f, "short-peak", height, maker_row, QUERY_PEAK);
         x->function = place_name(f, &frame, is_task);
         x->text = say(
                 f,

@@ -170,6 +170,17 @@ void askers_gather(struct askers *a, struct facts *f) {
         map_done(&by_key);
 }
 
+uint32_t askers_row(const struct askers *a, const struct facts *f, size_t asker,
+                    enum query_metric m) {
+        uint32_t best = a->items[asker].row;
+
+        for (size_t row = 0; row < f->n_rows; row++)
+                if (a->of_row[row] == asker &&
+                    query_figures_compare(&f->rows[row].self, &f->rows[best].self, m) < 0)
+                        best = (uint32_t)row;
+        return best;
+}
+
 /* ---- names ----------------------------------------------------------------------------------- */
 
 /* Short names have an ellipsis that not every output can show; control characters are shown by none. */
@@ -236,6 +247,18 @@ struct name_frame place_of_row(struct facts *f, uint32_t row, bool *ret_is_task)
         }
         path_done(&path);
         return frame;
+}
+
+bool place_is_called_by(struct facts *f, uint32_t row, uint64_t key) {
+        struct path path = {0};
+        bool found = false;
+
+        path_load(&path, f, f->rows[row].stack);
+        for (size_t i = 1; i < path.shown.n && !found; i++)
+                found = function_key(&path.frames.items[path.shown.items[i].frame_idx], false) ==
+                        key;
+        path_done(&path);
+        return found;
 }
 
 static bool is_spawn(const char *plain) {

@@ -50,6 +50,9 @@ struct askers {
 
 /* Of all rows that have a course; in the facts' arena. */
 void askers_gather(struct askers *a, struct facts *f);
+/* Of a function's sites the one with most of a metric. */
+uint32_t askers_row(const struct askers *a, const struct facts *f, size_t asker,
+                    enum query_metric m);
 
 /* ---- names ----------------------------------------------------------------------------------- */
 
@@ -59,5 +62,7 @@ const char *place_name(struct facts *f, const struct name_frame *frame, bool is_
 const char *place_quoted(struct facts *f, const struct name_frame *frame);
 /* The code that asked of a row; blank for a call path that is empty. */
 struct name_frame place_of_row(struct facts *f, uint32_t row, bool *ret_is_task);
+/* Whether the code that asked was called, directly or not, by the function with this key. */
+bool place_is_called_by(struct facts *f, uint32_t row, uint64_t key);
 /* Whether a path starts tasks: something named spawn stands between the allocator and the code that asked. */
 bool place_row_spawns(struct facts *f, uint32_t row);

@@ -13,7 +13,9 @@ void find_leaks(struct facts *f, const struct askers *askers);
 void find_large(struct facts *f);
 void find_short_peak(struct facts *f, const struct askers *askers);
 void find_temporary(struct facts *f, const struct askers *askers);
-void find_left(struct facts *f, const struct askers *askers); /* told last: what is no alarm */
+void find_left(struct facts *f, const struct askers *askers);  /* told last: what is no alarm */
+void find_moves(struct facts *f, const struct askers *askers); /* regrowth, freed-elsewhere */
+void find_slack(struct facts *f, const struct askers *askers);
 void find_notes(struct facts *f);
 
 /* ---- telling --------------------------------------------------------------------------------- */

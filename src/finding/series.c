@@ -25,6 +25,9 @@
 #define RETURNING 0.25
 /* The last points have little future to fall in: this part of them is not counted. */
 #define TAIL_SHARE 0.1
+/* Where y itself is clean, they still tell whether it rises to the end: by this part of the line's rise at least. */
+#define TAIL_RISE 0.3
+#define TAIL_CLEAN 0.02
 /* Borders of thirds are medians of as many points, this part of all. */
 #define BORDER_SHARE 0.06
 #define FIT_MIN 0.5
@@ -270,9 +273,25 @@ static enum series_shape shape_of(const struct series *s, const struct series_tr
         return t->slope > 0 && t->fit >= FIT_MIN ? SERIES_RISING : SERIES_STEPS;
 }
 
+/* Whether y stands still where the floor says nothing any more. */
+static bool has_stopped(const struct series *s, const struct series_trend *t, double noise) {
+        size_t tail = (size_t)((double)s->n * TAIL_SHARE), few = tail / 2, from;
+        double before, after, even;
+
+        if (few == 0 || noise > t->rise * TAIL_CLEAN)
+                return false;
+        from = s->n - tail - few;
+        before = s->y[from];
+        for (size_t i = 1; i < few; i++)
+                before = MIN(before, s->y[from + i]);
+        after = series_median(s->y + s->n - few, few);
+        even = t->slope * (s->x[s->n - 1 - few / 2] - s->x[from + few / 2]);
+        return after - before + 2 * sqrt(even * s->quantum) < even * TAIL_RISE;
+}
+
 void series_trend(const struct series *s, struct series_trend *ret) {
         size_t n = s->n - (size_t)((double)s->n * TAIL_SHARE);
-        double *floor = values_new(s->n);
+        double *floor = values_new(s->n), noise;
         struct series behind, all = {s->x, floor, n, s->quantum};
 
         *ret = (struct series_trend){0};
@@ -284,10 +303,12 @@ void series_trend(const struct series *s, struct series_trend *ret) {
                                          n - ret->begin_idx, s->quantum};
                 split_rise(&behind, ret);
                 fit_line(&behind, ret);
-                ret->shape = shape_of(&behind, ret,
-                                      ups_and_downs(s->y + ret->begin_idx, behind.y, behind.n));
+                noise = ups_and_downs(s->y + ret->begin_idx, behind.y, behind.n);
+                ret->shape = shape_of(&behind, ret, noise);
                 if (ret->shape == SERIES_RISING && has_returned(s, ret, behind.y[0]))
                         ret->shape = SERIES_LEVEL;
+                if (ret->shape == SERIES_RISING && has_stopped(s, ret, noise))
+                        ret->shape = SERIES_SATURATING;
         }
         free(floor);
 }

@@ -15,6 +15,7 @@ void find_temporary(struct facts *f, const struct askers *askers) {
         struct name_frame frame;
         struct finding *x;
         unsigned pct = share_pct((double)t->n_temporary, (double)t->n_allocs), own_pct;
+        uint32_t row;
         bool is_task;
 
         if (t->n_temporary < TEMPORARY_MIN || pct < TEMPORARY_MIN_PCT)
@@ -27,9 +28,10 @@ void find_temporary(struct facts *f, const struct askers *askers) {
         own_pct = share_pct((double)most->figures.n_temporary, (double)t->n_allocs);
         if (own_pct < TEMPORARY_OWN_PCT)
                 return;
-        frame = place_of_row(f, most->row, &is_task);
+        row = askers_row(askers, f, (size_t)(most - askers->items), QUERY_TEMPORARY);
+        frame = place_of_row(f, row, &is_task);
         x = found(f, "temporary", (double)query_figure_of(&most->figures, QUERY_TEMPORARY).bytes,
-                  most->row, QUERY_TEMPORARY);
+                  row, QUERY_TEMPORARY);
         x->function = place_name(f, &frame, is_task);
         x->text = say(
                 f,

@@ -10,8 +10,8 @@
  * seeds: src/report/report_seeds
  * covers: src/report/blocks.c src/report/chart.c src/report/frame.c
  * covers: src/finding/facts.c src/finding/finding.c src/finding/growing.c src/finding/growth.c src/finding/large.c
- * covers: src/finding/left.c src/finding/notes.c src/finding/peak.c src/finding/place.c src/finding/series.c
- * covers: src/finding/temporary.c
+ * covers: src/finding/left.c src/finding/moves.c src/finding/notes.c src/finding/peak.c src/finding/place.c src/finding/series.c
+ * covers: src/finding/slack.c src/finding/temporary.c
  * covers: src/report/gather.c src/report/json_report.c src/report/sites.c src/report/tables.c src/report/text.c
  * covers: src/query/answer.c src/query/block.c src/query/crowd.c src/query/inherit.c src/query/mapping.c
  * covers: src/query/peak.c src/query/query.c src/query/replay.c src/query/state.c src/query/thread.c

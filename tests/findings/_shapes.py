@@ -8,6 +8,7 @@ import os
 import random
 
 ALARMS = ("growing", "leak", "large-site", "short-peak")  # what may stand first
+NOTES = ("lost", "wrong-size", "unknown-frees", "failed", "incomplete-stacks")  # about the recording or single mistakes
 SEED = os.environ.get("SILT_FINDINGS_SEED")
 
 
@@ -39,6 +40,7 @@ class Run:
         self.findings = self.report["findings"]
         self.totals = self.report["totals"]
         self.expect(self.totals["lost_events"] == 0, f"{self.totals['lost_events']} events lost")
+        self.check_form()
 
     def expect(self, holds, text):
         """Fails with all that is needed to see why."""
@@ -48,6 +50,17 @@ class Run:
         findings = [f"  {f['kind']}: {f['text']}" for f in getattr(self, "findings", [])]
         raise AssertionError("\n".join([text, f"{self.program} {self.shape} {params}", f"told: {getattr(self, 'truth', {})}",
                                         "findings:", *findings, f"the same again: SILT_FINDINGS_SEED={self.seed}"]))
+
+    def check_form(self):
+        """At most seven, each a sentence with its numbers and what to look at next, no place told of twice by an alarm."""
+        told = [f for f in self.findings if f["kind"] not in NOTES]
+        self.expect(len(told) <= 7, f"{len(told)} findings")
+        for f in told:
+            self.expect(f["text"].endswith(".") and "\n" not in f["text"], f"no sentence: {f['text']!r}")
+            self.expect(f["next"] and f["site"] and f["site"]["stack"], f"{f['kind']} does not say where")
+            self.expect(f["evidence"] and all(isinstance(v, (int, float)) for v in f["evidence"].values()), f"no numbers: {f}")
+        places = [str(f["site"]["stack"]) for f in self.of_kind("growing", "leak")]
+        self.expect(len(set(places)) == len(places), "one place has two alarms")
 
     def of_kind(self, *kinds):
         return [f for f in self.findings if f["kind"] in kinds]
