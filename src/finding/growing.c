@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* growing: what rises steadily behind the warm-up. The tree of functions is gone down to the one responsible: as
  * long as one callee has nearly all of a caller's rise, it is that callee's. */
-#include <math.h>
-
 #include "finding/rules.h"
 
 enum {
@@ -23,12 +21,11 @@ enum {
 #define GROW_MIN_WEIGHT 0.25 /* … of the peak, */
 #define GROW_MIN_WEIGHT_LARGE 0.1
 #define GROW_LARGE_BYTES 256e3
-#define GROW_MAX_KEPT 0.02 /* … when nearly all else that is allocated is released again, */
-#define GROW_LONG_S 10.0   /* … or when it goes on for long. */
+#define GROW_MAX_KEPT 0.02   /* … when nearly all else that is allocated is released again, */
+#define GROW_START_SHARE 0.1 /* (counted behind the start, which keeps much) */
+#define GROW_LONG_S 10.0     /* … or when it goes on for long. */
 /* The function that asked must gain so much of what one of its paths does: else another path loses it. */
 #define GROW_NET_SHARE 0.5
-#define GROW_MIRROR                                                                                \
-        0.2 /* of the blocks gained: how well another's loss must fit to be its source */
 /* Callees rise together when their blocks are as many, or twice or three times as many. */
 #define GROW_TOGETHER 0.05 /* with less of the rise it is no part */
 #define GROW_AS_MANY 0.02
@@ -146,9 +143,11 @@ static bool stands_out(struct facts *f, const struct growth *x) {
 }
 
 static bool matters(struct facts *f, const struct growth *x) {
-        size_t begin = x->trend.begin_idx, last = x->end_idx - 1;
-        double n_allocs = (double)f->total.n_allocs[last] - (double)f->total.n_allocs[begin];
-        double n_kept = (double)f->total.blocks[last] - (double)f->total.blocks[begin];
+        size_t last = x->end_idx - 1;
+        size_t begin =
+                MIN(MAX(x->trend.begin_idx, facts_column_of_time(f, GROW_START_SHARE)), last);
+        double n_allocs = course_gain(f->total.n_allocs, begin, last);
+        double n_kept = course_gain(f->total.blocks, begin, last);
 
         double weight = x->rise_bytes / ((double)f->totals->peak_bytes + 1);
 
@@ -172,34 +171,6 @@ static bool is_net(struct growing *g, uint32_t place, const struct growth *x) {
         return gained >= GROW_NET_SHARE * x->rise_bytes;
 }
 
-/* Whether the blocks that one course loses are those another gains, in the middle of the time and at its end. */
-static bool is_mirror(const struct growth *x, const struct course *gains,
-                      const struct course *loses) {
-        size_t begin = x->trend.begin_idx, last = x->end_idx - 1, middle = (begin + last) / 2;
-        double gained = course_gain(gains->blocks, begin, last);
-        double lost = -course_gain(loses->blocks, begin, last);
-        double gained_first = course_gain(gains->blocks, begin, middle);
-        double lost_first = -course_gain(loses->blocks, begin, middle);
-
-        return gained > 0 && lost > 0 && fabs(gained - lost) <= GROW_MIRROR * gained &&
-               fabs(gained_first - lost_first) <= GROW_MIRROR * gained;
-}
-
-/* Whether it only takes over what others give up: as when the entries of a table are replaced one by one by others that another
- * function makes. */
-static bool is_taken_over(struct growing *g, const struct course *c, const struct growth *x) {
-        for (size_t row = 0; row < g->f->n_told; row++) {
-                struct course other = facts_course(g->f, row);
-
-                if (is_mirror(x, c, &other))
-                        return true;
-        }
-        for (size_t i = 0; i < g->askers->n; i++)
-                if (is_mirror(x, c, &g->askers->items[i].c))
-                        return true;
-        return false;
-}
-
 /* Blocks of a cache are replaced by others, by chance larger: as many as before, and not much more in all. A buffer that is made
  * larger again and again has much more in the end. */
 static bool is_only_resized(const struct growth *x) {
@@ -213,17 +184,28 @@ static bool is_growing(struct growing *g, uint32_t place, const struct course *c
                        const struct growth *x) {
         return x->is_rising && !is_only_resized(x) && x->n_rises >= GROW_MIN_RISES &&
                x->rise_bytes > 0 && stands_out(g->f, x) && matters(g->f, x) &&
-               is_net(g, place, x) && !is_taken_over(g, c, x);
+               is_net(g, place, x) &&
+               !is_taken_over(g->f, g->askers, c, x->trend.begin_idx, x->end_idx - 1);
 }
 
 /* ---- telling --------------------------------------------------------------------------------- */
 
-static const char *say_each(struct facts *f, const struct growth *x, bool is_spawn) {
-        const char *unit = is_spawn                        ? "task"
-                           : x->n_frees > x->n_allocs / 10 ? "block kept"
-                                                           : "allocation";
+/* A task is what the largest site brings: one block each. */
+static double per_task(const struct growing *g, uint32_t row, const struct growth *x) {
+        struct course c = facts_course(g->f, row);
+        double n = course_gain(c.blocks, x->trend.begin_idx, x->end_idx - 1);
+
+        return n > 0 ? x->rise_bytes / n : 0;
+}
+
+static const char *say_each(struct growing *g, uint32_t row, const struct growth *x,
+                            bool is_spawn) {
+        struct facts *f = g->f;
+        const char *unit = x->n_frees > x->n_allocs / 10 ? "block kept" : "allocation";
         struct unit_text each, n;
 
+        if (is_spawn)
+                return say(f, "%s per task", unit_bytes(&each, unit_nearest(per_task(g, row, x))));
         if (x->rise_blocks < 1 || x->rise_blocks < x->n_allocs / 1e6)
                 return "in blocks that are made larger";
         unit_bytes(&each, unit_nearest(x->rise_bytes / x->rise_blocks));
@@ -297,7 +279,7 @@ static void tell(struct growing *g, uint32_t place, const struct growth *x, bool
         y->text = say(f, "%s%s: %s and rising by %s, %s%s; %u %% of all growth.",
                       place_name(f, &frame, is_task), is_spawn ? " spawns tasks that stay" : "",
                       unit_bytes(&now, y->bytes), say_rate(f, x->trend.slope),
-                      say_each(f, x, is_spawn), say_released(f, x), pct);
+                      say_each(g, row, x, is_spawn), say_released(f, x), pct);
         y->next = next_callers(f, &frame, QUERY_GROWTH);
         found_number(y, "bytes_per_s", x->trend.slope);
         found_number(y, "rise_bytes", x->rise_bytes);
@@ -306,6 +288,8 @@ static void tell(struct growing *g, uint32_t place, const struct growth *x, bool
                      x->rise_blocks >= 1 ? x->rise_bytes / x->rise_blocks : 0);
         found_number(y, "allocations", x->n_allocs);
         found_number(y, "frees", x->n_frees);
+        if (is_spawn)
+                found_number(y, "bytes_per_task", per_task(g, row, x));
         found_number(y, "since_s", f->begin_s + x->begin_s);
         found_number(y, "until_s", f->begin_s + x->end_s);
         found_number(y, "fit", x->trend.fit);
@@ -346,7 +330,8 @@ static void parts_add(struct growing *g, struct parts *p, const struct course *c
                 p->blocks = blocks;
         growth_of(g->f, c, &own);
         p->is_together &= blocks >= GROW_MIN_RISES && is_multiple(blocks, p->blocks) &&
-                          own.is_rising && !is_taken_over(g, c, x);
+                          own.is_rising &&
+                          !is_taken_over(g->f, g->askers, c, x->trend.begin_idx, x->end_idx - 1);
 }
 
 static struct parts parts_of(struct growing *g, uint32_t place, const struct growth *x) {
@@ -391,8 +376,8 @@ static bool search(struct growing *g, uint32_t place) {
         if (p->depth == 0 || !is_growing(g, place, &p->all, &x))
                 return search_parts(g, place);
         parts = parts_of(g, place, &x);
-        if (parts.most >= GROW_CALLEE_SHARE ? parts.callee == PLACE_NONE
-                                            : parts.is_together && p->depth > 1) {
+        if ((parts.n > 1 && parts.is_together && p->depth > 1) ||
+            (parts.most >= GROW_CALLEE_SHARE && parts.callee == PLACE_NONE)) {
                 tell(g, place, &x, false);
                 return true;
         }

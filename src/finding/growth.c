@@ -1,11 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /* Whether something rises, judged by what it holds over time. */
+#include <math.h>
+
 #include "finding/rules.h"
 
 /* What is high until late and then let go at once was torn down: judged is the time before. */
 #define TEAR_DOWN_FROM 0.75
 #define TEAR_DOWN_LEFT 0.5
 #define TEAR_DOWN_HIGH 0.8
+
+/* How well another's loss must fit to be the source of a gain: within this part of the blocks gained. */
+#define MIRROR 0.2
 
 static size_t end_of_work(const struct course *c, size_t n, bool *ret_is_released) {
         int64_t top = 0;
@@ -62,4 +67,32 @@ void growth_of(struct facts *f, const struct course *c, struct growth *ret) {
 
 double growth_gain(const struct growth *g, const struct course *c) {
         return (double)c->bytes[g->end_idx - 1] - (double)c->bytes[g->trend.begin_idx];
+}
+
+/* Whether the blocks that one course loses are those another gains, all of the time. */
+static bool is_mirror(const struct course *gains, const struct course *loses, size_t begin,
+                      size_t last) {
+        double gained = course_gain(gains->blocks, begin, last);
+
+        if (gained <= 0)
+                return false;
+        for (size_t i = last; i > begin; i--)
+                if (fabs(course_gain(gains->blocks, begin, i) +
+                         course_gain(loses->blocks, begin, i)) > MIRROR * gained)
+                        return false;
+        return true;
+}
+
+bool is_taken_over(struct facts *f, const struct askers *askers, const struct course *c,
+                   size_t begin, size_t last) {
+        for (size_t row = 0; row < f->n_told; row++) {
+                struct course other = facts_course(f, row);
+
+                if (is_mirror(c, &other, begin, last))
+                        return true;
+        }
+        for (size_t i = 0; i < askers->n; i++)
+                if (is_mirror(c, &askers->items[i].c, begin, last))
+                        return true;
+        return false;
 }

@@ -25,6 +25,9 @@ enum {
 #define LOST_OLD 0.9
 /* Forgotten: so many times as many were there in most of the second half, and were released. */
 #define FORGOTTEN_FACTOR 3.0
+/* Outliving: none that was released was older than this share of the time. */
+#define OUTLIVE_MAX_LIFE 0.25
+#define AGES_MIN_SHARE 0.15 /* of those left, made in each third of the time */
 /* Never released: must stand out, by its part of all that came late, … */
 #define LEAK_MIN_PART 0.33
 /* Programs that end without cleaning up leave much that is no leak. It is one by its weight, when hardly anything else that was
@@ -37,6 +40,12 @@ enum {
 
 enum left_class { LEFT_START_UP, LEFT_STEADY, LEFT_LATE, LEFT_LEAK, LEFT_GROWING, LEFT_N_CLASSES };
 
+/* Of an asker's blocks. */
+struct ages {
+        uint64_t n[3];  /* left, by the third of the time in which they were made */
+        double longest; /* life of one that was released, as a share of the time */
+};
+
 struct left {
         struct facts *f;
         const struct askers *askers;
@@ -44,7 +53,8 @@ struct left {
         enum left_class *class_of; /* asker → */
         double bytes[LEFT_N_CLASSES];
         uint64_t blocks[LEFT_N_CLASSES];
-        double *floor; /* of blocks, of the asker looked at */
+        double *floor;     /* of blocks, of the asker looked at */
+        struct ages *ages; /* of askers; NULL: not asked for yet */
 };
 
 static double end_bytes(const struct asker *a) {
@@ -114,19 +124,68 @@ static bool is_lost_among_released(const struct left *l, const struct asker *a) 
                after >= LOST_SAME_PACE * before;
 }
 
-/* Most of what it had was released when the work was done, by a program that leaves little: those that are left were forgotten. */
-static bool is_forgotten(const struct left *l, const struct asker *a) {
+static bool add_age(void *ctx, const struct query_block *b) {
+        struct left *l = ctx;
+        uint32_t row = facts_row_of_stack(l->f, b->stack);
+        const struct query_scope *s = &l->f->h->groups->answer->scope;
+        double span_ns = (double)(s->to_ns - s->from_ns);
+        struct ages *x;
+
+        if (row == FACTS_NO_ROW)
+                return true;
+        x = &l->ages[l->askers->of_row[row]];
+        if (b->is_live)
+                x->n[MIN((size_t)((double)(b->time_ns - MIN(b->time_ns, s->from_ns)) * 3 / span_ns),
+                         2u)]++;
+        else
+                x->longest = MAX(x->longest, (double)b->age_ns / span_ns);
+        return true;
+}
+
+/* From events, while they are few. */
+static const struct ages *ages_of(struct left *l, const struct asker *a) {
+        struct err err = {0};
+
+        if (!l->ages) {
+                l->ages = arena_alloc(l->f->arena, (l->askers->n + 1) * sizeof(l->ages[0]));
+                if (query_view(l->f->q)->n_events <= FACTS_MAX_EVENTS)
+                        query_blocks(l->f->q, &l->f->h->groups->answer->scope, add_age, l, &err);
+        }
+        return &l->ages[a - l->askers->items];
+}
+
+/* Whether of the blocks left each third of the time has a good part. */
+static bool are_of_all_ages(struct left *l, const struct asker *a) {
+        const struct ages *x = ages_of(l, a);
+        double all = (double)(x->n[0] + x->n[1] + x->n[2]);
+
+        for (size_t i = 0; i < 3; i++)
+                if ((double)x->n[i] < AGES_MIN_SHARE * all + 0.5)
+                        return false;
+        return true;
+}
+
+/* Those that were released never became nearly as old as those that are left. */
+static bool is_outliving(struct left *l, const struct asker *a) {
+        return a->figures.end_blocks >= FORGOTTEN_MIN_BLOCKS && end_bytes(a) >= LEFT_MIN_BYTES &&
+               (double)a->figures.n_frees >= LOST_MIN_FREED * (double)a->figures.n_allocs &&
+               matters(l, a) && are_of_all_ages(l, a) && ages_of(l, a)->longest <= OUTLIVE_MAX_LIFE;
+}
+
+/* Most of what it had was released when the work was done, by a program that leaves little: those that are left were forgotten,
+ * when they are as old as any. What a start-up makes is all of one age. */
+static bool is_forgotten(struct left *l, const struct asker *a) {
         const struct query_totals *t = l->f->totals;
         double n_end = (double)a->figures.end_blocks;
-        size_t n_more = 0, n_less = 0;
+        size_t n_more = 0;
 
         for (size_t i = l->half_idx; i < l->f->n_columns; i++)
                 n_more += (double)a->c.blocks[i] >= FORGOTTEN_FACTOR * n_end;
-        for (size_t i = l->early_idx; i < l->old_idx; i++) /* a queue that is empty now and then */
-                n_less += (double)a->c.blocks[i] <= n_end * 2;
+        for (size_t i = l->early_idx; i < l->old_idx; i++)
+                if ((double)a->c.blocks[i] <= n_end * 2)
+                        return false; /* a queue that is empty now and then */
         return n_end >= FORGOTTEN_MIN_BLOCKS && n_more >= (l->f->n_columns - l->half_idx) / 2 &&
-               n_less <= (l->old_idx - l->early_idx) / 4 &&
-               (double)t->end_bytes <= LEAK_TIDY * (double)t->peak_bytes;
+               (double)t->end_bytes <= LEAK_TIDY * (double)t->peak_bytes && are_of_all_ages(l, a);
 }
 
 static bool is_late(const struct left *l, const struct asker *a) {
@@ -148,13 +207,21 @@ static bool is_spread(const struct left *l, const struct asker *a) {
         return n >= LEAK_MIN_RISES && t.shape == SERIES_RISING;
 }
 
+static bool has_marks(struct left *l, const struct asker *a) {
+        return (is_lost_among_released(l, a) && matters(l, a)) || is_forgotten(l, a) ||
+               is_outliving(l, a);
+}
+
 static enum left_class classify(struct left *l, const struct asker *a) {
         double n_replaced;
+        bool moved;
 
         load_floor(l, a);
-        if ((is_lost_among_released(l, a) && matters(l, a)) || is_forgotten(l, a))
+        moved = (has_marks(l, a) || is_late(l, a)) &&
+                is_taken_over(l->f, l->askers, &a->c, 0, l->f->n_columns - 1);
+        if (!moved && has_marks(l, a))
                 return LEFT_LEAK;
-        if (is_late(l, a))
+        if (!moved && is_late(l, a))
                 return LEFT_LATE;
         n_replaced = course_gain(a->c.n_frees, l->half_idx, l->f->n_columns - 1);
         return n_replaced >= LEFT_REPLACED * (double)a->figures.end_blocks ? LEFT_STEADY

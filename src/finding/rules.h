@@ -50,3 +50,7 @@ struct growth {
 void growth_of(struct facts *f, const struct course *c, struct growth *ret);
 /* What a course gained in the time of a growth. */
 double growth_gain(const struct growth *g, const struct course *c);
+/* Whether it only takes over, from column begin to last, what others give up: as when the entries of a table are replaced one
+ * by one by others that another function makes. */
+bool is_taken_over(struct facts *f, const struct askers *askers, const struct course *c,
+                   size_t begin, size_t last);

@@ -1,0 +1,507 @@
+/* SPDX-License-Identifier: MIT */
+/* Made-up programs, drawn at random, whose culprit is known, and others that have none: a third of a second to days long. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/vec.h"
+#include "finding/finding.h"
+#include "query/fabric.h"
+
+#define TRACE_PATH "finding_test.silt"
+#define EXE "/usr/bin/server"
+
+enum { N_ROUNDS = 12 };
+
+/* A server: a table of entries that are replaced one by one, a request with scratch memory, and what a test adds. */
+struct world {
+        uint64_t random;
+        struct fabric *f;
+        uint32_t thread, other_thread, main, serve, load, refresh, scratch;
+        unsigned n_steps, step_us, n_requests; /* a step */
+        VEC(uint64_t) table;
+        uint64_t kept_bytes, n_kept;
+        struct query *q;
+        struct query_answer *answer;
+        struct findings *found;
+};
+
+static uint64_t draw(struct world *w, uint64_t from, uint64_t to) {
+        w->random = w->random * 6364136223846793005ull + 1442695040888963407ull;
+        return from + (w->random >> 33) % (to - from + 1);
+}
+
+static uint32_t frame(struct world *w, uint32_t caller, const char *function, const char *file) {
+        return fabric_frame(w->f, caller, EXE, function, file, 10);
+}
+
+static uint64_t alloc(struct world *w, uint32_t stack, uint64_t size_bytes) {
+        return fabric_alloc(w->f, 0, w->thread, stack, size_bytes);
+}
+
+static void release(struct world *w, uint64_t seq) {
+        fabric_free(w->f, 0, w->thread, seq);
+}
+
+/* For good. */
+static void keep(struct world *w, uint32_t stack, uint64_t size_bytes) {
+        alloc(w, stack, size_bytes);
+        w->kept_bytes += size_bytes;
+        w->n_kept++;
+}
+
+static void begin(struct world *w, unsigned round) {
+        struct fabric_options o = {.seed = round + 1, .max_processes = 1, .max_threads = 2};
+        uint32_t start;
+
+        w->f = fabric_new(TRACE_PATH, &o);
+        w->thread = fabric_thread(w->f, 0, "server");
+        w->other_thread = fabric_thread(w->f, 0, "other");
+        start = frame(w, 0, "_start", "");
+        w->main = frame(w, start, "main", "main.c");
+        w->serve = frame(w, w->main, "serve", "main.c");
+        w->load = frame(w, w->main, "load_table", "table.c");
+        w->refresh = frame(w, w->serve, "refresh_entry", "table.c");
+        w->scratch = frame(w, w->serve, "parse_request", "parse.c");
+        w->n_steps = (unsigned)draw(w, 150, 400);
+        w->step_us =
+                (unsigned)(draw(w, 1, 3) == 1 ? draw(w, 2000, 5000) : draw(w, 100000, 600000000));
+        w->n_requests = (unsigned)draw(w, 2, 12);
+        w->kept_bytes = w->n_kept = 0;
+        vec_clear(&w->table);
+        for (uint64_t i = draw(w, 50, 300); i > 0; i--)
+                vec_push(&w->table, alloc(w, w->load, draw(w, 100, 2000)));
+}
+
+/* What goes on beside: requests come and go, entries are replaced. */
+static void step(struct world *w) {
+        for (unsigned i = 0; i < w->n_requests; i++) {
+                uint64_t request = alloc(w, w->scratch, draw(w, 50, 500));
+                uint64_t at = draw(w, 0, w->table.n - 1),
+                         fresh = alloc(w, w->refresh, draw(w, 100, 2000));
+
+                release(w, w->table.items[at]);
+                release(w, request);
+                w->table.items[at] = fresh;
+        }
+        fabric_wait(w->f, w->step_us);
+}
+
+static void end(struct world *w) {
+        struct query_scope scope;
+        struct err err = {0};
+
+        fabric_end(w->f);
+        assert_int_equal(query_open(TRACE_PATH, &w->q, &err), 0);
+        scope = query_whole(w->q);
+        assert_int_equal(query_ask(w->q, &scope, &w->answer, &err), 0);
+        assert_int_equal(findings_make(&(struct finding_source){.q = w->q,
+                                                                .names = query_names(w->q),
+                                                                .answer = w->answer,
+                                                                .whole = &w->answer->totals,
+                                                                .complete_stacks_pct = 100,
+                                                                .path = TRACE_PATH},
+                                       &w->found, &err),
+                         0);
+}
+
+static void done(struct world *w) {
+        w->found = findings_free(w->found);
+        query_answer_free(w->answer);
+        w->q = query_free(w->q);
+}
+
+/* ---- expectations ---------------------------------------------------------------------------- */
+
+static void complain(const struct world *w, const char *what) {
+        print_error("%s; %u steps of %u us, %u requests each; found:\n", what, w->n_steps,
+                    w->step_us, w->n_requests);
+        for (size_t i = 0; i < w->found->n; i++)
+                print_error("  %s: %s\n", w->found->items[i].kind, w->found->items[i].text);
+        fail();
+}
+
+static double number(const struct world *w, const struct finding *x, const char *name) {
+        for (size_t i = 0; i < x->n_numbers; i++)
+                if (strcmp(x->numbers[i].name, name) == 0)
+                        return x->numbers[i].value;
+        complain(w, name);
+        return 0;
+}
+
+static const struct finding *first(const struct world *w, const char *kind, const char *function) {
+        const struct finding *x = w->found->items;
+
+        if (w->found->n == 0 || strcmp(x->kind, kind) != 0 || strcmp(x->function, function) != 0)
+                complain(w, kind);
+        assert_non_null(strstr(x->text, function));
+        assert_true(x->has_site && x->next[0]);
+        return x;
+}
+
+static void none(const struct world *w, const char *kind) {
+        for (size_t i = 0; i < w->found->n; i++)
+                if (strcmp(w->found->items[i].kind, kind) == 0)
+                        complain(w, "told and not true");
+}
+
+static void no_alarm(const struct world *w) {
+        none(w, "growing");
+        none(w, "leak");
+        none(w, "large-site");
+        none(w, "short-peak");
+}
+
+static void near(const struct world *w, double got, double expected, double tolerance) {
+        if (fabs(got - expected) > fabs(expected) * tolerance) {
+                print_error("%g, not %g\n", got, expected);
+                complain(w, "wrong figure");
+        }
+}
+
+/* ---- growing --------------------------------------------------------------------------------- */
+
+/* One small block in so many requests is not released. */
+static void test_small_leak(void **state) {
+        struct world w = {.random = 1};
+
+        (void)state;
+        for (unsigned round = 0; round < N_ROUNDS; round++) {
+                uint64_t size, every, from;
+                const struct finding *x;
+                uint32_t log;
+
+                begin(&w, round);
+                log = frame(&w, w.serve, "log_error", "log.c");
+                size = draw(&w, 24, 3000);
+                every = draw(&w, 1, 4);
+                from = draw(&w, 0, w.n_steps / 5);
+                for (unsigned i = 0; i < w.n_steps; i++) {
+                        step(&w);
+                        if (i % every == 0 && i >= from)
+                                keep(&w, log, size);
+                        else if (i > 2)
+                                release(&w, alloc(&w, log, size));
+                }
+                end(&w);
+                x = first(&w, "growing", "log_error");
+                assert_int_equal(x->bytes, w.kept_bytes);
+                near(&w, number(&w, x, "bytes_per_s"),
+                     (double)size / (double)every * 1e6 / w.step_us, 0.12);
+                near(&w, number(&w, x, "bytes_per_allocation"), (double)size, 0.001);
+                done(&w);
+        }
+}
+
+/* Several blocks under one function, as many of each: the function is told, with all of them. */
+static void test_unit(void **state) {
+        struct world w = {.random = 2};
+
+        (void)state;
+        for (unsigned round = 0; round < N_ROUNDS; round++) {
+                uint64_t state_bytes, buffer_bytes;
+                uint32_t open, make_state, make_buffer;
+                const struct finding *x;
+
+                begin(&w, round);
+                open = frame(&w, w.serve, "open_session", "session.c");
+                make_state = frame(&w, open, "make_state", "session.c");
+                make_buffer = frame(&w, open, "make_buffer", "buffer.c");
+                state_bytes = draw(&w, 500, 5000);
+                buffer_bytes = draw(&w, 500, 5000);
+                for (unsigned i = 0; i < w.n_steps; i++) {
+                        step(&w);
+                        keep(&w, make_state, state_bytes);
+                        keep(&w, make_buffer, buffer_bytes);
+                        keep(&w, make_buffer, buffer_bytes);
+                }
+                end(&w);
+                x = first(&w, "growing", "open_session");
+                assert_int_equal(x->bytes, w.kept_bytes);
+                done(&w);
+        }
+}
+
+/* A task and its entry in a set: the function that spawns is told, by task. */
+static void test_tasks(void **state) {
+        struct world w = {.random = 3};
+
+        (void)state;
+        for (unsigned round = 0; round < N_ROUNDS; round++) {
+                uint32_t accept, join_set, spawn, cell, entry;
+                uint64_t task_bytes;
+                const struct finding *x;
+
+                begin(&w, round);
+                accept = frame(&w, w.serve, "app::accept", "src/app.rs");
+                join_set = frame(&w, accept, "tokio::task::join_set::JoinSet<T>::spawn",
+                                 "join_set.rs");
+                spawn = frame(&w, join_set, "tokio::task::spawn::spawn", "spawn.rs");
+                cell = frame(&w, spawn, "tokio::runtime::task::core::Cell<T,S>::new", "core.rs");
+                entry = frame(&w, join_set,
+                              "tokio::util::idle_notified_set::IdleNotifiedSet<T>::insert_idle",
+                              "idle_notified_set.rs");
+                task_bytes = draw(&w, 300, 9000);
+                for (unsigned i = 0; i < w.n_steps; i++) {
+                        step(&w);
+                        keep(&w, cell, task_bytes);
+                        keep(&w, entry, 64);
+                }
+                end(&w);
+                x = first(&w, "growing", "app::accept");
+                assert_int_equal(x->bytes, w.kept_bytes);
+                assert_non_null(strstr(x->text, "task"));
+                near(&w, number(&w, x, "bytes_per_task"), (double)task_bytes + 64, 0.01);
+                done(&w);
+        }
+}
+
+/* Released when the program ends. */
+static void test_torn_down(void **state) {
+        struct world w = {.random = 4};
+        VEC(uint64_t) kept = {0};
+
+        (void)state;
+        for (unsigned round = 0; round < N_ROUNDS; round++) {
+                uint64_t size, all;
+                uint32_t cache;
+
+                begin(&w, round);
+                cache = frame(&w, w.serve, "cache_page", "cache.c");
+                size = draw(&w, 1000, 9000);
+                vec_clear(&kept);
+                for (unsigned i = 0; i < w.n_steps; i++) {
+                        step(&w);
+                        for (unsigned k = 0; k < 3; k++)
+                                vec_push(&kept, alloc(&w, cache, size));
+                }
+                all = kept.n * size;
+                while (kept.n)
+                        release(&w, kept.items[--kept.n]);
+                end(&w);
+                assert_int_equal(first(&w, "growing", "cache_page")->bytes, all);
+                done(&w);
+        }
+        vec_free(&kept);
+}
+
+/* ---- not growing ----------------------------------------------------------------------------- */
+
+/* Only what goes on beside: entries that one function loaded are replaced by another's. */
+static void test_fine(void **state) {
+        struct world w = {.random = 5};
+
+        (void)state;
+        for (unsigned round = 0; round < 3 * N_ROUNDS; round++) {
+                begin(&w, round);
+                for (unsigned i = 0; i < w.n_steps; i++)
+                        step(&w);
+                end(&w);
+                no_alarm(&w);
+                assert_string_equal(w.found->items[w.found->n - 1].kind, "left-at-end");
+                assert_int_equal(w.found->items[w.found->n - 1].bytes, w.answer->totals.end_bytes);
+                done(&w);
+        }
+}
+
+/* Built over a part of the time, then used. */
+static void test_plateau(void **state) {
+        struct world w = {.random = 6};
+
+        (void)state;
+        for (unsigned round = 0; round < N_ROUNDS; round++) {
+                uint64_t built;
+                uint32_t build;
+
+                begin(&w, round);
+                build = frame(&w, w.main, "build_index", "index.c");
+                built = w.n_steps * draw(&w, 5, 70) / 100;
+                for (unsigned i = 0; i < w.n_steps; i++) {
+                        step(&w);
+                        for (unsigned k = 0; k < 5 && i < built; k++)
+                                keep(&w, build, draw(&w, 16, 2000));
+                }
+                end(&w);
+                no_alarm(&w);
+                done(&w);
+        }
+}
+
+/* Filled and emptied, again and again, and cut off at any point of it. */
+static void test_saw_tooth(void **state) {
+        struct world w = {.random = 7};
+        VEC(uint64_t) kept = {0};
+
+        (void)state;
+        for (unsigned round = 0; round < N_ROUNDS; round++) {
+                uint64_t period;
+                uint32_t fill;
+
+                begin(&w, round);
+                fill = frame(&w, w.serve, "fill_batch", "batch.c");
+                period = w.n_steps / draw(&w, 3, 12);
+                vec_clear(&kept);
+                for (unsigned i = 0; i < w.n_steps; i++) {
+                        step(&w);
+                        for (unsigned k = 0; k < 5; k++)
+                                vec_push(&kept, alloc(&w, fill, draw(&w, 16, 2000)));
+                        while (i % period == period - 1 && kept.n)
+                                release(&w, kept.items[--kept.n]);
+                }
+                end(&w);
+                none(&w, "growing");
+                none(&w, "leak");
+                done(&w);
+        }
+        vec_free(&kept);
+}
+
+/* ---- left at the end ------------------------------------------------------------------------- */
+
+/* For a while blocks are lost that are released before and after. */
+static void test_storm(void **state) {
+        struct world w = {.random = 8};
+
+        (void)state;
+        for (unsigned round = 0; round < N_ROUNDS; round++) {
+                uint64_t size, from, to;
+                uint32_t read;
+
+                begin(&w, round);
+                read = frame(&w, w.serve, "read_connection", "net.c");
+                size = draw(&w, 2000, 9000);
+                from = w.n_steps * draw(&w, 25, 60) / 100;
+                to = from + w.n_steps * draw(&w, 5, 20) / 100;
+                for (unsigned i = 0; i < w.n_steps; i++) {
+                        step(&w);
+                        for (unsigned k = 0; k < 4; k++)
+                                if (i >= from && i < to)
+                                        keep(&w, read, size);
+                                else
+                                        release(&w, alloc(&w, read, size));
+                }
+                end(&w);
+                assert_int_equal(first(&w, "leak", "read_connection")->bytes, w.kept_bytes);
+                done(&w);
+        }
+}
+
+/* ---- large, short, temporary ----------------------------------------------------------------- */
+
+static void test_large(void **state) {
+        struct world w = {.random = 9};
+
+        (void)state;
+        for (unsigned round = 0; round < N_ROUNDS; round++) {
+                uint32_t connect, inbox, outbox;
+                uint64_t in_bytes, out_bytes, n;
+                const struct finding *x;
+
+                begin(&w, round);
+                connect = frame(&w, w.serve, "MqttState::new", "mqtt.c");
+                inbox = frame(&w, connect, "make_inbox", "mqtt.c");
+                outbox = frame(&w, connect, "make_outbox", "mqtt.c");
+                in_bytes = draw(&w, 30000, 300000);
+                out_bytes = draw(&w, 10000, 30000);
+                n = draw(&w, 20, 100);
+                for (unsigned i = 0; i < w.n_steps; i++) {
+                        step(&w);
+                        if (i < n) {
+                                keep(&w, inbox, in_bytes);
+                                keep(&w, outbox, out_bytes);
+                        }
+                }
+                end(&w);
+                x = first(&w, "large-site",
+                          out_bytes * 10 >= in_bytes ? "MqttState::new" : "make_inbox");
+                if (strcmp(x->function, "MqttState::new") == 0)
+                        near(&w, number(&w, x, "unit_bytes"), (double)(in_bytes + out_bytes), 0);
+                near(&w, number(&w, x, "peak_blocks"), (double)n, 0);
+                done(&w);
+        }
+}
+
+static void test_short_peak(void **state) {
+        struct world w = {.random = 10};
+
+        (void)state;
+        for (unsigned round = 0; round < N_ROUNDS; round++) {
+                uint64_t size, at, seq = 0;
+                const struct finding *x;
+                uint32_t import;
+
+                begin(&w, round);
+                import = frame(&w, w.main, "import_all", "import.c");
+                size = draw(&w, 4000000, 40000000);
+                at = w.n_steps * draw(&w, 0, 90) / 100;
+                for (unsigned i = 0; i < w.n_steps; i++) {
+                        if (i == at)
+                                seq = alloc(&w, import, size);
+                        step(&w);
+                        if (i == at + w.n_steps / 20)
+                                release(&w, seq);
+                }
+                end(&w);
+                x = first(&w, "short-peak", "import_all");
+                assert_int_equal((uint64_t)number(&w, x, "peak_bytes"),
+                                 w.answer->totals.peak_bytes);
+                assert_int_equal((uint64_t)number(&w, x, "site_bytes"), size);
+                near(&w, number(&w, x, "level_bytes"), (double)(w.answer->totals.peak_bytes - size),
+                     0.2);
+                done(&w);
+        }
+}
+
+/* The strongest first, seven at most, and notes behind them. */
+static void test_rank(void **state) {
+        struct world w = {.random = 11};
+        uint32_t leaks[5];
+        static const char *const names[] = {"leak_a", "leak_b", "leak_c"};
+        uint64_t n_told = 0;
+
+        (void)state;
+        begin(&w, 0);
+        for (unsigned k = 0; k < ARRAY_SIZE(names); k++)
+                leaks[k] = frame(&w, w.serve, names[k], "leak.c");
+        for (unsigned i = 0; i < w.n_steps; i++) {
+                step(&w);
+                for (unsigned k = 0; k < ARRAY_SIZE(names); k++)
+                        for (unsigned n = 0; n < 1 + k * (i % 2); n++)
+                                alloc(&w, leaks[k], 3000 + 1000 * k);
+                for (unsigned n = 0; n < 30; n++)
+                        release(&w, alloc(&w, w.scratch, 100));
+        }
+        end(&w);
+        for (size_t i = 0; i + 1 < w.found->n; i++) {
+                const struct finding *x = &w.found->items[i];
+
+                if (strcmp(x->kind, "growing") == 0 && strcmp(x[1].kind, "growing") == 0)
+                        assert_true(x->bytes >= x[1].bytes);
+                if (x->is_note)
+                        assert_true(x[1].is_note);
+                n_told += !x->is_note;
+        }
+        assert_true(n_told <= FINDING_MAX);
+        assert_string_equal(w.found->items[0].kind, "growing");
+        done(&w);
+}
+
+int main(void) {
+        const struct CMUnitTest tests[] = {
+                cmocka_unit_test(test_small_leak), cmocka_unit_test(test_unit),
+                cmocka_unit_test(test_tasks),      cmocka_unit_test(test_torn_down),
+                cmocka_unit_test(test_fine),       cmocka_unit_test(test_plateau),
+                cmocka_unit_test(test_saw_tooth),  cmocka_unit_test(test_storm),
+                cmocka_unit_test(test_large),      cmocka_unit_test(test_short_peak),
+                cmocka_unit_test(test_rank),
+        };
+
+        return cmocka_run_group_tests(tests, NULL, NULL);
+}
