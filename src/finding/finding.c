@@ -132,6 +132,7 @@ int findings_make(const struct finding_source *source, struct findings **ret, st
         struct arena *arena = arena_new();
         struct findings *x = arena_alloc(arena, sizeof(*x));
         struct askers askers = {0};
+        struct left *left;
         struct facts f;
         int r;
 
@@ -144,13 +145,14 @@ int findings_make(const struct finding_source *source, struct findings **ret, st
         }
         askers_gather(&askers, &f);
         find_growing(&f, &askers);
-        find_leaks(&f, &askers);
+        left = left_new(&f, &askers);
+        find_leaks(left);
         find_short_peak(&f, &askers);
         find_large(&f);
         find_moves(&f, &askers);
         find_slack(&f, &askers);
         find_temporary(&f, &askers);
-        find_left(&f, &askers);
+        find_left(left);
         find_notes(&f);
         keep(&f, x);
         facts_done(&f);

@@ -9,7 +9,11 @@ enum {
         FORGOTTEN_MIN_BLOCKS =
                 10,         /* a few are kept for the next time: stacks of threads, buffers */
         LEAK_MIN_RISES = 4, /* columns */
+        LEFT_MAX_SUSPECTS =
+                64, /* the largest: of which it is looked whether they took over from others */
 };
+/* Many functions that all lose a little: that is how the program is, and each is told only with so much of it. */
+#define LEAK_ONE_OF_MANY 0.1
 /* The start: what is there then, and more than comes in as much time later, is memory of the start-up. */
 #define EARLY_SHARE 0.1
 #define EARLY_FACTOR 3
@@ -213,17 +217,13 @@ static bool has_marks(struct left *l, const struct asker *a) {
 }
 
 static enum left_class classify(struct left *l, const struct asker *a) {
-        double n_replaced;
-        bool moved;
+        double n_replaced = course_gain(a->c.n_frees, l->half_idx, l->f->n_columns - 1);
 
         load_floor(l, a);
-        moved = (has_marks(l, a) || is_late(l, a)) &&
-                is_taken_over(l->f, l->askers, &a->c, 0, l->f->n_columns - 1);
-        if (!moved && has_marks(l, a))
+        if (has_marks(l, a))
                 return LEFT_LEAK;
-        if (!moved && is_late(l, a))
+        if (is_late(l, a))
                 return LEFT_LATE;
-        n_replaced = course_gain(a->c.n_frees, l->half_idx, l->f->n_columns - 1);
         return n_replaced >= LEFT_REPLACED * (double)a->figures.end_blocks ? LEFT_STEADY
                                                                            : LEFT_START_UP;
 }
@@ -235,8 +235,48 @@ static bool stands_out(struct left *l, const struct asker *a, double late_bytes)
                end_bytes(a) >= LEAK_MIN_PART * late_bytes && matters(l, a);
 }
 
-static void left_gather(struct left *l, struct facts *f, const struct askers *askers) {
-        double late_bytes = 0;
+struct suspect {
+        uint32_t asker;
+        double bytes;
+};
+
+static int by_bytes(const void *a, const void *b) {
+        double x = ((const struct suspect *)a)->bytes, y = ((const struct suspect *)b)->bytes;
+
+        return (x < y) - (x > y);
+}
+
+/* Those with marks of a leak, or late: what only moved is none, nor one of many that have as little as the others. */
+static void judge(struct left *l, struct suspect *suspects, size_t n) {
+        double leaked = 0, late = 0;
+
+        if (n)
+                qsort(suspects, n, sizeof(suspects[0]), by_bytes);
+        for (size_t i = 0; i < n; i++) {
+                const struct asker *a = &l->askers->items[suspects[i].asker];
+                enum left_class *c = &l->class_of[suspects[i].asker];
+
+                if (i < LEFT_MAX_SUSPECTS &&
+                    is_taken_over(l->f, l->askers, &a->c, 0, l->f->n_columns - 1))
+                        *c = LEFT_STEADY;
+                leaked += *c == LEFT_LEAK ? suspects[i].bytes : 0;
+                late += *c == LEFT_LATE ? suspects[i].bytes : 0;
+        }
+        for (size_t i = 0; i < n; i++) {
+                enum left_class *c = &l->class_of[suspects[i].asker];
+
+                if (*c == LEFT_LEAK && suspects[i].bytes < LEAK_ONE_OF_MANY * leaked)
+                        *c = LEFT_LATE;
+                else if (*c == LEFT_LATE && suspects[i].bytes >= LEAK_MIN_PART * late &&
+                         stands_out(l, &l->askers->items[suspects[i].asker], late))
+                        *c = LEFT_LEAK;
+        }
+}
+
+struct left *left_new(struct facts *f, const struct askers *askers) {
+        struct left *l = arena_alloc(f->arena, sizeof(*l));
+        struct suspect *suspects = arena_alloc(f->arena, (askers->n + 1) * sizeof(suspects[0]));
+        size_t n = 0;
 
         *l = (struct left){.f = f, .askers = askers};
         l->half_idx = MAX(facts_column_of_time(f, 0.5), facts_column_of_work(f, 0.5));
@@ -244,17 +284,17 @@ static void left_gather(struct left *l, struct facts *f, const struct askers *as
         l->early_idx = facts_column_of_time(f, EARLY_SHARE);
         l->class_of = arena_alloc(f->arena, (askers->n + 1) * sizeof(l->class_of[0]));
         l->floor = arena_alloc(f->arena, (f->n_columns + 1) * sizeof(l->floor[0]));
-        for (size_t i = 0; i < askers->n; i++)
-                if (askers->items[i].figures.end_bytes > 0) {
-                        l->class_of[i] = f->is_claimed[askers->items[i].row]
-                                                 ? LEFT_GROWING
-                                                 : classify(l, &askers->items[i]);
-                        if (l->class_of[i] == LEFT_LATE)
-                                late_bytes += end_bytes(&askers->items[i]);
-                }
-        for (size_t i = 0; i < askers->n; i++)
-                if (l->class_of[i] == LEFT_LATE && stands_out(l, &askers->items[i], late_bytes))
-                        l->class_of[i] = LEFT_LEAK;
+        for (size_t i = 0; i < askers->n; i++) {
+                const struct asker *a = &askers->items[i];
+
+                if (a->figures.end_bytes <= 0)
+                        continue;
+                l->class_of[i] = f->is_claimed[a->row] ? LEFT_GROWING : classify(l, a);
+                if (l->class_of[i] == LEFT_LEAK || l->class_of[i] == LEFT_LATE)
+                        suspects[n++] = (struct suspect){(uint32_t)i, end_bytes(a)};
+        }
+        judge(l, suspects, n);
+        return l;
 }
 
 /* ---- leak ------------------------------------------------------------------------------------ */
@@ -299,13 +339,11 @@ static void tell_leak(struct left *l, size_t asker) {
         claim(f, l->askers, asker);
 }
 
-void find_leaks(struct facts *f, const struct askers *askers) {
-        struct left l;
-
-        left_gather(&l, f, askers);
-        for (size_t i = 0; i < askers->n; i++)
-                if (l.class_of[i] == LEFT_LEAK && end_bytes(&askers->items[i]) >= LEFT_MIN_BYTES)
-                        tell_leak(&l, i);
+void find_leaks(struct left *l) {
+        for (size_t i = 0; i < l->askers->n; i++)
+                if (l->class_of[i] == LEFT_LEAK &&
+                    end_bytes(&l->askers->items[i]) >= LEFT_MIN_BYTES)
+                        tell_leak(l, i);
 }
 
 /* ---- left at the end ------------------------------------------------------------------------- */
@@ -332,29 +370,29 @@ static const char *say_split(struct left *l) {
         return text;
 }
 
-void find_left(struct facts *f, const struct askers *askers) {
+void find_left(struct left *l) {
+        const struct askers *askers = l->askers;
+        struct facts *f = l->f;
         const struct asker *largest = NULL;
         struct unit_text bytes, blocks, most;
         uint64_t n_blocks = 0;
         bool is_task;
         struct name_frame frame;
         struct finding *x;
-        struct left l;
         double calm;
 
-        left_gather(&l, f, askers);
         for (size_t i = 0; i < askers->n; i++) {
                 const struct asker *a = &askers->items[i];
-                enum left_class c = f->is_claimed[a->row] ? LEFT_GROWING : l.class_of[i];
+                enum left_class c = f->is_claimed[a->row] ? LEFT_GROWING : l->class_of[i];
 
-                l.bytes[c] += end_bytes(a);
-                l.blocks[c] += (uint64_t)MAX(a->figures.end_blocks, 0);
+                l->bytes[c] += end_bytes(a);
+                l->blocks[c] += (uint64_t)MAX(a->figures.end_blocks, 0);
                 if (c < LEFT_LEAK && end_bytes(a) > 0 &&
                     (!largest || end_bytes(a) > end_bytes(largest)))
                         largest = a;
         }
-        calm = l.bytes[LEFT_START_UP] + l.bytes[LEFT_STEADY] + l.bytes[LEFT_LATE];
-        n_blocks = l.blocks[LEFT_START_UP] + l.blocks[LEFT_STEADY] + l.blocks[LEFT_LATE];
+        calm = l->bytes[LEFT_START_UP] + l->bytes[LEFT_STEADY] + l->bytes[LEFT_LATE];
+        n_blocks = l->blocks[LEFT_START_UP] + l->blocks[LEFT_STEADY] + l->blocks[LEFT_LATE];
         if (calm < LEFT_MIN_BYTES || !largest)
                 return;
         frame = place_of_row(f, largest->row, &is_task);
@@ -364,12 +402,12 @@ void find_left(struct facts *f, const struct askers *askers) {
                 f,
                 "%s in %s block%s %s still allocated %s without signs of a leak: %s; most of it, %s, from %s.",
                 unit_bytes(&bytes, unit_nearest(calm)), unit_count(&blocks, n_blocks),
-                plural(n_blocks), n_blocks == 1 ? "was" : "were", ending(f), say_split(&l),
+                plural(n_blocks), n_blocks == 1 ? "was" : "were", ending(f), say_split(l),
                 unit_bytes(&most, unit_nearest(end_bytes(largest))),
                 place_name(f, &frame, is_task));
         x->next = say(f, "silt report %s --by end", f->source->path);
         found_number(x, "blocks", (double)n_blocks);
-        found_number(x, "start_up_bytes", l.bytes[LEFT_START_UP]);
-        found_number(x, "steady_bytes", l.bytes[LEFT_STEADY]);
-        found_number(x, "later_bytes", l.bytes[LEFT_LATE]);
+        found_number(x, "start_up_bytes", l->bytes[LEFT_START_UP]);
+        found_number(x, "steady_bytes", l->bytes[LEFT_STEADY]);
+        found_number(x, "later_bytes", l->bytes[LEFT_LATE]);
 }

@@ -45,8 +45,12 @@ void find_short_peak(struct facts *f, const struct askers *askers) {
                 return;
         for (size_t i = 0; i < askers->n; i++) {
                 const struct asker *a = &askers->items[i];
-                double above = (double)a->figures.peak_bytes - level_of(f, a);
+                double above = (double)a->figures.peak_bytes;
 
+                if (above > MAX(most, PEAK_MIN_PART * height))
+                        above -= level_of(f, a);
+                else
+                        continue;
                 if (above > most) {
                         most = above;
                         maker = a;

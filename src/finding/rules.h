@@ -9,11 +9,15 @@
 #include "finding/series.h"
 
 void find_growing(struct facts *f, const struct askers *askers);
-void find_leaks(struct facts *f, const struct askers *askers);
+/* What is left at the end, judged once: behind growing. */
+struct left;
+struct left *left_new(struct facts *f, const struct askers *askers);
+void find_leaks(struct left *l);
+void find_left(struct left *l); /* told last: what is no alarm */
+
 void find_large(struct facts *f);
 void find_short_peak(struct facts *f, const struct askers *askers);
 void find_temporary(struct facts *f, const struct askers *askers);
-void find_left(struct facts *f, const struct askers *askers);  /* told last: what is no alarm */
 void find_moves(struct facts *f, const struct askers *askers); /* regrowth, freed-elsewhere */
 void find_slack(struct facts *f, const struct askers *askers);
 void find_notes(struct facts *f);
