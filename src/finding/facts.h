@@ -13,7 +13,7 @@ enum {
         FACTS_NO_ROW = UINT32_MAX,
         FACTS_COLUMNS = 64,
         FACTS_FEW_COLUMNS = 32, /* for traces with many sites: each column costs a pass over them */
-        FACTS_MANY_STACKS = 100000, /* from which on */
+        FACTS_MANY_STACKS = 20000,  /* from which on */
         FACTS_MAX_EVENTS = 4000000, /* read for columns that end inside slices */
         FACTS_MAX_SITES = 65536,    /* with a history */
 };

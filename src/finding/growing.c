@@ -21,7 +21,8 @@ enum {
 #define GROW_MIN_WEIGHT 0.25 /* … of the peak, */
 #define GROW_MIN_WEIGHT_LARGE 0.1
 #define GROW_LARGE_BYTES 256e3
-#define GROW_MAX_KEPT 0.02   /* … when nearly all else that is allocated is released again, */
+#define GROW_MAX_KEPT 0.02 /* … when nearly all else that is allocated is released again, */
+#define GROW_WHOLE_S 60.0
 #define GROW_START_SHARE 0.1 /* (counted behind the start, which keeps much) */
 #define GROW_LONG_S 10.0     /* … or when it goes on for long. */
 /* The function that asked must gain so much of what one of its paths does: else another path loses it. */
@@ -384,9 +385,31 @@ static bool search(struct growing *g, uint32_t place) {
         return search_parts(g, place);
 }
 
-/* One function called on many paths, each of which has too little to be told. */
-static void search_askers(struct growing *g) {
-        (void)g;
+/* The program rises, and nothing in it stands out: said of long runs, where it matters and is no program that builds something. */
+static void tell_whole(struct growing *g) {
+        struct facts *f = g->f;
+        struct unit_text now, n, most;
+        struct finding *y;
+        struct growth x;
+        int64_t largest = 0;
+
+        growth_of(f, &f->total, &x);
+        if (!x.is_rising || x.end_s - x.begin_s < GROW_WHOLE_S ||
+            x.rise_bytes < GROW_MIN_WEIGHT * (double)f->totals->peak_bytes)
+                return;
+        for (size_t i = 0; i < g->askers->n; i++)
+                largest = MAX(largest, g->askers->items[i].figures.end_bytes);
+        y = found_about_none(
+                f, "growing",
+                say(f,
+                    "%s and rising by %s in all, from %s functions, none of them with more than %s.",
+                    unit_bytes(&now, unit_nearest(x.now_bytes)), say_rate(f, x.trend.slope),
+                    unit_count(&n, g->askers->n), unit_bytes(&most, (uint64_t)largest)));
+        y->bytes = unit_nearest(x.now_bytes);
+        y->next = say(f, "silt report %s --tree --by growth", f->source->path);
+        found_number(y, "bytes_per_s", x.trend.slope);
+        found_number(y, "rise_bytes", x.rise_bytes);
+        found_number(y, "functions", (double)g->askers->n);
 }
 
 void find_growing(struct facts *f, const struct askers *askers) {
@@ -394,7 +417,7 @@ void find_growing(struct facts *f, const struct askers *askers) {
 
         choose_rows(&g);
         places_build(&g.p, f, g.rows, g.n_rows);
-        search(&g, 0);
-        search_askers(&g);
+        if (!search(&g, 0))
+                tell_whole(&g);
         places_done(&g.p);
 }

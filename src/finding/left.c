@@ -398,13 +398,12 @@ void find_left(struct left *l) {
         frame = place_of_row(f, largest->row, &is_task);
         x = found(f, "left-at-end", calm, largest->row, QUERY_END);
         x->function = place_name(f, &frame, is_task);
-        x->text = say(
-                f,
-                "%s in %s block%s %s still allocated %s without signs of a leak: %s; most of it, %s, from %s.",
-                unit_bytes(&bytes, unit_nearest(calm)), unit_count(&blocks, n_blocks),
-                plural(n_blocks), n_blocks == 1 ? "was" : "were", ending(f), say_split(l),
-                unit_bytes(&most, unit_nearest(end_bytes(largest))),
-                place_name(f, &frame, is_task));
+        x->text = say(f, "%s%s in %s block%s %s still allocated %s: %s; most of it, %s, from %s.",
+                      calm < (double)f->totals->end_bytes ? "Besides, " : "",
+                      unit_bytes(&bytes, unit_nearest(calm)), unit_count(&blocks, n_blocks),
+                      plural(n_blocks), n_blocks == 1 ? "was" : "were", ending(f), say_split(l),
+                      unit_bytes(&most, unit_nearest(end_bytes(largest))),
+                      place_name(f, &frame, is_task));
         x->next = say(f, "silt report %s --by end", f->source->path);
         found_number(x, "blocks", (double)n_blocks);
         found_number(x, "start_up_bytes", l->bytes[LEFT_START_UP]);
