@@ -45,20 +45,33 @@ def check(told, rows):
         assert row["max_touched"] == in_core, (name, row, in_core)
 
 
+def check_in_time(t, how):
+    """On a machine that is busy with other things two looks may take their time; what is wrong stays so."""
+    for ms in (700, 2500):
+        told, rows = record(t, ms, how)
+        try:
+            check(told, rows)
+            return rows
+        except AssertionError as e:
+            t.notes.append(str(e))
+    told, rows = record(t, 8000, how)
+    check(told, rows)
+    return rows
+
+
 def test_shares(t):
     for _ in range(t.count(2, 20)):
-        check(*record(t, 700, "exit"))
+        check_in_time(t, "exit")
 
 
 def test_then_nothing_happens(t):
     """Two looks are enough, and both are made though the program sleeps."""
-    check(*record(t, 700, "idle"))
+    check_in_time(t, "idle")
 
 
 def test_a_child_touches_what_it_inherited(t):
     """Its own copies of the pages: nothing to do with its parent's blocks, and none of its own."""
-    told, rows = record(t, 700, "fork")
-    check(told, rows)
+    rows = check_in_time(t, "fork")
     assert all(process == 0 for process, _ in rows), rows
 
 
