@@ -132,6 +132,8 @@ enum { PATCHED_N_FILES = 1024, PATCHED_PROBES_MAX = 64 };
 
 static struct patched_file patched_files[PATCHED_N_FILES];
 static uint32_t patched_look; /* counts */
+static uint64_t patched_news[WIRE_MAX_NEWS];
+static uint32_t patched_n_news; /* may be more than there is room for */
 extern struct r_debug _r_debug;
 
 static uint64_t patched_name_hash(const char *name) {
@@ -157,24 +159,26 @@ static struct patched_file *patched_file(const char *name) {
         return NULL;
 }
 
-/* Whether the loader's list has a file that the recorder is to be asked about: one it was never asked about, or one with an
- * allocator that was not there before. */
-static bool patched_has_news(void) {
-        bool has_news = false;
-
+/* Which objects of the loader's list the recorder is to be asked about: files it was never asked about, or with an allocator
+ * and not there before. */
+static void patched_find_news(void) {
         patched_look++;
+        patched_n_news = 0;
         for (const struct link_map *m = _r_debug.r_map; m; m = m->l_next) {
                 struct patched_file *f = patched_file(m->l_name);
 
                 if (!f)
                         continue;
-                has_news |= f->state == PATCHED_NEW ||
-                            (f->state == PATCHED_HAS_ALLOCATOR &&
-                             (f->look + 1 != patched_look || f->addr != m->l_addr));
+                if (f->state == PATCHED_NEW ||
+                    (f->state == PATCHED_HAS_ALLOCATOR &&
+                     (f->look + 1 != patched_look || f->addr != m->l_addr))) {
+                        if (patched_n_news < WIRE_MAX_NEWS)
+                                patched_news[patched_n_news] = m->l_addr;
+                        patched_n_news++;
+                }
                 f->look = patched_look;
                 f->addr = m->l_addr;
         }
-        return has_news;
 }
 
 static void patched_settle_files(enum patched_file_state state) {
@@ -185,14 +189,13 @@ static void patched_settle_files(enum patched_file_state state) {
 
 /* Those the image begins with were planned for when it said hello. */
 static void patched_know_files(void) {
-        patched_has_news();
+        patched_find_news();
         patched_settle_files(PATCHED_PLAIN);
 }
 
 /* ld.so has changed its list, or is about to. The thread holds the loader's lock; what is new has not run yet. */
 static void patched_loaded(void) {
         static bool is_adding;
-        bool has_news;
 
         if (_r_debug.r_state != RT_CONSISTENT) {
                 is_adding = _r_debug.r_state == RT_ADD;
@@ -200,8 +203,8 @@ static void patched_loaded(void) {
         }
         if (runtime.is_confined || !runtime_is_recording())
                 return;
-        has_news = patched_has_news();
-        if (has_news && is_adding)
+        patched_find_news();
+        if (patched_n_news && is_adding)
                 patched_settle_files(rendezvous_plan_again(runtime.rendezvous)
                                              ? PATCHED_HAS_ALLOCATOR
                                              : PATCHED_PLAIN);
@@ -302,6 +305,10 @@ void patched_introduce(struct wire_hello *hello) {
         hello->hooks[WIRE_CALL_ALLOC_THROWS] = (uint64_t)patched_enter_throws;
         hello->entries = (uint64_t)patched_entries;
         hello->n_entries = patched_n;
+        hello->n_news = patched_n_news;
+        hello->reserved = 0;
+        for (unsigned i = 0; i < WIRE_MAX_NEWS; i++)
+                hello->news[i] = patched_news[i];
 }
 
 /* ---- putting patches in ------------------------------------------------------------------ */

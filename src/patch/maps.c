@@ -81,30 +81,41 @@ static void take(struct maps *m, size_t before, uint64_t begin, uint64_t n_bytes
         m->list.n++;
 }
 
-uint64_t maps_take_room(struct maps *m, uint64_t begin, uint64_t end, uint64_t n_bytes,
-                        uint64_t align_bytes, uint64_t reach_bytes) {
+/* The best place, with room to grow left beside what is there, or without. */
+static uint64_t find_room(const struct maps *m, uint64_t begin, uint64_t end, uint64_t n_bytes,
+                          uint64_t align_bytes, uint64_t reach_bytes, uint64_t guard_bytes,
+                          size_t *ret_before) {
         uint64_t best = 0, low = MAPS_LOWEST_ADDR;
-        size_t best_before = 0;
+        bool is_behind_heap = false;
 
-        for (size_t i = 0; i <= m->list.n; i++) {
-                const struct mapping *next = i < m->list.n ? &m->list.items[i] : NULL;
-                uint64_t high = next ? next->begin : low; /* above the last one is the kernel's */
-                uint64_t gap = high > low ? high - low : 0;
-                uint64_t guard = MIN((uint64_t)MAPS_GUARD_BYTES, gap / 4);
-                uint64_t at = place_in(low + guard, high - guard, n_bytes, align_bytes, begin);
+        /* above the last mapping is the kernel's */
+        for (size_t i = 0; i < m->list.n; i++) {
+                const struct mapping *next = &m->list.items[i];
+                uint64_t at = 0;
 
-                /* a gap too small for guards is still better than none */
-                if (!at)
-                        at = place_in(low, high, n_bytes, align_bytes, begin);
+                if (next->begin > low + 2 * guard_bytes && !(guard_bytes && is_behind_heap))
+                        at = place_in(low + guard_bytes, next->begin - guard_bytes, n_bytes,
+                                      align_bytes, begin);
                 if (at && distance(at, begin, end) + n_bytes < reach_bytes &&
                     (!best || distance(at, begin, end) < distance(best, begin, end))) {
                         best = at;
-                        best_before = i;
+                        *ret_before = i;
                 }
-                if (next)
-                        low = MAX(low, next->end);
+                low = MAX(low, next->end);
+                is_behind_heap = strcmp(next->path, "[heap]") == 0 || next->end == end;
         }
-        if (best)
-                take(m, best_before, best, n_bytes);
         return best;
+}
+
+uint64_t maps_take_room(struct maps *m, uint64_t begin, uint64_t end, uint64_t n_bytes,
+                        uint64_t align_bytes, uint64_t reach_bytes) {
+        size_t before = 0;
+        uint64_t at = find_room(m, begin, end, n_bytes, align_bytes, reach_bytes, MAPS_GUARD_BYTES,
+                                &before);
+
+        if (!at)
+                at = find_room(m, begin, end, n_bytes, align_bytes, reach_bytes, 0, &before);
+        if (at)
+                take(m, before, at, n_bytes);
+        return at;
 }

@@ -21,53 +21,6 @@ void memory_add_plain(struct patch_memory *m, const struct stat *file) {
                                                          file->st_mtim});
 }
 
-static uint64_t hash_of(const char *path) {
-        uint64_t hash = 14695981039346656037u;
-
-        for (; *path; path++)
-                hash = (hash ^ (uint8_t)*path) * 1099511628211u;
-        return hash;
-}
-
-/* Keeps the objects of other processes, and of this one those that are there. */
-static void forget(struct patch_memory *m, uint32_t process, bool all) {
-        size_t kept = 0;
-
-        for (size_t i = 0; i < m->objects.n; i++)
-                if (m->objects.items[i].process != process ||
-                    (!all && m->objects.items[i].is_there))
-                        m->objects.items[kept++] = m->objects.items[i];
-        m->objects.n = kept;
-}
-
-void memory_look_begin(struct patch_memory *m, uint32_t process, bool is_anew) {
-        if (is_anew)
-                forget(m, process, true);
-        for (size_t i = 0; i < m->objects.n; i++)
-                if (m->objects.items[i].process == process)
-                        m->objects.items[i].is_there = false;
-}
-
-bool memory_look_at(struct patch_memory *m, uint32_t process, uint64_t begin, const char *path) {
-        uint64_t path_hash = hash_of(path);
-
-        for (size_t i = 0; i < m->objects.n; i++) {
-                struct memory_object *o = &m->objects.items[i];
-
-                if (o->process == process && o->begin == begin && o->path_hash == path_hash) {
-                        o->is_there = true;
-                        return false;
-                }
-        }
-        vec_push(&m->objects, (struct memory_object){process, begin, path_hash, true});
-        return true;
-}
-
-void memory_look_end(struct patch_memory *m, uint32_t process) {
-        forget(m, process, false);
-}
-
 void patch_memory_done(struct patch_memory *m) {
         vec_free(&m->plain);
-        vec_free(&m->objects);
 }

@@ -153,6 +153,18 @@ static bool is_loader(const char *path) {
         return path_is_file(path, "ld-linux") || path_is_file(path, "ld-2");
 }
 
+/* At the begin everything is; later what the process says it has opened. */
+static bool is_news(const struct planner *p, const struct object *o) {
+        const struct wire_hello *hello = p->request->hello;
+
+        if (!hello->is_again || hello->n_news > WIRE_MAX_NEWS)
+                return true;
+        for (uint32_t i = 0; i < hello->n_news; i++)
+                if (hello->news[i] == o->bias)
+                        return true;
+        return false;
+}
+
 static void look_at_object(struct planner *p, struct object *o, bool is_program) {
         enum allocators_of of = is_program           ? ALLOCATORS_OF_PROGRAM
                                 : is_loader(o->path) ? ALLOCATORS_OF_LOADER
@@ -161,7 +173,7 @@ static void look_at_object(struct planner *p, struct object *o, bool is_program)
         struct allocators a = {0};
         struct stat st = {0};
 
-        if (object_open(o, p->request->machine) < 0 || fstat(o->fd, &st) < 0 ||
+        if (object_open(o, p->request->machine) < 0 || !is_news(p, o) || fstat(o->fd, &st) < 0 ||
             memory_is_plain(memory, &st) || p->sections.n == WIRE_PLAN_MAX_SECTIONS) {
                 object_close(o);
                 return;
@@ -194,7 +206,6 @@ static bool object_at(const struct planner *p, size_t i, struct object *ret) {
 }
 
 static void look_at_objects(struct planner *p) {
-        struct patch_memory *memory = p->request->memory;
         VEC(struct object) objects = {0};
         char exe[4096] = "", link[64];
         ssize_t n;
@@ -204,15 +215,12 @@ static void look_at_objects(struct planner *p) {
         exe[MAX(n, 0)] = '\0';
         if (p->request->exe)
                 snprintf(exe, sizeof(exe), "%s", p->request->exe);
-        memory_look_begin(memory, p->request->process, !p->request->hello->is_again);
         for (size_t i = 0; i < p->maps.list.n; i++) {
                 struct object o;
 
-                if (object_at(p, i, &o) &&
-                    memory_look_at(memory, p->request->process, o.begin, o.path))
+                if (object_at(p, i, &o))
                         vec_push(&objects, o);
         }
-        memory_look_end(memory, p->request->process);
         for (size_t i = 0; i < objects.n; i++) {
                 struct object *o = &objects.items[i];
                 bool is_program = !strcmp(o->path, exe);

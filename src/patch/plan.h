@@ -19,7 +19,6 @@ struct patch_plan_request {
         uint32_t machine;         /* ELF e_machine */
         const struct wire_hello *hello;
         struct patch_memory *memory;
-        uint32_t process; /* whose objects are remembered */
 };
 
 struct patch_plan_allocator {

@@ -105,7 +105,7 @@ static void admission_log_plan(struct recorder *r, pid_t pid, const struct patch
 
 /* exe: NULL: as /proc says. */
 static void admission_plan(struct recorder *r, const struct rendezvous_guest *guest,
-                           const struct life *one, const char *exe, struct patch_plan *ret) {
+                           const char *exe, struct patch_plan *ret) {
         struct patch_plan_request request = {
                 .pid = guest->pid,
                 .exe = exe,
@@ -113,7 +113,6 @@ static void admission_plan(struct recorder *r, const struct rendezvous_guest *gu
                 .machine = guest->hello.machine,
                 .hello = &guest->hello,
                 .memory = &r->patches,
-                .process = one->trace_process,
         };
         struct err err = {0};
 
@@ -133,7 +132,7 @@ static void admission_plan_again(struct recorder *r, struct rendezvous_guest *gu
         struct patch_plan plan = {.fd = -1};
 
         if (one && !r->is_stopped)
-                admission_plan(r, guest, one, is_emulated ? one->exe : NULL, &plan);
+                admission_plan(r, guest, is_emulated ? one->exe : NULL, &plan);
         rendezvous_send_plan(guest, plan.fd, plan.n_bytes);
         patch_plan_done(&plan);
 }
@@ -162,7 +161,7 @@ static void admission_admit_one(struct recorder *r, struct rendezvous_guest *gue
         pipeline_add_image(r->pipeline, idx, (uint32_t)guest->pid, one->trace_process);
         recorder_watch_life(r, one);
         lives_sample(&r->lives, one, recorder_now_ns(r), 0, 0);
-        admission_plan(r, guest, one, is_emulated ? one->exe : NULL, &plan);
+        admission_plan(r, guest, is_emulated ? one->exe : NULL, &plan);
         if (rendezvous_welcome(guest, r->config->shm, 1, idx, plan.fd, plan.n_bytes) < 0) {
                 one->is_guest = false; /* why it has no events is said here */
                 admission_note_in_vain(r, guest->pid);

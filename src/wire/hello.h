@@ -16,6 +16,8 @@
  * image that could not even say hello. Made by images, removed by the recorder. */
 #define WIRE_SILENCE_NAME "silence"
 
+enum { WIRE_MAX_NEWS = 16 };
+
 struct wire_hello {
         uint64_t magic; /* WIRE_MAGIC */
         uint32_t version;
@@ -31,7 +33,11 @@ struct wire_hello {
         uint64_t hooks[WIRE_N_CALLS];
         uint64_t entries;
         uint32_t n_entries;
-        uint32_t is_again; /* not a new image: objects were opened, and may want patches */
+        /* Not a new image: objects were opened, with these load biases, and may want patches. */
+        uint32_t is_again;
+        uint32_t n_news; /* more than WIRE_MAX_NEWS: all of them are to be looked at */
+        uint32_t reserved;
+        uint64_t news[WIRE_MAX_NEWS];
 };
 
 struct wire_welcome {
@@ -42,6 +48,6 @@ struct wire_welcome {
         uint64_t plan_bytes; /* of a second descriptor, with entry patches; 0: there is none */
 };
 
-_Static_assert(sizeof(struct wire_hello) == 64 + 8 * WIRE_N_CALLS,
+_Static_assert(sizeof(struct wire_hello) == 72 + 8 * (WIRE_N_CALLS + WIRE_MAX_NEWS),
                "both sides must agree on the layout");
 _Static_assert(sizeof(struct wire_welcome) == 32, "both sides must agree on the layout");
