@@ -126,7 +126,7 @@ NAMED static void grow_seldom(long i) {
 
 /* One after the other, each larger, but released long after: nothing is replaced. */
 NAMED static void other_blocks(long i) {
-        long k = i % 64;
+        long k = i % 16;
 
         free(logs[k]);
         MUST(logs[k] = (char *)malloc((size_t)first + chance((unsigned long)last)));

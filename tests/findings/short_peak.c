@@ -124,7 +124,7 @@ static void periodic(long i) {
 static void hill(long i) {
         static long n;
         long all = spike_bytes / block_bytes, half = shape_n_steps / 2;
-        long want = i < half ? all * i / half : all * (shape_n_steps - i) / half;
+        long want = all * (i < half ? i : shape_n_steps - 1 - i) / half;
 
         for (; n < want; n++)
                 MUST(spike[n] = rebuild_index(block_bytes));
