@@ -12,6 +12,7 @@ enum {
         ALLOCATOR_MAX_SPAN_BYTES =
                 4 << 20, /* of one's code: farther apart, names are a coincidence */
         ALLOCATOR_MAX_LIST = 16,
+        ALLOCATOR_MIN_COMPANY = 2,
 };
 
 static bool text_begins(const char *text, const char *prefix) {
@@ -53,15 +54,35 @@ static bool may_be(const struct family *family, const struct function *f) {
         return !f->is_plt && !(family->is_global_only && f->is_local);
 }
 
+/* A program's own functions may end like the mark (take_mallocx): those of an allocator are not alone. */
+static bool has_company(const struct family *family, const struct functions *functions,
+                        const char *prefix, size_t prefix_len) {
+        size_t n = 0;
+
+        for (size_t i = 0; i < functions->by_begin.n; i++) {
+                const char *name = functions->by_begin.items[i].name;
+
+                if (strncmp(name, prefix, prefix_len) != 0)
+                        continue;
+                for (const char *const *other = family->company; *other; other++)
+                        n += text_is(name + prefix_len, *other);
+        }
+        return n >= ALLOCATOR_MIN_COMPANY;
+}
+
 static void look_for_mark(struct allocators *a, const struct family *family,
-                          const struct function *f) {
+                          const struct functions *functions, const struct function *f) {
         char name[64];
+        size_t prefix_len;
 
         if (!may_be(family, f))
                 return;
         if (!family->prefix) {
-                if (text_ends(f->name, family->mark))
-                        add_allocator(a, family, f->name, strlen(f->name) - strlen(family->mark));
+                if (!text_ends(f->name, family->mark))
+                        return;
+                prefix_len = strlen(f->name) - strlen(family->mark);
+                if (has_company(family, functions, f->name, prefix_len))
+                        add_allocator(a, family, f->name, prefix_len);
         } else if (text_begins(f->name, family->prefix)) {
                 snprintf(name, sizeof(name), "%s%s", family->prefix,
                          family->mark ? family->mark : "");
@@ -77,7 +98,7 @@ static void find_allocators(struct allocators *a, const struct functions *functi
                     families[k].is_loader != (of == ALLOCATORS_OF_LOADER))
                         continue;
                 for (size_t i = 0; i < functions->by_begin.n; i++)
-                        look_for_mark(a, &families[k], &functions->by_begin.items[i]);
+                        look_for_mark(a, &families[k], functions, &functions->by_begin.items[i]);
         }
 }
 

@@ -40,6 +40,8 @@ static const struct family_role jemalloc_roles[] = {
         C_ROLES,         ALLOC("mallocx", 0), REALLOC("rallocx", 0, 1), RESIZE("xallocx", 0, 1),
         FREE("dallocx"), FREE("sdallocx"),
 };
+static const char *const jemalloc_company[] = {"rallocx", "xallocx", "dallocx", "sdallocx",
+                                               "nallocx", "sallocx", "mallctl", NULL};
 static const char *const jemalloc_own[] = {"je_", "_rjem_", NULL};
 
 static const struct family_role mimalloc_roles[] = {
@@ -211,14 +213,15 @@ static const char *const no_own[] = {NULL};
 
 /* Those with names of their own first: what they have in common with C belongs to them. */
 const struct family families[] = {
-        {"jemalloc", NULL, "sdallocx", jemalloc_own, ROLES(jemalloc)},
-        {"mimalloc", "mi_", "heap_malloc", mimalloc_own, ROLES(mimalloc)},
-        {"gperftools", "tc_", "malloc_skip_new_handler", gperftools_own, ROLES(gperftools)},
-        {"tcmalloc", "TCMallocInternal", "Malloc", tcmalloc_own, ROLES(tcmalloc)},
-        {"snmalloc", "sn_", "rust_alloc", snmalloc_own, ROLES(snmalloc)},
-        {"malloc", "", "malloc", no_own, ROLES(c), .is_global_only = true, .is_preloadable = true},
-        {"operator new", "", NULL, no_own, ROLES(new), .is_global_only = true,
+        {"jemalloc", NULL, "mallocx", jemalloc_company, jemalloc_own, ROLES(jemalloc)},
+        {"mimalloc", "mi_", "heap_malloc", NULL, mimalloc_own, ROLES(mimalloc)},
+        {"gperftools", "tc_", "malloc_skip_new_handler", NULL, gperftools_own, ROLES(gperftools)},
+        {"tcmalloc", "TCMallocInternal", "Malloc", NULL, tcmalloc_own, ROLES(tcmalloc)},
+        {"snmalloc", "sn_", "rust_alloc", NULL, snmalloc_own, ROLES(snmalloc)},
+        {"malloc", "", "malloc", NULL, no_own, ROLES(c), .is_global_only = true,
          .is_preloadable = true},
-        {"loader", "", "_dl_debug_state", no_own, ROLES(loader), .is_loader = true},
+        {"operator new", "", NULL, NULL, no_own, ROLES(new), .is_global_only = true,
+         .is_preloadable = true},
+        {"loader", "", "_dl_debug_state", NULL, no_own, ROLES(loader), .is_loader = true},
 };
 const size_t n_families = ARRAY_SIZE(families);

@@ -20,6 +20,8 @@ struct family {
         const char *name;   /* "jemalloc" */
         const char *prefix; /* of its names; NULL: any, as found before the mark */
         const char *mark;   /* a function it has in any case; NULL: none is needed */
+        /* Some of these must be there under the same prefix, where that is any; ends with NULL. */
+        const char *const *company;
         const char *const
                 *own_names; /* beginnings of other names of its own code; ends with NULL */
         const struct family_role *roles;
