@@ -115,6 +115,46 @@ static void patched_log_free(const struct patched_frame *f, struct thread *t) {
         }
 }
 
+/* ---- writing ----------------------------------------------------------------------------- */
+
+/* What was written where, to be written again when an object comes back to its place. */
+static struct wire_plan_write patched_writes[WIRE_PLAN_MAX_ENTRIES];
+static uint32_t patched_n_writes;
+
+static bool patched_write(const struct wire_plan_write *w) {
+        uintptr_t begin = w->at & -(uintptr_t)runtime.page_bytes;
+        uintptr_t end =
+                (w->at + w->n_bytes + runtime.page_bytes - 1) & -(uintptr_t)runtime.page_bytes;
+        volatile uint8_t *code = (volatile uint8_t *)w->at;
+
+        if (w->n_bytes == 0 || w->n_bytes > WIRE_PLAN_MAX_WRITE)
+                return false;
+        for (uint32_t i = 0; i < w->n_bytes; i++)
+                if (code[i] != w->before[i])
+                        return false;
+        if (sys_call3(SYS_mprotect, (long)begin, (long)(end - begin),
+                      PROT_READ | PROT_WRITE | PROT_EXEC) < 0)
+                return false;
+        if (w->n_bytes == 4 && w->at % 4 == 0)
+                *(volatile uint32_t *)code = *(const uint32_t *)w->after;
+        else
+                for (uint32_t i = 0; i < w->n_bytes; i++)
+                        code[i] = w->after[i];
+        patched_flush((uint8_t *)w->at, w->n_bytes);
+        sys_call3(SYS_mprotect, (long)begin, (long)(end - begin), PROT_READ | PROT_EXEC);
+        return true;
+}
+
+static bool patched_write_again(uintptr_t base) {
+        struct code_range range = real_image_range(base);
+        bool is_any = false;
+
+        for (uint32_t i = 0; i < patched_n_writes; i++)
+                if (code_range_has(&range, patched_writes[i].at))
+                        is_any |= patched_write(&patched_writes[i]);
+        return is_any;
+}
+
 /* ---- objects that are opened later ------------------------------------------------------- */
 
 /* The recorder is asked about a file once, and again only if it had an allocator: programs open and close the same
@@ -159,6 +199,14 @@ static struct patched_file *patched_file(const char *name) {
         return NULL;
 }
 
+/* A file with an allocator is there again. Where it was before, all is prepared. */
+static bool patched_is_back(const struct patched_file *f, const struct link_map *m) {
+        if (f->state != PATCHED_HAS_ALLOCATOR ||
+            (f->look + 1 == patched_look && f->addr == m->l_addr))
+                return false;
+        return f->addr != m->l_addr || !patched_write_again(m->l_addr);
+}
+
 /* Which objects of the loader's list the recorder is to be asked about: files it was never asked about, or with an allocator
  * and not there before. */
 static void patched_find_news(void) {
@@ -169,9 +217,7 @@ static void patched_find_news(void) {
 
                 if (!f)
                         continue;
-                if (f->state == PATCHED_NEW ||
-                    (f->state == PATCHED_HAS_ALLOCATOR &&
-                     (f->look + 1 != patched_look || f->addr != m->l_addr))) {
+                if (f->state == PATCHED_NEW || patched_is_back(f, m)) {
                         if (patched_n_news < WIRE_MAX_NEWS)
                                 patched_news[patched_n_news] = m->l_addr;
                         patched_n_news++;
@@ -361,30 +407,6 @@ static bool patched_map_section(const struct wire_plan_section *s, const uint8_t
         return false;
 }
 
-static bool patched_write(const struct wire_plan_write *w) {
-        uintptr_t begin = w->at & -(uintptr_t)runtime.page_bytes;
-        uintptr_t end =
-                (w->at + w->n_bytes + runtime.page_bytes - 1) & -(uintptr_t)runtime.page_bytes;
-        volatile uint8_t *code = (volatile uint8_t *)w->at;
-
-        if (w->n_bytes == 0 || w->n_bytes > WIRE_PLAN_MAX_WRITE)
-                return false;
-        for (uint32_t i = 0; i < w->n_bytes; i++)
-                if (code[i] != w->before[i])
-                        return false;
-        if (sys_call3(SYS_mprotect, (long)begin, (long)(end - begin),
-                      PROT_READ | PROT_WRITE | PROT_EXEC) < 0)
-                return false;
-        if (w->n_bytes == 4 && w->at % 4 == 0)
-                *(volatile uint32_t *)code = *(const uint32_t *)w->after;
-        else
-                for (uint32_t i = 0; i < w->n_bytes; i++)
-                        code[i] = w->after[i];
-        patched_flush((uint8_t *)w->at, w->n_bytes);
-        sys_call3(SYS_mprotect, (long)begin, (long)(end - begin), PROT_READ | PROT_EXEC);
-        return true;
-}
-
 static void patched_take_entries(const struct wire_entry *entries, uint32_t n) {
         for (uint32_t i = 0; i < n; i++) {
                 uint32_t at = patched_n + i;
@@ -409,8 +431,11 @@ static void patched_apply_plan(const struct wire_plan *plan) {
                         goto counted;
                 }
         patched_take_entries((const void *)(writes + plan->n_writes), plan->n_entries);
-        for (uint32_t i = 0; i < plan->n_writes; i++)
+        for (uint32_t i = 0; i < plan->n_writes; i++) {
                 n_patched += patched_write(&writes[i]);
+                if (patched_n_writes < WIRE_PLAN_MAX_ENTRIES)
+                        patched_writes[patched_n_writes++] = writes[i];
+        }
 counted:
         atomic_fetch_add_explicit(&runtime.process->n_patched, n_patched, memory_order_relaxed);
         atomic_fetch_add_explicit(&runtime.process->n_unpatched, plan->n_writes - n_patched,

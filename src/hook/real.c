@@ -116,8 +116,8 @@ static void *real_call_resolver(void *resolver) {
         return ((void *(*)(uint64_t))resolver)(0);
 }
 
-/* The object's code, from its program headers; they are mapped with its first bytes. */
-static struct code_range real_image_range(uintptr_t base) {
+/* From the program headers, which are mapped with its first bytes. */
+struct code_range real_image_range(uintptr_t base) {
         const ElfW(Ehdr) *ehdr = (const ElfW(Ehdr) *)base;
         struct code_range range = {base, base};
         const ElfW(Phdr) * phdr;

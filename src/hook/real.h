@@ -63,6 +63,9 @@ extern struct reals real;
  * -ENOENT: the loader's list does not show a malloc behind libsilt.so. */
 int real_resolve(void);
 
+/* All of an object's memory, from its load address; empty where its headers are not mapped there. */
+struct code_range real_image_range(uintptr_t base);
+
 /* Where ld.so begins to run; 0: not known. */
 uintptr_t real_loader_entry(void);
 

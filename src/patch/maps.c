@@ -10,8 +10,7 @@
 
 enum {
         MAPS_LOWEST_ADDR = 1 << 16, /* below it nothing may be mapped */
-        MAPS_GUARD_BYTES =
-                16 << 20, /* behind a mapping: the heap grows there, or a stack down to it */
+        MAPS_GUARD_BYTES = 1 << 20, /* beside mappings, where the kernel puts the next ones */
 };
 
 static void maps_fclosep(FILE **f) {
