@@ -8,8 +8,9 @@
  * follows, or, where that is nothing, the first again.
  *
  * seeds: src/diff/diff_seeds
- * covers: src/diff/check.c src/diff/diff.c src/diff/json.c src/diff/lane.c src/diff/measure.c src/diff/pair.c
- * covers: src/diff/seam.c src/diff/side.c src/diff/text.c src/diff/words.c src/name/match.c src/name/stable.c */
+ * covers: src/diff/check.c src/diff/diff.c src/diff/flutter.c src/diff/json.c src/diff/lane.c src/diff/measure.c
+ * covers: src/diff/pair.c src/diff/seam.c src/diff/side.c src/diff/text.c src/diff/words.c
+ * covers: src/name/match.c src/name/stable.c */
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>

@@ -9,7 +9,7 @@
 #include "query/fabric.h"
 #include "trace/plain.h"
 
-enum { N_SEEDS = 64, MAX_BYTES = 65535 };
+enum { N_SEEDS = 96, MAX_BYTES = 65535 };
 
 static void put_names(struct fabric *f, unsigned build) {
         static const char *const names[][2] = {
@@ -36,6 +36,20 @@ static void put_names(struct fabric *f, unsigned build) {
         }
 }
 
+/* The same work on both sides, held for another time. */
+static void put_waves(struct fabric *f, unsigned n_held) {
+        uint32_t thread = fabric_thread(f, 0, "worker");
+        uint32_t stack = fabric_frame(f, 0, "/bin/x", "load", "a.cc", 3);
+        uint64_t held[8];
+
+        for (unsigned i = 0; i < 24; i++) {
+                if (i >= n_held)
+                        fabric_free(f, 0, thread, held[i % n_held]);
+                held[i % n_held] = fabric_alloc(f, 0, thread, stack, 500 + i % 3 * 400);
+                fabric_wait(f, 30000);
+        }
+}
+
 static void write_trace(const char *path, unsigned seed, unsigned build) {
         struct fabric_options o = {.seed = seed,
                                    .n_stacks = 3 + seed % 4,
@@ -46,9 +60,12 @@ static void write_trace(const char *path, unsigned seed, unsigned build) {
                                    .with_paths = seed % 3 == 0};
         struct fabric *f = fabric_new(path, &o);
 
-        if (seed % 4)
+        if (seed % 3 == 1)
+                put_waves(f, 3 + 2 * build);
+        else if (seed % 4)
                 put_names(f, build);
-        fabric_run(f, 20);
+        if (seed % 3 != 1)
+                fabric_run(f, 20);
         fabric_end(f);
         trace_make_plain(path, seed % 5 != 0, 0);
 }
@@ -82,7 +99,7 @@ int main(int argc, char **argv) {
                 write_trace(part, seed, 0);
                 n_first = append(out, part);
                 if (seed % 7) { /* else two windows of one */
-                        write_trace(part, seed + seed % 2, 1);
+                        write_trace(part, seed % 3 == 1 ? seed : seed + seed % 2, 1);
                         append(out, part);
                 }
                 fputc((int)(n_first & 255), out);
