@@ -34,9 +34,7 @@ static void print_heading(const struct listing *l) {
         fprintf(l->out, "%s%12s  %9s  %10s  ", l->s.dim, "time in s", "size", "age");
         if (has_thread(l))
                 fprintf(l->out, "%-*s  ", BLOCKS_THREAD_WIDTH, "thread");
-        fprintf(l->out, "call path%s\n",
-                l->s.width >= BLOCKS_WIDE + 28 ? " (age > : still allocated at the end)" : "");
-        fputs(l->s.plain, l->out);
+        fprintf(l->out, "call path%s\n", l->s.plain);
 }
 
 static bool print_block(void *ctx, const struct query_block *b) {
@@ -89,12 +87,44 @@ static bool put_block(void *ctx, const struct query_block *b) {
         return !ferror(l->out);
 }
 
+/* How many are to come, where that is known before they are read, and what is left out. */
+static int print_first(const struct listing *l, const struct query_scope *scope,
+                       struct err *reterr) {
+        _cleanup_(query_answer_freep) struct query_answer *a = NULL;
+        const char *filter = query_filter_text(scope->filter);
+        bool is_cut = scope->from_ns < l->r.v->detail_from_ns;
+        struct str text = {0};
+        struct unit_text t;
+        int x;
+
+        if (filter[0]) {
+                str_addf(&text, "Only blocks with %s", filter);
+        } else if (is_cut) {
+                str_add(&text, "Blocks");
+        } else {
+                x = query_ask(l->r.q, scope, &a, reterr);
+                if (x < 0)
+                        return x;
+                str_addf(&text, "%s block%s", unit_count(&t, a->totals.n_allocs),
+                         a->totals.n_allocs == 1 ? "" : "s");
+        }
+        str_add(&text, " in order of allocation; >: still there at the end.");
+        if (is_cut)
+                str_addf(&text,
+                         " Detail before %s was dropped (--max-size): what is older is not listed.",
+                         unit_duration(&t, l->r.v->detail_from_ns));
+        fputs(l->s.bold, l->out);
+        style_wrap(&l->s, str_text(&text), 0);
+        fputs(l->s.plain, l->out);
+        str_done(&text);
+        return 0;
+}
+
 int report_blocks(FILE *out, struct query *q, const struct report_options *o, struct names *names,
                   struct err *reterr) {
         struct listing l = {.r = {.options = o, .q = q, .v = query_view(q), .names = names},
                             .out = out};
         struct query_scope scope;
-        struct unit_text t;
         int x;
 
         x = report_scope(q, o, &scope, reterr);
@@ -102,12 +132,9 @@ int report_blocks(FILE *out, struct query *q, const struct report_options *o, st
                 return x;
         if (!o->json) {
                 style_init(&l.s, out);
-                if (!query_filter_is_empty(scope.filter))
-                        fprintf(out, "Only blocks with %s.\n", query_filter_text(scope.filter));
-                if (scope.from_ns < l.r.v->detail_from_ns)
-                        fprintf(out,
-                                "Detail before %s was dropped (--max-size): blocks allocated earlier are not listed.\n",
-                                unit_duration(&t, l.r.v->detail_from_ns));
+                x = print_first(&l, &scope, reterr);
+                if (x < 0)
+                        return x;
                 print_heading(&l);
                 x = query_blocks(q, &scope, print_block, &l, reterr);
                 if (x >= 0 && !l.n_printed && scope.to_ns > l.r.v->detail_from_ns)

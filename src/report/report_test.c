@@ -259,7 +259,8 @@ static void test_text_of_blocks(void **state) {
         text = report_of(o, "100", "C");
         for (const char *p = text; *p; p++)
                 n_lines += *p == '\n';
-        assert_int_equal(n_lines, 12041 + 1);
+        assert_int_equal(n_lines, 12041 + 2);
+        assert_has(text, "12,041 blocks in order of allocation");
         assert_null(strchr(text, '\033'));
         assert_has(text, "worker\\x1b\\x0a1 ");
         assert_has(text, "shop::split_words");

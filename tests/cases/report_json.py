@@ -197,6 +197,13 @@ def test_one_process(t):
     assert r.code == 2 and len(r.errors.splitlines()) == 1, f"{r.code} {r.errors}"
 
 
+def test_resident_memory_is_each_processs_own(t):
+    """The kernel tells a parent that waited the most that it or a child had."""
+    record(t, ["/bin/sh", "-c", "perl -e '$x = \"a\" x 100000000'; true"])
+    got = report(t)
+    assert 0 < got["totals"]["peak_rss_bytes"] < 20e6, got["totals"]["peak_rss_bytes"]
+
+
 def test_a_trace_still_being_written(t):
     process = subprocess.Popen(t.silt.run_argv(t.path("t.silt"), [t.helper(), "allocate", "3000"]),
                                stdout=subprocess.PIPE)
