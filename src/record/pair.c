@@ -55,29 +55,18 @@ static uint32_t pair_block_stack(const struct pair *p, const struct block *b) {
         return sites_at(p->sites, b->site)->stack;
 }
 
-/* A release of a block that another thread allocated, or that the thread has just replaced. */
-static __attribute__((noinline)) void pair_move(struct pair *p, const struct process *process,
-                                                const struct block *b, uint32_t thread) {
-        struct pair_latest *latest = &p->latest.items[thread];
-        uint64_t size_bytes = block_size_bytes(b);
-        struct trace_move *m;
+/* A release of a block that the thread has just replaced. */
+static __attribute__((noinline)) void pair_exchange(struct pair *p, const struct block *b,
+                                                    struct pair_latest *latest) {
+        struct trace_move *m = sites_moves(p->sites, b->site);
 
-        if (p->sites->is_multi && sites_at(p->sites, b->site)->process != process->trace_id)
-                return; /* an ancestor allocated it */
-        m = sites_moves(p->sites, b->site);
-        if (block_thread(b) != (uint16_t)thread) {
-                m->n_foreign_frees++;
-                m->foreign_bytes += size_bytes;
-        }
-        if (latest->site != b->site || latest->size_bytes == size_bytes)
-                return;
         latest->site = PAIR_NO_SITE;
-        if (latest->size_bytes < size_bytes) {
+        if (latest->size_bytes < block_size_bytes(b)) {
                 m->n_shrunk++;
                 return;
         }
         m->n_grown++;
-        m->copied_bytes += size_bytes;
+        m->copied_bytes += block_size_bytes(b);
         m->grown_bytes += latest->size_bytes;
 }
 
@@ -92,11 +81,10 @@ static inline __attribute__((always_inline)) void pair_release(struct pair *p,
         uint32_t latest_site = latest->site | (is_temporary ? PAIR_NO_SITE : 0);
 
         latest->site = latest_site;
-        if (unlikely(block_thread(b) != (uint16_t)thread) ||
-            unlikely(latest_site == b->site && latest->size_bytes != block_size_bytes(b)))
-                pair_move(p, process, b, thread);
+        if (unlikely(latest_site == b->site && latest->size_bytes != block_size_bytes(b)))
+                pair_exchange(p, b, latest);
         sites_release(p->sites, process->figures, b->site, block_size_bytes(b), p->now_ns,
-                      pair_age_us(p, b), is_temporary);
+                      pair_age_us(p, b), is_temporary, block_thread(b) != (uint16_t)thread);
 }
 
 static __attribute__((noinline)) void pair_note_large(const struct pair_event *e, uint64_t seq) {
@@ -363,7 +351,7 @@ static void pair_free_implicitly(struct pair *p, const struct pair_event *e) {
         pair_counts(p, e->process)->n_implicit_frees++;
         /* nobody's release: nothing temporary, nothing moved */
         sites_release(p->sites, e->process->figures, b.site, block_size_bytes(&b), p->now_ns,
-                      pair_age_us(p, &b), false);
+                      pair_age_us(p, &b), false, false);
 }
 
 static bool event_is_release(const struct pair_event *e) {

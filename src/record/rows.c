@@ -73,7 +73,7 @@ static void row_fill(const struct sites *s, uint32_t idx, struct trace_site *row
         const struct figures *f = s->processes.items[x->process];
         struct amount inherited = s->rare.items[idx].inherited;
         struct amount at_peak = {x->peak_blocks, x->peak_bytes};
-        struct amount at_all_peak = {x->all_peak_blocks, x->all_peak_bytes};
+        struct amount at_all_peak = s->rare.items[idx].all_peak;
 
         /* not changed since the peak */
         if (x->peak_no != f->peak_no)
@@ -120,6 +120,17 @@ static void total_add(struct sites *s, uint32_t idx) {
         t->inherited_free_bytes += rare->inherited_free_bytes;
 }
 
+static void moves_take(struct sites *s, uint32_t idx) {
+        const struct site *x = sites_at(s, idx);
+        struct trace_move *m;
+
+        if (!x->n_foreign_frees)
+                return;
+        m = sites_moves(s, idx);
+        m->n_foreign_frees = x->n_foreign_frees;
+        m->foreign_bytes = x->foreign_bytes;
+}
+
 static void slice_add_sites(struct sites *s) {
         for (size_t i = 0; i < s->touched_sites.n; i++) {
                 uint32_t idx = s->touched_sites.items[i];
@@ -127,6 +138,7 @@ static void slice_add_sites(struct sites *s) {
                 vec_reserve(&s->rows, 1);
                 row_fill(s, idx, &s->rows.items[s->rows.n++]);
                 total_add(s, idx);
+                moves_take(s, idx);
                 counts_add_site(&s->processes.items[sites_at(s, idx)->process]->in_slice,
                                 sites_at(s, idx));
         }

@@ -92,8 +92,7 @@ void sites_note_site_peak(struct sites *s, const struct figures *f, struct site 
                 struct amount own = site_own_now(s, idx);
 
                 x->all_peak_no = s->all_peak_no;
-                x->all_peak_blocks = (int32_t)own.blocks;
-                x->all_peak_bytes = own.bytes;
+                s->rare.items[idx].all_peak = own;
         }
 }
 

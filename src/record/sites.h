@@ -34,9 +34,9 @@ struct site {
         uint64_t alloc_bytes, free_bytes;
         int64_t peak_bytes; /* live at the peak, since the slice began */
         int32_t peak_blocks;
-        uint32_t all_peak_no; /* the same for the recording as a whole */
-        int64_t all_peak_bytes;
-        int32_t all_peak_blocks;
+        uint32_t all_peak_no;   /* the same for the recording as a whole: of rare's all_peak */
+        uint64_t foreign_bytes; /* of free_bytes, n_frees: released by another thread */
+        uint32_t n_foreign_frees;
         uint32_t n_inherited_frees; /* of n_frees: blocks of an ancestor */
         uint32_t n_life[TRACE_N_LIFE_BUCKETS];
 };
@@ -47,6 +47,7 @@ struct site_rare {
         uint64_t inherited_free_bytes;
         struct amount inherited; /* in the slice the process began in; else 0 */
         struct amount gone;      /* own blocks that left with their process */
+        struct amount all_peak;  /* own blocks at the recording's peak, since the slice began */
 };
 
 struct site_total {
@@ -210,17 +211,18 @@ uint32_t sites_release_inherited(struct sites *s, struct figures *f, uint32_t si
                                  uint64_t size_bytes);
 void sites_release_own(struct sites *s, struct figures *f, uint64_t size_bytes);
 
-/* site: that allocated the block, perhaps an ancestor's. Temporary: as far as the caller knows. */
+/* site: that allocated the block, perhaps an ancestor's. Temporary, foreign: as far as the caller knows. */
 static inline void sites_release(struct sites *s, struct figures *f, uint32_t site,
                                  uint64_t size_bytes, uint64_t now_ns, uint64_t age_us,
-                                 bool is_temporary) {
+                                 bool is_temporary, bool is_foreign) {
         struct site *x;
 
         sites_counts(s, f, now_ns);
         if (unlikely(s->is_multi)) {
-                if (sites_at(s, site)->process != f->process)
+                if (sites_at(s, site)->process != f->process) {
                         site = sites_release_inherited(s, f, site, size_bytes);
-                else
+                        is_foreign = false; /* no thread of this process allocated it */
+                } else
                         sites_release_own(s, f, size_bytes);
         }
         x = sites_touch(s, f, site);
@@ -228,6 +230,10 @@ static inline void sites_release(struct sites *s, struct figures *f, uint32_t si
         x->free_bytes += size_bytes;
         x->n_temporary += is_temporary;
         x->n_life[sites_life_bucket(age_us)]++;
+        if (is_foreign) {
+                x->n_foreign_frees++;
+                x->foreign_bytes += size_bytes;
+        }
         f->live.blocks--;
         f->live.bytes -= (int64_t)size_bytes;
 }
