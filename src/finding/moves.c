@@ -16,8 +16,8 @@ enum {
         0.25                /* of the growths: with more of them sizes go up and down by chance */
 #define REGROW_CREEPING 1.3 /* mean factor: less is creeping, */
 #define REGROW_DOUBLING 1.7 /* as much is doubling */
-#define ELSEWHERE_OWN_SHARE 0.5 /* of the function's releases */
-#define ELSEWHERE_ALL_SHARE 0.1 /* of all releases */
+#define ELSEWHERE_OWN_SHARE 0.75 /* of the function's releases */
+#define ELSEWHERE_ALL_SHARE 0.1  /* of all releases */
 
 /* Moves of the functions that asked. */
 static struct query_move *moves_by_asker(struct facts *f, const struct askers *askers) {
@@ -56,6 +56,12 @@ static bool is_regrowth(const struct facts *f, const struct query_move *m) {
                (double)m->n_shrunk <= REGROW_MAX_SHRUNK * (double)m->n_grown;
 }
 
+static const char *how_of(double factor) {
+        return factor < REGROW_CREEPING   ? "in small steps"
+               : factor < REGROW_DOUBLING ? "by a part of their size"
+                                          : "by doubling";
+}
+
 static void tell_regrowth(struct facts *f, const struct askers *askers, size_t asker,
                           const struct query_move *m) {
         uint32_t row = askers_row(askers, f, asker, QUERY_ALLOCATED);
@@ -66,23 +72,23 @@ static void tell_regrowth(struct facts *f, const struct askers *askers, size_t a
         struct unit_text times, copied, saved, all;
         struct name_frame frame;
         struct finding *x;
-        bool is_task;
+        bool is_task, in_place;
 
         frame = place_of_row(f, row, &is_task);
         x = found(f, "regrowth", (double)m->copied_bytes, row, QUERY_ALLOCATED);
         x->function = place_name(f, &frame, is_task);
+        in_place = moved < m->copied_bytes / 10;
         x->text = say(
                 f,
-                "%s: buffers were made larger %s times, %s (by a factor of %.*f), %s of old blocks%s; a right first "
-                "size saves %s of %s allocations and that copying.",
-                x->function, unit_count(&times, m->n_grown),
-                factor < REGROW_CREEPING   ? "in small steps"
-                : factor < REGROW_DOUBLING ? "by a part of their size"
-                                           : "by doubling",
-                factor < 1.1 ? 3 : 1, factor, unit_bytes(&copied, m->copied_bytes),
-                moved < m->copied_bytes / 10 ? " grew where they were" : " were copied or moved",
-                unit_count(&saved, m->n_grown), unit_count(&all, n_allocs));
+                "%s: buffers were made larger %s times, %s (by a factor of %.*f), %s of old blocks %s; a right "
+                "first size saves %s of %s allocations%s.",
+                x->function, unit_count(&times, m->n_grown), how_of(factor), factor < 1.1 ? 3 : 1,
+                factor, unit_bytes(&copied, m->copied_bytes),
+                in_place ? "grew where they were" : "were copied or moved",
+                unit_count(&saved, m->n_grown), unit_count(&all, n_allocs),
+                in_place ? "" : " and that copying");
         x->next = next_callers(f, &frame, QUERY_ALLOCATED);
+        f->is_regrown[asker] = true;
         found_number(x, "growths", (double)m->n_grown);
         found_number(x, "copied_bytes", (double)m->copied_bytes);
         found_number(x, "in_place_bytes", (double)m->in_place_bytes);
@@ -163,6 +169,7 @@ static void find_elsewhere(struct facts *f, const struct askers *askers, struct 
 void find_moves(struct facts *f, const struct askers *askers) {
         struct query_move *moves = moves_by_asker(f, askers);
 
+        f->is_regrown = arena_alloc(f->arena, askers->n + 1);
         for (size_t i = 0; i < askers->n; i++)
                 if (is_regrowth(f, &moves[i]))
                         tell_regrowth(f, askers, i, &moves[i]);

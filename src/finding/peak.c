@@ -5,7 +5,40 @@
 enum { PEAK_COLUMNS = 200, PEAK_MIN_BYTES = 512 * 1024 };
 #define PEAK_MIN_FACTOR 2.0 /* of the level */
 #define PEAK_MAX_TIME 0.15  /* share of the time that is as high */
+#define START_UP_MAX 0.65   /* share of the time until it is over, at the start */
+#define START_UP_REST 0.3   /* share of the time, the last, that keeps a level */
+#define START_UP_LEVEL 0.25 /* of the height: how far above it */
 #define PEAK_MIN_PART 0.25  /* of the height: who has less did not make it */
+
+static bool is_high(const struct facts *f, double level) {
+        double peak = (double)f->totals->peak_bytes;
+
+        return peak - level >= PEAK_MIN_BYTES && peak >= PEAK_MIN_FACTOR * level;
+}
+
+static bool is_short(const struct facts *f, const struct series_spike *s) {
+        return is_high(f, s->level) && s->share <= PEAK_MAX_TIME;
+}
+
+/* A start-up may take a good part of a short run: then the level is that of the time behind it. */
+static bool is_start_up(const struct facts *f, const struct series *s, struct series_spike *ret) {
+        size_t late = (size_t)((double)s->n * (1 - START_UP_REST)), n_high = 0, end = 0;
+        double level = series_median(s->y + late, s->n - late), height = s->y[ret->top_idx] - level;
+
+        for (size_t i = 0; i < s->n; i++)
+                if (s->y[i] > level + height / 2) {
+                        n_high++;
+                        end = i + 1;
+                }
+        if (!is_high(f, level) || (double)end > START_UP_MAX * (double)s->n)
+                return false;
+        for (size_t i = late; i < s->n; i++)
+                if (s->y[i] - level > START_UP_LEVEL * height)
+                        return false;
+        ret->level = level;
+        ret->share = (double)n_high / (double)s->n;
+        return true;
+}
 
 static bool spike_of(struct facts *f, struct series_spike *ret) {
         const struct query_scope *scope = &f->h->groups->answer->scope;
@@ -21,7 +54,7 @@ static bool spike_of(struct facts *f, struct series_spike *ret) {
                 x[i] = (double)columns[i].begin_ns / 1e9;
                 y[i] = (double)columns[i].live_bytes;
         }
-        return series_spike(&s, ret);
+        return series_spike(&s, ret) && (is_short(f, ret) || is_start_up(f, &s, ret));
 }
 
 static double level_of(struct facts *f, const struct asker *a) {
@@ -41,8 +74,6 @@ void find_short_peak(struct facts *f, const struct askers *askers) {
         if (peak < PEAK_MIN_BYTES || !spike_of(f, &s))
                 return;
         height = peak - s.level;
-        if (height < PEAK_MIN_BYTES || peak < PEAK_MIN_FACTOR * s.level || s.share > PEAK_MAX_TIME)
-                return;
         for (size_t i = 0; i < askers->n; i++) {
                 const struct asker *a = &askers->items[i];
                 double above = (double)a->figures.peak_bytes;
@@ -65,10 +96,11 @@ void find_short_peak(struct facts *f, const struct askers *askers) {
         x->function = place_name(f, &frame, is_task);
         x->text = say(
                 f,
-                "%s made a short peak at %s: %s where %s is usual, for %s; %s (%u %%) of it was its own.",
-                place_name(f, &frame, is_task), say_moment(f, (double)f->totals->peak_ns / 1e9),
-                unit_bytes(&high, unit_nearest(peak)), unit_bytes(&low, unit_nearest(s.level)),
+                "%s made a peak of %s at %s, over after %s, where %s is usual; %s (%u %%) of it was its own.",
+                place_name(f, &frame, is_task), unit_bytes(&high, unit_nearest(peak)),
+                say_moment(f, (double)f->totals->peak_ns / 1e9),
                 unit_duration(&lasted, unit_nearest(s.share * span * 1e9)),
+                unit_bytes(&low, unit_nearest(s.level)),
                 unit_bytes(&own, (uint64_t)maker->figures.peak_bytes),
                 share_pct((double)maker->figures.peak_bytes, peak));
         x->next = say(f, "silt report %s --tree --by peak", f->source->path);

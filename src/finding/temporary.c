@@ -21,7 +21,8 @@ void find_temporary(struct facts *f, const struct askers *askers) {
         if (t->n_temporary < TEMPORARY_MIN || pct < TEMPORARY_MIN_PCT)
                 return;
         for (size_t i = 0; i < askers->n; i++)
-                if (!most || askers->items[i].figures.n_temporary > most->figures.n_temporary)
+                if (!f->is_regrown[i] &&
+                    (!most || askers->items[i].figures.n_temporary > most->figures.n_temporary))
                         most = &askers->items[i];
         if (!most)
                 return;
