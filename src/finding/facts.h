@@ -38,7 +38,8 @@ struct facts {
         double begin_s;      /* of the window, in the recording */
         struct map row_of_stack;
         bool *is_claimed; /* rows that a finding tells about already */
-        bool *is_regrown; /* askers whose buffers are told about: what is replaced at once is temporary too */
+        uint64_t *
+                n_regrown; /* asker → growths that are told about: what is replaced at once is temporary too */
         VEC(struct finding) found;
 };
 

@@ -88,7 +88,7 @@ static void tell_regrowth(struct facts *f, const struct askers *askers, size_t a
                 unit_count(&saved, m->n_grown), unit_count(&all, n_allocs),
                 in_place ? "" : " and that copying");
         x->next = next_callers(f, &frame, QUERY_ALLOCATED);
-        f->is_regrown[asker] = true;
+        f->n_regrown[asker] = m->n_grown;
         found_number(x, "growths", (double)m->n_grown);
         found_number(x, "copied_bytes", (double)m->copied_bytes);
         found_number(x, "in_place_bytes", (double)m->in_place_bytes);
@@ -169,7 +169,7 @@ static void find_elsewhere(struct facts *f, const struct askers *askers, struct 
 void find_moves(struct facts *f, const struct askers *askers) {
         struct query_move *moves = moves_by_asker(f, askers);
 
-        f->is_regrown = arena_alloc(f->arena, askers->n + 1);
+        f->n_regrown = arena_alloc(f->arena, (askers->n + 1) * sizeof(f->n_regrown[0]));
         for (size_t i = 0; i < askers->n; i++)
                 if (is_regrowth(f, &moves[i]))
                         tell_regrowth(f, askers, i, &moves[i]);

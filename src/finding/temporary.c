@@ -21,7 +21,7 @@ void find_temporary(struct facts *f, const struct askers *askers) {
         if (t->n_temporary < TEMPORARY_MIN || pct < TEMPORARY_MIN_PCT)
                 return;
         for (size_t i = 0; i < askers->n; i++)
-                if (!f->is_regrown[i] &&
+                if (askers->items[i].figures.n_temporary > f->n_regrown[i] + f->n_regrown[i] / 4 &&
                     (!most || askers->items[i].figures.n_temporary > most->figures.n_temporary))
                         most = &askers->items[i];
         if (!most)
