@@ -105,6 +105,7 @@ def all_tests(context, options):
         tests += cases.discover(os.path.join(HERE, "faults"), context)
         tests += cases.discover(os.path.join(HERE, "symbols"), context)
         tests += cases.discover(os.path.join(HERE, "findings"), context, "findings/")
+        tests += cases.discover(os.path.join(HERE, "allocators"), context, "allocators/")
         tests += cases.discover_file(os.path.join(HERE, "truth_real.py"), "real", context)
     return tests
 

@@ -442,12 +442,15 @@ counted:
                                   memory_order_relaxed);
 }
 
+/* A wish: the kernel would put the plan where it has room, which is where the sections may have to go. */
+#define PATCHED_PLAN_ADDR ((void *)0x100000000000)
+
 void patched_apply(int plan_fd, uint64_t plan_bytes) {
         long plan;
 
         if (plan_bytes == 0 || plan_bytes > WIRE_PLAN_MAX_BYTES)
                 return;
-        plan = sys_mmap(NULL, plan_bytes, PROT_READ, MAP_PRIVATE, plan_fd, 0);
+        plan = sys_mmap(PATCHED_PLAN_ADDR, plan_bytes, PROT_READ, MAP_PRIVATE, plan_fd, 0);
         if (sys_is_error(plan))
                 return;
         if (patched_n == 0)

@@ -18,14 +18,12 @@ static void maps_fclosep(FILE **f) {
                 fclose(*f);
 }
 
-int maps_read(struct maps *m, pid_t pid, struct err *reterr) {
+int maps_read_file(struct maps *m, const char *path, struct err *reterr) {
         _cleanup_(maps_fclosep) FILE *f = NULL;
         _cleanup_free_ char *line = NULL;
         size_t cap = 0;
-        char path[64];
 
         memset(m, 0, sizeof(*m));
-        snprintf(path, sizeof(path), "/proc/%d/maps", (int)pid);
         f = fopen(path, "re");
         if (!f)
                 return err_set_errno(reterr, -errno, "%s", path);
@@ -44,6 +42,13 @@ int maps_read(struct maps *m, pid_t pid, struct err *reterr) {
                 vec_push(&m->list, one);
         }
         return 0;
+}
+
+int maps_read(struct maps *m, pid_t pid, struct err *reterr) {
+        char path[64];
+
+        snprintf(path, sizeof(path), "/proc/%d/maps", (int)pid);
+        return maps_read_file(m, path, reterr);
 }
 
 void maps_done(struct maps *m) {
@@ -101,7 +106,9 @@ static uint64_t find_room(const struct maps *m, uint64_t begin, uint64_t end, ui
                         *ret_before = i;
                 }
                 low = MAX(low, next->end);
-                is_behind_heap = strcmp(next->path, "[heap]") == 0 || next->end == end;
+                is_behind_heap =
+                        strcmp(next->path, "[heap]") == 0 ||
+                        (next->begin <= end && next->end >= end); /* the heap may come there */
         }
         return best;
 }

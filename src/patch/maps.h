@@ -22,6 +22,8 @@ struct maps {
 };
 
 int maps_read(struct maps *m, pid_t pid, struct err *reterr);
+int maps_read_file(struct maps *m, const char *path,
+                   struct err *reterr); /* a copy of such a file */
 void maps_done(struct maps *m);
 
 /* n_bytes of free address space at most reach_bytes from all of [begin, end), a multiple of align_bytes; marked as taken.

@@ -111,8 +111,13 @@ static struct patch_plan_allocator *note_allocator(struct planner *p, const stru
 static void plan_object(struct planner *p, const struct object *o, const struct allocators *a) {
         uint64_t room_bytes =
                 ALIGN_UP(a->functions.n * (uint64_t)PATCH_ROOM_BYTES, (uint64_t)PLAN_PAGE_BYTES);
-        uint64_t room = maps_take_room(&p->maps, o->begin, o->end, room_bytes, PLAN_PAGE_BYTES,
-                                       patch_reach_bytes(patch_machine_of(p->request->machine)));
+        const struct allocator_function *first = &a->functions.items[0];
+        const struct allocator_function *last = &a->functions.items[a->functions.n - 1];
+        /* of a large file not every end is in reach of free space */
+        uint64_t room =
+                maps_take_room(&p->maps, first->begin + o->bias,
+                               last->begin + last->n_bytes + o->bias, room_bytes, PLAN_PAGE_BYTES,
+                               patch_reach_bytes(patch_machine_of(p->request->machine)));
         size_t n_used = 0, at_off = p->rooms.n;
 
         vec_reserve(&p->rooms, room_bytes);

@@ -130,9 +130,11 @@ static char heap[1 << 20];
 static size_t top;
 #define HIDDEN __attribute__((noinline, visibility("hidden")))
 HIDDEN void *own_mallocx(size_t n, int flags) { void *p = heap + top; (void)flags, top += (n + 15) & ~15ul; return p; }
+HIDDEN void *own_rallocx(void *p, size_t n, int flags) { (void)p; return own_mallocx(n, flags); }
+HIDDEN void own_dallocx(void *p, int flags) { (void)flags; __asm__ volatile("" ::"r"(p) : "memory"); }
 HIDDEN void own_sdallocx(void *p, size_t n, int flags) { (void)n, (void)flags; __asm__ volatile("" ::"r"(p) : "memory"); }
 void *plugin_take(size_t n) { void *p = own_mallocx(n, 0); __asm__ volatile("" : "+r"(p)); return p; }
-void plugin_give(void *p) { own_sdallocx(p, 1, 0); }
+void plugin_give(void *p) { p ? own_sdallocx(p, 1, 0) : own_dallocx(own_rallocx(p, 1, 0), 0); }
 """
 
 OPENER = """
