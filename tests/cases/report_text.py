@@ -55,6 +55,8 @@ def test_memcheck_users_find_their_summary(t):
     assert re.search(r"in use at exit: 3852 bytes in 51 blocks", tail), tail
     assert re.search(r"total heap usage: 111 allocs 60 frees 15127 bytes allocated", tail), tail
     assert "reachability not examined" in tail, tail
+    parts = [int(n) for n in re.findall(r"^    (?:growing or left|of the start-up|in steady).*: (\d+) bytes$", tail, re.M)]
+    assert len(parts) == 3 and sum(parts) == 3852, tail
 
 
 def test_no_colours_where_nobody_sees_them(t):
