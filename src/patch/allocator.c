@@ -125,14 +125,51 @@ static bool is_own(const struct allocator *one, const struct function *f) {
         return false;
 }
 
-/* The functions of an archive stand together, static ones among them; cold parts are put elsewhere, with others'. */
-static void widen_code(struct allocator *one, const struct function *f) {
-        if (f->end <= f->begin || !one->family->own_names[0] || strstr(f->name, ".cold"))
+/* Somebody else's, as far as can be told: static functions may be anybody's, and allocators export what C has. */
+static bool is_foreign(const struct function *f) {
+        static const char *const familiar[] = {"alloc", "free", "mall", "memalign", "_Zn", "_Zd"};
+
+        if (f->is_local || f->is_plt || f->end <= f->begin)
+                return false;
+        for (size_t i = 0; i < ARRAY_SIZE(familiar); i++)
+                if (strstr(f->name, familiar[i]))
+                        return false;
+        return true;
+}
+
+struct stretch {
+        uint64_t begin, end;
+        size_t n_roles;
+};
+
+/* The functions of an archive stand together, static ones among them; what is cold is put elsewhere, with others'. Of the
+ * stretches that nobody else's function interrupts, the one with most of those that are hooked. */
+static void find_code(struct allocator *one, const struct functions *functions) {
+        struct stretch best = {0}, now = {0};
+
+        if (!one->family->own_names[0])
                 return;
-        if (!one->code_end)
-                one->code_begin = f->begin;
-        one->code_begin = MIN(one->code_begin, f->begin);
-        one->code_end = MAX(one->code_end, f->end);
+        for (size_t i = 0; i < functions->by_begin.n; i++) {
+                const struct function *f = &functions->by_begin.items[i];
+                bool is_role = find_role(one, f) != NULL;
+
+                if (strstr(f->name, ".cold"))
+                        continue;
+                if (is_role || is_own(one, f)) {
+                        if (!now.end)
+                                now.begin = f->begin;
+                        now.end = MAX(now.end, f->end);
+                        now.n_roles += is_role;
+                } else if (is_foreign(f)) {
+                        now = (struct stretch){0};
+                }
+                if (now.n_roles > best.n_roles || (now.begin == best.begin && now.n_roles))
+                        best = now;
+        }
+        if (best.end - best.begin > ALLOCATOR_MAX_SPAN_BYTES)
+                return;
+        one->code_begin = best.begin;
+        one->code_end = best.end;
 }
 
 static void add_function(struct allocators *a, size_t allocator, const struct family_role *role,
@@ -169,20 +206,14 @@ static void find_functions(struct allocators *a, const struct functions *functio
                 for (size_t k = 0; k < a->list.n; k++) {
                         const struct family_role *role = find_role(&a->list.items[k], f);
 
-                        if (role || is_own(&a->list.items[k], f))
-                                widen_code(&a->list.items[k], f);
                         if (!role)
                                 continue;
                         add_function(a, k, role, f, begin_behind(functions, i));
                         break;
                 }
         }
-        for (size_t k = 0; k < a->list.n; k++) {
-                struct allocator *one = &a->list.items[k];
-
-                if (one->code_end - one->code_begin > ALLOCATOR_MAX_SPAN_BYTES)
-                        one->code_begin = one->code_end = 0;
-        }
+        for (size_t k = 0; k < a->list.n; k++)
+                find_code(&a->list.items[k], functions);
 }
 
 /* Those whose functions all belong to one named before them. */

@@ -68,7 +68,7 @@ static int plan_function(struct planner *p, const struct object *o,
 static void add_patch(struct planner *p, const struct object *o, const struct allocators *a,
                       const struct allocator_function *f, const struct patch *patch) {
         const struct allocator *allocator = &a->list.items[f->allocator];
-        bool is_whole = allocator->code_end != 0;
+        bool is_whole = f->begin >= allocator->code_begin && f->begin < allocator->code_end;
         struct wire_plan_write *w = vec_add(&p->writes);
 
         w->at = patch->at;
