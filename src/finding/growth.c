@@ -72,8 +72,13 @@ double growth_gain(const struct growth *g, const struct course *c) {
 /* Whether the blocks that one course loses are those another gains, all of the time. */
 static bool is_mirror(const struct course *gains, const struct course *loses, size_t begin,
                       size_t last) {
-        double gained = course_gain(gains->blocks, begin, last);
+        size_t top = begin;
+        double gained;
 
+        for (size_t i = begin; i < begin + (last - begin) / 3; i++) /* it may be filled first */
+                top = loses->blocks[i] > loses->blocks[top] ? i : top;
+        begin = top;
+        gained = course_gain(gains->blocks, begin, last);
         if (gained <= 0)
                 return false;
         for (size_t i = last; i > begin; i--)

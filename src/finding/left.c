@@ -83,6 +83,15 @@ static double lost_bytes(const struct left *l, const struct asker *a) {
                        : end_bytes(a) - (double)early;
 }
 
+/* Of all else that was alive at the peak little is left, by bytes or by blocks: one large block that libraries keep does not
+ * make a program careless. */
+static bool is_tidy(const struct query_totals *t, const struct asker *a) {
+        double bytes = end_bytes(a), blocks = (double)a->figures.end_blocks;
+
+        return (double)t->end_bytes - bytes <= LEAK_TIDY * ((double)t->peak_bytes - bytes) ||
+               (double)t->end_blocks - blocks <= LEAK_TIDY * ((double)t->peak_blocks - blocks);
+}
+
 static bool matters(const struct left *l, const struct asker *a) {
         const struct query_totals *t = l->f->totals;
         const struct course *c = &l->f->total;
@@ -93,8 +102,7 @@ static bool matters(const struct left *l, const struct asker *a) {
         return lost_bytes(l, a) >= LEAK_MIN_WEIGHT * (double)t->peak_bytes ||
                (lost_bytes(l, a) >= LEAK_MIN_WEIGHT_LARGE * (double)t->peak_bytes &&
                 lost_bytes(l, a) >= LEAK_LARGE_BYTES) ||
-               (double)t->end_bytes <= LEAK_TIDY * (double)t->peak_bytes ||
-               (n_kept > 0 && n_kept <= LEAK_MAX_KEPT * n_allocs);
+               is_tidy(t, a) || (n_kept > 0 && n_kept <= LEAK_MAX_KEPT * n_allocs);
 }
 
 /* ---- classes --------------------------------------------------------------------------------- */

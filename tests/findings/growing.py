@@ -18,7 +18,7 @@ def draw(chance, shape, sizes=(24, 6000), may_trickle=True):
          "periods": chance.randint(4, 9), "dropped_pct": chance.randint(60, 100), "first_bytes": chance.log(8_000, 200_000),
          "steps": chance.randint(100, 400)}
     if may_trickle and chance.pct(30):  # a trickle in a busy program with much else
-        p.update(per_step=1, churn=chance.randint(300, 500), hold_kb=chance.log(500, 8000), warm_pct=0)
+        p.update(per_step=1, size=max(size, 100), kept_pct=chance.randint(40, 60), churn=chance.randint(300, 500), hold_kb=chance.log(500, 8000), warm_pct=0)
         return p
     p["per_step"] = max(1, chance.log(500_000, 6_000_000) // size // p["steps"])
     rise = {"clients": p["kept_pct"] / 100, "threads": p["threads"]}.get(shape, 1) * size * p["per_step"] * p["steps"] * 0.8

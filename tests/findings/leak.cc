@@ -84,7 +84,7 @@ static Registry *registry;
 
 static void put_entries(long) {
         for (long k = 0; k < per_step; k++)
-                registry->put(chance(20));
+                registry->put(chance(4));
 }
 
 static std::vector<std::unique_ptr<std::string>> kept;
