@@ -119,7 +119,7 @@ static void patched_log_free(const struct patched_frame *f, struct thread *t) {
 
 /* What was written where, to be written again when an object comes back to its place. */
 static struct wire_plan_write patched_writes[WIRE_PLAN_MAX_ENTRIES];
-static uint32_t patched_n_writes;
+static uint32_t patched_n_writes, patched_n_done, patched_n_failed;
 
 static bool patched_write(const struct wire_plan_write *w) {
         uintptr_t begin = w->at & -(uintptr_t)runtime.page_bytes;
@@ -419,27 +419,34 @@ static void patched_take_entries(const struct wire_entry *entries, uint32_t n) {
         patched_n += n;
 }
 
+/* What has no room is left out. */
 static void patched_apply_plan(const struct wire_plan *plan) {
         const struct wire_plan_section *sections = (const void *)(plan + 1);
         const struct wire_plan_write *writes = (const void *)(sections + plan->n_sections);
-        uint32_t n_patched = 0;
+        uint64_t mapped = 0; /* a bit for each section */
 
         for (uint32_t i = 0; i < plan->n_sections; i++)
-                if (!patched_map_section(&sections[i], (const uint8_t *)plan, plan->size_bytes)) {
-                        while (i-- > 0)
-                                sys_munmap((void *)sections[i].addr, sections[i].n_bytes);
-                        goto counted;
-                }
+                if (patched_map_section(&sections[i], (const uint8_t *)plan, plan->size_bytes))
+                        mapped |= UINT64_C(1) << i;
         patched_take_entries((const void *)(writes + plan->n_writes), plan->n_entries);
         for (uint32_t i = 0; i < plan->n_writes; i++) {
-                n_patched += patched_write(&writes[i]);
+                bool has_room = writes[i].section < WIRE_PLAN_MAX_SECTIONS &&
+                                mapped >> writes[i].section & 1;
+
+                if (!has_room || !patched_write(&writes[i])) {
+                        patched_n_failed++;
+                        continue;
+                }
+                patched_n_done++;
                 if (patched_n_writes < WIRE_PLAN_MAX_ENTRIES)
                         patched_writes[patched_n_writes++] = writes[i];
         }
-counted:
-        atomic_fetch_add_explicit(&runtime.process->n_patched, n_patched, memory_order_relaxed);
-        atomic_fetch_add_explicit(&runtime.process->n_unpatched, plan->n_writes - n_patched,
-                                  memory_order_relaxed);
+}
+
+void patched_tell(void) {
+        atomic_store_explicit(&runtime.process->n_patched, patched_n_done, memory_order_relaxed);
+        atomic_store_explicit(&runtime.process->n_unpatched, patched_n_failed,
+                              memory_order_relaxed);
 }
 
 /* A wish: the kernel would put the plan where it has room, which is where the sections may have to go. */

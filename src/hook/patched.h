@@ -16,6 +16,9 @@ void patched_introduce(struct wire_hello *hello);
  * patched: before the program's own code runs, or in objects that were opened and not yet initialised. */
 void patched_apply(int plan_fd, uint64_t plan_bytes);
 
+/* Tells the recorder, through the arena, what became of plans. */
+void patched_tell(void);
+
 /* fn(a, b) of libc, which may use registers that a patched function's caller keeps values in. */
 uint64_t patched_call_libc(void *fn, uint64_t a, uint64_t b);
 

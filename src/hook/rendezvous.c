@@ -278,11 +278,12 @@ int rendezvous_join(const char *value) {
         r = rendezvous_ask(value, false, &welcome, fds);
         if (r < 0)
                 return r;
+        if (fds[1] >= 0) /* before anything else takes the room that was planned for */
+                patched_apply(fds[1], welcome.plan_bytes);
         r = rendezvous_map(fds[0], &welcome);
         if (r == 0) {
                 rendezvous_set_clock(begin_ticks, begin_ns);
-                if (fds[1] >= 0)
-                        patched_apply(fds[1], welcome.plan_bytes);
+                patched_tell();
         }
         rendezvous_close_fds(fds);
         return r;
@@ -296,8 +297,10 @@ bool rendezvous_plan_again(const char *value) {
         if (rendezvous_ask(value, true, &welcome, fds) < 0)
                 return false;
         has_plan = fds[0] >= 0 && welcome.plan_bytes;
-        if (has_plan)
+        if (has_plan) {
                 patched_apply(fds[0], welcome.plan_bytes);
+                patched_tell();
+        }
         rendezvous_close_fds(fds);
         return has_plan;
 }

@@ -73,6 +73,7 @@ static void add_patch(struct planner *p, const struct object *o, const struct al
 
         w->at = patch->at;
         w->n_bytes = patch->n_bytes;
+        w->section = (uint16_t)p->sections.n; /* the one that is being filled */
         w->entry = (uint32_t)p->entries.n;
         memcpy(w->before, patch->before, sizeof(w->before));
         memcpy(w->after, patch->after, sizeof(w->after));

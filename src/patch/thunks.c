@@ -65,6 +65,7 @@ static bool patch_one(const struct object *o, const struct function *f, enum pat
         }
         w.at = p.at;
         w.n_bytes = p.n_bytes;
+        w.section = (uint16_t)sections.n;
         memcpy(w.before, p.before, sizeof(w.before));
         memcpy(w.after, p.after, sizeof(w.after));
         vec_push(&writes, w);

@@ -50,7 +50,8 @@ struct wire_plan_section {
 
 struct wire_plan_write {
         uint64_t at;
-        uint32_t n_bytes;
+        uint16_t n_bytes;
+        uint16_t section; /* where it leads */
         uint32_t entry;
         uint8_t before[WIRE_PLAN_MAX_WRITE], after[WIRE_PLAN_MAX_WRITE];
 };

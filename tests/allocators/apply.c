@@ -21,7 +21,8 @@ struct section {
 
 struct write {
         uint64_t at;
-        uint32_t n_bytes, entry;
+        uint16_t n_bytes, section;
+        uint32_t entry;
         uint8_t before[24], after[24];
 };
 

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Allocators linked into the program: exact counts through entry patches, and none without them."""
 
+import os
 
 from harness.process import run
 
@@ -122,6 +123,56 @@ def test_malloc_of_the_program_itself(t):
     assert got, why
     totals = got["totals"]
     assert totals["allocations"] == totals["frees"] == 1000 and totals["temporary_allocations"] == 1000, totals
+
+
+GUARDED = """
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <sys/mman.h>
+
+static char heap[16 << 20];
+static size_t top;
+#define GUARDED __attribute__((noinline, section(".text.guarded")))
+
+GUARDED static void *carve(size_t n) {
+        size_t *p = (size_t *)(heap + top);
+
+        top += (n + 31) & ~(size_t)15;
+        *p = n;
+        __asm__ volatile("" ::: "memory");
+        return p + 2;
+}
+/* With a frame: paciasp at the entry. */
+GUARDED void *malloc(size_t n) { void *p = carve(n); __asm__ volatile("" : "+r"(p)); return p; }
+GUARDED void *realloc(void *p, size_t n) { (void)p; void *q = carve(n); __asm__ volatile("" : "+r"(q)); return q; }
+/* Without: bti c. */
+GUARDED void *calloc(size_t a, size_t b) { return carve(a * b); }
+GUARDED void free(void *p) { __asm__ volatile("" ::"r"(p) : "memory"); }
+__attribute__((section(".text.guarded"), aligned(4096), used)) void behind(void) {}
+
+int main(void) {
+        void *(*volatile take)(size_t) = malloc;
+        void *(*volatile clear)(size_t, size_t) = calloc;
+        void (*volatile give)(void *) = free;
+
+        /* PROT_BTI: from now on an indirect call must find a landing pad there */
+        if (mprotect((void *)((uintptr_t)malloc & ~(uintptr_t)4095), 4096, PROT_READ | PROT_EXEC | 0x10)) return 1;
+        for (int i = 0; i < 1000; i++) { give(take(10)); give(clear(2, 5)); give(malloc(3)); }
+        return 0;
+}
+"""
+
+
+def test_signed_and_guarded_entries(t):
+    """Pointer authentication and branch targets, on a processor that has both."""
+    if os.uname().machine != "aarch64":
+        return  # the compiler for it is only there on aarch64
+    program = build(t, "guarded", GUARDED, "-mbranch-protection=standard", "-Wl,-z,max-page-size=4096")
+    emulator = "qemu-aarch64 -cpu max"
+    assert run([*emulator.split(), program]).code == 0
+    got, _ = record(t, [program], "--launcher", emulator)
+    assert got["totals"]["allocations"] == got["totals"]["frees"] == 3000, got["totals"]
 
 
 PLUGIN = """
