@@ -116,6 +116,7 @@ static void done(struct world *w) {
         w->found = findings_free(w->found);
         query_answer_free(w->answer);
         w->q = query_free(w->q);
+        vec_free(&w->table);
 }
 
 /* ---- expectations ---------------------------------------------------------------------------- */

@@ -51,7 +51,9 @@ static int64_t highest_late(const struct facts *f, const struct course *c) {
 }
 
 static double late_rise(const struct facts *f, const struct course *c) {
-        return (double)highest_late(f, c) - (double)c->bytes[f->n_columns / 2];
+        size_t middle = f->n_columns / 2;
+
+        return (double)highest_late(f, c) - (double)c->bytes[middle];
 }
 
 struct candidate {
