@@ -90,6 +90,16 @@ def program_tests(context, options):
         yield program.ProgramTest(case, context)
 
 
+def emulated_tests(context, options):
+    """Allocators inside programs for the other machine."""
+    for test in cases.discover_file(os.path.join(HERE, "allocators", "exact.py"), "allocators/exact", context):
+        reason = getattr(test.function, "native_alone", None)
+        if reason:
+            print(f"left out under {options.runner.split()[0]}: {test.name}: {reason}")
+        else:
+            yield test
+
+
 def all_tests(context, options):
     tests = list(program_tests(context, options))
     if options.oracle:
@@ -100,7 +110,9 @@ def all_tests(context, options):
         witness = {"preload": lambda: oracles.PreloadOracle(os.path.join(HERE, "oracle"), context.work_dir),
                    "memcheck": oracles.Memcheck, "heaptrack": oracles.Heaptrack}[options.oracle]()
         return [oracles.OracleTest(t, witness) for t in tests]
-    if not options.runner:
+    if options.runner:
+        tests += emulated_tests(context, options)
+    else:
         tests += cases.discover(os.path.join(HERE, "cases"), context)
         tests += cases.discover(os.path.join(HERE, "faults"), context)
         tests += cases.discover(os.path.join(HERE, "symbols"), context)

@@ -1,0 +1,138 @@
+# SPDX-License-Identifier: MIT
+"""Builds what the tests of allocators run: drills with allocators linked in, the allocators themselves where Debian has no
+archive of them, and redis with the jemalloc it brings along. Everything once, in BUILD/tests/allocators."""
+
+import glob
+import os
+import shutil
+import subprocess
+import threading
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+C_FLAGS = ["-std=gnu17", "-O2", "-g", "-fno-builtin", "-pthread", "-Wall", "-Wextra", "-Werror"]
+CXX_FLAGS = ["-std=c++17", "-O2", "-g", "-fno-builtin", "-fno-allocation-dce", "-pthread", "-Wall", "-Wextra", "-Werror"]
+LIBRARIES = ["-lpthread", "-lm", "-ldl"]
+LOCK = threading.RLock()
+
+
+class Workshop:
+    def __init__(self, context):
+        self.prefix = context.tools.prefix  # of the compilers
+        self.folder = os.path.join(context.work_dir, "allocators" + ("." + self.prefix.split("-")[0] if self.prefix else ""))
+        os.makedirs(self.folder, exist_ok=True)
+
+    def path(self, name):
+        return os.path.join(self.folder, name)
+
+    def run(self, *argv, cwd=None, timeout=900):
+        r = subprocess.run(argv, capture_output=True, text=True, cwd=cwd or self.folder, timeout=timeout)
+        assert r.returncode == 0, f"{' '.join(argv)}: {(r.stdout + r.stderr)[-2000:]}"
+        return r.stdout
+
+    def make(self, name, commands, inputs):
+        """Runs `commands` unless their product is newer than what it is made of, and made the same way."""
+        out = self.path(name)
+        recipe = repr(commands)
+        with LOCK:
+            try:
+                with open(out + ".made") as f:
+                    if f.read() == recipe and all(os.stat(i).st_mtime < os.stat(out).st_mtime for i in inputs):
+                        return out
+            except OSError:
+                pass
+            for command in commands:
+                self.run(*command)
+            with open(out + ".made", "w") as f:
+                f.write(recipe)
+        return out
+
+    def object(self, source, *flags, name=None):
+        path = os.path.join(HERE, source)
+        compiler, base = ("g++", CXX_FLAGS) if source.endswith(".cc") else ("gcc", C_FLAGS)
+        out = self.path((name or source) + ".o")
+        return self.make(os.path.basename(out), [[self.prefix + compiler, *base, *flags, "-c", path, "-o", out]],
+                         [path, os.path.join(HERE, "drill.h")])
+
+    def drill(self, name, objects, *link, compiler="g++"):
+        objects = [self.object("drill.c"), *objects]
+        return self.make(name, [[self.prefix + compiler, *objects, *link, *LIBRARIES, "-o", self.path(name)]],
+                         [*objects, *(x for x in link if x.startswith("/"))])
+
+    # ---- allocators ------------------------------------------------------------------------------------------------
+
+    def jemalloc(self):
+        """Debian's archive."""
+        return self.run("gcc", "-print-file-name=libjemalloc.a").strip()
+
+    def jemalloc_from_source(self):
+        """For either machine, its names prefixed by its own configuration as Rust's crate does it."""
+        tree = self.source("jemalloc")
+        out = os.path.join(tree, "lib", "libjemalloc.a")
+        with LOCK:
+            if not os.path.exists(out):
+                host = self.prefix.rstrip("-")
+                for_machine = [f"--host={host}", f"CC={self.prefix}gcc", "--with-lg-page=12"] if host else []
+                self.run("./configure", *for_machine, "--disable-cxx", "--with-jemalloc-prefix=_rjem_", "--with-lg-vaddr=48",
+                         "--with-private-namespace=_rjem_", cwd=tree)
+                self.run("make", "-j2", "lib/libjemalloc.a", cwd=tree)
+        return out
+
+    def prefixed_jemalloc(self, prefix):
+        """All public names begin with `prefix`, as Rust's crate has it done by jemalloc's own configuration."""
+        archive, name = self.jemalloc(), f"libjemalloc{prefix}.a"
+        with LOCK:
+            listing = subprocess.run([self.prefix + "nm", "-g", "--defined-only", archive], capture_output=True, text=True).stdout
+            names = sorted({line.split()[2] for line in listing.splitlines() if len(line.split()) == 3})
+            with open(self.path(name + ".names"), "w") as f:
+                f.writelines(f"{n} {prefix}{n}\n" for n in names if not n.startswith(("je_", "_Z")))
+        return self.make(name, [[self.prefix + "objcopy", f"--redefine-syms={self.path(name + '.names')}", archive, self.path(name)],
+                                ["sh", "-c", f"{self.prefix}ar d {self.path(name)} jemalloc_cpp.o 2>/dev/null || true"]], [archive])
+
+    def mimalloc(self):
+        """From Debian's source: it has a shared library alone."""
+        tree = self.source("mimalloc")
+        return self.make("mimalloc.o", [[self.prefix + "gcc", "-O2", "-g", "-DNDEBUG", "-I" + os.path.join(tree, "include"), "-c",
+                                         os.path.join(tree, "src/static.c"), "-o", self.path("mimalloc.o")]], [])
+
+    def redis(self):
+        """redis-server with the jemalloc in its own source."""
+        tree = self.source("redis")
+        out = os.path.join(tree, "src/redis-server")
+        with LOCK:
+            if not os.path.exists(out):
+                self.run("make", "-j2", "MALLOC=jemalloc", "BUILD_TLS=no", "USE_SYSTEMD=no", "OPTIMIZATION=-O2", "redis-server",
+                         cwd=tree, timeout=3000)
+        return out
+
+    def source(self, package):
+        """The source of one of Debian's packages, patches apart. Needs the network, and no root."""
+        folder = self.path("source_" + package)
+        with LOCK:
+            if not os.path.exists(os.path.join(folder, "tree")):
+                shutil.rmtree(folder, ignore_errors=True)
+                os.makedirs(os.path.join(folder, "lists/partial"))
+                os.makedirs(os.path.join(folder, "unpacked"))
+                places = self.run("apt-get", "indextargets", "--format", "$(REPO_URI) $(CODENAME) $(COMPONENT)",
+                                  "Created-By: Packages")
+                with open(os.path.join(folder, "sources.list"), "w") as f:
+                    # the release itself: mirrors of its updates may lack sources
+                    f.writelines(f"deb-src {p}\n" for p in sorted(set(places.splitlines())) if "-" not in p.split()[1])
+                apt = ["apt-get", "-qq", "-o", f"Dir::Etc::SourceList={folder}/sources.list", "-o",
+                       "Dir::Etc::SourceParts=/dev/null", "-o", f"Dir::State::Lists={folder}/lists"]
+                self.run(*apt, "update", cwd=folder)
+                self.run(*apt, "source", "--download-only", package, cwd=folder)
+                archive, = glob.glob(os.path.join(folder, "*.orig.tar.*"))
+                self.run("tar", "-xf", archive, "-C", "unpacked", "--strip-components=1", cwd=folder)
+                os.rename(os.path.join(folder, "unpacked"), os.path.join(folder, "tree"))
+        return os.path.join(folder, "tree")
+
+    # ---- programs --------------------------------------------------------------------------------------------------
+
+    def service(self, kind):
+        """The Rust program; kind: jemalloc or system."""
+        source, name = os.path.join(HERE, "service.rs"), "service_" + kind
+        argv = ["rustc", "--edition", "2021", "-O", "-g", source, "-o", self.path(name)]
+        if kind == "system":
+            return self.make(name, [[*argv, "--cfg", "system"]], [source])
+        archive = self.prefixed_jemalloc("_rjem_")
+        return self.make(name, [[*argv, "-C", f"link-arg={archive}", "-C", "link-arg=-lm"]], [source, archive])
