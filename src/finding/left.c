@@ -6,6 +6,7 @@
 enum {
         LEFT_MIN_BYTES = 1024, /* less is not worth a sentence */
         LEAK_MIN_BLOCKS = 4,
+        LOST_MIN_BLOCKS = 20, /* fewer are chunks of a pool that has become larger */
         FORGOTTEN_MIN_BLOCKS =
                 10,         /* a few are kept for the next time: stacks of threads, buffers */
         LEAK_MIN_RISES = 4, /* columns */
@@ -120,7 +121,7 @@ static bool is_lost_among_released(const struct left *l, const struct asker *a) 
         double n_end = (double)a->figures.end_blocks, before, after;
         size_t half = 0, last = l->f->n_columns - 1, n_near = 0;
 
-        if (n_end < LEAK_MIN_BLOCKS ||
+        if (n_end < LOST_MIN_BLOCKS ||
             (double)a->figures.n_frees < LOST_MIN_FREED * (double)a->figures.n_allocs ||
             l->floor[l->early_idx] > n_end / 2 || l->floor[l->old_idx] < n_end / 2)
                 return false;
