@@ -211,8 +211,14 @@ static void *work(void *data) {
         return NULL;
 }
 
+#ifdef __x86_64__
+#define HANDLER __attribute__((force_align_arg_pointer)) /* qemu calls handlers with an odd stack */
+#else
+#define HANDLER
+#endif
+
 /* A block and back, in the middle of whatever runs. */
-static void on_signal(int number) {
+HANDLER static void on_signal(int number) {
         const struct drill *d =
                 pick(&signal_heap, DRILL_TAKE, atomic_load(&n_signal_blocks) + (unsigned)number);
         struct block b = {0};

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* Not snmalloc, which Debian does not have: functions with the names its Rust crate gives them, over malloc. Blocks of up to
- * 64 bytes come from a pool without locks first: the handler of a signal may take them at any moment. */
+/* Not snmalloc, which Debian does not have: functions with the names its Rust crate gives them, over malloc. Blocks of 48
+ * bytes come from a pool without locks: the handler of a signal may take them at any moment. */
 #include <malloc.h>
 #include <stdatomic.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { POOL_N = 256, POOL_BYTES = 64 };
+enum { POOL_N = 256, POOL_BYTES = 64, HANDLER_BYTES = 48 };
 
 static char pool[POOL_N][POOL_BYTES] __attribute__((aligned(64)));
 static atomic_flag pool_is_taken[POOL_N];
@@ -20,7 +20,7 @@ static void *pool_take(void) {
 }
 
 void *sn_rust_alloc(size_t align, size_t n) {
-        void *p = n <= POOL_BYTES ? pool_take() : NULL;
+        void *p = n == HANDLER_BYTES ? pool_take() : NULL;
 
         return p ? p : memalign(align, n);
 }
