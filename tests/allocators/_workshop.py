@@ -135,4 +135,4 @@ class Workshop:
         if kind == "system":
             return self.make(name, [[*argv, "--cfg", "system"]], [source])
         archive = self.prefixed_jemalloc("_rjem_")
-        return self.make(name, [[*argv, "-C", f"link-arg={archive}", "-C", "link-arg=-lm"]], [source, archive])
+        return self.make(name, [[*argv, "-L", "native=" + self.folder, "-l", "static=jemalloc_rjem_"]], [source, archive])
