@@ -6,7 +6,8 @@
 enum {
         LEFT_MIN_BYTES = 1024, /* less is not worth a sentence */
         LEAK_MIN_BLOCKS = 4,
-        LOST_MIN_BLOCKS = 20, /* fewer are chunks of a pool that has become larger */
+        LEAK_MIN_PER_PATH = 3, /* blocks, of the call paths that left any */
+        LOST_MIN_BLOCKS = 20,  /* fewer are chunks of a pool that has become larger */
         FORGOTTEN_MIN_BLOCKS =
                 10,         /* a few are kept for the next time: stacks of threads, buffers */
         LEAK_MIN_RISES = 4, /* columns */
@@ -220,7 +221,20 @@ static bool is_spread(const struct left *l, const struct asker *a) {
         return n >= LEAK_MIN_RISES && t.shape == SERIES_RISING;
 }
 
+/* A leak comes again and again by the same path. What is left of one block here and one there, under a function that many
+ * call to allocate, is not one. */
+static bool is_repeated(const struct left *l, const struct asker *a) {
+        size_t asker = (size_t)(a - l->askers->items);
+        double n_paths = 0;
+
+        for (size_t row = 0; row < l->f->n_rows; row++)
+                n_paths += l->askers->of_row[row] == asker && l->f->rows[row].self.end_blocks > 0;
+        return (double)a->figures.end_blocks >= LEAK_MIN_PER_PATH * n_paths;
+}
+
 static bool has_marks(struct left *l, const struct asker *a) {
+        if (!is_repeated(l, a))
+                return false;
         return (is_lost_among_released(l, a) && matters(l, a)) || is_forgotten(l, a) ||
                is_outliving(l, a);
 }
