@@ -3,6 +3,7 @@
 // a tree of owned strings before it builds the compact index it needs.
 // `index_loader N` loads N thousand records; `index_loader N --stream` builds the index record by record.
 use std::collections::HashMap;
+use std::fmt::Write;
 use std::time::Duration;
 
 struct Record {
@@ -14,17 +15,25 @@ struct Index {
 }
 
 fn input_line(number: u32) -> String {
-    (0..12).map(|i| format!("word-{} ", (number * 31 + i * 7) % 5000)).collect()
+    let mut line = String::with_capacity(160);
+    for i in 0..12 {
+        write!(line, "word-{} ", (number * 31 + i * 7) % 5000).unwrap();
+    }
+    line
 }
 
 #[inline(never)]
 fn parse_record(line: &str) -> Record {
-    Record { words: line.split_whitespace().map(str::to_owned).collect() }
+    let mut words = Vec::with_capacity(12);
+    words.extend(line.split_whitespace().map(str::to_owned));
+    Record { words }
 }
 
 #[inline(never)]
 fn parse_all(n_records: u32) -> Vec<Record> {
-    (0..n_records).map(|i| parse_record(&input_line(i))).collect()
+    let mut records = Vec::with_capacity(n_records as usize);
+    records.extend((0..n_records).map(|i| parse_record(&input_line(i))));
+    records
 }
 
 impl Index {

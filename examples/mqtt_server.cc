@@ -32,7 +32,9 @@ struct Publish {
 class MqttState {
       public:
         NOINLINE explicit MqttState(size_t n_inflight)
-                : outgoing_(n_inflight), released_(n_inflight / 2), read_buffer_(16384) {}
+                : outgoing_(n_inflight),     // messages that were sent
+                  released_(n_inflight / 2), // and half of them acknowledged
+                  read_buffer_(16384) {}
 
         void sent(uint16_t packet, uint32_t topic) {
                 Publish &slot = outgoing_[packet % outgoing_.size()];
