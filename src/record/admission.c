@@ -127,6 +127,18 @@ static void admission_plan(struct recorder *r, const struct rendezvous_guest *gu
         admission_log_plan(r, guest->pid, ret);
 }
 
+void admission_note_unpatched(struct recorder *r, const struct life *one) {
+        uint32_t n =
+                atomic_load_explicit(&shm_process(r->config->shm, one->process_idx)->n_unpatched,
+                                     memory_order_relaxed);
+
+        if (n && one->is_guest)
+                recorder_note(
+                        r,
+                        "pid %d: %u functions of allocators inside it could not be hooked: blocks may be missing",
+                        (int)one->pid, n);
+}
+
 /* It is recorded already and has opened objects, which may bring an allocator. It waits for the answer. */
 static void admission_plan_again(struct recorder *r, struct rendezvous_guest *guest) {
         struct life *one = lives_find_pid(&r->lives, guest->pid);

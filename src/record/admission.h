@@ -13,6 +13,9 @@ void admission_end_silence(struct recorder *r);
 /* At the end: how many programs went unrecorded because they waited in vain, beside those that were named. */
 void admission_note_unheard(struct recorder *r);
 
+/* At an image's end: functions of its own allocators that were planned for and could not be written to. */
+void admission_note_unpatched(struct recorder *r, const struct life *one);
+
 /* Gives guests their entry and the arena, unless a former image of theirs is not settled yet. */
 void admission_admit(struct recorder *r);
 

@@ -63,19 +63,6 @@ static uint32_t recorder_on_process(void *ctx, uint32_t process_idx, uint32_t pi
         return one->trace_process;
 }
 
-/* Functions of its own allocators that were planned for and could not be written to. */
-static void recorder_note_unpatched(struct recorder *r, const struct life *one) {
-        uint32_t n =
-                atomic_load_explicit(&shm_process(r->config->shm, one->process_idx)->n_unpatched,
-                                     memory_order_relaxed);
-
-        if (n && one->is_guest)
-                recorder_note(
-                        r,
-                        "pid %d: %u functions of allocators inside it could not be hooked: blocks may be missing",
-                        (int)one->pid, n);
-}
-
 static void recorder_on_process_end(void *ctx, uint32_t process_idx, uint32_t process,
                                     uint64_t end_ns, const struct pipeline_totals *totals) {
         struct recorder *r = ctx;
@@ -96,7 +83,7 @@ static void recorder_on_process_end(void *ctx, uint32_t process_idx, uint32_t pr
                         r,
                         "pid %d not followed: the runtime could not start there: too few descriptors, too little address space, or it ended at once",
                         (int)one->pid);
-        recorder_note_unpatched(r, one);
+        admission_note_unpatched(r, one);
         lives_end(&r->lives, one, end_ns, totals);
         recorder_log(r, "pid %d image %u: over, %llu allocations", (int)one->pid, one->image,
                      (unsigned long long)totals->counts.n_allocs);
