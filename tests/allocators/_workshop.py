@@ -71,8 +71,9 @@ class Workshop:
         with LOCK:
             if not os.path.exists(out):
                 host = self.prefix.rstrip("-")
-                for_machine = [f"--host={host}", f"CC={self.prefix}gcc", "--with-lg-page=12"] if host else []
-                self.run("./configure", *for_machine, "--disable-cxx", "--with-jemalloc-prefix=_rjem_", "--with-lg-vaddr=48",
+                # 57: qemu gives programs addresses that no x86_64 with 48 bits has
+                machine = [f"--host={host}", f"CC={self.prefix}gcc", "--with-lg-page=12", "--with-lg-vaddr=57"] if host else []
+                self.run("./configure", *machine, "--disable-cxx", "--with-jemalloc-prefix=_rjem_",
                          "--with-private-namespace=_rjem_", cwd=tree)
                 self.run("make", "-j2", "lib/libjemalloc.a", cwd=tree)
         return out

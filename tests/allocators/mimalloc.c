@@ -36,6 +36,7 @@ static const char *text(size_t n) {
         X(mallocn, mi_mallocn(n / 16, 16), n / 16 * 16, 0) \
         X(strdup, mi_strdup(text(n)), n, 0) \
         X(strndup, mi_strndup(text(n), n / 2), n / 2 + 1, 0) \
+        X(mbsdup, (void *)mi_mbsdup((const unsigned char *)text(n)), n, 0) \
         X(posix_memalign, out(256, n), n, 16) \
         X(memalign, mi_memalign(64, n), n, 64) \
         X(aligned_alloc, mi_aligned_alloc(64, n / 64 * 64 + 64), n / 64 * 64 + 64, 64) \
@@ -89,6 +90,8 @@ static const char *text(size_t n) {
         X(heap_rezalloc_aligned_at, mi_heap_rezalloc_aligned_at(HERE, b->p, n, 64, 0), n, 64) \
         X(heap_recalloc_aligned, mi_heap_recalloc_aligned(HERE, b->p, n / 8, 8, 64), n / 8 * 8, 0) \
         X(heap_recalloc_aligned_at, mi_heap_recalloc_aligned_at(HERE, b->p, n / 8, 8, 64, 0), n / 8 * 8, 64) \
+        X(aligned_recalloc, mi_aligned_recalloc(b->p, n / 8, 8, 64), n / 8 * 8, 0) \
+        X(aligned_offset_recalloc, mi_aligned_offset_recalloc(b->p, n / 8, 8, 64, 0), n / 8 * 8, 0) \
         X(new_realloc, mi_new_realloc(b->p, n), n, 0) \
         X(new_reallocn, mi_new_reallocn(b->p, n / 8, 8), n / 8 * 8, 0)
 #define GIVES(X) \
