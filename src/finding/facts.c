@@ -54,6 +54,10 @@ static size_t columns_for(const struct finding_source *s) {
         return query_view(s->q)->n_stacks > FACTS_MANY_STACKS ? FACTS_FEW_COLUMNS : FACTS_COLUMNS;
 }
 
+uint64_t facts_max_events(const struct query *q) {
+        return query_view(q)->n_events <= 4ull * FACTS_MAX_EVENTS ? FACTS_MAX_EVENTS : 0;
+}
+
 int facts_gather(struct facts *f, const struct finding_source *source, struct arena *arena,
                  struct err *reterr) {
         const struct query_group_options by = {.by = QUERY_BY_SITE,
@@ -69,8 +73,8 @@ int facts_gather(struct facts *f, const struct finding_source *source, struct ar
                             .totals = &source->answer->totals,
                             .n_columns = columns_for(source),
                             .begin_s = (double)scope.from_ns / 1e9};
-        r = query_history(source->q, &scope, &by, FACTS_MAX_SITES, f->n_columns, FACTS_MAX_EVENTS,
-                          &f->h, reterr);
+        r = query_history(source->q, &scope, &by, FACTS_MAX_SITES, f->n_columns,
+                          facts_max_events(source->q), &f->h, reterr);
         if (r < 0)
                 return r;
         f->rows = f->h->groups->rows;

@@ -13,9 +13,10 @@ enum {
         FACTS_NO_ROW = UINT32_MAX,
         FACTS_COLUMNS = 64,
         FACTS_FEW_COLUMNS = 32, /* for traces with many sites: each column costs a pass over them */
-        FACTS_MANY_STACKS = 20000,  /* from which on */
-        FACTS_MAX_EVENTS = 4000000, /* read for columns that end inside slices */
-        FACTS_MAX_SITES = 65536,    /* with a history */
+        FACTS_MANY_STACKS = 20000, /* from which on */
+        /* read for columns that end inside slices; a large trace has slices enough to end them at */
+        FACTS_MAX_EVENTS = 4000000,
+        FACTS_MAX_SITES = 65536, /* with a history */
 };
 
 /* Over time, one value a column. */
@@ -42,6 +43,9 @@ struct facts {
                 n_regrown; /* asker → growths that are told about: what is replaced at once is temporary too */
         VEC(struct finding) found;
 };
+
+/* How many events columns are worth. */
+uint64_t facts_max_events(const struct query *q);
 
 int facts_gather(struct facts *f, const struct finding_source *source, struct arena *arena,
                  struct err *reterr);

@@ -48,7 +48,7 @@ static bool spike_of(struct facts *f, struct series_spike *ret) {
         struct series s = {.x = x, .y = y, .n = PEAK_COLUMNS};
         struct err err = {0};
 
-        if (query_timeline(f->q, scope, PEAK_COLUMNS, FACTS_MAX_EVENTS, columns, &err) < 0)
+        if (query_timeline(f->q, scope, PEAK_COLUMNS, facts_max_events(f->q), columns, &err) < 0)
                 return false;
         for (size_t i = 0; i < PEAK_COLUMNS; i++) {
                 x[i] = (double)columns[i].begin_ns / 1e9;

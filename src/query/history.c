@@ -24,6 +24,7 @@ struct telling {
         struct map rank_of_key;
         uint32_t *rank_of_stack; /* RANK_UNKNOWN while not asked for */
         uint64_t n_events_left;
+        bool is_rough; /* no events are to be read: checkpoints near columns' ends will do */
         size_t column; /* the next one to be filled */
         /* within a slice that is replayed */
         struct held *held;   /* [process * n_ranks + rank]; one process: process 0 */
@@ -255,16 +256,28 @@ static void tell_slice(struct telling *t, struct state *s, size_t slice_idx) {
 }
 
 /* Goes on to the slice in which the next column ends: over a checkpoint where that is shorter than through all slices
- * between. */
+ * between. Where checkpoints stand much closer than columns, the one before is near enough. */
 static size_t skip_slices(struct telling *t, struct state *s, size_t slice_idx) {
         const struct trace_view *v = t->q->view;
         size_t next = query_slice_at(t->q, column_end_ns(t, t->column));
         size_t per_checkpoint = v->n_slices / (v->n_checkpoints + 1) + 1;
+        size_t per_column = next > slice_idx ? next - slice_idx : 0;
 
         if (next <= slice_idx + 2 * per_checkpoint || next >= v->n_slices)
                 return slice_idx;
         state_done(s);
         state_init(s, v->n_processes);
+        if (t->is_rough && per_column > 3 * per_checkpoint) {
+                size_t at = state_load_checkpoint(t->q, s, next);
+
+                if (at > slice_idx) {
+                        load_held(t, s);
+                        fill_column(t, trace_slice(t->q->reader, at)->begin_ns);
+                        return at;
+                }
+                state_done(s);
+                state_init(s, v->n_processes);
+        }
         state_load(t->q, s, next);
         return next;
 }
@@ -280,7 +293,8 @@ static void tell_slices(struct telling *t) {
         state_load(t->q, &s, slice_idx);
         for (; slice_idx < t->q->view->n_slices && t->column < t->h->n_columns; slice_idx++) {
                 slice_idx = skip_slices(t, &s, slice_idx);
-                tell_slice(t, &s, slice_idx);
+                if (t->column < t->h->n_columns)
+                        tell_slice(t, &s, slice_idx);
                 query_tell_progress(t->q, slice_idx + 1, t->q->view->n_slices);
         }
         load_held(t, &s);
@@ -404,7 +418,10 @@ int query_history(struct query *q, const struct query_scope *scope,
                   uint64_t max_events, struct query_history **ret, struct err *reterr) {
         _cleanup_(query_history_freep) struct query_history *h = calloc(1, sizeof(*h));
         struct query_group_options by_self = *o;
-        struct telling t = {.q = q, .h = h, .n_events_left = max_events};
+        struct telling t = {.q = q,
+                            .h = h,
+                            .n_events_left = max_events,
+                            .is_rough = max_events == 0};
         int r;
 
         if (!h)

@@ -361,7 +361,8 @@ struct query_history {
         size_t n_groups;             /* of the first so many rows the history is told */
         size_t n_columns;
         /* n_columns: when the values of a column are true, before the events of that moment. The column's end, or,
-         * where its slice's events were not read, the nearest end of a slice */
+         * where its slice's events were not read, the nearest end of a slice, or (max_events 0) a checkpoint
+         * before it, by at most a third of a column */
         uint64_t *at_ns;
         /* [group * n_columns + column]; group n_groups is the rest */
         int64_t *live_bytes, *live_blocks;

@@ -143,6 +143,14 @@ static size_t state_add_checkpoint(struct query *q, struct state *s, size_t slic
         return after + 1;
 }
 
+size_t state_load_checkpoint(struct query *q, struct state *s, size_t slice_idx) {
+        size_t at = state_add_checkpoint(q, s, slice_idx);
+
+        if (q->inherit.is_loaded)
+                state_add_inherited_frees(q, s, 0, at);
+        return at;
+}
+
 void state_load(struct query *q, struct state *s, size_t slice_idx) {
         for (size_t i = state_add_checkpoint(q, s, slice_idx); i < slice_idx; i++) {
                 state_add_slice_rows(q, s, i);

@@ -36,6 +36,9 @@ const struct state_site *state_find(const struct state *s, uint32_t process,
 /* The figures when slice slice_idx begins (n_slices: at the end). */
 void state_load(struct query *q, struct state *s, size_t slice_idx);
 
+/* The figures at the newest checkpoint before slice_idx; returns the slice that begins there. Reads no rows of slices. */
+size_t state_load_checkpoint(struct query *q, struct state *s, size_t slice_idx);
+
 /* Takes a state from the slice's begin to its end. */
 void state_add_slice(struct query *q, struct state *s, size_t slice_idx);
 

@@ -52,7 +52,13 @@ struct trace_reader {
         trace_site_vec sites, checkpoint_sites;
         trace_counts_vec counts, checkpoint_counts;
         trace_move_vec moves;
+        /* Counts of slices: small, and asked for again by every question. */
+        struct arena *kept_arena;
+        size_t n_kept_bytes;
+        VEC(const struct trace_counts *) kept_counts; /* by slice; NULL: not kept */
 };
+
+enum { READER_MAX_KEPT_BYTES = 8 << 20 };
 
 /* The first damage is the one worth a sentence. */
 static __attribute__((format(printf, 2, 3))) void reader_damage(struct trace_reader *t,
@@ -339,6 +345,8 @@ struct trace_reader *trace_reader_free(struct trace_reader *t) {
         trace_decoder_free(t->decoder);
         vec_free(&t->slices);
         vec_free(&t->places);
+        vec_free(&t->kept_counts);
+        arena_free(t->kept_arena);
         vec_free(&t->checkpoints);
         vec_free(&t->sites);
         vec_free(&t->checkpoint_sites);
@@ -414,6 +422,22 @@ int trace_read_sites(struct trace_reader *t, size_t slice_idx, const struct trac
         return 0;
 }
 
+static void reader_keep_counts(struct trace_reader *t, size_t slice_idx) {
+        size_t n_bytes = t->counts.n * sizeof(t->counts.items[0]);
+        struct trace_counts *kept;
+
+        if (n_bytes == 0 || t->n_kept_bytes + n_bytes > READER_MAX_KEPT_BYTES)
+                return;
+        if (!t->kept_arena)
+                t->kept_arena = arena_new();
+        while (t->kept_counts.n < t->slices.n)
+                vec_push(&t->kept_counts, NULL);
+        kept = arena_alloc(t->kept_arena, n_bytes);
+        memcpy(kept, t->counts.items, n_bytes);
+        t->kept_counts.items[slice_idx] = kept;
+        t->n_kept_bytes += n_bytes;
+}
+
 int trace_read_counts(struct trace_reader *t, size_t slice_idx, const struct trace_counts **ret,
                       size_t *ret_n, struct err *reterr) {
         const struct trace_chunk *c;
@@ -426,6 +450,11 @@ int trace_read_counts(struct trace_reader *t, size_t slice_idx, const struct tra
                 return error;
         c = &t->list.chunks.items[t->places.items[slice_idx].slic];
         n = t->slices.items[slice_idx].n_counts;
+        if (slice_idx < t->kept_counts.n && t->kept_counts.items[slice_idx]) {
+                *ret = t->kept_counts.items[slice_idx];
+                *ret_n = n;
+                return 0;
+        }
         error = reader_check_rows(c, n, reterr);
         if (error == 0)
                 error = reader_read(t, c, reterr);
@@ -435,6 +464,7 @@ int trace_read_counts(struct trace_reader *t, size_t slice_idx, const struct tra
         error = trace_decode_counts(&r, n, t->view.n_processes, &t->counts);
         if (error || bytes_left(&r))
                 return trace_chunk_bad(c, "its counts are not valid", reterr);
+        reader_keep_counts(t, slice_idx);
         *ret = t->counts.items;
         *ret_n = t->counts.n;
         return 0;
