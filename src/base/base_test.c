@@ -176,6 +176,13 @@ static void str_grows(void **state) {
         str_pad(&s, '-', 3);
         assert_string_equal(str_text(&s), "---");
         assert_int_equal(str_width("é▆x"), 3);
+        str_clear(&s);
+        str_add_shell(&s, "a/b-1.silt");
+        str_add(&s, " ");
+        str_add_shell(&s, "it's $x");
+        str_add(&s, " ");
+        str_add_shell(&s, "");
+        assert_string_equal(str_text(&s), "a/b-1.silt 'it'\\''s $x' ''");
         str_done(&s);
 }
 

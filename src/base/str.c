@@ -39,6 +39,23 @@ void str_addf(struct str *s, const char *fmt, ...) {
         s->n += (size_t)need;
 }
 
+void str_add_shell(struct str *s, const char *text) {
+        static const char plain[] =
+                "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_./=:,+@%";
+
+        if (text[0] && text[0] != '-' && !text[strspn(text, plain)]) {
+                str_add(s, text);
+                return;
+        }
+        str_add(s, "'");
+        for (; *text; text++)
+                if (*text == '\'')
+                        str_add(s, "'\\''");
+                else
+                        str_addn(s, text, 1);
+        str_add(s, "'");
+}
+
 void str_pad(struct str *s, char c, size_t n) {
         str_reserve(s, n);
         memset(s->bytes + s->n, c, n);

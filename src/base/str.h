@@ -12,6 +12,8 @@ struct str {
 void str_add(struct str *s, const char *text);
 void str_addn(struct str *s, const char *text, size_t n);
 void str_addf(struct str *s, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+/* As a shell wants it: quoted when it holds anything but letters, digits and -_./=:,+@% */
+void str_add_shell(struct str *s, const char *text);
 void str_pad(struct str *s, char c, size_t n);
 const char *str_text(struct str *s); /* NUL-terminated; "" when empty */
 void str_clear(struct str *s);

@@ -126,7 +126,11 @@ void check_add_verdict(const struct check *c, struct str *to) {
                                 : "No check failed, but %zu of %zu could not be made: ",
                          check_count(c, CHECK_UNTOLD), n);
         else
-                str_addf(to, n == 1 ? "The check holds: " : "All %zu checks hold: ", n);
+                str_addf(to,
+                         n == 1   ? "The check holds: "
+                         : n == 2 ? "Both checks hold: "
+                                  : "All %zu checks hold: ",
+                         n);
         for (size_t i = 0; i < n; i++) {
                 if (n_failed && c->results.items[i].status != CHECK_FAILED)
                         continue;
@@ -147,7 +151,7 @@ void check_add_verdict(const struct check *c, struct str *to) {
 
 enum {
         CHECK_CULPRIT_CELLS = 12,
-        CHECK_NAME_CELLS = 20,
+        CHECK_NAME_CELLS = 23, /* "live at the end vs base" */
         CHECK_LIMIT_CELLS = 20,
         CHECK_VALUE_CELLS = 14
 };

@@ -9,7 +9,7 @@
 /* ---- telling --------------------------------------------------------------------------------- */
 
 const char *say(struct facts *f, const char *fmt, ...) {
-        char text[2048];
+        char text[8192];
         va_list args;
 
         va_start(args, fmt);
@@ -83,9 +83,9 @@ const char *next_callers(struct facts *f, const struct name_frame *frame, enum q
         const char *quoted = place_quoted(f, frame);
 
         if (!quoted)
-                return say(f, "silt report %s --bottom-up --by %s", f->source->path,
+                return say(f, "silt report %s --bottom-up --by %s", f->source->subject,
                            query_metric_name(by));
-        return say(f, "silt report %s --callers %s --by %s", f->source->path, quoted,
+        return say(f, "silt report %s --callers %s --by %s", f->source->subject, quoted,
                    query_metric_name(by));
 }
 
@@ -152,7 +152,7 @@ int findings_make(const struct finding_source *source, struct findings **ret, st
         find_moves(&f, &askers);
         find_slack(&f, &askers);
         find_temporary(&f, &askers);
-        find_left(left);
+        x->left = find_left(left);
         find_notes(&f);
         keep(&f, x);
         facts_done(&f);

@@ -42,9 +42,15 @@ struct finding {
         size_t n_numbers;
 };
 
+/* What was left at the end, told as a finding or not; with what grows or was left behind it is all. */
+struct finding_left {
+        uint64_t start_up_bytes, steady_bytes, later_bytes;
+};
+
 struct findings {
         struct finding *items; /* notes last */
         size_t n;
+        struct finding_left left;
         struct arena *arena; /* everything in it */
 };
 
@@ -54,7 +60,7 @@ struct finding_source {
         const struct query_answer *answer; /* what to look into */
         const struct query_totals *whole;  /* of the process, over all of the recording */
         double complete_stacks_pct;        /* 100 where nothing is known */
-        const char *path;                  /* of the trace, for commands to type */
+        const char *subject; /* the trace and what of it is looked at, for commands to type */
         bool is_windowed;
 };
 

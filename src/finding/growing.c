@@ -408,7 +408,7 @@ static void tell_whole(struct growing *g) {
                     unit_bytes(&now, unit_nearest(x.now_bytes)), say_rate(f, x.trend.slope),
                     unit_count(&n, g->askers->n), unit_bytes(&most, (uint64_t)largest)));
         y->bytes = unit_nearest(x.now_bytes);
-        y->next = say(f, "silt report %s --tree --by growth", f->source->path);
+        y->next = say(f, "silt report %s --tree --by growth", f->source->subject);
         found_number(y, "bytes_per_s", x.trend.slope);
         found_number(y, "rise_bytes", x.rise_bytes);
         found_number(y, "functions", (double)g->askers->n);

@@ -393,7 +393,13 @@ static const char *say_split(struct left *l) {
         return text;
 }
 
-void find_left(struct left *l) {
+static struct finding_left split(const struct left *l) {
+        return (struct finding_left){unit_nearest(l->bytes[LEFT_START_UP]),
+                                     unit_nearest(l->bytes[LEFT_STEADY]),
+                                     unit_nearest(l->bytes[LEFT_LATE])};
+}
+
+struct finding_left find_left(struct left *l) {
         const struct askers *askers = l->askers;
         struct facts *f = l->f;
         const struct asker *largest = NULL;
@@ -406,7 +412,7 @@ void find_left(struct left *l) {
 
         for (size_t i = 0; i < askers->n; i++) {
                 const struct asker *a = &askers->items[i];
-                enum left_class c = f->is_claimed[a->row] ? LEFT_GROWING : l->class_of[i];
+                enum left_class c = l->class_of[i];
 
                 l->bytes[c] += end_bytes(a);
                 l->blocks[c] += (uint64_t)MAX(a->figures.end_blocks, 0);
@@ -417,7 +423,7 @@ void find_left(struct left *l) {
         calm = l->bytes[LEFT_START_UP] + l->bytes[LEFT_STEADY] + l->bytes[LEFT_LATE];
         n_blocks = l->blocks[LEFT_START_UP] + l->blocks[LEFT_STEADY] + l->blocks[LEFT_LATE];
         if (calm < LEFT_MIN_BYTES || !largest)
-                return;
+                return split(l);
         frame = place_of_row(f, largest->row, &is_task);
         x = found(f, "left-at-end", calm, largest->row, QUERY_END);
         x->function = place_name(f, &frame, is_task);
@@ -427,9 +433,10 @@ void find_left(struct left *l) {
                       plural(n_blocks), n_blocks == 1 ? "was" : "were", ending(f), say_split(l),
                       unit_bytes(&most, unit_nearest(end_bytes(largest))),
                       place_name(f, &frame, is_task));
-        x->next = say(f, "silt report %s --by end", f->source->path);
+        x->next = say(f, "silt report %s --by end", f->source->subject);
         found_number(x, "blocks", (double)n_blocks);
         found_number(x, "start_up_bytes", l->bytes[LEFT_START_UP]);
         found_number(x, "steady_bytes", l->bytes[LEFT_STEADY]);
         found_number(x, "later_bytes", l->bytes[LEFT_LATE]);
+        return split(l);
 }

@@ -13,7 +13,7 @@ void find_growing(struct facts *f, const struct askers *askers);
 struct left;
 struct left *left_new(struct facts *f, const struct askers *askers);
 void find_leaks(struct left *l);
-void find_left(struct left *l); /* told last: what is no alarm */
+struct finding_left find_left(struct left *l); /* told last: what is no alarm */
 
 void find_large(struct facts *f);
 void find_short_peak(struct facts *f, const struct askers *askers);

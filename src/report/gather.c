@@ -161,16 +161,47 @@ static int gather_unfiltered(struct report *r, struct err *reterr) {
         return x;
 }
 
-static int gather_findings(struct report *r, struct err *reterr) {
-        const struct finding_source source = {.q = r->q,
-                                              .names = r->names,
-                                              .answer = r->answer,
-                                              .whole = &r->whole,
-                                              .complete_stacks_pct = r->quality.complete_stacks_pct,
-                                              .path = r->options->path,
-                                              .is_windowed = report_is_windowed(r)};
+static void add_time(struct str *to, const char *option, uint64_t ns) {
+        static const struct {
+                uint64_t ns;
+                const char *name;
+        } units[] = {{1000000000, "s"}, {1000000, "ms"}, {1000, "us"}, {1, "ns"}};
+        size_t i = 0;
 
-        return findings_make(&source, &r->findings, reterr);
+        while (ns % units[i].ns)
+                i++;
+        str_addf(to, " %s %llu%s", option, (unsigned long long)(ns / units[i].ns), units[i].name);
+}
+
+/* As a command names it that is to look at the same process and window. */
+static void add_subject(const struct report_options *o, struct str *to) {
+        str_add_shell(to, o->path);
+        if (o->all_processes)
+                str_add(to, " --process all");
+        else if (o->pid)
+                str_addf(to, " --process %llu", (unsigned long long)o->pid);
+        if (o->from_ns)
+                add_time(to, "--from", o->from_ns);
+        if (o->to_ns != UINT64_MAX)
+                add_time(to, "--to", o->to_ns);
+}
+
+static int gather_findings(struct report *r, struct err *reterr) {
+        struct str subject = {0};
+        int x;
+
+        add_subject(r->options, &subject);
+        x = findings_make(&(struct finding_source){.q = r->q,
+                                                   .names = r->names,
+                                                   .answer = r->answer,
+                                                   .whole = &r->whole,
+                                                   .complete_stacks_pct =
+                                                           r->quality.complete_stacks_pct,
+                                                   .subject = str_text(&subject),
+                                                   .is_windowed = report_is_windowed(r)},
+                          &r->findings, reterr);
+        str_done(&subject);
+        return x;
 }
 
 int report_gather(struct query *q, const struct report_options *o, struct names *names,

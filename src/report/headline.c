@@ -162,7 +162,9 @@ static void add_allocations(const struct report *r, struct str *to) {
         rate = headline_rate(r, t->n_allocs, &n);
         if (rate[0] && t->n_allocs >= HEADLINE_MIN_RATED)
                 str_addf(to, ", %s per second", rate);
-        if (pct >= 1)
+        if (t->n_allocs == 1)
+                str_add(to, t->n_temporary ? ", a temporary one" : "");
+        else if (pct >= 1)
                 str_addf(to, ", %llu %% of them temporary", (unsigned long long)pct);
         str_add(to, ".");
 }

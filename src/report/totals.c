@@ -119,34 +119,22 @@ void totals_print(const struct style *s, const struct report *r) {
 
 /* ---- as memcheck tells it -------------------------------------------------------------------- */
 
-static uint64_t number_of(const struct finding *f, const char *name) {
-        for (size_t i = 0; i < f->n_numbers; i++)
-                if (strcmp(f->numbers[i].name, name) == 0)
-                        return unit_nearest(f->numbers[i].value);
-        return 0;
-}
-
-/* What was left at the end by what became of it, where findings looked into that. */
+/* What was left at the end by what became of it. */
 static void print_leak_summary(const struct style *s, const struct report *r) {
-        uint64_t end_bytes = r->answer->totals.end_bytes, start_up, steady, later, calm;
-        const struct finding *left = NULL;
+        const struct finding_left *left = &r->findings->left;
+        uint64_t end_bytes = r->answer->totals.end_bytes;
+        uint64_t calm_bytes = left->start_up_bytes + left->steady_bytes + left->later_bytes;
         struct unit_text t;
 
-        for (size_t i = 0; i < r->findings->n; i++)
-                if (strcmp(r->findings->items[i].kind, "left-at-end") == 0)
-                        left = &r->findings->items[i];
-        if (!left || report_is_windowed(r) || report_is_filtered(r))
+        if (end_bytes == 0 || report_is_windowed(r) || report_is_filtered(r))
                 return;
-        start_up = number_of(left, "start_up_bytes");
-        steady = number_of(left, "steady_bytes");
-        later = number_of(left, "later_bytes");
-        calm = start_up + steady + later;
         fprintf(s->out, "LEAK SUMMARY:\n");
         fprintf(s->out, "    growing or left behind: %s bytes\n",
-                unit_count(&t, end_bytes - MIN(end_bytes, calm)));
-        fprintf(s->out, "    of the start-up, or built once: %s bytes\n", unit_count(&t, start_up));
+                unit_count(&t, end_bytes - MIN(end_bytes, calm_bytes)));
+        fprintf(s->out, "    of the start-up, or built once: %s bytes\n",
+                unit_count(&t, left->start_up_bytes));
         fprintf(s->out, "    in steady caches, or came late: %s bytes\n",
-                unit_count(&t, steady + later));
+                unit_count(&t, left->steady_bytes + left->later_bytes));
 }
 
 /* In the words of valgrind's memcheck, for those who look for them: lines stay whole, however long. */

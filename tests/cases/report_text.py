@@ -2,9 +2,11 @@
 """`silt report` as text."""
 
 import fcntl
+import json
 import os
 import pty
 import re
+import shlex
 import struct
 import subprocess
 import termios
@@ -207,6 +209,30 @@ def test_headline_has_one_clock(t):
     headline = text(t).split("\n\n")[0].replace("\n", " ")
     times = [float(n) * units[unit] for n, unit in re.findall(r"(?:ran for|after) ([\d.]+) (ns|us|ms|s)\b", headline)]
     assert len(times) == 2 and times[1] <= times[0] * 1.01, headline
+
+
+def test_leak_summary_adds_up(t):
+    """To what is left, whatever it is told as; and it is there when something is left."""
+    for name in ("sites", "basic", "fork_tree"):
+        record(t, name)
+        out = text(t)
+        in_use = int(re.search(r"in use at .*: ([\d,]+) bytes", out)[1].replace(",", ""))
+        parts = out.partition("LEAK SUMMARY:")[2]
+        sizes = [int(n.replace(",", "")) for n in re.findall(r": ([\d,]+) bytes", parts)]
+        assert sum(sizes) == in_use and len(sizes) == (3 if in_use else 0), out
+
+
+def test_next_commands_can_be_typed(t):
+    """Whatever the file is called; and they look at what the report is about."""
+    path = t.path("it's a.silt")
+    t.silt.record(path, [t.program("sites")], ["-f"])
+    answer = json.loads(t.silt.command("report", "--json", "--process", "all", "--to", "60s", path).text)
+    commands = [f["next"] for f in answer["findings"] if f["next"]]
+    assert commands
+    for command in commands:
+        words = shlex.split(command)
+        assert words[:3] == ["silt", "report", path] and words[3:7] == ["--process", "all", "--to", "60s"], command
+        assert t.silt.command(*words[1:]).code == 0, command
 
 
 def test_help_is_the_manual(t):
