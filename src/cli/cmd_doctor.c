@@ -66,18 +66,68 @@ static void examine_machine(struct doctor *d, const char *runtime_path) {
             "at most 4 MiB in a program of one thread, 64 MiB in one of 1,000; the recorder 200 MB and 64 bytes per live block");
 }
 
-static void tell_allocator(struct doctor *d, const struct survey_allocator *a) {
-        uint32_t n = a->n_hookable + a->n_refused;
+/* "the debug file of build-id 1f…", or how to go without one. */
+static void tell_remedy(const struct imprint *i, char *ret, size_t cap) {
+        char id[2 * sizeof(i->build_id) + 1] = "";
 
-        if (!a->n_refused)
+        for (uint32_t k = 0; k < i->build_id_bytes; k++)
+                snprintf(id + 2 * k, 3, "%02x", i->build_id[k]);
+        if (id[0])
+                snprintf(ret, cap,
+                         "install the debug file of build-id %s, or keep the symbols (strip -g)",
+                         id);
+        else
+                snprintf(ret, cap, "build it with symbols (strip -g keeps them)");
+}
+
+static void tell_nameless(struct doctor *d, const char *name, const struct imprint *i) {
+        char remedy[192];
+
+        tell_remedy(i, remedy, sizeof(remedy));
+        say(d, FINDING_STOP, "allocator",
+            "%s is inside the program, and no symbol names its functions: what it allocates will not be seen: %s",
+            name, remedy);
+}
+
+/* What a program has of C or C++ itself is nobody's product. */
+static bool is_own_function(const char *name) {
+        return !strcmp(name, "malloc") || !strcmp(name, "operator new");
+}
+
+static void tell_allocator(struct doctor *d, const struct survey_allocator *a,
+                           const struct imprint *i) {
+        uint32_t n = a->n_hookable + a->n_refused;
+        char name[64];
+
+        snprintf(name, sizeof(name), "%s%s%s%s", a->name,
+                 is_own_function(a->name) ? " of its own" : "", a->version[0] ? " " : "",
+                 a->version);
+        if (a->is_nameless)
+                tell_nameless(d, name, i);
+        else if (!a->n_refused && a->is_exported_only)
+                say(d, FINDING_NOTE, "allocator",
+                    "%s is inside the program: the %" PRIu32
+                    " functions it exports will be hooked, any others have no names (see symbols)",
+                    name, n);
+        else if (!a->n_refused)
                 say(d, FINDING_OK, "allocator",
-                    "%s is inside the program: its %" PRIu32 " functions will be hooked", a->name,
-                    n);
+                    "%s is inside the program: its %" PRIu32 " function%s will be hooked", name, n,
+                    n == 1 ? "" : "s");
         else
                 say(d, FINDING_STOP, "allocator",
                     "%s is inside the program, and %" PRIu32 " of its %" PRIu32
-                    " functions cannot be hooked (%s): blocks will be missing",
-                    a->name, a->n_refused, n, a->why);
+                    " functions cannot be hooked (%s): what they allocate will be missing: build it with other flags, or with the allocator as a shared library",
+                    name, a->n_refused, n, a->why);
+}
+
+/* Heaps that are nobody's malloc. */
+static void tell_runtime(struct doctor *d, const struct imprint *i) {
+        if (i->marks & IMPRINT_GO)
+                say(d, FINDING_NOTE, "heap",
+                    "a Go program: its garbage-collected heap has no malloc and is not seen, C code it calls is: ask Go's own profiler (net/http/pprof)");
+        if (i->marks & IMPRINT_PYTHON)
+                say(d, FINDING_NOTE, "heap",
+                    "Python keeps objects up to 512 bytes in arenas of its own, which are seen as mappings: PYTHONMALLOC=malloc shows each object");
 }
 
 static void examine_allocators(struct doctor *d, const char *path) {
@@ -89,16 +139,48 @@ static void examine_allocators(struct doctor *d, const char *path) {
                 return;
         }
         for (size_t i = 0; i < survey.allocators.n; i++)
-                tell_allocator(d, &survey.allocators.items[i]);
-        if (!survey.allocators.n)
+                tell_allocator(d, &survey.allocators.items[i], &survey.imprint);
+        if (survey.imprint.library[0])
+                say(d, FINDING_OK, "allocator", "%s is a shared library: its functions are hooked",
+                    survey.imprint.library);
+        else if (!survey.allocators.n)
                 say(d, FINDING_OK, "allocator",
                     "none inside the program: malloc is called through the loader");
-        if (survey.has_symbol_table)
+        tell_runtime(d, &survey.imprint);
+        if (survey.has_symbol_table) {
                 say(d, FINDING_OK, "symbols", "the program has a symbol table");
-        else
+        } else {
+                char remedy[192];
+
+                tell_remedy(&survey.imprint, remedy, sizeof(remedy));
                 say(d, FINDING_NOTE, "symbols",
-                    "the program is stripped: only exported functions have names: install its debug symbols");
+                    "the program is stripped, only exported functions have names: %s", remedy);
+        }
         survey_done(&survey);
+}
+
+/* What is inside a program that cannot be entered, since that decides what to do. */
+static void examine_refused(struct doctor *d, const struct entry *entry) {
+        const char *path = entry->interpreter[0] ? entry->interpreter : entry->path, *name;
+        struct imprint i;
+
+        if (!entry->is_static || imprint_read(path, &i, NULL) < 0)
+                return;
+        for (unsigned k = 0; (name = imprint_allocator(&i, k)); k++) {
+                const char *version = imprint_version(&i, name);
+
+                say(d, FINDING_NOTE, "allocator", "%s%s%s is inside the program", name,
+                    version[0] ? " " : "", version);
+        }
+        if (i.marks & IMPRINT_GO)
+                say(d, FINDING_NOTE, "heap",
+                    "a Go program: its garbage-collected heap has no malloc: ask Go's own profiler (net/http/pprof)");
+        else if (i.marks & IMPRINT_MUSL)
+                say(d, FINDING_NOTE, "library",
+                    "musl is inside the program, with its malloc: build it against glibc and link it dynamically (for Rust: the target …-linux-gnu)");
+        else if (i.marks & IMPRINT_GLIBC)
+                say(d, FINDING_NOTE, "library",
+                    "glibc is inside the program, with its malloc: build it without -static");
 }
 
 static void examine_program(struct doctor *d, const char *name) {
@@ -107,7 +189,10 @@ static void examine_program(struct doctor *d, const char *name) {
 
         switch (entry_check(name, OWN_MACHINE, &entry, &err)) {
         case ENTRY_OK: break;
-        case ENTRY_REFUSED: say(d, FINDING_STOP, "program", "%s", err.text); return;
+        case ENTRY_REFUSED:
+                say(d, FINDING_STOP, "program", "%s", err.text);
+                examine_refused(d, &entry);
+                return;
         case ENTRY_NOT_FOUND:
         case ENTRY_NOT_EXECUTABLE:
                 fprintf(stderr, "silt: doctor: %s\n", err.text);

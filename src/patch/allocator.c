@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/bytes.h"
 #include "symbol/module.h"
 
 enum {
@@ -125,6 +126,11 @@ static bool is_own(const struct allocator *one, const struct function *f) {
         return false;
 }
 
+static bool is_version(const struct allocator *one, const struct function *f) {
+        return !strcmp(one->family->name, "mimalloc") && !f->is_plt &&
+               text_is(f->name, "mi_version");
+}
+
 /* Somebody else's, as far as can be told: static functions may be anybody's, and allocators export what C has. */
 static bool is_foreign(const struct function *f) {
         static const char *const familiar[] = {"alloc", "free", "mall", "memalign", "_Zn", "_Zd"};
@@ -206,6 +212,8 @@ static void find_functions(struct allocators *a, const struct functions *functio
                 for (size_t k = 0; k < a->list.n; k++) {
                         const struct family_role *role = find_role(&a->list.items[k], f);
 
+                        if (is_version(&a->list.items[k], f))
+                                a->list.items[k].version_begin = f->begin;
                         if (!role)
                                 continue;
                         add_function(a, k, role, f, begin_behind(functions, i));
@@ -256,6 +264,24 @@ int allocators_read(const char *path, enum allocators_of of, struct allocators *
 void allocators_done(struct allocators *a) {
         vec_free(&a->list);
         vec_free(&a->functions);
+}
+
+/* mov w0, #n; ret, or mov eax, n; ret, behind a landing pad. */
+uint32_t allocator_version_number(const struct allocator *a, const struct object *o) {
+        static const uint8_t endbr64[] = {0xf3, 0x0f, 0x1e, 0xfa};
+        uint8_t code[16] = {0};
+        const uint8_t *at = code;
+        uint32_t word;
+
+        if (!a->version_begin ||
+            object_read(o, a->version_begin, code, sizeof(code)) != sizeof(code))
+                return 0;
+        if (bytes_le32(at) == 0xd503245f || memcmp(at, endbr64, sizeof(endbr64)) == 0) /* bti c */
+                at += 4;
+        word = bytes_le32(at);
+        if ((word & 0xffe0001f) == 0x52800000 && bytes_le32(at + 4) == 0xd65f03c0)
+                return word >> 5 & 0xffff;
+        return at[0] == 0xb8 && at[5] == 0xc3 ? bytes_le32(at + 1) : 0;
 }
 
 int allocator_function_patch(const struct allocator_function *f, enum patch_machine machine,

@@ -22,6 +22,7 @@ struct allocator {
         char prefix[32];
         uint64_t code_begin,
                 code_end; /* all of its code, as far as names tell; 0: each function its own */
+        uint64_t version_begin; /* a function that returns the version; 0: none */
         size_t n_functions;
 };
 
@@ -42,6 +43,9 @@ enum allocators_of {
 int allocators_read(const char *path, enum allocators_of of, struct allocators *ret,
                     struct err *reterr);
 void allocators_done(struct allocators *a);
+
+/* What the function says that tells its version, read from its code; 0: not known. */
+uint32_t allocator_version_number(const struct allocator *a, const struct object *o);
 
 /* The patch for one of them, in the file as it is mapped. */
 int allocator_function_patch(const struct allocator_function *f, enum patch_machine machine,

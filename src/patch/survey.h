@@ -4,18 +4,23 @@
 
 #include "base/err.h"
 #include "base/vec.h"
+#include "patch/imprint.h"
 #include "patch/patch.h"
 
 struct survey_allocator {
         const char *name; /* "jemalloc" */
+        char version[16]; /* "5.3.0"; "" not known */
         char prefix[32];  /* of its functions' names */
         uint32_t n_hookable, n_refused;
-        char why[160]; /* the first that is refused, and the reason; "" none */
+        char why[160];    /* the first that is refused, and the reason; "" none */
+        bool is_nameless; /* its messages are in the file, the names of its functions are not */
+        bool is_exported_only; /* only what C has, as exported; its other functions are nameless */
 };
 
 struct survey {
         VEC(struct survey_allocator) allocators;
         bool has_symbol_table; /* without one, what is inside cannot be told by name */
+        struct imprint imprint;
 };
 
 /* machine: ELF e_machine. */

@@ -103,6 +103,14 @@ static const char *entry_privilege(const char *path) {
         return NULL;
 }
 
+static bool entry_is_musl(int fd, const Elf64_Phdr *interp) {
+        char path[64] = "";
+
+        if (fs_read_at(fd, path, MIN(interp->p_filesz, sizeof(path) - 1), interp->p_offset) < 0)
+                return false;
+        return strstr(path, "/ld-musl-") != NULL;
+}
+
 static bool entry_read_elf(int fd, const char *head, size_t n, struct entry *ret) {
         const Elf64_Ehdr *eh = (const void *)head;
         Elf64_Phdr ph;
@@ -118,8 +126,10 @@ static bool entry_read_elf(int fd, const char *head, size_t n, struct entry *ret
                 if (fs_read_at(fd, &ph, sizeof(ph), eh->e_phoff + (uint64_t)i * sizeof(ph)) !=
                     sizeof(ph))
                         break;
-                if (ph.p_type == PT_INTERP)
+                if (ph.p_type == PT_INTERP) {
                         ret->is_static = false;
+                        ret->is_musl = entry_is_musl(fd, &ph);
+                }
         }
         return true;
 }
@@ -144,6 +154,10 @@ static enum entry_verdict entry_judge(const char *path, uint16_t machine, const 
                 return entry_refuse(reterr, path,
                                     "it is statically linked, so the loader never runs",
                                     "link it dynamically to record it");
+        if (e->is_musl)
+                return entry_refuse(reterr, path,
+                                    "it runs with musl, and silt's library needs glibc",
+                                    "build it against glibc to record it");
         if (privilege) {
                 snprintf(why, sizeof(why), "it is %s, and the loader ignores preloading there",
                          privilege);

@@ -20,6 +20,7 @@ struct entry {
         char interpreter[4096]; /* of a script, the program that is really entered; else "" */
         uint16_t machine;       /* ELF e_machine of what is entered */
         bool is_pie, has_symtab, is_static;
+        bool is_musl; /* run by musl's loader */
 };
 
 /* name as given to execvp. machine: the runtime's, e.g. EM_AARCH64. reterr explains any verdict but ENTRY_OK. */

@@ -217,8 +217,3 @@ def test_an_allocator_in_a_library_opened_later(t):
     taken = [g["self"]["allocations"] for g in group["groups"] if g["function"] == "plugin_take"]
     assert taken == [500], [(g["function"], g["self"]["allocations"]) for g in group["groups"]]
     assert got["totals"]["unknown_frees"] == 0, got["totals"]
-
-
-def test_doctor_names_what_is_inside(t):
-    r = t.silt.command("doctor", build(t, "je", JEMALLOC, *STATIC_JEMALLOC))
-    assert r.code == 0 and "jemalloc is inside the program" in r.text and "will be hooked" in r.text, r.text

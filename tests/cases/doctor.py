@@ -1,0 +1,203 @@
+# SPDX-License-Identifier: MIT
+"""silt doctor on programs of every kind: which allocator is inside, what can be hooked, and what to do where it cannot."""
+
+import os
+import re
+import shutil
+
+from harness.cases import skip
+from harness.process import run
+
+PLAIN = """
+#include <stdio.h>
+#include <stdlib.h>
+int main(int argc, char **argv) { char *p = malloc(100); snprintf(p, 100, "%s", argv[0]); puts(p); free(p); return argc == 0; }
+"""
+
+# What Rust's jemalloc crate does: the functions have another name, and nobody else calls them.
+PREFIXED = """
+#include <stddef.h>
+void *own_malloc(size_t);
+void own_free(void *);
+void *own_mallocx(size_t, int);
+void own_sdallocx(void *, size_t, int);
+int main(void) { void *p = own_malloc(10); own_free(p); p = own_mallocx(10, 0); own_sdallocx(p, 10, 0); return 0; }
+"""
+
+
+def build(t, name, source, *flags, compiler="gcc"):
+    path = t.path(name)
+    with open(path + ".c", "w") as f:
+        f.write(source)
+    r = run([compiler, "-O2", "-fno-builtin", path + ".c", "-o", path, *flags])
+    assert r.code == 0, r.errors
+    return path
+
+
+def archive(name):
+    found = run(["gcc", "-print-file-name=" + name]).stdout.decode().strip()
+    if not os.path.isabs(found):
+        skip(f"no {name}")
+    return found
+
+
+JEMALLOC_NEEDS = ["-lpthread", "-lm", "-ldl", "-lstdc++"]
+
+
+def lines(t, code, *argv):
+    """What it says, by word: {"allocator": [(verdict, text), ...]}."""
+    r = t.silt.command("doctor", *argv)
+    assert r.code == code, f"{r.code}: {r.text}{r.errors}"
+    said = {}
+    for line in r.text.splitlines():
+        verdict, what, text = line.split(None, 2)
+        assert verdict in ("ok", "note", "stop"), line
+        said.setdefault(what, []).append((verdict, text))
+    return said
+
+
+def build_id(path):
+    return re.search(r"Build ID: ([0-9a-f]+)", run(["readelf", "-n", path]).text).group(1)
+
+
+def test_jemalloc_inside(t):
+    program = build(t, "je", PLAIN, archive("libjemalloc.a"), *JEMALLOC_NEEDS)
+    said = lines(t, 0, program)
+    (verdict, text), = said["allocator"]
+    assert verdict == "ok" and re.match(r"jemalloc 5\.\d+\.\d+ is inside the program: its \d+ functions will be", text), said
+
+
+def test_jemalloc_inside_a_stripped_program(t):
+    """What C names is exported, since libraries call it; what is jemalloc's alone is not, and that is said."""
+    program = build(t, "je", PLAIN, archive("libjemalloc.a"), *JEMALLOC_NEEDS)
+    assert run(["strip", program]).code == 0
+    said = lines(t, 0, program)
+    (verdict, text), = said["allocator"]
+    assert verdict == "note" and re.match(r"jemalloc 5\.\d+\.\d+ is inside", text) and "no names" in text, said
+    assert build_id(program) in said["symbols"][0][1], said
+
+
+def prefixed(t):
+    names = [line.split()[-1] for line in run(["nm", "-g", "--defined-only", archive("libjemalloc.a")]).text.splitlines()
+             if len(line.split()) == 3]
+    own = t.path("libown.a")
+    with open(t.path("names"), "w") as f:
+        f.writelines(f"{name} own_{name.removeprefix('je_')}\n" for name in sorted(set(names))
+                     if name.removeprefix("je_") in ("malloc", "calloc", "realloc", "free", "mallocx", "rallocx", "xallocx",
+                                                     "sdallocx", "dallocx", "nallocx", "sallocx", "aligned_alloc",
+                                                     "posix_memalign", "memalign", "valloc", "malloc_usable_size",
+                                                     "mallctl"))
+    r = run(["objcopy", "--redefine-syms=" + t.path("names"), archive("libjemalloc.a"), own])
+    assert r.code == 0, r.errors
+    return build(t, "prefixed", PREFIXED, own, *JEMALLOC_NEEDS)
+
+
+def test_prefixed_jemalloc(t):
+    program = prefixed(t)
+    (verdict, text), = lines(t, 0, program)["allocator"][:1]
+    assert verdict == "ok" and text.startswith("jemalloc 5."), text
+    named = t.path("named")
+    shutil.copy(program, named)
+    assert run(["strip", program]).code == 0
+    said = lines(t, 1, program)
+    verdict, text = said["allocator"][0]
+    assert verdict == "stop" and re.match(r"jemalloc 5\.\d+\.\d+ is inside", text) and "not be seen" in text, said
+    assert build_id(program) in text, said
+    assert "not be seen" in t.silt.command("doctor", "-q", program).text
+
+
+def test_gperftools_inside(t):
+    program = build(t, "tc", PLAIN, archive("libtcmalloc_minimal.a"), "-lstdc++", "-lpthread", "-lm")
+    said = lines(t, 0, program)["allocator"]
+    assert any(re.match(r"gperftools 2\.\d+ is inside", text) for _, text in said), said
+    assert len({text.split(" is ")[0] for _, text in said}) == len(said), said
+
+
+def test_malloc_of_its_own(t):
+    own = """
+#include <stddef.h>
+static char heap[1 << 20];
+static size_t top;
+__attribute__((noinline)) void *malloc(size_t n) { void *p = heap + top; top += (n + 31) & ~15ul; return p; }
+__attribute__((noinline)) void free(void *p) { __asm__ volatile("" ::"r"(p) : "memory"); }
+int main(void) { free(malloc(10)); return 0; }
+"""
+    (verdict, text), = lines(t, 0, build(t, "own", own))["allocator"]
+    assert verdict == "ok" and text.startswith("malloc of its own is inside the program: its 2 functions"), text
+
+
+def test_shared_allocator(t):
+    """Linked as a library: nothing is inside."""
+    said = lines(t, 0, build(t, "shared", PLAIN, "-Wl,--no-as-needed", "-ljemalloc"))
+    (verdict, text), = said["allocator"]
+    assert verdict == "ok" and text.startswith("libjemalloc.so"), said
+
+
+def test_nothing_inside(t):
+    """silt knows what allocators say, and is none."""
+    stripped = t.path("silt")
+    assert run(["strip", t.silt.path, "-o", stripped]).code == 0
+    for program in ("/bin/ls", t.silt.path, stripped):
+        said = lines(t, 0, program)
+        assert said["allocator"][0][1].startswith("none inside") and "heap" not in said, said
+
+
+def test_static_glibc(t):
+    said = lines(t, 1, build(t, "static", PLAIN, "-static"))
+    assert "static" in said["program"][0][1] and "glibc is inside" in said["library"][0][1], said
+
+
+def test_static_musl(t):
+    if not shutil.which("musl-gcc"):
+        skip("no musl-gcc")
+    program = build(t, "musl", PLAIN, "-static", compiler="musl-gcc")
+    for _ in range(2):
+        said = lines(t, 1, program)
+        assert "static" in said["program"][0][1] and said["library"][0][1].startswith("musl is inside"), said
+        assert run(["strip", program]).code == 0
+
+
+def test_musl_with_its_loader(t):
+    """A library made for glibc would keep it from starting."""
+    if not shutil.which("musl-gcc"):
+        skip("no musl-gcc")
+    program = build(t, "musl", PLAIN, compiler="musl-gcc")
+    assert "musl" in lines(t, 1, program)["program"][0][1]
+    r = t.silt.record(t.path("t.silt"), [program])
+    assert r.code == 125 and "musl" in r.errors and not r.stdout, r.errors
+
+
+def test_go(t):
+    if not shutil.which("go"):
+        skip("no go")
+    program = t.path("program")
+    with open(program + ".go", "w") as f:
+        f.write("package main\nfunc main() { println(1) }\n")
+    r = run(["go", "build", "-o", program, program + ".go"],
+            env={**os.environ, "GOCACHE": t.path("cache"), "GO111MODULE": "off", "CGO_ENABLED": "0"})
+    assert r.code == 0, r.errors
+    said = lines(t, 1, program)
+    assert "static" in said["program"][0][1] and said["heap"][0][1].startswith("a Go program"), said
+
+
+def test_go_with_c(t):
+    """Dynamically linked, as cgo makes it; a stand-in that has the section."""
+    section = '__attribute__((section(".go.buildinfo"), used)) static char info[16] = "x";'
+    said = lines(t, 0, build(t, "cgo", section + PLAIN))
+    assert said["heap"][0][0] == "note" and "C code it calls is" in said["heap"][0][1], said
+
+
+def test_python(t):
+    python = shutil.which("python3", path="/usr/bin")
+    if not python:
+        skip("no python3")
+    said = lines(t, 0, python)
+    assert "PYTHONMALLOC=malloc" in said["heap"][0][1], said
+
+
+def test_rustc(t):
+    r = run(["rustc", "--print", "sysroot"])
+    if r.code != 0:
+        skip("no rustc")
+    said = lines(t, 0, r.text.strip() + "/bin/rustc")
+    assert said["allocator"][0][0] == "ok", said
