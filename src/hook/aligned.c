@@ -155,7 +155,7 @@ HOOK_EXPORT void *reallocarray(void *old, size_t n_items, size_t item_bytes) {
                 event_realloc_begin(t, old);
         block = aligned_call_reallocarray(t, old, n_items, item_bytes);
         UNWIND_HERE(&from);
-        event_realloc_done(t, old, block, size_bytes, &from);
+        event_realloc_done(t, old, block, size_bytes, WIRE_FORM_REALLOC, &from);
         return block;
 }
 

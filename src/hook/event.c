@@ -152,7 +152,7 @@ void event_realloc_begin(struct thread *t, void *old) {
 }
 
 /* realloc(NULL, n) is an allocation; realloc(p, 0) that returns NULL has released p. */
-void event_realloc_done(struct thread *t, void *old, void *block, size_t size_bytes,
+void event_realloc_done(struct thread *t, void *old, void *block, size_t size_bytes, unsigned form,
                         const struct unwind_regs *from) {
         const uint64_t words[] = {(uint64_t)block, size_bytes,
                                   block             ? WIRE_REALLOC_OK
@@ -160,9 +160,9 @@ void event_realloc_done(struct thread *t, void *old, void *block, size_t size_by
                                                     : WIRE_REALLOC_FAILED};
 
         if (old)
-                event_stack(t, WIRE_REALLOC_END, words, 3, WIRE_FORM_REALLOC, from);
+                event_stack(t, WIRE_REALLOC_END, words, 3, form, from);
         else if (block)
-                event_alloc(t, block, size_bytes, WIRE_FORM_REALLOC, from);
+                event_alloc(t, block, size_bytes, form, from);
         else
                 event_failed(t, size_bytes);
 }

@@ -16,7 +16,7 @@ void event_failed(struct thread *t, size_t size_bytes);
 
 /* Around a realloc of old, which is not NULL in _begin; _done says what became of it. */
 void event_realloc_begin(struct thread *t, void *old);
-void event_realloc_done(struct thread *t, void *old, void *block, size_t size_bytes,
+void event_realloc_done(struct thread *t, void *old, void *block, size_t size_bytes, unsigned form,
                         const struct unwind_regs *from);
 
 void event_free_stack(struct thread *t, void *block, uint64_t size_bytes,

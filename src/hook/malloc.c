@@ -91,7 +91,7 @@ HOOK_EXPORT void *realloc(void *old, size_t size_bytes) {
                                           : CALL_REAL(t, realloc, old, size_bytes);
         SIGNAL_POINT("realloc/returned");
         UNWIND_HERE(&from);
-        event_realloc_done(t, old, block, size_bytes, &from);
+        event_realloc_done(t, old, block, size_bytes, WIRE_FORM_REALLOC, &from);
         return block;
 }
 

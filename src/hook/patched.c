@@ -310,7 +310,7 @@ static void patched_log_resize(struct patched_frame *f, uint64_t usable_bytes) {
         if (!f->block || usable_bytes < f->size_bytes)
                 return;
         event_realloc_begin(f->t, f->block);
-        event_realloc_done(f->t, f->block, f->block, f->size_bytes, &from);
+        event_realloc_done(f->t, f->block, f->block, f->size_bytes, f->entry->form, &from);
 }
 
 static uint64_t patched_text_bytes(const char *text) {
@@ -331,7 +331,8 @@ void patched_after(struct patched_frame *f) {
         case WIRE_CALL_FREE: break;
         case WIRE_CALL_REALLOC:
                 from = patched_caller(f);
-                event_realloc_done(f->t, f->block, (void *)result, f->size_bytes, &from);
+                event_realloc_done(f->t, f->block, (void *)result, f->size_bytes, f->entry->form,
+                                   &from);
                 break;
         case WIRE_CALL_RESIZE: patched_log_resize(f, result); break;
         case WIRE_CALL_ALLOC_OUT:

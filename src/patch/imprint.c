@@ -221,3 +221,8 @@ const char *imprint_version(const struct imprint *i, const char *family) {
                 return i->jemalloc_version;
         return !strcmp(family, "gperftools") ? i->gperftools_version : "";
 }
+
+void imprint_say_version(uint32_t number, char *ret, size_t cap) {
+        if (number >= 100 && number < 1000)
+                snprintf(ret, cap, "%u.%u.%u", number / 100, number / 10 % 10, number % 10);
+}

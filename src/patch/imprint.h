@@ -3,7 +3,7 @@
  * C library and language it was made with. A message proves less than a name: it says what is inside, not where. */
 #pragma once
 
-#include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "base/err.h"
@@ -35,6 +35,9 @@ int imprint_read(const char *path, struct imprint *ret, struct err *reterr);
  * that says it has jemalloc are jemalloc's. */
 const char *imprint_name(const struct imprint *i, const char *family);
 const char *imprint_version(const struct imprint *i, const char *family); /* "" not known */
+
+/* A number that a function gives: 209 is "2.0.9". Anything else leaves the text alone. */
+void imprint_say_version(uint32_t number, char *ret, size_t cap);
 
 /* The k-th allocator whose messages are there, k from 0; NULL: there are no more. */
 const char *imprint_allocator(const struct imprint *i, unsigned k);

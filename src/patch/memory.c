@@ -1,7 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 #include "patch/memory.h"
 
-enum { MEMORY_MAX_FILES = 4096 };
+#include <stdio.h>
+#include <string.h>
+
+#include "patch/imprint.h"
+#include "wire/record.h"
+
+enum {
+        MEMORY_MAX_FILES = 4096,
+        MEMORY_MAX_ALLOCATORS = WIRE_N_ALLOCATORS - 1,
+};
 
 static bool is_same(const struct memory_file *f, const struct stat *st) {
         return f->dev == st->st_dev && f->ino == st->st_ino && f->size_bytes == st->st_size &&
@@ -21,6 +30,38 @@ void memory_add_plain(struct patch_memory *m, const struct stat *file) {
                                                          file->st_mtim});
 }
 
+uint32_t memory_number(struct patch_memory *m, const char *family, const char *module,
+                       const char *open_path, uint32_t said_version) {
+        struct memory_allocator *one;
+        struct imprint imprint;
+
+        for (size_t i = 0; i < m->allocators.n; i++)
+                if (!strcmp(m->allocators.items[i].family, family) &&
+                    !strncmp(m->allocators.items[i].module, module, sizeof(one->module) - 1))
+                        return (uint32_t)i + 1;
+        if (m->allocators.n == MEMORY_MAX_ALLOCATORS)
+                return MEMORY_MAX_ALLOCATORS;
+        one = vec_add(&m->allocators);
+        one->family = one->name = family;
+        if (m->allocators.n == MEMORY_MAX_ALLOCATORS) {
+                one->family = one->name = "others"; /* the last number is everybody's */
+                return MEMORY_MAX_ALLOCATORS;
+        }
+        snprintf(one->module, sizeof(one->module), "%s", module);
+        if (imprint_read(open_path, &imprint, NULL) == 0) {
+                one->name = imprint_name(&imprint, family);
+                snprintf(one->version, sizeof(one->version), "%s",
+                         imprint_version(&imprint, one->name));
+        }
+        imprint_say_version(said_version, one->version, sizeof(one->version));
+        return (uint32_t)m->allocators.n;
+}
+
+const struct memory_allocator *memory_allocator(const struct patch_memory *m, uint32_t number) {
+        return number > 0 && number <= m->allocators.n ? &m->allocators.items[number - 1] : NULL;
+}
+
 void patch_memory_done(struct patch_memory *m) {
+        vec_free(&m->allocators);
         vec_free(&m->plain);
 }

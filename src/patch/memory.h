@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What a recorder remembers of files it has planned for: those without allocators are not read again for every image. */
+/* What a recorder remembers of files it has planned for: those without allocators are not read again for every image; the
+ * others' allocators have numbers, by which events name them. */
 #pragma once
 
 #include <stdbool.h>
@@ -14,11 +15,25 @@ struct memory_file {
         struct timespec changed;
 };
 
+struct memory_allocator {
+        const char *family; /* of patch/family.h, by which its functions were found */
+        const char *name;   /* what it is */
+        char version[16];   /* "" not known */
+        char module[512];   /* the file it is in */
+};
+
 struct patch_memory {
         VEC(struct memory_file) plain; /* files without an allocator */
+        VEC(struct memory_allocator) allocators;
 };
 
 bool memory_is_plain(const struct patch_memory *m, const struct stat *file);
 void memory_add_plain(struct patch_memory *m, const struct stat *file);
+
+/* From 1; the same for the same family in the same file. open_path: where the file is found. */
+uint32_t memory_number(struct patch_memory *m, const char *family, const char *module,
+                       const char *open_path, uint32_t said_version);
+/* NULL: no allocator has that number. */
+const struct memory_allocator *memory_allocator(const struct patch_memory *m, uint32_t number);
 
 void patch_memory_done(struct patch_memory *m);

@@ -14,6 +14,7 @@
 #include "patch/allocator.h"
 #include "patch/maps.h"
 #include "patch/object.h"
+#include "wire/record.h"
 
 enum { PLAN_PAGE_BYTES = 65536 }; /* the largest there is: room is whole pages anywhere */
 
@@ -66,7 +67,8 @@ static int plan_function(struct planner *p, const struct object *o,
 }
 
 static void add_patch(struct planner *p, const struct object *o, const struct allocators *a,
-                      const struct allocator_function *f, const struct patch *patch) {
+                      const struct allocator_function *f, uint32_t number,
+                      const struct patch *patch) {
         const struct allocator *allocator = &a->list.items[f->allocator];
         bool is_whole = f->begin >= allocator->code_begin && f->begin < allocator->code_end;
         struct wire_plan_write *w = vec_add(&p->writes);
@@ -84,7 +86,7 @@ static void add_patch(struct planner *p, const struct object *o, const struct al
                                  (is_whole ? allocator->code_end : f->begin + f->n_bytes) + o->bias,
                          .moved = patch->moved_addr,
                          .call = f->role->call,
-                         .form = f->role->form,
+                         .form = (uint8_t)(f->role->form | number << WIRE_FORM_BITS),
                          .size_arg = f->role->size_arg,
                          .count_arg = f->role->count_arg,
                          .block_arg = f->role->block_arg,
@@ -106,6 +108,9 @@ static struct patch_plan_allocator *note_allocator(struct planner *p, const stru
         one = vec_add(&p->plan->allocators);
         snprintf(one->name, sizeof(one->name), "%s", a->family->name);
         snprintf(one->module, sizeof(one->module), "%s", o->path);
+        if (!a->family->is_loader)
+                one->number = memory_number(p->request->memory, a->family->name, o->path,
+                                            o->open_path, allocator_version_number(a, o));
         return one;
 }
 
@@ -146,7 +151,7 @@ static void plan_object(struct planner *p, const struct object *o, const struct 
                 }
                 memcpy(p->rooms.items + at_off + n_used++ * PATCH_ROOM_BYTES, patch.room,
                        patch.n_room_bytes);
-                add_patch(p, o, a, f, &patch);
+                add_patch(p, o, a, f, one->number, &patch);
                 one->n_hooked++;
         }
         if (!n_used)
@@ -242,6 +247,28 @@ static void look_at_objects(struct planner *p) {
         vec_free(&objects);
 }
 
+/* Whose malloc it is that libraries call. */
+static void name_loader_allocator(struct planner *p) {
+        static const char *const files[][2] = {{"libjemalloc", "jemalloc"},
+                                               {"libtcmalloc", "gperftools"},
+                                               {"libmimalloc", "mimalloc"},
+                                               {"libc.so", "glibc"}};
+        char open_path[sizeof(((struct object *)0)->open_path)];
+
+        for (size_t k = 0; k < ARRAY_SIZE(files); k++)
+                for (size_t i = 0; i < p->maps.list.n; i++) {
+                        const char *path = p->maps.list.items[i].path;
+
+                        if (!path_is_file(path, files[k][0]))
+                                continue;
+                        snprintf(open_path, sizeof(open_path), "/proc/%d/root%s",
+                                 (int)p->request->pid, path);
+                        p->plan->loader_number =
+                                memory_number(p->request->memory, files[k][1], path, open_path, 0);
+                        return;
+                }
+}
+
 /* ---- the file ---------------------------------------------------------------------------------- */
 
 static int write_plan(struct planner *p, struct err *reterr) {
@@ -294,6 +321,9 @@ int patch_plan_make(const struct patch_plan_request *request, struct patch_plan 
         if (r == 0) {
                 look_at_objects(&p);
                 r = write_plan(&p, reterr);
+                for (size_t i = 0; i < ret->allocators.n && !ret->loader_number; i++)
+                        if (ret->allocators.items[i].number)
+                                name_loader_allocator(&p);
         }
         maps_done(&p.maps);
         vec_free(&p.sections);

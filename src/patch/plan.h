@@ -24,6 +24,7 @@ struct patch_plan_request {
 struct patch_plan_allocator {
         char name[80];    /* "jemalloc", "mimalloc" */
         char module[512]; /* file it is in */
+        uint32_t number;  /* of patch/memory.h; 0: none */
         uint32_t n_hooked, n_refused;
         char why[160]; /* the first reason to refuse; "" none */
 };
@@ -32,6 +33,8 @@ struct patch_plan {
         int fd; /* sealed memory file as wire/plan.h has it; -1: nothing to patch. Owned */
         uint64_t n_bytes;
         VEC(struct patch_plan_allocator) allocators;
+        uint32_t
+                loader_number; /* of the allocator that the loader gives everybody; 0: nothing is patched */
 };
 
 /* 0, also when there is nothing to patch. -errno: the process could not be looked at. */

@@ -24,16 +24,6 @@ static void try_function(const struct allocator_function *f, enum patch_machine 
                 snprintf(to->why, sizeof(to->why), "%.60s: %.90s", f->name, err.text);
 }
 
-/* mi_version returns a constant: 209 is 2.0.9. */
-static void read_version(const struct allocator *a, const struct object *o,
-                         struct survey_allocator *to) {
-        uint32_t number = allocator_version_number(a, o);
-
-        if (number >= 100 && number < 1000)
-                snprintf(to->version, sizeof(to->version), "%u.%u.%u", number / 100,
-                         number / 10 % 10, number % 10);
-}
-
 static void add_version(struct survey_allocator *one, const struct survey *s) {
         const char *name = imprint_name(&s->imprint, one->name);
 
@@ -106,7 +96,8 @@ int survey_make(const char *path, uint32_t machine, struct survey *ret, struct e
                 struct survey_allocator one = {.name = a.list.items[i].family->name};
 
                 snprintf(one.prefix, sizeof(one.prefix), "%s", a.list.items[i].prefix);
-                read_version(&a.list.items[i], &o, &one);
+                imprint_say_version(allocator_version_number(&a.list.items[i], &o), one.version,
+                                    sizeof(one.version));
                 vec_push(&ret->allocators, one);
         }
         for (size_t i = 0; r == 0 && i < a.functions.n; i++) {

@@ -147,6 +147,8 @@ static void admission_plan_again(struct recorder *r, struct rendezvous_guest *gu
 
         if (one && !r->is_stopped)
                 admission_plan(r, guest, is_emulated ? one->exe : NULL, &plan);
+        if (plan.loader_number)
+                pipeline_set_loader_allocator(r->pipeline, one->process_idx, plan.loader_number);
         rendezvous_send_plan(guest, plan.fd, plan.n_bytes);
         patch_plan_done(&plan);
 }
@@ -176,6 +178,7 @@ static void admission_admit_one(struct recorder *r, struct rendezvous_guest *gue
         recorder_watch_life(r, one);
         lives_sample(&r->lives, one, recorder_now_ns(r), 0, 0);
         admission_plan(r, guest, is_emulated ? one->exe : NULL, &plan);
+        pipeline_set_loader_allocator(r->pipeline, idx, plan.loader_number);
         if (rendezvous_welcome(guest, r->config->shm, 1, idx, plan.fd, plan.n_bytes) < 0) {
                 one->is_guest = false; /* why it has no events is said here */
                 admission_note_in_vain(r, guest->pid);

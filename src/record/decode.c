@@ -250,6 +250,23 @@ static void decode_rare(struct pipeline *p, struct slot *s, const uint64_t *word
         }
 }
 
+static void decode_count_share(struct process *process, unsigned allocator, uint64_t size_bytes) {
+        if (!process->shares)
+                process->shares = calloc(WIRE_N_ALLOCATORS, sizeof(process->shares[0]));
+        if (!process->shares)
+                return;
+        process->shares[allocator].n_allocs++;
+        process->shares[allocator].alloc_bytes += size_bytes;
+}
+
+/* What allocators inside the program are asked for; the rest is the loader's. */
+static inline void decode_share(struct process *process, uint64_t stack_word, uint64_t size_bytes) {
+        unsigned allocator = wire_stack_allocator(stack_word);
+
+        if (unlikely(allocator != 0))
+                decode_count_share(process, allocator, size_bytes);
+}
+
 static bool decode_realloc_end(struct slot *s, const uint64_t *words, struct pair_event *e) {
         e->size_bytes = words[2];
         e->result = (uint8_t)words[3];
@@ -273,6 +290,7 @@ static bool decode_block_event(struct slot *s, const uint64_t *words, struct pai
         case WIRE_ALLOC:
                 e->size_bytes = words[2];
                 e->is_complete = words[3] >> 40 == WIRE_END_COMPLETE;
+                decode_share(s->process, words[3], e->size_bytes);
                 break;
         case WIRE_FREE_SIZED:
         case WIRE_FREE_STACK: e->size_bytes = words[2]; break;
@@ -285,6 +303,8 @@ static bool decode_block_event(struct slot *s, const uint64_t *words, struct pai
                         return false;
                 if (e->result == WIRE_REALLOC_FAILED)
                         return true;
+                if (e->result == WIRE_REALLOC_OK)
+                        decode_share(s->process, words[4], e->size_bytes);
                 break;
         case WIRE_FAILED: e->size_bytes = words[1]; return true;
         default: e->size_bytes = WIRE_NO_SIZE; break;
@@ -383,6 +403,7 @@ static inline bool decode_fast_alloc(struct pipeline *p, struct slot *s, const u
         e->address = words[1];
         e->size_bytes = words[2];
         e->is_complete = words[3] >> 40 == WIRE_END_COMPLETE;
+        decode_share(s->process, words[3], e->size_bytes);
         e->new_hint = live_prefetch(&s->process->live, e->address);
         return true;
 }

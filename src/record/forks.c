@@ -74,6 +74,7 @@ static struct snapshot forks_snapshot_now(struct pipeline *p, struct process *pa
                 .time = time,
                 .layer = live_freeze(&parent->live),
                 .space = intern_space_ref(parent->space),
+                .loader_number = parent->loader_number,
         };
 
         sites_snapshot(&p->sites, parent->figures, &s.inherited);
@@ -178,6 +179,7 @@ void forks_start(struct pipeline *p, struct process *child) {
         p->pair.now_ns = MAX(p->pair.now_ns, fork_ns);
         live_init(&child->live, s.layer);
         child->trace_id = forks_define(p, child, s.parent, fork_ns);
+        child->loader_number = s.loader_number;
         child->figures =
                 sites_add_process(&p->sites, child->trace_id, &s.inherited, p->pair.now_ns);
         /* last: it says that the rest is there */
@@ -211,6 +213,7 @@ static void forks_free(struct process *process) {
         }
         map_done(&process->threads);
         residency_free(process->residency);
+        free(process->shares);
         free(process);
 }
 

@@ -10,11 +10,12 @@
 
 #include "record/pipeline.h"
 #include "record/proc.h"
+#include "record/shares.h"
 #include "trace/writer.h"
 
 enum { LIFE_MAX_ANCESTORS = 64 };
 
-void lives_init(struct lives *l, struct trace_writer *w) {
+void lives_init(struct lives *l, struct trace_writer *w, const struct patch_memory *names) {
         struct timespec now;
 
         memset(l, 0, sizeof(*l));
@@ -22,6 +23,7 @@ void lives_init(struct lives *l, struct trace_writer *w) {
         l->began_s = (double)now.tv_sec + (double)now.tv_nsec / 1e9;
         l->arena = arena_new();
         l->writer = w;
+        l->names = names;
 }
 
 static uint32_t lives_count_images(const struct lives *l, pid_t pid) {
@@ -208,6 +210,7 @@ void lives_end(struct lives *l, struct life *one, uint64_t end_ns,
                 e->peak_rss_bytes -= e->runtime_bytes;
         e->peak_rss_bytes = MAX(e->peak_rss_bytes, one->peak_rss_bytes);
         trace_end_process(l->writer, e);
+        shares_write(l->writer, l->names, one->trace_process, totals);
         if (one->pidfd >= 0)
                 close(TAKE_FD(one->pidfd));
 }

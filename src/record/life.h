@@ -12,6 +12,7 @@
 #include "record/oom.h"
 #include "trace/model.h"
 
+struct patch_memory;
 struct trace_writer;
 struct pipeline_totals;
 
@@ -44,12 +45,13 @@ struct lives {
         VEC(struct life *) list; /* never shrinks: a pid's images are counted from it */
         struct arena *arena;
         struct trace_writer *writer;
+        const struct patch_memory *names; /* of allocators; NULL: none */
         size_t n_alive;
         size_t n_vanished; /* gone, and reaped, before they could be watched; lives_next_vanished finds them */
         double began_s; /* when the recording began, since boot */
 };
 
-void lives_init(struct lives *l, struct trace_writer *w);
+void lives_init(struct lives *l, struct trace_writer *w, const struct patch_memory *names);
 
 /* Our number of a process that was forked and calls itself said_pid; 0: not to be found. */
 pid_t lives_find_number(const struct lives *l, pid_t said_pid, uint32_t parent);

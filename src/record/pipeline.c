@@ -149,6 +149,13 @@ void pipeline_add_image(struct pipeline *p, uint32_t process_idx, uint32_t pid,
         p->pair.now_ns = pipeline_final_ns(p);
 }
 
+void pipeline_set_loader_allocator(struct pipeline *p, uint32_t process_idx, uint32_t number) {
+        struct process *process = forks_find(p, process_idx);
+
+        if (process)
+                process->loader_number = number;
+}
+
 void pipeline_end_process(struct pipeline *p, uint32_t process_idx, uint64_t end_ns) {
         struct process *process = forks_find(p, process_idx);
 
@@ -487,6 +494,8 @@ static void totals_add_living(const struct pipeline *p, const struct process *pr
         t->n_threads_started = MAX(t->n_threads_started, t->n_threads);
         t->blocked_ns = process->blocked_ns;
         t->ends_in_exec = process->ends_in_exec;
+        t->shares = process->shares;
+        t->loader_number = process->loader_number;
         for (size_t i = 0; i < p->drain.active.n; i++) {
                 const struct slot *s = p->drain.active.items[i];
 

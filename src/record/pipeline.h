@@ -30,6 +30,8 @@ struct pipeline_module {
         uint64_t bias, begin, end;
 };
 
+struct process_share;
+
 /* Everything about one process since its start. */
 struct pipeline_totals {
         struct trace_counts counts; /* n_frees without implicit ones; peak since the start */
@@ -40,6 +42,9 @@ struct pipeline_totals {
         uint32_t n_threads; /* that recorded something */
         uint32_t
                 n_threads_started; /* as its process entry says, the first included; never less than n_threads */
+        /* WIRE_N_ALLOCATORS of them, by number, until the process is over; NULL: only the loader's allocator was called */
+        const struct process_share *shares;
+        uint32_t loader_number; /* of that one */
 };
 
 /* Called back from pump, end_process and finish. All are optional. */
@@ -104,6 +109,9 @@ DEFINE_CLEANUP(struct pipeline, pipeline_free)
  * recorder sees it. Before the welcome is sent. */
 void pipeline_add_image(struct pipeline *p, uint32_t process_idx, uint32_t pid,
                         uint32_t trace_process);
+
+/* The number (patch/memory.h) of the allocator that the loader gives the process, and its children. */
+void pipeline_set_loader_allocator(struct pipeline *p, uint32_t process_idx, uint32_t number);
 
 /* Lends, drains, orders, pairs and writes, up to a bounded amount of work; returns the records handled.
  * 0 with has_pending: call again within a millisecond or so. */

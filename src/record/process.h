@@ -13,6 +13,11 @@ struct figures;
 struct intern_space;
 struct residency;
 
+/* What one allocator was asked for. */
+struct process_share {
+        uint64_t n_allocs, alloc_bytes;
+};
+
 struct process {
         uint32_t idx; /* of the arena */
         uint32_t pid;
@@ -34,5 +39,8 @@ struct process {
         uint32_t n_slots;      /* that it holds now */
         uint32_t n_scans_left; /* looks at all slots before its end is believed */
         uint64_t blocked_ns;
-        bool ends_in_exec; /* the last record of a thread that is gone */
+        struct process_share
+                *shares;        /* by number of the allocator; NULL: nothing but the loader's */
+        uint32_t loader_number; /* what number 0 stands for; 0: nobody said */
+        bool ends_in_exec;      /* the last record of a thread that is gone */
 };

@@ -683,7 +683,7 @@ void recorder_main(const struct recorder_config *config) {
         r->clock_hz = counter_hz(r->clock);
         r->start_counter = counter_now(r->clock);
         recorder_open_writer(r);
-        lives_init(&r->lives, r->writer);
+        lives_init(&r->lives, r->writer, &r->patches);
         modules_init(&r->modules, config->runtime_path);
         recorder_open_pipeline(r);
         if (watcher_new(shm_header(config->shm), &r->watcher, &e) < 0)

@@ -20,6 +20,7 @@ struct snapshot {
         uint64_t done_ns; /* the parent came back from fork then; 0: not yet */
         struct live_layer *layer;
         struct intern_space *space;
+        uint32_t loader_number; /* the parent's */
         inherited_vec inherited;
 };
 

@@ -2,6 +2,7 @@
 /* The report for programs: schema silt.report/1. Fields may be added; what stands here keeps its
  * meaning. */
 #include "base/json.h"
+#include "report/allocators.h"
 #include "report/gather.h"
 #include "report/view.h"
 
@@ -308,6 +309,7 @@ static void put_quality(struct json *j, const struct report *r) {
                 json_put_double(j, "recorder_cpu_s", seconds(r->v->cost.recorder_cpu_ns), 6);
         }
         json_end(j);
+        allocators_put(j, r);
 }
 
 static void put_filter(struct json *j, const struct report *r) {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The report for people: the answer first, then what it rests on. */
 #include "base/units.h"
+#include "report/allocators.h"
 #include "report/chart.h"
 #include "report/family.h"
 #include "report/found.h"
@@ -103,6 +104,8 @@ static void print_recording(const struct style *s, const struct report *r) {
                          unit_count(&b, r->v->n_dropped_events));
                 print_line(s, &text);
         }
+        if (allocators_tell(r, &text))
+                print_line(s, &text);
         print_cost(s, r, &text);
         if (t->n_implicit_frees) {
                 str_addf(

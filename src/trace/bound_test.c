@@ -270,6 +270,7 @@ static void test_old_is_coarse(void **state) {
         assert_in_range(n_merged, 8, 500);
         assert_int_equal(trace_view(t)->meta.pid, trace_fake_meta.pid);
         assert_int_equal(trace_view(t)->n_notes, 2); /* its own, and one about mappings */
+        assert_int_equal(trace_view(t)->n_allocators, 1);
         assert_int_equal(trace_view(t)->cost.recorder_peak_bytes, 1000000 + o.n_slices - 1);
         assert_non_null(strstr(trace_view(t)->notes[1].text, "old mappings were dropped"));
         assert_int_equal(trace_read_mappings(t, &mappings, &n_mappings, NULL), 0);

@@ -25,7 +25,8 @@ struct trace_rows {
 struct trace_defs {
         struct trace_rows modules, locations, stacks, processes,
                 threads; /* first_id + n = the next id */
-        struct trace_rows process_ends, thread_names, notes, costs, samples, residency, mappings;
+        struct trace_rows process_ends, thread_names, notes, costs, allocators, samples, residency,
+                mappings;
 };
 
 void trace_defs_init(struct trace_defs *d);
@@ -40,6 +41,7 @@ void trace_defs_thread_name(struct trace_defs *d, uint32_t thread, const char *n
 void trace_defs_process_end(struct trace_defs *d, const struct trace_process_end *e);
 void trace_defs_note(struct trace_defs *d, uint64_t time_ns, const char *text);
 void trace_defs_cost(struct trace_defs *d, const struct trace_cost *c);
+void trace_defs_allocator(struct trace_defs *d, const struct trace_allocator *a);
 void trace_defs_sample(struct trace_defs *d, const struct trace_sample *s);
 void trace_defs_residency(struct trace_defs *d, const struct trace_residency *row);
 void trace_defs_mapping(struct trace_defs *d, const struct trace_mapping *m);
@@ -68,6 +70,7 @@ struct trace_tables {
         VEC(struct trace_thread_info) threads;
         VEC(struct trace_note) notes;
         struct trace_cost cost; /* the last one said */
+        VEC(struct trace_allocator) allocators;
         VEC(struct trace_symbol) symbols;
         VEC(struct trace_module_names) module_names;
         VEC(struct trace_sample) samples;

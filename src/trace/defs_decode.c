@@ -29,6 +29,7 @@ void trace_tables_done(struct trace_tables *t) {
         vec_free(&t->processes);
         vec_free(&t->threads);
         vec_free(&t->notes);
+        vec_free(&t->allocators);
         vec_free(&t->symbols);
         vec_free(&t->module_names);
         vec_free(&t->samples);
@@ -248,6 +249,24 @@ static int load_costs(struct trace_tables *t, struct bytes_reader *r, uint32_t n
                 if (r->bad)
                         break;
                 t->cost = c;
+        }
+        return 0;
+}
+
+static int load_allocators(struct trace_tables *t, struct bytes_reader *r, uint32_t n) {
+        for (uint32_t i = 0; i < n; i++) {
+                struct trace_allocator a = {.process = bytes_u32(r)};
+
+                a.n_allocs = bytes_u64(r);
+                a.alloc_bytes = bytes_u64(r);
+                a.name = get_text(r);
+                a.version = get_text(r);
+                a.module = get_text(r);
+                if (r->bad)
+                        break;
+                if (a.process >= t->processes.n)
+                        return TRACE_E_BAD_ID;
+                vec_push(&t->allocators, a);
         }
         return 0;
 }
@@ -482,6 +501,7 @@ static int tables_dispatch(struct trace_tables *t, uint32_t kind, struct bytes_r
         case TRACE_TNAM: return load_thread_names(t, r, n);
         case TRACE_NOTE: return load_notes(t, r, n);
         case TRACE_COST: return load_costs(t, r, n);
+        case TRACE_ALOC: return load_allocators(t, r, n);
         case TRACE_SMPL: return load_samples(t, r, n);
         case TRACE_RESI: return load_residency(t, r, n);
         case TRACE_MAPS: return load_mappings(t, r, n);
@@ -493,7 +513,8 @@ static int tables_dispatch(struct trace_tables *t, uint32_t kind, struct bytes_r
 
 static bool kind_has_text(uint32_t kind) {
         return kind == TRACE_META || kind == TRACE_MODS || kind == TRACE_PROC ||
-               kind == TRACE_TNAM || kind == TRACE_NOTE || kind == TRACE_SYMS || kind == TRACE_NSRC;
+               kind == TRACE_TNAM || kind == TRACE_NOTE || kind == TRACE_ALOC ||
+               kind == TRACE_SYMS || kind == TRACE_NSRC;
 }
 
 void trace_tables_skip(struct trace_tables *t, const struct trace_chunk *c) {

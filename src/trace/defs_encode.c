@@ -17,7 +17,8 @@ static void rows_done(struct trace_rows *r) {
 void trace_defs_done(struct trace_defs *d) {
         struct trace_rows *all[] = {&d->modules, &d->locations,    &d->stacks,       &d->processes,
                                     &d->threads, &d->process_ends, &d->thread_names, &d->notes,
-                                    &d->costs,   &d->samples,      &d->residency,    &d->mappings};
+                                    &d->costs,   &d->allocators,   &d->samples,      &d->residency,
+                                    &d->mappings};
 
         for (size_t i = 0; i < ARRAY_SIZE(all); i++)
                 rows_done(all[i]);
@@ -117,6 +118,18 @@ void trace_defs_cost(struct trace_defs *d, const struct trace_cost *c) {
         d->costs.n++;
 }
 
+void trace_defs_allocator(struct trace_defs *d, const struct trace_allocator *a) {
+        bytes_buf *b = &d->allocators.a;
+
+        buf_u32(b, a->process);
+        buf_u64(b, a->n_allocs);
+        buf_u64(b, a->alloc_bytes);
+        put_text(b, a->name);
+        put_text(b, a->version);
+        put_text(b, a->module);
+        d->allocators.n++;
+}
+
 void trace_defs_sample(struct trace_defs *d, const struct trace_sample *s) {
         const uint64_t fields[] = {s->time_ns,      s->anon_bytes,    s->file_bytes,
                                    s->shmem_bytes,  s->runtime_bytes, s->minor_faults,
@@ -210,6 +223,7 @@ void trace_defs_flush(struct trace_defs *d, struct trace_packer *p, bytes_buf *o
         rows_flush(&d->process_ends, TRACE_PEND, false, p, out);
         rows_flush(&d->notes, TRACE_NOTE, false, p, out);
         rows_flush(&d->costs, TRACE_COST, false, p, out);
+        rows_flush(&d->allocators, TRACE_ALOC, false, p, out);
         rows_flush(&d->samples, TRACE_SMPL, false, p, out);
         rows_flush(&d->residency, TRACE_RESI, false, p, out);
 }

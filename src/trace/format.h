@@ -21,6 +21,7 @@
 #define TRACE_TNAM TRACE_KIND('T', 'N', 'A', 'M')
 #define TRACE_NOTE TRACE_KIND('N', 'O', 'T', 'E')
 #define TRACE_COST TRACE_KIND('C', 'O', 'S', 'T')
+#define TRACE_ALOC TRACE_KIND('A', 'L', 'O', 'C')
 #define TRACE_SMPL TRACE_KIND('S', 'M', 'P', 'L')
 #define TRACE_RESI TRACE_KIND('R', 'E', 'S', 'I')
 #define TRACE_MAPS TRACE_KIND('M', 'A', 'P', 'S')

@@ -202,6 +202,14 @@ struct trace_cost {
         uint64_t recorder_cpu_ns;
 };
 
+/* What one of several allocators was asked for by a process, all in all. */
+struct trace_allocator {
+        uint32_t process;
+        uint64_t n_allocs, alloc_bytes;
+        const char *name, *version; /* "jemalloc", "5.3.0"; "" not known */
+        const char *module;         /* path of the file it is in; "" not known */
+};
+
 enum trace_mapping_op { TRACE_MMAP = 0, TRACE_MUNMAP = 1, TRACE_MREMAP = 2, TRACE_BRK = 3 };
 
 struct trace_mapping {

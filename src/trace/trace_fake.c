@@ -528,6 +528,12 @@ static void fake_decorate(struct trace_fake *f, uint32_t slice) {
                                                   .recorder_peak_bytes = 1000000 + slice,
                                                   .recorder_cpu_ns = 10 * slice});
         if (slice == 0) {
+                trace_put_allocator(p->w, &(struct trace_allocator){.process = 0,
+                                                                    .n_allocs = 7,
+                                                                    .alloc_bytes = 700,
+                                                                    .name = "jemalloc",
+                                                                    .version = "5.3.0",
+                                                                    .module = "/bin/fake"});
                 trace_name_thread(p->w, 0, "worker");
                 trace_put_note(p->w, p->now_ns, "pid 12 not followed: it is static");
         }

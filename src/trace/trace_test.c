@@ -143,6 +143,12 @@ static void test_definitions(void **state) {
         assert_int_equal(v->cost.recorder_peak_bytes, 1000002); /* of several the last one */
         assert_int_equal(v->cost.recorder_cpu_ns, 20);
         assert_string_equal(v->notes[0].text, "pid 12 not followed: it is static");
+        assert_int_equal(v->n_allocators, 1);
+        assert_int_equal(v->allocators[0].n_allocs, 7);
+        assert_int_equal(v->allocators[0].alloc_bytes, 700);
+        assert_string_equal(v->allocators[0].name, "jemalloc");
+        assert_string_equal(v->allocators[0].version, "5.3.0");
+        assert_string_equal(v->allocators[0].module, "/bin/fake");
         assert_int_equal(trace_read_samples(t, &samples, &n, NULL), 0);
         assert_int_equal(n, 3);
         assert_int_equal(samples[2].anon_bytes, 8192);

@@ -189,7 +189,7 @@ static bool kind_is_known(uint32_t kind) {
                                          TRACE_PEND, TRACE_THRD, TRACE_TNAM, TRACE_NOTE, TRACE_COST,
                                          TRACE_SMPL, TRACE_MAPS, TRACE_SITE, TRACE_EVTS, TRACE_SLIC,
                                          TRACE_CKPT, TRACE_SYMS, TRACE_NSRC, TRACE_INDX, TRACE_SKIP,
-                                         TRACE_MOVE, TRACE_RESI};
+                                         TRACE_MOVE, TRACE_RESI, TRACE_ALOC};
 
         for (size_t i = 0; i < ARRAY_SIZE(known); i++)
                 if (known[i] == kind)

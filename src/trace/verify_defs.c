@@ -153,6 +153,19 @@ static bool check_costs(struct bytes_reader *r, uint32_t n) {
         return true;
 }
 
+static bool check_allocators(struct verify *v, struct bytes_reader *r, uint32_t n) {
+        for (uint32_t i = 0; i < n && !r->bad; i++) {
+                uint32_t process = bytes_u32(r);
+
+                bytes_take(r, 16);
+                for (int k = 0; k < 3; k++)
+                        skip_string(r);
+                if (!r->bad && process >= v->processes.n)
+                        return bad_id(v, "process", process, i);
+        }
+        return true;
+}
+
 static bool check_samples(struct verify *v, struct bytes_reader *r, uint32_t n) {
         for (uint32_t i = 0; i < n && !r->bad; i++) {
                 uint64_t process = bytes_varint(r);
@@ -304,6 +317,7 @@ static bool check_rows(struct verify *v, struct bytes_reader *r, uint32_t n) {
         case TRACE_TNAM: return check_thread_names(v, r, n);
         case TRACE_NOTE: return check_notes(v, r, n);
         case TRACE_COST: return check_costs(r, n);
+        case TRACE_ALOC: return check_allocators(v, r, n);
         case TRACE_SMPL: return check_samples(v, r, n);
         case TRACE_RESI: return check_residency(v, r, n);
         case TRACE_MAPS: return check_mappings(v, r, n);

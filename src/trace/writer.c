@@ -336,6 +336,10 @@ void trace_put_note(struct trace_writer *w, uint64_t time_ns, const char *text) 
         trace_defs_note(&w->defs, time_ns, text);
 }
 
+void trace_put_allocator(struct trace_writer *w, const struct trace_allocator *a) {
+        trace_defs_allocator(&w->defs, a);
+}
+
 void trace_put_cost(struct trace_writer *w, const struct trace_cost *c) {
         trace_defs_cost(&w->defs, c);
 }

@@ -36,6 +36,7 @@ uint32_t trace_add_thread(struct trace_writer *w, const struct trace_thread *t);
 void trace_name_thread(struct trace_writer *w, uint32_t thread, const char *name);
 void trace_end_process(struct trace_writer *w, const struct trace_process_end *e);
 /* Shown in the report, e.g. "pid 12 not followed: …". */
+void trace_put_allocator(struct trace_writer *w, const struct trace_allocator *a);
 void trace_put_cost(struct trace_writer *w, const struct trace_cost *c); /* the last one counts */
 void trace_put_note(struct trace_writer *w, uint64_t time_ns, const char *text);
 

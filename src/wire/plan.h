@@ -37,7 +37,7 @@ struct wire_entry {
         uint64_t code_begin, code_end; /* of the allocator: calls from there are its own */
         uint64_t moved;                /* calling this is calling the function as it was */
         uint8_t call;                  /* enum wire_call */
-        uint8_t form;                  /* enum wire_form */
+        uint8_t form;                  /* enum wire_form | allocator << WIRE_FORM_BITS */
         uint8_t size_arg, count_arg;   /* bytes asked for: the product; or WIRE_ENTRY_NO_ARG */
         uint8_t block_arg;             /* that is released, or given a new size */
         uint8_t reserved[3];

@@ -4,7 +4,7 @@
  *   word 0   time << 8 | kind       time = counter - clock_base, 56 bits
  *   word 1…  as listed per kind
  *
- * A *stack word* is  n_kept | n_new << 16 | form << 32 | end << 40  and is followed by n_new program
+ * A *stack word* is  n_kept | n_new << 16 | form << 32 | allocator << 35 | end << 40  and is followed by n_new program
  * counters, innermost first. n_kept counts the OUTER frames kept from the last record of this ring
  * that had a stack word. Example: main→a→b→malloc sent whole, then main→a→c→malloc:
  *   n_kept 2 (main, a), n_new 1, pc in c. */
@@ -53,6 +53,17 @@ enum wire_form {
         WIRE_FORM_NEW = 4,
         WIRE_FORM_NEW_ARRAY = 5,
 };
+
+/* Which allocator was called, in the bits above: 0 is that which the loader gives everybody, others are numbered by the
+ * recorder, which knows where their functions are. */
+enum {
+        WIRE_FORM_BITS = 3,
+        WIRE_N_ALLOCATORS = 32,
+};
+
+static inline unsigned wire_stack_allocator(uint64_t stack) {
+        return stack >> (32 + WIRE_FORM_BITS) & (WIRE_N_ALLOCATORS - 1);
+}
 
 /* How a walk ended; the same numbers as enum unwind_end. */
 enum wire_stack_end {
