@@ -107,7 +107,7 @@ void event_stack(struct thread *t, unsigned kind, const uint64_t *values, uint32
                                       kind);
                 for (uint32_t i = 0; i < n; i++)
                         words[1 + i] = values[i];
-                if (kind == WIRE_REALLOC_END && values[0]) {
+                if ((kind == WIRE_REALLOC_END || kind == WIRE_POOL_ALLOC) && values[0]) {
                         lane->last_block = values[0];
                         lane->last_block_time = lane->ring.last_time;
                 }
@@ -125,6 +125,9 @@ void event_words(struct thread *t, unsigned kind, const uint64_t *values, uint32
         if (unlikely(!lane))
                 return;
         words = ring_writer_reserve(&lane->ring, 1 + n);
+        /* a release of blocks it may have been handed: their allocations come before it */
+        if (kind == WIRE_FREE_RANGE)
+                clock_wait_for_loads();
         if (likely(words != NULL)) {
                 words[0] =
                         wire_word0(kind == WIRE_REALLOC_BEGIN ? event_release_time(lane, values[0])
@@ -137,6 +140,14 @@ void event_words(struct thread *t, unsigned kind, const uint64_t *values, uint32
                 event_after_loss(lane);
         }
         lane_leave(lane);
+}
+
+void event_thread_name(struct thread *t, const char *name) {
+        uint64_t words[2] = {0};
+
+        for (unsigned i = 0; i < 15 && name[i]; i++)
+                ((char *)words)[i] = name[i];
+        event_words(t, WIRE_THREAD_NAME, words, 2);
 }
 
 HOOK_COLD void event_failed(struct thread *t, size_t size_bytes) {

@@ -22,6 +22,9 @@ void event_realloc_done(struct thread *t, void *old, void *block, size_t size_by
 void event_free_stack(struct thread *t, void *block, uint64_t size_bytes,
                       const struct unwind_regs *from);
 
+/* The calling thread's. */
+void event_thread_name(struct thread *t, const char *name);
+
 /* A record of n words behind word 0, without a stack. */
 void event_words(struct thread *t, unsigned kind, const uint64_t *words, uint32_t n);
 

@@ -120,14 +120,6 @@ HOOK_EXPORT int thrd_create(thrd_t *ret_thread, thrd_start_t fn, void *arg) {
         return r;
 }
 
-static void start_log_name(struct thread *t, const char *name) {
-        uint64_t words[2] = {0};
-
-        for (unsigned i = 0; i < 15 && name[i]; i++)
-                ((char *)words)[i] = name[i];
-        event_words(t, WIRE_THREAD_NAME, words, 2);
-}
-
 /* Only the calling thread's own name goes into its ring; the recorder looks the others' up from
  * outside. */
 HOOK_EXPORT int pthread_setname_np(pthread_t thread, const char *name) {
@@ -138,7 +130,7 @@ HOOK_EXPORT int pthread_setname_np(pthread_t thread, const char *name) {
                 return 38 /* ENOSYS */;
         r = REAL(pthread_setname_np)(thread, name);
         if (t && r == 0 && real.pthread_self.fn && REAL(pthread_self)() == thread)
-                start_log_name(t, name);
+                event_thread_name(t, name);
         return r;
 }
 
@@ -159,6 +151,6 @@ HOOK_EXPORT int prctl(int option, ...) {
                                       (long)arg[3], 0);
         r = REAL(prctl)(option, arg[0], arg[1], arg[2], arg[3]);
         if (option == PR_SET_NAME && t && r == 0)
-                start_log_name(t, (const char *)arg[0]);
+                event_thread_name(t, (const char *)arg[0]);
         return r;
 }

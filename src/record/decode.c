@@ -5,8 +5,12 @@
  *   decoding  fetches  the row of the stack's hash, the bucket of the block
  *   looking up         the site that either leads to
  *   applying           nothing: all is there */
+#include <stdio.h>
+
 #include "record/state.h"
 #include "trace/writer.h"
+
+enum { MAX_MARKS = 10000, RANGE_SLICE = 512 };
 
 #define MAX_LOST ((uint64_t)1 << 40) /* more in one word is nonsense */
 
@@ -190,6 +194,70 @@ static void decode_mapping(struct pipeline *p, struct slot *s, const uint64_t *w
         trace_put_mapping(p->config.writer, &m);
 }
 
+/* ---- pools and marks (silt.h) --------------------------------------------------------------------- */
+
+struct decode_range {
+        struct pipeline *p;
+        struct slot *s;
+        uint64_t n;
+};
+
+static bool decode_free_one(void *ctx, uint64_t address) {
+        struct decode_range *r = ctx;
+        /* one that waits for its turn is handed out by this very release */
+        bool may_stay = r->p->pair.held.n > 0;
+
+        if (++r->n % RANGE_SLICE == 0)
+                pipeline_check_slice(r->p);
+        pair_free_in_range(&r->p->pair, r->s->process, r->s->thread, address | WIRE_POOL);
+        return may_stay;
+}
+
+static void decode_free_range(struct pipeline *p, struct slot *s, const uint64_t *words,
+                              uint64_t time_ns) {
+        struct decode_range r = {.p = p, .s = s};
+
+        pipeline_check_slice(p);
+        pair_begin_range(&p->pair, s->thread, time_ns);
+        pools_visit(&s->process->pools, words[1], words[2], decode_free_one, &r);
+}
+
+static bool decode_is_live(void *ctx, uint64_t address) {
+        struct block b;
+
+        return live_find(ctx, address | WIRE_POOL, &b);
+}
+
+static void decode_pool_alloc(struct pipeline *p, struct process *process, uint64_t address) {
+        if (unlikely(pools_wants_sweep(&process->pools))) {
+                decode_flush(p);
+                if (p->pair.held.n == 0)
+                        pools_sweep(&process->pools, decode_is_live, &process->live);
+        }
+        pools_add(&process->pools, address & WIRE_ADDRESS_MASK);
+}
+
+static void decode_mark(struct pipeline *p, struct slot *s, const uint64_t *words,
+                        uint64_t time_ns) {
+        char text[WIRE_MAX_MARK + 32];
+        size_t n = (size_t)snprintf(text, sizeof(text), "mark %u: ", s->process->pid);
+
+        time_ns = decode_now_ns(p, time_ns);
+        if (p->n_marks++ >= MAX_MARKS) {
+                if (p->n_marks == MAX_MARKS + 1)
+                        trace_put_note(p->config.writer, time_ns,
+                                       "only the first 10,000 marks were kept");
+                return;
+        }
+        memcpy(text + n, words + 2, words[1]);
+        text[n + words[1]] = '\0';
+        for (char *c = text; *c; c++) /* one line */
+                *c = (unsigned char)*c < ' ' ? ' ' : *c;
+        trace_put_note(p->config.writer, time_ns, text);
+}
+
+/* ---- the rest --------------------------------------------------------------------------------------- */
+
 static void decode_lost(struct pipeline *p, struct slot *s, uint64_t time_ns, uint64_t n) {
         struct pair_event e = {.time_ns = time_ns,
                                .process = s->process,
@@ -231,6 +299,8 @@ static void decode_rare(struct pipeline *p, struct slot *s, const uint64_t *word
         switch (words[0] & 0xff) {
         case WIRE_MODULE: decode_module(p, s, words); break;
         case WIRE_THREAD_NAME: decode_thread_name(p, s, words); break;
+        case WIRE_FREE_RANGE: decode_free_range(p, s, words, time_ns); break;
+        case WIRE_MARK: decode_mark(p, s, words, time_ns); break;
         case WIRE_FORK:
                 decode_now_ns(p, time_ns);
                 forks_take_snapshot(p, s->process, words[0] >> 8);
@@ -340,6 +410,10 @@ static bool decode_record(struct pipeline *p, struct slot *s) {
         }
         s->last_time = s->head_time;
         p->n_records++;
+        if (kind == WIRE_POOL_ALLOC) {
+                decode_pool_alloc(p, s->process, words[1]);
+                kind = WIRE_ALLOC;
+        }
         if (likely(decode_is_block_event(kind))) {
                 struct pair_event *e = &p->batch[p->n_batch];
 

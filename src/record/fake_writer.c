@@ -149,6 +149,12 @@ void trace_put_residency(struct trace_writer *w, const struct trace_residency *r
         vec_push(&w->residency, *row);
 }
 
+void trace_put_note(struct trace_writer *w, uint64_t time_ns, const char *text) {
+        assert(time_ns >= w->last_ns || w->counts_only);
+        w->n_notes++;
+        strncpy(w->last_note, text, sizeof(w->last_note) - 1);
+}
+
 void trace_put_mapping(struct trace_writer *w, const struct trace_mapping *m) {
         vec_push(&w->mappings, *m);
 }

@@ -30,6 +30,8 @@ struct trace_writer {
         struct fake_slice checkpoint; /* the latest */
         char last_name[32];
         uint32_t last_named;
+        char last_note[256];
+        size_t n_notes;
         uint64_t n_seqs, n_events, n_rows, last_ns;
         size_t n_in_slice;
 };

@@ -77,12 +77,14 @@ static struct snapshot forks_snapshot_now(struct pipeline *p, struct process *pa
                 .loader_number = parent->loader_number,
         };
 
+        pools_copy(&s.pools, &parent->pools);
         sites_snapshot(&p->sites, parent->figures, &s.inherited);
         return s;
 }
 
 static void snapshot_done(struct snapshot *s) {
         live_layer_unref(s->layer);
+        pools_done(&s->pools);
         intern_space_unref(s->space);
         vec_free(&s->inherited);
 }
@@ -178,6 +180,7 @@ void forks_start(struct pipeline *p, struct process *child) {
         forks_find_snapshot(p, child, parent, &s);
         p->pair.now_ns = MAX(p->pair.now_ns, fork_ns);
         live_init(&child->live, s.layer);
+        child->pools = s.pools;
         child->trace_id = forks_define(p, child, s.parent, fork_ns);
         child->loader_number = s.loader_number;
         child->figures =
@@ -211,6 +214,7 @@ static void forks_free(struct process *process) {
                 live_done(&process->live);
                 intern_space_unref(process->space);
         }
+        pools_done(&process->pools);
         map_done(&process->threads);
         residency_free(process->residency);
         free(process->shares);

@@ -94,7 +94,13 @@ static __attribute__((noinline)) void pair_note_large(const struct pair_event *e
                                         .process = e->process->trace_id,
                                         .stack = e->stack};
 
-        residency_note(&e->process->residency, &e->process->live, &birth);
+        /* the pages of a pool are those of the block it lies in */
+        if (!(e->address & WIRE_POOL))
+                residency_note(&e->process->residency, &e->process->live, &birth);
+}
+
+static uint64_t pair_told_address(const struct pair *p, const struct pair_event *e) {
+        return p->addresses ? e->address & WIRE_ADDRESS_MASK : 0;
 }
 
 static void pair_allocate(struct pair *p, const struct pair_event *e, struct block *b, uint64_t seq,
@@ -148,7 +154,7 @@ static bool pair_try_alloc(struct pair *p, const struct pair_event *e, bool is_r
                         return false;
         }
         seq = trace_put_alloc(p->writer, e->thread, p->now_ns, e->stack, e->size_bytes,
-                              p->addresses ? e->address : 0);
+                              pair_told_address(p, e));
         pair_allocate(p, e, b, seq, is_realloc);
         return true;
 }
@@ -244,7 +250,7 @@ static bool pair_try_realloc(struct pair *p, const struct pair_event *e) {
                 return false;
         seq = trace_put_realloc(p->writer, e->thread, p->now_ns, block_seq(&old),
                                 pair_block_stack(p, &old), block_size_bytes(&old), e->stack,
-                                e->size_bytes, p->addresses ? e->address : 0);
+                                e->size_bytes, pair_told_address(p, e));
         p->latest.items[e->thread].site = PAIR_NO_SITE;
         pair_release(p, e->process, &old, e->thread);
         pair_allocate(p, e, b, seq, true);
@@ -379,7 +385,7 @@ static bool pair_pass_by(struct pair *p, const struct pair_event *e) {
         b = (struct block){.address = e->address};
         pair_allocate(p, e, &b,
                       trace_put_alloc(p->writer, e->thread, p->now_ns, e->stack, e->size_bytes,
-                                      p->addresses ? e->address : 0),
+                                      pair_told_address(p, e)),
                       false);
         pair_finish_free(p, &p->held.items[i].event, &b);
         pair_unhold(p, i);
@@ -517,6 +523,27 @@ static void pair_apply(struct pair *p, const struct pair_event *e) {
 void pair_apply_all(struct pair *p, const struct pair_event *events, size_t n) {
         for (size_t i = 0; i < n; i++)
                 pair_apply(p, &events[i]);
+}
+
+void pair_begin_range(struct pair *p, uint32_t thread, uint64_t time_ns) {
+        if (time_ns > p->now_ns)
+                p->now_ns = time_ns;
+        if (p->now_ns >= p->era_end_ns)
+                pair_begin_era(p);
+        pair_expire(p, time_ns);
+        p->latest.items[thread].site = PAIR_NO_SITE; /* a release of many exchanges nothing */
+}
+
+void pair_free_in_range(struct pair *p, struct process *process, uint32_t thread,
+                        uint64_t address) {
+        struct block b;
+
+        if (live_take(&process->live, address, &b))
+                pair_put_free(p, process, &b, thread, 0);
+        if (unlikely(p->held.n > 0))
+                pair_resolve(p, &(struct pair_event){.process = process,
+                                                     .address = address,
+                                                     .kind = WIRE_FREE});
 }
 
 void pair_end_process(struct pair *p, const struct process *process) {

@@ -103,6 +103,10 @@ static inline void pair_prefetch_site(const struct pair *p, struct pair_event *e
 /* In order. Each event may write several, so n is small. */
 void pair_apply_all(struct pair *p, const struct pair_event *events, size_t n);
 
+/* A thread releases every block in a range: begun once, then told of each address that may be live. */
+void pair_begin_range(struct pair *p, uint32_t thread, uint64_t time_ns);
+void pair_free_in_range(struct pair *p, struct process *process, uint32_t thread, uint64_t address);
+
 /* No event earlier than time_ns can come any more. */
 void pair_expire(struct pair *p, uint64_t time_ns);
 void pair_expire_all(struct pair *p);

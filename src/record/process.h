@@ -8,6 +8,7 @@
 
 #include "base/map.h"
 #include "record/live.h"
+#include "record/pools.h"
 
 struct figures;
 struct intern_space;
@@ -32,6 +33,7 @@ struct process {
         uint32_t trace_id;
         struct figures *figures;
         struct live live;
+        struct pools pools;
         struct intern_space *space;
         struct residency *residency; /* NULL: no large block yet */
         struct map threads;          /* tid → trace thread */

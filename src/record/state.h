@@ -19,6 +19,7 @@ struct snapshot {
         uint64_t time;    /* of the FORK record */
         uint64_t done_ns; /* the parent came back from fork then; 0: not yet */
         struct live_layer *layer;
+        struct pools pools;
         struct intern_space *space;
         uint32_t loader_number; /* the parent's */
         inherited_vec inherited;
@@ -54,7 +55,7 @@ struct pipeline {
 
         uint64_t now;        /* time of the last look at the slots */
         uint64_t final_time; /* everything before it is in order and written */
-        uint64_t n_records, n_forced;
+        uint64_t n_records, n_forced, n_marks;
         uint32_t main_process;
         uint64_t n_unslotted_told; /* counted as the main process's */
         bool is_finishing;         /* what is drained is all: nobody is waited for */

@@ -8,6 +8,7 @@
  *           │ ▂▅███████████▅▃▂
  *         0 ┼──────┬──────┬──────
  *           0 s    0.5 s  1 s
+ *               ▲ warm-up done (0.3 s)
  *
  * When resident memory is far above the heap it gets rows of its own below, so that neither is squashed. */
 #include "report/chart.h"
@@ -21,6 +22,7 @@ enum {
         CHART_RSS_ROWS = 3,
         CHART_SHARE_SCALE = 3, /* resident memory above this many times the heap is drawn apart */
         CHART_MIN_TICK_GAP = 4,
+        CHART_MAX_MARKS = 8,
 };
 
 size_t chart_n_columns(const struct style *s) {
@@ -116,25 +118,55 @@ static size_t column_of(const struct chart *c, uint64_t time_ns) {
         return c->n_columns - 1;
 }
 
-static void draw_peak(const struct style *s, const struct chart *c) {
-        struct unit_text bytes, at;
-        struct str text = {0}, line = {0};
-        size_t column = column_of(c, c->peak_ns), width;
+/* A line with a sign in the column of a moment, and text beside it. */
+static void draw_sign(const struct style *s, const struct chart *c, uint64_t time_ns,
+                      const char *sign, const char *text) {
+        struct str line = {0};
+        size_t column = column_of(c, time_ns), width = str_width(text);
 
-        str_addf(&text, "peak %s at %s", unit_bytes(&bytes, c->peak_bytes),
-                 unit_duration(&at, c->peak_ns));
-        width = str_width(str_text(&text));
         str_pad(&line, ' ', CHART_LABEL_WIDTH + 2);
         if (column + 2 + width <= c->n_columns) {
                 str_pad(&line, ' ', column);
-                str_addf(&line, "%s %s", s->utf8 ? "▼" : "v", str_text(&text));
+                str_addf(&line, "%s %s", sign, text);
         } else {
                 str_pad(&line, ' ', column - MIN(column, width + 1));
-                str_addf(&line, "%s %s", str_text(&text), s->utf8 ? "▼" : "v");
+                str_addf(&line, "%s %s", text, sign);
         }
         fprintf(s->out, "%s%s%s\n", s->live, str_text(&line), s->plain);
-        str_done(&text);
         str_done(&line);
+}
+
+static void draw_peak(const struct style *s, const struct chart *c) {
+        struct unit_text bytes, at;
+        struct str text = {0};
+
+        str_addf(&text, "peak %s at %s", unit_bytes(&bytes, c->peak_bytes),
+                 unit_duration(&at, c->peak_ns));
+        draw_sign(s, c, c->peak_ns, s->utf8 ? "▼" : "v", str_text(&text));
+        str_done(&text);
+}
+
+static void draw_mark(const struct style *s, const struct chart *c, const struct chart_mark *m) {
+        struct unit_text at;
+        struct str clean = {0}, text = {0};
+
+        style_add_clean(&clean, m->text);
+        unit_duration(&at, m->time_ns);
+        style_add_cut(s, &text, str_text(&clean), c->n_columns - 6 - str_width(at.s));
+        str_addf(&text, " (%s)", at.s);
+        draw_sign(s, c, m->time_ns, s->utf8 ? "▲" : "^", str_text(&text));
+        str_done(&clean);
+        str_done(&text);
+}
+
+static void draw_marks(const struct style *s, const struct chart *c) {
+        struct unit_text n;
+
+        for (size_t i = 0; i < MIN(c->n_marks, (size_t)CHART_MAX_MARKS); i++)
+                draw_mark(s, c, &c->marks[i]);
+        if (c->n_marks > CHART_MAX_MARKS)
+                fprintf(s->out, "%*s  and %s more marks: --json has them all\n", CHART_LABEL_WIDTH,
+                        "", unit_count(&n, c->n_marks - CHART_MAX_MARKS));
 }
 
 /* A step of 1, 2 or 5 times a power of ten that gives up to `most` ticks. */
@@ -209,6 +241,7 @@ void chart_draw(const struct style *s, const struct chart *c) {
         draw_band(&(struct band){s, c, round_up(apart ? live : MAX(live, rss)), c->n_rows, true,
                                  !apart});
         draw_axis(s, c);
+        draw_marks(s, c);
         if (apart) {
                 struct unit_text t;
 

@@ -5,11 +5,18 @@
 #include "query/query.h"
 #include "report/style.h"
 
+struct chart_mark {
+        uint64_t time_ns;
+        const char *text; /* as the program gave it */
+};
+
 struct chart {
         const struct query_column *columns;
         size_t n_columns;
         uint64_t peak_ns, peak_bytes; /* to be marked */
         unsigned n_rows;
+        const struct chart_mark *marks; /* in the columns' time, in order */
+        size_t n_marks;
 };
 
 /* How many columns fit the width. */

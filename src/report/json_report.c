@@ -4,6 +4,7 @@
 #include "base/json.h"
 #include "report/allocators.h"
 #include "report/gather.h"
+#include "report/marks.h"
 #include "report/view.h"
 
 static double seconds(uint64_t ns) {
@@ -277,8 +278,13 @@ static void put_notes(struct json *j, const struct report *r) {
                         "that is known");
         if (!r->answer->is_exact)
                 json_string(j, "parts that the figures need are missing from the file");
-        for (size_t i = 0; i < r->v->n_notes; i++)
-                json_string(j, r->v->notes[i].text);
+        for (size_t i = 0; i < r->v->n_notes; i++) {
+                struct chart_mark m;
+                uint32_t pid;
+
+                if (!mark_read(&r->v->notes[i], &m, &pid))
+                        json_string(j, r->v->notes[i].text);
+        }
         json_end(j);
 }
 
@@ -354,6 +360,7 @@ int report_json(FILE *out, struct report *r, struct err *reterr) {
         x = put_timeline(&j, r, reterr);
         if (x >= 0)
                 x = put_histograms(&j, r, reterr);
+        marks_put(&j, r->v);
         put_notes(&j, r);
         json_end(&j);
         return x;

@@ -7,6 +7,7 @@
 #include "report/found.h"
 #include "report/gather.h"
 #include "report/headline.h"
+#include "report/marks.h"
 #include "report/sites.h"
 #include "report/spread.h"
 #include "report/style.h"
@@ -52,6 +53,7 @@ static int print_timeline(const struct style *s, const struct report *r, struct 
                 return x;
         if (report_is_filtered(r) && !mark_highest(&chart))
                 return 0;
+        marks_gather(r, &chart);
         style_heading(s, "Live bytes over time");
         chart_draw(s, &chart);
         return 0;
@@ -127,13 +129,27 @@ static void print_note(const struct style *s, const char *text) {
         style_wrap(s, text, 4);
 }
 
+static bool note_is_mark(const struct trace_note *note) {
+        struct chart_mark m;
+        uint32_t pid;
+
+        return mark_read(note, &m, &pid);
+}
+
+static bool has_notes(const struct report *r) {
+        for (size_t i = 0; i < r->v->n_notes; i++)
+                if (!note_is_mark(&r->v->notes[i]))
+                        return true;
+        return false;
+}
+
 static void print_notes(const struct style *s, const struct report *r) {
         const char *damage = query_damage(r->q);
         struct str text = {0};
         struct str naming = {0};
         bool unfinished = !r->v->finished;
 
-        if (!report_naming_note(r, &naming) && !damage[0] && !unfinished && !r->v->n_notes &&
+        if (!report_naming_note(r, &naming) && !damage[0] && !unfinished && !has_notes(r) &&
             !r->answer->is_moved && r->quality.is_exact)
                 return;
         style_heading(s, "Notes");
@@ -168,7 +184,8 @@ static void print_notes(const struct style *s, const struct report *r) {
         if (naming.n)
                 print_note(s, str_text(&naming));
         for (size_t i = 0; i < r->v->n_notes; i++)
-                print_note(s, r->v->notes[i].text);
+                if (!note_is_mark(&r->v->notes[i]))
+                        print_note(s, r->v->notes[i].text);
         str_done(&text);
         str_done(&naming);
 }

@@ -33,10 +33,19 @@ enum wire_kind {
         WIRE_BRK = 16,        /* old break, new break, stack */
         WIRE_LOST = 17,       /* number of records this thread could not write before this one */
         WIRE_THREAD_EXIT = 18,
+        WIRE_POOL_ALLOC =
+                19, /* address with WIRE_POOL, size, stack: a block that a pool handed out */
+        WIRE_FREE_RANGE = 20, /* begin, end: every block of pools that begins in it is released */
+        WIRE_MARK = 21,       /* text length, text padded to words */
         WIRE_N_KINDS,
 };
 
 #define WIRE_NO_SIZE UINT64_MAX
+
+/* In the address of a block that a pool reported (silt.h), so that it is not taken for the pool's own block
+ * at the same address. The byte above the address is the program's. */
+#define WIRE_POOL ((uint64_t)1 << 63)
+#define WIRE_ADDRESS_MASK (((uint64_t)1 << 56) - 1)
 
 enum wire_realloc {
         WIRE_REALLOC_OK = 0,
@@ -77,6 +86,7 @@ enum wire_stack_end {
 enum {
         WIRE_MAX_FRAMES = 1100, /* of one stack word; the unwinder's bound is below it */
         WIRE_MAX_NAME = 1024,   /* of a module, longer ones are cut */
+        WIRE_MAX_MARK = 200,    /* bytes of a mark's text, longer ones are cut */
 };
 
 static inline uint64_t wire_word0(uint64_t time, unsigned kind) {
@@ -95,8 +105,8 @@ static inline uint32_t wire_stack_n_new(uint64_t stack) {
 /* Words before the stack word, word 0 included; 0 for kinds that have none. */
 static inline unsigned wire_stack_at(unsigned kind) {
         static const uint8_t at[WIRE_N_KINDS] = {
-                [WIRE_ALLOC] = 3, [WIRE_FREE_STACK] = 3, [WIRE_REALLOC_END] = 4,
-                [WIRE_MMAP] = 4,  [WIRE_MREMAP] = 5,     [WIRE_BRK] = 3,
+                [WIRE_ALLOC] = 3,  [WIRE_FREE_STACK] = 3, [WIRE_REALLOC_END] = 4, [WIRE_MMAP] = 4,
+                [WIRE_MREMAP] = 5, [WIRE_BRK] = 3,        [WIRE_POOL_ALLOC] = 3,
         };
 
         return kind < WIRE_N_KINDS ? at[kind] : 0;

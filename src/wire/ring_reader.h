@@ -44,6 +44,7 @@ static inline uint32_t ring_record_words(const uint64_t *words, size_t n) {
                 [WIRE_FORK] = 1,       [WIRE_FORK_DONE] = 1,     [WIRE_EXEC] = 2,
                 [WIRE_MMAP] = 5,       [WIRE_MUNMAP] = 3,        [WIRE_MREMAP] = 6,
                 [WIRE_BRK] = 4,        [WIRE_LOST] = 2,          [WIRE_THREAD_EXIT] = 1,
+                [WIRE_POOL_ALLOC] = 4, [WIRE_FREE_RANGE] = 3,    [WIRE_MARK] = 2,
         };
         unsigned kind, at;
         size_t n_words;
@@ -68,6 +69,10 @@ static inline uint32_t ring_record_words(const uint64_t *words, size_t n) {
                 if (words[4] > WIRE_MAX_NAME)
                         return 0;
                 n_words += (words[4] + 7) / 8;
+        } else if (kind == WIRE_MARK) {
+                if (words[1] > WIRE_MAX_MARK)
+                        return 0;
+                n_words += (words[1] + 7) / 8;
         }
         return n_words <= n ? (uint32_t)n_words : 0;
 }

@@ -171,6 +171,18 @@ static void test_record_lengths(void **state) {
         assert_int_equal(ring_record_words(words, 7), 7);
         words[4] = WIRE_MAX_NAME + 1;
         assert_int_equal(ring_record_words(words, 16), 0);
+        words[0] = wire_word0(1, WIRE_MARK);
+        words[1] = 17;
+        assert_int_equal(ring_record_words(words, 4), 0);
+        assert_int_equal(ring_record_words(words, 5), 5);
+        words[1] = WIRE_MAX_MARK + 1;
+        assert_int_equal(ring_record_words(words, 16), 0);
+        words[0] = wire_word0(1, WIRE_FREE_RANGE);
+        assert_int_equal(ring_record_words(words, 2), 0);
+        assert_int_equal(ring_record_words(words, 3), 3);
+        words[0] = wire_word0(1, WIRE_POOL_ALLOC);
+        words[3] = wire_stack_word(3, 2, 0, WIRE_END_CUT);
+        assert_int_equal(ring_record_words(words, 16), 6);
         words[0] = wire_word0(1, WIRE_N_KINDS);
         assert_int_equal(ring_record_words(words, 16), 0);
         words[0] = wire_word0(0, WIRE_PAD);
