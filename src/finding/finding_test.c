@@ -464,6 +464,27 @@ static void test_short_peak(void **state) {
         }
 }
 
+/* What comes late and is still there at the end is no peak that is over. */
+static void test_late(void **state) {
+        struct world w = {.random = 12};
+
+        (void)state;
+        for (unsigned round = 0; round < N_ROUNDS; round++) {
+                uint32_t import;
+
+                begin(&w, round);
+                import = frame(&w, w.main, "import_all", "import.c");
+                for (unsigned i = 0; i < w.n_steps; i++) {
+                        step(&w);
+                        if (i == w.n_steps * 9 / 10)
+                                alloc(&w, import, draw(&w, 4000000, 40000000));
+                }
+                end(&w);
+                none(&w, "short-peak");
+                done(&w);
+        }
+}
+
 /* The strongest first, seven at most, and notes behind them. */
 static void test_rank(void **state) {
         struct world w = {.random = 11};
@@ -505,7 +526,7 @@ int main(void) {
                 cmocka_unit_test(test_fine),       cmocka_unit_test(test_plateau),
                 cmocka_unit_test(test_saw_tooth),  cmocka_unit_test(test_storm),
                 cmocka_unit_test(test_large),      cmocka_unit_test(test_short_peak),
-                cmocka_unit_test(test_rank),
+                cmocka_unit_test(test_late),       cmocka_unit_test(test_rank),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);

@@ -16,8 +16,13 @@ static bool is_high(const struct facts *f, double level) {
         return peak - level >= PEAK_MIN_BYTES && peak >= PEAK_MIN_FACTOR * level;
 }
 
+/* What is still there at the end only came late. */
+static bool is_over(const struct facts *f, double level) {
+        return (double)f->totals->end_bytes <= level + ((double)f->totals->peak_bytes - level) / 2;
+}
+
 static bool is_short(const struct facts *f, const struct series_spike *s) {
-        return is_high(f, s->level) && s->share <= PEAK_MAX_TIME;
+        return is_high(f, s->level) && is_over(f, s->level) && s->share <= PEAK_MAX_TIME;
 }
 
 /* A start-up may take a good part of a short run: then the level is that of the time behind it. */
