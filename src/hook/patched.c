@@ -75,6 +75,11 @@ struct patched_frame {
 #if defined(__aarch64__)
 enum { PATCHED_RESULT = 0 };
 _Static_assert(sizeof(struct patched_frame) == 208, "as patched_enter.S has it");
+_Static_assert(offsetof(struct patched_frame, t) == 160, "as patched_enter.S has it");
+_Static_assert(offsetof(struct patched_frame, outer) == 168, "as patched_enter.S has it");
+_Static_assert(offsetof(struct thread, in_real) == 176, "as patched_enter.S has it");
+_Static_assert(offsetof(struct wire_entry, call) == 24, "as patched_enter.S has it");
+_Static_assert(WIRE_CALL_FREE == 5, "as patched_enter.S has it");
 #else
 enum { PATCHED_RESULT = 6 };
 _Static_assert(sizeof(struct patched_frame) == 144, "as patched_enter.S has it");
@@ -286,9 +291,9 @@ bool patched_before(struct patched_frame *f) {
                         event_realloc_begin(t, f->block);
                 else if (entry->call == WIRE_CALL_ALLOC_OUT)
                         f->block = (void *)f->regs[0];
+                f->outer_bytes = t->new_size_bytes;
+                t->new_size_bytes = f->size_bytes;
         }
-        f->outer_bytes = t->new_size_bytes;
-        t->new_size_bytes = f->size_bytes;
         f->t = t;
         f->outer = call_begin(t, fn);
         return true;
@@ -326,9 +331,10 @@ void patched_after(struct patched_frame *f) {
         struct unwind_regs from;
 
         call_end(f->t, f->outer);
+        if (f->entry->call == WIRE_CALL_FREE)
+                return;
         f->t->new_size_bytes = f->outer_bytes;
         switch (f->entry->call) {
-        case WIRE_CALL_FREE: break;
         case WIRE_CALL_REALLOC:
                 from = patched_caller(f);
                 event_realloc_done(f->t, f->block, (void *)result, f->size_bytes, f->entry->form,

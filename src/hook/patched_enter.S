@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Where the branches at patched entries lead: saves the registers, asks patched_before, calls the function itself at its
- * moved entry, tells patched_after, and returns with every register as the function left it. When patched_before says no, it
+ * moved entry, tells patched_after, and returns with every register as it was, but for the result: one that the function
+ * leaves alone has its value, and nobody looks at the others. When patched_before says no, it
  * goes on in the function as if it had never been here. The layout is that of struct patched_frame in patched.c. */
 
         .hidden patched_before
@@ -10,7 +11,12 @@
 #if defined(__aarch64__)
 
 #define FRAME_BYTES 208
+#define FRAME_ENTRY 152
+#define FRAME_THREAD 160        /* then: outer */
 #define ENTRY_MOVED 16
+#define ENTRY_CALL 24
+#define CALL_FREE 5
+#define THREAD_IN_REAL 176
 
 .macro save_registers
         stp     x0, x1, [sp, #16]
@@ -36,6 +42,13 @@
         ldr     x18, [sp, #144]
 .endm
 
+.macro load_arguments
+        ldp     x0, x1, [sp, #16]
+        ldp     x2, x3, [sp, #32]
+        ldp     x4, x5, [sp, #48]
+        ldp     x6, x7, [sp, #64]
+.endm
+
 /* x17: the entry. x16 and x17 belong to veneers, nobody keeps anything there. */
 .macro enter name, personality
         .globl  \name
@@ -54,20 +67,23 @@
         .cfi_offset 29, -FRAME_BYTES
         .cfi_offset 30, -(FRAME_BYTES - 8)
         save_registers
-        str     x17, [sp, #152]
+        str     x17, [sp, #FRAME_ENTRY]
         mov     x29, sp
         mov     x0, sp
         bl      patched_before
-        tbz     w0, #0, 1f
-        load_registers
-        ldr     x17, [sp, #152]
+        ldr     x17, [sp, #FRAME_ENTRY]
         ldr     x16, [x17, #ENTRY_MOVED]
+        tbz     w0, #0, 1f
+        ldrb    w17, [x17, #ENTRY_CALL]
+        sub     w17, w17, #CALL_FREE
+        cbz     w17, 2f
+        load_arguments
         blr     x16
-        save_registers
+        str     x0, [sp, #16]
         mov     x0, sp
         bl      patched_after
         load_registers
-        ldp     x29, x30, [sp]
+3:      ldp     x29, x30, [sp]
         .cfi_remember_state
         .cfi_restore 29
         .cfi_restore 30
@@ -76,14 +92,21 @@
         ret
 1:      .cfi_restore_state
         load_registers
-        ldr     x17, [sp, #152]
-        ldr     x16, [x17, #ENTRY_MOVED]
         ldp     x29, x30, [sp]
         .cfi_restore 29
         .cfi_restore 30
         add     sp, sp, #FRAME_BYTES
         .cfi_def_cfa_offset 0
         br      x16
+        /* a release was logged before: what is left of patched_after is call_end */
+2:      .cfi_def_cfa_offset FRAME_BYTES
+        .cfi_offset 29, -FRAME_BYTES
+        .cfi_offset 30, -(FRAME_BYTES - 8)
+        load_registers
+        blr     x16
+        ldp     x16, x17, [sp, #FRAME_THREAD]
+        str     x17, [x16, #THREAD_IN_REAL]
+        b       3b
         .cfi_endproc
         .size   \name, . - \name
 .endm
@@ -210,7 +233,7 @@ patched_call_libc:
         call    *ENTRY_MOVED(%rbp)
         leaq    FRAME_BYTES(%rsp), %rbp
         .cfi_def_cfa %rbp, 24
-        save_registers
+        movq    %rax, 48(%rsp)
         movq    %rsp, %rdi
         call    patched_after
         load_registers
