@@ -262,8 +262,8 @@ static void patched_loaded(void) {
         is_adding = false;
 }
 
-/* False: the call is none of ours, and the function goes on as if nobody had looked. */
-bool patched_before(struct patched_frame *f) {
+/* Calls of all kinds, inner ones too. */
+static __attribute__((noinline)) bool patched_before_any(struct patched_frame *f) {
         const struct wire_entry *entry = f->entry;
         const struct real_fn *fn = &patched_fns[entry - patched_entries];
         struct thread *t;
@@ -296,6 +296,23 @@ bool patched_before(struct patched_frame *f) {
         }
         f->t = t;
         f->outer = call_begin(t, fn);
+        return true;
+}
+
+/* False: the call is none of ours, and the function goes on as if nobody had looked. Most allocations, in few instructions and
+ * without a frame; the rest above. */
+bool patched_before(struct patched_frame *f) {
+        const struct wire_entry *entry = f->entry;
+        struct thread *t = thread_self;
+
+        if (unlikely(entry->call > WIRE_CALL_ALLOC_THROWS) || !t || t->in_real ||
+            runtime_phase() != RUNTIME_RECORDING)
+                return patched_before_any(f);
+        f->size_bytes = patched_size(f);
+        f->outer_bytes = t->new_size_bytes;
+        t->new_size_bytes = f->size_bytes;
+        f->t = t;
+        f->outer = call_begin(t, &patched_fns[entry - patched_entries]);
         return true;
 }
 
