@@ -154,6 +154,7 @@ int findings_make(const struct finding_source *source, struct findings **ret, st
         find_temporary(&f, &askers);
         x->left = find_left(left);
         find_notes(&f);
+        find_unseen(&f);
         keep(&f, x);
         facts_done(&f);
         *ret = x;

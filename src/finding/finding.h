@@ -29,7 +29,7 @@ struct finding_number {
 struct finding {
         const char *
                 kind; /* growing leak large-site short-peak regrowth slack temporary freed-elsewhere left-at-end; notes:
-                           * lost wrong-size unknown-frees failed incomplete-stacks */
+                           * lost wrong-size unknown-frees failed incomplete-stacks unseen */
         const char *text;     /* one sentence, or two */
         const char *next;     /* what to look at next; "" nothing */
         const char *function; /* that is to be looked at, as people see it; "" none */

@@ -21,6 +21,7 @@ void find_temporary(struct facts *f, const struct askers *askers);
 void find_moves(struct facts *f, const struct askers *askers); /* regrowth, freed-elsewhere */
 void find_slack(struct facts *f, const struct askers *askers);
 void find_notes(struct facts *f);
+void find_unseen(struct facts *f);
 
 /* ---- telling --------------------------------------------------------------------------------- */
 

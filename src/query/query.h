@@ -472,6 +472,13 @@ int query_moves(struct query *q, const struct query_scope *scope, struct query_m
 struct query_moves *query_moves_free(struct query_moves *m); /* NULL ok; returns NULL */
 DEFINE_CLEANUP(struct query_moves, query_moves_free)
 
+/* Resident memory that belongs to no file, of one process, by its samples. */
+struct query_anon {
+        size_t n_samples;
+        uint64_t first_bytes, peak_bytes, peak_ns;
+};
+int query_anon(struct query *q, uint32_t process, struct query_anon *ret, struct err *reterr);
+
 /* ---- over time ------------------------------------------------------------------------------- */
 
 struct query_column {

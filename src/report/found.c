@@ -21,7 +21,7 @@ enum found_part {
 };
 
 static enum found_part part_of(const struct finding *f) {
-        static const char *const doubts[] = {"lost", "incomplete-stacks"};
+        static const char *const doubts[] = {"lost", "incomplete-stacks", "unseen"};
 
         for (size_t i = 0; i < ARRAY_SIZE(doubts); i++)
                 if (strcmp(f->kind, doubts[i]) == 0)
@@ -217,6 +217,7 @@ static void print_nothing(const struct style *s, const struct report *r) {
 
 void found_print(const struct style *s, const struct report *r) {
         size_t order[FOUND_MAX], n = 0, n_worries = 0, n_doubts = 0;
+        bool is_all_seen = true;
 
         for (int part = FOUND_WORRY; part <= FOUND_CALM; part++)
                 for (size_t i = 0; i < r->findings->n && n < FOUND_MAX; i++)
@@ -224,9 +225,11 @@ void found_print(const struct style *s, const struct report *r) {
                                 order[n++] = i;
                                 n_worries += part == FOUND_WORRY;
                         }
+        for (size_t i = 0; i < r->findings->n; i++)
+                is_all_seen &= strcmp(r->findings->items[i].kind, "unseen") != 0;
         if (n)
                 style_heading(s, n_worries ? "Findings" : "Findings: nothing to worry about");
-        else
+        else if (is_all_seen)
                 print_nothing(s, r);
         for (size_t i = 0; i < n; i++)
                 print_finding(s, r, order, i);

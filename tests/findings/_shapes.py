@@ -8,7 +8,7 @@ import os
 import random
 
 ALARMS = ("growing", "leak", "large-site", "short-peak")  # what may stand first
-NOTES = ("lost", "wrong-size", "unknown-frees", "failed", "incomplete-stacks")  # about the recording or single mistakes
+NOTES = ("lost", "wrong-size", "unknown-frees", "failed", "incomplete-stacks", "unseen")  # about the recording or single mistakes
 SEED = os.environ.get("SILT_FINDINGS_SEED")
 
 
