@@ -113,6 +113,23 @@ def test_gperftools_inside(t):
     assert len({text.split(" is ")[0] for _, text in said}) == len(said), said
 
 
+def test_mimalloc_says_its_version(t):
+    """A stand-in with its names, and the function that returns the number."""
+    stand_in = """
+#include <stddef.h>
+static char heap[1 << 20];
+static size_t top;
+#define NOINLINE __attribute__((noinline))
+NOINLINE void *mi_malloc(size_t n) { void *p = heap + top; top += (n + 15) & ~15ul; return p; }
+NOINLINE void *mi_heap_malloc(void *h, size_t n) { (void)h; return mi_malloc(n + 1); }
+NOINLINE void mi_free(void *p) { __asm__ volatile("" ::"r"(p) : "memory"); }
+NOINLINE int mi_version(void) { return 217; }
+int main(void) { mi_free(mi_malloc(3)); mi_free(mi_heap_malloc(0, 3)); return mi_version() != 217; }
+"""
+    (verdict, text), = lines(t, 0, build(t, "mi", stand_in))["allocator"]
+    assert verdict == "ok" and text.startswith("mimalloc 2.1.7 is inside the program: its 3 functions"), text
+
+
 def test_malloc_of_its_own(t):
     own = """
 #include <stddef.h>
