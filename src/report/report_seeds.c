@@ -13,6 +13,8 @@
 enum {
         N_SEEDS = 16,
         N_VIEWS = 16,
+        N_CULPRITS = 12,
+        N_STEPS = 70, /* of a program with one */
         CHOICE_REHASH = 1,
         CHOICE_VIEW = 2,
         CHOICE_JSON = 4,
@@ -111,6 +113,118 @@ static void write_view(const char *path, unsigned view) {
         fclose(f);
 }
 
+/* ---- programs that findings are about ---------------------------------------------------------- */
+
+struct culprit {
+        struct fabric *f;
+        uint32_t thread, other, main, serve, scratch, own, part;
+        uint64_t kept[N_STEPS * 4];
+        size_t n_kept;
+};
+
+static void keep(struct culprit *c, uint32_t stack, uint64_t size_bytes) {
+        if (c->n_kept < ARRAY_SIZE(c->kept))
+                c->kept[c->n_kept++] = fabric_alloc(c->f, 0, c->thread, stack, size_bytes);
+}
+
+static void drop(struct culprit *c, uint32_t by) {
+        while (c->n_kept)
+                fabric_free(c->f, 0, by, c->kept[--c->n_kept]);
+}
+
+/* Blocks that replace smaller ones of the same place. */
+static void grow(struct culprit *c, uint64_t from_bytes, uint64_t step_bytes, double factor) {
+        uint64_t old = fabric_alloc(c->f, 0, c->thread, c->own, from_bytes);
+
+        for (unsigned i = 0; i < 16; i++) {
+                uint64_t fresh;
+
+                from_bytes = (uint64_t)((double)from_bytes * factor) + step_bytes;
+                fresh = fabric_alloc(c->f, 0, c->thread, c->own, from_bytes);
+                fabric_free(c->f, 0, c->thread, old);
+                old = fresh;
+        }
+        fabric_free(c->f, 0, c->thread, old);
+}
+
+static void take_step(struct culprit *c, unsigned kind, unsigned i) {
+        uint64_t request = fabric_alloc(c->f, 0, c->thread, c->scratch, 100 + i % 7);
+
+        switch (kind) {
+        case 0: keep(c, c->own, 3000); break;                       /* grows */
+        case 1: keep(c, c->own, 5000), keep(c, c->part, 64); break; /* tasks */
+        case 2: keep(c, c->own, 9000); break;                       /* released at the end */
+        case 3: i < 40 ? keep(c, c->own, 100000) : (void)0; break;  /* units */
+        case 4: i < 40 ? keep(c, c->own, 80000), keep(c, c->part, 20000) : (void)0; break;
+        case 5: /* a peak, whenever */
+                if (i == 40)
+                        for (unsigned k = 0; k < 20; k++)
+                                keep(c, c->own, 100000);
+                if (i == 42)
+                        drop(c, c->thread);
+                break;
+        case 6: /* a peak of the start-up */
+                i < 30 ? keep(c, c->own, 50000) : drop(c, c->thread);
+                break;
+        case 7: /* work for nothing */
+                for (unsigned k = 0; k < 30; k++)
+                        fabric_free(c->f, 0, c->thread,
+                                    fabric_alloc(c->f, 0, c->thread, c->own, 40));
+                break;
+        case 8: grow(c, 10000, 100, 1.0); break;
+        case 9: grow(c, 16, 0, 2.0); break;
+        case 10: /* what one thread makes another releases */
+                for (unsigned k = 0; k < 16; k++)
+                        keep(c, c->own, 500);
+                drop(c, c->other);
+                break;
+        default:
+                i < 8 ? keep(c, c->own, (1 << 20) + i * 70000) : (void)0;
+                break; /* never touched */
+        }
+        fabric_free(c->f, 0, c->thread, request);
+        fabric_wait(c->f, 30000);
+}
+
+static void write_culprit(const char *path, unsigned kind) {
+        struct fabric_options o = {.seed = kind,
+                                   .slice_events = 400,
+                                   .max_processes = 1,
+                                   .max_threads = 2,
+                                   .checkpoint_every = 8};
+        struct culprit c = {.f = fabric_new(path, &o)};
+        const char *exe = "/usr/bin/server";
+        uint32_t spawn;
+
+        c.thread = fabric_thread(c.f, 0, "server");
+        c.other = fabric_thread(c.f, 0, "other");
+        c.main = fabric_frame(c.f, 0, exe, "main", "main.c", 3);
+        c.serve = fabric_frame(c.f, c.main, exe, "serve", "main.c", 9);
+        c.scratch = fabric_frame(c.f, c.serve, exe, "parse_request", "parse.c", 4);
+        c.own = fabric_frame(c.f, c.serve, exe, "Culprit::take", "culprit.cc", 7);
+        c.part = fabric_frame(c.f, c.own, exe, "Culprit::part", "culprit.cc", 8);
+        if (kind == 1) {
+                spawn = fabric_frame(c.f, c.own, exe, "tokio::task::spawn::spawn", "spawn.rs", 1);
+                c.part = fabric_frame(c.f, spawn, exe, "tokio::util::Set<T>::insert", "set.rs", 2);
+                c.own = fabric_frame(c.f, spawn, exe, "tokio::runtime::task::core::Cell<T,S>::new",
+                                     "core.rs", 2);
+        }
+        for (unsigned i = 0; i < N_STEPS; i++)
+                take_step(&c, kind, i);
+        if (kind == 11)
+                trace_put_residency(fabric_writer(c.f),
+                                    &(struct trace_residency){.stack = c.own,
+                                                              .time_ns = fabric_now_ns(c.f),
+                                                              .peak_ns = 1000000,
+                                                              .now = {8, 8 << 20, 65536},
+                                                              .peak = {8, 8 << 20, 65536},
+                                                              .seen = {8, 8 << 20, 65536},
+                                                              .max_touched_bytes = 8192});
+        if (kind == 2)
+                drop(&c, c.thread);
+        fabric_end(c.f);
+}
+
 int main(int argc, char **argv) {
         if (argc < 2)
                 return 2;
@@ -128,6 +242,13 @@ int main(int argc, char **argv) {
 
                 snprintf(path, sizeof(path), "%s/view%u", argv[1], view);
                 write_view(path, view);
+        }
+        for (unsigned kind = 0; kind < N_CULPRITS; kind++) {
+                char path[4096];
+
+                snprintf(path, sizeof(path), "%s/culprit%u", argv[1], kind);
+                write_culprit(path, kind);
+                trace_make_plain(path, true, CHOICE_REHASH | (kind % 2 ? CHOICE_JSON : 0));
         }
         return 0;
 }
