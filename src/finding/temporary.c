@@ -8,6 +8,16 @@ enum {
         TEMPORARY_OWN_PCT = 5,  /* likewise, of the function told about */
 };
 
+/* Sizes are known of each call path: those of a function that are temporary may be far from its average. */
+static double temporary_bytes(const struct facts *f, const struct askers *askers, size_t asker) {
+        double bytes = 0;
+
+        for (size_t row = 0; row < f->n_rows; row++)
+                if (askers->of_row[row] == asker)
+                        bytes += (double)query_figure_of(&f->rows[row].self, QUERY_TEMPORARY).bytes;
+        return bytes;
+}
+
 void find_temporary(struct facts *f, const struct askers *askers) {
         const struct query_totals *t = f->totals;
         const struct asker *most = NULL;
@@ -31,8 +41,8 @@ void find_temporary(struct facts *f, const struct askers *askers) {
                 return;
         row = askers_row(askers, f, (size_t)(most - askers->items), QUERY_TEMPORARY);
         frame = place_of_row(f, row, &is_task);
-        x = found(f, "temporary", (double)query_figure_of(&most->figures, QUERY_TEMPORARY).bytes,
-                  row, QUERY_TEMPORARY);
+        x = found(f, "temporary", temporary_bytes(f, askers, (size_t)(most - askers->items)), row,
+                  QUERY_TEMPORARY);
         x->function = place_name(f, &frame, is_task);
         x->text = say(
                 f,

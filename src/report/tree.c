@@ -12,8 +12,9 @@ enum {
         TREE_TOTAL_WIDTH = 20, /* total and share, at the left of each line */
         TREE_SELF_WIDTH = 11,  /* inwards: what the function itself asked for */
         TREE_MIN_NAME_WIDTH = 24,
-        TREE_MAX_BRANCHES = 40, /* drawn beside each other; of deeper ones only the innermost */
-        TREE_CHAIN_LINES = 4,   /* of a chain; what is between its ends is left out */
+        TREE_MAX_BRANCHES = 40,  /* drawn beside each other; of deeper ones only the innermost */
+        TREE_LEFT_OUT_WIDTH = 6, /* "…123 ", instead of those before */
+        TREE_CHAIN_LINES = 4,    /* of a chain; what is between its ends is left out */
 };
 
 #define TREE_MIN_SHARE 0.01
@@ -76,16 +77,31 @@ static size_t figures_width(const struct drawing *d) {
         return TREE_TOTAL_WIDTH + (is_inwards(d->t) ? TREE_SELF_WIDTH : 0);
 }
 
+/* Branches that are drawn, so that a name has room beside them. */
+static uint32_t n_drawn(const struct drawing *d, uint32_t depth) {
+        size_t taken = figures_width(d) + TREE_LEFT_OUT_WIDTH + TREE_MIN_NAME_WIDTH;
+        size_t room = (d->v->s.width - MIN(d->v->s.width, taken)) / 2;
+
+        return (uint32_t)MIN((size_t)depth, MIN(MAX(room, 1u), (size_t)TREE_MAX_BRANCHES));
+}
+
+static size_t branches_width(const struct drawing *d, uint32_t depth) {
+        uint32_t n = n_drawn(d, depth);
+
+        return 2 * (size_t)n + (depth > n ? TREE_LEFT_OUT_WIDTH : 0);
+}
+
 /* The lines of the branches above, and the bend to this one. */
 static void add_branches(const struct drawing *d, uint32_t depth, bool is_first_line, bool is_last,
                          struct str *to) {
         const char *through = d->v->s.utf8 ? "│ " : "| ", *bend = d->v->s.utf8 ? "├ " : "+ ",
                    *last = d->v->s.utf8 ? "└ " : "` ";
-        uint32_t first = depth > TREE_MAX_BRANCHES ? depth - TREE_MAX_BRANCHES : 0;
+        uint32_t first = depth - n_drawn(d, depth);
 
         str_add(to, d->v->s.dim);
         if (first)
-                str_addf(to, "%s%u ", d->v->s.utf8 ? "…" : "..", first);
+                str_addf(to, "%s%-*u ", d->v->s.utf8 ? "…" : "..",
+                         TREE_LEFT_OUT_WIDTH - (d->v->s.utf8 ? 2 : 3), first);
         for (uint32_t i = first; i + 1 < depth; i++)
                 str_add(to, d->goes_on.items[i + 1] ? through : "  ");
         if (depth)
@@ -172,7 +188,7 @@ static void print_place(const struct drawing *d, const struct query_node *end, s
 static void print_chain(const struct drawing *d, const struct place *p,
                         const struct query_node *end) {
         const struct query_node *n = p->node;
-        size_t indent = figures_width(d) + 2 * MIN((size_t)p->depth, (size_t)TREE_MAX_BRANCHES);
+        size_t indent = figures_width(d) + branches_width(d, p->depth);
         size_t width = MAX(d->v->s.width - MIN(d->v->s.width, indent), (size_t)TREE_MIN_NAME_WIDTH);
         struct query_node both = *end;
 
