@@ -186,6 +186,17 @@ static void take_step(struct culprit *c, unsigned kind, unsigned i) {
         fabric_wait(c->f, 30000);
 }
 
+static void put_look(struct culprit *c) {
+        trace_put_residency(fabric_writer(c->f),
+                            &(struct trace_residency){.stack = c->own,
+                                                      .time_ns = fabric_now_ns(c->f),
+                                                      .peak_ns = 1000000,
+                                                      .now = {8, 8 << 20, 65536},
+                                                      .peak = {8, 8 << 20, 65536},
+                                                      .seen = {8, 8 << 20, 65536},
+                                                      .max_touched_bytes = 8192});
+}
+
 static void write_culprit(const char *path, unsigned kind) {
         struct fabric_options o = {.seed = kind,
                                    .slice_events = 400,
@@ -209,17 +220,11 @@ static void write_culprit(const char *path, unsigned kind) {
                 c.own = fabric_frame(c.f, spawn, exe, "tokio::runtime::task::core::Cell<T,S>::new",
                                      "core.rs", 2);
         }
-        for (unsigned i = 0; i < N_STEPS; i++)
+        for (unsigned i = 0; i < N_STEPS; i++) {
                 take_step(&c, kind, i);
-        if (kind == 11)
-                trace_put_residency(fabric_writer(c.f),
-                                    &(struct trace_residency){.stack = c.own,
-                                                              .time_ns = fabric_now_ns(c.f),
-                                                              .peak_ns = 1000000,
-                                                              .now = {8, 8 << 20, 65536},
-                                                              .peak = {8, 8 << 20, 65536},
-                                                              .seen = {8, 8 << 20, 65536},
-                                                              .max_touched_bytes = 8192});
+                if (kind == 11 && i == N_STEPS / 2)
+                        put_look(&c);
+        }
         if (kind == 2)
                 drop(&c, c.thread);
         fabric_end(c.f);
