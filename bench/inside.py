@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 """What recording costs where the allocator is linked into the program: a Rust program with a static jemalloc, beside the same
-program with the C library's malloc. All four ways run in turn. The aim: it adds no more time.
+program with the C library's malloc. All four ways run in turn. The aim: an event
+costs no more CPU time, target and recorder together.
 
   bench/inside.py --build build [--runs 9] [--write-docs]
 """
@@ -21,6 +22,7 @@ from harness.ways import Ways  # noqa: E402
 
 BEGIN, END = "<!-- inside: begin (written by bench/inside.py --write-docs) -->", "<!-- inside: end -->"
 ROUNDS = 6000
+NOISE = 1.05
 
 
 def prefixed_jemalloc(out):
@@ -63,18 +65,18 @@ def figures(ways):
         return statistics.median(one[key] for one in ways[way])
     events = middle("silt", "events")
     assert events > 1000 and not any(one["lost"] for one in ways["silt"]), "nothing was recorded, or not all"
-    return {"bare": middle("bare", "wall"), "wall": middle("silt", "wall") / middle("bare", "wall"),
+    return {"bare": middle("bare", "cpu"), "wall": middle("silt", "wall") / middle("bare", "wall"),
             "cpu": middle("silt", "cpu") / middle("bare", "cpu"), "events": events,
-            "added_s": middle("silt", "wall") - middle("bare", "wall"),
-            "added_ns": (middle("silt", "cpu") - middle("bare", "cpu")) / events * 1e9}
+            "added_ns": (middle("silt", "cpu") - middle("bare", "cpu")) / events * 1e9,
+            "recorder_ns": middle("silt", "recorder") / events * 1e9}
 
 
 def table(rows):
-    yield "| allocator | bare | silt | added | target CPU | events | added to the target per event |"
+    yield "| allocator | bare, CPU | silt, wall | target CPU | events | added to the target per event | recorder per event |"
     yield "| --- | --: | --: | --: | --: | --: | --: |"
     for name, f in rows.items():
-        yield (f"| {name} | {f['bare']:.2f} s | {f['wall']:.2f} | {f['added_s']:.2f} s | {f['cpu']:.2f} | {f['events']:,.0f} | "
-               f"{f['added_ns']:.0f} ns |")
+        yield (f"| {name} | {f['bare']:.2f} s | {f['wall']:.2f} | {f['cpu']:.2f} | {f['events']:,.0f} | "
+               f"{f['added_ns']:.0f} ns | {f['recorder_ns']:.0f} ns |")
 
 
 def main():
@@ -87,8 +89,9 @@ def main():
         rows = {name: figures(ways) for name, ways in measure(args, scratch).items()}
     lines = list(table(rows))
     print("\n".join(lines))
-    is_met = rows["jemalloc inside"]["added_s"] <= rows["glibc"]["added_s"]
-    print("ok" if is_met else "MISSED", "adds no more time than with the C library's malloc")
+    inside, outside = (f["added_ns"] + f["recorder_ns"] for f in (rows["jemalloc inside"], rows["glibc"]))
+    is_met = inside <= outside * NOISE
+    print("ok" if is_met else "MISSED", f"CPU time per event: {inside:.0f} ns inside, {outside:.0f} ns with the C library's malloc")
     if args.write_docs:
         with open(DOCS) as f:
             before, rest = f.read().split(BEGIN)

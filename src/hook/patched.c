@@ -299,14 +299,29 @@ static __attribute__((noinline)) bool patched_before_any(struct patched_frame *f
         return true;
 }
 
-/* False: the call is none of ours, and the function goes on as if nobody had looked. Most allocations, in few instructions and
- * without a frame; the rest above. */
+static __attribute__((noinline)) bool patched_before_free(struct patched_frame *f,
+                                                          struct thread *t) {
+        f->block = (void *)f->regs[f->entry->block_arg];
+        if (unlikely(!f->block))
+                return false;
+        f->t = t;
+        patched_log_free(f, t);
+        f->outer = call_begin(t, &patched_fns[f->entry - patched_entries]);
+        return true;
+}
+
+/* False: the call is none of ours, and the function goes on as if nobody had looked. Most calls are plain ones from outside: an
+ * allocation takes few instructions and no frame, a release what logging it takes; the rest above. */
 bool patched_before(struct patched_frame *f) {
         const struct wire_entry *entry = f->entry;
         struct thread *t = thread_self;
 
-        if (unlikely(entry->call > WIRE_CALL_ALLOC_THROWS) || !t || t->in_real ||
-            runtime_phase() != RUNTIME_RECORDING)
+        if (unlikely(!t) || unlikely(t->in_real != NULL) ||
+            unlikely(runtime_phase() != RUNTIME_RECORDING))
+                return patched_before_any(f);
+        if (entry->call == WIRE_CALL_FREE)
+                return patched_before_free(f, t);
+        if (entry->call > WIRE_CALL_ALLOC_THROWS)
                 return patched_before_any(f);
         f->size_bytes = patched_size(f);
         f->outer_bytes = t->new_size_bytes;
