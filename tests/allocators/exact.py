@@ -46,7 +46,8 @@ def drill(t, program, operations=OPERATIONS, words=()):
     figures, report = record(t, [program, str(n), "8", *words])
     hold(figures, report, base["totals"])
     if not t.context.is_tiny:
-        assert report["quality"]["complete_stacks_pct"] == 100, report["quality"]
+        # a handler may interrupt moved instructions, which have no unwind tables
+        assert report["quality"]["complete_stacks_pct"] >= (99.9 if words else 100), report["quality"]
     t.notes.append(f"{figures['allocations']:,} allocations and {figures['frees']:,} releases, exactly")
     return figures
 
