@@ -194,7 +194,7 @@ static void put_look(struct culprit *c) {
                                                       .now = {8, 8 << 20, 65536},
                                                       .peak = {8, 8 << 20, 65536},
                                                       .seen = {8, 8 << 20, 65536},
-                                                      .max_touched_bytes = 8192});
+                                                      .max_touched_bytes = 65536});
 }
 
 static void write_culprit(const char *path, unsigned kind) {

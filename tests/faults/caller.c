@@ -13,12 +13,8 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-struct hello { /* wire/hello.h, as a stranger knows it */
-        uint64_t magic;
-        uint32_t version, pid, parent_pid, machine;
-        uint8_t token[16];
-        uint64_t now;
-};
+#include "wire/hello.h"
+#include "wire/layout.h"
 
 static int call(const char *name) {
         struct sockaddr_un addr = {.sun_family = AF_UNIX};
@@ -38,9 +34,9 @@ static int call(const char *name) {
 }
 
 static int say_hello(const char *name, const char *token) {
-        struct hello hello = {.magic = 0x314552495754534cull,
-                              .version = 2,
-                              .pid = (uint32_t)getpid()};
+        struct wire_hello hello = {.magic = WIRE_MAGIC,
+                                   .version = WIRE_VERSION,
+                                   .pid = (uint32_t)getpid()};
         char answer[64], control[64];
         struct iovec iov = {answer, sizeof(answer)};
         struct msghdr msg = {.msg_iov = &iov,

@@ -21,13 +21,16 @@ def as_user(uid, argv):
     return ["setpriv", "--reuid", str(uid), "--regid", str(uid), "--clear-groups", *argv]
 
 
+SOURCES = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "src")
+
+
 class Folder:
     """A folder that everybody may use as /tmp is used, with silt and the programs in it."""
 
     def __init__(self, t, sticky=True):
         self.path = tempfile.mkdtemp(prefix="silt-strangers.", dir="/tmp")
         os.chmod(self.path, 0o1777 if sticky else 0o777)
-        for path in (t.silt.path, os.path.join(t.context.build_dir, "libsilt.so"), t.victim("crew"), t.victim("caller")):
+        for path in (t.silt.path, os.path.join(t.context.build_dir, "libsilt.so"), t.victim("crew"), t.victim("caller", flags=["-I", SOURCES])):
             shutil.copy(path, self.path)
             os.chmod(self / os.path.basename(path), 0o755)
 
