@@ -3,8 +3,8 @@
  * lent tables. The input is a program of such writes, pumps and ends. Nothing may crash, hang or leak.
  *
  * covers: src/record/decode.c src/record/drain.c src/record/forks.c src/record/intern.c src/record/lender.c
- * covers: src/record/order.c src/record/pair.c src/record/paths.c src/record/pipeline.c src/record/residency.c
- * covers: src/record/rows.c src/record/sites.c */
+ * covers: src/record/order.c src/record/pair.c src/record/paths.c src/record/pipeline.c src/record/pools.c
+ * covers: src/record/residency.c src/record/rows.c src/record/sites.c */
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
@@ -79,16 +79,23 @@ static void put_likely(struct fake_target *t, struct wire_slot *slot, struct inp
         put(t, slot, words, n + n_new);
 }
 
-/* Many blocks at once, so that tables grow and split; or all of them away again. Each may have a stack of its own. */
+/* Many blocks at once, so that tables grow and split; or all of them away again, those of pools by one range. Each may
+ * have a stack of its own. */
 static void put_many(struct fake_target *t, struct wire_slot *slot, struct input *in) {
         uint64_t base = (uint64_t)take(in) << 16, n = (uint64_t)take(in) * 4;
         uint8_t how = take(in);
-        bool is_alloc = how & 1;
+        bool is_alloc = how & 1, is_pool = how & 8;
         unsigned n_new = how & 2 ? 2 : 0;
 
+        if (is_pool && !is_alloc) {
+                put(t, slot,
+                    (uint64_t[3]){wire_word0(t->now, WIRE_FREE_RANGE), base, base + n * 16}, 3);
+                return;
+        }
         for (uint64_t i = 1; i <= n && in->n_left > 0; i++, in->n_left--) {
-                uint64_t words[6] = {wire_word0(t->now, is_alloc ? WIRE_ALLOC : WIRE_FREE),
-                                     base + i * 16,
+                unsigned kind = is_pool ? WIRE_POOL_ALLOC : is_alloc ? WIRE_ALLOC : WIRE_FREE;
+                uint64_t words[6] = {wire_word0(t->now, kind),
+                                     (base + i * 16) | (is_pool ? WIRE_POOL : 0),
                                      how & 4 ? i * TRACE_LARGE_BLOCK_BYTES : i,
                                      wire_stack_word(0, n_new, 0, 0),
                                      0x1000 + base + i * 4,
