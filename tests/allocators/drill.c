@@ -13,7 +13,14 @@
 #include <sys/time.h>
 #include <unistd.h>
 
-enum { MAX_HEAPS = 8, MAX_DRILLS = 160, MAX_THREADS = 64, N_SLOTS = 128, N_SHARED = 64, N_KINDS = 5 };
+enum {
+        MAX_HEAPS = 8,
+        MAX_DRILLS = 160,
+        MAX_THREADS = 64,
+        N_SLOTS = 128,
+        N_SHARED = 64,
+        N_KINDS = 5
+};
 
 struct heap {
         const char *name;
@@ -22,7 +29,8 @@ struct heap {
 };
 
 struct tally {
-        uint64_t allocations, frees, reallocations, bytes_allocated, failed_allocations, calls[MAX_HEAPS];
+        uint64_t allocations, frees, reallocations, bytes_allocated, failed_allocations,
+                calls[MAX_HEAPS];
         int64_t end_live_bytes, end_live_blocks;
         uint64_t damaged, sum;
 };
@@ -232,7 +240,8 @@ HANDLER static void on_signal(int number) {
 }
 
 static void start_signals(bool is_on) {
-        struct sigaction action = {.sa_handler = is_on ? on_signal : SIG_IGN, .sa_flags = SA_RESTART};
+        struct sigaction action = {.sa_handler = is_on ? on_signal : SIG_IGN,
+                                   .sa_flags = SA_RESTART};
         struct itimerval often = {{0, is_on ? 500 : 0}, {0, is_on ? 500 : 0}};
 
         if (is_on)

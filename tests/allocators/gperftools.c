@@ -46,11 +46,11 @@ static void *out(size_t a, size_t n) {
 #define GIVE_ALIKE(fn, plain, aligned) GIVE(fn, b->had ? tc_free(b->p) : b->align ? aligned : plain)
 
 /* Whole pages: not what as many bytes with that alignment would be. */
-#define TAKE_PAGES(fn, expr) \
-        static void fn(struct block *b, size_t n) { \
-                b->n = b->had = n; \
-                b->align = 4096; \
-                b->p = expr; \
+#define TAKE_PAGES(fn, expr)                                                                       \
+        static void fn(struct block *b, size_t n) {                                                \
+                b->n = b->had = n;                                                                 \
+                b->align = 4096;                                                                   \
+                b->p = expr;                                                                       \
         }
 
 TAKE_PAGES(take_valloc, tc_valloc(n))

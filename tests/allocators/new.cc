@@ -13,7 +13,8 @@ using std::nothrow;
 
 static constexpr align_val_t wide{64};
 
-template <typename F> static void *caught(F f) {
+template <typename F>
+static void *caught(F f) {
         try {
                 return f();
         } catch (const std::bad_alloc &) {
@@ -53,7 +54,8 @@ TAKE(take_array_aligned_nothrow, operator new[](n, wide, nothrow), n, 64)
 GIVE_ALIKE(give, operator delete(b->p), operator delete(b->p, BY))
 GIVE_ALIKE(give_array, operator delete[](b->p), operator delete[](b->p, BY))
 GIVE_ALIKE(give_nothrow, operator delete(b->p, nothrow), operator delete(b->p, BY, nothrow))
-GIVE_ALIKE(give_array_nothrow, operator delete[](b->p, nothrow), operator delete[](b->p, BY, nothrow))
+GIVE_ALIKE(
+        give_array_nothrow, operator delete[](b->p, nothrow), operator delete[](b->p, BY, nothrow))
 GIVE_ALIKE(give_sized, operator delete(b->p, b->n), operator delete(b->p, b->n, BY))
 GIVE_ALIKE(give_array_sized, operator delete[](b->p, b->n), operator delete[](b->p, b->n, BY))
 FAIL(fail, caught([n] { return operator new(n); }))

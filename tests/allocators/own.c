@@ -39,7 +39,8 @@ static void *carve(struct class *c, size_t n) {
         if ((size_t)(c->chunk_end - c->chunk) < n) {
                 size_t chunk_bytes = n > CHUNK_BYTES ? n : CHUNK_BYTES;
 
-                p = mmap(NULL, chunk_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+                p = mmap(NULL, chunk_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1,
+                         0);
                 if (p == MAP_FAILED)
                         return NULL;
                 c->chunk_end = p + chunk_bytes;

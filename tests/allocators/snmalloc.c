@@ -25,5 +25,6 @@ static const struct drill snmalloc_drills[] = {
 DRILLS("snmalloc", snmalloc_drills)
 
 __attribute__((constructor)) static void add_for_signals(void) {
-        drill_add_for_signals("snmalloc", snmalloc_drills, sizeof(snmalloc_drills) / sizeof(snmalloc_drills[0]));
+        drill_add_for_signals("snmalloc", snmalloc_drills,
+                              sizeof(snmalloc_drills) / sizeof(snmalloc_drills[0]));
 }
