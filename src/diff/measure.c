@@ -331,6 +331,10 @@ int check_measure(struct check *c, const struct check_options *o, struct err *re
                 return r;
         }
         side_add_doubt(&c->side, &c->doubt);
+        if (!c->doubt.n && !query_filter_is_empty(o->filter) && !c->side.answer->totals.n_allocs &&
+            !c->side.answer->totals.peak_bytes)
+                str_addf(&c->doubt, "No block has %s: is it spelt right?",
+                         query_filter_text(o->filter));
         return 0;
 }
 

@@ -165,3 +165,11 @@ def test_refused(t):
         assert r.errors.startswith("silt: ") and r.errors.count("\n") == 1, r.errors
     r = t.silt.command("check", "--help")
     assert r.code == 0 and "examples:" in r.text
+
+
+def test_a_filter_that_selects_nothing_is_told(t):
+    trace = record(t, "p")
+    r = t.silt.command("check", trace, "--function", "no_such_function", "--max-peak", "1M")
+    assert r.code == 0 and "No block has function" in r.text, r.text
+    r = t.silt.command("check", trace, "--function", "no_such_function", "--max-peak", "1M", "--strict")
+    assert r.code == 2, r.text
