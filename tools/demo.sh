@@ -13,4 +13,6 @@ run() {
 
 run "$build/silt" run -f -o "$trace" "$build/examples/mqtt_server"
 run "$build/silt" report "$trace"
-printf '\nThe trace is %s. Next: %s/silt report --tree %s\n' "$trace" "$build" "$trace"
+run "$build/silt" flame -f -o "$build/demo.svg" "$trace"
+printf '\nThe trace is %s, the picture %s: open it in a browser.\n' "$trace" "$build/demo.svg"
+printf 'docs/stories tells what to ask next, and six other stories.\n'
