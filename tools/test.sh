@@ -107,7 +107,7 @@ if step build-tsan build build-tsan -Db_sanitize=thread -Db_lundef=false; then
 fi
 [ ! -e build-tiny/build.ninja ] || meson configure build-tiny -Dsignal_points=true
 if step build-tiny build build-tiny -Dtiny=true -Dsignal_points=true; then
-        suite tiny build-tiny --no-suite gate
+        suite tiny build-tiny --no-suite gate --no-suite reading
         programs programs-tiny --build build-tiny --only '^(program|points)/'
         [ -z "$soak" ] || programs points-tiny --build build-tiny --only '^points/' --soak
 fi
