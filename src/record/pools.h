@@ -14,7 +14,12 @@
 #include "base/map.h"
 #include "base/vec.h"
 
-enum { POOLS_PAGE_BYTES = 512, POOLS_MIN_SWEEP = 1 << 16 };
+#ifdef FUZZING_BUILD_MODE_UNSAFE_FOR_PRODUCTION
+enum { POOLS_MIN_SWEEP = 8 }; /* within reach of small inputs */
+#else
+enum { POOLS_MIN_SWEEP = 1 << 16 };
+#endif
+enum { POOLS_PAGE_BYTES = 512 };
 
 struct pools_page {
         uint64_t no; /* address / POOLS_PAGE_BYTES */
