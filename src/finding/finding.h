@@ -38,6 +38,7 @@ struct finding {
         bool has_site; /* false: about no one site */
         struct query_site site;   /* the largest of those it is about */
         enum query_metric metric; /* that `site` is told by */
+        bool is_open;             /* no alarm, and nothing to be calm about either */
         struct finding_number numbers[FINDING_MAX_NUMBERS];
         size_t n_numbers;
 };

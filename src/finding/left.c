@@ -48,8 +48,9 @@ enum left_class { LEFT_START_UP, LEFT_STEADY, LEFT_LATE, LEFT_LEAK, LEFT_GROWING
 
 /* Of an asker's blocks. */
 struct ages {
-        uint64_t n[3];  /* left, by the third of the time in which they were made */
-        double longest; /* life of one that was released, as a share of the time */
+        uint64_t n[3];    /* left, by the third of the time in which they were made */
+        uint64_t work[3]; /* likewise by the third of all allocations */
+        double longest;   /* life of one that was released, as a share of the time */
 };
 
 struct left {
@@ -61,6 +62,7 @@ struct left {
         uint64_t blocks[LEFT_N_CLASSES];
         double *floor;     /* of blocks, of the asker looked at */
         struct ages *ages; /* of askers; NULL: not asked for yet */
+        uint64_t n_aged;   /* blocks that were looked at for them */
 };
 
 static double end_bytes(const struct asker *a) {
@@ -143,11 +145,14 @@ static bool add_age(void *ctx, const struct query_block *b) {
         uint32_t row = facts_row_of_stack(l->f, b->stack);
         const struct query_scope *s = &l->f->h->groups->answer->scope;
         double span_ns = (double)(s->to_ns - s->from_ns);
+        uint64_t n_allocs = MAX(l->f->totals->n_allocs, 1u), work = l->n_aged++ * 3 / n_allocs;
         struct ages *x;
 
         if (row == FACTS_NO_ROW)
                 return true;
         x = &l->ages[l->askers->of_row[row]];
+        if (b->is_live)
+                x->work[MIN(work, 2u)]++;
         if (b->is_live)
                 x->n[MIN((size_t)((double)(b->time_ns - MIN(b->time_ns, s->from_ns)) * 3 / span_ns),
                          2u)]++;
@@ -251,11 +256,29 @@ static enum left_class classify(struct left *l, const struct asker *a) {
                                                                            : LEFT_START_UP;
 }
 
+/* The same by work: a short run may do all of it at what is one moment here. Only in a program that releases what others
+ * allocate: one that releases nothing builds something. */
+static bool is_spread_by_work(struct left *l, const struct asker *a) {
+        const struct query_totals *t = l->f->totals;
+        double n_allocs = (double)t->n_allocs - (double)a->figures.n_allocs;
+        double n_frees = (double)t->n_frees - (double)a->figures.n_frees;
+        const struct ages *x = ages_of(l, a);
+        double all = (double)(x->work[0] + x->work[1] + x->work[2]);
+
+        if (all < LOST_MIN_BLOCKS || n_allocs < all / 2 || n_frees < (1 - LEAK_TIDY) * n_allocs)
+                return false;
+        for (size_t i = 0; i < 3; i++)
+                if ((double)x->work[i] < AGES_MIN_SHARE * all + 0.5)
+                        return false;
+        return true;
+}
+
 /* Of what came late and was never released: one function with a good part of it, again and again. */
 static bool stands_out(struct left *l, const struct asker *a, double late_bytes) {
         load_floor(l, a);
-        return a->figures.end_blocks >= LEAK_MIN_BLOCKS && is_spread(l, a) &&
-               end_bytes(a) >= LEAK_MIN_PART * late_bytes && matters(l, a);
+        return a->figures.end_blocks >= LEAK_MIN_BLOCKS &&
+               end_bytes(a) >= LEAK_MIN_PART * late_bytes && matters(l, a) &&
+               (is_spread(l, a) || is_spread_by_work(l, a));
 }
 
 struct suspect {
@@ -393,6 +416,12 @@ static const char *say_split(struct left *l) {
         return text;
 }
 
+/* Much came later and stayed, without the marks of a leak or of anything else. */
+static bool is_undecided(const struct left *l) {
+        return l->bytes[LEFT_LATE] >= LEAK_LARGE_BYTES / 16 &&
+               l->bytes[LEFT_LATE] >= LEAK_MIN_WEIGHT * (double)l->f->totals->peak_bytes;
+}
+
 static struct finding_left split(const struct left *l) {
         return (struct finding_left){unit_nearest(l->bytes[LEFT_START_UP]),
                                      unit_nearest(l->bytes[LEFT_STEADY]),
@@ -427,12 +456,15 @@ struct finding_left find_left(struct left *l) {
         frame = place_of_row(f, largest->row, &is_task);
         x = found(f, "left-at-end", calm, largest->row, QUERY_END);
         x->function = place_name(f, &frame, is_task);
-        x->text = say(f, "%s%s in %s block%s %s still allocated %s: %s; most of it, %s, from %s.",
+        x->text = say(f, "%s%s in %s block%s %s still allocated %s: %s; most of it, %s, from %s.%s",
                       calm < (double)f->totals->end_bytes ? "Besides, " : "",
                       unit_bytes(&bytes, unit_nearest(calm)), unit_count(&blocks, n_blocks),
                       plural(n_blocks), n_blocks == 1 ? "was" : "were", ending(f), say_split(l),
                       unit_bytes(&most, unit_nearest(end_bytes(largest))),
-                      place_name(f, &frame, is_task));
+                      place_name(f, &frame, is_task),
+                      is_undecided(l) ? " Whether what came later is lost this run does not tell."
+                                      : "");
+        x->is_open = is_undecided(l);
         x->next = say(f, "silt report %s --by end", f->source->subject);
         found_number(x, "blocks", (double)n_blocks);
         found_number(x, "start_up_bytes", l->bytes[LEFT_START_UP]);

@@ -217,7 +217,7 @@ static void print_nothing(const struct style *s, const struct report *r) {
 
 void found_print(const struct style *s, const struct report *r) {
         size_t order[FOUND_MAX], n = 0, n_worries = 0, n_doubts = 0;
-        bool is_all_seen = true;
+        bool is_all_seen = true, is_open = false;
 
         for (int part = FOUND_WORRY; part <= FOUND_CALM; part++)
                 for (size_t i = 0; i < r->findings->n && n < FOUND_MAX; i++)
@@ -225,10 +225,13 @@ void found_print(const struct style *s, const struct report *r) {
                                 order[n++] = i;
                                 n_worries += part == FOUND_WORRY;
                         }
-        for (size_t i = 0; i < r->findings->n; i++)
+        for (size_t i = 0; i < r->findings->n; i++) {
                 is_all_seen &= strcmp(r->findings->items[i].kind, "unseen") != 0;
+                is_open |= r->findings->items[i].is_open;
+        }
         if (n)
-                style_heading(s, n_worries ? "Findings" : "Findings: nothing to worry about");
+                style_heading(s, n_worries || is_open ? "Findings"
+                                                      : "Findings: nothing to worry about");
         else if (is_all_seen)
                 print_nothing(s, r);
         for (size_t i = 0; i < n; i++)
