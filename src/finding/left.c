@@ -244,19 +244,7 @@ static bool has_marks(struct left *l, const struct asker *a) {
                is_outliving(l, a);
 }
 
-static enum left_class classify(struct left *l, const struct asker *a) {
-        double n_replaced = course_gain(a->c.n_frees, l->half_idx, l->f->n_columns - 1);
-
-        load_floor(l, a);
-        if (has_marks(l, a))
-                return LEFT_LEAK;
-        if (is_late(l, a))
-                return LEFT_LATE;
-        return n_replaced >= LEFT_REPLACED * (double)a->figures.end_blocks ? LEFT_STEADY
-                                                                           : LEFT_START_UP;
-}
-
-/* The same by work: a short run may do all of it at what is one moment here. Only in a program that releases what others
+/* Again and again by work: a short run may do all of it at what is one moment here. Only in a program that releases what others
  * allocate: one that releases nothing builds something. */
 static bool is_spread_by_work(struct left *l, const struct asker *a) {
         const struct query_totals *t = l->f->totals;
@@ -271,6 +259,18 @@ static bool is_spread_by_work(struct left *l, const struct asker *a) {
                 if ((double)x->work[i] < AGES_MIN_SHARE * all + 0.5)
                         return false;
         return true;
+}
+
+static enum left_class classify(struct left *l, const struct asker *a) {
+        double n_replaced = course_gain(a->c.n_frees, l->half_idx, l->f->n_columns - 1);
+
+        load_floor(l, a);
+        if (has_marks(l, a))
+                return LEFT_LEAK;
+        if (is_late(l, a) || (matters(l, a) && is_spread_by_work(l, a)))
+                return LEFT_LATE;
+        return n_replaced >= LEFT_REPLACED * (double)a->figures.end_blocks ? LEFT_STEADY
+                                                                           : LEFT_START_UP;
 }
 
 /* Of what came late and was never released: one function with a good part of it, again and again. */
