@@ -172,7 +172,7 @@ def run_test(test, repeats, summary, context):
             times = f", {repeats} times" if repeats > 1 else ""
             print(f"ok   {test.name} ({seconds:.1f} s{times})")
             for note in notes:
-                print(f"     note: {note}")
+                print("     note: " + note.replace("\n", "\n           "))
         sys.stdout.flush()
 
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """freed-elsewhere: blocks released by another thread than the one that allocated them, where it dominates."""
 
-from findings._shapes import runs
+from findings._shapes import hold
 
 
 def draw(chance):
@@ -11,15 +11,19 @@ def draw(chance):
 
 
 def goes(t, program, shape, **fixed):
-    for run in runs(t, program, shape, draw, fixed):
+    def check(run):
         finding = run.remark("freed-elsewhere")
         run.none("growing", "leak")
         run.equal("blocks released elsewhere", run.evidence(finding, "elsewhere"), run.truth["elsewhere"])
 
+    hold(t, program, shape, draw, fixed, check)
+
 
 def stays(t, program, shape, **fixed):
-    for run in runs(t, program, shape, draw, fixed):
+    def check(run):
         run.none("freed-elsewhere", "growing", "leak")
+
+    hold(t, program, shape, draw, fixed, check)
 
 
 def test_pipeline(t):

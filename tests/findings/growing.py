@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """growing: live bytes of a site rise steadily after warm-up."""
 
-from findings._shapes import runs
+from findings._shapes import hold
 
 SLOPE_TOLERANCE = 0.10
 
@@ -33,22 +33,26 @@ def is_trickle(run):
 
 
 def rises(t, program, shape, sizes=(24, 6000), by_chance=False, **fixed):
-    for run in runs(t, program, shape, lambda chance: draw(chance, shape, sizes, may_trickle=not fixed.get("torn_down")), fixed):
+    def check(run):
         finding = run.alarm("growing", *(["leak"] if by_chance or is_trickle(run) else []))
         least, per_second = run.truth["bytes"], run.truth["per_second"]
         most = least + run.truth["beside"]
         run.expect(least <= finding["bytes"] <= most, f"{finding['bytes']:,} bytes, not {least:,} to {most:,}")
         if finding["kind"] == "leak" or (by_chance and run.truth["blocks"] < 200):  # few that come by chance have no sure slope
-            continue
+            return
         slope = run.evidence(finding, "bytes_per_s")
         off = SLOPE_TOLERANCE + (2.5 / run.truth["blocks"] ** 0.5 if by_chance else 0)  # how far blocks that come by chance may stray
         run.expect(per_second * (1 - off) <= slope <= per_second * most / least * (1 + off),
                    f"{slope:,.0f} bytes per second, not {per_second:,} or up to {most / least - 1:.0%} more")
 
+    hold(t, program, shape, lambda chance: draw(chance, shape, sizes, may_trickle=not fixed.get("torn_down")), fixed, check)
+
 
 def does_not(t, program, shape, **fixed):
-    for run in runs(t, program, shape, lambda chance: {**draw(chance, shape), "torn_down": chance.randint(0, 1)}, fixed):
+    def check(run):
         run.none("growing", "leak")
+
+    hold(t, program, shape, lambda chance: {**draw(chance, shape), "torn_down": chance.randint(0, 1)}, fixed, check)
 
 
 def test_list(t):

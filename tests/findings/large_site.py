@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """large-site: large equal blocks repeated from one place."""
 
-from findings._shapes import runs
+from findings._shapes import hold
 
 
 def draw(chance):
@@ -12,7 +12,7 @@ def draw(chance):
 
 
 def is_large(t, program, shape, comes_and_goes=False, **fixed):
-    for run in runs(t, program, shape, draw, fixed):
+    def check(run):
         finding = run.alarm("large-site")
         run.none("growing", "leak")
         run.equal("bytes of a block", run.evidence(finding, "unit_bytes"), run.truth["unit_bytes"])
@@ -23,10 +23,14 @@ def is_large(t, program, shape, comes_and_goes=False, **fixed):
             run.equal("blocks at the peak", n_blocks, run.truth["alive"])
         run.equal("bytes", finding["bytes"], n_blocks * run.truth["unit_bytes"])
 
+    hold(t, program, shape, draw, fixed, check)
+
 
 def is_not(t, program, shape, **fixed):
-    for run in runs(t, program, shape, draw, fixed):
+    def check(run):
         run.none("large-site", "growing", "leak")
+
+    hold(t, program, shape, draw, fixed, check)
 
 
 def test_clients(t):

@@ -3,7 +3,7 @@
 
 What is lost all along the way also rises: growing is as true as leak there, and the figures must be right either way."""
 
-from findings._shapes import runs
+from findings._shapes import hold
 
 
 def draw(chance):
@@ -13,17 +13,21 @@ def draw(chance):
 
 
 def loses(t, program, shape, kinds=("leak", "growing"), **fixed):
-    for run in runs(t, program, shape, draw, fixed):
+    def check(run):
         finding = run.alarm(*kinds)
         run.equal("bytes", finding["bytes"], run.truth["bytes"])
 
+    hold(t, program, shape, draw, fixed, check)
+
 
 def does_not(t, program, shape, **fixed):
-    for run in runs(t, program, shape, draw, fixed):
+    def check(run):
         run.none("growing", "leak")
         told = sum(f["bytes"] for f in run.of_kind("left-at-end"))
         if run.totals["end_live_bytes"] >= 16 << 10:
             run.equal("bytes left at the end", told, run.totals["end_live_bytes"])
+
+    hold(t, program, shape, draw, fixed, check)
 
 
 def test_error_path_of_a_request(t):

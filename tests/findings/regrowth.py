@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """regrowth: buffers made larger again and again; bytes copied, and what a right first size would save."""
 
-from findings._shapes import runs
+from findings._shapes import hold
 
 
 def draw(chance):
@@ -11,17 +11,21 @@ def draw(chance):
 
 def regrows(t, program, shape, misses_first=False, **fixed):
     """misses_first: the compiler may have made two places in the code of one, and the first growth of each buffer is not seen."""
-    for run in runs(t, program, shape, draw, fixed):
+    def check(run):
         finding = run.remark("regrowth")
         run.none("growing", "leak")
         n_missed = run.truth["growths"] - run.evidence(finding, "growths")
         run.expect(0 <= n_missed <= (run.params["steps"] if misses_first else 0), f"{n_missed} of {run.truth['growths']} growths are missed")
         run.near("bytes copied", run.evidence(finding, "copied_bytes"), run.truth["copied"], 0.01 if n_missed else 0)
 
+    hold(t, program, shape, draw, fixed, check)
+
 
 def does_not(t, program, shape, **fixed):
-    for run in runs(t, program, shape, draw, fixed):
+    def check(run):
         run.none("regrowth", "growing", "leak")
+
+    hold(t, program, shape, draw, fixed, check)
 
 
 def test_creeping(t):

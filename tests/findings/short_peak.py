@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """short-peak: a spike far above the steady level, and who made it."""
 
-from findings._shapes import runs
+from findings._shapes import hold
 
 
 def draw(chance):
@@ -12,7 +12,7 @@ def draw(chance):
 
 
 def spikes(t, program, shape, **fixed):
-    for run in runs(t, program, shape, draw, fixed):
+    def check(run):
         finding = run.alarm("short-peak")
         run.none("growing", "leak")
         run.equal("bytes at the peak", run.evidence(finding, "peak_bytes"), run.totals["peak_live_bytes"])
@@ -20,10 +20,14 @@ def spikes(t, program, shape, **fixed):
         level = run.totals["peak_live_bytes"] - run.truth["spike_bytes"]
         run.near("the steady level", run.evidence(finding, "level_bytes"), level, 0.1)
 
+    hold(t, program, shape, draw, fixed, check)
+
 
 def does_not(t, program, shape, **fixed):
-    for run in runs(t, program, shape, draw, fixed):
+    def check(run):
         run.none("short-peak", "growing", "leak")
+
+    hold(t, program, shape, draw, fixed, check)
 
 
 def test_one_block(t):

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """slack: capacity asked for and never touched, where page residency shows it."""
 
-from findings._shapes import runs
+from findings._shapes import hold
 
 
 def draw(chance):
@@ -12,15 +12,19 @@ def draw(chance):
 
 
 def is_slack(t, program, shape, **fixed):
-    for run in runs(t, program, shape, draw, fixed):
+    def check(run):
         finding = run.remark("slack")
         run.none("growing", "leak")
         run.near("bytes never touched", finding["bytes"], run.truth["untouched"], 0.10)
 
+    hold(t, program, shape, draw, fixed, check)
+
 
 def is_not(t, program, shape, **fixed):
-    for run in runs(t, program, shape, draw, fixed):
+    def check(run):
         run.none("slack", "growing", "leak")
+
+    hold(t, program, shape, draw, fixed, check)
 
 
 def test_only_the_head(t):

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """temporary: allocated and released at once, where it is a good share of all allocations."""
 
-from findings._shapes import runs
+from findings._shapes import hold
 
 
 def draw(chance):
@@ -11,15 +11,19 @@ def draw(chance):
 
 
 def churns(t, program, shape, **fixed):
-    for run in runs(t, program, shape, draw, fixed):
+    def check(run):
         finding = run.remark("temporary")
         run.none("growing", "leak")
         run.equal("temporary allocations of the site", run.evidence(finding, "site_temporary"), run.truth["temporary"])
 
+    hold(t, program, shape, draw, fixed, check)
+
 
 def does_not(t, program, shape, **fixed):
-    for run in runs(t, program, shape, draw, fixed):
+    def check(run):
         run.none("temporary", "growing", "leak")
+
+    hold(t, program, shape, draw, fixed, check)
 
 
 def test_formatted_lines(t):
