@@ -91,8 +91,11 @@ def program_tests(context, options):
 
 
 def emulated_tests(context, options):
-    """Allocators inside programs for the other machine."""
-    for test in cases.discover_file(os.path.join(HERE, "allocators", "exact.py"), "allocators/exact", context):
+    """Allocators inside programs and pools of programs, for the other machine."""
+    tests = [test for folder, name in (("allocators", "exact"), ("cases", "pools"))
+             for test in cases.discover_file(os.path.join(HERE, folder, name + ".py"),
+                                             name if folder == "cases" else f"{folder}/{name}", context)]
+    for test in tests:
         reason = getattr(test.function, "native_alone", None)
         if reason:
             print(f"left out under {options.runner.split()[0]}: {test.name}: {reason}")

@@ -11,14 +11,26 @@
 #include <stddef.h>
 
 #if !defined(SILT_OFF) && defined(__linux__) && defined(__GNUC__)
+#define SILT_WEAK __attribute__((weak))
+#if defined(__x86_64__) && defined(__LP64__)
+/* The address as the loader finds it: of programs that are no PIE, linkers settle it to NULL for good if asked otherwise. */
+#define SILT_FIND(name, found)                                                                     \
+        __asm__(".weak " #name "\n\tmov{q}\t{" #name "@GOTPCREL(%%rip), %0|%0, QWORD PTR " #name   \
+                "@GOTPCREL[rip]}"                                                                  \
+                : "=r"(found))
+#else
+#define SILT_FIND(name, found) ((void)((found) = name))
+#endif
 #define SILT_CALL(name, args)                                                                      \
         do {                                                                                       \
-                if (name)                                                                          \
-                        name args;                                                                 \
+                __typeof__(&name) silt_found_;                                                     \
+                SILT_FIND(name, silt_found_);                                                      \
+                if (silt_found_)                                                                   \
+                        silt_found_ args;                                                          \
         } while (0)
-#define SILT_WEAK __attribute__((weak))
 #else
 #define SILT_CALL(name, args) ((void)0)
+#define SILT_FIND(name, found)
 #define SILT_WEAK
 #endif
 
@@ -69,5 +81,6 @@ static inline void silt_thread_name(const char *name) {
 #endif
 
 #undef SILT_CALL
+#undef SILT_FIND
 #undef SILT_WEAK
 #endif

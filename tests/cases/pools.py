@@ -2,6 +2,7 @@
 """include/silt/silt.h: blocks of pools, releases by range, marks and names; and nothing of it without silt."""
 
 import os
+import re
 import shutil
 
 from harness.cases import skip
@@ -12,9 +13,20 @@ SOURCE = os.path.join(ROOT, "tests/cases/pools.c")
 N, BYTES = 100, 48
 
 
+def for_machine(t, compiler):
+    """The command for the machine that is tested: gcc has one for each, clang is told."""
+    prefix = t.context.tools.prefix
+    return [compiler, *(["--target=" + prefix.rstrip("-")] if prefix else [])] if "clang" in compiler else [prefix + compiler]
+
+
+def native(test):
+    test.native_alone = "the same code as on this one"
+    return test
+
+
 def build(t, name, compiler, *flags):
     path = t.path(name)
-    r = run([compiler, "-g", "-pthread", "-I", os.path.join(ROOT, "include"), *flags, SOURCE, "-o", path])
+    r = run([*for_machine(t, compiler), "-g", "-pthread", "-I", os.path.join(ROOT, "include"), *flags, SOURCE, "-o", path])
     assert r.code == 0 and not r.errors, r.errors
     return path
 
@@ -57,12 +69,46 @@ def test_c(t):
     check(record(t, [program, str(n), "2"], "--free-stacks"), n, 2)
 
 
+def test_no_pie(t):
+    """Linkers settle what nobody defines in such programs: the address must be one that the loader fills in."""
+    ways = [["gcc", "-O2"], ["gcc", "-O0"], ["gcc", "-O2", "-fuse-ld=gold"], ["gcc", "-O2", "-flto"]]
+    ways += [["clang", "-O2"]] if shutil.which("clang") else []
+    for compiler, *flags in ways:
+        program = build(t, "no_pie", compiler, "-fno-pie", "-no-pie", *flags)
+        check(record(t, [program, "5", "2"]), 5, 2)
+
+
+def test_intel_syntax(t):
+    if "x86_64" not in t.context.tools.prefix and os.uname().machine != "x86_64":
+        return
+    check(record(t, [build(t, "intel", "gcc", "-O2", "-masm=intel"), "5", "2"]), 5, 2)
+
+
+@native
+def test_standards(t):
+    """The header alone, as strict as compilers are."""
+    source = t.path("header.c")
+    with open(source, "w") as f:
+        f.write("#include <silt/silt.h>\nint main(void) { silt_alloc(0, 1); silt_free(0); silt_free_range(0, 0); "
+                "silt_mark(\"a\"); silt_thread_name(\"b\"); return 0; }\n")
+    strict = ["-I", os.path.join(ROOT, "include"), "-pedantic-errors", "-Wall", "-Wextra", "-Wshadow", "-Wconversion", "-Werror",
+              "-fsyntax-only", source]
+    for compiler in ("gcc", "clang"):
+        for language in ("c99", "c11", "c17", "gnu2x", "c++98", "c++11", "c++17", "c++20"):
+            for off in ([], ["-DSILT_OFF"]):
+                kind = "c++" if "++" in language else "c"
+                r = run([compiler, "-x", kind, "-std=" + language, *off, *strict])
+                assert r.code == 0 and not r.errors, (compiler, language, r.errors)
+
+
+@native
 def test_text(t):
     program = build(t, "c", "gcc", "-O2")
     record(t, [program, "10", "1"])
     text = t.silt.command("report", t.path("t.silt")).text
     assert "warm-up done (" in text and "mark " not in text, text
     assert "work → fill → arena_take  pools.c:30  via silt_alloc" in text, text
+    assert re.search(r"^ +\d+ +pool-0 ", text, re.M), text
 
 
 def test_cxx(t):
@@ -73,6 +119,7 @@ def test_cxx(t):
         check(record(t, [program, "20", "4"]), 20, 4)
 
 
+@native
 def test_clang(t):
     if not shutil.which("clang"):
         skip("there is no clang")
@@ -81,6 +128,7 @@ def test_clang(t):
         check(record(t, [program, "20", "2"]), 20, 2)
 
 
+@native
 def test_fork(t):
     program = build(t, "fork", "gcc", "-O2")
     got = record(t, [program, "5", "1", "fork"])
@@ -95,9 +143,10 @@ def test_fork(t):
 
 def test_without_silt(t):
     """Bare, static, switched off: it runs, and nothing is left undefined that must be there."""
+    launcher = t.context.runner.split() if t.context.runner else []
     for name, flags in (("bare", []), ("static", ["-static"]), ("off", ["-DSILT_OFF"]), ("nopie", ["-fno-pie", "-no-pie"])):
         program = build(t, name, "gcc", "-O2", *flags)
-        r = run([program, "5", "2", "fork"])
+        r = run([*launcher, program, "5", "2", "fork"])
         assert r.code == 0 and r.errors == "", (name, r.code, r.errors)
     symbols = run(["nm", t.path("off")]).text
     assert "silt_api" not in symbols, symbols
@@ -105,6 +154,7 @@ def test_without_silt(t):
     assert symbols and all(s[0] == "w" for s in symbols), symbols
 
 
+@native
 def test_examples(t):
     """Per request, in C++ a vector that doubles 8 times, a copy of it and its memory; in Rust 100 blocks of 40 bytes."""
     include = os.path.join(ROOT, "include")
