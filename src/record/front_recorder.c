@@ -1,0 +1,353 @@
+/* SPDX-License-Identifier: MIT */
+#include <elf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/fs.h"
+#include "base/macros.h"
+#include "base/units.h"
+#include "record/front_state.h"
+#include "record/recorder.h"
+#include "record/words.h"
+
+void front_say(const struct front *f, const char *fmt, ...) {
+        va_list args;
+
+        if (f->options->quiet)
+                return;
+        va_start(args, fmt);
+        fputs("silt: ", stderr);
+        vfprintf(stderr, fmt, args);
+        fputc('\n', stderr);
+        va_end(args);
+}
+
+int front_fail(const struct err *e, int status) {
+        fprintf(stderr, "silt: %s\n", e->text);
+        return status;
+}
+
+int front_find_runtime(char *ret_path, size_t cap, struct err *reterr) {
+        static const char *const places[] = {"libsilt.so", "../lib/silt/libsilt.so"};
+        char exe[4096];
+        ssize_t n = readlink("/proc/self/exe", exe, sizeof(exe) - 1);
+        char *slash;
+
+        if (n < 0)
+                return err_set_errno(reterr, -errno, "runtime: cannot tell where silt is");
+        exe[n] = 0;
+        slash = strrchr(exe, '/');
+        if (slash)
+                slash[1] = 0;
+        for (size_t i = 0; i < ARRAY_SIZE(places); i++) {
+                snprintf(ret_path, cap, "%s%s", exe, places[i]);
+                if (access(ret_path, R_OK) == 0)
+                        return 0;
+        }
+        return err_set(
+                reterr, -ENOENT,
+                "runtime: libsilt.so is neither beside silt nor in ../lib/silt: install silt again");
+}
+
+/* ELF e_machine of the runtime decides which programs can be entered. */
+static int front_runtime_machine(const char *path, uint16_t *ret_machine, struct err *reterr) {
+        _cleanup_close_ int fd = fs_open(path, O_RDONLY, 0);
+        Elf64_Ehdr eh;
+
+        if (fd < 0)
+                return err_set_errno(reterr, fd, "runtime '%s'", path);
+        if (fs_read_at(fd, &eh, sizeof(eh), 0) != sizeof(eh) ||
+            memcmp(eh.e_ident, ELFMAG, SELFMAG) != 0)
+                return err_set(reterr, -ENOEXEC,
+                               "runtime '%s': not a shared library: give the path of libsilt.so",
+                               path);
+        *ret_machine = eh.e_machine;
+        return 0;
+}
+
+int front_prepare_runtime(struct front *f, uint16_t *ret_machine, struct err *reterr) {
+        int r;
+
+        if (f->options->runtime_path) {
+                if (!realpath(f->options->runtime_path, f->runtime_path))
+                        return err_set_errno(reterr, -errno, "runtime '%s'",
+                                             f->options->runtime_path);
+        } else {
+                r = front_find_runtime(f->runtime_path, sizeof(f->runtime_path), reterr);
+                if (r < 0)
+                        return r;
+        }
+        if (strpbrk(f->runtime_path, " :"))
+                return err_set(
+                        reterr, -EINVAL,
+                        "runtime '%s': the loader cannot preload a path with a space or colon: move silt",
+                        f->runtime_path);
+        return front_runtime_machine(f->runtime_path, ret_machine, reterr);
+}
+
+void front_restore_signals(const struct front *f) {
+        sigaction(SIGCHLD, &f->child_action_before, NULL);
+        sigaction(SIGXFSZ, &f->xfsz_action_before, NULL);
+        sigprocmask(SIG_SETMASK, &f->mask_before, NULL);
+}
+
+/* A file-size limit is meant for the target. Shared memory counts as a file, so silt frees itself of it as far as it
+ * may, and must not be killed by it where it may not. */
+void front_lift_file_limit(struct front *f) {
+        struct sigaction ignore = {.sa_handler = SIG_IGN};
+        struct rlimit none = {RLIM_INFINITY, RLIM_INFINITY}, most;
+
+        sigaction(SIGXFSZ, &ignore, &f->xfsz_action_before);
+        getrlimit(RLIMIT_FSIZE, &f->fsize_before);
+        most = (struct rlimit){f->fsize_before.rlim_max, f->fsize_before.rlim_max};
+        if (setrlimit(RLIMIT_FSIZE, &none) < 0)
+                setrlimit(RLIMIT_FSIZE, &most);
+}
+
+/* A file that is overwritten was made by somebody with a mode of its own, and may be no file at all. */
+static int front_make_private(const struct front *f, int fd, struct err *reterr) {
+        struct stat st;
+
+        if (fstat(fd, &st) < 0)
+                return err_set_errno(reterr, -errno, "'%s'", f->trace_path);
+        if (!S_ISREG(st.st_mode))
+                return err_set(reterr, -EINVAL,
+                               "'%s': it is no regular file: a trace cannot be written there",
+                               f->trace_path);
+        /* Some file systems have no modes: there a new file would not be private either. */
+        if ((st.st_mode & 077) && fchmod(fd, 0600) < 0 && st.st_uid != geteuid())
+                return err_set(
+                        reterr, -EPERM,
+                        "'%s': it belongs to another user and others may read it: choose another -o",
+                        f->trace_path);
+        return 0;
+}
+
+/* A trace holds what a program did with its memory: nobody else may read it, and no planted link is followed. */
+int front_open_trace(struct front *f, struct err *reterr) {
+        const struct run_options *o = f->options;
+        const char *slash = strrchr(o->argv[0], '/');
+        int flags = O_RDWR | O_CREAT | O_NOFOLLOW, fd, r;
+
+        if (o->output_path)
+                snprintf(f->trace_path, sizeof(f->trace_path), "%s", o->output_path);
+        else
+                snprintf(f->trace_path, sizeof(f->trace_path), "silt.%s.%d.silt",
+                         slash ? slash + 1 : o->argv[0], (int)f->target);
+        fd = fs_open(f->trace_path, flags | (o->overwrite ? 0 : O_EXCL), 0600);
+        if (fd == -EEXIST)
+                return err_set(
+                        reterr, fd,
+                        "'%s': it exists already: choose another -o, or overwrite it with -f",
+                        f->trace_path);
+        if (fd == -ELOOP)
+                return err_set(reterr, fd,
+                               "'%s': it is a symbolic link, which is not followed: name the file",
+                               f->trace_path);
+        if (fd < 0)
+                return err_set_errno(reterr, fd, "'%s': cannot write the trace there",
+                                     f->trace_path);
+        r = front_make_private(f, fd, reterr);
+        if (r < 0) {
+                close(fd);
+                return r;
+        }
+        return fd;
+}
+
+int front_fork_recorder(struct front *f, int trace_fd, struct err *reterr) {
+        struct recorder_config config = {
+                .shm = &f->shm,
+                .rendezvous = &f->rendezvous,
+                .trace_fd = trace_fd,
+                .trace_path = f->trace_path,
+                .options = f->options,
+                .target = f->target,
+                .runtime_path = f->runtime_path,
+                .log_fd = f->log_fd,
+        };
+        int pair[2];
+
+        if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
+                return err_set_errno(reterr, -errno,
+                                     "control socket: cannot make it (raise ulimit -n)");
+        f->recorder = fork();
+        if (f->recorder < 0)
+                return err_set_errno(reterr, -errno, "fork: no process to be had (see ulimit -u)");
+        if (f->recorder == 0) {
+                close(pair[0]);
+                close(f->go_fd);
+                close(f->exec_fd);
+                front_restore_signals(f);
+                config.control_fd = pair[1];
+                recorder_main(&config);
+        }
+        close(pair[1]);
+        f->control_fd = pair[0];
+        oom_watch_begin(&f->oom, f->recorder, "/proc", "/sys/fs/cgroup");
+        return 0;
+}
+
+static void front_take_message(struct front *f) {
+        struct control_message m;
+        ssize_t n = recv(f->control_fd, &m, sizeof(m), MSG_DONTWAIT);
+
+        if (n != (ssize_t)sizeof(m))
+                return;
+        m.trouble[sizeof(m.trouble) - 1] = 0;
+        if (m.kind == CONTROL_WRITTEN || m.kind == CONTROL_FINISHED) {
+                f->summary = m;
+                f->has_summary = true;
+        }
+}
+
+/* The recorder's next word. False when it died, because the socket closes with it, or does not go on. */
+bool front_hear(struct front *f, struct control_message *ret) {
+        struct pollfd control = {.fd = f->control_fd, .events = POLLIN};
+        struct pulse pulse;
+        int n;
+
+        pulse_begin(&pulse, f->recorder);
+        while ((n = poll(&control, 1, PULSE_LOOK_MS)) != 1) {
+                if (n == 0)
+                        f->recorder_pulse = pulse_look(&pulse);
+                if (f->recorder_pulse != PULSE_BEATS)
+                        return false;
+        }
+        if (recv(f->control_fd, ret, sizeof(*ret), 0) != (ssize_t)sizeof(*ret))
+                return false;
+        ret->trouble[sizeof(ret->trouble) - 1] = 0;
+        return true;
+}
+
+/* Blocks until the recorder says it is ready; an error text comes the same way. */
+int front_await_ready(struct front *f, struct err *reterr) {
+        struct control_message m;
+
+        if (!front_hear(f, &m)) {
+                if (f->recorder_pulse == PULSE_BEATS)
+                        return err_set(reterr, -EIO,
+                                       "recorder: it ended before it began: see --log");
+                kill(f->recorder, SIGKILL);
+                return err_set(reterr, -EIO, "recorder: it was stopped before it began: try again");
+        }
+        if (m.kind != CONTROL_READY)
+                return err_set(reterr, -EIO, "recorder: %s", m.trouble);
+        return 0;
+}
+
+bool front_reap_recorder(struct front *f, bool wait_for_it) {
+        int status;
+
+        if (f->recorder_is_gone)
+                return true;
+        if (waitpid(f->recorder, &status, wait_for_it ? 0 : WNOHANG) != f->recorder)
+                return false;
+        f->recorder_is_gone = true;
+        f->recorder_was_oom_killed = WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL &&
+                                     oom_watch_take(&f->oom, "/proc");
+        front_take_message(f);
+        shm_stop_recording(&f->shm);
+        rendezvous_close(&f->rendezvous); /* whoever waits for a welcome there need not wait on */
+        return true;
+}
+
+/* A recorder that died left stacks without names, which it would have looked up last. */
+void front_name_stacks(const struct front *f) {
+        const struct run_options *o = f->options;
+        struct err e = {0};
+
+        if (f->recorder_is_gone && f->summary.kind != CONTROL_FINISHED && o->symbolize &&
+            !o->no_symbols)
+                (void)o->symbolize(f->trace_path, &e); /* without them it shows addresses */
+}
+
+void front_closing_words(const struct front *f) {
+        const struct control_message *m = &f->summary;
+        struct unit_text events, lost, size, duration, unwritten;
+        char program[512], path[4200], quoted[4200];
+
+        words_plain(f->options->argv[0], program, sizeof(program));
+        words_plain(f->trace_path, path, sizeof(path));
+        words_shell(f->trace_path, quoted, sizeof(quoted));
+        if (f->recorder_pulse != PULSE_BEATS) {
+                fprintf(stderr,
+                        "silt: recorder: pid %d %s: '%s' has what it wrote until then, the rest when it goes on: kill -CONT %d\n",
+                        (int)f->recorder,
+                        f->recorder_pulse == PULSE_STOPPED ? "is stopped" : "hangs", path,
+                        (int)f->recorder);
+                return;
+        }
+        if (!f->has_summary) {
+                fprintf(stderr, "silt: recorder: it %s: what it wrote until then is in '%s'\n",
+                        f->recorder_was_oom_killed
+                                ? "was killed for want of memory during the recording"
+                                : "died during the recording",
+                        path);
+                return;
+        }
+        if (m->trouble[0] && m->n_unwritten)
+                fprintf(stderr, "silt: %s: %s %s missing there\n", m->trouble,
+                        unit_count(&unwritten, m->n_unwritten),
+                        m->n_unwritten == 1 ? "event is" : "events are");
+        else if (m->trouble[0])
+                fprintf(stderr, "silt: %s\n", m->trouble);
+        if (!m->n_images) {
+                fprintf(stderr,
+                        "silt: '%s': nothing was recorded: the program ended before it reported, or dropped LD_PRELOAD: see 'silt doctor'\n",
+                        program);
+                return;
+        }
+        front_say(f, "recorded %s event%s of '%s' (pid %d) in %s; %s lost",
+                  unit_count(&events, m->n_events), m->n_events == 1 ? "" : "s", program,
+                  (int)f->target, unit_duration(&duration, m->duration_ns),
+                  unit_count(&lost, m->n_lost + m->n_unwritten));
+        if (f->options->verbose)
+                front_say(
+                        f,
+                        "cpu: target %.3f s, recorder %.3f s, blocked %.3f s; it ended after %.3f s",
+                        f->target_cpu_s, (double)m->recorder_cpu_ns / 1e9,
+                        (double)m->blocked_ns / 1e9, f->target_wall_s);
+        if (m->n_living)
+                front_say(f, "%u of its descendants %s recorded to %s end", m->n_living,
+                          m->n_living == 1 ? "lives on and is" : "live on and are",
+                          m->n_living == 1 ? "its" : "their");
+        front_say(f, "trace: %s (%s)", path, unit_bytes(&size, m->file_bytes));
+        if (m->file_bytes)
+                front_say(f, "next:  silt report %s", quoted);
+}
+
+int front_open_log(struct front *f, struct err *reterr) {
+        const struct run_options *o = f->options;
+
+        if (o->log_path) {
+                f->log_fd = fs_open(o->log_path, O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW, 0600);
+                if (f->log_fd < 0)
+                        return err_set_errno(reterr, f->log_fd, "--log '%s': cannot write there",
+                                             o->log_path);
+        } else if (o->verbose) {
+                f->log_fd = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 3);
+        }
+        return 0;
+}
+
+/* Started without stdin, stdout or stderr, silt must not get its own descriptors there. The target's exec closes
+ * these again. */
+void front_fill_standard_fds(void) {
+        int fd;
+
+        do
+                fd = fs_open("/dev/null", O_RDWR, 0);
+        while (fd >= 0 && fd <= STDERR_FILENO);
+        if (fd >= 0)
+                close(fd);
+}

@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: MIT */
+/* What the fronts of `silt run` and `silt attach` have in common: the trace's file, the recorder as a child, the closing words. */
+#pragma once
+
+#include <signal.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/resource.h>
+#include <sys/types.h>
+
+#include "record/control.h"
+#include "record/front.h"
+#include "record/oom.h"
+#include "record/pulse.h"
+#include "record/relay.h"
+#include "record/rendezvous.h"
+#include "record/shm.h"
+
+struct front {
+        const struct run_options *options;
+        char runtime_path[4096];
+        char trace_path[4096];
+        struct shm shm;
+        struct rendezvous rendezvous;
+        int control_fd;
+        int go_fd;   /* closing or writing it lets the target exec */
+        int exec_fd; /* carries errno when exec failed */
+        int log_fd;  /* -1: none */
+        pid_t target, recorder;
+        struct relay relay;
+        sigset_t mask_before; /* the target's own: signals are blocked while silt waits */
+        struct sigaction xfsz_action_before;
+        struct rlimit fsize_before; /* the target's own too; silt's files may be larger */
+        struct sigaction
+                child_action_before; /* the shell may have silt start with SIGCHLD ignored */
+        struct oom_watch oom;        /* of the recorder: it may be in the target's limited group */
+        bool recorder_is_gone;
+        bool recorder_was_oom_killed;
+        enum pulse_verdict recorder_pulse; /* other than BEATS: silt waits for it no longer */
+        bool has_summary;
+        double target_cpu_s, target_wall_s; /* wall: from silt's own start to the target's end */
+        struct control_message summary;     /* the last WRITTEN or FINISHED */
+};
+
+void front_say(const struct front *f, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+int front_fail(const struct err *e, int status); /* says why; status */
+
+/* Finds the runtime and which machine it is for (ELF e_machine). */
+int front_prepare_runtime(struct front *f, uint16_t *ret_machine, struct err *reterr);
+
+/* A file-size limit is meant for the target. */
+void front_lift_file_limit(struct front *f);
+void front_restore_signals(const struct front *f);
+void front_fill_standard_fds(void);
+
+int front_open_log(struct front *f, struct err *reterr);
+int front_open_trace(struct front *f, struct err *reterr); /* the descriptor, or -errno */
+int front_fork_recorder(struct front *f, int trace_fd, struct err *reterr);
+
+/* Blocks until the recorder says it is ready; an error text comes the same way. */
+int front_await_ready(struct front *f, struct err *reterr);
+
+/* The recorder's next word. False when it died, or does not go on. */
+bool front_hear(struct front *f, struct control_message *ret);
+
+/* True when it is gone: then recording has ended. */
+bool front_reap_recorder(struct front *f, bool wait_for_it);
+
+void front_name_stacks(const struct front *f);
+void front_closing_words(const struct front *f);
