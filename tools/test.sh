@@ -53,7 +53,7 @@ suite() { # NAME DIR ARGUMENT...
         shift 2
         say "$name"
         rm -f "$dir/meson-logs/testlog.json"
-        if ! meson test -C "$dir" --no-rebuild --print-errorlogs "$@" >"$results/log/$name" 2>&1; then
+        if ! meson test -C "$dir" --no-rebuild --print-errorlogs --timeout-multiplier 4 "$@" >"$results/log/$name" 2>&1; then
                 echo "FAILED: $name"
                 grep -vE ' (OK|Ok:|Expected Fail:) ' "$results/log/$name" | tail -n 60
         fi
@@ -101,7 +101,7 @@ if step build-asan build build-asan -Db_sanitize=address,undefined -Db_lundef=fa
                 --only "$sanitized_programs"
 fi
 if step build-tsan build build-tsan -Db_sanitize=thread -Db_lundef=false; then
-        suite tsan build-tsan --no-suite gate
+        suite tsan build-tsan --no-suite gate --no-suite reading
         TSAN_OPTIONS=halt_on_error=1 programs programs-tsan --build build-tsan --runtime build/libsilt.so \
                 --only "$sanitized_programs"
 fi
