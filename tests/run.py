@@ -92,7 +92,7 @@ def program_tests(context, options):
 
 def emulated_tests(context, options):
     """Allocators inside programs and pools of programs, for the other machine."""
-    tests = [test for folder, name in (("allocators", "exact"), ("cases", "pools"))
+    tests = [test for folder, name in (("allocators", "exact"), ("allocators", "thunks"), ("cases", "pools"))
              for test in cases.discover_file(os.path.join(HERE, folder, name + ".py"),
                                              name if folder == "cases" else f"{folder}/{name}", context)]
     for test in tests:

@@ -122,12 +122,27 @@ class Workshop:
                        "Dir::Etc::SourceParts=/dev/null", "-o", f"Dir::State::Lists={folder}/lists"]
                 self.run(*apt, "update", cwd=folder)
                 self.run(*apt, "source", "--download-only", package, cwd=folder)
-                archive, = glob.glob(os.path.join(folder, "*.orig.tar.*"))
+                archive, = (f for f in glob.glob(os.path.join(folder, "*.orig.tar.*")) if not f.endswith(".asc"))
                 self.run("tar", "-xf", archive, "-C", "unpacked", "--strip-components=1", cwd=folder)
                 os.rename(os.path.join(folder, "unpacked"), os.path.join(folder, "tree"))
         return os.path.join(folder, "tree")
 
     # ---- programs --------------------------------------------------------------------------------------------------
+
+    def words(self):
+        """Has the C++ library in it. Few optimisations: what is looked at was compiled long ago."""
+        source, out = os.path.join(HERE, "words.cc"), self.path("words")
+        flags = ["-std=c++17", "-O1", "-Wall", "-Wextra", "-Werror", "-pthread", "-static-libstdc++", "-static-libgcc"]
+        return self.make("words", [[self.prefix + "g++", *flags, source, "-o", out]], [source])
+
+    def zstd(self):
+        """From Debian's source, its assembly too."""
+        tree, out = self.source("libzstd"), self.path("zstd")
+        parts = [f for folder in ("lib/common", "lib/compress", "lib/decompress", "lib/dictBuilder", "programs")
+                 for f in sorted(glob.glob(os.path.join(tree, folder, "*.[cS]")))]
+        flags = ["-O2", "-pthread", "-DZSTD_MULTITHREAD", "-DBACKTRACE_ENABLE=0", "-I" + os.path.join(tree, "lib"),
+                 "-I" + os.path.join(tree, "lib/common")]
+        return self.make("zstd", [[self.prefix + "gcc", *flags, *parts, "-o", out]], [])
 
     def service(self, kind):
         """The Rust program; kind: jemalloc or system."""
