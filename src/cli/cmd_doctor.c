@@ -28,9 +28,12 @@ static const struct cli_command doctor_command = {
 
 struct doctor {
         const char *subject; /* program or pid as given; NULL: the machine alone */
+        FILE *lines;         /* what was found, kept until the sentence above it is known */
         bool quiet;
-        bool found;   /* something stands in the way */
         bool trouble; /* the subject could not be examined */
+        bool refused; /* silt cannot enter it */
+        bool process; /* the subject is one */
+        unsigned n_notes, n_stops;
 };
 
 enum finding { FINDING_OK, FINDING_NOTE, FINDING_STOP };
@@ -40,13 +43,34 @@ __attribute__((format(printf, 4, 5))) static void say(struct doctor *d, enum fin
         static const char *const words[] = {"ok", "note", "stop"};
         va_list ap;
 
-        d->found = d->found || finding == FINDING_STOP;
+        d->n_notes += finding == FINDING_NOTE;
+        d->n_stops += finding == FINDING_STOP;
         if (d->quiet && finding != FINDING_STOP)
                 return;
-        printf("%-5s %-10s ", words[finding], what);
+        fprintf(d->lines, "%-5s %-10s ", words[finding], what);
         va_start(ap, fmt);
-        vprintf(fmt, ap);
+        vfprintf(d->lines, fmt, ap);
         va_end(ap);
+        fputc('\n', d->lines);
+}
+
+/* The sentence that comes first. */
+static void tell_verdict(const struct doctor *d) {
+        const char *subject = d->subject ? d->subject : "programs here";
+
+        if (d->quiet || d->trouble)
+                return;
+        if (d->process)
+                printf("Process %s runs a program that %s be recorded", subject,
+                       d->refused ? "cannot" : "can");
+        else if (d->refused || (d->n_stops && !d->subject))
+                printf("silt cannot record %s", subject);
+        else
+                printf("silt can record %s", subject);
+        if (d->n_stops && !d->refused && d->subject)
+                printf(", but would not see all it allocates");
+        if (d->n_stops + d->n_notes)
+                printf(": see %s below", d->n_stops ? "stop" : "note");
         putchar('\n');
 }
 
@@ -107,7 +131,7 @@ static void tell_allocator(struct doctor *d, const struct survey_allocator *a,
         else if (!a->n_refused && a->is_exported_only)
                 say(d, FINDING_NOTE, "allocator",
                     "%s is inside the program: the %" PRIu32
-                    " functions it exports will be hooked, any others have no names (see symbols)",
+                    " functions it exports will be hooked; others have no names, and what they do will not be seen (see symbols)",
                     name, n);
         else if (!a->n_refused)
                 say(d, FINDING_OK, "allocator",
@@ -130,7 +154,21 @@ static void tell_runtime(struct doctor *d, const struct imprint *i) {
                     "Python keeps objects up to 512 bytes in arenas of its own, which are seen as mappings: PYTHONMALLOC=malloc shows each object");
 }
 
+static void tell_symbols(struct doctor *d, const struct survey *survey, bool is_remedy_told) {
+        char remedy[192] = "see allocator";
+
+        if (survey->has_symbol_table) {
+                say(d, FINDING_OK, "symbols", "the program has a symbol table");
+                return;
+        }
+        if (!is_remedy_told)
+                tell_remedy(&survey->imprint, remedy, sizeof(remedy));
+        say(d, FINDING_NOTE, "symbols",
+            "the program is stripped, only exported functions have names: %s", remedy);
+}
+
 static void examine_allocators(struct doctor *d, const char *path) {
+        bool is_remedy_told = false;
         struct err err = {0};
         struct survey survey;
 
@@ -138,8 +176,10 @@ static void examine_allocators(struct doctor *d, const char *path) {
                 say(d, FINDING_NOTE, "allocator", "%s", err.text);
                 return;
         }
-        for (size_t i = 0; i < survey.allocators.n; i++)
+        for (size_t i = 0; i < survey.allocators.n; i++) {
                 tell_allocator(d, &survey.allocators.items[i], &survey.imprint);
+                is_remedy_told |= survey.allocators.items[i].is_nameless;
+        }
         if (survey.imprint.library[0])
                 say(d, FINDING_OK, "allocator", "%s is a shared library: its functions are hooked",
                     survey.imprint.library);
@@ -147,40 +187,45 @@ static void examine_allocators(struct doctor *d, const char *path) {
                 say(d, FINDING_OK, "allocator",
                     "none inside the program: malloc is called through the loader");
         tell_runtime(d, &survey.imprint);
-        if (survey.has_symbol_table) {
-                say(d, FINDING_OK, "symbols", "the program has a symbol table");
-        } else {
-                char remedy[192];
-
-                tell_remedy(&survey.imprint, remedy, sizeof(remedy));
-                say(d, FINDING_NOTE, "symbols",
-                    "the program is stripped, only exported functions have names: %s", remedy);
-        }
+        tell_symbols(d, &survey, is_remedy_told);
         survey_done(&survey);
 }
 
-/* What is inside a program that cannot be entered, since that decides what to do. */
-static void examine_refused(struct doctor *d, const struct entry *entry) {
+/* What to do about a static program depends on what is inside. */
+static void tell_static(struct doctor *d, const struct imprint *i) {
+        if (i->marks & IMPRINT_GO)
+                say(d, FINDING_NOTE, "heap",
+                    "a Go program: its garbage-collected heap has no malloc: ask Go's own profiler (net/http/pprof)");
+        else if (i->marks & IMPRINT_MUSL)
+                say(d, FINDING_NOTE, "library",
+                    "musl is inside the program, with its malloc: build it against glibc and link it dynamically (for Rust: the target …-linux-gnu)");
+        else if (i->marks & IMPRINT_GLIBC)
+                say(d, FINDING_NOTE, "library",
+                    "glibc is inside the program, with its malloc: build it without -static");
+}
+
+static void examine_refused(struct doctor *d, const struct entry *entry, const char *why) {
         const char *path = entry->interpreter[0] ? entry->interpreter : entry->path, *name;
         struct imprint i;
 
-        if (!entry->is_static || imprint_read(path, &i, NULL) < 0)
+        d->refused = true;
+        if (!entry->is_static || imprint_read(path, &i, NULL) < 0) {
+                say(d, FINDING_STOP, "program", "%s", why);
                 return;
+        }
+        if (i.marks & (IMPRINT_GO | IMPRINT_MUSL | IMPRINT_GLIBC))
+                say(d, FINDING_STOP, "program",
+                    "%s is statically linked: the loader never runs, so silt cannot enter it (see %s)",
+                    path, i.marks & IMPRINT_GO ? "heap" : "library");
+        else
+                say(d, FINDING_STOP, "program", "%s", why);
         for (unsigned k = 0; (name = imprint_allocator(&i, k)); k++) {
                 const char *version = imprint_version(&i, name);
 
                 say(d, FINDING_NOTE, "allocator", "%s%s%s is inside the program", name,
                     version[0] ? " " : "", version);
         }
-        if (i.marks & IMPRINT_GO)
-                say(d, FINDING_NOTE, "heap",
-                    "a Go program: its garbage-collected heap has no malloc: ask Go's own profiler (net/http/pprof)");
-        else if (i.marks & IMPRINT_MUSL)
-                say(d, FINDING_NOTE, "library",
-                    "musl is inside the program, with its malloc: build it against glibc and link it dynamically (for Rust: the target …-linux-gnu)");
-        else if (i.marks & IMPRINT_GLIBC)
-                say(d, FINDING_NOTE, "library",
-                    "glibc is inside the program, with its malloc: build it without -static");
+        tell_static(d, &i);
 }
 
 static void examine_program(struct doctor *d, const char *name) {
@@ -189,10 +234,7 @@ static void examine_program(struct doctor *d, const char *name) {
 
         switch (entry_check(name, OWN_MACHINE, &entry, &err)) {
         case ENTRY_OK: break;
-        case ENTRY_REFUSED:
-                say(d, FINDING_STOP, "program", "%s", err.text);
-                examine_refused(d, &entry);
-                return;
+        case ENTRY_REFUSED: examine_refused(d, &entry, err.text); return;
         case ENTRY_NOT_FOUND:
         case ENTRY_NOT_EXECUTABLE:
                 fprintf(stderr, "silt: doctor: %s\n", err.text);
@@ -235,6 +277,7 @@ static void examine_process(struct doctor *d, pid_t pid) {
                 return;
         }
         path[n] = 0;
+        d->process = true;
         if (process_maps(pid, "libsilt.so"))
                 say(d, FINDING_NOTE, "process", "%d is being recorded already", (int)pid);
         else
@@ -283,26 +326,40 @@ static bool parse(struct cli_parser *p, struct doctor *d) {
         return true;
 }
 
-int cmd_doctor(int argc, char **argv) {
-        struct doctor d = {0};
+static void examine(struct doctor *d) {
         char runtime_path[PATH_MAX];
         struct err err = {0};
-        struct cli_parser p;
         pid_t pid;
+
+        if (front_find_runtime(runtime_path, sizeof(runtime_path), &err) < 0) {
+                d->refused = true;
+                say(d, FINDING_STOP, "runtime", "%s", err.text);
+                return;
+        }
+        examine_machine(d, runtime_path);
+        if (d->subject && is_pid(d->subject, &pid))
+                examine_process(d, pid);
+        else if (d->subject)
+                examine_program(d, d->subject);
+}
+
+int cmd_doctor(int argc, char **argv) {
+        _cleanup_free_ char *lines = NULL;
+        struct doctor d = {0};
+        struct cli_parser p;
+        size_t n_bytes;
 
         cli_parser_init(&p, &doctor_command, argc, argv);
         if (!parse(&p, &d))
                 return p.exit_status;
-        if (front_find_runtime(runtime_path, sizeof(runtime_path), &err) < 0) {
-                say(&d, FINDING_STOP, "runtime", "%s", err.text);
-                return EXIT_STATUS_FOUND;
-        }
-        examine_machine(&d, runtime_path);
-        if (d.subject && is_pid(d.subject, &pid))
-                examine_process(&d, pid);
-        else if (d.subject)
-                examine_program(&d, d.subject);
+        d.lines = open_memstream(&lines, &n_bytes);
+        if (!d.lines)
+                return EXIT_STATUS_TROUBLE;
+        examine(&d);
+        fclose(d.lines);
+        tell_verdict(&d);
+        fputs(lines, stdout);
         if (d.trouble)
                 return EXIT_STATUS_TROUBLE;
-        return d.found ? EXIT_STATUS_FOUND : EXIT_STATUS_OK;
+        return d.n_stops ? EXIT_STATUS_FOUND : EXIT_STATUS_OK;
 }

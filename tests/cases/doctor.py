@@ -48,8 +48,14 @@ def lines(t, code, *argv):
     """What it says, by word: {"allocator": [(verdict, text), ...]}."""
     r = t.silt.command("doctor", *argv)
     assert r.code == code, f"{r.code}: {r.text}{r.errors}"
+    sentence, *rest = r.text.splitlines()
+    stops = [line for line in rest if line.startswith("stop")]
+    notes = [line for line in rest if line.startswith("note")]
+    refused = "cannot enter" in r.text or "does not start" in r.text
+    assert (" cannot " in sentence) == refused and ("not see all" in sentence) == (bool(stops) and not refused), sentence
+    assert sentence.endswith(": see stop below" if stops else ": see note below" if notes else argv[-1]), sentence
     said = {}
-    for line in r.text.splitlines():
+    for line in rest:
         verdict, what, text = line.split(None, 2)
         assert verdict in ("ok", "note", "stop"), line
         said.setdefault(what, []).append((verdict, text))
