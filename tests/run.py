@@ -92,9 +92,8 @@ def program_tests(context, options):
 
 def emulated_tests(context, options):
     """Allocators inside programs and pools of programs, for the other machine."""
-    tests = [test for folder, name in (("allocators", "exact"), ("allocators", "thunks"), ("cases", "pools"))
-             for test in cases.discover_file(os.path.join(HERE, folder, name + ".py"),
-                                             name if folder == "cases" else f"{folder}/{name}", context)]
+    tests = [test for name in ("allocators/exact", "allocators/thunks", "cases/patched", "cases/pools")
+             for test in cases.discover_file(os.path.join(HERE, name + ".py"), name.removeprefix("cases/"), context)]
     for test in tests:
         reason = getattr(test.function, "native_alone", None)
         if reason:

@@ -2,6 +2,7 @@
 #include "hook/event.h"
 
 #include "hook/early.h"
+#include "hook/patched.h"
 
 #define EVENT_LOST UINT64_MAX
 
@@ -14,7 +15,7 @@ HOOK_COLD void event_after_loss(struct lane *lane) {
 }
 
 /* A loader without _dl_find_object (glibc before 2.35) is asked for its list again when it has
- * allocated, which it does for every object it opens, and the program runs on. */
+ * allocated, which it does for every object it opens, and the program runs on. That is a call into libc. */
 static void event_follow_loader(const struct unwind_regs *from) {
         static _Atomic bool list_changed;
 
@@ -22,7 +23,7 @@ static void event_follow_loader(const struct unwind_regs *from) {
                 atomic_store_explicit(&list_changed, true, memory_order_relaxed);
         else if (atomic_load_explicit(&list_changed, memory_order_relaxed) &&
                  atomic_exchange_explicit(&list_changed, false, memory_order_relaxed))
-                unwind_modules_refresh();
+                patched_call_libc((void *)unwind_modules_refresh, 0, 0);
 }
 
 /* While there is no room a walk would be for nothing, and would announce modules to nobody. */

@@ -39,13 +39,15 @@ enum { PATCHED_RESULT = 0 };
 _Static_assert(sizeof(struct patched_frame) == 208, "as patched_enter.S has it");
 _Static_assert(offsetof(struct patched_frame, t) == 160, "as patched_enter.S has it");
 _Static_assert(offsetof(struct patched_frame, outer) == 168, "as patched_enter.S has it");
-_Static_assert(offsetof(struct thread, in_real) == 176, "as patched_enter.S has it");
-_Static_assert(offsetof(struct wire_entry, call) == 24, "as patched_enter.S has it");
-_Static_assert(WIRE_CALL_FREE == 5, "as patched_enter.S has it");
 #else
 enum { PATCHED_RESULT = 6 };
 _Static_assert(sizeof(struct patched_frame) == 144, "as patched_enter.S has it");
+_Static_assert(offsetof(struct patched_frame, t) == 72, "as patched_enter.S has it");
+_Static_assert(offsetof(struct patched_frame, outer) == 80, "as patched_enter.S has it");
 #endif
+_Static_assert(offsetof(struct thread, in_real) == 176, "as patched_enter.S has it");
+_Static_assert(offsetof(struct wire_entry, call) == 24, "as patched_enter.S has it");
+_Static_assert(WIRE_CALL_FREE == 5, "as patched_enter.S has it");
 
 /* In patched_enter.S. */
 void patched_enter(void);
@@ -178,13 +180,12 @@ static uint64_t patched_text_bytes(const char *text) {
         return n + 1;
 }
 
+/* Not of releases: patched_enter.S has what they need. */
 void patched_after(struct patched_frame *f) {
         uint64_t result = f->regs[PATCHED_RESULT];
         struct unwind_regs from;
 
         call_end(f->t, f->outer);
-        if (f->entry->call == WIRE_CALL_FREE)
-                return;
         f->t->new_size_bytes = f->outer_bytes;
         switch (f->entry->call) {
         case WIRE_CALL_REALLOC:

@@ -176,7 +176,12 @@ patched_call_libc:
 #elif defined(__x86_64__)
 
 #define FRAME_BYTES 120
+#define FRAME_THREAD 72
+#define FRAME_OUTER 80
 #define ENTRY_MOVED 16
+#define ENTRY_CALL 24
+#define CALL_FREE 5
+#define THREAD_IN_REAL 176
 
 .macro save_registers
         movq    %rdi, (%rsp)
@@ -230,6 +235,8 @@ patched_call_libc:
         load_registers
         movq    8(%rbp), %rbp           /* no register is free but this one, which the frame has */
         .cfi_def_cfa %rsp, FRAME_BYTES + 24
+        cmpb    $CALL_FREE, ENTRY_CALL(%rbp)
+        je      2f
         call    *ENTRY_MOVED(%rbp)
         leaq    FRAME_BYTES(%rsp), %rbp
         .cfi_def_cfa %rbp, 24
@@ -257,6 +264,23 @@ patched_call_libc:
         .cfi_restore %rbp
         .cfi_def_cfa %rsp, 16
         ret
+        /* a release was logged before: what is left of patched_after is call_end, without a register */
+2:      .cfi_def_cfa %rsp, FRAME_BYTES + 24
+        .cfi_offset %rbp, -24
+        call    *ENTRY_MOVED(%rbp)
+        movq    FRAME_THREAD(%rsp), %rbp
+        pushq   FRAME_OUTER(%rsp)
+        .cfi_adjust_cfa_offset 8
+        popq    THREAD_IN_REAL(%rbp)
+        .cfi_adjust_cfa_offset -8
+        leaq    FRAME_BYTES(%rsp), %rsp
+        .cfi_adjust_cfa_offset -FRAME_BYTES
+        popq    %rbp
+        .cfi_restore %rbp
+        .cfi_adjust_cfa_offset -8
+        leaq    8(%rsp), %rsp
+        .cfi_adjust_cfa_offset -8
+        ret
         .cfi_endproc
         .size   \name, . - \name
 .endm
@@ -274,7 +298,9 @@ patched_call_libc:
         .cfi_offset %rbp, -16
         movq    %rsp, %rbp
         .cfi_def_cfa_register %rbp
+        /* compilers call functions whose bodies they know with a stack of any alignment */
         subq    $256, %rsp
+        andq    $-16, %rsp
         movups  %xmm0, (%rsp)
         movups  %xmm1, 16(%rsp)
         movups  %xmm2, 32(%rsp)

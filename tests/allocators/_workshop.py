@@ -64,19 +64,24 @@ class Workshop:
         """Debian's archive."""
         return self.run("gcc", "-print-file-name=libjemalloc.a").strip()
 
-    def jemalloc_from_source(self):
+    def jemalloc_from_source(self, name="jemalloc_rjem_", prefix="_rjem_", *options):
         """For either machine, its names prefixed by its own configuration as Rust's crate does it."""
-        tree = self.source("jemalloc")
-        out = os.path.join(tree, "lib", "libjemalloc.a")
+        tree, folder = self.source("jemalloc"), self.path("built_" + name)
+        out = os.path.join(folder, "lib", "libjemalloc.a")
         with LOCK:
             if not os.path.exists(out):
+                shutil.rmtree(folder, ignore_errors=True)
+                os.makedirs(folder)
                 host = self.prefix.rstrip("-")
                 # 57: qemu gives programs addresses that no x86_64 with 48 bits has
                 machine = [f"--host={host}", f"CC={self.prefix}gcc", "--with-lg-page=12", "--with-lg-vaddr=57"] if host else []
-                self.run("./configure", *machine, "--disable-cxx", "--with-jemalloc-prefix=_rjem_",
-                         "--with-private-namespace=_rjem_", cwd=tree)
-                self.run("make", "-j2", "lib/libjemalloc.a", cwd=tree)
+                names = [f"--with-jemalloc-prefix={prefix}", *([f"--with-private-namespace={prefix}"] if prefix else [])]
+                self.run(os.path.join(tree, "configure"), *machine, "--disable-cxx", *names, *options, cwd=folder)
+                self.run("make", "-j2", "lib/libjemalloc.a", cwd=folder)
         return out
+
+    def jemalloc_with_profiler(self, prefix):
+        return self.jemalloc_from_source("jemalloc_prof" + prefix, prefix, "--enable-prof")
 
     def prefixed_jemalloc(self, prefix):
         """All public names begin with `prefix`, as Rust's crate has it done by jemalloc's own configuration."""

@@ -35,7 +35,7 @@ def build(t, name, source, *flags):
     path = t.path(name)
     with open(path + ".c", "w") as f:
         f.write(source)
-    r = run(["gcc", "-O2", "-g", "-fno-builtin", path + ".c", "-o", path, *flags])
+    r = run([t.context.tools.prefix + "gcc", "-O2", "-g", "-fno-builtin", path + ".c", "-o", path, *flags])
     assert r.code == 0, r.errors
     return path
 
@@ -48,9 +48,15 @@ def record(t, argv, *options):
     return got, r
 
 
+def native(test):
+    test.native_alone = "needs what is there for this machine alone"
+    return test
+
+
 STATIC_JEMALLOC = ["-l:libjemalloc.a", "-lpthread", "-lm", "-ldl", "-lstdc++"]
 
 
+@native
 def test_jemalloc_linked_in(t):
     """1 calloc, n malloc, n realloc, mallocx, rallocx, posix_memalign, aligned_alloc, and xallocx in place."""
     n = 2000
@@ -116,7 +122,7 @@ int main(void) {
 def test_malloc_of_the_program_itself(t):
     """A malloc of one instruction in the same file as its caller: every register it leaves alone must stay."""
     program = build(t, "own", OWN)
-    bare = run([program])
+    bare = run([*(t.context.runner or "").split(), program])
     r = t.silt.record(t.path("t.silt"), [program], ["-f"])
     assert r.code == 0 and r.stdout == bare.stdout and len(r.stdout) == 16, (r.stdout, bare.stdout)
     got, why = t.silt.report(t.path("t.silt"))
@@ -164,6 +170,7 @@ int main(void) {
 """
 
 
+@native
 def test_signed_and_guarded_entries(t):
     """Pointer authentication and branch targets, on a processor that has both."""
     if os.uname().machine != "aarch64":
