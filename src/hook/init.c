@@ -113,6 +113,7 @@ static void init_read_stack(void) {
                 case AT_RANDOM: runtime.stack_end = aux->a_un.a_val; break;
                 case AT_PAGESZ: runtime.page_bytes = aux->a_un.a_val; break;
                 case AT_SECURE: runtime.is_secure = aux->a_un.a_val != 0; break;
+                case AT_HWCAP: patched_find_vectors(aux->a_un.a_val); break;
                 default: break;
                 }
         }

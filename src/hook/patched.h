@@ -22,4 +22,7 @@ void patched_tell(void);
 /* fn(a, b) of libc, which may use registers that a patched function's caller keeps values in. */
 uint64_t patched_call_libc(void *fn, uint64_t a, uint64_t b);
 
+/* What the processor has of vectors that are longer than 16 bytes; at start. hwcap: AT_HWCAP. */
+void patched_find_vectors(uint64_t hwcap);
+
 #pragma GCC visibility pop

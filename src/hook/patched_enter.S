@@ -6,6 +6,7 @@
 
         .hidden patched_before
         .hidden patched_after
+        .hidden patched_vectors
         .hidden new_personality
 
 #if defined(__aarch64__)
@@ -111,8 +112,10 @@
         .size   \name, . - \name
 .endm
 
-/* uint64_t patched_call_libc(void *fn, uint64_t a, uint64_t b): libc may use vector registers. */
+/* uint64_t patched_call_libc(void *fn, uint64_t a, uint64_t b): libc may use vector registers. Where there is SVE all of them is
+ * kept: what writes the lower half clears the rest. */
         .text
+        .arch_extension sve
         .globl  patched_call_libc
         .hidden patched_call_libc
         .type   patched_call_libc, %function
@@ -120,44 +123,66 @@
 patched_call_libc:
         .cfi_startproc
         hint    #34
-        sub     sp, sp, #416
-        .cfi_def_cfa_offset 416
-        stp     x29, x30, [sp]
-        .cfi_offset 29, -416
-        .cfi_offset 30, -408
+        stp     x29, x30, [sp, #-16]!
+        .cfi_def_cfa_offset 16
+        .cfi_offset 29, -16
+        .cfi_offset 30, -8
         mov     x29, sp
-        stp     q0, q1, [sp, #32]
-        stp     q2, q3, [sp, #64]
-        stp     q4, q5, [sp, #96]
-        stp     q6, q7, [sp, #128]
-        stp     q16, q17, [sp, #160]
-        stp     q18, q19, [sp, #192]
-        stp     q20, q21, [sp, #224]
-        stp     q22, q23, [sp, #256]
-        stp     q24, q25, [sp, #288]
-        stp     q26, q27, [sp, #320]
-        stp     q28, q29, [sp, #352]
-        stp     q30, q31, [sp, #384]
+        .cfi_def_cfa_register 29
         mov     x16, x0
         mov     x0, x1
         mov     x1, x2
+        adrp    x17, patched_vectors
+        ldr     x17, [x17, #:lo12:patched_vectors]
+        cbnz    x17, 1f
+        sub     sp, sp, #384
+        stp     q0, q1, [sp]
+        stp     q2, q3, [sp, #32]
+        stp     q4, q5, [sp, #64]
+        stp     q6, q7, [sp, #96]
+        stp     q16, q17, [sp, #128]
+        stp     q18, q19, [sp, #160]
+        stp     q20, q21, [sp, #192]
+        stp     q22, q23, [sp, #224]
+        stp     q24, q25, [sp, #256]
+        stp     q26, q27, [sp, #288]
+        stp     q28, q29, [sp, #320]
+        stp     q30, q31, [sp, #352]
         blr     x16
-        ldp     q0, q1, [sp, #32]
-        ldp     q2, q3, [sp, #64]
-        ldp     q4, q5, [sp, #96]
-        ldp     q6, q7, [sp, #128]
-        ldp     q16, q17, [sp, #160]
-        ldp     q18, q19, [sp, #192]
-        ldp     q20, q21, [sp, #224]
-        ldp     q22, q23, [sp, #256]
-        ldp     q24, q25, [sp, #288]
-        ldp     q26, q27, [sp, #320]
-        ldp     q28, q29, [sp, #352]
-        ldp     q30, q31, [sp, #384]
-        ldp     x29, x30, [sp]
+        ldp     q0, q1, [sp]
+        ldp     q2, q3, [sp, #32]
+        ldp     q4, q5, [sp, #64]
+        ldp     q6, q7, [sp, #96]
+        ldp     q16, q17, [sp, #128]
+        ldp     q18, q19, [sp, #160]
+        ldp     q20, q21, [sp, #192]
+        ldp     q22, q23, [sp, #224]
+        ldp     q24, q25, [sp, #256]
+        ldp     q26, q27, [sp, #288]
+        ldp     q28, q29, [sp, #320]
+        ldp     q30, q31, [sp, #352]
+        b       2f
+1:      addvl   sp, sp, #-32
+        .irp    n, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30, 31
+        str     z\n, [sp, #\n, mul vl]
+        .endr
+        addvl   sp, sp, #-2
+        .irp    n, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15
+        str     p\n, [sp, #\n, mul vl]
+        .endr
+        blr     x16
+        .irp    n, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15
+        ldr     p\n, [sp, #\n, mul vl]
+        .endr
+        addvl   sp, sp, #2
+        .irp    n, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30, 31
+        ldr     z\n, [sp, #\n, mul vl]
+        .endr
+2:      mov     sp, x29
+        .cfi_def_cfa_register 31
+        ldp     x29, x30, [sp], #16
         .cfi_restore 29
         .cfi_restore 30
-        add     sp, sp, #416
         .cfi_def_cfa_offset 0
         ret
         .cfi_endproc
@@ -182,6 +207,7 @@ patched_call_libc:
 #define ENTRY_CALL 24
 #define CALL_FREE 5
 #define THREAD_IN_REAL 176
+#define XSAVE_BYTES 2752        /* 2688 for 32 registers of 64 bytes and 8 masks, and the result */
 
 .macro save_registers
         movq    %rdi, (%rsp)
@@ -298,45 +324,41 @@ patched_call_libc:
         .cfi_offset %rbp, -16
         movq    %rsp, %rbp
         .cfi_def_cfa_register %rbp
+        movq    %rdi, %r11
+        movq    %rsi, %rdi
+        movq    %rdx, %rsi
+        movl    patched_vectors(%rip), %eax
+        testl   %eax, %eax
+        jnz     1f
         /* compilers call functions whose bodies they know with a stack of any alignment */
         subq    $256, %rsp
         andq    $-16, %rsp
-        movups  %xmm0, (%rsp)
-        movups  %xmm1, 16(%rsp)
-        movups  %xmm2, 32(%rsp)
-        movups  %xmm3, 48(%rsp)
-        movups  %xmm4, 64(%rsp)
-        movups  %xmm5, 80(%rsp)
-        movups  %xmm6, 96(%rsp)
-        movups  %xmm7, 112(%rsp)
-        movups  %xmm8, 128(%rsp)
-        movups  %xmm9, 144(%rsp)
-        movups  %xmm10, 160(%rsp)
-        movups  %xmm11, 176(%rsp)
-        movups  %xmm12, 192(%rsp)
-        movups  %xmm13, 208(%rsp)
-        movups  %xmm14, 224(%rsp)
-        movups  %xmm15, 240(%rsp)
-        movq    %rdi, %rax
-        movq    %rsi, %rdi
-        movq    %rdx, %rsi
-        call    *%rax
-        movups  (%rsp), %xmm0
-        movups  16(%rsp), %xmm1
-        movups  32(%rsp), %xmm2
-        movups  48(%rsp), %xmm3
-        movups  64(%rsp), %xmm4
-        movups  80(%rsp), %xmm5
-        movups  96(%rsp), %xmm6
-        movups  112(%rsp), %xmm7
-        movups  128(%rsp), %xmm8
-        movups  144(%rsp), %xmm9
-        movups  160(%rsp), %xmm10
-        movups  176(%rsp), %xmm11
-        movups  192(%rsp), %xmm12
-        movups  208(%rsp), %xmm13
-        movups  224(%rsp), %xmm14
-        movups  240(%rsp), %xmm15
+        .irp    n, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15
+        movups  %xmm\n, 16 * \n(%rsp)
+        .endr
+        call    *%r11
+        .irp    n, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15
+        movups  16 * \n(%rsp), %xmm\n
+        .endr
+        leave
+        .cfi_remember_state
+        .cfi_def_cfa %rsp, 8
+        ret
+        /* more than 16 bytes of each: the result waits above */
+1:      .cfi_restore_state
+        subq    $XSAVE_BYTES + 64, %rsp
+        andq    $-64, %rsp
+        xorl    %edx, %edx
+        .irp    n, 0, 1, 2, 3, 4, 5, 6, 7
+        movq    %rdx, 512 + 8 * \n(%rsp)
+        .endr
+        xsave   (%rsp)
+        call    *%r11
+        movq    %rax, -8(%rbp)
+        movl    patched_vectors(%rip), %eax
+        xorl    %edx, %edx
+        xrstor  (%rsp)
+        movq    -8(%rbp), %rax
         leave
         .cfi_def_cfa %rsp, 8
         ret

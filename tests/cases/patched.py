@@ -5,6 +5,8 @@ import os
 
 from harness.process import run
 
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+
 JEMALLOC = """
 #include <jemalloc/jemalloc.h>
 #include <stdio.h>
@@ -180,6 +182,65 @@ def test_signed_and_guarded_entries(t):
     assert run([*emulator.split(), program]).code == 0
     got, _ = record(t, [program], "--launcher", emulator)
     assert got["totals"]["allocations"] == got["totals"]["frees"] == 3000, got["totals"]
+
+
+WIDE = """
+#include <arm_sve.h>
+#include <stddef.h>
+#include <unistd.h>
+
+static char heap[1 << 20];
+static size_t top;
+#define NOINLINE __attribute__((noinline))
+NOINLINE void *malloc(size_t n) { void *p = heap + top; top += (n + 31) & ~15ul; return p; }
+NOINLINE void free(void *p) { __asm__ volatile("" ::"r"(p) : "memory"); }
+
+/* malloc uses no vectors: the compiler keeps them where they are. */
+NOINLINE static svfloat64_t work(svfloat64_t a, int n) {
+        for (int i = 0; i < n; i++) {
+                double *p = malloc(64);
+
+                *p = i;
+                a = svmla_x(svptrue_b64(), a, a, svdup_f64(*p));
+                free(p);
+        }
+        return a;
+}
+
+int main(void) {
+        double all[32] = {0};
+
+        for (int i = 0; i < 32; i++) all[i] = 1.0 + i / 32.0;
+        svst1(svptrue_b64(), all, work(svld1(svptrue_b64(), all), 20));
+        return write(1, all, sizeof(all)) != sizeof(all);
+}
+"""
+
+VECTORS = [os.path.join(ROOT, p) for p in ("tests/cases/vectors.c", "src/hook/patched_enter.S", "src/hook/patched_vectors.c")]
+
+
+def test_vectors(t):
+    """Calls into libc leave registers alone that are longer than those all processors have."""
+    machine = t.context.tools.prefix.split("-")[0] or os.uname().machine
+    flags = ["-march=armv8.2-a+sve"] if machine == "aarch64" else ["-mavx2"]
+    program = t.path("vectors")
+    r = run([t.context.tools.prefix + "gcc", "-O1", "-Wall", "-Wextra", "-Werror", *flags, "-I", os.path.join(ROOT, "src"), *VECTORS,
+             "-o", program])
+    assert r.code == 0, r.errors
+    emulator, *rest = (t.context.runner or "qemu-" + machine).split()
+    r = run([emulator, "-cpu", "max", *rest, program])
+    assert r.code == 0, (r.code, r.errors)
+
+
+@native
+def test_vectors_of_the_program(t):
+    if os.uname().machine != "aarch64":
+        return  # SVE alone: what libc uses of AVX keeps the rest
+    program, emulator = build(t, "wide", WIDE, "-march=armv8.2-a+sve"), "qemu-aarch64 -cpu max"
+    bare = run([*emulator.split(), program])
+    assert bare.code == 0 and len(bare.stdout) == 256, bare.errors
+    r = t.silt.record(t.path("t.silt"), [program], ["-f", "--launcher", emulator])
+    assert r.code == 0 and r.stdout == bare.stdout, r.errors
 
 
 PLUGIN = """
