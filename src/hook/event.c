@@ -127,7 +127,7 @@ void event_words(struct thread *t, unsigned kind, const uint64_t *values, uint32
                 return;
         words = ring_writer_reserve(&lane->ring, 1 + n);
         /* a release of blocks it may have been handed: their allocations come before it */
-        if (kind == WIRE_FREE_RANGE)
+        if (kind == WIRE_FREE_RANGE || (kind == WIRE_HEAP && values[1] != WIRE_HEAP_NEXT))
                 clock_wait_for_loads();
         if (likely(words != NULL)) {
                 words[0] =

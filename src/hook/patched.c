@@ -8,46 +8,9 @@
 
 #include "hook/call.h"
 #include "hook/event.h"
+#include "hook/patched_frame.h"
+#include "hook/patched_heap.h"
 #include "hook/patched_table.h"
-
-/* A call of a patched function, as patched_enter.S has saved it. */
-struct patched_frame {
-#if defined(__aarch64__)
-        uint64_t fp, pc;   /* the caller's */
-        uint64_t regs[16]; /* x0 … x15: arguments, later what the function left there */
-        uint64_t x18;
-        const struct wire_entry *entry;
-#else
-        uint64_t regs[9]; /* rdi, rsi, rdx, rcx, r8, r9, rax, r10, r11 */
-#endif
-        /* from patched_before to patched_after: the function may change its arguments */
-        struct thread *t;
-        const struct real_fn *outer;
-        uint64_t size_bytes, outer_bytes;
-        void *block;
-        uint64_t reserved;
-#if !defined(__aarch64__)
-        uint64_t fp;
-        const struct wire_entry *entry;
-        uint64_t pc;
-#endif
-        /* the caller's stack follows */
-};
-
-#if defined(__aarch64__)
-enum { PATCHED_RESULT = 0 };
-_Static_assert(sizeof(struct patched_frame) == 208, "as patched_enter.S has it");
-_Static_assert(offsetof(struct patched_frame, t) == 160, "as patched_enter.S has it");
-_Static_assert(offsetof(struct patched_frame, outer) == 168, "as patched_enter.S has it");
-#else
-enum { PATCHED_RESULT = 6 };
-_Static_assert(sizeof(struct patched_frame) == 144, "as patched_enter.S has it");
-_Static_assert(offsetof(struct patched_frame, t) == 72, "as patched_enter.S has it");
-_Static_assert(offsetof(struct patched_frame, outer) == 80, "as patched_enter.S has it");
-#endif
-_Static_assert(offsetof(struct thread, in_real) == 176, "as patched_enter.S has it");
-_Static_assert(offsetof(struct wire_entry, call) == 24, "as patched_enter.S has it");
-_Static_assert(WIRE_CALL_FREE == 5, "as patched_enter.S has it");
 
 /* In patched_enter.S. */
 void patched_enter(void);
@@ -101,6 +64,15 @@ static __attribute__((noinline)) bool patched_before_any(struct patched_frame *f
                 t->in_inner = fn; /* what this one calls belongs to the outer call too */
                 return false;
         }
+        f->outer_bytes = t->new_size_bytes;
+        f->heap = 0;
+        if (entry->call >= WIRE_CALL_HEAP_NEW) {
+                if (!patched_heap_before(f, t))
+                        return false;
+                f->t = t;
+                f->outer = call_begin(t, fn);
+                return true;
+        }
         if (entry->block_arg != WIRE_ENTRY_NO_ARG)
                 f->block = (void *)f->regs[entry->block_arg];
         if (entry->call == WIRE_CALL_FREE) {
@@ -113,8 +85,9 @@ static __attribute__((noinline)) bool patched_before_any(struct patched_frame *f
                         event_realloc_begin(t, f->block);
                 else if (entry->call == WIRE_CALL_ALLOC_OUT)
                         f->block = (void *)f->regs[0];
-                f->outer_bytes = t->new_size_bytes;
                 t->new_size_bytes = f->size_bytes;
+                if (unlikely(patched_has_heaps))
+                        f->heap = patched_heap_asked(f, t);
         }
         f->t = t;
         f->outer = call_begin(t, fn);
@@ -143,8 +116,9 @@ bool patched_before(struct patched_frame *f) {
                 return patched_before_any(f);
         if (entry->call == WIRE_CALL_FREE)
                 return patched_before_free(f, t);
-        if (entry->call > WIRE_CALL_ALLOC_THROWS)
+        if (entry->call > WIRE_CALL_ALLOC_THROWS || unlikely(patched_has_heaps))
                 return patched_before_any(f);
+        f->heap = 0;
         f->size_bytes = patched_size(f);
         f->outer_bytes = t->new_size_bytes;
         t->new_size_bytes = f->size_bytes;
@@ -156,6 +130,8 @@ bool patched_before(struct patched_frame *f) {
 static void patched_log_alloc(struct patched_frame *f, void *block) {
         struct unwind_regs from = patched_caller(f);
 
+        if (unlikely(f->heap) && block)
+                patched_heap_tell(f, block);
         if (likely(block != NULL))
                 event_alloc(f->t, block, f->size_bytes, f->entry->form, &from);
         else
@@ -190,6 +166,8 @@ void patched_after(struct patched_frame *f) {
         switch (f->entry->call) {
         case WIRE_CALL_REALLOC:
                 from = patched_caller(f);
+                if (f->heap && result && (void *)result != f->block)
+                        patched_heap_tell(f, (void *)result);
                 event_realloc_done(f->t, f->block, (void *)result, f->size_bytes, f->entry->form,
                                    &from);
                 break;
@@ -201,7 +179,9 @@ void patched_after(struct patched_frame *f) {
                 f->size_bytes = patched_text_bytes((const char *)result);
                 patched_log_alloc(f, (void *)result);
                 break;
-        default: patched_log_alloc(f, (void *)result); break;
+        case WIRE_CALL_ALLOC:
+        case WIRE_CALL_ALLOC_THROWS: patched_log_alloc(f, (void *)result); break;
+        default: patched_heap_after(f, result); break;
         }
 }
 

@@ -4,6 +4,7 @@
 #include <sys/mman.h>
 
 #include "hook/patched.h"
+#include "hook/patched_heap.h"
 #include "hook/patched_table.h"
 #include "hook/runtime.h"
 #include "wire/sys.h"
@@ -15,6 +16,7 @@
 struct wire_entry patched_entries[WIRE_PLAN_MAX_ENTRIES];
 struct real_fn patched_fns[WIRE_PLAN_MAX_ENTRIES];
 uint32_t patched_n;
+static uint16_t patched_n_groups; /* of all plans so far */
 
 /* Instructions that were written are what runs from now on. */
 static void patched_flush(uint8_t *code, size_t n_bytes) {
@@ -85,7 +87,11 @@ static unsigned patched_kinds(uint8_t call) {
         case WIRE_CALL_FREE: return REAL_RELEASES;
         case WIRE_CALL_REALLOC:
         case WIRE_CALL_RESIZE: return REAL_ALLOCATES | REAL_RELEASES;
-        default: return REAL_ALLOCATES;
+        case WIRE_CALL_ALLOC:
+        case WIRE_CALL_ALLOC_THROWS:
+        case WIRE_CALL_ALLOC_OUT:
+        case WIRE_CALL_ALLOC_TEXT: return REAL_ALLOCATES;
+        default: return 0; /* what they allocate and release themselves are calls of their own */
         }
 }
 
@@ -129,14 +135,23 @@ static bool patched_map_section(const struct wire_plan_section *s, const uint8_t
 }
 
 static void patched_take_entries(const struct wire_entry *entries, uint32_t n) {
+        uint16_t n_groups = 0;
+
         for (uint32_t i = 0; i < n; i++) {
                 uint32_t at = patched_n + i;
 
                 patched_entries[at] = entries[i];
+                patched_entries[at].group = (uint16_t)(patched_n_groups + entries[i].group);
+                if (entries[i].group >= n_groups)
+                        n_groups = (uint16_t)(entries[i].group + 1);
                 patched_fns[at] =
                         (struct real_fn){(void *)entries[i].code_begin, entries[i].code_end,
                                          patched_kinds(entries[i].call)};
         }
+        for (uint32_t i = 0; i < n; i++)
+                if (entries[i].call == WIRE_CALL_NAME_TO_MIB)
+                        patched_heap_know(&patched_entries[patched_n + i]);
+        patched_n_groups = (uint16_t)(patched_n_groups + n_groups);
         patched_n += n;
 }
 
@@ -145,6 +160,7 @@ static void patched_apply_plan(const struct wire_plan *plan) {
         const struct wire_plan_section *sections = (const void *)(plan + 1);
         const struct wire_plan_write *writes = (const void *)(sections + plan->n_sections);
         uint64_t mapped = 0; /* a bit for each section */
+        uint32_t first = patched_n;
 
         for (uint32_t i = 0; i < plan->n_sections; i++)
                 if (patched_map_section(&sections[i], (const uint8_t *)plan, plan->size_bytes))
@@ -154,11 +170,12 @@ static void patched_apply_plan(const struct wire_plan *plan) {
                 bool has_room = writes[i].section < WIRE_PLAN_MAX_SECTIONS &&
                                 mapped >> writes[i].section & 1;
 
-                if (!has_room || !patched_write(&writes[i])) {
+                if (!has_room || writes[i].entry >= plan->n_entries || !patched_write(&writes[i])) {
                         patched_n_failed++;
                         continue;
                 }
                 patched_n_done++;
+                patched_heap_know(&patched_entries[first + writes[i].entry]);
                 if (patched_n_writes < WIRE_PLAN_MAX_ENTRIES)
                         patched_writes[patched_n_writes++] = writes[i];
         }

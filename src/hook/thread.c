@@ -234,6 +234,7 @@ static struct thread *thread_new(void) {
         t->is_starting_nested = false;
         t->in_real = NULL;
         t->fork_time = 0;
+        t->heap = t->arena = 0;
         t->lane.inside = 0;
         lane_clear_walker(&t->lane);
         return t;

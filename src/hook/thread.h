@@ -41,6 +41,9 @@ struct thread {
         _Atomic uint32_t is_locked; /* somebody looks whether it can be reused */
         uint32_t tid;
         bool is_starting_nested;
+        /* What its allocations come from where no heap is named (patched_heap.c): mimalloc's, jemalloc's arena; 0: none
+         * that can be released whole. */
+        uint64_t heap, arena;
 };
 
 /* Initial-exec: one load from a fixed offset, and no allocation behind our back. */

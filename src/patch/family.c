@@ -4,25 +4,26 @@
 #include "base/macros.h"
 #include "wire/record.h"
 
-enum { NONE = WIRE_ENTRY_NO_ARG };
+enum { NONE = WIRE_ENTRY_NO_ARG, IN_HEAP = WIRE_ENTRY_HEAP_ARG };
 
 /* clang-format off */
-#define ALLOC(name, size)               {name, WIRE_CALL_ALLOC, WIRE_FORM_MALLOC, size, NONE, NONE}
-#define ALLOC_ALIGNED(name, size)       {name, WIRE_CALL_ALLOC, WIRE_FORM_ALIGNED, size, NONE, NONE}
-#define ALLOC_N(name, count, size)      {name, WIRE_CALL_ALLOC, WIRE_FORM_CALLOC, size, count, NONE}
+#define ALLOC(name, size, ...)          {name, WIRE_CALL_ALLOC, WIRE_FORM_MALLOC, size, NONE, NONE, __VA_ARGS__}
+#define ALLOC_ALIGNED(name, size, ...)  {name, WIRE_CALL_ALLOC, WIRE_FORM_ALIGNED, size, NONE, NONE, __VA_ARGS__}
+#define ALLOC_N(name, count, size, ...) {name, WIRE_CALL_ALLOC, WIRE_FORM_CALLOC, size, count, NONE, __VA_ARGS__}
 #define ALLOC_OUT(name, size)           {name, WIRE_CALL_ALLOC_OUT, WIRE_FORM_ALIGNED, size, NONE, NONE}
-#define ALLOC_TEXT(name)                {name, WIRE_CALL_ALLOC_TEXT, WIRE_FORM_MALLOC, NONE, NONE, NONE}
+#define ALLOC_TEXT(name, ...)           {name, WIRE_CALL_ALLOC_TEXT, WIRE_FORM_MALLOC, NONE, NONE, NONE, __VA_ARGS__}
 #define NEW(name)                       {name, WIRE_CALL_ALLOC_THROWS, WIRE_FORM_NEW, 0, NONE, NONE}
 #define NEW_ARRAY(name)                 {name, WIRE_CALL_ALLOC_THROWS, WIRE_FORM_NEW_ARRAY, 0, NONE, NONE}
-#define NEW_N(name, count, size)        {name, WIRE_CALL_ALLOC_THROWS, WIRE_FORM_NEW, size, count, NONE}
+#define NEW_N(name, count, size, ...)   {name, WIRE_CALL_ALLOC_THROWS, WIRE_FORM_NEW, size, count, NONE, __VA_ARGS__}
 #define NEW_NOTHROW(name)               {name, WIRE_CALL_ALLOC, WIRE_FORM_NEW, 0, NONE, NONE}
 #define NEW_ARRAY_NOTHROW(name)         {name, WIRE_CALL_ALLOC, WIRE_FORM_NEW_ARRAY, 0, NONE, NONE}
-#define REALLOC(name, block, size)      {name, WIRE_CALL_REALLOC, WIRE_FORM_REALLOC, size, NONE, block}
-#define REALLOC_N(name, block, count, size) {name, WIRE_CALL_REALLOC, WIRE_FORM_REALLOC, size, count, block}
-#define RESIZE(name, block, size)       {name, WIRE_CALL_RESIZE, WIRE_FORM_REALLOC, size, NONE, block}
+#define REALLOC(name, block, size, ...) {name, WIRE_CALL_REALLOC, WIRE_FORM_REALLOC, size, NONE, block, __VA_ARGS__}
+#define REALLOC_N(name, block, count, size, ...) {name, WIRE_CALL_REALLOC, WIRE_FORM_REALLOC, size, count, block, __VA_ARGS__}
+#define RESIZE(name, block, size, ...)  {name, WIRE_CALL_RESIZE, WIRE_FORM_REALLOC, size, NONE, block, __VA_ARGS__}
 #define FREE(name)                      {name, WIRE_CALL_FREE, 0, NONE, NONE, 0}
 #define FREE_AT(name, block)            {name, WIRE_CALL_FREE, 0, NONE, NONE, block}
 #define DELETE_SIZED(name)              {name, WIRE_CALL_FREE, 0, 1, NONE, 0}
+#define CALL(name, call)                {name, call, 0, NONE, NONE, NONE}
 /* clang-format on */
 
 /* What C has, under whatever prefix. */
@@ -37,8 +38,15 @@ static const struct family_role c_roles[] = {C_ROLES};
 
 /* The size given to sdallocx may be anything from what was asked for to what was had: it proves nothing. */
 static const struct family_role jemalloc_roles[] = {
-        C_ROLES,         ALLOC("mallocx", 0), REALLOC("rallocx", 0, 1), RESIZE("xallocx", 0, 1),
-        FREE("dallocx"), FREE("sdallocx"),
+        C_ROLES,
+        ALLOC("mallocx", 0, WIRE_ENTRY_HEAP_FLAGS + 1),
+        REALLOC("rallocx", 0, 1, WIRE_ENTRY_HEAP_FLAGS + 2),
+        RESIZE("xallocx", 0, 1),
+        FREE("dallocx"),
+        FREE("sdallocx"),
+        CALL("mallctl", WIRE_CALL_CONTROL),
+        CALL("mallctlbymib", WIRE_CALL_CONTROL_MIB),
+        CALL("mallctlnametomib", WIRE_CALL_NAME_TO_MIB),
 };
 static const char *const jemalloc_company[] = {"rallocx", "xallocx", "dallocx", "sdallocx",
                                                "nallocx", "sallocx", "mallctl", NULL};
@@ -74,35 +82,35 @@ static const struct family_role mimalloc_roles[] = {
         REALLOC("rezalloc_aligned_at", 0, 1),
         REALLOC_N("recalloc_aligned", 0, 1, 2),
         REALLOC_N("recalloc_aligned_at", 0, 1, 2),
-        ALLOC("heap_malloc", 1),
-        ALLOC("heap_zalloc", 1),
-        ALLOC_N("heap_calloc", 1, 2),
-        ALLOC_N("heap_mallocn", 1, 2),
-        ALLOC("heap_malloc_small", 1),
-        REALLOC("heap_realloc", 1, 2),
-        REALLOC_N("heap_reallocn", 1, 2, 3),
-        REALLOC("heap_reallocf", 1, 2),
-        REALLOC("heap_rezalloc", 1, 2),
-        REALLOC_N("heap_recalloc", 1, 2, 3),
-        ALLOC_TEXT("heap_strdup"),
-        ALLOC_TEXT("heap_strndup"),
-        ALLOC_TEXT("heap_realpath"),
-        ALLOC_ALIGNED("heap_malloc_aligned", 1),
-        ALLOC_ALIGNED("heap_malloc_aligned_at", 1),
-        ALLOC_ALIGNED("heap_zalloc_aligned", 1),
-        ALLOC_ALIGNED("heap_zalloc_aligned_at", 1),
-        ALLOC_N("heap_calloc_aligned", 1, 2),
-        ALLOC_N("heap_calloc_aligned_at", 1, 2),
-        REALLOC("heap_realloc_aligned", 1, 2),
-        REALLOC("heap_realloc_aligned_at", 1, 2),
-        REALLOC("heap_rezalloc_aligned", 1, 2),
-        REALLOC("heap_rezalloc_aligned_at", 1, 2),
-        REALLOC_N("heap_recalloc_aligned", 1, 2, 3),
-        REALLOC_N("heap_recalloc_aligned_at", 1, 2, 3),
+        ALLOC("heap_malloc", 1, IN_HEAP),
+        ALLOC("heap_zalloc", 1, IN_HEAP),
+        ALLOC_N("heap_calloc", 1, 2, IN_HEAP),
+        ALLOC_N("heap_mallocn", 1, 2, IN_HEAP),
+        ALLOC("heap_malloc_small", 1, IN_HEAP),
+        REALLOC("heap_realloc", 1, 2, IN_HEAP),
+        REALLOC_N("heap_reallocn", 1, 2, 3, IN_HEAP),
+        REALLOC("heap_reallocf", 1, 2, IN_HEAP),
+        REALLOC("heap_rezalloc", 1, 2, IN_HEAP),
+        REALLOC_N("heap_recalloc", 1, 2, 3, IN_HEAP),
+        ALLOC_TEXT("heap_strdup", IN_HEAP),
+        ALLOC_TEXT("heap_strndup", IN_HEAP),
+        ALLOC_TEXT("heap_realpath", IN_HEAP),
+        ALLOC_ALIGNED("heap_malloc_aligned", 1, IN_HEAP),
+        ALLOC_ALIGNED("heap_malloc_aligned_at", 1, IN_HEAP),
+        ALLOC_ALIGNED("heap_zalloc_aligned", 1, IN_HEAP),
+        ALLOC_ALIGNED("heap_zalloc_aligned_at", 1, IN_HEAP),
+        ALLOC_N("heap_calloc_aligned", 1, 2, IN_HEAP),
+        ALLOC_N("heap_calloc_aligned_at", 1, 2, IN_HEAP),
+        REALLOC("heap_realloc_aligned", 1, 2, IN_HEAP),
+        REALLOC("heap_realloc_aligned_at", 1, 2, IN_HEAP),
+        REALLOC("heap_rezalloc_aligned", 1, 2, IN_HEAP),
+        REALLOC("heap_rezalloc_aligned_at", 1, 2, IN_HEAP),
+        REALLOC_N("heap_recalloc_aligned", 1, 2, 3, IN_HEAP),
+        REALLOC_N("heap_recalloc_aligned_at", 1, 2, 3, IN_HEAP),
         REALLOC_N("aligned_recalloc", 0, 1, 2),
         REALLOC_N("aligned_offset_recalloc", 0, 1, 2),
-        NEW_N("heap_alloc_new", WIRE_ENTRY_NO_ARG, 1),
-        NEW_N("heap_alloc_new_n", 1, 2),
+        NEW_N("heap_alloc_new", WIRE_ENTRY_NO_ARG, 1, IN_HEAP),
+        NEW_N("heap_alloc_new_n", 1, 2, IN_HEAP),
         NEW("new"),
         NEW_NOTHROW("new_nothrow"),
         NEW("new_aligned"),
@@ -110,6 +118,12 @@ static const struct family_role mimalloc_roles[] = {
         NEW_N("new_n", 0, 1),
         REALLOC("new_realloc", 0, 1),
         REALLOC_N("new_reallocn", 0, 1, 2),
+        CALL("heap_new", WIRE_CALL_HEAP_NEW),
+        CALL("heap_new_in_arena", WIRE_CALL_HEAP_NEW),
+        {"heap_new_ex", WIRE_CALL_HEAP_NEW, 0, 1, NONE, NONE}, /* may it be destroyed? */
+        CALL("heap_destroy", WIRE_CALL_HEAP_DESTROY),
+        CALL("heap_delete", WIRE_CALL_HEAP_DELETE),
+        CALL("heap_set_default", WIRE_CALL_HEAP_DEFAULT),
 };
 static const char *const mimalloc_own[] = {"mi_", "_mi_", NULL};
 
@@ -219,8 +233,9 @@ static const char *const no_own[] = {NULL};
 
 /* Those with names of their own first: what they have in common with C belongs to them. */
 const struct family families[] = {
-        {"jemalloc", NULL, "mallocx", jemalloc_company, jemalloc_own, ROLES(jemalloc)},
-        {"mimalloc", "mi_", "heap_malloc", NULL, mimalloc_own, ROLES(mimalloc)},
+        {"jemalloc", NULL, "mallocx", jemalloc_company, jemalloc_own, ROLES(jemalloc),
+         .has_heaps = true},
+        {"mimalloc", "mi_", "heap_malloc", NULL, mimalloc_own, ROLES(mimalloc), .has_heaps = true},
         {"gperftools", "tc_", "malloc_skip_new_handler", NULL, gperftools_own, ROLES(gperftools)},
         {"tcmalloc", "TCMallocInternal", "Malloc", NULL, tcmalloc_own, ROLES(tcmalloc)},
         {"snmalloc", "sn_", "rust_alloc", NULL, snmalloc_own, ROLES(snmalloc)},

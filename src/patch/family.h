@@ -14,6 +14,7 @@ struct family_role {
         uint8_t call;     /* enum wire_call */
         uint8_t form;     /* enum wire_form */
         uint8_t size_arg, count_arg, block_arg;
+        uint8_t heap; /* enum wire_entry_heap; 0: the thread's, if the family has any */
 };
 
 struct family {
@@ -30,6 +31,7 @@ struct family {
         bool is_global_only;
         /* Symbols that a preloaded library takes the place of, where they are not in the executable itself. */
         bool is_preloadable;
+        bool has_heaps; /* that can be released whole */
         bool is_loader; /* no allocator: ld.so, which says when it has opened an object */
 };
 

@@ -25,7 +25,8 @@ struct planner {
         VEC(struct wire_plan_section) sections;
         VEC(struct wire_plan_write) writes;
         VEC(struct wire_entry) entries;
-        bytes_buf rooms; /* contents of all sections, one after the other */
+        bytes_buf rooms;   /* contents of all sections, one after the other */
+        uint32_t n_groups; /* allocators of the files before */
 };
 
 /* ---- files ------------------------------------------------------------------------------------- */
@@ -66,11 +67,33 @@ static int plan_function(struct planner *p, const struct object *o,
                                         reterr);
 }
 
-static void add_patch(struct planner *p, const struct object *o, const struct allocators *a,
-                      const struct allocator_function *f, uint32_t number,
-                      const struct patch *patch) {
+static uint8_t heap_of(const struct family *family, const struct family_role *role) {
+        return role->heap || !family->has_heaps ? role->heap : WIRE_ENTRY_HEAP_OF_THREAD;
+}
+
+static void add_entry(struct planner *p, const struct object *o, const struct allocators *a,
+                      const struct allocator_function *f, uint32_t number, uint64_t moved_addr) {
         const struct allocator *allocator = &a->list.items[f->allocator];
         bool is_whole = f->begin >= allocator->code_begin && f->begin < allocator->code_end;
+
+        vec_push(&p->entries,
+                 (struct wire_entry){
+                         .code_begin = (is_whole ? allocator->code_begin : f->begin) + o->bias,
+                         .code_end =
+                                 (is_whole ? allocator->code_end : f->begin + f->n_bytes) + o->bias,
+                         .moved = moved_addr,
+                         .call = f->role->call,
+                         .form = (uint8_t)(f->role->form | number << WIRE_FORM_BITS),
+                         .size_arg = f->role->size_arg,
+                         .count_arg = f->role->count_arg,
+                         .block_arg = f->role->block_arg,
+                         .heap = heap_of(allocator->family, f->role),
+                         .group = (uint16_t)(p->n_groups + f->allocator),
+                 });
+}
+
+/* For the entry that is added next. */
+static void add_write(struct planner *p, const struct patch *patch) {
         struct wire_plan_write *w = vec_add(&p->writes);
 
         w->at = patch->at;
@@ -79,18 +102,6 @@ static void add_patch(struct planner *p, const struct object *o, const struct al
         w->entry = (uint32_t)p->entries.n;
         memcpy(w->before, patch->before, sizeof(w->before));
         memcpy(w->after, patch->after, sizeof(w->after));
-        vec_push(&p->entries,
-                 (struct wire_entry){
-                         .code_begin = (is_whole ? allocator->code_begin : f->begin) + o->bias,
-                         .code_end =
-                                 (is_whole ? allocator->code_end : f->begin + f->n_bytes) + o->bias,
-                         .moved = patch->moved_addr,
-                         .call = f->role->call,
-                         .form = (uint8_t)(f->role->form | number << WIRE_FORM_BITS),
-                         .size_arg = f->role->size_arg,
-                         .count_arg = f->role->count_arg,
-                         .block_arg = f->role->block_arg,
-                 });
 }
 
 /* ---- one file ---------------------------------------------------------------------------------- */
@@ -136,12 +147,16 @@ static void plan_object(struct planner *p, const struct object *o, const struct 
                 struct patch patch;
                 int r = -EFAULT;
 
-                if (p->entries.n + p->request->hello->n_entries >= WIRE_PLAN_MAX_ENTRIES)
+                if (p->entries.n + p->request->hello->n_entries >= WIRE_PLAN_MAX_ENTRIES) {
                         err_set(&err, r, "there are too many functions");
-                else if (!room)
+                } else if (f->role->call == WIRE_CALL_NAME_TO_MIB) {
+                        add_entry(p, o, a, f, one->number, f->begin + o->bias);
+                        continue;
+                } else if (!room) {
                         err_set(&err, r, "no free address space in a branch's reach");
-                else
+                } else {
                         r = plan_function(p, o, f, room + n_used * PATCH_ROOM_BYTES, &patch, &err);
+                }
                 if (r < 0) {
                         one->n_refused++;
                         if (!one->why[0])
@@ -151,9 +166,11 @@ static void plan_object(struct planner *p, const struct object *o, const struct 
                 }
                 memcpy(p->rooms.items + at_off + n_used++ * PATCH_ROOM_BYTES, patch.room,
                        patch.n_room_bytes);
-                add_patch(p, o, a, f, one->number, &patch);
+                add_write(p, &patch);
+                add_entry(p, o, a, f, one->number, patch.moved_addr);
                 one->n_hooked++;
         }
+        p->n_groups += (uint32_t)a->list.n;
         if (!n_used)
                 return;
         vec_push(&p->sections, (struct wire_plan_section){room, at_off, room_bytes});

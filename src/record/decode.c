@@ -10,7 +10,7 @@
 #include "record/state.h"
 #include "trace/writer.h"
 
-enum { MAX_MARKS = 10000, RANGE_SLICE = 512 };
+enum { MAX_MARKS = 10000, HEAP_TRIES = 4 };
 
 #define MAX_LOST ((uint64_t)1 << 40) /* more in one word is nonsense */
 
@@ -194,48 +194,7 @@ static void decode_mapping(struct pipeline *p, struct slot *s, const uint64_t *w
         trace_put_mapping(p->config.writer, &m);
 }
 
-/* ---- pools and marks (silt.h) --------------------------------------------------------------------- */
-
-struct decode_range {
-        struct pipeline *p;
-        struct slot *s;
-        uint64_t n;
-};
-
-static bool decode_free_one(void *ctx, uint64_t address) {
-        struct decode_range *r = ctx;
-        /* one that waits for its turn is handed out by this very release */
-        bool may_stay = r->p->pair.held.n > 0;
-
-        if (++r->n % RANGE_SLICE == 0)
-                pipeline_check_slice(r->p);
-        pair_free_in_range(&r->p->pair, r->s->process, r->s->thread, address | WIRE_POOL);
-        return may_stay;
-}
-
-static void decode_free_range(struct pipeline *p, struct slot *s, const uint64_t *words,
-                              uint64_t time_ns) {
-        struct decode_range r = {.p = p, .s = s};
-
-        pipeline_check_slice(p);
-        pair_begin_range(&p->pair, s->thread, time_ns);
-        pools_visit(&s->process->pools, words[1], words[2], decode_free_one, &r);
-}
-
-static bool decode_is_live(void *ctx, uint64_t address) {
-        struct block b;
-
-        return live_find(ctx, address | WIRE_POOL, &b);
-}
-
-static void decode_pool_alloc(struct pipeline *p, struct process *process, uint64_t address) {
-        if (unlikely(pools_wants_sweep(&process->pools))) {
-                decode_flush(p);
-                if (p->pair.held.n == 0)
-                        pools_sweep(&process->pools, decode_is_live, &process->live);
-        }
-        pools_add(&process->pools, address & WIRE_ADDRESS_MASK);
-}
+/* ---- marks (silt.h) -------------------------------------------------------------------------------- */
 
 static void decode_mark(struct pipeline *p, struct slot *s, const uint64_t *words,
                         uint64_t time_ns) {
@@ -299,7 +258,8 @@ static void decode_rare(struct pipeline *p, struct slot *s, const uint64_t *word
         switch (words[0] & 0xff) {
         case WIRE_MODULE: decode_module(p, s, words); break;
         case WIRE_THREAD_NAME: decode_thread_name(p, s, words); break;
-        case WIRE_FREE_RANGE: decode_free_range(p, s, words, time_ns); break;
+        case WIRE_FREE_RANGE: bulk_free_range(p, s, words, time_ns); break;
+        case WIRE_HEAP: bulk_heap(p, s, words, time_ns); break;
         case WIRE_MARK: decode_mark(p, s, words, time_ns); break;
         case WIRE_FORK:
                 decode_now_ns(p, time_ns);
@@ -352,10 +312,22 @@ static bool decode_realloc_end(struct slot *s, const uint64_t *words, struct pai
         return e->result != WIRE_REALLOC_OK || e->size_bytes <= BLOCK_MAX_BYTES;
 }
 
+/* The heap that was said to be that of the block at address; a handler's allocations may have come between. */
+static uint32_t decode_take_heap(struct slot *s, uint64_t address) {
+        bool is_it = s->heap_address == address;
+        uint64_t id = s->heap_id;
+
+        s->n_heap_tries++;
+        if (is_it || s->n_heap_tries == HEAP_TRIES)
+                s->has_heap = false;
+        return is_it ? bulk_open_heap(s->process, id) : 0;
+}
+
 /* Fills the next batch entry; false: values no allocator gives. */
 static bool decode_block_event(struct slot *s, const uint64_t *words, struct pair_event *e) {
         e->address = words[1];
         e->stack = 0;
+        e->heap = 0;
         switch (e->kind) {
         case WIRE_ALLOC:
                 e->size_bytes = words[2];
@@ -411,10 +383,16 @@ static bool decode_record(struct pipeline *p, struct slot *s) {
         s->last_time = s->head_time;
         p->n_records++;
         if (kind == WIRE_POOL_ALLOC) {
-                decode_pool_alloc(p, s->process, words[1]);
+                bulk_pool_alloc(p, s->process, words[1]);
                 kind = WIRE_ALLOC;
         }
-        if (likely(decode_is_block_event(kind))) {
+        if (kind == WIRE_HEAP && words[2] == WIRE_HEAP_NEXT) {
+                bulk_expect_heap(p, s->process);
+                s->has_heap = true;
+                s->heap_id = words[1];
+                s->heap_address = words[3];
+                s->n_heap_tries = 0;
+        } else if (likely(decode_is_block_event(kind))) {
                 struct pair_event *e = &p->batch[p->n_batch];
 
                 e->time_ns = time_ns;
@@ -427,6 +405,8 @@ static bool decode_record(struct pipeline *p, struct slot *s) {
                         drain_break(&p->drain, s, "a record has impossible values");
                         return false;
                 }
+                if (unlikely(s->has_heap) && event_allocates(e))
+                        e->heap = decode_take_heap(s, e->address);
                 if (++p->n_batch == PIPELINE_BATCH)
                         decode_flush(p);
         } else {
@@ -474,6 +454,7 @@ static inline bool decode_fast_alloc(struct pipeline *p, struct slot *s, const u
                      !decode_stack(p, s, words + 3, &p->batch_stacks[p->n_batch])))
                 return false;
         e->kind = WIRE_ALLOC;
+        e->heap = 0;
         e->address = words[1];
         e->size_bytes = words[2];
         e->is_complete = words[3] >> 40 == WIRE_END_COMPLETE;
@@ -540,7 +521,7 @@ static void decode_fast(struct pipeline *p, struct slot *s, uint64_t end_time) {
 
 bool decode_run(struct pipeline *p, struct slot *s, uint64_t end_time) {
         for (;;) {
-                if (likely(s->process))
+                if (likely(s->process && !s->has_heap))
                         decode_fast(p, s, end_time);
                 if (!decode_settle(p, s))
                         return false;

@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "record/heaps.h"
 #include "record/residency.h"
 #include "trace/writer.h"
 
@@ -78,6 +79,7 @@ static struct snapshot forks_snapshot_now(struct pipeline *p, struct process *pa
         };
 
         pools_copy(&s.pools, &parent->pools);
+        s.heaps = heaps_copy(parent->heaps);
         sites_snapshot(&p->sites, parent->figures, &s.inherited);
         return s;
 }
@@ -85,6 +87,7 @@ static struct snapshot forks_snapshot_now(struct pipeline *p, struct process *pa
 static void snapshot_done(struct snapshot *s) {
         live_layer_unref(s->layer);
         pools_done(&s->pools);
+        heaps_free(s->heaps);
         intern_space_unref(s->space);
         vec_free(&s->inherited);
 }
@@ -181,6 +184,7 @@ void forks_start(struct pipeline *p, struct process *child) {
         p->pair.now_ns = MAX(p->pair.now_ns, fork_ns);
         live_init(&child->live, s.layer);
         child->pools = s.pools;
+        child->heaps = s.heaps;
         child->trace_id = forks_define(p, child, s.parent, fork_ns);
         child->loader_number = s.loader_number;
         child->figures =
@@ -215,6 +219,7 @@ static void forks_free(struct process *process) {
                 intern_space_unref(process->space);
         }
         pools_done(&process->pools);
+        heaps_free(process->heaps);
         map_done(&process->threads);
         residency_free(process->residency);
         free(process->shares);

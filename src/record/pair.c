@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "record/pair.h"
 
+#include "record/heaps.h"
 #include "record/residency.h"
 #include "trace/writer.h"
 #include "wire/record.h"
@@ -21,6 +22,7 @@ void pair_init(struct pair *p, struct trace_writer *w, struct sites *s) {
 void pair_done(struct pair *p) {
         vec_free(&p->held);
         vec_free(&p->moving);
+        vec_free(&p->bulks);
         vec_free(&p->latest);
 }
 
@@ -103,6 +105,29 @@ static uint64_t pair_told_address(const struct pair *p, const struct pair_event 
         return p->addresses ? e->address & WIRE_ADDRESS_MASK : 0;
 }
 
+/* Takes the block away if it is the one with this number. */
+static bool pair_take(struct process *process, uint64_t address, uint64_t seq, struct block *ret) {
+        return live_find(&process->live, address, ret) && block_seq(ret) == seq &&
+               live_take(&process->live, address, ret);
+}
+
+static void pair_put_free(struct pair *p, const struct process *process, const struct block *b,
+                          uint32_t thread, uint32_t free_stack) {
+        trace_put_free(p->writer, thread, p->now_ns, block_seq(b), pair_block_stack(p, b),
+                       block_size_bytes(b), free_stack);
+        pair_release(p, process, b, thread);
+}
+
+/* The heap may have been released while the event waited. */
+static __attribute__((noinline)) void pair_note_heap(struct pair *p, const struct pair_event *e,
+                                                     uint64_t seq) {
+        struct block b;
+
+        if (heaps_add(e->process->heaps, e->heap, e->address, seq) == HEAPS_RELEASED &&
+            pair_take(e->process, e->address, seq, &b))
+                pair_put_free(p, e->process, &b, e->thread, 0);
+}
+
 static void pair_allocate(struct pair *p, const struct pair_event *e, struct block *b, uint64_t seq,
                           bool is_realloc) {
         block_set(b, e->site, seq, e->size_bytes, e->thread, p->now_ns / 1000);
@@ -113,13 +138,8 @@ static void pair_allocate(struct pair *p, const struct pair_event *e, struct blo
         p->next_seq = seq + 1;
         if (unlikely(e->size_bytes >= TRACE_LARGE_BLOCK_BYTES))
                 pair_note_large(e, seq);
-}
-
-static void pair_put_free(struct pair *p, const struct process *process, const struct block *b,
-                          uint32_t thread, uint32_t free_stack) {
-        trace_put_free(p->writer, thread, p->now_ns, block_seq(b), pair_block_stack(p, b),
-                       block_size_bytes(b), free_stack);
-        pair_release(p, process, b, thread);
+        if (unlikely(e->heap))
+                pair_note_heap(p, e, seq);
 }
 
 /* An allocation by another thread, or by a signal handler that interrupted the realloc in its last steps, proves that
@@ -140,6 +160,28 @@ static bool pair_release_moved(struct pair *p, const struct pair_event *e) {
         return false;
 }
 
+/* Of a heap that is being released. */
+static bool pair_release_bulk(struct pair *p, const struct pair_event *e) {
+        struct block old;
+
+        for (size_t i = 0; i < p->bulks.n; i++) {
+                const struct pair_bulk *bulk = &p->bulks.items[i];
+
+                if (bulk->process != e->process || !bulk->heap ||
+                    !live_find(&e->process->live, e->address, &old) ||
+                    heaps_of(e->process->heaps, e->address, block_seq(&old)) != bulk->heap)
+                        continue;
+                live_take(&e->process->live, e->address, &old);
+                pair_put_free(p, e->process, &old, bulk->thread, 0);
+                return true;
+        }
+        return false;
+}
+
+static bool pair_release_proven(struct pair *p, const struct pair_event *e) {
+        return pair_release_moved(p, e) || pair_release_bulk(p, e);
+}
+
 static bool pair_try_alloc(struct pair *p, const struct pair_event *e, bool is_realloc) {
         struct block *b = live_add_hinted(&e->process->live, e->address, e->new_hint);
         uint64_t seq;
@@ -147,7 +189,7 @@ static bool pair_try_alloc(struct pair *p, const struct pair_event *e, bool is_r
         if (unlikely(!b))
                 b = live_add(&e->process->live, e->address);
         if (unlikely(!b)) {
-                if (!pair_release_moved(p, e))
+                if (!pair_release_proven(p, e))
                         return false;
                 b = live_add(&e->process->live, e->address);
                 if (!b)
@@ -217,7 +259,7 @@ static struct block *pair_swap_blocks(struct pair *p, const struct pair_event *e
         if (!live_take_hinted(l, e->old_address, e->hint, ret_old))
                 return NULL;
         b = live_add(l, e->address);
-        if (!b && pair_release_moved(p, e))
+        if (!b && pair_release_proven(p, e))
                 b = live_add(l, e->address);
         if (b)
                 return b;
@@ -235,6 +277,16 @@ static void pair_grow(struct pair *p, const struct pair_event *e, uint64_t old_s
         m->copied_bytes += old_size_bytes;
         m->grown_bytes += e->size_bytes;
         m->in_place_bytes += e->old_address == e->address ? old_size_bytes : 0;
+}
+
+/* A block that stays where it is stays in its heap. */
+static void pair_stay_in_heap(struct pair *p, const struct pair_event *e, uint64_t old_seq,
+                              uint64_t seq) {
+        struct pair_event in_heap = *e;
+
+        in_heap.heap = heaps_of(e->process->heaps, e->address, old_seq);
+        if (in_heap.heap)
+                pair_note_heap(p, &in_heap, seq);
 }
 
 static bool pair_try_realloc(struct pair *p, const struct pair_event *e) {
@@ -257,6 +309,8 @@ static bool pair_try_realloc(struct pair *p, const struct pair_event *e) {
         p->latest.items[e->thread].site = PAIR_NO_SITE;
         if (e->size_bytes > block_size_bytes(&old))
                 pair_grow(p, e, block_size_bytes(&old));
+        if (unlikely(e->process->heaps != NULL) && !e->heap && e->address == e->old_address)
+                pair_stay_in_heap(p, e, block_seq(&old), seq);
         return true;
 }
 
@@ -546,6 +600,52 @@ void pair_free_in_range(struct pair *p, struct process *process, uint32_t thread
                                                      .kind = WIRE_FREE});
 }
 
+void pair_begin_bulk(struct pair *p, const struct process *process, uint32_t thread,
+                     uint32_t slot_no, uint32_t heap) {
+        pair_end_bulk(p, slot_no, NULL);
+        vec_push(&p->bulks, (struct pair_bulk){process, thread, slot_no, heap});
+        for (size_t i = 0; i < p->held.n; i++)
+                if (p->held.items[i].event.process == process) {
+                        struct pair_event about = p->held.items[i].event;
+                        size_t n = p->held.n;
+
+                        pair_resolve(p, &about);
+                        if (p->held.n < n)
+                                i = SIZE_MAX; /* from the first again */
+                }
+}
+
+bool pair_end_bulk(struct pair *p, uint32_t slot_no, uint32_t *ret_heap) {
+        for (size_t i = 0; i < p->bulks.n; i++)
+                if (p->bulks.items[i].slot_no == slot_no) {
+                        if (ret_heap)
+                                *ret_heap = p->bulks.items[i].heap;
+                        p->bulks.items[i] = p->bulks.items[--p->bulks.n];
+                        return true;
+                }
+        return false;
+}
+
+void pair_free_in_heap(struct pair *p, struct process *process, uint32_t thread, uint64_t address,
+                       uint64_t seq) {
+        struct block b;
+
+        if (pair_take(process, address, seq, &b))
+                pair_put_free(p, process, &b, thread, 0);
+        if (unlikely(p->held.n > 0))
+                pair_resolve(p, &(struct pair_event){.process = process,
+                                                     .address = address,
+                                                     .kind = WIRE_FREE});
+}
+
+bool pair_awaits_heap(const struct pair *p, const struct process *process, uint32_t heap) {
+        for (size_t i = 0; i < p->held.n; i++)
+                if (p->held.items[i].event.process == process &&
+                    p->held.items[i].event.heap == heap)
+                        return true;
+        return false;
+}
+
 void pair_end_process(struct pair *p, const struct process *process) {
         for (size_t i = 0; i < p->held.n;) {
                 if (p->held.items[i].event.process != process) {
@@ -563,6 +663,12 @@ void pair_end_process(struct pair *p, const struct process *process) {
         for (size_t i = 0; i < p->moving.n;) {
                 if (p->moving.items[i].process == process)
                         p->moving.items[i] = p->moving.items[--p->moving.n];
+                else
+                        i++;
+        }
+        for (size_t i = 0; i < p->bulks.n;) {
+                if (p->bulks.items[i].process == process)
+                        p->bulks.items[i] = p->bulks.items[--p->bulks.n];
                 else
                         i++;
         }

@@ -34,6 +34,7 @@ struct pair_event {
         uint32_t slot_no;
         uint32_t site;  /* ALLOC, REALLOC_END: of the new block */
         uint32_t stack; /* of the record; 0 when it has none */
+        uint32_t heap;  /* ALLOC, REALLOC_END: the new block's, of process->heaps; 0: none */
         uint8_t kind;   /* enum wire_kind */
         uint8_t result; /* enum wire_realloc */
         uint8_t old;    /* enum pair_old */
@@ -60,6 +61,12 @@ struct pair_moving {
         bool is_released;
 };
 
+/* A heap that a thread is about to release whole. */
+struct pair_bulk {
+        const struct process *process;
+        uint32_t thread, slot_no, heap; /* heap: 0 if nothing is in it */
+};
+
 #define PAIR_NO_SITE UINT32_MAX
 
 /* A thread's latest allocation. */
@@ -77,6 +84,7 @@ struct pair {
         uint64_t now_ns;            /* of the latest event written; never goes back */
         VEC(struct pair_held) held; /* in order of arrival */
         VEC(struct pair_moving) moving;
+        VEC(struct pair_bulk) bulks;
         VEC(struct pair_latest) latest; /* by thread */
         uint64_t n_inversions;
 
@@ -106,6 +114,17 @@ void pair_apply_all(struct pair *p, const struct pair_event *events, size_t n);
 /* A thread releases every block in a range: begun once, then told of each address that may be live. */
 void pair_begin_range(struct pair *p, uint32_t thread, uint64_t time_ns);
 void pair_free_in_range(struct pair *p, struct process *process, uint32_t thread, uint64_t address);
+
+/* The same for a heap. From begin to end others may be given addresses of its blocks, which proves their release. */
+void pair_begin_bulk(struct pair *p, const struct process *process, uint32_t thread,
+                     uint32_t slot_no, uint32_t heap);
+/* True: the slot had begun; ret_heap, which may be NULL: the heap it told of. */
+bool pair_end_bulk(struct pair *p, uint32_t slot_no, uint32_t *ret_heap);
+void pair_free_in_heap(struct pair *p, struct process *process, uint32_t thread, uint64_t address,
+                       uint64_t seq);
+
+/* Do events wait that know the heap's number? */
+bool pair_awaits_heap(const struct pair *p, const struct process *process, uint32_t heap);
 
 /* No event earlier than time_ns can come any more. */
 void pair_expire(struct pair *p, uint64_t time_ns);

@@ -179,6 +179,7 @@ static void pipeline_reap(struct pipeline *p) {
                         decode_count_lost(p, s);
                 if (s->is_drained && slot_n_words(s) == 0) {
                         pair_end_slot(&p->pair, s->no);
+                        pair_end_bulk(&p->pair, s->no, NULL);
                         if (process && slot_ends_in_exec(s))
                                 process->ends_in_exec = true;
                         if (process && s->process)

@@ -2,7 +2,8 @@
 /* The whole pipeline on an arena a hostile family of processes writes into: rings, positions, states, process entries,
  * lent tables. The input is a program of such writes, pumps and ends. Nothing may crash, hang or leak.
  *
- * covers: src/record/decode.c src/record/drain.c src/record/forks.c src/record/intern.c src/record/lender.c
+ * covers: src/record/bulk.c src/record/decode.c src/record/drain.c src/record/forks.c src/record/heaps.c
+ * covers: src/record/intern.c src/record/lender.c
  * covers: src/record/order.c src/record/pair.c src/record/paths.c src/record/pipeline.c src/record/pools.c
  * covers: src/record/residency.c src/record/rows.c src/record/sites.c */
 #include <fcntl.h>
@@ -17,6 +18,7 @@
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 enum { N_SLOTS = 6, N_PROCESSES = 6, MAX_OPS = 600, MAX_MANY = 6000 };
+enum { N_LIKELY_KINDS = 23 }; /* as the corpus has them */
 
 struct input {
         const uint8_t *data;
@@ -61,7 +63,7 @@ static void put(struct fake_target *t, struct wire_slot *slot, const uint64_t *w
 
 /* A record that is likely to be accepted: few addresses, small sizes. */
 static void put_likely(struct fake_target *t, struct wire_slot *slot, struct input *in) {
-        unsigned kind = take(in) % (WIRE_N_KINDS + 1);
+        unsigned kind = take(in) % N_LIKELY_KINDS;
         uint64_t words[32] = {wire_word0(t->now - (uint64_t)take(in) * 64, kind)};
         unsigned at = wire_stack_at(kind), n = at ? at + 1 : 1 + (unsigned)(take(in) % 4),
                  n_new = 0;
@@ -79,12 +81,12 @@ static void put_likely(struct fake_target *t, struct wire_slot *slot, struct inp
         put(t, slot, words, n + n_new);
 }
 
-/* Many blocks at once, so that tables grow and split; or all of them away again, those of pools by one range. Each may
- * have a stack of its own. */
+/* Many blocks at once, so that tables grow and split; or all of them away again, those of pools by one range, those of heaps by
+ * what becomes of the heap. Each may have a stack of its own. */
 static void put_many(struct fake_target *t, struct wire_slot *slot, struct input *in) {
         uint64_t base = (uint64_t)take(in) << 16, n = (uint64_t)take(in) * 4;
         uint8_t how = take(in);
-        bool is_alloc = how & 1, is_pool = how & 8;
+        bool is_alloc = how & 1, is_pool = how & 8, is_heap = how & 16;
         unsigned n_new = how & 2 ? 2 : 0;
 
         if (is_pool && !is_alloc) {
@@ -92,7 +94,14 @@ static void put_many(struct fake_target *t, struct wire_slot *slot, struct input
                     (uint64_t[3]){wire_word0(t->now, WIRE_FREE_RANGE), base, base + n * 16}, 3);
                 return;
         }
+        if (is_heap && !is_alloc) {
+                put(t, slot, (uint64_t[4]){wire_word0(t->now, WIRE_HEAP), how >> 5, base >> 16 & 7},
+                    4);
+                return;
+        }
         for (uint64_t i = 1; i <= n && in->n_left > 0; i++, in->n_left--) {
+                uint64_t heap[4] = {wire_word0(t->now, WIRE_HEAP), how >> 5, WIRE_HEAP_NEXT,
+                                    base + i * 16};
                 unsigned kind = is_pool ? WIRE_POOL_ALLOC : is_alloc ? WIRE_ALLOC : WIRE_FREE;
                 uint64_t words[6] = {wire_word0(t->now, kind),
                                      (base + i * 16) | (is_pool ? WIRE_POOL : 0),
@@ -101,6 +110,8 @@ static void put_many(struct fake_target *t, struct wire_slot *slot, struct input
                                      0x1000 + base + i * 4,
                                      0x1000 + (uint64_t)how};
 
+                if (is_heap)
+                        put(t, slot, heap, 4);
                 put(t, slot, words, is_alloc ? 4 + n_new : 2);
         }
 }

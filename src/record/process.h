@@ -11,6 +11,7 @@
 #include "record/pools.h"
 
 struct figures;
+struct heaps;
 struct intern_space;
 struct residency;
 
@@ -34,6 +35,7 @@ struct process {
         struct figures *figures;
         struct live live;
         struct pools pools;
+        struct heaps *heaps; /* that can be released whole; NULL: none was used yet */
         struct intern_space *space;
         struct residency *residency; /* NULL: no large block yet */
         struct map threads;          /* tid → trace thread */

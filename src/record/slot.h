@@ -49,6 +49,9 @@ struct slot {
         struct callpath path;    /* its last stack */
         bool has_realloc;        /* between begin and end */
         uint64_t realloc_address;
+        bool has_heap; /* its next allocation was said to be in one */
+        uint8_t n_heap_tries;
+        uint64_t heap_id, heap_address;
         uint64_t
                 exec_end_pos; /* behind a record that says it is about to exec; 0: none, or it failed */
         uint64_t n_lost_told; /* by LOST records */

@@ -20,6 +20,7 @@ struct snapshot {
         uint64_t done_ns; /* the parent came back from fork then; 0: not yet */
         struct live_layer *layer;
         struct pools pools;
+        struct heaps *heaps; /* NULL: none */
         struct intern_space *space;
         uint32_t loader_number; /* the parent's */
         inherited_vec inherited;
@@ -91,6 +92,13 @@ void pipeline_settle_look(struct pipeline *p, struct process *process, bool is_v
 
 /* Counts what the slot lost without saying so itself. */
 void decode_count_lost(struct pipeline *p, struct slot *s);
+
+/* bulk.c: records that say something of many blocks, or of one block that others will. All events so far are applied. */
+void bulk_free_range(struct pipeline *p, struct slot *s, const uint64_t *words, uint64_t time_ns);
+void bulk_heap(struct pipeline *p, struct slot *s, const uint64_t *words, uint64_t time_ns);
+void bulk_pool_alloc(struct pipeline *p, struct process *process, uint64_t address);
+void bulk_expect_heap(struct pipeline *p, struct process *process);
+uint32_t bulk_open_heap(struct process *process, uint64_t id); /* its number (heaps.h) */
 
 /* forks.c */
 struct process *forks_add_process(struct pipeline *p, uint32_t idx, uint32_t pid);

@@ -29,7 +29,24 @@ enum wire_call {
         WIRE_CALL_FREE = 5,
         WIRE_CALL_ALLOC_TEXT = 6, /* returns a copy of a string: its length tells the size */
         WIRE_CALL_LOADED = 7,     /* the loader has changed its list of objects */
+        /* heaps that can be released whole: mimalloc's */
+        WIRE_CALL_HEAP_NEW = 8,     /* returns one; size_arg: whether it may be destroyed */
+        WIRE_CALL_HEAP_DESTROY = 9, /* its first argument, with all blocks in it */
+        WIRE_CALL_HEAP_DELETE = 10, /* its first argument; the blocks live on */
+        WIRE_CALL_HEAP_DEFAULT =
+                11, /* its first argument is what the thread allocates from now on */
+        /* and jemalloc's arenas */
+        WIRE_CALL_CONTROL = 12,     /* mallctl */
+        WIRE_CALL_CONTROL_MIB = 13, /* mallctlbymib */
+        WIRE_CALL_NAME_TO_MIB = 14, /* mallctlnametomib: not patched, the hooks call it */
         WIRE_N_CALLS,
+};
+
+/* Which heap a function allocates from; 0: its allocator has none that can be released whole. */
+enum wire_entry_heap {
+        WIRE_ENTRY_HEAP_OF_THREAD = 1,
+        WIRE_ENTRY_HEAP_ARG = 16,   /* + n: that of argument n */
+        WIRE_ENTRY_HEAP_FLAGS = 32, /* + n: argument n is jemalloc's flags */
 };
 
 /* One patched function. */
@@ -40,7 +57,8 @@ struct wire_entry {
         uint8_t form;                  /* enum wire_form | allocator << WIRE_FORM_BITS */
         uint8_t size_arg, count_arg;   /* bytes asked for: the product; or WIRE_ENTRY_NO_ARG */
         uint8_t block_arg;             /* that is released, or given a new size */
-        uint8_t reserved[3];
+        uint8_t heap;                  /* enum wire_entry_heap */
+        uint16_t group;                /* functions of one allocator have the same, in one plan */
 };
 
 struct wire_plan_section {

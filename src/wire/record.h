@@ -37,6 +37,8 @@ enum wire_kind {
                 19, /* address with WIRE_POOL, size, stack: a block that a pool handed out */
         WIRE_FREE_RANGE = 20, /* begin, end: every block of pools that begins in it is released */
         WIRE_MARK = 21,       /* text length, text padded to words */
+        WIRE_HEAP =
+                22, /* heap, enum wire_heap, address: of an allocator's heap that can be released whole */
         WIRE_N_KINDS,
 };
 
@@ -51,6 +53,15 @@ enum wire_realloc {
         WIRE_REALLOC_OK = 0,
         WIRE_REALLOC_FAILED = 1,   /* NULL, the old block lives on */
         WIRE_REALLOC_RELEASED = 2, /* realloc(p, 0) that returned NULL */
+};
+
+/* What is said of a heap. Its number is any that the process gives it. */
+enum wire_heap {
+        WIRE_HEAP_NEXT = 0,  /* the block that this thread allocates next, at address, is in it */
+        WIRE_HEAP_BEGIN = 1, /* it is about to be released; others may be given its addresses */
+        WIRE_HEAP_RELEASED = 2, /* every block in it was released */
+        WIRE_HEAP_KEPT = 3,     /* it is new, or gone while its blocks live on */
+        WIRE_HEAP_FAILED = 4,   /* it was not released after all */
 };
 
 /* How the block was asked for. */

@@ -1,0 +1,377 @@
+/* SPDX-License-Identifier: MIT */
+#include "hook/patched_heap.h"
+
+#include "hook/event.h"
+#include "hook/patched.h"
+
+bool patched_has_heaps;
+
+static void heap_say(struct thread *t, uint64_t heap, enum wire_heap what, const void *block) {
+        event_words(t, WIRE_HEAP, (const uint64_t[]){heap, what, (uint64_t)block}, 3);
+}
+
+/* ---- mimalloc ---------------------------------------------------------------------------------- */
+
+/* A bit for each heap that was made, by its hash; none is ever cleared. One that only seems to have been made costs a few
+ * words on the wire. */
+enum { HEAP_FILTER_BITS = 4096 };
+static _Atomic uint64_t heap_filter[HEAP_FILTER_BITS / 64];
+
+static unsigned heap_filter_bit(uint64_t heap) {
+        return (unsigned)((heap * 0x9e3779b97f4a7c15ull) >> 32) % HEAP_FILTER_BITS;
+}
+
+static bool heap_was_made(uint64_t heap) {
+        unsigned bit = heap_filter_bit(heap);
+
+        return atomic_load_explicit(&heap_filter[bit / 64], memory_order_relaxed) >> bit % 64 & 1;
+}
+
+/* It may have the address of one that its thread left behind when it ended. */
+static void heap_is_made(struct thread *t, uint64_t heap) {
+        unsigned bit = heap_filter_bit(heap);
+
+        if (!heap)
+                return;
+        atomic_fetch_or_explicit(&heap_filter[bit / 64], UINT64_C(1) << bit % 64,
+                                 memory_order_relaxed);
+        patched_has_heaps = true;
+        heap_say(t, heap, WIRE_HEAP_KEPT, NULL);
+}
+
+static void heap_is_gone(struct thread *t, uint64_t heap) {
+        if (t->heap == heap)
+                t->heap = 0; /* its thread goes on with the one it began with */
+}
+
+/* ---- jemalloc ---------------------------------------------------------------------------------- */
+
+enum { ARENAS_MAX = 4096, CONTROLS_MAX = 8, MIB_MAX = 4 };
+#define ARENA_NONE UINT32_MAX
+
+enum arena_op { ARENA_OTHER = 0, ARENA_CREATE, ARENA_BIND, ARENA_RESET, ARENA_LOOKUP, ARENA_N_OPS };
+
+/* A name as jemalloc numbers it. */
+struct mib {
+        uint64_t parts[MIB_MAX];
+        uint64_t n; /* 0: it has no such name */
+};
+
+static const char *const arena_names[] = {
+        "arenas.create", "experimental.arenas_create_ext",
+        "arenas.extend", "thread.arena",
+        "arena.0.reset", "arena.0.destroy",
+        "arenas.lookup",
+};
+static const uint8_t arena_name_ops[] = {
+        ARENA_CREATE, ARENA_CREATE, ARENA_CREATE, ARENA_BIND,
+        ARENA_RESET,  ARENA_RESET,  ARENA_LOOKUP,
+};
+enum { ARENA_N_NAMES = sizeof(arena_name_ops), ARENA_NAME_LOOKUP = ARENA_N_NAMES - 1 };
+
+/* One jemalloc of the process. */
+struct control {
+        bool is_used;
+        uint16_t group;
+        void *by_mib, *name_to_mib; /* mallctlbymib, mallctlnametomib; NULL: not known */
+        _Atomic bool has_mibs;
+        struct mib mibs[ARENA_N_NAMES];
+        _Atomic uint64_t made[ARENAS_MAX / 64]; /* arenas of the program's own making */
+};
+
+static struct control controls[CONTROLS_MAX];
+
+static struct control *control_of(uint16_t group) {
+        for (unsigned i = 0; i < CONTROLS_MAX; i++)
+                if (controls[i].is_used && controls[i].group == group)
+                        return &controls[i];
+        return NULL;
+}
+
+static struct control *control_new(uint16_t group) {
+        for (unsigned i = 0; i < CONTROLS_MAX; i++)
+                if (!controls[i].is_used) {
+                        controls[i].group = group;
+                        controls[i].is_used = true;
+                        return &controls[i];
+                }
+        return NULL;
+}
+
+void patched_heap_know(const struct wire_entry *entry) {
+        struct control *c;
+
+        if (entry->call < WIRE_CALL_CONTROL)
+                return;
+        c = control_of(entry->group);
+        if (!c)
+                c = control_new(entry->group);
+        if (c && entry->call == WIRE_CALL_CONTROL_MIB)
+                c->by_mib = (void *)entry->moved;
+        if (c && entry->call == WIRE_CALL_NAME_TO_MIB)
+                c->name_to_mib = (void *)entry->moved;
+}
+
+static uint64_t arena_heap(const struct control *c, uint32_t arena) {
+        return PATCHED_HEAP_ARENA | (uint64_t)(c - controls) << 32 | arena;
+}
+
+static bool arena_was_made(const struct control *c, uint32_t arena) {
+        return arena < ARENAS_MAX &&
+               atomic_load_explicit(&c->made[arena / 64], memory_order_relaxed) >> arena % 64 & 1;
+}
+
+static uint64_t control_call_here(void *fn, const uint64_t *args) {
+        uint64_t (*function)(uint64_t, uint64_t, uint64_t, uint64_t, uint64_t, uint64_t) = fn;
+
+        return function(args[0], args[1], args[2], args[3], args[4], args[5]);
+}
+
+/* fn(args[0], … args[5]), which may use registers that a patched function's caller keeps values in. */
+static int control_call(void *fn, const uint64_t *args) {
+        return (int)patched_call_libc((void *)control_call_here, (uint64_t)fn, (uint64_t)args);
+}
+
+/* Two threads that do it at once write the same. */
+static void control_get_mibs(struct control *c) {
+        if (atomic_load_explicit(&c->has_mibs, memory_order_acquire) || !c->name_to_mib)
+                return;
+        for (unsigned i = 0; i < ARENA_N_NAMES; i++) {
+                struct mib mib;
+                uint64_t args[6];
+
+                mib.n = MIB_MAX;
+                args[0] = (uint64_t)arena_names[i];
+                args[1] = (uint64_t)mib.parts;
+                args[2] = (uint64_t)&mib.n;
+                args[3] = args[4] = args[5] = 0;
+                if (control_call(c->name_to_mib, args) != 0 || mib.n > MIB_MAX)
+                        mib.n = 0;
+                for (unsigned k = 0; k < mib.n; k++)
+                        c->mibs[i].parts[k] = mib.parts[k];
+                c->mibs[i].n = mib.n;
+        }
+        atomic_store_explicit(&c->has_mibs, true, memory_order_release);
+}
+
+/* The number in the place of the second part, or ARENA_NONE. */
+static uint32_t arena_number(uint64_t number) {
+        return number < ARENAS_MAX ? (uint32_t)number : ARENA_NONE;
+}
+
+static enum arena_op arena_op_of_mib(struct control *c, const uint64_t *mib, uint64_t n,
+                                     uint32_t *ret_arena) {
+        control_get_mibs(c);
+        if (!mib || !atomic_load_explicit(&c->has_mibs, memory_order_acquire))
+                return ARENA_OTHER;
+        for (unsigned i = 0; i < ARENA_N_NAMES; i++) {
+                const struct mib *known = &c->mibs[i];
+                bool is_it = known->n == n && n > 1 && known->parts[0] == mib[0];
+
+                if (arena_name_ops[i] != ARENA_RESET)
+                        is_it = is_it && known->parts[1] == mib[1];
+                for (unsigned k = 2; is_it && k < n; k++)
+                        is_it = known->parts[k] == mib[k];
+                if (!is_it)
+                        continue;
+                *ret_arena = arena_number(mib[1]);
+                return arena_name_ops[i];
+        }
+        return ARENA_OTHER;
+}
+
+/* Whether text is pattern, whose 0 stands for any number. */
+static bool arena_name_is(const char *text, const char *pattern, uint32_t *ret_arena) {
+        for (; *pattern; pattern++) {
+                if (*pattern == '0' && *text >= '0' && *text <= '9') {
+                        uint64_t number = 0;
+
+                        while (*text >= '0' && *text <= '9' && number < ARENAS_MAX)
+                                number = number * 10 + (uint64_t)(*text++ - '0');
+                        *ret_arena = arena_number(number);
+                } else if (*text++ != *pattern) {
+                        return false;
+                }
+        }
+        return *text == '\0';
+}
+
+static enum arena_op arena_op_of_name(const char *name, uint32_t *ret_arena) {
+        for (unsigned i = 0; name && i < ARENA_N_NAMES; i++)
+                if (arena_name_is(name, arena_names[i], ret_arena))
+                        return arena_name_ops[i];
+        return ARENA_OTHER;
+}
+
+/* The arena that a block is in, as jemalloc says; ARENA_NONE: it does not. */
+static uint32_t arena_ask(struct control *c, const void *block) {
+        uint64_t args[6], arena_bytes = sizeof(uint32_t);
+        uint32_t arena = ARENA_NONE;
+
+        control_get_mibs(c);
+        if (!c->by_mib || !atomic_load_explicit(&c->has_mibs, memory_order_acquire) ||
+            !c->mibs[ARENA_NAME_LOOKUP].n)
+                return ARENA_NONE;
+        args[0] = (uint64_t)c->mibs[ARENA_NAME_LOOKUP].parts;
+        args[1] = c->mibs[ARENA_NAME_LOOKUP].n;
+        args[2] = (uint64_t)&arena;
+        args[3] = (uint64_t)&arena_bytes;
+        args[4] = (uint64_t)&block;
+        args[5] = sizeof(block);
+        return control_call(c->by_mib, args) == 0 ? arena : ARENA_NONE;
+}
+
+/* mallctl(name, oldp, oldlenp, newp, newlen), mallctlbymib(mib, miblen, oldp, oldlenp, newp, newlen). */
+static bool arena_before(struct patched_frame *f, struct thread *t) {
+        struct control *c = control_of(f->entry->group);
+        bool is_mib = f->entry->call == WIRE_CALL_CONTROL_MIB;
+        const uint64_t *value = f->regs + (is_mib ? 2 : 1); /* oldp, oldlenp, newp, newlen */
+        uint32_t arena = ARENA_NONE;
+        enum arena_op op;
+
+        /* one of the two may be made of the other */
+        if (!c || (t->in_real && real_fn_has(t->in_real, (const void *)f->pc)))
+                return false;
+        op = is_mib ? arena_op_of_mib(c, (const uint64_t *)f->regs[0], f->regs[1], &arena)
+                    : arena_op_of_name((const char *)f->regs[0], &arena);
+        f->block = NULL;
+        switch (op) {
+        case ARENA_CREATE:
+                if (!value[0])
+                        return false; /* nobody will know its number */
+                f->block = (void *)value[0];
+                break;
+        case ARENA_BIND:
+                if (!value[2] || value[3] != sizeof(uint32_t))
+                        return false;
+                arena = *(const uint32_t *)value[2];
+                break;
+        case ARENA_RESET:
+                if (!arena_was_made(c, arena))
+                        return false;
+                heap_say(t, arena_heap(c, arena), WIRE_HEAP_BEGIN, NULL);
+                break;
+        default: return false;
+        }
+        f->size_bytes = op;
+        f->heap = arena_heap(c, arena);
+        return true;
+}
+
+static void arena_is_made(struct control *c, uint32_t arena) {
+        if (arena >= ARENAS_MAX)
+                return;
+        atomic_fetch_or_explicit(&c->made[arena / 64], UINT64_C(1) << arena % 64,
+                                 memory_order_relaxed);
+        patched_has_heaps = true;
+}
+
+static void arena_after(struct patched_frame *f, bool is_done) {
+        struct control *c = control_of(f->entry->group);
+        uint32_t arena = (uint32_t)f->heap;
+
+        if (f->size_bytes == ARENA_RESET)
+                heap_say(f->t, f->heap, is_done ? WIRE_HEAP_RELEASED : WIRE_HEAP_FAILED, NULL);
+        if (!is_done)
+                return;
+        if (f->size_bytes == ARENA_CREATE)
+                arena_is_made(c, *(const uint32_t *)f->block);
+        /* what its cache holds of an arena outlasts the binding */
+        if (f->size_bytes == ARENA_BIND && (f->t->arena || arena_was_made(c, arena)))
+                f->t->arena = PATCHED_HEAP_ASK | f->heap;
+}
+
+/* The thread's arena, if its cache may hold blocks of one that the program made. */
+static uint64_t arena_of_thread(const struct control *c, const struct thread *t) {
+        return t->arena && (t->arena & ~PATCHED_HEAP_ASK) >> 32 == arena_heap(c, 0) >> 32 ? t->arena
+                                                                                          : 0;
+}
+
+/* MALLOCX_ARENA, MALLOCX_TCACHE, MALLOCX_TCACHE_NONE: the arena's number and 1; the cache's and 2, or 1 for none. */
+static uint64_t arena_of_flags(const struct control *c, const struct thread *t, uint32_t flags) {
+        uint32_t arena = flags >> 20, cache = flags >> 8 & 0xfff;
+
+        if (arena && cache == 1)
+                return arena_was_made(c, arena - 1) ? arena_heap(c, arena - 1) : 0;
+        if (arena)
+                return PATCHED_HEAP_ASK | arena_heap(c, arena - 1);
+        return cache > 1 && !t->arena ? PATCHED_HEAP_ASK | arena_heap(c, ARENA_NONE)
+                                      : arena_of_thread(c, t);
+}
+
+/* ---- allocations ------------------------------------------------------------------------------- */
+
+uint64_t patched_heap_asked(const struct patched_frame *f, const struct thread *t) {
+        unsigned heap = f->entry->heap;
+        const struct control *c;
+
+        if (heap >= WIRE_ENTRY_HEAP_ARG && heap < WIRE_ENTRY_HEAP_FLAGS) {
+                uint64_t named = f->regs[heap - WIRE_ENTRY_HEAP_ARG];
+
+                return heap_was_made(named) ? named : 0;
+        }
+        if (heap == 0)
+                return 0;
+        c = control_of(f->entry->group);
+        if (!c)
+                return t->heap;
+        return heap >= WIRE_ENTRY_HEAP_FLAGS
+                       ? arena_of_flags(c, t, (uint32_t)f->regs[heap - WIRE_ENTRY_HEAP_FLAGS])
+                       : arena_of_thread(c, t);
+}
+
+void patched_heap_tell(const struct patched_frame *f, void *block) {
+        uint64_t heap = f->heap & ~PATCHED_HEAP_ASK;
+
+        if (f->heap & PATCHED_HEAP_ARENA) {
+                struct control *c = control_of(f->entry->group);
+                uint32_t arena = ARENA_NONE;
+
+                /* not from a handler: the thread may hold the lock that is taken for an answer */
+                if (f->heap & PATCHED_HEAP_ASK && !f->outer)
+                        arena = arena_ask(c, block);
+                if (arena == ARENA_NONE)
+                        arena = (uint32_t)heap;
+                if (!arena_was_made(c, arena))
+                        return;
+                heap = arena_heap(c, arena);
+        }
+        heap_say(f->t, heap, WIRE_HEAP_NEXT, block);
+}
+
+/* ---- calls about heaps ------------------------------------------------------------------------- */
+
+bool patched_heap_before(struct patched_frame *f, struct thread *t) {
+        uint64_t heap = f->regs[0];
+
+        switch (f->entry->call) {
+        case WIRE_CALL_HEAP_NEW: /* what may not be destroyed is handed over instead */
+                return f->entry->size_arg == WIRE_ENTRY_NO_ARG ||
+                       (uint8_t)f->regs[f->entry->size_arg];
+        case WIRE_CALL_HEAP_DEFAULT: f->heap = heap; return true;
+        case WIRE_CALL_HEAP_DESTROY:
+                if (!heap_was_made(heap))
+                        return false;
+                heap_say(t, heap, WIRE_HEAP_BEGIN, NULL);
+                f->heap = heap;
+                return true;
+        case WIRE_CALL_HEAP_DELETE:
+                if (heap_was_made(heap))
+                        heap_say(t, heap, WIRE_HEAP_KEPT, NULL);
+                heap_is_gone(t, heap);
+                return false;
+        default: return arena_before(f, t);
+        }
+}
+
+void patched_heap_after(struct patched_frame *f, uint64_t result) {
+        switch (f->entry->call) {
+        case WIRE_CALL_HEAP_NEW: heap_is_made(f->t, result); break;
+        case WIRE_CALL_HEAP_DEFAULT: f->t->heap = heap_was_made(f->heap) ? f->heap : 0; break;
+        case WIRE_CALL_HEAP_DESTROY:
+                heap_say(f->t, f->heap, WIRE_HEAP_RELEASED, NULL);
+                heap_is_gone(f->t, f->heap);
+                break;
+        default: arena_after(f, (int)result == 0); break;
+        }
+}

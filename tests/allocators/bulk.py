@@ -1,0 +1,80 @@
+# SPDX-License-Identifier: MIT
+"""Heaps that are released whole: jemalloc's arenas (reset, destroy), mimalloc's heaps, by 8 threads, against the program's own
+count and what the allocator says is in them."""
+
+import os
+
+from allocators._workshop import HERE, Workshop
+from allocators.exact import NEVER, native, needs_sources, record
+
+FIGURES = ("allocations", "frees", "reallocations", "bytes_allocated", "end_live_bytes", "end_live_blocks")
+OPERATIONS = (300_000, 30_000_000)
+
+
+def build(w, name, source, *link, flags=()):
+    path = os.path.join(HERE, source)
+    out = w.path(name)
+    return w.make(name, [[w.prefix + "gcc", "-std=gnu17", "-O2", "-g", "-fno-builtin", "-pthread", "-Wall", "-Wextra", "-Werror",
+                          *flags, path, *link, "-lpthread", "-lm", "-ldl", "-o", out]],
+                  [path, os.path.join(HERE, "bulk.h"), *(x for x in link if x.startswith("/"))])
+
+
+def hold(t, program, heap_bytes=None):
+    """heap_bytes: bounds of what one heap's own record takes, where that is a block too: 0 where the compiler put the calls inline."""
+    n = t.count(*OPERATIONS) // (20 if t.context.runner else 1)
+    _, base = record(t, [program, "0", "8"])
+    want, report = record(t, [program, str(n), "8"])
+    totals = report["totals"]
+    got = {name: totals[name] - base["totals"][name] for name in FIGURES}
+    assert want["wrong"] == 0 and want["in_bulk"] > n / 200, want
+    if heap_bytes:
+        heaps, gone = want["heaps"], want["heaps_gone"]
+        own_bytes = (got["bytes_allocated"] - want["bytes_allocated"]) / heaps
+        assert own_bytes == int(own_bytes) and heap_bytes[0] <= own_bytes <= heap_bytes[1], own_bytes
+        if not own_bytes:
+            heaps = gone = 0
+        for name, n_more in (("allocations", heaps), ("frees", gone), ("bytes_allocated", heaps * own_bytes),
+                             ("end_live_blocks", heaps - gone), ("end_live_bytes", (heaps - gone) * own_bytes)):
+            want[name] += n_more
+    wrong = {name: f"{got[name]} for {want[name]}" for name in FIGURES if got[name] != want[name]}
+    assert not wrong, f"silt says: {wrong}"
+    assert all(totals[name] == 0 for name in NEVER), totals
+    t.notes.append(f"{want['in_bulk']:,} of {want['frees']:,} releases by {want['heaps']:,} heaps, exactly")
+
+
+@native
+def test_jemalloc(t):
+    w = Workshop(t.context)
+    hold(t, build(w, "bulk_jemalloc", "bulk_jemalloc.c", w.jemalloc()))
+
+
+@native
+def test_jemalloc_as_rust_has_it(t):
+    w = Workshop(t.context)
+    hold(t, build(w, "bulk_rjem", "bulk_jemalloc.c", w.prefixed_jemalloc("_rjem_"), flags=["-DPREFIX=_rjem_"]))
+
+
+def test_stand_in_for_jemalloc(t):
+    """For either machine; what a destroyed arena had is everybody's at once."""
+    w = Workshop(t.context)
+    own = w.object("jemalloc_stand_in.c", "-ftls-model=initial-exec")
+    hold(t, build(w, "bulk_stand_in", "bulk_jemalloc.c", own, flags=["-DPREFIX=stand_"]))
+
+
+@needs_sources
+def test_jemalloc_from_source(t):
+    """For either machine."""
+    w = Workshop(t.context)
+    hold(t, build(w, "bulk_from_source", "bulk_jemalloc.c", w.jemalloc_from_source(), flags=["-DPREFIX=_rjem_"]))
+
+
+@native
+def test_mimalloc_as_a_library(t):
+    w = Workshop(t.context)
+    hold(t, build(w, "bulk_mimalloc_so", "bulk_mimalloc.c", "-lmimalloc"), heap_bytes=(500, 20000))
+
+
+@needs_sources
+def test_mimalloc(t):
+    w = Workshop(t.context)
+    hold(t, build(w, "bulk_mimalloc", "bulk_mimalloc.c", w.mimalloc()), heap_bytes=(0, 20000))
