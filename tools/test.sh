@@ -90,6 +90,8 @@ if step build make --no-print-directory all; then
                 suite "gates-$other" "build-$other"
                 programs "programs-$other" --build build --runtime "build-$other/libsilt.so" \
                         --runner "qemu-$other -L /usr/$other-linux-gnu"
+                [ -z "$soak" ] || programs "allocators-$other" --build build --runtime "build-$other/libsilt.so" \
+                        --runner "qemu-$other -L /usr/$other-linux-gnu" --soak --only '^(allocators|patched|pools)/'
         fi
         step lint python3 tools/lint.py --build build
         step bench-instrument python3 bench/bench_test.py

@@ -61,8 +61,25 @@ class Workshop:
     # ---- allocators ------------------------------------------------------------------------------------------------
 
     def jemalloc(self):
-        """Debian's archive."""
+        """Debian's archive; for the other machine from its source."""
+        if self.prefix:
+            return self.jemalloc_from_source("jemalloc_plain", "")
         return self.run("gcc", "-print-file-name=libjemalloc.a").strip()
+
+    def gperftools(self):
+        """The same, of the smallest of its libraries."""
+        if not self.prefix:
+            return self.run("gcc", "-print-file-name=libtcmalloc_minimal.a").strip()
+        tree, folder = self.source("google-perftools"), self.path("built_gperftools")
+        out = os.path.join(folder, ".libs", "libtcmalloc_minimal.a")
+        with LOCK:
+            if not os.path.exists(out):
+                shutil.rmtree(folder, ignore_errors=True)
+                os.makedirs(folder)
+                self.run(os.path.join(tree, "configure"), "--host=" + self.prefix.rstrip("-"), "--enable-minimal", "--disable-shared",
+                         cwd=folder)
+                self.run("make", "-j2", "libtcmalloc_minimal.la", cwd=folder)
+        return out
 
     def jemalloc_from_source(self, name="jemalloc_rjem_", prefix="_rjem_", *options):
         """For either machine, its names prefixed by its own configuration as Rust's crate does it."""
@@ -150,10 +167,12 @@ class Workshop:
         return self.make("zstd", [[self.prefix + "gcc", *flags, *parts, "-o", out]], [])
 
     def service(self, kind):
-        """The Rust program; kind: jemalloc or system."""
+        """The Rust program; kind: jemalloc, system or mimalloc."""
         source, name = os.path.join(HERE, "service.rs"), "service_" + kind
         argv = ["rustc", "--edition", "2021", "-O", "-g", source, "-o", self.path(name)]
-        if kind == "system":
-            return self.make(name, [[*argv, "--cfg", "system"]], [source])
-        archive = self.prefixed_jemalloc("_rjem_")
-        return self.make(name, [[*argv, "-L", "native=" + self.folder, "-l", "static=jemalloc_rjem_"]], [source, archive])
+        if kind == "jemalloc":
+            archive = self.prefixed_jemalloc("_rjem_")
+            return self.make(name, [[*argv, "-L", "native=" + self.folder, "-l", "static=jemalloc_rjem_"]], [source, archive])
+        parts = [self.mimalloc(), "-lgcc", "-lc"] if kind == "mimalloc" else []
+        link = [x for part in parts for x in ("-C", "link-arg=" + part)]
+        return self.make(name, [[*argv, "--cfg", kind, *link]], [source])

@@ -74,13 +74,19 @@ def native(test):
     return test
 
 
+def built_elsewhere(test):
+    """Debian has the archive for this machine; for the other it is built from source, in `make soak`."""
+    test.from_source_elsewhere = True
+    return native(test)
+
+
 def needs_sources(test):
     """Fetches a source package: not in `make test`, which works without a network."""
     test.repeats, test.soak_repeats = 0, 1
     return test
 
 
-@native
+@built_elsewhere
 def test_jemalloc(t):
     """As the program's malloc, in C++: Debian's archive has operator new in it."""
     w = Workshop(t.context)
@@ -90,7 +96,7 @@ def test_jemalloc(t):
     same_output(t, program)
 
 
-@native
+@built_elsewhere
 def test_jemalloc_and_a_static_cxx_library(t):
     w = Workshop(t.context)
     objects = [w.object("jemalloc.c"), w.object("c.c"), w.object("new.cc")]
@@ -108,22 +114,21 @@ def prefixed(t, prefix):
     is_unseen(t, program)
 
 
-@native
+@built_elsewhere
 def test_jemalloc_as_rust_has_it(t):
     prefixed(t, "_rjem_")
 
 
-@native
+@built_elsewhere
 def test_jemalloc_with_its_usual_prefix(t):
     prefixed(t, "je_")
 
 
-@native
+@built_elsewhere
 def test_gperftools(t):
     w = Workshop(t.context)
     objects = [w.object("gperftools.c"), w.object("c.c"), w.object("new.cc")]
-    archive = w.run("gcc", "-print-file-name=libtcmalloc_minimal.a").strip()
-    program = w.drill("drill_gperftools", objects, archive)
+    program = w.drill("drill_gperftools", objects, w.gperftools())
     drill(t, program)
     same_output(t, program)
 
@@ -208,8 +213,7 @@ def test_several_and_signals(t):
                    w.object("gperftools.c"), w.object("c.c"), w.object("new.cc")]
         if t.context.is_soak:  # needs the network
             objects += [w.object("mimalloc.c"), w.mimalloc()]
-        perftools = w.run("gcc", "-print-file-name=libtcmalloc_minimal.a").strip()
-        program = w.drill("drill_several", objects, archive, perftools)
+        program = w.drill("drill_several", objects, archive, w.gperftools())
     drill(t, program)
     figures = drill(t, program, words=["signals"])
     assert figures["signals"] > 0, figures

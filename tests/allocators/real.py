@@ -50,6 +50,12 @@ def near(what, got, want, percent):
     assert abs(got - want) <= want * percent / 100, f"{what}: {got:,} for {want:,}, {100 * (got - want) / want:+.2f} %"
 
 
+def soak_alone(test):
+    """Builds programs or fetches sources."""
+    test.repeats, test.soak_repeats = 0, 1
+    return test
+
+
 def clean(report):
     assert all(report["totals"][name] == 0 for name in NEVER), report["totals"]
 
@@ -77,9 +83,9 @@ def test_rustc(t):
         assert n < totals["allocations"] / 100, n
 
 
-def test_rust_with_jemalloc(t):
-    """Its collections, from 8 threads; every call of the global allocator is counted by the program itself."""
-    program = Workshop(t.context).service("jemalloc")
+def collections(t, kind):
+    """A Rust program's collections, from 8 threads; every call of the global allocator is counted by the program itself."""
+    program = Workshop(t.context).service(kind)
     argv = [program, str(t.count(1_000_000, 100_000_000)), "8"]
     told, report = record(t, argv)
     _, outside = record(t, argv, "--no-patch")  # what libc's malloc is asked for, by the same run
@@ -88,11 +94,20 @@ def test_rust_with_jemalloc(t):
     wrong = {n: (totals[n] - base[n], told[n]) for n in FIGURES if n in told and totals[n] - base[n] != told[n]}
     assert not wrong, wrong
     assert base["allocations"] < 100, base
-    near("stats.allocated", totals["end_live_bytes"] - base["end_live_bytes"] + told["room"] - told["end_live_bytes"],
-         told["allocated"], 2)
-    t.notes.append(f"{told['allocations']:,} allocations exactly; live {totals['end_live_bytes']:,} bytes, "
-                   f"with size classes {told['room']:,}, jemalloc says {told['allocated']:,}; "
+    t.notes.append(f"{told['allocations']:,} allocations exactly; live {totals['end_live_bytes']:,} bytes; "
                    f"{base['allocations']} allocations without patches")
+    return told, totals["end_live_bytes"] - base["end_live_bytes"]
+
+
+def test_rust_with_jemalloc(t):
+    told, live = collections(t, "jemalloc")
+    near("stats.allocated", live + told["room"] - told["end_live_bytes"], told["allocated"], 2)
+    t.notes.append(f"with size classes {told['room']:,}, jemalloc says {told['allocated']:,}")
+
+
+@soak_alone
+def test_rust_with_mimalloc(t):
+    collections(t, "mimalloc")
 
 
 # ---- redis -------------------------------------------------------------------------------------------------------------
@@ -153,6 +168,7 @@ def measure(t, server, *options):
     return info, report
 
 
+@soak_alone
 def test_redis(t):
     """Built from Debian's source package, with the jemalloc in it."""
     if not shutil.which("redis-benchmark"):
@@ -171,5 +187,3 @@ def test_redis(t):
     t.notes.append(f"{report['totals']['allocations']:,} allocations; {without['totals']['allocations']:,} without patches")
     assert without["totals"]["allocations"] < report["totals"]["allocations"] / 1000, without["totals"]
 
-
-test_redis.repeats, test_redis.soak_repeats = 0, 1  # builds it: minutes, and the network

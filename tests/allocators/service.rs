@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //! service OPERATIONS THREADS: what a Rust program does with its collections, its global allocator a jemalloc of its own, called
 //! as the usual crate calls it. Counts what goes through, and prints that with what jemalloc itself says is allocated.
-//! Built with `--cfg system` it uses the C library's malloc instead.
+//! Built with `--cfg system` or `--cfg mimalloc` it uses that instead.
 
 use std::alloc::{GlobalAlloc, Layout};
 use std::collections::{BTreeMap, HashMap};
@@ -32,7 +32,7 @@ fn count_free(l: Layout) {
     LIVE_BYTES.fetch_sub(bytes as u64, Relaxed);
 }
 
-#[cfg(not(system))]
+#[cfg(not(any(system, mimalloc)))]
 mod inner {
     use super::*;
     use std::ffi::{c_char, c_int, c_void};
@@ -106,6 +106,28 @@ mod inner {
     pub unsafe fn alloc_zeroed(l: Layout) -> *mut u8 { System.alloc_zeroed(l) }
     pub unsafe fn dealloc(p: *mut u8, l: Layout) { System.dealloc(p, l) }
     pub unsafe fn realloc(p: *mut u8, l: Layout, n: usize) -> *mut u8 { System.realloc(p, l, n) }
+    pub fn room(_: Layout) -> u64 { 0 }
+    pub fn allocated() -> u64 { 0 }
+}
+
+#[cfg(mimalloc)]
+mod inner {
+    use super::*;
+    use std::ffi::c_void;
+
+    extern "C" {
+        fn mi_malloc_aligned(n: usize, align: usize) -> *mut c_void;
+        fn mi_zalloc_aligned(n: usize, align: usize) -> *mut c_void;
+        fn mi_realloc_aligned(p: *mut c_void, n: usize, align: usize) -> *mut c_void;
+        fn mi_free_size_aligned(p: *mut c_void, n: usize, align: usize);
+    }
+
+    pub unsafe fn alloc(l: Layout) -> *mut u8 { mi_malloc_aligned(l.size(), l.align()) as *mut u8 }
+    pub unsafe fn alloc_zeroed(l: Layout) -> *mut u8 { mi_zalloc_aligned(l.size(), l.align()) as *mut u8 }
+    pub unsafe fn dealloc(p: *mut u8, l: Layout) { mi_free_size_aligned(p as *mut c_void, l.size(), l.align()) }
+    pub unsafe fn realloc(p: *mut u8, l: Layout, n: usize) -> *mut u8 {
+        mi_realloc_aligned(p as *mut c_void, n, l.align()) as *mut u8
+    }
     pub fn room(_: Layout) -> u64 { 0 }
     pub fn allocated() -> u64 { 0 }
 }
