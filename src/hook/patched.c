@@ -34,17 +34,22 @@ static struct unwind_regs patched_caller(const struct patched_frame *f) {
         return (struct unwind_regs){.pc = f->pc, .sp = (uint64_t)(f + 1), .fp = f->fp};
 }
 
-static void patched_log_free(const struct patched_frame *f, struct thread *t) {
+static __attribute__((noinline)) void patched_log_free_stack(const struct patched_frame *f,
+                                                             struct thread *t,
+                                                             uint64_t size_bytes) {
+        struct unwind_regs from = patched_caller(f);
+
+        event_free_stack(t, f->block, size_bytes, &from);
+}
+
+static inline void patched_log_free(const struct patched_frame *f, struct thread *t) {
         uint64_t size_bytes = f->entry->size_arg == WIRE_ENTRY_NO_ARG ? WIRE_NO_SIZE
                                                                       : f->regs[f->entry->size_arg];
 
-        if (unlikely(runtime.free_stacks)) {
-                struct unwind_regs from = patched_caller(f);
-
-                event_free_stack(t, f->block, size_bytes, &from);
-        } else {
+        if (unlikely(runtime.free_stacks))
+                patched_log_free_stack(f, t, size_bytes);
+        else
                 event_free(t, f->block, size_bytes);
-        }
 }
 
 /* Calls of all kinds, inner ones too. */
@@ -156,13 +161,9 @@ static uint64_t patched_text_bytes(const char *text) {
         return n + 1;
 }
 
-/* Not of releases: patched_enter.S has what they need. */
-void patched_after(struct patched_frame *f) {
-        uint64_t result = f->regs[PATCHED_RESULT];
+static __attribute__((noinline)) void patched_after_any(struct patched_frame *f, uint64_t result) {
         struct unwind_regs from;
 
-        call_end(f->t, f->outer);
-        f->t->new_size_bytes = f->outer_bytes;
         switch (f->entry->call) {
         case WIRE_CALL_REALLOC:
                 from = patched_caller(f);
@@ -183,6 +184,19 @@ void patched_after(struct patched_frame *f) {
         case WIRE_CALL_ALLOC_THROWS: patched_log_alloc(f, (void *)result); break;
         default: patched_heap_after(f, result); break;
         }
+}
+
+/* Not of releases: patched_enter.S has what they need. Most calls are plain allocations. */
+void patched_after(struct patched_frame *f) {
+        uint64_t result = f->regs[PATCHED_RESULT];
+        struct unwind_regs from = patched_caller(f);
+
+        call_end(f->t, f->outer);
+        f->t->new_size_bytes = f->outer_bytes;
+        if (likely(f->entry->call <= WIRE_CALL_ALLOC_THROWS) && likely(!f->heap) && likely(result))
+                event_alloc(f->t, (void *)result, f->size_bytes, f->entry->form, &from);
+        else
+                patched_after_any(f, result);
 }
 
 void patched_introduce(struct wire_hello *hello) {
