@@ -58,11 +58,57 @@ uint64_t facts_max_events(const struct query *q) {
         return query_view(q)->n_events <= 4ull * FACTS_MAX_EVENTS ? FACTS_MAX_EVENTS : 0;
 }
 
-int facts_gather(struct facts *f, const struct finding_source *source, struct arena *arena,
-                 struct err *reterr) {
+static int ask_history(struct facts *f, const struct query_scope *scope, struct err *reterr) {
         const struct query_group_options by = {.by = QUERY_BY_SITE,
                                                .metric = QUERY_ALLOCATED,
                                                .is_full = true};
+
+        return query_history(f->q, scope, &by, FACTS_MAX_SITES, f->n_columns,
+                             facts_max_events(f->q), &f->h, reterr);
+}
+
+static bool has_events(const struct query_history *h, size_t column) {
+        for (size_t i = column; i < (h->n_groups + 1) * h->n_columns; i += h->n_columns)
+                if (h->n_allocs[i] != h->n_allocs[i - 1] || h->n_frees[i] != h->n_frees[i - 1])
+                        return true;
+        return false;
+}
+
+/* When the process was seen alive last: by an event, to the column, or by a sample of its memory. A recorder on a busy
+ * machine may see its end long after. */
+static uint64_t alive_until_ns(struct facts *f) {
+        const struct query_history *h = f->h;
+        struct query_anon anon = {0};
+        struct err err = {0};
+        size_t last = h->n_columns - 1;
+
+        if (h->at_ns[last] < h->groups->answer->scope.to_ns ||
+            query_anon(f->q, h->groups->answer->scope.process, &anon, &err) < 0 ||
+            anon.n_samples == 0)
+                return UINT64_MAX;
+        while (last > 0 && !has_events(h, last))
+                last--;
+        return MAX(h->at_ns[last], anon.last_ns);
+}
+
+/* Cuts off the end that was seen too late; false: there is none. */
+static bool cut_to_life(struct facts *f, struct query_scope *scope) {
+        const struct trace_view *v = query_view(f->q);
+        uint64_t alive_ns;
+
+        if (scope->process >= v->n_processes || scope->filter ||
+            !v->processes[scope->process].has_end ||
+            v->processes[scope->process].end.end_ns > scope->to_ns)
+                return false;
+        alive_ns = alive_until_ns(f);
+        if (alive_ns >= scope->to_ns || alive_ns <= scope->from_ns)
+                return false;
+        scope->to_ns = alive_ns;
+        return true;
+}
+
+int facts_gather(struct facts *f, const struct finding_source *source, struct arena *arena,
+                 struct err *reterr) {
         struct query_scope scope = life_scope(source);
         int r;
 
@@ -73,10 +119,15 @@ int facts_gather(struct facts *f, const struct finding_source *source, struct ar
                             .totals = &source->answer->totals,
                             .n_columns = columns_for(source),
                             .begin_s = (double)scope.from_ns / 1e9};
-        r = query_history(source->q, &scope, &by, FACTS_MAX_SITES, f->n_columns,
-                          facts_max_events(source->q), &f->h, reterr);
+        r = ask_history(f, &scope, reterr);
         if (r < 0)
                 return r;
+        if (cut_to_life(f, &scope)) {
+                f->h = query_history_free(f->h);
+                r = ask_history(f, &scope, reterr);
+                if (r < 0)
+                        return r;
+        }
         f->rows = f->h->groups->rows;
         f->n_rows = f->h->groups->n;
         f->n_told = f->h->n_groups;

@@ -25,6 +25,7 @@ enum {
 #define GROW_WHOLE_S 60.0
 #define GROW_START_SHARE 0.1 /* (counted behind the start, which keeps much) */
 #define GROW_LONG_S 10.0     /* … or when it goes on for long. */
+#define GROW_MIN_S 0.1       /* What takes less is a burst: something is built. */
 /* The function that asked must gain so much of what one of its paths does: else another path loses it. */
 #define GROW_NET_SHARE 0.5
 /* Callees rise together when their blocks are as many, or twice or three times as many. */
@@ -185,9 +186,9 @@ static bool is_only_resized(const struct growth *x) {
 
 static bool is_growing(struct growing *g, uint32_t place, const struct course *c,
                        const struct growth *x) {
-        return x->is_rising && !is_only_resized(x) && x->n_rises >= GROW_MIN_RISES &&
-               x->rise_bytes > 0 && stands_out(g->f, x) && matters(g->f, x) &&
-               is_net(g, place, x) &&
+        return x->is_rising && x->end_s - x->begin_s >= GROW_MIN_S && !is_only_resized(x) &&
+               x->n_rises >= GROW_MIN_RISES && x->rise_bytes > 0 && stands_out(g->f, x) &&
+               matters(g->f, x) && is_net(g, place, x) &&
                !is_taken_over(g->f, g->askers, c, x->trend.begin_idx, x->end_idx - 1);
 }
 

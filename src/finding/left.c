@@ -21,6 +21,8 @@ enum {
 #define EARLY_FACTOR 3
 /* Late: this part came in the second half, of time and of work. */
 #define LEFT_LATE_SHARE 0.2
+/* A run of a moment, most of which is starting and ending: only work tells what is late. */
+#define MOMENT_S 0.25
 /* A cache: as much of its level was replaced in the second half. */
 #define LEFT_REPLACED 0.25
 /* Lost among released ones: at least this part of all blocks was released, */
@@ -34,6 +36,8 @@ enum {
 /* Outliving: none that was released was older than this share of the time. */
 #define OUTLIVE_MAX_LIFE 0.25
 #define AGES_MIN_SHARE 0.15 /* of those left, made in each third of the time */
+/* Replaced: those that were released lived longer than this part of the age of those left, in the mean. */
+#define REPLACED_LIFE 4.0
 /* Never released: must stand out, by its part of all that came late, … */
 #define LEAK_MIN_PART 0.33
 /* Programs that end without cleaning up leave much that is no leak. It is one by its weight, when hardly anything else that was
@@ -44,13 +48,19 @@ enum {
 #define LEAK_MAX_KEPT 0.01
 #define LEAK_TIDY 0.25
 
+/* What takes less time is a burst: something is built. */
+#define LEAK_MIN_S 0.1
+
 enum left_class { LEFT_START_UP, LEFT_STEADY, LEFT_LATE, LEFT_LEAK, LEFT_GROWING, LEFT_N_CLASSES };
 
 /* Of an asker's blocks. */
 struct ages {
-        uint64_t n[3];    /* left, by the third of the time in which they were made */
-        uint64_t work[3]; /* likewise by the third of all allocations */
-        double longest;   /* life of one that was released, as a share of the time */
+        uint64_t n[3];              /* left, by the third of the time in which they were made */
+        uint64_t work[3];           /* likewise by the third of all allocations */
+        uint64_t late;              /* left, of the second half of all allocations */
+        double longest;             /* life of one that was released, as a share of the time */
+        double life_ns, n_released; /* sum over those that were */
+        double made_ns, n_left, last_ns; /* sum over those left; of the last one allocated */
 };
 
 struct left {
@@ -144,20 +154,26 @@ static bool add_age(void *ctx, const struct query_block *b) {
         struct left *l = ctx;
         uint32_t row = facts_row_of_stack(l->f, b->stack);
         const struct query_scope *s = &l->f->h->groups->answer->scope;
-        double span_ns = (double)(s->to_ns - s->from_ns);
+        double span_ns = (double)(s->to_ns - s->from_ns), made_ns;
         uint64_t n_allocs = MAX(l->f->totals->n_allocs, 1u), work = l->n_aged++ * 3 / n_allocs;
         struct ages *x;
 
         if (row == FACTS_NO_ROW)
                 return true;
         x = &l->ages[l->askers->of_row[row]];
-        if (b->is_live)
-                x->work[MIN(work, 2u)]++;
-        if (b->is_live)
-                x->n[MIN((size_t)((double)(b->time_ns - MIN(b->time_ns, s->from_ns)) * 3 / span_ns),
-                         2u)]++;
-        else
+        made_ns = (double)(b->time_ns - MIN(b->time_ns, s->from_ns));
+        x->last_ns = MAX(x->last_ns, made_ns);
+        if (!b->is_live) {
                 x->longest = MAX(x->longest, (double)b->age_ns / span_ns);
+                x->life_ns += (double)b->age_ns;
+                x->n_released++;
+                return true;
+        }
+        x->work[MIN(work, 2u)]++;
+        x->late += l->n_aged * 2 > n_allocs;
+        x->n[MIN((size_t)(made_ns * 3 / span_ns), 2u)]++;
+        x->made_ns += made_ns;
+        x->n_left++;
         return true;
 }
 
@@ -207,10 +223,13 @@ static bool is_forgotten(struct left *l, const struct asker *a) {
                (double)t->end_bytes <= LEAK_TIDY * (double)t->peak_bytes && are_of_all_ages(l, a);
 }
 
-static bool is_late(const struct left *l, const struct asker *a) {
+static bool is_late(struct left *l, const struct asker *a) {
         double n_end = (double)a->figures.end_blocks;
 
-        return n_end > 0 && n_end - l->floor[l->half_idx] >= LEFT_LATE_SHARE * n_end;
+        if (n_end > 0 && n_end - l->floor[l->half_idx] >= LEFT_LATE_SHARE * n_end)
+                return true;
+        return l->f->at_s[l->f->n_columns - 1] < MOMENT_S && a->figures.n_frees == 0 &&
+               (double)ages_of(l, a)->late >= LEFT_LATE_SHARE * n_end;
 }
 
 /* Again and again, to the end: what comes at one moment is part of something built then. */
@@ -223,7 +242,8 @@ static bool is_spread(const struct left *l, const struct asker *a) {
                 n += l->floor[i] > l->floor[i - 1];
         s.y = course_values(l->f->arena, a->c.blocks, l->f->n_columns);
         series_trend(&s, &t);
-        return n >= LEAK_MIN_RISES && t.shape == SERIES_RISING;
+        return n >= LEAK_MIN_RISES && t.shape == SERIES_RISING &&
+               l->f->at_s[l->f->n_columns - 1] - l->f->at_s[t.begin_idx] >= LEAK_MIN_S;
 }
 
 /* A leak comes again and again by the same path. What is left of one block here and one there, under a function that many
@@ -244,6 +264,32 @@ static bool has_marks(struct left *l, const struct asker *a) {
                is_outliving(l, a);
 }
 
+/* Blocks that are replaced become as old as those that are left, which are there as long as work goes on. */
+static bool are_replaced(const struct ages *x) {
+        return x->n_released > 0 && x->n_left > 0 &&
+               x->life_ns / x->n_released * REPLACED_LIFE > x->last_ns - x->made_ns / x->n_left;
+}
+
+/* Whether there were more after each third of all allocations, where columns tell: what keeps a level is no leak, however new its
+ * blocks are. */
+static bool has_level_by_work(const struct left *l, const struct asker *a) {
+        size_t last = l->f->n_columns - 1;
+        size_t at[] = {0, facts_column_of_work(l->f, 1.0 / 3), facts_column_of_work(l->f, 2.0 / 3),
+                       last};
+        const int64_t *work = l->f->total.n_allocs;
+
+        if (at[1] == 0 || at[1] >= at[2] || at[2] >= last)
+                return false;
+        for (size_t i = 1; i < 3; i++) {
+                double share = course_gain(work, at[i], at[i + 1]) / (double)MAX(work[last], 1);
+
+                if (l->floor[at[i + 1]] - l->floor[at[i]] <
+                    share * 3 * AGES_MIN_SHARE * (double)a->figures.end_blocks)
+                        return true;
+        }
+        return false;
+}
+
 /* Again and again by work: a short run may do all of it at what is one moment here. Only in a program that releases what others
  * allocate: one that releases nothing builds something. */
 static bool is_spread_by_work(struct left *l, const struct asker *a) {
@@ -253,7 +299,8 @@ static bool is_spread_by_work(struct left *l, const struct asker *a) {
         const struct ages *x = ages_of(l, a);
         double all = (double)(x->work[0] + x->work[1] + x->work[2]);
 
-        if (all < LOST_MIN_BLOCKS || n_allocs < all / 2 || n_frees < (1 - LEAK_TIDY) * n_allocs)
+        if (all < LOST_MIN_BLOCKS || n_allocs < all / 2 || n_frees < (1 - LEAK_TIDY) * n_allocs ||
+            are_replaced(x) || has_level_by_work(l, a))
                 return false;
         for (size_t i = 0; i < 3; i++)
                 if ((double)x->work[i] < AGES_MIN_SHARE * all + 0.5)

@@ -13,6 +13,7 @@ int query_anon(struct query *q, uint32_t process, struct query_anon *ret, struct
                         continue;
                 if (!ret->n_samples++)
                         ret->first_bytes = s[i].anon_bytes;
+                ret->last_ns = MAX(ret->last_ns, s[i].time_ns);
                 if (s[i].anon_bytes > ret->peak_bytes) {
                         ret->peak_bytes = s[i].anon_bytes;
                         ret->peak_ns = s[i].time_ns;

@@ -476,6 +476,7 @@ DEFINE_CLEANUP(struct query_moves, query_moves_free)
 struct query_anon {
         size_t n_samples;
         uint64_t first_bytes, peak_bytes, peak_ns;
+        uint64_t last_ns; /* of the last sample: it was alive then */
 };
 int query_anon(struct query *q, uint32_t process, struct query_anon *ret, struct err *reterr);
 
