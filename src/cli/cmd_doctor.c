@@ -98,14 +98,14 @@ static void tell_remedy(const struct imprint *i, char *ret, size_t cap) {
                 snprintf(id + 2 * k, 3, "%02x", i->build_id[k]);
         if (id[0])
                 snprintf(ret, cap,
-                         "install the debug file of build-id %s, or keep the symbols (strip -g)",
+                         "install the debug file of build-id %s, keep the symbols (strip -g), or give its functions' addresses (silt run --hook)",
                          id);
         else
-                snprintf(ret, cap, "build it with symbols (strip -g keeps them)");
+                snprintf(ret, cap, "build it with symbols (strip -g keeps them), or give its functions' addresses (silt run --hook)");
 }
 
 static void tell_nameless(struct doctor *d, const char *name, const struct imprint *i) {
-        char remedy[192];
+        char remedy[256];
 
         tell_remedy(i, remedy, sizeof(remedy));
         say(d, FINDING_STOP, "allocator",
@@ -155,7 +155,7 @@ static void tell_runtime(struct doctor *d, const struct imprint *i) {
 }
 
 static void tell_symbols(struct doctor *d, const struct survey *survey, bool is_remedy_told) {
-        char remedy[192] = "see allocator";
+        char remedy[256] = "see allocator";
 
         if (survey->has_symbol_table) {
                 say(d, FINDING_OK, "symbols", "the program has a symbol table");

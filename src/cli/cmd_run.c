@@ -8,6 +8,7 @@
 #include "cli/commands.h"
 #include "cli/help_run.h"
 #include "cli/machine.h"
+#include "patch/given.h"
 #include "patch/survey.h"
 #include "record/entry.h"
 #include "record/front.h"
@@ -51,6 +52,15 @@ static bool take_launcher(struct run_options *o, struct cli_parser *p) {
         return !is_blank;
 }
 
+static bool take_hook(struct run_options *o, struct cli_parser *p) {
+        if (o->n_hooks == RUN_MAX_HOOKS) {
+                cli_parser_error(p, "--hook: more than %d functions are not taken", RUN_MAX_HOOKS);
+                return false;
+        }
+        o->hooks[o->n_hooks++] = p->value;
+        return true;
+}
+
 /* False after an error was printed. */
 static bool take_option(struct run_options *o, enum run_option option, struct cli_parser *p) {
         switch (option) {
@@ -67,6 +77,7 @@ static bool take_option(struct run_options *o, enum run_option option, struct cl
         case RUN_NO_SYMBOLS: o->no_symbols = true; break;
         case RUN_LOSSY: o->lossy = true; break;
         case RUN_NO_PATCH: o->no_patch = true; break;
+        case RUN_HOOK: return take_hook(o, p);
         case RUN_LAUNCHER: return take_launcher(o, p);
         case RUN_RUNTIME: o->runtime_path = p->value; break;
         case RUN_OPTION_NONE: break;
@@ -88,6 +99,11 @@ bool run_options_parse(int argc, char **argv, struct run_options *ret_options,
                 }
         if (p.next_idx >= argc) {
                 *ret_exit_status = cli_parser_error(&p, "no program given: write 'silt run PROG'");
+                return false;
+        }
+        if (o.n_hooks && o.no_patch) {
+                *ret_exit_status =
+                        cli_parser_error(&p, "--hook has no effect with --no-patch: leave one out");
                 return false;
         }
         o.argv = argv + p.next_idx;
@@ -121,12 +137,37 @@ static void warn_of_allocators(const struct run_options *o) {
         survey_done(&survey);
 }
 
+/* Functions that were named are looked at before anything runs. False after an error was printed. */
+static bool check_hooks(struct run_options *o) {
+        static struct given given;
+        struct err err = {0};
+        struct entry entry = {0};
+        const char *path = o->argv[0];
+
+        if (!o->n_hooks)
+                return true;
+        if (!o->launcher) {
+                if (entry_check(o->argv[0], OWN_MACHINE, &entry, &err) != ENTRY_OK)
+                        return true; /* which is said in its place */
+                path = entry.interpreter[0] ? entry.interpreter : entry.path;
+        }
+        for (size_t i = 0; i < o->n_hooks; i++)
+                if (given_add(&given, o->hooks[i], path, &err) < 0) {
+                        fprintf(stderr, "silt: %s\n", err.text);
+                        return false;
+                }
+        o->given = &given;
+        return true;
+}
+
 int cmd_run(int argc, char **argv) {
         struct run_options options;
         int exit_status;
 
         if (!run_options_parse(argc, argv, &options, &exit_status))
                 return exit_status;
+        if (!check_hooks(&options))
+                return EXIT_STATUS_RUN_FAILED;
         options.silt_version = SILT_VERSION;
         options.symbolize = options.no_symbols ? NULL : symbol_append;
         warn_of_allocators(&options);

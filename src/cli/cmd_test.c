@@ -74,6 +74,8 @@ static void test_run_refused(void **state) {
         assert_int_equal(status, 125);
         status = -1;
         assert_false(PARSE(run_options_parse, &o, &status, "--launcher", "", "prog"));
+        assert_false(
+                PARSE(run_options_parse, &o, &status, "--hook", "free=0x10", "--no-patch", "x"));
         assert_int_equal(status, 125);
         assert_false(PARSE(run_options_parse, &o, &status, "--help"));
         assert_int_equal(status, 0);

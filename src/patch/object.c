@@ -10,51 +10,73 @@
 #include "base/fs.h"
 #include "base/macros.h"
 
+enum { OBJECT_MAX_HEADERS = 256 };
+
+static bool is_known(const Elf64_Ehdr *e, uint32_t machine) {
+        if (memcmp(e->e_ident, ELFMAG, SELFMAG) != 0 || e->e_ident[EI_CLASS] != ELFCLASS64 ||
+            e->e_ident[EI_DATA] != ELFDATA2LSB)
+                return false;
+        return machine ? e->e_machine == machine
+                       : e->e_machine == EM_AARCH64 || e->e_machine == EM_X86_64;
+}
+
+static void add_load(struct object *o, const Elf64_Phdr *p) {
+        if (o->n_loads == OBJECT_MAX_LOADS || p->p_vaddr + p->p_filesz < p->p_vaddr)
+                return;
+        o->loads[o->n_loads++] =
+                (struct object_load){p->p_vaddr, p->p_filesz, p->p_offset, p->p_flags & PF_X};
+}
+
 /* The first segment's address tells how far the file was moved. */
 int object_open(struct object *o, uint32_t machine) {
         Elf64_Ehdr ehdr;
 
+        o->n_loads = 0;
+        o->frames_addr = 0;
         o->fd = fs_open(o->open_path, O_RDONLY | O_CLOEXEC | O_NONBLOCK, 0);
         if (o->fd < 0)
                 return o->fd;
-        if (fs_read_at(o->fd, &ehdr, sizeof(ehdr), 0) != sizeof(ehdr) ||
-            memcmp(ehdr.e_ident, ELFMAG, SELFMAG) != 0 || ehdr.e_ident[EI_CLASS] != ELFCLASS64 ||
-            ehdr.e_machine != machine)
+        if (fs_read_at(o->fd, &ehdr, sizeof(ehdr), 0) != sizeof(ehdr) || !is_known(&ehdr, machine))
                 return -ENOEXEC;
-        for (unsigned i = 0; i < ehdr.e_phnum; i++) {
+        o->machine = ehdr.e_machine;
+        for (unsigned i = 0; i < MIN(ehdr.e_phnum, OBJECT_MAX_HEADERS); i++) {
                 Elf64_Phdr phdr;
 
                 if (fs_read_at(o->fd, &phdr, sizeof(phdr), ehdr.e_phoff + i * sizeof(phdr)) !=
                     sizeof(phdr))
-                        return -ENOEXEC;
-                if (phdr.p_type != PT_LOAD)
-                        continue;
-                o->bias = o->begin ? o->begin - (phdr.p_vaddr & -(uint64_t)4096) : 0;
-                return 0;
+                        break;
+                if (phdr.p_type == PT_LOAD)
+                        add_load(o, &phdr);
+                else if (phdr.p_type == PT_GNU_EH_FRAME)
+                        o->frames_addr = phdr.p_vaddr;
         }
-        return -ENOEXEC;
+        if (o->n_loads == 0)
+                return -ENOEXEC;
+        o->bias = o->begin ? o->begin - (o->loads[0].addr & -(uint64_t)4096) : 0;
+        return 0;
+}
+
+static size_t read_at(const struct object *o, uint64_t addr, void *ret, size_t n_bytes,
+                      bool is_code) {
+        for (unsigned i = 0; i < o->n_loads; i++) {
+                const struct object_load *l = &o->loads[i];
+                ssize_t n;
+
+                if ((is_code && !l->is_code) || addr < l->addr || addr - l->addr >= l->n_bytes)
+                        continue;
+                n = fs_read_at(o->fd, ret, MIN((uint64_t)n_bytes, l->n_bytes - (addr - l->addr)),
+                               l->offset + (addr - l->addr));
+                return n < 0 ? 0 : (size_t)n;
+        }
+        return 0;
 }
 
 size_t object_read(const struct object *o, uint64_t addr, uint8_t *ret, size_t n_bytes) {
-        Elf64_Ehdr ehdr;
-        Elf64_Phdr phdr;
+        return read_at(o, addr, ret, n_bytes, true);
+}
 
-        if (fs_read_at(o->fd, &ehdr, sizeof(ehdr), 0) != sizeof(ehdr))
-                return 0;
-        for (unsigned i = 0; i < ehdr.e_phnum; i++) {
-                if (fs_read_at(o->fd, &phdr, sizeof(phdr), ehdr.e_phoff + i * sizeof(phdr)) !=
-                    sizeof(phdr))
-                        return 0;
-                if (phdr.p_type == PT_LOAD && phdr.p_flags & PF_X && addr >= phdr.p_vaddr &&
-                    addr - phdr.p_vaddr < phdr.p_filesz) {
-                        uint64_t left = phdr.p_filesz - (addr - phdr.p_vaddr);
-                        ssize_t n = fs_read_at(o->fd, ret, MIN((uint64_t)n_bytes, left),
-                                               phdr.p_offset + (addr - phdr.p_vaddr));
-
-                        return n < 0 ? 0 : (size_t)n;
-                }
-        }
-        return 0;
+size_t object_read_any(const struct object *o, uint64_t addr, void *ret, size_t n_bytes) {
+        return read_at(o, addr, ret, n_bytes, false);
 }
 
 void object_close(struct object *o) {

@@ -2,8 +2,16 @@
 /* A file of code as a process has it mapped. Its bytes are read from the file: code is not changed when it is loaded. */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+enum { OBJECT_MAX_LOADS = 32 }; /* segments; of a file with more the rest is not looked at */
+
+struct object_load {
+        uint64_t addr, n_bytes, offset; /* of the file */
+        bool is_code;
+};
 
 struct object {
         const char *path;     /* as mapped */
@@ -11,12 +19,19 @@ struct object {
         uint64_t begin, end;  /* of its mappings */
         uint64_t bias;        /* from the file's addresses to the process's */
         int fd;               /* -1: not open */
+        uint32_t machine;     /* ELF e_machine */
+        struct object_load loads[OBJECT_MAX_LOADS];
+        unsigned n_loads;
+        uint64_t frames_addr; /* of the index of its unwind tables (.eh_frame_hdr); 0: none */
 };
 
-/* Opens open_path, a file for this machine (ELF e_machine), and finds the bias, which is 0 where begin is. 0 or -errno;
- * closed by object_close in any case. */
+/* Opens open_path, a file for this machine (ELF e_machine; 0: any that silt knows), and finds the bias, which is 0 where begin
+ * is. 0 or -errno; closed by object_close in any case. */
 int object_open(struct object *o, uint32_t machine);
 void object_close(struct object *o);
 
 /* Up to n_bytes of code at the file's address addr; how many there were. */
 size_t object_read(const struct object *o, uint64_t addr, uint8_t *ret, size_t n_bytes);
+
+/* The same of any segment. */
+size_t object_read_any(const struct object *o, uint64_t addr, void *ret, size_t n_bytes);

@@ -206,7 +206,9 @@ static void look_at_object(struct planner *p, struct object *o, bool is_program)
                 object_close(o);
                 return;
         }
-        if (allocators_read(o->open_path, of, &a, NULL) == 0 && a.functions.n)
+        allocators_read(o->open_path, of, &a, NULL); /* what cannot be read has none */
+        given_join(p->request->given, &st, &a);
+        if (a.functions.n)
                 plan_object(p, o, &a);
         else if (!is_program) /* as a library it may have another answer than as a program */
                 memory_add_plain(memory, &st);

@@ -9,6 +9,7 @@
 #include "base/macros.h"
 #include "base/str.h"
 #include "base/vec.h"
+#include "patch/given.h"
 #include "patch/memory.h"
 #include "wire/hello.h"
 
@@ -19,6 +20,7 @@ struct patch_plan_request {
         uint32_t machine;         /* ELF e_machine */
         const struct wire_hello *hello;
         struct patch_memory *memory;
+        const struct given *given; /* functions that the user named; NULL: none */
 };
 
 struct patch_plan_allocator {

@@ -115,6 +115,7 @@ static void admission_plan(struct recorder *r, const struct rendezvous_guest *gu
                 .machine = guest->hello.machine,
                 .hello = &guest->hello,
                 .memory = &r->patches,
+                .given = r->config->options->given,
         };
         struct err err = {0};
 

@@ -10,6 +10,10 @@
 
 #include "base/err.h"
 
+struct given;
+
+enum { RUN_MAX_HOOKS = 32 };
+
 struct run_options {
         const char *output_path; /* NULL: silt.<program>.<pid>.silt in the working directory */
         const char *log_path;    /* NULL: none */
@@ -21,7 +25,10 @@ struct run_options {
         bool overwrite, quiet, verbose;
         bool wait_for_descendants;
         bool free_stacks, addresses, no_symbols, lossy, no_patch;
-        char **argv; /* the program and its arguments, NULL-ended */
+        const char *hooks[RUN_MAX_HOOKS]; /* --hook, as they were written */
+        size_t n_hooks;
+        const struct given *given; /* the same, understood; NULL: none */
+        char **argv;               /* the program and its arguments, NULL-ended */
 
         /* Adds names to the finished trace; called in the recorder. NULL: none. */
         int (*symbolize)(const char *trace_path, struct err *reterr);

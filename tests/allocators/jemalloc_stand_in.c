@@ -30,7 +30,9 @@ static char *fresh, *fresh_end;
 static __thread unsigned thread_arena;
 static unsigned n_bound[N_ARENAS];
 
+#ifndef EXPORT
 #define EXPORT __attribute__((noinline, visibility("default")))
+#endif
 
 static unsigned class_of(size_t n) {
         unsigned class_no = 6;
