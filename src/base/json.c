@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/macros.h"
+#include "base/str.h"
 
 void json_init(struct json *j, FILE *out) {
         memset(j, 0, sizeof(*j));
@@ -47,29 +48,12 @@ void json_end(struct json *j) {
                 fputc('\n', j->out);
 }
 
-/* Length of the well-formed UTF-8 sequence at s, 0 when there is none. */
-static size_t json_utf8_len(const unsigned char *s) {
-        size_t n = s[0] < 0x80                     ? 1
-                   : (s[0] >= 0xc2 && s[0] < 0xe0) ? 2
-                   : (s[0] >= 0xe0 && s[0] < 0xf0) ? 3
-                   : (s[0] >= 0xf0 && s[0] < 0xf5) ? 4
-                                                   : 0;
-
-        for (size_t i = 1; i < n; i++)
-                if ((s[i] & 0xc0) != 0x80)
-                        return 0;
-        if ((n == 3 && ((s[0] == 0xe0 && s[1] < 0xa0) || (s[0] == 0xed && s[1] > 0x9f))) ||
-            (n == 4 && ((s[0] == 0xf0 && s[1] < 0x90) || (s[0] == 0xf4 && s[1] > 0x8f))))
-                return 0;
-        return n;
-}
-
 static void json_quoted(struct json *j, const char *text) {
         const unsigned char *s = (const unsigned char *)text;
 
         fputc('"', j->out);
         while (*s) {
-                size_t n = json_utf8_len(s);
+                size_t n = str_utf8_len((const char *)s);
 
                 if (*s == '"' || *s == '\\')
                         fprintf(j->out, "\\%c", *s);

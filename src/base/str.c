@@ -78,6 +78,23 @@ void str_done(struct str *s) {
         memset(s, 0, sizeof(*s));
 }
 
+size_t str_utf8_len(const char *text) {
+        const unsigned char *s = (const unsigned char *)text;
+        size_t n = s[0] < 0x80                     ? 1
+                   : (s[0] >= 0xc2 && s[0] < 0xe0) ? 2
+                   : (s[0] >= 0xe0 && s[0] < 0xf0) ? 3
+                   : (s[0] >= 0xf0 && s[0] < 0xf5) ? 4
+                                                   : 0;
+
+        for (size_t i = 1; i < n; i++)
+                if ((s[i] & 0xc0) != 0x80)
+                        return 0;
+        if ((n == 3 && ((s[0] == 0xe0 && s[1] < 0xa0) || (s[0] == 0xed && s[1] > 0x9f))) ||
+            (n == 4 && ((s[0] == 0xf0 && s[1] < 0x90) || (s[0] == 0xf4 && s[1] > 0x8f))))
+                return 0;
+        return n;
+}
+
 size_t str_width(const char *text) {
         size_t n = 0;
 

@@ -19,5 +19,8 @@ const char *str_text(struct str *s); /* NUL-terminated; "" when empty */
 void str_clear(struct str *s);
 void str_done(struct str *s);
 
+/* Length of the well-formed UTF-8 sequence that text begins with, 0 when there is none; 1 at its end. */
+size_t str_utf8_len(const char *text);
+
 /* Cells a UTF-8 text takes on a terminal, counting one per code point. */
 size_t str_width(const char *text);

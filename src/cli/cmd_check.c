@@ -193,8 +193,9 @@ static bool take_option(struct reading *r, enum check_option option) {
         case CHECK_AGAINST: r->o->against = r->p.value; break;
         case CHECK_FAIL_ABOVE: return take_fail_above(r);
         case CHECK_BY: return take_metric(r);
-        case CHECK_FROM: return cli_value_duration(&r->p, &r->o->source.from_ns);
-        case CHECK_TO: return cli_value_duration(&r->p, &r->o->source.to_ns);
+        case CHECK_FROM:
+                return cli_value_time(&r->p, &r->o->source.from_ns, &r->o->source.from_name);
+        case CHECK_TO: return cli_value_time(&r->p, &r->o->source.to_ns, &r->o->source.to_name);
         case CHECK_PROCESS: return take_process(r);
         case CHECK_STRICT: r->o->strict = true; break;
         case CHECK_JSON:
@@ -231,7 +232,8 @@ static bool check_all(struct reading *r) {
                 return refuse(
                         r,
                         "--fail-above and --by need something to compare with: add --against BASE");
-        if (r->o->source.from_ns >= r->o->source.to_ns)
+        if (!r->o->source.from_name && !r->o->source.to_name &&
+            r->o->source.from_ns >= r->o->source.to_ns)
                 return refuse(r, "the window is empty: --from must be earlier than --to");
         if (r->o->against)
                 add_comparisons(r);

@@ -32,6 +32,8 @@ struct reading {
         size_t n_files, n_moments;
         bool has_window; /* --from or --to */
         uint64_t moments_ns[NAME_N_SIDES], from_ns, to_ns;
+        const char *moments[NAME_N_SIDES], *from_name,
+                *to_name;                  /* names of such; NULL: the times */
         bool has_own_window[NAME_N_SIDES]; /* FILE@WINDOW */
 };
 
@@ -46,10 +48,15 @@ static char *keep(struct reading *r, const char *text, size_t n) {
 
 /* ---- FILE@WINDOW ----------------------------------------------------------------------------- */
 
-static bool take_time(struct reading *r, const char *text, size_t n, uint64_t *ret_ns) {
+static bool take_time(struct reading *r, const char *text, size_t n, uint64_t *ret_ns,
+                      const char **ret_name) {
         char copy[64];
         struct err err = {0};
 
+        if (n > 1 && text[0] == '@') {
+                *ret_name = keep(r, text + 1, n - 1);
+                return true;
+        }
         if (n >= sizeof(copy))
                 n = sizeof(copy) - 1;
         memcpy(copy, text, n);
@@ -67,22 +74,40 @@ static bool take_window(struct reading *r, const char *text, struct diff_source 
         r->has_own_window[r->n_files] = true;
         if (!dots) {
                 s->is_at = true;
-                return take_time(r, text, strlen(text), &s->to_ns);
+                return take_time(r, text, strlen(text), &s->to_ns, &s->to_name);
         }
-        if (dots > text && !take_time(r, text, (size_t)(dots - text), &s->from_ns))
+        if (dots > text && !take_time(r, text, (size_t)(dots - text), &s->from_ns, &s->from_name))
                 return false;
-        if (dots[2] && !take_time(r, dots + 2, strlen(dots + 2), &s->to_ns))
+        if (dots[2] && !take_time(r, dots + 2, strlen(dots + 2), &s->to_ns, &s->to_name))
                 return false;
-        if (s->from_ns < s->to_ns)
+        if (s->from_name || s->to_name || s->from_ns < s->to_ns)
                 return true;
         cli_parser_error(&r->p, "%s: the window is empty: it must end later than it begins",
                          r->p.value);
         return false;
 }
 
-/* The last '@' begins a window, unless there is a file of the whole name. */
+static bool begins_name(const char *text, const char *at) {
+        return (at > text && at[-1] == '@') || (at > text + 1 && at[-1] == '.' && at[-2] == '.');
+}
+
+/* The '@' that begins a window is the first one with a file in front of it, else the last that does not begin a moment's
+ * name. A file of the whole name has none. */
+static const char *find_window(struct reading *r, const char *text) {
+        const char *at;
+
+        if (!strchr(text, '@') || access(text, F_OK) == 0)
+                return NULL;
+        for (at = strchr(text, '@'); at; at = strchr(at + 1, '@'))
+                if (at == text || access(keep(r, text, (size_t)(at - text)), F_OK) == 0)
+                        return at;
+        for (at = text + strlen(text) - 1; at > text && (*at != '@' || begins_name(text, at));)
+                at--;
+        return at > text ? at : strchr(text, '@');
+}
+
 static bool take_file(struct reading *r) {
-        const char *text = r->p.value, *at = strrchr(text, '@');
+        const char *text = r->p.value, *at = find_window(r, text);
         struct diff_source *s = &r->o->sources[MIN(r->n_files, (size_t)NAME_NEW)];
 
         if (r->n_files == NAME_N_SIDES) {
@@ -90,7 +115,7 @@ static bool take_file(struct reading *r) {
                 return false;
         }
         s->path = text;
-        if (at && access(text, F_OK) != 0) {
+        if (at) {
                 if (!take_window(r, at + 1, s))
                         return false;
                 s->path = keep(r, text, (size_t)(at - text));
@@ -108,7 +133,9 @@ static bool take_moment(struct reading *r) {
                 cli_parser_error(&r->p, "--at: two moments at most: leave out '%s'", r->p.value);
                 return false;
         }
-        return cli_value_duration(&r->p, &r->moments_ns[r->n_moments++]);
+        r->n_moments++;
+        return cli_value_time(&r->p, &r->moments_ns[r->n_moments - 1],
+                              &r->moments[r->n_moments - 1]);
 }
 
 /* One for both, or OLD,NEW. */
@@ -163,8 +190,10 @@ static bool take_option(struct reading *r, enum diff_option option) {
         case DIFF_FULL: r->o->full = true; break;
         case DIFF_MIN_CHANGE: return take_change(r);
         case DIFF_PER_SECOND: r->o->per_second = true; break;
-        case DIFF_FROM: r->has_window = true; return cli_value_duration(&r->p, &r->from_ns);
-        case DIFF_TO: r->has_window = true; return cli_value_duration(&r->p, &r->to_ns);
+        case DIFF_FROM:
+                r->has_window = true;
+                return cli_value_time(&r->p, &r->from_ns, &r->from_name);
+        case DIFF_TO: r->has_window = true; return cli_value_time(&r->p, &r->to_ns, &r->to_name);
         case DIFF_AT: return take_moment(r);
         case DIFF_PROCESS:
                 return take_process(r);
@@ -188,7 +217,7 @@ static bool set_windows(struct reading *r) {
 
         if (has_own + r->has_window + (r->n_moments > 0) > 1)
                 return refuse(r, "one way to say when: FILE@WINDOW, --from and --to, or --at");
-        if (r->has_window && r->from_ns >= r->to_ns)
+        if (r->has_window && !r->from_name && !r->to_name && r->from_ns >= r->to_ns)
                 return refuse(r, "the window is empty: --from must be earlier than --to");
         if (has_own && s[NAME_OLD].is_at != s[NAME_NEW].is_at)
                 return refuse(r,
@@ -197,9 +226,12 @@ static bool set_windows(struct reading *r) {
                 if (r->has_window) {
                         s[side].from_ns = r->from_ns;
                         s[side].to_ns = r->to_ns;
+                        s[side].from_name = r->from_name;
+                        s[side].to_name = r->to_name;
                 } else if (r->n_moments) {
                         s[side].is_at = true;
                         s[side].to_ns = r->moments_ns[MIN(side, (unsigned)r->n_moments - 1)];
+                        s[side].to_name = r->moments[MIN(side, (unsigned)r->n_moments - 1)];
                 }
         }
         return true;

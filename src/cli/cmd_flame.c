@@ -46,7 +46,7 @@ static bool take_output(struct flame_command_options *o, struct cli_parser *p) {
 
 /* Live figures at one moment, as in silt report. */
 static bool take_at(struct flame_command_options *o, struct cli_parser *p) {
-        if (!cli_value_duration(p, &o->draw.ask.to_ns))
+        if (!cli_value_time(p, &o->draw.ask.to_ns, &o->draw.ask.to_name))
                 return false;
         o->draw.ask.is_at = true;
         if (!o->draw.ask.metric)
@@ -95,8 +95,8 @@ static bool take_option(struct flame_command_options *o, enum flame_option optio
         case FLAME_FORCE: o->force = true; break;
         case FLAME_BY: return cli_take_metric(p, &ask->metric);
         case FLAME_REVERSE: o->draw.is_reversed = true; break;
-        case FLAME_FROM: return cli_value_duration(p, &ask->from_ns);
-        case FLAME_TO: return cli_value_duration(p, &ask->to_ns);
+        case FLAME_FROM: return cli_value_time(p, &ask->from_ns, &ask->from_name);
+        case FLAME_TO: return cli_value_time(p, &ask->to_ns, &ask->to_name);
         case FLAME_AT: return take_at(o, p);
         case FLAME_PROCESS: return cli_take_process(p, &ask->all_processes, &ask->pid);
         case FLAME_TITLE: o->draw.title = p->value; break;
@@ -117,7 +117,7 @@ static bool check_window(const struct report_options *o, bool has_to, struct cli
                 cli_parser_error(p, "--at, --to: both say where the window ends: leave one out");
                 return false;
         }
-        if (o->from_ns >= o->to_ns) {
+        if (!o->from_name && !o->to_name && o->from_ns >= o->to_ns) {
                 cli_parser_error(p, "the window is empty: --from must be earlier than %s",
                                  o->is_at ? "--at" : "--to");
                 return false;

@@ -36,6 +36,12 @@ struct symbolize_options {
         bool no_cache, quiet;
 };
 
+struct snapshot_options {
+        const char *who;  /* a pid, or the path of a trace */
+        const char *name; /* NULL: the recorder chooses */
+        bool json, quiet;
+};
+
 /* False when silt is to end with *ret_exit_status: help or an error was printed. */
 bool run_options_parse(int argc, char **argv, struct run_options *ret_options,
                        int *ret_exit_status);
@@ -43,6 +49,8 @@ bool report_options_parse(int argc, char **argv, struct report_options *ret_opti
                           int *ret_exit_status);
 bool source_options_parse(int argc, char **argv, struct source_options *ret_options,
                           int *ret_exit_status);
+bool snapshot_options_parse(int argc, char **argv, struct snapshot_options *ret_options,
+                            int *ret_exit_status);
 bool flame_options_parse(int argc, char **argv, struct flame_command_options *ret_options,
                          int *ret_exit_status);
 /* Fills *ret_options in either case, to be given to diff_command_done. */

@@ -35,7 +35,7 @@ static bool take_top(struct report_options *o, struct cli_parser *p) {
 
 /* Live figures at one moment: a window that ends there, and what was live then unless something else is asked for. */
 static bool take_at(struct report_options *o, struct cli_parser *p) {
-        if (!cli_value_duration(p, &o->to_ns))
+        if (!cli_value_time(p, &o->to_ns, &o->to_name))
                 return false;
         o->is_at = true;
         if (!o->metric)
@@ -115,7 +115,7 @@ static bool check_window(const struct report_options *o, bool has_to, struct cli
                 cli_parser_error(p, "--at, --to: both say where the window ends: leave one out");
                 return false;
         }
-        if (o->from_ns >= o->to_ns) {
+        if (!o->from_name && !o->to_name && o->from_ns >= o->to_ns) {
                 cli_parser_error(p, "the window is empty: --from must be earlier than %s",
                                  o->is_at ? "--at" : "--to");
                 return false;
@@ -138,8 +138,8 @@ static bool take_option(struct report_options *o, enum report_option option, str
         case REPORT_JSON: o->json = true; break;
         case REPORT_TOP: return take_top(o, p);
         case REPORT_BY: return cli_take_metric(p, &o->metric);
-        case REPORT_FROM: return cli_value_duration(p, &o->from_ns);
-        case REPORT_TO: return cli_value_duration(p, &o->to_ns);
+        case REPORT_FROM: return cli_value_time(p, &o->from_ns, &o->from_name);
+        case REPORT_TO: return cli_value_time(p, &o->to_ns, &o->to_name);
         case REPORT_PROCESS: return cli_take_process(p, &o->all_processes, &o->pid);
         case REPORT_BLOCKS: o->blocks = true; break;
         case REPORT_FULL:

@@ -23,7 +23,7 @@ static const struct cli_command run_command = {
         .usage_exit_status = EXIT_STATUS_RUN_FAILED,
 };
 
-enum { RUN_MIN_TRACE_BYTES = 1 << 20 };
+enum { RUN_MIN_TRACE_BYTES = 1 << 20, RUN_MIN_EVERY_NS = 10000000 };
 
 static bool take_duration(struct run_options *o, struct cli_parser *p) {
         if (!cli_value_duration(p, &o->duration_ns))
@@ -41,6 +41,24 @@ static bool take_max_size(struct run_options *o, struct cli_parser *p) {
                 cli_parser_error(p, "--max-size: '%s' is too small for a trace: give at least 1M",
                                  p->value);
         return o->max_trace_bytes >= RUN_MIN_TRACE_BYTES;
+}
+
+static bool take_every(struct run_options *o, struct cli_parser *p) {
+        if (!cli_value_duration(p, &o->snapshot_every_ns))
+                return false;
+        if (o->snapshot_every_ns < RUN_MIN_EVERY_NS)
+                cli_parser_error(p, "--snapshot-every: '%s' is too short: give at least 10ms",
+                                 p->value);
+        return o->snapshot_every_ns >= RUN_MIN_EVERY_NS;
+}
+
+static bool take_growth(struct run_options *o, struct cli_parser *p) {
+        if (!cli_value_percent(p, &o->snapshot_growth_pct))
+                return false;
+        if (o->snapshot_growth_pct < 1)
+                cli_parser_error(p, "--snapshot-growth: '%s' is too little: give at least 1%%",
+                                 p->value);
+        return o->snapshot_growth_pct >= 1;
 }
 
 static bool take_launcher(struct run_options *o, struct cli_parser *p) {
@@ -68,6 +86,8 @@ static bool take_option(struct run_options *o, enum run_option option, struct cl
         case RUN_FORCE: o->overwrite = true; break;
         case RUN_DURATION: return take_duration(o, p);
         case RUN_MAX_SIZE: return take_max_size(o, p);
+        case RUN_SNAPSHOT_EVERY: return take_every(o, p);
+        case RUN_SNAPSHOT_GROWTH: return take_growth(o, p);
         case RUN_QUIET: o->quiet = true; break;
         case RUN_LOG: o->log_path = p->value; break;
         case RUN_VERBOSE: o->verbose = true; break;

@@ -81,8 +81,8 @@ static bool take_option(struct source_options *o, enum source_option option, str
         switch (option) {
         case SOURCE_JSON: v->json = true; break;
         case SOURCE_BY: return cli_take_metric(p, &v->metric);
-        case SOURCE_FROM: return cli_value_duration(p, &v->from_ns);
-        case SOURCE_TO: return cli_value_duration(p, &v->to_ns);
+        case SOURCE_FROM: return cli_value_time(p, &v->from_ns, &v->from_name);
+        case SOURCE_TO: return cli_value_time(p, &v->to_ns, &v->to_name);
         case SOURCE_PROCESS: return cli_take_process(p, &v->all_processes, &v->pid);
         case SOURCE_CONTEXT: return take_context(o, p);
         case SOURCE_SOURCE_DIR: return take_dir(o, p);
@@ -105,7 +105,7 @@ static bool check(const struct source_options *o, struct cli_parser *p) {
                         o->view.path ? "nothing to show given" : "no trace given");
                 return false;
         }
-        if (o->view.from_ns >= o->view.to_ns) {
+        if (!o->view.from_name && !o->view.to_name && o->view.from_ns >= o->view.to_ns) {
                 cli_parser_error(p, "the window is empty: --from must be earlier than --to");
                 return false;
         }

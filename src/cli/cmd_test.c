@@ -107,6 +107,88 @@ static void test_report_all(void **state) {
         assert_false(o.all_processes);
 }
 
+static void test_named_times(void **state) {
+        struct report_options o;
+        struct diff_command c;
+        const struct diff_source *s = c.options.sources;
+        int status = -1;
+
+        (void)state;
+        assert_true(PARSE(report_options_parse, &o, &status, "a.silt", "--from", "@warm", "--to",
+                          "@2"));
+        assert_string_equal(o.from_name, "warm");
+        assert_string_equal(o.to_name, "2");
+        assert_true(PARSE(report_options_parse, &o, &status, "a.silt", "--at", "@x", "--from", "@y",
+                          "--from", "3s"));
+        assert_true(o.is_at && !o.from_name && o.from_ns == 3000000000);
+        assert_string_equal(o.to_name, "x");
+        assert_false(PARSE(report_options_parse, &o, &status, "a.silt", "--at", "@"));
+        assert_int_equal(status, 2);
+        assert_false(PARSE(report_options_parse, &o, &status, "a.silt", "--alive-at", "@"));
+        assert_true(PARSE(report_options_parse, &o, &status, "a.silt", "--allocated", "@b..@a",
+                          "--alive-at", "@c d"));
+        assert_string_equal(query_filter_text(o.filter), "allocation in @b..@a, life at @c d");
+        query_filter_free(o.filter);
+
+        assert_true(PARSE(diff_options_parse, &c, &status, "a.silt@@x..@y", "b@c.silt@5s..@z"));
+        assert_string_equal(s[0].path, "a.silt");
+        assert_string_equal(s[0].from_name, "x");
+        assert_string_equal(s[0].to_name, "y");
+        assert_string_equal(s[1].path, "b@c.silt");
+        assert_true(!s[1].from_name && s[1].from_ns == 5000000000);
+        assert_string_equal(s[1].to_name, "z");
+        diff_command_done(&c);
+        assert_true(PARSE(diff_options_parse, &c, &status, "a.silt@@1", "@@2"));
+        assert_string_equal(s[1].path, "a.silt");
+        assert_true(s[0].is_at && s[1].is_at);
+        assert_string_equal(s[1].to_name, "2");
+        diff_command_done(&c);
+        assert_true(PARSE(diff_options_parse, &c, &status, "a.silt", "--at", "@1", "--at", "7s"));
+        assert_string_equal(s[0].to_name, "1");
+        assert_true(!s[1].to_name && s[1].to_ns == 7000000000);
+        diff_command_done(&c);
+}
+
+static void test_snapshot_all(void **state) {
+        static char longest[101];
+        struct snapshot_options o;
+        int status = -1;
+
+#define assert_snapshot_refused(...)                                                               \
+        do {                                                                                       \
+                int status_ = -1;                                                                  \
+                assert_false(PARSE(snapshot_options_parse, &o, &status_, ##__VA_ARGS__));          \
+                assert_int_equal(status_, 2);                                                      \
+        } while (0)
+
+        (void)state;
+        memset(longest, 'x', 100);
+        assert_true(PARSE(snapshot_options_parse, &o, &status, "12", "--name", "warm up", "-q"));
+        assert_string_equal(o.who, "12");
+        assert_string_equal(o.name, "warm up");
+        assert_true(o.quiet && !o.json);
+        assert_true(PARSE(snapshot_options_parse, &o, &status, "--json", "a", "--name", longest));
+        assert_true(PARSE(snapshot_options_parse, &o, &status, "a", "--name", "w\xc3\xa4rmer"));
+        assert_snapshot_refused();
+        assert_snapshot_refused("");
+        assert_snapshot_refused("a", "b");
+        assert_snapshot_refused("a", "--name", "");
+        assert_snapshot_refused("a", "--name", "a\nb");
+        assert_snapshot_refused("a", "--name", "a\033[2J");
+        assert_snapshot_refused("a", "--name", "a\x7f");
+        assert_snapshot_refused("a", "--name", "\xc2\x85"); /* C1 */
+        assert_snapshot_refused("a", "--name", "\xff");
+        assert_snapshot_refused("a", "--name", "\xc3"); /* cut off */
+        assert_snapshot_refused("a", "--name", "@a");
+        assert_snapshot_refused("a", "--name", "a..b");
+        assert_snapshot_refused("a", "--name", " a");
+        assert_snapshot_refused("a", "--name", "a ");
+        assert_snapshot_refused(
+                "a", "--name",
+                "xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx"
+                "xxxxxxxxxxxxxxxxxxxxxxxxxxxxxx");
+}
+
 static void test_report_filter(void **state) {
         struct report_options o;
         int status = -1;
@@ -415,6 +497,7 @@ int main(void) {
                 cmocka_unit_test(test_run_defaults),  cmocka_unit_test(test_run_all),
                 cmocka_unit_test(test_run_refused),   cmocka_unit_test(test_report_all),
                 cmocka_unit_test(test_report_filter), cmocka_unit_test(test_report_refused),
+                cmocka_unit_test(test_named_times),   cmocka_unit_test(test_snapshot_all),
                 cmocka_unit_test(test_diff_all),      cmocka_unit_test(test_diff_refused),
                 cmocka_unit_test(test_symbolize),     cmocka_unit_test(test_source),
                 cmocka_unit_test(test_check_all),     cmocka_unit_test(test_check_refused),

@@ -4,6 +4,7 @@
 #pragma once
 
 int cmd_run(int argc, char **argv);
+int cmd_snapshot(int argc, char **argv);
 int cmd_report(int argc, char **argv);
 int cmd_flame(int argc, char **argv);
 int cmd_source(int argc, char **argv);

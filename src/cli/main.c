@@ -12,6 +12,7 @@
 #include "cli/help_flame.h"
 #include "cli/help_report.h"
 #include "cli/help_run.h"
+#include "cli/help_snapshot.h"
 #include "cli/help_source.h"
 #include "cli/help_symbolize.h"
 #include "cli/help_verify.h"
@@ -23,6 +24,7 @@ static const struct {
         const char *help_text;
 } commands[] = {
         {"run", cmd_run, RUN_SUMMARY, run_help_text},
+        {"snapshot", cmd_snapshot, SNAPSHOT_SUMMARY, snapshot_help_text},
         {"report", cmd_report, REPORT_SUMMARY, report_help_text},
         {"flame", cmd_flame, FLAME_SUMMARY, flame_help_text},
         {"source", cmd_source, SOURCE_SUMMARY, source_help_text},

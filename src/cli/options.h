@@ -64,6 +64,8 @@ int cli_parser_next(struct cli_parser *p);
 
 /* Convert p->value. On failure the error has been printed: return p->exit_status. */
 bool cli_value_duration(struct cli_parser *p, uint64_t *ret_ns);
+/* A time, or @NAME of a moment of the recording: then *ret_name is the name without '@', else NULL. */
+bool cli_value_time(struct cli_parser *p, uint64_t *ret_ns, const char **ret_name);
 bool cli_value_bytes(struct cli_parser *p, uint64_t *ret_bytes);
 bool cli_value_number(struct cli_parser *p, uint64_t min, uint64_t max, uint64_t *ret_number);
 

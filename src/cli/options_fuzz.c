@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* Any words as the command lines of run, report, diff, check, source and flame, and as sizes and times: refused in one line, or
+/* Any words as the command lines of run, report, diff, check, source, flame and snapshot, and as sizes and times: refused in one line, or
  * understood. The input is words with tabs or NULs between them; the low bits of the first byte choose the command ('0'
- * report, '1' run, '2' diff, '4' source, '6' check, '8' flame).
+ * report, '1' run, '2' diff, '4' source, '6' check, '8' flame, '@' snapshot).
  *
- * covers: src/cli/options.c src/cli/filter.c src/base/units.c src/query/filter.c */
+ * covers: src/cli/options.c src/cli/filter.c src/base/units.c src/query/filter.c src/record/ask.c */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -66,6 +66,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
         if (data[0] & 1) {
                 struct run_options o;
                 bool understood = run_options_parse(n, words, &o, &status);
+
+                check_said(said, &said_text, &n_said, understood);
+        } else if (data[0] & 64) {
+                struct snapshot_options o;
+                bool understood = snapshot_options_parse(n, words, &o, &status);
 
                 check_said(said, &said_text, &n_said, understood);
         } else if ((data[0] & 6) == 6) {

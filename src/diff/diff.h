@@ -17,9 +17,11 @@ struct query_filter;
 struct diff_source {
         const char *path;
         uint64_t from_ns, to_ns; /* window [from_ns, to_ns); to_ns UINT64_MAX: to the end */
-        bool is_at;              /* to_ns is a moment asked for: it must be in the recording */
-        const char *process;     /* a pid, or the name of a program; NULL: the main process */
-        bool all_processes;      /* process is not looked at */
+        const char *from_name,
+                *to_name;    /* moments of the recording instead, without '@'; NULL: none */
+        bool is_at;          /* to_ns is a moment asked for: it must be in the recording */
+        const char *process; /* a pid, or the name of a program; NULL: the main process */
+        bool all_processes;  /* process is not looked at */
 };
 
 struct diff_options {

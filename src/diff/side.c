@@ -8,6 +8,7 @@
 #include "base/units.h"
 #include "report/frame.h"
 #include "report/style.h"
+#include "report/times.h"
 
 /* ---- opening --------------------------------------------------------------------------------- */
 
@@ -22,7 +23,8 @@ int side_open(struct diff_side *s, const struct diff_source *source,
               struct err *reterr) {
         int r = 0;
 
-        *s = (struct diff_side){.source = source};
+        *s = (struct diff_side){.own = *source};
+        s->source = &s->own;
         if (other && is_same_file(other->source->path, source->path))
                 s->q = other->q;
         else if (other)
@@ -43,6 +45,7 @@ int side_open(struct diff_side *s, const struct diff_source *source,
 
 void side_done(struct diff_side *s) {
         query_answer_free(s->answer);
+        query_filter_free(s->filter);
         opened_done(&s->opened);
         *s = (struct diff_side){0};
 }
@@ -123,18 +126,37 @@ static int check_window(const struct diff_side *s, struct err *reterr) {
         return 0;
 }
 
-int side_ask(struct diff_side *s, const struct query_filter *filter, struct err *reterr) {
-        struct query_scope scope = {.from_ns = s->source->from_ns,
-                                    .to_ns = s->source->to_ns,
-                                    .filter = filter};
+/* Moments that have a name are at another time in each recording. */
+static int name_times(struct diff_side *s, const struct query_filter *filter, struct err *reterr) {
+        struct diff_source *o = &s->own;
+        struct times_window w = {o->from_name, o->to_name, o->from_ns, o->to_ns, o->is_at};
         struct err why = {0};
-        int r = check_window(s, reterr);
+        int r = times_find(s->q, &w, &why);
 
+        if (r >= 0)
+                r = query_filter_name_times(filter, s->q, &s->filter, &why);
+        if (r < 0)
+                return err_set(reterr, r, "%s: %s", o->path, why.text);
+        o->from_ns = w.from_ns;
+        o->to_ns = w.to_ns;
+        return 0;
+}
+
+int side_ask(struct diff_side *s, const struct query_filter *filter, struct err *reterr) {
+        struct query_scope scope = {0};
+        struct err why = {0};
+        int r = name_times(s, filter, reterr);
+
+        if (r >= 0)
+                r = check_window(s, reterr);
         if (r >= 0)
                 r = find_process(s, &scope.process, reterr);
         if (r < 0)
                 return r;
-        r = query_filter_check(filter, s->v->end_ns, &why);
+        scope.from_ns = s->source->from_ns;
+        scope.to_ns = s->source->to_ns;
+        scope.filter = s->filter ? s->filter : filter;
+        r = query_filter_check(scope.filter, s->v->end_ns, &why);
         if (r < 0)
                 return err_set(reterr, r, "%s: %s", s->source->path, why.text);
         r = query_ask(s->q, &scope, &s->answer, reterr);

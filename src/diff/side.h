@@ -9,7 +9,9 @@
 #include "report/open.h"
 
 struct diff_side {
-        const struct diff_source *source;
+        const struct diff_source *source; /* own */
+        struct diff_source own;           /* with times in place of names once it was asked */
+        struct query_filter *filter;      /* likewise; NULL: the one of the options does */
         struct opened opened; /* of the first of two windows of one trace: they share it */
         struct query *q;
         const struct trace_view *v;

@@ -6,6 +6,7 @@
 
 #include "flame/write.h"
 #include "report/open.h"
+#include "report/times.h"
 
 enum { MAX_PICTURES = QUERY_N_METRICS + 1 };
 
@@ -13,6 +14,7 @@ enum { MAX_PICTURES = QUERY_N_METRICS + 1 };
 struct side {
         struct opened opened;
         struct report_options ask;
+        struct times_options times; /* ask, with times in place of names */
         struct view view;
         struct query_answer *answer;
 };
@@ -35,7 +37,9 @@ static int ask_side(struct side *s, const char *path, const struct flame_options
         s->ask.path = path;
         r = opened_init(&s->opened, path, &o->ask.rules, reterr);
         if (r >= 0)
-                r = view_init(&s->view, out, s->opened.q, &s->ask, "", reterr);
+                r = times_options_init(&s->times, &s->ask, s->opened.q, reterr);
+        if (r >= 0)
+                r = view_init(&s->view, out, s->opened.q, &s->times.o, "", reterr);
         if (r < 0)
                 return r;
         s->view.s.utf8 = true;
@@ -102,7 +106,7 @@ static void make_picture(struct asking *k, enum query_metric m, bool is_reversed
  * take longer than people like to wait. */
 static bool is_worth_a_picture(const struct asking *k, enum query_metric m) {
         if (m == QUERY_GROWTH)
-                return k->o->ask.from_ns > 0;
+                return k->sides[GRAPH_NEW].times.o.from_ns > 0;
         return k->n_sides == 1 || m == QUERY_PEAK || m == QUERY_END;
 }
 
@@ -127,6 +131,7 @@ static void asking_done(struct asking *k) {
                 graph_done(&k->pictures[i].graph);
         for (size_t i = 0; i < k->n_sides; i++) {
                 query_answer_free(k->sides[i].answer);
+                times_options_done(&k->sides[i].times);
                 opened_done(&k->sides[i].opened);
         }
         texts_done(&k->texts);

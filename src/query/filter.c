@@ -30,6 +30,11 @@ struct query_filter *query_filter_free(struct query_filter *f) {
         }
         for (size_t i = 0; i < f->processes.n; i++)
                 vec_free(&f->processes.items[i].ids);
+        for (size_t i = 0; i < f->words.n; i++) {
+                free(f->words.items[i].kind);
+                free(f->words.items[i].value);
+        }
+        vec_free(&f->words);
         vec_free(&f->paths);
         vec_free(&f->threads);
         vec_free(&f->processes);
@@ -162,34 +167,65 @@ static int add_process(struct query_filter *f, const char *value, struct err *re
         return 0;
 }
 
-typedef int (*parse_fn)(const char *text, uint64_t *ret, struct err *reterr);
+typedef int (*parse_fn)(struct query_filter *f, const char *text, uint64_t *ret,
+                        struct err *reterr);
+
+static int parse_bytes(struct query_filter *f, const char *text, uint64_t *ret,
+                       struct err *reterr) {
+        (void)f;
+        return unit_parse_bytes(text, ret, reterr);
+}
+
+static int parse_duration(struct query_filter *f, const char *text, uint64_t *ret,
+                          struct err *reterr) {
+        (void)f;
+        return unit_parse_duration(text, ret, reterr);
+}
+
+/* A time, or @NAME: what is left open until there is a recording is 0. */
+static int parse_moment(struct query_filter *f, const char *text, uint64_t *ret,
+                        struct err *reterr) {
+        struct query_moment m = {0};
+        int r = 0;
+
+        if (text[0] != '@')
+                return unit_parse_duration(text, ret, reterr);
+        if (!text[1])
+                return err_set(reterr, -EINVAL, "'@' names no moment: write @NAME");
+        if (f->q)
+                r = query_find_moment(f->q, text + 1, &m, NULL, reterr);
+        else
+                f->has_names = true;
+        *ret = m.time_ns;
+        return r;
+}
 
 /* MIN..MAX, MIN.., ..MAX; without dots *ret_is_range = false and both are the value. */
-static int parse_range(const char *value, parse_fn parse, struct filter_range *ret,
-                       bool *ret_is_range, struct err *reterr) {
+static int parse_range(struct query_filter *f, const char *value, parse_fn parse,
+                       struct filter_range *ret, bool *ret_is_range, struct err *reterr) {
         const char *dots = strstr(value, "..");
         struct filter_range range = {0, UINT64_MAX};
-        char low[64] = "";
+        char low[256] = "";
         int r = 0;
 
         *ret_is_range = dots;
         if (!dots) {
-                r = parse(value, &range.min, reterr);
+                r = parse(f, value, &range.min, reterr);
                 range.max = range.min;
         } else if ((size_t)(dots - value) >= sizeof(low)) {
                 return err_set(reterr, -EINVAL, "'%s' is too long: write MIN..MAX", value);
         } else {
                 memcpy(low, value, (size_t)(dots - value));
                 if (low[0])
-                        r = parse(low, &range.min, reterr);
+                        r = parse(f, low, &range.min, reterr);
                 if (r >= 0 && dots[2])
-                        r = parse(dots + 2, &range.max, reterr);
+                        r = parse(f, dots + 2, &range.max, reterr);
                 if (r >= 0 && !low[0] && !dots[2])
                         return err_set(reterr, -EINVAL, "'..' has no limit: write MIN..MAX");
         }
         if (r < 0)
                 return r;
-        if (dots && range.min > range.max)
+        if (dots && range.min > range.max && !f->has_names)
                 return err_set(reterr, -EINVAL,
                                "'%s' is empty: the lower limit is the higher one: write %s..%s",
                                value, dots + 2, low);
@@ -200,7 +236,7 @@ static int parse_range(const char *value, parse_fn parse, struct filter_range *r
 static int add_size(struct query_filter *f, const char *value, struct err *reterr) {
         struct filter_range range;
         bool is_range;
-        int r = parse_range(value, unit_parse_bytes, &range, &is_range, reterr);
+        int r = parse_range(f, value, parse_bytes, &range, &is_range, reterr);
 
         if (r < 0)
                 return r;
@@ -212,7 +248,7 @@ static int add_size(struct query_filter *f, const char *value, struct err *reter
 static int add_lifetime(struct query_filter *f, const char *value, struct err *reterr) {
         struct filter_range range;
         bool is_range;
-        int r = parse_range(value, unit_parse_duration, &range, &is_range, reterr);
+        int r = parse_range(f, value, parse_duration, &range, &is_range, reterr);
 
         if (r >= 0 && !is_range)
                 r = err_set(reterr, -EINVAL, "'%s' is one duration: write %s.. or ..%s", value,
@@ -227,7 +263,7 @@ static int add_lifetime(struct query_filter *f, const char *value, struct err *r
 static int add_allocated(struct query_filter *f, const char *value, struct err *reterr) {
         struct filter_range range;
         bool is_range;
-        int r = parse_range(value, unit_parse_duration, &range, &is_range, reterr);
+        int r = parse_range(f, value, parse_moment, &range, &is_range, reterr);
 
         if (r >= 0 && !is_range)
                 r = err_set(reterr, -EINVAL, "'%s' is one moment: write %s.. or ..%s", value, value,
@@ -241,7 +277,7 @@ static int add_allocated(struct query_filter *f, const char *value, struct err *
 
 static int add_alive_at(struct query_filter *f, const char *value, struct err *reterr) {
         uint64_t time_ns;
-        int r = unit_parse_duration(value, &time_ns, reterr);
+        int r = parse_moment(f, value, &time_ns, reterr);
 
         if (r < 0)
                 return r;
@@ -252,7 +288,7 @@ static int add_alive_at(struct query_filter *f, const char *value, struct err *r
 
 static int add_freed_before(struct query_filter *f, const char *value, struct err *reterr) {
         uint64_t time_ns;
-        int r = unit_parse_duration(value, &time_ns, reterr);
+        int r = parse_moment(f, value, &time_ns, reterr);
 
         if (r < 0)
                 return r;
@@ -306,10 +342,18 @@ static int add_condition(struct query_filter *f, const char *kind, const char *v
 int query_filter_add(struct query_filter *f, const char *kind, const char *value,
                      struct err *reterr) {
         static _Atomic uint64_t last_serial;
+        struct filter_word word = {strdup(kind), strdup(value)};
         int r = add_condition(f, kind, value, reterr);
 
+        if (!word.kind || !word.value)
+                abort();
+        if (r < 0) {
+                free(word.kind);
+                free(word.value);
+                return r;
+        }
+        vec_push(&f->words, word);
         /* relaxed: only different numbers are needed */
-        if (r >= 0)
-                f->serial = atomic_fetch_add_explicit(&last_serial, 1, memory_order_relaxed) + 1;
+        f->serial = atomic_fetch_add_explicit(&last_serial, 1, memory_order_relaxed) + 1;
         return r;
 }

@@ -26,6 +26,10 @@ struct filter_range {
         uint64_t min, max; /* what max means depends on the condition */
 };
 
+struct filter_word {
+        char *kind, *value;
+};
+
 struct query_filter {
         VEC(struct filter_path) paths;
         VEC(struct filter_who) threads, processes; /* processes have no patterns */
@@ -33,6 +37,9 @@ struct query_filter {
         VEC(struct filter_range) lifetimes;        /* [min, max) ns */
         VEC(struct filter_range) allocated;        /* [min, max) ns */
         VEC(uint64_t) alive_at_ns, freed_before_ns;
+        VEC(struct filter_word) words; /* as they were added; texts are owned */
+        const struct query *q;         /* where moments are looked up; NULL: they are left open */
+        bool has_names;                /* some time is a moment that was left open */
         struct str text;
         uint64_t serial; /* changes with the filter and is never used again */
 };

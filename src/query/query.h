@@ -96,11 +96,35 @@ int query_filter_add(struct query_filter *f, const char *kind, const char *value
 bool query_filter_is_empty(const struct query_filter *f); /* NULL or no condition: selects all */
 /* Whether history does not suffice: some condition is on single blocks. */
 bool query_filter_needs_events(const struct query_filter *f);
+/* Times of conditions may be moments of a recording: @NAME. Then *ret is a filter of the caller's with what they are in q;
+ * else it is NULL, and f does as it is. A filter with names that was not put through this selects nothing that can be relied on. */
+int query_filter_name_times(const struct query_filter *f, const struct query *q,
+                            struct query_filter **ret, struct err *reterr);
 /* Refuses moments behind the end of a recording: they are slips. Where a range ends may lie behind it. */
 int query_filter_check(const struct query_filter *f, uint64_t end_ns, struct err *reterr);
 /* The conditions in words that "blocks with …" can begin: "function /^Cache::/, size 1K..1M"; valid
  * until the filter changes. "" when empty. */
 const char *query_filter_text(const struct query_filter *f);
+
+/* ---- moments with a name --------------------------------------------------------------------- */
+
+struct trace_note;
+
+/* A snapshot, or a mark that a process made (include/silt/silt.h). */
+struct query_moment {
+        uint64_t time_ns;
+        const char *
+                name; /* the trace's; as it was given: it may hold anything but control characters */
+        uint32_t pid; /* of a mark's process */
+        bool is_snapshot;
+};
+
+/* False: the note is for people and names no moment. */
+bool query_moment_of(const struct trace_note *note, struct query_moment *ret);
+/* The earliest of that name; *ret_n_same (NULL: never mind): how many have it. An unknown name is refused with the names
+ * there are. */
+int query_find_moment(const struct query *q, const char *name, struct query_moment *ret,
+                      size_t *ret_n_same, struct err *reterr);
 
 /* ---- totals and sites ------------------------------------------------------------------------ */
 

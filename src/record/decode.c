@@ -201,7 +201,8 @@ static void decode_mark(struct pipeline *p, struct slot *s, const uint64_t *word
         char text[WIRE_MAX_MARK + 32];
         size_t n = (size_t)snprintf(text, sizeof(text), "mark %u: ", s->process->pid);
 
-        time_ns = decode_now_ns(p, time_ns);
+        /* a microsecond that events before it have not reached and those behind it do not fall short of */
+        time_ns = decode_now_ns(p, decode_now_ns(p, time_ns) / 1000 * 1000 + 1000);
         if (p->n_marks++ >= MAX_MARKS) {
                 if (p->n_marks == MAX_MARKS + 1)
                         trace_put_note(p->config.writer, time_ns,

@@ -42,6 +42,15 @@ static void fake_on_end(void *ctx, uint32_t process_idx, uint32_t process, uint6
         t->ended = *totals;
 }
 
+static void fake_on_cut(void *ctx, uint64_t time_ns) {
+        struct fake_target *t = ctx;
+        uint64_t n_blocks;
+
+        t->n_cuts++;
+        t->cut_ns = time_ns;
+        pipeline_get_live(t->pipeline, &t->cut_live_bytes, &n_blocks);
+}
+
 void fake_target_init(struct fake_target *t, struct trace_writer *w,
                       const struct pipeline_config *extra) {
         struct pipeline_config config = extra ? *extra : (struct pipeline_config){0};
@@ -79,6 +88,7 @@ void fake_target_init(struct fake_target *t, struct trace_writer *w,
                 .is_thread_alive = fake_is_alive,
                 .on_broken = fake_on_broken,
                 .on_process_end = fake_on_end,
+                .on_cut = fake_on_cut,
                 .counter_now = fake_now,
         };
         r = pipeline_new(&config, &t->pipeline, NULL);

@@ -26,8 +26,9 @@ struct fake_target {
         struct pipeline *pipeline;
         uint32_t n_slots, n_processes, next_pid;
         uint32_t dead_tid; /* is_thread_alive says no for this one */
-        uint32_t n_broken, n_ended;
-        struct pipeline_totals ended; /* the latest */
+        uint32_t n_broken, n_ended, n_cuts;
+        uint64_t cut_ns, cut_live_bytes; /* of the latest cut */
+        struct pipeline_totals ended;    /* the latest */
 };
 
 struct fake_thread {

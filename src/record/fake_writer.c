@@ -92,6 +92,24 @@ void trace_prefetch_stack(const struct trace_writer *w, uint32_t stack) {
         (void)stack;
 }
 
+uint64_t trace_slice_begin_ns(const struct trace_writer *w) {
+        return w->slices.n ? w->slices.items[w->slices.n - 1].end_ns : 0;
+}
+
+uint64_t trace_slice_end_ns(const struct trace_writer *w, uint64_t end_ns) {
+        return MAX(end_ns, w->last_ns);
+}
+
+void trace_keep_moment(struct trace_writer *w, uint64_t end_ns) {
+        (void)w;
+        (void)end_ns;
+}
+
+bool trace_allows_checkpoint(const struct trace_writer *w, size_t n_sites_now) {
+        (void)n_sites_now;
+        return w->wants_checkpoints;
+}
+
 uint64_t trace_put_alloc(struct trace_writer *w, uint32_t thread, uint64_t time_ns, uint32_t stack,
                          uint64_t size_bytes, uint64_t address) {
         fake_put(w, &(struct trace_event){.op = TRACE_ALLOC,

@@ -19,9 +19,11 @@ struct run_options {
         const char *log_path;    /* NULL: none */
         const char *
                 launcher; /* NULL: the program is started directly; else an emulator such as "qemu-x86_64" */
-        const char *runtime_path; /* NULL: the libsilt.so beside this silt */
-        uint64_t duration_ns;     /* 0: to the end */
-        uint64_t max_trace_bytes; /* 0: no bound */
+        const char *runtime_path;   /* NULL: the libsilt.so beside this silt */
+        uint64_t duration_ns;       /* 0: to the end */
+        uint64_t max_trace_bytes;   /* 0: no bound */
+        uint64_t snapshot_every_ns; /* 0: none by themselves */
+        double snapshot_growth_pct; /* of live bytes since the last snapshot; 0: none */
         bool overwrite, quiet, verbose;
         bool wait_for_descendants;
         bool free_stacks, addresses, no_symbols, lossy, no_patch;

@@ -97,6 +97,7 @@ int pipeline_new(const struct pipeline_config *config, struct pipeline **ret, st
         p->pair.addresses = config->addresses;
         p->pair.prior = config->prior;
         drain_scan(&p->drain, 0);
+        p->cut_time = UINT64_MAX;
         *ret = p;
         return 0;
 }
@@ -308,6 +309,30 @@ static void pipeline_fold(struct pipeline *p) {
                         live_fold(&p->active.items[i]->live, FOLD_BLOCKS);
 }
 
+/* All is in that comes before the cut. Its time is a whole microsecond that no event before it has reached, as for the end
+ * of any slice, and none behind it falls short of. */
+static void pipeline_make_cut(struct pipeline *p) {
+        struct trace_writer *w = p->config.writer;
+        uint64_t end_ns = MAX(p->pair.now_ns, pipeline_time_ns(p, p->cut_time));
+
+        p->cut_time = UINT64_MAX;
+        end_ns = trace_slice_end_ns(w, end_ns);
+        if (p->config.calls.on_cut)
+                p->config.calls.on_cut(p->config.calls.ctx, end_ns);
+        sites_end_slice(&p->sites, end_ns, SITES_CHECKPOINT_UNLESS_NEAR);
+        p->pair.now_ns = end_ns;
+}
+
+/* Decodes what is final, and makes the cut when it is due. */
+static uint64_t pipeline_take_final(struct pipeline *p) {
+        uint64_t low_water = pipeline_merge(p, MIN(pipeline_low_water(p), p->cut_time));
+
+        if (low_water < p->cut_time || p->cut_time == UINT64_MAX)
+                return low_water;
+        pipeline_make_cut(p);
+        return pipeline_merge(p, pipeline_low_water(p));
+}
+
 /* One look at everything; true when there was something to copy. */
 static bool pipeline_round(struct pipeline *p) {
         uint64_t low_water;
@@ -319,7 +344,7 @@ static bool pipeline_round(struct pipeline *p) {
         any = pipeline_drain(p);
         for (size_t i = 0; i < p->active.n; i++)
                 p->active.items[i]->n_scans_left = 0;
-        low_water = pipeline_merge(p, pipeline_low_water(p));
+        low_water = pipeline_take_final(p);
         if (low_water > p->final_time && low_water != UINT64_MAX)
                 p->final_time = low_water;
         forks_start_due(p);
@@ -385,7 +410,8 @@ void pipeline_check_slice(struct pipeline *p) {
         if (likely(trace_slice_n_events(p->config.writer) <
                    p->config.max_slice_events - SLICE_SPARE_EVENTS))
                 return;
-        sites_end_slice(&p->sites, p->pair.now_ns, false);
+        sites_end_slice(&p->sites, p->pair.now_ns, SITES_CHECKPOINT_WHEN_DUE);
+        p->pair.now_ns = MAX(p->pair.now_ns, trace_slice_begin_ns(p->config.writer));
 }
 
 void pipeline_end_slice(struct pipeline *p, uint64_t now_ns, bool force) {
@@ -393,8 +419,30 @@ void pipeline_end_slice(struct pipeline *p, uint64_t now_ns, bool force) {
 
         if (!force && !sites_slice_is_dirty(&p->sites))
                 return;
-        sites_end_slice(&p->sites, end_ns, false);
-        p->pair.now_ns = end_ns;
+        sites_end_slice(&p->sites, end_ns, SITES_CHECKPOINT_WHEN_DUE);
+        p->pair.now_ns = MAX(end_ns, trace_slice_begin_ns(p->config.writer));
+}
+
+bool pipeline_begin_cut(struct pipeline *p) {
+        if (p->cut_time != UINT64_MAX)
+                return false;
+        p->cut_time = pipeline_now(p);
+        return true;
+}
+
+bool pipeline_is_cutting(const struct pipeline *p) {
+        return p->cut_time != UINT64_MAX;
+}
+
+void pipeline_get_live(const struct pipeline *p, uint64_t *ret_bytes, uint64_t *ret_blocks) {
+        struct amount live = p->sites.all_live;
+
+        if (!p->sites.is_multi) /* then it is not kept */
+                live = p->sites.processes.n && p->sites.processes.items[0]
+                               ? p->sites.processes.items[0]->live
+                               : (struct amount){0, 0};
+        *ret_bytes = (uint64_t)live.bytes;
+        *ret_blocks = (uint64_t)live.blocks;
 }
 
 /* Events without a slot that are not yet counted. */
@@ -435,7 +483,7 @@ void pipeline_finish(struct pipeline *p, uint64_t end_ns) {
         for (size_t i = 0; i < p->active.n; i++)
                 pipeline_settle_look(p, p->active.items[i], true);
         end_ns = MAX(end_ns, p->pair.now_ns);
-        sites_end_slice(&p->sites, end_ns, true);
+        sites_end_slice(&p->sites, end_ns, SITES_CHECKPOINT_ALWAYS);
         p->pair.now_ns = end_ns;
 }
 

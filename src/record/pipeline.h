@@ -77,6 +77,10 @@ struct pipeline_calls {
         /* Gives memory to chunks [0, n_chunks); 0 or -errno. Without it all chunks are taken to have memory. */
         int (*back_chunks)(void *ctx, uint32_t n_chunks);
 
+        /* The cut that was asked for: all events before time_ns are in, none behind it. What is put into the trace now is
+         * written with them. */
+        void (*on_cut)(void *ctx, uint64_t time_ns);
+
         /* The counter, before clock_base is taken off; without it the arena's own clock is read. */
         uint64_t (*counter_now)(void *ctx);
 };
@@ -133,6 +137,15 @@ void pipeline_end_process(struct pipeline *p, uint32_t process_idx, uint64_t end
 /* Ends the slice: rows, a checkpoint when it is time. Nothing to do when nothing happened (unless force:
  * samples wait in the writer). Full slices end by themselves. */
 void pipeline_end_slice(struct pipeline *p, uint64_t now_ns, bool force);
+
+/* Asks for a cut at this moment: events up to now and those behind it are kept apart, whatever their threads are at. A
+ * later pump, or finish, comes to it: on_cut, then the slice ends there, with a checkpoint unless the last is near. One at a
+ * time: false while another is under way. */
+bool pipeline_begin_cut(struct pipeline *p);
+bool pipeline_is_cutting(const struct pipeline *p);
+
+/* Live in all processes together, now. */
+void pipeline_get_live(const struct pipeline *p, uint64_t *ret_bytes, uint64_t *ret_blocks);
 
 /* The process that answers, when all is finished, for events that were lost for want of a slot. */
 void pipeline_set_main(struct pipeline *p, uint32_t trace_process);

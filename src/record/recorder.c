@@ -22,7 +22,8 @@
 #include "record/counter.h"
 #include "record/pipeline.h"
 #include "record/proc.h"
-#include "record/residency.h"
+#include "record/recorder_look.h"
+#include "record/recorder_moments.h"
 #include "record/watcher.h"
 #include "trace/writer.h"
 
@@ -37,15 +38,6 @@ enum {
         TERM_GRACE_NS = 3000 * MS,  /* after SIGTERM the processes it followed may end first */
         COST_NS = 10000 * MS,       /* how often it says what it costs; and at the end */
         BUSY_NAP_NS = 1 * MS, /* records trickle in: look again after this, or when a ring fills */
-
-        /* looks at the pages of large blocks: dense at first, each at most at so many, and a hundredth of its time (in the
-         * first second more) */
-        LOOK_MIN_NS = 20 * MS,
-        LOOK_MAX_NS = 1000 * MS,
-        LOOK_BLOCKS = 4096,
-        LOOK_PAGES = 1 << 20,
-        LOOK_COST_SHARE = 100,
-        LOOK_FIRST_SHARE = 20,
 };
 
 static volatile sig_atomic_t recorder_got_term;
@@ -334,6 +326,7 @@ static void recorder_finish(struct recorder *r) {
                 pipeline_get_totals(r->pipeline, one->trace_process, &totals);
                 lives_end(&r->lives, one, recorder_now_ns(r), &totals);
         }
+        recorder_close_desk(r);
         recorder_write_end(r);
         recorder_tell(r, CONTROL_FINISHED);
         rendezvous_close(r->config->rendezvous);
@@ -350,6 +343,8 @@ static void recorder_take_ready(struct recorder *r) {
                         admission_accept(r);
                 } else if (tag == TAG_CONTROL) {
                         recorder_take_control(r);
+                } else if (tag == TAG_DESK) {
+                        recorder_hear_desk(r);
                 } else {
                         struct life *one = NULL;
 
@@ -370,49 +365,6 @@ static void recorder_follow_group(struct recorder *r, const struct life *one) {
         if (counter)
                 recorder_log(r, "pid %d: kills for want of memory are counted in %s", (int)one->pid,
                              counter);
-}
-
-/* At the pages of one process, unless nothing can have changed. */
-static void recorder_look_at(struct recorder *r, struct life *one, uint64_t now_ns,
-                             uint64_t n_records, struct residency_budget *budget) {
-        bool has_changed =
-                n_records != one->n_records_looked || one->n_faults != one->n_faults_looked;
-        int fd;
-
-        if (one->is_over || one->is_ending || one->is_foreign || now_ns < one->next_look_ns)
-                return;
-        one->wants_look = false;
-        if (!pipeline_wants_look(r->pipeline, one->process_idx, has_changed))
-                return;
-        one->next_look_ns =
-                now_ns + MIN(MAX((now_ns - one->began_ns) / 4, LOOK_MIN_NS), LOOK_MAX_NS);
-        one->n_faults_looked = one->n_faults;
-        one->n_records_looked = n_records;
-        fd = proc_open_pagemap(one->pid, one->exe);
-        if (fd < 0)
-                return;
-        one->wants_look = pipeline_look(r->pipeline, one->process_idx, fd, now_ns, budget);
-        close(fd);
-}
-
-/* Addresses under an emulator are not those of its process. */
-static void recorder_look(struct recorder *r, uint64_t now_ns, uint64_t n_records) {
-        struct residency_budget budget = {LOOK_BLOCKS, LOOK_PAGES};
-        uint64_t begin_ns = proc_cpu_ns(getpid()), cost_ns;
-        size_t n = r->config->options->launcher ? 0 : r->lives.list.n;
-
-        r->look_again_ns = UINT64_MAX;
-        for (size_t i = 0; i < n; i++) {
-                struct life *one = r->lives.list.items[(i + r->n_looks) % n];
-
-                recorder_look_at(r, one, now_ns, n_records, &budget);
-                if (one->wants_look && !one->is_ending)
-                        r->look_again_ns = MIN(r->look_again_ns, one->next_look_ns);
-        }
-        cost_ns = proc_cpu_ns(getpid()) - begin_ns;
-        r->n_looks++;
-        r->next_look_ns =
-                now_ns + cost_ns * (now_ns < LOOK_MAX_NS ? LOOK_FIRST_SHARE : LOOK_COST_SHARE);
 }
 
 static void recorder_sample(struct recorder *r, uint64_t now_ns) {
@@ -470,6 +422,7 @@ static void recorder_keep_time(struct recorder *r) {
                 admission_end_silence(r);
                 r->next_slice_ns = now_ns + SLICE_NS;
         }
+        recorder_keep_moments(r, now_ns);
         if (r->config->options->duration_ns && now_ns >= r->config->options->duration_ns &&
             !r->is_stopped)
                 recorder_stop(r);
@@ -533,12 +486,13 @@ static void recorder_rest(struct recorder *r, size_t n_handled) {
         uint64_t now_ns = recorder_now_ns(r), until_ns = MIN(r->next_sample_ns, r->next_slice_ns);
         bool is_ending = r->target_has_ended && !r->target_is_written;
         bool is_busy = n_handled || pipeline_has_pending(r->pipeline) || r->guests.n ||
-                       r->config->rendezvous->n_callers || is_ending;
+                       r->config->rendezvous->n_callers || is_ending || recorder_awaits_moment(r);
 
         if (n_handled > 4096)
                 return;
         if (r->config->options->duration_ns)
                 until_ns = MIN(until_ns, r->config->options->duration_ns);
+        until_ns = MIN(until_ns, moments_due_ns(&r->moments));
         if (is_busy)
                 until_ns = MIN(until_ns, now_ns + BUSY_NAP_NS);
         if (until_ns > now_ns)
@@ -605,7 +559,7 @@ static void recorder_detach(struct recorder *r) {
                 dup2(null_fd, fd);
         if (null_fd > 2)
                 close(null_fd);
-        prctl(PR_SET_NAME, "silt-recorder");
+        prctl(PR_SET_NAME, ASK_RECORDER_NAME);
 }
 
 static void recorder_open_writer(struct recorder *r) {
@@ -662,6 +616,7 @@ static void recorder_open_pipeline(struct recorder *r) {
                                 .thread_name = recorder_thread_name,
                                 .on_broken = recorder_on_broken,
                                 .back_chunks = recorder_back_chunks,
+                                .on_cut = recorder_on_cut,
                         },
         };
         struct err e = {0};
@@ -685,6 +640,8 @@ void recorder_main(const struct recorder_config *config) {
         recorder_open_writer(r);
         lives_init(&r->lives, r->writer, &r->patches);
         modules_init(&r->modules, config->runtime_path);
+        moments_init(&r->moments, config->options->snapshot_every_ns,
+                     config->options->snapshot_growth_pct);
         recorder_open_pipeline(r);
         if (watcher_new(shm_header(config->shm), &r->watcher, &e) < 0)
                 recorder_fail(r, e.text);
@@ -693,6 +650,7 @@ void recorder_main(const struct recorder_config *config) {
         if (config->rendezvous->path_fd >= 0)
                 watcher_add(r->watcher, config->rendezvous->path_fd, TAG_PATH);
         watcher_add(r->watcher, config->control_fd, TAG_CONTROL);
+        recorder_open_desk(r);
         oom_watch_begin(&r->oom, config->target, "/proc", "/sys/fs/cgroup");
         pipeline_pump(r->pipeline); /* lends the first chunks before anyone asks */
         recorder_tell(r, CONTROL_READY);

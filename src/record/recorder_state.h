@@ -9,15 +9,17 @@
 
 #include "base/vec.h"
 #include "patch/memory.h"
+#include "record/desk.h"
 #include "record/life.h"
 #include "record/modules.h"
+#include "record/moments.h"
 #include "record/recorder.h"
 #include "record/rendezvous.h"
 
 struct pipeline;
 struct watcher;
 
-enum recorder_tag { TAG_ABSTRACT = 1, TAG_PATH, TAG_CONTROL, TAG_PIDFD = 16 };
+enum recorder_tag { TAG_ABSTRACT = 1, TAG_PATH, TAG_CONTROL, TAG_DESK, TAG_PIDFD = 16 };
 
 struct recorder_guest {
         struct rendezvous_guest guest;
@@ -49,6 +51,11 @@ struct recorder {
         uint64_t n_in_vain,
                 n_unheard;         /* programs that nobody answered in time, or did not even hear */
         uint64_t unclear_since_ns; /* some process might be a stray; 0: none */
+
+        struct desk desk;
+        bool desk_is_watched;
+        struct moments moments;
+        uint64_t cut_ns, cut_live_bytes, cut_live_blocks; /* of the latest snapshot */
 
         uint32_t clock;
         uint64_t clock_hz, start_counter;

@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "base/macros.h"
+#include "record/ask.h"
 
 enum { RENDEZVOUS_BACKLOG = 512 };
 
@@ -134,6 +135,9 @@ void rendezvous_close(struct rendezvous *r) {
                 char *slash = strrchr(r->path, '/');
 
                 rendezvous_end_silence(r, &n_unheard);
+                unlink(r->path);
+                memcpy(slash + 1, ASK_SOCKET_NAME,
+                       sizeof(ASK_SOCKET_NAME)); /* a killed recorder's */
                 unlink(r->path);
                 *slash = 0;
                 rmdir(r->path);

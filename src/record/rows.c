@@ -241,7 +241,15 @@ bool sites_slice_is_dirty(const struct sites *s) {
         return s->touched_processes.n > 0 || trace_slice_n_events(s->writer) > 0;
 }
 
-void sites_end_slice(struct sites *s, uint64_t end_ns, bool force_checkpoint) {
+static bool sites_checkpoint_is_due(const struct sites *s, enum sites_checkpoint checkpoint) {
+        size_t n = s->n_sites + s->n_inherited_lines;
+
+        return checkpoint == SITES_CHECKPOINT_ALWAYS || trace_wants_checkpoint(s->writer, n) ||
+               (checkpoint == SITES_CHECKPOINT_UNLESS_NEAR &&
+                trace_allows_checkpoint(s->writer, n));
+}
+
+void sites_end_slice(struct sites *s, uint64_t end_ns, enum sites_checkpoint checkpoint) {
         vec_clear(&s->rows);
         vec_clear(&s->counts);
         slice_add_sites(s);
@@ -258,7 +266,6 @@ void sites_end_slice(struct sites *s, uint64_t end_ns, bool force_checkpoint) {
         vec_clear(&s->touched_sites);
         vec_clear(&s->touched_processes);
         moves_clear(&s->moves);
-        if (force_checkpoint ||
-            trace_wants_checkpoint(s->writer, s->n_sites + s->n_inherited_lines))
+        if (sites_checkpoint_is_due(s, checkpoint))
                 sites_put_checkpoint(s);
 }

@@ -205,7 +205,7 @@ static struct inherited *figures_find_inherited(struct figures *f, uint32_t stac
 
 static void sites_become_multi(struct sites *s, uint64_t now_ns) {
         if (sites_slice_is_dirty(s))
-                sites_end_slice(s, now_ns, false);
+                sites_end_slice(s, now_ns, SITES_CHECKPOINT_WHEN_DUE);
         s->is_multi = true;
         for (size_t i = 0; i < s->processes.n; i++) {
                 struct figures *f = s->processes.items[i];

@@ -265,7 +265,12 @@ struct amount site_now(const struct sites *s, uint32_t idx);
 struct amount site_own_now(const struct sites *s, uint32_t idx);
 
 bool sites_slice_is_dirty(const struct sites *s);
-void sites_end_slice(struct sites *s, uint64_t end_ns, bool force_checkpoint);
+enum sites_checkpoint {
+        SITES_CHECKPOINT_WHEN_DUE,
+        SITES_CHECKPOINT_UNLESS_NEAR, /* somebody will ask for this moment */
+        SITES_CHECKPOINT_ALWAYS,
+};
+void sites_end_slice(struct sites *s, uint64_t end_ns, enum sites_checkpoint checkpoint);
 
 /* Since the start, the open slice included. */
 void sites_get_counts(const struct sites *s, const struct figures *f, struct trace_counts *ret);

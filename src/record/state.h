@@ -56,6 +56,8 @@ struct pipeline {
 
         uint64_t now;        /* time of the last look at the slots */
         uint64_t final_time; /* everything before it is in order and written */
+        uint64_t
+                cut_time; /* events behind it wait until those before it are in; UINT64_MAX: no cut */
         uint64_t n_records, n_forced, n_marks;
         uint32_t main_process;
         uint64_t n_unslotted_told; /* counted as the main process's */

@@ -150,6 +150,7 @@ static void draw_mark(const struct style *s, const struct chart *c, const struct
         struct unit_text at;
         struct str clean = {0}, text = {0};
 
+        str_add(&clean, m->is_snapshot ? "@" : "");
         style_add_clean(&clean, m->text);
         unit_duration(&at, m->time_ns);
         style_add_cut(s, &text, str_text(&clean), c->n_columns - 6 - str_width(at.s));

@@ -7,7 +7,8 @@
 
 struct chart_mark {
         uint64_t time_ns;
-        const char *text; /* as the program gave it */
+        const char *text; /* as it was given */
+        bool is_snapshot;
 };
 
 struct chart {

@@ -173,6 +173,15 @@ static void add_time(struct str *to, const char *option, uint64_t ns) {
         str_addf(to, " %s %llu%s", option, (unsigned long long)(ns / units[i].ns), units[i].name);
 }
 
+static void add_name(struct str *to, const char *option, const char *name) {
+        struct str word = {0};
+
+        str_addf(&word, "@%s", name);
+        str_addf(to, " %s ", option);
+        str_add_shell(to, str_text(&word));
+        str_done(&word);
+}
+
 /* As a command names it that is to look at the same process and window. */
 static void add_subject(const struct report_options *o, struct str *to) {
         str_add_shell(to, o->path);
@@ -180,9 +189,13 @@ static void add_subject(const struct report_options *o, struct str *to) {
                 str_add(to, " --process all");
         else if (o->pid)
                 str_addf(to, " --process %llu", (unsigned long long)o->pid);
-        if (o->from_ns)
+        if (o->from_name)
+                add_name(to, "--from", o->from_name);
+        else if (o->from_ns)
                 add_time(to, "--from", o->from_ns);
-        if (o->to_ns != UINT64_MAX)
+        if (o->to_name)
+                add_name(to, "--to", o->to_name);
+        else if (o->to_ns != UINT64_MAX)
                 add_time(to, "--to", o->to_ns);
 }
 

@@ -279,10 +279,9 @@ static void put_notes(struct json *j, const struct report *r) {
         if (!r->answer->is_exact)
                 json_string(j, "parts that the figures need are missing from the file");
         for (size_t i = 0; i < r->v->n_notes; i++) {
-                struct chart_mark m;
-                uint32_t pid;
+                struct query_moment m;
 
-                if (!mark_read(&r->v->notes[i], &m, &pid))
+                if (!query_moment_of(&r->v->notes[i], &m))
                         json_string(j, r->v->notes[i].text);
         }
         json_end(j);

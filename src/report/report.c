@@ -4,6 +4,7 @@
 
 #include "report/gather.h"
 #include "report/open.h"
+#include "report/times.h"
 #include "report/view.h"
 
 static bool report_is_view(const struct report_options *o) {
@@ -34,10 +35,14 @@ static int print_summary(FILE *out, struct opened *t, const struct report_option
         return x;
 }
 
-int report_print(FILE *out, const struct report_options *o, struct err *reterr) {
+int report_print(FILE *out, const struct report_options *options, struct err *reterr) {
+        struct times_options times = {0};
+        const struct report_options *o = &times.o;
         struct opened t;
-        int r = opened_init(&t, o->path, &o->rules, reterr);
+        int r = opened_init(&t, options->path, &options->rules, reterr);
 
+        if (r >= 0)
+                r = times_options_init(&times, options, t.q, reterr);
         if (r >= 0 && o->blocks) {
                 opened_end_progress(&t); /* the list itself shows that something happens */
                 r = report_blocks(out, t.q, o, t.names, reterr);
@@ -45,6 +50,7 @@ int report_print(FILE *out, const struct report_options *o, struct err *reterr) 
                 r = report_is_view(o) ? print_view(out, &t, o, reterr)
                                       : print_summary(out, &t, o, reterr);
         }
+        times_options_done(&times);
         opened_done(&t);
         return r;
 }

@@ -16,6 +16,8 @@ struct report_options {
         const char *metric; /* peak end allocated count temporary growth; NULL: peak */
         uint64_t from_ns;   /* window [from_ns, to_ns) */
         uint64_t to_ns;     /* UINT64_MAX: to the end */
+        const char *from_name,
+                *to_name;   /* moments of the recording instead, without '@'; NULL: none */
         bool is_at;         /* to_ns is a moment asked for: it must be in the recording */
         uint64_t pid;       /* 0: the main process */
         uint32_t n_top;     /* sites of each metric */

@@ -130,10 +130,9 @@ static void print_note(const struct style *s, const char *text) {
 }
 
 static bool note_is_mark(const struct trace_note *note) {
-        struct chart_mark m;
-        uint32_t pid;
+        struct query_moment m;
 
-        return mark_read(note, &m, &pid);
+        return query_moment_of(note, &m);
 }
 
 static bool has_notes(const struct report *r) {

@@ -280,6 +280,52 @@ static void test_old_is_coarse(void **state) {
         trace_reader_free(t);
 }
 
+static bool ends_a_slice(const struct trace_reader *t, uint64_t time_ns) {
+        for (size_t i = 0; i < trace_view(t)->n_slices; i++)
+                if (trace_slice(t, i)->end_ns == time_ns)
+                        return true;
+        return false;
+}
+
+/* Slices end where somebody will ask, also old ones that were merged; as long as there is room for it. */
+static void test_moments_stay(void **state) {
+        for (uint32_t every = 1; every <= 125; every *= 5) {
+                struct trace_fake_options o = program(2, 1500);
+                uint64_t max_bytes = 300000;
+                struct trace_writer *w = file_writer(o.flags);
+                struct summary bounded;
+                size_t n_kept = 0;
+                struct trace_reader *t;
+                struct trace_fake f;
+                struct stat st;
+
+                o.moment_every = every;
+                trace_writer_bound(w, max_bytes);
+                trace_fake_run(&f, &o, w);
+                assert_int_equal(trace_writer_finish(w, NULL), 0);
+                assert_true(trace_writer_n_thinned(w) >= 3);
+                trace_writer_free(w);
+                file_expect_valid();
+                assert_int_equal(stat(file_path, &st), 0);
+                assert_in_range(st.st_size, 1, max_bytes);
+                summary_of_file(&bounded);
+                assert_in_range(bounded.n_with_detail, 1, bounded.n_events / 2);
+                summary_done(&bounded);
+                t = file_reader();
+                for (size_t i = 0; i < f.moments.n; i++)
+                        n_kept += ends_a_slice(t, f.moments.items[i]);
+                assert_int_equal(f.moments.n, 1500 / every);
+                if (every == 125)
+                        assert_int_equal(n_kept, f.moments.n);
+                else if (every == 1) /* too many */
+                        assert_in_range(n_kept, 8, f.moments.n - 1);
+                else /* what is kept with detail is not all */
+                        assert_true(n_kept >= 8);
+                trace_reader_free(t);
+                trace_fake_done(&f);
+        }
+}
+
 /* A release of a block whose detail was dropped: site and size in the event, its age by its number. */
 static void test_age_of_dropped_blocks(void **state) {
         struct trace_fake_options o = program(2, 600);
@@ -617,6 +663,7 @@ int main(void) {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(test_totals_stay),
                 cmocka_unit_test(test_old_is_coarse),
+                cmocka_unit_test(test_moments_stay),
                 cmocka_unit_test(test_age_of_dropped_blocks),
                 cmocka_unit_test(test_samples_are_thinned),
                 cmocka_unit_test(test_residency_is_thinned),

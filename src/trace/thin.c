@@ -295,7 +295,8 @@ static int thin_next_chunk(struct trace_thin *t, const bytes_buf *entries) {
 /* ---- steps ----------------------------------------------------------------------------------- */
 
 int trace_thin_new(int from_fd, const bytes_buf *entries, int to_fd, uint64_t target_bytes,
-                   uint64_t growth_bytes, struct trace_thin **ret) {
+                   uint64_t growth_bytes, const uint64_t *moments, size_t n_moments,
+                   struct trace_thin **ret) {
         struct trace_thin *t = calloc(1, sizeof(*t));
         int r;
 
@@ -304,7 +305,7 @@ int trace_thin_new(int from_fd, const bytes_buf *entries, int to_fd, uint64_t ta
         t->from_fd = from_fd;
         t->to_fd = to_fd;
         t->packer = trace_packer_new();
-        plan_make(&t->plan, entries, target_bytes, THIN_ENTRY_BYTES);
+        plan_make(&t->plan, entries, target_bytes, THIN_ENTRY_BYTES, moments, n_moments);
         t->ratio = 2 + t->plan.work_bytes / MAX(growth_bytes, (uint64_t)1);
         r = thin_copy_defs(from_fd, &t->plan, t->packer, &t->out);
         if (r == 0)

@@ -8,10 +8,12 @@
 
 struct trace_thin;
 
-/* The trace in from_fd, of which `entries` are the index entries so far. The copy goes to to_fd and is to be of about
+/* The trace in from_fd, of which `entries` are the index entries so far and `moments` ends of slices that are to stay such,
+ * as long as there is room for it (rising). The copy goes to to_fd and is to be of about
  * target_bytes; it is to be done when about growth_bytes were appended meanwhile. 0 or -errno. */
 int trace_thin_new(int from_fd, const bytes_buf *entries, int to_fd, uint64_t target_bytes,
-                   uint64_t growth_bytes, struct trace_thin **ret);
+                   uint64_t growth_bytes, const uint64_t *moments, size_t n_moments,
+                   struct trace_thin **ret);
 struct trace_thin *trace_thin_free(struct trace_thin *t); /* NULL ok */
 
 /* Goes on. appended_bytes: what the source has grown by since the last call; entries: all of its index. 1 when the

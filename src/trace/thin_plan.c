@@ -140,6 +140,8 @@ size_t plan_group_end(const struct plan *p, size_t i) {
         while (end < p->first_detail) {
                 uint64_t length_ns = s[end - 1].end_ns - s[i].begin_ns;
 
+                if (s[end - 1].ends_at_moment)
+                        break;
                 n_events += s[end].n_events;
                 if (s[end].end_ns - s[i].begin_ns > limit_ns || n_events > UINT32_MAX)
                         break;
@@ -181,9 +183,37 @@ static uint64_t plan_all_sites_bytes(const struct plan *p) {
         return UINT64_MAX / 4;
 }
 
+/* Every stride-th moment is kept. */
+static void plan_find_moments(struct plan *p, const uint64_t *moments, size_t n_moments,
+                              size_t stride) {
+        size_t m = 0;
+
+        for (size_t i = 0; i < p->slices.n; i++) {
+                struct plan_slice *s = &p->slices.items[i];
+
+                while (m < n_moments && moments[m] < s->end_ns)
+                        m++;
+                s->ends_at_moment = m < n_moments && moments[m] == s->end_ns && m % stride == 0;
+        }
+}
+
+/* The finest history that fits. False: none does. */
+static bool plan_choose_resolution(struct plan *p, uint64_t room_bytes, uint64_t room_entry_bytes,
+                                   struct weight *ret) {
+        uint64_t all_sites_bytes = plan_all_sites_bytes(p);
+
+        for (p->resolution = PLAN_MAX_RESOLUTION;; p->resolution /= 2) {
+                *ret = plan_weigh_history(p, all_sites_bytes);
+                if (ret->bytes <= room_bytes && ret->entry_bytes <= room_entry_bytes)
+                        return true;
+                if (p->resolution == PLAN_MIN_RESOLUTION)
+                        return false;
+        }
+}
+
 void plan_make(struct plan *p, const bytes_buf *entries, uint64_t target_bytes,
-               uint64_t target_entry_bytes) {
-        uint64_t fixed_bytes, room_bytes, detail_bytes, history_bytes = 0, all_sites_bytes;
+               uint64_t target_entry_bytes, const uint64_t *moments, size_t n_moments) {
+        uint64_t fixed_bytes, room_bytes, detail_bytes, history_bytes = 0;
         struct weight w;
 
         *p = (struct plan){0};
@@ -195,12 +225,12 @@ void plan_make(struct plan *p, const bytes_buf *entries, uint64_t target_bytes,
                 history_bytes += p->slices.items[i].row_bytes;
         plan_keep_detail(p, room_bytes - MIN(history_bytes, room_bytes / PLAN_HISTORY_SHARE),
                          target_entry_bytes / 2, &detail_bytes);
-        all_sites_bytes = plan_all_sites_bytes(p);
         room_bytes -= MIN(room_bytes, detail_bytes);
-        for (p->resolution = PLAN_MAX_RESOLUTION;; p->resolution /= 2) {
-                w = plan_weigh_history(p, all_sites_bytes);
-                if (p->resolution == PLAN_MIN_RESOLUTION ||
-                    (w.bytes <= room_bytes && w.entry_bytes <= target_entry_bytes / 2))
+        for (size_t stride = 1;;
+             stride *= 2) { /* where there are too many of them, every other goes */
+                plan_find_moments(p, moments, n_moments, stride);
+                if (plan_choose_resolution(p, room_bytes, target_entry_bytes / 2, &w) ||
+                    stride > n_moments)
                         break;
         }
         p->work_bytes = w.work_bytes + detail_bytes + fixed_bytes;

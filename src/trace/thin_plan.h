@@ -11,7 +11,8 @@ enum { PLAN_NO_CHUNK = -1 };
 struct plan_slice {
         int32_t site, move, evts, slic, ckpt; /* PLAN_NO_CHUNK: none */
         uint64_t begin_ns, end_ns, n_events;
-        bool is_dropped;                            /* its events, by an earlier copy */
+        bool is_dropped;     /* its events, by an earlier copy */
+        bool ends_at_moment; /* that somebody will ask about: not merged with what follows */
         uint64_t row_bytes, evts_bytes, ckpt_bytes; /* in the file */
         uint64_t entry_bytes;                       /* in the index */
 };
@@ -29,7 +30,7 @@ struct plan {
 
 /* entries: of a file whose copy is to be of about target_bytes, its index of about target_entry_bytes. */
 void plan_make(struct plan *p, const bytes_buf *entries, uint64_t target_bytes,
-               uint64_t target_entry_bytes);
+               uint64_t target_entry_bytes, const uint64_t *moments, size_t n_moments);
 void plan_done(struct plan *p);
 
 /* The slices [i, end) without detail make one; i < first_detail. */

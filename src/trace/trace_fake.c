@@ -428,6 +428,12 @@ static void fake_end_slice(struct trace_fake *f, uint32_t number) {
                 vec_push(&totals, p->processes[i].total);
         }
         fake_put_moves(f);
+        if (f->o.moment_every && number % f->o.moment_every == 0) {
+                uint64_t end_ns = trace_slice_end_ns(p->w, p->now_ns);
+
+                trace_keep_moment(p->w, end_ns);
+                vec_push(&f->moments, end_ns);
+        }
         trace_end_slice(p->w, p->now_ns, p->slice_sites.items, p->slice_sites.n, counts.items,
                         counts.n);
         if (number + 1 == f->o.n_slices || trace_wants_checkpoint(p->w, p->total_sites.n))
@@ -579,6 +585,7 @@ void trace_fake_run(struct trace_fake *f, const struct trace_fake_options *o,
 void trace_fake_done(struct trace_fake *f) {
         struct fake_program *p = f->program;
 
+        vec_free(&f->moments);
         for (size_t i = 0; i < f->slice_sites.n; i++)
                 vec_free(&f->slice_sites.items[i]);
         for (size_t i = 0; i < f->slice_counts.n; i++)

@@ -11,10 +11,11 @@
 struct trace_fake_options {
         uint64_t seed;
         uint32_t n_stacks, n_threads, n_slices;
-        uint32_t n_events; /* per slice */
-        uint32_t flags;    /* enum trace_flags */
-        bool has_child;    /* a second process, forked in the second slice */
-        bool keep;         /* remember events and rows */
+        uint32_t n_events;     /* per slice */
+        uint32_t flags;        /* enum trace_flags */
+        bool has_child;        /* a second process, forked in the second slice */
+        bool keep;             /* remember events and rows */
+        uint32_t moment_every; /* so many slices end at a moment to be kept; 0: none */
 };
 
 struct trace_fake {
@@ -25,7 +26,8 @@ struct trace_fake {
         VEC(trace_site_vec) slice_sites; /* sorted */
         VEC(trace_counts_vec) slice_counts;
         VEC(trace_move_vec) slice_moves; /* sorted, only those with something */
-        trace_site_vec total_sites;      /* cumulative, sorted: the last checkpoint */
+        VEC(uint64_t) moments;
+        trace_site_vec total_sites; /* cumulative, sorted: the last checkpoint */
         struct fake_program *program;
 };
 

@@ -40,7 +40,9 @@ enum {
 
         WRITER_CALM_EVENTS_PER_MS = 2000, /* slower ones leave time to compress harder */
 
-        WRITER_SITE_BYTES = 5,  /* of a site in a checkpoint, before the first has been measured */
+        WRITER_SITE_BYTES = 5, /* of a site in a checkpoint, before the first has been measured */
+        WRITER_CKPT_NEAR =
+                8, /* rows since one are little to read while they are such a part of it */
         WRITER_CKPT_WEIGHT = 2, /* rows outweigh a checkpoint so many times before one is due */
 };
 
@@ -62,7 +64,8 @@ struct trace_writer {
         int error;           /* of the first write that failed, -errno */
         bool dirty_tail;     /* there may be bytes behind good_end */
 
-        uint64_t max_bytes; /* 0: no bound */
+        VEC(uint64_t) moments; /* ends of slices that are to stay such, rising */
+        uint64_t max_bytes;    /* 0: no bound */
         uint64_t thin_at_bytes, thin_at_index_bytes;
         uint64_t n_thinned;      /* copies made */
         uint64_t stepped_bytes;  /* good_end at the last step of thinning */
@@ -202,7 +205,8 @@ static int writer_begin_thin(struct trace_writer *w) {
                 return r;
         w->stepped_bytes = w->good_end;
         return trace_thin_new(w->fd, &w->index_entries, w->swap.fd, part_bytes * WRITER_THIN_TO,
-                              part_bytes * WRITER_THIN_GROWTH, &w->thin);
+                              part_bytes * WRITER_THIN_GROWTH, w->moments.items, w->moments.n,
+                              &w->thin);
 }
 
 /* The copy has everything: from here on it is the file. */
@@ -293,6 +297,7 @@ struct trace_writer *trace_writer_free(struct trace_writer *w) {
         trace_defs_done(&w->defs);
         trace_backlog_done(&w->backlog);
         vec_free(&w->moves);
+        vec_free(&w->moments);
         vec_free(&w->must);
         vec_free(&w->body);
         vec_free(&w->site_body);
@@ -492,6 +497,18 @@ static uint64_t writer_end_us(const struct trace_writer *w, uint64_t end_ns) {
         return MAX(end_us, w->begin_us);
 }
 
+uint64_t trace_slice_begin_ns(const struct trace_writer *w) {
+        return w->begin_us * 1000;
+}
+
+uint64_t trace_slice_end_ns(const struct trace_writer *w, uint64_t end_ns) {
+        return writer_end_us(w, end_ns) * 1000;
+}
+
+void trace_keep_moment(struct trace_writer *w, uint64_t end_ns) {
+        vec_push(&w->moments, end_ns);
+}
+
 void trace_end_slice(struct trace_writer *w, uint64_t end_ns, const struct trace_site *sites,
                      size_t n_sites, const struct trace_counts *counts, size_t n_counts) {
         /* first: it may number the slices anew */
@@ -546,12 +563,20 @@ void trace_end_slice(struct trace_writer *w, uint64_t end_ns, const struct trace
 
 /* ---- checkpoints ----------------------------------------------------------------------------- */
 
-bool trace_wants_checkpoint(const struct trace_writer *w, size_t n_sites_now) {
+static uint64_t writer_checkpoint_cost(const struct trace_writer *w, size_t n_sites_now) {
         uint64_t cost_bytes = (uint64_t)n_sites_now * WRITER_SITE_BYTES;
 
         if (w->n_checkpoint_sites)
                 cost_bytes = w->checkpoint_bytes * (n_sites_now + 1) / w->n_checkpoint_sites;
-        return w->rows_bytes > WRITER_CKPT_WEIGHT * (cost_bytes + TRACE_HEADER_BYTES);
+        return cost_bytes + TRACE_HEADER_BYTES;
+}
+
+bool trace_wants_checkpoint(const struct trace_writer *w, size_t n_sites_now) {
+        return w->rows_bytes > WRITER_CKPT_WEIGHT * writer_checkpoint_cost(w, n_sites_now);
+}
+
+bool trace_allows_checkpoint(const struct trace_writer *w, size_t n_sites_now) {
+        return w->rows_bytes > writer_checkpoint_cost(w, n_sites_now) / WRITER_CKPT_NEAR;
 }
 
 void trace_put_checkpoint(struct trace_writer *w, const struct trace_site *sites, size_t n_sites,
@@ -640,6 +665,10 @@ uint64_t trace_writer_size_bytes(const struct trace_writer *w) {
 
 uint64_t trace_writer_n_unwritten(const struct trace_writer *w) {
         return w->n_unwritten;
+}
+
+bool trace_writer_is_behind(const struct trace_writer *w) {
+        return w->backlog.n_slices || w->must.n;
 }
 
 uint64_t trace_writer_n_thinned(const struct trace_writer *w) {

@@ -64,6 +64,12 @@ size_t trace_slice_n_events(const struct trace_writer *w); /* in the open slice 
 /* What a slice should hold at most: where the bound is small, slices are to be small too. */
 uint32_t trace_slice_max_events(const struct trace_writer *w);
 
+uint64_t trace_slice_begin_ns(const struct trace_writer *w); /* of the open slice */
+/* When the open slice really ends if it is ended at end_ns: in whole microseconds, behind its last event. */
+uint64_t trace_slice_end_ns(const struct trace_writer *w, uint64_t end_ns);
+/* A bounded trace keeps the end of the open slice, which end_ns is to be, as the end of one, as long as there is room for it. */
+void trace_keep_moment(struct trace_writer *w, uint64_t end_ns);
+
 /* Rows of moves for the open slice (any order), before it ends; maybe none. A recording whose writer never called this
  * does not know its moves. */
 void trace_put_moves(struct trace_writer *w, const struct trace_move *moves, size_t n);
@@ -77,6 +83,8 @@ void trace_end_slice(struct trace_writer *w, uint64_t end_ns, const struct trace
 /* True when rows written since the last checkpoint outweigh one: time for trace_put_checkpoint,
  * right after end_slice. The caller also puts one behind the last slice, before finish. */
 bool trace_wants_checkpoint(const struct trace_writer *w, size_t n_sites_now);
+/* True when reading from the last checkpoint on takes much of what reading one takes: worth one where somebody will ask. */
+bool trace_allows_checkpoint(const struct trace_writer *w, size_t n_sites_now);
 void trace_put_checkpoint(struct trace_writer *w, const struct trace_site *sites, size_t n_sites,
                           const struct trace_counts *counts, size_t n_counts);
 
@@ -103,6 +111,7 @@ int trace_append_symbols(const char *path, const struct trace_symbol *symbols, s
 
 uint64_t trace_writer_size_bytes(const struct trace_writer *w);
 uint64_t trace_writer_n_events(const struct trace_writer *w);
+bool trace_writer_is_behind(const struct trace_writer *w); /* what ended is not all in the file */
 uint64_t trace_writer_n_thinned(const struct trace_writer *w); /* smaller copies made */
 uint64_t trace_writer_n_unwritten(
         const struct trace_writer *w); /* of them, that no write took: disk full */

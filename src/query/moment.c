@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: MIT */
+/* Moments that have a name: notes of the trace that say "snapshot: NAME" or "mark PID: NAME". */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/str.h"
+#include "query/filter.h"
+#include "query/internal.h"
+#include "query/query.h"
+
+enum { MOMENT_LIST_BYTES = 280, MOMENT_NAME_BYTES = 64 }; /* of the names an error lists */
+
+bool query_moment_of(const struct trace_note *note, struct query_moment *ret) {
+        static const char snapshot[] = "snapshot: ", mark[] = "mark ";
+        const char *digits = note->text + sizeof(mark) - 1;
+        unsigned long pid;
+        char *end;
+
+        if (strncmp(note->text, snapshot, sizeof(snapshot) - 1) == 0) {
+                *ret = (struct query_moment){.time_ns = note->time_ns,
+                                             .name = note->text + sizeof(snapshot) - 1,
+                                             .is_snapshot = true};
+                return true;
+        }
+        if (strncmp(note->text, mark, sizeof(mark) - 1) != 0)
+                return false;
+        pid = strtoul(digits, &end, 10);
+        if (end == digits || end[0] != ':' || end[1] != ' ')
+                return false;
+        *ret = (struct query_moment){.time_ns = note->time_ns,
+                                     .name = end + 2,
+                                     .pid = (uint32_t)pid};
+        return true;
+}
+
+static bool is_listed(const char *const *listed, size_t n, const char *name) {
+        for (size_t i = 0; i < n; i++)
+                if (strcmp(listed[i], name) == 0)
+                        return true;
+        return false;
+}
+
+/* "@warm, @1, @2 and 97 more": snapshots first; a program may have made thousands of marks. */
+static void list_names(const struct query *q, struct str *to) {
+        const char *listed[MOMENT_LIST_BYTES / 3];
+        size_t n_listed = 0, n_left = 0;
+        struct query_moment m;
+
+        for (int snapshots = 1; snapshots >= 0; snapshots--)
+                for (size_t i = 0; i < q->view->n_notes; i++) {
+                        if (!query_moment_of(&q->view->notes[i], &m) ||
+                            m.is_snapshot != (snapshots == 1) || !m.name[0] ||
+                            is_listed(listed, n_listed, m.name))
+                                continue;
+                        if (n_left || n_listed == sizeof(listed) / sizeof(listed[0]) ||
+                            to->n + MIN(strlen(m.name), (size_t)MOMENT_NAME_BYTES) >
+                                    MOMENT_LIST_BYTES) {
+                                n_left++;
+                                continue;
+                        }
+                        str_addf(to, "%s@%.*s%s", n_listed ? ", " : "", MOMENT_NAME_BYTES, m.name,
+                                 strlen(m.name) > MOMENT_NAME_BYTES ? "..." : "");
+                        listed[n_listed++] = m.name;
+                }
+        if (n_left)
+                str_addf(to, " and %zu more", n_left);
+}
+
+static int refuse_name(const struct query *q, const char *name, struct err *reterr) {
+        struct str names = {0};
+
+        list_names(q, &names);
+        if (names.n)
+                err_set(reterr, -ENOENT, "no moment is called '@%.*s': there are %s",
+                        MOMENT_NAME_BYTES, name, str_text(&names));
+        else
+                err_set(reterr, -ENOENT,
+                        "no moment is called '@%.*s': the recording has no snapshots and no marks: give a time such as 90s",
+                        MOMENT_NAME_BYTES, name);
+        str_done(&names);
+        return -ENOENT;
+}
+
+int query_find_moment(const struct query *q, const char *name, struct query_moment *ret,
+                      size_t *ret_n_same, struct err *reterr) {
+        struct query_moment m;
+        size_t n = 0;
+
+        for (size_t i = 0; i < q->view->n_notes; i++) {
+                if (!query_moment_of(&q->view->notes[i], &m) || strcmp(m.name, name) != 0)
+                        continue;
+                if (n++ == 0 || m.time_ns < ret->time_ns)
+                        *ret = m;
+        }
+        if (n == 0)
+                return refuse_name(q, name, reterr);
+        ret->time_ns = MIN(ret->time_ns, q->view->end_ns);
+        if (ret_n_same)
+                *ret_n_same = n;
+        return 0;
+}
+
+int query_filter_name_times(const struct query_filter *f, const struct query *q,
+                            struct query_filter **ret, struct err *reterr) {
+        _cleanup_(query_filter_freep) struct query_filter *named = NULL;
+
+        *ret = NULL;
+        if (!f || !f->has_names)
+                return 0;
+        named = query_filter_new();
+        named->q = q;
+        for (size_t i = 0; i < f->words.n; i++) {
+                const struct filter_word *w = &f->words.items[i];
+                struct err why = {0};
+                int r = query_filter_add(named, w->kind, w->value, &why);
+
+                if (r < 0)
+                        return err_set(reterr, r, "--%s: %s", w->kind, why.text);
+        }
+        *ret = TAKE_PTR(named);
+        return 0;
+}

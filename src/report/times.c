@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: MIT */
+#include "report/times.h"
+
+#include <errno.h>
+#include <stdio.h>
+
+#include "base/units.h"
+
+static int find_one(const struct query *q, const char *option, const char *name, uint64_t *ret_ns,
+                    struct err *reterr) {
+        struct query_moment m;
+        struct unit_text at, n;
+        struct err text = {0};
+        size_t n_same;
+        int r;
+
+        if (!name)
+                return 0;
+        r = query_find_moment(q, name, &m, &n_same, &text);
+        if (r < 0)
+                return err_set(reterr, r, "%s: %s", option, text.text);
+        if (n_same > 1) {
+                err_set(&text, 0, "@%s: %s moments are called so: the first is taken, at %s", name,
+                        unit_count(&n, n_same), unit_duration(&at, m.time_ns));
+                fprintf(stderr, "silt: %s\n", text.text);
+        }
+        *ret_ns = m.time_ns;
+        return 0;
+}
+
+int times_find(const struct query *q, struct times_window *w, struct err *reterr) {
+        const char *to = w->is_at ? "--at" : "--to";
+        int r = find_one(q, "--from", w->from_name, &w->from_ns, reterr);
+
+        if (r >= 0)
+                r = find_one(q, to, w->to_name, &w->to_ns, reterr);
+        if (r < 0 || (!w->from_name && !w->to_name) || w->from_ns < w->to_ns)
+                return r;
+        if (w->from_ns == 0 && w->is_at) /* a moment before anything happened */
+                return 0;
+        return err_set(reterr, -ERANGE, "the window is empty: --from must be earlier than %s", to);
+}
+
+int times_options_init(struct times_options *t, const struct report_options *o,
+                       const struct query *q, struct err *reterr) {
+        struct times_window w = {o->from_name, o->to_name, o->from_ns, o->to_ns, o->is_at};
+        int r;
+
+        *t = (struct times_options){.o = *o};
+        r = times_find(q, &w, reterr);
+        if (r < 0)
+                return r;
+        t->o.from_ns = w.from_ns;
+        t->o.to_ns = w.to_ns;
+        r = query_filter_name_times(o->filter, q, &t->filter, reterr);
+        if (t->filter)
+                t->o.filter = t->filter;
+        return r;
+}
+
+void times_options_done(struct times_options *t) {
+        t->filter = query_filter_free(t->filter);
+}

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: MIT */
+/* Times that options give as moments of a recording, @NAME: what they are in the trace that is asked. */
+#pragma once
+
+#include "base/err.h"
+#include "query/query.h"
+#include "report/report.h"
+
+/* A window as options say it. */
+struct times_window {
+        const char *from_name, *to_name; /* NULL: from_ns, to_ns */
+        uint64_t from_ns, to_ns;
+        bool is_at; /* to_ns is a moment asked for */
+};
+
+/* Fills in the times of moments; refuses unknown names and a window that ends before it begins. Of several moments of one name
+ * the first is taken, and stderr told. */
+int times_find(const struct query *q, struct times_window *w, struct err *reterr);
+
+/* Options with times in place of names. */
+struct times_options {
+        struct report_options o;
+        struct query_filter *filter; /* NULL: the one of the options did */
+};
+int times_options_init(struct times_options *t, const struct report_options *o,
+                       const struct query *q, struct err *reterr);
+void times_options_done(struct times_options *t); /* also after a failure */
