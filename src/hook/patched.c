@@ -204,7 +204,6 @@ void patched_introduce(struct wire_hello *hello) {
                 hello->hooks[i] = (uint64_t)patched_enter;
         hello->hooks[WIRE_CALL_ALLOC_THROWS] = (uint64_t)patched_enter_throws;
         hello->entries = (uint64_t)patched_entries;
-        hello->n_entries = patched_n;
-        hello->reserved = 0;
+        hello->first_free = patched_find_free(&hello->n_free);
         patched_introduce_news(hello);
 }

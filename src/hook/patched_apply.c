@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Puts a plan of the recorder's (wire/plan.h) into this process: maps the room, takes the entries, compares and writes. Whatever
  * is not as it should be is left alone and counted. */
+#include <link.h>
 #include <sys/mman.h>
 
 #include "hook/patched.h"
@@ -15,7 +16,7 @@
 
 struct wire_entry patched_entries[WIRE_PLAN_MAX_ENTRIES];
 struct real_fn patched_fns[WIRE_PLAN_MAX_ENTRIES];
-uint32_t patched_n;
+static uint32_t patched_n_plans;
 static uint16_t patched_n_groups; /* of all plans so far */
 
 /* Instructions that were written are what runs from now on. */
@@ -42,9 +43,9 @@ static void patched_flush(uint8_t *code, size_t n_bytes) {
 
 /* ---- writing ----------------------------------------------------------------------------- */
 
-/* What was written where, to be written again when an object comes back to its place. */
+/* What was written where, to be written again when an object comes back to its place; by entry. n_bytes 0: nothing. */
 static struct wire_plan_write patched_writes[WIRE_PLAN_MAX_ENTRIES];
-static uint32_t patched_n_writes, patched_n_done, patched_n_failed;
+static uint32_t patched_n_done, patched_n_failed;
 
 static bool patched_write(const struct wire_plan_write *w) {
         uintptr_t begin = w->at & -(uintptr_t)runtime.page_bytes;
@@ -74,10 +75,90 @@ bool patched_write_again(uintptr_t base) {
         struct code_range range = real_image_range(base);
         bool is_any = false;
 
-        for (uint32_t i = 0; i < patched_n_writes; i++)
-                if (code_range_has(&range, patched_writes[i].at))
+        for (uint32_t i = 0; i < WIRE_PLAN_MAX_ENTRIES; i++)
+                if (patched_writes[i].n_bytes && code_range_has(&range, patched_writes[i].at))
                         is_any |= patched_write(&patched_writes[i]);
         return is_any;
+}
+
+/* ---- what belongs to whom ---------------------------------------------------------------- */
+
+/* What one object has: room for code, and the entries that say so. */
+struct patched_lot {
+        uint64_t room, room_bytes; /* 0: it could not be had */
+        uintptr_t base;            /* of the object */
+        bool is_used;
+        bool is_lasting; /* of the objects that the image began with */
+};
+
+enum { PATCHED_MAX_LOTS = 255 };
+
+static struct patched_lot patched_lots[PATCHED_MAX_LOTS];
+static uint8_t patched_lot_of[WIRE_PLAN_MAX_ENTRIES]; /* lot + 1; 0: the entry is free */
+extern struct r_debug _r_debug;
+
+uint32_t patched_find_free(uint32_t *ret_n) {
+        uint32_t first = 0;
+
+        *ret_n = 0;
+        for (uint32_t i = 0, n = 0; i < WIRE_PLAN_MAX_ENTRIES; i++) {
+                n = patched_lot_of[i] ? 0 : n + 1;
+                if (n > *ret_n) {
+                        *ret_n = n;
+                        first = i + 1 - n;
+                }
+        }
+        return first;
+}
+
+/* The loaded object that the address is in; 0: none that has an address. */
+static uintptr_t patched_base_of(uint64_t addr) {
+        for (const struct link_map *m = _r_debug.r_map; m; m = m->l_next) {
+                struct code_range range = real_image_range(m->l_addr);
+
+                if (code_range_has(&range, addr))
+                        return m->l_addr;
+        }
+        return 0;
+}
+
+static bool patched_is_loaded(uintptr_t base) {
+        for (const struct link_map *m = _r_debug.r_map; m; m = m->l_next)
+                if (m->l_addr == base)
+                        return true;
+        return false;
+}
+
+static void patched_free_lot(unsigned lot) {
+        for (uint32_t i = 0; i < WIRE_PLAN_MAX_ENTRIES; i++)
+                if (patched_lot_of[i] == lot + 1) {
+                        patched_heap_forget(&patched_entries[i]);
+                        patched_writes[i].n_bytes = 0;
+                        patched_lot_of[i] = 0;
+                }
+        if (patched_lots[lot].room_bytes)
+                sys_munmap((void *)patched_lots[lot].room, patched_lots[lot].room_bytes);
+        patched_lots[lot].is_used = false;
+}
+
+void patched_free_closed(void) {
+        for (unsigned i = 0; i < PATCHED_MAX_LOTS; i++)
+                if (patched_lots[i].is_used && !patched_lots[i].is_lasting &&
+                    !patched_is_loaded(patched_lots[i].base))
+                        patched_free_lot(i);
+}
+
+/* PATCHED_MAX_LOTS: there is none. */
+static unsigned patched_take_lot(void) {
+        for (unsigned i = 0; i < PATCHED_MAX_LOTS; i++)
+                if (!patched_lots[i].is_used) {
+                        patched_lots[i].is_used = true;
+                        patched_lots[i].is_lasting = patched_n_plans == 0;
+                        patched_lots[i].room = patched_lots[i].room_bytes = 0;
+                        patched_lots[i].base = 0;
+                        return i;
+                }
+        return PATCHED_MAX_LOTS;
 }
 
 /* ---- putting patches in ------------------------------------------------------------------ */
@@ -97,10 +178,12 @@ static unsigned patched_kinds(uint8_t call) {
 
 static bool plan_is_sound(const struct wire_plan *plan, uint64_t plan_bytes) {
         uint64_t n_bytes = sizeof(*plan);
+        uint32_t n_free;
 
+        patched_find_free(&n_free);
         if (plan_bytes < sizeof(*plan) || plan->magic != WIRE_PLAN_MAGIC ||
-            plan->size_bytes != plan_bytes || plan->n_sections > WIRE_PLAN_MAX_SECTIONS ||
-            plan->n_entries > WIRE_PLAN_MAX_ENTRIES - patched_n ||
+            plan->size_bytes != plan_bytes || plan->n_sections == 0 ||
+            plan->n_sections > WIRE_PLAN_MAX_SECTIONS || plan->n_entries > n_free ||
             plan->n_writes > WIRE_PLAN_MAX_ENTRIES)
                 return false;
         n_bytes += plan->n_sections * sizeof(struct wire_plan_section) +
@@ -134,11 +217,11 @@ static bool patched_map_section(const struct wire_plan_section *s, const uint8_t
         return false;
 }
 
-static void patched_take_entries(const struct wire_entry *entries, uint32_t n) {
+static void patched_take_entries(uint32_t first, const struct wire_entry *entries, uint32_t n) {
         uint16_t n_groups = 0;
 
         for (uint32_t i = 0; i < n; i++) {
-                uint32_t at = patched_n + i;
+                uint32_t at = first + i;
 
                 patched_entries[at] = entries[i];
                 patched_entries[at].group = (uint16_t)(patched_n_groups + entries[i].group);
@@ -147,38 +230,72 @@ static void patched_take_entries(const struct wire_entry *entries, uint32_t n) {
                 patched_fns[at] =
                         (struct real_fn){(void *)entries[i].code_begin, entries[i].code_end,
                                          patched_kinds(entries[i].call)};
-        }
-        for (uint32_t i = 0; i < n; i++)
                 if (entries[i].call == WIRE_CALL_NAME_TO_MIB)
-                        patched_heap_know(&patched_entries[patched_n + i]);
+                        patched_heap_know(&patched_entries[at]);
+        }
         patched_n_groups = (uint16_t)(patched_n_groups + n_groups);
-        patched_n += n;
+}
+
+/* A lot for each section. False: there are not as many. */
+static bool patched_take_lots(const struct wire_plan *plan, uint8_t *ret_lots) {
+        const struct wire_plan_section *sections = (const void *)(plan + 1);
+
+        for (uint32_t i = 0; i < plan->n_sections; i++) {
+                unsigned lot = patched_take_lot();
+
+                if (lot == PATCHED_MAX_LOTS) {
+                        while (i-- > 0)
+                                patched_free_lot(ret_lots[i]);
+                        return false;
+                }
+                ret_lots[i] = (uint8_t)lot;
+        }
+        for (uint32_t i = 0; i < plan->n_sections; i++)
+                if (patched_map_section(&sections[i], (const uint8_t *)plan, plan->size_bytes)) {
+                        patched_lots[ret_lots[i]].room = sections[i].addr;
+                        patched_lots[ret_lots[i]].room_bytes = sections[i].n_bytes;
+                }
+        return true;
 }
 
 /* What has no room is left out. */
+static bool patched_apply_write(const struct wire_plan_write *w, unsigned lot, uint32_t entry) {
+        if (!patched_lots[lot].base)
+                patched_lots[lot].base = patched_base_of(w->at);
+        patched_lot_of[entry] = (uint8_t)(lot + 1);
+        if (!patched_lots[lot].room_bytes || !patched_write(w))
+                return false;
+        patched_heap_know(&patched_entries[entry]);
+        patched_writes[entry] = *w;
+        return true;
+}
+
 static void patched_apply_plan(const struct wire_plan *plan) {
         const struct wire_plan_section *sections = (const void *)(plan + 1);
         const struct wire_plan_write *writes = (const void *)(sections + plan->n_sections);
-        uint64_t mapped = 0; /* a bit for each section */
-        uint32_t first = patched_n;
+        uint8_t lots[WIRE_PLAN_MAX_SECTIONS];
+        uint32_t n_free, first = patched_find_free(&n_free);
 
-        for (uint32_t i = 0; i < plan->n_sections; i++)
-                if (patched_map_section(&sections[i], (const uint8_t *)plan, plan->size_bytes))
-                        mapped |= UINT64_C(1) << i;
-        patched_take_entries((const void *)(writes + plan->n_writes), plan->n_entries);
-        for (uint32_t i = 0; i < plan->n_writes; i++) {
-                bool has_room = writes[i].section < WIRE_PLAN_MAX_SECTIONS &&
-                                mapped >> writes[i].section & 1;
-
-                if (!has_room || writes[i].entry >= plan->n_entries || !patched_write(&writes[i])) {
-                        patched_n_failed++;
-                        continue;
-                }
-                patched_n_done++;
-                patched_heap_know(&patched_entries[first + writes[i].entry]);
-                if (patched_n_writes < WIRE_PLAN_MAX_ENTRIES)
-                        patched_writes[patched_n_writes++] = writes[i];
+        if (!patched_take_lots(plan, lots)) {
+                patched_n_failed += plan->n_writes;
+                return;
         }
+        patched_take_entries(first, (const void *)(writes + plan->n_writes), plan->n_entries);
+        for (uint32_t i = 0; i < plan->n_writes; i++) {
+                const struct wire_plan_write *w = &writes[i];
+                bool is_sound = w->section < plan->n_sections && w->entry < plan->n_entries;
+
+                if (is_sound && patched_apply_write(w, lots[w->section], first + w->entry))
+                        patched_n_done++;
+                else
+                        patched_n_failed++;
+        }
+        /* those without a write of their own go with their neighbours */
+        for (uint32_t i = 0; i < plan->n_entries; i++)
+                if (!patched_lot_of[first + i])
+                        patched_lot_of[first + i] =
+                                i ? patched_lot_of[first + i - 1] : (uint8_t)(lots[0] + 1);
+        patched_n_plans++;
 }
 
 void patched_tell(void) {
@@ -198,7 +315,7 @@ void patched_apply(int plan_fd, uint64_t plan_bytes) {
         plan = sys_mmap(PATCHED_PLAN_ADDR, plan_bytes, PROT_READ, MAP_PRIVATE, plan_fd, 0);
         if (sys_is_error(plan))
                 return;
-        if (patched_n == 0)
+        if (patched_n_plans == 0)
                 patched_know_files();
         if (plan_is_sound((const struct wire_plan *)plan, plan_bytes))
                 patched_apply_plan((const struct wire_plan *)plan);

@@ -112,6 +112,18 @@ void patched_heap_know(const struct wire_entry *entry) {
                 c->name_to_mib = (void *)entry->moved;
 }
 
+void patched_heap_forget(const struct wire_entry *entry) {
+        struct control *c = entry->call >= WIRE_CALL_CONTROL ? control_of(entry->group) : NULL;
+
+        if (!c)
+                return;
+        c->is_used = false;
+        c->by_mib = c->name_to_mib = NULL;
+        atomic_store_explicit(&c->has_mibs, false, memory_order_relaxed);
+        for (unsigned i = 0; i < ARENAS_MAX / 64; i++)
+                atomic_store_explicit(&c->made[i], 0, memory_order_relaxed);
+}
+
 static uint64_t arena_heap(const struct control *c, uint32_t arena) {
         return PATCHED_HEAP_ARENA | (uint64_t)(c - controls) << 32 | arena;
 }

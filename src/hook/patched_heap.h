@@ -23,6 +23,9 @@ extern bool patched_has_heaps;
 /* An entry that works by now, of whatever kind; before the program's code calls it. */
 void patched_heap_know(const struct wire_entry *entry);
 
+/* It does not any more. */
+void patched_heap_forget(const struct wire_entry *entry);
+
 /* Before a call that allocates: what it allocates from. 0: nothing that can be released whole. */
 uint64_t patched_heap_asked(const struct patched_frame *f, const struct thread *t);
 

@@ -97,10 +97,12 @@ void patched_loaded(void) {
         if (runtime.is_confined || !runtime_is_recording())
                 return;
         patched_find_news();
-        if (patched_n_news && is_adding)
+        if (patched_n_news && is_adding) {
+                patched_free_closed();
                 patched_settle_files(rendezvous_plan_again(runtime.rendezvous)
                                              ? PATCHED_HAS_ALLOCATOR
                                              : PATCHED_PLAIN);
+        }
         is_adding = false;
 }
 

@@ -7,11 +7,16 @@
 
 #pragma GCC visibility push(hidden)
 
-/* The first patched_n of them are in use; patched_enter.S is given their addresses by the thunks. */
+/* patched_enter.S is given their addresses by the thunks. */
 extern struct wire_entry patched_entries[WIRE_PLAN_MAX_ENTRIES];
 /* The same, as thread_is_recursion wants it: all of the allocator's code. */
 extern struct real_fn patched_fns[WIRE_PLAN_MAX_ENTRIES];
-extern uint32_t patched_n;
+
+/* The longest stretch of entries that are free: its first. */
+uint32_t patched_find_free(uint32_t *ret_n);
+
+/* Takes back what objects had that are no longer in the loader's list: nobody can be in their functions. */
+void patched_free_closed(void);
 
 /* An object is back where it was: what was written into it is written again; false: nothing was. */
 bool patched_write_again(uintptr_t base);

@@ -60,7 +60,7 @@ static int plan_function(struct planner *p, const struct object *o,
                 .hook_addr = p->request->hello->hooks[f->role->call],
                 .argument =
                         p->request->hello->entries +
-                        (p->request->hello->n_entries + p->entries.n) * sizeof(struct wire_entry),
+                        (p->request->hello->first_free + p->entries.n) * sizeof(struct wire_entry),
         };
 
         return allocator_function_patch(f, patch_machine_of(p->request->machine), o, &to, ret,
@@ -147,7 +147,7 @@ static void plan_object(struct planner *p, const struct object *o, const struct 
                 struct patch patch;
                 int r = -EFAULT;
 
-                if (p->entries.n + p->request->hello->n_entries >= WIRE_PLAN_MAX_ENTRIES) {
+                if (p->entries.n >= MIN(p->request->hello->n_free, WIRE_PLAN_MAX_ENTRIES)) {
                         err_set(&err, r, "there are too many functions");
                 } else if (f->role->call == WIRE_CALL_NAME_TO_MIB) {
                         add_entry(p, o, a, f, one->number, f->begin + o->bias);

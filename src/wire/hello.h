@@ -28,15 +28,15 @@ struct wire_hello {
         uint8_t token[16];
         uint64_t now; /* the target's counter, to notice a clock that does not agree */
 
-        /* For entry patches (wire/plan.h): where the runtime's hooks are, and the table of its entries, which has
-         * room for WIRE_PLAN_MAX_ENTRIES; the first of them that is free. */
+        /* For entry patches (wire/plan.h): where the runtime's hooks are, and the table of its entries; those that are free begin
+         * at first_free, and are n_free. */
         uint64_t hooks[WIRE_N_CALLS];
         uint64_t entries;
-        uint32_t n_entries;
+        uint32_t first_free;
         /* Not a new image: objects were opened, with these load biases, and may want patches. */
         uint32_t is_again;
         uint32_t n_news; /* more than WIRE_MAX_NEWS: all of them are to be looked at */
-        uint32_t reserved;
+        uint32_t n_free;
         uint64_t news[WIRE_MAX_NEWS];
 };
 

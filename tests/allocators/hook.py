@@ -103,3 +103,24 @@ def test_refused(t):
         r = t.silt.record(t.path("no.silt"), [stripped, "10", "1"], options)
         assert r.code == 125 and not r.text and r.errors.count("\n") == 1 and r.errors.startswith("silt: --hook: "), (hooks, r)
         assert why in r.errors, (hooks, why, r.errors)
+
+
+def test_library_opened_thousands_of_times(t):
+    """At ever new addresses: what it had before is taken back. 10 blocks each time, of which one is left."""
+    w = Workshop(t.context)
+    library_source, source = os.path.join(HERE, "jemalloc_stand_in.c"), os.path.join(HERE, "hook_reopen.c")
+    library = w.make("libreopened.so", [[w.prefix + "gcc", *C_FLAGS, "-shared", "-fPIC", library_source, "-o",
+                                         w.path("libreopened.so")]], [library_source])
+    program = w.make("hook_reopen", [[w.prefix + "gcc", *C_FLAGS, source, "-ldl", "-o", w.path("hook_reopen")]], [source])
+    n = t.count(400, 10_000) // (4 if t.context.runner else 1)
+    trace = t.path("t.silt")
+    r = t.silt.record(trace, [program, library, str(n)], ["-f"], timeout_s=900)
+    assert r.code == 0 and not r.errors, r.errors
+    assert int(r.text) > n * 0.8, f"only {r.text.strip()} addresses"
+    report, why = t.silt.report(trace)
+    assert report, why
+    totals = report["totals"]
+    seen = {a["name"]: a["allocations"] for a in report["allocators"]}
+    assert seen["jemalloc"] == 10 * n, (seen, totals)
+    assert totals["unknown_frees"] == 0 and totals["lost_events"] == 0, totals
+    t.notes.append(f"{int(r.text):,} addresses")
