@@ -28,6 +28,8 @@ enum {
 #define GROW_MIN_S 0.1       /* What takes less is a burst: something is built. */
 /* The function that asked must gain so much of what one of its paths does: else another path loses it. */
 #define GROW_NET_SHARE 0.5
+/* As many blocks as before that hold more: what they lose now and then is at most so much of what they gain. */
+#define GROW_MAX_DOWN 0.2
 /* Callees rise together when their blocks are as many, or twice or three times as many. */
 #define GROW_TOGETHER 0.05 /* with less of the rise it is no part */
 #define GROW_AS_MANY 0.02
@@ -175,18 +177,27 @@ static bool is_net(struct growing *g, uint32_t place, const struct growth *x) {
         return gained >= GROW_NET_SHARE * x->rise_bytes;
 }
 
-/* Blocks of a cache are replaced by others, by chance larger: as many as before, and not much more in all. A buffer that is made
- * larger again and again has much more in the end. */
-static bool is_only_resized(const struct growth *x) {
-        double mean = x->now_bytes / MAX(x->now_blocks, 1);
+/* Blocks of a cache are replaced by others, by chance larger: as many as before, and not much more in all, or up and down by chance.
+ * A buffer that is made larger again and again has much more in the end, and goes up. */
+static bool is_only_resized(const struct growth *x, const struct course *c) {
+        size_t last = x->end_idx - 1, middle = x->trend.begin_idx + (last - x->trend.begin_idx) / 2;
+        double mean = x->now_bytes / MAX(x->now_blocks, 1), up = 0, down = 0;
 
-        return x->rise_blocks * mean < x->rise_bytes / 2 &&
-               x->rise_bytes < (x->now_bytes - x->rise_bytes) / 2;
+        if (x->rise_blocks * mean < x->rise_bytes / 2 &&
+            x->rise_bytes < (x->now_bytes - x->rise_bytes) / 2)
+                return true;
+        if (course_gain(c->blocks, middle, last) * mean >= course_gain(c->bytes, middle, last) / 2)
+                return false;
+        for (size_t i = middle + 1; i <= last; i++) {
+                up += MAX(course_gain(c->bytes, i - 1, i), 0);
+                down += MAX(course_gain(c->bytes, i, i - 1), 0);
+        }
+        return down > GROW_MAX_DOWN * up;
 }
 
 static bool is_growing(struct growing *g, uint32_t place, const struct course *c,
                        const struct growth *x) {
-        return x->is_rising && x->end_s - x->begin_s >= GROW_MIN_S && !is_only_resized(x) &&
+        return x->is_rising && x->end_s - x->begin_s >= GROW_MIN_S && !is_only_resized(x, c) &&
                x->n_rises >= GROW_MIN_RISES && x->rise_bytes > 0 && stands_out(g->f, x) &&
                matters(g->f, x) && is_net(g, place, x) &&
                !is_taken_over(g->f, g->askers, c, x->trend.begin_idx, x->end_idx - 1);
@@ -257,8 +268,8 @@ static double most_bytes(struct growing *g, uint32_t place, const struct growth 
         const struct course *c = only_self ? &p->self : &p->all;
         double bytes = 0;
 
-        if (!x->is_released || c->n_frees[x->end_idx - 1])
-                return x->now_bytes;
+        if (!x->is_released || c->n_frees[MAX(x->end_idx, 2u) - 2])
+                return x->now_bytes; /* in the last column it may have begun to release them */
         for (size_t i = 0; i < g->n_rows; i++)
                 if (only_self ? g->p.of_row[g->rows[i]] == place
                               : places_has(&g->p, place, g->rows[i]))

@@ -11,6 +11,7 @@
 
 /* How well another's loss must fit to be the source of a gain: within this part of the blocks gained. */
 #define MIRROR 0.2
+#define MIRROR_SURE 0.02 /* so well by chance nothing fits */
 
 static size_t end_of_work(const struct course *c, size_t n, bool *ret_is_released) {
         int64_t top = 0;
@@ -69,23 +70,52 @@ double growth_gain(const struct growth *g, const struct course *c) {
         return (double)c->bytes[g->end_idx - 1] - (double)c->bytes[g->trend.begin_idx];
 }
 
-/* Whether the blocks that one course loses are those another gains, all of the time. */
-static bool is_mirror(const struct course *gains, const struct course *loses, size_t begin,
-                      size_t last) {
+/* How far, at most, the blocks that one course loses are from those another gains, all of the time, as a part of what is gained. */
+static double mirror_error(const struct course *gains, const struct course *loses, size_t begin,
+                           size_t last) {
         size_t top = begin;
-        double gained;
+        double gained, most = 0;
 
         for (size_t i = begin; i < begin + (last - begin) / 3; i++) /* it may be filled first */
                 top = loses->blocks[i] > loses->blocks[top] ? i : top;
         begin = top;
         gained = course_gain(gains->blocks, begin, last);
         if (gained <= 0)
-                return false;
-        for (size_t i = last; i > begin; i--)
-                if (fabs(course_gain(gains->blocks, begin, i) +
-                         course_gain(loses->blocks, begin, i)) > MIRROR * gained)
-                        return false;
-        return true;
+                return INFINITY;
+        for (size_t i = last; i > begin && most <= MIRROR * gained; i--)
+                most = MAX(most, fabs(course_gain(gains->blocks, begin, i) +
+                                      course_gain(loses->blocks, begin, i)));
+        return most / gained;
+}
+
+/* Whether one may be a part of the other: it never has more blocks. */
+static bool are_nested(const struct course *a, const struct course *b, size_t last) {
+        bool has_more = false, has_less = false;
+
+        for (size_t i = 0; i <= last; i++) {
+                has_more |= a->blocks[i] > b->blocks[i];
+                has_less |= a->blocks[i] < b->blocks[i];
+        }
+        return !has_more || !has_less;
+}
+
+/* Whether another function fits much better what is lost: then it has it already. At the end it may release it. */
+static bool is_had_by_another(const struct askers *askers, const struct course *c,
+                              const struct course *loses, size_t begin, size_t last, double error) {
+        size_t end = last - (last - begin) / 10;
+
+        for (size_t i = 0; i < askers->n && error > MIRROR_SURE; i++)
+                if (mirror_error(&askers->items[i].c, loses, begin, end) < error / 2 &&
+                    !are_nested(&askers->items[i].c, c, end))
+                        return true;
+        return false;
+}
+
+static bool is_mirror(const struct askers *askers, const struct course *gains,
+                      const struct course *loses, size_t begin, size_t last) {
+        double error = mirror_error(gains, loses, begin, last);
+
+        return error <= MIRROR && !is_had_by_another(askers, gains, loses, begin, last, error);
 }
 
 bool is_taken_over(struct facts *f, const struct askers *askers, const struct course *c,
@@ -93,11 +123,11 @@ bool is_taken_over(struct facts *f, const struct askers *askers, const struct co
         for (size_t row = 0; row < f->n_told; row++) {
                 struct course other = facts_course(f, row);
 
-                if (is_mirror(c, &other, begin, last))
+                if (is_mirror(askers, c, &other, begin, last))
                         return true;
         }
         for (size_t i = 0; i < askers->n; i++)
-                if (is_mirror(c, &askers->items[i].c, begin, last))
+                if (is_mirror(askers, c, &askers->items[i].c, begin, last))
                         return true;
         return false;
 }

@@ -27,6 +27,8 @@ enum {
 #define LEFT_REPLACED 0.25
 /* Lost among released ones: at least this part of all blocks was released, */
 #define LOST_MIN_FREED 0.5
+/* it was not the start-up that left them, */
+#define LOST_START 0.2
 /* as quickly while less than half was left as later on, within this factor, */
 #define LOST_SAME_PACE 0.4
 /* and it was not left just now. */
@@ -136,7 +138,8 @@ static bool is_lost_among_released(const struct left *l, const struct asker *a) 
 
         if (n_end < LOST_MIN_BLOCKS ||
             (double)a->figures.n_frees < LOST_MIN_FREED * (double)a->figures.n_allocs ||
-            l->floor[l->early_idx] > n_end / 2 || l->floor[l->old_idx] < n_end / 2)
+            l->floor[facts_column_of_time(l->f, LOST_START)] > n_end / 2 ||
+            l->floor[l->old_idx] < n_end / 2)
                 return false;
         while (half < last && l->floor[half] <= n_end / 2)
                 half++;
@@ -270,24 +273,10 @@ static bool are_replaced(const struct ages *x) {
                x->life_ns / x->n_released * REPLACED_LIFE > x->last_ns - x->made_ns / x->n_left;
 }
 
-/* Whether there were more after each third of all allocations, where columns tell: what keeps a level is no leak, however new its
- * blocks are. */
-static bool has_level_by_work(const struct left *l, const struct asker *a) {
-        size_t last = l->f->n_columns - 1;
-        size_t at[] = {0, facts_column_of_work(l->f, 1.0 / 3), facts_column_of_work(l->f, 2.0 / 3),
-                       last};
-        const int64_t *work = l->f->total.n_allocs;
-
-        if (at[1] == 0 || at[1] >= at[2] || at[2] >= last)
-                return false;
-        for (size_t i = 1; i < 3; i++) {
-                double share = course_gain(work, at[i], at[i + 1]) / (double)MAX(work[last], 1);
-
-                if (l->floor[at[i + 1]] - l->floor[at[i]] <
-                    share * 3 * AGES_MIN_SHARE * (double)a->figures.end_blocks)
-                        return true;
-        }
-        return false;
+/* Whether time tells nothing about when work was done: in a run of a moment, or where all of it came late. */
+static bool is_only_work(const struct left *l) {
+        return l->f->at_s[l->f->n_columns - 1] < MOMENT_S ||
+               facts_column_of_work(l->f, EARLY_SHARE) >= facts_column_of_time(l->f, 0.5);
 }
 
 /* Again and again by work: a short run may do all of it at what is one moment here. Only in a program that releases what others
@@ -300,7 +289,7 @@ static bool is_spread_by_work(struct left *l, const struct asker *a) {
         double all = (double)(x->work[0] + x->work[1] + x->work[2]);
 
         if (all < LOST_MIN_BLOCKS || n_allocs < all / 2 || n_frees < (1 - LEAK_TIDY) * n_allocs ||
-            are_replaced(x) || has_level_by_work(l, a))
+            !is_only_work(l) || are_replaced(x))
                 return false;
         for (size_t i = 0; i < 3; i++)
                 if ((double)x->work[i] < AGES_MIN_SHARE * all + 0.5)

@@ -11,6 +11,9 @@ import threading
 
 ALARMS = ("growing", "leak", "large-site", "short-peak")  # what may stand first
 NOTES = ("lost", "wrong-size", "unknown-frees", "failed", "incomplete-stacks", "unseen")  # about the recording or single mistakes
+STRETCHES = (1, 1, 2, 4)  # a run in which the machine stood still is repeated, and then made longer
+STALL_PART = 0.04  # of the run: so late a step may be
+START_PART = 0.15  # so long setting up may take
 SEED = os.environ.get("SILT_FINDINGS_SEED")
 
 
@@ -29,19 +32,31 @@ class Run:
 
     def __init__(self, t, program, shape, params, seed, trace):
         self.program, self.shape, self.params, self.seed = program, shape, params, seed
+        first_ms = params["ms"]
         flags = [] if program.endswith(".rs") else ["-fno-optimize-sibling-calls"]  # a caller's frame stays
         binary = t.context.shapes.build(program.replace(".", "_"), [program], flags)
-        argv = [binary, shape, *(f"{k}={v}" for k, v in params.items())]
-        r = t.silt.record(trace, argv, ["-f"])
-        self.expect(r.code == 0, f"exit status {r.code}: {r.errors}")
-        words = [line.split(" ", 1) for line in r.text.splitlines()]
-        self.truth = {k: int(v) if v.isdigit() else v for k, v in words}
+        for stretch in STRETCHES:
+            params["ms"] = first_ms * stretch
+            self.truth = self.record(t, binary, trace)
+            if not self.was_stalled():
+                break
         self.report, why = t.silt.report(trace)
         self.expect(self.report, why)
         self.findings = self.report["findings"]
         self.totals = self.report["totals"]
         self.expect(self.totals["lost_events"] == 0, f"{self.totals['lost_events']} events lost")
         self.check_form()
+
+    def record(self, t, binary, trace):
+        argv = [binary, self.shape, *(f"{k}={v}" for k, v in self.params.items())]
+        r = t.silt.record(trace, argv, ["-f"])
+        self.expect(r.code == 0, f"exit status {r.code}: {r.errors}")
+        words = [line.split(" ", 1) for line in r.text.splitlines()]
+        return {k: int(v) if v.isdigit() else v for k, v in words}
+
+    def was_stalled(self):
+        """Whether the machine stood still for so long that the program did not do what was drawn: its rise has a step, its peak is long."""
+        return self.truth["late_ms"] > STALL_PART * self.params["ms"] or self.truth["start_ms"] > START_PART * self.params["ms"]
 
     def expect(self, holds, text):
         """Fails with all that is needed to see why."""

@@ -24,8 +24,8 @@ class Sessions {
         NAMED void open(long id) {
                 by_id.emplace(id, std::make_unique<Session>(size));
                 grown(size, 1);
-                /* the object, its node, its share of the table */
-                grown_beside_bytes += sizeof(Session) + 24 + 16;
+                /* the object, its node, its share of the table, which may have room for twice as many */
+                grown_beside_bytes += sizeof(Session) + 24 + 24;
         }
         std::unordered_map<long, std::unique_ptr<Session>> by_id;
 };

@@ -97,13 +97,20 @@ static inline void sleep_until(uint64_t at_ns) {
                 ;
 }
 
-static uint64_t shape_begin_ns, shape_span_ns;
+static uint64_t shape_start_ns, shape_begin_ns, shape_span_ns;
+static uint64_t shape_late_ns; /* how late a step was at most: a machine that is busy stands still for a while */
 static long shape_n_steps;
 
 /* The program is `ms` long and has `steps` steps; a late step is followed by quicker ones. */
 static inline void pace(long i) {
-        sleep_until(shape_begin_ns +
-                    (uint64_t)((double)shape_span_ns * (double)i / (double)shape_n_steps));
+        uint64_t at_ns = shape_begin_ns + (uint64_t)((double)shape_span_ns * (double)i /
+                                                     (double)shape_n_steps);
+        uint64_t late_ns;
+
+        sleep_until(at_ns);
+        late_ns = now_ns() - at_ns;
+        if (late_ns > __atomic_load_n(&shape_late_ns, __ATOMIC_RELAXED))
+                __atomic_store_n(&shape_late_ns, late_ns, __ATOMIC_RELAXED);
 }
 
 /* Writes into every page, so that what is asked for is there. */
@@ -186,6 +193,7 @@ NAMED static void around_hold(size_t bytes) {
 static inline void shape_start(int argc, char **argv) {
         static struct around others[8];
 
+        shape_start_ns = now_ns();
         shape_argc = argc;
         shape_argv = argv;
         MUST(argc > 1);
@@ -213,6 +221,8 @@ static inline void shape_step(long i) {
 /* Releases what shape_start() made. */
 static inline void shape_end(void) {
         pace(shape_n_steps);
+        tell("late_ms", shape_late_ns / 1000000);
+        tell("start_ms", (shape_begin_ns - shape_start_ns) / 1000000);
         around_is_over = 1;
         for (long i = 0; i < around_n_threads; i++)
                 pthread_join(around_threads[i], NULL);

@@ -2,7 +2,7 @@
 //! shape.h for Rust: parameters `name=value`, pace, truths on stdout, and memory around the culprit.
 #![allow(dead_code)]
 
-use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::SeqCst};
 use std::sync::Arc;
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
@@ -75,8 +75,10 @@ pub struct Shape {
     pub steps: usize,
     pub chance: Chance,
     churn: usize,
+    start: Instant,
     begin: Instant,
     span: Duration,
+    late_ms: AtomicUsize,
     around: Around,
     held: Vec<Vec<u8>>,
     is_over: Arc<AtomicBool>,
@@ -96,6 +98,7 @@ fn around_hold(mut bytes: usize, chance: &mut Chance) -> Vec<Vec<u8>> {
 
 impl Shape {
     pub fn start() -> Shape {
+        let start = Instant::now();
         let mut params = Vec::new();
         let mut name = String::new();
         for word in std::env::args().skip(1) {
@@ -128,7 +131,9 @@ impl Shape {
             others,
             held,
             around: Around::new(get("seed") as u64),
+            start,
             begin: Instant::now(),
+            late_ms: AtomicUsize::new(0),
             span: Duration::from_millis(ms),
             chance,
             params,
@@ -139,10 +144,11 @@ impl Shape {
         self.params.iter().find(|p| p.0 == key).unwrap_or_else(|| panic!("no {key}")).1
     }
 
-    /// Waits for step i; a late step is followed by quicker ones.
+    /// Waits for step i; a late step is followed by quicker ones, and how late is told: a busy machine stands still for a while.
     pub fn pace(&self, i: usize) {
         let at = self.begin + self.span.mul_f64(i as f64 / self.steps as f64);
         thread::sleep(at.saturating_duration_since(Instant::now()));
+        self.late_ms.fetch_max(at.elapsed().as_millis() as usize, SeqCst);
     }
 
     /// What goes on beside step i.
@@ -157,6 +163,8 @@ impl Shape {
 
     pub fn end(mut self) {
         self.pace(self.steps);
+        tell("late_ms", self.late_ms.load(SeqCst));
+        tell("start_ms", (self.begin - self.start).as_millis() as usize);
         self.is_over.store(true, SeqCst);
         for other in self.others.drain(..) {
             other.join().unwrap();

@@ -42,7 +42,7 @@ int main(int argc, char **argv) {
                 rows.resize(n);
                 for (auto &r : rows) {
                         prepare_rows(r);
-                        while ((long)(r.size() * sizeof(long)) < used)
+                        while ((long)((r.size() + 1) * sizeof(long)) <= used)
                                 r.push_back(1);
                 }
         } else if (shape_is("text")) {
