@@ -17,7 +17,7 @@ build_packages="gcc g++ libc6-dev meson ninja-build pkg-config python3-minimal
 test_packages="binutils python3 clang clang-format clang-tidy llvm libclang-rt-14-dev lld
         valgrind heaptrack rustc cargo librust-tokio-dev perl git sqlite3 libsqlite3-0 redis-server curl gdb musl-tools golang-go
         qemu-user libjemalloc2 libjemalloc-dev libtcmalloc-minimal4 libgoogle-perftools4 libgoogle-perftools-dev libmimalloc2.0 libmimalloc-dev
-        groff-base man-db util-linux procps libcap2-bin debootstrap dwz dpkg-dev elfutils debuginfod xz-utils
+        cmake groff-base man-db util-linux procps libcap2-bin debootstrap dwz dpkg-dev elfutils debuginfod xz-utils
         chromium-headless-shell"
 case $(uname -m) in
 x86_64) test_packages="$test_packages gcc-aarch64-linux-gnu g++-aarch64-linux-gnu libc6-dev-arm64-cross" ;;

@@ -98,18 +98,18 @@ static void tell_remedy(const struct imprint *i, char *ret, size_t cap) {
                 snprintf(id + 2 * k, 3, "%02x", i->build_id[k]);
         if (id[0])
                 snprintf(ret, cap,
-                         "install the debug file of build-id %s, keep the symbols (strip -g), or give its functions' addresses (silt run --hook)",
+                         "install the debug file of build-id %s, or keep the symbols (strip -g)",
                          id);
         else
-                snprintf(ret, cap, "build it with symbols (strip -g keeps them), or give its functions' addresses (silt run --hook)");
+                snprintf(ret, cap, "build it with symbols (strip -g keeps them)");
 }
 
 static void tell_nameless(struct doctor *d, const char *name, const struct imprint *i) {
-        char remedy[256];
+        char remedy[192];
 
         tell_remedy(i, remedy, sizeof(remedy));
         say(d, FINDING_STOP, "allocator",
-            "%s is inside the program, and no symbol names its functions: what it allocates will not be seen: %s",
+            "%s is inside the program, and no symbol names its functions: what it allocates will not be seen: %s, or give their addresses (silt run --hook)",
             name, remedy);
 }
 
@@ -155,7 +155,7 @@ static void tell_runtime(struct doctor *d, const struct imprint *i) {
 }
 
 static void tell_symbols(struct doctor *d, const struct survey *survey, bool is_remedy_told) {
-        char remedy[256] = "see allocator";
+        char remedy[192] = "see allocator";
 
         if (survey->has_symbol_table) {
                 say(d, FINDING_OK, "symbols", "the program has a symbol table");

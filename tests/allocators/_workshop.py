@@ -71,14 +71,14 @@ class Workshop:
         if not self.prefix:
             return self.run("gcc", "-print-file-name=libtcmalloc_minimal.a").strip()
         tree, folder = self.source("google-perftools"), self.path("built_gperftools")
-        out = os.path.join(folder, ".libs", "libtcmalloc_minimal.a")
+        out = os.path.join(folder, "libtcmalloc_minimal.a")
         with LOCK:
             if not os.path.exists(out):
                 shutil.rmtree(folder, ignore_errors=True)
-                os.makedirs(folder)
-                self.run(os.path.join(tree, "configure"), "--host=" + self.prefix.rstrip("-"), "--enable-minimal", "--disable-shared",
-                         cwd=folder)
-                self.run("make", "-j2", "libtcmalloc_minimal.la", cwd=folder)
+                self.run("cmake", "-S", tree, "-B", folder, "-DCMAKE_SYSTEM_NAME=Linux", "-DCMAKE_BUILD_TYPE=RelWithDebInfo",
+                         "-DCMAKE_SYSTEM_PROCESSOR=" + self.prefix.split("-")[0], f"-DCMAKE_C_COMPILER={self.prefix}gcc",
+                         f"-DCMAKE_CXX_COMPILER={self.prefix}g++", "-Dgperftools_build_minimal=ON", "-DBUILD_TESTING=OFF")
+                self.run("cmake", "--build", folder, "-j2", "--target", "tcmalloc_minimal_static")
         return out
 
     def jemalloc_from_source(self, name="jemalloc_rjem_", prefix="_rjem_", *options):
@@ -91,9 +91,10 @@ class Workshop:
                 os.makedirs(folder)
                 host = self.prefix.rstrip("-")
                 # 57: qemu gives programs addresses that no x86_64 with 48 bits has
-                machine = [f"--host={host}", f"CC={self.prefix}gcc", "--with-lg-page=12", "--with-lg-vaddr=57"] if host else []
-                names = [f"--with-jemalloc-prefix={prefix}", *([f"--with-private-namespace={prefix}"] if prefix else [])]
-                self.run(os.path.join(tree, "configure"), *machine, "--disable-cxx", *names, *options, cwd=folder)
+                machine = [f"--host={host}", f"CC={self.prefix}gcc", f"CXX={self.prefix}g++", "--with-lg-page=12", "--with-lg-vaddr=57"] if host else []
+                names = [f"--with-jemalloc-prefix={prefix}"]
+                names += [f"--with-private-namespace={prefix}", "--disable-cxx"] if prefix else []
+                self.run(os.path.join(tree, "configure"), *machine, *names, *options, cwd=folder)
                 self.run("make", "-j2", "lib/libjemalloc.a", cwd=folder)
         return out
 

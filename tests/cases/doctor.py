@@ -108,7 +108,7 @@ def test_prefixed_jemalloc(t):
     said = lines(t, 1, program)
     verdict, text = said["allocator"][0]
     assert verdict == "stop" and re.match(r"jemalloc 5\.\d+\.\d+ is inside", text) and "not be seen" in text, said
-    assert build_id(program) in text, said
+    assert build_id(program) in text and "--hook" in text, said
     assert "not be seen" in t.silt.command("doctor", "-q", program).text
 
 
@@ -216,6 +216,7 @@ def test_python(t):
         skip("no python3")
     said = lines(t, 0, python)
     assert "PYTHONMALLOC=malloc" in said["heap"][0][1], said
+    assert not any("--hook" in text for found in said.values() for _, text in found), said
 
 
 def test_rustc(t):
