@@ -56,6 +56,7 @@ class Context:
         self.helpers = Toolchain(os.path.join(HERE, "cases"), os.path.join(self.work_dir, "programs" + suffix), prefix)
         self.victims = Toolchain(os.path.join(HERE, "faults"), os.path.join(self.work_dir, "faults" + suffix), prefix)
         self.shapes = Toolchain(os.path.join(HERE, "findings"), os.path.join(self.work_dir, "findings" + suffix), prefix)
+        self.attached = Toolchain(os.path.join(HERE, "attach"), os.path.join(self.work_dir, "attach" + suffix), prefix)
         self.traces = os.path.join(self.work_dir, "traces" + suffix)
         self.failed = os.path.join(self.work_dir, "failed")
         for path in (self.traces, self.failed):
@@ -120,6 +121,7 @@ def all_tests(context, options):
         tests += cases.discover(os.path.join(HERE, "symbols"), context)
         tests += cases.discover(os.path.join(HERE, "findings"), context, "findings/")
         tests += cases.discover(os.path.join(HERE, "allocators"), context, "allocators/")
+        tests += cases.discover(os.path.join(HERE, "attach"), context, "attach/")
         tests += cases.discover_file(os.path.join(HERE, "truth_real.py"), "real", context)
     return tests
 

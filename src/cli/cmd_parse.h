@@ -43,6 +43,8 @@ struct snapshot_options {
 };
 
 /* False when silt is to end with *ret_exit_status: help or an error was printed. */
+bool attach_options_parse(int argc, char **argv, struct run_options *ret_options,
+                          int *ret_exit_status);
 bool run_options_parse(int argc, char **argv, struct run_options *ret_options,
                        int *ret_exit_status);
 bool report_options_parse(int argc, char **argv, struct report_options *ret_options,

@@ -12,6 +12,7 @@ int cmd_diff(int argc, char **argv);
 int cmd_check(int argc, char **argv);
 int cmd_symbolize(int argc, char **argv);
 int cmd_verify(int argc, char **argv);
+int cmd_attach(int argc, char **argv);
 int cmd_doctor(int argc, char **argv);
 
 enum {

@@ -6,6 +6,7 @@
 
 #include "base/macros.h"
 #include "cli/commands.h"
+#include "cli/help_attach.h"
 #include "cli/help_check.h"
 #include "cli/help_diff.h"
 #include "cli/help_doctor.h"
@@ -24,6 +25,7 @@ static const struct {
         const char *help_text;
 } commands[] = {
         {"run", cmd_run, RUN_SUMMARY, run_help_text},
+        {"attach", cmd_attach, ATTACH_SUMMARY, attach_help_text},
         {"snapshot", cmd_snapshot, SNAPSHOT_SUMMARY, snapshot_help_text},
         {"report", cmd_report, REPORT_SUMMARY, report_help_text},
         {"flame", cmd_flame, FLAME_SUMMARY, flame_help_text},

@@ -93,7 +93,7 @@ static const char *init_env_value(const char *entry, const char *name) {
 
 /* argc, argv …, NULL, environment …, NULL, auxiliary vector: found by the NULLs, because a
  * program started by naming ld.so has argc changed. */
-static void init_read_stack(void) {
+void runtime_read_stack(void) {
         char **at = (char **)__libc_stack_end + 1;
         const ElfW(auxv_t) * aux;
 
@@ -153,7 +153,7 @@ static int init_find_object(void *pc, void *ret) {
         return (int)patched_call_libc(real._dl_find_object.fn, (uint64_t)pc, (uint64_t)ret);
 }
 
-static bool init_unwinder(void) {
+bool runtime_start_unwinder(void) {
         const struct unwind_env env = {
                 .map_pages = init_map_cache,
                 .unmap_pages = init_unmap_cache,
@@ -171,17 +171,24 @@ static bool init_unwinder(void) {
         return true;
 }
 
-/* Everything up to recording; false: there is nothing to record for. */
-static bool init_recording(void) {
-        init_read_stack();
-        if (!runtime.rendezvous || runtime.is_secure || rendezvous_join(runtime.rendezvous) < 0)
-                return false;
+int runtime_join(void) {
+        int r = rendezvous_join(runtime.rendezvous);
+
+        if (r < 0)
+                return r;
         runtime.pid = (uint32_t)sys_getpid();
         runtime.free_stacks = runtime.header->flags & WIRE_FREE_STACKS;
         runtime.process->start_ts = runtime_now();
         runtime.is_wiped_on_fork = init_wipe_on_fork();
         runtime.is_confined = sys_call6(SYS_prctl, PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0, 0) == 1;
-        return init_unwinder();
+        return 0;
+}
+
+/* Everything up to recording; false: there is nothing to record for. */
+static bool init_recording(void) {
+        runtime_read_stack();
+        return runtime.rendezvous && !runtime.is_secure && runtime_join() == 0 &&
+               runtime_start_unwinder();
 }
 
 static bool init_start(void) {
@@ -194,6 +201,10 @@ static bool init_start(void) {
         if (real_resolve() < 0)
                 return false; /* the early arena is all there is */
         new_init();
+        if (runtime.is_attached) { /* opened in a running program: silt_attached is called next */
+                runtime_pass();
+                return false;
+        }
         if (!init_recording() || !(t = thread_start())) {
                 runtime_pass();
                 return false;

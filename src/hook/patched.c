@@ -205,5 +205,7 @@ void patched_introduce(struct wire_hello *hello) {
         hello->hooks[WIRE_CALL_ALLOC_THROWS] = (uint64_t)patched_enter_throws;
         hello->entries = (uint64_t)patched_entries;
         hello->first_free = patched_find_free(&hello->n_free);
+        hello->flags = patched_flags();
+        hello->reserved = 0;
         patched_introduce_news(hello);
 }

@@ -2,9 +2,11 @@
 /* Allocators linked into the program: their functions were given a branch to these hooks (wire/plan.h). */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
+#include "wire/attach.h"
 #include "wire/hello.h"
 
 #pragma GCC visibility push(hidden)
@@ -15,6 +17,15 @@ void patched_introduce(struct wire_hello *hello);
 /* Maps and writes what the plan says; does nothing where it is not as it should be. Nobody else runs the code that is
  * patched: before the program's own code runs, or in objects that were opened and not yet initialised. */
 void patched_apply(int plan_fd, uint64_t plan_bytes);
+
+/* A runtime that is brought into a running program. While deferred, plans are taken but for the entries themselves, which silt
+ * writes: it reads them where patched_tell_writes says. The other two are called under the loader's lock: what is new for the next
+ * hello, and which objects were planned for since. */
+void patched_defer(bool is_deferred);
+void patched_look_for_news(void);
+void patched_settle_news(void);
+void patched_check_owners(void);
+void patched_tell_writes(struct wire_attach *request);
 
 /* Tells the recorder, through the arena, what became of plans. */
 void patched_tell(void);

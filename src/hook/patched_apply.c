@@ -45,7 +45,17 @@ static void patched_flush(uint8_t *code, size_t n_bytes) {
 
 /* What was written where, to be written again when an object comes back to its place; by entry. n_bytes 0: nothing. */
 static struct wire_plan_write patched_writes[WIRE_PLAN_MAX_ENTRIES];
+static uint64_t
+        patched_owners[WIRE_PLAN_MAX_ENTRIES]; /* by write: the object it is in; 0: not looked up */
 static uint32_t patched_n_done, patched_n_failed;
+static bool patched_is_deferred; /* others run the code: silt writes, with all threads stopped */
+
+static bool patched_is_code(const volatile uint8_t *code, const uint8_t *wanted, uint32_t n_bytes) {
+        for (uint32_t i = 0; i < n_bytes; i++)
+                if (code[i] != wanted[i])
+                        return false;
+        return true;
+}
 
 static bool patched_write(const struct wire_plan_write *w) {
         uintptr_t begin = w->at & -(uintptr_t)runtime.page_bytes;
@@ -55,9 +65,12 @@ static bool patched_write(const struct wire_plan_write *w) {
 
         if (w->n_bytes == 0 || w->n_bytes > WIRE_PLAN_MAX_WRITE)
                 return false;
-        for (uint32_t i = 0; i < w->n_bytes; i++)
-                if (code[i] != w->before[i])
-                        return false;
+        if (patched_is_deferred && patched_is_code(code, w->after, w->n_bytes))
+                return true;
+        if (!patched_is_code(code, w->before, w->n_bytes))
+                return false;
+        if (patched_is_deferred)
+                return true;
         if (sys_call3(SYS_mprotect, (long)begin, (long)(end - begin),
                       PROT_READ | PROT_WRITE | PROT_EXEC) < 0)
                 return false;
@@ -267,6 +280,7 @@ static bool patched_apply_write(const struct wire_plan_write *w, unsigned lot, u
                 return false;
         patched_heap_know(&patched_entries[entry]);
         patched_writes[entry] = *w;
+        patched_owners[entry] = 0;
         return true;
 }
 
@@ -315,9 +329,46 @@ void patched_apply(int plan_fd, uint64_t plan_bytes) {
         plan = sys_mmap(PATCHED_PLAN_ADDR, plan_bytes, PROT_READ, MAP_PRIVATE, plan_fd, 0);
         if (sys_is_error(plan))
                 return;
-        if (patched_n_plans == 0)
+        if (patched_n_plans == 0 && !patched_is_deferred)
                 patched_know_files();
         if (plan_is_sound((const struct wire_plan *)plan, plan_bytes))
                 patched_apply_plan((const struct wire_plan *)plan);
         sys_munmap((void *)plan, plan_bytes);
+}
+
+/* ---- attached ---------------------------------------------------------------------------- */
+
+void patched_defer(bool is_deferred) {
+        patched_is_deferred = is_deferred;
+}
+
+/* Writes into objects that are gone, perhaps with others in their place, are forgotten. */
+void patched_check_owners(void) {
+        for (uint32_t i = 0; i < WIRE_PLAN_MAX_ENTRIES; i++) {
+                uint64_t owner;
+
+                if (!patched_writes[i].n_bytes)
+                        continue;
+                owner = patched_owner_at(patched_writes[i].at);
+                if (!owner || (patched_owners[i] && patched_owners[i] != owner))
+                        patched_writes[i].n_bytes = 0;
+                patched_owners[i] = owner;
+        }
+}
+
+bool patched_has_writes(const struct code_range *range) {
+        for (uint32_t i = 0; i < WIRE_PLAN_MAX_ENTRIES; i++)
+                if (patched_writes[i].n_bytes && code_range_has(range, patched_writes[i].at))
+                        return true;
+        return false;
+}
+
+uint32_t patched_flags(void) {
+        return (runtime.is_attached ? WIRE_HELLO_ATTACHED : 0) |
+               (runtime.is_attached && patched_n_plans ? WIRE_HELLO_PLANNED : 0);
+}
+
+void patched_tell_writes(struct wire_attach *request) {
+        request->writes = (uint64_t)patched_writes;
+        request->n_writes = WIRE_PLAN_MAX_ENTRIES;
 }

@@ -2,6 +2,7 @@
 /* Objects that are opened later: which of them the recorder is to be asked for a plan about. */
 #include <link.h>
 
+#include "hook/patched.h"
 #include "hook/patched_table.h"
 #include "hook/rendezvous.h"
 #include "hook/runtime.h"
@@ -110,4 +111,34 @@ void patched_introduce_news(struct wire_hello *hello) {
         hello->n_news = patched_n_news;
         for (unsigned i = 0; i < WIRE_MAX_NEWS; i++)
                 hello->news[i] = patched_news[i];
+}
+
+/* ---- attached ---------------------------------------------------------------------------- */
+
+uint64_t patched_owner_at(uintptr_t addr) {
+        for (const struct link_map *m = _r_debug.r_map; m; m = m->l_next) {
+                struct code_range range = real_image_range(m->l_addr);
+
+                if (code_range_has(&range, addr))
+                        return patched_name_hash(m->l_name);
+        }
+        /* a program at fixed addresses: where it ends is not looked up, and it never goes */
+        return _r_debug.r_map && !_r_debug.r_map->l_addr ? patched_name_hash("") : 0;
+}
+
+void patched_look_for_news(void) {
+        patched_check_owners();
+        patched_find_news();
+}
+
+void patched_settle_news(void) {
+        patched_check_owners();
+        for (const struct link_map *m = _r_debug.r_map; m; m = m->l_next) {
+                struct patched_file *f = patched_file(m->l_name);
+                struct code_range range = real_image_range(m->l_addr);
+
+                if (f && f->state == PATCHED_NEW && f->look == patched_look)
+                        f->state =
+                                patched_has_writes(&range) ? PATCHED_HAS_ALLOCATOR : PATCHED_PLAIN;
+        }
 }

@@ -27,6 +27,12 @@ void patched_know_files(void);
 /* ld.so has changed its list, or is about to. The thread holds the loader's lock; what is new has not run yet. */
 void patched_loaded(void);
 
+/* The object that has addr, by its name; 0: there is none. Under the loader's lock. */
+uint64_t patched_owner_at(uintptr_t addr);
+bool patched_has_writes(const struct code_range *range);
+
+uint32_t patched_flags(void); /* of a hello */
+
 /* Of a hello: what was opened. */
 void patched_introduce_news(struct wire_hello *hello);
 

@@ -163,15 +163,22 @@ static bool real_find_in(const struct link_map *map, const char *name, struct re
 }
 
 static const struct link_map *real_find(const char *name, struct real_fn *ret) {
-        for (const struct link_map *m = real_self_map->l_next; m; m = m->l_next)
-                if (real_find_in(m, name, ret))
+        const struct link_map *m = runtime.is_attached ? _r_debug.r_map : real_self_map->l_next;
+
+        for (; m; m = m->l_next)
+                if (m != real_self_map && real_find_in(m, name, ret))
                         return m;
         return NULL;
 }
 
+/* What is preloaded comes before the loader itself, which the program's own libraries need. */
 static bool real_find_self(void) {
+        bool is_late = false;
+
         for (const struct link_map *m = _r_debug.r_map; m; m = m->l_next) {
+                is_late |= m->l_addr == _r_debug.r_ldbase;
                 if (m->l_addr == (uintptr_t)silt_image_begin) {
+                        runtime.is_attached = is_late;
                         real_self_map = m;
                         runtime.self_path = m->l_name;
                         return true;

@@ -59,7 +59,7 @@ extern struct reals real;
 /* The real function of this name, as its type. */
 #define REAL(name) ((__typeof__(&name))real.name.fn)
 
-/* Fills `real`, runtime.self, runtime.loader, runtime.self_path and the allocator's ranges. 0;
+/* Fills `real`, runtime.self, runtime.loader, runtime.self_path, runtime.is_attached and the allocator's ranges. 0;
  * -ENOENT: the loader's list does not show a malloc behind libsilt.so. */
 int real_resolve(void);
 

@@ -74,6 +74,7 @@ struct runtime {
         uint32_t process_idx;
         bool free_stacks;
         bool is_wiped_on_fork;
+        bool is_attached; /* it was brought into a program that ran already: nobody calls its hooks but patched entries */
         bool is_confined; /* it gave up rights: a filter may kill it for a system call it does not make itself */
         size_t page_bytes;
 
@@ -103,6 +104,14 @@ void runtime_record(void);
 
 /* In the phase UNKNOWN: start, or become the new process. True when the runtime records. */
 bool runtime_begin(void);
+
+/* What the kernel told the program at its start. */
+void runtime_read_stack(void);
+
+/* Asks the recorder of runtime.rendezvous for the arena and describes this process there. 0 or -errno. */
+int runtime_join(void);
+
+bool runtime_start_unwinder(void);
 
 /* Recording is over for this process. */
 void runtime_pass(void);

@@ -100,14 +100,14 @@ static struct ring_pages *thread_pages(void) {
 }
 
 /* The lane's walker and `inside` are as they were. */
-static bool lane_claim(struct lane *lane, bool is_nested) {
+static bool lane_claim(struct lane *lane, uint32_t tid, bool is_nested) {
         struct wire_slot *slot;
         uint64_t state;
 
         if (!thread_claim_slot(&slot, &state))
                 return false;
         SIGNAL_POINT("slot/claimed");
-        slot->tid = runtime_tid();
+        slot->tid = tid;
         slot->flags = is_nested ? WIRE_SLOT_NESTED : 0;
         ring_writer_init(&lane->ring, runtime.header, slot, &runtime.clock,
                          &runtime.header->patience, is_nested);
@@ -124,7 +124,7 @@ static bool lane_claim(struct lane *lane, bool is_nested) {
 
 /* walker: zeroed pages. */
 static bool lane_start(struct lane *lane, void *walker, bool is_nested) {
-        if (!lane_claim(lane, is_nested))
+        if (!lane_claim(lane, runtime_tid(), is_nested))
                 return false;
         SIGNAL_POINT("lane/walker");
         lane->walker = walker;
@@ -276,20 +276,77 @@ struct thread *thread_start(void) {
         return t;
 }
 
-/* The walker's rows stay valid in a forked process; only the recorder's mirror of the stack is
- * new. */
+/* Rings of the present arena for a thread that had some. Its walker's rows stay valid; only the recorder's mirror of the
+ * stack is new. */
+static bool thread_claim_lanes(struct thread *t) {
+        if (!lane_claim(&t->lane, t->tid, false))
+                return false;
+        unwind_forget(t->lane.walker);
+        if (t->nested) {
+                unwind_forget(t->nested->walker);
+                if (!lane_claim(t->nested, t->tid, true))
+                        t->nested = NULL;
+        }
+        return true;
+}
+
 bool thread_restart(struct thread *t) {
         atomic_store_explicit(&thread_reuse_next, NULL, memory_order_relaxed);
         atomic_store_explicit(&thread_list, t, memory_order_relaxed);
         t->next = NULL;
         t->tid = runtime_tid();
-        if (!lane_claim(&t->lane, false))
-                return false;
-        unwind_forget(t->lane.walker);
-        if (t->nested) {
-                unwind_forget(t->nested->walker);
-                if (!lane_claim(t->nested, true))
-                        t->nested = NULL;
+        return thread_claim_lanes(t);
+}
+
+/* ---- attached again ------------------------------------------------------------------------ */
+
+static struct wire_slot thread_no_slot; /* free: whoever has it is gone */
+
+bool thread_is_any_inside(void) {
+        for (const struct thread *t = atomic_load_explicit(&thread_list, memory_order_acquire); t;
+             t = t->next)
+                if ((t->lane.inside || t->is_starting_nested || (t->nested && t->nested->inside)) &&
+                    !thread_is_gone(t))
+                        return true;
+        return false;
+}
+
+bool thread_keep_own(void) {
+        struct thread *t = thread_self;
+
+        if (!t)
+                return !atomic_load_explicit(&thread_list, memory_order_relaxed);
+        thread_forget_all();
+        t->tid = runtime_tid();
+        t->next = NULL;
+        atomic_store_explicit(&thread_list, t, memory_order_relaxed);
+        return true;
+}
+
+static void thread_leave(struct thread *t) {
+        t->lane.slot = &thread_no_slot;
+        t->lane.slot_state = WIRE_SLOT_FREE;
+}
+
+void thread_leave_all(void) {
+        for (struct thread *t = atomic_load_explicit(&thread_list, memory_order_acquire); t;
+             t = t->next)
+                thread_leave(t);
+}
+
+bool thread_restart_all(void) {
+        thread_forget_pages();
+        for (struct thread *t = atomic_load_explicit(&thread_list, memory_order_acquire); t;
+             t = t->next) {
+                if (thread_is_gone(t)) {
+                        thread_leave(t);
+                        continue;
+                }
+                if (!thread_claim_lanes(t))
+                        return false;
+                if (t->tid != runtime.pid)
+                        atomic_fetch_add_explicit(&runtime.process->n_threads_started, 1,
+                                                  memory_order_relaxed);
         }
         return true;
 }

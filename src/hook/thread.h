@@ -64,6 +64,14 @@ void thread_forget_pages(void);
 /* In a forked process whose first thread cannot go on with the state it has. */
 void thread_forget_all(void);
 
+/* In a program that is attached to again: everybody's rings in the new arena, as far as they live. False: there are not
+ * enough; then thread_leave_all. Only while nobody records and nobody is inside. */
+bool thread_is_any_inside(void);
+bool thread_keep_own(
+        void); /* in a forked process; false: whose states the others are cannot be told */
+bool thread_restart_all(void);
+void thread_leave_all(void);
+
 /* An event that could not be written for want of a slot. */
 void thread_count_unslotted(void);
 

@@ -87,7 +87,8 @@ static void look_for_mark(struct allocators *a, const struct family *family,
         } else if (text_begins(f->name, family->prefix)) {
                 snprintf(name, sizeof(name), "%s%s", family->prefix,
                          family->mark ? family->mark : "");
-                if (!family->mark || text_is(f->name, name))
+                if (!family->mark || (text_is(f->name, name) &&
+                                      (!family->company || has_company(family, functions, "", 0))))
                         add_allocator(a, family, family->prefix, strlen(family->prefix));
         }
 }
@@ -95,7 +96,7 @@ static void look_for_mark(struct allocators *a, const struct family *family,
 static void find_allocators(struct allocators *a, const struct functions *functions,
                             enum allocators_of of) {
         for (size_t k = 0; k < n_families; k++) {
-                if ((families[k].is_preloadable && of != ALLOCATORS_OF_PROGRAM) ||
+                if ((families[k].is_preloadable && of == ALLOCATORS_OF_LIBRARY) ||
                     families[k].is_loader != (of == ALLOCATORS_OF_LOADER))
                         continue;
                 for (size_t i = 0; i < functions->by_begin.n; i++)
@@ -152,6 +153,7 @@ struct stretch {
  * stretches that nobody else's function interrupts, the one with most of those that are hooked. */
 static void find_code(struct allocator *one, const struct functions *functions) {
         struct stretch best = {0}, now = {0};
+        uint64_t foreign_end = 0;
 
         if (!one->family->own_names[0])
                 return;
@@ -163,11 +165,16 @@ static void find_code(struct allocator *one, const struct functions *functions) 
                         continue;
                 if (is_role || is_own(one, f)) {
                         if (!now.end)
-                                now.begin = f->begin;
+                                now.begin = one->family->has_nameless_code && foreign_end
+                                                    ? foreign_end
+                                                    : f->begin;
                         now.end = MAX(now.end, f->end);
                         now.n_roles += is_role;
                 } else if (is_foreign(f)) {
+                        if (one->family->has_nameless_code && now.end && best.begin == now.begin)
+                                best.end = f->begin;
                         now = (struct stretch){0};
+                        foreign_end = MAX(foreign_end, f->end);
                 }
                 if (now.n_roles > best.n_roles || (now.begin == best.begin && now.n_roles))
                         best = now;

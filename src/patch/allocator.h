@@ -36,7 +36,8 @@ struct allocators {
 enum allocators_of {
         ALLOCATORS_OF_PROGRAM, /* all: nothing comes before a program's own functions */
         ALLOCATORS_OF_LIBRARY, /* only those that a preloaded library does not take the place of */
-        ALLOCATORS_OF_LOADER,  /* what ld.so calls when it has opened an object */
+        ALLOCATORS_OF_ANY_LIBRARY, /* all: nothing was preloaded */
+        ALLOCATORS_OF_LOADER,      /* what ld.so calls when it has opened an object */
 };
 
 /* 0, also when there are none; -errno when the file cannot be read. */

@@ -227,6 +227,10 @@ static const struct family_role loader_roles[] = {
         {"_dl_debug_state", WIRE_CALL_LOADED, 0, NONE, NONE, NONE},
 };
 
+static const char *const glibc_company[] = {"mallopt", "malloc_stats", "malloc_trim", NULL};
+static const char *const glibc_own[] = {"__libc_mall", "__libc_memalign", "mallinfo",
+                                        "malloc_",     "mallopt",         NULL};
+
 static const char *const no_own[] = {NULL};
 
 #define ROLES(of) of##_roles, ARRAY_SIZE(of##_roles)
@@ -239,6 +243,8 @@ const struct family families[] = {
         {"gperftools", "tc_", "malloc_skip_new_handler", NULL, gperftools_own, ROLES(gperftools)},
         {"tcmalloc", "TCMallocInternal", "Malloc", NULL, tcmalloc_own, ROLES(tcmalloc)},
         {"snmalloc", "sn_", "rust_alloc", NULL, snmalloc_own, ROLES(snmalloc)},
+        {"glibc", "", "malloc_info", glibc_company, glibc_own, ROLES(c), .is_global_only = true,
+         .is_preloadable = true, .has_nameless_code = true},
         {"malloc", "", "malloc", NULL, no_own, ROLES(c), .is_global_only = true,
          .is_preloadable = true},
         {"operator new", "", NULL, NULL, no_own, ROLES(new), .is_global_only = true,

@@ -32,6 +32,8 @@ struct family {
         /* Symbols that a preloaded library takes the place of, where they are not in the executable itself. */
         bool is_preloadable;
         bool has_heaps; /* that can be released whole */
+        /* Its static functions have no names: what lies between it and the neighbours' functions is its own. */
+        bool has_nameless_code;
         bool is_loader; /* no allocator: ld.so, which says when it has opened an object */
 };
 

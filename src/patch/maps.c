@@ -37,6 +37,8 @@ int maps_read_file(struct maps *m, const char *path, struct err *reterr) {
                 if (sscanf(line, "%" SCNx64 "-%" SCNx64 " %4s %" SCNx64 " %*s %*s %n", &one.begin,
                            &one.end, rights, &one.offset, &name_off) < 4)
                         continue;
+                one.is_readable = rights[0] == 'r';
+                one.is_writable = rights[1] == 'w';
                 one.is_code = rights[2] == 'x';
                 one.path = arena_strdup(m->arena, name_off ? line + name_off : "");
                 vec_push(&m->list, one);

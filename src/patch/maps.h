@@ -12,7 +12,7 @@
 
 struct mapping {
         uint64_t begin, end, offset;
-        bool is_code;
+        bool is_code, is_readable, is_writable;
         const char *path; /* "" none */
 };
 

@@ -2,8 +2,10 @@
 #include "patch/memory.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "patch/given.h"
 #include "patch/imprint.h"
 #include "wire/record.h"
 
@@ -28,6 +30,30 @@ void memory_add_plain(struct patch_memory *m, const struct stat *file) {
         if (m->plain.n < MEMORY_MAX_FILES)
                 vec_push(&m->plain, (struct memory_file){file->st_dev, file->st_ino, file->st_size,
                                                          file->st_mtim});
+}
+
+const struct allocators *memory_allocators(struct patch_memory *m, const struct stat *file,
+                                           const char *open_path, enum allocators_of of,
+                                           const struct given *given) {
+        struct memory_known *one;
+
+        for (size_t i = 0; i < m->known.n; i++)
+                if (m->known.items[i]->of == of && is_same(&m->known.items[i]->file, file))
+                        return &m->known.items[i]->allocators;
+        one = calloc(1, sizeof(*one));
+        if (!one)
+                return NULL;
+        allocators_read(open_path, of, &one->allocators, NULL); /* what cannot be read has none */
+        given_join(given, file, &one->allocators);
+        if (!one->allocators.functions.n) {
+                allocators_done(&one->allocators);
+                free(one);
+                return NULL;
+        }
+        one->of = of;
+        one->file = (struct memory_file){file->st_dev, file->st_ino, file->st_size, file->st_mtim};
+        vec_push(&m->known, one);
+        return &one->allocators;
 }
 
 uint32_t memory_number(struct patch_memory *m, const char *family, const char *module,
@@ -62,6 +88,11 @@ const struct memory_allocator *memory_allocator(const struct patch_memory *m, ui
 }
 
 void patch_memory_done(struct patch_memory *m) {
+        for (size_t i = 0; i < m->known.n; i++) {
+                allocators_done(&m->known.items[i]->allocators);
+                free(m->known.items[i]);
+        }
+        vec_free(&m->known);
         vec_free(&m->allocators);
         vec_free(&m->plain);
 }

@@ -23,6 +23,7 @@ struct object {
         struct object_load loads[OBJECT_MAX_LOADS];
         unsigned n_loads;
         uint64_t frames_addr; /* of the index of its unwind tables (.eh_frame_hdr); 0: none */
+        bool is_program;
 };
 
 /* Opens open_path, a file for this machine (ELF e_machine; 0: any that silt knows), and finds the bias, which is 0 where begin

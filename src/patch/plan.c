@@ -42,8 +42,11 @@ static bool is_left_alone(const struct planner *p, const char *path) {
         static const char *const names[] = {"libc.so",    "libc-2",     "libstdc++.so",
                                             "libsilt.so", "libpthread", "libm.so"};
 
-        if (path[0] != '/' || (p->request->runtime_path && !strcmp(path, p->request->runtime_path)))
+        if (path[0] != '/' || path_is_file(path, "libsilt.so") ||
+            (p->request->runtime_path && !strcmp(path, p->request->runtime_path)))
                 return true;
+        if (p->request->hello->flags & WIRE_HELLO_ATTACHED)
+                return false;
         for (size_t i = 0; i < ARRAY_SIZE(names); i++)
                 if (path_is_file(path, names[i]))
                         return true;
@@ -119,7 +122,7 @@ static struct patch_plan_allocator *note_allocator(struct planner *p, const stru
         one = vec_add(&p->plan->allocators);
         snprintf(one->name, sizeof(one->name), "%s", a->family->name);
         snprintf(one->module, sizeof(one->module), "%s", o->path);
-        if (!a->family->is_loader)
+        if (!a->family->is_loader && !(a->family->is_preloadable && !o->is_program))
                 one->number = memory_number(p->request->memory, a->family->name, o->path,
                                             o->open_path, allocator_version_number(a, o));
         return one;
@@ -185,7 +188,9 @@ static bool is_loader(const char *path) {
 static bool is_news(const struct planner *p, const struct object *o) {
         const struct wire_hello *hello = p->request->hello;
 
-        if (!hello->is_again || hello->n_news > WIRE_MAX_NEWS)
+        bool is_first = !hello->is_again && !(hello->flags & WIRE_HELLO_PLANNED);
+
+        if (is_first || hello->n_news > WIRE_MAX_NEWS)
                 return true;
         for (uint32_t i = 0; i < hello->n_news; i++)
                 if (hello->news[i] == o->bias)
@@ -194,25 +199,26 @@ static bool is_news(const struct planner *p, const struct object *o) {
 }
 
 static void look_at_object(struct planner *p, struct object *o, bool is_program) {
+        bool is_attached = p->request->hello->flags & WIRE_HELLO_ATTACHED;
         enum allocators_of of = is_program           ? ALLOCATORS_OF_PROGRAM
                                 : is_loader(o->path) ? ALLOCATORS_OF_LOADER
+                                : is_attached        ? ALLOCATORS_OF_ANY_LIBRARY
                                                      : ALLOCATORS_OF_LIBRARY;
         struct patch_memory *memory = p->request->memory;
-        struct allocators a = {0};
+        const struct allocators *a;
         struct stat st = {0};
 
+        o->is_program = is_program;
         if (object_open(o, p->request->machine) < 0 || !is_news(p, o) || fstat(o->fd, &st) < 0 ||
             memory_is_plain(memory, &st) || p->sections.n == WIRE_PLAN_MAX_SECTIONS) {
                 object_close(o);
                 return;
         }
-        allocators_read(o->open_path, of, &a, NULL); /* what cannot be read has none */
-        given_join(p->request->given, &st, &a);
-        if (a.functions.n)
-                plan_object(p, o, &a);
+        a = memory_allocators(memory, &st, o->open_path, of, p->request->given);
+        if (a)
+                plan_object(p, o, a);
         else if (!is_program) /* as a library it may have another answer than as a program */
                 memory_add_plain(memory, &st);
-        allocators_done(&a);
         object_close(o);
 }
 

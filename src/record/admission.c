@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "record/admission.h"
 
+#include <elf.h>
 #include <stdlib.h>
 
 #include "patch/plan.h"
@@ -8,6 +9,12 @@
 #include "record/pipeline.h"
 #include "record/proc.h"
 #include "record/strays.h"
+
+#if defined(__aarch64__)
+enum { MACHINE_OWN = EM_AARCH64 };
+#else
+enum { MACHINE_OWN = EM_X86_64 };
+#endif
 
 enum {
         ADMISSION_PATIENCE_MS =
@@ -126,6 +133,22 @@ static void admission_plan(struct recorder *r, const struct rendezvous_guest *gu
                 recorder_log(r, "pid %d: own allocators not looked for: %s", (int)guest->pid,
                              err.text);
         admission_log_plan(r, guest->pid, ret);
+}
+
+void admission_foresee(struct recorder *r) {
+        struct wire_hello hello = {.flags = WIRE_HELLO_ATTACHED};
+        struct patch_plan_request request = {
+                .pid = r->config->target,
+                .runtime_path = r->config->runtime_path,
+                .machine = MACHINE_OWN,
+                .hello = &hello,
+                .memory = &r->patches,
+        };
+        struct patch_plan plan = {.fd = -1};
+
+        if (patch_plan_make(&request, &plan, NULL) == 0)
+                recorder_log(r, "pid %d: its files have been looked at", (int)r->config->target);
+        patch_plan_done(&plan);
 }
 
 void admission_note_unpatched(struct recorder *r, const struct life *one) {

@@ -16,6 +16,9 @@ void admission_note_unheard(struct recorder *r);
 /* At an image's end: functions of its own allocators that were planned for and could not be written to. */
 void admission_note_unpatched(struct recorder *r, const struct life *one);
 
+/* Before a process is attached to: what its files have is read beforehand, so that it does not wait for that. */
+void admission_foresee(struct recorder *r);
+
 /* Gives guests their entry and the arena, unless a former image of theirs is not settled yet. */
 void admission_admit(struct recorder *r);
 

@@ -9,7 +9,9 @@ enum control_kind {
         CONTROL_READY = 1,        /* recorder → front: the target may start */
         CONTROL_TARGET_ENDED = 2, /* front → recorder */
         CONTROL_WRITTEN = 3,      /* recorder → front: the target's part is in the file */
-        CONTROL_FINISHED = 4,     /* recorder → front: the file is whole; nobody is left */
+        CONTROL_DUE = 6,      /* recorder → front: the time is over, of a target that runs on */
+        CONTROL_STOP = 5,     /* front → recorder: end the recording, of a target that runs on */
+        CONTROL_FINISHED = 4, /* recorder → front: the file is whole; nobody is left */
 };
 
 struct control_message {

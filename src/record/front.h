@@ -7,6 +7,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #include "base/err.h"
 
@@ -31,6 +32,7 @@ struct run_options {
         size_t n_hooks;
         const struct given *given; /* the same, understood; NULL: none */
         char **argv;               /* the program and its arguments, NULL-ended */
+        pid_t attached; /* a process that runs already, whose command argv is; 0: argv is run */
 
         /* Adds names to the finished trace; called in the recorder. NULL: none. */
         int (*symbolize)(const char *trace_path, struct err *reterr);
@@ -45,6 +47,9 @@ enum {
 
 /* The exit status of silt. Prints its own words to stderr. */
 int front_run(const struct run_options *o);
+
+/* `silt attach`: records o->attached; argv may be NULL. 0, or 2 when it was refused, with a line that says why. */
+int front_attach(const struct run_options *o);
 
 /* The libsilt.so that belongs to this executable: beside it, or in ../lib/silt. */
 int front_find_runtime(char *ret_path, size_t cap, struct err *reterr);

@@ -36,6 +36,7 @@ enum {
         SAMPLE_MAX_NS = 100 * MS,
         IDLE_SAMPLE_NS = 1000 * MS, /* when nothing happens */
         TERM_GRACE_NS = 3000 * MS,  /* after SIGTERM the processes it followed may end first */
+        LEAVE_NS = 2000 * MS,       /* for threads that were inside when the hooks were taken out */
         COST_NS = 10000 * MS,       /* how often it says what it costs; and at the end */
         BUSY_NAP_NS = 1 * MS, /* records trickle in: look again after this, or when a ring fills */
 };
@@ -174,10 +175,16 @@ static void recorder_see_gone(struct recorder *r, struct life *one) {
                 recorder_end_other(r, one);
         else if (r->target_has_ended)
                 recorder_end_target(r, one);
-        else if (r->front_is_gone)
+        else if (r->front_is_gone || r->config->options->attached)
                 recorder_target_ended(r);
         else if (one->pidfd >= 0)
                 watcher_remove(r->watcher, one->pidfd);
+}
+
+static void recorder_stop(struct recorder *r) {
+        recorder_log(r, "recording stops");
+        shm_stop_recording(r->config->shm);
+        r->is_stopped = true;
 }
 
 static void recorder_take_control(struct recorder *r) {
@@ -188,11 +195,16 @@ static void recorder_take_control(struct recorder *r) {
                 r->target_wait_status = m.wait_status;
                 r->target_max_rss_bytes = m.max_rss_bytes;
                 recorder_target_ended(r);
+        } else if (n == (ssize_t)sizeof(m) && m.kind == CONTROL_STOP) {
+                r->leave_until_ns = recorder_now_ns(r) + LEAVE_NS;
         } else if (n == 0 || (n < 0 && errno != EAGAIN && errno != EINTR)) {
                 struct life *one = lives_find_pid(&r->lives, r->config->target);
 
                 r->front_is_gone = true;
                 watcher_remove(r->watcher, r->config->control_fd);
+                /* nobody is left to take the hooks out of a process that was attached to */
+                if (r->config->options->attached && !r->is_stopped)
+                        recorder_stop(r);
                 if (one)
                         recorder_watch_life(r, one); /* nobody else will say that it ended */
                 else if (!r->target_has_ended)
@@ -237,12 +249,6 @@ static void recorder_fail(struct recorder *r, const char *why) {
         snprintf(m.trouble, sizeof(m.trouble), "%s", why);
         (void)!send(r->config->control_fd, &m, sizeof(m), MSG_NOSIGNAL);
         _exit(1);
-}
-
-static void recorder_stop(struct recorder *r) {
-        recorder_log(r, "recording stops");
-        shm_stop_recording(r->config->shm);
-        r->is_stopped = true;
 }
 
 /* What the recorder itself has taken so far, for the report. */
@@ -412,6 +418,15 @@ static void recorder_heed_term(struct recorder *r, uint64_t now_ns) {
                 recorder_stop(r);
 }
 
+/* A process that is attached to takes its time to come; what was asked for is time of recording. */
+static uint64_t recorder_deadline_ns(const struct recorder *r) {
+        const struct run_options *o = r->config->options;
+
+        if (!o->duration_ns || (o->attached && (!r->lives.list.n || r->is_due)))
+                return UINT64_MAX;
+        return o->duration_ns + (o->attached ? r->lives.list.items[0]->began_ns : 0);
+}
+
 static void recorder_keep_time(struct recorder *r) {
         uint64_t now_ns = recorder_now_ns(r);
 
@@ -423,8 +438,16 @@ static void recorder_keep_time(struct recorder *r) {
                 r->next_slice_ns = now_ns + SLICE_NS;
         }
         recorder_keep_moments(r, now_ns);
-        if (r->config->options->duration_ns && now_ns >= r->config->options->duration_ns &&
-            !r->is_stopped)
+        if (now_ns >= recorder_deadline_ns(r) && !r->is_stopped) {
+                /* of a process that was attached to the front takes the hooks out first: then nothing is lost */
+                if (!r->config->options->attached || r->front_is_gone)
+                        recorder_stop(r);
+                else if (!r->is_due)
+                        recorder_tell(r, CONTROL_DUE);
+                r->is_due = true;
+        }
+        if (r->leave_until_ns && !r->is_stopped &&
+            (now_ns >= r->leave_until_ns || !recorder_is_awaited(r)))
                 recorder_stop(r);
         recorder_heed_term(r, now_ns);
 }
@@ -486,12 +509,12 @@ static void recorder_rest(struct recorder *r, size_t n_handled) {
         uint64_t now_ns = recorder_now_ns(r), until_ns = MIN(r->next_sample_ns, r->next_slice_ns);
         bool is_ending = r->target_has_ended && !r->target_is_written;
         bool is_busy = n_handled || pipeline_has_pending(r->pipeline) || r->guests.n ||
-                       r->config->rendezvous->n_callers || is_ending || recorder_awaits_moment(r);
+                       r->config->rendezvous->n_callers || is_ending || recorder_awaits_moment(r) ||
+                       r->leave_until_ns;
 
         if (n_handled > 4096)
                 return;
-        if (r->config->options->duration_ns)
-                until_ns = MIN(until_ns, r->config->options->duration_ns);
+        until_ns = MIN(until_ns, recorder_deadline_ns(r));
         until_ns = MIN(until_ns, moments_due_ns(&r->moments));
         if (is_busy)
                 until_ns = MIN(until_ns, now_ns + BUSY_NAP_NS);
@@ -605,6 +628,7 @@ static void recorder_open_pipeline(struct recorder *r) {
                 .counter_hz = r->clock_hz,
                 .start_time = r->start_counter - shm_header(r->config->shm)->clock_base,
                 .addresses = r->config->options->addresses,
+                .prior = r->config->options->attached != 0,
                 .max_slice_events = trace_slice_max_events(r->writer),
                 .calls =
                         {
@@ -639,6 +663,8 @@ void recorder_main(const struct recorder_config *config) {
         r->start_counter = counter_now(r->clock);
         recorder_open_writer(r);
         lives_init(&r->lives, r->writer, &r->patches);
+        if (config->options->attached) /* who is older than the recording may be its own */
+                r->lives.began_s = MIN(r->lives.began_s, proc_started_s(config->target));
         modules_init(&r->modules, config->runtime_path);
         moments_init(&r->moments, config->options->snapshot_every_ns,
                      config->options->snapshot_growth_pct);
@@ -652,6 +678,8 @@ void recorder_main(const struct recorder_config *config) {
         watcher_add(r->watcher, config->control_fd, TAG_CONTROL);
         recorder_open_desk(r);
         oom_watch_begin(&r->oom, config->target, "/proc", "/sys/fs/cgroup");
+        if (config->options->attached)
+                admission_foresee(r);
         pipeline_pump(r->pipeline); /* lends the first chunks before anyone asks */
         recorder_tell(r, CONTROL_READY);
         recorder_loop(r);

@@ -53,3 +53,17 @@ void recorder_end_life(struct recorder *r, struct life *one, enum trace_ended en
                 watcher_remove(r->watcher, one->pidfd);
         pipeline_end_process(r->pipeline, one->process_idx, recorder_now_ns(r));
 }
+
+bool recorder_is_awaited(const struct recorder *r) {
+        const struct shm *shm = r->config->shm;
+        uint32_t n = atomic_load_explicit(&shm_header(shm)->n_slots_used, memory_order_acquire);
+
+        for (uint32_t i = 0; i < MIN(n, (uint32_t)WIRE_N_SLOTS); i++) {
+                const struct wire_slot *slot = shm_slot(shm, i);
+
+                if (atomic_load_explicit(&slot->waiting, memory_order_relaxed) ||
+                    atomic_load_explicit(&slot->busy, memory_order_relaxed))
+                        return true;
+        }
+        return false;
+}

@@ -70,6 +70,9 @@ struct recorder {
         bool target_has_ended;  /* the front said so, or it is gone */
         bool target_is_written; /* the front was told */
         bool front_is_gone, is_stopped;
+        uint64_t
+                leave_until_ns; /* the hooks are out: the end comes when nobody is inside, at the latest then; 0: not yet */
+        bool is_due; /* the front was told that the time is over */
         char name[17];
         char trouble[240];
 };
@@ -87,3 +90,6 @@ void recorder_watch_life(struct recorder *r, struct life *one);
 
 /* The image is over; its last events are still on their way through the pipeline. */
 void recorder_end_life(struct recorder *r, struct life *one, enum trace_ended ended, int status);
+
+/* Threads that were inside the runtime when its hooks were taken out have something to write. */
+bool recorder_is_awaited(const struct recorder *r);

@@ -18,6 +18,14 @@
 
 enum { WIRE_MAX_NEWS = 16 };
 
+enum wire_hello_flags {
+        /* The runtime was brought into a running process: nothing stands before the C library's functions, so they are to be
+         * patched too. */
+        WIRE_HELLO_ATTACHED = 1u << 0,
+        WIRE_HELLO_PLANNED =
+                1u << 1, /* it had plans before: only the objects in `news` are to be looked at */
+};
+
 struct wire_hello {
         uint64_t magic; /* WIRE_MAGIC */
         uint32_t version;
@@ -37,6 +45,8 @@ struct wire_hello {
         uint32_t is_again;
         uint32_t n_news; /* more than WIRE_MAX_NEWS: all of them are to be looked at */
         uint32_t n_free;
+        uint32_t flags; /* enum wire_hello_flags */
+        uint32_t reserved;
         uint64_t news[WIRE_MAX_NEWS];
 };
 
@@ -48,6 +58,6 @@ struct wire_welcome {
         uint64_t plan_bytes; /* of a second descriptor, with entry patches; 0: there is none */
 };
 
-_Static_assert(sizeof(struct wire_hello) == 72 + 8 * (WIRE_N_CALLS + WIRE_MAX_NEWS),
+_Static_assert(sizeof(struct wire_hello) == 80 + 8 * (WIRE_N_CALLS + WIRE_MAX_NEWS),
                "both sides must agree on the layout");
 _Static_assert(sizeof(struct wire_welcome) == 32, "both sides must agree on the layout");

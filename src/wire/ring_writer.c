@@ -219,7 +219,9 @@ static uint64_t *ring_writer_lose(struct ring_writer *w) {
 
         SIGNAL_POINT("ring/lose");
         w->n_lost++;
-        atomic_store_explicit(&w->slot->n_lost_events, n_lost + 1, memory_order_relaxed);
+        /* once recording is over, what is not written is no part of it */
+        if (atomic_load_explicit(&w->header->recording, memory_order_relaxed))
+                atomic_store_explicit(&w->slot->n_lost_events, n_lost + 1, memory_order_relaxed);
         w->end = w->next; /* the next record asks again, and says LOST first */
         return NULL;
 }

@@ -1,0 +1,192 @@
+/* SPDX-License-Identifier: MIT */
+#include "attach/attach.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "attach/call.h"
+#include "attach/code.h"
+#include "attach/moment.h"
+#include "attach/point.h"
+#include "attach/process.h"
+#include "attach/stack.h"
+#include "attach/tracee.h"
+#include "base/macros.h"
+#include "wire/attach.h"
+#include "wire/layout.h"
+#include "wire/plan.h"
+
+#define MS UINT64_C(1000000)
+
+enum {
+        ATTACH_MOMENT_MS = 10000,
+        ATTACH_OPEN_MS = 10000,  /* for dlopen */
+        ATTACH_START_MS = 30000, /* for the runtime to be given a plan */
+        ATTACH_TRIES = 50,
+};
+
+static const char runtime_name[] = "libsilt.so";
+
+static int open_runtime(struct attach *a, struct caller *c, const char *path, struct err *reterr) {
+        static const struct {
+                const char *library, *function;
+                uint64_t flags;
+        } openers[] = {{"libc.so", "dlopen", 0},
+                       {"libdl", "dlopen", 0},
+                       {"libc.so", "__libc_dlopen_mode", 0x80000000},
+                       {"libc-2", "__libc_dlopen_mode", 0x80000000}};
+        uint64_t function = 0, args[2] = {caller_data(c), RTLD_NOW}, n;
+        int r;
+
+        for (size_t i = 0; i < ARRAY_SIZE(openers) && !function; i++) {
+                const struct mapping *m = target_file(&a->target, openers[i].library);
+
+                function = m ? target_symbol(&a->target, m->begin, openers[i].function, &n) : 0;
+                args[1] = RTLD_NOW | openers[i].flags;
+        }
+        if (!function)
+                return err_set(
+                        reterr, -ENOENT,
+                        "process %d (%s): its C library cannot open libraries: link it dynamically",
+                        (int)a->target.pid, a->target.name);
+        if (!target_write(&a->target, caller_data(c), path, strlen(path) + 1))
+                return err_set(reterr, -EIO, "process %d: its memory cannot be written",
+                               (int)a->target.pid);
+        r = caller_call(c, function, args, 2, ATTACH_OPEN_MS, reterr);
+        POINT("opened");
+        if (r == 0)
+                r = target_refresh(&a->target, reterr);
+        if (r == 0 && !target_file(&a->target, runtime_name))
+                r = err_set(
+                        reterr, -ELIBACC,
+                        "process %d (%s): its loader did not take '%s': see that the process may read it, and has address space left",
+                        (int)a->target.pid, a->target.name, path);
+        return r;
+}
+
+static int explain_result(const struct attach *a, int result, struct err *reterr) {
+        const char *why = strerror(-result);
+
+        switch (result) {
+        case -EALREADY:
+                why = "it was started by silt, whose runtime stands before its functions: let it end, or use that recording";
+                break;
+        case -EBUSY: why = "another silt records it: end that first"; break;
+        case -EAGAIN: why = "a thread is always inside silt's runtime: try again"; break;
+        case -ETIMEDOUT:
+                why = "its recorder did not answer in time: the machine is busy: try again";
+                break;
+        case -EPROTO: why = "an older silt's runtime is inside: start the program again"; break;
+        default: break;
+        }
+        return err_set(reterr, result, "process %d (%s): %s", (int)a->target.pid, a->target.name,
+                       why);
+}
+
+static int start_runtime(struct attach *a, struct caller *c, const char *rendezvous,
+                         struct err *reterr) {
+        const struct mapping *m = target_file(&a->target, runtime_name);
+        uint64_t n,
+                function = m ? target_symbol(&a->target, m->begin, WIRE_ATTACH_FUNCTION, &n) : 0;
+        struct wire_attach request = {.magic = WIRE_ATTACH_MAGIC,
+                                      .version = WIRE_VERSION,
+                                      .result = WIRE_ATTACH_UNDONE};
+        uint64_t args[1] = {caller_data(c)};
+        int r;
+
+        if (!function)
+                return explain_result(a, -EPROTO, reterr);
+        snprintf(request.rendezvous, sizeof(request.rendezvous), "%s", rendezvous);
+        if (!target_write(&a->target, args[0], &request, sizeof(request)))
+                return err_set(reterr, -EIO, "process %d: its memory cannot be written",
+                               (int)a->target.pid);
+        r = caller_call(c, function, args, 1, ATTACH_START_MS, reterr);
+        POINT("started");
+        if (r < 0)
+                return r;
+        if (!target_read(&a->target, args[0], &request, sizeof(request)))
+                return err_set(reterr, -EIO, "process %d: its memory cannot be read",
+                               (int)a->target.pid);
+        if (request.result)
+                return request.result == -EAGAIN ? -EAGAIN
+                                                 : explain_result(a, request.result, reterr);
+        a->entries = (struct entries){.addr = request.writes,
+                                      .n_entries = MIN(request.n_writes, WIRE_PLAN_MAX_ENTRIES)};
+        a->prior_bytes = request.prior_bytes;
+        return 0;
+}
+
+static int make_calls(struct attach *a, const struct attach_request *request, struct moment *m,
+                      struct err *reterr) {
+        struct caller c;
+        int r = caller_begin(&c, &a->target, m, reterr);
+
+        POINT("room");
+        if (r == 0 && !target_file(&a->target, runtime_name))
+                r = open_runtime(a, &c, request->runtime_path, reterr);
+        if (r == 0)
+                r = start_runtime(a, &c, request->rendezvous, reterr);
+        caller_end(&c);
+        a->call_pause_ns = tracee_now_ns() - m->stopped_ns;
+        return r;
+}
+
+/* Where no thread is inside the runtime that was there before. */
+static int enter(struct attach *a, const struct attach_request *request, struct err *reterr) {
+        uint64_t until_ns = tracee_now_ns() + ATTACH_MOMENT_MS * MS;
+        struct stack_walker *walker = NULL;
+        struct code code = {0};
+        struct moment m;
+        int r = code_read(&code, &a->target, reterr);
+
+        if (r == 0)
+                r = stack_walker_new(&a->target, &walker, reterr);
+        for (unsigned i = 0; r == 0 && i < ATTACH_TRIES; i++) {
+                r = moment_find(&a->target, &code, walker, until_ns, &m, reterr);
+                if (r == -EPERM || r == -ESRCH || r == -ENOENT)
+                        process_explain(request->pid, r, reterr);
+                if (r < 0)
+                        break;
+                POINT("moment");
+                r = make_calls(a, request, &m, reterr);
+                if (r != -EAGAIN)
+                        break;
+                r = 0;
+        }
+        if (r == 0 && !a->entries.n_entries)
+                r = explain_result(a, -EAGAIN, reterr);
+        stack_walker_free(walker);
+        code_done(&code);
+        return r;
+}
+
+int attach_begin(struct attach *a, const struct attach_request *request, struct err *reterr) {
+        int r;
+
+        *a = (struct attach){.target.mem_fd = -1};
+        tracee_begin();
+        r = target_open(&a->target, request->pid, reterr);
+        if (r < 0)
+                return process_explain(request->pid, r, reterr);
+        r = enter(a, request, reterr);
+        if (r == 0) {
+                a->is_on = true;
+                r = entries_put(&a->entries, &a->target, reterr);
+                a->entry_pause_ns = a->entries.pause_ns;
+        }
+        return r;
+}
+
+int attach_end(struct attach *a, struct err *reterr) {
+        int r = a->is_on ? entries_take_back(&a->entries, &a->target, reterr) : 0;
+
+        a->is_on = a->is_on && r < 0;
+        return r;
+}
+
+void attach_done(struct attach *a) {
+        target_close(&a->target);
+}

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: MIT */
+/* Brings the runtime into a running process, and takes its hooks out again. Used by one thread, which must stay the same: ptrace
+ * belongs to it. docs/attaching.md has the steps and what happens when silt dies in any of them. */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "attach/entries.h"
+#include "attach/target.h"
+#include "base/err.h"
+
+struct attach_request {
+        pid_t pid;
+        const char *runtime_path; /* libsilt.so, as we see it */
+        const char *
+                rendezvous; /* where its recorder waits, as WIRE_ENV has it: reachable for the process */
+};
+
+struct attach {
+        struct target target;
+        struct entries entries;
+        uint64_t
+                call_pause_ns; /* how long the thread that made the calls stood still for the program */
+        uint64_t entry_pause_ns; /* and all that ran, when the entries were written */
+        uint64_t prior_bytes;
+        bool is_on; /* entries may be written */
+};
+
+/* 0: it records, for the recorder at the rendezvous, which must be serving it. -errno: refused, and the process is as it was. */
+int attach_begin(struct attach *a, const struct attach_request *request, struct err *reterr);
+
+/* The entries as they were. Recording must have ended: what still is in the runtime passes through. */
+int attach_end(struct attach *a, struct err *reterr);
+void attach_done(struct attach *a);

@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: MIT */
+#include "attach/code.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "attach/machine.h"
+#include "base/macros.h"
+#include "patch/allocator.h"
+
+static bool is_named(const char *path, const char *name) {
+        const char *slash = strrchr(path, '/');
+
+        return strncmp(slash ? slash + 1 : path, name, strlen(name)) == 0;
+}
+
+static void add(struct code *c, uint64_t begin, uint64_t end, enum code_kind kind) {
+        vec_push(&c->list, (struct code_span){begin, end, kind});
+}
+
+static void add_allocators(struct code *c, const struct target *t, const struct mapping *first) {
+        struct object o = {.path = first->path, .begin = first->begin, .end = first->end, .fd = -1};
+        struct allocators a = {0};
+
+        if (!strcmp(first->path, t->exe))
+                snprintf(o.open_path, sizeof(o.open_path), "/proc/%d/exe", (int)t->pid);
+        else
+                snprintf(o.open_path, sizeof(o.open_path), "/proc/%d/root%s", (int)t->pid,
+                         first->path);
+        if (object_open(&o, machine_own.elf_machine) == 0 &&
+            allocators_read(o.open_path, ALLOCATORS_OF_ANY_LIBRARY, &a, NULL) == 0) {
+                for (size_t i = 0; i < a.list.n; i++)
+                        if (a.list.items[i].code_end)
+                                add(c, a.list.items[i].code_begin + o.bias,
+                                    a.list.items[i].code_end + o.bias, CODE_UNTOUCHED);
+                for (size_t i = 0; i < a.functions.n; i++)
+                        add(c, a.functions.items[i].begin + o.bias,
+                            a.functions.items[i].begin + a.functions.items[i].n_bytes + o.bias,
+                            CODE_UNTOUCHED);
+                allocators_done(&a);
+        }
+        object_close(&o);
+}
+
+/* What forks, makes threads, or goes through ld.so's list of objects. */
+static void add_risky(struct code *c, const struct target *t, const struct mapping *libc) {
+        static const char *const names[] = {
+                "fork",
+                "_Fork",
+                "vfork",
+                "posix_spawn",
+                "posix_spawnp",
+                "pthread_create",
+                "dlopen",
+                "dlclose",
+                "dlsym",
+                "dl_iterate_phdr",
+                "__register_atfork",
+                "exit",
+        };
+
+        for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
+                uint64_t n_bytes, at = target_symbol(t, libc->begin, names[i], &n_bytes);
+
+                if (at)
+                        add(c, at, at + n_bytes, CODE_UNTOUCHED);
+        }
+}
+
+int code_read(struct code *c, const struct target *t, struct err *reterr) {
+        const char *last = "";
+
+        (void)reterr;
+        *c = (struct code){0};
+        for (size_t i = 0; i < t->maps.list.n; i++) {
+                const struct mapping *m = &t->maps.list.items[i];
+                bool is_first = strcmp(m->path, last) != 0;
+
+                last = m->path;
+                if (is_named(m->path, "ld-") || is_named(m->path, "libsilt.so"))
+                        add(c, m->begin, m->end, CODE_UNTOUCHED);
+                else if (m->path[0] == '/' && m->offset == 0 && is_first)
+                        add_allocators(c, t, m);
+                if (m->is_code && m->path[0] == '\0')
+                        add(c, m->begin, m->end, CODE_UNTOUCHED); /* thunks, or who knows */
+        }
+        for (size_t i = 0; i < t->maps.list.n; i++) {
+                const struct mapping *m = &t->maps.list.items[i];
+
+                if (!is_named(m->path, "libc.so") && !is_named(m->path, "libc-2") &&
+                    !is_named(m->path, "libpthread") && !is_named(m->path, "[vdso]"))
+                        continue;
+                if (m->offset == 0)
+                        add_risky(c, t, m);
+                add(c, m->begin, m->end, CODE_LIBC);
+        }
+        return 0;
+}
+
+void code_done(struct code *c) {
+        vec_free(&c->list);
+}
+
+enum code_kind code_at(const struct code *c, uint64_t addr) {
+        for (size_t i = 0; i < c->list.n; i++)
+                if (addr >= c->list.items[i].begin && addr < c->list.items[i].end)
+                        return c->list.items[i].kind;
+        return CODE_OWN;
+}

@@ -1,0 +1,184 @@
+/* SPDX-License-Identifier: MIT */
+#include "attach/entries.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "attach/moment.h"
+#include "attach/point.h"
+#include "attach/tracee.h"
+#include "base/macros.h"
+#include "wire/plan.h"
+
+#define MS UINT64_C(1000000)
+
+enum { ENTRIES_STOP_MS = 1000, ENTRIES_TRIES = 200 };
+
+struct crowd {
+        VEC(struct tracee) list;
+};
+
+typedef VEC(struct wire_plan_write) writes;
+
+static struct tracee *crowd_find(struct crowd *c, pid_t tid) {
+        for (size_t i = 0; i < c->list.n; i++)
+                if (c->list.items[i].tid == tid)
+                        return &c->list.items[i];
+        return NULL;
+}
+
+static void crowd_let_go(struct crowd *c, const struct target *t) {
+        for (size_t i = 0; i < c->list.n; i++) {
+                struct tracee *one = &c->list.items[i];
+
+                if (one->is_stopped) {
+                        moment_repair(t, one);
+                        tracee_let_go(one);
+                } else if (one->stop != STOP_GONE) {
+                        tracee_drop(one);
+                }
+        }
+        vec_free(&c->list);
+}
+
+/* Asks every running thread to stop that was not asked yet; how many. */
+static int crowd_ask(struct crowd *c, const struct target *t) {
+        tids threads = {0};
+        int n = 0, r = target_threads(t, &threads);
+
+        if (r < 0)
+                return r;
+        for (size_t i = 0; i < threads.n && r >= 0; i++) {
+                struct thread_look look;
+                struct tracee one;
+
+                if (crowd_find(c, threads.items[i]) || !target_look(t, threads.items[i], &look) ||
+                    look.state != 'R')
+                        continue;
+                r = tracee_seize(&one, threads.items[i]);
+                if (r == -ESRCH) {
+                        r = 0;
+                        continue;
+                }
+                if (r == 0)
+                        r = tracee_interrupt(&one);
+                vec_push(&c->list, one);
+                n++;
+        }
+        vec_free(&threads);
+        return r < 0 ? r : n;
+}
+
+/* Those that wait in the kernel stay there: they see what is written when they come back. */
+static int crowd_stop(struct crowd *c, const struct target *t, uint64_t until_ns) {
+        int n;
+
+        while ((n = crowd_ask(c, t)) > 0)
+                for (size_t i = 0; i < c->list.n; i++) {
+                        struct tracee *one = &c->list.items[i];
+                        int r = 0;
+
+                        while (r == 0 && one->stop != STOP_GONE && !one->is_stopped) {
+                                r = tracee_wait(one, until_ns);
+                                /* a signal on its way: handed on, then it stops as it was asked to */
+                                if (r == 0 && one->stop == STOP_SIGNAL)
+                                        r = tracee_resume(one, false);
+                        }
+                        if (r == -ETIMEDOUT)
+                                return r;
+                }
+        return n;
+}
+
+/* Whether a thread stands between two instructions that one will take the place of. */
+static bool is_inside(const struct crowd *c, const writes *w) {
+        for (size_t i = 0; i < c->list.n; i++) {
+                struct machine_state s;
+                uint64_t pc;
+
+                if (!c->list.items[i].is_stopped || tracee_read(&c->list.items[i], &s) < 0)
+                        continue;
+                pc = machine_own.pc(&s);
+                for (size_t k = 0; k < w->n; k++)
+                        if (pc > w->items[k].at && pc < w->items[k].at + w->items[k].n_bytes)
+                                return true;
+        }
+        return false;
+}
+
+static int read_writes(const struct entries *e, const struct target *t, writes *ret,
+                       struct err *reterr) {
+        size_t n = 0;
+
+        ret->n = 0;
+        vec_reserve(ret, e->n_entries);
+        if (!e->n_entries ||
+            !target_read(t, e->addr, ret->items, e->n_entries * sizeof(ret->items[0])))
+                return err_set(reterr, -EIO, "process %d: its runtime does not say what to hook",
+                               (int)t->pid);
+        for (size_t i = 0; i < e->n_entries; i++)
+                if (ret->items[i].n_bytes && ret->items[i].n_bytes <= WIRE_PLAN_MAX_WRITE)
+                        ret->items[n++] = ret->items[i];
+        ret->n = n;
+        return 0;
+}
+
+static void write_all(struct entries *e, const struct target *t, const writes *w, bool is_back) {
+        e->n_written = e->n_strange = 0;
+        for (size_t i = 0; i < w->n; i++) {
+                const struct wire_plan_write *one = &w->items[i];
+                const uint8_t *from = is_back ? one->after : one->before;
+                const uint8_t *to = is_back ? one->before : one->after;
+                uint8_t now[WIRE_PLAN_MAX_WRITE];
+
+                if (!target_read(t, one->at, now, one->n_bytes))
+                        e->n_strange++; /* its object is gone */
+                else if (memcmp(now, from, one->n_bytes) == 0)
+                        e->n_written += target_write(t, one->at, to, one->n_bytes);
+                else if (memcmp(now, to, one->n_bytes) != 0)
+                        e->n_strange++;
+                POINT(is_back ? "entries/taking" : "entries/putting");
+        }
+}
+
+static int entries_change(struct entries *e, const struct target *t, bool is_back,
+                          struct err *reterr) {
+        writes w = {0};
+        int r = read_writes(e, t, &w, reterr);
+        bool is_done = r < 0 || w.n == 0;
+
+        for (unsigned i = 0; !is_done && i < ENTRIES_TRIES; i++) {
+                struct crowd c = {0};
+                uint64_t begin_ns = tracee_now_ns();
+
+                r = crowd_stop(&c, t, begin_ns + ENTRIES_STOP_MS * MS);
+                POINT("entries/stopped");
+                if (r == 0 && !is_inside(&c, &w)) {
+                        write_all(e, t, &w, is_back);
+                        is_done = true;
+                }
+                crowd_let_go(&c, t);
+                e->pause_ns = tracee_now_ns() - begin_ns;
+                POINT("entries/done");
+                if (r < 0)
+                        break;
+        }
+        vec_free(&w);
+        if (r < 0 && !reterr->code)
+                return err_set_errno(reterr, r, "process %d: its threads cannot be stopped",
+                                     (int)t->pid);
+        if (r == 0 && !is_done)
+                return err_set(
+                        reterr, -EBUSY,
+                        "process %d: a thread is always in a function to be hooked: try again",
+                        (int)t->pid);
+        return r < 0 ? r : 0;
+}
+
+int entries_put(struct entries *e, const struct target *t, struct err *reterr) {
+        return entries_change(e, t, false, reterr);
+}
+
+int entries_take_back(struct entries *e, const struct target *t, struct err *reterr) {
+        return entries_change(e, t, true, reterr);
+}

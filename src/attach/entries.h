@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: MIT */
+/* Writes the entries that the runtime has prepared, and takes them back, while no thread runs. */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "attach/target.h"
+#include "base/err.h"
+
+struct entries {
+        uint64_t addr, n_entries; /* where the runtime keeps them: wire/attach.h */
+        uint64_t pause_ns;        /* how long the last threads stood still */
+        uint32_t n_written;       /* by the last call */
+        uint32_t n_strange;       /* whose bytes are neither what was nor what was written */
+};
+
+int entries_put(struct entries *e, const struct target *t, struct err *reterr);
+int entries_take_back(struct entries *e, const struct target *t, struct err *reterr);

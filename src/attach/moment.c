@@ -1,0 +1,285 @@
+/* SPDX-License-Identifier: MIT */
+#include "attach/moment.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/macros.h"
+
+#define MS UINT64_C(1000000)
+
+enum {
+        MOMENT_STOP_MS = 200, /* a thread that does not stop in this time is in the kernel */
+        MOMENT_PAUSE_MS = 2,  /* between two rounds */
+        MOMENT_GIVE_IN_MS =
+                1500, /* then a thread is taken of whose time-out nobody knows when it began */
+};
+
+/* A thread as it was last seen waiting. */
+struct seen {
+        pid_t tid;
+        uint64_t n_switches, since_ns;
+        bool began_here; /* its waiting began while silt looked */
+};
+
+struct search {
+        const struct target *target;
+        const struct code *code;
+        struct stack_walker *walker;
+        VEC(struct seen) seen;
+        uint64_t begin_ns;
+        bool is_in_call; /* the thread at hand was stopped in a system call that waits */
+        unsigned n_looked, n_unwound; /* threads whose stack was walked; to its end */
+};
+
+static struct seen *seen_of(struct search *f, pid_t tid, uint64_t n_switches) {
+        uint64_t now_ns = tracee_now_ns();
+        struct seen *s = NULL;
+
+        for (size_t i = 0; i < f->seen.n; i++)
+                if (f->seen.items[i].tid == tid)
+                        s = &f->seen.items[i];
+        if (!s) {
+                vec_push(&f->seen, (struct seen){tid, n_switches, now_ns, false});
+                return &f->seen.items[f->seen.n - 1];
+        }
+        if (s->n_switches != n_switches)
+                *s = (struct seen){tid, n_switches, now_ns, true};
+        return s;
+}
+
+static bool on_frame(void *ctx, uint64_t addr, bool is_innermost, bool is_interrupted) {
+        const struct search *f = ctx;
+
+        switch (code_at(f->code, addr)) {
+        case CODE_UNTOUCHED: return false;
+        case CODE_LIBC: return !is_interrupted && (!is_innermost || f->is_in_call);
+        case CODE_OWN: break;
+        }
+        return !is_interrupted;
+}
+
+static bool has_signal(const struct target *t, pid_t tid, uint64_t mask) {
+        struct thread_look look;
+
+        return !target_look(t, tid, &look) || (look.pending & ~mask);
+}
+
+/* It was stopped in the sleep it was seen in, which is the last but one: it sleeps again, being stopped. And no signal waits for it. */
+static bool is_same_sleep(const struct target *t, const struct moment *m, const struct seen *seen) {
+        struct thread_look look;
+
+        return target_look(t, m->thread.tid, &look) && !(look.pending & ~m->state.mask) &&
+               look.n_switches == seen->n_switches + 1;
+}
+
+/* The thread stands still. True: its moment is taken. */
+static bool take(struct search *f, struct moment *m, const struct machine_syscall *call,
+                 enum machine_wait wait, int timeout_arg, const struct seen *seen) {
+        f->is_in_call = false;
+        m->again = AGAIN_NONE;
+        if (m->thread.stop != STOP_TRAP || tracee_has_more(&m->thread) ||
+            tracee_read(&m->thread, &m->state) < 0)
+                return false;
+        if (call->is_known && wait != WAIT_OTHER) {
+                /* an error that a signal's handler is about to be the reason for is the program's */
+                if (!is_same_sleep(f->target, m, seen) ||
+                    !machine_own.again(&m->state, call, wait, &m->again))
+                        return false;
+                f->is_in_call = true;
+                if (m->again == AGAIN_LATE && timeout_arg >= 0 &&
+                    (int32_t)call->args[timeout_arg] > 0) {
+                        uint64_t passed_ms = (tracee_now_ns() - seen->since_ns) / MS;
+                        uint64_t left_ms = call->args[timeout_arg];
+
+                        machine_own.set_arg(&m->state, (unsigned)timeout_arg,
+                                            left_ms > passed_ms ? left_ms - passed_ms : 0);
+                }
+        } else if (code_at(f->code, machine_own.pc(&m->state)) != CODE_OWN) {
+                return false;
+        }
+        f->n_looked++;
+        if (!stack_walk(f->walker, m->thread.tid, &m->state, on_frame, f))
+                return false;
+        return true;
+}
+
+/* Lets it go as it was, or as it would be without the stop. */
+static void give_back(struct moment *m) {
+        if (m->again == AGAIN_LATE && m->thread.is_stopped && m->thread.stop == STOP_TRAP)
+                tracee_write_regs(&m->thread, &m->state);
+        tracee_drop(&m->thread);
+}
+
+/* 1: taken, 0: not now, -errno: it cannot be traced. */
+static int try_thread(struct search *f, pid_t tid, bool is_running, struct moment *m) {
+        struct machine_syscall call = {0};
+        enum machine_wait wait = WAIT_OTHER;
+        int timeout_arg = -1, r;
+        struct seen seen = {0};
+        struct thread_look look;
+
+        if (!is_running) {
+                target_syscall(f->target, tid, &call);
+                if (!call.is_known || !target_look(f->target, tid, &look) || look.state != 'S')
+                        return 0;
+                wait = machine_own.wait(&call, &timeout_arg);
+                if (wait == WAIT_OTHER || code_at(f->code, call.pc) == CODE_UNTOUCHED)
+                        return 0;
+                seen = *seen_of(f, tid, look.n_switches);
+                if (wait == WAIT_INTERRUPTED && timeout_arg >= 0 &&
+                    (int32_t)call.args[timeout_arg] > 0 && !seen.began_here &&
+                    tracee_now_ns() - f->begin_ns < MOMENT_GIVE_IN_MS * MS)
+                        return 0;
+        }
+        r = tracee_seize(&m->thread, tid);
+        if (r < 0)
+                return r == -ESRCH ? 0 : r;
+        m->stopped_ns = tracee_now_ns();
+        r = tracee_halt(&m->thread, m->stopped_ns + MOMENT_STOP_MS * MS);
+        if (r == -ESRCH)
+                return 0;
+        if (r < 0) {
+                tracee_drop(&m->thread);
+                return 0;
+        }
+        if (take(f, m, &call, wait, timeout_arg, &seen))
+                return 1;
+        if (!is_running)
+                give_back(m);
+        else {
+                moment_repair(f->target, &m->thread);
+                tracee_let_go(&m->thread);
+        }
+        return 0;
+}
+
+static int try_all(struct search *f, const tids *threads, bool is_running, struct moment *m) {
+        for (size_t i = 0; i < threads->n; i++) {
+                struct thread_look look;
+                int r;
+
+                if (!target_look(f->target, threads->items[i], &look) ||
+                    (look.state == 'R') != is_running || (!is_running && look.state != 'S'))
+                        continue;
+                r = try_thread(f, threads->items[i], is_running, m);
+                if (r)
+                        return r;
+        }
+        return 0;
+}
+
+static bool is_any_alive(const struct target *t, const tids *threads) {
+        struct thread_look look;
+
+        for (size_t i = 0; i < threads->n; i++)
+                if (target_look(t, threads->items[i], &look) && look.state != 'Z' &&
+                    look.state != 'X')
+                        return true;
+        return false;
+}
+
+static void pause_ms(unsigned ms) {
+        struct timespec t = {0, (long)(ms * MS)};
+        sigset_t child;
+
+        sigemptyset(&child);
+        sigaddset(&child, SIGCHLD);
+        sigtimedwait(&child, NULL, &t);
+}
+
+int moment_find(const struct target *t, const struct code *code, struct stack_walker *walker,
+                uint64_t until_ns, struct moment *ret, struct err *reterr) {
+        struct search f = {.target = t,
+                           .code = code,
+                           .walker = walker,
+                           .begin_ns = tracee_now_ns()};
+        tids threads = {0};
+        int r = 0;
+
+        while (r == 0) {
+                r = target_threads(t, &threads);
+                if (r == 0 && !is_any_alive(t, &threads))
+                        r = -ESRCH;
+                if (r < 0)
+                        break;
+                r = try_all(&f, &threads, true, ret);
+                if (r == 0)
+                        r = try_all(&f, &threads, false, ret);
+                if (r == 0 && tracee_now_ns() >= until_ns)
+                        r = -ETIMEDOUT;
+                if (r == 0)
+                        pause_ms(MOMENT_PAUSE_MS);
+        }
+        vec_free(&f.seen);
+        vec_free(&threads);
+        if (r == -ETIMEDOUT)
+                return err_set(
+                        reterr, r,
+                        "process %d: none of its threads was at a point where silt could enter: try again later",
+                        (int)t->pid);
+        if (r < 0)
+                return err_set_errno(reterr, r, "process %d: its threads cannot be stopped",
+                                     (int)t->pid);
+        return 0;
+}
+
+/* ---- threads that ran when they were stopped ------------------------------------------------------------- */
+
+/* The only descriptor for waiting on others that the process has; -1: there are more, or none. */
+static int only_epoll(const struct target *t) {
+        char path[64], link[128];
+        int found = -1;
+        struct dirent *one;
+        DIR *dir;
+
+        snprintf(path, sizeof(path), "/proc/%d/fd", (int)t->pid);
+        dir = opendir(path);
+        while (dir && (one = readdir(dir))) {
+                ssize_t n = readlinkat(dirfd(dir), one->d_name, link, sizeof(link) - 1);
+
+                if (n <= 0)
+                        continue;
+                link[n] = '\0';
+                if (strcmp(link, "anon_inode:[eventpoll]") != 0)
+                        continue;
+                if (found >= 0) {
+                        found = -1;
+                        break;
+                }
+                found = atoi(one->d_name);
+        }
+        if (dir)
+                closedir(dir);
+        return found;
+}
+
+/* It went to sleep at the very moment of the stop. What its call was made with is not all to be seen any more on aarch64. */
+void moment_repair(const struct target *t, struct tracee *thread) {
+        struct machine_syscall call = {0};
+        struct machine_state s;
+        enum machine_again again;
+
+        uint8_t code[8];
+        size_t n = machine_own.syscall_bytes;
+
+        if (thread->stop != STOP_TRAP || tracee_read(thread, &s) < 0 ||
+            !machine_own.failed_wait(&s, &call) || has_signal(t, thread->tid, s.mask) ||
+            !target_read(t, call.pc - n, code, n) ||
+            memcmp(code, machine_own.return_code + machine_own.return_code_bytes - n, n) != 0)
+                return;
+        if (call.args[0] == UINT64_MAX) {
+                int fd = only_epoll(t);
+
+                if (fd < 0)
+                        return;
+                call.args[0] = (uint64_t)fd;
+        }
+        if (machine_own.again(&s, &call, WAIT_INTERRUPTED, &again))
+                tracee_write_regs(thread, &s);
+}

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: MIT */
+/* A thread at a moment when it can make calls for silt: docs/attaching.md says what that takes. */
+#pragma once
+
+#include "attach/code.h"
+#include "attach/machine.h"
+#include "attach/stack.h"
+#include "attach/target.h"
+#include "attach/tracee.h"
+#include "base/err.h"
+
+struct moment {
+        struct tracee thread; /* stopped */
+        struct machine_state
+                state; /* what it is to have again: a call that was interrupted is about to be made */
+        enum machine_again
+                again; /* AGAIN_RESTART: machine.set_restart, when the registers are put back by silt */
+        uint64_t stopped_ns; /* since when it stands still */
+};
+
+/* Stops one thread. -ETIMEDOUT: no thread came to such a moment in this time; all of them run on. */
+int moment_find(const struct target *t, const struct code *code, struct stack_walker *walker,
+                uint64_t until_ns, struct moment *ret, struct err *reterr);
+
+/* A thread that was stopped for something else: a call that ended only for that is made again. */
+void moment_repair(const struct target *t, struct tracee *thread);

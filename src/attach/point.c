@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: MIT */
+#include "attach/point.h"
+
+#if SILT_SIGNAL_POINTS
+
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+
+void attach_point(const char *label) {
+        const char *wanted = getenv("SILT_ATTACH_POINT");
+
+        if (wanted && !strcmp(wanted, label))
+                raise(SIGKILL);
+}
+
+#endif

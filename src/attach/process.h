@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: MIT */
+/* Can silt enter a process that runs? What /proc tells, before it is touched. */
+#pragma once
+
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "base/err.h"
+
+/* machine: ELF e_machine of the runtime. 0, or -errno with the reason and what to do. */
+int process_check(pid_t pid, uint16_t machine, struct err *reterr);
+
+/* Why ptrace said no. */
+int process_explain(pid_t pid, int error, struct err *reterr);

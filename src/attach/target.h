@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: MIT */
+/* The process that is attached to, seen from outside: its mappings, its memory, what its files export. */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "base/err.h"
+#include "base/vec.h"
+#include "patch/maps.h"
+
+struct target {
+        pid_t pid;
+        int mem_fd; /* /proc/PID/mem; owned */
+        struct maps maps;
+        char exe[4096]; /* its program's path, as it says */
+        char name[64];  /* and the last part of it */
+};
+
+int target_open(struct target *t, pid_t pid, struct err *reterr);
+void target_close(struct target *t);
+
+/* Its mappings are read again. */
+int target_refresh(struct target *t, struct err *reterr);
+
+/* True when all of it was there. */
+bool target_read(const struct target *t, uint64_t addr, void *ret, size_t n_bytes);
+bool target_write(const struct target *t, uint64_t addr, const void *bytes, size_t n_bytes);
+
+/* NULL: nothing is mapped there. */
+const struct mapping *target_mapping(const struct target *t, uint64_t addr);
+
+/* The first mapping of a file whose name begins like this; NULL: there is none. */
+const struct mapping *target_file(const struct target *t, const char *name);
+
+/* Address of a function that the object mapped from `begin` on exports, and its length; 0: it does not. */
+uint64_t target_symbol(const struct target *t, uint64_t begin, const char *name,
+                       uint64_t *ret_n_bytes);
+
+/* The first place of these bytes in code of a mapping with this name; 0: none. */
+uint64_t target_find_code(const struct target *t, const char *name, const uint8_t *bytes,
+                          size_t n_bytes);
+
+/* Memory that belongs to nobody: the rest of a page behind a library's variables; 0: none of this size. */
+uint64_t target_find_slack(const struct target *t, size_t n_bytes);
+
+/* Its threads. */
+typedef VEC(pid_t) tids;
+int target_threads(const struct target *t, tids *ret);
+
+struct thread_look {
+        char state;          /* the letter of stat; 'X': it is gone */
+        uint64_t n_switches; /* voluntary ones: how often it has gone to sleep */
+        uint64_t pending,
+                blocked; /* signals: pending for it or for all; that it does not take now */
+};
+bool target_look(const struct target *t, pid_t tid, struct thread_look *ret);
+
+struct machine_syscall;
+void target_syscall(const struct target *t, pid_t tid, struct machine_syscall *ret);

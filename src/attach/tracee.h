@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: MIT */
+/* Threads under ptrace. They are seized, so that stopping them sends no signal; signals that arrive are handed on, and a stop by job
+ * control stays one. When silt dies the kernel lets all of them go. */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "attach/machine.h"
+#include "base/err.h"
+#include "base/vec.h"
+
+enum tracee_stop {
+        STOP_NONE = 0,
+        STOP_TRAP,    /* as asked for */
+        STOP_SYSCALL, /* at the begin or end of a system call */
+        STOP_SIGNAL,  /* a signal is about to be delivered: `signal` */
+        STOP_GROUP,   /* job control */
+        STOP_GONE,
+};
+
+struct tracee {
+        pid_t tid;
+        bool is_stopped;
+        enum tracee_stop stop;
+        int signal; /* to hand on when it goes on; 0: none */
+};
+
+/* Blocks SIGCHLD, by which stops are noticed. */
+void tracee_begin(void);
+
+int tracee_seize(struct tracee *t, pid_t tid);        /* 0 or -errno; it runs on */
+int tracee_interrupt(const struct tracee *t);         /* it will stop */
+int tracee_resume(struct tracee *t, bool to_syscall); /* with its signal, if there is one */
+void tracee_let_go(struct tracee *t);                 /* it must be stopped */
+
+/* Until it stops or the time is up (-ETIMEDOUT). */
+int tracee_wait(struct tracee *t, uint64_t until_ns);
+
+/* Interrupts it and waits for that stop, other stops on the way being handed on. 0, -ETIMEDOUT or -ESRCH. A group stop is as good. */
+int tracee_halt(struct tracee *t, uint64_t until_ns);
+
+/* A seized thread that may be running: stopped and let go. */
+void tracee_drop(struct tracee *t);
+
+int tracee_read(const struct tracee *t, struct machine_state *ret);
+int tracee_write_regs(const struct tracee *t, const struct machine_state *s);
+int tracee_write_vectors(const struct tracee *t, const struct machine_state *s);
+int tracee_write_mask(const struct tracee *t, uint64_t mask);
+
+/* At the begin of a system call: it is not made, and the thread goes on at pc. */
+int tracee_skip_syscall(const struct tracee *t, struct machine_state *s, uint64_t pc);
+
+/* True when registers beyond those of machine_state are in use (SVE, SME). */
+bool tracee_has_more(const struct tracee *t);
+
+uint64_t tracee_now_ns(void);

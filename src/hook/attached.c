@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: MIT */
+/* The runtime in a program that ran before it came: silt has one of its threads open libsilt.so, then call silt_attached, each time
+ * it attaches. The program's threads run on meanwhile; none of them calls the runtime yet, or all pass through. */
+#include <errno.h>
+#include <link.h>
+#include <sys/mman.h>
+
+#include "hook/fork.h"
+#include "hook/patched.h"
+#include "hook/runtime.h"
+#include "hook/thread.h"
+#include "wire/attach.h"
+
+#pragma weak dl_iterate_phdr
+
+HOOK_EXPORT void silt_attached(struct wire_attach *request);
+
+static char attached_rendezvous[sizeof(((struct wire_attach *)0)->rendezvous)];
+static struct wire_header *attached_last; /* the arena before this one */
+
+/* Whoever still holds an address of it, against all odds, writes to memory that nobody reads. The one before it goes for good. */
+static void attached_put_away(struct wire_header *old, uint64_t old_bytes) {
+        static uint64_t last_bytes;
+
+        if (!old)
+                return;
+        sys_mmap(old, old_bytes, PROT_READ | PROT_WRITE,
+                 MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | MAP_NORESERVE, -1, 0);
+        if (attached_last)
+                sys_munmap(attached_last, last_bytes);
+        attached_last = old;
+        last_bytes = old_bytes;
+}
+
+static int attached_look(struct dl_phdr_info *info, size_t size, void *ctx) {
+        (void)info, (void)size, (void)ctx;
+        patched_look_for_news();
+        return 1;
+}
+
+static int attached_settle(struct dl_phdr_info *info, size_t size, void *ctx) {
+        (void)info, (void)size, (void)ctx;
+        patched_settle_news();
+        return 1;
+}
+
+static int attached_prepare(void) {
+        static bool is_prepared;
+
+        if (is_prepared)
+                return 0;
+        runtime_read_stack();
+        if (runtime.is_secure)
+                return -EPERM;
+        if (!runtime_start_unwinder())
+                return -ENOMEM;
+        fork_watch();
+        is_prepared = true;
+        return 0;
+}
+
+/* What there is to record for, and what it must not be mixed with. */
+static int attached_check(void) {
+        if (!runtime.is_attached)
+                return -EALREADY;
+        if (atomic_load_explicit(&runtime.life, memory_order_acquire) == RUNTIME_LIFE_RECORDING) {
+                if (atomic_load_explicit(&runtime.header->recording, memory_order_acquire))
+                        return -EBUSY;
+                runtime_pass(); /* nobody has noticed yet that it is over */
+        }
+        /* forked by one that was attached to: of its threads only the one that forked has a state */
+        if (runtime.pid && runtime.pid != (uint32_t)sys_getpid()) {
+                if (!thread_keep_own())
+                        return -ENOENT;
+                runtime.pid = (uint32_t)sys_getpid();
+        }
+        if (atomic_load_explicit(&runtime.life, memory_order_acquire) != RUNTIME_LIFE_PASSING)
+                return -ENOENT;
+        return thread_is_any_inside() ? -EAGAIN : 0;
+}
+
+static int attached_join(void) {
+        struct wire_header *old = runtime.header;
+        uint64_t old_bytes = old ? old->size_bytes : 0;
+        int r;
+
+        dl_iterate_phdr(attached_look, NULL);
+        patched_defer(true);
+        r = runtime_join();
+        patched_defer(false);
+        if (r < 0)
+                return r == -EAGAIN ? -ETIMEDOUT : r;
+        dl_iterate_phdr(attached_settle, NULL);
+        unwind_modules_changed();
+        if (!thread_restart_all()) {
+                thread_leave_all();
+                r = -ENOSPC;
+        }
+        if (old != runtime.header)
+                attached_put_away(old, old_bytes);
+        return r;
+}
+
+void silt_attached(struct wire_attach *request) {
+        int r;
+
+        if (request->magic != WIRE_ATTACH_MAGIC || request->version != WIRE_VERSION) {
+                request->result = -EPROTO;
+                return;
+        }
+        r = attached_check();
+        if (r == 0)
+                r = attached_prepare();
+        if (r == 0) {
+                for (size_t i = 0; i + 1 < sizeof(attached_rendezvous); i++)
+                        attached_rendezvous[i] = request->rendezvous[i];
+                runtime.rendezvous = attached_rendezvous;
+                r = attached_join();
+        }
+        if (r == 0) {
+                patched_tell_writes(request);
+                runtime_record();
+        }
+        atomic_signal_fence(memory_order_seq_cst);
+        request->result = r;
+}

@@ -1,0 +1,215 @@
+/* SPDX-License-Identifier: MIT */
+/* `silt attach` as the shell sees it: starts the recorder, has the runtime brought into the process, waits for the end, takes the hooks
+ * out again. The process is neither its child nor in its group. */
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/signalfd.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "attach/attach.h"
+#include "attach/process.h"
+#include "base/arena.h"
+#include "base/fs.h"
+#include "base/macros.h"
+#include "record/counter.h"
+#include "record/front_state.h"
+#include "record/proc.h"
+
+enum { ATTACHED_REFUSED = 2 };
+
+struct attached {
+        struct front front;
+        struct run_options options;
+        struct attach attach;
+        int signal_fd, target_fd; /* signals to silt; of the process, -1: none */
+};
+
+static void attached_block_signals(struct attached *a) {
+        sigset_t signals;
+
+        sigemptyset(&signals);
+        sigaddset(&signals, SIGINT);
+        sigaddset(&signals, SIGTERM);
+        sigaddset(&signals, SIGHUP);
+        sigaddset(&signals, SIGQUIT);
+        sigprocmask(SIG_BLOCK, &signals, &a->front.mask_before);
+        sigaction(SIGCHLD, NULL, &a->front.child_action_before);
+        signal(SIGCHLD, SIG_DFL);
+        signal(SIGPIPE, SIG_IGN);
+        a->signal_fd = signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK);
+}
+
+static int attached_start_recorder(struct attached *a, struct err *reterr) {
+        struct front *f = &a->front;
+        uint32_t flags = (f->options->lossy ? WIRE_LOSSY : 0) |
+                         (f->options->free_stacks ? WIRE_FREE_STACKS : 0);
+        uint32_t clock = counter_kind(false);
+        int trace_fd, r;
+
+        r = front_open_log(f, reterr);
+        if (r == 0)
+                r = shm_open_arena(&f->shm, flags, clock, counter_now(clock), reterr);
+        if (r == 0)
+                r = rendezvous_open(&f->rendezvous, reterr);
+        if (r < 0)
+                return r;
+        trace_fd = front_open_trace(f, reterr);
+        if (trace_fd < 0)
+                return trace_fd;
+        r = front_fork_recorder(f, trace_fd, reterr);
+        close(trace_fd);
+        if (r == 0)
+                r = front_await_ready(f, reterr);
+        if (r < 0)
+                unlink(f->trace_path);
+        return r;
+}
+
+static bool attached_target_is_gone(const struct attached *a) {
+        struct pollfd p = {.fd = a->target_fd, .events = POLLIN};
+
+        if (a->target_fd >= 0)
+                return poll(&p, 1, 0) == 1;
+        return !proc_is_running(a->front.target);
+}
+
+/* Until somebody ends silt, the recorder says that it is done, or it or the process is gone. */
+static void attached_wait(struct attached *a) {
+        struct front *f = &a->front;
+        struct pollfd fds[] = {{.fd = a->signal_fd, .events = POLLIN},
+                               {.fd = f->control_fd, .events = POLLIN},
+                               {.fd = a->target_fd, .events = POLLIN}};
+        struct control_message m;
+
+        for (;;) {
+                if (poll(fds, a->target_fd >= 0 ? 3 : 2, 1000) < 0 && errno != EINTR)
+                        return;
+                if (fds[0].revents || attached_target_is_gone(a))
+                        return;
+                if (!fds[1].revents)
+                        continue;
+                if (!front_hear(f, &m)) {
+                        front_reap_recorder(f, true);
+                        return;
+                }
+                if (m.kind == CONTROL_DUE)
+                        return;
+                if (m.kind == CONTROL_FINISHED) {
+                        f->summary = m;
+                        f->has_summary = true;
+                        return;
+                }
+        }
+}
+
+/* While the recorder still takes what comes: what happened until then is in the trace. */
+static void attached_leave(struct attached *a) {
+        struct err e = {0};
+
+        if (!attached_target_is_gone(a)) {
+                if (attach_end(&a->attach, &e) < 0 && !attached_target_is_gone(a))
+                        fprintf(stderr, "silt: %s: its hooks stay, and pass through\n", e.text);
+        }
+        attach_done(&a->attach);
+}
+
+static void attached_finish_recorder(struct attached *a) {
+        struct front *f = &a->front;
+        struct control_message m = {.kind = CONTROL_STOP};
+
+        if (f->recorder_is_gone)
+                return;
+        if (f->summary.kind != CONTROL_FINISHED && !attached_target_is_gone(a))
+                (void)!send(f->control_fd, &m, sizeof(m), MSG_NOSIGNAL);
+        while (f->summary.kind != CONTROL_FINISHED && front_hear(f, &m)) {
+                f->summary = m;
+                f->has_summary = true;
+        }
+        if (f->recorder_pulse == PULSE_BEATS)
+                front_reap_recorder(f, true);
+}
+
+/* Of a recording that never began nothing is left. */
+static void attached_drop_recorder(struct attached *a) {
+        shm_stop_recording(&a->front.shm);
+        close(TAKE_FD(a->front.control_fd));
+        waitpid(a->front.recorder, NULL, 0);
+        unlink(a->front.trace_path);
+        rendezvous_close(&a->front.rendezvous);
+}
+
+static int attached_record(struct attached *a) {
+        struct front *f = &a->front;
+        struct attach_request request = {.pid = f->target, .runtime_path = f->runtime_path};
+        struct err e = {0};
+
+        attached_block_signals(a);
+        front_lift_file_limit(f);
+        if (attached_start_recorder(a, &e) < 0) {
+                rendezvous_close(&f->rendezvous);
+                return front_fail(&e, ATTACHED_REFUSED);
+        }
+        a->target_fd = (int)syscall(SYS_pidfd_open, f->target, 0);
+        request.rendezvous = f->rendezvous.env;
+        if (attach_begin(&a->attach, &request, &e) < 0) {
+                attached_leave(a);
+                attached_drop_recorder(a);
+                return front_fail(&e, ATTACHED_REFUSED);
+        }
+        front_say(f, "recording process %d (%s) from now on: Ctrl-C ends it, the process goes on",
+                  (int)f->target, a->attach.target.name);
+        if (f->options->verbose)
+                front_say(
+                        f,
+                        "%u entries hooked; one thread stood still for %.1f ms, all that ran for %.1f ms",
+                        a->attach.entries.n_written, (double)a->attach.call_pause_ns / 1e6,
+                        (double)a->attach.entry_pause_ns / 1e6);
+        attached_wait(a);
+        attached_leave(a);
+        attached_finish_recorder(a);
+        front_name_stacks(f);
+        front_closing_words(f);
+        rendezvous_close(&f->rendezvous);
+        return 0;
+}
+
+int front_attach(const struct run_options *o) {
+        struct attached a = {.options = *o, .signal_fd = -1, .target_fd = -1};
+        struct arena *arena = arena_new();
+        uint16_t machine = 0;
+        struct err e = {0};
+        const char *const *args;
+        uint32_t n_args;
+        int status;
+
+        a.front = (struct front){.options = &a.options,
+                                 .go_fd = -1,
+                                 .exec_fd = -1,
+                                 .control_fd = -1,
+                                 .log_fd = -1,
+                                 .shm.fd = -1,
+                                 .relay.sentinel.fd = -1,
+                                 .target = o->attached};
+        a.front.rendezvous.abstract_fd = a.front.rendezvous.path_fd = -1;
+        front_fill_standard_fds();
+        if (front_prepare_runtime(&a.front, &machine, &e) < 0 ||
+            process_check(o->attached, machine, &e) < 0)
+                return front_fail(&e, ATTACHED_REFUSED);
+        args = proc_args(arena, o->attached, &n_args);
+        a.options.argv = arena_alloc(arena, (n_args + 2) * sizeof(char *));
+        a.options.argv[0] = (char *)"process"; /* one that hides its command */
+        for (uint32_t i = 0; i < n_args; i++)
+                a.options.argv[i] = (char *)args[i];
+        a.options.argv[MAX(n_args, 1u)] = NULL;
+        status = attached_record(&a);
+        arena_free(arena);
+        return status;
+}

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: MIT */
+/* What silt and a runtime that it has brought into a running process say to each other: the argument of the runtime's
+ * silt_attached, in memory of the process. docs/attaching.md has the steps. */
+#pragma once
+
+#include <stdint.h>
+
+#define WIRE_ATTACH_MAGIC 0x314843415454534cull /* "LSTTACH1" */
+#define WIRE_ATTACH_FUNCTION "silt_attached"
+
+enum { WIRE_ATTACH_UNDONE = 1 };
+
+struct wire_attach {
+        uint64_t magic;
+        uint32_t version; /* WIRE_VERSION */
+
+        /* set by the runtime. WIRE_ATTACH_UNDONE before; 0: it records, and waits for its entries to be written. -errno: it does
+         * not, and will not. EALREADY: it was preloaded. EBUSY: it records for somebody. EAGAIN: a thread is inside it. */
+        int32_t result;
+        uint64_t writes,
+                n_writes; /* address of a table of wire_plan_write, and its length: those with n_bytes 0 are free */
+        uint64_t prior_bytes,
+                prior_blocks; /* in use already, by the C library's word; 0: not known */
+
+        char rendezvous[320]; /* as WIRE_ENV has it */
+};
+
+_Static_assert(sizeof(struct wire_attach) == 368, "both sides must agree on the layout");

@@ -1,0 +1,182 @@
+# SPDX-License-Identifier: MIT
+"""Attaching to programs that run: what happens while silt is there is counted exactly, and the program is as it was afterwards."""
+
+import os
+import pty
+import signal
+import socket
+import time
+
+from attach._target import Attached, Target, build, bytes_of_code, record
+
+WAITS = ("read", "poll", "epoll", "select", "futex", "child")
+TIMES = ("epoll-time", "select-time", "poll-time", "sleep-time", "condition-time", "receive-time")
+
+
+def count(t, **popen):
+    return Target(t, [build(t, "count.c")], **popen)
+
+
+def check(totals, **wanted):
+    found = {name: totals[name] for name in wanted}
+    assert found == wanted, f"{found}, wanted {wanted}"
+    assert totals["lost_events"] == totals["unknown_frees"] == 0, totals
+
+
+def test_exact(t):
+    """Every form, of the C library and inside it; blocks that are older are known as such."""
+    with count(t) as target:
+        target.tell("make 1000")
+        code = bytes_of_code(target.pid)
+
+        def during():
+            target.tell("make 500")
+            target.tell("mixed 100")
+            target.tell("drop 700")
+            target.tell("old")
+
+        totals = record(t, target.pid, during)
+        check(totals, allocations=500 + 1000, frees=500 + 1000, reallocations=100, prior_frees=200 + 6,
+              end_live_blocks=0, bytes_allocated=500 * 10 + 100 * (1 + 15 + 7 + 900 + 36 + 70 + 128 + 5000 + 24 + 30))
+        assert bytes_of_code(target.pid) == code, "its code is not what it was"
+        target.tell("mixed 100")
+        totals = record(t, target.pid, lambda: target.tell("make 5"))
+        check(totals, allocations=5, frees=0, end_live_blocks=5, prior_frees=0)
+        assert bytes_of_code(target.pid) == code, "its code is not what it was"
+        target.tell("drop 300")
+
+
+def test_again_and_again(t):
+    """Nothing piles up: neither memory nor mappings."""
+    with count(t) as target:
+        def size():
+            with open(f"/proc/{target.pid}/status") as f:
+                status = dict(line.split(":", 1) for line in f)
+            return int(status["VmSize"].split()[0]), int(status["VmRSS"].split()[0])
+
+        sizes = []
+        for _ in range(t.count(4, 60)):
+            check(record(t, target.pid, lambda: target.tell("mixed 10")), allocations=100, frees=100)
+            sizes.append(size())
+        assert sizes[-1][0] <= sizes[2][0] and sizes[-1][1] <= sizes[2][1] + 400, sizes
+
+
+def test_threads(t):
+    """Threads that are made while silt is there, and those that were before."""
+    with count(t) as target:
+        target.tell("threads 3")
+        totals = record(t, target.pid, lambda: target.tell("threads 20"))
+        # the C library keeps one block for each new thread, unless it has a stack of an old one
+        assert totals["frees"] >= 20 and totals["allocations"] >= 20 and totals["lost_events"] == 0, totals
+        totals = record(t, target.pid, lambda: target.tell("make 7"))
+        check(totals, allocations=7)
+
+
+def test_children(t):
+    with count(t) as target:
+        silt = Attached(t, target.pid).await_recording()
+        target.tell("fork 40")
+        target.tell("make 2")
+        assert silt.end() == 0, silt.said
+        check(silt.totals(), allocations=2)
+        check(silt.totals("all"), allocations=42)
+
+
+def test_duration(t):
+    with count(t) as target:
+        silt = Attached(t, target.pid, options=["--duration", "300ms"])
+        assert silt.end(None) == 0, silt.said
+        check(silt.totals(), allocations=0)
+        target.tell("mixed 3")
+
+
+def test_target_ends(t):
+    with count(t) as target:
+        silt = Attached(t, target.pid).await_recording()
+        target.tell("make 12")
+        target.process.stdin.write(b"end\n")
+        target.finish()
+        assert silt.end(None) == 0, silt.said
+        check(silt.totals(), allocations=12, end_live_blocks=12)
+
+
+def test_recorder_dies(t):
+    """The hooks are taken out; what was written until then can be read."""
+    with count(t) as target:
+        code = bytes_of_code(target.pid)
+        silt = Attached(t, target.pid).await_recording()
+        with open(f"/proc/{silt.process.pid}/task/{silt.process.pid}/children") as f:
+            recorder = int(f.read().split()[0])
+        os.kill(recorder, signal.SIGKILL)
+        assert silt.end(None) == 0 and "died" in silt.said, silt.said
+        assert bytes_of_code(target.pid) == code, "its code is not what it was"
+        target.tell("mixed 100")
+        check(record(t, target.pid, lambda: target.tell("mixed 10")), allocations=100)
+
+
+def test_busy(t):
+    """16 threads that allocate and check what they have, a thousand signals a second."""
+    with Target(t, [build(t, "busy.c"), "16"]) as target:
+        code = bytes_of_code(target.pid)
+        for _ in range(t.count(3, 300)):
+            totals = record(t, target.pid, lambda: time.sleep(0.05))
+            assert totals["lost_events"] == totals["unknown_frees"] == totals["implicit_frees"] == 0, totals
+            assert totals["allocations"] > 0, totals
+        assert bytes_of_code(target.pid) == code, "its code is not what it was"
+        said = target.finish(signal.SIGTERM)
+        assert said.startswith("ok "), said
+
+
+def idle(t, how, **popen):
+    target = Target(t, [build(t, "idle.c"), how], **popen)
+    time.sleep(0.05)  # it waits soon
+    return target
+
+
+def test_idle(t):
+    """A thread that waits in the kernel is stopped and waits on: no call fails, none returns early."""
+    for how in WAITS:
+        with idle(t, how) as target:
+            for _ in range(t.count(1, 20)):
+                record(t, target.pid)
+            target.process.stdin.write(b"x")
+            target.process.stdin.flush()
+            assert target.finish() == "ok\n", how
+
+
+def test_idle_times(t):
+    """Time-outs end when they would have."""
+    for how in TIMES:
+        for _ in range(t.count(1, 10)):
+            with idle(t, how) as target:
+                silt = Attached(t, target.pid, options=["--duration", "50ms"])
+                code = silt.end(None)
+                # on a slow machine it may be over before silt is there
+                assert code == 0 or "it has ended" in silt.said or "there is none" in silt.said, silt.said
+                assert target.finish() == "ok\n", how
+
+
+def test_idle_accept(t):
+    with idle(t, "accept") as target:
+        record(t, target.pid)
+        s = socket.socket(socket.AF_UNIX)
+        name = f"\0idle-{target.pid}"
+        s.connect(name + "\0" * (108 - len(name)))
+        assert target.finish() == "ok\n"
+        s.close()
+
+
+def test_idle_signal(t):
+    with idle(t, "signal") as target:
+        record(t, target.pid)
+        assert target.finish(signal.SIGUSR1) == "ok\n"
+
+
+def test_idle_terminal(t):
+    master, slave = pty.openpty()
+    with idle(t, "read", stdin=slave) as target:
+        record(t, target.pid)
+        os.write(master, b"x\n")
+        assert target.finish() == "ok\n"
+    os.close(slave)
+    os.close(master)

@@ -1,0 +1,166 @@
+# SPDX-License-Identifier: MIT
+"""What silt cannot enter, or must not: one line with the remedy, status 2, no trace, and the process goes on as it was."""
+
+import os
+import shutil
+import signal
+import subprocess
+import tempfile
+
+from attach._target import Attached, Target, await_true, build, bytes_of_code, record
+from harness.cases import skip
+from harness.process import run, stat_fields
+
+NOBODY = 65534
+
+
+def odd(t, how="plain", *more, **popen):
+    return Target(t, [build(t, "odd.c"), how, *more], **popen)
+
+
+def refused(t, pid, *words, argv=None, **how):
+    trace = t.path("refused.silt")
+    r = run(argv or [t.silt.path, "attach", str(pid), "-o", trace], **how)
+    assert r.code == 2, f"expected 2, got {r.code}: {r.errors}"
+    lines = r.errors.splitlines()
+    assert len(lines) == 1 and lines[0].startswith("silt: ") and lines[0].count(": ") >= 2, r.errors
+    for word in words:
+        assert word in lines[0], f"no {word!r} in {lines[0]!r}"
+    assert not os.path.exists(trace), "a trace was left behind"
+
+
+def untouched(t, target, *words, **how):
+    code = bytes_of_code(target.pid)
+    with open(f"/proc/{target.pid}/maps") as f:
+        maps = f.read()
+    refused(t, target.pid, *words, **how)
+    assert bytes_of_code(target.pid) == code, "its code was changed"
+    with open(f"/proc/{target.pid}/maps") as f:
+        assert f.read() == maps, "its mappings were changed"
+    assert stat_fields(target.pid)[0] in b"SRTt", "it does not go on"
+
+
+def test_no_such_process(t):
+    with open("/proc/sys/kernel/pid_max") as f:
+        pid = int(f.read())
+    while os.path.exists(f"/proc/{pid}"):
+        pid -= 1
+    refused(t, pid, "there is none")
+
+
+def test_itself(t):
+    trace = t.path("refused.silt")
+    refused(t, 0, "silt itself", argv=["sh", "-c", f"exec '{t.silt.path}' attach $$ -o '{trace}'"])
+
+
+def test_kernel_thread(t):
+    for name in os.listdir("/proc"):
+        if name.isdigit() and os.access(f"/proc/{name}/status", os.R_OK) and stat_fields(name)[1] == b"2":
+            return refused(t, int(name), "belongs to the kernel")
+    skip("the kernel's own processes are not to be seen here")
+
+
+def test_zombie(t):
+    target = subprocess.Popen([build(t, "odd.c"), "zombie"], stdout=subprocess.PIPE)
+    child = int(target.stdout.readline().split()[1])
+    refused(t, child, "it has ended")
+    target.kill()
+    target.communicate()
+
+
+def test_thread(t):
+    target = subprocess.Popen([build(t, "odd.c"), "thread"], stdout=subprocess.PIPE)
+    tid = int(target.stdout.readline().split()[1])
+    refused(t, tid, "thread of process", str(target.pid))
+    target.kill()
+    target.communicate()
+
+
+def test_stopped(t):
+    with odd(t) as target:
+        os.kill(target.pid, signal.SIGSTOP)
+        await_true(lambda: stat_fields(target.pid)[0] == b"T", "it does not stop")
+        untouched(t, target, "it is stopped", "kill -CONT")
+
+
+def test_sealed(t):
+    with odd(t, "sealed") as target:
+        untouched(t, target, "seccomp", "silt run")
+
+
+def test_static(t):
+    binary = t.context.attached.build("odd_static", ["odd.c"], ["-static"])
+    with Target(t, [binary]) as target:
+        untouched(t, target, "static")
+
+
+def test_traced(t):
+    with odd(t) as target, odd(t, "tracer", str(target.pid)) as tracer:
+        untouched(t, target, "traces it already", str(tracer.pid))
+
+
+def test_attached_already(t):
+    with odd(t) as target:
+        silt = Attached(t, target.pid).await_recording()
+        refused(t, target.pid, "another silt records it")
+        assert silt.end() == 0, silt.said
+        record(t, target.pid)
+
+
+def test_started_by_silt(t):
+    argv = t.silt.run_argv(t.path("t.silt"), [build(t, "odd.c")])
+    silt = subprocess.Popen(argv, stdout=subprocess.PIPE)
+    pid = int(silt.stdout.readline().split()[1])
+    refused(t, pid, "started by silt")
+    os.kill(pid, signal.SIGTERM)
+    silt.communicate()
+    assert silt.returncode == 128 + signal.SIGTERM, silt.returncode
+
+
+def test_emulated(t):
+    qemu = shutil.which("qemu-x86_64") if os.uname().machine == "aarch64" else shutil.which("qemu-aarch64")
+    other = "x86_64" if os.uname().machine == "aarch64" else "aarch64"
+    if not qemu or not os.path.exists(f"/usr/{other}-linux-gnu/lib"):
+        skip("no emulator")
+    binary = t.path("foreign")
+    subprocess.run([f"{other}-linux-gnu-gcc", "-o", binary, os.path.join(t.context.tests_dir, "attach/odd.c"), "-pthread"],
+                   check=True)
+    with Target(t, [qemu, "-L", f"/usr/{other}-linux-gnu", binary]) as target:
+        untouched(t, target, "emulator")
+
+
+def test_not_permitted(t):
+    """As any hardened kernel says it."""
+    library = t.context.attached.build("forbid.so", ["forbid.c"], shared=True)
+    with odd(t) as target:
+        untouched(t, target, "not permitted", env={**os.environ, "LD_PRELOAD": library})
+
+
+def test_other_user(t):
+    if os.getuid() != 0:
+        skip("needs root")
+    with tempfile.TemporaryDirectory() as folder, odd(t) as target:
+        os.chmod(folder, 0o777)
+        for name in ("silt", "libsilt.so"):
+            shutil.copy(os.path.join(os.path.dirname(t.silt.path), name), folder)
+        argv = [os.path.join(folder, "silt"), "attach", str(target.pid), "-o", os.path.join(folder, "t.silt")]
+        untouched(t, target, "not permitted", argv=argv, preexec_fn=lambda: os.setuid(NOBODY))
+
+
+def test_setuid(t):
+    if os.getuid() != 0:
+        skip("needs root")
+    with tempfile.TemporaryDirectory() as folder:
+        os.chmod(folder, 0o755)
+        binary = shutil.copy(build(t, "odd.c"), folder)
+        os.chown(binary, 1, 1)
+        os.chmod(binary, 0o4755)
+        with Target(t, [binary], preexec_fn=lambda: os.setuid(NOBODY)) as target:
+            untouched(t, target, "privileged")
+
+
+def test_command_line(t):
+    for words, why in ((["x"], "no process's number"), ([], "no process given"), (["1", "2"], "more than one"),
+                       (["1", "--duration", "0s"], "records nothing"), (["-1"], "")):
+        r = t.silt.command("attach", *words)
+        assert r.code == 2 and why in r.errors and r.errors.count("\n") == 1, (words, r.errors)
