@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "attach/call.h"
 
+#include <elf.h>
 #include <errno.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -205,8 +206,7 @@ int caller_call(struct caller *c, uint64_t function, const uint64_t *args, unsig
 }
 
 static int map_room(struct caller *c, struct err *reterr) {
-        const struct mapping *libc = target_file(c->target, "libc");
-        uint64_t n, function = libc ? target_symbol(c->target, libc->begin, "mmap", &n) : 0;
+        uint64_t n, function = target_symbol(c->target, target_libc(c->target), "mmap", &n);
         const uint64_t args[] = {0,
                                  CALLER_ROOM_BYTES,
                                  PROT_READ | PROT_WRITE,
@@ -230,8 +230,7 @@ static int map_room(struct caller *c, struct err *reterr) {
 }
 
 static void unmap_room(struct caller *c) {
-        const struct mapping *libc = target_file(c->target, "libc");
-        uint64_t n, function = libc ? target_symbol(c->target, libc->begin, "munmap", &n) : 0;
+        uint64_t n, function = target_symbol(c->target, target_libc(c->target), "munmap", &n);
         const uint64_t args[] = {c->room, c->room_bytes};
 
         if (function)
@@ -241,12 +240,14 @@ static void unmap_room(struct caller *c) {
 
 int caller_begin(struct caller *c, const struct target *t, struct moment *m, struct err *reterr) {
         size_t n = machine_own.frame_bytes(&m->state) + 128 + CALLER_OWN_STACK_BYTES;
-        const char *where =
-                machine_own.return_code == machine_aarch64.return_code ? "[vdso]" : "libc";
+        bool is_vdso = machine_own.elf_machine == EM_AARCH64;
 
         *c = (struct caller){.target = t, .moment = m, .slack_bytes = n};
-        c->return_to =
-                target_find_code(t, where, machine_own.return_code, machine_own.return_code_bytes);
+        c->return_to = target_find_code(t, is_vdso ? "[vdso]" : "libc.so", machine_own.return_code,
+                                        machine_own.return_code_bytes);
+        if (!c->return_to)
+                c->return_to = target_find_code(t, "libc-2", machine_own.return_code,
+                                                machine_own.return_code_bytes);
         if (!c->return_to)
                 return rescue(c, -ENOENT, "it has no code to return from signals", reterr);
         c->slack = target_find_slack(t, n);

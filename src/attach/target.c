@@ -18,15 +18,15 @@ enum { TARGET_MAX_PHDRS = 64, TARGET_MAX_DYNAMIC = 512, TARGET_MAX_CHAIN = 65536
 
 int target_open(struct target *t, pid_t pid, struct err *reterr) {
         char path[64];
-        const char *slash;
         ssize_t n;
 
         *t = (struct target){.pid = pid, .mem_fd = -1};
         snprintf(path, sizeof(path), "/proc/%d/exe", (int)pid);
         n = readlink(path, t->exe, sizeof(t->exe) - 1);
         t->exe[MAX(n, 0)] = '\0';
-        slash = strrchr(t->exe, '/');
-        snprintf(t->name, sizeof(t->name), "%.60s", slash ? slash + 1 : t->exe);
+        snprintf(path, sizeof(path), "/proc/%d/comm", (int)pid);
+        fs_read_text(path, t->name, sizeof(t->name));
+        t->name[strcspn(t->name, "\n")] = '\0';
         snprintf(path, sizeof(path), "/proc/%d/mem", (int)pid);
         t->mem_fd = fs_open(path, O_RDWR, 0);
         if (t->mem_fd < 0)
@@ -77,6 +77,14 @@ const struct mapping *target_file(const struct target *t, const char *name) {
                         return m;
         }
         return NULL;
+}
+
+uint64_t target_libc(const struct target *t) {
+        const struct mapping *m = target_file(t, "libc.so");
+
+        if (!m)
+                m = target_file(t, "libc-2");
+        return m ? m->begin : 0;
 }
 
 /* ---- symbols, read from its memory: the file may have been replaced since ------------------------- */

@@ -16,7 +16,7 @@ struct target {
         int mem_fd; /* /proc/PID/mem; owned */
         struct maps maps;
         char exe[4096]; /* its program's path, as it says */
-        char name[64];  /* and the last part of it */
+        char name[64];  /* what the kernel calls it */
 };
 
 int target_open(struct target *t, pid_t pid, struct err *reterr);
@@ -34,6 +34,8 @@ const struct mapping *target_mapping(const struct target *t, uint64_t addr);
 
 /* The first mapping of a file whose name begins like this; NULL: there is none. */
 const struct mapping *target_file(const struct target *t, const char *name);
+
+uint64_t target_libc(const struct target *t); /* where the C library begins; 0: it is not there */
 
 /* Address of a function that the object mapped from `begin` on exports, and its length; 0: it does not. */
 uint64_t target_symbol(const struct target *t, uint64_t begin, const char *name,
