@@ -234,7 +234,7 @@ static bool check_all(struct reading *r) {
                         "--fail-above and --by need something to compare with: add --against BASE");
         if (!r->o->source.from_name && !r->o->source.to_name &&
             r->o->source.from_ns >= r->o->source.to_ns)
-                return refuse(r, "the window is empty: --from must be earlier than --to");
+                return refuse(r, cli_empty_window(r->o->source.from_ns, false));
         if (r->o->against)
                 add_comparisons(r);
         if (r->o->limits.n == 0)

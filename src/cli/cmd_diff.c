@@ -218,7 +218,7 @@ static bool set_windows(struct reading *r) {
         if (has_own + r->has_window + (r->n_moments > 0) > 1)
                 return refuse(r, "one way to say when: FILE@WINDOW, --from and --to, or --at");
         if (r->has_window && !r->from_name && !r->to_name && r->from_ns >= r->to_ns)
-                return refuse(r, "the window is empty: --from must be earlier than --to");
+                return refuse(r, cli_empty_window(r->from_ns, false));
         if (has_own && s[NAME_OLD].is_at != s[NAME_NEW].is_at)
                 return refuse(r,
                               "a moment and a window do not compare: write FILE@10s..20s for both");

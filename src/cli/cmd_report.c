@@ -116,8 +116,7 @@ static bool check_window(const struct report_options *o, bool has_to, struct cli
                 return false;
         }
         if (!o->from_name && !o->to_name && o->from_ns >= o->to_ns) {
-                cli_parser_error(p, "the window is empty: --from must be earlier than %s",
-                                 o->is_at ? "--at" : "--to");
+                cli_parser_error(p, "%s", cli_empty_window(o->from_ns, o->is_at));
                 return false;
         }
         return true;

@@ -106,7 +106,7 @@ static bool check(const struct source_options *o, struct cli_parser *p) {
                 return false;
         }
         if (!o->view.from_name && !o->view.to_name && o->view.from_ns >= o->view.to_ns) {
-                cli_parser_error(p, "the window is empty: --from must be earlier than --to");
+                cli_parser_error(p, "%s", cli_empty_window(o->view.from_ns, false));
                 return false;
         }
         return true;

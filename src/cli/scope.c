@@ -25,3 +25,11 @@ bool cli_take_process(struct cli_parser *p, bool *ret_all, uint64_t *ret_pid) {
         *ret_all = strcmp(p->value, "all") == 0;
         return *ret_all || cli_value_number(p, 1, INT32_MAX, ret_pid);
 }
+
+const char *cli_empty_window(uint64_t from_ns, bool is_at) {
+        if (from_ns == 0)
+                return is_at ? "nothing had happened yet: --at must be later than 0"
+                             : "the window is empty: --to must be later than 0";
+        return is_at ? "the window is empty: --from must be earlier than --at"
+                     : "the window is empty: --from must be earlier than --to";
+}

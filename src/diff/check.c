@@ -36,6 +36,9 @@ const char *check_name(const struct limit *l) {
                                           : kind_names[l->kind];
 }
 
+/* from here on percent of growth say nothing */
+#define CHECK_MAX_PCT 1000
+
 static bool metric_counts(const char *metric) {
         return strcmp(metric, "count") == 0 || strcmp(metric, "temporary") == 0;
 }
@@ -49,14 +52,27 @@ const char *check_value(const struct limit *l, double v, struct check_text *t) {
                 snprintf(t->s, sizeof(t->s), "%s/%s", unit_bytes(&u, unit_nearest(v * l->rate_s)),
                          l->rate_name);
         else if (l->unit == LIMIT_IN_PERCENT_PER_S)
-                snprintf(t->s, sizeof(t->s), v * l->rate_s < 1000 ? "%.3g %%/%s" : "%.0f %%/%s",
-                         v * l->rate_s, l->rate_name);
+                snprintf(t->s, sizeof(t->s),
+                         v * l->rate_s < CHECK_MAX_PCT ? "%.3g %%/%s" : "%.0f %%/%s", v * l->rate_s,
+                         l->rate_name);
         else if (counts)
                 snprintf(t->s, sizeof(t->s), "%s", unit_count(&u, unit_nearest(v)));
         else if (l->unit == LIMIT_IN_PERCENT && l->kind != LIMIT_AGAINST)
                 snprintf(t->s, sizeof(t->s), "%.3g %%", v);
         else
                 snprintf(t->s, sizeof(t->s), "%s", unit_bytes(&u, unit_nearest(fabs(v))));
+        return t->s;
+}
+
+/* What was measured. Growth from nearly nothing has no percentage that says anything: it is told in bytes. */
+static const char *measured_text(const struct check_result *r, struct check_text *t) {
+        const struct limit *l = r->limit;
+        struct unit_text u;
+
+        if (l->unit != LIMIT_IN_PERCENT_PER_S || r->measured * l->rate_s < CHECK_MAX_PCT)
+                return check_value(l, r->measured, t);
+        snprintf(t->s, sizeof(t->s), "%s/%s",
+                 unit_bytes(&u, unit_nearest(r->growth_bytes_per_s * l->rate_s)), l->rate_name);
         return t->s;
 }
 
@@ -85,7 +101,7 @@ static void add_result(const struct check_result *r, struct str *to) {
                 str_addf(to, " not known (%s)", r->remark);
                 return;
         }
-        check_value(r->limit, r->measured, &a);
+        measured_text(r, &a);
         if (r->limit->kind == LIMIT_AGAINST) {
                 check_value(r->limit, r->base, &b);
                 str_addf(to, " %s, base %s", a.s, b.s);
@@ -102,7 +118,7 @@ static void add_failure(const struct check_result *r, struct str *to) {
         struct words w;
 
         style_add_clean(to, check_name(r->limit));
-        check_value(r->limit, r->measured, &a);
+        measured_text(r, &a);
         if (r->limit->kind == LIMIT_AGAINST) {
                 words_percent(r->base, r->measured, &w);
                 str_addf(to, " %s, %s%sbase %s", a.s, w.s, w.s[0] ? " from " : "",
@@ -211,8 +227,7 @@ static void print_result(const struct style *s, const struct check_result *r) {
                 str_add(&name, " vs base");
         add_cell(s, &line, str_text(&name), CHECK_NAME_CELLS, false);
         add_cell(s, &line, check_limit_text(r->limit, &t), CHECK_LIMIT_CELLS, true);
-        str_add(&measured,
-                r->status == CHECK_UNTOLD ? "-" : check_value(r->limit, r->measured, &t));
+        str_add(&measured, r->status == CHECK_UNTOLD ? "-" : measured_text(r, &t));
         add_cell(s, &line, str_text(&measured), CHECK_VALUE_CELLS, true);
         str_addf(&line, "%s%s%s", r->status == CHECK_FAILED ? s->alarm : "",
                  verdict_word(r->status), r->status == CHECK_FAILED ? s->plain : "");
@@ -323,6 +338,8 @@ static void put_result(struct json *j, const struct check_result *r) {
                 json_double(j, r->measured, 6);
         if (r->limit->kind == LIMIT_AGAINST)
                 json_put_double(j, "base", r->base, 0);
+        if (r->limit->kind == LIMIT_GROWTH && r->status != CHECK_UNTOLD)
+                json_put_double(j, "growth_bytes_per_s", r->growth_bytes_per_s, 0);
         json_put_string(j, "verdict", check_status_name(r->status));
         json_put_string(j, "remark", r->remark);
         put_culprits(j, r);

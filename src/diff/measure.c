@@ -142,6 +142,7 @@ static int measure_growth(struct check *c, struct check_result *r, struct err *r
                 snprintf(r->remark, sizeof(r->remark), "%s: %s in all, not steadily",
                          series_shape_name(g.trend.shape),
                          unit_bytes(&b, unit_nearest(g.trend.rise)));
+        r->growth_bytes_per_s = r->measured;
         if (r->limit->unit == LIMIT_IN_PERCENT_PER_S)
                 r->measured = 100 * r->measured / fmax(g.trend.level, 1);
         if (r->measured <= r->limit->limit)

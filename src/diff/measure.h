@@ -17,7 +17,8 @@ struct culprit {
 struct check_result {
         const struct limit *limit;
         double measured;
-        double base; /* LIMIT_AGAINST: what the other recording has */
+        double base;               /* LIMIT_AGAINST: what the other recording has */
+        double growth_bytes_per_s; /* LIMIT_GROWTH: also where the limit is in percent */
         enum check_status status;
         char remark[160]; /* "" none; begins with a small letter */
         struct culprit culprits[CHECK_CULPRITS];

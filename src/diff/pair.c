@@ -204,12 +204,6 @@ static void set_limit(struct diff *d) {
         d->limit = fmax(d->limit, floor_value * scale);
 }
 
-static void count_sites(struct diff *d) {
-        for (size_t i = 0; i < d->sites.n; i++)
-                for (unsigned side = 0; side < NAME_N_SIDES; side++)
-                        d->n_sites[side] += d->sites.items[i].has[side];
-}
-
 void diff_pair_sides(struct diff *d) {
         struct lane lanes[NAME_N_SIDES];
         struct map by_key = {0};
@@ -228,7 +222,6 @@ void diff_pair_sides(struct diff *d) {
         seams_number_rows(&seams, d);
         seams_choose_stacks(&seams, d);
         sort_rows(d, d->sites.items, d->sites.n);
-        count_sites(d);
         pair_functions(d);
         sort_rows(d, d->functions.items, d->functions.n);
         set_limit(d);

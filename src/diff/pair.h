@@ -28,8 +28,7 @@ struct diff {
         double scale[NAME_N_SIDES]; /* 1, or one second in their unit */
         struct name_match *match;
         VEC(struct diff_row) sites, functions; /* the largest change first, chance last */
-        uint64_t n_sites[NAME_N_SIDES];
-        double limit; /* changes below are of no note */
+        double limit;                          /* changes below are of no note */
         bool total_flutters;
         struct map row_of[NAME_N_SIDES]; /* stack → id of its call path */
 };

@@ -53,8 +53,8 @@ size_t diff_totals(const struct diff *d, struct total_row *rows) {
                 rows[n].is_known[NAME_NEW] = b->peak_rss_bytes > 0;
                 n++;
         }
-        rows[n++] = total("call_paths", "call paths", TOTAL_COUNT, false,
-                          (double)d->n_sites[NAME_OLD], (double)d->n_sites[NAME_NEW]);
+        rows[n++] = total("call_paths", "call paths", TOTAL_COUNT, false, (double)a->n_sites,
+                          (double)b->n_sites);
         rows[n++] = total("duration_s", "duration", TOTAL_NS, false,
                           (double)side_duration_ns(&d->sides[NAME_OLD]),
                           (double)side_duration_ns(&d->sides[NAME_NEW]));

@@ -15,6 +15,7 @@
 #include "base/str.h"
 #include "diff/check.h"
 #include "diff/diff.h"
+#include "diff/words.h"
 #include "query/fabric.h"
 #include "query/query.h"
 
@@ -430,12 +431,23 @@ static void test_random_checks(void **state) {
         }
 }
 
+static void test_percent(void **state) {
+        struct words w;
+
+        (void)state;
+        assert_string_equal(words_percent(1000000, 1, &w), "-99.9 %");
+        assert_string_equal(words_percent(1000000, 4000, &w), "-99.6 %");
+        assert_string_equal(words_percent(1000000, 0, &w), "-100 %");
+        assert_string_equal(words_percent(200, 100, &w), "-50 %");
+        assert_string_equal(words_percent(0, 100, &w), "");
+}
+
 int main(void) {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(test_verdicts),      cmocka_unit_test(test_builds),
                 cmocka_unit_test(test_lines),         cmocka_unit_test(test_chance),
                 cmocka_unit_test(test_no_chance),     cmocka_unit_test(test_random_text),
-                cmocka_unit_test(test_random_checks),
+                cmocka_unit_test(test_random_checks), cmocka_unit_test(test_percent),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);

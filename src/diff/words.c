@@ -49,6 +49,8 @@ const char *words_percent(double old, double new, struct words *w) {
                 snprintf(w->s, sizeof(w->s), "x 10^6");
         else if (pct != 0 && fabs(pct) < 0.95)
                 snprintf(w->s, sizeof(w->s), "%+.1f %%", pct);
+        else if (new != 0 && pct > -100 && pct < -99.4) /* something is left */
+                snprintf(w->s, sizeof(w->s), "%+.1f %%", fmax(pct, -99.9));
         else
                 snprintf(w->s, sizeof(w->s), "%+.0f %%", pct);
         if (strcmp(w->s, "+0.0 %") == 0 || strcmp(w->s, "-0.0 %") == 0 ||

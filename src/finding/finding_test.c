@@ -394,6 +394,100 @@ static void test_storm(void **state) {
         }
 }
 
+/* The same, of a function that made some at the start: those are no part of it, by bytes and by blocks. */
+static void test_storm_behind_a_start_up(void **state) {
+        struct world w = {.random = 81};
+
+        (void)state;
+        for (unsigned round = 0; round < N_ROUNDS; round++) {
+                uint64_t size, from, to, n_lost, n_early;
+                const struct finding *x;
+                uint32_t read;
+
+                begin(&w, round);
+                read = frame(&w, w.serve, "read_connection", "net.c");
+                size = draw(&w, 2000, 9000);
+                from = w.n_steps * draw(&w, 45, 60) / 100;
+                to = from + w.n_steps * draw(&w, 8, 20) / 100;
+                n_lost = (to - from) * 4;
+                n_early = n_lost * draw(&w, 60, 75) / 100;
+                for (uint64_t i = 0; i < n_early; i++)
+                        keep(&w, read, size);
+                for (unsigned i = 0; i < w.n_steps; i++) {
+                        step(&w);
+                        for (unsigned k = 0; k < 4; k++)
+                                if (i >= from && i < to)
+                                        keep(&w, read, size);
+                                else
+                                        release(&w, alloc(&w, read, size));
+                }
+                end(&w);
+                x = first(&w, "leak", "read_connection");
+                assert_int_equal(x->bytes, n_lost * size);
+                assert_true(number(&w, x, "blocks") == (double)n_lost);
+                assert_non_null(strstr(x->text, "more of it are start-up memory"));
+                done(&w);
+        }
+}
+
+/* A cache that is full, whose entries are replaced by others of the same function: by its end few are as old as it is. */
+static void test_full_cache(void **state) {
+        struct world w = {.random = 82};
+
+        (void)state;
+        for (unsigned round = 0; round < N_ROUNDS; round++) {
+                uint32_t load;
+                uint64_t entries[2000], n_entries, n_each;
+
+                begin(&w, round);
+                load = frame(&w, w.serve, "load_entry", "cache.c");
+                n_entries = draw(&w, 100, 2000);
+                n_each = n_entries * draw(&w, 100, 500) / 100 / w.n_steps + 1;
+                for (uint64_t i = 0; i < n_entries; i++)
+                        entries[i] = alloc(&w, load, draw(&w, 1000, 3000));
+                for (unsigned i = 0; i < w.n_steps; i++) {
+                        step(&w);
+                        for (uint64_t k = 0; k < n_each; k++) {
+                                uint64_t at = draw(&w, 0, n_entries - 1);
+
+                                release(&w, entries[at]);
+                                entries[at] = alloc(&w, load, draw(&w, 1000, 3000));
+                        }
+                }
+                end(&w);
+                none(&w, "growing");
+                none(&w, "leak");
+                done(&w);
+        }
+}
+
+/* A few blocks of any size, replaced in turns: their sum goes up and down by chance. */
+static void test_few_of_any_size(void **state) {
+        struct world w = {.random = 83};
+
+        (void)state;
+        for (unsigned round = 0; round < 4 * N_ROUNDS; round++) {
+                uint64_t blocks[16], most;
+                uint32_t next;
+
+                begin(&w, round);
+                next = frame(&w, w.serve, "next_buffer", "net.c");
+                most = draw(&w, 20000, 400000);
+                w.n_steps = (unsigned)draw(&w, 60, 150);
+                for (unsigned i = 0; i < w.n_steps; i++) {
+                        step(&w);
+                        if (i >= ARRAY_SIZE(blocks))
+                                release(&w, blocks[i % ARRAY_SIZE(blocks)]);
+                        blocks[i % ARRAY_SIZE(blocks)] = alloc(&w, next, draw(&w, 16, most));
+                }
+                for (size_t i = 0; i < ARRAY_SIZE(blocks); i++)
+                        release(&w, blocks[i]);
+                end(&w);
+                none(&w, "growing");
+                done(&w);
+        }
+}
+
 /* ---- large, short, temporary ----------------------------------------------------------------- */
 
 static void test_large(void **state) {
@@ -521,12 +615,21 @@ static void test_rank(void **state) {
 
 int main(void) {
         const struct CMUnitTest tests[] = {
-                cmocka_unit_test(test_small_leak), cmocka_unit_test(test_unit),
-                cmocka_unit_test(test_tasks),      cmocka_unit_test(test_torn_down),
-                cmocka_unit_test(test_fine),       cmocka_unit_test(test_plateau),
-                cmocka_unit_test(test_saw_tooth),  cmocka_unit_test(test_storm),
-                cmocka_unit_test(test_large),      cmocka_unit_test(test_short_peak),
-                cmocka_unit_test(test_late),       cmocka_unit_test(test_rank),
+                cmocka_unit_test(test_small_leak),
+                cmocka_unit_test(test_unit),
+                cmocka_unit_test(test_tasks),
+                cmocka_unit_test(test_torn_down),
+                cmocka_unit_test(test_fine),
+                cmocka_unit_test(test_plateau),
+                cmocka_unit_test(test_saw_tooth),
+                cmocka_unit_test(test_storm),
+                cmocka_unit_test(test_large),
+                cmocka_unit_test(test_short_peak),
+                cmocka_unit_test(test_late),
+                cmocka_unit_test(test_rank),
+                cmocka_unit_test(test_storm_behind_a_start_up),
+                cmocka_unit_test(test_full_cache),
+                cmocka_unit_test(test_few_of_any_size),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);

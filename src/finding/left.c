@@ -87,16 +87,26 @@ static void load_floor(struct left *l, const struct asker *a) {
         series_floor(l->floor, l->f->n_columns, l->floor);
 }
 
-/* What is left without what was there early and stayed; unless that is no more than was lost in the same time later. */
-static double lost_bytes(const struct left *l, const struct asker *a) {
-        double even = end_bytes(a) * EARLY_SHARE * EARLY_FACTOR;
-        int64_t early = INT64_MAX;
+/* What was there early and stayed is no part of a leak; unless that is no more than was lost in the same time later. */
+struct lost {
+        double bytes, blocks;
+};
 
-        for (size_t i = l->early_idx; i < l->f->n_columns; i++)
-                early = MIN(early, a->c.bytes[i]);
-        return (double)early <= even || l->floor[l->half_idx] >= (double)a->figures.end_blocks
-                       ? end_bytes(a)
-                       : end_bytes(a) - (double)early;
+static struct lost lost_of(const struct left *l, const struct asker *a) {
+        struct lost all = {end_bytes(a), (double)a->figures.end_blocks};
+        double even = all.bytes * EARLY_SHARE * EARLY_FACTOR;
+        size_t least = l->early_idx;
+
+        for (size_t i = least; i < l->f->n_columns; i++)
+                least = a->c.bytes[i] < a->c.bytes[least] ? i : least;
+        if ((double)a->c.bytes[least] <= even || l->floor[l->half_idx] >= all.blocks)
+                return all;
+        return (struct lost){all.bytes - (double)a->c.bytes[least],
+                             all.blocks - MIN((double)a->c.blocks[least], all.blocks - 1)};
+}
+
+static double lost_bytes(const struct left *l, const struct asker *a) {
+        return lost_of(l, a).bytes;
 }
 
 /* Of all else that was alive at the peak little is left, by bytes or by blocks: one large block that libraries keep does not
@@ -394,22 +404,26 @@ static const char *ending(const struct facts *f) {
 static void tell_leak(struct left *l, size_t asker) {
         const struct asker *a = &l->askers->items[asker];
         struct facts *f = l->f;
-        uint64_t n_blocks = (uint64_t)a->figures.end_blocks, n_allocs = a->figures.n_allocs;
+        uint64_t n_left = (uint64_t)a->figures.end_blocks, n_allocs = a->figures.n_allocs, n_blocks;
         bool is_task;
         struct name_frame frame = place_of_row(f, a->row, &is_task);
-        struct unit_text bytes, blocks, all;
+        struct unit_text bytes, blocks, all, early;
         struct finding *x;
 
         load_floor(l, a);
+        n_blocks = unit_nearest(lost_of(l, a).blocks);
         x = found(f, "leak", lost_bytes(l, a), a->row, QUERY_END);
 
         x->function = place_name(f, &frame, is_task);
         x->text = say(
                 f,
-                "%s: %s in %s block%s %s still allocated %s, neither start-up memory nor a cache; %s.",
+                "%s: %s in %s block%s %s still allocated %s, neither start-up memory nor a cache%s; %s.",
                 place_name(f, &frame, is_task), unit_bytes(&bytes, x->bytes),
                 unit_count(&blocks, n_blocks), plural(n_blocks), n_blocks == 1 ? "was" : "were",
                 ending(f),
+                n_blocks < n_left ? say(f, " (%s more of it are start-up memory)",
+                                        unit_count(&early, n_left - n_blocks))
+                                  : "",
                 a->figures.n_frees ? say(f, "the others of its %s allocations were released",
                                          unit_count(&all, n_allocs))
                                    : "none was released");

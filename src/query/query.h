@@ -51,6 +51,7 @@ void query_set_names(struct query *q, struct names *names);
 /* ---- what to ask about ----------------------------------------------------------------------- */
 
 struct query_filter;
+struct str;
 
 struct query_scope {
         uint32_t process;                  /* process id of the trace, or QUERY_ALL */
@@ -105,6 +106,8 @@ int query_filter_check(const struct query_filter *f, uint64_t end_ns, struct err
 /* The conditions in words that "blocks with …" can begin: "function /^Cache::/, size 1K..1M"; valid
  * until the filter changes. "" when empty. */
 const char *query_filter_text(const struct query_filter *f);
+/* As options of a command, quoted for a shell: " --function '^Cache::' --size 1K..1M". */
+void query_filter_add_options(const struct query_filter *f, struct str *to);
 
 /* ---- moments with a name --------------------------------------------------------------------- */
 

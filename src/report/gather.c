@@ -182,7 +182,7 @@ static void add_name(struct str *to, const char *option, const char *name) {
         str_done(&word);
 }
 
-/* As a command names it that is to look at the same process and window. */
+/* As a command names it that is to look at the same process, window and blocks. */
 static void add_subject(const struct report_options *o, struct str *to) {
         str_add_shell(to, o->path);
         if (o->all_processes)
@@ -197,6 +197,7 @@ static void add_subject(const struct report_options *o, struct str *to) {
                 add_name(to, "--to", o->to_name);
         else if (o->to_ns != UINT64_MAX)
                 add_time(to, "--to", o->to_ns);
+        query_filter_add_options(o->filter, to);
 }
 
 static int gather_findings(struct report *r, struct err *reterr) {

@@ -38,6 +38,8 @@ int times_find(const struct query *q, struct times_window *w, struct err *reterr
                 return r;
         if (w->from_ns == 0 && w->is_at) /* a moment before anything happened */
                 return 0;
+        if (w->from_ns == 0)
+                return err_set(reterr, -ERANGE, "the window is empty: %s must be later than 0", to);
         return err_set(reterr, -ERANGE, "the window is empty: --from must be earlier than %s", to);
 }
 

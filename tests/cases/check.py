@@ -103,6 +103,14 @@ def test_growth(t):
     assert got["checks"][0]["measured"] == 0
 
 
+def test_growth_from_nearly_nothing_is_told_in_bytes(t):
+    trace = record(t, "tiny", START_BYTES=1, LEAK_BYTES=random.randint(5_000, 20_000), N_STEPS=250, STEP_MS=6)
+    got, text = check(t, trace, "--max-growth", "1%/min", code=1)
+    assert not re.search(r"\d{4,} %", text) and re.search(r"growth [\d.]+ MB/min instead of at most 1 %/min", text), text
+    growth = got["checks"][0]
+    assert growth["unit"] == "percent_per_second" and growth["growth_bytes_per_s"] > 100_000, growth
+
+
 def test_what_cannot_be_told(t):
     short = record(t, "short", LEAK_BYTES=100, N_STEPS=10)
     got, text = check(t, short, "--max-growth", "1%/min", code=0)
@@ -159,7 +167,9 @@ def test_refused(t):
     for argv, why in (([trace], "no limit"), (["--max-peak", "1M"], "no trace"), ([trace, "--max-growth", "1"], "no rate"),
                       ([t.path("none.silt"), "--max-peak", "1M"], "cannot open"), ([__file__, "--max-peak", "1M"], ""),
                       ([trace, "--against", t.path("none.silt")], "cannot open"), ([trace, "--max", "(=1M"], "--max"),
-                      ([trace, "--max-peak", "1M", "--from", "1h"], "only")):
+                      ([trace, "--max-peak", "1M", "--from", "1h"], "only"),
+                      ([trace, "--max-peak", "1M", "--to", "0s"], "--to must be later than 0"),
+                      ([trace, "--max-peak", "1M", "--from", "2s", "--to", "1s"], "--from must be earlier than --to")):
         r = t.silt.command("check", *argv)
         assert r.code == 2 and r.text == "" and why in r.errors, (argv, r.errors)
         assert r.errors.startswith("silt: ") and r.errors.count("\n") == 1, r.errors

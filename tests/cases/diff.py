@@ -325,6 +325,14 @@ def test_windows_of_one_trace(t):
     assert got["metric"] == "allocated" and got["per_second"] and abs(got["change"]) > 1000
 
 
+def test_call_paths_are_those_of_the_report(t):
+    old = record(t, build(t, "old", CXX, ["g++", "-O2", "-g"], {**SIZES, "N": 50}), "old.silt")
+    new = record(t, build(t, "new", CXX, ["g++", "-O0", "-g"], {**SIZES, "N": 50, "FONT_BYTES": 900}), "new.silt")
+    paths = json.loads(t.silt.command("diff", "--json", old, new).text)["totals"]["call_paths"]
+    for side, trace in (("old", old), ("new", new)):
+        assert paths[side] == t.silt.report(trace)[0]["totals"]["sites"], (side, paths)
+
+
 def test_text(t):
     old = record(t, build(t, "old", CXX, ["g++", "-O2", "-g"], {**SIZES, "N": 250}), "old.silt")
     new = record(t, build(t, "new", CXX, ["g++", "-O2", "-g"], {**SIZES, "N": 250, "FONT_BYTES": 900}), "new.silt")

@@ -89,6 +89,27 @@ def test_the_first_sentence_says_what_is_filtered(t):
     assert blocks["filter"] == "size 1.." and all(b["bytes"] >= 1 for b in blocks["blocks"]), r.text[:400]
 
 
+def test_the_next_command_has_the_filter(t):
+    trace = record(t, "t", [t.program("basic")])
+    r = t.silt.command("report", trace, "--json", "--size", "1..", "--not-function", "no such|'quoted'")
+    found = [f for f in json.loads(r.text)["findings"] if f["next"]]
+    assert found, r.text[:400]
+    for f in found:
+        assert f"{trace} --size 1.. --not-function " in f["next"], f["next"]
+        again = run(["/bin/sh", "-c", f["next"].replace("silt ", t.silt.path + " ", 1)])
+        assert again.code == 0 and "size 1.., no function" in " ".join(again.text.split()), (f["next"], again.errors, again.text[:300])
+
+
+def test_a_moment_before_all_is_refused_by_its_own_option(t):
+    trace = record(t, "t", [t.program("basic")])
+    for command in ("report", "flame"):
+        for option in ("--at", "--to"):
+            r = t.silt.command(command, trace, option, "0s")
+            assert r.code == 2 and f"{option} must be later than 0" in r.errors and "--from" not in r.errors, r.errors
+        r = t.silt.command(command, trace, "--from", "5s", "--at", "2s")
+        assert r.code == 2 and "--from must be earlier than --at" in r.errors, r.errors
+
+
 def test_a_filter_that_selects_nothing_is_named_as_the_reason(t):
     trace = record(t, "t", [t.program("basic")])
     for view in (["--tree"], ["--bottom-up"], ["--group-by", "function"], ["--histogram", "size"], ["--blocks"]):

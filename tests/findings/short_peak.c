@@ -64,11 +64,14 @@ static void spike_many(long i) {
                         free(spike[--n]);
 }
 
+static pthread_barrier_t all_have_parts; /* on a busy machine one would be done before the last begins */
+
 NAMED static void *sort_part(void *arg) {
         void *part = malloc((size_t)spike_bytes / 4);
 
         (void)arg;
         MUST(part);
+        pthread_barrier_wait(&all_have_parts);
         sleep_until(shape_begin_ns + shape_span_ns / (uint64_t)shape_n_steps * (uint64_t)to_step);
         free(part);
         return NULL;
@@ -78,6 +81,7 @@ static pthread_t sorters[4];
 
 static void spike_in_threads(long i) {
         if (i == from_step) {
+                pthread_barrier_init(&all_have_parts, NULL, 4);
                 for (int k = 0; k < 4; k++)
                         MUST(pthread_create(&sorters[k], NULL, sort_part, NULL) == 0);
                 spiked_bytes = (unsigned long)(spike_bytes / 4 * 4);
