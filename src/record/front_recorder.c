@@ -14,6 +14,7 @@
 
 #include "base/fs.h"
 #include "base/macros.h"
+#include "base/str.h"
 #include "base/units.h"
 #include "record/front_state.h"
 #include "record/recorder.h"
@@ -274,11 +275,11 @@ void front_name_stacks(const struct front *f) {
 void front_closing_words(const struct front *f) {
         const struct control_message *m = &f->summary;
         struct unit_text events, lost, size, duration, unwritten;
-        char program[512], path[4200], quoted[4200];
+        struct str quoted = {0};
+        char program[512], path[4200];
 
         words_plain(f->options->argv[0], program, sizeof(program));
         words_plain(f->trace_path, path, sizeof(path));
-        words_shell(f->trace_path, quoted, sizeof(quoted));
         if (f->recorder_pulse != PULSE_BEATS) {
                 fprintf(stderr,
                         "silt: recorder: pid %d %s: '%s' has what it wrote until then, the rest when it goes on: kill -CONT %d\n",
@@ -322,8 +323,11 @@ void front_closing_words(const struct front *f) {
                           m->n_living == 1 ? "lives on and is" : "live on and are",
                           m->n_living == 1 ? "its" : "their");
         front_say(f, "trace: %s (%s)", path, unit_bytes(&size, m->file_bytes));
-        if (m->file_bytes)
-                front_say(f, "next:  silt report %s", quoted);
+        if (m->file_bytes) {
+                str_add_shell(&quoted, f->trace_path);
+                front_say(f, "next:  silt report %s", str_text(&quoted));
+        }
+        str_done(&quoted);
 }
 
 int front_open_log(struct front *f, struct err *reterr) {

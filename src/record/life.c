@@ -236,5 +236,8 @@ void lives_sample(struct lives *l, struct life *one, uint64_t now_ns, uint64_t r
         s.cpu_ns = m.cpu_ns;
         one->runtime_bytes = MAX(one->runtime_bytes, s.runtime_bytes);
         one->peak_rss_bytes = MAX(one->peak_rss_bytes, s.anon_bytes + s.file_bytes + s.shmem_bytes);
+        /* The kernel's own mark sees what lay between two samples, silt's memory with it. */
+        if (m.peak_bytes > s.runtime_bytes)
+                one->peak_rss_bytes = MAX(one->peak_rss_bytes, m.peak_bytes - s.runtime_bytes);
         trace_put_sample(l->writer, &s);
 }

@@ -36,6 +36,7 @@ struct life {
         uint64_t peak_rss_bytes, runtime_bytes;
         uint64_t n_faults; /* by the last sample: new pages come by faults */
         /* looks at its pages: the next one, and what had happened by the last */
+        uint64_t next_sample_ns; /* while it is young: besides those that all have together */
         uint64_t began_ns, next_look_ns, n_faults_looked, n_records_looked;
         bool wants_look;              /* another one would tell more though nothing happens */
         struct trace_process_end end; /* ended, status and peak as far as known when it ended */

@@ -260,6 +260,7 @@ bool proc_memory(pid_t pid, struct proc_memory *ret) {
         ret->anon_bytes = proc_field_kb(buf, "\nRssAnon:");
         ret->file_bytes = proc_field_kb(buf, "\nRssFile:");
         ret->shmem_bytes = proc_field_kb(buf, "\nRssShmem:");
+        ret->peak_bytes = proc_field_kb(buf, "\nVmHWM:");
         return true;
 }
 

@@ -11,6 +11,7 @@
 
 struct proc_memory {
         uint64_t anon_bytes, file_bytes, shmem_bytes; /* resident */
+        uint64_t peak_bytes;                          /* the highest sum of them in this image */
         uint64_t minor_faults, major_faults, cpu_ns;
 };
 

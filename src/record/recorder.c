@@ -22,8 +22,8 @@
 #include "record/counter.h"
 #include "record/pipeline.h"
 #include "record/proc.h"
-#include "record/recorder_look.h"
 #include "record/recorder_moments.h"
+#include "record/recorder_sample.h"
 #include "record/watcher.h"
 #include "trace/writer.h"
 
@@ -31,13 +31,9 @@
 
 enum {
         SLICE_NS = 250 * MS,
-        SAMPLE_MIN_NS =
-                5 * MS, /* a short program has a curve too: samples start dense and thin out */
-        SAMPLE_MAX_NS = 100 * MS,
-        IDLE_SAMPLE_NS = 1000 * MS, /* when nothing happens */
-        TERM_GRACE_NS = 3000 * MS,  /* after SIGTERM the processes it followed may end first */
-        LEAVE_NS = 2000 * MS,       /* for threads that were inside when the hooks were taken out */
-        COST_NS = 10000 * MS,       /* how often it says what it costs; and at the end */
+        TERM_GRACE_NS = 3000 * MS, /* after SIGTERM the processes it followed may end first */
+        LEAVE_NS = 2000 * MS,      /* for threads that were inside when the hooks were taken out */
+        COST_NS = 10000 * MS,      /* how often it says what it costs; and at the end */
         BUSY_NAP_NS = 1 * MS, /* records trickle in: look again after this, or when a ring fills */
 };
 
@@ -170,7 +166,7 @@ static void recorder_target_ended(struct recorder *r) {
 
 /* A process is gone. Of the target the front says how it ended, as long as there is one; that may come before its last
  * image was let in. */
-static void recorder_see_gone(struct recorder *r, struct life *one) {
+void recorder_see_gone(struct recorder *r, struct life *one) {
         if (one->pid != r->config->target)
                 recorder_end_other(r, one);
         else if (r->target_has_ended)
@@ -252,7 +248,7 @@ static void recorder_fail(struct recorder *r, const char *why) {
 }
 
 /* What the recorder itself has taken so far, for the report. */
-static void recorder_tell_cost(struct recorder *r, uint64_t now_ns) {
+void recorder_tell_cost(struct recorder *r, uint64_t now_ns) {
         struct trace_cost c = {.time_ns = now_ns};
         struct rusage usage;
 
@@ -363,48 +359,6 @@ static void recorder_take_ready(struct recorder *r) {
         }
 }
 
-static void recorder_follow_group(struct recorder *r, const struct life *one) {
-        const char *counter =
-                one->is_foreign ? NULL
-                                : oom_watch_follow(&r->oom, one->pid, "/proc", "/sys/fs/cgroup");
-
-        if (counter)
-                recorder_log(r, "pid %d: kills for want of memory are counted in %s", (int)one->pid,
-                             counter);
-}
-
-static void recorder_sample(struct recorder *r, uint64_t now_ns) {
-        struct pipeline_stats stats;
-        uint64_t interval_ns;
-        bool is_idle;
-
-        pipeline_get_stats(r->pipeline, &stats);
-        for (size_t i = 0; i < r->lives.list.n; i++) {
-                struct life *one = r->lives.list.items[i];
-                const struct wire_process *p;
-
-                if (one->is_over || one->is_ending)
-                        continue;
-                if (one->is_unwatched && !life_is_alive(one))
-                        recorder_see_gone(r, one);
-                recorder_follow_group(r, one);
-                p = shm_process(r->config->shm, one->process_idx);
-                lives_sample(&r->lives, one, now_ns,
-                             atomic_load_explicit(&p->runtime_bytes, memory_order_relaxed),
-                             stats.backed_bytes);
-        }
-        if (now_ns >= r->next_look_ns)
-                recorder_look(r, now_ns, stats.n_records);
-        if (now_ns >= r->next_cost_ns)
-                recorder_tell_cost(r, now_ns);
-        is_idle = stats.n_records == r->n_records_at_sample && now_ns > IDLE_SAMPLE_NS;
-        r->n_records_at_sample = stats.n_records;
-        interval_ns =
-                is_idle ? IDLE_SAMPLE_NS : MAX(SAMPLE_MIN_NS, MIN(now_ns / 20, SAMPLE_MAX_NS));
-        r->next_sample_ns = now_ns + interval_ns * (1 + r->lives.n_alive / 32);
-        r->next_sample_ns = MIN(r->next_sample_ns, MAX(r->look_again_ns, r->next_look_ns));
-}
-
 /* A service manager ends all of a service at once: the recorder writes what the others do at their end. Nobody but it
  * can end a recording whose front has gone. */
 static void recorder_heed_term(struct recorder *r, uint64_t now_ns) {
@@ -432,6 +386,8 @@ static void recorder_keep_time(struct recorder *r) {
 
         if (now_ns >= r->next_sample_ns)
                 recorder_sample(r, now_ns);
+        if (now_ns >= r->next_young_ns || r->lives.list.n > r->n_lives_seen)
+                recorder_sample_young(r, now_ns);
         if (now_ns >= r->next_slice_ns) {
                 pipeline_end_slice(r->pipeline, now_ns, false);
                 admission_end_silence(r);
@@ -515,7 +471,7 @@ static void recorder_rest(struct recorder *r, size_t n_handled) {
         if (n_handled > 4096)
                 return;
         until_ns = MIN(until_ns, recorder_deadline_ns(r));
-        until_ns = MIN(until_ns, moments_due_ns(&r->moments));
+        until_ns = MIN(MIN(until_ns, moments_due_ns(&r->moments)), r->next_young_ns);
         if (is_busy)
                 until_ns = MIN(until_ns, now_ns + BUSY_NAP_NS);
         if (until_ns > now_ns)

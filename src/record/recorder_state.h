@@ -61,6 +61,9 @@ struct recorder {
         uint64_t clock_hz, start_counter;
         uint64_t end_ns; /* of the recording; 0 while it goes on */
         uint64_t next_slice_ns, next_sample_ns, next_cost_ns;
+        uint64_t next_young_ns; /* a young process is to be sampled; UINT64_MAX: none */
+        size_t n_lives_seen,
+                n_grown_up; /* grown up: of lives, from the first on: none of them is young */
         uint64_t term_deadline_ns; /* 0: nobody asked it to end */
         uint64_t n_records_at_sample;
         uint64_t next_look_ns, n_looks;

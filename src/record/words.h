@@ -6,6 +6,3 @@
 
 /* Control bytes become '?'. Cut at cap. Returns ret. */
 const char *words_plain(const char *text, char *ret, size_t cap);
-
-/* As the shell wants it: quoted when it holds anything but letters, digits and -_./=:,+@% */
-const char *words_shell(const char *text, char *ret, size_t cap);

@@ -91,3 +91,14 @@ def test_short_lives(t):
     _, rows = record(t, t.count(500, 5000), "churn")
     for key, row in rows.items():
         assert row["seen_touched"] == row["seen_bytes"], (key, row)
+
+
+def test_short_peaks_of_children(t):
+    """What a child had in memory for a few milliseconds is its peak, whenever samples are taken; its parent had none of it."""
+    program = t.context.helpers.build("short_peak", ["short_peak.c"])
+    r = t.silt.record(t.path("t.silt"), [program])
+    assert r.code == 0, r.errors
+    got, why = t.silt.report(t.path("t.silt"))
+    assert got, why
+    peaks = [p["totals"]["peak_rss_bytes"] for p in got["processes"]]
+    assert len(peaks) == 3 and peaks[0] < 10e6 and all(20e6 < p < 24e6 for p in peaks[1:]), peaks

@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: MIT */
+#include "record/recorder_sample.h"
+
+#include "base/macros.h"
+#include "record/pipeline.h"
+#include "record/recorder_look.h"
+#include "record/shm.h"
+
+#define MS 1000000ull
+
+enum {
+        SAMPLE_MIN_NS =
+                5 * MS, /* a short program has a curve too: samples start dense and thin out */
+        SAMPLE_MAX_NS = 100 * MS,
+        YOUNG_SAMPLE_MIN_NS =
+                2 * MS, /* a process may end before its first sample is due: one at this age, */
+        YOUNG_NS = SAMPLE_MAX_NS,   /* at twice that, and so on up to here */
+        IDLE_SAMPLE_NS = 1000 * MS, /* when nothing happens */
+};
+
+static void recorder_follow_group(struct recorder *r, const struct life *one) {
+        const char *counter =
+                one->is_foreign ? NULL
+                                : oom_watch_follow(&r->oom, one->pid, "/proc", "/sys/fs/cgroup");
+
+        if (counter)
+                recorder_log(r, "pid %d: kills for want of memory are counted in %s", (int)one->pid,
+                             counter);
+}
+
+static void recorder_sample_one(struct recorder *r, struct life *one, uint64_t now_ns,
+                                const struct pipeline_stats *stats) {
+        const struct wire_process *p = shm_process(r->config->shm, one->process_idx);
+
+        /* relaxed: a figure of its own */
+        lives_sample(&r->lives, one, now_ns,
+                     atomic_load_explicit(&p->runtime_bytes, memory_order_relaxed),
+                     stats->backed_bytes);
+}
+
+/* Or has just been noticed, by a recorder that slept. */
+static bool recorder_is_young(const struct life *one, uint64_t now_ns) {
+        return !one->is_over && !one->is_ending &&
+               (now_ns < one->began_ns + YOUNG_NS || one->next_sample_ns == 0);
+}
+
+void recorder_sample_young(struct recorder *r, uint64_t now_ns) {
+        struct pipeline_stats stats;
+
+        pipeline_get_stats(r->pipeline, &stats);
+        r->next_young_ns = UINT64_MAX;
+        r->n_lives_seen = r->lives.list.n;
+        for (size_t i = r->n_grown_up; i < r->lives.list.n; i++) {
+                struct life *one = r->lives.list.items[i];
+
+                if (!recorder_is_young(one, now_ns)) {
+                        r->n_grown_up += i == r->n_grown_up;
+                        continue;
+                }
+                if (now_ns >= one->next_sample_ns) {
+                        recorder_sample_one(r, one, now_ns, &stats);
+                        one->next_sample_ns = now_ns + MAX(now_ns - MIN(one->began_ns, now_ns),
+                                                           YOUNG_SAMPLE_MIN_NS);
+                }
+                r->next_young_ns = MIN(r->next_young_ns, one->next_sample_ns);
+        }
+}
+
+void recorder_sample(struct recorder *r, uint64_t now_ns) {
+        struct pipeline_stats stats;
+        uint64_t interval_ns;
+        bool is_idle;
+
+        pipeline_get_stats(r->pipeline, &stats);
+        for (size_t i = 0; i < r->lives.list.n; i++) {
+                struct life *one = r->lives.list.items[i];
+
+                if (one->is_over || one->is_ending)
+                        continue;
+                if (one->is_unwatched && !life_is_alive(one))
+                        recorder_see_gone(r, one);
+                recorder_follow_group(r, one);
+                recorder_sample_one(r, one, now_ns, &stats);
+        }
+        if (now_ns >= r->next_look_ns)
+                recorder_look(r, now_ns, stats.n_records);
+        if (now_ns >= r->next_cost_ns)
+                recorder_tell_cost(r, now_ns);
+        is_idle = stats.n_records == r->n_records_at_sample && now_ns > IDLE_SAMPLE_NS;
+        r->n_records_at_sample = stats.n_records;
+        interval_ns =
+                is_idle ? IDLE_SAMPLE_NS : MAX(SAMPLE_MIN_NS, MIN(now_ns / 20, SAMPLE_MAX_NS));
+        r->next_sample_ns = now_ns + interval_ns * (1 + r->lives.n_alive / 32);
+        r->next_sample_ns = MIN(r->next_sample_ns, MAX(r->look_again_ns, r->next_look_ns));
+}
