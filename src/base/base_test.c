@@ -176,6 +176,12 @@ static void str_grows(void **state) {
         str_pad(&s, '-', 3);
         assert_string_equal(str_text(&s), "---");
         assert_int_equal(str_width("é▆x"), 3);
+        assert_int_equal(str_width("数据库 カ 한"), 6 + 1 + 2 + 1 + 2);
+        assert_int_equal(str_width("e\xcc\x81"), 1); /* an accent upon the letter */
+        assert_int_equal(str_width("\xff"
+                                   "a\x80"
+                                   "b\xe6\x95"),
+                         4); /* no text: a cell a byte that may begin a character */
         str_clear(&s);
         str_add_shell(&s, "a/b-1.silt");
         str_add(&s, " ");

@@ -1,10 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 #include "base/str.h"
 
+#include <locale.h>
+#include <pthread.h>
 #include <stdarg.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <wchar.h>
 
 #include "base/vec.h"
 
@@ -78,6 +82,12 @@ void str_done(struct str *s) {
         memset(s, 0, sizeof(*s));
 }
 
+static locale_t str_utf8_locale;
+
+static void str_open_locale(void) {
+        str_utf8_locale = newlocale(LC_CTYPE_MASK, "C.UTF-8", NULL);
+}
+
 size_t str_utf8_len(const char *text) {
         const unsigned char *s = (const unsigned char *)text;
         size_t n = s[0] < 0x80                     ? 1
@@ -95,10 +105,43 @@ size_t str_utf8_len(const char *text) {
         return n;
 }
 
-size_t str_width(const char *text) {
-        size_t n = 0;
+/* The C library knows widths in a UTF-8 locale alone; NULL: there is none. */
+static locale_t str_locale(void) {
+        static pthread_once_t once = PTHREAD_ONCE_INIT;
 
-        for (; *text; text++)
-                n += ((unsigned char)*text & 0xc0) != 0x80;
-        return n;
+        pthread_once(&once, str_open_locale);
+        return str_utf8_locale;
+}
+
+/* n bytes of well-formed UTF-8. */
+static size_t str_wide_width(const char *text, size_t n) {
+        uint32_t c = (unsigned char)text[0] & (0x7fu >> n);
+        locale_t own = str_locale(), before;
+        int cells;
+
+        for (size_t i = 1; i < n; i++)
+                c = c << 6 | ((unsigned char)text[i] & 0x3f);
+        if (!own)
+                return 1;
+        before = uselocale(own);
+        cells = wcwidth((wchar_t)c);
+        uselocale(before);
+        return cells < 0 ? 1 : (size_t)cells;
+}
+
+size_t str_first_width(const char *text, size_t *ret_n_bytes) {
+        size_t n = str_utf8_len(text);
+
+        *ret_n_bytes = n ? n : 1;
+        if (n > 1)
+                return str_wide_width(text, n);
+        return ((unsigned char)text[0] & 0xc0) != 0x80;
+}
+
+size_t str_width(const char *text) {
+        size_t cells = 0, n;
+
+        for (; *text; text += n)
+                cells += str_first_width(text, &n);
+        return cells;
 }

@@ -22,5 +22,8 @@ void str_done(struct str *s);
 /* Length of the well-formed UTF-8 sequence that text begins with, 0 when there is none; 1 at its end. */
 size_t str_utf8_len(const char *text);
 
-/* Cells a UTF-8 text takes on a terminal, counting one per code point. */
+/* Cells a UTF-8 text takes on a terminal: two for the wide characters of East Asia, none for accents that stand upon the letter before
+ * them, as the C library says. */
 size_t str_width(const char *text);
+/* Of its first character, and that one's length in bytes; text is not empty. */
+size_t str_first_width(const char *text, size_t *ret_n_bytes);

@@ -15,7 +15,8 @@ enum {
         STYLE_MIN_WIDTH = 60,
         STYLE_MAX_WIDTH = 240,
         STYLE_PIPE_WIDTH = 80,
-        STYLE_PROSE_WIDTH = 120
+        STYLE_PROSE_WIDTH = 120,
+        STYLE_MAX_CELL_BYTES = 16 /* characters of no width are put upon one another */
 };
 
 static size_t find_width(FILE *out) {
@@ -63,23 +64,23 @@ void style_init(struct style *s, FILE *out) {
 }
 
 size_t style_width_n(const char *text, size_t n_bytes) {
-        size_t n = 0;
+        size_t cells = 0, n;
 
-        for (size_t i = 0; i < n_bytes; i++)
-                n += ((unsigned char)text[i] & 0xc0) != 0x80;
-        return n;
+        for (size_t i = 0; i < n_bytes; i += n)
+                cells += str_first_width(text + i, &n);
+        return cells;
 }
 
 size_t style_width(const char *text) {
-        size_t n = 0;
+        size_t cells = 0, n;
 
-        for (; *text; text++) {
+        for (; *text; text += n) {
                 if (*text == '\033')
-                        text += strcspn(text, "m");
+                        n = strcspn(text, "m") + (strchr(text, 'm') != NULL);
                 else
-                        n += ((unsigned char)*text & 0xc0) != 0x80;
+                        cells += str_first_width(text, &n);
         }
-        return n;
+        return cells;
 }
 
 static bool is_unit(const char *text, size_t n) {
@@ -148,12 +149,15 @@ static size_t prose_width(const struct style *s) {
 /* A word longer than the line is broken where that ends. Returns the column behind it. */
 static size_t put_word(const struct style *s, const char *text, size_t n, size_t indent,
                        size_t at) {
-        for (size_t i = 0; i < n; i++) {
-                if (((unsigned char)text[i] & 0xc0) != 0x80 && at++ == prose_width(s)) {
+        for (size_t i = 0, n_bytes; i < n; i += n_bytes) {
+                size_t cells = str_first_width(text + i, &n_bytes);
+
+                if (at + cells > prose_width(s)) {
                         fprintf(s->out, "\n%*s", (int)indent, "");
-                        at = indent + 1;
+                        at = indent;
                 }
-                fputc(text[i], s->out);
+                at += cells;
+                fwrite(text + i, 1, n_bytes, s->out);
         }
         return at;
 }
@@ -199,13 +203,25 @@ void style_heading(const struct style *s, const char *fmt, ...) {
         fputs(s->plain, s->out);
 }
 
-/* The byte at which cell `cell` of the text begins. */
-static size_t cell_off(const char *text, size_t cell) {
-        size_t i = 0;
+/* Bytes of the longest beginning of text that takes at most `cells` of them, with what stands upon its last letter. */
+static size_t head_bytes(const char *text, size_t cells) {
+        size_t i = 0, n, width, most = (cells + 1) * STYLE_MAX_CELL_BYTES;
 
-        for (; text[i]; i++)
-                if (((unsigned char)text[i] & 0xc0) != 0x80 && cell-- == 0)
+        for (; text[i]; i += n) {
+                width = str_first_width(text + i, &n);
+                if (width > cells || i > most)
                         break;
+                cells -= width;
+        }
+        return i;
+}
+
+/* Where its longest end begins that takes at most `cells` of them. */
+static size_t tail_off(const char *text, size_t cells) {
+        size_t have = str_width(text), i = 0, n;
+
+        for (; have > cells; i += n)
+                have -= str_first_width(text + i, &n);
         return i;
 }
 
@@ -214,13 +230,13 @@ void style_add_cut(const struct style *s, struct str *to, const char *text, size
         size_t have = str_width(text), n_dots = str_width(dots), tail;
 
         if (have <= width || width <= n_dots) {
-                str_addn(to, text, cell_off(text, width));
+                str_addn(to, text, head_bytes(text, width));
                 return;
         }
         tail = (width - n_dots) / 2;
-        str_addn(to, text, cell_off(text, width - n_dots - tail));
+        str_addn(to, text, head_bytes(text, width - n_dots - tail));
         str_add(to, dots);
-        str_add(to, text + cell_off(text, have - tail));
+        str_add(to, text + tail_off(text, tail));
 }
 
 void style_pad_to(struct str *to, size_t begin, size_t width) {

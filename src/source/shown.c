@@ -12,16 +12,6 @@ struct range {
         uint32_t first, last;
 };
 
-/* Characters that take two cells, and those that take none. */
-static const struct range wide[] = {
-        {0x1100, 0x115f},   {0x231a, 0x231b},   {0x23e9, 0x23ec},   {0x2e80, 0x303e},
-        {0x3041, 0xa4cf},   {0xa960, 0xa97c},   {0xac00, 0xd7a3},   {0xf900, 0xfaff},
-        {0xfe30, 0xfe6f},   {0xff00, 0xff60},   {0xffe0, 0xffe6},   {0x1f300, 0x1f64f},
-        {0x1f680, 0x1f6ff}, {0x1f900, 0x1f9ff}, {0x20000, 0x3fffd},
-};
-static const struct range none[] = {{0x300, 0x36f},   {0x483, 0x489},  {0x591, 0x5bd},
-                                    {0x610, 0x61a},   {0x64b, 0x65f},  {0x20d0, 0x20ff},
-                                    {0xfe00, 0xfe0f}, {0xfe20, 0xfe2f}};
 /* Characters that cannot be seen, or that make text read otherwise than the compiler reads it. */
 static const struct range unseen[] = {{0, 0x1f},        {0x7f, 0x9f},      {0xad, 0xad},
                                       {0x61c, 0x61c},   {0x180e, 0x180e},  {0x200b, 0x200f},
@@ -84,9 +74,7 @@ static struct glyph glyph_at(const unsigned char *p, size_t n, size_t cell) {
         } else {
                 memcpy(g.text, p, len);
                 g.n_text = len;
-                g.n_cells = is_in(wide, ARRAY_SIZE(wide), c)   ? 2
-                            : is_in(none, ARRAY_SIZE(none), c) ? 0
-                                                               : 1;
+                g.n_cells = str_first_width(g.text, &len);
         }
         return g;
 }
