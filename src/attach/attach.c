@@ -3,6 +3,7 @@
 
 #include <dlfcn.h>
 #include <errno.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -100,10 +101,15 @@ static int start_runtime(struct attach *a, struct caller *c, const char *rendezv
         if (!function)
                 return explain_result(a, -EPROTO, reterr);
         snprintf(request.rendezvous, sizeof(request.rendezvous), "%s", rendezvous);
+        if (c->moment->again != AGAIN_RESTART) {
+                request.room = c->room;
+                request.room_bytes = c->room_bytes;
+        }
         if (!target_write(&a->target, args[0], &request, sizeof(request)))
                 return err_set(reterr, -EIO, "process %d: its memory cannot be written",
                                (int)a->target.pid);
-        r = caller_call(c, function, args, 1, ATTACH_START_MS, reterr);
+        r = caller_send(c, function, args, 1, args[0] + offsetof(struct wire_attach, result),
+                        WIRE_ATTACH_UNDONE, ATTACH_START_MS, reterr);
         POINT("started");
         if (r < 0)
                 return r;
@@ -115,6 +121,11 @@ static int start_runtime(struct attach *a, struct caller *c, const char *rendezv
                                                  : explain_result(a, request.result, reterr);
         a->entries = (struct entries){.addr = request.writes,
                                       .n_entries = MIN(request.n_writes, WIRE_PLAN_MAX_ENTRIES)};
+        if (c->is_lost) { /* the room stays until the next time */
+                a->entries.room = c->room;
+                a->entries.room_bytes = c->room_bytes;
+                a->entries.left_addr = args[0] + offsetof(struct wire_attach, is_room_left);
+        }
         a->prior_bytes = request.prior_bytes;
         return 0;
 }

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/ptrace.h>
+#include <time.h>
 
 #include "attach/point.h"
 #include "base/macros.h"
@@ -205,6 +206,50 @@ int caller_call(struct caller *c, uint64_t function, const uint64_t *args, unsig
         return call_on(c, frame_place(c, true), function, args, n_args, patience_ms, reterr);
 }
 
+/* Until the process has written something else there. */
+static int await_word(const struct caller *c, uint64_t addr, int32_t undone, uint64_t until_ns) {
+        const struct timespec moment = {0, 100000};
+        sigset_t child;
+        int32_t now;
+
+        sigemptyset(&child);
+        sigaddset(&child, SIGCHLD);
+        for (;;) {
+                if (!target_read(c->target, addr, &now, sizeof(now)))
+                        return -ESRCH;
+                if (now != undone)
+                        return 0;
+                if (tracee_now_ns() >= until_ns)
+                        return -ETIMEDOUT;
+                sigtimedwait(&child, NULL, &moment);
+        }
+}
+
+/* What the first frame was written over is nobody's: the thread has left it. */
+static void clear_slack(const struct caller *c) {
+        if (c->slack)
+                target_write(c->target, c->slack, c->slack_before, c->slack_bytes);
+}
+
+int caller_send(struct caller *c, uint64_t function, const uint64_t *args, unsigned n_args,
+                uint64_t done_addr, int32_t undone, uint64_t patience_ms, struct err *reterr) {
+        int r;
+
+        if (c->moment->again == AGAIN_RESTART)
+                return caller_call(c, function, args, n_args, patience_ms, reterr);
+        r = start(c, frame_place(c, true), function, args, n_args);
+        if (r < 0) {
+                put_back(c);
+                return rescue(c, r, strerror(-r), reterr);
+        }
+        clear_slack(c);
+        c->is_lost = true;
+        tracee_let_go(&c->moment->thread);
+        POINT("call/sent");
+        r = await_word(c, done_addr, undone, tracee_now_ns() + patience_ms * 1000000u);
+        return r < 0 ? rescue(c, r, r == -ESRCH ? "it ended" : "a call took too long", reterr) : 0;
+}
+
 static int map_room(struct caller *c, struct err *reterr) {
         uint64_t n, function = target_symbol(c->target, target_libc(c->target), "mmap", &n);
         const uint64_t args[] = {0,
@@ -269,8 +314,7 @@ void caller_end(struct caller *c) {
         if (c->is_lost)
                 return;
         put_back(c);
-        if (c->slack)
-                target_write(c->target, c->slack, c->slack_before, c->slack_bytes);
+        clear_slack(c);
         POINT("caller/end");
         tracee_let_go(&c->moment->thread);
 }

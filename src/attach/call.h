@@ -16,7 +16,8 @@ struct caller {
         size_t slack_bytes;
         uint64_t room, room_bytes; /* mapped for the calls; 0: none */
         int64_t syscall_result;    /* of the last system call that the function made */
-        bool is_lost; /* a call did not come back: the thread was let go and comes back by itself */
+        bool is_lost;
+                /* the thread was let go, and comes back by itself; room and slack are not silt's any more */ /* a call did not come back: the thread was let go and comes back by itself */
 };
 
 /* Finds a place for the first frame and maps room for the others: its upper end is free for what functions are told. */
@@ -25,6 +26,11 @@ int caller_begin(struct caller *c, const struct target *t, struct moment *m, str
 /* args: up to six. 0 when it has returned. */
 int caller_call(struct caller *c, uint64_t function, const uint64_t *args, unsigned n_args,
                 uint64_t patience_ms, struct err *reterr);
+
+/* The same for the last call: the thread is let go at once, makes the call and comes back by itself. 0 when the int32_t at done_addr is no longer
+ * `undone`. Where the kernel has to be told what is left of a time-out, the thread is held as ever. */
+int caller_send(struct caller *c, uint64_t function, const uint64_t *args, unsigned n_args,
+                uint64_t done_addr, int32_t undone, uint64_t patience_ms, struct err *reterr);
 
 /* CALLER_DATA_BYTES in the room, for what functions are told. */
 enum { CALLER_DATA_BYTES = 8192 };

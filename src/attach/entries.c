@@ -106,6 +106,23 @@ static bool is_inside(const struct crowd *c, const writes *w) {
         return false;
 }
 
+/* Of those that ran nobody is in it, and those that wait have come back long ago: the call waits for nothing at its end. */
+static void see_room_left(const struct entries *e, const struct crowd *c, const struct target *t) {
+        const uint32_t is_left = 1;
+        struct machine_state s;
+
+        if (!e->left_addr)
+                return;
+        for (size_t i = 0; i < c->list.n; i++) {
+                if (!c->list.items[i].is_stopped)
+                        continue;
+                if (tracee_read(&c->list.items[i], &s) < 0 ||
+                    machine_own.sp(&s) - e->room < e->room_bytes)
+                        return;
+        }
+        target_write(t, e->left_addr, &is_left, sizeof(is_left));
+}
+
 static int read_writes(const struct entries *e, const struct target *t, writes *ret,
                        struct err *reterr) {
         size_t n = 0;
@@ -154,6 +171,7 @@ static int entries_change(struct entries *e, const struct target *t, bool is_bac
                 r = crowd_stop(&c, t, begin_ns + ENTRIES_STOP_MS * MS);
                 POINT("entries/stopped");
                 if (r == 0 && !is_inside(&c, &w)) {
+                        see_room_left(e, &c, t);
                         write_all(e, t, &w, is_back);
                         is_done = true;
                 }

@@ -200,6 +200,18 @@ uint64_t target_find_code(const struct target *t, const char *name, const uint8_
         return 0;
 }
 
+/* What another silt has left there may still be a frame that a thread returns by. */
+static bool is_zero(const struct target *t, uint64_t addr, size_t n_bytes) {
+        uint8_t bytes[4096];
+
+        if (n_bytes > sizeof(bytes) || !target_read(t, addr, bytes, n_bytes))
+                return false;
+        for (size_t i = 0; i < n_bytes; i++)
+                if (bytes[i])
+                        return false;
+        return true;
+}
+
 /* Behind the variables of a library; not of ld.so, whose own allocator takes it, nor of the program, whose heap may follow. */
 static uint64_t slack_of(const struct target *t, const struct mapping *m, size_t n_bytes) {
         Elf64_Phdr phdrs[TARGET_MAX_PHDRS];
@@ -225,7 +237,7 @@ static uint64_t slack_of(const struct target *t, const struct mapping *m, size_t
         page_end = ALIGN_UP(end, (uint64_t)sysconf(_SC_PAGESIZE));
         at = target_mapping(t, end);
         if (page_end - end < n_bytes || !at || !at->is_writable || !at->is_readable ||
-            at->end < page_end)
+            at->end < page_end || !is_zero(t, end, n_bytes))
                 return 0;
         return end;
 }

@@ -101,12 +101,23 @@ static int attached_join(void) {
         return r;
 }
 
-void silt_attached(struct wire_attach *request) {
+/* The room of the call before this one, whose end has the request that says whether it was left. */
+static void attached_change_rooms(const struct wire_attach *request) {
+        static uint64_t room, room_bytes;
+        static const struct wire_attach *last;
+
+        if (last && last->is_room_left)
+                sys_munmap((void *)room, room_bytes);
+        room = request->room;
+        room_bytes = request->room_bytes;
+        last = room ? request : NULL;
+}
+
+static int attached_begin(struct wire_attach *request) {
         int r;
 
         if (request->magic != WIRE_ATTACH_MAGIC || request->version != WIRE_VERSION) {
-                request->result = -EPROTO;
-                return;
+                return -EPROTO;
         }
         r = attached_check();
         if (r == 0)
@@ -121,6 +132,19 @@ void silt_attached(struct wire_attach *request) {
                 patched_tell_writes(request);
                 runtime_record();
         }
-        atomic_signal_fence(memory_order_seq_cst);
-        request->result = r;
+        return r;
+}
+
+/* One at a time: two silts may come at once. */
+void silt_attached(struct wire_attach *request) {
+        static _Atomic uint32_t is_busy;
+        int r = -EBUSY;
+
+        if (!atomic_exchange_explicit(&is_busy, 1, memory_order_acquire)) {
+                attached_change_rooms(request);
+                r = attached_begin(request);
+                atomic_store_explicit(&is_busy, 0, memory_order_release);
+        }
+        /* the last that is done: silt waits for it */
+        __atomic_store_n(&request->result, r, __ATOMIC_RELEASE);
 }

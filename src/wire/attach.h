@@ -22,7 +22,12 @@ struct wire_attach {
         uint64_t prior_bytes,
                 prior_blocks; /* in use already, by the C library's word; 0: not known */
 
+        /* set by silt: memory that this call runs on, in which this struct is. The runtime gives the one before it back, if silt has
+         * seen that its thread had left it. */
+        uint64_t room, room_bytes;
+        uint32_t is_room_left, reserved;
+
         char rendezvous[320]; /* as WIRE_ENV has it */
 };
 
-_Static_assert(sizeof(struct wire_attach) == 368, "both sides must agree on the layout");
+_Static_assert(sizeof(struct wire_attach) == 392, "both sides must agree on the layout");

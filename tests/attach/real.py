@@ -44,7 +44,7 @@ def test_redis(t):
     port = free_port()
     with Target(t, ["redis-server", "--port", str(port), "--save", ""], says_ready=False) as target:
         await_true(lambda: can_connect(port), "it does not listen")
-        n = t.count(30000, 1000000)
+        n = t.count(5000, 1000000)
         load = subprocess.Popen(["redis-benchmark", "-p", str(port), "-n", str(n), "-c", "10", "-q", "-t", "set,get,lpush"],
                                 stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
         for _ in range(t.count(2, 60)):
