@@ -78,7 +78,18 @@ class Workshop:
                 self.run("cmake", "-S", tree, "-B", folder, "-DCMAKE_SYSTEM_NAME=Linux", "-DCMAKE_BUILD_TYPE=RelWithDebInfo",
                          "-DCMAKE_SYSTEM_PROCESSOR=" + self.prefix.split("-")[0], f"-DCMAKE_C_COMPILER={self.prefix}gcc",
                          f"-DCMAKE_CXX_COMPILER={self.prefix}g++", "-Dgperftools_build_minimal=ON", "-DBUILD_TESTING=OFF")
-                self.run("cmake", "--build", folder, "-j2", "--target", "tcmalloc_minimal_static")
+                # its description of the static library leaves the malloc out
+                names = ("central_freelist common internal_logging malloc_extension malloc_hook maybe_threads memfs_malloc page_heap sampler "
+                         "span stack_trace_table static_vars symbolize system-alloc tcmalloc thread_cache base/spinlock "
+                         "base/spinlock_internal base/sysinfo base/logging base/atomicops-internals-x86")
+                parts = [os.path.join(tree, "src", name + ".cc") for name in names.split()]
+                flags = ["-O2", "-g", "-fno-builtin", "-DNO_TCMALLOC_SAMPLES", "-DNO_HEAP_CHECK", "-DENABLE_ALIGNED_NEW_DELETE",
+                         "-DENABLE_SIZED_DELETE", "-I.", "-I" + os.path.join(tree, "src"), "-c"]
+                self.run(self.prefix + "g++", "-std=c++17", *flags, *parts, cwd=folder)
+                parts.append(os.path.join(tree, "src/base/dynamic_annotations.c"))
+                self.run(self.prefix + "gcc", *flags, parts[-1], cwd=folder)
+                objects = [os.path.splitext(os.path.basename(part))[0] + ".o" for part in parts]
+                self.run(self.prefix + "ar", "r", out, *objects, cwd=folder)
         return out
 
     def jemalloc_from_source(self, name="jemalloc_rjem_", prefix="_rjem_", *options):
