@@ -12,7 +12,6 @@ enum {
         ALLOCATOR_MAX_FUNCTION_BYTES = 1 << 16,
         ALLOCATOR_MAX_SPAN_BYTES =
                 4 << 20, /* of one's code: farther apart, names are a coincidence */
-        ALLOCATOR_MAX_LIST = 16,
         ALLOCATOR_MIN_COMPANY = 2,
 };
 
@@ -44,7 +43,7 @@ static void add_allocator(struct allocators *a, const struct family *family, con
                     strlen(a->list.items[i].prefix) == prefix_len &&
                     strncmp(a->list.items[i].prefix, prefix, prefix_len) == 0)
                         return;
-        if (prefix_len >= sizeof(one->prefix) || a->list.n == ALLOCATOR_MAX_LIST)
+        if (prefix_len >= sizeof(one->prefix) || a->list.n == ALLOCATORS_MAX)
                 return;
         one = vec_add(&a->list);
         one->family = family;
@@ -233,7 +232,7 @@ static void find_functions(struct allocators *a, const struct functions *functio
 
 /* Those whose functions all belong to one named before them. */
 static void drop_empty(struct allocators *a) {
-        uint32_t moved_to[ALLOCATOR_MAX_LIST] = {0};
+        uint32_t moved_to[ALLOCATORS_MAX] = {0};
         size_t n = 0;
 
         for (size_t i = 0; i < a->list.n; i++) {
@@ -246,8 +245,8 @@ static void drop_empty(struct allocators *a) {
                 a->functions.items[i].allocator = moved_to[a->functions.items[i].allocator];
 }
 
-int allocators_read(const char *path, enum allocators_of of, struct allocators *ret,
-                    struct err *reterr) {
+int allocators_read_here(const char *path, enum allocators_of of, struct allocators *ret,
+                         struct err *reterr) {
         _cleanup_(symbol_module_freep) struct symbol_module *module = NULL;
         struct trace_module m = {.path = path};
         struct symbol_origin origin;

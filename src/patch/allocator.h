@@ -9,6 +9,8 @@
 #include "patch/object.h"
 #include "patch/patch.h"
 
+enum { ALLOCATORS_MAX = 16 }; /* of one file */
+
 struct allocator_function {
         const struct family_role *role;
         uint32_t allocator;      /* index */
@@ -40,9 +42,25 @@ enum allocators_of {
         ALLOCATORS_OF_LOADER,      /* what ld.so calls when it has opened an object */
 };
 
-/* 0, also when there are none; -errno when the file cannot be read. */
+/* 0, also when there are none; -errno when the file cannot be read. Files may be anything: they are read in a process of its
+ * own (apart.h). */
 int allocators_read(const char *path, enum allocators_of of, struct allocators *ret,
                     struct err *reterr);
+
+/* The same for many. */
+struct allocators_file {
+        const char *path;
+        enum allocators_of of;
+        bool is_known; /* found is filled already: it is not read */
+        int r;         /* as allocators_read has it, with the reason */
+        struct err err;
+        struct allocators found; /* the caller's, for allocators_done */
+};
+void allocators_read_all(struct allocators_file *files, size_t n);
+
+/* The same in this process. */
+int allocators_read_here(const char *path, enum allocators_of of, struct allocators *ret,
+                         struct err *reterr);
 void allocators_done(struct allocators *a);
 
 /* What the function says that tells its version, read from its code; 0: not known. */

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/bytes.h"
+#include "patch/apart.h"
 #include "patch/extent.h"
 #include "symbol/module.h"
 #include "wire/record.h"
@@ -186,8 +187,8 @@ static int check_patch(const struct allocator_function *f, const struct object *
 
 /* ---- one ----------------------------------------------------------------------------------------- */
 
-static int read_function(const char *path, const char *where, struct allocator_function *f,
-                         struct given_function *ret, struct err *reterr) {
+static int read_function_here(const char *path, const char *where, struct allocator_function *f,
+                              struct given_function *ret, struct err *reterr) {
         _cleanup_(symbol_module_freep) struct symbol_module *module = NULL;
         struct trace_module m = {.path = path};
         struct object o = {.path = path, .fd = -1};
@@ -215,11 +216,48 @@ static int read_function(const char *path, const char *where, struct allocator_f
         return r;
 }
 
+struct given_reading {
+        const char *path, *where;
+        struct allocator_function function;
+        struct given_function given;
+        struct err err;
+        int r;
+};
+
+static void read_function_apart(void *ctx, size_t i) {
+        struct given_reading *to = ctx;
+
+        (void)i;
+        to->r = read_function_here(to->path, to->where, &to->function, &to->given, &to->err);
+}
+
+/* In a process of its own: the file may be anything. */
+static int read_function(const char *path, const char *where, const struct family_role *role,
+                         struct given_function *ret, struct err *reterr) {
+        struct given_reading *shared = apart_share(sizeof(*shared));
+        bool is_done = false;
+        int r;
+
+        if (!shared)
+                return err_set(reterr, -ENOMEM, "out of memory");
+        *shared = (struct given_reading){.path = path, .where = where, .function.role = role};
+        apart_run(1, read_function_apart, shared, &apart_limits_usual, &is_done);
+        *ret = shared->given;
+        ret->function.role = role;
+        ret->function.name[sizeof(ret->function.name) - 1] = '\0';
+        r = is_done ? shared->r : -EBADMSG;
+        if (r < 0)
+                err_set(reterr, r, "%.*s", (int)sizeof(shared->err.text) - 1,
+                        is_done ? shared->err.text
+                                : "its file is damaged, or takes too long to read");
+        apart_unshare(shared, sizeof(*shared));
+        return r < 0 ? r : 0;
+}
+
 static int add_at(struct given *g, const struct family_role *role, const char *path,
                   const char *where, struct err *reterr) {
-        struct allocator_function f = {.role = role};
         struct given_function one;
-        int r = read_function(path, where, &f, &one, reterr);
+        int r = read_function(path, where, role, &one, reterr);
 
         for (size_t i = 0; r == 0 && i < g->n; i++)
                 if (g->list[i].dev == one.dev && g->list[i].ino == one.ino &&

@@ -13,6 +13,7 @@
 
 #include "base/fs.h"
 #include "base/macros.h"
+#include "patch/apart.h"
 
 enum {
         IMPRINT_STEP_BYTES = 1 << 20,
@@ -175,7 +176,7 @@ static int look_at_elf(Elf *elf, int fd, struct imprint *ret) {
         return r;
 }
 
-int imprint_read(const char *path, struct imprint *ret, struct err *reterr) {
+static int imprint_read_here(const char *path, struct imprint *ret, struct err *reterr) {
         _cleanup_close_ int fd = fs_open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK, 0);
         Elf *elf;
         int r;
@@ -191,6 +192,47 @@ int imprint_read(const char *path, struct imprint *ret, struct err *reterr) {
         if (ret->marks & IMPRINT_GPERFTOOLS) /* which has the same variables */
                 ret->marks &= ~(unsigned)IMPRINT_TCMALLOC;
         return r < 0 ? err_set_errno(reterr, r, "'%s'", path) : 0;
+}
+
+struct imprint_reading {
+        const char *path;
+        int r;
+        struct imprint imprint;
+        char why[200];
+};
+
+static void imprint_read_apart(void *ctx, size_t i) {
+        struct imprint_reading *to = ctx;
+        struct err err = {0};
+
+        (void)i;
+        to->r = imprint_read_here(to->path, &to->imprint, &err);
+        snprintf(to->why, sizeof(to->why), "%.199s", err.text);
+}
+
+int imprint_read(const char *path, struct imprint *ret, struct err *reterr) {
+        struct imprint_reading *shared = apart_share(sizeof(*shared));
+        bool is_done = false;
+        int r;
+
+        memset(ret, 0, sizeof(*ret));
+        if (!shared)
+                return err_set(reterr, -ENOMEM, "out of memory");
+        shared->path = path;
+        apart_run(1, imprint_read_apart, shared, &apart_limits_usual, &is_done);
+        r = is_done ? shared->r : -EBADMSG;
+        if (r < 0) {
+                err_set(reterr, r, "%.*s", (int)sizeof(shared->why) - 1,
+                        is_done ? shared->why : "it is damaged, or takes too long");
+        } else {
+                *ret = shared->imprint;
+                ret->jemalloc_version[sizeof(ret->jemalloc_version) - 1] = '\0';
+                ret->gperftools_version[sizeof(ret->gperftools_version) - 1] = '\0';
+                ret->library[sizeof(ret->library) - 1] = '\0';
+                ret->build_id_bytes = MIN(ret->build_id_bytes, (uint32_t)sizeof(ret->build_id));
+        }
+        apart_unshare(shared, sizeof(*shared));
+        return r < 0 ? r : 0;
 }
 
 const char *imprint_allocator(const struct imprint *i, unsigned k) {

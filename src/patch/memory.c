@@ -5,14 +5,18 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "patch/given.h"
 #include "patch/imprint.h"
 #include "wire/record.h"
 
 enum {
         MEMORY_MAX_FILES = 4096,
+        MEMORY_MAX_FOUND = 256,
         MEMORY_MAX_ALLOCATORS = WIRE_N_ALLOCATORS - 1,
 };
+
+static struct memory_file file_of(const struct stat *st) {
+        return (struct memory_file){st->st_dev, st->st_ino, st->st_size, st->st_mtim};
+}
 
 static bool is_same(const struct memory_file *f, const struct stat *st) {
         return f->dev == st->st_dev && f->ino == st->st_ino && f->size_bytes == st->st_size &&
@@ -28,32 +32,41 @@ bool memory_is_plain(const struct patch_memory *m, const struct stat *file) {
 
 void memory_add_plain(struct patch_memory *m, const struct stat *file) {
         if (m->plain.n < MEMORY_MAX_FILES)
-                vec_push(&m->plain, (struct memory_file){file->st_dev, file->st_ino, file->st_size,
-                                                         file->st_mtim});
+                vec_push(&m->plain, file_of(file));
 }
 
-const struct allocators *memory_allocators(struct patch_memory *m, const struct stat *file,
-                                           const char *open_path, enum allocators_of of,
-                                           const struct given *given) {
-        struct memory_known *one;
+static void copy_allocators(struct allocators *to, const struct allocators *from) {
+        memset(to, 0, sizeof(*to));
+        to->has_symbol_table = from->has_symbol_table;
+        for (size_t i = 0; i < from->list.n; i++)
+                vec_push(&to->list, from->list.items[i]);
+        for (size_t i = 0; i < from->functions.n; i++)
+                vec_push(&to->functions, from->functions.items[i]);
+}
 
-        for (size_t i = 0; i < m->known.n; i++)
-                if (m->known.items[i]->of == of && is_same(&m->known.items[i]->file, file))
-                        return &m->known.items[i]->allocators;
-        one = calloc(1, sizeof(*one));
-        if (!one)
-                return NULL;
-        allocators_read(open_path, of, &one->allocators, NULL); /* what cannot be read has none */
-        given_join(given, file, &one->allocators);
-        if (!one->allocators.functions.n) {
-                allocators_done(&one->allocators);
-                free(one);
-                return NULL;
+bool memory_recall(const struct patch_memory *m, const struct stat *file, enum allocators_of of,
+                   struct allocators *ret) {
+        for (size_t i = 0; i < m->found.n; i++)
+                if (m->found.items[i].of == of && is_same(&m->found.items[i].file, file)) {
+                        copy_allocators(ret, &m->found.items[i].found);
+                        return true;
+                }
+        return false;
+}
+
+void memory_keep(struct patch_memory *m, const struct stat *file, enum allocators_of of,
+                 const struct allocators *found) {
+        struct memory_found *to;
+
+        if (m->found.n < MEMORY_MAX_FOUND) {
+                to = vec_add(&m->found);
+        } else {
+                to = &m->found.items[m->oldest++ % MEMORY_MAX_FOUND];
+                allocators_done(&to->found);
         }
-        one->of = of;
-        one->file = (struct memory_file){file->st_dev, file->st_ino, file->st_size, file->st_mtim};
-        vec_push(&m->known, one);
-        return &one->allocators;
+        to->file = file_of(file);
+        to->of = of;
+        copy_allocators(&to->found, found);
 }
 
 uint32_t memory_number(struct patch_memory *m, const char *family, const char *module,
@@ -88,11 +101,9 @@ const struct memory_allocator *memory_allocator(const struct patch_memory *m, ui
 }
 
 void patch_memory_done(struct patch_memory *m) {
-        for (size_t i = 0; i < m->known.n; i++) {
-                allocators_done(&m->known.items[i]->allocators);
-                free(m->known.items[i]);
-        }
-        vec_free(&m->known);
         vec_free(&m->allocators);
         vec_free(&m->plain);
+        for (size_t i = 0; i < m->found.n; i++)
+                allocators_done(&m->found.items[i].found);
+        vec_free(&m->found);
 }

@@ -23,28 +23,28 @@ struct memory_allocator {
         char module[512];   /* the file it is in */
 };
 
-/* A file with allocators: reading its symbols takes longer than planning. */
-struct memory_known {
+/* What was found in a file, as a program or as a library. */
+struct memory_found {
         struct memory_file file;
         enum allocators_of of;
-        struct allocators allocators;
+        struct allocators found;
 };
 
 struct patch_memory {
-        VEC(struct memory_known *) known;
-        VEC(struct memory_file) plain; /* files without an allocator */
+        VEC(struct memory_file) plain;  /* files without an allocator */
+        VEC(struct memory_found) found; /* others, and programs; the oldest is replaced first */
+        size_t oldest;
         VEC(struct memory_allocator) allocators;
 };
 
 bool memory_is_plain(const struct patch_memory *m, const struct stat *file);
 void memory_add_plain(struct patch_memory *m, const struct stat *file);
 
-struct given;
-
-/* What allocators_read says of the file, and what was given (NULL: nothing), read once; NULL: it has none, or cannot be read. */
-const struct allocators *memory_allocators(struct patch_memory *m, const struct stat *file,
-                                           const char *open_path, enum allocators_of of,
-                                           const struct given *given);
+/* A copy, for allocators_done; false: it was not read yet, or is forgotten. */
+bool memory_recall(const struct patch_memory *m, const struct stat *file, enum allocators_of of,
+                   struct allocators *ret);
+void memory_keep(struct patch_memory *m, const struct stat *file, enum allocators_of of,
+                 const struct allocators *found);
 
 /* From 1; the same for the same family in the same file. open_path: where the file is found. */
 uint32_t memory_number(struct patch_memory *m, const char *family, const char *module,

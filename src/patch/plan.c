@@ -198,27 +198,35 @@ static bool is_news(const struct planner *p, const struct object *o) {
         return false;
 }
 
-static void look_at_object(struct planner *p, struct object *o, bool is_program) {
+static enum allocators_of of_whom(const struct planner *p, const struct object *o) {
         bool is_attached = p->request->hello->flags & WIRE_HELLO_ATTACHED;
-        enum allocators_of of = is_program           ? ALLOCATORS_OF_PROGRAM
-                                : is_loader(o->path) ? ALLOCATORS_OF_LOADER
-                                : is_attached        ? ALLOCATORS_OF_ANY_LIBRARY
-                                                     : ALLOCATORS_OF_LIBRARY;
-        struct patch_memory *memory = p->request->memory;
-        const struct allocators *a;
-        struct stat st = {0};
 
-        o->is_program = is_program;
-        if (object_open(o, p->request->machine) < 0 || !is_news(p, o) || fstat(o->fd, &st) < 0 ||
-            memory_is_plain(memory, &st) || p->sections.n == WIRE_PLAN_MAX_SECTIONS) {
-                object_close(o);
-                return;
-        }
-        a = memory_allocators(memory, &st, o->open_path, of, p->request->given);
-        if (a)
-                plan_object(p, o, a);
-        else if (!is_program) /* as a library it may have another answer than as a program */
-                memory_add_plain(memory, &st);
+        return o->is_program        ? ALLOCATORS_OF_PROGRAM
+               : is_loader(o->path) ? ALLOCATORS_OF_LOADER
+               : is_attached        ? ALLOCATORS_OF_ANY_LIBRARY
+                                    : ALLOCATORS_OF_LIBRARY;
+}
+
+static bool is_wanted(struct planner *p, struct object *o, struct stat *ret_st) {
+        bool is = object_open(o, p->request->machine) == 0 && is_news(p, o) &&
+                  fstat(o->fd, ret_st) == 0 && !memory_is_plain(p->request->memory, ret_st);
+
+        object_close(o);
+        return is;
+}
+
+static void plan_file(struct planner *p, struct object *o, const struct stat *st,
+                      struct allocators_file *file) {
+        if (!file->is_known && (file->found.functions.n || file->of == ALLOCATORS_OF_PROGRAM))
+                memory_keep(p->request->memory, st, file->of, &file->found);
+        given_join(p->request->given, st, &file->found); /* what cannot be read has none itself */
+        if (file->found.functions.n && p->sections.n < WIRE_PLAN_MAX_SECTIONS &&
+            object_open(o, p->request->machine) == 0)
+                plan_object(p, o, &file->found);
+        else if (file->of != ALLOCATORS_OF_PROGRAM) /* as a library it may have another answer */
+                memory_add_plain(p->request->memory, st);
+        if (file->r == -EBADMSG)
+                snprintf(p->plan->unreadable, sizeof(p->plan->unreadable), "%s", o->path);
         object_close(o);
 }
 
@@ -241,8 +249,15 @@ static bool object_at(const struct planner *p, size_t i, struct object *ret) {
         return has_code;
 }
 
+struct wanted {
+        struct object *object;
+        struct stat st;
+};
+
 static void look_at_objects(struct planner *p) {
         VEC(struct object) objects = {0};
+        VEC(struct wanted) wanted = {0};
+        VEC(struct allocators_file) files = {0}; /* of those */
         char exe[4096] = "", link[64];
         ssize_t n;
 
@@ -259,16 +274,31 @@ static void look_at_objects(struct planner *p) {
         }
         for (size_t i = 0; i < objects.n; i++) {
                 struct object *o = &objects.items[i];
-                bool is_program = !strcmp(o->path, exe);
+                struct allocators_file file;
+                struct stat st = {0};
 
                 /* a program that was replaced or deleted can still be read there */
-                if (is_program && !p->request->exe)
+                o->is_program = !strcmp(o->path, exe);
+                if (o->is_program && !p->request->exe)
                         snprintf(o->open_path, sizeof(o->open_path), "%s", link);
                 else
                         snprintf(o->open_path, sizeof(o->open_path), "/proc/%d/root%s",
                                  (int)p->request->pid, o->path);
-                look_at_object(p, o, is_program);
+                if (!is_wanted(p, o, &st))
+                        continue;
+                vec_push(&wanted, ((struct wanted){o, st}));
+                file = (struct allocators_file){.path = o->open_path, .of = of_whom(p, o)};
+                file.is_known = memory_recall(p->request->memory, &st, file.of, &file.found);
+                vec_push(&files, file);
         }
+        if (files.n)
+                allocators_read_all(files.items, files.n);
+        for (size_t i = 0; i < files.n; i++) {
+                plan_file(p, wanted.items[i].object, &wanted.items[i].st, &files.items[i]);
+                allocators_done(&files.items[i].found);
+        }
+        vec_free(&wanted);
+        vec_free(&files);
         vec_free(&objects);
 }
 

@@ -35,6 +35,8 @@ struct patch_plan {
         int fd; /* sealed memory file as wire/plan.h has it; -1: nothing to patch. Owned */
         uint64_t n_bytes;
         VEC(struct patch_plan_allocator) allocators;
+        char unreadable
+                [512]; /* a file that damage, or its size, kept from being looked at; "" none */
         uint32_t
                 loader_number; /* of the allocator that the loader gives everybody; 0: nothing is patched */
 };

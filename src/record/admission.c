@@ -133,6 +133,11 @@ static void admission_plan(struct recorder *r, const struct rendezvous_guest *gu
                 recorder_log(r, "pid %d: own allocators not looked for: %s", (int)guest->pid,
                              err.text);
         admission_log_plan(r, guest->pid, ret);
+        if (ret->unreadable[0])
+                recorder_note(
+                        r,
+                        "pid %d: '%s' was not looked at for allocators: it is damaged, or takes too long to read",
+                        (int)guest->pid, ret->unreadable);
 }
 
 void admission_foresee(struct recorder *r) {
