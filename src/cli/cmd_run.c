@@ -61,6 +61,41 @@ static bool take_growth(struct run_options *o, struct cli_parser *p) {
         return o->snapshot_growth_pct >= 1;
 }
 
+static bool take_start_after(struct run_options *o, struct cli_parser *p) {
+        if (!cli_value_duration(p, &o->start_after_ns))
+                return false;
+        if (o->start_after_ns == 0)
+                cli_parser_error(p, "--start-after: '%s' is no time to wait: leave out --dormant",
+                                 p->value);
+        return o->start_after_ns != 0;
+}
+
+static bool take_start_above(struct run_options *o, struct cli_parser *p) {
+        if (!cli_value_bytes(p, &o->start_above_bytes))
+                return false;
+        if (o->start_above_bytes == 0)
+                cli_parser_error(p, "--start-above: '%s' is nothing: leave out --dormant",
+                                 p->value);
+        return o->start_above_bytes != 0;
+}
+
+/* A dormant program is entered by patching its entries, and has nothing of silt in it before. */
+static bool check_dormant(const struct run_options *o, struct cli_parser *p) {
+        const char *wrong = o->launcher               ? "--launcher"
+                            : o->no_patch             ? "--no-patch"
+                            : o->wait_for_descendants ? "--wait"
+                                                      : NULL;
+
+        if (!o->dormant && (o->start_after_ns || o->start_above_bytes)) {
+                cli_parser_error(p, "%s: recording begins with the program: add --dormant",
+                                 o->start_after_ns ? "--start-after" : "--start-above");
+                return false;
+        }
+        if (o->dormant && wrong)
+                cli_parser_error(p, "%s: it has no meaning with --dormant: leave one out", wrong);
+        return !o->dormant || !wrong;
+}
+
 static bool take_launcher(struct run_options *o, struct cli_parser *p) {
         bool is_blank = p->value[strspn(p->value, " \t")] == '\0';
 
@@ -86,6 +121,9 @@ static bool take_option(struct run_options *o, enum run_option option, struct cl
         case RUN_FORCE: o->overwrite = true; break;
         case RUN_DURATION: return take_duration(o, p);
         case RUN_MAX_SIZE: return take_max_size(o, p);
+        case RUN_DORMANT: o->dormant = true; break;
+        case RUN_START_AFTER: return take_start_after(o, p);
+        case RUN_START_ABOVE: return take_start_above(o, p);
         case RUN_SNAPSHOT_EVERY: return take_every(o, p);
         case RUN_SNAPSHOT_GROWTH: return take_growth(o, p);
         case RUN_QUIET: o->quiet = true; break;
@@ -127,8 +165,9 @@ bool run_options_parse(int argc, char **argv, struct run_options *ret_options,
                 return false;
         }
         o.argv = argv + p.next_idx;
+        *ret_exit_status = EXIT_STATUS_RUN_FAILED;
         *ret_options = o;
-        return true;
+        return check_dormant(&o, &p);
 }
 
 /* Of an allocator inside the program that cannot be hooked is said before it runs: afterwards the report only looks

@@ -59,6 +59,30 @@ static void test_run_all(void **state) {
         assert_string_equal(o.argv[0], "-prog");
 }
 
+static void test_run_dormant(void **state) {
+        struct run_options o;
+        int status = -1;
+
+        (void)state;
+        assert_true(PARSE(run_options_parse, &o, &status, "--dormant", "--start-after", "10m",
+                          "--start-above=2G", "prog"));
+        assert_true(o.dormant && o.start_after_ns == 600000000000 &&
+                    o.start_above_bytes == 2ull << 30);
+        assert_true(PARSE(run_options_parse, &o, &status, "--snapshot-every", "10m",
+                          "--snapshot-growth", "20%", "prog"));
+        assert_true(o.snapshot_every_ns == 600000000000 && o.snapshot_growth_pct == 20);
+        status = -1;
+        assert_false(PARSE(run_options_parse, &o, &status, "--start-after", "10m", "prog"));
+        assert_int_equal(status, 125);
+        assert_false(PARSE(run_options_parse, &o, &status, "--start-above", "1M", "prog"));
+        assert_false(PARSE(run_options_parse, &o, &status, "--dormant", "--launcher", "x", "prog"));
+        assert_false(PARSE(run_options_parse, &o, &status, "--dormant", "--no-patch", "prog"));
+        assert_false(PARSE(run_options_parse, &o, &status, "--dormant", "--wait", "prog"));
+        assert_false(PARSE(run_options_parse, &o, &status, "--dormant", "--start-above", "0", "p"));
+        assert_false(PARSE(run_options_parse, &o, &status, "--snapshot-every", "9ms", "prog"));
+        assert_false(PARSE(run_options_parse, &o, &status, "--snapshot-growth", "0.9%", "prog"));
+}
+
 static void test_run_refused(void **state) {
         struct run_options o;
         int status = -1;
@@ -497,10 +521,11 @@ int main(void) {
                 cmocka_unit_test(test_run_defaults),  cmocka_unit_test(test_run_all),
                 cmocka_unit_test(test_run_refused),   cmocka_unit_test(test_report_all),
                 cmocka_unit_test(test_report_filter), cmocka_unit_test(test_report_refused),
-                cmocka_unit_test(test_named_times),   cmocka_unit_test(test_snapshot_all),
-                cmocka_unit_test(test_diff_all),      cmocka_unit_test(test_diff_refused),
-                cmocka_unit_test(test_symbolize),     cmocka_unit_test(test_source),
-                cmocka_unit_test(test_check_all),     cmocka_unit_test(test_check_refused),
+                cmocka_unit_test(test_named_times),   cmocka_unit_test(test_run_dormant),
+                cmocka_unit_test(test_snapshot_all),  cmocka_unit_test(test_diff_all),
+                cmocka_unit_test(test_diff_refused),  cmocka_unit_test(test_symbolize),
+                cmocka_unit_test(test_source),        cmocka_unit_test(test_check_all),
+                cmocka_unit_test(test_check_refused),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);

@@ -164,8 +164,9 @@ static int attached_record(struct attached *a) {
                 attached_drop_recorder(a);
                 return front_fail(&e, ATTACHED_REFUSED);
         }
-        front_say(f, "recording process %d (%s) from now on: Ctrl-C ends it, the process goes on",
-                  (int)f->target, a->attach.target.name);
+        front_say(f, "recording process %d (%s) from now on%s", (int)f->target,
+                  a->attach.target.name,
+                  f->options->begin_note ? "" : ": Ctrl-C ends it, the process goes on");
         if (f->options->verbose)
                 front_say(
                         f,

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
@@ -67,7 +68,10 @@ static void front_target_main(const struct front *f, int go_read_fd, int exec_wr
 
         if (fs_read_some(go_read_fd, &go, 1) != 1)
                 _exit(FRONT_FAILED);
-        if (f->options->launcher)
+        if (f->options->dormant)
+                prctl(PR_SET_PTRACER,
+                      getppid()); /* where only parents may trace: silt's helper too */
+        else if (f->options->launcher)
                 argv = front_launcher_argv(f);
         else
                 front_set_environment(f);
@@ -77,7 +81,7 @@ static void front_target_main(const struct front *f, int go_read_fd, int exec_wr
         _exit(e == ENOENT ? FRONT_NOT_FOUND : FRONT_NOT_EXECUTABLE);
 }
 
-static int front_fork_target(struct front *f, struct err *reterr) {
+int front_fork_target(struct front *f, struct err *reterr) {
         int go[2], failed[2];
 
         if (pipe2(go, O_CLOEXEC) < 0 || pipe2(failed, O_CLOEXEC) < 0)
@@ -99,8 +103,7 @@ static int front_fork_target(struct front *f, struct err *reterr) {
         return 0;
 }
 
-/* True when the target has ended. When job control stops the target, silt stops with it, so that the shell sees it. */
-static bool front_check_target(struct front *f, int *ret_status, struct rusage *ret_usage) {
+bool front_check_target(struct front *f, int *ret_status, struct rusage *ret_usage) {
         int status;
 
         while (wait4(f->target, &status, WNOHANG | WUNTRACED, ret_usage) == f->target) {
@@ -154,11 +157,11 @@ static void front_finish_recording(struct front *f, int status, const struct rus
                 front_reap_recorder(f, true);
 }
 
-static int front_exit_status(int status) {
+int front_exit_status(int status) {
         return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
 }
 
-static void front_drop_target(struct front *f) {
+void front_drop_target(struct front *f) {
         if (f->go_fd >= 0)
                 close(TAKE_FD(f->go_fd));
         if (f->target > 0)
@@ -194,7 +197,7 @@ static int front_start(struct front *f, struct err *reterr) {
 }
 
 /* Lets the target go; its exec closes exec_fd, or errno comes through it. */
-static int front_release_target(struct front *f) {
+int front_release_target(struct front *f) {
         int e = 0;
 
         (void)!write(f->go_fd, "g", 1);
@@ -286,6 +289,8 @@ int front_run(const struct run_options *o) {
         if (status)
                 return status;
         f.rendezvous.abstract_fd = f.rendezvous.path_fd = -1;
+        if (o->dormant)
+                return dormant_run(&f);
         status = front_record(&f);
         if (f.recorder_is_gone || f.summary.kind == CONTROL_FINISHED || f.recorder <= 0)
                 rendezvous_close(&f.rendezvous);

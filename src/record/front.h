@@ -32,6 +32,11 @@ struct run_options {
         size_t n_hooks;
         const struct given *given; /* the same, understood; NULL: none */
         char **argv;               /* the program and its arguments, NULL-ended */
+        bool dormant;              /* the program starts without silt in it … */
+        uint64_t start_after_ns; /* … which enters when it has run for so long; 0: not by time */
+        uint64_t start_above_bytes; /* or has more in memory than this; 0: not by that */
+        const char
+                *begin_note; /* for the report, of how the recording began; NULL: nothing to say */
         pid_t attached; /* a process that runs already, whose command argv is; 0: argv is run */
 
         /* Adds names to the finished trace; called in the recorder. NULL: none. */

@@ -53,6 +53,17 @@ void front_lift_file_limit(struct front *f);
 void front_restore_signals(const struct front *f);
 void front_fill_standard_fds(void);
 
+/* The program as a child that waits: released, it execs; 0 or what exec says. Dormant, it has nothing of silt in it. */
+int front_fork_target(struct front *f, struct err *reterr);
+int front_release_target(struct front *f);
+void front_drop_target(struct front *f);
+/* True when it has ended. When job control stops it, silt stops with it, so that the shell sees it. */
+bool front_check_target(struct front *f, int *ret_status, struct rusage *ret_usage);
+int front_exit_status(int status);
+
+/* `silt run --dormant` (dormant.c). */
+int dormant_run(struct front *f);
+
 int front_open_log(struct front *f, struct err *reterr);
 int front_open_trace(struct front *f, struct err *reterr); /* the descriptor, or -errno */
 int front_fork_recorder(struct front *f, int trace_fd, struct err *reterr);

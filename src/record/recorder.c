@@ -633,6 +633,8 @@ void recorder_main(const struct recorder_config *config) {
                 watcher_add(r->watcher, config->rendezvous->path_fd, TAG_PATH);
         watcher_add(r->watcher, config->control_fd, TAG_CONTROL);
         recorder_open_desk(r);
+        if (config->options->begin_note)
+                recorder_note(r, "%s", config->options->begin_note);
         oom_watch_begin(&r->oom, config->target, "/proc", "/sys/fs/cgroup");
         if (config->options->attached)
                 admission_foresee(r);
