@@ -8,10 +8,20 @@
 #define TEAR_DOWN_FROM 0.75
 #define TEAR_DOWN_LEFT 0.5
 #define TEAR_DOWN_HIGH 0.8
+#define TEAR_DOWN_BEGUN 0.97
 
 /* How well another's loss must fit to be the source of a gain: within this part of the blocks gained. */
 #define MIRROR 0.2
 #define MIRROR_SURE 0.02 /* so well by chance nothing fits */
+
+/* Letting go may take a while, or be held up: it begins at the highest of the last points. */
+static size_t begin_of_end(const struct course *c, size_t n, size_t end) {
+        size_t top = end - 1;
+
+        for (size_t i = (size_t)((double)n * TEAR_DOWN_FROM); i < end; i++)
+                top = c->bytes[i] > c->bytes[top] ? i : top;
+        return (double)c->bytes[end - 1] < (double)c->bytes[top] * TEAR_DOWN_BEGUN ? top + 1 : end;
+}
 
 static size_t end_of_work(const struct course *c, size_t n, bool *ret_is_released) {
         int64_t top = 0;
@@ -23,7 +33,7 @@ static size_t end_of_work(const struct course *c, size_t n, bool *ret_is_release
                 end--;
         *ret_is_released = (double)end >= (double)n * TEAR_DOWN_FROM &&
                            (double)c->bytes[n - 1] <= (double)top * TEAR_DOWN_LEFT;
-        return *ret_is_released ? end : n;
+        return *ret_is_released ? begin_of_end(c, n, end) : n;
 }
 
 static void count_rises(struct facts *f, const double *y, struct growth *g) {
