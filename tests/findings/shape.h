@@ -98,13 +98,14 @@ static inline void sleep_until(uint64_t at_ns) {
 }
 
 static uint64_t shape_start_ns, shape_begin_ns, shape_span_ns;
-static uint64_t shape_late_ns; /* how late a step was at most: a machine that is busy stands still for a while */
+static uint64_t
+        shape_late_ns; /* how late a step was at most: a machine that is busy stands still for a while */
 static long shape_n_steps;
 
 /* The program is `ms` long and has `steps` steps; a late step is followed by quicker ones. */
 static inline void pace(long i) {
-        uint64_t at_ns = shape_begin_ns + (uint64_t)((double)shape_span_ns * (double)i /
-                                                     (double)shape_n_steps);
+        uint64_t at_ns = shape_begin_ns +
+                         (uint64_t)((double)shape_span_ns * (double)i / (double)shape_n_steps);
         uint64_t late_ns;
 
         sleep_until(at_ns);

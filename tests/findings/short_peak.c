@@ -64,7 +64,8 @@ static void spike_many(long i) {
                         free(spike[--n]);
 }
 
-static pthread_barrier_t all_have_parts; /* on a busy machine one would be done before the last begins */
+static pthread_barrier_t
+        all_have_parts; /* on a busy machine one would be done before the last begins */
 
 NAMED static void *sort_part(void *arg) {
         void *part = malloc((size_t)spike_bytes / 4);
