@@ -110,8 +110,8 @@ fi
 [ ! -e build-tiny/build.ninja ] || meson configure build-tiny -Dsignal_points=true
 if step build-tiny build build-tiny -Dtiny=true -Dsignal_points=true; then
         suite tiny build-tiny --no-suite gate --no-suite reading
-        programs programs-tiny --build build-tiny --only '^(program|points)/'
-        [ -z "$soak" ] || programs points-tiny --build build-tiny --only '^points/' --soak
+        programs programs-tiny --build build-tiny --only '^(program|points|attach/points)/'
+        [ -z "$soak" ] || programs points-tiny --build build-tiny --only '^(attach/)?points/' --soak
 fi
 step fuzz tools/fuzz.sh $([ -n "$soak" ] && echo 300 || echo 5)
 

@@ -145,20 +145,27 @@ static int make_calls(struct attach *a, const struct attach_request *request, st
         return r;
 }
 
+int attach_open(struct attach *a, pid_t pid, struct err *reterr) {
+        int r;
+
+        *a = (struct attach){.target.mem_fd = -1};
+        r = target_open(&a->target, pid, reterr);
+        if (r < 0)
+                return process_explain(pid, r, reterr);
+        r = code_read(&a->code, &a->target, reterr);
+        return r < 0 ? r : stack_walker_new(&a->target, &a->walker, reterr);
+}
+
 /* Where no thread is inside the runtime that was there before. */
 static int enter(struct attach *a, const struct attach_request *request, struct err *reterr) {
         uint64_t until_ns = tracee_now_ns() + ATTACH_MOMENT_MS * MS;
-        struct stack_walker *walker = NULL;
-        struct code code = {0};
         struct moment m;
-        int r = code_read(&code, &a->target, reterr);
+        int r = 0;
 
-        if (r == 0)
-                r = stack_walker_new(&a->target, &walker, reterr);
         for (unsigned i = 0; r == 0 && i < ATTACH_TRIES; i++) {
-                r = moment_find(&a->target, &code, walker, until_ns, &m, reterr);
+                r = moment_find(&a->target, &a->code, a->walker, until_ns, &m, reterr);
                 if (r == -EPERM || r == -ESRCH || r == -ENOENT)
-                        process_explain(request->pid, r, reterr);
+                        process_explain(a->target.pid, r, reterr);
                 if (r < 0)
                         break;
                 POINT("moment");
@@ -169,19 +176,13 @@ static int enter(struct attach *a, const struct attach_request *request, struct 
         }
         if (r == 0 && !a->entries.n_entries)
                 r = explain_result(a, -EAGAIN, reterr);
-        stack_walker_free(walker);
-        code_done(&code);
         return r;
 }
 
 int attach_begin(struct attach *a, const struct attach_request *request, struct err *reterr) {
         int r;
 
-        *a = (struct attach){.target.mem_fd = -1};
         tracee_begin();
-        r = target_open(&a->target, request->pid, reterr);
-        if (r < 0)
-                return process_explain(request->pid, r, reterr);
         r = enter(a, request, reterr);
         if (r == 0) {
                 a->is_on = true;
@@ -199,5 +200,7 @@ int attach_end(struct attach *a, struct err *reterr) {
 }
 
 void attach_done(struct attach *a) {
+        stack_walker_free(TAKE_PTR(a->walker));
+        code_done(&a->code);
         target_close(&a->target);
 }

@@ -7,12 +7,13 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "attach/code.h"
 #include "attach/entries.h"
+#include "attach/stack.h"
 #include "attach/target.h"
 #include "base/err.h"
 
 struct attach_request {
-        pid_t pid;
         const char *runtime_path; /* libsilt.so, as we see it */
         const char *
                 rendezvous; /* where its recorder waits, as WIRE_ENV has it: reachable for the process */
@@ -20,6 +21,8 @@ struct attach_request {
 
 struct attach {
         struct target target;
+        struct code code;
+        struct stack_walker *walker; /* owned */
         struct entries entries;
         uint64_t
                 call_pause_ns; /* how long the thread that made the calls stood still for the program */
@@ -27,6 +30,9 @@ struct attach {
         uint64_t prior_bytes;
         bool is_on; /* entries may be written */
 };
+
+/* Looks at the process and its files, which takes longer than all the rest; it is not touched. attach_done in any case. */
+int attach_open(struct attach *a, pid_t pid, struct err *reterr);
 
 /* 0: it records, for the recorder at the rendezvous, which must be serving it. -errno: refused, and the process is as it was. */
 int attach_begin(struct attach *a, const struct attach_request *request, struct err *reterr);

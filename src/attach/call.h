@@ -17,7 +17,7 @@ struct caller {
         uint64_t room, room_bytes; /* mapped for the calls; 0: none */
         int64_t syscall_result;    /* of the last system call that the function made */
         bool is_lost;
-                /* the thread was let go, and comes back by itself; room and slack are not silt's any more */ /* a call did not come back: the thread was let go and comes back by itself */
+        /* the thread was let go, and comes back by itself; room and slack are not silt's any more */ /* a call did not come back: the thread was let go and comes back by itself */
 };
 
 /* Finds a place for the first frame and maps room for the others: its upper end is free for what functions are told. */

@@ -4,6 +4,7 @@
 #include <elf.h>
 #include <stdlib.h>
 
+#include "base/units.h"
 #include "patch/plan.h"
 #include "record/counter.h"
 #include "record/pipeline.h"
@@ -151,8 +152,7 @@ void admission_foresee(struct recorder *r) {
         };
         struct patch_plan plan = {.fd = -1};
 
-        if (patch_plan_make(&request, &plan, NULL) == 0)
-                recorder_log(r, "pid %d: its files have been looked at", (int)r->config->target);
+        (void)patch_plan_make(&request, &plan, NULL); /* what is wrong is said when it comes */
         patch_plan_done(&plan);
 }
 
@@ -182,6 +182,19 @@ static void admission_plan_again(struct recorder *r, struct rendezvous_guest *gu
         patch_plan_done(&plan);
 }
 
+/* What came before is not seen: how much it may be. */
+static void admission_note_prior(struct recorder *r, pid_t pid) {
+        struct proc_memory memory;
+        struct unit_text size;
+
+        recorder_note(
+                r,
+                "attached to pid %d while it ran: blocks allocated before are not seen; it had %s of memory of its own by then",
+                (int)pid,
+                proc_memory(pid, &memory) ? unit_bytes(&size, memory.anon_bytes)
+                                          : "an unknown amount");
+}
+
 static void admission_admit_one(struct recorder *r, struct rendezvous_guest *guest) {
         struct life *one;
         struct patch_plan plan;
@@ -206,6 +219,8 @@ static void admission_admit_one(struct recorder *r, struct rendezvous_guest *gue
         pipeline_add_image(r->pipeline, idx, (uint32_t)guest->pid, one->trace_process);
         recorder_watch_life(r, one);
         lives_sample(&r->lives, one, recorder_now_ns(r), 0, 0);
+        if (r->config->options->attached && guest->pid == r->config->target)
+                admission_note_prior(r, guest->pid);
         admission_plan(r, guest, is_emulated ? one->exe : NULL, &plan);
         pipeline_set_loader_allocator(r->pipeline, idx, plan.loader_number);
         if (rendezvous_welcome(guest, r->config->shm, 1, idx, plan.fd, plan.n_bytes) < 0) {

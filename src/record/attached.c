@@ -148,12 +148,17 @@ static void attached_drop_recorder(struct attached *a) {
 
 static int attached_record(struct attached *a) {
         struct front *f = &a->front;
-        struct attach_request request = {.pid = f->target, .runtime_path = f->runtime_path};
+        struct attach_request request = {.runtime_path = f->runtime_path};
         struct err e = {0};
 
         attached_block_signals(a);
         front_lift_file_limit(f);
+        if (attach_open(&a->attach, f->target, &e) < 0) {
+                attach_done(&a->attach);
+                return front_fail(&e, ATTACHED_REFUSED);
+        }
         if (attached_start_recorder(a, &e) < 0) {
+                attach_done(&a->attach);
                 rendezvous_close(&f->rendezvous);
                 return front_fail(&e, ATTACHED_REFUSED);
         }

@@ -614,6 +614,8 @@ void recorder_main(const struct recorder_config *config) {
         r->config = config;
         r->target_wait_status = -1;
         recorder_detach(r);
+        if (config->options->attached)
+                admission_foresee(r); /* before time begins */
         r->clock = shm_header(config->shm)->clock;
         r->clock_hz = counter_hz(r->clock);
         r->start_counter = counter_now(r->clock);
@@ -636,8 +638,6 @@ void recorder_main(const struct recorder_config *config) {
         if (config->options->begin_note)
                 recorder_note(r, "%s", config->options->begin_note);
         oom_watch_begin(&r->oom, config->target, "/proc", "/sys/fs/cgroup");
-        if (config->options->attached)
-                admission_foresee(r);
         pipeline_pump(r->pipeline); /* lends the first chunks before anyone asks */
         recorder_tell(r, CONTROL_READY);
         recorder_loop(r);
