@@ -10,6 +10,7 @@
 
 #include "attach/call.h"
 #include "attach/code.h"
+#include "attach/loan.h"
 #include "attach/moment.h"
 #include "attach/point.h"
 #include "attach/process.h"
@@ -130,14 +131,28 @@ static int start_runtime(struct attach *a, struct caller *c, const char *rendezv
         return 0;
 }
 
+/* The runtime is opened where it is not there yet. */
+static int bring_runtime(struct attach *a, struct caller *c, const char *path, struct err *reterr) {
+        struct loan loan;
+        int r;
+
+        if (target_file(&a->target, runtime_name))
+                return 0;
+        r = loan_make(&loan, a->target.pid, path, reterr);
+        if (r == 0)
+                r = open_runtime(a, c, loan.path, reterr);
+        loan_end(&loan);
+        return r;
+}
+
 static int make_calls(struct attach *a, const struct attach_request *request, struct moment *m,
                       struct err *reterr) {
         struct caller c;
         int r = caller_begin(&c, &a->target, m, reterr);
 
         POINT("room");
-        if (r == 0 && !target_file(&a->target, runtime_name))
-                r = open_runtime(a, &c, request->runtime_path, reterr);
+        if (r == 0)
+                r = bring_runtime(a, &c, request->runtime_path, reterr);
         if (r == 0)
                 r = start_runtime(a, &c, request->rendezvous, reterr);
         caller_end(&c);

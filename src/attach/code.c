@@ -25,8 +25,7 @@ static void add_allocators(struct code *c, const struct target *t, const struct 
         if (!strcmp(first->path, t->exe))
                 snprintf(o.open_path, sizeof(o.open_path), "/proc/%d/exe", (int)t->pid);
         else
-                snprintf(o.open_path, sizeof(o.open_path), "/proc/%d/root%s", (int)t->pid,
-                         first->path);
+                object_locate(t->pid, first->path, o.open_path, sizeof(o.open_path));
         if (object_open(&o, machine_own.elf_machine) == 0 &&
             allocators_read(o.open_path, ALLOCATORS_OF_ANY_LIBRARY, &a, NULL) == 0) {
                 for (size_t i = 0; i < a.list.n; i++)

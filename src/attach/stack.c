@@ -10,6 +10,7 @@
 
 #include "base/fs.h"
 #include "base/macros.h"
+#include "patch/object.h"
 
 struct stack_walker {
         const struct target *target;
@@ -35,7 +36,7 @@ static int find_elf(Dwfl_Module *module, void **userdata, const char *name, Dwar
         w = *userdata;
         if (!w || name[0] != '/')
                 return dwfl_linux_proc_find_elf(module, userdata, name, base, ret_path, ret_elf);
-        snprintf(path, sizeof(path), "/proc/%d/root%s", (int)w->target->pid, name);
+        object_locate(w->target->pid, name, path, sizeof(path));
         fd = fs_open(path, O_RDONLY, 0);
         if (fd < 0 && !strcmp(name, w->target->exe)) {
                 snprintf(path, sizeof(path), "/proc/%d/exe", (int)w->target->pid);

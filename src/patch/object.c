@@ -4,6 +4,7 @@
 #include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -82,4 +83,10 @@ size_t object_read_any(const struct object *o, uint64_t addr, void *ret, size_t 
 void object_close(struct object *o) {
         if (o->fd >= 0)
                 close(TAKE_FD(o->fd));
+}
+
+void object_locate(pid_t pid, const char *path, char *ret, size_t cap) {
+        snprintf(ret, cap, "/proc/%d/root%s", (int)pid, path);
+        if (access(ret, F_OK) < 0)
+                snprintf(ret, cap, "%s", path);
 }

@@ -5,6 +5,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 enum { OBJECT_MAX_LOADS = 32 }; /* segments; of a file with more the rest is not looked at */
 
@@ -36,3 +37,6 @@ size_t object_read(const struct object *o, uint64_t addr, uint8_t *ret, size_t n
 
 /* The same of any segment. */
 size_t object_read_any(const struct object *o, uint64_t addr, void *ret, size_t n_bytes);
+
+/* Where we find the file that /proc/PID/maps calls path: behind the process's root, unless that is a folder of ours, which then is in its name. */
+void object_locate(pid_t pid, const char *path, char *ret, size_t cap);

@@ -282,8 +282,7 @@ static void look_at_objects(struct planner *p) {
                 if (o->is_program && !p->request->exe)
                         snprintf(o->open_path, sizeof(o->open_path), "%s", link);
                 else
-                        snprintf(o->open_path, sizeof(o->open_path), "/proc/%d/root%s",
-                                 (int)p->request->pid, o->path);
+                        object_locate(p->request->pid, o->path, o->open_path, sizeof(o->open_path));
                 if (!is_wanted(p, o, &st))
                         continue;
                 vec_push(&wanted, ((struct wanted){o, st}));
@@ -316,8 +315,7 @@ static void name_loader_allocator(struct planner *p) {
 
                         if (!path_is_file(path, files[k][0]))
                                 continue;
-                        snprintf(open_path, sizeof(open_path), "/proc/%d/root%s",
-                                 (int)p->request->pid, path);
+                        object_locate(p->request->pid, path, open_path, sizeof(open_path));
                         p->plan->loader_number =
                                 memory_number(p->request->memory, files[k][1], path, open_path, 0);
                         return;

@@ -58,7 +58,7 @@ static int attached_start_recorder(struct attached *a, struct err *reterr) {
         if (r == 0)
                 r = shm_open_arena(&f->shm, flags, clock, counter_now(clock), reterr);
         if (r == 0)
-                r = rendezvous_open(&f->rendezvous, reterr);
+                r = rendezvous_open_for(&f->rendezvous, f->target, reterr);
         if (r < 0)
                 return r;
         trace_fd = front_open_trace(f, reterr);

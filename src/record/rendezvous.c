@@ -42,16 +42,30 @@ static int rendezvous_listen_abstract(const char *name) {
                                  (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + n));
 }
 
+/* To the user of the process, when we are another. */
+static void rendezvous_give(const char *dir, const char *path, pid_t pid) {
+        char process[32];
+        struct stat st;
+
+        snprintf(process, sizeof(process), "/proc/%d", (int)pid);
+        if (stat(process, &st) == 0 && st.st_uid != geteuid()) {
+                (void)!lchown(path, st.st_uid, st.st_gid);
+                (void)!lchown(dir, st.st_uid, st.st_gid);
+        }
+}
+
 /* A folder nobody else can write to, so that no planted link is followed. */
-static int rendezvous_listen_path(struct rendezvous *r) {
+static int rendezvous_listen_path(struct rendezvous *r, pid_t pid) {
         struct sockaddr_un addr = {.sun_family = AF_UNIX};
         const char *base = getenv("XDG_RUNTIME_DIR");
         char dir[80];
         int fd;
 
-        if (!base || base[0] != '/' || strlen(base) > 48 || access(base, W_OK) < 0)
+        if (pid || !base || base[0] != '/' || strlen(base) > 48 || access(base, W_OK) < 0)
                 base = "/tmp";
-        snprintf(dir, sizeof(dir), "%s/silt-XXXXXX", base);
+        if (pid)
+                r->root_len = (size_t)snprintf(dir, sizeof(dir), "/proc/%d/root", (int)pid);
+        snprintf(dir + r->root_len, sizeof(dir) - r->root_len, "%s/silt-XXXXXX", base);
         if (!mkdtemp(dir))
                 return -errno;
         snprintf(addr.sun_path, sizeof(addr.sun_path), "%s/r", dir);
@@ -61,6 +75,8 @@ static int rendezvous_listen_path(struct rendezvous *r) {
                 return fd;
         }
         memcpy(r->path, addr.sun_path, sizeof(r->path));
+        if (pid)
+                rendezvous_give(dir, addr.sun_path, pid);
         return fd;
 }
 
@@ -70,11 +86,15 @@ static void rendezvous_write_env(struct rendezvous *r, const char *abstract_name
         for (size_t i = 0; i < sizeof(r->token); i++)
                 snprintf(hex + 2 * i, 3, "%02x", r->token[i]);
         snprintf(r->env, sizeof(r->env), "%s%s%s:%s", r->abstract_fd >= 0 ? abstract_name : "",
-                 r->abstract_fd >= 0 && r->path_fd >= 0 ? ";" : "", r->path_fd >= 0 ? r->path : "",
-                 hex);
+                 r->abstract_fd >= 0 && r->path_fd >= 0 ? ";" : "",
+                 r->path_fd >= 0 ? r->path + r->root_len : "", hex);
 }
 
 int rendezvous_open(struct rendezvous *r, struct err *reterr) {
+        return rendezvous_open_for(r, 0, reterr);
+}
+
+int rendezvous_open_for(struct rendezvous *r, pid_t pid, struct err *reterr) {
         uint64_t id;
         char name[48];
 
@@ -85,7 +105,7 @@ int rendezvous_open(struct rendezvous *r, struct err *reterr) {
                 return err_set_errno(reterr, -errno, "random numbers: none to be had");
         snprintf(name, sizeof(name), "silt-%d-%016llx", (int)getpid(), (unsigned long long)id);
         r->abstract_fd = rendezvous_listen_abstract(name);
-        r->path_fd = rendezvous_listen_path(r);
+        r->path_fd = rendezvous_listen_path(r, pid);
         if (r->abstract_fd < 0 && r->path_fd < 0)
                 return err_set_errno(reterr, r->abstract_fd, "rendezvous socket: cannot listen");
         rendezvous_write_env(r, name);

@@ -24,6 +24,7 @@ struct rendezvous_caller {
 struct rendezvous {
         int abstract_fd, path_fd; /* listening, non-blocking; -1: not available */
         char path[108];           /* "" when there is none */
+        size_t root_len;          /* of what is before the path as images know it */
         uint8_t token[16];
         char env[320];                                          /* value of SILT_RENDEZVOUS */
         struct rendezvous_caller callers[RENDEZVOUS_N_CALLERS]; /* oldest first */
@@ -37,6 +38,9 @@ struct rendezvous_guest {
 };
 
 int rendezvous_open(struct rendezvous *r, struct err *reterr);
+
+/* The same, the path being one of a process that may have another root: it calls it `path` behind /proc/PID/root. */
+int rendezvous_open_for(struct rendezvous *r, pid_t pid, struct err *reterr);
 void rendezvous_close(struct rendezvous *r); /* removes the path */
 
 /* One waiting guest with the right token: 1, or 0 when there is none now. Others are turned away silently. Never

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: MIT */
+/* A file of ours as a process with another root can open it: a copy that is lent and taken back. */
+#pragma once
+
+#include <sys/types.h>
+
+#include "base/err.h"
+
+struct loan {
+        char path[4096];          /* as the process calls it */
+        char dir[128], copy[160]; /* of the copy, as we call it; "" there is none */
+};
+
+/* The file itself where the process sees the same one. */
+int loan_make(struct loan *l, pid_t pid, const char *path, struct err *reterr);
+void loan_end(struct loan *l);
