@@ -18,27 +18,65 @@ static void add(struct code *c, uint64_t begin, uint64_t end, enum code_kind kin
         vec_push(&c->list, (struct code_span){begin, end, kind});
 }
 
-static void add_allocators(struct code *c, const struct target *t, const struct mapping *first) {
+static void add_allocators(struct code *c, const struct object *o, const struct allocators *a) {
+        for (size_t i = 0; i < a->list.n; i++)
+                if (a->list.items[i].code_end)
+                        add(c, a->list.items[i].code_begin + o->bias,
+                            a->list.items[i].code_end + o->bias, CODE_UNTOUCHED);
+        for (size_t i = 0; i < a->functions.n; i++)
+                add(c, a->functions.items[i].begin + o->bias,
+                    a->functions.items[i].begin + a->functions.items[i].n_bytes + o->bias,
+                    CODE_UNTOUCHED);
+}
+
+/* A file that cannot be read may have any allocator. */
+static void add_unknown(struct code *c, const struct target *t, const char *path) {
+        for (size_t i = 0; i < t->maps.list.n; i++)
+                if (t->maps.list.items[i].is_code && !strcmp(t->maps.list.items[i].path, path))
+                        add(c, t->maps.list.items[i].begin, t->maps.list.items[i].end,
+                            CODE_UNTOUCHED);
+}
+
+static bool is_libc(const char *path) {
+        return is_named(path, "libc.so") || is_named(path, "libc-2");
+}
+
+typedef VEC(struct object) object_list;
+
+static void find_object(struct code *c, const struct target *t, const struct mapping *first,
+                        object_list *ret) {
         struct object o = {.path = first->path, .begin = first->begin, .end = first->end, .fd = -1};
-        struct allocators a = {0};
 
         if (!strcmp(first->path, t->exe))
                 snprintf(o.open_path, sizeof(o.open_path), "/proc/%d/exe", (int)t->pid);
         else
                 object_locate(t->pid, first->path, o.open_path, sizeof(o.open_path));
-        if (object_open(&o, machine_own.elf_machine) == 0 &&
-            allocators_read(o.open_path, ALLOCATORS_OF_ANY_LIBRARY, &a, NULL) == 0) {
-                for (size_t i = 0; i < a.list.n; i++)
-                        if (a.list.items[i].code_end)
-                                add(c, a.list.items[i].code_begin + o.bias,
-                                    a.list.items[i].code_end + o.bias, CODE_UNTOUCHED);
-                for (size_t i = 0; i < a.functions.n; i++)
-                        add(c, a.functions.items[i].begin + o.bias,
-                            a.functions.items[i].begin + a.functions.items[i].n_bytes + o.bias,
-                            CODE_UNTOUCHED);
-                allocators_done(&a);
+        if (object_open(&o, machine_own.elf_machine) == 0) {
+                vec_push(ret, o);
+                return;
         }
         object_close(&o);
+        add_unknown(c, t, first->path);
+}
+
+/* All files at once: whoever reads them is a process of its own. */
+static void read_allocators(struct code *c, const struct target *t, object_list *objects) {
+        VEC(struct allocators_file) files = {0};
+
+        for (size_t i = 0; i < objects->n; i++)
+                vec_push(&files, ((struct allocators_file){.path = objects->items[i].open_path,
+                                                           .of = ALLOCATORS_OF_ANY_LIBRARY}));
+        if (files.n)
+                allocators_read_all(files.items, files.n);
+        for (size_t i = 0; i < objects->n; i++) {
+                add_allocators(c, &objects->items[i], &files.items[i].found);
+                if (files.items[i].r < 0)
+                        add_unknown(c, t, objects->items[i].path);
+                c->has_libc |= is_libc(objects->items[i].path) && files.items[i].found.functions.n;
+                allocators_done(&files.items[i].found);
+                object_close(&objects->items[i]);
+        }
+        vec_free(&files);
 }
 
 /* What forks, makes threads, or goes through ld.so's list of objects. */
@@ -67,9 +105,9 @@ static void add_risky(struct code *c, const struct target *t, const struct mappi
 }
 
 int code_read(struct code *c, const struct target *t, struct err *reterr) {
+        object_list objects = {0};
         const char *last = "";
 
-        (void)reterr;
         *c = (struct code){0};
         for (size_t i = 0; i < t->maps.list.n; i++) {
                 const struct mapping *m = &t->maps.list.items[i];
@@ -79,10 +117,12 @@ int code_read(struct code *c, const struct target *t, struct err *reterr) {
                 if (is_named(m->path, "ld-") || is_named(m->path, "libsilt.so"))
                         add(c, m->begin, m->end, CODE_UNTOUCHED);
                 else if (m->path[0] == '/' && m->offset == 0 && is_first)
-                        add_allocators(c, t, m);
+                        find_object(c, t, m, &objects);
                 if (m->is_code && m->path[0] == '\0')
                         add(c, m->begin, m->end, CODE_UNTOUCHED); /* thunks, or who knows */
         }
+        read_allocators(c, t, &objects);
+        vec_free(&objects);
         for (size_t i = 0; i < t->maps.list.n; i++) {
                 const struct mapping *m = &t->maps.list.items[i];
 
@@ -93,6 +133,11 @@ int code_read(struct code *c, const struct target *t, struct err *reterr) {
                         add_risky(c, t, m);
                 add(c, m->begin, m->end, CODE_LIBC);
         }
+        if (!c->has_libc)
+                return err_set(
+                        reterr, -ENOTSUP,
+                        "process %d (%s): the file of its C library is not there any more (was it upgraded?): start it again",
+                        (int)t->pid, t->name);
         return 0;
 }
 

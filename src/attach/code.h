@@ -22,9 +22,10 @@ struct code_span {
 
 struct code {
         VEC(struct code_span) list; /* the first that fits counts */
+        bool has_libc;              /* the C library's allocator was found */
 };
 
-/* Reads the symbols of all its files: long before a thread is stopped. */
+/* Reads the symbols of all its files, those that cannot be read being untouched altogether: long before a thread is stopped. */
 int code_read(struct code *c, const struct target *t, struct err *reterr);
 void code_done(struct code *c);
 

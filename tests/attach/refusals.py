@@ -164,3 +164,17 @@ def test_command_line(t):
                        (["1", "--duration", "0s"], "records nothing"), (["-1"], "")):
         r = t.silt.command("attach", *words)
         assert r.code == 2 and why in r.errors and r.errors.count("\n") == 1, (words, r.errors)
+
+
+def test_upgraded(t):
+    """The C library was replaced while the program ran: its functions cannot be found by a file that is not there."""
+    binary = build(t, "odd.c")
+    said = subprocess.run(["ldd", binary], capture_output=True, text=True, check=True).stdout
+    paths = {os.path.basename(word): word for word in said.split() if word.startswith("/")}
+    loader = next(path for name, path in paths.items() if name.startswith("ld-"))
+    folder = t.path("lib")
+    os.makedirs(folder)
+    shutil.copy(paths["libc.so.6"], folder)
+    with Target(t, [loader, "--library-path", folder, binary]) as target:
+        os.unlink(os.path.join(folder, "libc.so.6"))
+        untouched(t, target, "upgraded")
