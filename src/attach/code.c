@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "attach/code.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
