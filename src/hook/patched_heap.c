@@ -36,7 +36,7 @@ static void heap_is_made(struct thread *t, uint64_t heap) {
         atomic_fetch_or_explicit(&heap_filter[bit / 64], UINT64_C(1) << bit % 64,
                                  memory_order_relaxed);
         patched_has_heaps = true;
-        heap_say(t, heap, WIRE_HEAP_KEPT, NULL);
+        heap_say(t, heap, WIRE_HEAP_KEPT, (const void *)heap);
 }
 
 static void heap_is_gone(struct thread *t, uint64_t heap) {
@@ -326,7 +326,7 @@ uint64_t patched_heap_asked(const struct patched_frame *f, const struct thread *
                 return 0;
         c = control_of(f->entry->group);
         if (!c)
-                return t->heap;
+                return heap == WIRE_ENTRY_HEAP_OF_THREAD ? t->heap : 0;
         return heap >= WIRE_ENTRY_HEAP_FLAGS
                        ? arena_of_flags(c, t, (uint32_t)f->regs[heap - WIRE_ENTRY_HEAP_FLAGS])
                        : arena_of_thread(c, t);

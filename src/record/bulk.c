@@ -111,6 +111,11 @@ void bulk_heap(struct pipeline *p, struct slot *s, const uint64_t *words, uint64
                 bulk_begin_heap(p, s, words[1]);
                 return;
         }
+        if (words[2] == WIRE_HEAP_KEPT && words[3]) {
+                bulk_open_heap(s->process, words[1]);
+                heaps = s->process->heaps;
+                heaps_add_record(heaps, words[1]);
+        }
         if (!pair_end_bulk(&p->pair, s->no, &heap))
                 heap = heaps ? heaps_find(heaps, words[1]) : 0;
         if (!heap)

@@ -18,6 +18,7 @@ static void heaps_drop(struct heaps *h) {
         vec_free(&h->blocks);
         map_done(&h->by_id);
         map_done(&h->places);
+        map_done(&h->records);
 }
 
 void heaps_free(struct heaps *h) {
@@ -63,6 +64,19 @@ enum heaps_state heaps_add(struct heaps *h, uint32_t heap, uint64_t address, uin
         vec_push(&to->members, (uint32_t)*place);
         h->n_members++;
         return HEAPS_OPEN;
+}
+
+void heaps_add_record(struct heaps *h, uint64_t id) {
+        ++*map_put(&h->records, id, 0, NULL);
+}
+
+bool heaps_take_record(struct heaps *h, uint64_t address) {
+        uint64_t n = 0;
+
+        if (!map_get(&h->records, address, &n) || !n)
+                return false;
+        *map_put(&h->records, address, 0, NULL) = n - 1;
+        return true;
 }
 
 uint32_t heaps_of(const struct heaps *h, uint64_t address, uint64_t seq) {
@@ -148,6 +162,10 @@ static struct heaps heaps_left(const struct heaps *h,
                         heaps_add(&left, heaps_open(&left, h->list.items[b->heap - 1].id),
                                   b->address, b->seq);
         }
+        for (size_t i = 0; i < h->records.cap; i++)
+                if (h->records.used[i / 64] >> i % 64 & 1 && h->records.entries[i].value)
+                        *map_put(&left.records, h->records.entries[i].key, 0, NULL) =
+                                h->records.entries[i].value;
         left.n_swept = left.n_members + left.list.n;
         return left;
 }

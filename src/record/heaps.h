@@ -43,6 +43,8 @@ struct heaps {
         struct map places; /* address → place of its latest block */
         VEC(struct heaps_block) blocks;
         size_t n_members, n_swept; /* of all heaps; left by the last sweep */
+        struct map
+                records; /* address of a heap itself → how many of its releases are still to come */
 };
 
 struct heaps *heaps_new(void);
@@ -56,6 +58,11 @@ uint32_t heaps_find(const struct heaps *h, uint64_t id);
 
 /* A block is in the heap. How the heap is: what is closed takes no blocks. */
 enum heaps_state heaps_add(struct heaps *h, uint32_t heap, uint64_t address, uint64_t seq);
+
+/* A heap's id may be its address, and its own record a block whose allocation nobody saw: the compiler put it inline. Its
+ * release is one of nothing unknown. */
+void heaps_add_record(struct heaps *h, uint64_t id);
+bool heaps_take_record(struct heaps *h, uint64_t address);
 
 /* The heap that the block was added to; 0: none. */
 uint32_t heaps_of(const struct heaps *h, uint64_t address, uint64_t seq);

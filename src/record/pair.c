@@ -390,8 +390,11 @@ static void pair_resolve(struct pair *p, const struct pair_event *about) {
 }
 
 static void pair_count_unknown(struct pair *p, const struct pair_event *e) {
-        struct trace_counts *c = pair_counts(p, e->process);
+        struct trace_counts *c;
 
+        if (e->process->heaps && heaps_take_record(e->process->heaps, e->address))
+                return;
+        c = pair_counts(p, e->process);
         if (p->prior)
                 c->n_prior_frees++;
         else

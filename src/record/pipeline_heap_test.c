@@ -131,6 +131,23 @@ static void test_id_meanwhile(void **state) {
         assert_clean(&c);
 }
 
+/* The record of a heap itself, whose allocation nobody saw. */
+static void test_record(void **state) {
+        struct setup *s = *state;
+
+        heap(&s->a, 1100000, H, WIRE_HEAP_KEPT, H);
+        heap(&s->a, 1100001, H, WIRE_HEAP_BEGIN, 0);
+        fake_free(&s->a, 1100002, H);
+        heap(&s->a, 1100003, H, WIRE_HEAP_RELEASED, 0);
+        assert_int_equal(counts_now(s).n_unknown_frees, 0);
+        fake_free(&s->a, s->t.now, H); /* once */
+        assert_int_equal(counts_now(s).n_unknown_frees, 1);
+        heap(&s->a, s->t.now, H, WIRE_HEAP_KEPT, H);
+        fake_alloc(&s->a, s->t.now, H, 10, 1);
+        fake_free(&s->a, s->t.now, H);
+        assert_int_equal(counts_now(s).live_blocks, 0);
+}
+
 /* A handler's allocations may come between a block and what was said of it; a block that never comes is forgotten. */
 static void test_between(void **state) {
         struct setup *s = *state;
@@ -270,6 +287,7 @@ int main(void) {
                 cmocka_unit_test_setup_teardown(test_resized, setup, teardown),
                 cmocka_unit_test_setup_teardown(test_kept, setup, teardown),
                 cmocka_unit_test_setup_teardown(test_id_meanwhile, setup, teardown),
+                cmocka_unit_test_setup_teardown(test_record, setup, teardown),
                 cmocka_unit_test_setup_teardown(test_between, setup, teardown),
                 cmocka_unit_test_setup_teardown(test_given_meanwhile, setup, teardown),
                 cmocka_unit_test_setup_teardown(test_released_while_waiting, setup, teardown),

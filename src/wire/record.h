@@ -60,8 +60,9 @@ enum wire_heap {
         WIRE_HEAP_NEXT = 0,  /* the block that this thread allocates next, at address, is in it */
         WIRE_HEAP_BEGIN = 1, /* it is about to be released; others may be given its addresses */
         WIRE_HEAP_RELEASED = 2, /* every block in it was released */
-        WIRE_HEAP_KEPT = 3,     /* it is new, or gone while its blocks live on */
-        WIRE_HEAP_FAILED = 4,   /* it was not released after all */
+        WIRE_HEAP_KEPT =
+                3, /* it is new (then address is its own), or gone while its blocks live on */
+        WIRE_HEAP_FAILED = 4, /* it was not released after all */
 };
 
 /* How the block was asked for. */
