@@ -57,6 +57,7 @@ class Context:
         self.victims = Toolchain(os.path.join(HERE, "faults"), os.path.join(self.work_dir, "faults" + suffix), prefix)
         self.shapes = Toolchain(os.path.join(HERE, "findings"), os.path.join(self.work_dir, "findings" + suffix), prefix)
         self.attached = Toolchain(os.path.join(HERE, "attach"), os.path.join(self.work_dir, "attach" + suffix), prefix)
+        self.samples = Toolchain(os.path.join(HERE, "sample"), os.path.join(self.work_dir, "sample" + suffix), prefix)
         self.traces = os.path.join(self.work_dir, "traces" + suffix)
         self.failed = os.path.join(self.work_dir, "failed")
         for path in (self.traces, self.failed):
@@ -122,6 +123,7 @@ def all_tests(context, options):
         tests += cases.discover(os.path.join(HERE, "findings"), context, "findings/")
         tests += cases.discover(os.path.join(HERE, "allocators"), context, "allocators/")
         tests += cases.discover(os.path.join(HERE, "attach"), context, "attach/")
+        tests += cases.discover(os.path.join(HERE, "sample"), context, "sample/")
         tests += cases.discover_file(os.path.join(HERE, "truth_real.py"), "real", context)
     return tests
 

@@ -96,6 +96,32 @@ static bool check_dormant(const struct run_options *o, struct cli_parser *p) {
         return !o->dormant || !wrong;
 }
 
+/* Fewer bytes are more samples: one in each of the smallest blocks is as good as all of them. */
+enum { RUN_MIN_SAMPLE_BYTES = 64, RUN_MAX_SAMPLE_BYTES = 64 << 20, RUN_SAMPLE_BYTES = 512 << 10 };
+
+static bool take_sample(struct run_options *o, struct cli_parser *p) {
+        if (!cli_value_bytes(p, &o->sample_bytes))
+                return false;
+        if (o->sample_bytes < RUN_MIN_SAMPLE_BYTES || o->sample_bytes > RUN_MAX_SAMPLE_BYTES) {
+                cli_parser_error(p, "--sample: '%s' is out of range: give 64 to 64M, such as 512K",
+                                 p->value);
+                return false;
+        }
+        return true;
+}
+
+static bool take_budget(struct run_options *o, struct cli_parser *p) {
+        if (!cli_value_percent(p, &o->budget_pct))
+                return false;
+        if (!(o->budget_pct >= 0.1 && o->budget_pct <= 100)) {
+                cli_parser_error(p,
+                                 "--budget: '%s' is out of range: give 0.1%% to 100%%, such as 2%%",
+                                 p->value);
+                return false;
+        }
+        return true;
+}
+
 static bool take_launcher(struct run_options *o, struct cli_parser *p) {
         bool is_blank = p->value[strspn(p->value, " \t")] == '\0';
 
@@ -137,6 +163,8 @@ static bool take_option(struct run_options *o, enum run_option option, struct cl
         case RUN_NO_PATCH: o->no_patch = true; break;
         case RUN_HOOK: return take_hook(o, p);
         case RUN_LAUNCHER: return take_launcher(o, p);
+        case RUN_SAMPLE: return take_sample(o, p);
+        case RUN_BUDGET: return take_budget(o, p);
         case RUN_RUNTIME: o->runtime_path = p->value; break;
         case RUN_OPTION_NONE: break;
         }
@@ -162,6 +190,14 @@ bool run_options_parse(int argc, char **argv, struct run_options *ret_options,
         if (o.n_hooks && o.no_patch) {
                 *ret_exit_status =
                         cli_parser_error(&p, "--hook has no effect with --no-patch: leave one out");
+                return false;
+        }
+        if (o.budget_pct > 0 && !o.sample_bytes)
+                o.sample_bytes = RUN_SAMPLE_BYTES;
+        if (o.sample_bytes && o.free_stacks) {
+                *ret_exit_status = cli_parser_error(
+                        &p,
+                        "--free-stacks: not with --sample or --budget, which see few releases: leave one of them out");
                 return false;
         }
         o.argv = argv + p.next_idx;

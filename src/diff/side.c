@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 
 #include "base/units.h"
+#include "report/estimate.h"
 #include "report/frame.h"
 #include "report/style.h"
 #include "report/times.h"
@@ -228,7 +229,9 @@ void side_add_doubt(const struct diff_side *s, struct str *to) {
                          unit_duration(&t, s->v->detail_from_ns));
         else if (!a->is_exact)
                 str_add(to, "Parts that its figures need are missing from the file.");
-        else if (s->v->meta.sample_bytes)
-                str_addf(to, "It is a sample (one in %s), so figures by function are estimates.",
-                         unit_bytes(&t, s->v->meta.sample_bytes));
+        else if (query_sample_bytes(s->q)) {
+                str_add(to, "It consists of samples of one in ");
+                estimate_add_distance(to, query_sample_bytes(s->q));
+                str_add(to, ", so figures by function are estimates.");
+        }
 }

@@ -115,6 +115,14 @@ static int by_rank(const void *a, const void *b) {
         return strcmp(x->text, y->text);
 }
 
+/* Of a recording of samples only what many of them say: of so many the standard error is a quarter at most, and less
+ * where blocks are large. */
+enum { FINDING_MIN_SAMPLES = 16 };
+
+static bool is_well_founded(const struct facts *f, const struct finding *x) {
+        return x->is_note || x->bytes >= FINDING_MIN_SAMPLES * query_sample_bytes(f->source->q);
+}
+
 static void keep(struct facts *f, struct findings *ret) {
         size_t n_told = 0;
 
@@ -122,7 +130,8 @@ static void keep(struct facts *f, struct findings *ret) {
                 qsort(f->found.items, f->found.n, sizeof(f->found.items[0]), by_rank);
         ret->items = arena_alloc(f->arena, (f->found.n + 1) * sizeof(ret->items[0]));
         for (size_t i = 0; i < f->found.n; i++)
-                if (f->found.items[i].is_note || n_told++ < FINDING_MAX)
+                if (is_well_founded(f, &f->found.items[i]) &&
+                    (f->found.items[i].is_note || n_told++ < FINDING_MAX))
                         ret->items[ret->n++] = f->found.items[i];
 }
 

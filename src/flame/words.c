@@ -279,14 +279,10 @@ static void add_sentence(const struct graph *g, const struct words_source *of, s
 static void add_scope(const struct words_source *s, struct str *to) {
         const struct view *v = s->view;
         struct unit_text t;
-        size_t begin = to->n;
 
         if (v->scope.from_ns == 0 && v->scope.to_ns >= v->v->end_ns)
                 str_addf(to, "The whole recording, %s. ", unit_duration(&t, v->v->end_ns));
         view_add_scope(v, to);
-        if (v->v->meta.sample_bytes)
-                str_addf(to, "%sEstimated from samples of %s. ", to->n > begin ? " " : "",
-                         unit_bytes(&t, v->v->meta.sample_bytes));
 }
 
 static void add_doubts(const struct words_source *s, struct str *to) {

@@ -8,6 +8,7 @@
 #include "hook/early.h"
 #include "hook/event.h"
 #include "hook/malloc_hook.h"
+#include "hook/sample.h"
 
 void cfree(void *block);
 void free_sized(void *block, size_t size_bytes);
@@ -20,7 +21,7 @@ void free_aligned_sized(void *block, size_t align_bytes, size_t size_bytes);
                                                                                                    \
                 UNWIND_HERE(&from_);                                                               \
                 if (likely(block))                                                                 \
-                        event_alloc(t, block, size_bytes, WIRE_FORM_ALIGNED, &from_);              \
+                        sample_or_event_alloc(t, block, size_bytes, WIRE_FORM_ALIGNED, &from_);    \
                 else                                                                               \
                         event_failed(t, size_bytes);                                               \
         } while (0)
@@ -141,6 +142,7 @@ static void *aligned_call_reallocarray(struct thread *t, void *old, size_t n_ite
 
 HOOK_EXPORT void *reallocarray(void *old, size_t n_items, size_t item_bytes) {
         struct thread *t = thread_get();
+        bool was_chosen = false;
         struct unwind_regs from;
         size_t size_bytes;
         void *block;
@@ -151,11 +153,17 @@ HOOK_EXPORT void *reallocarray(void *old, size_t n_items, size_t item_bytes) {
                 return malloc_hook_realloc(old, size_bytes); /* it knows what to do */
         if (unlikely(thread_is_recursion(t, CALL_SITE, REAL_ALLOCATES | REAL_RELEASES)))
                 return aligned_call_reallocarray(t, old, n_items, item_bytes);
-        if (old)
+        if (runtime.is_sampled)
+                was_chosen = sample_realloc_begin(t, old);
+        else if (old)
                 event_realloc_begin(t, old);
         block = aligned_call_reallocarray(t, old, n_items, item_bytes);
         UNWIND_HERE(&from);
-        event_realloc_done(t, old, block, size_bytes, WIRE_FORM_REALLOC, &from);
+        if (runtime.is_sampled)
+                sample_realloc_done(t, old, was_chosen, block, size_bytes, WIRE_FORM_REALLOC,
+                                    &from);
+        else
+                event_realloc_done(t, old, block, size_bytes, WIRE_FORM_REALLOC, &from);
         return block;
 }
 
@@ -186,7 +194,9 @@ static void aligned_free_sized(void *block, size_t size_bytes, const struct unwi
                 malloc_hook_free(block);
                 return;
         }
-        if (unlikely(runtime.free_stacks))
+        if (unlikely(runtime.is_sampled))
+                sample_free(t, block);
+        else if (unlikely(runtime.free_stacks))
                 event_free_stack(t, block, size_bytes, from);
         else
                 event_words(t, WIRE_FREE_SIZED, words, 2);

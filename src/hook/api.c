@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* What programs call through include/silt/silt.h. Nothing here fails or waits longer than a hook; values that
- * cannot be are not told on. */
+ * cannot be are not told on. Where allocations are sampled, pools are not followed: their own blocks are sampled. */
 #include "hook/event.h"
 
 static uint64_t api_address(const void *address) {
@@ -17,7 +17,7 @@ HOOK_EXPORT void silt_api_alloc(const void *address, size_t size_bytes) {
         struct thread *t = thread_get();
         struct unwind_regs from;
 
-        if (!t || !address || size_bytes >> 48)
+        if (!t || !address || size_bytes >> 48 || runtime.is_sampled)
                 return;
         UNWIND_HERE(&from);
         event_stack(t, WIRE_POOL_ALLOC, (const uint64_t[]){api_address(address), size_bytes}, 2,
@@ -27,7 +27,7 @@ HOOK_EXPORT void silt_api_alloc(const void *address, size_t size_bytes) {
 HOOK_EXPORT void silt_api_free(const void *address) {
         struct thread *t = thread_get();
 
-        if (!t || !address)
+        if (!t || !address || runtime.is_sampled)
                 return;
         if (unlikely(runtime.free_stacks)) {
                 struct unwind_regs from;
@@ -44,7 +44,7 @@ HOOK_EXPORT void silt_api_free_range(const void *begin, const void *end) {
         const uint64_t words[] = {(uint64_t)begin & WIRE_ADDRESS_MASK,
                                   (uint64_t)end & WIRE_ADDRESS_MASK};
 
-        if (t && words[0] < words[1])
+        if (t && words[0] < words[1] && !runtime.is_sampled)
                 event_words(t, WIRE_FREE_RANGE, words, 2);
 }
 

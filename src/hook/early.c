@@ -3,6 +3,7 @@
 
 #include <sys/mman.h>
 
+#include "hook/sample_filter.h"
 #include "wire/record.h"
 
 _Alignas(64) uint8_t early_first[EARLY_FIRST_BYTES];
@@ -92,6 +93,7 @@ static struct early_entry *early_new_block(size_t size_bytes, size_t align_bytes
         entry->size_bytes = size_bytes;
         entry->caller = caller;
         entry->form = (uint8_t)form;
+        sample_mark_early(entry + 1);
         if (fill_bytes) {
                 struct early_entry *fill = (struct early_entry *)bytes;
 

@@ -3,6 +3,7 @@
 
 #include "hook/early.h"
 #include "hook/patched.h"
+#include "hook/sample.h"
 
 #define EVENT_LOST UINT64_MAX
 
@@ -86,6 +87,48 @@ void event_alloc(struct thread *t, void *block, size_t size_bytes, unsigned form
                 lane->last_block_time = lane->ring.last_time;
                 words[2] = size_bytes;
                 ring_writer_commit(&lane->ring, event_put_stack(words + 3, lane, stack, form));
+        } else {
+                event_after_loss(lane);
+        }
+        lane_leave(lane);
+}
+
+HOOK_COLD void event_sample(struct thread *t, void *block, size_t size_bytes, uint64_t mean_bytes,
+                            uint64_t n_allocs, unsigned form, const struct unwind_regs *from) {
+        struct lane *lane = lane_enter(t);
+        uint64_t *words = NULL, stack;
+
+        if (unlikely(!lane))
+                return;
+        stack = event_walk(lane, from);
+        if (likely(stack != EVENT_LOST))
+                words = ring_writer_reserve(&lane->ring, 6 + wire_stack_n_new(stack));
+        if (likely(words != NULL)) {
+                words[0] = wire_word0(ring_writer_time(&lane->ring), WIRE_SAMPLE);
+                words[1] = lane->last_block = (uint64_t)block;
+                lane->last_block_time = lane->ring.last_time;
+                words[2] = size_bytes;
+                words[3] = mean_bytes;
+                words[4] = n_allocs;
+                ring_writer_commit(&lane->ring, event_put_stack(words + 5, lane, stack, form));
+        } else {
+                event_after_loss(lane);
+        }
+        lane_leave(lane);
+}
+
+HOOK_COLD void event_sample_free(struct thread *t, void *block, uint64_t n_allocs) {
+        struct lane *lane = lane_enter(t);
+        uint64_t *words;
+
+        if (unlikely(!lane))
+                return;
+        words = ring_writer_reserve(&lane->ring, 3);
+        if (likely(words != NULL)) {
+                words[0] = wire_word0(event_release_time(lane, (uint64_t)block), WIRE_SAMPLE_FREE);
+                words[1] = (uint64_t)block;
+                words[2] = n_allocs;
+                ring_writer_commit(&lane->ring, words + 3);
         } else {
                 event_after_loss(lane);
         }
@@ -232,12 +275,39 @@ static void event_put_early(struct lane *lane, unsigned kind, const uint64_t *va
         ring_writer_commit(&lane->ring, words + 3 + n);
 }
 
+/* All of them, each for itself alone: they are few. */
+static void event_replay_sampled(struct thread *t, const struct early_entry *e, void *block,
+                                 void *old) {
+        struct lane *lane = &t->lane;
+        struct unwind_module module;
+        uint64_t n_allocs;
+
+        if (e->kind != EARLY_ALLOC)
+                sample_replay_free(t, old, e->kind == EARLY_REALLOC);
+        if (e->kind == EARLY_FREE)
+                return;
+        atomic_fetch_add_explicit(&runtime.process->n_early_events, 1, memory_order_relaxed);
+        sample_replay_alloc(t, block, e->size_bytes, &n_allocs);
+        lane->inside = 1;
+        atomic_signal_fence(memory_order_seq_cst);
+        if (real_find_module(e->caller, &module))
+                event_module(lane, &module);
+        event_put_early(lane, WIRE_SAMPLE,
+                        (const uint64_t[]){(uint64_t)block, e->size_bytes, 0, n_allocs}, 4, e->form,
+                        e->caller);
+        lane_leave(lane);
+}
+
 static void event_replay_entry(void *ctx, const struct early_entry *e, void *block, void *old) {
         struct thread *t = ctx;
         struct lane *lane = &t->lane;
         uint64_t begin = (uint64_t)old;
         struct unwind_module module;
 
+        if (runtime.is_sampled) {
+                event_replay_sampled(t, e, block, old);
+                return;
+        }
         if (e->kind == EARLY_FREE) {
                 event_words(t, WIRE_FREE, &begin, 1);
                 return;

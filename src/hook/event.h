@@ -32,6 +32,11 @@ void event_words(struct thread *t, unsigned kind, const uint64_t *words, uint32_
 void event_stack(struct thread *t, unsigned kind, const uint64_t *words, uint32_t n, unsigned form,
                  const struct unwind_regs *from);
 
+/* A block that was chosen, and its release (sample.h). n_allocs: of the thread so far. */
+void event_sample(struct thread *t, void *block, size_t size_bytes, uint64_t mean_bytes,
+                  uint64_t n_allocs, unsigned form, const struct unwind_regs *from);
+void event_sample_free(struct thread *t, void *block, uint64_t n_allocs);
+
 /* unwind_env.on_module; ctx: the lane. */
 void event_module(void *ctx, const struct unwind_module *module);
 
@@ -63,7 +68,8 @@ static inline uint64_t event_release_time(struct lane *lane, uint64_t block) {
 
 /* Releases are half of all events, so this is inline. size_bytes: as the caller gave it, or
  * WIRE_NO_SIZE. */
-static inline void event_free(struct thread *t, void *block, uint64_t size_bytes) {
+static inline __attribute__((always_inline)) void event_free_inline(struct thread *t, void *block,
+                                                                    uint64_t size_bytes) {
         struct lane *lane = lane_enter(t);
         uint32_t n = size_bytes == WIRE_NO_SIZE ? 2 : 3;
         uint64_t *words;
@@ -82,6 +88,10 @@ static inline void event_free(struct thread *t, void *block, uint64_t size_bytes
                 event_after_loss(lane);
         }
         lane_leave(lane);
+}
+
+static inline void event_free(struct thread *t, void *block, uint64_t size_bytes) {
+        event_free_inline(t, block, size_bytes);
 }
 
 #pragma GCC visibility pop

@@ -6,6 +6,7 @@
 #include "hook/event.h"
 #include "hook/real.h"
 #include "hook/runtime.h"
+#include "hook/sample.h"
 #include "hook/thread.h"
 
 static _Atomic uint32_t fork_is_entering;
@@ -70,6 +71,7 @@ static void fork_fill_entry(struct wire_process *p, uint32_t pid, const struct t
         atomic_store_explicit(&p->n_threads_started, 0, memory_order_relaxed);
         atomic_store_explicit(&p->n_early_events, 0, memory_order_relaxed);
         atomic_store_explicit(&p->n_ring_pages, 0, memory_order_relaxed);
+        atomic_store_explicit(&p->n_unsampled, 0, memory_order_relaxed);
         atomic_store_explicit(&p->runtime_bytes,
                               atomic_load_explicit(&runtime.process->runtime_bytes,
                                                    memory_order_relaxed),
@@ -124,7 +126,8 @@ bool fork_enter_child(void) {
                 atomic_store_explicit(&fork_is_entering, 0, memory_order_release);
                 return runtime_is_recording();
         }
-        ok = (!t || !t->lane.inside || fork_move_arena()) && fork_become_process(t);
+        ok = (!t || !(t->lane.inside || sample_is_counting(t)) || fork_move_arena()) &&
+             fork_become_process(t);
         if (ok)
                 runtime_record();
         else

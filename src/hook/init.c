@@ -2,6 +2,7 @@
 /* The runtime's start: from the constructor, or from the first hook when another object's
  * constructor ran before. */
 #include <elf.h>
+#include <errno.h>
 #include <link.h>
 #include <pthread.h>
 #include <sys/mman.h>
@@ -14,6 +15,7 @@
 #include "hook/real.h"
 #include "hook/rendezvous.h"
 #include "hook/runtime.h"
+#include "hook/sample.h"
 #include "hook/thread.h"
 #include "wire/hello.h"
 
@@ -81,7 +83,9 @@ void runtime_pass(void) {
 void runtime_record(void) {
         atomic_store_explicit(&runtime.life, RUNTIME_LIFE_RECORDING, memory_order_release);
         atomic_store_explicit(&runtime_wiped.phase,
-                              runtime.is_wiped_on_fork ? RUNTIME_RECORDING : RUNTIME_CHECKING,
+                              !runtime.is_wiped_on_fork ? RUNTIME_CHECKING
+                              : runtime.is_sampled      ? RUNTIME_SAMPLING
+                                                        : RUNTIME_RECORDING,
                               memory_order_release);
 }
 
@@ -177,10 +181,14 @@ int runtime_join(void) {
         if (r < 0)
                 return r;
         runtime.pid = (uint32_t)sys_getpid();
-        runtime.free_stacks = runtime.header->flags & WIRE_FREE_STACKS;
+        runtime.is_sampled = runtime.header->flags & WIRE_SAMPLED;
+        runtime.free_stacks = runtime.header->flags & (WIRE_FREE_STACKS | WIRE_SAMPLED);
         runtime.process->start_ts = runtime_now();
         runtime.is_wiped_on_fork = init_wipe_on_fork();
         runtime.is_confined = sys_call6(SYS_prctl, PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0, 0) == 1;
+        if (runtime.is_sampled &&
+            !sample_init(atomic_load_explicit(&runtime.header->sample_bytes, memory_order_relaxed)))
+                return -ENOMEM;
         return 0;
 }
 

@@ -9,17 +9,17 @@
 #include "hook/event.h"
 #include "hook/malloc_hook.h"
 #include "hook/new.h"
+#include "hook/sample.h"
 
-HOOK_EXPORT void *malloc(size_t size_bytes) {
-        struct thread *t = thread_get();
+/* Each hook goes one of three ways at once: _exact in the phase RECORDING, _sampled in SAMPLING, _other in all others and
+ * for a thread without a state. They stand in the hook's place: their caller is the hook's. */
+
+static inline __attribute__((always_inline)) void *malloc_recorded(struct thread *t,
+                                                                   size_t size_bytes,
+                                                                   bool is_sampled) {
         struct unwind_regs from;
         void *block;
 
-        if (unlikely(!t)) {
-                if (runtime_is_early())
-                        return early_alloc(size_bytes, EARLY_ALIGN, WIRE_FORM_MALLOC, CALL_SITE);
-                return REAL(malloc)(size_bytes);
-        }
         if (unlikely(thread_is_recursion(t, CALL_SITE, REAL_ALLOCATES)))
                 return REAL(malloc)(size_bytes);
         SIGNAL_POINT("malloc/begin");
@@ -30,23 +30,70 @@ HOOK_EXPORT void *malloc(size_t size_bytes) {
                 return NULL;
         }
         UNWIND_HERE(&from);
-        event_alloc(t, block, size_bytes, WIRE_FORM_MALLOC, &from);
+        if (is_sampled)
+                sample_alloc(t, block, size_bytes, WIRE_FORM_MALLOC, &from);
+        else
+                event_alloc(t, block, size_bytes, WIRE_FORM_MALLOC, &from);
         return block;
 }
 
-HOOK_EXPORT void *calloc(size_t n_items, size_t item_bytes) {
-        struct thread *t = thread_get();
+static __attribute__((noinline)) void *malloc_other(size_t size_bytes) {
+        bool is_sampled;
+        struct thread *t = thread_get_mode(&is_sampled);
+
+        if (t)
+                return is_sampled ? malloc_recorded(t, size_bytes, true)
+                                  : malloc_recorded(t, size_bytes, false);
+        if (runtime_is_early())
+                return early_alloc(size_bytes, EARLY_ALIGN, WIRE_FORM_MALLOC, CALL_SITE);
+        return REAL(malloc)(size_bytes);
+}
+
+/* The way of all but every thousandth block where samples are taken. It is counted while in_real is set for the call,
+ * which keeps handlers out just as well; that no block came back is rare, and put right. */
+static __attribute__((noinline)) void *malloc_sampled(size_t size_bytes) {
+        struct thread *t = thread_self;
+        struct unwind_regs from;
+        bool is_chosen;
+        void *block;
+
+        if (unlikely(!t) || unlikely(t->in_real != NULL))
+                return malloc_other(size_bytes);
+        sample_begin(t, &real.malloc);
+        is_chosen = sample_tally_alloc(t, size_bytes);
+        block = REAL(malloc)(size_bytes);
+        if (likely(block && !is_chosen)) {
+                sample_end(t, NULL);
+                return block;
+        }
+        UNWIND_HERE(&from);
+        return sample_finish(t, block, size_bytes, WIRE_FORM_MALLOC, &from);
+}
+
+static __attribute__((noinline)) void *malloc_exact(size_t size_bytes) {
+        struct thread *t = thread_self;
+
+        return likely(t != NULL) ? malloc_recorded(t, size_bytes, false) : malloc_other(size_bytes);
+}
+
+/* Nothing but branches: each way has the frame it needs. */
+HOOK_EXPORT void *malloc(size_t size_bytes) {
+        uint32_t phase = runtime_phase();
+
+        if (likely(phase == RUNTIME_RECORDING))
+                return malloc_exact(size_bytes);
+        return phase == RUNTIME_SAMPLING ? malloc_sampled(size_bytes) : malloc_other(size_bytes);
+}
+
+static inline __attribute__((always_inline)) void *calloc_recorded(struct thread *t, size_t n_items,
+                                                                   size_t item_bytes,
+                                                                   bool is_sampled) {
         struct unwind_regs from;
         size_t size_bytes;
         void *block;
 
         if (__builtin_mul_overflow(n_items, item_bytes, &size_bytes))
                 size_bytes = SIZE_MAX;
-        if (unlikely(!t)) {
-                if (runtime_is_early())
-                        return early_alloc(size_bytes, EARLY_ALIGN, WIRE_FORM_CALLOC, CALL_SITE);
-                return REAL(calloc)(n_items, item_bytes);
-        }
         if (unlikely(thread_is_recursion(t, CALL_SITE, REAL_ALLOCATES)))
                 return REAL(calloc)(n_items, item_bytes);
         block = CALL_REAL(t, calloc, n_items, item_bytes);
@@ -55,8 +102,27 @@ HOOK_EXPORT void *calloc(size_t n_items, size_t item_bytes) {
                 return NULL;
         }
         UNWIND_HERE(&from);
-        event_alloc(t, block, size_bytes, WIRE_FORM_CALLOC, &from);
+        if (is_sampled)
+                sample_alloc(t, block, size_bytes, WIRE_FORM_CALLOC, &from);
+        else
+                event_alloc(t, block, size_bytes, WIRE_FORM_CALLOC, &from);
         return block;
+}
+
+HOOK_EXPORT void *calloc(size_t n_items, size_t item_bytes) {
+        bool is_sampled;
+        struct thread *t = thread_get_mode(&is_sampled);
+        size_t size_bytes;
+
+        if (likely(t && !is_sampled))
+                return calloc_recorded(t, n_items, item_bytes, false);
+        if (t)
+                return calloc_recorded(t, n_items, item_bytes, true);
+        if (__builtin_mul_overflow(n_items, item_bytes, &size_bytes))
+                size_bytes = SIZE_MAX;
+        if (runtime_is_early())
+                return early_alloc(size_bytes, EARLY_ALIGN, WIRE_FORM_CALLOC, CALL_SITE);
+        return REAL(calloc)(n_items, item_bytes);
 }
 
 /* A block of the early arena moves to the real allocator. */
@@ -70,7 +136,8 @@ static HOOK_COLD void *malloc_move_early(void *old, size_t size_bytes) {
 }
 
 HOOK_EXPORT void *realloc(void *old, size_t size_bytes) {
-        struct thread *t = thread_get();
+        bool is_sampled, was_chosen = false;
+        struct thread *t = thread_get_mode(&is_sampled);
         struct unwind_regs from;
         void *block;
 
@@ -84,14 +151,20 @@ HOOK_EXPORT void *realloc(void *old, size_t size_bytes) {
         }
         if (unlikely(thread_is_recursion(t, CALL_SITE, REAL_ALLOCATES | REAL_RELEASES)))
                 return REAL(realloc)(old, size_bytes);
-        if (old)
+        if (unlikely(is_sampled))
+                was_chosen = sample_realloc_begin(t, old);
+        else if (old)
                 event_realloc_begin(t, old);
         SIGNAL_POINT("realloc/begun");
         block = unlikely(early_owns(old)) ? malloc_move_early(old, size_bytes)
                                           : CALL_REAL(t, realloc, old, size_bytes);
         SIGNAL_POINT("realloc/returned");
         UNWIND_HERE(&from);
-        event_realloc_done(t, old, block, size_bytes, WIRE_FORM_REALLOC, &from);
+        if (unlikely(is_sampled))
+                sample_realloc_done(t, old, was_chosen, block, size_bytes, WIRE_FORM_REALLOC,
+                                    &from);
+        else
+                event_realloc_done(t, old, block, size_bytes, WIRE_FORM_REALLOC, &from);
         return block;
 }
 
@@ -102,38 +175,85 @@ static HOOK_COLD void malloc_note_unload(void) {
         new_forget_callers();
 }
 
-HOOK_EXPORT void free(void *block) {
-        struct thread *t;
+enum free_how { FREE_EXACT, FREE_EXACT_RARE, FREE_SAMPLED };
 
-        if (unlikely(!block))
-                return;
-        t = thread_get();
-        if (unlikely(!t)) {
-                if (!early_owns(block)) {
-                        if (!runtime_is_early())
-                                REAL(free)(block);
-                } else if (runtime_is_early()) {
-                        early_free(block);
-                }
-                return;
-        }
+static inline __attribute__((always_inline)) void free_recorded(struct thread *t, void *block,
+                                                                enum free_how how) {
         if (unlikely(thread_is_recursion(t, CALL_SITE, REAL_RELEASES))) {
                 REAL(free)(block);
                 return;
         }
         if (unlikely(code_range_has(&runtime.loader, (uintptr_t)CALL_SITE)))
                 malloc_note_unload();
-        if (unlikely(runtime.free_stacks)) {
+        if (how == FREE_SAMPLED) {
+                sample_free(t, block);
+        } else if (unlikely(runtime.free_stacks)) {
                 struct unwind_regs from;
 
                 UNWIND_HERE(&from);
                 event_free_stack(t, block, WIRE_NO_SIZE, &from);
+        } else if (how == FREE_EXACT) {
+                event_free_inline(t, block, WIRE_NO_SIZE);
         } else {
                 event_free(t, block, WIRE_NO_SIZE);
         }
         SIGNAL_POINT("free/logged");
         if (likely(!early_owns(block)))
                 CALL_REAL_VOID(t, free, block);
+}
+
+static __attribute__((noinline)) void free_other(void *block) {
+        bool is_sampled;
+        struct thread *t = thread_get_mode(&is_sampled);
+
+        if (t && is_sampled)
+                free_recorded(t, block, FREE_SAMPLED);
+        else if (t)
+                free_recorded(t, block, FREE_EXACT_RARE);
+        else if (!early_owns(block)) {
+                if (!runtime_is_early())
+                        REAL(free)(block);
+        } else if (runtime_is_early()) {
+                early_free(block);
+        }
+}
+
+/* As malloc_sampled. */
+static __attribute__((noinline)) void free_sampled(void *block) {
+        struct thread *t = thread_self;
+
+        /* the filter has blocks of the early arena too */
+        if (unlikely(!t) || unlikely(t->in_real != NULL) || unlikely(sample_may_have(block)) ||
+            unlikely(code_range_has(&runtime.loader, (uintptr_t)CALL_SITE))) {
+                free_other(block);
+                return;
+        }
+        sample_begin(t, &real.free);
+        sample_count(&t->lane.slot->tally.n_frees, 1);
+        REAL(free)(block);
+        sample_end(t, NULL);
+}
+
+static __attribute__((noinline)) void free_exact(void *block) {
+        struct thread *t = thread_self;
+
+        if (likely(t != NULL))
+                free_recorded(t, block, FREE_EXACT);
+        else
+                free_other(block);
+}
+
+HOOK_EXPORT void free(void *block) {
+        uint32_t phase = runtime_phase();
+
+        if (unlikely(!block))
+                return;
+        if (likely(phase == RUNTIME_RECORDING))
+                free_exact(block);
+        else if (phase == RUNTIME_SAMPLING)
+                free_sampled(block);
+        else
+                free_other(block);
 }
 
 extern __typeof__(realloc) malloc_hook_realloc __attribute__((alias("realloc"), nothrow, leaf));

@@ -16,6 +16,7 @@
 #include "hook/early.h"
 #include "hook/event.h"
 #include "hook/malloc_hook.h"
+#include "hook/sample.h"
 
 /* The forms that others are built on. */
 enum new_base {
@@ -161,11 +162,20 @@ __attribute__((used)) int new_personality(int version, int actions, uint64_t exc
         return NEW_URC_CONTINUE_UNWIND;
 }
 
+static inline void new_log(struct thread *t, void *block, size_t size_bytes, unsigned form,
+                           const struct unwind_regs *from, bool is_sampled) {
+        if (unlikely(is_sampled))
+                sample_alloc(t, block, size_bytes, form, from);
+        else
+                event_alloc(t, block, size_bytes, form, from);
+}
+
 /* bases: the forms the library builds this one on. */
 #define NEW_HOOK(name, form, align_bytes, bases, watch, params, ...)                               \
         void *name params;                                                                         \
         HOOK_EXPORT void *name params {                                                            \
-                struct thread *t = thread_get();                                                   \
+                bool is_sampled;                                                                   \
+                struct thread *t = thread_get_mode(&is_sampled);                                   \
                 const struct real_fn *fn = &real.name;                                             \
                 const struct real_fn *outer;                                                       \
                 struct unwind_regs from;                                                           \
@@ -190,7 +200,7 @@ __attribute__((used)) int new_personality(int version, int actions, uint64_t exc
                         block = CALL_REAL(t, malloc, size_bytes ? size_bytes : 1);                 \
                         if (likely(block)) {                                                       \
                                 UNWIND_HERE(&from);                                                \
-                                event_alloc(t, block, size_bytes, form, &from);                    \
+                                new_log(t, block, size_bytes, form, &from, is_sampled);            \
                                 return block;                                                      \
                         }                                                                          \
                 }                                                                                  \
@@ -205,7 +215,7 @@ __attribute__((used)) int new_personality(int version, int actions, uint64_t exc
                         return NULL;                                                               \
                 }                                                                                  \
                 UNWIND_HERE(&from);                                                                \
-                event_alloc(t, block, size_bytes, form, &from);                                    \
+                new_log(t, block, size_bytes, form, &from, is_sampled);                            \
                 return block;                                                                      \
         }
 
@@ -237,10 +247,11 @@ NEW_HOOK(_ZnamSt11align_val_tRKSt9nothrow_t, WIRE_FORM_NEW_ARRAY, align,
                 struct thread *t;                                                                  \
                 const struct real_fn *fn = &real.name;                                             \
                 const struct real_fn *outer;                                                       \
+                bool is_sampled;                                                                   \
                                                                                                    \
                 if (unlikely(!block))                                                              \
                         return;                                                                    \
-                t = thread_get();                                                                  \
+                t = thread_get_mode(&is_sampled);                                                  \
                 if (unlikely(early_owns(block)) || (!t && runtime_is_early())) {                   \
                         malloc_hook_free(block);                                                   \
                         return;                                                                    \
@@ -258,7 +269,9 @@ NEW_HOOK(_ZnamSt11align_val_tRKSt9nothrow_t, WIRE_FORM_NEW_ARRAY, align,
                         ((__typeof__(&name))fn->fn)(__VA_ARGS__);                                  \
                         return;                                                                    \
                 }                                                                                  \
-                if (unlikely(runtime.free_stacks)) {                                               \
+                if (unlikely(is_sampled)) {                                                        \
+                        sample_free(t, block);                                                     \
+                } else if (unlikely(runtime.free_stacks)) {                                        \
                         struct unwind_regs from;                                                   \
                                                                                                    \
                         UNWIND_HERE(&from);                                                        \

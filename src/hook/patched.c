@@ -11,6 +11,7 @@
 #include "hook/patched_frame.h"
 #include "hook/patched_heap.h"
 #include "hook/patched_table.h"
+#include "hook/sample.h"
 
 /* In patched_enter.S. */
 void patched_enter(void);
@@ -39,7 +40,10 @@ static __attribute__((noinline)) void patched_log_free_stack(const struct patche
                                                              uint64_t size_bytes) {
         struct unwind_regs from = patched_caller(f);
 
-        event_free_stack(t, f->block, size_bytes, &from);
+        if (runtime.is_sampled)
+                sample_free(t, f->block);
+        else
+                event_free_stack(t, f->block, size_bytes, &from);
 }
 
 static inline void patched_log_free(const struct patched_frame *f, struct thread *t) {
@@ -52,17 +56,26 @@ static inline void patched_log_free(const struct patched_frame *f, struct thread
                 event_free(t, f->block, size_bytes);
 }
 
+/* In the thread's address, in calls whose blocks are sampled: patched_after need not ask. */
+enum { PATCHED_SAMPLED = 1 };
+
+static struct thread *patched_mark_sampled(struct patched_frame *f, struct thread *t) {
+        f->heap = f->entry->call == WIRE_CALL_REALLOC && sample_realloc_begin(t, f->block);
+        return (struct thread *)((uintptr_t)t | PATCHED_SAMPLED);
+}
+
 /* Calls of all kinds, inner ones too. */
 static __attribute__((noinline)) bool patched_before_any(struct patched_frame *f) {
         const struct wire_entry *entry = f->entry;
         const struct real_fn *fn = &patched_fns[entry - patched_entries];
+        bool is_sampled;
         struct thread *t;
 
         if (unlikely(entry->call == WIRE_CALL_LOADED)) {
                 patched_loaded();
                 return false;
         }
-        t = thread_get();
+        t = thread_get_mode(&is_sampled);
         if (unlikely(!t))
                 return false;
         if (unlikely(thread_is_recursion(t, (const void *)f->pc, fn->kinds))) {
@@ -72,7 +85,7 @@ static __attribute__((noinline)) bool patched_before_any(struct patched_frame *f
         f->outer_bytes = t->new_size_bytes;
         f->heap = 0;
         if (entry->call >= WIRE_CALL_HEAP_NEW) {
-                if (!patched_heap_before(f, t))
+                if (is_sampled || !patched_heap_before(f, t))
                         return false;
                 f->t = t;
                 f->outer = call_begin(t, fn);
@@ -86,7 +99,7 @@ static __attribute__((noinline)) bool patched_before_any(struct patched_frame *f
                 patched_log_free(f, t);
         } else {
                 f->size_bytes = patched_size(f);
-                if (entry->call == WIRE_CALL_REALLOC && f->block)
+                if (entry->call == WIRE_CALL_REALLOC && f->block && !is_sampled)
                         event_realloc_begin(t, f->block);
                 else if (entry->call == WIRE_CALL_ALLOC_OUT)
                         f->block = (void *)f->regs[0];
@@ -94,7 +107,7 @@ static __attribute__((noinline)) bool patched_before_any(struct patched_frame *f
                 if (unlikely(patched_has_heaps))
                         f->heap = patched_heap_asked(f, t);
         }
-        f->t = t;
+        f->t = is_sampled && entry->call != WIRE_CALL_FREE ? patched_mark_sampled(f, t) : t;
         f->outer = call_begin(t, fn);
         return true;
 }
@@ -186,11 +199,57 @@ static __attribute__((noinline)) void patched_after_any(struct patched_frame *f,
         }
 }
 
+/* ---- the same where blocks are sampled (sample.h) ------------------------------------------ */
+
+/* Heaps that are released whole are not followed there; f->heap says whether a block that is given a new size was chosen. */
+static void patched_sample_alloc(struct patched_frame *f, void *block) {
+        struct unwind_regs from = patched_caller(f);
+
+        if (likely(block != NULL))
+                sample_alloc(f->t, block, f->size_bytes, f->entry->form, &from);
+        else
+                event_failed(f->t, f->size_bytes);
+}
+
+static void patched_sample_realloc(struct patched_frame *f, void *block, bool was_chosen) {
+        struct unwind_regs from = patched_caller(f);
+
+        sample_realloc_done(f->t, f->block, was_chosen, block, f->size_bytes, f->entry->form,
+                            &from);
+}
+
+static __attribute__((noinline)) void patched_after_sampled(struct patched_frame *f) {
+        uint64_t result = f->regs[PATCHED_RESULT];
+
+        f->t = (struct thread *)((uintptr_t)f->t & ~(uintptr_t)PATCHED_SAMPLED);
+        call_end(f->t, f->outer);
+        f->t->new_size_bytes = f->outer_bytes;
+        switch (f->entry->call) {
+        case WIRE_CALL_REALLOC: patched_sample_realloc(f, (void *)result, f->heap); break;
+        case WIRE_CALL_RESIZE:
+                if (f->block && result >= f->size_bytes)
+                        patched_sample_realloc(f, f->block, sample_realloc_begin(f->t, f->block));
+                break;
+        case WIRE_CALL_ALLOC_OUT:
+                patched_sample_alloc(f, (int)result == 0 ? *(void **)f->block : NULL);
+                break;
+        case WIRE_CALL_ALLOC_TEXT:
+                f->size_bytes = patched_text_bytes((const char *)result);
+                patched_sample_alloc(f, (void *)result);
+                break;
+        default: patched_sample_alloc(f, (void *)result); break;
+        }
+}
+
 /* Not of releases: patched_enter.S has what they need. Most calls are plain allocations. */
 void patched_after(struct patched_frame *f) {
         uint64_t result = f->regs[PATCHED_RESULT];
         struct unwind_regs from = patched_caller(f);
 
+        if (unlikely((uintptr_t)f->t & PATCHED_SAMPLED)) {
+                patched_after_sampled(f);
+                return;
+        }
         call_end(f->t, f->outer);
         f->t->new_size_bytes = f->outer_bytes;
         if (likely(f->entry->call <= WIRE_CALL_ALLOC_THROWS) && likely(!f->heap) && likely(result))

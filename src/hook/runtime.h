@@ -5,7 +5,7 @@
  *              no GOT, no TLS, no calls out. Memory comes from the early arena (early.h).
  *   STARTING   one thread sets the runtime up; all others, and its own recursion, are served as
  *              in EARLY.
- *   RECORDING
+ *   RECORDING  (or SAMPLING)
  *   PASSING    every hook is the real function, for ever: recording is over, or never came to be.
  *
  * `runtime_phase` is what every hook looks at first. It lives in a page that fork wipes, so it
@@ -34,6 +34,7 @@ enum runtime_phase {
         RUNTIME_PASSING = 2,
         RUNTIME_CHECKING =
                 3, /* recording where pages are not wiped: every event asks for the pid first */
+        RUNTIME_SAMPLING = 4, /* recording samples (sample.h) */
 };
 
 enum runtime_life {
@@ -72,7 +73,8 @@ struct runtime {
         _Atomic uint32_t life;          /* enum runtime_life */
         uint32_t pid;                   /* 0: not known */
         uint32_t process_idx;
-        bool free_stacks;
+        bool is_sampled;
+        bool free_stacks; /* releases take another way: stacks are wanted, or they are sampled */
         bool is_wiped_on_fork;
         bool is_attached; /* it was brought into a program that ran already: nobody calls its hooks but patched entries */
         bool is_confined; /* it gave up rights: a filter may kill it for a system call it does not make itself */
@@ -93,7 +95,9 @@ struct runtime {
 extern struct runtime runtime;
 
 static inline bool runtime_is_recording(void) {
-        return runtime_phase() == RUNTIME_RECORDING || runtime_phase() == RUNTIME_CHECKING;
+        uint32_t phase = runtime_phase();
+
+        return phase == RUNTIME_RECORDING || phase == RUNTIME_CHECKING || phase == RUNTIME_SAMPLING;
 }
 
 /* The calling thread's id, without a system call where one may be fatal. */

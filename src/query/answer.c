@@ -2,8 +2,10 @@
 /* Totals and sites of a window: the state at its end minus the state at its start, and the peak
  * between. With a filter on call paths the same, of the sites it picks; with one on single blocks
  * their lives are added up instead. */
+#include <math.h>
 #include <string.h>
 
+#include "base/units.h"
 #include "query/chosen.h"
 #include "query/internal.h"
 #include "query/life.h"
@@ -111,6 +113,8 @@ static void totals_sum(const struct asking *k, struct query_totals *t) {
                 t->n_prior_frees += x->n_prior_frees;
                 t->n_implicit_frees += x->n_implicit_frees;
                 t->alloc_bytes += x->alloc_bytes;
+                t->n_allocs_est += x->is_tallied ? x->n_allocs_est : x->n_allocs;
+                t->alloc_bytes_est += x->is_tallied ? x->alloc_bytes_est : x->alloc_bytes;
                 t->n_temporary += x->n_temporary;
                 t->n_lost += x->n_lost;
                 t->n_wrong_sizes += x->n_wrong_sizes;
@@ -280,25 +284,26 @@ static struct query_site *life_site(struct asking *k, const struct query_life *l
 static bool add_life(void *ctx, const struct query_life *l) {
         struct asking *k = ctx;
         struct query_figures *f = &life_site(k, l)->f;
-        int64_t bytes = (int64_t)l->size_bytes;
+        uint64_t n = l->n_blocks, bytes = life_bytes(l);
 
         chosen_add(k->chosen, l, &k->scope);
         if (life_is_allocated_in(l, &k->scope)) {
-                f->n_allocs++;
-                f->alloc_bytes += l->size_bytes;
-                f->n_reallocs += l->by_realloc;
+                f->n_allocs += n;
+                f->alloc_bytes += bytes;
+                f->n_reallocs += l->by_realloc ? n : 0;
         }
         if (life_is_released_in(l, &k->scope)) {
-                f->n_frees++;
-                f->free_bytes += l->size_bytes;
-                f->n_temporary += l->is_temporary;
+                f->n_frees += n;
+                f->free_bytes += bytes;
+                f->n_temporary += l->is_temporary ? n : 0;
         }
         if (l->is_live_at_from)
-                f->begin_bytes += bytes, f->begin_blocks++;
+                f->begin_bytes += (int64_t)bytes, f->begin_blocks += (int64_t)n;
         if (l->is_live_at_peak)
-                f->peak_bytes += bytes, f->peak_blocks++;
+                f->peak_bytes += (int64_t)bytes, f->peak_blocks += (int64_t)n;
         if (l->is_live_at_to)
-                f->end_bytes += bytes, f->end_blocks++;
+                f->end_bytes += (int64_t)bytes, f->end_blocks += (int64_t)n;
+        life_add_var(f->var, l, &k->scope);
         return true;
 }
 
@@ -438,11 +443,97 @@ static int add_lives(struct asking *k, struct err *reterr) {
         return r;
 }
 
-static void add_history(struct asking *k) {
+/* ---- recordings of samples --------------------------------------------------------------------- */
+
+static bool add_life_var(void *ctx, const struct query_life *l) {
+        struct asking *k = ctx;
+
+        life_add_var(life_site(k, l)->f.var, l, &k->scope);
+        return true;
+}
+
+/* Where the events of some blocks are gone: what it is at most. A block of s bytes, taken for one in so many, adds at most
+ * the mean distance times s. */
+static void bound_vars(struct asking *k) {
+        double distance = (double)query_sample_bytes(k->q);
+
+        for (size_t i = 0; i < k->sites.n; i++) {
+                struct query_figures *f = &k->sites.items[i].f;
+                double mean_bytes = f->n_allocs ? (double)f->alloc_bytes / (double)f->n_allocs : 1;
+
+                for (unsigned m = 0; m < QUERY_N_METRICS; m++) {
+                        double value = fabs((double)query_figure_of(f, m).value);
+                        bool is_count = m == QUERY_COUNT || m == QUERY_TEMPORARY;
+
+                        f->var[m] = value * distance / (is_count ? MAX(mean_bytes, 1.0) : 1.0);
+                }
+        }
+}
+
+/* The sites of an answer from history, whose rows know nothing of it. */
+static int add_vars(struct asking *k, const struct peak *peak, struct err *reterr) {
+        bool is_exact = true;
+        int r;
+
+        if (k->q->view->detail_from_ns > 0) {
+                bound_vars(k);
+                return 0;
+        }
+        if (!is_all(k) && !k->is_split &&
+            !(k->place_of = calloc(k->q->view->n_stacks + 1, sizeof(uint32_t))))
+                abort();
+        r = life_scan_peak(k->q, &k->scope, 0, peak, add_life_var, k, &is_exact, reterr);
+        free(k->place_of);
+        k->place_of = NULL;
+        if (r >= 0 && !is_exact)
+                bound_vars(k);
+        return r;
+}
+
+/* Of all of the time what was done is counted. The share of complete stacks stays that of the samples. */
+static void take_tally(const struct query *q, uint32_t process, struct query_totals *t) {
+        const struct trace_tally *x =
+                process < q->view->n_tallies ? &q->view->tallies[process] : NULL;
+        double share = t->n_allocs ? (double)t->n_complete_stacks / (double)t->n_allocs : 1;
+
+        if (!x || x->process == TRACE_NO_PROCESS)
+                return;
+        t->n_allocs_est = t->n_allocs;
+        t->alloc_bytes_est = t->alloc_bytes;
+        t->n_allocs = x->n_allocs;
+        t->n_frees = x->n_frees;
+        t->n_reallocs = x->n_reallocs;
+        t->alloc_bytes = x->alloc_bytes;
+        t->n_complete_stacks = MIN(unit_nearest((double)x->n_allocs * share), x->n_allocs);
+        t->is_tallied = true;
+}
+
+static bool is_of_all_time(const struct asking *k) {
+        return k->scope.from_ns == 0 && k->scope.to_ns >= k->q->view->end_ns && !k->pick;
+}
+
+static void take_tallies(struct asking *k) {
+        if (is_of_all_time(k))
+                for (uint32_t p = 0; p < k->answer->n_processes; p++)
+                        take_tally(k->q, p, &k->answer->processes[p]);
+}
+
+static void sum_vars(const struct asking *k, struct query_totals *t) {
+        for (size_t i = 0; i < k->sites.n; i++)
+                for (unsigned m = 0; m < QUERY_N_METRICS; m++)
+                        t->var[m] += k->sites.items[i].f.var[m];
+        if (!is_of_all_time(k))
+                return;
+        t->is_tallied = true;
+        t->var[QUERY_ALLOCATED] = t->var[QUERY_COUNT] = 0;
+}
+
+static int add_history(struct asking *k, struct err *reterr) {
+        const struct peak *peak = &k->peaks[is_all(k) ? k->answer->n_processes : k->scope.process];
+
         collect_sites(k);
-        peak_each_site(k->q, &k->begin,
-                       &k->peaks[is_all(k) ? k->answer->n_processes : k->scope.process],
-                       k->scope.process, add_peak_site, k);
+        peak_each_site(k->q, &k->begin, peak, k->scope.process, add_peak_site, k);
+        return query_sample_bytes(k->q) ? add_vars(k, peak, reterr) : 0;
 }
 
 static int asking_run(struct asking *k, bool keep_split, struct err *reterr) {
@@ -461,13 +552,15 @@ static int asking_run(struct asking *k, bool keep_split, struct err *reterr) {
         if (k->pick && k->pick->needs_events)
                 r = add_lives(k, reterr);
         else
-                add_history(k);
+                r = add_history(k, reterr);
         if (r < 0)
                 return r;
         drop_idle_sites(k);
         for (uint32_t p = 0; p < a->n_processes; p++)
                 totals_of_process(k, p, &a->processes[p]);
         count_threads(k);
+        if (query_sample_bytes(k->q))
+                take_tallies(k);
         r = find_peak_rss(k, &all_rss, reterr);
         if (k->pick)
                 filter_totals(k, keep_split);
@@ -479,6 +572,8 @@ static int asking_run(struct asking *k, bool keep_split, struct err *reterr) {
         } else {
                 a->totals = a->processes[k->scope.process];
         }
+        if (query_sample_bytes(k->q))
+                sum_vars(k, &a->totals);
         a->is_exact &= !is_all(k) || !(k->q->inherit.lacks_events || k->q->inherit.is_unsure);
         a->n_sites = k->sites.n;
         a->sites = TAKE_PTR(k->sites.items);

@@ -102,6 +102,7 @@ static struct query_block block_of(const struct batch *b, const struct trace_eve
         uint64_t end_ns = MIN(query_process_end_ns(b->q, process), b->q->view->end_ns);
         struct query_block block = {.time_ns = e->time_ns,
                                     .size_bytes = e->size_bytes,
+                                    .n_blocks = e->n_blocks,
                                     .seq = e->seq,
                                     .address = e->address,
                                     .thread = e->thread,

@@ -52,9 +52,9 @@ void chosen_add(struct chosen *c, const struct query_life *l, const struct query
         bool is_copy = scope->process == QUERY_ALL && l->is_inherited; /* counts in its allocator */
 
         if (l->is_live_at_from)
-                c->begin_bytes[l->process] += (int64_t)l->size_bytes;
+                c->begin_bytes[l->process] += (int64_t)life_bytes(l);
         else if (l->is_inherited && !is_copy)
-                c->inherited += (int64_t)l->size_bytes;
+                c->inherited += (int64_t)life_bytes(l);
         if (l->seq < c->n_bits && !is_copy)
                 c->bits[l->seq / 64] |= 1ull << l->seq % 64;
 }

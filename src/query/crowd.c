@@ -56,12 +56,14 @@ void crowd_step(struct crowd *c, const struct replay_step *step) {
                 return;
         if (e->op == TRACE_FREE || (e->op == TRACE_OTHER && e->other == TRACE_IMPLICIT_FREE)) {
                 if (!step->frees_inherited)
-                        crowd_add(c, step->process, -(int64_t)e->size_bytes, -1);
+                        crowd_add(c, step->process, -(int64_t)trace_event_bytes(e),
+                                  -(int64_t)e->n_blocks);
         } else if (e->op == TRACE_ALLOC) {
-                crowd_add(c, step->process, (int64_t)e->size_bytes, 1);
+                crowd_add(c, step->process, (int64_t)trace_event_bytes(e), e->n_blocks);
         } else if (e->op == TRACE_REALLOC) {
                 if (!step->frees_inherited)
-                        crowd_add(c, step->process, -(int64_t)e->old_size_bytes, -1);
-                crowd_add(c, step->process, (int64_t)e->size_bytes, 1);
+                        crowd_add(c, step->process, -(int64_t)trace_event_old_bytes(e),
+                                  -(int64_t)e->old_n_blocks);
+                crowd_add(c, step->process, (int64_t)trace_event_bytes(e), e->n_blocks);
         }
 }

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Figures of sites, groups and nodes: adding them up, and what of them a metric looks at. */
+#include <math.h>
+
 #include "base/units.h"
 #include "query/query.h"
 
@@ -25,6 +27,12 @@ void query_figures_add(struct query_figures *to, const struct query_figures *f) 
         to->begin_blocks = sum(to->begin_blocks, f->begin_blocks);
         to->end_bytes = sum(to->end_bytes, f->end_bytes);
         to->end_blocks = sum(to->end_blocks, f->end_blocks);
+        for (size_t m = 0; m < QUERY_N_METRICS; m++)
+                to->var[m] += f->var[m];
+}
+
+double query_figures_error(const struct query_figures *f, enum query_metric m) {
+        return sqrt(f->var[m]);
 }
 
 bool query_figures_are_idle(const struct query_figures *f) {

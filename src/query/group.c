@@ -306,24 +306,25 @@ static void group_sites(struct grouping *g, const struct query_answer *a) {
 void group_add_life(struct query_figures *to, const struct query_life *l,
                     const struct query_scope *scope) {
         struct query_figures f = {0};
-        int64_t bytes = (int64_t)l->size_bytes;
+        int64_t bytes = (int64_t)life_bytes(l), n = l->n_blocks;
 
         if (life_is_allocated_in(l, scope)) {
-                f.n_allocs = 1;
-                f.alloc_bytes = l->size_bytes;
-                f.n_reallocs = l->by_realloc;
+                f.n_allocs = l->n_blocks;
+                f.alloc_bytes = life_bytes(l);
+                f.n_reallocs = l->by_realloc ? l->n_blocks : 0;
         }
         if (life_is_released_in(l, scope)) {
-                f.n_frees = 1;
-                f.free_bytes = l->size_bytes;
-                f.n_temporary = l->is_temporary;
+                f.n_frees = l->n_blocks;
+                f.free_bytes = life_bytes(l);
+                f.n_temporary = l->is_temporary ? l->n_blocks : 0;
         }
         if (l->is_live_at_from)
-                f.begin_bytes = bytes, f.begin_blocks = 1;
+                f.begin_bytes = bytes, f.begin_blocks = n;
         if (l->is_live_at_peak)
-                f.peak_bytes = bytes, f.peak_blocks = 1;
+                f.peak_bytes = bytes, f.peak_blocks = n;
         if (l->is_live_at_to)
-                f.end_bytes = bytes, f.end_blocks = 1;
+                f.end_bytes = bytes, f.end_blocks = n;
+        life_add_var(f.var, l, scope);
         query_figures_add(to, &f);
 }
 

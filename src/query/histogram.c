@@ -94,8 +94,8 @@ static bool count_life(void *ctx, const struct query_life *l) {
                 return true;
         b = k->h->kind == QUERY_SIZES ? bucket_of_size(k, l->size_bytes)
                                       : bucket_of_lifetime(k, l->end_ns - l->begin_ns);
-        b->n_blocks++;
-        b->bytes += l->size_bytes;
+        b->n_blocks += l->n_blocks;
+        b->bytes += life_bytes(l);
         return true;
 }
 

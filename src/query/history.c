@@ -156,20 +156,20 @@ static struct held *held_of(struct telling *t, uint32_t process, uint32_t stack)
                                     : &t->held[(is_all(t) ? process : 0) * t->n_ranks + rank];
 }
 
-static void take_alloc(struct held *x, uint64_t size_bytes) {
+static void take_alloc(struct held *x, uint64_t bytes, uint32_t n_blocks) {
         if (!x)
                 return;
-        add(&x->bytes, size_bytes);
-        add(&x->blocks, 1);
-        add(&x->n_allocs, 1);
+        add(&x->bytes, bytes);
+        add(&x->blocks, n_blocks);
+        add(&x->n_allocs, n_blocks);
 }
 
-static void take_release(struct held *x, uint64_t size_bytes) {
+static void take_release(struct held *x, uint64_t bytes, uint32_t n_blocks) {
         if (!x)
                 return;
-        add(&x->bytes, 0 - size_bytes);
-        add(&x->blocks, UINT64_MAX);
-        add(&x->n_frees, 1);
+        add(&x->bytes, 0 - bytes);
+        add(&x->blocks, 0 - (uint64_t)n_blocks);
+        add(&x->n_frees, n_blocks);
 }
 
 static void take_event(struct telling *t, const struct replay_step *step) {
@@ -177,12 +177,14 @@ static void take_event(struct telling *t, const struct replay_step *step) {
         bool is_gone = !(is_all(t) && step->frees_inherited);
 
         if (e->op == TRACE_ALLOC || e->op == TRACE_REALLOC)
-                take_alloc(held_of(t, step->process, e->stack), e->size_bytes);
+                take_alloc(held_of(t, step->process, e->stack), trace_event_bytes(e), e->n_blocks);
         if (e->op == TRACE_REALLOC && is_gone)
-                take_release(held_of(t, step->process, e->old_stack), e->old_size_bytes);
+                take_release(held_of(t, step->process, e->old_stack), trace_event_old_bytes(e),
+                             e->old_n_blocks);
         if (is_gone &&
             (e->op == TRACE_FREE || (e->op == TRACE_OTHER && e->other == TRACE_IMPLICIT_FREE)))
-                take_release(held_of(t, step->process, e->stack), e->size_bytes);
+                take_release(held_of(t, step->process, e->stack), trace_event_bytes(e),
+                             e->n_blocks);
 }
 
 static void take_step(void *ctx, const struct state *s, const struct replay_step *step) {
@@ -341,15 +343,15 @@ static bool take_life(void *ctx, const struct query_life *l) {
         end = column_behind(t, is_all(t) ? MIN(l->end_ns, query_process_end_ns(t->q, l->process))
                                          : l->end_ns);
         if (life_is_allocated_in(l, &t->scope))
-                add_change(t, &t->h->n_allocs[row], first, 1);
+                add_change(t, &t->h->n_allocs[row], first, l->n_blocks);
         if (life_is_released_in(l, &t->scope))
-                add_change(t, &t->h->n_frees[row], column_behind(t, l->end_ns), 1);
+                add_change(t, &t->h->n_frees[row], column_behind(t, l->end_ns), l->n_blocks);
         if (first >= end)
                 return true;
-        add_change(t, &t->h->live_bytes[row], first, l->size_bytes);
-        add_change(t, &t->h->live_blocks[row], first, 1);
-        add_change(t, &t->h->live_bytes[row], end, 0 - l->size_bytes);
-        add_change(t, &t->h->live_blocks[row], end, UINT64_MAX);
+        add_change(t, &t->h->live_bytes[row], first, life_bytes(l));
+        add_change(t, &t->h->live_blocks[row], first, l->n_blocks);
+        add_change(t, &t->h->live_bytes[row], end, 0 - life_bytes(l));
+        add_change(t, &t->h->live_blocks[row], end, 0 - (uint64_t)l->n_blocks);
         return true;
 }
 

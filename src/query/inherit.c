@@ -59,7 +59,7 @@ static bool walk_needs_releases(const struct walk *w, const struct trace_site *r
 }
 
 static void walk_release(struct query *q, struct walk *w, uint32_t process, uint32_t stack,
-                         uint64_t seq, uint64_t size_bytes) {
+                         uint64_t seq, uint32_t n_blocks, uint64_t bytes) {
         struct inherit *h = &q->inherit;
         struct inherit_release *f;
         uint64_t *idx;
@@ -77,8 +77,8 @@ static void walk_release(struct query *q, struct walk *w, uint32_t process, uint
                 vec_push(&h->releases, first);
         }
         f = &h->releases.items[*idx];
-        f->n_frees++;
-        f->free_bytes += size_bytes;
+        f->n_frees += n_blocks;
+        f->free_bytes += bytes;
 }
 
 static void walk_event(struct query *q, struct walk *w, const struct trace_event *e) {
@@ -87,9 +87,10 @@ static void walk_event(struct query *q, struct walk *w, const struct trace_event
         if (process >= q->view->n_processes)
                 return;
         if (e->op == TRACE_FREE || (e->op == TRACE_OTHER && e->other == TRACE_IMPLICIT_FREE))
-                walk_release(q, w, process, e->stack, e->seq, e->size_bytes);
+                walk_release(q, w, process, e->stack, e->seq, e->n_blocks, trace_event_bytes(e));
         if (e->op == TRACE_REALLOC)
-                walk_release(q, w, process, e->old_stack, e->old_seq, e->old_size_bytes);
+                walk_release(q, w, process, e->old_stack, e->old_seq, e->old_n_blocks,
+                             trace_event_old_bytes(e));
         if ((e->op == TRACE_ALLOC || e->op == TRACE_REALLOC) &&
             e->seq < q->inherit.first_seq[process]) /* in the slice it began in */
                 q->inherit.first_seq[process] = q->inherit.unsure_seq[process] = e->seq;

@@ -44,6 +44,26 @@ static uint32_t thread_process(const struct scan *s, uint32_t thread) {
         return s->q->view->threads[thread].start.process;
 }
 
+void life_add_var(double *var, const struct query_life *l, const struct query_scope *s) {
+        double n = l->n_blocks, count = n * (n - 1);
+        double bytes = count * (double)l->size_bytes * (double)l->size_bytes;
+
+        if (l->n_blocks <= 1)
+                return;
+        if (life_is_allocated_in(l, s)) {
+                var[QUERY_ALLOCATED] += bytes;
+                var[QUERY_COUNT] += count;
+        }
+        if (life_is_released_in(l, s) && l->is_temporary)
+                var[QUERY_TEMPORARY] += count;
+        if (l->is_live_at_peak)
+                var[QUERY_PEAK] += bytes;
+        if (l->is_live_at_to)
+                var[QUERY_END] += bytes;
+        if (l->is_live_at_to != l->is_live_at_from)
+                var[QUERY_GROWTH] += bytes;
+}
+
 /* ---- telling --------------------------------------------------------------------------------- */
 
 static struct query_life life_of(const struct scan *s, const struct alive_block *b,
@@ -52,6 +72,7 @@ static struct query_life life_of(const struct scan *s, const struct alive_block 
                                    .stack = b->stack,
                                    .thread = b->thread,
                                    .free_thread = TRACE_NO_THREAD,
+                                   .n_blocks = b->n_blocks,
                                    .size_bytes = b->size_bytes,
                                    .seq = b->seq,
                                    .begin_ns = b->begin_ns,
@@ -170,6 +191,7 @@ static void line_advance(struct scan *s, uint64_t pos, uint64_t time_ns, uint32_
 static void on_alloc(struct scan *s, const struct trace_event *e) {
         struct alive_block b = {.seq = e->seq,
                                 .size_bytes = e->size_bytes,
+                                .n_blocks = e->n_blocks,
                                 .begin_ns = e->time_ns,
                                 .stack = e->stack,
                                 .thread = e->thread & ALIVE_MAX_THREAD,
@@ -255,6 +277,8 @@ static void on_event(struct scan *s, const struct trace_event *e) {
         }
         if (e->op == TRACE_FREE || (e->op == TRACE_OTHER && e->other == TRACE_IMPLICIT_FREE))
                 on_release(s, process, e, e->seq);
+        if (e->op == TRACE_OTHER && e->other == TRACE_UNSAMPLED)
+                s->last_seq[e->thread] = 0;
         if (e->op == TRACE_REALLOC)
                 on_release(s, process, e, e->old_seq);
         if (e->op == TRACE_ALLOC || e->op == TRACE_REALLOC)

@@ -31,6 +31,8 @@ struct query_life {
         uint32_t process; /* that holds it: allocated or inherited it */
         uint32_t stack, thread;
         uint32_t free_thread; /* TRACE_NO_THREAD: not released, or not seen to be */
+        uint32_t
+                n_blocks; /* that it stands for, all of this size: 1, unless the recording is of samples */
         uint64_t size_bytes, seq;
         uint64_t begin_ns;
         uint64_t end_ns;  /* release; UINT64_MAX: none (without LIFE_TO_END: none in the window) */
@@ -40,6 +42,10 @@ struct query_life {
         bool is_live_at_from, is_live_at_peak, is_live_at_to;
 };
 
+static inline uint64_t life_bytes(const struct query_life *l) {
+        return l->size_bytes * l->n_blocks;
+}
+
 /* Allocated and released in the window. */
 static inline bool life_is_allocated_in(const struct query_life *l, const struct query_scope *s) {
         return !l->is_inherited && l->begin_ns >= s->from_ns && l->begin_ns < s->to_ns;
@@ -48,6 +54,10 @@ static inline bool life_is_allocated_in(const struct query_life *l, const struct
 static inline bool life_is_released_in(const struct query_life *l, const struct query_scope *s) {
         return l->end_ns != UINT64_MAX && l->end_ns >= s->from_ns && l->end_ns < s->to_ns;
 }
+
+/* Adds what the block contributes to the variance of each metric: a sample that stands for n blocks of s bytes was one of
+ * about n, and n (n - 1) s^2 is right in the mean (docs/sampling.md). */
+void life_add_var(double *var, const struct query_life *l, const struct query_scope *s);
 
 enum life_flags {
         LIFE_TO_END = 1u << 0, /* also find the releases behind the window's end */

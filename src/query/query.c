@@ -144,6 +144,17 @@ static bool find_last_image(const struct trace_view *v, uint32_t pid, uint32_t *
         return found;
 }
 
+int query_samples(struct query *q, const struct trace_sample **ret, size_t *ret_n,
+                  struct err *reterr) {
+        return trace_read_samples(q->reader, ret, ret_n, reterr);
+}
+
+uint64_t query_sample_bytes(const struct query *q) {
+        const struct trace_meta *m = &q->view->meta;
+
+        return m->flags & TRACE_IS_SAMPLED ? MAX(m->sample_bytes, (uint64_t)1) : 0;
+}
+
 uint32_t query_main_process(const struct query *q) {
         uint32_t process = 0;
 

@@ -59,6 +59,9 @@ struct query_scope {
         const struct query_filter *filter; /* which blocks count; NULL: all. Not owned */
 };
 
+/* The mean distance in bytes of the samples it consists of, when it began; 0: every event is in it. */
+uint64_t query_sample_bytes(const struct query *q);
+
 uint32_t query_main_process(const struct query *q); /* last image of the first pid */
 struct query_scope query_whole(const struct query *q);
 int query_find_process(const struct query *q, uint32_t pid, uint32_t *ret_process,
@@ -143,6 +146,10 @@ struct query_totals {
         uint64_t peak_rss_bytes;            /* 0 unknown */
         uint64_t runtime_bytes, blocked_ns;
         uint64_t n_threads, n_sites;
+        /* Recordings of samples: allocations, frees, reallocations and bytes allocated are counted and not estimated */
+        bool is_tallied;
+        uint64_t n_allocs_est, alloc_bytes_est; /* then: what their call paths add up to */
+        double var[QUERY_N_METRICS]; /* as in struct query_figures; of what is not counted */
 };
 
 /* What happened to a set of blocks in the window, and what of it was live when. */
@@ -151,7 +158,13 @@ struct query_figures {
         int64_t peak_bytes, peak_blocks;   /* live when the scope's live bytes were highest */
         int64_t begin_bytes, begin_blocks; /* at from */
         int64_t end_bytes, end_blocks;     /* at to */
+        /* Recordings of samples: how far each metric's value (bytes; count, temporary: blocks) may be from the truth, as
+         * variances, which add up. Else 0. */
+        double var[QUERY_N_METRICS];
 };
+
+/* The standard error of a metric of a recording of samples; 0: it is exact. */
+double query_figures_error(const struct query_figures *f, enum query_metric m);
 
 struct query_site {
         uint32_t stack;
@@ -507,6 +520,10 @@ struct query_anon {
 };
 int query_anon(struct query *q, uint32_t process, struct query_anon *ret, struct err *reterr);
 
+/* Looks at the memory and CPU time of processes, in order of time. */
+int query_samples(struct query *q, const struct trace_sample **ret, size_t *ret_n,
+                  struct err *reterr);
+
 /* ---- over time ------------------------------------------------------------------------------- */
 
 struct query_column {
@@ -549,7 +566,8 @@ int query_mappings(struct query *q, const struct query_scope *scope, struct quer
 
 struct query_block {
         uint64_t time_ns, size_bytes, seq, address;
-        uint64_t age_ns; /* to its release, or to the end of the recording (or of its process) */
+        uint32_t n_blocks; /* that it stands for: 1, unless the recording is of samples */
+        uint64_t age_ns;   /* to its release, or to the end of the recording (or of its process) */
         uint32_t thread, stack;
         bool is_live; /* not released */
 };

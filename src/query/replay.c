@@ -9,7 +9,7 @@
 #include "query/internal.h"
 
 struct candidate {
-        uint32_t thread, process, stack;
+        uint32_t thread, process, stack, n_blocks;
         uint64_t seq;
 };
 
@@ -85,15 +85,15 @@ static void replay_alloc(struct replay *p, uint32_t process, const struct trace_
         struct state_site *site = state_at(p->s, process, e->stack);
         struct trace_counts *c = &p->s->counts[process];
 
-        site->n_allocs++;
-        site->alloc_bytes += e->size_bytes;
-        c->n_allocs++;
-        c->alloc_bytes += e->size_bytes;
-        c->live_blocks++;
-        c->live_bytes += e->size_bytes;
+        site->n_allocs += e->n_blocks;
+        site->alloc_bytes += trace_event_bytes(e);
+        c->n_allocs += e->n_blocks;
+        c->alloc_bytes += trace_event_bytes(e);
+        c->live_blocks += e->n_blocks;
+        c->live_bytes += trace_event_bytes(e);
         if (e->op == TRACE_REALLOC) {
-                site->n_reallocs++;
-                c->n_reallocs++;
+                site->n_reallocs += e->n_blocks;
+                c->n_reallocs += e->n_blocks;
         }
         *map_put(&p->last_alloc, e->thread, 0, NULL) = e->seq;
 }
@@ -101,17 +101,17 @@ static void replay_alloc(struct replay *p, uint32_t process, const struct trace_
 /* Temporary: released by the thread that allocated it, with no allocation of that thread in
  * between. */
 static void replay_temporary(struct replay *p, uint32_t process, uint32_t thread, uint32_t stack,
-                             uint64_t seq) {
+                             uint64_t seq, uint32_t n_blocks) {
         uint64_t value;
 
         if (map_get(&p->last_alloc, thread, &value)) {
                 if (value == seq) {
-                        state_at(p->s, process, stack)->n_temporary++;
-                        p->s->counts[process].n_temporary++;
+                        state_at(p->s, process, stack)->n_temporary += n_blocks;
+                        p->s->counts[process].n_temporary += n_blocks;
                 }
         } else if (seq < p->first_seq &&
                    map_get(&p->temporary_sites, (uint64_t)process << 32 | stack, &value)) {
-                vec_push(&p->candidates, (struct candidate){thread, process, stack, seq});
+                vec_push(&p->candidates, (struct candidate){thread, process, stack, n_blocks, seq});
         }
 }
 
@@ -132,19 +132,19 @@ static bool replay_is_inherited(struct query *q, const struct state_site *site, 
 
 /* Returns whether the block was inherited (known only once inherit_load has run). */
 static bool replay_release(struct replay *p, uint32_t process, uint32_t stack, uint64_t seq,
-                           uint64_t size_bytes) {
+                           uint32_t n_blocks, uint64_t bytes) {
         struct state_site *site = state_at(p->s, process, stack);
         struct trace_counts *c = &p->s->counts[process];
         bool is_inherited = replay_is_inherited(p->q, site, seq);
 
-        site->n_frees++;
-        site->free_bytes += size_bytes;
-        c->live_blocks--;
-        c->live_bytes -= size_bytes;
+        site->n_frees += n_blocks;
+        site->free_bytes += bytes;
+        c->live_blocks -= n_blocks;
+        c->live_bytes -= bytes;
         if (!is_inherited)
                 return false;
-        site->n_inherited_frees++;
-        site->inherited_free_bytes += size_bytes;
+        site->n_inherited_frees += n_blocks;
+        site->inherited_free_bytes += bytes;
         return true;
 }
 
@@ -153,13 +153,15 @@ static bool replay_other(struct replay *p, uint32_t process, const struct trace_
 
         switch ((enum trace_other)e->other) {
         case TRACE_IMPLICIT_FREE:
-                c->n_implicit_frees++;
-                return replay_release(p, process, e->stack, e->seq, e->size_bytes);
+                c->n_implicit_frees += e->n_blocks;
+                return replay_release(p, process, e->stack, e->seq, e->n_blocks,
+                                      trace_event_bytes(e));
         case TRACE_UNKNOWN_FREE: c->n_unknown_frees++; break;
         case TRACE_PRIOR_FREE: c->n_prior_frees++; break;
         case TRACE_FAILED: c->n_failed++; break;
         case TRACE_LOST: c->n_lost += e->size_bytes; break;
         case TRACE_WRONG_SIZE: c->n_wrong_sizes++; break;
+        case TRACE_UNSAMPLED: *map_put(&p->last_alloc, e->thread, 0, NULL) = UINT64_MAX; break;
         }
         return false;
 }
@@ -173,15 +175,16 @@ static void replay_event(struct replay *p, const struct trace_event *e) {
         switch ((enum trace_op)e->op) {
         case TRACE_ALLOC: replay_alloc(p, process, e); break;
         case TRACE_FREE:
-                p->s->counts[process].n_frees++;
-                replay_temporary(p, process, e->thread, e->stack, e->seq);
-                frees_inherited = replay_release(p, process, e->stack, e->seq, e->size_bytes);
+                p->s->counts[process].n_frees += e->n_blocks;
+                replay_temporary(p, process, e->thread, e->stack, e->seq, e->n_blocks);
+                frees_inherited = replay_release(p, process, e->stack, e->seq, e->n_blocks,
+                                                 trace_event_bytes(e));
                 break;
         case TRACE_REALLOC:
-                p->s->counts[process].n_frees++;
-                replay_temporary(p, process, e->thread, e->old_stack, e->old_seq);
-                frees_inherited =
-                        replay_release(p, process, e->old_stack, e->old_seq, e->old_size_bytes);
+                p->s->counts[process].n_frees += e->old_n_blocks;
+                replay_temporary(p, process, e->thread, e->old_stack, e->old_seq, e->old_n_blocks);
+                frees_inherited = replay_release(p, process, e->old_stack, e->old_seq,
+                                                 e->old_n_blocks, trace_event_old_bytes(e));
                 replay_alloc(p, process, e);
                 break;
         case TRACE_OTHER: frees_inherited = replay_other(p, process, e); break;
@@ -192,8 +195,8 @@ static void replay_event(struct replay *p, const struct trace_event *e) {
 /* ---- temporaries whose allocation lies in an earlier slice ----------------------------------- */
 
 static void replay_count_temporary(struct replay *p, const struct candidate *c) {
-        state_at(p->s, c->process, c->stack)->n_temporary++;
-        p->s->counts[c->process].n_temporary++;
+        state_at(p->s, c->process, c->stack)->n_temporary += c->n_blocks;
+        p->s->counts[c->process].n_temporary += c->n_blocks;
 }
 
 /* Settles what the slice's events settle; keeps the rest for the slice before. */
@@ -211,6 +214,8 @@ static void replay_look_back(struct replay *p, size_t slice_idx) {
         for (size_t i = 0; i < n_events; i++)
                 if (events[i].op == TRACE_ALLOC || events[i].op == TRACE_REALLOC)
                         *map_put(&p->last_alloc, events[i].thread, 0, NULL) = events[i].seq;
+                else if (events[i].op == TRACE_OTHER && events[i].other == TRACE_UNSAMPLED)
+                        *map_put(&p->last_alloc, events[i].thread, 0, NULL) = UINT64_MAX;
         for (size_t i = 0; i < p->candidates.n; i++) {
                 struct candidate c = p->candidates.items[i];
                 uint64_t seq;

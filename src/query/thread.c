@@ -18,16 +18,16 @@ static bool count_life(void *ctx, const struct query_life *l) {
         struct query_thread *row = counting_row(k, l->thread);
 
         if (row && life_is_allocated_in(l, k->scope)) {
-                row->n_allocs++;
-                row->alloc_bytes += l->size_bytes;
+                row->n_allocs += l->n_blocks;
+                row->alloc_bytes += life_bytes(l);
         }
         if (!life_is_released_in(l, k->scope) || l->is_implicit_free)
                 return true;
         row = counting_row(k, l->free_thread);
         if (row) {
-                row->n_frees++;
-                row->n_temporary += l->is_temporary;
-                row->n_foreign_frees += l->free_thread != l->thread;
+                row->n_frees += l->n_blocks;
+                row->n_temporary += l->is_temporary ? l->n_blocks : 0;
+                row->n_foreign_frees += l->free_thread != l->thread ? l->n_blocks : 0;
         }
         return true;
 }

@@ -69,10 +69,12 @@ static int64_t event_change_bytes(const struct timeline *t, const struct trace_e
         if (!in_scope(t, e))
                 return 0;
         switch ((enum trace_op)e->op) {
-        case TRACE_ALLOC: return (int64_t)e->size_bytes;
-        case TRACE_REALLOC: return (int64_t)e->size_bytes - (int64_t)e->old_size_bytes;
-        case TRACE_FREE: return -(int64_t)e->size_bytes;
-        case TRACE_OTHER: return e->other == TRACE_IMPLICIT_FREE ? -(int64_t)e->size_bytes : 0;
+        case TRACE_ALLOC: return (int64_t)trace_event_bytes(e);
+        case TRACE_REALLOC:
+                return (int64_t)trace_event_bytes(e) - (int64_t)trace_event_old_bytes(e);
+        case TRACE_FREE: return -(int64_t)trace_event_bytes(e);
+        case TRACE_OTHER:
+                return e->other == TRACE_IMPLICIT_FREE ? -(int64_t)trace_event_bytes(e) : 0;
         }
         return 0;
 }

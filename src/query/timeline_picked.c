@@ -186,12 +186,12 @@ static void on_event(struct drawing *d, const struct trace_event *e) {
                         return;
         }
         if (e->op == TRACE_FREE || (e->op == TRACE_OTHER && e->other == TRACE_IMPLICIT_FREE))
-                on_release(d, process, e->stack, e->seq, e->size_bytes);
+                on_release(d, process, e->stack, e->seq, trace_event_bytes(e));
         if (e->op == TRACE_REALLOC)
-                on_release(d, process, e->old_stack, e->old_seq, e->old_size_bytes);
+                on_release(d, process, e->old_stack, e->old_seq, trace_event_old_bytes(e));
         if ((e->op == TRACE_ALLOC || e->op == TRACE_REALLOC) &&
             is_picked(d, process, e->stack, e->seq))
-                drawing_add(d, process, (int64_t)e->size_bytes);
+                drawing_add(d, process, (int64_t)trace_event_bytes(e));
         if (d->t->level != (uint64_t)MAX(d->level, 0))
                 drawing_step(d, e->time_ns);
 }

@@ -7,6 +7,7 @@
  *   applying           nothing: all is there */
 #include <stdio.h>
 
+#include "base/units.h"
 #include "record/state.h"
 #include "trace/writer.h"
 
@@ -281,13 +282,14 @@ static void decode_rare(struct pipeline *p, struct slot *s, const uint64_t *word
         }
 }
 
-static void decode_count_share(struct process *process, unsigned allocator, uint64_t size_bytes) {
+static void decode_count_share(struct process *process, unsigned allocator, uint64_t size_bytes,
+                               uint64_t n_blocks) {
         if (!process->shares)
                 process->shares = calloc(WIRE_N_ALLOCATORS, sizeof(process->shares[0]));
         if (!process->shares)
                 return;
-        process->shares[allocator].n_allocs++;
-        process->shares[allocator].alloc_bytes += size_bytes;
+        process->shares[allocator].n_allocs += n_blocks;
+        process->shares[allocator].alloc_bytes += size_bytes * n_blocks;
 }
 
 /* What allocators inside the program are asked for; the rest is the loader's. */
@@ -295,13 +297,45 @@ static inline void decode_share(struct process *process, uint64_t stack_word, ui
         unsigned allocator = wire_stack_allocator(stack_word);
 
         if (unlikely(allocator != 0))
-                decode_count_share(process, allocator, size_bytes);
+                decode_count_share(process, allocator, size_bytes, 1);
+}
+
+/* A sampled allocation or its release, as the kinds it is one of. False: values no runtime gives. */
+static bool decode_sample(struct pipeline *p, struct slot *s, const uint64_t *words,
+                          struct pair_event *e) {
+        unsigned allocator;
+
+        e->address = words[1];
+        e->stack = 0;
+        if (!p->pair.is_sampled || e->address == 0)
+                return false;
+        if ((words[0] & 0xff) == WIRE_SAMPLE_FREE) {
+                e->kind = WIRE_FREE;
+                e->size_bytes = WIRE_NO_SIZE;
+                e->n_thread_allocs = (uint32_t)words[2];
+                e->hint = live_prefetch(&s->process->live, e->address);
+                return true;
+        }
+        e->kind = WIRE_ALLOC;
+        e->size_bytes = words[2];
+        e->mean_bytes = words[3];
+        e->n_thread_allocs = (uint32_t)words[4];
+        e->is_complete = words[5] >> 40 == WIRE_END_COMPLETE;
+        if (e->size_bytes > BLOCK_MAX_BYTES)
+                return false;
+        allocator = wire_stack_allocator(words[5]);
+        if (allocator != 0)
+                decode_count_share(s->process, allocator, e->size_bytes,
+                                   unit_nearest(weight_mean(e->size_bytes, e->mean_bytes)));
+        e->new_hint = live_prefetch(&s->process->live, e->address);
+        return true;
 }
 
 static bool decode_realloc_end(struct slot *s, const uint64_t *words, struct pair_event *e) {
         e->size_bytes = words[2];
         e->result = (uint8_t)words[3];
         e->is_complete = words[4] >> 40 == WIRE_END_COMPLETE;
+        e->n_thread_allocs = (uint32_t)words[2]; /* sampled, released */
         e->old = s->has_realloc ? PAIR_OLD_BLOCK : PAIR_OLD_NONE;
         e->old_address = s->realloc_address;
         s->has_realloc = false;
@@ -361,7 +395,8 @@ static bool decode_block_event(struct slot *s, const uint64_t *words, struct pai
 }
 
 static bool decode_is_block_event(unsigned kind) {
-        return kind >= WIRE_ALLOC && kind <= WIRE_FAILED;
+        return (kind >= WIRE_ALLOC && kind <= WIRE_FAILED) || kind == WIRE_SAMPLE ||
+               kind == WIRE_SAMPLE_FREE;
 }
 
 static bool decode_record(struct pipeline *p, struct slot *s) {
@@ -402,7 +437,8 @@ static bool decode_record(struct pipeline *p, struct slot *s) {
                 e->slot_no = s->no;
                 e->kind = (uint8_t)kind;
                 p->batch_stacks[p->n_batch] = stack;
-                if (unlikely(!decode_block_event(s, words, e))) {
+                if (unlikely(kind >= WIRE_SAMPLE ? !decode_sample(p, s, words, e)
+                                                 : !decode_block_event(s, words, e))) {
                         drain_break(&p->drain, s, "a record has impossible values");
                         return false;
                 }

@@ -110,6 +110,15 @@ bool trace_allows_checkpoint(const struct trace_writer *w, size_t n_sites_now) {
         return w->wants_checkpoints;
 }
 
+void trace_put_weights(struct trace_writer *w, uint32_t n_blocks, uint32_t old_n_blocks) {
+        w->n_blocks = n_blocks;
+        w->old_n_blocks = old_n_blocks;
+}
+
+void trace_put_tally(struct trace_writer *w, const struct trace_tally *t) {
+        w->tally = *t;
+}
+
 uint64_t trace_put_alloc(struct trace_writer *w, uint32_t thread, uint64_t time_ns, uint32_t stack,
                          uint64_t size_bytes, uint64_t address) {
         fake_put(w, &(struct trace_event){.op = TRACE_ALLOC,
@@ -117,6 +126,7 @@ uint64_t trace_put_alloc(struct trace_writer *w, uint32_t thread, uint64_t time_
                                           .time_ns = time_ns,
                                           .stack = stack,
                                           .size_bytes = size_bytes,
+                                          .n_blocks = w->n_blocks ? w->n_blocks : 1,
                                           .seq = w->n_seqs,
                                           .address = address});
         return w->n_seqs++;
@@ -131,6 +141,7 @@ void trace_put_free(struct trace_writer *w, uint32_t thread, uint64_t time_ns, u
                                           .stack = block_stack,
                                           .free_stack = free_stack,
                                           .size_bytes = block_size_bytes,
+                                          .n_blocks = w->old_n_blocks ? w->old_n_blocks : 1,
                                           .seq = seq});
 }
 
@@ -143,10 +154,12 @@ uint64_t trace_put_realloc(struct trace_writer *w, uint32_t thread, uint64_t tim
                                           .time_ns = time_ns,
                                           .stack = stack,
                                           .size_bytes = size_bytes,
+                                          .n_blocks = w->n_blocks ? w->n_blocks : 1,
                                           .seq = w->n_seqs,
                                           .address = address,
                                           .old_stack = old_stack,
                                           .old_size_bytes = old_size_bytes,
+                                          .old_n_blocks = w->old_n_blocks ? w->old_n_blocks : 1,
                                           .old_seq = old_seq});
         return w->n_seqs++;
 }
@@ -159,6 +172,7 @@ void trace_put_other(struct trace_writer *w, uint32_t thread, uint64_t time_ns,
                                           .time_ns = time_ns,
                                           .stack = block_stack,
                                           .size_bytes = value,
+                                          .n_blocks = w->old_n_blocks ? w->old_n_blocks : 1,
                                           .seq = seq});
 }
 

@@ -34,6 +34,8 @@ struct trace_writer {
         size_t n_notes;
         uint64_t n_seqs, n_events, n_rows, last_ns;
         size_t n_in_slice;
+        uint32_t n_blocks, old_n_blocks; /* of what comes next; 0: never said */
+        struct trace_tally tally;        /* the last one */
 };
 
 struct trace_writer *fake_writer_new(bool counts_only);

@@ -249,6 +249,7 @@ void forks_end_process(struct pipeline *p, struct process *process) {
                         p->snapshots.items[i].done_ns = MAX(p->pair.now_ns, (uint64_t)1);
         pair_end_process(&p->pair, process);
         sites_end_process(&p->sites, process->figures, p->pair.now_ns);
+        tally_write(p, process);
         end_ns = forks_place_end(p, process->end_ns);
         is_known = pipeline_get_totals(p, process->trace_id, &totals);
         pipeline_settle_look(p, process, !(is_known && totals.ends_in_exec));

@@ -170,7 +170,8 @@ void front_drop_target(struct front *f) {
 
 static int front_start(struct front *f, struct err *reterr) {
         uint32_t flags = (f->options->lossy ? WIRE_LOSSY : 0) |
-                         (f->options->free_stacks ? WIRE_FREE_STACKS : 0);
+                         (f->options->free_stacks ? WIRE_FREE_STACKS : 0) |
+                         (f->options->sample_bytes ? WIRE_SAMPLED : 0);
         uint32_t clock = counter_kind(f->options->launcher != NULL);
         int trace_fd, r;
 
@@ -180,6 +181,7 @@ static int front_start(struct front *f, struct err *reterr) {
         r = shm_open_arena(&f->shm, flags, clock, counter_now(clock), reterr);
         if (r < 0)
                 return r;
+        shm_set_sampling(&f->shm, f->options->sample_bytes);
         r = rendezvous_open(&f->rendezvous, reterr);
         if (r < 0)
                 return r;

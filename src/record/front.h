@@ -25,6 +25,8 @@ struct run_options {
         uint64_t max_trace_bytes;   /* 0: no bound */
         uint64_t snapshot_every_ns; /* 0: none by themselves */
         double snapshot_growth_pct; /* of live bytes since the last snapshot; 0: none */
+        uint64_t sample_bytes;      /* mean distance of samples; 0: everything is recorded */
+        double budget_pct; /* of the target's CPU time that recording samples may take; 0: no bound */
         bool overwrite, quiet, verbose;
         bool wait_for_descendants;
         bool free_stacks, addresses, no_symbols, lossy, no_patch;

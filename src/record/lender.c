@@ -6,6 +6,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "record/tally.h"
+
 enum { BACK_STEP = 64 };
 
 void lender_init(struct lender *l, const struct pipeline_calls *calls, uint32_t n_chunks,
@@ -113,4 +115,5 @@ void lender_reset(struct lender *l, struct ring_reader *r, struct wire_slot *slo
         atomic_store_explicit(&slot->waiting, 0, memory_order_relaxed);
         atomic_store_explicit(&slot->n_lost_events, 0, memory_order_relaxed);
         atomic_store_explicit(&slot->blocked_ns, 0, memory_order_relaxed);
+        tally_reset(slot);
 }

@@ -2,6 +2,7 @@
 #include "record/pair.h"
 
 #include "record/heaps.h"
+#include "record/pair_sample.h"
 #include "record/residency.h"
 #include "trace/writer.h"
 #include "wire/record.h"
@@ -20,6 +21,7 @@ void pair_init(struct pair *p, struct trace_writer *w, struct sites *s) {
 }
 
 void pair_done(struct pair *p) {
+        weights_done(&p->weights);
         vec_free(&p->held);
         vec_free(&p->moving);
         vec_free(&p->bulks);
@@ -78,6 +80,7 @@ static inline __attribute__((always_inline)) void pair_release(struct pair *p,
                                                                const struct block *b,
                                                                uint32_t thread) {
         struct pair_latest *latest = &p->latest.items[thread];
+        uint32_t n_blocks = pair_weight(p, block_seq(b), block_size_bytes(b));
         bool is_temporary = latest->seq == block_seq(b);
         /* what is gone replaces nothing; without a branch, since nobody can predict it */
         uint32_t latest_site = latest->site | (is_temporary ? PAIR_NO_SITE : 0);
@@ -85,8 +88,9 @@ static inline __attribute__((always_inline)) void pair_release(struct pair *p,
         latest->site = latest_site;
         if (unlikely(latest_site == b->site && latest->size_bytes != block_size_bytes(b)))
                 pair_exchange(p, b, latest);
-        sites_release(p->sites, process->figures, b->site, block_size_bytes(b), p->now_ns,
-                      pair_age_us(p, b), is_temporary, block_thread(b) != (uint16_t)thread);
+        sites_release(p->sites, process->figures, b->site, n_blocks, n_blocks * block_size_bytes(b),
+                      p->now_ns, pair_age_us(p, b), is_temporary,
+                      block_thread(b) != (uint16_t)thread);
 }
 
 static __attribute__((noinline)) void pair_note_large(const struct pair_event *e, uint64_t seq) {
@@ -113,6 +117,7 @@ static bool pair_take(struct process *process, uint64_t address, uint64_t seq, s
 
 static void pair_put_free(struct pair *p, const struct process *process, const struct block *b,
                           uint32_t thread, uint32_t free_stack) {
+        pair_will_release(p, b);
         trace_put_free(p->writer, thread, p->now_ns, block_seq(b), pair_block_stack(p, b),
                        block_size_bytes(b), free_stack);
         pair_release(p, process, b, thread);
@@ -130,13 +135,16 @@ static __attribute__((noinline)) void pair_note_heap(struct pair *p, const struc
 
 static void pair_allocate(struct pair *p, const struct pair_event *e, struct block *b, uint64_t seq,
                           bool is_realloc) {
+        uint32_t n_blocks = pair_weight(p, seq, e->size_bytes);
+
         block_set(b, e->site, seq, e->size_bytes, e->thread, p->now_ns / 1000);
-        sites_alloc(p->sites, e->process->figures, e->site, e->size_bytes, p->now_ns,
-                    e->is_complete, is_realloc);
+        sites_alloc(p->sites, e->process->figures, e->site, n_blocks, n_blocks * e->size_bytes,
+                    p->now_ns, e->is_complete, is_realloc);
         sites_note_peak(p->sites, e->process->figures, p->now_ns);
-        p->latest.items[e->thread] = (struct pair_latest){seq, e->size_bytes, e->site};
+        p->latest.items[e->thread] =
+                (struct pair_latest){seq, e->size_bytes, e->site, e->n_thread_allocs};
         p->next_seq = seq + 1;
-        if (unlikely(e->size_bytes >= TRACE_LARGE_BLOCK_BYTES))
+        if (unlikely(e->size_bytes >= TRACE_LARGE_BLOCK_BYTES) && !p->is_sampled)
                 pair_note_large(e, seq);
         if (unlikely(e->heap))
                 pair_note_heap(p, e, seq);
@@ -195,6 +203,7 @@ static bool pair_try_alloc(struct pair *p, const struct pair_event *e, bool is_r
                 if (!b)
                         return false;
         }
+        pair_will_allocate(p, e, NULL);
         seq = trace_put_alloc(p->writer, e->thread, p->now_ns, e->stack, e->size_bytes,
                               pair_told_address(p, e));
         pair_allocate(p, e, b, seq, is_realloc);
@@ -214,6 +223,8 @@ static bool pair_is_moving(const struct pair *p, const struct pair_event *e, uin
 }
 
 static void pair_finish_free(struct pair *p, const struct pair_event *e, const struct block *b) {
+        if (unlikely(p->is_sampled))
+                pair_see_unsampled(p, e, b);
         pair_put_free(p, e->process, b, e->thread, e->kind == WIRE_FREE_STACK ? e->stack : 0);
         if ((e->kind == WIRE_FREE_SIZED || e->kind == WIRE_FREE_STACK) &&
             e->size_bytes != WIRE_NO_SIZE && e->size_bytes != block_size_bytes(b)) {
@@ -300,6 +311,7 @@ static bool pair_try_realloc(struct pair *p, const struct pair_event *e) {
         b = pair_swap_blocks(p, e, &old);
         if (!b)
                 return false;
+        pair_will_allocate(p, e, &old);
         seq = trace_put_realloc(p->writer, e->thread, p->now_ns, block_seq(&old),
                                 pair_block_stack(p, &old), block_size_bytes(&old), e->stack,
                                 e->size_bytes, pair_told_address(p, e));
@@ -323,17 +335,6 @@ static bool pair_try(struct pair *p, const struct pair_event *e) {
 }
 
 /* ---- events that wait --------------------------------------------------------------------------- */
-
-static bool event_is_about(const struct pair_event *e, const struct process *process,
-                           uint64_t address) {
-        return e->process == process && (e->address == address || (e->kind == WIRE_REALLOC_END &&
-                                                                   e->old_address == address));
-}
-
-static bool events_collide(const struct pair_event *a, const struct pair_event *b) {
-        return event_is_about(a, b->process, b->address) ||
-               (b->kind == WIRE_REALLOC_END && event_is_about(a, b->process, b->old_address));
-}
 
 static bool pair_is_awaited(const struct pair *p, const struct pair_event *e) {
         for (size_t i = 0; i < p->held.n; i++)
@@ -405,16 +406,19 @@ static void pair_count_unknown(struct pair *p, const struct pair_event *e) {
 
 /* The release that must have been: the address was handed out again. */
 static void pair_free_implicitly(struct pair *p, const struct pair_event *e) {
+        uint32_t n_blocks;
         struct block b;
 
         if (!live_take(&e->process->live, e->address, &b))
                 return;
+        n_blocks = pair_weight(p, block_seq(&b), block_size_bytes(&b));
+        pair_will_release(p, &b);
         trace_put_other(p->writer, e->thread, p->now_ns, TRACE_IMPLICIT_FREE, block_size_bytes(&b),
                         block_seq(&b), pair_block_stack(p, &b));
-        pair_counts(p, e->process)->n_implicit_frees++;
+        pair_counts(p, e->process)->n_implicit_frees += n_blocks;
         /* nobody's release: nothing temporary, nothing moved */
-        sites_release(p->sites, e->process->figures, b.site, block_size_bytes(&b), p->now_ns,
-                      pair_age_us(p, &b), false, false);
+        sites_release(p->sites, e->process->figures, b.site, n_blocks,
+                      n_blocks * block_size_bytes(&b), p->now_ns, pair_age_us(p, &b), false, false);
 }
 
 static bool event_is_release(const struct pair_event *e) {
@@ -440,6 +444,7 @@ static bool pair_pass_by(struct pair *p, const struct pair_event *e) {
         if (i == p->held.n || !event_is_release(&p->held.items[i].event))
                 return false;
         b = (struct block){.address = e->address};
+        pair_will_allocate(p, e, NULL);
         pair_allocate(p, e, &b,
                       trace_put_alloc(p->writer, e->thread, p->now_ns, e->stack, e->size_bytes,
                                       pair_told_address(p, e)),

@@ -13,6 +13,7 @@
 #include "base/vec.h"
 #include "record/process.h"
 #include "record/sites.h"
+#include "record/weights.h"
 #include "wire/record.h"
 
 struct trace_writer;
@@ -27,7 +28,10 @@ enum pair_old {
 struct pair_event {
         uint64_t time_ns;
         uint64_t address, size_bytes; /* size: WIRE_NO_SIZE when a release gave none */
-        uint64_t old_address;         /* REALLOC_END */
+        union {
+                uint64_t old_address; /* REALLOC_END */
+                uint64_t mean_bytes;  /* sampled ALLOC: distance of samples when it was made */
+        };
         struct process *process;
         struct table_hint hint, new_hint; /* of the block released, of the new one */
         uint32_t thread;                  /* of the trace */
@@ -39,12 +43,25 @@ struct pair_event {
         uint8_t result; /* enum wire_realloc */
         uint8_t old;    /* enum pair_old */
         bool is_complete;
+        uint32_t n_thread_allocs; /* sampled: allocations of the thread by then, modulo 2^32 */
 };
 
 /* Does it hand out a block? */
 static inline bool event_allocates(const struct pair_event *e) {
         return e->kind == WIRE_ALLOC ||
                (e->kind == WIRE_REALLOC_END && e->result == WIRE_REALLOC_OK);
+}
+
+/* Of the same address. */
+static inline bool event_is_about(const struct pair_event *e, const struct process *process,
+                                  uint64_t address) {
+        return e->process == process && (e->address == address || (e->kind == WIRE_REALLOC_END &&
+                                                                   e->old_address == address));
+}
+
+static inline bool events_collide(const struct pair_event *a, const struct pair_event *b) {
+        return event_is_about(a, b->process, b->address) ||
+               (b->kind == WIRE_REALLOC_END && event_is_about(a, b->process, b->old_address));
 }
 
 struct pair_held {
@@ -73,7 +90,8 @@ struct pair_bulk {
 struct pair_latest {
         _Alignas(32) uint64_t seq; /* UINT64_MAX: none */
         uint64_t size_bytes;
-        uint32_t site; /* PAIR_NO_SITE: it has replaced a block already, or is gone */
+        uint32_t site;            /* PAIR_NO_SITE: it has replaced a block already, or is gone */
+        uint32_t n_thread_allocs; /* sampled: with it */
 };
 
 struct pair {
@@ -81,6 +99,8 @@ struct pair {
         struct sites *sites;
         uint64_t skew_ns;
         bool addresses, prior;
+        bool is_sampled;
+        struct weights weights;     /* sampled: what blocks stand for */
         uint64_t now_ns;            /* of the latest event written; never goes back */
         VEC(struct pair_held) held; /* in order of arrival */
         VEC(struct pair_moving) moving;

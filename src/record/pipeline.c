@@ -96,6 +96,8 @@ int pipeline_new(const struct pipeline_config *config, struct pipeline **ret, st
         p->pair.skew_ns = p->config.skew_ns;
         p->pair.addresses = config->addresses;
         p->pair.prior = config->prior;
+        p->pair.is_sampled = p->sites.is_sampled = p->header->flags & WIRE_SAMPLED;
+        p->pair.weights.seed = p->header->sample_seed;
         drain_scan(&p->drain, 0);
         p->cut_time = UINT64_MAX;
         *ret = p;
@@ -183,6 +185,8 @@ static void pipeline_reap(struct pipeline *p) {
                         pair_end_bulk(&p->pair, s->no, NULL);
                         if (process && slot_ends_in_exec(s))
                                 process->ends_in_exec = true;
+                        if (process)
+                                tally_take(process, s->shared);
                         if (process && s->process)
                                 process->blocked_ns += atomic_load_explicit(&s->shared->blocked_ns,
                                                                             memory_order_relaxed);
@@ -483,8 +487,13 @@ void pipeline_finish(struct pipeline *p, uint64_t end_ns) {
         for (size_t i = 0; i < p->active.n; i++)
                 pipeline_settle_look(p, p->active.items[i], true);
         end_ns = MAX(end_ns, p->pair.now_ns);
+        tally_write_all(p);
         sites_end_slice(&p->sites, end_ns, SITES_CHECKPOINT_ALWAYS);
         p->pair.now_ns = end_ns;
+}
+
+void pipeline_put_tallies(struct pipeline *p) {
+        tally_write_all(p);
 }
 
 /* ---- pages of large blocks ---------------------------------------------------------------------- */
@@ -545,6 +554,9 @@ static void totals_add_living(const struct pipeline *p, const struct process *pr
         t->ends_in_exec = process->ends_in_exec;
         t->shares = process->shares;
         t->loader_number = process->loader_number;
+        t->tally = tally_of(p, process);
+        t->sample_ns = tally_sample_ns(p, &t->tally);
+        t->count_ns = tally_count_ns(&t->tally);
         for (size_t i = 0; i < p->drain.active.n; i++) {
                 const struct slot *s = p->drain.active.items[i];
 

@@ -18,6 +18,7 @@
 
 #include "base/err.h"
 #include "base/macros.h"
+#include "record/tally.h"
 #include "trace/model.h"
 
 struct trace_writer;
@@ -44,7 +45,9 @@ struct pipeline_totals {
                 n_threads_started; /* as its process entry says, the first included; never less than n_threads */
         /* WIRE_N_ALLOCATORS of them, by number, until the process is over; NULL: only the loader's allocator was called */
         const struct process_share *shares;
-        uint32_t loader_number; /* of that one */
+        uint32_t loader_number;       /* of that one */
+        struct tally tally;           /* sampled: until the process is over */
+        uint64_t sample_ns, count_ns; /* what taking samples and counting took of its time */
 };
 
 /* Called back from pump, end_process and finish. All are optional. */
@@ -146,6 +149,9 @@ bool pipeline_is_cutting(const struct pipeline *p);
 
 /* Live in all processes together, now. */
 void pipeline_get_live(const struct pipeline *p, uint64_t *ret_bytes, uint64_t *ret_blocks);
+
+/* Sampled: the sums of all processes go into the trace, now and then; when one ends, its last ones do. */
+void pipeline_put_tallies(struct pipeline *p);
 
 /* The process that answers, when all is finished, for events that were lost for want of a slot. */
 void pipeline_set_main(struct pipeline *p, uint32_t trace_process);

@@ -9,6 +9,7 @@
 #include "base/map.h"
 #include "record/live.h"
 #include "record/pools.h"
+#include "record/tally.h"
 
 struct figures;
 struct heaps;
@@ -44,7 +45,9 @@ struct process {
         uint32_t n_scans_left; /* looks at all slots before its end is believed */
         uint64_t blocked_ns;
         struct process_share
-                *shares;        /* by number of the allocator; NULL: nothing but the loader's */
+                *shares;    /* by number of the allocator; NULL: nothing but the loader's */
+        struct tally tally; /* sampled: of threads that are gone */
+        struct trace_tally tally_told;
         uint32_t loader_number; /* what number 0 stands for; 0: nobody said */
         bool ends_in_exec;      /* the last record of a thread that is gone */
 };

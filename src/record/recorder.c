@@ -20,6 +20,7 @@
 #include "record/admission.h"
 #include "record/control.h"
 #include "record/counter.h"
+#include "record/expense.h"
 #include "record/pipeline.h"
 #include "record/proc.h"
 #include "record/recorder_moments.h"
@@ -33,7 +34,6 @@ enum {
         SLICE_NS = 250 * MS,
         TERM_GRACE_NS = 3000 * MS, /* after SIGTERM the processes it followed may end first */
         LEAVE_NS = 2000 * MS,      /* for threads that were inside when the hooks were taken out */
-        COST_NS = 10000 * MS,      /* how often it says what it costs; and at the end */
         BUSY_NAP_NS = 1 * MS, /* records trickle in: look again after this, or when a ring fills */
 };
 
@@ -247,21 +247,6 @@ static void recorder_fail(struct recorder *r, const char *why) {
         _exit(1);
 }
 
-/* What the recorder itself has taken so far, for the report. */
-void recorder_tell_cost(struct recorder *r, uint64_t now_ns) {
-        struct trace_cost c = {.time_ns = now_ns};
-        struct rusage usage;
-
-        if (getrusage(RUSAGE_SELF, &usage) < 0)
-                return;
-        c.recorder_peak_bytes = (uint64_t)usage.ru_maxrss * 1024;
-        c.recorder_cpu_ns =
-                (uint64_t)(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) * 1000000000u +
-                (uint64_t)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) * 1000u;
-        trace_put_cost(r->writer, &c);
-        r->next_cost_ns = now_ns + COST_NS;
-}
-
 /* The file at the trace's path is still the one that was written. */
 static bool recorder_trace_is_there(const struct recorder *r) {
         struct stat own, named;
@@ -275,7 +260,7 @@ static void recorder_write_end(struct recorder *r) {
         struct err e = {0};
         int code;
 
-        recorder_tell_cost(r, recorder_now_ns(r));
+        expense_tell(r, recorder_now_ns(r));
         code = trace_writer_finish(r->writer, &e);
 
         if (!recorder_trace_is_there(r))
@@ -434,7 +419,7 @@ static bool recorder_is_settled(const struct recorder *r) {
 
 /* The target has ended and all that ended with it is in the file; descendants are recorded on. */
 static void recorder_tell_written(struct recorder *r) {
-        recorder_tell_cost(r, recorder_now_ns(r));
+        expense_tell(r, recorder_now_ns(r));
         pipeline_end_slice(r->pipeline, recorder_now_ns(r), true);
         r->target_is_written = true;
         recorder_tell(r, CONTROL_WRITTEN);
@@ -561,7 +546,9 @@ static void recorder_open_writer(struct recorder *r) {
         meta.page_bytes = (uint32_t)sysconf(_SC_PAGESIZE);
         meta.started_unix_ns = (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
         meta.flags = (o->addresses ? TRACE_HAS_ADDRESSES : 0) |
-                     (o->free_stacks ? TRACE_HAS_FREE_STACKS : 0);
+                     (o->free_stacks ? TRACE_HAS_FREE_STACKS : 0) |
+                     (o->sample_bytes ? TRACE_IS_SAMPLED : 0);
+        meta.sample_bytes = o->sample_bytes;
         meta.silt_version = o->silt_version;
         meta.host = host.nodename;
         meta.cwd = getcwd(cwd, sizeof(cwd)) ? cwd : "";
@@ -613,6 +600,7 @@ void recorder_main(const struct recorder_config *config) {
                 _exit(1);
         r->config = config;
         r->target_wait_status = -1;
+        r->budget.pct = config->options->budget_pct;
         recorder_detach(r);
         if (config->options->attached)
                 admission_foresee(r); /* before time begins */

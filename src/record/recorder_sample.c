@@ -2,6 +2,7 @@
 #include "record/recorder_sample.h"
 
 #include "base/macros.h"
+#include "record/expense.h"
 #include "record/pipeline.h"
 #include "record/recorder_look.h"
 #include "record/shm.h"
@@ -85,7 +86,8 @@ void recorder_sample(struct recorder *r, uint64_t now_ns) {
         if (now_ns >= r->next_look_ns)
                 recorder_look(r, now_ns, stats.n_records);
         if (now_ns >= r->next_cost_ns)
-                recorder_tell_cost(r, now_ns);
+                expense_tell(r, now_ns);
+        expense_keep_budget(r, now_ns);
         is_idle = stats.n_records == r->n_records_at_sample && now_ns > IDLE_SAMPLE_NS;
         r->n_records_at_sample = stats.n_records;
         interval_ns =

@@ -11,5 +11,3 @@ void recorder_sample_young(struct recorder *r, uint64_t now_ns);
 
 /* In recorder.c. A process is gone. */
 void recorder_see_gone(struct recorder *r, struct life *one);
-/* What the recorder itself has taken so far, for the report; sets next_cost_ns. */
-void recorder_tell_cost(struct recorder *r, uint64_t now_ns);

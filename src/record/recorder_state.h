@@ -9,6 +9,7 @@
 
 #include "base/vec.h"
 #include "patch/memory.h"
+#include "record/budget.h"
 #include "record/desk.h"
 #include "record/life.h"
 #include "record/modules.h"
@@ -64,6 +65,7 @@ struct recorder {
         uint64_t next_young_ns; /* a young process is to be sampled; UINT64_MAX: none */
         size_t n_lives_seen,
                 n_grown_up; /* grown up: of lives, from the first on: none of them is young */
+        struct budget budget;
         uint64_t term_deadline_ns; /* 0: nobody asked it to end */
         uint64_t n_records_at_sample;
         uint64_t next_look_ns, n_looks;

@@ -255,7 +255,8 @@ void sites_end_slice(struct sites *s, uint64_t end_ns, enum sites_checkpoint che
         slice_add_sites(s);
         slice_add_processes(s);
         slice_add_all(s, &s->all_peak_in_slice);
-        trace_put_moves(s->writer, s->moves.rows.items, s->moves.rows.n);
+        if (!s->is_sampled)
+                trace_put_moves(s->writer, s->moves.rows.items, s->moves.rows.n);
         trace_end_slice(s->writer, end_ns, s->rows.items, s->rows.n, s->counts.items, s->counts.n);
 
         peak_raise(&s->all_peak, &s->all_peak_in_slice);

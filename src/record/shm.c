@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/random.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -111,6 +112,15 @@ int shm_open_arena(struct shm *s, uint32_t flags, uint32_t clock, uint64_t clock
 fail:
         shm_done(s);
         return r;
+}
+
+void shm_set_sampling(struct shm *s, uint64_t sample_bytes) {
+        struct wire_header *h = shm_header(s);
+
+        /* what is not random is different at least */
+        if (getrandom(&h->sample_seed, sizeof(h->sample_seed), GRND_NONBLOCK) < 0)
+                h->sample_seed = h->clock_base ^ (uint64_t)getpid() << 32;
+        atomic_store_explicit(&h->sample_bytes, sample_bytes, memory_order_relaxed);
 }
 
 void shm_done(struct shm *s) {

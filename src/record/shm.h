@@ -22,6 +22,9 @@ struct shm {
 /* flags: enum wire_flags. clock: enum wire_clock. */
 int shm_open_arena(struct shm *s, uint32_t flags, uint32_t clock, uint64_t clock_base,
                    struct err *reterr);
+/* Before anybody maps it: with WIRE_SAMPLED among its flags, samples are so many bytes apart in the mean. */
+void shm_set_sampling(struct shm *s, uint64_t sample_bytes);
+
 void shm_done(struct shm *s);
 
 /* Backs chunks [0, n_chunks) with memory; 0 or -errno (then fewer chunks are lent). */

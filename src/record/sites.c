@@ -159,20 +159,20 @@ void sites_touch_process(struct sites *s, struct figures *f, uint64_t now_ns) {
 }
 
 uint32_t sites_release_inherited(struct sites *s, struct figures *f, uint32_t site,
-                                 uint64_t size_bytes) {
+                                 uint32_t n_blocks, uint64_t bytes) {
         uint32_t mine = sites_find(s, f, sites_at(s, site)->stack);
         struct site *x = sites_touch(s, f, mine);
 
-        x->n_inherited_frees++;
-        s->rare.items[mine].inherited_free_bytes += size_bytes;
+        x->n_inherited_frees += n_blocks;
+        s->rare.items[mine].inherited_free_bytes += bytes;
         return mine;
 }
 
-void sites_release_own(struct sites *s, struct figures *f, uint64_t size_bytes) {
-        f->own.blocks--;
-        f->own.bytes -= (int64_t)size_bytes;
-        s->all_live.blocks--;
-        s->all_live.bytes -= (int64_t)size_bytes;
+void sites_release_own(struct sites *s, struct figures *f, uint32_t n_blocks, uint64_t bytes) {
+        f->own.blocks -= n_blocks;
+        f->own.bytes -= (int64_t)bytes;
+        s->all_live.blocks -= n_blocks;
+        s->all_live.bytes -= (int64_t)bytes;
 }
 
 void sites_note_all_peak(struct sites *s, uint64_t now_ns) {

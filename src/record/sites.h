@@ -104,8 +104,9 @@ struct sites {
         VEC(struct site_hint) hints;     /* by stack */
         VEC(struct figures *) processes; /* by trace id; NULL unknown */
         VEC(uint32_t) touched_sites, touched_processes;
-        uint32_t slice; /* counts from 1 */
-        bool is_multi;  /* more than one process so far: the recording's own peak is kept apart */
+        uint32_t slice;  /* counts from 1 */
+        bool is_sampled; /* pairs of blocks are not seen: nothing is known of moves */
+        bool is_multi;   /* more than one process so far: the recording's own peak is kept apart */
         struct amount all_live;
         struct peak all_peak_in_slice, all_peak;
         uint32_t all_peak_no;
@@ -180,23 +181,23 @@ static inline struct site *sites_touch(struct sites *s, const struct figures *f,
         return x;
 }
 
-static inline void sites_alloc(struct sites *s, struct figures *f, uint32_t site,
-                               uint64_t size_bytes, uint64_t now_ns, bool is_complete,
-                               bool is_realloc) {
+/* n_blocks: that the block stands for (weights.h), bytes: all of them together; as in all below. */
+static inline void sites_alloc(struct sites *s, struct figures *f, uint32_t site, uint32_t n_blocks,
+                               uint64_t bytes, uint64_t now_ns, bool is_complete, bool is_realloc) {
         struct trace_counts *c = sites_counts(s, f, now_ns);
         struct site *x = sites_touch(s, f, site);
 
-        x->n_allocs++;
-        x->alloc_bytes += size_bytes;
-        x->n_reallocs += is_realloc;
-        c->n_complete_stacks += !is_complete;
-        f->live.blocks++;
-        f->live.bytes += (int64_t)size_bytes;
+        x->n_allocs += n_blocks;
+        x->alloc_bytes += bytes;
+        x->n_reallocs += is_realloc ? n_blocks : 0;
+        c->n_complete_stacks += is_complete ? 0 : n_blocks;
+        f->live.blocks += n_blocks;
+        f->live.bytes += (int64_t)bytes;
         if (unlikely(s->is_multi)) {
-                f->own.blocks++;
-                f->own.bytes += (int64_t)size_bytes;
-                s->all_live.blocks++;
-                s->all_live.bytes += (int64_t)size_bytes;
+                f->own.blocks += n_blocks;
+                f->own.bytes += (int64_t)bytes;
+                s->all_live.blocks += n_blocks;
+                s->all_live.bytes += (int64_t)bytes;
         }
 }
 
@@ -208,34 +209,34 @@ static inline unsigned sites_life_bucket(uint64_t age_us) {
 
 /* A release of an ancestor's block: the site of this process for it. */
 uint32_t sites_release_inherited(struct sites *s, struct figures *f, uint32_t site,
-                                 uint64_t size_bytes);
-void sites_release_own(struct sites *s, struct figures *f, uint64_t size_bytes);
+                                 uint32_t n_blocks, uint64_t bytes);
+void sites_release_own(struct sites *s, struct figures *f, uint32_t n_blocks, uint64_t bytes);
 
 /* site: that allocated the block, perhaps an ancestor's. Temporary, foreign: as far as the caller knows. */
 static inline void sites_release(struct sites *s, struct figures *f, uint32_t site,
-                                 uint64_t size_bytes, uint64_t now_ns, uint64_t age_us,
-                                 bool is_temporary, bool is_foreign) {
+                                 uint32_t n_blocks, uint64_t bytes, uint64_t now_ns,
+                                 uint64_t age_us, bool is_temporary, bool is_foreign) {
         struct site *x;
 
         sites_counts(s, f, now_ns);
         if (unlikely(s->is_multi)) {
                 if (sites_at(s, site)->process != f->process) {
-                        site = sites_release_inherited(s, f, site, size_bytes);
+                        site = sites_release_inherited(s, f, site, n_blocks, bytes);
                         is_foreign = false; /* no thread of this process allocated it */
                 } else
-                        sites_release_own(s, f, size_bytes);
+                        sites_release_own(s, f, n_blocks, bytes);
         }
         x = sites_touch(s, f, site);
-        x->n_frees++;
-        x->free_bytes += size_bytes;
-        x->n_temporary += is_temporary;
-        x->n_life[sites_life_bucket(age_us)]++;
+        x->n_frees += n_blocks;
+        x->free_bytes += bytes;
+        x->n_temporary += is_temporary ? n_blocks : 0;
+        x->n_life[sites_life_bucket(age_us)] += n_blocks;
         if (is_foreign) {
-                x->n_foreign_frees++;
-                x->foreign_bytes += size_bytes;
+                x->n_foreign_frees += n_blocks;
+                x->foreign_bytes += bytes;
         }
-        f->live.blocks--;
-        f->live.bytes -= (int64_t)size_bytes;
+        f->live.blocks -= n_blocks;
+        f->live.bytes -= (int64_t)bytes;
 }
 
 /* Sums of the site's moves in this slice. */

@@ -32,6 +32,8 @@ static bool has_thread(const struct listing *l) {
 
 static void print_heading(const struct listing *l) {
         fprintf(l->out, "%s%12s  %9s  %10s  ", l->s.dim, "time in s", "size", "age");
+        if (query_sample_bytes(l->r.q))
+                fprintf(l->out, "%10s  ", "stands for");
         if (has_thread(l))
                 fprintf(l->out, "%-*s  ", BLOCKS_THREAD_WIDTH, "thread");
         fprintf(l->out, "call path%s\n", l->s.plain);
@@ -46,6 +48,8 @@ static bool print_block(void *ctx, const struct query_block *b) {
         str_addf(&line, "%12.6f  %9s  %s%9s  ", (double)b->time_ns / 1e9,
                  unit_bytes(&size, b->size_bytes), b->is_live ? ">" : " ",
                  unit_duration(&age, b->age_ns));
+        if (query_sample_bytes(l->r.q))
+                str_addf(&line, "%10s  ", unit_count(&size, b->n_blocks));
         begin = line.n;
         if (has_thread(l)) {
                 str_addf(&thread, "%u ", thread_tid(l, b->thread));
@@ -74,6 +78,8 @@ static bool put_block(void *ctx, const struct query_block *b) {
         json_object(&l->j);
         json_put_double(&l->j, "at_s", (double)b->time_ns / 1e9, 6);
         json_put_uint(&l->j, "bytes", b->size_bytes);
+        if (query_sample_bytes(l->r.q))
+                json_put_uint(&l->j, "stands_for", b->n_blocks);
         json_put_double(&l->j, "age_s", (double)b->age_ns / 1e9, 6);
         json_key(&l->j, "live");
         json_bool(&l->j, b->is_live);
@@ -105,8 +111,8 @@ static int print_first(const struct listing *l, const struct query_scope *scope,
                 x = query_ask(l->r.q, scope, &a, reterr);
                 if (x < 0)
                         return x;
-                str_addf(&text, "%s block%s", unit_count(&t, a->totals.n_allocs),
-                         a->totals.n_allocs == 1 ? "" : "s");
+                str_addf(&text, "%s%s block%s", query_sample_bytes(l->r.q) ? "Samples of " : "",
+                         unit_count(&t, a->totals.n_allocs), a->totals.n_allocs == 1 ? "" : "s");
         }
         str_add(&text, " in order of allocation; >: still there at the end.");
         if (is_cut)

@@ -11,6 +11,7 @@
  * The figures are those of an entry's last function: whatever else its callers had is in the rest of the branching
  * above, so that the parts of every branching add up. */
 #include "report/forest.h"
+#include "report/estimate.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -27,6 +28,7 @@ enum {
         FOREST_MIN_LEAVES = 5,  /* so many are told even when small */
         FOREST_MAX_DEPTH = 5,   /* of branchings: below, each path is told for itself */
         FOREST_SPREAD_PCT = 50, /* not told: then functions say more than paths */
+        FOREST_ERROR_WIDTH = 9, /* of the standard error, where there is one */
         FOREST_VIA_PCT = 5,     /* from this share on what was called gets a line of its own */
 };
 
@@ -185,6 +187,7 @@ static const struct query_node *chain_end(const struct forest *f, const struct q
 struct rest {
         int64_t value, second, third;
         uint64_t n_sites;
+        double error; /* of a recording of samples; 0: not known, or none */
 };
 
 static int64_t second_of(const struct forest *f, const struct query_figures *x) {
@@ -294,6 +297,20 @@ static bool has_third(const struct forest *f) {
                f->r->metric != QUERY_ALLOCATED;
 }
 
+static bool has_error(const struct forest *f) {
+        return query_sample_bytes(f->r->q) != 0;
+}
+
+static void add_error(const struct forest *f, const struct rest *x, struct str *to) {
+        struct str error = {0};
+
+        estimate_add_error(&error, x->error, (double)x->value, f->s->utf8);
+        str_pad(to, ' ',
+                FOREST_ERROR_WIDTH - MIN(str_width(str_text(&error)), (size_t)FOREST_ERROR_WIDTH));
+        str_add(to, str_text(&error));
+        str_done(&error);
+}
+
 static void add_figures(const struct forest *f, const struct rest *x, bool is_bold,
                         struct str *to) {
         struct unit_text t;
@@ -302,6 +319,8 @@ static void add_figures(const struct forest *f, const struct rest *x, bool is_bo
         str_addf(to, "%s%10s", is_bold ? f->s->bold : "", metric_text(f->r->metric, x->value, &t));
         if (f->whole)
                 str_addf(to, " %5.1f %%", metric_share_pct(x->value, f->whole));
+        if (has_error(f))
+                add_error(f, x, to);
         str_add(to, is_bold ? f->s->plain : "");
         str_addf(to, "  %*s", (int)f->second_width,
                  metric_is_count(f->r->metric) ? unit_bytes(&t, (uint64_t)second)
@@ -312,7 +331,8 @@ static void add_figures(const struct forest *f, const struct rest *x, bool is_bo
 }
 
 static size_t figures_width(const struct forest *f) {
-        return 10 + (f->whole ? 8 : 0) + 2 + f->second_width + (has_third(f) ? 14 : 0) + 2;
+        return 10 + (f->whole ? 8 : 0) + (has_error(f) ? FOREST_ERROR_WIDTH : 0) + 2 +
+               f->second_width + (has_third(f) ? 14 : 0) + 2;
 }
 
 /* The lines of the branches above, and the bend to this one. */
@@ -385,7 +405,7 @@ static void print_entry(struct forest *f, const struct entry *e) {
         bool is_leaf = e->end->n_children == 0 || e->end == f->t->root;
         const struct query_figures *x = e->end == f->t->root ? &e->end->self : &e->end->total;
         struct rest figures = {query_figure_of(x, f->r->metric).value, second_of(f, x),
-                               (int64_t)x->n_allocs, 0};
+                               (int64_t)x->n_allocs, 0, query_figures_error(x, f->r->metric)};
         struct chain c = {.s = f->s, .width = name_width(f, e), .max_lines = is_leaf ? 3 : 2};
         struct str line = {0};
 
@@ -444,9 +464,14 @@ static void print_heading(struct forest *f) {
         f->second_width = counts ? 9 : MAX(strlen(unit_count(&a, blocks)), strlen("blocks"));
         style_heading(f->s, "%s (%s of %s)", forest_title(f->r), unit_count(&a, f->n_told),
                       unit_count(&b, f->sites.n));
-        str_addf(&line, "%10s", counts ? "count" : "bytes");
+        str_addf(&line, "%10s",
+                 has_error(f) ? counts ? "~count" : "~bytes"
+                 : counts     ? "count"
+                              : "bytes");
         if (f->whole)
                 str_addf(&line, " %7s", "share");
+        if (has_error(f))
+                str_addf(&line, "%*s", FOREST_ERROR_WIDTH, "+-error");
         str_addf(&line, "  %*s", (int)f->second_width, counts ? "bytes" : "blocks");
         if (has_third(f))
                 str_addf(&line, "  %12s", "allocations");

@@ -1,15 +1,22 @@
 /* SPDX-License-Identifier: MIT */
 #include "report/headline.h"
 
+#include <math.h>
 #include <signal.h>
 #include <string.h>
 
+#include "report/estimate.h"
 #include "report/frame.h"
 #include "report/view.h"
 
 enum { HEADLINE_MAX_COMMAND = 72, HEADLINE_MIN_RATED = 1000 };
 
 #define HEADLINE_MIN_RATE_NS 1000000u
+
+/* Before figures that samples give. */
+static const char *about(const struct report *r) {
+        return query_sample_bytes(r->q) ? "about " : "";
+}
 
 static const char *plural(uint64_t n) {
         return n == 1 ? "" : "s";
@@ -143,9 +150,9 @@ static void add_left(const struct report *r, struct str *to) {
         if (t->end_blocks == 0)
                 str_add(to, ", everything had been released.");
         else
-                str_addf(to, ", %s in %s block%s %s still allocated.", unit_bytes(&a, t->end_bytes),
-                         unit_count(&b, t->end_blocks), plural(t->end_blocks),
-                         t->end_blocks == 1 ? "was" : "were");
+                str_addf(to, ", %s%s in %s block%s %s still allocated.", about(r),
+                         unit_bytes(&a, t->end_bytes), unit_count(&b, t->end_blocks),
+                         plural(t->end_blocks), t->end_blocks == 1 ? "was" : "were");
 }
 
 /* ---- the sentence ---------------------------------------------------------------------------- */
@@ -165,7 +172,7 @@ static void add_allocations(const struct report *r, struct str *to) {
         if (t->n_allocs == 1)
                 str_add(to, t->n_temporary ? ", a temporary one" : "");
         else if (pct >= 1)
-                str_addf(to, ", %llu %% of them temporary", (unsigned long long)pct);
+                str_addf(to, ", %s%llu %% of them temporary", about(r), (unsigned long long)pct);
         str_add(to, ".");
 }
 
@@ -188,7 +195,7 @@ static void add_filtered(const struct report *r, struct str *to) {
                 str_add(to, "there are none.");
                 return;
         }
-        str_addf(to, "%s of the %s", unit_bytes(&a, t->peak_bytes),
+        str_addf(to, "%s%s of the %s", about(r), unit_bytes(&a, t->peak_bytes),
                  unit_bytes(&b, all->peak_bytes));
         view_add_share(to, (int64_t)t->peak_bytes, all->peak_bytes);
         str_addf(to, " live when it peaked after %s", unit_duration(&a, t->peak_ns));
@@ -218,8 +225,10 @@ static void add_sentence(const struct style *s, const struct report *r, struct s
                                      : " and allocated nothing that silt could see.");
                 return;
         }
-        str_addf(to, "%s peaked at %s after %s", windowed ? "" : " and",
-                 unit_bytes(&a, t->peak_bytes), unit_duration(&b, t->peak_ns));
+        str_addf(to, "%s peaked at %s%s", windowed ? "" : " and", about(r),
+                 unit_bytes(&a, t->peak_bytes));
+        estimate_add_error(to, sqrt(t->var[QUERY_PEAK]), (double)t->peak_bytes, s->utf8);
+        str_addf(to, " after %s", unit_duration(&b, t->peak_ns));
         add_left(r, to);
         add_allocations(r, to);
 }
@@ -260,9 +269,7 @@ void headline_print(const struct style *s, const struct report *r) {
         style_wrap(s, str_text(&text), 0);
         fputs(s->plain, s->out);
         str_clear(&text);
-        if (r->v->meta.sample_bytes)
-                str_addf(&text, "Sampled every %s: figures by call path are estimates.",
-                         unit_bytes(&a, r->v->meta.sample_bytes));
+        estimate_add_sentence(&text, r->q, r->answer->totals.is_tallied);
         if (r->answer->known_from_ns && !query_answer_is_untold(r->answer))
                 str_addf(
                         &text,

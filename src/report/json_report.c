@@ -3,6 +3,7 @@
  * meaning. */
 #include "base/json.h"
 #include "report/allocators.h"
+#include "report/estimate.h"
 #include "report/gather.h"
 #include "report/marks.h"
 #include "report/view.h"
@@ -19,7 +20,7 @@ static void put_args(struct json *j, const char *key, const char *const *args, u
         json_end(j);
 }
 
-static void put_totals(struct json *j, const struct query_totals *t) {
+static void put_totals(struct json *j, const struct query *q, const struct query_totals *t) {
         json_key(j, "totals");
         json_object(j);
         json_put_uint(j, "allocations", t->n_allocs);
@@ -41,6 +42,8 @@ static void put_totals(struct json *j, const struct query_totals *t) {
         json_put_uint(j, "threads", t->n_threads);
         json_put_uint(j, "sites", t->n_sites);
         json_put_uint(j, "wrong_size_frees", t->n_wrong_sizes);
+        if (q)
+                estimate_put_totals(j, q, t);
         json_end(j);
 }
 
@@ -59,6 +62,8 @@ static void put_site(struct json *j, const struct report *r, const struct query_
         put_int(j, "bytes", f.bytes);
         put_int(j, "blocks", f.blocks);
         json_put_uint(j, "allocations", s->f.n_allocs);
+        if (s->f.var[m] > 0)
+                json_put_double(j, "standard_error", query_figures_error(&s->f, m), 1);
         if (f.bytes_are_estimated) {
                 json_key(j, "bytes_estimated");
                 json_bool(j, true);
@@ -156,7 +161,7 @@ static void put_processes(struct json *j, const struct report *r) {
                 json_put_string(j, "ended", report_ended_name(p->end.ended));
                 if (p->has_end && p->end.status >= 0)
                         put_int(j, "status", p->end.status);
-                put_totals(j, &r->answer->processes[i]);
+                put_totals(j, NULL, &r->answer->processes[i]);
                 json_end(j);
         }
         json_end(j);
@@ -341,14 +346,15 @@ int report_json(FILE *out, struct report *r, struct err *reterr) {
         put_args(&j, "command", r->v->meta.args, r->v->meta.n_args);
         json_put_uint(&j, "pid", r->v->meta.pid);
         json_put_double(&j, "duration_s", seconds(r->v->end_ns), 6);
-        json_put_string(&j, "mode", r->v->meta.sample_bytes ? "sampled" : "exact");
+        json_put_string(&j, "mode", query_sample_bytes(r->q) ? "sampled" : "exact");
+        estimate_put(&j, r->q);
         json_key(&j, "window");
         json_object(&j);
         json_put_double(&j, "from_s", seconds(r->scope.from_ns), 6);
         json_put_double(&j, "to_s", seconds(MIN(r->scope.to_ns, r->v->end_ns)), 6);
         json_end(&j);
         put_filter(&j, r);
-        put_totals(&j, &r->answer->totals);
+        put_totals(&j, r->q, &r->answer->totals);
         put_quality(&j, r);
         json_put_string(&j, "ended", report_ended_name(report_process(r)->end.ended));
         put_processes(&j, r);

@@ -3,6 +3,7 @@
 #include "base/units.h"
 #include "report/allocators.h"
 #include "report/chart.h"
+#include "report/estimate.h"
 #include "report/family.h"
 #include "report/found.h"
 #include "report/gather.h"
@@ -67,6 +68,20 @@ static void print_line(const struct style *s, struct str *text) {
         str_clear(text);
 }
 
+/* Samples are taken where it matters what they cost. */
+static void print_share(const struct style *s, const struct report *r, struct str *text) {
+        struct estimate_cost c = estimate_cost(r->q);
+        struct unit_text a, b;
+
+        if (!c.target_ns)
+                return;
+        str_addf(
+                text,
+                "together %.1f %% of the program's CPU time of %s: %s inside it, the rest beside it",
+                c.pct, unit_duration(&a, c.target_ns), unit_duration(&b, c.inside_ns));
+        print_line(s, text);
+}
+
 static void print_cost(const struct style *s, const struct report *r, struct str *text) {
         const struct query_totals *t = &r->whole;
         struct unit_text a, b;
@@ -81,6 +96,8 @@ static void print_cost(const struct style *s, const struct report *r, struct str
                  unit_bytes(&a, r->v->cost.recorder_peak_bytes),
                  unit_duration(&b, r->v->cost.recorder_cpu_ns));
         print_line(s, text);
+        if (query_sample_bytes(r->q))
+                print_share(s, r, text);
 }
 
 static void print_recording(const struct style *s, const struct report *r) {
@@ -142,6 +159,12 @@ static bool has_notes(const struct report *r) {
         return false;
 }
 
+/* Nothing is missing but what was not asked for. */
+static bool is_only_sampled(const struct report *r) {
+        return query_sample_bytes(r->q) && r->answer->is_exact && r->whole.n_lost == 0 &&
+               r->v->n_unwritten_events == 0;
+}
+
 static void print_notes(const struct style *s, const struct report *r) {
         const char *damage = query_damage(r->q);
         struct str text = {0};
@@ -149,7 +172,7 @@ static void print_notes(const struct style *s, const struct report *r) {
         bool unfinished = !r->v->finished;
 
         if (!report_naming_note(r, &naming) && !damage[0] && !unfinished && !has_notes(r) &&
-            !r->answer->is_moved && r->quality.is_exact)
+            !r->answer->is_moved && (r->quality.is_exact || is_only_sampled(r)))
                 return;
         style_heading(s, "Notes");
         if (damage[0])
@@ -176,7 +199,7 @@ static void print_notes(const struct style *s, const struct report *r) {
                         s,
                         "Parts that these figures need are missing from the file: they are as near as the rest "
                         "allows.");
-        else if (!r->quality.is_exact)
+        else if (!r->quality.is_exact && !query_sample_bytes(r->q))
                 print_note(
                         s,
                         "The figures are not exact: a part of what happened is not in the trace.");

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 #include "report/totals.h"
 
+#include <math.h>
 #include <stdarg.h>
 #include <string.h>
 
 #include "base/units.h"
+#include "report/estimate.h"
 #include "report/headline.h"
 
 enum { TOTALS_LABEL_WIDTH = 15, TOTALS_GAP = 3, TOTALS_MAX = 12, TOTALS_MAX_COLUMNS = 3 };
@@ -13,6 +15,11 @@ struct totals_table {
         struct str cells[TOTALS_MAX];
         size_t n;
 };
+
+/* Before estimates. */
+static const char *tilde(const struct report *r) {
+        return query_sample_bytes(r->q) ? "~" : "";
+}
 
 static void add(struct totals_table *t, const char *label, const char *fmt, ...)
         __attribute__((format(printf, 3, 4)));
@@ -28,11 +35,16 @@ static void add(struct totals_table *t, const char *label, const char *fmt, ...)
         str_addf(cell, "%-*s%s", TOTALS_LABEL_WIDTH, label, value);
 }
 
-static void add_blocks(struct totals_table *t, const char *label, uint64_t bytes, uint64_t blocks) {
+/* var: of the bytes, in a recording of samples. */
+static void add_blocks(struct totals_table *t, const struct style *s, const struct report *r,
+                       const char *label, uint64_t bytes, uint64_t blocks, double var) {
         struct unit_text a, b;
+        struct str error = {0};
 
-        add(t, label, "%s in %s block%s", unit_bytes(&a, bytes), unit_count(&b, blocks),
-            blocks == 1 ? "" : "s");
+        estimate_add_error(&error, sqrt(var), (double)bytes, s->utf8);
+        add(t, label, "%s%s%s in %s block%s", tilde(r), unit_bytes(&a, bytes), str_text(&error),
+            unit_count(&b, blocks), blocks == 1 ? "" : "s");
+        str_done(&error);
 }
 
 /* What stands together stays so: memory, calls, the rest; of two columns the rest is in the first. */
@@ -91,22 +103,25 @@ void totals_print(const struct style *s, const struct report *r) {
         struct unit_text a;
         const char *rate;
 
-        add_blocks(&table, report_is_filtered(r) ? "at the peak" : "peak live", t->peak_bytes,
-                   t->peak_blocks);
-        add_blocks(&table, "at the end", t->end_bytes, t->end_blocks);
-        add(&table, "allocated", "%s in all", unit_bytes(&a, t->alloc_bytes));
+        const char *counted = t->is_tallied ? "" : tilde(r);
+
+        add_blocks(&table, s, r, report_is_filtered(r) ? "at the peak" : "peak live", t->peak_bytes,
+                   t->peak_blocks, t->var[QUERY_PEAK]);
+        add_blocks(&table, s, r, "at the end", t->end_bytes, t->end_blocks, t->var[QUERY_END]);
+        add(&table, "allocated", "%s%s in all", counted, unit_bytes(&a, t->alloc_bytes));
         add(&table, "peak resident", "%s",
             t->peak_rss_bytes ? unit_bytes(&a, t->peak_rss_bytes) : "unknown");
-        add(&table, "allocations", "%s", unit_count(&a, t->n_allocs));
+        add(&table, "allocations", "%s%s", counted, unit_count(&a, t->n_allocs));
         rate = headline_rate(r, t->n_allocs, &a);
         add(&table, "  per second", "%s", rate[0] ? rate : "-");
         if (t->n_allocs)
-                add(&table, "  temporary", "%s (%.1f %%)", unit_count(&a, t->n_temporary),
+                add(&table, "  temporary", "%s%s (%.1f %%)", tilde(r),
+                    unit_count(&a, t->n_temporary),
                     100.0 * (double)t->n_temporary / (double)t->n_allocs);
         else
                 add(&table, "  temporary", "0");
-        add(&table, "frees", "%s", unit_count(&a, t->n_frees));
-        add(&table, "reallocations", "%s", unit_count(&a, t->n_reallocs));
+        add(&table, "frees", "%s%s", counted, unit_count(&a, t->n_frees));
+        add(&table, "reallocations", "%s%s", counted, unit_count(&a, t->n_reallocs));
         add(&table, "call paths", "%s", unit_count(&a, t->n_sites));
         add(&table, report_is_windowed(r) ? "window" : "run time", "%s",
             unit_duration(&a, headline_span_ns(r)));
@@ -148,8 +163,9 @@ void totals_print_heap_summary(const struct style *s, const struct report *r) {
         struct unit_text a, b, c;
 
         fprintf(s->out, "\nHEAP SUMMARY:\n");
-        fprintf(s->out, "    in use at %s: %s bytes in %s blocks\n", where,
-                unit_count(&a, t->end_bytes), unit_count(&b, t->end_blocks));
+        fprintf(s->out, "    in use at %s: %s%s bytes in %s blocks\n", where,
+                query_sample_bytes(r->q) ? "about " : "", unit_count(&a, t->end_bytes),
+                unit_count(&b, t->end_blocks));
         fprintf(s->out, "  total heap usage: %s allocs, %s frees, %s bytes allocated\n",
                 unit_count(&a, t->n_allocs), unit_count(&b, t->n_frees),
                 unit_count(&c, t->alloc_bytes));

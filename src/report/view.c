@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "report/view.h"
 
+#include "report/estimate.h"
+
 #include <string.h>
 
 #include "report/frame.h"
@@ -33,8 +35,8 @@ uint64_t metric_whole(const struct query_totals *t, enum query_metric m) {
         switch (m) {
         case QUERY_PEAK: return t->peak_bytes;
         case QUERY_END: return t->end_bytes;
-        case QUERY_ALLOCATED: return t->alloc_bytes;
-        case QUERY_COUNT: return t->n_allocs;
+        case QUERY_ALLOCATED: return t->is_tallied ? t->alloc_bytes_est : t->alloc_bytes;
+        case QUERY_COUNT: return t->is_tallied ? t->n_allocs_est : t->n_allocs;
         case QUERY_TEMPORARY: return t->n_temporary;
         case QUERY_GROWTH: return t->end_bytes > t->begin_bytes ? t->end_bytes - t->begin_bytes : 0;
         case QUERY_N_METRICS: break;
@@ -179,6 +181,9 @@ void view_add_doubts(const struct view *v, const struct query_answer *a, struct 
                 str_addf(to, "%s\n", damage);
         if (query_answer_is_untold(a))
                 return; /* the first sentence says it */
+        estimate_add_sentence(to, v->q, a->totals.is_tallied);
+        if (query_sample_bytes(v->q))
+                str_add(to, "\n");
         if (a->known_from_ns)
                 str_addf(
                         to,
@@ -260,6 +265,8 @@ void view_put_figures(struct json *j, const char *key, const struct query_figure
         put_int(j, "begin_live_blocks", f->begin_blocks);
         put_int(j, "end_live_bytes", f->end_bytes);
         put_int(j, "end_live_blocks", f->end_blocks);
+        if (f->var[m] > 0)
+                json_put_double(j, "standard_error", query_figures_error(f, m), 1);
         json_end(j);
 }
 

@@ -170,7 +170,7 @@ static struct trace_fake_options program(uint64_t seed, uint32_t n_slices) {
                                            .n_threads = 3,
                                            .n_slices = n_slices,
                                            .n_events = 300,
-                                           .flags = (uint32_t)seed % 4,
+                                           .flags = (uint32_t)seed % 8,
                                            .has_child = seed % 2,
                                            .keep = true};
 }
@@ -272,6 +272,8 @@ static void test_old_is_coarse(void **state) {
         assert_int_equal(trace_view(t)->n_notes, 2); /* its own, and one about mappings */
         assert_int_equal(trace_view(t)->n_allocators, 1);
         assert_int_equal(trace_view(t)->cost.recorder_peak_bytes, 1000000 + o.n_slices - 1);
+        if (o.flags & TRACE_IS_SAMPLED)
+                assert_int_equal(trace_view(t)->tallies[0].n_allocs, 1000 + o.n_slices - 1);
         assert_non_null(strstr(trace_view(t)->notes[1].text, "old mappings were dropped"));
         assert_int_equal(trace_read_mappings(t, &mappings, &n_mappings, NULL), 0);
         assert_int_equal(n_mappings + strtoull(trace_view(t)->notes[1].text, NULL, 10), o.n_slices);

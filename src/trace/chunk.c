@@ -60,6 +60,7 @@ const char *trace_kind_name(struct trace_kind_text *t, uint32_t kind) {
 uint8_t trace_kind_version(uint32_t kind) {
         switch (kind) {
         case TRACE_SLIC: return TRACE_SLIC_VERSION;
+        case TRACE_EVTS: return TRACE_EVTS_VERSION;
         case TRACE_SITE:
         case TRACE_CKPT: return TRACE_ROWS_VERSION;
         default: return TRACE_KIND_VERSION;
@@ -68,8 +69,8 @@ uint8_t trace_kind_version(uint32_t kind) {
 
 static bool chunk_kind_is_optional(uint32_t kind) {
         return kind == TRACE_NOTE || kind == TRACE_COST || kind == TRACE_ALOC ||
-               kind == TRACE_SMPL || kind == TRACE_MOVE || kind == TRACE_RESI ||
-               kind == TRACE_NSRC || kind == TRACE_SKIP;
+               kind == TRACE_TALY || kind == TRACE_SMPL || kind == TRACE_MOVE ||
+               kind == TRACE_RESI || kind == TRACE_NSRC || kind == TRACE_SKIP;
 }
 
 /* Low half of the hash over the header's fields and the head, which stand apart in the file. */

@@ -30,6 +30,7 @@ void trace_tables_done(struct trace_tables *t) {
         vec_free(&t->threads);
         vec_free(&t->notes);
         vec_free(&t->allocators);
+        vec_free(&t->tallies);
         vec_free(&t->symbols);
         vec_free(&t->module_names);
         vec_free(&t->samples);
@@ -78,7 +79,8 @@ static int load_meta(struct trace_tables *t, struct bytes_reader *r) {
         m.started_unix_ns = bytes_u64(r);
         m.sample_bytes = bytes_u64(r);
         m.n_args = bytes_u32(r);
-        if (bytes_u32(r) || m.flags & ~(TRACE_HAS_ADDRESSES | TRACE_HAS_FREE_STACKS))
+        if (bytes_u32(r) ||
+            m.flags & ~(TRACE_HAS_ADDRESSES | TRACE_HAS_FREE_STACKS | TRACE_IS_SAMPLED))
                 r->bad = true;
         m.silt_version = get_text(r);
         m.host = get_text(r);
@@ -249,6 +251,29 @@ static int load_costs(struct trace_tables *t, struct bytes_reader *r, uint32_t n
                 if (r->bad)
                         break;
                 t->cost = c;
+        }
+        return 0;
+}
+
+static int load_tallies(struct trace_tables *t, struct bytes_reader *r, uint32_t n) {
+        for (uint32_t i = 0; i < n; i++) {
+                uint64_t process = bytes_u64(r);
+                struct trace_tally x = {.process = (uint32_t)process, .time_ns = bytes_u64(r)};
+
+                x.n_allocs = bytes_u64(r);
+                x.n_frees = bytes_u64(r);
+                x.n_reallocs = bytes_u64(r);
+                x.alloc_bytes = bytes_u64(r);
+                x.n_unsampled = bytes_u64(r);
+                x.runtime_ns = bytes_u64(r);
+                x.sample_bytes = bytes_u64(r);
+                if (r->bad)
+                        break;
+                if (process >= t->processes.n)
+                        return TRACE_E_BAD_ID;
+                while (t->tallies.n <= process)
+                        vec_push(&t->tallies, (struct trace_tally){.process = TRACE_NO_PROCESS});
+                t->tallies.items[process] = x;
         }
         return 0;
 }
@@ -501,6 +526,7 @@ static int tables_dispatch(struct trace_tables *t, uint32_t kind, struct bytes_r
         case TRACE_TNAM: return load_thread_names(t, r, n);
         case TRACE_NOTE: return load_notes(t, r, n);
         case TRACE_COST: return load_costs(t, r, n);
+        case TRACE_TALY: return load_tallies(t, r, n);
         case TRACE_ALOC: return load_allocators(t, r, n);
         case TRACE_SMPL: return load_samples(t, r, n);
         case TRACE_RESI: return load_residency(t, r, n);

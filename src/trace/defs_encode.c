@@ -15,10 +15,11 @@ static void rows_done(struct trace_rows *r) {
 }
 
 void trace_defs_done(struct trace_defs *d) {
-        struct trace_rows *all[] = {&d->modules, &d->locations,    &d->stacks,       &d->processes,
-                                    &d->threads, &d->process_ends, &d->thread_names, &d->notes,
-                                    &d->costs,   &d->allocators,   &d->samples,      &d->residency,
-                                    &d->mappings};
+        struct trace_rows *all[] = {&d->modules,      &d->locations, &d->stacks,
+                                    &d->processes,    &d->threads,   &d->process_ends,
+                                    &d->thread_names, &d->notes,     &d->costs,
+                                    &d->allocators,   &d->tallies,   &d->samples,
+                                    &d->residency,    &d->mappings};
 
         for (size_t i = 0; i < ARRAY_SIZE(all); i++)
                 rows_done(all[i]);
@@ -109,6 +110,16 @@ void trace_defs_note(struct trace_defs *d, uint64_t time_ns, const char *text) {
         buf_u64(&d->notes.a, time_ns);
         put_text(&d->notes.a, text);
         d->notes.n++;
+}
+
+void trace_defs_tally(struct trace_defs *d, const struct trace_tally *t) {
+        const uint64_t fields[] = {t->process,     t->time_ns,    t->n_allocs,
+                                   t->n_frees,     t->n_reallocs, t->alloc_bytes,
+                                   t->n_unsampled, t->runtime_ns, t->sample_bytes};
+
+        for (size_t i = 0; i < ARRAY_SIZE(fields); i++)
+                buf_u64(&d->tallies.a, fields[i]);
+        d->tallies.n++;
 }
 
 void trace_defs_cost(struct trace_defs *d, const struct trace_cost *c) {
@@ -223,6 +234,7 @@ void trace_defs_flush(struct trace_defs *d, struct trace_packer *p, bytes_buf *o
         rows_flush(&d->process_ends, TRACE_PEND, false, p, out);
         rows_flush(&d->notes, TRACE_NOTE, false, p, out);
         rows_flush(&d->costs, TRACE_COST, false, p, out);
+        rows_flush(&d->tallies, TRACE_TALY, false, p, out);
         rows_flush(&d->allocators, TRACE_ALOC, false, p, out);
         rows_flush(&d->samples, TRACE_SMPL, false, p, out);
         rows_flush(&d->residency, TRACE_RESI, false, p, out);

@@ -29,6 +29,9 @@ void trace_encode_realloc(struct trace_encoder *e, uint32_t thread, uint64_t tim
 void trace_encode_other(struct trace_encoder *e, uint32_t thread, uint64_t time_ns,
                         enum trace_other other, uint64_t value, uint64_t seq, uint32_t block_stack);
 
+/* Sampled: what the blocks of the events to come stand for, until it is said anew. */
+void trace_encode_weights(struct trace_encoder *e, uint32_t n_blocks, uint32_t old_n_blocks);
+
 /* An event with this stack comes soon. */
 void trace_encoder_prefetch(const struct trace_encoder *e, uint32_t stack);
 

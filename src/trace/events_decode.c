@@ -25,6 +25,7 @@ struct stack_entry {
 struct block {
         uint64_t size_bytes;
         uint32_t stack, entry;
+        uint32_t n_blocks; /* that it stands for */
 };
 
 struct thread_entry {
@@ -46,6 +47,8 @@ struct decode {
         uint32_t n_stacks, n_seen, old_context;
         uint32_t n_blocks, n_allocs; /* so far; as the head says */
         uint64_t first_seq, last_old_seq, last_address;
+        uint32_t n_columns;
+        bool is_sampled;
         bool bad;
 };
 
@@ -144,6 +147,14 @@ DECODE_INLINE uint64_t decode_size(struct decode *d, enum trace_column column,
         return s->last_size_bytes;
 }
 
+/* A block stands for itself at least. */
+static uint32_t decode_weight(struct decode *d, enum trace_column column) {
+        uint64_t n = decode_varint(d, column);
+
+        d->bad |= n == 0 || n > UINT32_MAX;
+        return (uint32_t)n;
+}
+
 DECODE_INLINE void decode_new_block(struct decode *d, uint32_t *context, struct trace_event *e) {
         struct stack_entry *before = &d->stacks[*context], *s;
         uint32_t entry = decode_stack(d, TRACE_COL_STACKS, before->next);
@@ -152,9 +163,11 @@ DECODE_INLINE void decode_new_block(struct decode *d, uint32_t *context, struct 
         s = &d->stacks[entry];
         e->stack = s->id;
         e->size_bytes = decode_size(d, TRACE_COL_SIZES, s);
+        e->n_blocks = unlikely(d->is_sampled) ? decode_weight(d, TRACE_COL_WEIGHTS) : 1;
         e->seq = d->first_seq + d->n_blocks;
         if (likely(d->n_blocks < d->n_allocs))
-                d->blocks[d->n_blocks] = (struct block){e->size_bytes, e->stack, entry};
+                d->blocks[d->n_blocks] =
+                        (struct block){e->size_bytes, e->stack, entry, e->n_blocks};
         d->n_blocks++;
 }
 
@@ -168,7 +181,9 @@ static void decode_old_block(struct decode *d, uint64_t *ret_seq, struct block *
         s->old_next = d->old_context = entry;
         s = &d->stacks[entry];
         *ret_seq = d->last_old_seq;
-        *ret = (struct block){decode_size(d, TRACE_COL_OLD_SIZES, s), s->id, entry};
+        *ret = (struct block){decode_size(d, TRACE_COL_OLD_SIZES, s), s->id, entry, 1};
+        if (d->is_sampled)
+                ret->n_blocks = decode_weight(d, TRACE_COL_OLD_WEIGHTS);
 }
 
 DECODE_INLINE void decode_release(struct decode *d, uint64_t *ret_seq, struct block *ret) {
@@ -183,7 +198,7 @@ DECODE_INLINE void decode_release(struct decode *d, uint64_t *ret_seq, struct bl
         } else {
                 d->bad = true;
                 *ret_seq = 0;
-                *ret = (struct block){0, 0, 0};
+                *ret = (struct block){0, 0, 0, 1};
         }
 }
 
@@ -204,7 +219,7 @@ static void decode_other(struct decode *d, struct trace_event *e) {
         struct column *c = &d->columns[TRACE_COL_OTHERS];
         struct block b;
 
-        if (c->pos >= c->end || *c->pos > TRACE_WRONG_SIZE) {
+        if (c->pos >= c->end || *c->pos > (d->is_sampled ? TRACE_UNSAMPLED : TRACE_WRONG_SIZE)) {
                 d->bad = true;
                 return;
         }
@@ -213,6 +228,7 @@ static void decode_other(struct decode *d, struct trace_event *e) {
                 decode_release(d, &e->seq, &b);
                 e->stack = b.stack;
                 e->size_bytes = b.size_bytes;
+                e->n_blocks = b.n_blocks;
         } else
                 e->size_bytes = decode_varint(d, TRACE_COL_VALUES);
 }
@@ -228,6 +244,7 @@ DECODE_INLINE void decode_one(struct decode *d, uint32_t flags, uint32_t op, uin
                 decode_release(d, &e->seq, &b);
                 e->stack = b.stack;
                 e->size_bytes = b.size_bytes;
+                e->n_blocks = b.n_blocks;
                 if (unlikely(flags & TRACE_HAS_FREE_STACKS))
                         e->free_stack = decode_free_stack(d, b.entry);
                 return;
@@ -235,6 +252,7 @@ DECODE_INLINE void decode_one(struct decode *d, uint32_t flags, uint32_t op, uin
                 decode_release(d, &e->old_seq, &b);
                 e->old_stack = b.stack;
                 e->old_size_bytes = b.size_bytes;
+                e->old_n_blocks = b.n_blocks;
                 decode_new_block(d, context, e);
                 break;
         case TRACE_ALLOC: decode_new_block(d, context, e); break;
@@ -318,9 +336,9 @@ static bool decode_columns(struct decode *d, struct bytes_reader *r, uint32_t n_
         uint64_t lengths[TRACE_N_COLUMNS];
         struct column *ops = &d->columns[TRACE_COL_OPS];
 
-        for (size_t i = 0; i < TRACE_N_COLUMNS; i++)
+        for (size_t i = 0; i < d->n_columns; i++)
                 lengths[i] = bytes_varint(r);
-        for (size_t i = 0; i < TRACE_N_COLUMNS; i++) {
+        for (size_t i = 0; i < d->n_columns; i++) {
                 const uint8_t *p =
                         lengths[i] <= bytes_left(r) ? bytes_take(r, (size_t)lengths[i]) : NULL;
 
@@ -336,7 +354,7 @@ static bool decode_is_used_up(struct decode *d) {
         bool used = !d->bad && d->n_seen == d->n_stacks && d->n_blocks == d->n_allocs;
 
         d->columns[TRACE_COL_OPS].pos = d->columns[TRACE_COL_OPS].end;
-        for (size_t i = 0; i < TRACE_N_COLUMNS; i++)
+        for (size_t i = 0; i < d->n_columns; i++)
                 used &= d->columns[i].pos == d->columns[i].end;
         return used;
 }
@@ -350,13 +368,16 @@ int trace_decode_events(struct trace_decoder *t, const struct trace_chunk *c,
                 .first_seq = bytes_le64(c->head + 8),
                 .last_old_seq = bytes_le64(c->head + 8),
                 .n_allocs = bytes_le32(c->head + 24),
+                .is_sampled = c->version == TRACE_EVTS_VERSION,
         };
         uint64_t n_thread_entries, n_stack_entries;
         int error;
 
+        d.n_columns = d.is_sampled ? TRACE_N_COLUMNS : TRACE_N_EXACT_COLUMNS;
         if (c->head_bytes != TRACE_EVTS_HEAD_BYTES || !n_events ||
             n_events > TRACE_MAX_SLICE_EVENTS || d.n_allocs > n_events ||
-            flags & ~(TRACE_HAS_ADDRESSES | TRACE_HAS_FREE_STACKS))
+            flags & ~(TRACE_HAS_ADDRESSES | TRACE_HAS_FREE_STACKS | TRACE_IS_SAMPLED) ||
+            (flags & TRACE_IS_SAMPLED) != (d.is_sampled ? TRACE_IS_SAMPLED : 0))
                 return TRACE_E_BAD_PAYLOAD;
         n_thread_entries = bytes_varint(&r);
         n_stack_entries = bytes_varint(&r);

@@ -36,6 +36,8 @@ struct trace_encoder {
         uint64_t first_seq, base_us, last_us, last_address, last_old_seq;
         uint32_t thread, thread_entry; /* of the open run */
         uint32_t old_context, last_stack_id;
+        uint32_t n_columns;
+        uint32_t n_blocks, old_n_blocks;    /* that those of the next event stand for */
         uint32_t n_room;                    /* so many more events fit into every column as it is */
         VEC(struct stack_slot) stack_slots; /* by stack id + 1; [0] is the context "none" */
         VEC(struct slot) thread_slots;      /* by thread + 1 */
@@ -56,7 +58,9 @@ struct trace_encoder *trace_encoder_new(uint32_t flags) {
                 fputs("silt: out of memory\n", stderr);
                 abort();
         }
-        e->flags = flags & (TRACE_HAS_ADDRESSES | TRACE_HAS_FREE_STACKS);
+        e->flags = flags & (TRACE_HAS_ADDRESSES | TRACE_HAS_FREE_STACKS | TRACE_IS_SAMPLED);
+        e->n_columns = flags & TRACE_IS_SAMPLED ? TRACE_N_COLUMNS : TRACE_N_EXACT_COLUMNS;
+        e->n_blocks = e->old_n_blocks = 1;
         trace_encoder_begin(e, 0, 0);
         return e;
 }
@@ -230,6 +234,8 @@ static inline void encode_new_block(struct trace_encoder *e, uint32_t stack, uin
                            bytes_zigzag((int64_t)(address - e->last_address)));
                 e->last_address = address;
         }
+        if (unlikely(e->flags & TRACE_IS_SAMPLED))
+                encode_put(e, TRACE_COL_WEIGHTS, e->n_blocks);
         e->n_allocs++;
 }
 
@@ -249,6 +255,8 @@ static void encode_old_block(struct trace_encoder *e, uint64_t seq, uint32_t sta
         encode_put(e, TRACE_COL_OLD_STACKS, encode_stack_code(s->entry, *next, is_new));
         *next = e->old_context = s->entry;
         encode_put(e, TRACE_COL_OLD_SIZES, encode_size_code(e, s, size_bytes));
+        if (unlikely(e->flags & TRACE_IS_SAMPLED))
+                encode_put(e, TRACE_COL_OLD_WEIGHTS, e->old_n_blocks);
 }
 
 static inline void encode_release(struct trace_encoder *e, uint64_t seq, uint32_t stack,
@@ -306,6 +314,11 @@ void trace_encode_other(struct trace_encoder *e, uint32_t thread, uint64_t time_
                 encode_put(e, TRACE_COL_VALUES, value);
 }
 
+void trace_encode_weights(struct trace_encoder *e, uint32_t n_blocks, uint32_t old_n_blocks) {
+        e->n_blocks = n_blocks;
+        e->old_n_blocks = old_n_blocks;
+}
+
 void trace_encoder_prefetch(const struct trace_encoder *e, uint32_t stack) {
         __builtin_prefetch(&e->stack_slots.items[MIN((size_t)stack + 1, e->stack_slots.n)], 1);
 }
@@ -351,8 +364,8 @@ void trace_encoder_end(struct trace_encoder *e, uint32_t slice, uint8_t *ret_hea
         vec_clear(ret_body);
         buf_varint(ret_body, e->contexts.n);
         buf_varint(ret_body, e->stacks.n - 1);
-        for (size_t i = 0; i < TRACE_N_COLUMNS; i++)
+        for (size_t i = 0; i < e->n_columns; i++)
                 buf_varint(ret_body, e->columns[i].n);
-        for (size_t i = 0; i < TRACE_N_COLUMNS; i++)
+        for (size_t i = 0; i < e->n_columns; i++)
                 buf_bytes(ret_body, e->columns[i].items, e->columns[i].n);
 }

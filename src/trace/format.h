@@ -22,6 +22,7 @@
 #define TRACE_NOTE TRACE_KIND('N', 'O', 'T', 'E')
 #define TRACE_COST TRACE_KIND('C', 'O', 'S', 'T')
 #define TRACE_ALOC TRACE_KIND('A', 'L', 'O', 'C')
+#define TRACE_TALY TRACE_KIND('T', 'A', 'L', 'Y')
 #define TRACE_SMPL TRACE_KIND('S', 'M', 'P', 'L')
 #define TRACE_RESI TRACE_KIND('R', 'E', 'S', 'I')
 #define TRACE_MAPS TRACE_KIND('M', 'A', 'P', 'S')
@@ -40,6 +41,7 @@ enum {
         TRACE_KIND_VERSION = 1, /* of every kind but … */
         TRACE_SLIC_VERSION = 2, /* … a slice whose detail was dropped, */
         TRACE_ROWS_VERSION = 2, /* … SITE and CKPT with rows of other processes than the first */
+        TRACE_EVTS_VERSION = 2, /* … EVTS of a sampled recording, */
         TRACE_VERSION_OFF = 8,  /* in a chunk's header */
 
         TRACE_HEADER_BYTES = 32,
@@ -66,6 +68,7 @@ enum {
         TRACE_N_COUNT_FIELDS = 18,
         TRACE_N_MOVE_FIELDS = 7,
         TRACE_MOVE_THREADS = 65536, /* threads equal modulo this count as one */
+        TRACE_TALY_ROW_BYTES = 72,
         TRACE_MAX_BUILD_ID_BYTES = 32,
         TRACE_SYMBOL_INLINED = 1,
         TRACE_SYMBOL_GUESS = 2,
@@ -89,6 +92,9 @@ enum trace_column {
         TRACE_COL_VALUES,
         TRACE_COL_ADDRESSES,
         TRACE_COL_FREE_STACKS,
+        TRACE_N_EXACT_COLUMNS,
+        TRACE_COL_WEIGHTS = TRACE_N_EXACT_COLUMNS, /* TRACE_EVTS_VERSION */
+        TRACE_COL_OLD_WEIGHTS,
         TRACE_N_COLUMNS,
 };
 

@@ -31,7 +31,7 @@ struct trace_meta {
         uint32_t machine; /* ELF e_machine */
         uint32_t page_bytes;
         uint64_t started_unix_ns;
-        uint64_t sample_bytes; /* 0: exact */
+        uint64_t sample_bytes; /* 0: exact; else the mean distance of samples it began with */
         uint32_t flags;        /* enum trace_flags */
         const char *silt_version, *host, *cwd;
         uint32_t n_args;
@@ -41,6 +41,7 @@ struct trace_meta {
 enum trace_flags {
         TRACE_HAS_ADDRESSES = 1u << 0,
         TRACE_HAS_FREE_STACKS = 1u << 1,
+        TRACE_IS_SAMPLED = 1u << 2, /* blocks stand for several: docs/sampling.md */
 };
 
 struct trace_module {
@@ -110,6 +111,8 @@ enum trace_other {
         TRACE_FAILED = 3,     /* an allocation that returned no block; value = size */
         TRACE_LOST = 4,       /* value = number of records lost here */
         TRACE_WRONG_SIZE = 5, /* the release just before gave a wrong size; value = that size */
+        TRACE_UNSAMPLED =
+                6, /* sampled: the thread has allocated blocks that are not in the trace */
 };
 
 struct trace_event {
@@ -125,8 +128,20 @@ struct trace_event {
         uint64_t address; /* with --addresses; else 0 */
         /* REALLOC only: the block released */
         uint32_t old_stack;
+        /* Sampled: of how many blocks, all of the size above, this one is to be taken as the sample; else 1. Counts and bytes
+         * of sites and processes have it times so many. */
+        uint32_t n_blocks, old_n_blocks;
         uint64_t old_size_bytes, old_seq;
 };
+
+/* Bytes that the block allocated or released stands for; the old one of a REALLOC. */
+static inline uint64_t trace_event_bytes(const struct trace_event *e) {
+        return e->size_bytes * e->n_blocks;
+}
+
+static inline uint64_t trace_event_old_bytes(const struct trace_event *e) {
+        return e->old_size_bytes * e->old_n_blocks;
+}
 
 /* What happened to one site, in a slice or (checkpoint) since the start. live = inherited +
  * allocated - released. */
@@ -200,6 +215,16 @@ struct trace_cost {
         uint64_t time_ns;             /* when this was true; 0: never said */
         uint64_t recorder_peak_bytes; /* resident, the rings it shares with the target included */
         uint64_t recorder_cpu_ns;
+};
+
+/* Sampled: what a process did, counted and not estimated; sums, so the last one of a process counts. */
+struct trace_tally {
+        uint32_t process;
+        uint64_t time_ns; /* when this was true */
+        uint64_t n_allocs, n_frees, n_reallocs, alloc_bytes;
+        uint64_t n_unsampled;  /* samples that could not be kept: too many alive at once */
+        uint64_t runtime_ns;   /* time its threads spent in silt, estimated */
+        uint64_t sample_bytes; /* mean distance of samples in force */
 };
 
 /* What one of several allocators was asked for by a process, all in all. */

@@ -24,7 +24,7 @@ static void write_trace(const char *path, uint32_t seed) {
                 .n_threads = 1 + seed % 3,
                 .n_slices = is_bounded ? 60 : 2,
                 .n_events = 8 + seed * 5,
-                .flags = seed % 4,
+                .flags = seed % 8,
                 .has_child = seed % 2,
                 .keep = true,
         };

@@ -103,6 +103,27 @@ static uint32_t gather_last_cost(struct gather *g) {
         return 1;
 }
 
+/* Sums too, of each process. Returns how many processes are new. */
+static uint32_t gather_last_tallies(struct gather *g) {
+        uint32_t n_new = 0;
+
+        for (size_t at = 0; at + TRACE_TALY_ROW_BYTES <= g->body.raw.n;
+             at += TRACE_TALY_ROW_BYTES) {
+                const uint8_t *row = g->body.raw.items + at;
+                size_t k = 0;
+
+                while (k < g->a.n && bytes_le64(g->a.items + k) != bytes_le64(row))
+                        k += TRACE_TALY_ROW_BYTES;
+                if (k < g->a.n) {
+                        memcpy(g->a.items + k, row, TRACE_TALY_ROW_BYTES);
+                        continue;
+                }
+                buf_bytes(&g->a, row, TRACE_TALY_ROW_BYTES);
+                n_new++;
+        }
+        return n_new;
+}
+
 static int gather_chunk(struct gather *g, const struct trace_chunk *c) {
         uint32_t first_id = bytes_le32(c->head), n = bytes_le32(c->head + 4);
         uint64_t bytes_read = 0;
@@ -118,6 +139,8 @@ static int gather_chunk(struct gather *g, const struct trace_chunk *c) {
                 n = gather_notes(g, n);
         else if (c->kind == TRACE_COST)
                 n = gather_last_cost(g);
+        else if (c->kind == TRACE_TALY)
+                n = gather_last_tallies(g);
         else
                 buf_bytes(&g->a, g->body.raw.items, g->body.raw.n);
         g->n += n;
@@ -308,7 +331,7 @@ static int copy_residency(struct gather *g) {
 int thin_copy_defs(int fd, const struct plan *p, struct trace_packer *packer, bytes_buf *out) {
         static const uint32_t kinds[] = {TRACE_MODS, TRACE_LOCS, TRACE_STKS, TRACE_PROC,
                                          TRACE_THRD, TRACE_TNAM, TRACE_PEND, TRACE_NOTE,
-                                         TRACE_COST, TRACE_ALOC};
+                                         TRACE_COST, TRACE_ALOC, TRACE_TALY};
         struct gather g = {.fd = fd, .plan = p, .packer = packer, .out = out};
         int r = copy_meta(&g);
 

@@ -9,6 +9,7 @@
 struct fake_block {
         uint64_t seq, size_bytes, born_ns;
         uint32_t stack, thread;
+        uint32_t n_blocks; /* that it stands for */
 };
 
 typedef VEC(struct fake_block) fake_blocks;
@@ -135,10 +136,12 @@ static void fake_count_alloc(struct trace_fake *f, uint32_t process, const struc
         struct trace_counts *c = &f->program->processes[process].slice;
         struct trace_site *s = fake_row(f, process, b->stack);
 
-        s->n_allocs++, s->alloc_bytes += b->size_bytes, s->n_reallocs += is_realloc;
-        c->n_allocs++, c->alloc_bytes += b->size_bytes, c->n_reallocs += is_realloc;
-        c->n_complete_stacks++;
-        c->live_blocks++, c->live_bytes += b->size_bytes;
+        uint64_t n = b->n_blocks, bytes = n * b->size_bytes;
+
+        s->n_allocs += n, s->alloc_bytes += bytes, s->n_reallocs += is_realloc ? n : 0;
+        c->n_allocs += n, c->alloc_bytes += bytes, c->n_reallocs += is_realloc ? n : 0;
+        c->n_complete_stacks += n;
+        c->live_blocks += n, c->live_bytes += bytes;
         f->program->last_seq[b->thread] = b->seq + 1;
         fake_take_peak(f, process);
 }
@@ -150,16 +153,18 @@ static void fake_count_free(struct trace_fake *f, uint32_t process, uint32_t thr
         bool temporary =
                 !implicit && b->thread == thread && f->program->last_seq[thread] == b->seq + 1;
         uint64_t us = (f->program->now_ns - b->born_ns) / 1000;
+        uint64_t n = b->n_blocks, bytes = n * b->size_bytes;
         unsigned bucket = 0;
 
         while (bucket + 1 < TRACE_N_LIFE_BUCKETS && us >= 4)
                 us /= 4, bucket++;
-        s->n_frees++, s->free_bytes += b->size_bytes, s->n_temporary += temporary,
-                s->n_life[bucket]++;
+        s->n_frees += n, s->free_bytes += bytes, s->n_temporary += temporary ? n : 0,
+                s->n_life[bucket] += (uint32_t)n;
         if (fake_process_of(f, b->thread) != process)
-                s->n_inherited_frees++, s->inherited_free_bytes += b->size_bytes;
-        c->n_frees += !implicit, c->n_implicit_frees += implicit, c->n_temporary += temporary;
-        c->live_blocks--, c->live_bytes -= b->size_bytes;
+                s->n_inherited_frees += n, s->inherited_free_bytes += bytes;
+        c->n_frees += implicit ? 0 : n, c->n_implicit_frees += implicit ? n : 0,
+                c->n_temporary += temporary ? n : 0;
+        c->live_blocks -= n, c->live_bytes -= bytes;
 }
 
 static void fake_grow(struct trace_move *m, uint64_t old_bytes, uint64_t new_bytes) {
@@ -209,6 +214,9 @@ static struct fake_block fake_new_block(struct trace_fake *f, uint32_t thread) {
         uint64_t size = stack % 3 ? 16 + stack % 7 * 8 : fake_below(f, 4096);
 
         return (struct fake_block){.size_bytes = size,
+                                   .n_blocks = f->o.flags & TRACE_IS_SAMPLED
+                                                       ? 1 + (uint32_t)fake_below(f, 20000)
+                                                       : 1,
                                    .stack = stack,
                                    .thread = thread,
                                    .born_ns = f->program->now_ns};
@@ -219,18 +227,26 @@ static uint64_t fake_address(struct trace_fake *f) {
                                                 : 0;
 }
 
+static void fake_put_weights(struct trace_fake *f, const struct fake_block *new,
+                             const struct fake_block *old) {
+        if (f->o.flags & TRACE_IS_SAMPLED)
+                trace_put_weights(f->program->w, new ? new->n_blocks : 1, old ? old->n_blocks : 1);
+}
+
 static void fake_alloc(struct trace_fake *f, uint32_t thread) {
         struct fake_program *p = f->program;
         struct fake_process *q = &p->processes[fake_process_of(f, thread)];
         struct fake_block b = fake_new_block(f, thread);
         uint64_t address = fake_address(f);
 
+        fake_put_weights(f, &b, NULL);
         b.seq = trace_put_alloc(p->w, thread, p->now_ns, b.stack, b.size_bytes, address);
         fake_remember(f, (struct trace_event){.op = TRACE_ALLOC,
                                               .thread = thread,
                                               .time_ns = p->now_ns,
                                               .stack = b.stack,
                                               .size_bytes = b.size_bytes,
+                                              .n_blocks = b.n_blocks,
                                               .seq = b.seq,
                                               .address = address});
         fake_count_alloc(f, fake_process_of(f, thread), &b, false);
@@ -253,6 +269,7 @@ static void fake_free(struct trace_fake *f, uint32_t thread, bool implicit) {
         struct fake_block b = q->live.items[i];
         uint32_t free_stack = !implicit && f->o.flags & TRACE_HAS_FREE_STACKS ? fake_stack(f) : 0;
 
+        fake_put_weights(f, NULL, &b);
         if (implicit)
                 trace_put_other(p->w, thread, p->now_ns, TRACE_IMPLICIT_FREE, b.size_bytes, b.seq,
                                 b.stack);
@@ -265,6 +282,7 @@ static void fake_free(struct trace_fake *f, uint32_t thread, bool implicit) {
                                               .stack = b.stack,
                                               .free_stack = free_stack,
                                               .size_bytes = b.size_bytes,
+                                              .n_blocks = b.n_blocks,
                                               .seq = b.seq});
         fake_count_free(f, fake_process_of(f, thread), thread, &b, implicit);
         if (!implicit)
@@ -279,6 +297,7 @@ static void fake_realloc(struct trace_fake *f, uint32_t thread) {
         struct fake_block old = q->live.items[i], b = fake_new_block(f, thread);
         uint64_t address = fake_address(f);
 
+        fake_put_weights(f, &b, &old);
         b.seq = trace_put_realloc(p->w, thread, p->now_ns, old.seq, old.stack, old.size_bytes,
                                   b.stack, b.size_bytes, address);
         fake_remember(f, (struct trace_event){.op = TRACE_REALLOC,
@@ -286,6 +305,8 @@ static void fake_realloc(struct trace_fake *f, uint32_t thread) {
                                               .time_ns = p->now_ns,
                                               .stack = b.stack,
                                               .size_bytes = b.size_bytes,
+                                              .n_blocks = b.n_blocks,
+                                              .old_n_blocks = old.n_blocks,
                                               .seq = b.seq,
                                               .address = address,
                                               .old_stack = old.stack,
@@ -300,7 +321,9 @@ static void fake_realloc(struct trace_fake *f, uint32_t thread) {
 static void fake_other(struct trace_fake *f, uint32_t thread) {
         struct fake_program *p = f->program;
         struct trace_counts *c = &p->processes[fake_process_of(f, thread)].slice;
-        enum trace_other other = (enum trace_other)(TRACE_UNKNOWN_FREE + fake_below(f, 5));
+        bool is_sampled = f->o.flags & TRACE_IS_SAMPLED;
+        enum trace_other other =
+                (enum trace_other)(TRACE_UNKNOWN_FREE + fake_below(f, is_sampled ? 6 : 5));
         uint64_t value = other == TRACE_FAILED ? UINT64_MAX - fake_below(f, 9)
                          : other == TRACE_LOST ? 3
                                                : 0;
@@ -316,6 +339,8 @@ static void fake_other(struct trace_fake *f, uint32_t thread) {
         c->n_failed += other == TRACE_FAILED;
         c->n_lost += other == TRACE_LOST ? value : 0;
         c->n_wrong_sizes += other == TRACE_WRONG_SIZE;
+        if (other == TRACE_UNSAMPLED)
+                p->last_seq[thread] = 0;
 }
 
 static void fake_event(struct trace_fake *f, uint32_t thread) {
@@ -472,8 +497,10 @@ static void fake_fork(struct trace_fake *f) {
         for (size_t i = 0; i < live->n; i++) {
                 struct trace_site *s = fake_row(f, 1, live->items[i].stack);
 
-                s->n_inherited++, s->inherited_bytes += live->items[i].size_bytes;
-                child->slice.live_blocks++, child->slice.live_bytes += live->items[i].size_bytes;
+                uint64_t n = live->items[i].n_blocks, bytes = n * live->items[i].size_bytes;
+
+                s->n_inherited += n, s->inherited_bytes += bytes;
+                child->slice.live_blocks += n, child->slice.live_bytes += bytes;
                 vec_push(&child->live, live->items[i]);
         }
         fake_take_peak(f, 1);
@@ -530,6 +557,12 @@ static void fake_decorate(struct trace_fake *f, uint32_t slice) {
                                                         .time_ns = p->now_ns,
                                                         .address = 0x10000 + slice,
                                                         .size_bytes = (uint64_t)-4096});
+        if (f->o.flags & TRACE_IS_SAMPLED)
+                trace_put_tally(p->w, &(struct trace_tally){.time_ns = p->now_ns,
+                                                            .n_allocs = 1000 + slice,
+                                                            .alloc_bytes = 64000 + slice,
+                                                            .n_frees = slice,
+                                                            .sample_bytes = 524288});
         trace_put_cost(p->w, &(struct trace_cost){.time_ns = p->now_ns + 1,
                                                   .recorder_peak_bytes = 1000000 + slice,
                                                   .recorder_cpu_ns = 10 * slice});

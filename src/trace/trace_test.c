@@ -14,6 +14,9 @@ static void check_event(const struct trace_event *got, const struct trace_event 
         assert_int_equal(got->address, want->address);
         assert_int_equal(got->old_stack, want->old_stack);
         assert_int_equal(got->old_size_bytes, want->old_size_bytes);
+        if (want->op != TRACE_OTHER || want->other == TRACE_IMPLICIT_FREE)
+                assert_int_equal(got->n_blocks, want->n_blocks);
+        assert_int_equal(got->old_n_blocks, want->old_n_blocks);
         assert_int_equal(got->old_seq, want->old_seq);
         /* the border of a slice may move an event on by a microsecond */
         assert_in_range(got->time_ns, want->time_ns, want->time_ns + 1000);
@@ -92,7 +95,7 @@ static void test_round_trip(void **state) {
                         .n_threads = 1 + seed % 7,
                         .n_slices = 1 + seed % 5,
                         .n_events = 1 + seed * 37,
-                        .flags = seed % 4,
+                        .flags = seed % 8,
                         .has_child = seed % 3 == 0,
                         .keep = true,
                 };

@@ -189,7 +189,7 @@ static bool kind_is_known(uint32_t kind) {
                                          TRACE_PEND, TRACE_THRD, TRACE_TNAM, TRACE_NOTE, TRACE_COST,
                                          TRACE_SMPL, TRACE_MAPS, TRACE_SITE, TRACE_EVTS, TRACE_SLIC,
                                          TRACE_CKPT, TRACE_SYMS, TRACE_NSRC, TRACE_INDX, TRACE_SKIP,
-                                         TRACE_MOVE, TRACE_RESI, TRACE_ALOC};
+                                         TRACE_MOVE, TRACE_RESI, TRACE_ALOC, TRACE_TALY};
 
         for (size_t i = 0; i < ARRAY_SIZE(known); i++)
                 if (known[i] == kind)
@@ -202,6 +202,7 @@ static bool version_is_known(const struct verify *v) {
 
         return version == TRACE_KIND_VERSION ||
                (version == TRACE_SLIC_VERSION && v->kind == TRACE_SLIC) ||
+               (version == TRACE_EVTS_VERSION && v->kind == TRACE_EVTS) ||
                (version == TRACE_ROWS_VERSION && (v->kind == TRACE_SITE || v->kind == TRACE_CKPT));
 }
 

@@ -26,7 +26,8 @@ static bool check_meta(struct verify *v, struct bytes_reader *r) {
         flags = bytes_u32(r);
         bytes_take(r, 16);
         n_args = bytes_u32(r);
-        if (bytes_u32(r) || flags & ~(TRACE_HAS_ADDRESSES | TRACE_HAS_FREE_STACKS))
+        if (bytes_u32(r) ||
+            flags & ~(TRACE_HAS_ADDRESSES | TRACE_HAS_FREE_STACKS | TRACE_IS_SAMPLED))
                 return verify_bad(v, TRACE_E_BAD_PAYLOAD,
                                   "unknown flags or reserved bytes that are not zero");
         v->meta_flags = flags;
@@ -150,6 +151,33 @@ static bool check_notes(struct verify *v, struct bytes_reader *r, uint32_t n) {
 static bool check_costs(struct bytes_reader *r, uint32_t n) {
         for (uint32_t i = 0; i < n && !r->bad; i++)
                 bytes_take(r, 24);
+        return true;
+}
+
+/* Sums: they only grow. */
+static bool check_tallies(struct verify *v, struct bytes_reader *r, uint32_t n) {
+        for (uint32_t i = 0; i < n && !r->bad; i++) {
+                uint64_t process = bytes_u64(r), f[8];
+
+                for (size_t k = 0; k < ARRAY_SIZE(f); k++)
+                        f[k] = bytes_u64(r);
+                if (r->bad)
+                        break;
+                if (process >= v->processes.n)
+                        return bad_id(v, "process", process, i);
+                if (!(v->meta_flags & TRACE_IS_SAMPLED))
+                        return verify_bad(v, TRACE_E_BAD_PAYLOAD,
+                                          "row %u: a tally, but META says that all is recorded", i);
+                for (size_t k = 0; k < 6; k++) { /* time, allocations, … , samples not kept */
+                        uint64_t *last = &v->processes.items[process].tally[k];
+
+                        if (f[k] < *last)
+                                return verify_bad(v, TRACE_E_BAD_ORDER,
+                                                  "row %u: a sum of process %llu shrinks", i,
+                                                  (unsigned long long)process);
+                        *last = f[k];
+                }
+        }
         return true;
 }
 
@@ -317,6 +345,7 @@ static bool check_rows(struct verify *v, struct bytes_reader *r, uint32_t n) {
         case TRACE_TNAM: return check_thread_names(v, r, n);
         case TRACE_NOTE: return check_notes(v, r, n);
         case TRACE_COST: return check_costs(r, n);
+        case TRACE_TALY: return check_tallies(v, r, n);
         case TRACE_ALOC: return check_allocators(v, r, n);
         case TRACE_SMPL: return check_samples(v, r, n);
         case TRACE_RESI: return check_residency(v, r, n);

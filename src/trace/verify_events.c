@@ -13,6 +13,7 @@ struct replay {
         struct bytes_reader columns[TRACE_N_COLUMNS];
         uint64_t first_seq, time_us, last_old_seq;
         uint32_t n_events, n_allocs, flags;
+        int n_columns;
         VEC(uint64_t) threads;          /* dictionary: thread + 1 */
         VEC(size_t) contexts;           /* by dictionary entry of the thread */
         VEC(struct stack_entry) stacks; /* [0] is the context "none" */
@@ -24,7 +25,7 @@ struct replay {
 
 struct released {
         uint64_t seq, size_bytes;
-        uint32_t stack;
+        uint32_t stack, n_blocks;
         size_t entry;
 };
 
@@ -82,25 +83,27 @@ static void book_peak(struct verify_process *q) {
         }
 }
 
-static void book_alloc(struct replay *p, uint32_t thread, uint64_t seq, uint32_t stack,
-                       uint64_t size_bytes, bool is_realloc) {
+static void book_alloc(struct replay *p, uint32_t thread, uint64_t seq,
+                       const struct verify_block *new, bool is_realloc) {
         uint32_t process = replay_process(p, thread);
         struct verify_process *q = &p->v->processes.items[process];
-        struct trace_site *s = &verify_site_at(p->v, process, stack)->events;
+        struct trace_site *s = &verify_site_at(p->v, process, new->stack)->events;
         struct verify_block *b = verify_live_add(&p->v->live, process, seq);
+        uint64_t bytes = new->size_bytes *new->n_blocks;
 
-        b->stack = stack;
-        b->size_bytes = size_bytes;
+        b->stack = new->stack;
+        b->size_bytes = new->size_bytes;
+        b->n_blocks = new->n_blocks;
         b->thread = thread;
         p->v->last_seq.items[thread] = seq + 1;
-        s->n_allocs++;
-        s->alloc_bytes += size_bytes;
-        s->n_reallocs += is_realloc;
-        q->events.n_allocs++;
-        q->events.alloc_bytes += size_bytes;
-        q->events.n_reallocs += is_realloc;
-        q->change_blocks++;
-        q->change_bytes += (int64_t)size_bytes;
+        s->n_allocs += new->n_blocks;
+        s->alloc_bytes += bytes;
+        s->n_reallocs += is_realloc ? new->n_blocks : 0;
+        q->events.n_allocs += new->n_blocks;
+        q->events.alloc_bytes += bytes;
+        q->events.n_reallocs += is_realloc ? new->n_blocks : 0;
+        q->change_blocks += new->n_blocks;
+        q->change_bytes += (int64_t)bytes;
         book_peak(q);
 }
 
@@ -116,7 +119,8 @@ static bool book_take_block(struct replay *p, uint32_t process, const struct rel
         if (b && b->size_bytes == UINT64_MAX)
                 return replay_bad(p, TRACE_E_BAD_REFERENCE, "releases an inherited block again");
         if (b) {
-                bool same = b->stack == x->stack && b->size_bytes == x->size_bytes;
+                bool same = b->stack == x->stack && b->size_bytes == x->size_bytes &&
+                            b->n_blocks == x->n_blocks;
 
                 verify_live_remove(live, b);
                 return same || replay_bad(p, TRACE_E_BAD_REFERENCE,
@@ -128,7 +132,8 @@ static bool book_take_block(struct replay *p, uint32_t process, const struct rel
         for (; ancestor != TRACE_NO_PROCESS; ancestor = p->v->processes.items[ancestor].parent) {
                 b = verify_live_find(live, ancestor, x->seq);
                 if (b && b->size_bytes != UINT64_MAX &&
-                    (b->stack != x->stack || b->size_bytes != x->size_bytes))
+                    (b->stack != x->stack || b->size_bytes != x->size_bytes ||
+                     b->n_blocks != x->n_blocks))
                         return replay_bad(p, TRACE_E_BAD_REFERENCE,
                                           "stack or size is not that of the block it inherited");
         }
@@ -141,6 +146,7 @@ static bool book_release(struct replay *p, uint32_t thread, const struct release
         uint32_t process = replay_process(p, thread);
         struct verify_process *q = &p->v->processes.items[process];
         struct trace_site *s = &verify_site_at(p->v, process, x->stack)->events;
+        uint64_t n = x->n_blocks, bytes = x->size_bytes * n;
         bool own, temporary;
         uint32_t block_thread;
 
@@ -151,21 +157,29 @@ static bool book_release(struct replay *p, uint32_t thread, const struct release
         temporary = !is_implicit && p->v->last_seq.items[thread] == x->seq + 1;
         if (temporary)
                 verify_moves_forget(p->v, thread);
-        s->n_frees++;
-        s->free_bytes += x->size_bytes;
-        s->n_temporary += temporary;
-        s->n_inherited_frees += !own;
-        s->inherited_free_bytes += own ? 0 : x->size_bytes;
-        q->events.n_frees += !is_implicit;
-        q->events.n_implicit_frees += is_implicit;
-        q->events.n_temporary += temporary;
-        q->change_blocks--;
-        q->change_bytes -= (int64_t)x->size_bytes;
+        s->n_frees += n;
+        s->free_bytes += bytes;
+        s->n_temporary += temporary ? n : 0;
+        s->n_inherited_frees += own ? 0 : n;
+        s->inherited_free_bytes += own ? 0 : bytes;
+        q->events.n_frees += is_implicit ? 0 : n;
+        q->events.n_implicit_frees += is_implicit ? n : 0;
+        q->events.n_temporary += temporary ? n : 0;
+        q->change_blocks -= (int64_t)n;
+        q->change_bytes -= (int64_t)bytes;
         q->has_events = true;
         return true;
 }
 
 /* ---- events ---------------------------------------------------------------------------------- */
+
+static uint32_t replay_weight(struct replay *p, enum trace_column column) {
+        uint64_t n = p->flags & TRACE_IS_SAMPLED ? replay_get(p, column) : 1;
+
+        if (n == 0 || n > UINT32_MAX)
+                p->columns[column].bad = true;
+        return (uint32_t)n;
+}
 
 /* old: that realloc released for it; NULL: it is no realloc. */
 static bool replay_new_block(struct replay *p, size_t thread_entry, uint32_t thread,
@@ -179,9 +193,10 @@ static bool replay_new_block(struct replay *p, size_t thread_entry, uint32_t thr
         context->follower = p->contexts.items[thread_entry] = entry;
         b.stack = (uint32_t)p->stacks.items[entry].id;
         b.size_bytes = replay_size_code(p, TRACE_COL_SIZES, entry);
+        b.n_blocks = replay_weight(p, TRACE_COL_WEIGHTS);
         if (p->blocks.n >= p->n_allocs)
                 return replay_bad(p, TRACE_E_BAD_PAYLOAD, "more allocations than the head says");
-        book_alloc(p, thread, p->first_seq + p->blocks.n, b.stack, b.size_bytes, old);
+        book_alloc(p, thread, p->first_seq + p->blocks.n, &b, old);
         if (old)
                 verify_moves_realloc(p->v, thread, b.stack, old->size_bytes, b.size_bytes);
         else
@@ -204,7 +219,8 @@ static bool replay_old_block(struct replay *p, struct released *ret) {
                 return false;
         context->old_follower = p->old_context = entry;
         *ret = (struct released){p->last_old_seq, replay_size_code(p, TRACE_COL_OLD_SIZES, entry),
-                                 (uint32_t)p->stacks.items[entry].id, entry};
+                                 (uint32_t)p->stacks.items[entry].id,
+                                 replay_weight(p, TRACE_COL_OLD_WEIGHTS), entry};
         return true;
 }
 
@@ -219,7 +235,8 @@ static bool replay_release(struct replay *p, struct released *ret) {
                                   "releases a block from before the slice by its distance");
         i = p->blocks.n - (size_t)distance;
         *ret = (struct released){p->first_seq + i, p->blocks.items[i].size_bytes,
-                                 p->blocks.items[i].stack, p->block_entries.items[i]};
+                                 p->blocks.items[i].stack, p->blocks.items[i].n_blocks,
+                                 p->block_entries.items[i]};
         return true;
 }
 
@@ -245,7 +262,7 @@ static bool replay_other(struct replay *p, uint64_t thread_id) {
         struct released x;
         uint64_t value;
 
-        if (other > TRACE_WRONG_SIZE)
+        if (other > (p->flags & TRACE_IS_SAMPLED ? TRACE_UNSAMPLED : TRACE_WRONG_SIZE))
                 return replay_bad(p, TRACE_E_BAD_PAYLOAD, "an unknown kind of event");
         if (other == TRACE_IMPLICIT_FREE) {
                 if (!thread_id)
@@ -263,6 +280,8 @@ static bool replay_other(struct replay *p, uint64_t thread_id) {
         c->n_failed += other == TRACE_FAILED;
         c->n_lost += other == TRACE_LOST ? value : 0;
         c->n_wrong_sizes += other == TRACE_WRONG_SIZE;
+        if (other == TRACE_UNSAMPLED)
+                p->v->last_seq.items[thread_id - 1] = 0;
         return true;
 }
 
@@ -336,9 +355,9 @@ static bool replay_dictionaries(struct replay *p, uint64_t n_threads, uint64_t n
 static bool replay_columns(struct replay *p, struct bytes_reader *r) {
         uint64_t lengths[TRACE_N_COLUMNS], last_ops = p->n_events % 4;
 
-        for (int i = 0; i < TRACE_N_COLUMNS; i++)
+        for (int i = 0; i < p->n_columns; i++)
                 lengths[i] = bytes_varint(r);
-        for (int i = 0; i < TRACE_N_COLUMNS; i++) {
+        for (int i = 0; i < p->n_columns; i++) {
                 const uint8_t *at =
                         lengths[i] <= bytes_left(r) ? bytes_take(r, (size_t)lengths[i]) : NULL;
 
@@ -359,7 +378,7 @@ static bool replay_columns(struct replay *p, struct bytes_reader *r) {
 }
 
 static bool replay_is_used_up(struct replay *p) {
-        for (int i = TRACE_COL_OPS + 1; i < TRACE_N_COLUMNS; i++) {
+        for (int i = TRACE_COL_OPS + 1; i < p->n_columns; i++) {
                 if (p->columns[i].bad)
                         return verify_bad(p->v, TRACE_E_BAD_PAYLOAD, "column %d ends too early", i);
                 if (bytes_left(&p->columns[i]))
@@ -394,6 +413,9 @@ static bool evts_check_head(struct verify *v, const struct replay *p) {
                 return verify_bad(v, TRACE_E_BAD_ORDER,
                                   "begins at %llu us, not where the slice before ends",
                                   (unsigned long long)p->time_us);
+        if ((v->header[TRACE_VERSION_OFF] == TRACE_EVTS_VERSION) !=
+            ((p->flags & TRACE_IS_SAMPLED) != 0))
+                return verify_bad(v, TRACE_E_BAD_PAYLOAD, "flags that its version does not have");
         if (p->flags != v->meta_flags)
                 return verify_bad(v, TRACE_E_BAD_PAYLOAD, "flags %u, META says %u", p->flags,
                                   v->meta_flags);
@@ -422,6 +444,7 @@ bool verify_evts_chunk(struct verify *v) {
         uint64_t n_threads, n_stacks;
         bool ok;
 
+        p.n_columns = p.flags & TRACE_IS_SAMPLED ? TRACE_N_COLUMNS : TRACE_N_EXACT_COLUMNS;
         if (v->head_bytes != TRACE_EVTS_HEAD_BYTES)
                 return verify_bad(v, TRACE_E_BAD_PAYLOAD, "a head of %u bytes", v->head_bytes);
         if (!evts_check_head(v, &p))

@@ -18,6 +18,7 @@ struct verify_block {
         uint64_t key;        /* 0: free place */
         uint64_t size_bytes; /* UINT64_MAX: an inherited block that this process has released */
         uint32_t stack, thread;
+        uint32_t n_blocks; /* that it stands for */
 };
 
 /* Live blocks by (process, seq): open addressing, removal by shifting back. */
@@ -34,6 +35,7 @@ struct verify_process {
         struct trace_counts events;
         int64_t change_blocks, change_bytes, peak_change_bytes, peak_change_blocks;
         struct trace_site rows; /* sums of the open slice's rows */
+        uint64_t tally[6];      /* the last one told: sums that only grow */
         bool has_events;
 };
 

@@ -52,7 +52,8 @@ struct trace_writer {
         struct trace_encoder *encoder;
         struct trace_defs defs;
         struct trace_backlog backlog;
-        trace_move_vec moves;       /* of the open slice */
+        trace_move_vec moves; /* of the open slice */
+        bool is_sampled;
         bool knows_moves, has_move; /* somebody put some, maybe none; a MOVE is in the file */
         bytes_buf must, body, site_body, index_entries;
         uint32_t n_index_entries, n_slices;
@@ -281,6 +282,7 @@ int trace_writer_open(int fd, const struct trace_meta *meta, struct trace_writer
         w->swap = TRACE_SWAP_NONE;
         w->packer = trace_packer_new();
         w->encoder = trace_encoder_new(meta->flags);
+        w->is_sampled = meta->flags & TRACE_IS_SAMPLED;
         trace_defs_init(&w->defs);
         writer_put_meta(w, meta);
         writer_write_must(w, w->must.n, true); /* on a full disk it waits in `must` */
@@ -347,6 +349,14 @@ void trace_put_allocator(struct trace_writer *w, const struct trace_allocator *a
 
 void trace_put_cost(struct trace_writer *w, const struct trace_cost *c) {
         trace_defs_cost(&w->defs, c);
+}
+
+void trace_put_tally(struct trace_writer *w, const struct trace_tally *t) {
+        trace_defs_tally(&w->defs, t);
+}
+
+void trace_put_weights(struct trace_writer *w, uint32_t n_blocks, uint32_t old_n_blocks) {
+        trace_encode_weights(w->encoder, n_blocks, old_n_blocks);
 }
 
 void trace_prefetch_stack(const struct trace_writer *w, uint32_t stack) {
@@ -417,12 +427,15 @@ uint32_t trace_slice_max_events(const struct trace_writer *w) {
 
 static void writer_append_evts(struct trace_writer *w, uint32_t number) {
         uint8_t head[TRACE_EVTS_HEAD_BYTES];
+        size_t at = w->must.n;
 
         if (!trace_encoder_n_events(w->encoder))
                 return;
         trace_encoder_end(w->encoder, number, head, &w->body);
         trace_chunk_append(w->packer, &w->must, TRACE_EVTS, head, sizeof(head), w->body.items,
                            w->body.n, 0);
+        if (w->is_sampled)
+                trace_chunk_set_version(w->must.items + at, TRACE_EVTS_VERSION);
 }
 
 /* The first slice has one even without rows. */

@@ -37,11 +37,15 @@ void trace_name_thread(struct trace_writer *w, uint32_t thread, const char *name
 void trace_end_process(struct trace_writer *w, const struct trace_process_end *e);
 /* Shown in the report, e.g. "pid 12 not followed: …". */
 void trace_put_allocator(struct trace_writer *w, const struct trace_allocator *a);
-void trace_put_cost(struct trace_writer *w, const struct trace_cost *c); /* the last one counts */
+void trace_put_cost(struct trace_writer *w, const struct trace_cost *c);   /* the last one counts */
+void trace_put_tally(struct trace_writer *w, const struct trace_tally *t); /* sampled */
 void trace_put_note(struct trace_writer *w, uint64_t time_ns, const char *text);
 
 /* An allocation with this stack comes soon: its memory is fetched. */
 void trace_prefetch_stack(const struct trace_writer *w, uint32_t stack);
+
+/* Sampled: how many blocks that which the events to come allocate, and release, stands for; until it is said anew. */
+void trace_put_weights(struct trace_writer *w, uint32_t n_blocks, uint32_t old_n_blocks);
 
 /* Events, in time order, at most TRACE_MAX_SLICE_EVENTS per slice (the caller ends slices).
  * put_alloc and put_realloc return the sequence number of the new block. */

@@ -42,6 +42,7 @@ enum wire_clock {
 enum wire_flags {
         WIRE_LOSSY = 1u << 0,       /* never wait for room */
         WIRE_FREE_STACKS = 1u << 1, /* releases carry stacks too */
+        WIRE_SAMPLED = 1u << 2, /* one allocation in sample_bytes is recorded: docs/sampling.md */
 };
 
 /* What all threads of all processes may still wait for the recorder together. Waits that overlap are one. */
@@ -56,16 +57,18 @@ struct wire_header {
         uint32_t version;
         uint32_t chunk_bytes, n_lent, n_processes, n_slots, n_chunks;
         uint64_t process_off, slot_off, chunk_off,
-                size_bytes;  /* of the arrays, from the start of the arena */
-        uint64_t clock_base; /* subtracted from every counter reading, so that 56 bits last */
-        uint32_t clock;      /* enum wire_clock */
-        uint32_t flags;      /* enum wire_flags */
+                size_bytes;   /* of the arrays, from the start of the arena */
+        uint64_t clock_base;  /* subtracted from every counter reading, so that 56 bits last */
+        uint32_t clock;       /* enum wire_clock */
+        uint32_t flags;       /* enum wire_flags */
+        uint64_t sample_seed; /* WIRE_SAMPLED: what the threads' random numbers begin with */
 
         /* written by the recorder (or the front when the recorder died) */
         _Alignas(128) _Atomic uint32_t
                 recording; /* 1: record. 0: pass through for ever; the recorder is gone or done */
         _Atomic uint32_t
                 asleep; /* 1 while the recorder waits on `wake`; cleared by whoever wakes it */
+        _Atomic uint64_t sample_bytes; /* WIRE_SAMPLED: mean distance of samples; may change */
 
         /* written by targets */
         _Alignas(128) _Atomic uint32_t wake; /* futex; bumped when the recorder should look */
@@ -92,11 +95,18 @@ struct wire_process {
                 n_early_events; /* allocations served before the runtime could record them with a stack */
         _Atomic uint32_t n_patched,
                 n_unpatched; /* entries of plans: written; found other than planned */
+        _Atomic uint32_t
+                n_unsampled; /* samples not recorded: the table of sampled blocks was full */
 };
 
 enum wire_process_phase { WIRE_PROCESS_FREE = 0, WIRE_PROCESS_CLAIMED = 1, WIRE_PROCESS_LIVE = 2 };
 enum wire_process_flags {
         WIRE_PROCESS_FORK_EXACT = 1u << 0, /* fork_ts names a FORK record of the parent */
+};
+
+/* What a thread did, sampled or not (WIRE_SAMPLED): sums since its slot was claimed. */
+struct wire_tally {
+        _Atomic uint64_t n_allocs, alloc_bytes, n_frees, n_reallocs;
 };
 
 struct wire_slot {
@@ -113,6 +123,11 @@ struct wire_slot {
         _Atomic uint32_t waiting; /* 1 while the thread waits for room */
         _Atomic uint64_t n_lost_events;
         _Atomic uint64_t blocked_ns;
+        struct wire_tally tally; /* plain stores; set back by the recorder while the slot is free */
+        struct wire_tally
+                nested_tally; /* by signal handlers that interrupted the runtime: atomic additions */
+        _Atomic uint64_t n_samples,
+                sample_ticks; /* allocations that were sampled, and the time it took */
 
         /* written by the recorder */
         _Alignas(128) _Atomic uint64_t

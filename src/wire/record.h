@@ -39,6 +39,9 @@ enum wire_kind {
         WIRE_MARK = 21,       /* text length, text padded to words */
         WIRE_HEAP =
                 22, /* heap, enum wire_heap, address: of an allocator's heap that can be released whole */
+        WIRE_SAMPLE = 23, /* address, size, mean distance of samples, allocations of the thread so
+                                 far (this one included), stack: an allocation that was sampled */
+        WIRE_SAMPLE_FREE = 24, /* address, allocations of the thread so far: its release */
         WIRE_N_KINDS,
 };
 
@@ -118,7 +121,7 @@ static inline uint32_t wire_stack_n_new(uint64_t stack) {
 static inline unsigned wire_stack_at(unsigned kind) {
         static const uint8_t at[WIRE_N_KINDS] = {
                 [WIRE_ALLOC] = 3,  [WIRE_FREE_STACK] = 3, [WIRE_REALLOC_END] = 4, [WIRE_MMAP] = 4,
-                [WIRE_MREMAP] = 5, [WIRE_BRK] = 3,        [WIRE_POOL_ALLOC] = 3,
+                [WIRE_MREMAP] = 5, [WIRE_BRK] = 3,        [WIRE_POOL_ALLOC] = 3,  [WIRE_SAMPLE] = 5,
         };
 
         return kind < WIRE_N_KINDS ? at[kind] : 0;

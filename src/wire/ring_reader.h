@@ -45,7 +45,7 @@ static inline uint32_t ring_record_words(const uint64_t *words, size_t n) {
                 [WIRE_MMAP] = 5,       [WIRE_MUNMAP] = 3,        [WIRE_MREMAP] = 6,
                 [WIRE_BRK] = 4,        [WIRE_LOST] = 2,          [WIRE_THREAD_EXIT] = 1,
                 [WIRE_POOL_ALLOC] = 4, [WIRE_FREE_RANGE] = 3,    [WIRE_MARK] = 2,
-                [WIRE_HEAP] = 4,
+                [WIRE_HEAP] = 4,       [WIRE_SAMPLE] = 6,        [WIRE_SAMPLE_FREE] = 3,
         };
         unsigned kind, at;
         size_t n_words;

@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: MIT */
+/* Sampling (docs/sampling.md): of every so many bytes that a thread allocates, one is chosen, and
+ * the block it lies in is recorded; all others are only counted. Which ones is a Poisson process
+ * over the bytes, so blocks are chosen independently of each other, each with a probability that
+ * its size and the mean distance decide.
+ *
+ *  - a block that is not chosen costs additions to the thread's own tally, and a subtraction
+ *  - its release costs one look at a filter of a byte for each of 65,536 classes of addresses
+ *  - a signal handler that interrupts the counting counts elsewhere (nested_tally): nothing is lost */
+#pragma once
+
+#include "hook/event.h"
+#include "hook/sample_filter.h"
+#include "wire/sample_draw.h"
+
+#pragma GCC visibility push(hidden)
+
+enum { SAMPLE_BUCKET = 8 }; /* addresses in a cache line of the table */
+
+/* What in_real says while a thread changes its tally. It has no code: nothing is its recursion. */
+extern const struct real_fn sample_counting;
+
+/* Maps the table, for a process that is about to record. False: there is no memory for it. */
+bool sample_init(uint64_t interval_bytes);
+
+/* The thread has a slot of its own: draws its first distance. */
+void sample_start(struct thread *t);
+
+/* The thread may be between two changes of its tally: a handler that forks leaves it to two processes. */
+static inline bool sample_is_counting(const struct thread *t) {
+        return runtime.is_sampled && t->in_real;
+}
+
+/* One writer: no other thread's addition can get lost between load and store. */
+static inline void sample_count(_Atomic uint64_t *sum, uint64_t n) {
+        atomic_store_explicit(sum, atomic_load_explicit(sum, memory_order_relaxed) + n,
+                              memory_order_relaxed);
+}
+
+/* Between these two the tally is the interrupted thread's alone. */
+static inline void sample_begin(struct thread *t, const struct real_fn *during) {
+        t->in_real = during;
+        atomic_signal_fence(memory_order_seq_cst);
+        SIGNAL_POINT("sample/begun");
+}
+
+static inline void sample_end(struct thread *t, const struct real_fn *then) {
+        SIGNAL_POINT("sample/counted");
+        atomic_signal_fence(memory_order_seq_cst);
+        t->in_real = then;
+}
+
+/* Counts an allocation; true: it is chosen, and sample_take is next. While in_real is set. */
+static inline bool sample_tally_alloc(struct thread *t, size_t size_bytes) {
+        struct wire_tally *tally = &t->lane.slot->tally;
+        int64_t left_bytes = t->sample_left_bytes - (int64_t)sample_charge(size_bytes);
+
+        sample_count(&tally->n_allocs, 1);
+        sample_count(&tally->alloc_bytes, size_bytes);
+        t->sample_left_bytes = left_bytes;
+        return left_bytes < 0;
+}
+
+/* The cold halves. _take: in_real is set, and NULL when it returns. */
+void sample_take(struct thread *t, void *block, size_t size_bytes, unsigned form,
+                 const struct unwind_regs *from);
+void sample_alloc_nested(struct thread *t, void *block, size_t size_bytes, unsigned form,
+                         const struct unwind_regs *from);
+void sample_count_nested(struct thread *t, uint64_t n_frees, uint64_t n_reallocs);
+void sample_release(struct thread *t, void *block);
+
+/* The same where the call was counted before it was made, and in_real is still set for it: what came back of it, NULL
+ * or a block that is chosen. Returns it. */
+void *sample_finish(struct thread *t, void *block, size_t size_bytes, unsigned form,
+                    const struct unwind_regs *from);
+
+/* After the real call. */
+static inline void sample_alloc(struct thread *t, void *block, size_t size_bytes, unsigned form,
+                                const struct unwind_regs *from) {
+        if (unlikely(t->in_real != NULL)) {
+                sample_alloc_nested(t, block, size_bytes, form, from);
+                return;
+        }
+        sample_begin(t, &sample_counting);
+        if (unlikely(sample_tally_alloc(t, size_bytes)))
+                sample_take(t, block, size_bytes, form, from);
+        else
+                sample_end(t, NULL);
+}
+
+/* Before the real call. */
+static inline void sample_free(struct thread *t, void *block) {
+        if (unlikely(sample_may_have(block)))
+                sample_release(t, block);
+        if (unlikely(t->in_real != NULL)) {
+                sample_count_nested(t, 1, 0);
+                return;
+        }
+        sample_begin(t, &sample_counting);
+        sample_count(&t->lane.slot->tally.n_frees, 1);
+        sample_end(t, NULL);
+}
+
+/* Around a realloc of old, which may be NULL. _begin returns what _done is to be told: whether old was
+ * chosen when it was allocated. */
+bool sample_realloc_begin(struct thread *t, void *old);
+void sample_realloc_done(struct thread *t, void *old, bool was_chosen, void *block,
+                         size_t size_bytes, unsigned form, const struct unwind_regs *from);
+
+/* An allocation and a release from before the runtime could record: all of them are samples. */
+void sample_replay_alloc(struct thread *t, const void *block, size_t size_bytes,
+                         uint64_t *ret_n_allocs);
+void sample_replay_free(struct thread *t, void *block, bool is_realloc);
+
+/* Either way, for hooks that are not in a hurry. */
+static inline void sample_or_event_alloc(struct thread *t, void *block, size_t size_bytes,
+                                         unsigned form, const struct unwind_regs *from) {
+        if (runtime.is_sampled)
+                sample_alloc(t, block, size_bytes, form, from);
+        else
+                event_alloc(t, block, size_bytes, form, from);
+}
+
+#pragma GCC visibility pop

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: MIT */
+/* silt run --budget: keeps what sampling costs within a share of the CPU time that the target uses, by changing the mean
+ * distance of samples in the arena's header. The cost is what the recorder uses and what the runtime says that taking
+ * samples and counting took; the distance decides about all of it but the counting. */
+#pragma once
+
+#include <stdint.h>
+
+struct wire_header;
+
+/* Sums since the recording began. */
+struct budget_figures {
+        uint64_t target_ns;   /* CPU time of the target, what silt uses in it included */
+        uint64_t inside_ns;   /* of it: taking samples */
+        uint64_t counting_ns; /* of it: counting */
+        uint64_t beside_ns;   /* the recorder's own */
+};
+
+struct budget {
+        double pct; /* 0: none */
+        struct budget_figures last;
+        uint64_t next_ns;
+};
+
+enum { BUDGET_MIN_BYTES = 4 << 10, BUDGET_MAX_BYTES = 64 << 20 };
+
+/* Whether it is time to look. */
+static inline int budget_is_due(const struct budget *b, uint64_t now_ns) {
+        return b->pct > 0 && now_ns >= b->next_ns;
+}
+
+/* The distance from here on; the one it was where there is nothing to go by. */
+uint64_t budget_step(struct budget *b, const struct budget_figures *now, uint64_t sample_bytes,
+                     uint64_t now_ns);

@@ -1,0 +1,10 @@
+/* SPDX-License-Identifier: MIT */
+/* What recording itself takes: told in the trace, and, with --budget, kept within bounds. */
+#pragma once
+
+#include <stdint.h>
+
+struct recorder;
+
+void expense_tell(struct recorder *r, uint64_t now_ns);
+void expense_keep_budget(struct recorder *r, uint64_t now_ns);

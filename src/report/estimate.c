@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: MIT */
+#include "report/estimate.h"
+
+#include <math.h>
+
+#include "base/units.h"
+
+void estimate_add_distance(struct str *to, uint64_t sample_bytes) {
+        if (sample_bytes >= 1 << 20 && sample_bytes % (1 << 20) == 0)
+                str_addf(to, "%llu MiB", (unsigned long long)sample_bytes >> 20);
+        else if (sample_bytes >= 1 << 10 && sample_bytes % (1 << 10) == 0)
+                str_addf(to, "%llu KiB", (unsigned long long)sample_bytes >> 10);
+        else
+                str_addf(to, "%llu bytes", (unsigned long long)sample_bytes);
+}
+
+void estimate_add_error(struct str *to, double error, double value, bool utf8) {
+        double pct = value > 0 ? error * 100 / value : 0;
+
+        if (!(pct > 0))
+                return;
+        str_add(to, utf8 ? " ±" : " +-");
+        str_addf(to, pct < 0.95 ? "%.1f %%" : "%.0f %%", MIN(pct, 999.0));
+}
+
+void estimate_add_sentence(struct str *to, const struct query *q, bool is_tallied) {
+        const struct trace_view *v = query_view(q);
+        uint64_t now_bytes = query_sample_bytes(q);
+
+        if (!now_bytes)
+                return;
+        str_add(to, "Estimated from samples of one in ");
+        estimate_add_distance(to, now_bytes);
+        for (size_t i = 0; i < v->n_tallies; i++)
+                if (v->tallies[i].sample_bytes && v->tallies[i].sample_bytes != now_bytes) {
+                        str_add(to, ", later ");
+                        estimate_add_distance(to, v->tallies[i].sample_bytes);
+                        break;
+                }
+        str_add(to,
+                is_tallied
+                        ? ": allocations, frees and bytes allocated are exact, all else has the standard error told."
+                        : ": figures have the standard errors told.");
+}
+
+/* Of all processes together: the recorder's time has no owner. */
+struct estimate_cost estimate_cost(const struct query *q) {
+        const struct trace_view *v = query_view(q);
+        struct estimate_cost c = {.beside_ns = v->cost.recorder_cpu_ns};
+        const struct trace_sample *samples;
+        struct err e = {0};
+        size_t n;
+
+        for (size_t i = 0; i < v->n_tallies; i++)
+                if (v->tallies[i].process != TRACE_NO_PROCESS)
+                        c.inside_ns += v->tallies[i].runtime_ns;
+        if (query_samples((struct query *)q, &samples, &n, &e) < 0)
+                return c;
+        for (uint32_t p = 0; p < v->n_processes; p++) {
+                uint64_t cpu_ns = 0;
+
+                for (size_t i = 0; i < n; i++)
+                        if (samples[i].process == p)
+                                cpu_ns = MAX(cpu_ns, samples[i].cpu_ns);
+                c.target_ns += cpu_ns;
+        }
+        if (c.target_ns)
+                c.pct = 100 * (double)(c.inside_ns + c.beside_ns) / (double)c.target_ns;
+        return c;
+}
+
+void estimate_put_totals(struct json *j, const struct query *q, const struct query_totals *t) {
+        if (!query_sample_bytes(q))
+                return;
+        json_key(j, "standard_errors");
+        json_object(j);
+        json_put_double(j, "peak_live_bytes", sqrt(t->var[QUERY_PEAK]), 1);
+        json_put_double(j, "end_live_bytes", sqrt(t->var[QUERY_END]), 1);
+        json_put_double(j, "temporary_allocations", sqrt(t->var[QUERY_TEMPORARY]), 1);
+        json_put_double(j, "allocations", sqrt(t->var[QUERY_COUNT]), 1);
+        json_put_double(j, "bytes_allocated", sqrt(t->var[QUERY_ALLOCATED]), 1);
+        json_end(j);
+}
+
+void estimate_put(struct json *j, const struct query *q) {
+        const struct trace_view *v = query_view(q);
+        uint64_t n_unsampled = 0, now_bytes = query_sample_bytes(q);
+        struct estimate_cost c;
+
+        if (!now_bytes)
+                return;
+        for (size_t i = 0; i < v->n_tallies; i++)
+                if (v->tallies[i].process != TRACE_NO_PROCESS) {
+                        n_unsampled += v->tallies[i].n_unsampled;
+                        now_bytes = v->tallies[i].sample_bytes;
+                }
+        c = estimate_cost(q);
+        json_key(j, "sampling");
+        json_object(j);
+        json_put_uint(j, "interval_bytes", query_sample_bytes(q));
+        json_put_uint(j, "last_interval_bytes", now_bytes);
+        json_put_uint(j, "samples_not_kept", n_unsampled);
+        json_put_double(j, "runtime_cpu_s", (double)c.inside_ns / 1e9, 6);
+        json_put_double(j, "recorder_cpu_s", (double)c.beside_ns / 1e9, 6);
+        json_put_double(j, "target_cpu_s", (double)c.target_ns / 1e9, 6);
+        json_put_double(j, "cost_pct", c.pct, 3);
+        json_end(j);
+}

@@ -1,0 +1,76 @@
+# SPDX-License-Identifier: MIT
+"""`silt run --sample`: what is counted is exact, whatever is sampled: equal to a recording of everything."""
+
+import signal
+
+COUNTED = ("allocations", "frees", "reallocations", "failed_allocations", "bytes_allocated")
+
+
+def program(t, source="workload.c"):
+    return t.context.samples.build(source.replace(".", "_"), [source])
+
+
+def record(t, argv, *options, name="t", code=0):
+    trace = t.path(name + ".silt")
+    r = t.silt.record(trace, argv, ["-f", "--wait", *options])
+    assert r.code == code, (argv, options, r.code, r.errors)
+    return trace
+
+
+def read(t, trace, *options):
+    v = t.silt.command("verify", trace)
+    assert v.code == 0, v.text + v.errors
+    report, why = t.silt.report(trace, *options)
+    assert report, why
+    return report
+
+
+def compare(t, argv, intervals=("64", "4K", "512K", "64M"), code=0):
+    exact = read(t, record(t, argv, code=code))
+    assert exact["mode"] == "exact" and exact["totals"]["unknown_frees"] == 0
+    for interval in intervals:
+        got = read(t, record(t, argv, "--sample", interval, code=code))
+        assert got["mode"] == "sampled" and got["totals"]["lost_events"] == 0, got["totals"]
+        for a, b in zip(exact["processes"], got["processes"], strict=True):
+            for what in COUNTED:
+                assert a["totals"][what] == b["totals"][what], (argv, interval, what, a["totals"], b["totals"])
+    return exact
+
+
+def test_one_thread(t):
+    compare(t, [program(t), "ways", "3000"])
+    compare(t, [program(t), "build", "20000"], ["64K"])
+
+
+def test_threads_that_release_each_others_blocks(t):
+    compare(t, [program(t), "threads", "2000"], ["64", "64K"])
+
+
+def test_forked_processes(t):
+    exact = compare(t, [program(t), "forks", "500"], ["64", "64K"])
+    assert len(exact["processes"]) == 6
+
+
+def test_killed(t):
+    for _ in range(t.count(2, 50)):
+        compare(t, [program(t), "killed", "500"], ["64", "64K"], code=128 + signal.SIGKILL)
+
+
+def test_new_and_delete(t):
+    compare(t, [program(t, "workload.cc"), "3000"], ["64", "64K"])
+
+
+def test_a_bounded_trace(t):
+    argv = [program(t), "ways", "30000"]
+    exact = read(t, record(t, argv))["totals"]
+    got = read(t, record(t, argv, "--sample", "64", "--max-size", "1M"))["totals"]
+    assert [exact[x] for x in COUNTED] == [got[x] for x in COUNTED], (exact, got)
+
+
+def test_other_programs(t):
+    """Whole programs of others run the same under it."""
+    for argv in (["/bin/sh", "-c", "echo a | sed s/a/b/; ls / >/dev/null; true"], ["python3", "-c", "print(sum(x * 2 for x in range(30000)))"]):
+        plain = t.silt.record(t.path("e.silt"), argv, ["-f", "--wait"])
+        sampled = t.silt.record(t.path("s.silt"), argv, ["-f", "--wait", "--sample", "4K"])
+        assert (plain.code, plain.stdout, plain.stderr) == (sampled.code, sampled.stdout, sampled.stderr), (plain.errors, sampled.errors)
+        read(t, t.path("s.silt"), "--process", "all")
