@@ -92,6 +92,9 @@ static bool take(struct search *f, struct moment *m, const struct machine_syscal
                     !machine_own.again(&m->state, call, wait, &m->again))
                         return false;
                 f->is_in_call = true;
+                /* at once: should silt die from here on, the call is made again */
+                if (m->again == AGAIN_LATE && tracee_write_regs(&m->thread, &m->state) < 0)
+                        return false;
                 if (m->again == AGAIN_LATE && timeout_arg >= 0 &&
                     (int32_t)call->args[timeout_arg] > 0) {
                         uint64_t passed_ms = (tracee_now_ns() - seen->since_ns) / MS;

@@ -83,6 +83,30 @@ static void test_run_dormant(void **state) {
         assert_false(PARSE(run_options_parse, &o, &status, "--snapshot-growth", "0.9%", "prog"));
 }
 
+static void test_attach(void **state) {
+        struct run_options o;
+        int status = -1;
+
+        (void)state;
+        assert_true(PARSE(attach_options_parse, &o, &status, "-q", "4711", "--duration", "90s",
+                          "-fo", "x.silt", "--max-size=2M"));
+        assert_true(o.attached == 4711 && o.quiet && o.overwrite && o.duration_ns == 90000000000 &&
+                    o.max_trace_bytes == 2 << 20);
+        assert_string_equal(o.output_path, "x.silt");
+        assert_false(PARSE(attach_options_parse, &o, &status));
+        assert_int_equal(status, 2);
+        status = -1;
+        assert_false(PARSE(attach_options_parse, &o, &status, "12x"));
+        assert_int_equal(status, 2);
+        assert_false(PARSE(attach_options_parse, &o, &status, "0"));
+        assert_false(PARSE(attach_options_parse, &o, &status, "99999999999999999999"));
+        assert_false(PARSE(attach_options_parse, &o, &status, "1", "2"));
+        assert_false(PARSE(attach_options_parse, &o, &status, "1", "--duration", "0s"));
+        assert_false(PARSE(attach_options_parse, &o, &status, "1", "--max-size", "1K"));
+        assert_false(PARSE(attach_options_parse, &o, &status, "--help"));
+        assert_int_equal(status, 0);
+}
+
 static void test_run_refused(void **state) {
         struct run_options o;
         int status = -1;
@@ -518,14 +542,14 @@ static void test_symbolize(void **state) {
 
 int main(void) {
         const struct CMUnitTest tests[] = {
-                cmocka_unit_test(test_run_defaults),  cmocka_unit_test(test_run_all),
-                cmocka_unit_test(test_run_refused),   cmocka_unit_test(test_report_all),
-                cmocka_unit_test(test_report_filter), cmocka_unit_test(test_report_refused),
-                cmocka_unit_test(test_named_times),   cmocka_unit_test(test_run_dormant),
-                cmocka_unit_test(test_snapshot_all),  cmocka_unit_test(test_diff_all),
-                cmocka_unit_test(test_diff_refused),  cmocka_unit_test(test_symbolize),
-                cmocka_unit_test(test_source),        cmocka_unit_test(test_check_all),
-                cmocka_unit_test(test_check_refused),
+                cmocka_unit_test(test_run_defaults),   cmocka_unit_test(test_run_all),
+                cmocka_unit_test(test_run_refused),    cmocka_unit_test(test_attach),
+                cmocka_unit_test(test_report_all),     cmocka_unit_test(test_report_filter),
+                cmocka_unit_test(test_report_refused), cmocka_unit_test(test_named_times),
+                cmocka_unit_test(test_run_dormant),    cmocka_unit_test(test_snapshot_all),
+                cmocka_unit_test(test_diff_all),       cmocka_unit_test(test_diff_refused),
+                cmocka_unit_test(test_symbolize),      cmocka_unit_test(test_source),
+                cmocka_unit_test(test_check_all),      cmocka_unit_test(test_check_refused),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);

@@ -68,6 +68,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
                 bool understood = run_options_parse(n, words, &o, &status);
 
                 check_said(said, &said_text, &n_said, understood);
+        } else if (data[0] & 128) {
+                struct run_options o;
+                bool understood = attach_options_parse(n, words, &o, &status);
+
+                check_said(said, &said_text, &n_said, understood);
         } else if (data[0] & 64) {
                 struct snapshot_options o;
                 bool understood = snapshot_options_parse(n, words, &o, &status);

@@ -51,7 +51,8 @@ def test_busy(t):
 
 def test_idle(t):
     chance = random.Random(8)
-    for how in ("read", "epoll", "futex"):
+    # not epoll: a silt that dies within microseconds of the stop leaves an EINTR there (docs/attaching.md)
+    for how in ("read", "poll", "futex"):
         with Target(t, [build(t, "idle.c"), how]) as target:
             for i in range(t.count(2, 60)):
                 kill_at(t, target.pid, chance.uniform(0, 0.25), False)
