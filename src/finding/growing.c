@@ -186,7 +186,8 @@ static bool is_only_resized(const struct growth *x, const struct course *c) {
         if (x->rise_blocks * mean < x->rise_bytes / 2 &&
             x->rise_bytes < (x->now_bytes - x->rise_bytes) / 2)
                 return true;
-        if (course_gain(c->blocks, middle, last) * mean >= course_gain(c->bytes, middle, last) / 2)
+        if (course_gain(c->blocks, middle, last) > 0 &&
+            course_gain(c->blocks, middle, last) * mean >= course_gain(c->bytes, middle, last) / 2)
                 return false;
         for (size_t i = middle + 1; i <= last; i++) {
                 up += MAX(course_gain(c->bytes, i - 1, i), 0);
