@@ -49,7 +49,15 @@ static void heap_is_gone(struct thread *t, uint64_t heap) {
 enum { ARENAS_MAX = 4096, CONTROLS_MAX = 8, MIB_MAX = 4 };
 #define ARENA_NONE UINT32_MAX
 
-enum arena_op { ARENA_OTHER = 0, ARENA_CREATE, ARENA_BIND, ARENA_RESET, ARENA_LOOKUP, ARENA_N_OPS };
+enum arena_op {
+        ARENA_OTHER = 0,
+        ARENA_CREATE,
+        ARENA_BIND,
+        ARENA_RESET,
+        ARENA_HOOKS,
+        ARENA_LOOKUP,
+        ARENA_N_OPS
+};
 
 /* A name as jemalloc numbers it. */
 struct mib {
@@ -58,14 +66,14 @@ struct mib {
 };
 
 static const char *const arena_names[] = {
-        "arenas.create", "experimental.arenas_create_ext",
-        "arenas.extend", "thread.arena",
-        "arena.0.reset", "arena.0.destroy",
-        "arenas.lookup",
+        "arenas.create",        "experimental.arenas_create_ext",
+        "arenas.extend",        "thread.arena",
+        "arena.0.reset",        "arena.0.destroy",
+        "arena.0.extent_hooks", "arenas.lookup",
 };
 static const uint8_t arena_name_ops[] = {
         ARENA_CREATE, ARENA_CREATE, ARENA_CREATE, ARENA_BIND,
-        ARENA_RESET,  ARENA_RESET,  ARENA_LOOKUP,
+        ARENA_RESET,  ARENA_RESET,  ARENA_HOOKS,  ARENA_LOOKUP,
 };
 enum { ARENA_N_NAMES = sizeof(arena_name_ops), ARENA_NAME_LOOKUP = ARENA_N_NAMES - 1 };
 
@@ -75,6 +83,7 @@ struct control {
         uint16_t group;
         void *by_mib, *name_to_mib; /* mallctlbymib, mallctlnametomib; NULL: not known */
         _Atomic bool has_mibs;
+        _Atomic bool has_hooks; /* the program's own code runs while its locks are held */
         struct mib mibs[ARENA_N_NAMES];
         _Atomic uint64_t made[ARENAS_MAX / 64]; /* arenas of the program's own making */
 };
@@ -180,7 +189,7 @@ static enum arena_op arena_op_of_mib(struct control *c, const uint64_t *mib, uin
                 const struct mib *known = &c->mibs[i];
                 bool is_it = known->n == n && n > 1 && known->parts[0] == mib[0];
 
-                if (arena_name_ops[i] != ARENA_RESET)
+                if (arena_name_ops[i] != ARENA_RESET && arena_name_ops[i] != ARENA_HOOKS)
                         is_it = is_it && known->parts[1] == mib[1];
                 for (unsigned k = 2; is_it && k < n; k++)
                         is_it = known->parts[k] == mib[k];
@@ -222,7 +231,7 @@ static uint32_t arena_ask(struct control *c, const void *block) {
 
         control_get_mibs(c);
         if (!c->by_mib || !atomic_load_explicit(&c->has_mibs, memory_order_acquire) ||
-            !c->mibs[ARENA_NAME_LOOKUP].n)
+            !c->mibs[ARENA_NAME_LOOKUP].n || atomic_load(&c->has_hooks))
                 return ARENA_NONE;
         args[0] = (uint64_t)c->mibs[ARENA_NAME_LOOKUP].parts;
         args[1] = c->mibs[ARENA_NAME_LOOKUP].n;
@@ -247,6 +256,8 @@ static bool arena_before(struct patched_frame *f, struct thread *t) {
         op = is_mib ? arena_op_of_mib(c, (const uint64_t *)f->regs[0], f->regs[1], &arena)
                     : arena_op_of_name((const char *)f->regs[0], &arena);
         f->block = NULL;
+        if ((op == ARENA_CREATE || op == ARENA_HOOKS) && value[2])
+                atomic_store(&c->has_hooks, true);
         switch (op) {
         case ARENA_CREATE:
                 if (!value[0])

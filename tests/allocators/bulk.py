@@ -78,3 +78,16 @@ def test_mimalloc_as_a_library(t):
 def test_mimalloc(t):
     w = Workshop(t.context)
     hold(t, build(w, "bulk_mimalloc", "bulk_mimalloc.c", w.mimalloc()), heap_bytes=(0, 20000))
+
+
+@native
+def test_extent_hooks_that_lock(t):
+    """jemalloc's own locks are not taken where a program's hooks may be waiting inside of them."""
+    w = Workshop(t.context)
+    path = os.path.join(HERE, "bulk_hooks.c")
+    program = w.make("bulk_hooks", [["gcc", "-O2", "-g", "-pthread", path, w.jemalloc(), "-lm", "-ldl", "-lpthread", "-o", w.path("bulk_hooks")]],
+                     [path])
+    n = t.count(300, 20_000)
+    want, report = record(t, [program, str(n)])
+    assert want["in_bulk"] == 4 * n, want
+    assert report["totals"]["end_live_bytes"] < 1 << 20, report["totals"]
