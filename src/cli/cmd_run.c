@@ -84,6 +84,7 @@ static bool check_dormant(const struct run_options *o, struct cli_parser *p) {
         const char *wrong = o->launcher               ? "--launcher"
                             : o->no_patch             ? "--no-patch"
                             : o->wait_for_descendants ? "--wait"
+                            : o->sample_bytes         ? "--sample"
                                                       : NULL;
 
         if (!o->dormant && (o->start_after_ns || o->start_above_bytes)) {
@@ -92,7 +93,7 @@ static bool check_dormant(const struct run_options *o, struct cli_parser *p) {
                 return false;
         }
         if (o->dormant && wrong)
-                cli_parser_error(p, "%s: it has no meaning with --dormant: leave one out", wrong);
+                cli_parser_error(p, "%s: it does not go with --dormant: leave one out", wrong);
         return !o->dormant || !wrong;
 }
 

@@ -83,6 +83,7 @@ static void print_json(const struct ask_answer *a) {
         json_put_string(&j, "schema", "silt.snapshot/1");
         json_put_string(&j, "name", a->name);
         json_put_double(&j, "at_s", (double)a->time_ns / 1e9, 6);
+        json_put_string(&j, "mode", a->flags & ASK_ESTIMATE ? "sampled" : "exact");
         json_put_uint(&j, "live_bytes", a->live_bytes);
         json_put_uint(&j, "live_blocks", a->live_blocks);
         json_put_string(&j, "trace", a->path);
@@ -98,9 +99,10 @@ static void print_text(const struct ask_answer *a, const char *path) {
         str_add_shell(&command, path);
         str_add(&command, " --at ");
         str_add_shell(&command, str_text(&moment));
-        printf("%s at %s: %s live in %s block%s\n", str_text(&moment),
-               unit_duration(&at, a->time_ns), unit_bytes(&bytes, a->live_bytes),
-               unit_count(&blocks, a->live_blocks), a->live_blocks == 1 ? "" : "s");
+        printf("%s at %s: %s%s live in %s block%s\n", str_text(&moment),
+               unit_duration(&at, a->time_ns), a->flags & ASK_ESTIMATE ? "about " : "",
+               unit_bytes(&bytes, a->live_bytes), unit_count(&blocks, a->live_blocks),
+               a->live_blocks == 1 ? "" : "s");
         printf("next:  %s\n", str_text(&command));
         str_done(&command);
         str_done(&moment);

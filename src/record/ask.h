@@ -36,8 +36,10 @@ enum ask_result {
         ASK_REFUSED = 2, /* text says why */
 };
 
+enum ask_flags { ASK_ESTIMATE = 1 }; /* what is live is told by samples */
+
 struct ask_answer {
-        uint32_t magic, version, result, reserved;
+        uint32_t magic, version, result, flags;
         uint64_t time_ns;                 /* of the snapshot, since the start of the recording */
         uint64_t live_bytes, live_blocks; /* then, in all processes together */
         char name[ASK_NAME_BYTES + 4];    /* it got */

@@ -72,20 +72,17 @@ static bool dormant_is_due(const struct dormant *d, char *ret_why, size_t cap) {
         if (d->helper)
                 return false;
         if (o->start_after_ns && ran_ns >= o->start_after_ns) {
-                snprintf(
-                        ret_why, cap,
-                        "recording began %s after the program's start: blocks that are older are not known",
-                        unit_duration(&ran, ran_ns));
+                snprintf(ret_why, cap, "recording began %s after the program's start",
+                         unit_duration(&ran, ran_ns));
                 return true;
         }
         if (!o->start_above_bytes || !proc_memory(d->f->target, &m) ||
             m.anon_bytes + m.file_bytes + m.shmem_bytes <= o->start_above_bytes)
                 return false;
-        snprintf(
-                ret_why, cap,
-                "recording began %s after the program's start, when it had %s in memory: blocks that are older are not known",
-                unit_duration(&ran, ran_ns),
-                unit_bytes(&had, m.anon_bytes + m.file_bytes + m.shmem_bytes));
+        snprintf(ret_why, cap,
+                 "recording began %s after the program's start, when it had %s in memory",
+                 unit_duration(&ran, ran_ns),
+                 unit_bytes(&had, m.anon_bytes + m.file_bytes + m.shmem_bytes));
         return true;
 }
 

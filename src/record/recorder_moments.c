@@ -84,6 +84,7 @@ static void recorder_answer_all(struct recorder *r) {
         struct ask_answer a = {.magic = ASK_MAGIC,
                                .version = ASK_VERSION,
                                .result = ASK_DONE,
+                               .flags = r->config->options->sample_bytes ? ASK_ESTIMATE : 0,
                                .time_ns = r->cut_ns,
                                .live_bytes = r->cut_live_bytes,
                                .live_blocks = r->cut_live_blocks};

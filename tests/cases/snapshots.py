@@ -370,3 +370,15 @@ def test_bounded(t):
     for got in (first, last):
         assert live(t, p.trace, "--at", "@" + got["name"]) == (got["live_bytes"], got["live_blocks"]), got
     assert os.path.getsize(p.trace) <= 1 << 20
+
+
+def test_sampled(t):
+    """Of a sampled recording it tells an estimate, the same one that the report does."""
+    with Program(t, ["--sample", "4K"]) as p:
+        p.tell("+3000 500")
+        got = p.snapshot()
+        text = t.silt.command("snapshot", p.trace).text
+        assert got["mode"] == "sampled" and "about " in text, (got, text)
+        assert abs(got["live_bytes"] / p.held[0] - 1) < 0.5, (got, p.held)  # 366 samples: 5 % is usual
+        p.end()
+    assert live(t, p.trace, "--at", "@1") == (got["live_bytes"], got["live_blocks"])
