@@ -8,6 +8,7 @@
 #include "cli/commands.h"
 #include "cli/help_attach.h"
 #include "cli/options.h"
+#include "cli/snapshots.h"
 #include "record/front.h"
 #include "symbol/symbol.h"
 
@@ -65,6 +66,8 @@ static bool take_option(struct run_options *o, enum attach_option option, struct
         case ATTACH_FORCE: o->overwrite = true; break;
         case ATTACH_DURATION: return take_duration(o, p);
         case ATTACH_MAX_SIZE: return take_max_size(o, p);
+        case ATTACH_SNAPSHOT_EVERY: return cli_take_snapshot_every(p, o);
+        case ATTACH_SNAPSHOT_GROWTH: return cli_take_snapshot_growth(p, o);
         case ATTACH_QUIET: o->quiet = true; break;
         case ATTACH_LOG: o->log_path = p->value; break;
         case ATTACH_VERBOSE: o->verbose = true; break;

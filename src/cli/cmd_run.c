@@ -8,6 +8,7 @@
 #include "cli/commands.h"
 #include "cli/help_run.h"
 #include "cli/machine.h"
+#include "cli/snapshots.h"
 #include "patch/given.h"
 #include "patch/survey.h"
 #include "record/entry.h"
@@ -23,7 +24,7 @@ static const struct cli_command run_command = {
         .usage_exit_status = EXIT_STATUS_RUN_FAILED,
 };
 
-enum { RUN_MIN_TRACE_BYTES = 1 << 20, RUN_MIN_EVERY_NS = 10000000 };
+enum { RUN_MIN_TRACE_BYTES = 1 << 20 };
 
 static bool take_duration(struct run_options *o, struct cli_parser *p) {
         if (!cli_value_duration(p, &o->duration_ns))
@@ -41,24 +42,6 @@ static bool take_max_size(struct run_options *o, struct cli_parser *p) {
                 cli_parser_error(p, "--max-size: '%s' is too small for a trace: give at least 1M",
                                  p->value);
         return o->max_trace_bytes >= RUN_MIN_TRACE_BYTES;
-}
-
-static bool take_every(struct run_options *o, struct cli_parser *p) {
-        if (!cli_value_duration(p, &o->snapshot_every_ns))
-                return false;
-        if (o->snapshot_every_ns < RUN_MIN_EVERY_NS)
-                cli_parser_error(p, "--snapshot-every: '%s' is too short: give at least 10ms",
-                                 p->value);
-        return o->snapshot_every_ns >= RUN_MIN_EVERY_NS;
-}
-
-static bool take_growth(struct run_options *o, struct cli_parser *p) {
-        if (!cli_value_percent(p, &o->snapshot_growth_pct))
-                return false;
-        if (o->snapshot_growth_pct < 1)
-                cli_parser_error(p, "--snapshot-growth: '%s' is too little: give at least 1%%",
-                                 p->value);
-        return o->snapshot_growth_pct >= 1;
 }
 
 static bool take_start_after(struct run_options *o, struct cli_parser *p) {
@@ -151,8 +134,8 @@ static bool take_option(struct run_options *o, enum run_option option, struct cl
         case RUN_DORMANT: o->dormant = true; break;
         case RUN_START_AFTER: return take_start_after(o, p);
         case RUN_START_ABOVE: return take_start_above(o, p);
-        case RUN_SNAPSHOT_EVERY: return take_every(o, p);
-        case RUN_SNAPSHOT_GROWTH: return take_growth(o, p);
+        case RUN_SNAPSHOT_EVERY: return cli_take_snapshot_every(p, o);
+        case RUN_SNAPSHOT_GROWTH: return cli_take_snapshot_growth(p, o);
         case RUN_QUIET: o->quiet = true; break;
         case RUN_LOG: o->log_path = p->value; break;
         case RUN_VERBOSE: o->verbose = true; break;

@@ -166,7 +166,8 @@ static int refuse_pid(const struct subject *s, int shared_error, struct err *ret
                 return err_set(reterr, -EPERM,
                                "pid %d: it belongs to another user: ask as that user, or as root",
                                (int)s->pid);
-        return err_set(reterr, -ESRCH, "pid %d: it is not being recorded: start it with 'silt run'",
+        return err_set(reterr, -ESRCH,
+                       "pid %d: it is not being recorded: begin with 'silt attach %d'", (int)s->pid,
                        (int)s->pid);
 }
 
