@@ -33,13 +33,15 @@ static void drop(void) {
         free(blocks[n_blocks]);
 }
 
-/* What it holds at any moment is nothing or one block of 64 bytes. */
+/* What it holds at any moment is nothing or one block of 64 bytes. In bursts: a trace that is read in a moment is enough. */
 static void *churn(void *arg) {
         (void)arg;
-        while (!atomic_load(&is_over)) {
+        for (unsigned i = 1; !atomic_load(&is_over); i++) {
                 void *volatile p = malloc(64);
 
                 free(p);
+                if (i % 512 == 0)
+                        usleep(500);
         }
         return NULL;
 }
