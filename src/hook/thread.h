@@ -33,6 +33,7 @@ struct thread {
         struct lane lane;
         const struct real_fn
                 *in_real; /* the real function being called by the outermost hook; NULL: none */
+        int64_t sample_left_bytes; /* sample.h: bytes to the next chosen one */
         const struct real_fn *in_inner; /* the last that was called from within it */
         uint64_t new_size_bytes;        /* asked for in that call when it is an operator new */
         uint64_t fork_time;         /* of the FORK record while this thread forks; 0: it does not */
@@ -45,9 +46,7 @@ struct thread {
          * that can be released whole. */
         uint64_t heap, arena;
 
-        /* sample.h: bytes to the next chosen one, and the mean distance it was drawn with; the same for handlers that
-         * interrupt the runtime */
-        int64_t sample_left_bytes;
+        /* the mean distance that was drawn with; the same for handlers that interrupt the runtime */
         uint64_t sample_mean_bytes, sample_random;
         _Atomic int64_t nested_left_bytes;
         _Atomic uint64_t nested_random;
@@ -109,7 +108,9 @@ struct thread *thread_get_slow(void);
 /* The calling thread's state when its events are to be recorded. NULL: pass through, or serve
  * early memory when runtime_is_early(). */
 static inline struct thread *thread_get(void) {
-        if (likely(runtime_phase() == RUNTIME_RECORDING)) {
+        uint32_t phase = runtime_phase();
+
+        if (likely(phase == RUNTIME_RECORDING) || phase == RUNTIME_SAMPLING) {
                 struct thread *t = thread_self;
 
                 if (likely(t != NULL))
