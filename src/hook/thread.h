@@ -33,7 +33,7 @@ struct thread {
         struct lane lane;
         const struct real_fn
                 *in_real; /* the real function being called by the outermost hook; NULL: none */
-        int64_t sample_left_bytes; /* sample.h: bytes to the next chosen one */
+        int64_t sample_left_bytes;      /* sample.h: bytes to the next chosen one */
         const struct real_fn *in_inner; /* the last that was called from within it */
         uint64_t new_size_bytes;        /* asked for in that call when it is an operator new */
         uint64_t fork_time;         /* of the FORK record while this thread forks; 0: it does not */
