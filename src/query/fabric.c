@@ -384,6 +384,8 @@ struct fabric *fabric_new(const char *path, const struct fabric_options *o) {
         static const char *const args[] = {"./fabric", "--weave"};
         struct trace_meta meta = {.pid = 100,
                                   .page_bytes = 4096,
+                                  .flags = o->sample_bytes ? TRACE_IS_SAMPLED : 0,
+                                  .sample_bytes = o->sample_bytes,
                                   .silt_version = "test",
                                   .host = "loom",
                                   .cwd = "/",

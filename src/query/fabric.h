@@ -24,6 +24,7 @@ struct fabric_options {
         unsigned max_threads;      /* a process */
         unsigned checkpoint_every; /* slices; 0: none */
         unsigned max_step_us;      /* between two events */
+        uint64_t sample_bytes;     /* sampled: each block stands for itself alone; 0: exact */
         bool with_names;           /* of functions, files, modules and threads */
         bool without_moves;        /* as an older silt wrote it */
         bool with_paths; /* names as call paths have them: recursion, allocators, inlined functions */

@@ -67,6 +67,21 @@ static void put_mappings(struct fabric *f) {
         trace_put_mapping(fabric_writer(f), &m);
 }
 
+static void put_tally(struct fabric *f, const struct fabric_options *o) {
+        trace_put_cost(fabric_writer(f), &(struct trace_cost){.time_ns = fabric_now_ns(f),
+                                                              .recorder_peak_bytes = 12 << 20,
+                                                              .recorder_cpu_ns = 5000000});
+        trace_put_tally(fabric_writer(f),
+                        &(struct trace_tally){.time_ns = fabric_now_ns(f),
+                                              .n_allocs = 5000,
+                                              .n_frees = 4000,
+                                              .n_reallocs = 9,
+                                              .alloc_bytes = 1 << 20,
+                                              .n_unsampled = 2,
+                                              .runtime_ns = 1000000,
+                                              .sample_bytes = 2 * o->sample_bytes});
+}
+
 static void write_trace(const char *path, unsigned seed) {
         struct fabric_options o = {.seed = seed,
                                    .n_stacks = 3 + seed % 4,
@@ -75,6 +90,7 @@ static void write_trace(const char *path, unsigned seed) {
                                    .max_threads = 1 + seed % 3,
                                    .checkpoint_every = seed % 3,
                                    .max_step_us = seed % 2 ? 9 : 4000,
+                                   .sample_bytes = seed % 4 == 3 ? 4096 : 0,
                                    .with_paths = seed % 3 == 0};
         struct fabric *f = fabric_new(path, &o);
 
@@ -91,6 +107,8 @@ static void write_trace(const char *path, unsigned seed) {
                                                                         .peak = {2, 1 << 20, 8192},
                                                                         .seen = {3, 2 << 20, 16384},
                                                                         .max_touched_bytes = 8192});
+        if (o.sample_bytes)
+                put_tally(f, &o);
         trace_put_note(fabric_writer(f), fabric_now_ns(f), "pid 107 not followed\033");
         fabric_run(f, 40);
         fabric_end(f);

@@ -102,6 +102,9 @@ static void test_cut(void **state) {
         style_add_cut(&s, &t, "abcdefghij", 10);
         assert_string_equal(str_text(&t), "abcdefghij");
         str_clear(&t);
+        style_add_cut(&s, &t, "abcdefghij", SIZE_MAX);
+        assert_string_equal(str_text(&t), "abcdefghij");
+        str_clear(&t);
         style_add_cut(&s, &t, "abcdefghij", 5);
         assert_string_equal(str_text(&t), "ab…ij");
         str_clear(&t);

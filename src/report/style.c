@@ -205,11 +205,12 @@ void style_heading(const struct style *s, const char *fmt, ...) {
 
 /* Bytes of the longest beginning of text that takes at most `cells` of them, with what stands upon its last letter. */
 static size_t head_bytes(const char *text, size_t cells) {
-        size_t i = 0, n, width, most = (cells + 1) * STYLE_MAX_CELL_BYTES;
+        size_t i = 0, n, width, most = cells;
 
         for (; text[i]; i += n) {
                 width = str_first_width(text + i, &n);
-                if (width > cells || i > most)
+                /* SIZE_MAX cells: as many as there are */
+                if (width > cells || i / STYLE_MAX_CELL_BYTES > most)
                         break;
                 cells -= width;
         }

@@ -292,7 +292,8 @@ def test_racing_threads_are_chance(t):
     got = diff(t, traces[0], record(t, programs[20], "leak.silt"), code=1)
     assert told(got)[0][:2] == ("grown", "respond"), told(got)
     strict = [t.silt.command("check", b, "--against", a, "--fail-above", "0%", "--strict").code for a, b in pairs]
-    assert codes.count(1) * 5 <= len(pairs) and strict.count(1) > codes.count(1), (codes, strict)
+    assert codes.count(1) * 5 <= len(pairs) and strict.count(1) >= codes.count(1), (codes, strict)
+    assert strict.count(1) > codes.count(1) or n < 12, (codes, strict)  # of four runs all may be alike
     r = t.silt.command("check", t.path("leak.silt"), "--against", traces[0])
     assert r.code == 1 and "respond" in r.text, r.text
     got = diff(t, traces[0], traces[1], "--full")
