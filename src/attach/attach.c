@@ -168,7 +168,9 @@ int attach_open(struct attach *a, pid_t pid, struct err *reterr) {
         if (r < 0)
                 return process_explain(pid, r, reterr);
         r = code_read(&a->code, &a->target, reterr);
-        return r < 0 ? r : stack_walker_new(&a->target, &a->walker, reterr);
+        if (r == 0)
+                r = stack_walker_new(&a->target, &a->walker, reterr);
+        return r < 0 && process_is_over(pid) ? process_explain(pid, -ESRCH, reterr) : r;
 }
 
 /* Where no thread is inside the runtime that was there before. */
@@ -199,6 +201,8 @@ int attach_begin(struct attach *a, const struct attach_request *request, struct 
 
         tracee_begin();
         r = enter(a, request, reterr);
+        if (r < 0 && process_is_over(a->target.pid))
+                r = process_explain(a->target.pid, -ESRCH, reterr);
         if (r == 0) {
                 a->is_on = true;
                 r = entries_put(&a->entries, &a->target, reterr);

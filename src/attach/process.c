@@ -132,6 +132,12 @@ static int check_program(pid_t pid, const char *name, uint16_t machine, struct e
         return 0;
 }
 
+bool process_is_over(pid_t pid) {
+        struct status s;
+
+        return read_status(pid, &s) < 0 || s.state == 'Z' || s.state == 'X';
+}
+
 static int explain_end(pid_t pid, const char *name, struct err *reterr) {
         return err_set(
                 reterr, -ESRCH,
