@@ -191,10 +191,10 @@ static inline void new_log(struct thread *t, void *block, size_t size_bytes, uns
                 if (unlikely(!fn->fn) && !(fn = new_find_for_caller(fn, #name, CALL_SITE)))        \
                         return new_stand_in(size_bytes, align_bytes);                              \
                 if (unlikely(!t || (new_program_bases & (bases))))                                 \
-                        return ((__typeof__(&name))fn->fn)(__VA_ARGS__);                           \
+                        return ((__typeof__(&name))fn->enter)(__VA_ARGS__);                        \
                 if (unlikely(thread_is_recursion(t, CALL_SITE, REAL_ALLOCATES))) {                 \
                         t->in_inner = fn;                                                          \
-                        return ((__typeof__(&name))fn->fn)(__VA_ARGS__);                           \
+                        return ((__typeof__(&name))fn->enter)(__VA_ARGS__);                        \
                 }                                                                                  \
                 if (likely(new_is_malloc && !(align_bytes))) {                                     \
                         block = CALL_REAL(t, malloc, size_bytes ? size_bytes : 1);                 \
@@ -207,7 +207,7 @@ static inline void new_log(struct thread *t, void *block, size_t size_bytes, uns
                 outer_bytes = t->new_size_bytes;                                                   \
                 t->new_size_bytes = size_bytes;                                                    \
                 outer = call_begin(t, fn);                                                         \
-                block = ((__typeof__(&name))fn->fn)(__VA_ARGS__);                                  \
+                block = ((__typeof__(&name))fn->enter)(__VA_ARGS__);                               \
                 call_end(t, outer);                                                                \
                 t->new_size_bytes = outer_bytes;                                                   \
                 if (unlikely(!block)) {                                                            \
@@ -261,12 +261,12 @@ NEW_HOOK(_ZnamSt11align_val_tRKSt9nothrow_t, WIRE_FORM_NEW_ARRAY, align,
                         return;                                                                    \
                 }                                                                                  \
                 if (unlikely(!t || (new_program_bases & (bases)))) {                               \
-                        ((__typeof__(&name))fn->fn)(__VA_ARGS__);                                  \
+                        ((__typeof__(&name))fn->enter)(__VA_ARGS__);                               \
                         return;                                                                    \
                 }                                                                                  \
                 if (unlikely(thread_is_recursion(t, CALL_SITE, REAL_RELEASES))) {                  \
                         t->in_inner = fn;                                                          \
-                        ((__typeof__(&name))fn->fn)(__VA_ARGS__);                                  \
+                        ((__typeof__(&name))fn->enter)(__VA_ARGS__);                               \
                         return;                                                                    \
                 }                                                                                  \
                 if (unlikely(is_sampled)) {                                                        \
@@ -284,7 +284,7 @@ NEW_HOOK(_ZnamSt11align_val_tRKSt9nothrow_t, WIRE_FORM_NEW_ARRAY, align,
                         return;                                                                    \
                 }                                                                                  \
                 outer = call_begin(t, fn);                                                         \
-                ((__typeof__(&name))fn->fn)(__VA_ARGS__);                                          \
+                ((__typeof__(&name))fn->enter)(__VA_ARGS__);                                       \
                 call_end(t, outer);                                                                \
         }
 

@@ -240,9 +240,9 @@ static void patched_take_entries(uint32_t first, const struct wire_entry *entrie
                 patched_entries[at].group = (uint16_t)(patched_n_groups + entries[i].group);
                 if (entries[i].group >= n_groups)
                         n_groups = (uint16_t)(entries[i].group + 1);
-                patched_fns[at] =
-                        (struct real_fn){(void *)entries[i].code_begin, entries[i].code_end,
-                                         patched_kinds(entries[i].call)};
+                patched_fns[at] = (struct real_fn){.fn = (void *)entries[i].code_begin,
+                                                   .end = entries[i].code_end,
+                                                   .kinds = patched_kinds(entries[i].call)};
                 if (entries[i].call == WIRE_CALL_NAME_TO_MIB)
                         patched_heap_know(&patched_entries[at]);
         }
@@ -281,6 +281,8 @@ static bool patched_apply_write(const struct wire_plan_write *w, unsigned lot, u
         patched_heap_know(&patched_entries[entry]);
         patched_writes[entry] = *w;
         patched_owners[entry] = 0;
+        if (!patched_is_deferred)
+                real_is_moved(w->at, (void *)patched_entries[entry].moved);
         return true;
 }
 

@@ -157,6 +157,7 @@ static bool real_find_in(const struct link_map *map, const char *name, struct re
         ret->fn = (void *)(map->l_addr + sym->st_value);
         if (ELF64_ST_TYPE(sym->st_info) == STT_GNU_IFUNC)
                 ret->fn = real_call_resolver(ret->fn);
+        ret->enter = ret->fn;
         ret->end = (uintptr_t)ret->fn + size_bytes;
         ret->kinds = real_kinds(name);
         return true;
@@ -185,6 +186,27 @@ static bool real_find_self(void) {
                 }
         }
         return false;
+}
+
+/* Whether code at `at` is where the function begins, or behind the landing pad it begins with. */
+static bool real_begins_at(const struct real_fn *f, uintptr_t at) {
+        const uint32_t *code = f->fn;
+
+        if (!code || at == (uintptr_t)code)
+                return code != NULL;
+#if defined(__aarch64__)
+        return at == (uintptr_t)(code + 1) && at < f->end && (*code & 0xfffff01f) == 0xd503201f;
+#else
+        return at == (uintptr_t)(code + 1) && at < f->end && *code == 0xfa1e0ff3;
+#endif
+}
+
+void real_is_moved(uintptr_t at, void *moved) {
+        struct real_fn *fns = (struct real_fn *)&real;
+
+        for (size_t i = 0; i < sizeof(real) / sizeof(*fns); i++)
+                if (real_begins_at(&fns[i], at))
+                        fns[i].enter = moved;
 }
 
 int real_resolve(void) {

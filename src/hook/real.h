@@ -15,6 +15,7 @@
 
 struct real_fn {
         void *fn;       /* NULL: nobody defines it */
+        void *enter;    /* where to call it: fn, or where its first instructions were moved to */
         uintptr_t end;  /* of its code */
         unsigned kinds; /* enum real_kinds */
 };
@@ -57,11 +58,14 @@ struct reals {
 extern struct reals real;
 
 /* The real function of this name, as its type. */
-#define REAL(name) ((__typeof__(&name))real.name.fn)
+#define REAL(name) ((__typeof__(&name))real.name.enter)
 
 /* Fills `real`, runtime.self, runtime.loader, runtime.self_path, runtime.is_attached and the allocator's ranges. 0;
  * -ENOENT: the loader's list does not show a malloc behind libsilt.so. */
 int real_resolve(void);
+
+/* Code at `at` was patched, and what stood there moved: a hook that calls the function has no need to pass by the patch. */
+void real_is_moved(uintptr_t at, void *moved);
 
 /* All of an object's memory, from its load address; empty where its headers are not mapped there. */
 struct code_range real_image_range(uintptr_t base);
