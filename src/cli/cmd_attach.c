@@ -8,7 +8,7 @@
 #include "cli/commands.h"
 #include "cli/help_attach.h"
 #include "cli/options.h"
-#include "cli/snapshots.h"
+#include "cli/recording.h"
 #include "record/front.h"
 #include "symbol/symbol.h"
 
@@ -20,25 +20,7 @@ static const struct cli_command attach_command = {
         .usage_exit_status = EXIT_STATUS_TROUBLE,
 };
 
-enum { ATTACH_MIN_TRACE_BYTES = 1 << 20, ATTACH_MAX_PID = 1 << 22 };
-
-static bool take_duration(struct run_options *o, struct cli_parser *p) {
-        if (!cli_value_duration(p, &o->duration_ns))
-                return false;
-        if (o->duration_ns == 0)
-                cli_parser_error(p, "--duration: '%s' records nothing: give a longer time",
-                                 p->value);
-        return o->duration_ns != 0;
-}
-
-static bool take_max_size(struct run_options *o, struct cli_parser *p) {
-        if (!cli_value_bytes(p, &o->max_trace_bytes))
-                return false;
-        if (o->max_trace_bytes < ATTACH_MIN_TRACE_BYTES)
-                cli_parser_error(p, "--max-size: '%s' is too small for a trace: give at least 1M",
-                                 p->value);
-        return o->max_trace_bytes >= ATTACH_MIN_TRACE_BYTES;
-}
+enum { ATTACH_MAX_PID = 1 << 22 };
 
 static bool take_pid(struct run_options *o, struct cli_parser *p) {
         unsigned long long pid;
@@ -64,10 +46,12 @@ static bool take_option(struct run_options *o, enum attach_option option, struct
         switch (option) {
         case ATTACH_OUTPUT: o->output_path = p->value; break;
         case ATTACH_FORCE: o->overwrite = true; break;
-        case ATTACH_DURATION: return take_duration(o, p);
-        case ATTACH_MAX_SIZE: return take_max_size(o, p);
+        case ATTACH_DURATION: return cli_take_duration(p, o);
+        case ATTACH_MAX_SIZE: return cli_take_max_size(p, o);
         case ATTACH_SNAPSHOT_EVERY: return cli_take_snapshot_every(p, o);
         case ATTACH_SNAPSHOT_GROWTH: return cli_take_snapshot_growth(p, o);
+        case ATTACH_SAMPLE: return cli_take_sample(p, o);
+        case ATTACH_BUDGET: return cli_take_budget(p, o);
         case ATTACH_QUIET: o->quiet = true; break;
         case ATTACH_LOG: o->log_path = p->value; break;
         case ATTACH_VERBOSE: o->verbose = true; break;
@@ -101,6 +85,10 @@ bool attach_options_parse(int argc, char **argv, struct run_options *ret_options
         if (!o.attached) {
                 *ret_exit_status =
                         cli_parser_error(&p, "no process given: write 'silt attach PID'");
+                return false;
+        }
+        if (!cli_check_sample(&p, &o)) {
+                *ret_exit_status = p.exit_status;
                 return false;
         }
         *ret_options = o;

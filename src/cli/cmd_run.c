@@ -8,7 +8,7 @@
 #include "cli/commands.h"
 #include "cli/help_run.h"
 #include "cli/machine.h"
-#include "cli/snapshots.h"
+#include "cli/recording.h"
 #include "patch/given.h"
 #include "patch/survey.h"
 #include "record/entry.h"
@@ -23,26 +23,6 @@ static const struct cli_command run_command = {
         .stops_at_operand = true,
         .usage_exit_status = EXIT_STATUS_RUN_FAILED,
 };
-
-enum { RUN_MIN_TRACE_BYTES = 1 << 20 };
-
-static bool take_duration(struct run_options *o, struct cli_parser *p) {
-        if (!cli_value_duration(p, &o->duration_ns))
-                return false;
-        if (o->duration_ns == 0)
-                cli_parser_error(p, "--duration: '%s' records nothing: give a longer time",
-                                 p->value);
-        return o->duration_ns != 0;
-}
-
-static bool take_max_size(struct run_options *o, struct cli_parser *p) {
-        if (!cli_value_bytes(p, &o->max_trace_bytes))
-                return false;
-        if (o->max_trace_bytes < RUN_MIN_TRACE_BYTES)
-                cli_parser_error(p, "--max-size: '%s' is too small for a trace: give at least 1M",
-                                 p->value);
-        return o->max_trace_bytes >= RUN_MIN_TRACE_BYTES;
-}
 
 static bool take_start_after(struct run_options *o, struct cli_parser *p) {
         if (!cli_value_duration(p, &o->start_after_ns))
@@ -80,32 +60,6 @@ static bool check_dormant(const struct run_options *o, struct cli_parser *p) {
         return !o->dormant || !wrong;
 }
 
-/* Fewer bytes are more samples: one in each of the smallest blocks is as good as all of them. */
-enum { RUN_MIN_SAMPLE_BYTES = 64, RUN_MAX_SAMPLE_BYTES = 64 << 20, RUN_SAMPLE_BYTES = 512 << 10 };
-
-static bool take_sample(struct run_options *o, struct cli_parser *p) {
-        if (!cli_value_bytes(p, &o->sample_bytes))
-                return false;
-        if (o->sample_bytes < RUN_MIN_SAMPLE_BYTES || o->sample_bytes > RUN_MAX_SAMPLE_BYTES) {
-                cli_parser_error(p, "--sample: '%s' is out of range: give 64 to 64M, such as 512K",
-                                 p->value);
-                return false;
-        }
-        return true;
-}
-
-static bool take_budget(struct run_options *o, struct cli_parser *p) {
-        if (!cli_value_percent(p, &o->budget_pct))
-                return false;
-        if (!(o->budget_pct >= 0.1 && o->budget_pct <= 100)) {
-                cli_parser_error(p,
-                                 "--budget: '%s' is out of range: give 0.1%% to 100%%, such as 2%%",
-                                 p->value);
-                return false;
-        }
-        return true;
-}
-
 static bool take_launcher(struct run_options *o, struct cli_parser *p) {
         bool is_blank = p->value[strspn(p->value, " \t")] == '\0';
 
@@ -129,8 +83,8 @@ static bool take_option(struct run_options *o, enum run_option option, struct cl
         switch (option) {
         case RUN_OUTPUT: o->output_path = p->value; break;
         case RUN_FORCE: o->overwrite = true; break;
-        case RUN_DURATION: return take_duration(o, p);
-        case RUN_MAX_SIZE: return take_max_size(o, p);
+        case RUN_DURATION: return cli_take_duration(p, o);
+        case RUN_MAX_SIZE: return cli_take_max_size(p, o);
         case RUN_DORMANT: o->dormant = true; break;
         case RUN_START_AFTER: return take_start_after(o, p);
         case RUN_START_ABOVE: return take_start_above(o, p);
@@ -147,8 +101,8 @@ static bool take_option(struct run_options *o, enum run_option option, struct cl
         case RUN_NO_PATCH: o->no_patch = true; break;
         case RUN_HOOK: return take_hook(o, p);
         case RUN_LAUNCHER: return take_launcher(o, p);
-        case RUN_SAMPLE: return take_sample(o, p);
-        case RUN_BUDGET: return take_budget(o, p);
+        case RUN_SAMPLE: return cli_take_sample(p, o);
+        case RUN_BUDGET: return cli_take_budget(p, o);
         case RUN_RUNTIME: o->runtime_path = p->value; break;
         case RUN_OPTION_NONE: break;
         }
@@ -176,12 +130,8 @@ bool run_options_parse(int argc, char **argv, struct run_options *ret_options,
                         cli_parser_error(&p, "--hook has no effect with --no-patch: leave one out");
                 return false;
         }
-        if (o.budget_pct > 0 && !o.sample_bytes)
-                o.sample_bytes = RUN_SAMPLE_BYTES;
-        if (o.sample_bytes && o.free_stacks) {
-                *ret_exit_status = cli_parser_error(
-                        &p,
-                        "--free-stacks: not with --sample or --budget, which see few releases: leave one of them out");
+        if (!cli_check_sample(&p, &o)) {
+                *ret_exit_status = p.exit_status;
                 return false;
         }
         o.argv = argv + p.next_idx;

@@ -104,6 +104,13 @@ static void test_attach(void **state) {
         assert_false(PARSE(attach_options_parse, &o, &status, "1", "2"));
         assert_false(PARSE(attach_options_parse, &o, &status, "1", "--duration", "0s"));
         assert_false(PARSE(attach_options_parse, &o, &status, "1", "--max-size", "1K"));
+        assert_true(PARSE(attach_options_parse, &o, &status, "1", "--sample", "512K"));
+        assert_int_equal(o.sample_bytes, 512 << 10);
+        assert_true(PARSE(attach_options_parse, &o, &status, "1", "--budget", "2%"));
+        assert_true(o.sample_bytes == 512 << 10 && o.budget_pct == 2);
+        assert_false(PARSE(attach_options_parse, &o, &status, "1", "--sample", "1"));
+        assert_false(
+                PARSE(attach_options_parse, &o, &status, "1", "--sample", "1M", "--free-stacks"));
         assert_false(PARSE(attach_options_parse, &o, &status, "--help"));
         assert_int_equal(status, 0);
 }
