@@ -10,6 +10,7 @@
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static extent_hooks_t *theirs, ours;
+static pthread_barrier_t begin;
 static _Atomic int is_done;
 
 static void *hook_alloc(extent_hooks_t *h, void *at, size_t n, size_t align, bool *zero,
@@ -44,6 +45,9 @@ static void hook_destroy(extent_hooks_t *h, void *p, size_t n, bool commit, unsi
 static void *allocate_locked(void *arg) {
         unsigned arena = *(unsigned *)arg;
 
+        /* a thread's first call takes all of jemalloc's locks by itself */
+        dallocx(mallocx(100, MALLOCX_ARENA(arena)), 0);
+        pthread_barrier_wait(&begin);
         while (!is_done) {
                 pthread_mutex_lock(&lock);
                 for (unsigned i = 0; i < 100; i++)
@@ -66,7 +70,9 @@ int main(int argc, char **argv) {
         ours.alloc = hook_alloc;
         ours.dalloc = hook_dalloc;
         ours.destroy = hook_destroy;
+        pthread_barrier_init(&begin, NULL, 2);
         pthread_create(&thread, NULL, allocate_locked, &plain);
+        pthread_barrier_wait(&begin);
         for (unsigned i = 0; i < n_rounds; i++) {
                 unsigned arena;
                 char name[64];
