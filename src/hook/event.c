@@ -93,48 +93,6 @@ void event_alloc(struct thread *t, void *block, size_t size_bytes, unsigned form
         lane_leave(lane);
 }
 
-HOOK_COLD void event_sample(struct thread *t, void *block, size_t size_bytes, uint64_t mean_bytes,
-                            uint64_t n_allocs, unsigned form, const struct unwind_regs *from) {
-        struct lane *lane = lane_enter(t);
-        uint64_t *words = NULL, stack;
-
-        if (unlikely(!lane))
-                return;
-        stack = event_walk(lane, from);
-        if (likely(stack != EVENT_LOST))
-                words = ring_writer_reserve(&lane->ring, 6 + wire_stack_n_new(stack));
-        if (likely(words != NULL)) {
-                words[0] = wire_word0(ring_writer_time(&lane->ring), WIRE_SAMPLE);
-                words[1] = lane->last_block = (uint64_t)block;
-                lane->last_block_time = lane->ring.last_time;
-                words[2] = size_bytes;
-                words[3] = mean_bytes;
-                words[4] = n_allocs;
-                ring_writer_commit(&lane->ring, event_put_stack(words + 5, lane, stack, form));
-        } else {
-                event_after_loss(lane);
-        }
-        lane_leave(lane);
-}
-
-HOOK_COLD void event_sample_free(struct thread *t, void *block, uint64_t n_allocs) {
-        struct lane *lane = lane_enter(t);
-        uint64_t *words;
-
-        if (unlikely(!lane))
-                return;
-        words = ring_writer_reserve(&lane->ring, 3);
-        if (likely(words != NULL)) {
-                words[0] = wire_word0(event_release_time(lane, (uint64_t)block), WIRE_SAMPLE_FREE);
-                words[1] = (uint64_t)block;
-                words[2] = n_allocs;
-                ring_writer_commit(&lane->ring, words + 3);
-        } else {
-                event_after_loss(lane);
-        }
-        lane_leave(lane);
-}
-
 void event_stack(struct thread *t, unsigned kind, const uint64_t *values, uint32_t n, unsigned form,
                  const struct unwind_regs *from) {
         struct lane *lane = lane_enter(t);
@@ -151,7 +109,8 @@ void event_stack(struct thread *t, unsigned kind, const uint64_t *values, uint32
                                       kind);
                 for (uint32_t i = 0; i < n; i++)
                         words[1 + i] = values[i];
-                if ((kind == WIRE_REALLOC_END || kind == WIRE_POOL_ALLOC) && values[0]) {
+                if ((kind == WIRE_REALLOC_END || kind == WIRE_POOL_ALLOC || kind == WIRE_SAMPLE) &&
+                    values[0]) {
                         lane->last_block = values[0];
                         lane->last_block_time = lane->ring.last_time;
                 }
@@ -173,10 +132,10 @@ void event_words(struct thread *t, unsigned kind, const uint64_t *values, uint32
         if (kind == WIRE_FREE_RANGE || (kind == WIRE_HEAP && values[1] != WIRE_HEAP_NEXT))
                 clock_wait_for_loads();
         if (likely(words != NULL)) {
-                words[0] =
-                        wire_word0(kind == WIRE_REALLOC_BEGIN ? event_release_time(lane, values[0])
-                                                              : ring_writer_time(&lane->ring),
-                                   kind);
+                words[0] = wire_word0(kind == WIRE_REALLOC_BEGIN || kind == WIRE_SAMPLE_FREE
+                                              ? event_release_time(lane, values[0])
+                                              : ring_writer_time(&lane->ring),
+                                      kind);
                 for (uint32_t i = 0; i < n; i++)
                         words[1 + i] = values[i];
                 ring_writer_commit(&lane->ring, words + 1 + n);

@@ -32,11 +32,6 @@ void event_words(struct thread *t, unsigned kind, const uint64_t *words, uint32_
 void event_stack(struct thread *t, unsigned kind, const uint64_t *words, uint32_t n, unsigned form,
                  const struct unwind_regs *from);
 
-/* A block that was chosen, and its release (sample.h). n_allocs: of the thread so far. */
-void event_sample(struct thread *t, void *block, size_t size_bytes, uint64_t mean_bytes,
-                  uint64_t n_allocs, unsigned form, const struct unwind_regs *from);
-void event_sample_free(struct thread *t, void *block, uint64_t n_allocs);
-
 /* unwind_env.on_module; ctx: the lane. */
 void event_module(void *ctx, const struct unwind_module *module);
 

@@ -143,7 +143,9 @@ static void sample_record(struct thread *t, void *block, size_t size_bytes, uint
 
         if (!sample_add((uint64_t)block))
                 return;
-        event_sample(t, block, size_bytes, mean_bytes, sample_n_allocs(t), form, from);
+        event_stack(t, WIRE_SAMPLE,
+                    (const uint64_t[]){(uint64_t)block, size_bytes, mean_bytes, sample_n_allocs(t)},
+                    4, form, from);
         ticks = runtime_now() - begin;
         max_ticks = ((uint64_t)SAMPLE_MAX_NS << 16) / runtime.clock.ns_per_tick_q16;
         atomic_fetch_add_explicit(&slot->n_samples, 1, memory_order_relaxed);
@@ -212,7 +214,8 @@ HOOK_COLD void sample_alloc_nested(struct thread *t, void *block, size_t size_by
 
 HOOK_COLD void sample_release(struct thread *t, void *block) {
         if (sample_remove((uint64_t)block))
-                event_sample_free(t, block, sample_n_allocs(t));
+                event_words(t, WIRE_SAMPLE_FREE,
+                            (const uint64_t[]){(uint64_t)block, sample_n_allocs(t)}, 2);
 }
 
 /* The address leaves the table before the real call: behind it another thread may have been given it. */

@@ -183,7 +183,8 @@ static int subject_of_file(struct subject *s, struct found *ret, struct err *ret
 
         for (int i = 0; i < ASKER_TRIES; i++) {
                 if (stat(s->who, &st) < 0)
-                        return err_set_errno(reterr, -errno, "'%s'", s->who);
+                        return err_set(reterr, -errno, "'%s': cannot open it: %s: check the path",
+                                       s->who, strerror(errno));
                 s->trace = (struct identity){st.st_dev, st.st_ino};
                 find_recorder(s, ret);
                 if (ret->recorder)
