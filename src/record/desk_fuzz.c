@@ -4,6 +4,7 @@
  * The input: u8 choice, u8 length, bytes, and so on. Bit 0 makes magic and version right, bit 1 the kind and the name's length, bit 2
  * hangs up before the answer, bit 3 makes the cut, bit 4 lets time pass and memory grow.
  *
+ * seeds: src/record/desk_seeds
  * covers: src/record/desk.c src/record/moments.c src/record/ask.c */
 #include <stdbool.h>
 #include <stdio.h>
