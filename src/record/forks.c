@@ -43,8 +43,9 @@ static struct process *forks_look(struct pipeline *p, uint32_t idx) {
         child->parent_idx = shared->parent_idx;
         child->fork_time = shared->fork_ts;
         child->fork_is_exact = shared->flags & WIRE_PROCESS_FORK_EXACT;
-        /* hostile, or a clock that does not agree: the future is now */
-        child->fork_time = MIN(child->fork_time, p->now);
+        /* Hostile, or a clock that does not agree: the future is now. It may have been forked since
+         * this round began. */
+        child->fork_time = MIN(child->fork_time, pipeline_now(p));
         p->n_unstarted++;
         return child;
 }

@@ -72,6 +72,29 @@ static void test_daemon(void **state) {
         assert_int_equal(s->w->processes.items[1].parent, 0);
 }
 
+/* The recorder was put aside between reading the clock and looking for processes: two were forked
+ * since. Each starts where it was forked. */
+static void test_fork_since_the_clock_was_read(void **state) {
+        struct setup *s = *state;
+        uint64_t first = s->t.now + 100000, second = s->t.now + 300000;
+
+        fake_alloc(&s->a, s->t.now + 50000, 0x1000, 100, 1);
+        fake_put_words(&s->a, first, WIRE_FORK, NULL, 0);
+        fake_fork(&s->t, s->idx, first, true);
+        fake_put_words(&s->a, first + 1000, WIRE_FORK_DONE, NULL, 0);
+        fake_alloc(&s->a, first + 100000, 0x2000, 7, 1); /* not the first child's */
+        fake_put_words(&s->a, second, WIRE_FORK, NULL, 0);
+        fake_fork(&s->t, s->idx, second, true);
+        fake_put_words(&s->a, second + 1000, WIRE_FORK_DONE, NULL, 0);
+        fake_alloc(&s->a, second + 100000, 0x3000, 3, 1); /* neither's */
+        s->t.next_jump = 600000;
+        pipeline_pump(s->t.pipeline);
+        fake_settle(&s->t);
+        assert_int_equal(counts_of(s, 1).live_bytes, 100);
+        assert_int_equal(counts_of(s, 2).live_bytes, 107);
+        assert_true(s->w->processes.items[1].start_ns < s->w->processes.items[2].start_ns);
+}
+
 static void test_fork_that_failed(void **state) {
         struct setup *s = *state;
 
@@ -230,9 +253,11 @@ static void test_look_before_exec(void **state) {
 int main(void) {
         const struct CMUnitTest tests[] = {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
-                TEST(test_fork_inherits),    TEST(test_daemon),      TEST(test_fork_that_failed),
-                TEST(test_raw_clone),        TEST(test_peak_of_all), TEST(test_exec),
-                TEST(test_exec_that_failed), TEST(test_look),        TEST(test_look_before_exec),
+                TEST(test_fork_inherits), TEST(test_fork_since_the_clock_was_read),
+                TEST(test_daemon),        TEST(test_fork_that_failed),
+                TEST(test_raw_clone),     TEST(test_peak_of_all),
+                TEST(test_exec),          TEST(test_exec_that_failed),
+                TEST(test_look),          TEST(test_look_before_exec),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);
