@@ -169,16 +169,29 @@ static void begin_process(struct brute *b, uint32_t process, uint64_t time_ns) {
         step(b, MIN(time_ns, start->start_ns), process);
 }
 
-static void live_and_die(struct brute *b, uint64_t time_ns, uint32_t also) {
-        for (uint32_t p = 0; p < b->v->n_processes; p++) {
-                const struct trace_process_info *info = &b->v->processes[p];
+/* The earliest of those that are to begin by then; n_processes: none. */
+static uint32_t next_to_begin(const struct brute *b, uint64_t time_ns, uint32_t also) {
+        const struct trace_process_info *info = b->v->processes;
+        uint32_t next = (uint32_t)b->v->n_processes;
 
-                if (info->has_end && info->end.end_ns < time_ns)
+        for (uint32_t p = 0; p < b->v->n_processes; p++)
+                if (!b->processes[p].has_begun &&
+                    (info[p].start.start_ns <= time_ns || p == also) &&
+                    (next == b->v->n_processes ||
+                     info[p].start.start_ns < info[next].start.start_ns))
+                        next = p;
+        return next;
+}
+
+static void live_and_die(struct brute *b, uint64_t time_ns, uint32_t also) {
+        uint32_t next;
+
+        for (uint32_t p = 0; p < b->v->n_processes; p++)
+                if (b->v->processes[p].has_end && b->v->processes[p].end.end_ns < time_ns)
                         b->processes[p].is_dead = true;
-                if (!b->processes[p].has_begun && (info->start.start_ns <= time_ns || p == also) &&
-                    b->n_steps < b->stop_at)
-                        begin_process(b, p, time_ns);
-        }
+        while (b->n_steps < b->stop_at &&
+               (next = next_to_begin(b, time_ns, also)) < b->v->n_processes)
+                begin_process(b, next, time_ns);
 }
 
 /* ---- events ---------------------------------------------------------------------------------- */
