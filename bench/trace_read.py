@@ -38,12 +38,12 @@ def main():
     p.add_argument("--folder", default="/var/tmp")
     p.add_argument("--keep", action="store_true", help="leave the trace there, and use it again")
     options = p.parse_args()
-    subprocess.run(["ninja", "--quiet", "-C", options.build, "src/trace/bench_trace_read", "src/record/bench_long_run"],
+    subprocess.run(["ninja", "--quiet", "-C", options.build, "src/trace/bench_trace_read", "src/pipeline/bench_long_run"],
                    stdout=subprocess.DEVNULL, check=True)
     silt = os.path.join(options.build, "silt")
     trace = os.path.join(options.folder, f"trace_read.{options.millions}.silt")
     if not (options.keep and os.path.exists(trace)):
-        made = subprocess.run([os.path.join(options.build, "src/record/bench_long_run"), trace, str(options.millions)],
+        made = subprocess.run([os.path.join(options.build, "src/pipeline/bench_long_run"), trace, str(options.millions)],
                               stdout=subprocess.PIPE, check=True)
         print(made.stdout.decode().strip())
     size = os.stat(trace).st_size

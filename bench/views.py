@@ -28,7 +28,7 @@ def make(options, number):
     sources = os.path.join(options.folder, "src")
     os.makedirs(sources, exist_ok=True)
     if not (options.keep and os.path.exists(trace)):
-        maker = os.path.join(options.build, "src/record/bench_long_run")
+        maker = os.path.join(options.build, "src/pipeline/bench_long_run")
         subprocess.run([maker, trace, str(options.millions), "0", sources, str(number)], stdout=subprocess.DEVNULL, check=True)
     return trace
 
@@ -60,7 +60,7 @@ def main():
     p.add_argument("--json", help="write the figures to FILE too")
     p.add_argument("--only", default="", help="views whose name matches REGEX")
     options = p.parse_args()
-    subprocess.run(["ninja", "--quiet", "-C", options.build, "src/record/bench_long_run", "silt"], stdout=subprocess.DEVNULL,
+    subprocess.run(["ninja", "--quiet", "-C", options.build, "src/pipeline/bench_long_run", "silt"], stdout=subprocess.DEVNULL,
                    check=True)
     silt = os.path.join(options.build, "silt")
     old, new = make(options, 0), make(options, 1)

@@ -25,6 +25,7 @@ struct brute {
         const struct trace_view *v;
         const struct query_scope *scope;
         struct brute_process *processes;
+        uint32_t *by_start;             /* the order in which they begin */
         VEC(struct brute_block) blocks; /* by seq */
         uint64_t *last_seq;             /* by thread, plus 1 */
         uint64_t n_steps, stop_at;      /* the second run ends at the peak */
@@ -155,6 +156,23 @@ static void step(struct brute *b, uint64_t time_ns, uint32_t process) {
         }
 }
 
+uint32_t *brute_by_start(const struct trace_view *v) {
+        uint32_t *order = calloc(v->n_processes + 1, sizeof(*order));
+
+        if (!order)
+                abort();
+        for (uint32_t p = 0; p < v->n_processes; p++) {
+                size_t at = p;
+
+                for (; at > 0 &&
+                       v->processes[order[at - 1]].start.start_ns > v->processes[p].start.start_ns;
+                     at--)
+                        order[at] = order[at - 1];
+                order[at] = p;
+        }
+        return order;
+}
+
 /* ---- processes ------------------------------------------------------------------------------- */
 
 static void begin_process(struct brute *b, uint32_t process, uint64_t time_ns) {
@@ -169,29 +187,17 @@ static void begin_process(struct brute *b, uint32_t process, uint64_t time_ns) {
         step(b, MIN(time_ns, start->start_ns), process);
 }
 
-/* The earliest of those that are to begin by then; n_processes: none. */
-static uint32_t next_to_begin(const struct brute *b, uint64_t time_ns, uint32_t also) {
-        const struct trace_process_info *info = b->v->processes;
-        uint32_t next = (uint32_t)b->v->n_processes;
-
-        for (uint32_t p = 0; p < b->v->n_processes; p++)
-                if (!b->processes[p].has_begun &&
-                    (info[p].start.start_ns <= time_ns || p == also) &&
-                    (next == b->v->n_processes ||
-                     info[p].start.start_ns < info[next].start.start_ns))
-                        next = p;
-        return next;
-}
-
 static void live_and_die(struct brute *b, uint64_t time_ns, uint32_t also) {
-        uint32_t next;
+        for (size_t i = 0; i < b->v->n_processes; i++) {
+                uint32_t p = b->by_start[i];
+                const struct trace_process_info *info = &b->v->processes[p];
 
-        for (uint32_t p = 0; p < b->v->n_processes; p++)
-                if (b->v->processes[p].has_end && b->v->processes[p].end.end_ns < time_ns)
+                if (info->has_end && info->end.end_ns < time_ns)
                         b->processes[p].is_dead = true;
-        while (b->n_steps < b->stop_at &&
-               (next = next_to_begin(b, time_ns, also)) < b->v->n_processes)
-                begin_process(b, next, time_ns);
+                if (!b->processes[p].has_begun && (info->start.start_ns <= time_ns || p == also) &&
+                    b->n_steps < b->stop_at)
+                        begin_process(b, p, time_ns);
+        }
 }
 
 /* ---- events ---------------------------------------------------------------------------------- */
@@ -372,6 +378,7 @@ static int ask(const char *trace_path, const struct query_scope *scope, bool is_
         b.v = trace_view(b.t);
         b.answer = calloc(1, sizeof(*b.answer));
         b.processes = calloc(b.v->n_processes + 1, sizeof(b.processes[0]));
+        b.by_start = brute_by_start(b.v);
         b.last_seq = calloc(b.v->n_threads + 1, sizeof(b.last_seq[0]));
         if (!b.answer || !b.processes || !b.last_seq)
                 abort();
@@ -394,6 +401,7 @@ static int ask(const char *trace_path, const struct query_scope *scope, bool is_
         note_live(&b, MOMENT_PEAK);
         reset(&b);
         free(b.processes);
+        free(b.by_start);
         free(b.last_seq);
         vec_free(&b.blocks);
         map_done(&b.by_stack);

@@ -18,3 +18,6 @@ int brute_ask_split(const char *trace_path, const struct query_scope *scope,
  * its first event. */
 unsigned brute_compare(const struct query_answer *expected, const struct query_answer *actual,
                        bool with_times, FILE *out);
+
+/* Processes in the order in which they begin; the caller frees. */
+uint32_t *brute_by_start(const struct trace_view *v);

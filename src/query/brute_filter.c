@@ -8,6 +8,7 @@
 #include "base/map.h"
 #include "base/vec.h"
 #include "name/name.h"
+#include "query/brute.h"
 
 /* One block in one process: its allocator's, or a child's that inherited it. */
 struct copy {
@@ -43,6 +44,7 @@ struct brute_lives {
         struct trace_reader *t;
         const struct trace_view *v;
         struct process_state *processes;
+        uint32_t *by_start; /* the order in which they begin */
         uint64_t *last_seq;
         VEC(struct copy) copies;
         VEC(struct step) steps; /* [0] is before everything */
@@ -88,29 +90,16 @@ static void begin_process(struct brute_lives *b, uint32_t process, uint64_t time
         step(b, MIN(time_ns, start->start_ns), process);
 }
 
-/* The earliest of those that are to begin by then, since steps stand in the order of time;
- * n_processes: none. */
-static uint32_t next_to_begin(const struct brute_lives *b, uint64_t time_ns, uint32_t also) {
-        const struct trace_process_info *info = b->v->processes;
-        uint32_t next = (uint32_t)b->v->n_processes;
-
-        for (uint32_t p = 0; p < b->v->n_processes; p++)
-                if (!b->processes[p].has_begun &&
-                    (info[p].start.start_ns <= time_ns || p == also) &&
-                    (next == b->v->n_processes ||
-                     info[p].start.start_ns < info[next].start.start_ns))
-                        next = p;
-        return next;
-}
-
 static void live_and_die(struct brute_lives *b, uint64_t time_ns, uint32_t also) {
-        uint32_t next;
+        for (size_t i = 0; i < b->v->n_processes; i++) {
+                uint32_t p = b->by_start[i];
+                const struct trace_process_info *info = &b->v->processes[p];
 
-        for (uint32_t p = 0; p < b->v->n_processes; p++)
-                if (b->v->processes[p].has_end && b->v->processes[p].end.end_ns < time_ns)
+                if (info->has_end && info->end.end_ns < time_ns)
                         b->processes[p].is_dead = true;
-        while ((next = next_to_begin(b, time_ns, also)) < b->v->n_processes)
-                begin_process(b, next, time_ns);
+                if (!b->processes[p].has_begun && (info->start.start_ns <= time_ns || p == also))
+                        begin_process(b, p, time_ns);
+        }
 }
 
 static void release(struct brute_lives *b, uint32_t process, const struct trace_event *e,
@@ -198,6 +187,7 @@ int brute_lives_new(const char *trace_path, struct brute_lives **ret, struct err
                 return r;
         b->v = trace_view(b->t);
         b->processes = calloc(b->v->n_processes + 1, sizeof(b->processes[0]));
+        b->by_start = brute_by_start(b->v);
         b->last_seq = calloc(b->v->n_threads + 1, sizeof(b->last_seq[0]));
         if (!b->processes || !b->last_seq)
                 abort();
@@ -226,6 +216,7 @@ struct brute_lives *brute_lives_free(struct brute_lives *b) {
                 map_done(&b->processes[p].copies);
         }
         free(b->processes);
+        free(b->by_start);
         free(b->last_seq);
         vec_free(&b->copies);
         vec_free(&b->steps);

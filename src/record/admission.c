@@ -6,8 +6,8 @@
 
 #include "base/units.h"
 #include "patch/plan.h"
+#include "pipeline/pipeline.h"
 #include "record/counter.h"
-#include "record/pipeline.h"
 #include "record/proc.h"
 #include "record/strays.h"
 

@@ -4,7 +4,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-#include "record/pipeline.h"
+#include "pipeline/pipeline.h"
 #include "record/proc.h"
 #include "record/recorder_state.h"
 #include "trace/writer.h"

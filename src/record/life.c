@@ -8,7 +8,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "record/pipeline.h"
+#include "pipeline/pipeline.h"
 #include "record/proc.h"
 #include "record/shares.h"
 #include "trace/writer.h"

@@ -7,7 +7,7 @@
 
 #include "base/arena.h"
 #include "base/vec.h"
-#include "record/pipeline.h"
+#include "pipeline/pipeline.h"
 
 struct modules_file {
         const char *path;

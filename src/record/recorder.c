@@ -17,11 +17,11 @@
 #include <unistd.h>
 
 #include "base/fs.h"
+#include "pipeline/pipeline.h"
 #include "record/admission.h"
 #include "record/control.h"
 #include "record/counter.h"
 #include "record/expense.h"
-#include "record/pipeline.h"
 #include "record/proc.h"
 #include "record/recorder_moments.h"
 #include "record/recorder_sample.h"

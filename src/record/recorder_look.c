@@ -4,9 +4,9 @@
 #include <unistd.h>
 
 #include "base/macros.h"
-#include "record/pipeline.h"
+#include "pipeline/pipeline.h"
+#include "pipeline/residency.h"
 #include "record/proc.h"
-#include "record/residency.h"
 
 #define MS 1000000ull
 

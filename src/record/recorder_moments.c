@@ -5,7 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "record/pipeline.h"
+#include "pipeline/pipeline.h"
 #include "record/watcher.h"
 #include "trace/writer.h"
 

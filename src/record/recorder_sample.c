@@ -2,8 +2,8 @@
 #include "record/recorder_sample.h"
 
 #include "base/macros.h"
+#include "pipeline/pipeline.h"
 #include "record/expense.h"
-#include "record/pipeline.h"
 #include "record/recorder_look.h"
 #include "record/shm.h"
 

@@ -3,8 +3,8 @@
 
 #include <stdarg.h>
 
+#include "pipeline/pipeline.h"
 #include "record/counter.h"
-#include "record/pipeline.h"
 #include "record/watcher.h"
 #include "trace/writer.h"
 

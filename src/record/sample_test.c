@@ -11,8 +11,8 @@
 #include <cmocka.h>
 
 #include "base/macros.h"
+#include "pipeline/weights.h"
 #include "record/budget.h"
-#include "record/weights.h"
 #include "wire/sample_draw.h"
 
 enum { N_SEEDS = 1000, N_ALLOCS = 20000, SAMPLE_BYTES = 512 };

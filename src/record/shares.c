@@ -2,8 +2,8 @@
 #include "record/shares.h"
 
 #include "patch/memory.h"
-#include "record/pipeline.h"
-#include "record/process.h"
+#include "pipeline/pipeline.h"
+#include "pipeline/process.h"
 #include "trace/writer.h"
 #include "wire/record.h"
 

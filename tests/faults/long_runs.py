@@ -13,7 +13,7 @@ def test_days_within_a_bound(t):
     """20 million events in `make test`, a billion in `make soak`."""
     millions, bound_mb = t.count((20, 32), (1000, 256))
     trace = t.path("t.silt")
-    r = run([os.path.join(t.context.build_dir, "src/record/bench_long_run"), trace, str(millions), str(bound_mb)],
+    r = run([os.path.join(t.context.build_dir, "src/pipeline/bench_long_run"), trace, str(millions), str(bound_mb)],
             timeout_s=t.count(1800, 7200))
     assert r.code == 0, r.errors
     books = json.loads(r.text)

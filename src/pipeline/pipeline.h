@@ -1,0 +1,188 @@
+/* SPDX-License-Identifier: MIT */
+/* From rings to trace: lends memory to the slots of the arena, drains them, puts their records in order,
+ * pairs releases with allocations, interns stacks, keeps the figures of every site, writes the trace.
+ *
+ *   slots ─ lender, drain ─▶ words ─ order ─▶ records in time order ─ intern ─▶ events
+ *         ─ pair, live ─▶ blocks ─ sites ─▶ trace_put_*, rows at the end of each slice
+ *
+ * One thread. The arena is hostile: whatever stands in it, no call crashes, loops without bound or keeps
+ * more memory than the caps below. A ring that breaks the rules is broken: the rest of it is counted as lost.
+ *
+ * Call order: new → add_image (by hello) / pump / end_process / end_slice … → finish → free.
+ * "Time" without a unit is in counter ticks since the arena's clock_base; _ns since the recording's start. */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/err.h"
+#include "base/macros.h"
+#include "pipeline/tally.h"
+#include "trace/model.h"
+
+struct trace_writer;
+struct pipeline;
+
+/* A module as its MODULE record names it. */
+struct pipeline_module {
+        uint32_t process_idx, pid;
+        const char *name; /* "" for the executable */
+        uint64_t bias, begin, end;
+};
+
+struct process_share;
+
+/* Everything about one process since its start. */
+struct pipeline_totals {
+        struct trace_counts counts; /* n_frees without implicit ones; peak since the start */
+        uint64_t blocked_ns;        /* its threads waited for room */
+        uint64_t runtime_bytes;     /* as its process entry says */
+        uint64_t n_early_events;
+        bool ends_in_exec;  /* the last that a thread of it said is that it execs */
+        uint32_t n_threads; /* that recorded something */
+        uint32_t
+                n_threads_started; /* as its process entry says, the first included; never less than n_threads */
+        /* WIRE_N_ALLOCATORS of them, by number, until the process is over; NULL: only the loader's allocator was called */
+        const struct process_share *shares;
+        uint32_t loader_number;       /* of that one */
+        struct tally tally;           /* sampled: until the process is over */
+        uint64_t sample_ns, count_ns; /* what taking samples and counting took of its time */
+};
+
+/* Called back from pump, end_process and finish. All are optional. */
+struct pipeline_calls {
+        void *ctx;
+
+        /* A forked process; returns its trace process id (trace_add_process). Without it the pipeline
+         * calls trace_add_process itself, with pid, parent and start alone. parent: TRACE_NO_PROCESS unknown. */
+        uint32_t (*on_process)(void *ctx, uint32_t process_idx, uint32_t pid, uint32_t parent,
+                               uint64_t start_ns);
+
+        /* All events of a process that end_process was called for are through; its entry is free again
+         * when this returns. The place for trace_end_process. */
+        void (*on_process_end)(void *ctx, uint32_t process_idx, uint32_t process, uint64_t end_ns,
+                               const struct pipeline_totals *totals);
+
+        /* A module not seen before at this place: fill path, build-id and size (strings valid until the next
+         * call). False: its frames are silt's own and never appear in a stack. */
+        bool (*on_module)(void *ctx, const struct pipeline_module *m, struct trace_module *fill);
+
+        /* Whether the task still exists. Asked, seldom, for threads that said they end or write nothing. */
+        bool (*is_thread_alive)(void *ctx, uint32_t pid, uint32_t tid);
+
+        /* The name of a thread first seen, "" unknown; valid until the next call. */
+        const char *(*thread_name)(void *ctx, uint32_t pid, uint32_t tid);
+
+        /* A ring broke the rules. */
+        void (*on_broken)(void *ctx, uint32_t process_idx, uint32_t tid, const char *what);
+
+        /* Gives memory to chunks [0, n_chunks); 0 or -errno. Without it all chunks are taken to have memory. */
+        int (*back_chunks)(void *ctx, uint32_t n_chunks);
+
+        /* The cut that was asked for: all events before time_ns are in, none behind it. What is put into the trace now is
+         * written with them. */
+        void (*on_cut)(void *ctx, uint64_t time_ns);
+
+        /* The counter, before clock_base is taken off; without it the arena's own clock is read. */
+        uint64_t (*counter_now)(void *ctx);
+};
+
+struct pipeline_config {
+        void *arena; /* mapped, its header filled; borrowed, as is the writer */
+        size_t arena_bytes;
+        struct trace_writer *writer;
+        uint64_t counter_hz;
+        uint64_t start_time; /* counter - clock_base at 0 ns of the recording */
+        bool addresses;      /* addresses go into the trace */
+        bool prior;          /* attached: releases of unknown blocks are prior_frees */
+
+        /* 0 takes the default */
+        uint64_t max_lent_bytes; /* of all rings together; 32 MiB */
+        uint64_t margin_ns;      /* a store is visible to the recorder within this; 100,000 */
+        uint64_t skew_ns; /* two events of one address may be this much out of order; 50,000 */
+        uint64_t
+                max_stall_ns; /* a thread that stops while it writes holds the others up for this long; 1 s */
+        size_t max_pending_bytes; /* drained but not yet in order; then order is given up for room; 64 MiB */
+        uint32_t max_slice_events; /* then a slice ends; TRACE_MAX_SLICE_EVENTS */
+        struct pipeline_calls calls;
+};
+
+int pipeline_new(const struct pipeline_config *config, struct pipeline **ret, struct err *reterr);
+struct pipeline *pipeline_free(struct pipeline *p); /* NULL ok */
+DEFINE_CLEANUP(struct pipeline, pipeline_free)
+
+/* An image that came by hello: its entry of the arena is filled, its trace process added. pid: as the
+ * recorder sees it. Before the welcome is sent. */
+void pipeline_add_image(struct pipeline *p, uint32_t process_idx, uint32_t pid,
+                        uint32_t trace_process);
+
+/* The number (patch/memory.h) of the allocator that the loader gives the process, and its children. */
+void pipeline_set_loader_allocator(struct pipeline *p, uint32_t process_idx, uint32_t number);
+
+/* Lends, drains, orders, pairs and writes, up to a bounded amount of work; returns the records handled.
+ * 0 with has_pending: call again within a millisecond or so. */
+size_t pipeline_pump(struct pipeline *p);
+
+/* True when records are drained but not yet final, or a thread waits for room. */
+bool pipeline_has_pending(const struct pipeline *p);
+
+/* True while a forked process has its entry but is not in the trace yet: its parent's events come first. */
+bool pipeline_has_newcomers(const struct pipeline *p);
+
+/* True when a ring holds records not drained, or a thread waits: for the last look before sleeping. */
+bool pipeline_has_work(const struct pipeline *p);
+
+/* The process is gone (or has become another image): its rings are read to their end, its slots and entry
+ * freed by later pumps, once everything is in order. */
+void pipeline_end_process(struct pipeline *p, uint32_t process_idx, uint64_t end_ns);
+
+/* Ends the slice: rows, a checkpoint when it is time. Nothing to do when nothing happened (unless force:
+ * samples wait in the writer). Full slices end by themselves. */
+void pipeline_end_slice(struct pipeline *p, uint64_t now_ns, bool force);
+
+/* Asks for a cut at this moment: events up to now and those behind it are kept apart, whatever their threads are at. A
+ * later pump, or finish, comes to it: on_cut, then the slice ends there, with a checkpoint unless the last is near. One at a
+ * time: false while another is under way. */
+bool pipeline_begin_cut(struct pipeline *p);
+bool pipeline_is_cutting(const struct pipeline *p);
+
+/* Live in all processes together, now. */
+void pipeline_get_live(const struct pipeline *p, uint64_t *ret_bytes, uint64_t *ret_blocks);
+
+/* Sampled: the sums of all processes go into the trace, now and then; when one ends, its last ones do. */
+void pipeline_put_tallies(struct pipeline *p);
+
+/* The process that answers, when all is finished, for events that were lost for want of a slot. */
+void pipeline_set_main(struct pipeline *p, uint32_t trace_process);
+
+/* Everything drained now is final; ends the last slice, with a checkpoint. Living processes keep their figures. */
+void pipeline_finish(struct pipeline *p, uint64_t end_ns);
+
+/* Threads as the trace knows them, for samples and notes; false when the process has none with this tid. */
+bool pipeline_find_process(const struct pipeline *p, uint32_t process_idx,
+                           uint32_t *ret_trace_process);
+bool pipeline_get_totals(const struct pipeline *p, uint32_t trace_process,
+                         struct pipeline_totals *ret);
+
+/* Pages of large blocks (residency.h). Whether there is something to look at, and the look before can be settled;
+ * has_changed: events or page faults since then. */
+struct residency_budget;
+bool pipeline_wants_look(const struct pipeline *p, uint32_t process_idx, bool has_changed);
+/* pagemap_fd: of that process, open. Only when it is wanted. True: another look would tell more though nothing happens. */
+bool pipeline_look(struct pipeline *p, uint32_t process_idx, int pagemap_fd, uint64_t now_ns,
+                   struct residency_budget *budget);
+
+struct pipeline_stats {
+        uint64_t n_records, n_sites, n_stacks, n_locations, n_live_blocks;
+        uint64_t n_inversions, n_forced; /* records that went ahead of a stalled thread's mark */
+        uint64_t n_broken_slots,
+                n_unslotted; /* events without a slot: lost, and not yet counted as the main process's */
+        uint64_t lent_bytes, backed_bytes;
+        uint64_t live_table_bytes, site_bytes, intern_bytes,
+                queue_bytes; /* the recorder's own memory */
+};
+void pipeline_get_stats(const struct pipeline *p, struct pipeline_stats *ret);
+
+/* The latest time up to which the trace is complete. */
+uint64_t pipeline_final_ns(const struct pipeline *p);

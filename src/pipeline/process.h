@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: MIT */
+/* A process image as the pipeline knows it: one entry of the arena from its first sight until all its
+ * events are through. */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/map.h"
+#include "pipeline/live.h"
+#include "pipeline/pools.h"
+#include "pipeline/tally.h"
+
+struct figures;
+struct heaps;
+struct intern_space;
+struct residency;
+
+/* What one allocator was asked for. */
+struct process_share {
+        uint64_t n_allocs, alloc_bytes;
+};
+
+struct process {
+        uint32_t idx; /* of the arena */
+        uint32_t pid;
+        uint32_t parent_idx; /* UINT32_MAX: none, or unknown */
+        uint64_t fork_time;  /* came by hello: when it was added */
+        bool fork_is_exact;  /* fork_time names a FORK record of the parent */
+        bool is_started; /* false: seen, but its parent's events have not reached fork_time yet */
+        bool is_ending;  /* gone: no new slots, what is published is all */
+        uint64_t end_ns;
+
+        /* from start on */
+        uint32_t trace_id;
+        struct figures *figures;
+        struct live live;
+        struct pools pools;
+        struct heaps *heaps; /* that can be released whole; NULL: none was used yet */
+        struct intern_space *space;
+        struct residency *residency; /* NULL: no large block yet */
+        struct map threads;          /* tid → trace thread */
+        uint32_t n_threads;
+        uint32_t n_slots;      /* that it holds now */
+        uint32_t n_scans_left; /* looks at all slots before its end is believed */
+        uint64_t blocked_ns;
+        struct process_share
+                *shares;    /* by number of the allocator; NULL: nothing but the loader's */
+        struct tally tally; /* sampled: of threads that are gone */
+        struct trace_tally tally_told;
+        uint32_t loader_number; /* what number 0 stands for; 0: nobody said */
+        bool ends_in_exec;      /* the last record of a thread that is gone */
+};

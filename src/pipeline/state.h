@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: MIT */
+/* What the files behind pipeline.h share: the pipeline itself, and the steps from one file to the next. */
+#pragma once
+
+#include "pipeline/drain.h"
+#include "pipeline/intern.h"
+#include "pipeline/order.h"
+#include "pipeline/pair.h"
+#include "pipeline/pipeline.h"
+#include "pipeline/process.h"
+#include "pipeline/sites.h"
+
+enum { PIPELINE_BATCH = 96 };
+
+/* What a child will start with: taken at its parent's FORK record, waiting for the child to appear. */
+struct snapshot {
+        uint32_t parent_idx,
+                parent;   /* entry of the arena, process of the trace; it may have ended since */
+        uint64_t time;    /* of the FORK record */
+        uint64_t done_ns; /* the parent came back from fork then; 0: not yet */
+        struct live_layer *layer;
+        struct pools pools;
+        struct heaps *heaps; /* NULL: none */
+        struct intern_space *space;
+        uint32_t loader_number; /* the parent's */
+        inherited_vec inherited;
+};
+
+/* The stack of an event in the batch, until it is looked up. */
+struct batch_stack {
+        const uint64_t *word; /* in its slot's queue; NULL: the event has none */
+        uint64_t hash;
+};
+
+struct pipeline {
+        struct pipeline_config config;
+        struct wire_header *header;
+        struct wire_process *shared_processes;
+        uint32_t n_processes; /* entries of the arena */
+        uint64_t clock_base;
+        uint32_t clock;
+        uint64_t ns_mult; /* ns = ticks * ns_mult >> 32 */
+        uint64_t ticks_per_s;
+
+        struct drain drain;
+        struct order order;
+        struct intern intern;
+        struct sites sites;
+        struct pair pair;
+
+        struct process **processes; /* by entry of the arena */
+        uint32_t n_processes_used;
+        VEC(struct process *) active; /* of them, in order of appearance */
+        VEC(struct snapshot) snapshots;
+        uint32_t n_unstarted;
+
+        uint64_t now;        /* time of the last look at the slots */
+        uint64_t final_time; /* everything before it is in order and written */
+        uint64_t
+                cut_time; /* events behind it wait until those before it are in; UINT64_MAX: no cut */
+        uint64_t n_records, n_forced, n_marks;
+        uint32_t main_process;
+        uint64_t n_unslotted_told; /* counted as the main process's */
+        bool is_finishing;         /* what is drained is all: nobody is waited for */
+
+        struct pair_event batch[PIPELINE_BATCH];
+        struct batch_stack batch_stacks[PIPELINE_BATCH];
+        size_t n_batch;
+};
+
+static inline uint64_t pipeline_time_ns(const struct pipeline *p, uint64_t time) {
+        uint64_t ticks = time > p->config.start_time ? time - p->config.start_time : 0;
+
+        return (uint64_t)((unsigned __int128)ticks * p->ns_mult >> 32);
+}
+
+/* The recorder's clock, in ticks as records have it. */
+uint64_t pipeline_now(const struct pipeline *p);
+
+/* decode.c: takes the records of s (settled) up to and including end_time. False: nothing is left of it. */
+bool decode_run(struct pipeline *p, struct slot *s, uint64_t end_time);
+
+/* Passes over padding and learns the time of the next record. False: there is none, or the slot broke the rules. */
+bool decode_settle(struct pipeline *p, struct slot *s);
+
+/* Applies the batch; before anything that must come after it. */
+void decode_flush(struct pipeline *p);
+
+/* Ends the slice when it is nearly full. */
+void pipeline_check_slice(struct pipeline *p);
+
+/* The last look at a process's pages counts, unless another image's were seen; what is known goes into the trace. */
+void pipeline_settle_look(struct pipeline *p, struct process *process, bool is_valid);
+
+/* Counts what the slot lost without saying so itself. */
+void decode_count_lost(struct pipeline *p, struct slot *s);
+
+/* bulk.c: records that say something of many blocks, or of one block that others will. All events so far are applied. */
+void bulk_free_range(struct pipeline *p, struct slot *s, const uint64_t *words, uint64_t time_ns);
+void bulk_heap(struct pipeline *p, struct slot *s, const uint64_t *words, uint64_t time_ns);
+void bulk_pool_alloc(struct pipeline *p, struct process *process, uint64_t address);
+void bulk_expect_heap(struct pipeline *p, struct process *process);
+uint32_t bulk_open_heap(struct process *process, uint64_t id); /* its number (heaps.h) */
+
+/* forks.c */
+struct process *forks_add_process(struct pipeline *p, uint32_t idx, uint32_t pid);
+void forks_scan(struct pipeline *p); /* new entries of the arena */
+struct process *forks_find(struct pipeline *p,
+                           uint32_t idx); /* looks at the entry when it must; NULL: none */
+void forks_start(struct pipeline *p, struct process *child); /* gives it what it inherited */
+void forks_start_due(struct pipeline *p);                    /* those whose fork is in order */
+void forks_take_snapshot(struct pipeline *p, struct process *parent, uint64_t time);
+void forks_done(struct pipeline *p, struct process *parent, uint64_t time_ns);
+void forks_expire(struct pipeline *p);
+void forks_start_children(struct pipeline *p, const struct process *parent); /* before it ends */
+void forks_end_process(struct pipeline *p, struct process *process);
+void forks_free_all(struct pipeline *p);

@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: MIT */
+#include "pipeline/tally.h"
+
+#include "pipeline/state.h"
+#include "trace/writer.h"
+
+enum {
+        TALLY_EVENT_PS =
+                3200, /* what counting takes, measured on a Neoverse-V1 (bench/sample.py) */
+};
+
+/* relaxed in all of them: sums of their own, and more than this is nonsense */
+#define TALLY_MAX ((uint64_t)1 << 56)
+
+static uint64_t tally_load(const _Atomic uint64_t *sum) {
+        return MIN(atomic_load_explicit(sum, memory_order_relaxed), TALLY_MAX);
+}
+
+static void tally_clear(struct wire_tally *t) {
+        atomic_store_explicit(&t->n_allocs, 0, memory_order_relaxed);
+        atomic_store_explicit(&t->alloc_bytes, 0, memory_order_relaxed);
+        atomic_store_explicit(&t->n_frees, 0, memory_order_relaxed);
+        atomic_store_explicit(&t->n_reallocs, 0, memory_order_relaxed);
+}
+
+void tally_reset(struct wire_slot *slot) {
+        tally_clear(&slot->tally);
+        tally_clear(&slot->nested_tally);
+        atomic_store_explicit(&slot->n_samples, 0, memory_order_relaxed);
+        atomic_store_explicit(&slot->sample_ticks, 0, memory_order_relaxed);
+}
+
+static void tally_add(struct tally *to, const struct wire_tally *t) {
+        to->n_allocs += tally_load(&t->n_allocs);
+        to->alloc_bytes += tally_load(&t->alloc_bytes);
+        to->n_frees += tally_load(&t->n_frees);
+        to->n_reallocs += tally_load(&t->n_reallocs);
+}
+
+static void tally_add_slot(struct tally *to, const struct wire_slot *slot) {
+        tally_add(to, &slot->tally);
+        tally_add(to, &slot->nested_tally);
+        to->n_samples += tally_load(&slot->n_samples);
+        to->sample_ticks += tally_load(&slot->sample_ticks);
+}
+
+void tally_take(struct process *process, const struct wire_slot *slot) {
+        tally_add_slot(&process->tally, slot);
+}
+
+struct tally tally_of(const struct pipeline *p, const struct process *process) {
+        struct tally t = process->tally;
+
+        for (size_t i = 0; i < p->drain.active.n; i++)
+                if (p->drain.active.items[i]->process_idx == process->idx)
+                        tally_add_slot(&t, p->drain.active.items[i]->shared);
+        return t;
+}
+
+uint64_t tally_sample_ns(const struct pipeline *p, const struct tally *t) {
+        return (uint64_t)((unsigned __int128)t->sample_ticks * p->ns_mult >> 32);
+}
+
+uint64_t tally_count_ns(const struct tally *t) {
+        return (t->n_allocs + t->n_frees) / 1000 * TALLY_EVENT_PS;
+}
+
+/* A sum that went down is none, but what a target wrote over its own slot. */
+static void raise_to(uint64_t *told, uint64_t value) {
+        *told = MAX(*told, value);
+}
+
+void tally_write(struct pipeline *p, struct process *process) {
+        const struct wire_process *shared = &p->shared_processes[process->idx];
+        struct trace_tally *told = &process->tally_told;
+        struct tally t;
+
+        if (!p->pair.is_sampled || !process->is_started)
+                return;
+        t = tally_of(p, process);
+        told->process = process->trace_id;
+        raise_to(&told->time_ns, p->pair.now_ns);
+        raise_to(&told->n_allocs, t.n_allocs);
+        raise_to(&told->n_frees, t.n_frees);
+        raise_to(&told->n_reallocs, t.n_reallocs);
+        raise_to(&told->alloc_bytes, t.alloc_bytes);
+        raise_to(&told->n_unsampled,
+                 atomic_load_explicit(&shared->n_unsampled, memory_order_relaxed));
+        told->runtime_ns = tally_sample_ns(p, &t) + tally_count_ns(&t);
+        told->sample_bytes = atomic_load_explicit(&p->header->sample_bytes, memory_order_relaxed);
+        trace_put_tally(p->config.writer, told);
+}
+
+void tally_write_all(struct pipeline *p) {
+        for (size_t i = 0; i < p->active.n; i++)
+                tally_write(p, p->active.items[i]);
+}
