@@ -128,11 +128,20 @@ def all_tests(context, options):
     return tests
 
 
+# A test that fails while others run beside it gets as many tries alone, at the end: all must pass, and that it failed is said.
+# More tests than that which need it are no accident.
+ALONE_TRIES, MAX_UNSTEADY = 3, 3
+
+
 class Summary:
-    def __init__(self):
+    def __init__(self, out=sys.stdout):
+        self.out = out
         self.passed = self.failed = 0
-        self.skipped = []
+        self.skipped, self.again = [], []
         self.lock = threading.Lock()
+
+    def say(self, text):
+        print(text, file=self.out, flush=True)
 
     def line(self):
         text = f"{self.passed} passed, {self.failed} failed"
@@ -150,7 +159,7 @@ def run_once(test):
         return [traceback.format_exc()], []
 
 
-def run_test(test, repeats, summary, context):
+def run_test(test, repeats, summary, context, is_last_word=True):
     """All repetitions of one test, and its line."""
     begin = time.monotonic()
     failures, notes, done = [], [], 0
@@ -166,29 +175,42 @@ def run_test(test, repeats, summary, context):
     with summary.lock:
         if skip:
             summary.skipped.append(test.name)
-            print(f"SKIP {test.name}: {skip}")
+            summary.say(f"SKIP {test.name}: {skip}")
         elif failures:
-            summary.failed += 1
-            print(f"FAIL {test.name} ({seconds:.1f} s, repetition {done} of {repeats})")
+            summary.failed += is_last_word
+            summary.again += [] if is_last_word else [test]
+            summary.say(f"{'FAIL' if is_last_word else 'AGAIN'} {test.name} ({seconds:.1f} s, repetition {done} of {repeats})")
             for failure in failures:
-                print("     " + failure.replace("\n", "\n     "))
-            keep_traces(test, context)
+                summary.say("     " + failure.replace("\n", "\n     "))
+            keep_traces(test, summary, context)
         else:
             summary.passed += 1
             times = f", {repeats} times" if repeats > 1 else ""
-            print(f"ok   {test.name} ({seconds:.1f} s{times})")
+            summary.say(f"ok   {test.name} ({seconds:.1f} s{times})")
             for note in notes:
-                print("     note: " + note.replace("\n", "\n           "))
-        sys.stdout.flush()
+                summary.say("     note: " + note.replace("\n", "\n           "))
 
 
-def keep_traces(test, context):
+def run_again(summary, context):
+    """Those that failed beside others, alone."""
+    again, summary.again = summary.again, []
+    for i, test in enumerate(again):
+        n_failed = summary.failed
+        run_test(test, ALONE_TRIES if i < MAX_UNSTEADY else 1, summary, context)
+        if i >= MAX_UNSTEADY and summary.failed == n_failed:
+            summary.passed, summary.failed = summary.passed - 1, summary.failed + 1
+            summary.say(f"FAIL {test.name}: the {i + 1}th that failed beside others")
+        elif summary.failed == n_failed:
+            summary.say(f"     note: unsteady: {test.name} failed beside others, and passed {ALONE_TRIES} times alone")
+
+
+def keep_traces(test, summary, context):
     for name in (test.name, test.name + ".baseline"):
         trace = context.trace_path(name)
         if os.path.exists(trace):
             kept = os.path.join(context.failed, os.path.basename(trace))
             shutil.copy(trace, kept)
-            print(f"     trace kept: {os.path.relpath(kept)}")
+            summary.say(f"     trace kept: {os.path.relpath(kept)}")
 
 
 def parse_arguments():
@@ -237,8 +259,10 @@ def main():
         return 0
     summary = Summary()
     with concurrent.futures.ThreadPoolExecutor(max(1, options.jobs)) as pool:
-        for future in [pool.submit(run_test, t, repeats_of(t, options), summary, context) for t in tests]:
+        is_last_word = options.soak or bool(options.repeat)
+        for future in [pool.submit(run_test, t, repeats_of(t, options), summary, context, is_last_word) for t in tests]:
             future.result()
+    run_again(summary, context)
     if options.summary_file:
         with open(options.summary_file, "w") as f:
             json.dump({"passed": summary.passed, "failed": summary.failed, "skipped": len(summary.skipped)}, f)
