@@ -145,6 +145,15 @@ static int explain_end(pid_t pid, const char *name, struct err *reterr) {
                 (int)pid, name);
 }
 
+/* 1: ancestors may trace, 2: root may, 3: nobody, until the machine starts again. */
+static const char *scope_remedy(char scope) {
+        switch (scope) {
+        case '1': return ", run silt as root, or set it to 0 (sysctl)";
+        case '2': return ", or run silt as root";
+        default: return "";
+        }
+}
+
 int process_explain(pid_t pid, int error, struct err *reterr) {
         char scope[8] = "";
         struct status s;
@@ -158,11 +167,11 @@ int process_explain(pid_t pid, int error, struct err *reterr) {
                                "process %d (%s): process %d traces it already: end that first",
                                (int)pid, s.name, (int)s.tracer);
         fs_read_text("/proc/sys/kernel/yama/ptrace_scope", scope, sizeof(scope));
-        if (scope[0] >= '1' && scope[0] <= '9')
+        if (scope[0] >= '1' && scope[0] <= '3')
                 return err_set(
                         reterr, -EPERM,
-                        "process %d: not permitted, kernel.yama.ptrace_scope is %c: run silt as root, start it with 'silt run', or set that to 0",
-                        (int)pid, scope[0]);
+                        "process %d: not permitted, kernel.yama.ptrace_scope is %c: start it with 'silt run'%s",
+                        (int)pid, scope[0], scope_remedy(scope[0]));
         return err_set(
                 reterr, -EPERM,
                 "process %d: not permitted: run silt as its user, or as root (with CAP_SYS_PTRACE)",

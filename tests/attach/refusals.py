@@ -40,6 +40,11 @@ def untouched(t, target, *words, **how):
     assert stat_fields(target.pid)[0] in b"SRTt", "it does not go on"
 
 
+def goes_on(target):
+    """Nothing woke it, and it has what it had."""
+    assert target.finish(signal.SIGTERM) == "ok\n"
+
+
 def test_no_such_process(t):
     with open("/proc/sys/kernel/pid_max") as f:
         pid = int(f.read())
@@ -81,22 +86,28 @@ def test_stopped(t):
         os.kill(target.pid, signal.SIGSTOP)
         await_true(lambda: stat_fields(target.pid)[0] == b"T", "it does not stop")
         untouched(t, target, "it is stopped", "kill -CONT")
+        os.kill(target.pid, signal.SIGCONT)
+        goes_on(target)
 
 
 def test_sealed(t):
     with odd(t, "sealed") as target:
         untouched(t, target, "seccomp", "silt run")
+        goes_on(target)
 
 
 def test_static(t):
     binary = t.context.attached.build("odd_static", ["odd.c"], ["-static"])
     with Target(t, [binary]) as target:
-        untouched(t, target, "static")
+        untouched(t, target, "static", "link it dynamically")
+        goes_on(target)
 
 
 def test_traced(t):
-    with odd(t) as target, odd(t, "tracer", str(target.pid)) as tracer:
-        untouched(t, target, "traces it already", str(tracer.pid))
+    with odd(t) as target:
+        with odd(t, "tracer", str(target.pid)) as tracer:
+            untouched(t, target, "traces it already", str(tracer.pid))
+        goes_on(target)
 
 
 def test_attached_already(t):
@@ -105,6 +116,7 @@ def test_attached_already(t):
         refused(t, target.pid, "another silt records it")
         assert silt.end() == 0, silt.said
         record(t, target.pid)
+        goes_on(target)
 
 
 def test_started_by_silt(t):
@@ -113,8 +125,9 @@ def test_started_by_silt(t):
     pid = int(silt.stdout.readline().split()[1])
     refused(t, pid, "started by silt")
     os.kill(pid, signal.SIGTERM)
-    silt.communicate()
-    assert silt.returncode == 128 + signal.SIGTERM, silt.returncode
+    assert silt.communicate()[0] == b"ok\n" and silt.returncode == 0, silt.returncode
+    verified = t.silt.command("verify", t.path("t.silt"))
+    assert verified.code == 0, verified.text
 
 
 def test_emulated(t):
@@ -126,7 +139,22 @@ def test_emulated(t):
     subprocess.run([f"{other}-linux-gnu-gcc", "-o", binary, os.path.join(t.context.tests_dir, "attach/odd.c"), "-pthread"],
                    check=True)
     with Target(t, [qemu, "-L", f"/usr/{other}-linux-gnu", binary]) as target:
-        untouched(t, target, "emulator")
+        untouched(t, target, "emulator", "--launcher")
+        goes_on(target)
+
+
+def test_other_architecture(t):
+    """As a silt for another machine finds it."""
+    runtime = shutil.copy(t.silt.runtime or os.path.join(os.path.dirname(t.silt.path), "libsilt.so"), t.path("libsilt.so"))
+    machines = {"aarch64": b"\xb7\0", "x86_64": b"\x3e\0"}
+    other = next(name for name in machines if name != os.uname().machine)
+    with open(runtime, "r+b") as f:
+        f.seek(18)  # e_machine
+        f.write(machines[other])
+    with odd(t) as target:
+        untouched(t, target, f"built for {os.uname().machine}, the runtime for {other}",
+                  argv=[t.silt.path, "attach", str(target.pid), "-o", t.path("refused.silt"), "--runtime", runtime])
+        goes_on(target)
 
 
 def test_not_permitted(t):
@@ -134,6 +162,17 @@ def test_not_permitted(t):
     library = t.context.attached.build("forbid.so", ["forbid.c"], shared=True)
     with odd(t) as target:
         untouched(t, target, "not permitted", env={**os.environ, "LD_PRELOAD": library})
+        goes_on(target)
+
+
+def test_yama(t):
+    """Where only ancestors may trace, only root, or nobody."""
+    library = t.context.attached.build("forbid.so", ["forbid.c"], shared=True)
+    with odd(t) as target:
+        for scope, remedy in (("1", "set it to 0"), ("2", "silt as root"), ("3", "silt run")):
+            untouched(t, target, f"kernel.yama.ptrace_scope is {scope}", remedy,
+                      env={**os.environ, "LD_PRELOAD": library, "FORBID_SCOPE": scope})
+        goes_on(target)
 
 
 def test_other_user(t):
@@ -145,6 +184,7 @@ def test_other_user(t):
             shutil.copy(os.path.join(os.path.dirname(t.silt.path), name), folder)
         argv = [os.path.join(folder, "silt"), "attach", str(target.pid), "-o", os.path.join(folder, "t.silt")]
         untouched(t, target, "not permitted", argv=argv, preexec_fn=lambda: os.setuid(NOBODY))
+        goes_on(target)
 
 
 def test_setuid(t):
@@ -156,7 +196,8 @@ def test_setuid(t):
         os.chown(binary, 1, 1)
         os.chmod(binary, 0o4755)
         with Target(t, [binary], preexec_fn=lambda: os.setuid(NOBODY)) as target:
-            untouched(t, target, "privileged")
+            untouched(t, target, "privileged", "run it without")
+            goes_on(target)
 
 
 def test_command_line(t):
@@ -178,3 +219,4 @@ def test_upgraded(t):
     with Target(t, [loader, "--library-path", folder, binary]) as target:
         os.unlink(os.path.join(folder, "libc.so.6"))
         untouched(t, target, "upgraded")
+        goes_on(target)
