@@ -36,7 +36,7 @@ int query_open(const char *path, struct query **ret, struct err *reterr) {
         if (q->view->n_processes == 0)
                 return err_set(
                         reterr, -ENODATA,
-                        "'%s': the trace was cut off before the program began: record it again",
+                        "'%s': its program has not begun: wait if it is being recorded, or record it again",
                         path);
         index_symbols(q);
         *ret = TAKE_PTR(q);

@@ -245,6 +245,7 @@ static void test_not_a_trace(void **state) {
         assert_non_null(strstr(err.text, "not a silt trace: record one"));
         file_store(NULL, 0);
         assert_int_equal(trace_reader_open(file_path, &t, &err), -EINVAL);
+        assert_non_null(strstr(err.text, "the file is empty"));
         assert_int_equal(trace_reader_open("/", &t, &err), -EINVAL);
         assert_int_equal(trace_reader_open("/nonexistent", &t, &err), -ENOENT);
 }

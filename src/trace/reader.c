@@ -305,6 +305,11 @@ static int reader_load(struct trace_reader *t, const char *path, struct err *ret
         if (!S_ISREG(st.st_mode))
                 return err_set(reterr, -EINVAL, "'%s': not a file: name a trace", path);
         t->view.file_bytes = (uint64_t)st.st_size;
+        if (st.st_size == 0)
+                return err_set(
+                        reterr, -EINVAL,
+                        "'%s': the file is empty: its recording has just begun, or never did",
+                        path);
         trace_tables_init(&t->tables, t->view.file_bytes);
         r = trace_chunk_list_load(t->fd, t->view.file_bytes, &t->list, &e);
         if (r < 0)

@@ -24,7 +24,7 @@ def crew(t, n_rounds, pause_us=1000, n_threads=8):
 def is_cut_before_the_start(t, trace):
     """Nothing was due yet when the recorder died: the report says it in one line."""
     r = t.silt.command("report", trace)
-    if r.code == 2 and "cut off before the program began" in r.errors:
+    if r.code == 2 and "its program has not begun" in r.errors:
         one_line(r.errors)
         return True
     return False
@@ -203,7 +203,8 @@ def test_many_programs_wait_once(t):
 def await_noted(t, trace, words, patience_s=20):
     """The recorder has said so: it is back."""
     end = time.monotonic() + patience_s
-    while not any(words in note for note in t.silt.report(trace)[0]["notes"]):
+    # right after the begin there is no process in the file yet, and no report
+    while not any(words in note for note in (t.silt.report(trace)[0] or {"notes": []})["notes"]):
         assert time.monotonic() < end, f"nobody said {words!r}"
         time.sleep(0.05)
 
