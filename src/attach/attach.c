@@ -10,6 +10,7 @@
 
 #include "attach/call.h"
 #include "attach/code.h"
+#include "attach/identity.h"
 #include "attach/loan.h"
 #include "attach/moment.h"
 #include "attach/point.h"
@@ -167,7 +168,9 @@ int attach_open(struct attach *a, pid_t pid, struct err *reterr) {
         r = target_open(&a->target, pid, reterr);
         if (r < 0)
                 return process_explain(pid, r, reterr);
-        r = code_read(&a->code, &a->target, reterr);
+        r = identity_check_target(&a->target, reterr);
+        if (r == 0)
+                r = code_read(&a->code, &a->target, reterr);
         if (r == 0)
                 r = stack_walker_new(&a->target, &a->walker, reterr);
         return r < 0 && process_is_over(pid) ? process_explain(pid, -ESRCH, reterr) : r;

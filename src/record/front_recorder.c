@@ -12,6 +12,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "attach/identity.h"
 #include "base/fs.h"
 #include "base/macros.h"
 #include "base/str.h"
@@ -72,7 +73,7 @@ static int front_runtime_machine(const char *path, uint16_t *ret_machine, struct
                                "runtime '%s': not a shared library: give the path of libsilt.so",
                                path);
         *ret_machine = eh.e_machine;
-        return 0;
+        return identity_check_file(path, reterr);
 }
 
 int front_prepare_runtime(struct front *f, uint16_t *ret_machine, struct err *reterr) {

@@ -143,9 +143,17 @@ def test_emulated(t):
         goes_on(target)
 
 
+def own_runtime(t):
+    return t.silt.runtime or os.path.join(os.path.dirname(t.silt.path), "libsilt.so")
+
+
+def with_runtime(t, target, runtime):
+    return [t.silt.path, "attach", str(target.pid), "-o", t.path("refused.silt"), "--runtime", runtime]
+
+
 def test_other_architecture(t):
     """As a silt for another machine finds it."""
-    runtime = shutil.copy(t.silt.runtime or os.path.join(os.path.dirname(t.silt.path), "libsilt.so"), t.path("libsilt.so"))
+    runtime = shutil.copy(own_runtime(t), t.path("libsilt.so"))
     machines = {"aarch64": b"\xb7\0", "x86_64": b"\x3e\0"}
     other = next(name for name in machines if name != os.uname().machine)
     with open(runtime, "r+b") as f:
@@ -153,8 +161,33 @@ def test_other_architecture(t):
         f.write(machines[other])
     with odd(t) as target:
         untouched(t, target, f"built for {os.uname().machine}, the runtime for {other}",
-                  argv=[t.silt.path, "attach", str(target.pid), "-o", t.path("refused.silt"), "--runtime", runtime])
+                  argv=with_runtime(t, target, runtime))
         goes_on(target)
+
+
+def test_other_runtime(t):
+    """One that was not built with this silt is told before it is entered, or asked."""
+    runtime = shutil.copy(own_runtime(t), t.path("libsilt.so"))
+    with open(runtime, "r+b") as f:
+        at = f.read().index(b"silt runtime \1\2\3")
+        f.seek(at + 16)
+        number = f.read(1)[0]
+        f.seek(at + 16)
+        f.write(bytes([number ^ 1]))
+    cut = t.path("cut.so")
+    with open(runtime, "rb") as f, open(cut, "wb") as to:
+        to.write(f.read(at + 20))
+    with odd(t) as target:
+        untouched(t, target, "another build of silt", "that came with", argv=with_runtime(t, target, runtime))
+        for path in (cut, build(t, "odd.c")):
+            untouched(t, target, "no runtime of silt", "that came with", argv=with_runtime(t, target, path))
+        goes_on(target)
+    with odd(t, env={**os.environ, "LD_PRELOAD": runtime}) as target:
+        untouched(t, target, "another build of silt is inside", "with that silt")
+        goes_on(target)
+    r = t.silt.command("run", "-o", t.path("run.silt"), "--runtime", runtime, build(t, "odd.c"))
+    assert r.code == 125 and "another build of silt" in r.errors and r.errors.count("\n") == 1, (r.code, r.errors)
+    assert not os.path.exists(t.path("run.silt")), "a trace was left behind"
 
 
 def test_not_permitted(t):
