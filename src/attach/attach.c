@@ -148,6 +148,7 @@ static int bring_runtime(struct attach *a, struct caller *c, const char *path, s
 
 static int make_calls(struct attach *a, const struct attach_request *request, struct moment *m,
                       struct err *reterr) {
+        uint64_t queued_ns = target_queued_ns(&a->target, m->thread.tid), pause_ns;
         struct caller c;
         int r = caller_begin(&c, &a->target, m, reterr);
 
@@ -157,7 +158,12 @@ static int make_calls(struct attach *a, const struct attach_request *request, st
         if (r == 0)
                 r = start_runtime(a, &c, request->rendezvous, reterr);
         caller_end(&c);
-        a->call_pause_ns = tracee_now_ns() - m->stopped_ns;
+        pause_ns = tracee_now_ns() - m->thread.ran_ns;
+        /* where there are more threads than processors it would have waited for one anyway */
+        a->call_queued_ns = target_queued_ns(&a->target, m->thread.tid) - queued_ns;
+        a->call_queued_ns = MIN(a->call_queued_ns, pause_ns);
+        a->call_pause_ns = pause_ns - a->call_queued_ns;
+        a->enter_pause_ns += a->call_pause_ns;
         return r;
 }
 
@@ -186,6 +192,7 @@ static int enter(struct attach *a, const struct attach_request *request, struct 
                 r = moment_find(&a->target, &a->code, a->walker, until_ns, &m, reterr);
                 if (r == -EPERM || r == -ESRCH || r == -ENOENT)
                         process_explain(a->target.pid, r, reterr);
+                a->enter_pause_ns += m.tried_ns;
                 if (r < 0)
                         break;
                 POINT("moment");
@@ -210,6 +217,7 @@ int attach_begin(struct attach *a, const struct attach_request *request, struct 
                 a->is_on = true;
                 r = entries_put(&a->entries, &a->target, reterr);
                 a->entry_pause_ns = a->entries.pause_ns;
+                a->enter_pause_ns += a->entry_pause_ns;
         }
         return r;
 }
@@ -217,6 +225,7 @@ int attach_begin(struct attach *a, const struct attach_request *request, struct 
 int attach_end(struct attach *a, struct err *reterr) {
         int r = a->is_on ? entries_take_back(&a->entries, &a->target, reterr) : 0;
 
+        a->leave_pause_ns = a->is_on ? a->entries.pause_ns : 0;
         a->is_on = a->is_on && r < 0;
         return r;
 }

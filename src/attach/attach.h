@@ -26,7 +26,10 @@ struct attach {
         struct entries entries;
         uint64_t
                 call_pause_ns; /* how long the thread that made the calls stood still for the program */
+        uint64_t call_queued_ns; /* and how long, beside that, it waited for a processor */
         uint64_t entry_pause_ns; /* and all that ran, when the entries were written */
+        uint64_t enter_pause_ns,
+                leave_pause_ns; /* at most so long did any thread stand still, one stop after another */
         uint64_t prior_bytes;
         bool is_on; /* entries may be written */
 };

@@ -90,6 +90,17 @@ static int crowd_stop(struct crowd *c, const struct target *t, uint64_t until_ns
         return n;
 }
 
+/* Since when the first of them stands still; 0: none does. */
+static uint64_t crowd_since_ns(const struct crowd *c) {
+        uint64_t since_ns = 0;
+
+        for (size_t i = 0; i < c->list.n; i++)
+                if (c->list.items[i].is_stopped &&
+                    (!since_ns || c->list.items[i].ran_ns < since_ns))
+                        since_ns = c->list.items[i].ran_ns;
+        return since_ns;
+}
+
 /* Whether a thread stands between two instructions that one will take the place of. */
 static bool is_inside(const struct crowd *c, const writes *w) {
         for (size_t i = 0; i < c->list.n; i++) {
@@ -164,11 +175,13 @@ static int entries_change(struct entries *e, const struct target *t, bool is_bac
         int r = read_writes(e, t, &w, reterr);
         bool is_done = r < 0 || w.n == 0;
 
+        e->pause_ns = 0;
         for (unsigned i = 0; !is_done && i < ENTRIES_TRIES; i++) {
                 struct crowd c = {0};
-                uint64_t begin_ns = tracee_now_ns();
+                uint64_t begin_ns;
 
-                r = crowd_stop(&c, t, begin_ns + ENTRIES_STOP_MS * MS);
+                r = crowd_stop(&c, t, tracee_now_ns() + ENTRIES_STOP_MS * MS);
+                begin_ns = crowd_since_ns(&c);
                 POINT("entries/stopped");
                 if (r == 0 && !is_inside(&c, &w)) {
                         see_room_left(e, &c, t);
@@ -176,7 +189,8 @@ static int entries_change(struct entries *e, const struct target *t, bool is_bac
                         is_done = true;
                 }
                 crowd_let_go(&c, t);
-                e->pause_ns = tracee_now_ns() - begin_ns;
+                if (begin_ns)
+                        e->pause_ns += tracee_now_ns() - begin_ns;
                 POINT("entries/done");
                 if (r < 0)
                         break;

@@ -12,7 +12,7 @@ struct entries {
         uint64_t addr, n_entries; /* where the runtime keeps them: wire/attach.h */
         uint64_t room, room_bytes,
                 left_addr; /* of a call that came back by itself: where to say that its thread has left; 0: none */
-        uint64_t pause_ns;  /* how long the last threads stood still */
+        uint64_t pause_ns;  /* how long threads stood still for the last call */
         uint32_t n_written; /* by the last call */
         uint32_t n_strange; /* whose bytes are neither what was nor what was written */
 };

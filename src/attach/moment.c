@@ -143,8 +143,7 @@ static int try_thread(struct search *f, pid_t tid, bool is_running, struct momen
         r = tracee_seize(&m->thread, tid);
         if (r < 0)
                 return r == -ESRCH ? 0 : r;
-        m->stopped_ns = tracee_now_ns();
-        r = tracee_halt(&m->thread, m->stopped_ns + MOMENT_STOP_MS * MS);
+        r = tracee_halt(&m->thread, tracee_now_ns() + MOMENT_STOP_MS * MS);
         if (r == -ESRCH)
                 return 0;
         if (r < 0) {
@@ -159,6 +158,7 @@ static int try_thread(struct search *f, pid_t tid, bool is_running, struct momen
                 moment_repair(f->target, &m->thread);
                 tracee_let_go(&m->thread);
         }
+        m->tried_ns += tracee_now_ns() - m->thread.ran_ns;
         return 0;
 }
 
@@ -205,6 +205,7 @@ int moment_find(const struct target *t, const struct code *code, struct stack_wa
         tids threads = {0};
         int r = 0;
 
+        ret->tried_ns = 0;
         while (r == 0) {
                 r = target_threads(t, &threads);
                 if (r == 0 && !is_any_alive(t, &threads))

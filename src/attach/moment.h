@@ -15,7 +15,7 @@ struct moment {
                 state; /* what it is to have again: a call that was interrupted is about to be made */
         enum machine_again
                 again; /* AGAIN_RESTART: machine.set_restart, when the registers are put back by silt */
-        uint64_t stopped_ns; /* since when it stands still */
+        uint64_t tried_ns; /* how long others, or it before, stood still and were let go again */
 };
 
 /* Stops one thread. -ETIMEDOUT: no thread came to such a moment in this time; all of them run on. */

@@ -297,6 +297,17 @@ bool target_look(const struct target *t, pid_t tid, struct thread_look *ret) {
         return true;
 }
 
+uint64_t target_queued_ns(const struct target *t, pid_t tid) {
+        char path[80], text[128];
+        uint64_t ran_ns, queued_ns;
+
+        snprintf(path, sizeof(path), "/proc/%d/task/%d/schedstat", (int)t->pid, (int)tid);
+        return fs_read_text(path, text, sizeof(text)) > 0 &&
+                               sscanf(text, "%" SCNu64 " %" SCNu64, &ran_ns, &queued_ns) == 2
+                       ? queued_ns
+                       : 0;
+}
+
 void target_syscall(const struct target *t, pid_t tid, struct machine_syscall *ret) {
         char path[80], text[256];
         uint64_t *a = ret->args;

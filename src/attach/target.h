@@ -60,5 +60,8 @@ struct thread_look {
 };
 bool target_look(const struct target *t, pid_t tid, struct thread_look *ret);
 
+/* How long a thread has waited for a processor, ready to run; 0 where the kernel does not count. */
+uint64_t target_queued_ns(const struct target *t, pid_t tid);
+
 struct machine_syscall;
 void target_syscall(const struct target *t, pid_t tid, struct machine_syscall *ret);

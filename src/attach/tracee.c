@@ -37,7 +37,7 @@ void tracee_begin(void) {
 }
 
 int tracee_seize(struct tracee *t, pid_t tid) {
-        *t = (struct tracee){.tid = tid};
+        *t = (struct tracee){.tid = tid, .ran_ns = tracee_now_ns()};
         return ptrace(PTRACE_SEIZE, tid, NULL, PTRACE_O_TRACESYSGOOD) < 0 ? -errno : 0;
 }
 
@@ -104,6 +104,7 @@ int tracee_wait(struct tracee *t, uint64_t until_ns) {
                         t->stop = STOP_GONE;
                         return -ESRCH;
                 }
+                t->ran_ns = now_ns;
                 if (now_ns >= until_ns)
                         return -ETIMEDOUT;
                 /* SIGCHLD of several threads may be one */

@@ -24,7 +24,8 @@ struct tracee {
         pid_t tid;
         bool is_stopped;
         enum tracee_stop stop;
-        int signal; /* to hand on when it goes on; 0: none */
+        int signal;      /* to hand on when it goes on; 0: none */
+        uint64_t ran_ns; /* it stands still since then or later */
 };
 
 /* Blocks SIGCHLD, by which stops are noticed. */

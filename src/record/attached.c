@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* `silt attach` as the shell sees it: starts the recorder, has the runtime brought into the process, waits for the end, takes the hooks
  * out again. The process is neither its child nor in its group. */
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -8,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
@@ -23,13 +25,15 @@
 #include "record/front_state.h"
 #include "record/proc.h"
 
-enum { ATTACHED_REFUSED = 2 };
+enum { ATTACHED_REFUSED = 2, ATTACHED_HURRY_NICE = -20 };
 
 struct attached {
         struct front front;
         struct run_options options;
         struct attach attach;
         int signal_fd, target_fd; /* signals to silt; of the process, -1: none */
+        int nice_before;
+        bool is_recording;
 };
 
 static void attached_block_signals(struct attached *a) {
@@ -113,13 +117,50 @@ static void attached_wait(struct attached *a) {
         }
 }
 
+static void set_nice_of_threads(pid_t pid, int nice) {
+        char path[64];
+        struct dirent *one;
+        DIR *dir;
+
+        snprintf(path, sizeof(path), "/proc/%d/task", (int)pid);
+        dir = opendir(path);
+        while (dir && (one = readdir(dir)))
+                if (one->d_name[0] != '.')
+                        setpriority(PRIO_PROCESS, (id_t)atoi(one->d_name), nice);
+        if (dir)
+                closedir(dir);
+}
+
+/* While threads stand still for silt it comes before others, where it may: they wait for it and for the recorder's answer. */
+static void attached_hurry(struct attached *a, bool is_hurry) {
+        int nice = is_hurry ? ATTACHED_HURRY_NICE : a->nice_before;
+
+        if (is_hurry)
+                a->nice_before = getpriority(PRIO_PROCESS, 0);
+        set_nice_of_threads(getpid(), nice);
+        if (!a->front.recorder_is_gone)
+                set_nice_of_threads(a->front.recorder, nice);
+}
+
+static void attached_tell_pause(const struct attached *a, const char *what, uint64_t pause_ns) {
+        front_say(&a->front, "its threads stood still for %.1f ms to %s", (double)pause_ns / 1e6,
+                  what);
+}
+
 /* While the recorder still takes what comes: what happened until then is in the trace. */
 static void attached_leave(struct attached *a) {
         struct err e = {0};
 
         if (!attached_target_is_gone(a)) {
-                if (attach_end(&a->attach, &e) < 0 && !attached_target_is_gone(a))
+                int r;
+
+                attached_hurry(a, true);
+                r = attach_end(&a->attach, &e);
+                attached_hurry(a, false);
+                if (r < 0 && !attached_target_is_gone(a))
                         fprintf(stderr, "silt: %s: its hooks stay, and pass through\n", e.text);
+                else if (r == 0 && a->is_recording)
+                        attached_tell_pause(a, "leave it", a->attach.leave_pause_ns);
         }
         attach_done(&a->attach);
 }
@@ -167,7 +208,10 @@ static int attached_record(struct attached *a) {
         }
         a->target_fd = (int)syscall(SYS_pidfd_open, f->target, 0);
         request.rendezvous = f->rendezvous.env;
-        if (attach_begin(&a->attach, &request, &e) < 0) {
+        attached_hurry(a, true);
+        a->is_recording = attach_begin(&a->attach, &request, &e) == 0;
+        attached_hurry(a, false);
+        if (!a->is_recording) {
                 attached_leave(a);
                 attached_drop_recorder(a);
                 return front_fail(&e, ATTACHED_REFUSED);
@@ -175,11 +219,13 @@ static int attached_record(struct attached *a) {
         front_say(f, "recording process %d (%s) from now on%s", (int)f->target,
                   a->attach.target.name,
                   f->options->begin_note ? "" : ": Ctrl-C ends it, the process goes on");
+        attached_tell_pause(a, "attach", a->attach.enter_pause_ns);
         if (f->options->verbose)
                 front_say(
                         f,
-                        "%u entries hooked; one thread stood still for %.1f ms, all that ran for %.1f ms",
+                        "%u entries hooked; one thread stood still for %.1f ms (and waited %.1f ms for a processor), all that ran for %.1f ms",
                         a->attach.entries.n_written, (double)a->attach.call_pause_ns / 1e6,
+                        (double)a->attach.call_queued_ns / 1e6,
                         (double)a->attach.entry_pause_ns / 1e6);
         attached_wait(a);
         attached_leave(a);
