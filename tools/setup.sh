@@ -15,7 +15,7 @@ build_packages="gcc g++ libc6-dev meson ninja-build pkg-config python3-minimal
 # What `make test` needs beside that: sanitizers and fuzzers, the other architecture
 # under emulation, the programs that are recorded, and the tools compared with.
 test_packages="binutils python3 clang clang-format clang-tidy llvm libclang-rt-14-dev lld
-        valgrind heaptrack rustc cargo librust-tokio-dev perl git sqlite3 libsqlite3-0 redis-server curl gdb musl-tools golang-go
+        valgrind heaptrack rustc cargo librust-tokio-dev perl git sqlite3 libsqlite3-0 redis-server postgresql nginx curl gdb musl-tools golang-go
         qemu-user libjemalloc2 libjemalloc-dev libtcmalloc-minimal4 libgoogle-perftools4 libgoogle-perftools-dev libmimalloc2.0 libmimalloc-dev
         cmake groff-base man-db util-linux procps libcap2-bin debootstrap dwz dpkg-dev elfutils debuginfod xz-utils
         chromium-headless-shell"
@@ -72,5 +72,18 @@ fi
 echo "silt: setup: installing$missing" >&2
 export DEBIAN_FRONTEND=noninteractive
 apt-get -qq update
+# Tests start servers of their own: none is to be started now, or when the machine is.
+policy=/usr/sbin/policy-rc.d
+if [ ! -e $policy ]; then
+        trap 'rm -f $policy' EXIT
+        trap 'exit 1' INT TERM HUP
+        printf '#!/bin/sh\nexit 101\n' >$policy
+        chmod 755 $policy
+fi
 # shellcheck disable=SC2086
 apt-get -qq -y --no-install-recommends -o Dpkg::Use-Pty=0 install $missing >/dev/null
+for service in redis-server postgresql nginx; do
+        case " $missing " in
+        *" $service "*) ! command -v update-rc.d >/dev/null 2>&1 || update-rc.d "$service" disable >/dev/null 2>&1 || true ;;
+        esac
+done

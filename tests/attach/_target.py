@@ -77,7 +77,7 @@ class Attached:
         self.t, self.trace = t, trace or t.path("t.silt")
         runtime = ["--runtime", t.silt.runtime] if t.silt.runtime else []
         self.process = subprocess.Popen([t.silt.path, "attach", str(pid), "-f", "-o", self.trace, *runtime, *options],
-                                        stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, start_new_session=True,
+                                        stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, bufsize=0, start_new_session=True,
                                         env={**os.environ, **(env or {})})
         self.said = ""
 
