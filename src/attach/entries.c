@@ -12,7 +12,12 @@
 
 #define MS UINT64_C(1000000)
 
-enum { ENTRIES_STOP_MS = 1000, ENTRIES_TRIES = 200 };
+enum {
+        ENTRIES_TRIES = 200,
+        ENTRIES_STOP_MS =
+                20, /* those that stand still do not wait longer for one that has no processor */
+        ENTRIES_MAX_STOP_MS = 1280,
+};
 
 struct crowd {
         VEC(struct tracee) list;
@@ -27,17 +32,17 @@ static struct tracee *crowd_find(struct crowd *c, pid_t tid) {
         return NULL;
 }
 
-static void crowd_let_go(struct crowd *c, const struct target *t) {
-        for (size_t i = 0; i < c->list.n; i++) {
-                struct tracee *one = &c->list.items[i];
-
-                if (one->is_stopped) {
-                        moment_repair(t, one);
-                        tracee_let_go(one);
-                } else if (one->stop != STOP_GONE) {
-                        tracee_drop(one);
+/* Those that stand still first: the others have to be waited for. */
+static void crowd_let_go(struct crowd *c, const struct target *t, uint64_t *ret_end_ns) {
+        for (size_t i = 0; i < c->list.n; i++)
+                if (c->list.items[i].is_stopped) {
+                        moment_release(t, &c->list.items[i]);
+                        c->list.items[i].stop = STOP_GONE;
                 }
-        }
+        *ret_end_ns = tracee_now_ns();
+        for (size_t i = 0; i < c->list.n; i++)
+                if (c->list.items[i].stop != STOP_GONE)
+                        moment_release(t, &c->list.items[i]);
         vec_free(&c->list);
 }
 
@@ -174,13 +179,14 @@ static int entries_change(struct entries *e, const struct target *t, bool is_bac
         writes w = {0};
         int r = read_writes(e, t, &w, reterr);
         bool is_done = r < 0 || w.n == 0;
+        uint64_t stop_ms = ENTRIES_STOP_MS;
 
         e->pause_ns = 0;
         for (unsigned i = 0; !is_done && i < ENTRIES_TRIES; i++) {
                 struct crowd c = {0};
-                uint64_t begin_ns;
+                uint64_t begin_ns, end_ns;
 
-                r = crowd_stop(&c, t, tracee_now_ns() + ENTRIES_STOP_MS * MS);
+                r = crowd_stop(&c, t, tracee_now_ns() + stop_ms * MS);
                 begin_ns = crowd_since_ns(&c);
                 POINT("entries/stopped");
                 if (r == 0 && !is_inside(&c, &w)) {
@@ -188,12 +194,13 @@ static int entries_change(struct entries *e, const struct target *t, bool is_bac
                         write_all(e, t, &w, is_back);
                         is_done = true;
                 }
-                crowd_let_go(&c, t);
+                crowd_let_go(&c, t, &end_ns);
                 if (begin_ns)
-                        e->pause_ns += tracee_now_ns() - begin_ns;
+                        e->pause_ns += end_ns - begin_ns;
                 POINT("entries/done");
-                if (r < 0)
+                if (r < 0 && (r != -ETIMEDOUT || stop_ms >= ENTRIES_MAX_STOP_MS))
                         break;
+                stop_ms *= r < 0 ? 2 : 1;
         }
         vec_free(&w);
         if (r < 0 && !reterr->code)

@@ -15,7 +15,9 @@
 
 enum {
         MOMENT_STOP_MS = 200, /* a thread that does not stop in this time is in the kernel */
-        MOMENT_PAUSE_MS = 2,  /* between two rounds */
+        MOMENT_DROP_MS =
+                600000, /* one that was asked to stop and left alone would stand still when it comes back from the kernel */
+        MOMENT_PAUSE_MS = 2, /* between two rounds */
         MOMENT_GIVE_IN_MS =
                 1500, /* then a thread is taken of whose time-out nobody knows when it began */
 };
@@ -147,17 +149,15 @@ static int try_thread(struct search *f, pid_t tid, bool is_running, struct momen
         if (r == -ESRCH)
                 return 0;
         if (r < 0) {
-                tracee_drop(&m->thread);
+                moment_release(f->target, &m->thread);
                 return 0;
         }
         if (take(f, m, &call, wait, timeout_arg, &seen))
                 return 1;
         if (!is_running)
                 give_back(m);
-        else {
-                moment_repair(f->target, &m->thread);
-                tracee_let_go(&m->thread);
-        }
+        else
+                moment_release(f->target, &m->thread);
         m->tried_ns += tracee_now_ns() - m->thread.ran_ns;
         return 0;
 }
@@ -264,7 +264,7 @@ static int only_epoll(const struct target *t) {
 }
 
 /* It went to sleep at the very moment of the stop. What its call was made with is not all to be seen any more on aarch64. */
-void moment_repair(const struct target *t, struct tracee *thread) {
+static void repair(const struct target *t, struct tracee *thread) {
         struct machine_syscall call = {0};
         struct machine_state s;
         enum machine_again again;
@@ -286,4 +286,11 @@ void moment_repair(const struct target *t, struct tracee *thread) {
         }
         if (machine_own.again(&s, &call, WAIT_INTERRUPTED, &again))
                 tracee_write_regs(thread, &s);
+}
+
+void moment_release(const struct target *t, struct tracee *thread) {
+        if (!thread->is_stopped && tracee_halt(thread, tracee_now_ns() + MOMENT_DROP_MS * MS) < 0)
+                return;
+        repair(t, thread);
+        tracee_let_go(thread);
 }

@@ -22,5 +22,5 @@ struct moment {
 int moment_find(const struct target *t, const struct code *code, struct stack_walker *walker,
                 uint64_t until_ns, struct moment *ret, struct err *reterr);
 
-/* A thread that was stopped for something else: a call that ended only for that is made again. */
-void moment_repair(const struct target *t, struct tracee *thread);
+/* Lets a thread go that was stopped for something else, or asked to: a call that ended only for that is made again. */
+void moment_release(const struct target *t, struct tracee *thread);

@@ -3,8 +3,9 @@
 
   _client.py http SOCKET FOLDER     files of FOLDER, plain and packed, over one connection and over many
   _client.py echo PORT              messages that come back reversed
+  _client.py redis PORT             values that are what was stored last
   _client.py sql FOLDER             a session of psql, whose server's pid is said first; what was asked for is computed here too
-  _client.py watch                  for every line on stdin: how late a sleep of a millisecond was at most since the last, in ms
+  _client.py watch                  for every line on stdin: how long some work of a millisecond waited for a processor, at most since the last (ms)
 
 They end with their stdin. Clients say "ready", then "ok REQUESTS LONGEST_MS"; anything wrong is an exception."""
 
@@ -92,6 +93,36 @@ class Echo:
         check(read_exactly(answer, n) == body[::-1], "other bytes")
 
 
+class Redis:
+    """Every connection has keys of its own, all of them known; a new one begins with none."""
+
+    def __init__(self, port):
+        self.port, self.n, self.lock = int(port), 0, threading.Lock()
+
+    def connect(self):
+        s = socket.create_connection(("127.0.0.1", self.port))
+        s.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        with self.lock:
+            self.n += 1
+            return s, s.makefile("rb"), self.n, {}
+
+    def command(self, s, answer, *words):
+        s.sendall(b"*%d\r\n" % len(words) + b"".join(b"$%d\r\n%s\r\n" % (len(w), w) for w in words))
+        line = answer.readline()
+        if not line.startswith(b"$") or line == b"$-1\r\n":
+            return line
+        return read_exactly(answer, int(line[1:]) + 2)[:-2]
+
+    def ask(self, connection, draw):
+        s, answer, number, known = connection
+        key, value = b"check-%d-%d" % (number, draw.randrange(20)), draw.randbytes(draw.choice((3, 100, 5000, 100000)))
+        found = self.command(s, answer, b"GET", key)
+        check(found == known.get(key, b"$-1\r\n"), f"{key!r}: {len(found)} bytes are not what was stored")
+        found = self.command(s, answer, b"SET", key, value, b"EX", b"60")
+        check(found == b"+OK\r\n", f"{key!r}: {found!r}")
+        known[key] = value
+
+
 class Load:
     """Threads that ask and check until they are told to end."""
 
@@ -112,8 +143,8 @@ class Load:
                     self.n, self.longest_s = self.n + 1, max(self.longest_s, took_s)
                 left -= 1
                 if not left:
-                    for x in connection[::-1]:
-                        x.close()
+                    connection[1].close()
+                    connection[0].close()
                     connection = None
                 self.over.wait(0.0005)  # the server, and the machine, have others too
         except Exception as e:
@@ -158,11 +189,14 @@ def sql(folder):
 
 
 def watch():
-    latest_s, begin = 0.0, time.monotonic()
+    latest_s = 0.0
     while True:
-        asked = select.select([sys.stdin], [], [], 0.001)[0]
-        now = time.monotonic()
-        latest_s, begin = max(latest_s, now - begin - 0.001), now
+        begin, cpu = time.monotonic(), time.thread_time()
+        asked = select.select([sys.stdin], [], [], 0.01)[0]
+        slept_s = 0 if asked else 0.01
+        while time.thread_time() < cpu + 0.001:
+            pass
+        latest_s = max(latest_s, time.monotonic() - begin - slept_s - 0.001)
         if asked:
             if not sys.stdin.readline():
                 return
@@ -176,6 +210,8 @@ def main():
         Load(Http(*rest)).run()
     elif what == "echo":
         Load(Echo(*rest)).run()
+    elif what == "redis":
+        Load(Redis(*rest)).run()
     elif what == "sql":
         sql(*rest)
     else:

@@ -106,13 +106,15 @@ class Attached:
         return report["totals"]
 
 
-def record(t, pid, during=None, options=()):
+def record(t, pid, during=None, options=(), pauses=None):
     """One recording, ended by Ctrl-C. Its totals."""
     silt = Attached(t, pid, options=options).await_recording()
     if during:
         during()
     code = silt.end()
     assert code == 0, f"{code}: {silt.said}"
+    if pauses:
+        pauses.take(silt.said)
     return silt.totals()
 
 

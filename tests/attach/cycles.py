@@ -8,6 +8,7 @@ import signal
 import socket
 import time
 
+from attach._service import Pauses
 from attach._target import Attached, Target, build, bytes_of_code, record
 
 WAITS = ("read", "poll", "epoll", "select", "futex", "child")
@@ -140,15 +141,16 @@ def test_recorder_dies(t):
 
 def test_busy(t):
     """16 threads that allocate and check what they have, a thousand signals a second."""
-    with Target(t, [build(t, "busy.c"), "16"]) as target:
+    with Target(t, [build(t, "busy.c"), "16"]) as target, Pauses() as pauses:
         code = bytes_of_code(target.pid)
         for _ in range(t.count(3, 300)):
-            totals = record(t, target.pid, lambda: time.sleep(0.05))
+            totals = record(t, target.pid, lambda: time.sleep(0.05), pauses=pauses)
             assert totals["lost_events"] == totals["unknown_frees"] == totals["implicit_frees"] == 0, totals
             assert totals["allocations"] > 0, totals
         assert bytes_of_code(target.pid) == code, "its code is not what it was"
         said = target.finish(signal.SIGTERM)
         assert said.startswith("ok "), said
+        t.notes.append(pauses.note())
 
 
 def idle(t, how, **popen):
@@ -159,13 +161,15 @@ def idle(t, how, **popen):
 
 def test_idle(t):
     """A thread that waits in the kernel is stopped and waits on: no call fails, none returns early."""
-    for how in WAITS:
-        with idle(t, how) as target:
-            for _ in range(t.count(1, 20)):
-                record(t, target.pid)
-            target.process.stdin.write(b"x")
-            target.process.stdin.flush()
-            assert target.finish() == "ok\n", how
+    with Pauses() as pauses:
+        for how in WAITS:
+            with idle(t, how) as target:
+                for _ in range(t.count(1, 50)):
+                    record(t, target.pid, pauses=pauses)
+                target.process.stdin.write(b"x")
+                target.process.stdin.flush()
+                assert target.finish() == "ok\n", how
+        t.notes.append(pauses.note())
 
 
 def attach_soon_over(t, target):
@@ -194,7 +198,8 @@ def test_idle_times(t):
 
 def test_idle_accept(t):
     with idle(t, "accept") as target:
-        record(t, target.pid)
+        for _ in range(t.count(1, 50)):
+            record(t, target.pid)
         s = socket.socket(socket.AF_UNIX)
         name = f"\0idle-{target.pid}"
         s.connect(name + "\0" * (108 - len(name)))
@@ -204,14 +209,16 @@ def test_idle_accept(t):
 
 def test_idle_signal(t):
     with idle(t, "signal") as target:
-        record(t, target.pid)
+        for _ in range(t.count(1, 50)):
+            record(t, target.pid)
         assert target.finish(signal.SIGUSR1) == "ok\n"
 
 
 def test_idle_terminal(t):
     master, slave = pty.openpty()
     with idle(t, "read", stdin=slave) as target:
-        record(t, target.pid)
+        for _ in range(t.count(1, 50)):
+            record(t, target.pid)
         os.write(master, b"x\n")
         assert target.finish() == "ok\n"
     os.close(slave)

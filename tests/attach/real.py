@@ -1,14 +1,18 @@
 # SPDX-License-Identifier: MIT
 """Programs that others wrote, under load: no request fails, and what they compute is right."""
 
+import contextlib
 import re
 import shutil
+import signal
 import socket
-import subprocess
+import threading
 import time
 
+from attach._service import Client, Pauses
 from attach._target import Target, await_true, record
 from harness.cases import skip
+from harness.process import run
 
 PYTHON = """
 import json, sys, threading, time
@@ -38,29 +42,61 @@ def can_connect(port):
         return s.connect_ex(("127.0.0.1", port)) == 0
 
 
+class Load(threading.Thread):
+    """Runs of redis-benchmark, one after another, until the end; no request of them fails."""
+
+    def __init__(self, port, n_each):
+        super().__init__(daemon=True)
+        self.argv = ["redis-benchmark", "-p", str(port), "-n", str(n_each), "-c", "10", "-q", "-t", "set,get,lpush,lpop"]
+        self.over, self.n, self.n_each, self.error = threading.Event(), 0, n_each, None
+        self.start()
+
+    def run(self):
+        try:
+            while not self.over.is_set():
+                r = run(self.argv)
+                said = r.text + r.errors
+                assert r.code == 0 and "rror" not in said and len(re.findall("requests per second", said)) == 4, said
+                self.n += 4 * self.n_each
+        except Exception as e:
+            self.error = e
+
+    def finish(self):
+        self.over.set()
+        self.join()
+        if self.error:
+            raise self.error
+
+
 def test_redis(t):
     if not shutil.which("redis-benchmark"):
         skip("no redis")
     port = free_port()
-    with Target(t, ["redis-server", "--port", str(port), "--save", ""], says_ready=False) as target:
+    with contextlib.ExitStack() as stack:
+        target = stack.enter_context(Target(t, ["redis-server", "--port", str(port), "--save", ""], says_ready=False))
+        pauses = stack.enter_context(Pauses())
         await_true(lambda: can_connect(port), "it does not listen")
-        n = t.count(5000, 1000000)
-        load = subprocess.Popen(["redis-benchmark", "-p", str(port), "-n", str(n), "-c", "10", "-q", "-t", "set,get,lpush"],
-                                stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
-        for _ in range(t.count(2, 60)):
-            totals = record(t, target.pid, lambda: time.sleep(0.05))
+        load = Load(port, t.count(2000, 5000))
+        checks = stack.enter_context(Client("redis", port))
+        checks.await_ready()
+        for _ in range(t.count(2, 300)):
+            totals = record(t, target.pid, lambda: time.sleep(0.05), pauses=pauses)
             assert totals["lost_events"] == totals["unknown_frees"] == 0, totals
-        said = load.communicate(timeout=300)[0].decode()
-        assert load.returncode == 0 and "rror" not in said and len(re.findall("requests per second", said)) == 3, said
-        totals = record(t, target.pid, lambda: time.sleep(0.05))  # idle now
+            checks.check_alive()
+        load.finish()
+        n, longest_ms = checks.finish()
+        record(t, target.pid, lambda: time.sleep(0.05), pauses=pauses)  # idle now
+        target.finish(signal.SIGTERM)
+        t.notes.append(f"{load.n} requests, {n} answers compared, the longest took {longest_ms} ms; {pauses.note()}")
 
 
 def test_python(t):
-    with Target(t, ["/usr/bin/python3", "-c", PYTHON], says_ready=False) as target:
+    with Target(t, ["/usr/bin/python3", "-c", PYTHON], says_ready=False) as target, Pauses() as pauses:
         time.sleep(0.3)
-        for _ in range(t.count(2, 60)):
-            totals = record(t, target.pid, lambda: time.sleep(0.05))
+        for _ in range(t.count(2, 300)):
+            totals = record(t, target.pid, lambda: time.sleep(0.05), pauses=pauses)
             assert totals["lost_events"] == totals["unknown_frees"] == 0, totals
         target.process.stdin.close()  # that is its end
         target.process.stdin = None
         assert target.finish() == "ok\n"
+        t.notes.append(pauses.note())
