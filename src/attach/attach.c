@@ -128,7 +128,6 @@ static int start_runtime(struct attach *a, struct caller *c, const char *rendezv
                 a->entries.room_bytes = c->room_bytes;
                 a->entries.left_addr = args[0] + offsetof(struct wire_attach, is_room_left);
         }
-        a->prior_bytes = request.prior_bytes;
         return 0;
 }
 

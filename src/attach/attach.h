@@ -30,7 +30,6 @@ struct attach {
         uint64_t entry_pause_ns; /* and all that ran, when the entries were written */
         uint64_t enter_pause_ns,
                 leave_pause_ns; /* at most so long did any thread stand still, one stop after another */
-        uint64_t prior_bytes;
         bool is_on; /* entries may be written */
 };
 

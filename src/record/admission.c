@@ -182,19 +182,6 @@ static void admission_plan_again(struct recorder *r, struct rendezvous_guest *gu
         patch_plan_done(&plan);
 }
 
-/* What came before is not seen: how much it may be. */
-static void admission_note_prior(struct recorder *r, pid_t pid) {
-        struct proc_memory memory;
-        struct unit_text size;
-
-        recorder_note(
-                r,
-                "attached to pid %d while it ran: blocks allocated before are not seen; it had %s of memory of its own by then",
-                (int)pid,
-                proc_memory(pid, &memory) ? unit_bytes(&size, memory.anon_bytes)
-                                          : "an unknown amount");
-}
-
 static void admission_admit_one(struct recorder *r, struct rendezvous_guest *guest) {
         struct life *one;
         struct patch_plan plan;
@@ -220,7 +207,9 @@ static void admission_admit_one(struct recorder *r, struct rendezvous_guest *gue
         recorder_watch_life(r, one);
         lives_sample(&r->lives, one, recorder_now_ns(r), 0, 0);
         if (r->config->options->attached && guest->pid == r->config->target)
-                admission_note_prior(r, guest->pid);
+                recorder_note(
+                        r, "attached to pid %d while it ran: blocks allocated before are not seen",
+                        (int)guest->pid);
         admission_plan(r, guest, is_emulated ? one->exe : NULL, &plan);
         pipeline_set_loader_allocator(r->pipeline, idx, plan.loader_number);
         if (rendezvous_welcome(guest, r->config->shm, 1, idx, plan.fd, plan.n_bytes) < 0) {

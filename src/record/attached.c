@@ -23,6 +23,7 @@
 #include "base/macros.h"
 #include "record/counter.h"
 #include "record/front_state.h"
+#include "record/prior.h"
 #include "record/proc.h"
 
 enum { ATTACHED_REFUSED = 2, ATTACHED_HURRY_NICE = -20 };
@@ -193,6 +194,8 @@ static void attached_drop_recorder(struct attached *a) {
 static int attached_record(struct attached *a) {
         struct front *f = &a->front;
         struct attach_request request = {.runtime_path = f->runtime_path};
+        struct control_prior had;
+        struct prior seen;
         struct err e = {0};
 
         attached_block_signals(a);
@@ -208,6 +211,8 @@ static int attached_record(struct attached *a) {
         }
         a->target_fd = (int)syscall(SYS_pidfd_open, f->target, 0);
         request.rendezvous = f->rendezvous.env;
+        prior_ask_kernel(f->target, &had);
+        prior_look(&a->attach.target, &seen);
         attached_hurry(a, true);
         a->is_recording = attach_begin(&a->attach, &request, &e) == 0;
         attached_hurry(a, false);
@@ -216,6 +221,7 @@ static int attached_record(struct attached *a) {
                 attached_drop_recorder(a);
                 return front_fail(&e, ATTACHED_REFUSED);
         }
+        prior_tell(f->control_fd, &had, &seen);
         front_say(f, "recording process %d (%s) from now on%s", (int)f->target,
                   a->attach.target.name,
                   f->options->begin_note ? "" : ": Ctrl-C ends it, the process goes on");

@@ -9,9 +9,18 @@ enum control_kind {
         CONTROL_READY = 1,        /* recorder → front: the target may start */
         CONTROL_TARGET_ENDED = 2, /* front → recorder */
         CONTROL_WRITTEN = 3,      /* recorder → front: the target's part is in the file */
-        CONTROL_DUE = 6,      /* recorder → front: the time is over, of a target that runs on */
-        CONTROL_STOP = 5,     /* front → recorder: end the recording, of a target that runs on */
+        CONTROL_DUE = 6,   /* recorder → front: the time is over, of a target that runs on */
+        CONTROL_STOP = 5,  /* front → recorder: end the recording, of a target that runs on */
+        CONTROL_PRIOR = 7, /* front → recorder: what the target had before it was attached to */
         CONTROL_FINISHED = 4, /* recorder → front: the file is whole; nobody is left */
+};
+
+/* struct trace_prior has what it means. */
+struct control_prior {
+        uint32_t flags;
+        uint32_t n_arenas, n_mapped;
+        uint64_t age_ns, anon_bytes, held_bytes, free_bytes, mapped_bytes;
+        char allocator[16];
 };
 
 struct control_message {
@@ -23,5 +32,6 @@ struct control_message {
         uint64_t recorder_cpu_ns, blocked_ns; /* WRITTEN, FINISHED: what recording cost */
         uint32_t n_images;                    /* images that reported; 0: nothing was recorded */
         uint32_t n_living;                    /* descendants still followed */
+        struct control_prior prior;           /* PRIOR */
         char trouble[240]; /* "" or one sentence: disk full, symbols missing, … */
 };

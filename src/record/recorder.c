@@ -22,6 +22,7 @@
 #include "record/control.h"
 #include "record/counter.h"
 #include "record/expense.h"
+#include "record/prior.h"
 #include "record/proc.h"
 #include "record/recorder_moments.h"
 #include "record/recorder_sample.h"
@@ -191,6 +192,11 @@ static void recorder_take_control(struct recorder *r) {
                 r->target_wait_status = m.wait_status;
                 r->target_max_rss_bytes = m.max_rss_bytes;
                 recorder_target_ended(r);
+        } else if (n == (ssize_t)sizeof(m) && m.kind == CONTROL_PRIOR) {
+                const struct life *one = lives_find_pid(&r->lives, r->config->target);
+
+                if (one)
+                        prior_write(r->writer, one->trace_process, &m.prior);
         } else if (n == (ssize_t)sizeof(m) && m.kind == CONTROL_STOP) {
                 r->leave_until_ns = recorder_now_ns(r) + LEAVE_NS;
         } else if (n == 0 || (n < 0 && errno != EAGAIN && errno != EINTR)) {

@@ -7,6 +7,7 @@
 
 #include "report/estimate.h"
 #include "report/frame.h"
+#include "report/prior.h"
 #include "report/view.h"
 
 enum { HEADLINE_MAX_COMMAND = 72, HEADLINE_MIN_RATED = 1000 };
@@ -275,6 +276,7 @@ void headline_print(const struct style *s, const struct report *r) {
                         &text,
                         "%sDetail before %s was dropped (--max-size): blocks allocated earlier are not counted.",
                         text.n ? " " : "", unit_duration(&a, r->answer->known_from_ns));
+        prior_add_sentences(r, &text);
         if (text.n)
                 style_wrap(s, str_text(&text), 0);
         str_done(&text);

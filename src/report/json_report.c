@@ -6,6 +6,7 @@
 #include "report/estimate.h"
 #include "report/gather.h"
 #include "report/marks.h"
+#include "report/prior.h"
 #include "report/view.h"
 
 static double seconds(uint64_t ns) {
@@ -320,6 +321,7 @@ static void put_quality(struct json *j, const struct report *r) {
         }
         json_end(j);
         allocators_put(j, r);
+        prior_put(j, r);
 }
 
 static void put_filter(struct json *j, const struct report *r) {

@@ -18,6 +18,7 @@
 #include "report/report.h"
 #include "report/story.h"
 #include "report/style.h"
+#include "trace/writer.h"
 
 #define TRACE_PATH "report_test.silt"
 
@@ -400,6 +401,70 @@ static void test_json_of_guesses(void **state) {
         story_write(TRACE_PATH);
 }
 
+/* What a process had before it was attached to, as far as it is known. */
+static void test_prior(void **state) {
+        static const struct {
+                struct trace_prior row;
+                const char *text, *json;
+        } cases[] = {
+                {{.age_ns = 11520000000000,
+                  .anon_bytes = 500000000,
+                  .allocator = "glibc",
+                  .flags = TRACE_PRIOR_HELD | TRACE_PRIOR_WHOLE | TRACE_PRIOR_MAPPED,
+                  .held_bytes = 412000000,
+                  .free_bytes = 23000000,
+                  .n_arenas = 5,
+                  .n_mapped = 2,
+                  .mapped_bytes = 8192},
+                 "Recording began 3 h 12 min after the program's start, when it had 500.0 MB of memory of its own: "
+                 "blocks allocated before are not seen. glibc's 5 arenas held 412.0 MB then, about 389.0 MB in use and "
+                 "23.0 MB free; 2 blocks beside them had 8.2 kB. ",
+                 "\"prior\":{\"age_s\":11520.000,\"anon_bytes\":500000000,\"allocators\":[{\"name\":\"glibc\","
+                 "\"held_bytes\":412000000,\"arenas\":5,\"free_bytes\":23000000,\"used_bytes\":389000000,"
+                 "\"free_is_whole\":true,\"mapped_blocks\":2,\"mapped_bytes\":8192}]}"},
+                {{.age_ns = 2000000000,
+                  .allocator = "glibc",
+                  .flags = TRACE_PRIOR_HELD,
+                  .held_bytes = 5000000,
+                  .free_bytes = 1000000,
+                  .n_arenas = 1},
+                 "Recording began 2 s after the program's start: blocks allocated before are not seen. glibc's "
+                 "arena held 5.0 MB then, at most 4.0 MB in use and at least 1.0 MB free. ",
+                 "\"used_bytes\":4000000,\"free_is_whole\":false}]}"},
+                {{.allocator = ""},
+                 "Recording began while the program ran: blocks allocated before are not seen. ",
+                 "\"prior\":{\"age_s\":0.000,\"anon_bytes\":0,\"allocators\":[]}"},
+        };
+        struct fabric_options fabric = {.seed = 1, .max_processes = 1, .max_threads = 1};
+        struct report_options o = REPORT_OPTIONS_DEFAULT;
+        char *text;
+
+        (void)state;
+        for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+                struct fabric *f = fabric_new(TRACE_PATH, &fabric);
+
+                fabric_alloc(f, 0, fabric_thread(f, 0, "main"),
+                             fabric_frame(f, 0, "/bin/app", "f()", "f.cc", 7), 100);
+                trace_put_prior(fabric_writer(f), &cases[i].row);
+                fabric_end(f);
+                o.json = false;
+                text = report_of(o, "400", "C");
+                for (char *c = text; *c; c++) /* lines end where they like */
+                        if (*c == '\n')
+                                *c = ' ';
+                assert_has(text, cases[i].text);
+                free(text);
+                o.json = true;
+                text = report_of(o, "400", "C");
+                assert_has(text, cases[i].json);
+                free(text);
+        }
+        story_write(TRACE_PATH);
+        text = report_of(o, "400", "C");
+        assert_has(text, "\"prior\":null");
+        free(text);
+}
+
 /* A site that is several call paths names what most of it was asked through, not what came first. */
 static void test_via_of_merged_sites(void **state) {
         static const struct {
@@ -480,6 +545,7 @@ int main(void) {
                 cmocka_unit_test(test_json),
                 cmocka_unit_test(test_cut_trace_is_not_exact),
                 cmocka_unit_test(test_json_of_guesses),
+                cmocka_unit_test(test_prior),
                 cmocka_unit_test(test_via_of_merged_sites),
                 cmocka_unit_test(test_errors),
         };

@@ -271,6 +271,7 @@ static void test_old_is_coarse(void **state) {
         assert_int_equal(trace_view(t)->meta.pid, trace_fake_meta.pid);
         assert_int_equal(trace_view(t)->n_notes, 2); /* its own, and one about mappings */
         assert_int_equal(trace_view(t)->n_allocators, 1);
+        assert_int_equal(trace_view(t)->n_priors, 1);
         assert_int_equal(trace_view(t)->cost.recorder_peak_bytes, 1000000 + o.n_slices - 1);
         if (o.flags & TRACE_IS_SAMPLED)
                 assert_int_equal(trace_view(t)->tallies[0].n_allocs, 1000 + o.n_slices - 1);

@@ -30,6 +30,7 @@ void trace_tables_done(struct trace_tables *t) {
         vec_free(&t->threads);
         vec_free(&t->notes);
         vec_free(&t->allocators);
+        vec_free(&t->priors);
         vec_free(&t->tallies);
         vec_free(&t->symbols);
         vec_free(&t->module_names);
@@ -296,6 +297,38 @@ static int load_allocators(struct trace_tables *t, struct bytes_reader *r, uint3
         return 0;
 }
 
+static bool prior_can_be(const struct trace_prior *x) {
+        const uint32_t all = TRACE_PRIOR_HELD | TRACE_PRIOR_WHOLE | TRACE_PRIOR_MAPPED;
+
+        if (x->flags & ~all || x->free_bytes > x->held_bytes)
+                return false;
+        if (!(x->flags & TRACE_PRIOR_HELD) &&
+            (x->held_bytes || x->n_arenas || x->flags & TRACE_PRIOR_WHOLE))
+                return false;
+        return x->flags & TRACE_PRIOR_MAPPED || (!x->mapped_bytes && !x->n_mapped);
+}
+
+static int load_priors(struct trace_tables *t, struct bytes_reader *r, uint32_t n) {
+        for (uint32_t i = 0; i < n; i++) {
+                struct trace_prior x = {.process = bytes_u32(r), .flags = bytes_u32(r)};
+                uint64_t *const fields[] = {&x.age_ns,     &x.anon_bytes,   &x.held_bytes,
+                                            &x.free_bytes, &x.mapped_bytes, &x.n_mapped,
+                                            &x.n_arenas};
+
+                for (size_t k = 0; k < ARRAY_SIZE(fields); k++)
+                        *fields[k] = bytes_u64(r);
+                x.allocator = get_text(r);
+                if (r->bad)
+                        break;
+                if (x.process >= t->processes.n)
+                        return TRACE_E_BAD_ID;
+                if (!prior_can_be(&x))
+                        return TRACE_E_BAD_PAYLOAD;
+                vec_push(&t->priors, x);
+        }
+        return 0;
+}
+
 static int load_samples(struct trace_tables *t, struct bytes_reader *r, uint32_t n) {
         uint64_t last[8] = {0};
 
@@ -526,6 +559,7 @@ static int tables_dispatch(struct trace_tables *t, uint32_t kind, struct bytes_r
         case TRACE_TNAM: return load_thread_names(t, r, n);
         case TRACE_NOTE: return load_notes(t, r, n);
         case TRACE_COST: return load_costs(t, r, n);
+        case TRACE_PRIO: return load_priors(t, r, n);
         case TRACE_TALY: return load_tallies(t, r, n);
         case TRACE_ALOC: return load_allocators(t, r, n);
         case TRACE_SMPL: return load_samples(t, r, n);
@@ -540,7 +574,7 @@ static int tables_dispatch(struct trace_tables *t, uint32_t kind, struct bytes_r
 static bool kind_has_text(uint32_t kind) {
         return kind == TRACE_META || kind == TRACE_MODS || kind == TRACE_PROC ||
                kind == TRACE_TNAM || kind == TRACE_NOTE || kind == TRACE_ALOC ||
-               kind == TRACE_SYMS || kind == TRACE_NSRC;
+               kind == TRACE_PRIO || kind == TRACE_SYMS || kind == TRACE_NSRC;
 }
 
 void trace_tables_skip(struct trace_tables *t, const struct trace_chunk *c) {

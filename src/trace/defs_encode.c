@@ -15,11 +15,10 @@ static void rows_done(struct trace_rows *r) {
 }
 
 void trace_defs_done(struct trace_defs *d) {
-        struct trace_rows *all[] = {&d->modules,      &d->locations, &d->stacks,
-                                    &d->processes,    &d->threads,   &d->process_ends,
-                                    &d->thread_names, &d->notes,     &d->costs,
-                                    &d->allocators,   &d->tallies,   &d->samples,
-                                    &d->residency,    &d->mappings};
+        struct trace_rows *all[] = {&d->modules, &d->locations,    &d->stacks,       &d->processes,
+                                    &d->threads, &d->process_ends, &d->thread_names, &d->notes,
+                                    &d->costs,   &d->allocators,   &d->priors,       &d->tallies,
+                                    &d->samples, &d->residency,    &d->mappings};
 
         for (size_t i = 0; i < ARRAY_SIZE(all); i++)
                 rows_done(all[i]);
@@ -110,6 +109,19 @@ void trace_defs_note(struct trace_defs *d, uint64_t time_ns, const char *text) {
         buf_u64(&d->notes.a, time_ns);
         put_text(&d->notes.a, text);
         d->notes.n++;
+}
+
+void trace_defs_prior(struct trace_defs *d, const struct trace_prior *x) {
+        const uint64_t fields[] = {x->age_ns,       x->anon_bytes, x->held_bytes, x->free_bytes,
+                                   x->mapped_bytes, x->n_mapped,   x->n_arenas};
+        bytes_buf *b = &d->priors.a;
+
+        buf_u32(b, x->process);
+        buf_u32(b, x->flags);
+        for (size_t i = 0; i < ARRAY_SIZE(fields); i++)
+                buf_u64(b, fields[i]);
+        put_text(b, x->allocator);
+        d->priors.n++;
 }
 
 void trace_defs_tally(struct trace_defs *d, const struct trace_tally *t) {
@@ -234,6 +246,7 @@ void trace_defs_flush(struct trace_defs *d, struct trace_packer *p, bytes_buf *o
         rows_flush(&d->process_ends, TRACE_PEND, false, p, out);
         rows_flush(&d->notes, TRACE_NOTE, false, p, out);
         rows_flush(&d->costs, TRACE_COST, false, p, out);
+        rows_flush(&d->priors, TRACE_PRIO, false, p, out);
         rows_flush(&d->tallies, TRACE_TALY, false, p, out);
         rows_flush(&d->allocators, TRACE_ALOC, false, p, out);
         rows_flush(&d->samples, TRACE_SMPL, false, p, out);

@@ -22,6 +22,7 @@
 #define TRACE_NOTE TRACE_KIND('N', 'O', 'T', 'E')
 #define TRACE_COST TRACE_KIND('C', 'O', 'S', 'T')
 #define TRACE_ALOC TRACE_KIND('A', 'L', 'O', 'C')
+#define TRACE_PRIO TRACE_KIND('P', 'R', 'I', 'O')
 #define TRACE_TALY TRACE_KIND('T', 'A', 'L', 'Y')
 #define TRACE_SMPL TRACE_KIND('S', 'M', 'P', 'L')
 #define TRACE_RESI TRACE_KIND('R', 'E', 'S', 'I')

@@ -235,6 +235,25 @@ struct trace_allocator {
         const char *module;         /* path of the file it is in; "" not known */
 };
 
+enum trace_prior_flags {
+        TRACE_PRIOR_HELD = 1,   /* held_bytes and free_bytes are known */
+        TRACE_PRIOR_WHOLE = 2,  /* free_bytes is all that was free, otherwise at least that */
+        TRACE_PRIOR_MAPPED = 4, /* mapped_bytes and n_mapped are known */
+};
+
+/* What a process had when its recording began, long after its start: memory of blocks that nobody saw. A row for each allocator that
+ * could be read, or one without a name. */
+struct trace_prior {
+        uint32_t process, flags;
+        uint64_t age_ns;       /* of the process; 0 not known */
+        uint64_t anon_bytes;   /* resident memory of its own; 0 not known */
+        uint64_t held_bytes;   /* by the allocator's arenas, blocks and what is free */
+        uint64_t free_bytes;   /* of them */
+        uint64_t mapped_bytes; /* blocks beside the arenas, a mapping each */
+        uint64_t n_mapped, n_arenas;
+        const char *allocator; /* "glibc"; "" none could be read */
+};
+
 enum trace_mapping_op { TRACE_MMAP = 0, TRACE_MUNMAP = 1, TRACE_MREMAP = 2, TRACE_BRK = 3 };
 
 struct trace_mapping {

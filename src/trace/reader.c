@@ -215,6 +215,7 @@ static int reader_take_chunk(struct trace_reader *t, size_t i, struct slice_plac
         case TRACE_THRD:
         case TRACE_TNAM:
         case TRACE_COST:
+        case TRACE_PRIO:
         case TRACE_TALY:
         case TRACE_ALOC:
         case TRACE_NOTE: reader_load_defs(t, c); return 0;
@@ -270,6 +271,7 @@ static void reader_fill_view(struct trace_reader *t) {
         v->module_names = t->tables.module_names.items;
         v->n_module_names = t->tables.module_names.n;
         v->cost = t->tables.cost;
+        v->priors = t->tables.priors.items, v->n_priors = t->tables.priors.n;
         v->tallies = t->tables.tallies.items, v->n_tallies = t->tables.tallies.n;
         v->notes = t->tables.notes.items, v->n_notes = t->tables.notes.n;
         v->allocators = t->tables.allocators.items, v->n_allocators = t->tables.allocators.n;

@@ -53,6 +53,8 @@ struct trace_view {
         const struct trace_note *notes;
         size_t n_notes;
         struct trace_cost cost;
+        const struct trace_prior *priors;
+        size_t n_priors; /* none where all was seen from the start */
         const struct trace_tally *tallies;
         size_t n_tallies; /* by process; of those that have none, `process` is TRACE_NO_PROCESS */
         const struct trace_allocator *allocators;

@@ -331,7 +331,7 @@ static int copy_residency(struct gather *g) {
 int thin_copy_defs(int fd, const struct plan *p, struct trace_packer *packer, bytes_buf *out) {
         static const uint32_t kinds[] = {TRACE_MODS, TRACE_LOCS, TRACE_STKS, TRACE_PROC,
                                          TRACE_THRD, TRACE_TNAM, TRACE_PEND, TRACE_NOTE,
-                                         TRACE_COST, TRACE_ALOC, TRACE_TALY};
+                                         TRACE_COST, TRACE_ALOC, TRACE_PRIO, TRACE_TALY};
         struct gather g = {.fd = fd, .plan = p, .packer = packer, .out = out};
         int r = copy_meta(&g);
 

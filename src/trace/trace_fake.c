@@ -567,6 +567,17 @@ static void fake_decorate(struct trace_fake *f, uint32_t slice) {
                                                   .recorder_peak_bytes = 1000000 + slice,
                                                   .recorder_cpu_ns = 10 * slice});
         if (slice == 0) {
+                trace_put_prior(p->w, &(struct trace_prior){.flags = TRACE_PRIOR_HELD |
+                                                                     TRACE_PRIOR_WHOLE |
+                                                                     TRACE_PRIOR_MAPPED,
+                                                            .age_ns = 3600000000000,
+                                                            .anon_bytes = 9000,
+                                                            .held_bytes = 8000,
+                                                            .free_bytes = 3000,
+                                                            .mapped_bytes = 4096,
+                                                            .n_mapped = 1,
+                                                            .n_arenas = 2,
+                                                            .allocator = "glibc"});
                 trace_put_allocator(p->w, &(struct trace_allocator){.process = 0,
                                                                     .n_allocs = 7,
                                                                     .alloc_bytes = 700,

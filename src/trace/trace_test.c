@@ -146,6 +146,16 @@ static void test_definitions(void **state) {
         assert_int_equal(v->cost.recorder_peak_bytes, 1000002); /* of several the last one */
         assert_int_equal(v->cost.recorder_cpu_ns, 20);
         assert_string_equal(v->notes[0].text, "pid 12 not followed: it is static");
+        assert_int_equal(v->n_priors, 1);
+        assert_int_equal(v->priors[0].flags, 7);
+        assert_int_equal(v->priors[0].age_ns, 3600000000000);
+        assert_int_equal(v->priors[0].anon_bytes, 9000);
+        assert_int_equal(v->priors[0].held_bytes, 8000);
+        assert_int_equal(v->priors[0].free_bytes, 3000);
+        assert_int_equal(v->priors[0].mapped_bytes, 4096);
+        assert_int_equal(v->priors[0].n_mapped, 1);
+        assert_int_equal(v->priors[0].n_arenas, 2);
+        assert_string_equal(v->priors[0].allocator, "glibc");
         assert_int_equal(v->n_allocators, 1);
         assert_int_equal(v->allocators[0].n_allocs, 7);
         assert_int_equal(v->allocators[0].alloc_bytes, 700);

@@ -194,6 +194,27 @@ static bool check_allocators(struct verify *v, struct bytes_reader *r, uint32_t 
         return true;
 }
 
+/* What must hold of any row: docs/trace-format.md, "PRIO". */
+static bool check_priors(struct verify *v, struct bytes_reader *r, uint32_t n) {
+        for (uint32_t i = 0; i < n && !r->bad; i++) {
+                uint32_t process = bytes_u32(r), flags = bytes_u32(r);
+                uint64_t f[7];
+
+                for (size_t k = 0; k < ARRAY_SIZE(f); k++)
+                        f[k] = bytes_u64(r);
+                skip_string(r);
+                if (r->bad)
+                        break;
+                if (process >= v->processes.n)
+                        return bad_id(v, "process", process, i);
+                if (flags > 7 || (flags & 3) == 2 || f[3] > f[2] ||
+                    (!(flags & 1) && (f[2] || f[6])) || (!(flags & 4) && (f[4] || f[5])))
+                        return verify_bad(v, TRACE_E_BAD_PAYLOAD,
+                                          "row %u: what was there before cannot be so", i);
+        }
+        return true;
+}
+
 static bool check_samples(struct verify *v, struct bytes_reader *r, uint32_t n) {
         for (uint32_t i = 0; i < n && !r->bad; i++) {
                 uint64_t process = bytes_varint(r);
@@ -345,6 +366,7 @@ static bool check_rows(struct verify *v, struct bytes_reader *r, uint32_t n) {
         case TRACE_TNAM: return check_thread_names(v, r, n);
         case TRACE_NOTE: return check_notes(v, r, n);
         case TRACE_COST: return check_costs(r, n);
+        case TRACE_PRIO: return check_priors(v, r, n);
         case TRACE_TALY: return check_tallies(v, r, n);
         case TRACE_ALOC: return check_allocators(v, r, n);
         case TRACE_SMPL: return check_samples(v, r, n);

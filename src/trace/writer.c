@@ -351,6 +351,10 @@ void trace_put_cost(struct trace_writer *w, const struct trace_cost *c) {
         trace_defs_cost(&w->defs, c);
 }
 
+void trace_put_prior(struct trace_writer *w, const struct trace_prior *x) {
+        trace_defs_prior(&w->defs, x);
+}
+
 void trace_put_tally(struct trace_writer *w, const struct trace_tally *t) {
         trace_defs_tally(&w->defs, t);
 }

@@ -38,6 +38,7 @@ void trace_end_process(struct trace_writer *w, const struct trace_process_end *e
 /* Shown in the report, e.g. "pid 12 not followed: …". */
 void trace_put_allocator(struct trace_writer *w, const struct trace_allocator *a);
 void trace_put_cost(struct trace_writer *w, const struct trace_cost *c);   /* the last one counts */
+void trace_put_prior(struct trace_writer *w, const struct trace_prior *x); /* attached */
 void trace_put_tally(struct trace_writer *w, const struct trace_tally *t); /* sampled */
 void trace_put_note(struct trace_writer *w, uint64_t time_ns, const char *text);
 

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: MIT */
+/* How much the C library's malloc has, read from outside (glibc since 2.27, 64 bits). Its arenas have no symbol; they are known by their shape.
+ *  - nothing is called or stopped: the program runs on, and may change all of it while it is read
+ *  - what is read may be anything: every word is checked before it is used, nothing is followed without end
+ *  - what is not recognised beyond doubt is not told */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct arenas_span {
+        uint64_t begin, end;
+};
+
+struct arenas_memory {
+        /* True when all of it was there, and there is time left. */
+        bool (*read)(void *ctx, uint64_t addr, void *ret, size_t n_bytes);
+        void *ctx;
+        const struct arenas_span *spans; /* anonymous and writable, by address: where blocks are */
+        size_t n_spans;
+};
+
+struct arenas_found {
+        uint64_t held_bytes;    /* taken from the system by all arenas, not given back */
+        uint64_t free_bytes;    /* of them: in no block */
+        uint64_t mmapped_bytes; /* blocks that are a mapping each, with what rounds them up */
+        uint32_t n_arenas, n_mmapped;
+        uint32_t n_free;  /* free chunks seen */
+        bool is_whole;    /* all free chunks were seen; otherwise free_bytes is at least that */
+        bool has_mmapped; /* mmapped_bytes and n_mmapped are known */
+};
+
+/* data: the C library's variables, as they are at addr. False: no arenas were recognised. */
+bool arenas_read(const struct arenas_memory *m, uint64_t addr, const uint64_t *data, size_t n_words,
+                 struct arenas_found *ret);

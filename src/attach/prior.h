@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: MIT */
+/* What a process that is attached to had already: memory of blocks that nobody saw allocated. Looked at from outside, while it runs. */
+#pragma once
+
+#include "attach/arenas.h"
+#include "attach/target.h"
+
+struct prior {
+        struct arenas_found arenas;
+        bool has_arenas;  /* the C library's were recognised */
+        uint64_t took_ns; /* to look */
+};
+
+/* For a tenth of a second at most. Its mappings are read again first. */
+void prior_look(struct target *t, struct prior *ret);

@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: MIT */
+#include "record/prior.h"
+
+#include <stdio.h>
+#include <sys/socket.h>
+#include <time.h>
+
+#include "base/macros.h"
+#include "record/proc.h"
+
+void prior_ask_kernel(pid_t pid, struct control_prior *ret) {
+        double started_s = proc_started_s(pid), age_s;
+        struct proc_memory memory;
+        struct timespec now;
+
+        *ret = (struct control_prior){0};
+        clock_gettime(CLOCK_BOOTTIME, &now);
+        age_s = (double)now.tv_sec + (double)now.tv_nsec / 1e9 - started_s;
+        if (started_s >= 0 && age_s > 0)
+                ret->age_ns = (uint64_t)(age_s * 1e9);
+        if (proc_memory(pid, &memory))
+                ret->anon_bytes = memory.anon_bytes;
+}
+
+void prior_tell(int control_fd, const struct control_prior *kernel, const struct prior *seen) {
+        struct control_message m = {.kind = CONTROL_PRIOR, .prior = *kernel};
+        struct control_prior *to = &m.prior;
+
+        if (seen->has_arenas) {
+                const struct arenas_found *a = &seen->arenas;
+
+                snprintf(to->allocator, sizeof(to->allocator), "glibc");
+                to->flags = TRACE_PRIOR_HELD | (a->is_whole ? TRACE_PRIOR_WHOLE : 0) |
+                            (a->has_mmapped ? TRACE_PRIOR_MAPPED : 0);
+                to->held_bytes = a->held_bytes;
+                to->free_bytes = a->free_bytes;
+                to->mapped_bytes = a->mmapped_bytes;
+                to->n_mapped = a->n_mmapped;
+                to->n_arenas = a->n_arenas;
+        }
+        (void)!send(control_fd, &m, sizeof(m), MSG_NOSIGNAL | MSG_DONTWAIT);
+}
+
+void prior_write(struct trace_writer *w, uint32_t trace_process, const struct control_prior *x) {
+        char name[sizeof(x->allocator)];
+
+        snprintf(name, sizeof(name), "%s", x->allocator);
+        trace_put_prior(w, &(struct trace_prior){.process = trace_process,
+                                                 .flags = x->flags,
+                                                 .age_ns = x->age_ns,
+                                                 .anon_bytes = x->anon_bytes,
+                                                 .held_bytes = x->held_bytes,
+                                                 .free_bytes = x->free_bytes,
+                                                 .mapped_bytes = x->mapped_bytes,
+                                                 .n_mapped = x->n_mapped,
+                                                 .n_arenas = x->n_arenas,
+                                                 .allocator = name});
+}

@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: MIT */
+/* Recordings that began while the program ran: since when, and what it had by then. */
+#pragma once
+
+#include "report/gather.h"
+
+/* Appends sentences. Nothing where all was seen from the start. */
+void prior_add_sentences(const struct report *r, struct str *to);
+
+/* "prior": null where all was seen from the start. */
+void prior_put(struct json *j, const struct report *r);
