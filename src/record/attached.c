@@ -5,11 +5,11 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
@@ -26,14 +26,14 @@
 #include "record/prior.h"
 #include "record/proc.h"
 
-enum { ATTACHED_REFUSED = 2, ATTACHED_HURRY_NICE = -20 };
+enum { ATTACHED_REFUSED = 2, ATTACHED_URGENT = 1 /* of SCHED_RR: after all that is */ };
 
 struct attached {
         struct front front;
         struct run_options options;
         struct attach attach;
         int signal_fd, target_fd; /* signals to silt; of the process, -1: none */
-        int nice_before;
+        int policy_before;
         bool is_recording;
 };
 
@@ -118,7 +118,8 @@ static void attached_wait(struct attached *a) {
         }
 }
 
-static void set_nice_of_threads(pid_t pid, int nice) {
+static void set_policy_of_threads(pid_t pid, int policy, int priority) {
+        const struct sched_param param = {.sched_priority = priority};
         char path[64];
         struct dirent *one;
         DIR *dir;
@@ -127,20 +128,23 @@ static void set_nice_of_threads(pid_t pid, int nice) {
         dir = opendir(path);
         while (dir && (one = readdir(dir)))
                 if (one->d_name[0] != '.')
-                        setpriority(PRIO_PROCESS, (id_t)atoi(one->d_name), nice);
+                        sched_setscheduler(atoi(one->d_name), policy, &param);
         if (dir)
                 closedir(dir);
 }
 
 /* While threads stand still for silt it comes before others, where it may: they wait for it and for the recorder's answer. */
 static void attached_hurry(struct attached *a, bool is_hurry) {
-        int nice = is_hurry ? ATTACHED_HURRY_NICE : a->nice_before;
+        int policy = is_hurry ? SCHED_RR | SCHED_RESET_ON_FORK : a->policy_before;
+        int priority = is_hurry ? ATTACHED_URGENT : 0;
 
         if (is_hurry)
-                a->nice_before = getpriority(PRIO_PROCESS, 0);
-        set_nice_of_threads(getpid(), nice);
+                a->policy_before = sched_getscheduler(0);
+        if (a->policy_before != SCHED_OTHER && a->policy_before != SCHED_BATCH)
+                return; /* somebody knows better */
+        set_policy_of_threads(getpid(), policy, priority);
         if (!a->front.recorder_is_gone)
-                set_nice_of_threads(a->front.recorder, nice);
+                set_policy_of_threads(a->front.recorder, policy, priority);
 }
 
 static void attached_tell_pause(const struct attached *a, const char *what, uint64_t pause_ns) {
