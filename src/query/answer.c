@@ -7,6 +7,7 @@
 
 #include "base/units.h"
 #include "query/chosen.h"
+#include "query/halves.h"
 #include "query/internal.h"
 #include "query/life.h"
 #include "query/peak.h"
@@ -18,6 +19,8 @@ struct asking {
         struct query_scope scope;
         struct state begin, end;
         struct peak *peaks; /* one a process, and one for all */
+        double whole_var
+                [QUERY_N_METRICS]; /* of a recording of samples: of all blocks, picked or not */
         struct query_answer *answer;
         const struct pick *pick; /* NULL: everything */
         bool is_split;         /* sites of each process apart, as while a filtered answer is made */
@@ -471,7 +474,8 @@ static void bound_vars(struct asking *k) {
 }
 
 /* The sites of an answer from history, whose rows know nothing of it. */
-static int add_vars(struct asking *k, const struct peak *peak, struct err *reterr) {
+static int add_vars(struct asking *k, const struct peak *peak, struct halves *halves,
+                    struct err *reterr) {
         bool is_exact = true;
         int r;
 
@@ -482,12 +486,59 @@ static int add_vars(struct asking *k, const struct peak *peak, struct err *reter
         if (!is_all(k) && !k->is_split &&
             !(k->place_of = calloc(k->q->view->n_stacks + 1, sizeof(uint32_t))))
                 abort();
-        r = life_scan_peak(k->q, &k->scope, 0, peak, add_life_var, k, &is_exact, reterr);
+        r = life_scan_halves(k->q, &k->scope, 0, peak, halves, add_life_var, k, &is_exact, reterr);
         free(k->place_of);
         k->place_of = NULL;
         if (r >= 0 && !is_exact)
                 bound_vars(k);
+        if (halves)
+                halves->has_looked &= is_exact;
         return r;
+}
+
+static bool add_whole_var(void *ctx, const struct query_life *l) {
+        struct asking *k = ctx;
+
+        life_add_var(k->whole_var, l, &k->scope);
+        return true;
+}
+
+/* Of an answer about some blocks the moment is that of all, and so is the luck that chose it. */
+static int scan_whole(struct asking *k, const struct peak *peak, struct halves *halves,
+                      struct err *reterr) {
+        struct query_scope whole = k->scope;
+        bool is_exact = true;
+        int r;
+
+        whole.filter = NULL;
+        r = life_scan_halves(k->q, &whole, 0, peak, halves, add_whole_var, k, &is_exact, reterr);
+        halves->has_looked &= is_exact;
+        return r;
+}
+
+/* Processes that end take their blocks along, which a scan of all does not see. */
+static bool has_halves(const struct asking *k) {
+        return query_sample_bytes(k->q) && k->q->view->detail_from_ns == 0 &&
+               (!is_all(k) || k->answer->n_processes == 1);
+}
+
+/* Luck is where chance is: each site's part of it is its part of the variance. */
+static void lower_peak(struct asking *k, struct peak *peak, const struct halves *halves) {
+        struct query_answer *a = k->answer;
+
+        if (!halves->has_looked || !(k->whole_var[QUERY_PEAK] > 0))
+                return;
+        a->is_peak_level = true;
+        a->peak_excess_bytes = (double)(int64_t)(peak->bytes - halves_level(halves));
+        a->peak_var = k->whole_var[QUERY_PEAK];
+        peak->bytes = peak->blocks = 0;
+        for (size_t i = 0; i < k->sites.n; i++) {
+                struct query_figures *f = &k->sites.items[i].f;
+
+                query_figures_lower_peak(f, a);
+                peak->bytes += (uint64_t)f->peak_bytes;
+                peak->blocks += (uint64_t)f->peak_blocks;
+        }
 }
 
 /* Of all of the time what was done is counted. The share of complete stacks stays that of the samples. */
@@ -528,12 +579,35 @@ static void sum_vars(const struct asking *k, struct query_totals *t) {
         t->var[QUERY_ALLOCATED] = t->var[QUERY_COUNT] = 0;
 }
 
-static int add_history(struct asking *k, struct err *reterr) {
+static int add_history(struct asking *k, struct halves *halves, struct err *reterr) {
         const struct peak *peak = &k->peaks[is_all(k) ? k->answer->n_processes : k->scope.process];
+        int r;
 
         collect_sites(k);
         peak_each_site(k->q, &k->begin, peak, k->scope.process, add_peak_site, k);
-        return query_sample_bytes(k->q) ? add_vars(k, peak, reterr) : 0;
+        if (!query_sample_bytes(k->q))
+                return 0;
+        r = add_vars(k, peak, k->pick ? NULL : halves, reterr);
+        for (size_t i = 0; i < k->sites.n && !k->pick; i++)
+                k->whole_var[QUERY_PEAK] += k->sites.items[i].f.var[QUERY_PEAK];
+        return r;
+}
+
+static int add_sites(struct asking *k, struct err *reterr) {
+        struct peak *peak = &k->peaks[is_all(k) ? k->answer->n_processes : k->scope.process];
+        struct halves halves = {0};
+        int r;
+
+        if (k->pick && k->pick->needs_events)
+                r = add_lives(k, reterr);
+        else
+                r = add_history(k, &halves, reterr);
+        if (r < 0 || !has_halves(k))
+                return r;
+        if (k->pick)
+                r = scan_whole(k, peak, &halves, reterr);
+        lower_peak(k, peak, &halves);
+        return r;
 }
 
 static int asking_run(struct asking *k, bool keep_split, struct err *reterr) {
@@ -549,10 +623,7 @@ static int asking_run(struct asking *k, bool keep_split, struct err *reterr) {
         state_load_time(k->q, &k->end, k->scope.to_ns);
         peak_find(k->q, &k->begin, k->scope.from_ns, k->scope.to_ns, is_all(k), k->peaks);
         a->is_exact = k->begin.is_exact && k->end.is_exact;
-        if (k->pick && k->pick->needs_events)
-                r = add_lives(k, reterr);
-        else
-                r = add_history(k, reterr);
+        r = add_sites(k, reterr);
         if (r < 0)
                 return r;
         drop_idle_sites(k);

@@ -31,6 +31,16 @@ void query_figures_add(struct query_figures *to, const struct query_figures *f) 
                 to->var[m] += f->var[m];
 }
 
+void query_figures_lower_peak(struct query_figures *f, const struct query_answer *a) {
+        double bytes = (double)f->peak_bytes, left;
+
+        if (!a->is_peak_level || f->peak_bytes <= 0)
+                return;
+        left = MAX(bytes - a->peak_excess_bytes * f->var[QUERY_PEAK] / a->peak_var, 0.0);
+        f->peak_bytes = (int64_t)unit_nearest(left);
+        f->peak_blocks = (int64_t)unit_nearest((double)f->peak_blocks * left / bytes);
+}
+
 double query_figures_error(const struct query_figures *f, enum query_metric m) {
         return sqrt(f->var[m]);
 }

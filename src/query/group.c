@@ -347,8 +347,10 @@ static int group_lives(struct grouping *g, struct query_answer *a, struct err *r
 
         g->scope = &a->scope;
         r = life_scan(g->q, &a->scope, 0, group_life, g, &is_exact, reterr);
-        for (size_t i = 0; i < g->rows.n; i++)
+        for (size_t i = 0; i < g->rows.n; i++) {
+                query_figures_lower_peak(&g->rows.items[i].self, a);
                 g->rows.items[i].total = g->rows.items[i].self;
+        }
         if (r < 0)
                 return r;
         a->is_exact &= is_exact;

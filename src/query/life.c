@@ -5,6 +5,7 @@
 #include "query/life.h"
 
 #include "query/alive.h"
+#include "query/halves.h"
 #include "query/heirs.h"
 #include "query/internal.h"
 #include "query/peak.h"
@@ -25,6 +26,7 @@ struct scan {
         uint64_t *last_seq; /* thread → number of its latest allocation, plus 1 */
         uint64_t pos;       /* of the event at hand */
         bool is_exact, is_over;
+        struct halves *halves; /* NULL: not wanted */
         /* one process */
         VEC(uint32_t) line;     /* the process and its ancestors, oldest first */
         size_t line_idx;        /* whose blocks are in the table */
@@ -201,8 +203,20 @@ static void on_alloc(struct scan *s, const struct trace_event *e) {
         s->last_seq[e->thread] = e->seq + 1;
         s->next_seq = e->seq + 1;
         if (e->time_ns < s->scope->to_ns &&
-            !pick_rules_out(s->pick, e->stack, e->thread, e->size_bytes, e->time_ns))
+            !pick_rules_out(s->pick, e->stack, e->thread, e->size_bytes, e->time_ns)) {
                 alive_put(&s->live, &b);
+                if (s->halves)
+                        halves_add(s->halves, b.seq, b.size_bytes, b.n_blocks);
+        }
+}
+
+/* Takes a block out of those alive. */
+static bool take_live(struct scan *s, uint64_t seq, struct alive_block *ret) {
+        if (!alive_take(&s->live, seq, ret))
+                return false;
+        if (s->halves)
+                halves_take(s->halves, seq, ret->size_bytes, ret->n_blocks);
+        return true;
 }
 
 /* A child released its copy of a block. */
@@ -227,7 +241,7 @@ static void on_release(struct scan *s, uint32_t process, const struct trace_even
                                     is_old ? e->old_size_bytes : e->size_bytes))
                 return;
         if (!is_all(s)) {
-                if (alive_take(&s->live, seq, &b) && line_is_at_end(s))
+                if (take_live(s, seq, &b) && line_is_at_end(s))
                         tell_released(s, &b, process, e);
                 return;
         }
@@ -241,7 +255,7 @@ static void on_release(struct scan *s, uint32_t process, const struct trace_even
                 on_copy_release(s, &b, process, e);
                 return;
         }
-        if (!alive_take(&s->live, seq, &b))
+        if (!take_live(s, seq, &b))
                 return;
         if (seq < heirs_below_seq(&s->heirs, process))
                 alive_put(&s->kept, &b);
@@ -260,6 +274,12 @@ static void drop_kept(struct scan *s) {
                 return;
         alive_each(&s->kept, keeps_block, s);
         s->n_kept_before = s->kept.n;
+}
+
+/* What the events so far left, if it was so in the window. */
+static void look_at_halves(struct scan *s, uint64_t until_ns) {
+        if (s->halves && until_ns >= s->scope->from_ns && (is_all(s) || line_is_at_end(s)))
+                halves_look(s->halves);
 }
 
 static void on_event(struct scan *s, const struct trace_event *e) {
@@ -308,6 +328,8 @@ static void scan_slice(struct scan *s, size_t slice_idx) {
                 if (events[i].time_ns >= s->scope->to_ns && !is_all(s) && !line_is_at_end(s))
                         break;
                 s->pos = pos_after(slice_idx, i);
+                if (s->halves)
+                        look_at_halves(s, events[i].time_ns);
                 on_event(s, &events[i]);
         }
 }
@@ -324,6 +346,7 @@ static void scan_run(struct scan *s) {
         s->pos = UINT64_MAX;
         if (!is_all(s) && s->scope->to_ns > 0)
                 line_advance(s, pos_before(i, 0), s->scope->to_ns - 1, TRACE_NO_PROCESS);
+        look_at_halves(s, UINT64_MAX);
         if (is_all(s) || line_is_at_end(s))
                 alive_each(&s->live, tell_survivor, s);
 }
@@ -340,10 +363,11 @@ static void scan_set_peak(struct scan *s, const struct peak *peak) {
         }
 }
 
-int life_scan_peak(struct query *q, const struct query_scope *scope, unsigned flags,
-                   const struct peak *peak, life_fn fn, void *ctx, bool *ret_is_exact,
-                   struct err *reterr) {
-        struct scan s = {.q = q, .scope = scope, .fn = fn, .ctx = ctx, .is_exact = true};
+int life_scan_halves(struct query *q, const struct query_scope *scope, unsigned flags,
+                     const struct peak *peak, struct halves *halves, life_fn fn, void *ctx,
+                     bool *ret_is_exact, struct err *reterr) {
+        struct scan s = {
+                .q = q, .scope = scope, .fn = fn, .ctx = ctx, .is_exact = true, .halves = halves};
         int r = pick_get(q, scope->filter, &s.pick, reterr);
 
         if (r < 0)
@@ -371,6 +395,12 @@ int life_scan_peak(struct query *q, const struct query_scope *scope, unsigned fl
         if (ret_is_exact)
                 *ret_is_exact = s.is_exact;
         return 0;
+}
+
+int life_scan_peak(struct query *q, const struct query_scope *scope, unsigned flags,
+                   const struct peak *peak, life_fn fn, void *ctx, bool *ret_is_exact,
+                   struct err *reterr) {
+        return life_scan_halves(q, scope, flags, peak, NULL, fn, ctx, ret_is_exact, reterr);
 }
 
 int life_scan(struct query *q, const struct query_scope *scope, unsigned flags, life_fn fn,

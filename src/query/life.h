@@ -76,3 +76,9 @@ struct peak;
 int life_scan_peak(struct query *q, const struct query_scope *scope, unsigned flags,
                    const struct peak *peak, life_fn fn, void *ctx, bool *ret_is_exact,
                    struct err *reterr);
+
+/* And finds what was alive at the peak by halves of the samples (NULL: is not wanted). Without a filter. */
+struct halves;
+int life_scan_halves(struct query *q, const struct query_scope *scope, unsigned flags,
+                     const struct peak *peak, struct halves *halves, life_fn fn, void *ctx,
+                     bool *ret_is_exact, struct err *reterr);

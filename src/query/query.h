@@ -186,6 +186,10 @@ struct query_answer {
         /* blocks allocated before this are not in the answer: their events were dropped, and the filter
          * needs them. 0: all are in it */
         uint64_t known_from_ns;
+        /* a recording of samples: by how much the highest point of the estimated curve lay above what was alive then,
+         * which totals and sites no longer contain; and the variance of that. False: it is not known, and they do */
+        bool is_peak_level;
+        double peak_excess_bytes, peak_var;
 };
 
 /* All of the window is before that: the figures are 0 because nothing is known, not because nothing was there. */
@@ -199,6 +203,8 @@ struct query_answer *query_answer_free(struct query_answer *a);
 DEFINE_CLEANUP(struct query_answer, query_answer_free)
 
 void query_figures_add(struct query_figures *to, const struct query_figures *f);
+/* Takes their part of the answer's excess from what was live at the peak. */
+void query_figures_lower_peak(struct query_figures *f, const struct query_answer *a);
 /* Nothing happened and nothing was live. */
 bool query_figures_are_idle(const struct query_figures *f);
 

@@ -82,7 +82,7 @@ void estimate_put_totals(struct json *j, const struct query *q, const struct que
         json_end(j);
 }
 
-void estimate_put(struct json *j, const struct query *q) {
+void estimate_put(struct json *j, const struct query *q, const struct query_answer *a) {
         const struct trace_view *v = query_view(q);
         uint64_t n_unsampled = 0, now_bytes = query_sample_bytes(q);
         struct estimate_cost c;
@@ -100,6 +100,8 @@ void estimate_put(struct json *j, const struct query *q) {
         json_put_uint(j, "interval_bytes", query_sample_bytes(q));
         json_put_uint(j, "last_interval_bytes", now_bytes);
         json_put_uint(j, "samples_not_kept", n_unsampled);
+        if (a->is_peak_level)
+                json_put_double(j, "peak_excess_bytes", a->peak_excess_bytes, 1);
         json_put_double(j, "runtime_cpu_s", (double)c.inside_ns / 1e9, 6);
         json_put_double(j, "recorder_cpu_s", (double)c.beside_ns / 1e9, 6);
         json_put_double(j, "target_cpu_s", (double)c.target_ns / 1e9, 6);

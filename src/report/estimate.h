@@ -17,7 +17,7 @@ void estimate_add_sentence(struct str *to, const struct query *q, bool is_tallie
 
 /* JSON: standard errors of totals; what was sampled and what that cost. Nothing for a recording of everything. */
 void estimate_put_totals(struct json *j, const struct query *q, const struct query_totals *t);
-void estimate_put(struct json *j, const struct query *q);
+void estimate_put(struct json *j, const struct query *q, const struct query_answer *a);
 
 /* CPU time that silt took, inside the target and beside it, and that the target used with it; 0: not known. */
 struct estimate_cost {

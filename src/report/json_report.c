@@ -349,7 +349,7 @@ int report_json(FILE *out, struct report *r, struct err *reterr) {
         json_put_uint(&j, "pid", r->v->meta.pid);
         json_put_double(&j, "duration_s", seconds(r->v->end_ns), 6);
         json_put_string(&j, "mode", query_sample_bytes(r->q) ? "sampled" : "exact");
-        estimate_put(&j, r->q);
+        estimate_put(&j, r->q, r->answer);
         json_key(&j, "window");
         json_object(&j);
         json_put_double(&j, "from_s", seconds(r->scope.from_ns), 6);

@@ -16,15 +16,15 @@ static void *volatile sink;
 static _Atomic(void *) passed[N_PASSED]; /* from thread to thread */
 
 __attribute__((noinline)) static void *small(unsigned i) {
-        return malloc(16 + i % 8 * 8);
+        return sink = malloc(16 + i % 8 * 8); /* no tail call: the caller is to be this one */
 }
 
 __attribute__((noinline)) static void *medium(unsigned i) {
-        return malloc(1000 + i % 100 * 30);
+        return sink = malloc(1000 + i % 100 * 30);
 }
 
 __attribute__((noinline)) static void *large(void) {
-        return malloc(150000);
+        return sink = malloc(150000);
 }
 
 __attribute__((noinline)) static void brief(unsigned i) {
@@ -42,6 +42,22 @@ static void build(unsigned n) {
                 brief(i);
         for (unsigned i = 0; i < n; i += 2)
                 free(kept[i]);
+}
+
+/* A level that is held: as many blocks as before, all of them others, again and again. Above them a few large ones. */
+static void plateau(unsigned n) {
+        void **kept = calloc(n, sizeof(*kept));
+
+        for (unsigned i = 0; i < n / 1000; i++)
+                sink = large();
+        for (unsigned turn = 0; turn < 30; turn++)
+                for (unsigned i = 0; i < n; i++) {
+                        unsigned at = i * 7919u % n;
+
+                        free(kept[at]);
+                        kept[at] = at % 10 == 0 ? medium(at) : small(at);
+                }
+        free(sink); /* it ends below its peak */
 }
 
 /* Every way to get memory, and to give it back. */
@@ -104,6 +120,8 @@ int main(int argc, char **argv) {
 
         if (strcmp(mode, "build") == 0)
                 build(n);
+        else if (strcmp(mode, "plateau") == 0)
+                plateau(n);
         else if (strcmp(mode, "ways") == 0)
                 run_thread((void *)(uintptr_t)n);
         else if (strcmp(mode, "threads") == 0)
