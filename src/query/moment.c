@@ -34,6 +34,18 @@ bool query_moment_of(const struct trace_note *note, struct query_moment *ret) {
         return true;
 }
 
+bool query_hold_of(const struct trace_note *note, struct query_hold *ret) {
+        static const char held[] = "held: ";
+        const char *digits = note->text + sizeof(held) - 1;
+        char *end;
+
+        if (strncmp(note->text, held, sizeof(held) - 1) != 0 || *digits < '0' || *digits > '9')
+                return false;
+        ret->held_ns = strtoull(digits, &end, 10);
+        ret->is_leaving = strcmp(end, " ns to leave") == 0;
+        return ret->is_leaving || strcmp(end, " ns to attach") == 0;
+}
+
 static bool is_listed(const char *const *listed, size_t n, const char *name) {
         for (size_t i = 0; i < n; i++)
                 if (strcmp(listed[i], name) == 0)

@@ -160,12 +160,39 @@ static void test_filters(void **state) {
         query_free(q);
 }
 
+static void test_holds(void **state) {
+        static const struct {
+                const char *text;
+                bool is_one;
+                uint64_t ns;
+                bool is_leaving;
+        } cases[] = {{"held: 3100000 ns to attach", true, 3100000, false},
+                     {"held: 0 ns to leave", true, 0, true},
+                     {"held: 5 ns to leave it", false, 0, false},
+                     {"held: -5 ns to leave", false, 0, false},
+                     {"held: ns to attach", false, 0, false},
+                     {"held: 7", false, 0, false},
+                     {"held", false, 0, false},
+                     {"snapshot: held: 5 ns to attach", false, 0, false}};
+
+        (void)state;
+        for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+                struct trace_note note = {0, cases[i].text};
+                struct query_hold h;
+
+                assert_int_equal(query_hold_of(&note, &h), cases[i].is_one);
+                if (!cases[i].is_one)
+                        continue;
+                assert_int_equal(h.held_ns, cases[i].ns);
+                assert_int_equal(h.is_leaving, cases[i].is_leaving);
+        }
+}
+
 int main(void) {
         const struct CMUnitTest tests[] = {
-                cmocka_unit_test(test_found),
-                cmocka_unit_test(test_unknown),
-                cmocka_unit_test(test_many),
-                cmocka_unit_test(test_filters),
+                cmocka_unit_test(test_found), cmocka_unit_test(test_unknown),
+                cmocka_unit_test(test_many),  cmocka_unit_test(test_filters),
+                cmocka_unit_test(test_holds),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);

@@ -127,6 +127,14 @@ struct query_moment {
 
 /* False: the note is for people and names no moment. */
 bool query_moment_of(const struct trace_note *note, struct query_moment *ret);
+
+/* How long silt held the program's threads to attach to it, or to leave it. */
+struct query_hold {
+        uint64_t held_ns;
+        bool is_leaving;
+};
+/* False: the note is another one. */
+bool query_hold_of(const struct trace_note *note, struct query_hold *ret);
 /* The earliest of that name; *ret_n_same (NULL: never mind): how many have it. An unknown name is refused with the names
  * there are. */
 int query_find_moment(const struct query *q, const char *name, struct query_moment *ret,

@@ -147,9 +147,14 @@ static void attached_hurry(struct attached *a, bool is_hurry) {
                 set_policy_of_threads(a->front.recorder, policy, priority);
 }
 
-static void attached_tell_pause(const struct attached *a, const char *what, uint64_t pause_ns) {
+static void attached_tell_pause(const struct attached *a, bool is_leaving, uint64_t pause_ns) {
+        struct control_message m = {.kind = CONTROL_HELD,
+                                    .held_ns = pause_ns,
+                                    .is_leaving = is_leaving};
+
+        (void)!send(a->front.control_fd, &m, sizeof(m), MSG_NOSIGNAL | MSG_DONTWAIT);
         front_say(&a->front, "its threads stood still for %.1f ms to %s", (double)pause_ns / 1e6,
-                  what);
+                  is_leaving ? "leave it" : "attach");
 }
 
 /* While the recorder still takes what comes: what happened until then is in the trace. */
@@ -165,7 +170,7 @@ static void attached_leave(struct attached *a) {
                 if (r < 0 && !attached_target_is_gone(a))
                         fprintf(stderr, "silt: %s: its hooks stay, and pass through\n", e.text);
                 else if (r == 0 && a->is_recording)
-                        attached_tell_pause(a, "leave it", a->attach.leave_pause_ns);
+                        attached_tell_pause(a, true, a->attach.leave_pause_ns);
         }
         attach_done(&a->attach);
 }
@@ -229,7 +234,7 @@ static int attached_record(struct attached *a) {
         front_say(f, "recording process %d (%s) from now on%s", (int)f->target,
                   a->attach.target.name,
                   f->options->begin_note ? "" : ": Ctrl-C ends it, the process goes on");
-        attached_tell_pause(a, "attach", a->attach.enter_pause_ns);
+        attached_tell_pause(a, false, a->attach.enter_pause_ns);
         if (f->options->verbose)
                 front_say(
                         f,

@@ -12,6 +12,7 @@ enum control_kind {
         CONTROL_DUE = 6,   /* recorder → front: the time is over, of a target that runs on */
         CONTROL_STOP = 5,  /* front → recorder: end the recording, of a target that runs on */
         CONTROL_PRIOR = 7, /* front → recorder: what the target had before it was attached to */
+        CONTROL_HELD = 8,  /* front → recorder: how long the target's threads stood still */
         CONTROL_FINISHED = 4, /* recorder → front: the file is whole; nobody is left */
 };
 
@@ -33,5 +34,7 @@ struct control_message {
         uint32_t n_images;                    /* images that reported; 0: nothing was recorded */
         uint32_t n_living;                    /* descendants still followed */
         struct control_prior prior;           /* PRIOR */
+        uint64_t held_ns;                     /* HELD: to attach, or to leave it: */
+        uint32_t is_leaving;
         char trouble[240]; /* "" or one sentence: disk full, symbols missing, … */
 };

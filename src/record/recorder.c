@@ -197,6 +197,9 @@ static void recorder_take_control(struct recorder *r) {
 
                 if (one)
                         prior_write(r->writer, one->trace_process, &m.prior);
+        } else if (n == (ssize_t)sizeof(m) && m.kind == CONTROL_HELD) {
+                recorder_note(r, "held: %llu ns to %s", (unsigned long long)m.held_ns,
+                              m.is_leaving ? "leave" : "attach");
         } else if (n == (ssize_t)sizeof(m) && m.kind == CONTROL_STOP) {
                 r->leave_until_ns = recorder_now_ns(r) + LEAVE_NS;
         } else if (n == 0 || (n < 0 && errno != EAGAIN && errno != EINTR)) {

@@ -286,11 +286,22 @@ static void put_notes(struct json *j, const struct report *r) {
                 json_string(j, "parts that the figures need are missing from the file");
         for (size_t i = 0; i < r->v->n_notes; i++) {
                 struct query_moment m;
+                struct query_hold h;
 
-                if (!query_moment_of(&r->v->notes[i], &m))
+                if (!query_moment_of(&r->v->notes[i], &m) && !query_hold_of(&r->v->notes[i], &h))
                         json_string(j, r->v->notes[i].text);
         }
         json_end(j);
+}
+
+static void put_holds(struct json *j, const struct report *r) {
+        for (size_t i = 0; i < r->v->n_notes; i++) {
+                struct query_hold h;
+
+                if (query_hold_of(&r->v->notes[i], &h))
+                        json_put_double(j, h.is_leaving ? "detach_pause_s" : "attach_pause_s",
+                                        seconds(h.held_ns), 6);
+        }
 }
 
 static void put_quality(struct json *j, const struct report *r) {
@@ -319,6 +330,7 @@ static void put_quality(struct json *j, const struct report *r) {
                 json_put_uint(j, "recorder_peak_bytes", r->v->cost.recorder_peak_bytes);
                 json_put_double(j, "recorder_cpu_s", seconds(r->v->cost.recorder_cpu_ns), 6);
         }
+        put_holds(j, r);
         json_end(j);
         allocators_put(j, r);
         prior_put(j, r);

@@ -82,6 +82,22 @@ static void print_share(const struct style *s, const struct report *r, struct st
         print_line(s, text);
 }
 
+/* Of a program that was attached to. */
+static void print_holds(const struct style *s, const struct report *r, struct str *text) {
+        for (size_t i = 0; i < r->v->n_notes; i++) {
+                struct query_hold h;
+                struct unit_text a;
+
+                if (query_hold_of(&r->v->notes[i], &h))
+                        str_addf(text, "%s%s to %s",
+                                 text->n ? ", " : "the program's threads stood still for ",
+                                 unit_duration(&a, h.held_ns),
+                                 h.is_leaving ? "leave it" : "attach");
+        }
+        if (text->n)
+                print_line(s, text);
+}
+
 static void print_cost(const struct style *s, const struct report *r, struct str *text) {
         const struct query_totals *t = &r->whole;
         struct unit_text a, b;
@@ -90,6 +106,7 @@ static void print_cost(const struct style *s, const struct report *r, struct str
                  unit_bytes(&a, t->runtime_bytes),
                  t->blocked_ns ? unit_duration(&b, t->blocked_ns) : "0 s");
         print_line(s, text);
+        print_holds(s, r, text);
         if (!r->v->cost.time_ns)
                 return;
         str_addf(text, "silt beside it: %s of memory at most, %s of CPU time",
@@ -148,8 +165,9 @@ static void print_note(const struct style *s, const char *text) {
 
 static bool note_is_mark(const struct trace_note *note) {
         struct query_moment m;
+        struct query_hold h;
 
-        return query_moment_of(note, &m);
+        return query_moment_of(note, &m) || query_hold_of(note, &h);
 }
 
 static bool has_notes(const struct report *r) {

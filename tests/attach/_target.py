@@ -103,6 +103,7 @@ class Attached:
         assert report, why
         verified = self.t.silt.command("verify", self.trace)
         assert verified.code == 0, verified.text
+        self.report = report
         return report["totals"]
 
 
