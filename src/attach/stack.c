@@ -109,6 +109,16 @@ static int give_walker(Dwfl_Module *module, void **userdata, const char *name, D
         return DWARF_CB_OK;
 }
 
+/* Files are opened and their tables found now, and not by the first walk, for which a thread stands still. */
+static int open_tables(Dwfl_Module *module, void **userdata, const char *name, Dwarf_Addr base,
+                       void *ctx) {
+        Dwarf_Addr bias;
+
+        (void)userdata, (void)name, (void)base, (void)ctx;
+        (void)dwfl_module_eh_cfi(module, &bias);
+        return DWARF_CB_OK;
+}
+
 int stack_walker_new(const struct target *t, struct stack_walker **ret, struct err *reterr) {
         struct stack_walker *w = calloc(1, sizeof(*w));
 
@@ -123,6 +133,7 @@ int stack_walker_new(const struct target *t, struct stack_walker **ret, struct e
                                (int)t->pid, dwfl_errmsg(-1));
         }
         dwfl_getmodules(w->dwfl, give_walker, w, 0);
+        dwfl_getmodules(w->dwfl, open_tables, w, 0);
         if (!dwfl_attach_state(w->dwfl, NULL, t->pid, &thread_callbacks, w)) {
                 stack_walker_free(w);
                 return err_set(reterr, -EIO, "process %d: its stacks cannot be walked: %s",
