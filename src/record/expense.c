@@ -12,6 +12,7 @@
 /* How often it says what it costs, and at the end; more seldom the longer it lasts. */
 #define COST_NS 10000000000ull
 enum { COST_SHARE = 64 };
+#define EXPENSE_JUDGED_NS 1000000000ull /* a shorter one has hardly begun */
 
 void expense_tell(struct recorder *r, uint64_t now_ns) {
         struct trace_cost c = {.time_ns = now_ns};
@@ -28,31 +29,78 @@ void expense_tell(struct recorder *r, uint64_t now_ns) {
         r->next_cost_ns = now_ns + MAX(COST_NS, now_ns / COST_SHARE);
 }
 
+/* A process keeps what it had when it was looked at last: it may be gone before the next time. */
+static void expense_look(struct recorder *r, struct life *one) {
+        struct life_expense *x = &one->expense;
+        struct pipeline_totals totals;
+        uint64_t cpu_ns;
+
+        if (one->is_over || one->is_ending ||
+            !pipeline_get_totals(r->pipeline, one->trace_process, &totals))
+                return;
+        cpu_ns = proc_cpu_ns(one->pid);
+        /* what it used before the recording, or as another image, is not of this one */
+        if (!x->is_seen && (one->image > 1 || r->config->options->attached))
+                x->before_cpu_ns = cpu_ns;
+        x->is_seen = true;
+        x->cpu_ns = MAX(x->cpu_ns, cpu_ns > x->before_cpu_ns ? cpu_ns - x->before_cpu_ns : 0);
+        x->sample_ns = MAX(x->sample_ns, totals.sample_ns);
+        x->count_ns = MAX(x->count_ns, totals.count_ns);
+        x->n_samples = MAX(x->n_samples, totals.tally.n_samples);
+}
+
+static struct budget_figures expense_sum(struct recorder *r, uint64_t now_ns) {
+        struct budget_figures sum = {.time_ns = now_ns, .beside_ns = proc_cpu_ns(getpid())};
+
+        for (size_t i = 0; i < r->lives.list.n; i++) {
+                struct life *one = r->lives.list.items[i];
+
+                expense_look(r, one);
+                sum.target_ns += one->expense.cpu_ns;
+                sum.inside_ns += one->expense.sample_ns;
+                sum.counting_ns += one->expense.count_ns;
+                sum.n_samples += one->expense.n_samples;
+        }
+        return sum;
+}
+
 void expense_keep_budget(struct recorder *r, uint64_t now_ns) {
         struct wire_header *h = shm_header(r->config->shm);
-        struct budget_figures now = {0};
         uint64_t sample_bytes, wanted_bytes;
+        struct budget_figures now;
 
         if (!budget_is_due(&r->budget, now_ns))
                 return;
-        for (size_t i = 0; i < r->lives.list.n; i++) {
-                const struct life *one = r->lives.list.items[i];
-                struct pipeline_totals totals;
-
-                if (one->is_over || one->is_ending ||
-                    !pipeline_get_totals(r->pipeline, one->trace_process, &totals))
-                        continue;
-                now.target_ns += proc_cpu_ns(one->pid);
-                now.inside_ns += totals.sample_ns;
-                now.counting_ns += totals.count_ns;
-        }
-        now.beside_ns = proc_cpu_ns(getpid());
+        now = expense_sum(r, now_ns);
         sample_bytes = atomic_load_explicit(&h->sample_bytes, memory_order_relaxed);
-        wanted_bytes = budget_step(&r->budget, &now, sample_bytes, now_ns);
+        wanted_bytes = budget_step(&r->budget, &now, sample_bytes);
         if (wanted_bytes == sample_bytes)
                 return;
         recorder_log(r, "samples are %llu bytes apart, were %llu", (unsigned long long)wanted_bytes,
                      (unsigned long long)sample_bytes);
         /* relaxed: each sample says what it was drawn with */
         atomic_store_explicit(&h->sample_bytes, wanted_bytes, memory_order_relaxed);
+}
+
+void expense_judge_budget(struct recorder *r) {
+        const struct budget *b = &r->budget;
+        struct budget_shares s;
+        double all_pct;
+
+        if (b->pct <= 0 || b->last.time_ns < b->first.time_ns + EXPENSE_JUDGED_NS)
+                return;
+        s = budget_shares(&b->first, &b->last);
+        all_pct = s.samples_pct + s.counting_pct + s.rest_pct;
+        if (all_pct <= b->pct)
+                return;
+        if (s.counting_pct > b->pct)
+                recorder_note(
+                        r,
+                        "the budget of %g %% was not kept: counting this program's calls takes about %.1f %% of its CPU time, however few samples are taken",
+                        b->pct, s.counting_pct);
+        else
+                recorder_note(
+                        r,
+                        "the budget of %g %% was not kept: silt took about %.1f %% of the program's CPU time, %.1f %% for counting, %.1f %% for samples, %.1f %% beside it",
+                        b->pct, all_pct, s.counting_pct, s.samples_pct, s.rest_pct);
 }

@@ -8,3 +8,5 @@ struct recorder;
 
 void expense_tell(struct recorder *r, uint64_t now_ns);
 void expense_keep_budget(struct recorder *r, uint64_t now_ns);
+/* At the end: says so where the budget was not kept. */
+void expense_judge_budget(struct recorder *r);

@@ -16,6 +16,13 @@ struct patch_memory;
 struct trace_writer;
 struct pipeline_totals;
 
+/* What it took of processors, and silt in it, by the last look (record/expense.c). */
+struct life_expense {
+        uint64_t before_cpu_ns; /* not counted */
+        uint64_t cpu_ns, sample_ns, count_ns, n_samples;
+        bool is_seen;
+};
+
 struct life {
         uint32_t process_idx; /* of the arena */
         uint32_t trace_process;
@@ -38,6 +45,7 @@ struct life {
         /* looks at its pages: the next one, and what had happened by the last */
         uint64_t next_sample_ns; /* while it is young: besides those that all have together */
         uint64_t began_ns, next_look_ns, n_faults_looked, n_records_looked;
+        struct life_expense expense;
         bool wants_look;              /* another one would tell more though nothing happens */
         struct trace_process_end end; /* ended, status and peak as far as known when it ended */
 };

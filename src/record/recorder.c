@@ -269,6 +269,7 @@ static void recorder_write_end(struct recorder *r) {
         struct err e = {0};
         int code;
 
+        expense_judge_budget(r);
         expense_tell(r, recorder_now_ns(r));
         code = trace_writer_finish(r->writer, &e);
 

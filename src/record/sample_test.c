@@ -163,11 +163,13 @@ static void test_weights(void **state) {
 
 static uint64_t step(struct budget *b, struct budget_figures *f, uint64_t sample_bytes,
                      uint64_t samples_ns, uint64_t counting_ns) {
-        f->target_ns += 1000000000;
+        f->time_ns = b->next_ns;
+        f->n_samples += 1000000;
+        f->target_ns += 1000000000 + samples_ns / 2 + counting_ns;
         f->inside_ns += samples_ns / 2;
         f->beside_ns += samples_ns - samples_ns / 2;
         f->counting_ns += counting_ns;
-        return budget_step(b, f, sample_bytes, b->next_ns);
+        return budget_step(b, f, sample_bytes);
 }
 
 static void test_budget(void **state) {
@@ -178,7 +180,8 @@ static void test_budget(void **state) {
         (void)state;
         assert_false(budget_is_due(&(struct budget){0}, 5));
         assert_true(budget_is_due(&b, 5));
-        assert_int_equal(budget_step(&b, &f, bytes, 5), bytes); /* the first look only looks */
+        f.time_ns = 5;
+        assert_int_equal(budget_step(&b, &f, bytes), bytes); /* the first look only looks */
         assert_false(budget_is_due(&b, 6));
         /* what samples cost follows from their distance: it settles below the budget */
         for (int i = 0; i < 20; i++)
@@ -202,19 +205,45 @@ static void test_budget(void **state) {
 static void test_budget_without_figures(void **state) {
         struct budget b = {.pct = 2};
         struct budget_figures f = {.target_ns = 1000000000, .beside_ns = 5};
-        uint64_t at_ns;
 
         (void)state;
-        budget_step(&b, &f, 65536, 0);
+        budget_step(&b, &f, 65536);
         f.beside_ns += 900000000;
-        at_ns = b.next_ns;
-        assert_int_equal(budget_step(&b, &f, 65536, at_ns), 65536);
-        assert_true(b.next_ns > at_ns);
+        f.n_samples += 100000;
+        f.time_ns = b.next_ns;
+        assert_int_equal(budget_step(&b, &f, 65536), 65536);
+        assert_true(b.next_ns > f.time_ns);
         f.target_ns = 0;
-        assert_int_equal(budget_step(&b, &f, 65536, b.next_ns), 65536);
+        f.time_ns = b.next_ns;
+        assert_int_equal(budget_step(&b, &f, 65536), 65536);
         f.target_ns = 1000000000;
         f.beside_ns += 500000000;
-        assert_true(budget_step(&b, &f, 65536, b.next_ns) > 65536);
+        f.n_samples += 100000;
+        f.time_ns = b.next_ns;
+        assert_true(budget_step(&b, &f, 65536) > 65536);
+}
+
+/* What the recorder does anyway is no reason for fewer samples; nor is a program that sleeps. */
+static void test_budget_of_the_recorder(void **state) {
+        struct budget b = {.pct = 2};
+        struct budget_figures f = {.time_ns = 1}, g;
+        struct budget_shares s;
+
+        (void)state;
+        budget_step(&b, &f, 65536);
+        f = (struct budget_figures){1000000001, 1000000000, 1000000, 3000000, 12000000, 50};
+        s = budget_shares(&b.first, &f);
+        assert_true(fabs(s.samples_pct - 0.2 / 0.996) < 1e-9);
+        assert_true(fabs(s.counting_pct - 0.3 / 0.996) < 1e-9);
+        assert_true(fabs(s.rest_pct - 1.1 / 0.996) < 1e-9);
+        assert_true(budget_step(&b, &f, 65536) < 65536);
+        g = f;
+        g.time_ns += 10000000000;
+        g.target_ns += 30000000;
+        g.beside_ns += 10000000;
+        s = budget_shares(&f, &g);
+        assert_true(fabs(s.rest_pct - 1) < 1e-9);
+        assert_true(budget_step(&b, &g, 65536) < 65536);
 }
 
 int main(void) {
@@ -224,6 +253,7 @@ int main(void) {
                 cmocka_unit_test(test_estimates),
                 cmocka_unit_test(test_budget),
                 cmocka_unit_test(test_budget_without_figures),
+                cmocka_unit_test(test_budget_of_the_recorder),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);

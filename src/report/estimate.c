@@ -2,6 +2,7 @@
 #include "report/estimate.h"
 
 #include <math.h>
+#include <stdlib.h>
 
 #include "base/units.h"
 
@@ -43,6 +44,39 @@ void estimate_add_sentence(struct str *to, const struct query *q, bool is_tallie
                         : ": figures have the standard errors told.");
 }
 
+/* CPU time that processes used while they were recorded. What one has at its first sample and cannot have used since it
+ * began is older: it was attached to, or was another program before. */
+static uint64_t recorded_cpu_ns(const struct trace_view *v, const struct trace_sample *samples,
+                                size_t n) {
+        enum { SLACK_NS = 100000000 };
+        struct span {
+                uint64_t before_ns, last_ns;
+                bool is_seen;
+        } *spans = calloc(v->n_processes + 1, sizeof(*spans));
+        uint64_t sum_ns = 0;
+
+        if (!spans)
+                abort();
+        for (size_t i = 0; i < n; i++) {
+                const struct trace_sample *x = &samples[i];
+                struct span *s;
+                uint64_t start_ns;
+
+                if (x->process >= v->n_processes)
+                        continue;
+                s = &spans[x->process];
+                start_ns = MIN(v->processes[x->process].start.start_ns, x->time_ns);
+                if (!s->is_seen && x->cpu_ns > x->time_ns - start_ns + SLACK_NS)
+                        s->before_ns = x->cpu_ns;
+                s->is_seen = true;
+                s->last_ns = MAX(s->last_ns, x->cpu_ns);
+        }
+        for (uint32_t p = 0; p < v->n_processes; p++)
+                sum_ns += spans[p].last_ns - spans[p].before_ns;
+        free(spans);
+        return sum_ns;
+}
+
 /* Of all processes together: the recorder's time has no owner. */
 struct estimate_cost estimate_cost(const struct query *q) {
         const struct trace_view *v = query_view(q);
@@ -56,16 +90,10 @@ struct estimate_cost estimate_cost(const struct query *q) {
                         c.inside_ns += v->tallies[i].runtime_ns;
         if (query_samples((struct query *)q, &samples, &n, &e) < 0)
                 return c;
-        for (uint32_t p = 0; p < v->n_processes; p++) {
-                uint64_t cpu_ns = 0;
-
-                for (size_t i = 0; i < n; i++)
-                        if (samples[i].process == p)
-                                cpu_ns = MAX(cpu_ns, samples[i].cpu_ns);
-                c.target_ns += cpu_ns;
-        }
-        if (c.target_ns)
-                c.pct = 100 * (double)(c.inside_ns + c.beside_ns) / (double)c.target_ns;
+        c.target_ns = recorded_cpu_ns(v, samples, n);
+        if (c.target_ns > c.inside_ns)
+                c.pct = 100 * (double)(c.inside_ns + c.beside_ns) /
+                        (double)(c.target_ns - c.inside_ns);
         return c;
 }
 

@@ -22,6 +22,6 @@ void estimate_put(struct json *j, const struct query *q, const struct query_answ
 /* CPU time that silt took, inside the target and beside it, and that the target used with it; 0: not known. */
 struct estimate_cost {
         uint64_t inside_ns, beside_ns, target_ns;
-        double pct; /* of the target's */
+        double pct; /* of what the target used without it */
 };
 struct estimate_cost estimate_cost(const struct query *q);

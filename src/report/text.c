@@ -77,8 +77,9 @@ static void print_share(const struct style *s, const struct report *r, struct st
                 return;
         str_addf(
                 text,
-                "together %.1f %% of the program's CPU time of %s: %s inside it, the rest beside it",
-                c.pct, unit_duration(&a, c.target_ns), unit_duration(&b, c.inside_ns));
+                "together about %.1f %% of the program's CPU time of %s: %s inside it, the rest beside it",
+                c.pct, unit_duration(&a, c.target_ns - MIN(c.inside_ns, c.target_ns)),
+                unit_duration(&b, c.inside_ns));
         print_line(s, text);
 }
 

@@ -169,6 +169,16 @@ def test_the_budget_changes_the_distance(t):
     assert math.isfinite(error) and report["totals"]["end_live_bytes"] < 3 * exact, json.dumps(report["totals"])
 
 
+def test_a_budget_that_cannot_be_kept(t):
+    """A loop that does nothing but allocate: counting it takes more, and the report says so."""
+    s = shared(t)
+    trace = s.record(t, [s.program(t), "busy", "2000"], "--budget", "0.5%")
+    report = s.read(t, trace)
+    said = [x for x in report["notes"] if "budget of 0.5 % was not kept" in x]
+    assert len(said) == 1 and "however few samples" in said[0], report["notes"]
+    assert report["sampling"]["cost_pct"] > 0.5 and report["sampling"]["last_interval_bytes"] > 512 << 10, report["sampling"]
+
+
 def test_refused(t):
     s = shared(t)
     for options, word in ((["--sample", "10"], "64 to 64M"), (["--sample", "1G"], "64 to 64M"), (["--sample", "x"], "--sample"),
@@ -176,3 +186,8 @@ def test_refused(t):
                           (["--sample", "1M", "--free-stacks"], "--free-stacks")):
         r = t.silt.record(t.path("r.silt"), [s.program(t), "ways", "1"], options)
         assert r.code == 125 and word in r.errors and r.errors.count("\n") == 1, (options, r.code, r.errors)
+
+
+for _test in (test_a_level_that_is_held, test_all_that_is_estimated_says_so, test_json, test_few_samples_claim_nothing,
+              test_the_budget_changes_the_distance, test_a_budget_that_cannot_be_kept, test_refused):
+    _test.native_alone = "the same code as on this one"

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """`silt run --sample`: what is counted is exact, whatever is sampled: equal to a recording of everything."""
 
+import os
 import signal
 
 COUNTED = ("allocations", "frees", "reallocations", "failed_allocations", "bytes_allocated")
@@ -67,6 +68,24 @@ def test_a_bounded_trace(t):
     assert [exact[x] for x in COUNTED] == [got[x] for x in COUNTED], (exact, got)
 
 
+def test_a_long_recording_stays_within_its_size(t):
+    """More than the file may hold, and far more in make soak: bounded, whole, and its figures those of the program."""
+    argv, limit = [program(t), "plateau", str(t.count(60_000, 2_000_000))], 1 << 20
+    trace = record(t, argv, "--sample", "128", "--max-size", "1M", name="b")
+    assert os.path.getsize(trace) <= limit, os.path.getsize(trace)
+    got = read(t, trace)
+    n = int(argv[2])
+    assert (got["totals"]["allocations"], got["totals"]["frees"]) == (1 + n // 1000 + 30 * n, 29 * n + 1), got["totals"]
+    assert got["overhead"]["events"] > limit, got["overhead"]
+    truth = 8 * n + n // 1000 * 150_000 + sum(1000 + i % 100 * 30 if i % 10 == 0 else 16 + i % 8 * 8 for i in range(n))
+    peak, error = got["totals"]["peak_live_bytes"], got["totals"]["standard_errors"]["peak_live_bytes"]
+    assert truth - 5 * error < peak < truth + 8 * error and error < 0.05 * truth, (truth, peak, error)
+    assert "peak_excess_bytes" not in got["sampling"], got["sampling"]  # the events that would tell are gone
+    for options in (["--from", "10ms"], ["--from", "50%", "--tree"], ["--group-by", "thread"], ["--blocks"]):
+        r = t.silt.command("report", trace, *options)
+        assert r.code in (0, 2) and r.errors.count("\n") <= 1 and (r.text or r.errors), (options, r.code, r.errors)
+
+
 def test_other_programs(t):
     """Whole programs of others run the same under it."""
     for argv in (["/bin/sh", "-c", "echo a | sed s/a/b/; ls / >/dev/null; true"], ["python3", "-c", "print(sum(x * 2 for x in range(30000)))"]):
@@ -74,3 +93,9 @@ def test_other_programs(t):
         sampled = t.silt.record(t.path("s.silt"), argv, ["-f", "--wait", "--sample", "4K"])
         assert (plain.code, plain.stdout, plain.stderr) == (sampled.code, sampled.stdout, sampled.stderr), (plain.errors, sampled.errors)
         read(t, t.path("s.silt"), "--process", "all")
+
+
+# The other machine's runtime counts and draws with the same code; what differs is how calls get there.
+for _test in (test_one_thread, test_threads_that_release_each_others_blocks, test_killed, test_a_bounded_trace,
+              test_a_long_recording_stays_within_its_size, test_other_programs):
+    _test.native_alone = "the same code as on this one"

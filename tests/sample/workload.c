@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 enum { N_THREADS = 8, N_PASSED = 512 };
@@ -58,6 +59,13 @@ static void plateau(unsigned n) {
                         kept[at] = at % 10 == 0 ? medium(at) : small(at);
                 }
         free(sink); /* it ends below its peak */
+}
+
+/* Nothing but allocating, for so many milliseconds of CPU time. */
+static void busy(unsigned ms) {
+        while (clock() < (clock_t)ms * (CLOCKS_PER_SEC / 1000))
+                for (unsigned i = 0; i < 1000; i++)
+                        brief(i);
 }
 
 /* Every way to get memory, and to give it back. */
@@ -122,6 +130,8 @@ int main(int argc, char **argv) {
                 build(n);
         else if (strcmp(mode, "plateau") == 0)
                 plateau(n);
+        else if (strcmp(mode, "busy") == 0)
+                busy(n);
         else if (strcmp(mode, "ways") == 0)
                 run_thread((void *)(uintptr_t)n);
         else if (strcmp(mode, "threads") == 0)
