@@ -58,8 +58,8 @@ struct walk {
         const struct arenas_memory *memory;
         struct arenas_found *found;
         VEC(struct arena_image) arenas; /* the main one first */
-        struct page *pages;
-        uint32_t round; /* pages of earlier ones are read again */
+        struct page *pages[N_PAGES];    /* owned; NULL: never needed */
+        uint32_t round;                 /* pages of earlier ones are read again */
         size_t last_span;
         uint32_t n_steps_left;
 };
@@ -87,13 +87,22 @@ static const struct arenas_span *span_of(struct walk *w, uint64_t addr) {
         return &spans[low];
 }
 
+static struct page *page_for(struct walk *w, uint64_t at) {
+        struct page **p = &w->pages[at / PAGE_BYTES % N_PAGES];
+
+        if (!*p && !(*p = calloc(1, sizeof(**p))))
+                abort();
+        return *p;
+}
+
 /* addr is a multiple of 8. */
 static bool read_word(struct walk *w, uint64_t addr, uint64_t *ret) {
         uint64_t at = addr & -(uint64_t)PAGE_BYTES;
-        struct page *p = &w->pages[at / PAGE_BYTES % N_PAGES];
+        struct page *p;
 
         if (!span_of(w, addr))
                 return false;
+        p = page_for(w, at);
         if (p->at != at || p->round != w->round) {
                 p->round = 0;
                 if (!w->memory->read(w->memory->ctx, at, p->words, sizeof(p->words)))
@@ -383,22 +392,24 @@ static void find_mmapped(struct walk *w, const uint64_t *data, size_t n_words) {
 
 bool arenas_read(const struct arenas_memory *m, uint64_t addr, const uint64_t *data, size_t n_words,
                  struct arenas_found *ret) {
-        struct walk w = {.memory = m, .found = ret, .round = 1, .n_steps_left = N_STEPS};
+        struct walk *w = calloc(1, sizeof(*w));
         bool is_found;
 
-        *ret = (struct arenas_found){.is_whole = true};
-        w.pages = calloc(N_PAGES, sizeof(*w.pages));
-        if (!w.pages)
+        if (!w)
                 abort();
-        is_found = find_arenas(&w, addr, data, n_words);
+        *w = (struct walk){.memory = m, .found = ret, .round = 1, .n_steps_left = N_STEPS};
+        *ret = (struct arenas_found){.is_whole = true};
+        is_found = find_arenas(w, addr, data, n_words);
         if (is_found) {
-                ret->n_arenas = (uint32_t)w.arenas.n;
-                for (size_t i = 0; i < w.arenas.n; i++)
-                        ret->held_bytes += w.arenas.items[i].s.system_bytes;
-                count_free(&w);
-                find_mmapped(&w, data, n_words);
+                ret->n_arenas = (uint32_t)w->arenas.n;
+                for (size_t i = 0; i < w->arenas.n; i++)
+                        ret->held_bytes += w->arenas.items[i].s.system_bytes;
+                count_free(w);
+                find_mmapped(w, data, n_words);
         }
-        free(w.pages);
-        vec_free(&w.arenas);
+        for (size_t i = 0; i < N_PAGES; i++)
+                free(w->pages[i]);
+        vec_free(&w->arenas);
+        free(w);
         return is_found;
 }
