@@ -357,10 +357,11 @@ enum {
 
 #define PARAMS_MAX_THRESHOLD ((uint64_t)32 << 20)
 
+/* A threshold that nobody has set follows the sizes that are released, up to a limit. */
 static bool is_params(const struct params *p, const struct params_mmap *m, uint64_t all_bytes) {
-        return p->arena_test == ARENA_TEST && p->mmap_bytes &&
-               p->mmap_bytes <= PARAMS_MAX_THRESHOLD && m->n_mmaps_max == MMAPS_MAX &&
-               m->is_fixed <= 1 && m->n_mmaps <= m->max_n_mmaps && m->max_n_mmaps <= MMAPS_MAX &&
+        return p->arena_test == ARENA_TEST && m->n_mmaps_max == MMAPS_MAX && m->is_fixed <= 1 &&
+               p->mmap_bytes && (m->is_fixed || p->mmap_bytes <= PARAMS_MAX_THRESHOLD) &&
+               m->n_mmaps <= m->max_n_mmaps && m->max_n_mmaps <= MMAPS_MAX &&
                m->mmapped_bytes <= m->max_mmapped_bytes && m->mmapped_bytes % PAGE_BYTES == 0 &&
                m->max_mmapped_bytes % PAGE_BYTES == 0 && m->mmapped_bytes <= all_bytes;
 }

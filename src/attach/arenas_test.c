@@ -74,8 +74,14 @@ static void test_params(void **state) {
         assert_true(read_fake(&f, &found));
         assert_false(found.has_mmapped);
         assert_int_equal(found.mmapped_bytes, 0);
-        fake_put_params(&f, FAKE_PARAMS_WORD, true, 1, 4095);
+        f.data[FAKE_PARAMS_WORD + 2] = 1 << 30; /* a threshold that cannot have come by itself */
         memset(&f.data[FAKE_PARAMS_WORD + 20], 0, 96);
+        assert_true(read_fake(&f, &found));
+        assert_false(found.has_mmapped);
+        memset((uint8_t *)&f.data[FAKE_PARAMS_WORD] + 52, 1, 1); /* it was set */
+        assert_true(read_fake(&f, &found));
+        assert_true(found.has_mmapped);
+        fake_put_params(&f, FAKE_PARAMS_WORD, true, 1, 4095);
         assert_true(read_fake(&f, &found));
         assert_false(found.has_mmapped);
         fake_put_params(&f, FAKE_PARAMS_WORD, true, 1, 1 << 20); /* more than there is */

@@ -2,6 +2,8 @@
 #include "attach/prior.h"
 
 #include <stdlib.h>
+#include <string.h>
+#include <time.h>
 
 #include "attach/tracee.h"
 #include "base/macros.h"
@@ -9,8 +11,10 @@
 #define MS UINT64_C(1000000)
 
 enum {
-        PRIOR_MS = 100,                 /* for all of it */
+        PRIOR_CPU_MS = 250,             /* of a processor that the program may want */
+        PRIOR_MS = 1000,                /* where that is not to be had, or pages come from swap */
         PRIOR_MAX_DATA_BYTES = 1 << 20, /* of the C library's variables */
+        PRIOR_READS = 16,               /* between two looks at the clock */
         PRIOR_TRIES = 3,                /* the program may be about to change them */
 };
 
@@ -18,13 +22,24 @@ typedef VEC(struct arenas_span) spans;
 
 struct look {
         const struct target *target;
-        uint64_t until_ns;
+        uint64_t until_ns, until_cpu_ns;
+        unsigned n_reads;
+        bool is_over;
 };
 
-static bool look_read(void *ctx, uint64_t addr, void *ret, size_t n_bytes) {
-        const struct look *l = ctx;
+static uint64_t cpu_ns(void) {
+        struct timespec t;
 
-        return tracee_now_ns() < l->until_ns && target_read(l->target, addr, ret, n_bytes);
+        clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+        return (uint64_t)t.tv_sec * 1000 * MS + (uint64_t)t.tv_nsec;
+}
+
+static bool look_read(void *ctx, uint64_t addr, void *ret, size_t n_bytes) {
+        struct look *l = ctx;
+
+        if (l->n_reads++ % PRIOR_READS == 0)
+                l->is_over |= tracee_now_ns() >= l->until_ns || cpu_ns() >= l->until_cpu_ns;
+        return !l->is_over && target_read(l->target, addr, ret, n_bytes);
 }
 
 /* Pages of files may be slow to come, or never; those of nobody but the process are there. */
@@ -85,7 +100,9 @@ static void look_at_arenas(struct look *l, struct prior *ret) {
 
 void prior_look(struct target *t, struct prior *ret) {
         uint64_t begin_ns = tracee_now_ns();
-        struct look l = {.target = t, .until_ns = begin_ns + PRIOR_MS * MS};
+        struct look l = {.target = t,
+                         .until_ns = begin_ns + PRIOR_MS * MS,
+                         .until_cpu_ns = cpu_ns() + PRIOR_CPU_MS * MS};
 
         *ret = (struct prior){0};
         for (unsigned i = 0; i < PRIOR_TRIES && !ret->has_arenas; i++)

@@ -11,5 +11,5 @@ struct prior {
         uint64_t took_ns; /* to look */
 };
 
-/* For a tenth of a second at most. Its mappings are read again first. */
+/* For a quarter of a second of a processor at most. Its mappings are read again first. */
 void prior_look(struct target *t, struct prior *ret);
