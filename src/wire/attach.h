@@ -19,8 +19,6 @@ struct wire_attach {
         int32_t result;
         uint64_t writes,
                 n_writes; /* address of a table of wire_plan_write, and its length: those with n_bytes 0 are free */
-        uint64_t prior_bytes,
-                prior_blocks; /* in use already, by the C library's word; 0: not known */
 
         /* set by silt: memory that this call runs on, in which this struct is. The runtime gives the one before it back, if silt has
          * seen that its thread had left it. */
@@ -30,4 +28,4 @@ struct wire_attach {
         char rendezvous[320]; /* as WIRE_ENV has it */
 };
 
-_Static_assert(sizeof(struct wire_attach) == 392, "both sides must agree on the layout");
+_Static_assert(sizeof(struct wire_attach) == 376, "both sides must agree on the layout");
