@@ -3,6 +3,14 @@
  * cannot be are not told on. Where allocations are sampled, pools are not followed: their own blocks are sampled. */
 #include "hook/event.h"
 
+/* Whether pools are followed; where they are not, the recorder is told that there are some. */
+static bool api_follows_pools(void) {
+        if (likely(!runtime.is_sampled))
+                return true;
+        runtime_mark_unfollowed(WIRE_UNFOLLOWED_POOLS);
+        return false;
+}
+
 static uint64_t api_address(const void *address) {
         return ((uint64_t)address & WIRE_ADDRESS_MASK) | WIRE_POOL;
 }
@@ -17,7 +25,7 @@ HOOK_EXPORT void silt_api_alloc(const void *address, size_t size_bytes) {
         struct thread *t = thread_get();
         struct unwind_regs from;
 
-        if (!t || !address || size_bytes >> 48 || runtime.is_sampled)
+        if (!t || !address || size_bytes >> 48 || !api_follows_pools())
                 return;
         UNWIND_HERE(&from);
         event_stack(t, WIRE_POOL_ALLOC, (const uint64_t[]){api_address(address), size_bytes}, 2,
@@ -27,7 +35,7 @@ HOOK_EXPORT void silt_api_alloc(const void *address, size_t size_bytes) {
 HOOK_EXPORT void silt_api_free(const void *address) {
         struct thread *t = thread_get();
 
-        if (!t || !address || runtime.is_sampled)
+        if (!t || !address || !api_follows_pools())
                 return;
         if (unlikely(runtime.free_stacks)) {
                 struct unwind_regs from;
@@ -44,7 +52,7 @@ HOOK_EXPORT void silt_api_free_range(const void *begin, const void *end) {
         const uint64_t words[] = {(uint64_t)begin & WIRE_ADDRESS_MASK,
                                   (uint64_t)end & WIRE_ADDRESS_MASK};
 
-        if (t && words[0] < words[1] && !runtime.is_sampled)
+        if (t && words[0] < words[1] && api_follows_pools())
                 event_words(t, WIRE_FREE_RANGE, words, 2);
 }
 

@@ -85,6 +85,8 @@ static __attribute__((noinline)) bool patched_before_any(struct patched_frame *f
         f->outer_bytes = t->new_size_bytes;
         f->heap = 0;
         if (entry->call >= WIRE_CALL_HEAP_NEW) {
+                if (is_sampled && entry->call == WIRE_CALL_HEAP_DESTROY)
+                        runtime_mark_unfollowed(WIRE_UNFOLLOWED_HEAPS);
                 if (is_sampled || !patched_heap_before(f, t))
                         return false;
                 f->t = t;

@@ -132,4 +132,12 @@ static inline uint64_t runtime_now(void) {
         return now - runtime.clock.base;
 }
 
+/* The process does something that samples do not follow: said once. */
+static inline void runtime_mark_unfollowed(uint32_t what) {
+        _Atomic uint32_t *said = &runtime.process->unfollowed;
+
+        if (!(atomic_load_explicit(said, memory_order_relaxed) & what))
+                atomic_fetch_or_explicit(said, what, memory_order_relaxed);
+}
+
 #pragma GCC visibility pop

@@ -53,6 +53,24 @@ static uint32_t recorder_on_process(void *ctx, uint32_t process_idx, uint32_t pi
         return one->trace_process;
 }
 
+/* Once, of whichever process does it first. */
+static void recorder_note_unfollowed(struct recorder *r, const struct life *one) {
+        const struct wire_process *p = shm_process(r->config->shm, one->process_idx);
+        uint32_t what = atomic_load_explicit(&p->unfollowed, memory_order_relaxed) & ~r->unfollowed;
+
+        r->unfollowed |= what;
+        if (what & WIRE_UNFOLLOWED_POOLS)
+                recorder_note(
+                        r,
+                        "pid %d told of pools (silt.h): a recording of samples does not follow what is in them, only the blocks they are made of",
+                        (int)one->pid);
+        if (what & WIRE_UNFOLLOWED_HEAPS)
+                recorder_note(
+                        r,
+                        "pid %d released heaps whole: in a recording of samples the blocks in them seem to live on, so live figures are too high",
+                        (int)one->pid);
+}
+
 static void recorder_on_process_end(void *ctx, uint32_t process_idx, uint32_t process,
                                     uint64_t end_ns, const struct pipeline_totals *totals) {
         struct recorder *r = ctx;
@@ -74,6 +92,7 @@ static void recorder_on_process_end(void *ctx, uint32_t process_idx, uint32_t pr
                         "pid %d not followed: the runtime could not start there: too few descriptors, too little address space, or it ended at once",
                         (int)one->pid);
         admission_note_unpatched(r, one);
+        recorder_note_unfollowed(r, one);
         lives_end(&r->lives, one, end_ns, totals);
         recorder_log(r, "pid %d image %u: over, %llu allocations", (int)one->pid, one->image,
                      (unsigned long long)totals->counts.n_allocs);
@@ -321,6 +340,7 @@ static void recorder_finish(struct recorder *r) {
                 if (one->is_over)
                         continue;
                 pipeline_get_totals(r->pipeline, one->trace_process, &totals);
+                recorder_note_unfollowed(r, one);
                 lives_end(&r->lives, one, recorder_now_ns(r), &totals);
         }
         recorder_close_desk(r);

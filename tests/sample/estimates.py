@@ -179,6 +179,15 @@ def test_a_budget_that_cannot_be_kept(t):
     assert report["sampling"]["cost_pct"] > 0.5 and report["sampling"]["last_interval_bytes"] > 512 << 10, report["sampling"]
 
 
+def test_what_samples_do_not_follow_is_told(t):
+    s = shared(t)
+    arena = [os.path.join(t.context.build_dir, "examples", "arena"), "50"]
+    notes = s.read(t, s.record(t, arena, "--sample", "4K"))["notes"]
+    assert sum("told of pools" in x for x in notes) == 1, notes
+    assert not any("told of pools" in x for x in s.read(t, s.record(t, arena))["notes"])
+    assert not any("told of pools" in x for x in s.read(t, s.record(t, [s.program(t), "ways", "10"], "--sample", "4K"))["notes"])
+
+
 def test_refused(t):
     s = shared(t)
     for options, word in ((["--sample", "10"], "64 to 64M"), (["--sample", "1G"], "64 to 64M"), (["--sample", "x"], "--sample"),
@@ -189,5 +198,6 @@ def test_refused(t):
 
 
 for _test in (test_a_level_that_is_held, test_all_that_is_estimated_says_so, test_json, test_few_samples_claim_nothing,
-              test_the_budget_changes_the_distance, test_a_budget_that_cannot_be_kept, test_refused):
+              test_the_budget_changes_the_distance, test_a_budget_that_cannot_be_kept,
+              test_what_samples_do_not_follow_is_told, test_refused):
     _test.native_alone = "the same code as on this one"
