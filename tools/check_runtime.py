@@ -19,7 +19,7 @@ ROOT = os.path.dirname(TOOLS)
 NEWEST_GLIBC = {"AArch64": (2, 17), "Advanced Micro Devices X86-64": (2, 2, 5)}
 MAX_LOADED_BYTES = 256 * 1024   # code and data read from the file
 MAX_BSS_BYTES = 1024 * 1024     # zero pages, resident only when touched
-MAX_TLS_BYTES = 16              # static TLS is scarce: one pointer and one word
+MAX_TLS_BYTES = 24              # static TLS is scarce: two pointers and one word
 
 
 def readelf(path, *options):

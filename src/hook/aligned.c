@@ -50,7 +50,7 @@ HOOK_EXPORT void *memalign(size_t align_bytes, size_t size_bytes) {
         }
         if (unlikely(thread_is_recursion(t, CALL_SITE, REAL_ALLOCATES)))
                 return REAL(memalign)(align_bytes, size_bytes);
-        block = CALL_REAL(t, memalign, align_bytes, size_bytes);
+        block = CALL_REAL(t, runtime.is_sampled, memalign, align_bytes, size_bytes);
         ALIGNED_DONE(t, block, size_bytes);
         return block;
 }
@@ -66,7 +66,7 @@ HOOK_EXPORT void *aligned_alloc(size_t align_bytes, size_t size_bytes) {
         }
         if (unlikely(thread_is_recursion(t, CALL_SITE, REAL_ALLOCATES)))
                 return REAL(aligned_alloc)(align_bytes, size_bytes);
-        block = CALL_REAL(t, aligned_alloc, align_bytes, size_bytes);
+        block = CALL_REAL(t, runtime.is_sampled, aligned_alloc, align_bytes, size_bytes);
         ALIGNED_DONE(t, block, size_bytes);
         return block;
 }
@@ -85,7 +85,7 @@ HOOK_EXPORT int posix_memalign(void **ret_block, size_t align_bytes, size_t size
                 *ret_block = block;
                 return 0;
         }
-        r = CALL_REAL(t, posix_memalign, ret_block, align_bytes, size_bytes);
+        r = CALL_REAL(t, runtime.is_sampled, posix_memalign, ret_block, align_bytes, size_bytes);
         if (unlikely(thread_is_recursion(t, CALL_SITE, REAL_ALLOCATES)))
                 return r;
         block = r == 0 ? *ret_block : NULL;
@@ -104,7 +104,7 @@ HOOK_EXPORT void *valloc(size_t size_bytes) {
         }
         if (unlikely(thread_is_recursion(t, CALL_SITE, REAL_ALLOCATES)))
                 return REAL(valloc)(size_bytes);
-        block = CALL_REAL(t, valloc, size_bytes);
+        block = CALL_REAL(t, runtime.is_sampled, valloc, size_bytes);
         ALIGNED_DONE(t, block, size_bytes);
         return block;
 }
@@ -120,7 +120,7 @@ HOOK_EXPORT void *pvalloc(size_t size_bytes) {
         }
         if (unlikely(thread_is_recursion(t, CALL_SITE, REAL_ALLOCATES)))
                 return REAL(pvalloc)(size_bytes);
-        block = CALL_REAL(t, pvalloc, size_bytes);
+        block = CALL_REAL(t, runtime.is_sampled, pvalloc, size_bytes);
         ALIGNED_DONE(t, block, size_bytes);
         return block;
 }
@@ -132,12 +132,12 @@ static void *aligned_call_reallocarray(struct thread *t, void *old, size_t n_ite
         size_t size_bytes;
 
         if (real.reallocarray.fn)
-                return CALL_REAL(t, reallocarray, old, n_items, item_bytes);
+                return CALL_REAL(t, runtime.is_sampled, reallocarray, old, n_items, item_bytes);
         if (__builtin_mul_overflow(n_items, item_bytes, &size_bytes)) {
                 errno = ENOMEM;
                 return NULL;
         }
-        return CALL_REAL(t, realloc, old, size_bytes);
+        return CALL_REAL(t, runtime.is_sampled, realloc, old, size_bytes);
 }
 
 HOOK_EXPORT void *reallocarray(void *old, size_t n_items, size_t item_bytes) {
@@ -167,11 +167,14 @@ HOOK_EXPORT void *reallocarray(void *old, size_t n_items, size_t item_bytes) {
         return block;
 }
 
+/* Some programs ask for every block: what is not of the early arena costs little. */
 HOOK_EXPORT size_t malloc_usable_size(void *block) {
         if (!block)
                 return 0;
         if (unlikely(early_owns(block)))
                 return early_size(block);
+        if (likely(runtime_phase() != RUNTIME_UNKNOWN && real.malloc_usable_size.fn))
+                return REAL(malloc_usable_size)(block);
         thread_get();
         return runtime_is_early() || !real.malloc_usable_size.fn ? 0
                                                                  : REAL(malloc_usable_size)(block);
@@ -200,7 +203,7 @@ static void aligned_free_sized(void *block, size_t size_bytes, const struct unwi
                 event_free_stack(t, block, size_bytes, from);
         else
                 event_words(t, WIRE_FREE_SIZED, words, 2);
-        CALL_REAL_VOID(t, free, block);
+        CALL_REAL_VOID(t, runtime.is_sampled, free, block);
 }
 
 HOOK_EXPORT void free_sized(void *block, size_t size_bytes) {

@@ -4,6 +4,7 @@
 #include <sys/mman.h>
 
 #include "hook/event.h"
+#include "hook/malloc_enter.h"
 #include "hook/real.h"
 #include "hook/runtime.h"
 #include "hook/sample.h"
@@ -40,6 +41,15 @@ static struct wire_process *fork_claim_entry(uint32_t pid, uint32_t *ret_idx) {
         return NULL;
 }
 
+/* A signal handler that interrupted the runtime, or its calling a real function, may have forked. malloc_enter.S leaves no
+ * mark while it holds the tally's address only. */
+static bool fork_may_be_inside(const struct thread *t) {
+        const struct code_range enter = {(uintptr_t)malloc_enter_begin,
+                                         (uintptr_t)malloc_enter_end};
+
+        return t->lane.inside || sample_is_counting(t) || (t->tally && thread_may_be_in(&enter));
+}
+
 /* The fork came from a signal handler inside the runtime: what it interrupted goes on in both
  * processes, and in this one it must not write to the parent's ring. The arena is mapped once more,
  * and where it was is private memory now. The thread gets a new state; the old one belongs to what
@@ -58,6 +68,8 @@ static bool fork_move_arena(void) {
         runtime.header = (struct wire_header *)moved;
         thread_self = NULL;
         thread_forget_all();
+        /* what was interrupted would put back the parent's tally */
+        runtime.counts_quickly = false;
         return true;
 }
 
@@ -106,6 +118,7 @@ static bool fork_become_process(struct thread *t) {
         thread_forget_pages();
         if (thread_self && !thread_restart(thread_self)) {
                 thread_self = NULL;
+                thread_tally = NULL;
                 thread_count_unslotted();
         }
         if (t)
@@ -127,8 +140,7 @@ bool fork_enter_child(void) {
                 atomic_store_explicit(&fork_is_entering, 0, memory_order_release);
                 return runtime_is_recording();
         }
-        ok = (!t || !(t->lane.inside || sample_is_counting(t)) || fork_move_arena()) &&
-             fork_become_process(t);
+        ok = (!t || !fork_may_be_inside(t) || fork_move_arena()) && fork_become_process(t);
         if (ok)
                 runtime_record();
         else

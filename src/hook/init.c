@@ -76,6 +76,7 @@ void runtime_unmap(void *pages, size_t size_bytes, size_t resident_bytes) {
 }
 
 void runtime_pass(void) {
+        atomic_store_explicit(&runtime_wiped.tally_off, 0, memory_order_relaxed);
         atomic_store_explicit(&runtime.life, RUNTIME_LIFE_PASSING, memory_order_relaxed);
         atomic_store_explicit(&runtime_wiped.phase, RUNTIME_PASSING, memory_order_relaxed);
 }
@@ -87,6 +88,11 @@ void runtime_record(void) {
                               : runtime.is_sampled      ? RUNTIME_SAMPLING
                                                         : RUNTIME_RECORDING,
                               memory_order_release);
+        if (runtime.counts_quickly)
+                atomic_store_explicit(&runtime_wiped.tally_off,
+                                      (uintptr_t)&thread_tally -
+                                              (uintptr_t)__builtin_thread_pointer(),
+                                      memory_order_release);
 }
 
 static const char *init_env_value(const char *entry, const char *name) {
@@ -189,6 +195,7 @@ int runtime_join(void) {
         if (runtime.is_sampled &&
             !sample_init(atomic_load_explicit(&runtime.header->sample_bytes, memory_order_relaxed)))
                 return -ENOMEM;
+        runtime.counts_quickly = runtime.is_sampled && sample_can_count_quickly();
         return 0;
 }
 

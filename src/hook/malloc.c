@@ -1,15 +1,30 @@
 /* SPDX-License-Identifier: MIT */
-/* malloc, calloc, realloc, free: the four that matter for speed. The other ways to allocate are
- * in aligned.c and new.c. A release is logged before the real call, an allocation after it, so
+/* malloc, calloc, realloc, free: the four that matter for speed. malloc and free begin in malloc_enter.S. The other
+ * ways to allocate are in aligned.c and new.c. A release is logged before the real call, an allocation after it, so
  * that the events of one address alternate in time. */
 #include <stdlib.h>
 
 #include "hook/call.h"
 #include "hook/early.h"
 #include "hook/event.h"
+#include "hook/malloc_enter.h"
 #include "hook/malloc_hook.h"
 #include "hook/new.h"
 #include "hook/sample.h"
+
+/* As malloc_enter.S has them. */
+_Static_assert(offsetof(union runtime_wiped, phase) == 0 &&
+                       offsetof(union runtime_wiped, tally_off) == 8,
+               "PHASE, TALLY_OFF");
+_Static_assert(offsetof(struct reals, malloc.enter) == 8 &&
+                       offsetof(struct reals, free.enter) == 136,
+               "REAL_MALLOC, REAL_FREE");
+_Static_assert(SAMPLE_FILTER_SIZE == 1 << 16, "its index is 16 bits, put into its address");
+_Static_assert(offsetof(struct wire_slot, tally) - offsetof(struct wire_slot, sample_at) == 8 &&
+                       offsetof(struct wire_tally, n_allocs) == 0 &&
+                       offsetof(struct wire_tally, alloc_bytes) == 8 &&
+                       offsetof(struct wire_tally, n_frees) == 16 && SAMPLE_BLOCK_CHARGE == 16,
+               "SAMPLE_AT, N_ALLOCS, N_FREES, CHARGE_SHIFT");
 
 /* Each hook goes one of three ways at once: _exact in the phase RECORDING, _sampled in SAMPLING, _other in all others and
  * for a thread without a state. They stand in the hook's place: their caller is the hook's. */
@@ -23,7 +38,7 @@ static inline __attribute__((always_inline)) void *malloc_recorded(struct thread
         if (unlikely(thread_is_recursion(t, CALL_SITE, REAL_ALLOCATES)))
                 return REAL(malloc)(size_bytes);
         SIGNAL_POINT("malloc/begin");
-        block = CALL_REAL(t, malloc, size_bytes);
+        block = CALL_REAL(t, is_sampled, malloc, size_bytes);
         SIGNAL_POINT("malloc/returned");
         if (unlikely(!block)) {
                 event_failed(t, size_bytes);
@@ -37,6 +52,12 @@ static inline __attribute__((always_inline)) void *malloc_recorded(struct thread
         return block;
 }
 
+#if SILT_SIGNAL_POINTS
+void malloc_enter_point(const char *label) {
+        SIGNAL_POINT(label);
+}
+#endif
+
 static __attribute__((noinline)) void *malloc_other(size_t size_bytes) {
         bool is_sampled;
         struct thread *t = thread_get_mode(&is_sampled);
@@ -49,15 +70,15 @@ static __attribute__((noinline)) void *malloc_other(size_t size_bytes) {
         return REAL(malloc)(size_bytes);
 }
 
-/* The way of all but every thousandth block where samples are taken. It is counted while in_real is set for the call,
- * which keeps handlers out just as well; that no block came back is rare, and put right. */
+/* It is counted while in_real is set for the call, which keeps handlers out just as well; that no block came back is
+ * rare, and put right. */
 static __attribute__((noinline)) void *malloc_sampled(size_t size_bytes) {
         struct thread *t = thread_self;
         struct unwind_regs from;
         bool is_chosen;
         void *block;
 
-        if (unlikely(!t) || unlikely(t->in_real != NULL))
+        if (unlikely(!t) || unlikely(sample_is_inside(t)))
                 return malloc_other(size_bytes);
         sample_begin(t, &real.malloc);
         is_chosen = sample_tally_alloc(t, size_bytes);
@@ -70,19 +91,38 @@ static __attribute__((noinline)) void *malloc_sampled(size_t size_bytes) {
         return sample_finish(t, block, size_bytes, WIRE_FORM_MALLOC, &from);
 }
 
-static __attribute__((noinline)) void *malloc_exact(size_t size_bytes) {
+void *malloc_chosen(size_t size_bytes) {
+        struct thread *t = thread_self;
+        struct unwind_regs from;
+        void *block;
+
+        if (unlikely(!t || !t->tally)) /* a handler forked meanwhile: it was the parent's */
+                return REAL(malloc)(size_bytes);
+        t->in_real = &real.malloc;
+        atomic_signal_fence(memory_order_seq_cst);
+        t->is_tally_held = true;
+        block = REAL(malloc)(size_bytes);
+        UNWIND_HERE(&from);
+        return sample_finish(t, block, size_bytes, WIRE_FORM_MALLOC, &from);
+}
+
+void *malloc_failed(size_t size_bytes) {
+        struct thread *t = thread_self;
+
+        if (t)
+                sample_failed(t, size_bytes);
+        return NULL;
+}
+
+void *malloc_exact(size_t size_bytes) {
         struct thread *t = thread_self;
 
         return likely(t != NULL) ? malloc_recorded(t, size_bytes, false) : malloc_other(size_bytes);
 }
 
-/* Nothing but branches: each way has the frame it needs. */
-HOOK_EXPORT void *malloc(size_t size_bytes) {
-        uint32_t phase = runtime_phase();
-
-        if (likely(phase == RUNTIME_RECORDING))
-                return malloc_exact(size_bytes);
-        return phase == RUNTIME_SAMPLING ? malloc_sampled(size_bytes) : malloc_other(size_bytes);
+void *malloc_slow(size_t size_bytes) {
+        return runtime_phase() == RUNTIME_SAMPLING ? malloc_sampled(size_bytes)
+                                                   : malloc_other(size_bytes);
 }
 
 static inline __attribute__((always_inline)) void *calloc_recorded(struct thread *t, size_t n_items,
@@ -96,12 +136,15 @@ static inline __attribute__((always_inline)) void *calloc_recorded(struct thread
                 size_bytes = SIZE_MAX;
         if (unlikely(thread_is_recursion(t, CALL_SITE, REAL_ALLOCATES)))
                 return REAL(calloc)(n_items, item_bytes);
-        block = CALL_REAL(t, calloc, n_items, item_bytes);
+        block = CALL_REAL(t, is_sampled, calloc, n_items, item_bytes);
         if (unlikely(!block)) {
                 event_failed(t, size_bytes);
                 return NULL;
         }
         UNWIND_HERE(&from);
+        /* an object's description: its release is to be looked at */
+        if (is_sampled && unlikely(code_range_has(&runtime.loader, (uintptr_t)CALL_SITE)))
+                sample_mark_early(block);
         if (is_sampled)
                 sample_alloc(t, block, size_bytes, WIRE_FORM_CALLOC, &from);
         else
@@ -109,20 +152,55 @@ static inline __attribute__((always_inline)) void *calloc_recorded(struct thread
         return block;
 }
 
-HOOK_EXPORT void *calloc(size_t n_items, size_t item_bytes) {
+static __attribute__((noinline)) void *calloc_other(size_t n_items, size_t item_bytes) {
         bool is_sampled;
         struct thread *t = thread_get_mode(&is_sampled);
         size_t size_bytes;
 
-        if (likely(t && !is_sampled))
-                return calloc_recorded(t, n_items, item_bytes, false);
         if (t)
-                return calloc_recorded(t, n_items, item_bytes, true);
+                return is_sampled ? calloc_recorded(t, n_items, item_bytes, true)
+                                  : calloc_recorded(t, n_items, item_bytes, false);
         if (__builtin_mul_overflow(n_items, item_bytes, &size_bytes))
                 size_bytes = SIZE_MAX;
         if (runtime_is_early())
                 return early_alloc(size_bytes, EARLY_ALIGN, WIRE_FORM_CALLOC, CALL_SITE);
         return REAL(calloc)(n_items, item_bytes);
+}
+
+/* As malloc_sampled. The loader's blocks are seen to by the other way. */
+static __attribute__((noinline)) void *calloc_sampled(size_t n_items, size_t item_bytes) {
+        struct thread *t = thread_self;
+        struct unwind_regs from;
+        size_t size_bytes;
+        bool is_chosen;
+        void *block;
+
+        if (unlikely(!t) || unlikely(sample_is_inside(t)) ||
+            unlikely(code_range_has(&runtime.loader, (uintptr_t)CALL_SITE)) ||
+            unlikely(__builtin_mul_overflow(n_items, item_bytes, &size_bytes)))
+                return calloc_other(n_items, item_bytes);
+        sample_begin(t, &real.calloc);
+        is_chosen = sample_tally_alloc(t, size_bytes);
+        block = REAL(calloc)(n_items, item_bytes);
+        if (likely(block && !is_chosen)) {
+                sample_end(t, NULL);
+                return block;
+        }
+        UNWIND_HERE(&from);
+        return sample_finish(t, block, size_bytes, WIRE_FORM_CALLOC, &from);
+}
+
+HOOK_EXPORT void *calloc(size_t n_items, size_t item_bytes) {
+        uint32_t phase = runtime_phase();
+
+        if (likely(phase == RUNTIME_RECORDING)) {
+                struct thread *t = thread_self;
+
+                if (likely(t != NULL))
+                        return calloc_recorded(t, n_items, item_bytes, false);
+        }
+        return phase == RUNTIME_SAMPLING ? calloc_sampled(n_items, item_bytes)
+                                         : calloc_other(n_items, item_bytes);
 }
 
 /* A block of the early arena moves to the real allocator. */
@@ -135,37 +213,86 @@ static HOOK_COLD void *malloc_move_early(void *old, size_t size_bytes) {
         return block;
 }
 
-HOOK_EXPORT void *realloc(void *old, size_t size_bytes) {
-        bool is_sampled, was_chosen = false;
-        struct thread *t = thread_get_mode(&is_sampled);
+static inline __attribute__((always_inline)) void *realloc_recorded(struct thread *t, void *old,
+                                                                    size_t size_bytes,
+                                                                    bool is_sampled) {
         struct unwind_regs from;
+        bool was_chosen = false;
         void *block;
 
-        if (unlikely(!t)) {
-                if (runtime_is_early())
-                        return old ? early_realloc(old, size_bytes, CALL_SITE)
-                                   : early_alloc(size_bytes, EARLY_ALIGN, WIRE_FORM_REALLOC,
-                                                 CALL_SITE);
-                return unlikely(early_owns(old)) ? malloc_move_early(old, size_bytes)
-                                                 : REAL(realloc)(old, size_bytes);
-        }
         if (unlikely(thread_is_recursion(t, CALL_SITE, REAL_ALLOCATES | REAL_RELEASES)))
                 return REAL(realloc)(old, size_bytes);
-        if (unlikely(is_sampled))
+        if (is_sampled)
                 was_chosen = sample_realloc_begin(t, old);
         else if (old)
                 event_realloc_begin(t, old);
         SIGNAL_POINT("realloc/begun");
         block = unlikely(early_owns(old)) ? malloc_move_early(old, size_bytes)
-                                          : CALL_REAL(t, realloc, old, size_bytes);
+                                          : CALL_REAL(t, is_sampled, realloc, old, size_bytes);
         SIGNAL_POINT("realloc/returned");
         UNWIND_HERE(&from);
-        if (unlikely(is_sampled))
+        if (is_sampled)
                 sample_realloc_done(t, old, was_chosen, block, size_bytes, WIRE_FORM_REALLOC,
                                     &from);
         else
                 event_realloc_done(t, old, block, size_bytes, WIRE_FORM_REALLOC, &from);
         return block;
+}
+
+static __attribute__((noinline)) void *realloc_other(void *old, size_t size_bytes) {
+        bool is_sampled;
+        struct thread *t = thread_get_mode(&is_sampled);
+
+        if (t)
+                return is_sampled ? realloc_recorded(t, old, size_bytes, true)
+                                  : realloc_recorded(t, old, size_bytes, false);
+        if (runtime_is_early())
+                return old ? early_realloc(old, size_bytes, CALL_SITE)
+                           : early_alloc(size_bytes, EARLY_ALIGN, WIRE_FORM_REALLOC, CALL_SITE);
+        return unlikely(early_owns(old)) ? malloc_move_early(old, size_bytes)
+                                         : REAL(realloc)(old, size_bytes);
+}
+
+/* A block that was not chosen, and became another: counted at once, behind the call. */
+static __attribute__((noinline)) void *realloc_sampled(void *old, size_t size_bytes) {
+        struct thread *t = thread_self;
+        struct unwind_regs from;
+        void *block;
+
+        /* NULL is of a class that the filter has */
+        if (unlikely(!t) || unlikely(sample_may_have(old)) || unlikely(sample_is_inside(t)))
+                return realloc_other(old, size_bytes);
+        sample_begin(t, &real.realloc);
+        block = REAL(realloc)(old, size_bytes);
+        if (likely(block != NULL)) {
+                sample_count(&t->lane.slot->tally.n_frees, 1);
+                sample_count(&t->lane.slot->tally.n_reallocs, 1);
+                if (likely(!sample_tally_alloc(t, size_bytes))) {
+                        sample_end(t, NULL);
+                        return block;
+                }
+        }
+        UNWIND_HERE(&from);
+        if (block) {
+                sample_take(t, block, size_bytes, WIRE_FORM_REALLOC, &from);
+        } else {
+                sample_end(t, NULL);
+                sample_realloc_done(t, old, false, NULL, size_bytes, WIRE_FORM_REALLOC, &from);
+        }
+        return block;
+}
+
+HOOK_EXPORT void *realloc(void *old, size_t size_bytes) {
+        uint32_t phase = runtime_phase();
+
+        if (likely(phase == RUNTIME_RECORDING)) {
+                struct thread *t = thread_self;
+
+                if (likely(t != NULL))
+                        return realloc_recorded(t, old, size_bytes, false);
+        }
+        return phase == RUNTIME_SAMPLING ? realloc_sampled(old, size_bytes)
+                                         : realloc_other(old, size_bytes);
 }
 
 /* The loader frees an object's description after it has unmapped it, and before it lets anyone
@@ -199,7 +326,7 @@ static inline __attribute__((always_inline)) void free_recorded(struct thread *t
         }
         SIGNAL_POINT("free/logged");
         if (likely(!early_owns(block)))
-                CALL_REAL_VOID(t, free, block);
+                CALL_REAL_VOID(t, how == FREE_SAMPLED, free, block);
 }
 
 static __attribute__((noinline)) void free_other(void *block) {
@@ -222,9 +349,8 @@ static __attribute__((noinline)) void free_other(void *block) {
 static __attribute__((noinline)) void free_sampled(void *block) {
         struct thread *t = thread_self;
 
-        /* the filter has blocks of the early arena too */
-        if (unlikely(!t) || unlikely(t->in_real != NULL) || unlikely(sample_may_have(block)) ||
-            unlikely(code_range_has(&runtime.loader, (uintptr_t)CALL_SITE))) {
+        /* the filter has blocks of the early arena and descriptions of objects too */
+        if (unlikely(!t) || unlikely(sample_may_have(block)) || unlikely(sample_is_inside(t))) {
                 free_other(block);
                 return;
         }
@@ -234,7 +360,7 @@ static __attribute__((noinline)) void free_sampled(void *block) {
         sample_end(t, NULL);
 }
 
-static __attribute__((noinline)) void free_exact(void *block) {
+void free_exact(void *block) {
         struct thread *t = thread_self;
 
         if (likely(t != NULL))
@@ -243,18 +369,13 @@ static __attribute__((noinline)) void free_exact(void *block) {
                 free_other(block);
 }
 
-HOOK_EXPORT void free(void *block) {
-        uint32_t phase = runtime_phase();
-
+void free_slow(void *block) {
         if (unlikely(!block))
                 return;
-        if (likely(phase == RUNTIME_RECORDING))
-                free_exact(block);
-        else if (phase == RUNTIME_SAMPLING)
+        if (runtime_phase() == RUNTIME_SAMPLING)
                 free_sampled(block);
         else
                 free_other(block);
 }
 
 extern __typeof__(realloc) malloc_hook_realloc __attribute__((alias("realloc"), nothrow, leaf));
-extern __typeof__(free) malloc_hook_free __attribute__((alias("free"), nothrow, leaf));

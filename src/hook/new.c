@@ -197,7 +197,7 @@ static inline void new_log(struct thread *t, void *block, size_t size_bytes, uns
                         return ((__typeof__(&name))fn->enter)(__VA_ARGS__);                        \
                 }                                                                                  \
                 if (likely(new_is_malloc && !(align_bytes))) {                                     \
-                        block = CALL_REAL(t, malloc, size_bytes ? size_bytes : 1);                 \
+                        block = CALL_REAL(t, is_sampled, malloc, size_bytes ? size_bytes : 1);     \
                         if (likely(block)) {                                                       \
                                 UNWIND_HERE(&from);                                                \
                                 new_log(t, block, size_bytes, form, &from, is_sampled);            \
@@ -206,9 +206,9 @@ static inline void new_log(struct thread *t, void *block, size_t size_bytes, uns
                 }                                                                                  \
                 outer_bytes = t->new_size_bytes;                                                   \
                 t->new_size_bytes = size_bytes;                                                    \
-                outer = call_begin(t, fn);                                                         \
+                outer = call_begin(t, fn, is_sampled);                                             \
                 block = ((__typeof__(&name))fn->enter)(__VA_ARGS__);                               \
-                call_end(t, outer);                                                                \
+                call_end(t, outer, is_sampled);                                                    \
                 t->new_size_bytes = outer_bytes;                                                   \
                 if (unlikely(!block)) {                                                            \
                         event_failed(t, size_bytes);                                               \
@@ -280,12 +280,12 @@ NEW_HOOK(_ZnamSt11align_val_tRKSt9nothrow_t, WIRE_FORM_NEW_ARRAY, align,
                         event_free(t, block, given_bytes);                                         \
                 }                                                                                  \
                 if (likely(new_is_malloc && !(is_aligned))) {                                      \
-                        CALL_REAL_VOID(t, free, block);                                            \
+                        CALL_REAL_VOID(t, is_sampled, free, block);                                \
                         return;                                                                    \
                 }                                                                                  \
-                outer = call_begin(t, fn);                                                         \
+                outer = call_begin(t, fn, is_sampled);                                             \
                 ((__typeof__(&name))fn->enter)(__VA_ARGS__);                                       \
-                call_end(t, outer);                                                                \
+                call_end(t, outer, is_sampled);                                                    \
         }
 
 DELETE_HOOK(_ZdlPv, WIRE_NO_SIZE, false, 0, (void *block), block)

@@ -90,7 +90,7 @@ static __attribute__((noinline)) bool patched_before_any(struct patched_frame *f
                 if (is_sampled || !patched_heap_before(f, t))
                         return false;
                 f->t = t;
-                f->outer = call_begin(t, fn);
+                f->outer = call_begin(t, fn, is_sampled);
                 return true;
         }
         if (entry->block_arg != WIRE_ENTRY_NO_ARG)
@@ -110,7 +110,7 @@ static __attribute__((noinline)) bool patched_before_any(struct patched_frame *f
                         f->heap = patched_heap_asked(f, t);
         }
         f->t = is_sampled && entry->call != WIRE_CALL_FREE ? patched_mark_sampled(f, t) : t;
-        f->outer = call_begin(t, fn);
+        f->outer = call_begin(t, fn, is_sampled);
         return true;
 }
 
@@ -121,7 +121,7 @@ static __attribute__((noinline)) bool patched_before_free(struct patched_frame *
                 return false;
         f->t = t;
         patched_log_free(f, t);
-        f->outer = call_begin(t, &patched_fns[f->entry - patched_entries]);
+        f->outer = call_begin(t, &patched_fns[f->entry - patched_entries], false);
         return true;
 }
 
@@ -143,7 +143,7 @@ bool patched_before(struct patched_frame *f) {
         f->outer_bytes = t->new_size_bytes;
         t->new_size_bytes = f->size_bytes;
         f->t = t;
-        f->outer = call_begin(t, &patched_fns[entry - patched_entries]);
+        f->outer = call_begin(t, &patched_fns[entry - patched_entries], false);
         return true;
 }
 
@@ -224,7 +224,7 @@ static __attribute__((noinline)) void patched_after_sampled(struct patched_frame
         uint64_t result = f->regs[PATCHED_RESULT];
 
         f->t = (struct thread *)((uintptr_t)f->t & ~(uintptr_t)PATCHED_SAMPLED);
-        call_end(f->t, f->outer);
+        call_end(f->t, f->outer, true);
         f->t->new_size_bytes = f->outer_bytes;
         switch (f->entry->call) {
         case WIRE_CALL_REALLOC: patched_sample_realloc(f, (void *)result, f->heap); break;
@@ -252,7 +252,7 @@ void patched_after(struct patched_frame *f) {
                 patched_after_sampled(f);
                 return;
         }
-        call_end(f->t, f->outer);
+        call_end(f->t, f->outer, false);
         f->t->new_size_bytes = f->outer_bytes;
         if (likely(f->entry->call <= WIRE_CALL_ALLOC_THROWS) && likely(!f->heap) && likely(result))
                 event_alloc(f->t, (void *)result, f->size_bytes, f->entry->form, &from);

@@ -28,13 +28,14 @@
 #define likely(x) __builtin_expect(!!(x), 1)
 #define unlikely(x) __builtin_expect(!!(x), 0)
 
+/* malloc_enter.S knows that RECORDING is odd, and the others even. */
 enum runtime_phase {
         RUNTIME_UNKNOWN = 0, /* not started, or wiped by fork */
         RUNTIME_RECORDING = 1,
         RUNTIME_PASSING = 2,
-        RUNTIME_CHECKING =
-                3, /* recording where pages are not wiped: every event asks for the pid first */
         RUNTIME_SAMPLING = 4, /* recording samples (sample.h) */
+        RUNTIME_CHECKING =
+                6, /* recording where pages are not wiped: every event asks for the pid first */
 };
 
 enum runtime_life {
@@ -52,7 +53,11 @@ enum { RUNTIME_PAGE_MAX = 4096 };
 #endif
 
 union runtime_wiped {
-        _Atomic uint32_t phase; /* enum runtime_phase */
+        struct {
+                _Atomic uint32_t phase; /* enum runtime_phase */
+                /* SAMPLING: where thread_tally is, from the thread pointer; 0: malloc and free go slower ways */
+                _Atomic uintptr_t tally_off;
+        };
         char page[RUNTIME_PAGE_MAX];
 };
 
@@ -77,6 +82,7 @@ struct runtime {
         bool free_stacks; /* releases take another way: stacks are wanted, or they are sampled */
         bool is_wiped_on_fork;
         bool is_attached; /* it was brought into a program that ran already: nobody calls its hooks but patched entries */
+        bool counts_quickly; /* sampled, and malloc_enter.S may count: see sample_can_count_quickly */
         bool is_confined; /* it gave up rights: a filter may kill it for a system call it does not make itself */
         size_t page_bytes;
 

@@ -7,7 +7,7 @@
 static _Atomic uint64_t *sample_table;
 static uint64_t sample_n_buckets; /* a power of two */
 
-_Atomic uint8_t sample_filter[SAMPLE_FILTER_SIZE];
+_Alignas(SAMPLE_FILTER_SIZE) _Atomic uint8_t sample_filter[SAMPLE_FILTER_SIZE];
 const struct real_fn sample_counting = {0};
 
 /* A heap of 64 GiB fills half of it; memory only as it is touched. */
@@ -28,12 +28,23 @@ bool sample_init(uint64_t interval_bytes) {
                 if (atomic_load_explicit(&sample_filter[i], memory_order_relaxed) !=
                     SAMPLE_FILTER_STUCK)
                         atomic_store_explicit(&sample_filter[i], 0, memory_order_relaxed);
+        sample_mark_early(NULL); /* no release of a block; malloc_enter.S need not ask */
         if (sample_table)
                 runtime_unmap(sample_table, sample_n_buckets * SAMPLE_BUCKET * sizeof(uint64_t),
                               SAMPLE_FILTER_SIZE);
         sample_table = pages;
         sample_n_buckets = n / SAMPLE_BUCKET;
         return true;
+}
+
+/* Those of these libraries are not built on each other by name. */
+bool sample_can_count_quickly(void) {
+        static const char *const known[] = {"libc.so.6", "libjemalloc.so.2"};
+
+        for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++)
+                if (real_is_in("malloc", known[i]) && real_is_in("free", known[i]))
+                        return runtime.is_wiped_on_fork && !runtime.is_attached;
+        return false;
 }
 
 /* ---- the table --------------------------------------------------------------------------- */
@@ -109,6 +120,17 @@ static uint64_t sample_interval(void) {
         return mean_bytes == 0 || mean_bytes >> 40 ? 1 : mean_bytes;
 }
 
+/* From what is charged for by now to the next chosen byte. */
+static void sample_draw(struct thread *t) {
+        struct wire_slot *slot = t->lane.slot;
+        int64_t distance_bytes;
+
+        t->sample_mean_bytes = sample_interval();
+        distance_bytes =
+                sample_distance(t->sample_mean_bytes, sample_mix(t->sample_random += SAMPLE_STEP));
+        slot->sample_at = sample_charged(slot) + (uint64_t)distance_bytes + 1;
+}
+
 void sample_start(struct thread *t) {
         uint32_t slot = (uint32_t)(t->lane.slot - (struct wire_slot *)((char *)runtime.header +
                                                                        runtime.header->slot_off));
@@ -116,9 +138,9 @@ void sample_start(struct thread *t) {
                         sample_mix((uint64_t)slot + 1);
 
         t->sample_random = sample_mix(seed);
-        t->sample_mean_bytes = t->nested_mean_bytes = sample_interval();
-        t->sample_left_bytes =
-                sample_distance(t->sample_mean_bytes, sample_mix(t->sample_random += SAMPLE_STEP));
+        t->nested_mean_bytes = sample_interval();
+        sample_draw(t);
+        t->tally = runtime.counts_quickly ? &t->lane.slot->tally : NULL;
         atomic_store_explicit(&t->nested_random, sample_mix(~seed), memory_order_relaxed);
         atomic_store_explicit(&t->nested_left_bytes,
                               sample_distance(t->nested_mean_bytes, sample_mix(~seed)),
@@ -157,29 +179,43 @@ HOOK_COLD void sample_take(struct thread *t, void *block, size_t size_bytes, uns
                            const struct unwind_regs *from) {
         uint64_t mean_bytes = t->sample_mean_bytes;
 
-        t->sample_mean_bytes = sample_interval();
-        t->sample_left_bytes =
-                sample_distance(t->sample_mean_bytes, sample_mix(t->sample_random += SAMPLE_STEP));
+        sample_draw(t);
         SIGNAL_POINT("sample/drawn");
         sample_end(t, NULL);
         sample_record(t, block, size_bytes, mean_bytes, form, from);
 }
 
-HOOK_COLD void *sample_finish(struct thread *t, void *block, size_t size_bytes, unsigned form,
-                              const struct unwind_regs *from) {
+static void sample_uncount(struct thread *t, size_t size_bytes) {
         struct wire_tally *tally = &t->lane.slot->tally;
 
+        sample_count(&tally->n_allocs, UINT64_MAX);
+        sample_count(&tally->alloc_bytes, 0 - (uint64_t)size_bytes);
+        sample_end(t, NULL);
+}
+
+HOOK_COLD void *sample_finish(struct thread *t, void *block, size_t size_bytes, unsigned form,
+                              const struct unwind_regs *from) {
         if (block) {
                 sample_take(t, block, size_bytes, form, from);
                 return block;
         }
-        sample_count(&tally->n_allocs, UINT64_MAX);
-        sample_count(&tally->alloc_bytes, 0 - (uint64_t)size_bytes);
-        if ((t->sample_left_bytes += (int64_t)sample_charge(size_bytes)) < 0)
-                t->sample_left_bytes = 0;
-        sample_end(t, NULL);
+        sample_uncount(t, size_bytes);
         event_failed(t, size_bytes);
         return NULL;
+}
+
+/* Without a tally: a handler forked during the call, which was counted in the parent. */
+HOOK_COLD void sample_failed(struct thread *t, size_t size_bytes) {
+        struct wire_tally *nested = &t->lane.slot->nested_tally;
+
+        if (t->tally && sample_is_inside(t)) {
+                atomic_fetch_sub_explicit(&nested->n_allocs, 1, memory_order_relaxed);
+                atomic_fetch_sub_explicit(&nested->alloc_bytes, size_bytes, memory_order_relaxed);
+        } else if (t->tally) {
+                sample_begin(t, &sample_counting);
+                sample_uncount(t, size_bytes);
+        }
+        event_failed(t, size_bytes);
 }
 
 /* ---- handlers that interrupted the runtime ------------------------------------------------ */
@@ -229,7 +265,7 @@ bool sample_realloc_begin(struct thread *t, void *old) {
 static void sample_count_release(struct thread *t, uint64_t n_reallocs) {
         struct wire_tally *tally = &t->lane.slot->tally;
 
-        if (t->in_real) {
+        if (sample_is_inside(t)) {
                 sample_count_nested(t, 1, n_reallocs);
                 return;
         }
@@ -271,6 +307,7 @@ void sample_replay_alloc(struct thread *t, const void *block, size_t size_bytes,
                          uint64_t *ret_n_allocs) {
         sample_count(&t->lane.slot->tally.n_allocs, 1);
         sample_count(&t->lane.slot->tally.alloc_bytes, size_bytes);
+        t->lane.slot->sample_at += sample_charge(size_bytes);
         sample_add((uint64_t)block);
         *ret_n_allocs = sample_n_allocs(t);
 }

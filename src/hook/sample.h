@@ -4,8 +4,9 @@
  * over the bytes, so blocks are chosen independently of each other, each with a probability that
  * its size and the mean distance decide.
  *
- *  - a block that is not chosen costs additions to the thread's own tally, and a subtraction
+ *  - a block that is not chosen costs additions to the thread's own tally, and a comparison
  *  - its release costs one look at a filter of a byte for each of 65,536 classes of addresses
+ *  - both are done by malloc_enter.S where nothing is unusual (thread_tally), and here otherwise
  *  - a signal handler that interrupts the counting counts elsewhere (nested_tally): nothing is lost */
 #pragma once
 
@@ -23,12 +24,35 @@ extern const struct real_fn sample_counting;
 /* Maps the table, for a process that is about to record. False: there is no memory for it. */
 bool sample_init(uint64_t interval_bytes);
 
+/* malloc_enter.S does not say in in_real that it calls the real functions: they must not call any hook themselves. */
+bool sample_can_count_quickly(void);
+
 /* The thread has a slot of its own: draws its first distance. */
 void sample_start(struct thread *t);
 
+/* It is the calling thread's: malloc_enter.S may use it. */
+static inline void sample_enter(struct thread *t) {
+        t->is_tally_held = false;
+        atomic_signal_fence(memory_order_seq_cst);
+        thread_tally = t->tally;
+}
+
+/* malloc_enter.S was interrupted between two changes of the tally. */
+static inline bool sample_is_interrupted(const struct thread *t) {
+        return t->tally && !thread_tally && !t->is_tally_held;
+}
+
 /* The thread may be between two changes of its tally: a handler that forks leaves it to two processes. */
 static inline bool sample_is_counting(const struct thread *t) {
-        return runtime.is_sampled && t->in_real;
+        return runtime.is_sampled && (t->in_real || sample_is_interrupted(t));
+}
+
+/* The same, for what is about to count. */
+static inline bool sample_is_inside(struct thread *t) {
+        if (unlikely(t->in_real != NULL))
+                return true;
+        thread_give_tally(t);
+        return sample_is_interrupted(t);
 }
 
 /* One writer: no other thread's addition can get lost between load and store. */
@@ -41,6 +65,7 @@ static inline void sample_count(_Atomic uint64_t *sum, uint64_t n) {
 static inline void sample_begin(struct thread *t, const struct real_fn *during) {
         t->in_real = during;
         atomic_signal_fence(memory_order_seq_cst);
+        thread_hold_tally(t);
         SIGNAL_POINT("sample/begun");
 }
 
@@ -48,17 +73,24 @@ static inline void sample_end(struct thread *t, const struct real_fn *then) {
         SIGNAL_POINT("sample/counted");
         atomic_signal_fence(memory_order_seq_cst);
         t->in_real = then;
+        if (!then)
+                thread_give_tally(t);
+}
+
+/* What the thread's blocks have been charged for; sample_at is such a sum. */
+static inline uint64_t sample_charged(const struct wire_slot *slot) {
+        return atomic_load_explicit(&slot->tally.alloc_bytes, memory_order_relaxed) +
+               atomic_load_explicit(&slot->tally.n_allocs, memory_order_relaxed) *
+                       SAMPLE_BLOCK_CHARGE;
 }
 
 /* Counts an allocation; true: it is chosen, and sample_take is next. While in_real is set. */
 static inline bool sample_tally_alloc(struct thread *t, size_t size_bytes) {
-        struct wire_tally *tally = &t->lane.slot->tally;
-        int64_t left_bytes = t->sample_left_bytes - (int64_t)sample_charge(size_bytes);
+        struct wire_slot *slot = t->lane.slot;
 
-        sample_count(&tally->n_allocs, 1);
-        sample_count(&tally->alloc_bytes, size_bytes);
-        t->sample_left_bytes = left_bytes;
-        return left_bytes < 0;
+        sample_count(&slot->tally.n_allocs, 1);
+        sample_count(&slot->tally.alloc_bytes, size_bytes);
+        return (int64_t)(sample_charged(slot) - slot->sample_at) >= 0;
 }
 
 /* The cold halves. _take: in_real is set, and NULL when it returns. */
@@ -74,10 +106,13 @@ void sample_release(struct thread *t, void *block);
 void *sample_finish(struct thread *t, void *block, size_t size_bytes, unsigned form,
                     const struct unwind_regs *from);
 
+/* The same where malloc_enter.S counted, the call is over, and none came back. */
+void sample_failed(struct thread *t, size_t size_bytes);
+
 /* After the real call. */
 static inline void sample_alloc(struct thread *t, void *block, size_t size_bytes, unsigned form,
                                 const struct unwind_regs *from) {
-        if (unlikely(t->in_real != NULL)) {
+        if (unlikely(sample_is_inside(t))) {
                 sample_alloc_nested(t, block, size_bytes, form, from);
                 return;
         }
@@ -92,7 +127,7 @@ static inline void sample_alloc(struct thread *t, void *block, size_t size_bytes
 static inline void sample_free(struct thread *t, void *block) {
         if (unlikely(sample_may_have(block)))
                 sample_release(t, block);
-        if (unlikely(t->in_real != NULL)) {
+        if (unlikely(sample_is_inside(t))) {
                 sample_count_nested(t, 1, 0);
                 return;
         }

@@ -17,7 +17,7 @@ enum { SAMPLE_FILTER_SIZE = 65536, SAMPLE_FILTER_STUCK = 255 };
 extern _Atomic uint8_t sample_filter[SAMPLE_FILTER_SIZE];
 
 static inline size_t sample_class(uint64_t block) {
-        return (block >> 6 ^ block >> 22) % SAMPLE_FILTER_SIZE;
+        return (block >> 6) % SAMPLE_FILTER_SIZE; /* as in malloc_enter.S */
 }
 
 static inline bool sample_may_have(const void *block) {

@@ -7,6 +7,7 @@
 #include "hook/sample.h"
 
 __thread struct thread *thread_self __attribute__((tls_model("initial-exec")));
+__thread struct wire_tally *thread_tally __attribute__((tls_model("initial-exec")));
 __thread bool thread_is_counted __attribute__((tls_model("initial-exec")));
 
 enum {
@@ -276,6 +277,8 @@ struct thread *thread_start(void) {
                                          __ATOMIC_RELAXED))
                 return none; /* the handler was here first; this slot stays empty */
         SIGNAL_POINT("thread/known");
+        if (runtime.is_sampled)
+                sample_enter(t);
         thread_count();
         return t;
 }
@@ -301,7 +304,11 @@ bool thread_restart(struct thread *t) {
         atomic_store_explicit(&thread_list, t, memory_order_relaxed);
         t->next = NULL;
         t->tid = runtime_tid();
-        return thread_claim_lanes(t);
+        if (!thread_claim_lanes(t))
+                return false;
+        if (runtime.is_sampled)
+                sample_enter(t);
+        return true;
 }
 
 /* ---- attached again ------------------------------------------------------------------------ */
@@ -414,27 +421,43 @@ static struct lane *lane_start_nested(struct thread *t) {
         return nested;
 }
 
-/* How many activations of the runtime lie under the present one on this thread's stack; -1:
- * cannot be told. */
-static int lane_count_interrupted(void) {
-        uint64_t pcs[LANE_WALK_MAX];
+/* The frames of this thread's stack; -1: not all of them can be told. */
+static inline __attribute__((always_inline)) int lane_walk(uint64_t pcs[LANE_WALK_MAX]) {
         struct unwind_regs regs;
-        bool was_self = true;
-        int n_interrupted = 0;
         uint8_t end;
         uint32_t n;
 
         UNWIND_HERE(&regs);
         n = unwind_walk_once(&regs, NULL, pcs, LANE_WALK_MAX, &end);
-        if (end != UNWIND_END_COMPLETE)
+        return end == UNWIND_END_COMPLETE ? (int)n : -1;
+}
+
+/* How many activations of the runtime lie under the present one on this thread's stack; -1:
+ * cannot be told. */
+static int lane_count_interrupted(void) {
+        uint64_t pcs[LANE_WALK_MAX];
+        int n = lane_walk(pcs), n_interrupted = 0;
+        bool was_self = true;
+
+        if (n < 0)
                 return -1;
-        for (uint32_t i = 0; i < n; i++) {
+        for (int i = 0; i < n; i++) {
                 bool is_self = code_range_has(&runtime.self, pcs[i]);
 
                 n_interrupted += is_self && !was_self;
                 was_self = is_self;
         }
         return n_interrupted;
+}
+
+HOOK_COLD bool thread_may_be_in(const struct code_range *code) {
+        uint64_t pcs[LANE_WALK_MAX];
+        int n = lane_walk(pcs);
+
+        for (int i = 0; i < n; i++)
+                if (code_range_has(code, pcs[i]))
+                        return true;
+        return n < 0;
 }
 
 /* A handler left by siglongjmp: what it interrupted never ends. The published position is the truth

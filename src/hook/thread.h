@@ -33,7 +33,6 @@ struct thread {
         struct lane lane;
         const struct real_fn
                 *in_real; /* the real function being called by the outermost hook; NULL: none */
-        int64_t sample_left_bytes;      /* sample.h: bytes to the next chosen one */
         const struct real_fn *in_inner; /* the last that was called from within it */
         uint64_t new_size_bytes;        /* asked for in that call when it is an operator new */
         uint64_t fork_time;         /* of the FORK record while this thread forks; 0: it does not */
@@ -42,6 +41,8 @@ struct thread {
         _Atomic uint32_t is_locked; /* somebody looks whether it can be reused */
         uint32_t tid;
         bool is_starting_nested;
+        bool is_tally_held;       /* thread_tally was taken for a call of in_real, to be put back */
+        struct wire_tally *tally; /* what thread_tally is when nothing is unusual; may be NULL */
         /* What its allocations come from where no heap is named (patched_heap.c): mimalloc's, jemalloc's arena; 0: none
          * that can be released whole. */
         uint64_t heap, arena;
@@ -55,7 +56,30 @@ struct thread {
 
 /* Initial-exec: one load from a fixed offset, and no allocation behind our back. */
 extern __thread struct thread *thread_self __attribute__((tls_model("initial-exec")));
+/* SAMPLING: what malloc_enter.S counts in, unasked. NULL: not now, since the thread has no state, in_real is set, or
+ * somebody is counting already. */
+extern __thread struct wire_tally *thread_tally __attribute__((tls_model("initial-exec")));
 extern __thread bool thread_is_counted __attribute__((tls_model("initial-exec")));
+
+/* Once in_real is set, and once it is NULL again. Forgetting the latter is harmless: the next slow way does it. Whatever
+ * a handler finds between two stores is either as before or as if somebody counted. */
+static inline void thread_hold_tally(struct thread *t) {
+        if (thread_tally) {
+                t->is_tally_held = true;
+                atomic_signal_fence(memory_order_seq_cst);
+                thread_tally = NULL;
+        }
+        atomic_signal_fence(memory_order_seq_cst);
+}
+
+static inline void thread_give_tally(struct thread *t) {
+        atomic_signal_fence(memory_order_seq_cst);
+        if (t->is_tally_held) {
+                t->is_tally_held = false;
+                atomic_signal_fence(memory_order_seq_cst);
+                thread_tally = t->tally;
+        }
+}
 
 /* The calling thread's state, made when it has none; NULL: there is no slot for it (counted).
  * Only while RECORDING. */
@@ -78,6 +102,9 @@ bool thread_keep_own(
         void); /* in a forked process; false: whose states the others are cannot be told */
 bool thread_restart_all(void);
 void thread_leave_all(void);
+
+/* The calling thread has a frame there, or its stack cannot be told. */
+bool thread_may_be_in(const struct code_range *code);
 
 /* An event that could not be written for want of a slot. */
 void thread_count_unslotted(void);

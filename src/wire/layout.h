@@ -15,7 +15,7 @@
 #include <stdint.h>
 
 #define WIRE_MAGIC 0x314552495754534cull /* "LSTWIRE1" */
-#define WIRE_VERSION 4u
+#define WIRE_VERSION 5u
 
 #ifndef SILT_TINY
 #define SILT_TINY 0
@@ -129,10 +129,11 @@ struct wire_slot {
         _Atomic uint32_t busy; /* 1 from before the clock is read until the record is published */
         _Atomic uint32_t waiting; /* 1 while the thread waits for room */
         _Atomic uint64_t n_lost_events;
-        _Atomic uint64_t blocked_ns;
+        uint64_t sample_at;      /* the runtime's own: the charge at which a block is chosen */
         struct wire_tally tally; /* plain stores; set back by the recorder while the slot is free */
         struct wire_tally
                 nested_tally; /* by signal handlers that interrupted the runtime: atomic additions */
+        _Atomic uint64_t blocked_ns;
         _Atomic uint64_t n_samples,
                 sample_ticks; /* allocations that were sampled, and the time it took */
 

@@ -6,13 +6,13 @@
 #include <stdint.h>
 
 enum {
-        SAMPLE_MIN_CHARGE = 16, /* a smaller block is chosen as often as one of so many bytes */
+        SAMPLE_BLOCK_CHARGE = 16, /* for each block, however small; malloc_enter.S has it too */
         SAMPLE_LOG_BITS = 24,
 };
 
 /* The bytes a block counts for when it comes to being chosen. */
 static inline uint64_t sample_charge(uint64_t size_bytes) {
-        return size_bytes < SAMPLE_MIN_CHARGE ? SAMPLE_MIN_CHARGE : size_bytes;
+        return size_bytes + SAMPLE_BLOCK_CHARGE;
 }
 
 /* A state that counts and a mixer that hides it (splitmix64): a handler may step the same state. */

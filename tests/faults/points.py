@@ -23,15 +23,16 @@ def labels_in_sources(t):
     source = os.path.join(os.path.dirname(t.context.tests_dir), "src")
     for folder in ("hook", "wire", "unwind"):
         for name in os.listdir(os.path.join(source, folder)):
-            if name.endswith((".c", ".h")):
+            if name.endswith((".c", ".h", ".S")):
                 with open(os.path.join(source, folder, name)) as f:
-                    found |= set(re.findall(r'SIGNAL_POINT\("([^"]+)"\)', f.read()))
+                    found |= set(re.findall(r'SIGNAL_POINT\("([^"]+)"\)|^ +point +([\w/-]+)$', f.read(), re.M))
+    found = {label or in_assembly for label, in_assembly in found}
     return found
 
 
 def options_for(label):
     """Some labels are on the way of samples alone."""
-    return ("--sample", "64") if label.startswith("sample/") else ()
+    return ("--sample", "64") if label.startswith(("sample/", "enter/")) else ()
 
 
 def record(t, mode, label, options=(), n_raises=N_RAISES):

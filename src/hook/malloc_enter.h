@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: MIT */
+/* Where malloc_enter.S goes on: tail calls, so the caller of each is the hook's. */
+#pragma once
+
+#include <stddef.h>
+
+#include "wire/point.h"
+
+#pragma GCC visibility push(hidden)
+
+/* RECORDING; any other phase, or something unusual. */
+void *malloc_exact(size_t size_bytes);
+void *malloc_slow(size_t size_bytes);
+void free_exact(void *block);
+void free_slow(void *block);
+
+/* Counted, and thread_tally taken: the block is one to record. */
+void *malloc_chosen(size_t size_bytes);
+
+/* Counted, but the real malloc returned NULL. */
+void *malloc_failed(size_t size_bytes);
+
+extern const char malloc_enter_begin[], malloc_enter_end[]; /* of its code */
+
+#if SILT_SIGNAL_POINTS
+void malloc_enter_point(const char *label);
+#endif
+
+#pragma GCC visibility pop
