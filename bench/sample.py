@@ -1,81 +1,206 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""What `silt run --sample` costs: CPU time of the program alone, with an interposer that does nothing, with jemalloc and its own
-profiler at the same distance where it is installed, and sampled. All ways run in turn; the middle of all runs counts.
+"""What `silt run --sample` costs: CPU time of the program alone, with an interposer that does nothing, with jemalloc and with its own
+profiler at 512 KiB, sampled, and dormant. All ways run in turn, so that whatever else the machine does hits all alike; what is
+compared are the runs of one turn.
 
-  bench/sample.py --build build [--runs 9] [--sample 512K] [--budget 2%] [-- PROG ARG...]
+  bench/sample.py --build build [--runs 11] [--only loop,redis,rust,python3] [--write-docs]
+  bench/sample.py --build build --budget 2%     how far a budget holds
+  bench/sample.py --build build -- PROG ARG...  the same for any program
 
-Without PROG: a bare malloc/free loop, and python3 building and dropping objects with malloc under all of them."""
+A bare malloc/free loop; redis-server (its threads' CPU time for a number of requests); a Rust program of four threads that fill
+and drop maps of strings; python3 with all its objects from malloc. A run of all takes four to five minutes."""
 import argparse
 import glob
 import os
-import resource
 import statistics
 import subprocess
 import sys
 import tempfile
+import time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-PYTHON = "x = [[i] * 3 for i in range(400000)]\nd = {str(i): i for i in range(400000)}\nx = d = None"
+DOCS = os.path.join(os.path.dirname(HERE), "docs", "sampling.md")
+sys.path.insert(0, HERE)
+
+from harness import machine, programs  # noqa: E402 (its folder is put on the path above)
+
+BEGIN, END = "<!-- sample: begin (written by bench/sample.py --write-docs) -->", "<!-- sample: end -->"
+PYTHON = "x = [[i] * 3 for i in range(150000)]\nd = {str(i): i for i in range(150000)}\nx = d = None"
+PROFILER = "prof:true,prof_active:true,lg_prof_sample:19"
+N_REQUESTS = 120_000
+BARE, NOOP, JEMALLOC, PROFILED, DORMANT = "bare", "no-op interposer", "jemalloc", "jemalloc, profiling", "silt --dormant"
+
+# what the sampled program may cost, of which way
+AIMS = {"malloc/free loop": (NOOP, 1.10), "redis-server": (BARE, 1.02), "Rust, 4 threads": (BARE, 1.02)}
+DORMANT_AIM = 1.01
 
 
-def cpu_s(argv, **env):
-    """User and system time of a command and all it waited for."""
-    before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    subprocess.run(argv, env={**os.environ, **env}, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    after = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+class Program:
+    """Runs to its end; its CPU time is measured from inside."""
+
+    def __init__(self, scratch, argv, **env):
+        self.file, self.argv, self.env = os.path.join(scratch, "ns"), argv, env
+        self.cputime = programs.compiled(scratch, ["gcc", "-O2"], "cputime.c")
+        self.cpu = str(max(os.sched_getaffinity(0)))
+
+    def cpu_ms(self, prefix, env):
+        subprocess.run([*prefix, self.cputime, self.file, self.cpu, *self.argv], env={**os.environ, **self.env, **env}, check=True,
+                       stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        with open(self.file) as f:
+            return int(f.read()) / 1e6
 
 
-def jemalloc():
-    """The library, if it can profile."""
+class Redis:
+    """A server of its own for each run; counted are its threads while it is asked."""
+
+    def __init__(self, scratch):
+        for name in ("redis-server", "redis-benchmark", "redis-cli", "taskset"):
+            if not programs.shutil.which(name):
+                raise programs.Missing(f"{name} is not installed")
+        self.socket = os.path.join(scratch, "redis.sock")
+        cpus = sorted(os.sched_getaffinity(0))
+        self.argv = ["taskset", "-c", str(cpus[-1]), "redis-server", "--port", "0", "--unixsocket", self.socket, "--save", "",
+                     "--appendonly", "no", "--dir", scratch]
+        self.client = ["taskset", "-c", str(cpus[0]), "redis-benchmark", "-s", self.socket, "-q", "-P", "16", "-r", "100000",
+                       "-t", "set,get,lpush,lrange_100", "-n", str(N_REQUESTS)]
+
+    def cli(self, *words):
+        return subprocess.run(["redis-cli", "-s", self.socket, *words], capture_output=True, text=True).stdout
+
+    def pid(self):
+        for _ in range(400):
+            for line in self.cli("info", "server").splitlines():
+                if line.startswith("process_id:"):
+                    return int(line.split(":")[1])
+            time.sleep(0.02)
+        raise RuntimeError("redis-server does not answer")
+
+    def cpu_ms(self, prefix, env):
+        server = subprocess.Popen([*prefix, *self.argv], env={**os.environ, **env}, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        try:
+            pid = self.pid()
+            begin = thread_ns(pid)
+            subprocess.run(self.client, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=True)
+            return (thread_ns(pid) - begin) / 1e6
+        finally:
+            self.cli("shutdown", "nosave")
+            server.wait()
+
+
+def thread_ns(pid):
+    """The time on a CPU of all threads that live."""
+    total = 0
+    for path in glob.glob(f"/proc/{pid}/task/*/schedstat"):
+        with open(path) as f:
+            total += int(f.read().split()[0])
+    return total
+
+
+def jemalloc(settings):
+    """The library, if it knows them."""
     for path in sorted(glob.glob("/usr/lib/*/libjemalloc.so.2")):
-        r = subprocess.run(["true"], env={**os.environ, "LD_PRELOAD": path, "MALLOC_CONF": "prof:true,prof_active:true,abort_conf:true"},
+        r = subprocess.run(["true"], env={**os.environ, "LD_PRELOAD": path, "MALLOC_CONF": settings + ",abort_conf:true"},
                            capture_output=True)
         if r.returncode == 0 and not r.stderr:
             return path
     return None
 
 
+def ways_for(args, scratch):
+    """Name to what is put before the command, and the environment."""
+    silt = [os.path.join(os.path.abspath(args.build), "silt"), "run", "-q", "-f", "-o", os.path.join(scratch, "t.silt")]
+    noop = os.path.join(scratch, "noop.so")
+    programs.run_compiler(["gcc", "-O2", "-D_GNU_SOURCE", "-fPIC", "-shared", os.path.join(programs.WORK, "noop.c"), "-o", noop])
+    ways = {BARE: ([], {}), NOOP: ([], {"LD_PRELOAD": noop})}
+    if jemalloc(PROFILER):
+        ways[JEMALLOC] = ([], {"LD_PRELOAD": jemalloc(PROFILER)})
+        ways[PROFILED] = ([], {"LD_PRELOAD": jemalloc(PROFILER), "MALLOC_CONF": PROFILER})
+    else:
+        print("jemalloc: Debian's library cannot profile here, or is not installed: left out")
+    how = ["--budget", args.budget] if args.budget else ["--sample", args.sample]
+    ways["silt " + " ".join(how)] = ([*silt, *how, "--"], {})
+    if not args.budget:
+        ways[DORMANT] = ([*silt, "--dormant", "--"], {})
+    return ways
+
+
+def programs_for(args, scratch):
+    if args.program:
+        return {"given": lambda: Program(scratch, args.program)}
+    loop = programs.compiled(scratch, ["gcc", "-O2", "-fno-builtin"], "pairs.c")
+    made = {
+        "loop": ("malloc/free loop", lambda: Program(scratch, [loop, "12000000", "64"])),
+        "redis": ("redis-server", lambda: Redis(scratch)),
+        "rust": ("Rust, 4 threads", lambda: Program(
+            scratch, [programs.compiled(scratch, [programs.rustc(), "-O", "-g"], "threads.rs"), "1500"])),
+        "python3": ("python3 on malloc", lambda: Program(scratch, ["python3", "-c", PYTHON], PYTHONMALLOC="malloc")),
+    }
+    return dict(made[name] for name in args.only.split(","))
+
+
+def measure(program, ways, n_runs):
+    runs = {way: [] for way in ways}
+    for turn in range(n_runs):
+        for way in sorted(ways, reverse=turn % 2 == 1):
+            runs[way].append(program.cpu_ms(*ways[way]))
+    return runs
+
+
+def ratio(runs, way, other):
+    """The middle of what the turns say, and the middle half of them."""
+    each = sorted(a / b for a, b in zip(runs[way], runs[other]))
+    return statistics.median(each), each[len(each) // 4], each[-1 - len(each) // 4]
+
+
+def rows(name, runs):
+    for way, each in runs.items():
+        of_bare, low, high = ratio(runs, way, BARE)
+        yield (f"| {name} | {way} | {statistics.median(each):.0f} ms | {of_bare:.3f} | {low:.3f}–{high:.3f} | "
+               f"{ratio(runs, way, NOOP)[0]:.3f} |")
+
+
+def verdicts(name, runs):
+    sampled = next((way for way in runs if way.startswith("silt --sample")), None)
+    checks = [(sampled, *AIMS[name])] if sampled and name in AIMS else []
+    if DORMANT in runs:
+        checks.append((DORMANT, BARE, DORMANT_AIM))
+    for way, other, aim in checks:
+        got = ratio(runs, way, other)[0]
+        yield f"{'ok' if got <= aim else 'MISSED'}: {name}, {way}: {got:.3f} of {other} (aim at most {aim:.2f})"
+
+
 def main():
     p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     p.add_argument("--build", default="build")
-    p.add_argument("--runs", type=int, default=9)
+    p.add_argument("--runs", type=int, default=11)
+    p.add_argument("--only", default="loop,redis,rust,python3")
     p.add_argument("--sample", default="512K")
     p.add_argument("--budget")
+    p.add_argument("--write-docs", action="store_true", help="put the table into docs/sampling.md")
     p.add_argument("program", nargs="*")
     args = p.parse_args()
-    silt = os.path.join(os.path.abspath(args.build), "silt")
+    lines = ["| program | way | CPU time | of bare | middle half | of the interposer |", "| --- | --- | --: | --: | --: | --: |"]
+    said = []
     with tempfile.TemporaryDirectory() as scratch:
-        loop, noop, trace = (os.path.join(scratch, x) for x in ("loop", "noop.so", "t.silt"))
-        workloads = os.path.join(HERE, "workloads")
-        subprocess.run(["gcc", "-O2", "-fno-builtin", os.path.join(workloads, "pairs.c"), "-o", loop], check=True)
-        subprocess.run(["gcc", "-O2", "-D_GNU_SOURCE", "-fPIC", "-shared", os.path.join(workloads, "noop.c"), "-o", noop], check=True)
-        how = ["--budget", args.budget] if args.budget else ["--sample", args.sample]
-        programs = {"given": args.program} if args.program else {
-            "malloc/free loop": [loop, "30000000", "64"], "python3": ["python3", "-c", PYTHON]}
-        for name, argv in programs.items():
-            malloc = {"PYTHONMALLOC": "malloc"}
-            ways = {"bare": lambda: cpu_s(argv, **malloc), "no-op interposer": lambda: cpu_s(argv, LD_PRELOAD=noop, **malloc)}
-            if jemalloc():
-                conf = "prof:true,lg_prof_sample:19"
-                ways["jemalloc"] = lambda: cpu_s(argv, LD_PRELOAD=jemalloc(), **malloc)
-                ways["jemalloc, profiling"] = lambda: cpu_s(argv, LD_PRELOAD=jemalloc(), MALLOC_CONF=conf, **malloc)
-            # the recorder is no child that is waited for: this is what the program itself takes
-            ways["silt " + " ".join(how)] = lambda: cpu_s([silt, "run", "-q", "-f", "-o", trace, *how, "--", *argv], **malloc)
-            runs = {way: [] for way in ways}
-            for turn in range(args.runs):
-                for way in sorted(ways, reverse=turn % 2 == 1):
-                    runs[way].append(ways[way]())
-            middle = {way: statistics.median(r) for way, r in runs.items()}
-            print(f"{name}: CPU time, middle of {args.runs} runs")
-            for way in ways:
-                print(f"  {way:24} {middle[way]:8.3f} s   {middle[way] / middle['bare']:.3f} of bare   "
-                      f"{middle[way] / middle['no-op interposer']:.3f} of the interposer")
-            cost = [line.strip() for line in subprocess.run([silt, "report", trace], capture_output=True, text=True,
-                                                            env={**os.environ, "COLUMNS": "200"}).stdout.splitlines() if line.strip().startswith("together")]
-            print("  " + "".join(cost))
-    return 0
+        ways = ways_for(args, scratch)
+        for name, make in programs_for(args, scratch).items():
+            try:
+                runs = measure(make(), ways, args.runs)
+            except programs.Missing as e:
+                said.append(f"left out: {name}: {e}")
+                continue
+            lines += rows(name, runs)
+            said += verdicts(name, runs)
+    print("\n".join(lines + [""] + said))
+    if args.write_docs:
+        head = (f"{machine.cpu_name()}, {os.cpu_count()} cores, {machine.distribution()}; medians of {args.runs} turns, "
+                "CPU time of the program alone.")
+        with open(DOCS) as f:
+            before, rest = f.read().split(BEGIN)
+        with open(DOCS, "w") as f:
+            f.write("\n".join([before + BEGIN, head, "", *lines, "", *(f"- {x}" for x in said), END]) + rest.split(END)[1])
+    return 0 if not any(x.startswith("MISSED") for x in said) else 1
 
 
 if __name__ == "__main__":
