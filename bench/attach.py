@@ -140,7 +140,7 @@ class Bench:
 def programs(scratch):
     turns = os.path.join(scratch, "turns")
     subprocess.run(["gcc", "-O2", "-fno-builtin", os.path.join(HERE, "workloads", "turns.c"), "-o", turns], check=True)
-    return {"C loop": lambda: Talker([turns], 600000), "python3": lambda: Talker(["/usr/bin/python3", "-c", PYTHON], 500),
+    return {"C loop": lambda: Talker([turns], 1000000), "python3": lambda: Talker(["/usr/bin/python3", "-c", PYTHON], 1500),
             "redis-server": lambda: Redis(10000)}
 
 

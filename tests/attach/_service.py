@@ -146,12 +146,17 @@ def come_and_go(t, pid, pauses, options=(), seconds=0.05):
     return silt
 
 
-def check_trace(silt, function):
-    """It verifies, and has events, some of them of this function."""
-    totals = silt.totals()
-    assert 0 < silt.report["overhead"]["attach_pause_s"] < 100 and 0 <= silt.report["overhead"]["detach_pause_s"] < 100, silt.report["overhead"]
-    assert totals["allocations"] > 0 and totals["lost_events"] == totals["unknown_frees"] == 0, totals
-    report, why = silt.t.silt.report(silt.trace, "--by", "count", "--top", "1000")
-    assert report, why
-    named = {frame["function"] for top in report["top"] for site in top["sites"] for frame in site["stack"]}
-    assert any(function in name for name in named), f"no {function} in {sorted(named)}"
+def look_into(t, pids, function, pauses, options=()):
+    """Recordings, one of which soon has events of this function; all of them verify, and nothing is lost."""
+    for i in range(20):
+        silt = come_and_go(t, pids[i % len(pids)], pauses, options, seconds=0.1 * (i + 1))
+        totals = silt.totals()
+        assert totals["lost_events"] == totals["unknown_frees"] == 0, totals
+        overhead = silt.report["overhead"]
+        assert 0 < overhead["attach_pause_s"] < 100 and 0 <= overhead["detach_pause_s"] < 100, overhead
+        report, why = t.silt.report(silt.trace, "--by", "count", "--top", "1000")
+        assert report, why
+        named = {frame["function"] for top in report["top"] for site in top["sites"] for frame in site["stack"]}
+        if any(function in name for name in named):
+            return
+    raise AssertionError(f"no {function} in {sorted(named)}")

@@ -10,7 +10,7 @@ import shutil
 import signal
 import threading
 
-from attach._service import Client, Folder, Pauses, as_nobody, check_trace, come_and_go, is_root, nobody
+from attach._service import Client, Folder, Pauses, as_nobody, come_and_go, is_root, look_into, nobody
 from attach._target import Target, await_true
 from harness.cases import skip
 from harness.process import run
@@ -59,8 +59,7 @@ def test_nginx(t):
         for i in range(t.count(3, 300)):
             come_and_go(t, processes[i % 3], pauses, ["--runtime", folder.runtime])
             load.check_alive()
-        last = come_and_go(t, processes[0], pauses, ["--runtime", folder.runtime], seconds=0.3)
-        check_trace(last, "ngx_")
+        look_into(t, processes[:2], "ngx_", pauses, ["--runtime", folder.runtime])
         n, longest_ms = load.finish()
         assert children(server.pid) and set(children(server.pid)) == set(processes[:2]), "a worker was replaced"
         server.finish(signal.SIGQUIT)
@@ -146,16 +145,16 @@ def test_postgres(t):
         session = stack.enter_context(Client("sql", folder.path))
         backend = int(session.await_ready()[0])
         transactions = Transactions(postgres)
-        for i in range(t.count(4, 300)):
-            last = come_and_go(t, (postgres.pid, backend)[i % 2], pauses, ["--runtime", folder.runtime])
+        for i in range(t.count(3, 300)):
+            come_and_go(t, (postgres.pid, backend)[i % 2], pauses, ["--runtime", folder.runtime])
             session.check_alive()
-        check_trace(last, "PostgresMain")
+        look_into(t, [backend], "PostgresMain", pauses, ["--runtime", folder.runtime])
         transactions.finish()
         n, longest_ms = session.finish()
         sums = postgres.ask("select count(*), sum(delta), (select sum(abalance) from pgbench_accounts), (select sum(tbalance) from pgbench_tellers),"
                             " (select sum(bbalance) from pgbench_branches) from pgbench_history").split("|")
         assert int(sums[0]) == transactions.n and len(set(sums[1:])) == 1, f"{sums} after {transactions.n} transactions"
-        postgres.server.finish(signal.SIGINT)
+        postgres.server.finish(signal.SIGTERM)  # which waits for sessions that are about to end
         with open(folder.file("log")) as f:
             bad = [line for line in f if re.search(r"PANIC|FATAL|ERROR|WARNING|terminated by|unexpected", line)]
         # asked before it listened
@@ -186,10 +185,10 @@ def test_tokio(t):
         port = int(server.process.stdout.readline().split()[2])
         load = stack.enter_context(Client("echo", port))
         load.await_ready()
-        for _ in range(t.count(3, 300)):
-            last = come_and_go(t, server.pid, pauses)
+        for _ in range(t.count(2, 300)):
+            come_and_go(t, server.pid, pauses)
             load.check_alive()
-        check_trace(last, "turn_around")
+        look_into(t, [server.pid], "turn_around", pauses)
         n, longest_ms = load.finish()
         server.process.stdin.close()  # that is its end
         server.process.stdin = None
