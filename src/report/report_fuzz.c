@@ -20,7 +20,7 @@
  * covers: src/query/route.c src/query/size.c src/query/tree.c src/report/groups.c src/report/histogram.c
  * covers: src/query/moves.c src/query/moves_cut.c
  * covers: src/report/tree.c src/report/view.c src/report/chain.c src/report/family.c src/report/forest.c
- * covers: src/report/found.c src/report/headline.c src/report/spread.c src/report/totals.c */
+ * covers: src/report/found.c src/report/headline.c src/report/prior.c src/report/spread.c src/report/totals.c */
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>

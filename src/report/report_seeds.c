@@ -82,6 +82,26 @@ static void put_tally(struct fabric *f, const struct fabric_options *o) {
                                               .sample_bytes = 2 * o->sample_bytes});
 }
 
+/* Attached to: as much of it as is known. */
+static void put_prior(struct fabric *f, uint32_t flags) {
+        struct trace_prior x = {.flags = flags, .anon_bytes = 1 << 20, .allocator = ""};
+
+        if (flags & TRACE_PRIOR_HELD) {
+                x.age_ns = 5000000000;
+                x.held_bytes = 70000;
+                x.free_bytes = 3000;
+                x.n_arenas = flags & TRACE_PRIOR_MAPPED ? 2 : 1;
+                x.allocator = "glibc\033";
+        } else {
+                x.flags &= ~(uint32_t)TRACE_PRIOR_WHOLE;
+        }
+        if (flags & TRACE_PRIOR_MAPPED) {
+                x.n_mapped = 2;
+                x.mapped_bytes = 8192;
+        }
+        trace_put_prior(fabric_writer(f), &x);
+}
+
 static void write_trace(const char *path, unsigned seed) {
         struct fabric_options o = {.seed = seed,
                                    .n_stacks = 3 + seed % 4,
@@ -109,6 +129,8 @@ static void write_trace(const char *path, unsigned seed) {
                                                                         .max_touched_bytes = 8192});
         if (o.sample_bytes)
                 put_tally(f, &o);
+        if (seed % 3 == 1)
+                put_prior(f, seed / 3 % 8);
         trace_put_note(fabric_writer(f), fabric_now_ns(f), "pid 107 not followed\033");
         fabric_run(f, 40);
         fabric_end(f);
