@@ -213,6 +213,8 @@ static int attached_record(struct attached *a) {
                 attach_done(&a->attach);
                 return front_fail(&e, ATTACHED_REFUSED);
         }
+        prior_ask_kernel(f->target, &had);
+        prior_look(&a->attach.target, &seen); /* before the recording's time begins */
         if (attached_start_recorder(a, &e) < 0) {
                 attach_done(&a->attach);
                 rendezvous_close(&f->rendezvous);
@@ -220,8 +222,6 @@ static int attached_record(struct attached *a) {
         }
         a->target_fd = (int)syscall(SYS_pidfd_open, f->target, 0);
         request.rendezvous = f->rendezvous.env;
-        prior_ask_kernel(f->target, &had);
-        prior_look(&a->attach.target, &seen);
         attached_hurry(a, true);
         a->is_recording = attach_begin(&a->attach, &request, &e) == 0;
         attached_hurry(a, false);
