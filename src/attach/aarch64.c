@@ -170,6 +170,26 @@ static bool aarch64_failed_wait(const struct machine_state *s, struct machine_sy
         return true;
 }
 
+/* Those that wait for nothing but time, signals or descriptors. */
+static bool aarch64_ends_by_handler(const struct machine_syscall *call) {
+        switch (call->number) {
+        case NR_PSELECT6:
+        case NR_PPOLL:
+        case NR_RT_SIGSUSPEND:
+        case NR_RT_SIGTIMEDWAIT:
+        case NR_EPOLL_PWAIT:
+        case NR_IO_GETEVENTS:
+        case NR_CLOCK_NANOSLEEP: return true;
+        case NR_FUTEX: return call->args[3] != 0;
+        default: return false;
+        }
+}
+
+static void aarch64_set_failed(struct machine_state *s, uint64_t pc) {
+        set(s, REG_PC, pc);
+        set(s, 0, (uint64_t)-EINTR);
+}
+
 static void aarch64_set_arg(struct machine_state *s, unsigned arg, uint64_t value) {
         set(s, arg, value);
 }
@@ -195,10 +215,14 @@ const struct machine machine_aarch64 = {
         .frame_bytes = aarch64_frame_bytes,
         .frame = aarch64_frame,
         .frame_align = aarch64_frame_align,
+        .frame_pc_off = FRAME_REGS + REG_PC * 8,
+        .frame_result_off = FRAME_REGS,
         .dwarf = aarch64_dwarf,
         .wait = aarch64_wait,
         .again = aarch64_again,
         .failed_wait = aarch64_failed_wait,
+        .ends_by_handler = aarch64_ends_by_handler,
+        .set_failed = aarch64_set_failed,
         .set_arg = aarch64_set_arg,
         .set_restart = aarch64_set_restart,
         .syscall_bytes = 4,

@@ -10,6 +10,7 @@
 
 #include "attach/call.h"
 #include "attach/code.h"
+#include "attach/hand.h"
 #include "attach/identity.h"
 #include "attach/loan.h"
 #include "attach/moment.h"
@@ -89,6 +90,14 @@ static int explain_result(const struct attach *a, int result, struct err *reterr
                        why);
 }
 
+static void tell_wait(struct wire_attach *request, const struct caller *c) {
+        request->ends_by_handler = c->moment->ends_by_handler;
+        request->failed_pc = c->moment->failed_pc;
+        request->frame_pc = caller_frame(c) + machine_own.frame_pc_off;
+        request->frame_result = caller_frame(c) + machine_own.frame_result_off;
+        request->mask = c->moment->state.mask;
+}
+
 static int start_runtime(struct attach *a, struct caller *c, const char *rendezvous,
                          struct err *reterr) {
         const struct mapping *m = target_file(&a->target, runtime_name);
@@ -106,6 +115,7 @@ static int start_runtime(struct attach *a, struct caller *c, const char *rendezv
         if (c->moment->again != AGAIN_RESTART) {
                 request.room = c->room;
                 request.room_bytes = c->room_bytes;
+                tell_wait(&request, c);
         }
         if (!target_write(&a->target, args[0], &request, sizeof(request)))
                 return err_set(reterr, -EIO, "process %d: its memory cannot be written",
@@ -205,28 +215,41 @@ static int enter(struct attach *a, const struct attach_request *request, struct 
         return r;
 }
 
-int attach_begin(struct attach *a, const struct attach_request *request, struct err *reterr) {
+static int begin(struct attach *a, const void *request, struct err *reterr) {
         int r;
 
         tracee_begin();
         r = enter(a, request, reterr);
-        if (r < 0 && process_is_over(a->target.pid))
-                r = process_explain(a->target.pid, -ESRCH, reterr);
         if (r == 0) {
                 a->is_on = true;
+                hand_tell(a);
                 r = entries_put(&a->entries, &a->target, reterr);
                 a->entry_pause_ns = a->entries.pause_ns;
                 a->enter_pause_ns += a->entry_pause_ns;
         }
+        return r < 0 && process_is_over(a->target.pid)
+                       ? process_explain(a->target.pid, -ESRCH, reterr)
+                       : r;
+}
+
+static int end(struct attach *a, const void *unused, struct err *reterr) {
+        int r;
+
+        (void)unused;
+        tracee_begin();
+        r = entries_take_back(&a->entries, &a->target, reterr);
+        a->leave_pause_ns = a->entries.pause_ns;
+        a->is_on = r < 0;
         return r;
 }
 
-int attach_end(struct attach *a, struct err *reterr) {
-        int r = a->is_on ? entries_take_back(&a->entries, &a->target, reterr) : 0;
+int attach_begin(struct attach *a, const struct attach_request *request, struct err *reterr) {
+        return hand_run(a, begin, request, reterr);
+}
 
-        a->leave_pause_ns = a->is_on ? a->entries.pause_ns : 0;
-        a->is_on = a->is_on && r < 0;
-        return r;
+int attach_end(struct attach *a, struct err *reterr) {
+        a->leave_pause_ns = 0;
+        return a->is_on ? hand_run(a, end, NULL, reterr) : 0;
 }
 
 void attach_done(struct attach *a) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Brings the runtime into a running process, and takes its hooks out again. Used by one thread, which must stay the same: ptrace
- * belongs to it. docs/attaching.md has the steps and what happens when silt dies in any of them. */
+/* Brings the runtime into a running process, and takes its hooks out again. Used by one thread; threads
+ * of the process are stopped by a process of its own (attach/hand.h). docs/attaching.md has the steps and what happens when silt dies in any of them. */
 #pragma once
 
 #include <stdbool.h>

@@ -52,6 +52,10 @@ static uint64_t frame_place(const struct caller *c, bool in_room) {
         return machine_own.frame_align((end - n) & -(uint64_t)64);
 }
 
+uint64_t caller_frame(const struct caller *c) {
+        return frame_place(c, true);
+}
+
 /* It is a fault of the call that it could not be made; the thread is put back. */
 static int rescue(struct caller *c, int r, const char *why, struct err *reterr) {
         return err_set(reterr, r, "process %d (%s): silt could not enter: %s: it goes on as it was",
@@ -147,6 +151,8 @@ static void put_back(struct caller *c) {
         POINT("put-back/mask");
         if (m->again == AGAIN_RESTART)
                 machine_own.set_restart(&m->state);
+        else if (moment_is_call_over(c->target, m))
+                machine_own.set_failed(&m->state, m->failed_pc);
         tracee_write_regs(&m->thread, &m->state);
         POINT("put-back/registers");
 }

@@ -36,5 +36,8 @@ int caller_send(struct caller *c, uint64_t function, const uint64_t *args, unsig
 enum { CALLER_DATA_BYTES = 8192 };
 uint64_t caller_data(const struct caller *c);
 
+/* Where the frame lies by which the thread comes back from a call that was sent. */
+uint64_t caller_frame(const struct caller *c);
+
 /* Gives the room back, and the thread everything it had; it is let go. */
 void caller_end(struct caller *c);

@@ -19,30 +19,38 @@ enum {
         ENTRIES_MAX_STOP_MS = 1280,
 };
 
+struct one {
+        struct tracee thread;
+        uint64_t repaired; /* moment_repair */
+};
+
 struct crowd {
-        VEC(struct tracee) list;
+        VEC(struct one) list;
 };
 
 typedef VEC(struct wire_plan_write) writes;
 
-static struct tracee *crowd_find(struct crowd *c, pid_t tid) {
+static bool crowd_has(const struct crowd *c, pid_t tid) {
         for (size_t i = 0; i < c->list.n; i++)
-                if (c->list.items[i].tid == tid)
-                        return &c->list.items[i];
-        return NULL;
+                if (c->list.items[i].thread.tid == tid)
+                        return true;
+        return false;
 }
 
 /* Those that stand still first: the others have to be waited for. */
 static void crowd_let_go(struct crowd *c, const struct target *t, uint64_t *ret_end_ns) {
-        for (size_t i = 0; i < c->list.n; i++)
-                if (c->list.items[i].is_stopped) {
-                        moment_release(t, &c->list.items[i]);
-                        c->list.items[i].stop = STOP_GONE;
+        for (size_t i = 0; i < c->list.n; i++) {
+                struct one *one = &c->list.items[i];
+
+                if (one->thread.is_stopped) {
+                        moment_let_go(t, &one->thread, one->repaired);
+                        one->thread.stop = STOP_GONE;
                 }
+        }
         *ret_end_ns = tracee_now_ns();
         for (size_t i = 0; i < c->list.n; i++)
-                if (c->list.items[i].stop != STOP_GONE)
-                        moment_release(t, &c->list.items[i]);
+                if (c->list.items[i].thread.stop != STOP_GONE)
+                        moment_let_go(t, &c->list.items[i].thread, 0);
         vec_free(&c->list);
 }
 
@@ -55,18 +63,18 @@ static int crowd_ask(struct crowd *c, const struct target *t) {
                 return r;
         for (size_t i = 0; i < threads.n && r >= 0; i++) {
                 struct thread_look look;
-                struct tracee one;
+                struct one one = {0};
 
-                if (crowd_find(c, threads.items[i]) || !target_look(t, threads.items[i], &look) ||
+                if (crowd_has(c, threads.items[i]) || !target_look(t, threads.items[i], &look) ||
                     look.state != 'R')
                         continue;
-                r = tracee_seize(&one, threads.items[i]);
+                r = tracee_seize(&one.thread, threads.items[i]);
                 if (r == -ESRCH) {
                         r = 0;
                         continue;
                 }
                 if (r == 0)
-                        r = tracee_interrupt(&one);
+                        r = tracee_interrupt(&one.thread);
                 vec_push(&c->list, one);
                 n++;
         }
@@ -74,24 +82,31 @@ static int crowd_ask(struct crowd *c, const struct target *t) {
         return r < 0 ? r : n;
 }
 
+static int crowd_await(struct one *one, const struct target *t, uint64_t until_ns) {
+        struct tracee *thread = &one->thread;
+        int r = 0;
+
+        if (thread->stop == STOP_GONE || thread->is_stopped)
+                return 0;
+        while (r == 0 && thread->stop != STOP_GONE && !thread->is_stopped) {
+                r = tracee_wait(thread, until_ns);
+                /* a signal on its way: handed on, then it stops as it was asked to */
+                if (r == 0 && thread->stop == STOP_SIGNAL)
+                        r = tracee_resume(thread, false);
+        }
+        if (thread->is_stopped)
+                one->repaired = moment_repair(t, thread);
+        return r;
+}
+
 /* Those that wait in the kernel stay there: they see what is written when they come back. */
 static int crowd_stop(struct crowd *c, const struct target *t, uint64_t until_ns) {
         int n;
 
         while ((n = crowd_ask(c, t)) > 0)
-                for (size_t i = 0; i < c->list.n; i++) {
-                        struct tracee *one = &c->list.items[i];
-                        int r = 0;
-
-                        while (r == 0 && one->stop != STOP_GONE && !one->is_stopped) {
-                                r = tracee_wait(one, until_ns);
-                                /* a signal on its way: handed on, then it stops as it was asked to */
-                                if (r == 0 && one->stop == STOP_SIGNAL)
-                                        r = tracee_resume(one, false);
-                        }
-                        if (r == -ETIMEDOUT)
-                                return r;
-                }
+                for (size_t i = 0; i < c->list.n; i++)
+                        if (crowd_await(&c->list.items[i], t, until_ns) == -ETIMEDOUT)
+                                return -ETIMEDOUT;
         return n;
 }
 
@@ -99,10 +114,12 @@ static int crowd_stop(struct crowd *c, const struct target *t, uint64_t until_ns
 static uint64_t crowd_since_ns(const struct crowd *c) {
         uint64_t since_ns = 0;
 
-        for (size_t i = 0; i < c->list.n; i++)
-                if (c->list.items[i].is_stopped &&
-                    (!since_ns || c->list.items[i].ran_ns < since_ns))
-                        since_ns = c->list.items[i].ran_ns;
+        for (size_t i = 0; i < c->list.n; i++) {
+                const struct tracee *one = &c->list.items[i].thread;
+
+                if (one->is_stopped && (!since_ns || one->ran_ns < since_ns))
+                        since_ns = one->ran_ns;
+        }
         return since_ns;
 }
 
@@ -112,7 +129,8 @@ static bool is_inside(const struct crowd *c, const writes *w) {
                 struct machine_state s;
                 uint64_t pc;
 
-                if (!c->list.items[i].is_stopped || tracee_read(&c->list.items[i], &s) < 0)
+                if (!c->list.items[i].thread.is_stopped ||
+                    tracee_read_regs(&c->list.items[i].thread, &s) < 0)
                         continue;
                 pc = machine_own.pc(&s);
                 for (size_t k = 0; k < w->n; k++)
@@ -130,9 +148,9 @@ static void see_room_left(const struct entries *e, const struct crowd *c, const 
         if (!e->left_addr)
                 return;
         for (size_t i = 0; i < c->list.n; i++) {
-                if (!c->list.items[i].is_stopped)
+                if (!c->list.items[i].thread.is_stopped)
                         continue;
-                if (tracee_read(&c->list.items[i], &s) < 0 ||
+                if (tracee_read_regs(&c->list.items[i].thread, &s) < 0 ||
                     machine_own.sp(&s) - e->room < e->room_bytes)
                         return;
         }

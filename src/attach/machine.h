@@ -73,6 +73,8 @@ struct machine {
         void (*frame)(const struct machine_state *s, uint64_t addr, uint64_t return_to,
                       uint8_t *ret);
         uint64_t (*frame_align)(uint64_t highest); /* the highest place for a frame at or below */
+        size_t frame_pc_off,
+                frame_result_off; /* where it has the program counter, and the result of a call */
 
         /* Registers by DWARF's numbers, from 0 on; how many. */
         unsigned (*dwarf)(const struct machine_state *s, uint64_t ret[MACHINE_MAX_DWARF_REGS]);
@@ -87,6 +89,10 @@ struct machine {
         /* True when the state is of a thread whose wait for others' descriptors (epoll) has just failed with EINTR; *ret is that call, its
          * first argument UINT64_MAX where it cannot be told. */
         bool (*failed_wait)(const struct machine_state *s, struct machine_syscall *ret);
+        /* True when any handler that runs ends the call, with EINTR; false: only one without SA_RESTART. */
+        bool (*ends_by_handler)(const struct machine_syscall *call);
+        void (*set_failed)(struct machine_state *s,
+                           uint64_t pc); /* with EINTR; pc: behind the call */
         void (*set_arg)(struct machine_state *s, unsigned arg, uint64_t value);
         void (*set_restart)(
                 struct machine_state *s); /* restart_syscall instead of the call itself */

@@ -66,10 +66,22 @@ static bool on_frame(void *ctx, uint64_t addr, bool is_innermost, bool is_interr
         return !is_interrupted;
 }
 
+/* Of those that wait for it to go on. */
 static bool has_signal(const struct target *t, pid_t tid, uint64_t mask) {
         struct thread_look look;
 
         return !target_look(t, tid, &look) || (look.pending & ~mask);
+}
+
+static bool has_caught_signal(const struct target *t, pid_t tid, uint64_t mask) {
+        struct thread_look look;
+
+        return target_look(t, tid, &look) && (look.pending & ~mask & look.caught);
+}
+
+bool moment_is_call_over(const struct target *t, const struct moment *m) {
+        return m->failed_pc && m->ends_by_handler &&
+               has_caught_signal(t, m->thread.tid, m->state.mask);
 }
 
 /* It was stopped in the sleep it was seen in, which is the last but one: it sleeps again, being stopped. And no signal waits for it. */
@@ -80,44 +92,71 @@ static bool is_same_sleep(const struct target *t, const struct moment *m, const 
                look.n_switches == seen->n_switches + 1;
 }
 
+static void set_time_left(struct moment *m, const struct machine_syscall *call, int timeout_arg,
+                          const struct seen *seen) {
+        uint64_t passed_ms = (tracee_now_ns() - seen->since_ns) / MS, left_ms;
+
+        if (m->again != AGAIN_LATE || timeout_arg < 0 || (int32_t)call->args[timeout_arg] <= 0)
+                return;
+        left_ms = call->args[timeout_arg];
+        machine_own.set_arg(&m->state, (unsigned)timeout_arg,
+                            left_ms > passed_ms ? left_ms - passed_ms : 0);
+}
+
+/* Before anything else is looked at: a silt that dies from here on leaves a call that is made again. */
+static bool make_again(struct search *f, struct moment *m, const struct machine_syscall *call,
+                       enum machine_wait wait, int timeout_arg, const struct seen *seen) {
+        uint8_t before[MACHINE_MAX_REGS_BYTES];
+
+        if (tracee_read_regs(&m->thread, &m->state) < 0)
+                return false;
+        memcpy(before, m->state.regs, sizeof(before));
+        if (!machine_own.again(&m->state, call, wait, &m->again))
+                return false;
+        set_time_left(m, call, timeout_arg, seen);
+        if (m->again == AGAIN_LATE && tracee_write_regs(&m->thread, &m->state) < 0)
+                return false;
+        m->failed_pc = call->pc;
+        m->ends_by_handler = m->again == AGAIN_LATE || machine_own.ends_by_handler(call);
+        if (tracee_read_rest(&m->thread, &m->state) == 0 && is_same_sleep(f->target, m, seen))
+                return true;
+        /* an error that a signal's handler is about to be the reason for is the program's */
+        if (m->again == AGAIN_LATE) {
+                memcpy(m->state.regs, before, sizeof(before));
+                tracee_write_regs(&m->thread, &m->state);
+        }
+        m->again = AGAIN_NONE;
+        return false;
+}
+
 /* The thread stands still. True: its moment is taken. */
 static bool take(struct search *f, struct moment *m, const struct machine_syscall *call,
                  enum machine_wait wait, int timeout_arg, const struct seen *seen) {
-        f->is_in_call = false;
-        m->again = AGAIN_NONE;
-        if (m->thread.stop != STOP_TRAP || tracee_has_more(&m->thread) ||
-            tracee_read(&m->thread, &m->state) < 0)
-                return false;
-        if (call->is_known && wait != WAIT_OTHER) {
-                /* an error that a signal's handler is about to be the reason for is the program's */
-                if (!is_same_sleep(f->target, m, seen) ||
-                    !machine_own.again(&m->state, call, wait, &m->again))
-                        return false;
-                f->is_in_call = true;
-                /* at once: should silt die from here on, the call is made again */
-                if (m->again == AGAIN_LATE && tracee_write_regs(&m->thread, &m->state) < 0)
-                        return false;
-                if (m->again == AGAIN_LATE && timeout_arg >= 0 &&
-                    (int32_t)call->args[timeout_arg] > 0) {
-                        uint64_t passed_ms = (tracee_now_ns() - seen->since_ns) / MS;
-                        uint64_t left_ms = call->args[timeout_arg];
+        bool is_waiting = call->is_known && wait != WAIT_OTHER;
 
-                        machine_own.set_arg(&m->state, (unsigned)timeout_arg,
-                                            left_ms > passed_ms ? left_ms - passed_ms : 0);
-                }
-        } else if (code_at(f->code, machine_own.pc(&m->state)) != CODE_OWN) {
+        f->is_in_call = is_waiting;
+        m->again = AGAIN_NONE;
+        m->failed_pc = 0;
+        m->ends_by_handler = false;
+        if (m->thread.stop != STOP_TRAP)
                 return false;
-        }
+        if (is_waiting ? !make_again(f, m, call, wait, timeout_arg, seen)
+                       : tracee_read(&m->thread, &m->state) < 0)
+                return false;
+        if (tracee_has_more(&m->thread) ||
+            (!is_waiting && code_at(f->code, machine_own.pc(&m->state)) != CODE_OWN))
+                return false;
         f->n_looked++;
-        if (!stack_walk(f->walker, m->thread.tid, &m->state, on_frame, f))
-                return false;
-        return true;
+        return stack_walk(f->walker, m->thread.tid, &m->state, on_frame, f);
 }
 
 /* Lets it go as it was, or as it would be without the stop. */
-static void give_back(struct moment *m) {
-        if (m->again == AGAIN_LATE && m->thread.is_stopped && m->thread.stop == STOP_TRAP)
+static void give_back(const struct target *t, struct moment *m) {
+        if (m->again == AGAIN_LATE && m->thread.is_stopped && m->thread.stop == STOP_TRAP &&
+            moment_is_call_over(t, m)) {
+                machine_own.set_failed(&m->state, m->failed_pc);
                 tracee_write_regs(&m->thread, &m->state);
+        }
         tracee_drop(&m->thread);
 }
 
@@ -149,15 +188,15 @@ static int try_thread(struct search *f, pid_t tid, bool is_running, struct momen
         if (r == -ESRCH)
                 return 0;
         if (r < 0) {
-                moment_release(f->target, &m->thread);
+                moment_let_go(f->target, &m->thread, 0);
                 return 0;
         }
         if (take(f, m, &call, wait, timeout_arg, &seen))
                 return 1;
         if (!is_running)
-                give_back(m);
+                give_back(f->target, m);
         else
-                moment_release(f->target, &m->thread);
+                moment_let_go(f->target, &m->thread, moment_repair(f->target, &m->thread));
         m->tried_ns += tracee_now_ns() - m->thread.ran_ns;
         return 0;
 }
@@ -264,7 +303,7 @@ static int only_epoll(const struct target *t) {
 }
 
 /* It went to sleep at the very moment of the stop. What its call was made with is not all to be seen any more on aarch64. */
-static void repair(const struct target *t, struct tracee *thread) {
+uint64_t moment_repair(const struct target *t, const struct tracee *thread) {
         struct machine_syscall call = {0};
         struct machine_state s;
         enum machine_again again;
@@ -272,25 +311,35 @@ static void repair(const struct target *t, struct tracee *thread) {
         uint8_t code[8];
         size_t n = machine_own.syscall_bytes;
 
-        if (thread->stop != STOP_TRAP || tracee_read(thread, &s) < 0 ||
-            !machine_own.failed_wait(&s, &call) || has_signal(t, thread->tid, s.mask) ||
-            !target_read(t, call.pc - n, code, n) ||
+        if (thread->stop != STOP_TRAP || tracee_read_regs(thread, &s) < 0 ||
+            !machine_own.failed_wait(&s, &call) || tracee_read_rest(thread, &s) < 0 ||
+            has_signal(t, thread->tid, s.mask) || !target_read(t, call.pc - n, code, n) ||
             memcmp(code, machine_own.return_code + machine_own.return_code_bytes - n, n) != 0)
-                return;
+                return 0;
         if (call.args[0] == UINT64_MAX) {
                 int fd = only_epoll(t);
 
                 if (fd < 0)
-                        return;
+                        return 0;
                 call.args[0] = (uint64_t)fd;
         }
-        if (machine_own.again(&s, &call, WAIT_INTERRUPTED, &again))
-                tracee_write_regs(thread, &s);
+        return machine_own.again(&s, &call, WAIT_INTERRUPTED, &again) &&
+                               tracee_write_regs(thread, &s) == 0
+                       ? call.pc
+                       : 0;
 }
 
-void moment_release(const struct target *t, struct tracee *thread) {
-        if (!thread->is_stopped && tracee_halt(thread, tracee_now_ns() + MOMENT_DROP_MS * MS) < 0)
-                return;
-        repair(t, thread);
+void moment_let_go(const struct target *t, struct tracee *thread, uint64_t repaired) {
+        struct machine_state s;
+
+        if (!thread->is_stopped) {
+                if (tracee_halt(thread, tracee_now_ns() + MOMENT_DROP_MS * MS) < 0)
+                        return;
+                repaired = moment_repair(t, thread);
+        }
+        if (repaired && tracee_read(thread, &s) == 0 && has_caught_signal(t, thread->tid, s.mask)) {
+                machine_own.set_failed(&s, repaired);
+                tracee_write_regs(thread, &s);
+        }
         tracee_let_go(thread);
 }

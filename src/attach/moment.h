@@ -15,12 +15,19 @@ struct moment {
                 state; /* what it is to have again: a call that was interrupted is about to be made */
         enum machine_again
                 again; /* AGAIN_RESTART: machine.set_restart, when the registers are put back by silt */
-        uint64_t tried_ns; /* how long others, or it before, stood still and were let go again */
+        uint64_t failed_pc;   /* behind the call in which it waits; 0: it runs */
+        bool ends_by_handler; /* that call, by any: not only by one without SA_RESTART */
+        uint64_t tried_ns;    /* how long others, or it before, stood still and were let go again */
 };
 
 /* Stops one thread. -ETIMEDOUT: no thread came to such a moment in this time; all of them run on. */
 int moment_find(const struct target *t, const struct code *code, struct stack_walker *walker,
                 uint64_t until_ns, struct moment *ret, struct err *reterr);
 
-/* Lets a thread go that was stopped for something else, or asked to: a call that ended only for that is made again. */
-void moment_release(const struct target *t, struct tracee *thread);
+/* A signal that came while it stood still ends the call it waits in, and has a handler: the call is not to be made again. */
+bool moment_is_call_over(const struct target *t, const struct moment *m);
+
+/* A thread that was stopped for something else, as soon as it was: a call that ended only for that is made again. What is returned, not 0, is for
+ * moment_let_go, which stops one that was only asked to. */
+uint64_t moment_repair(const struct target *t, const struct tracee *thread);
+void moment_let_go(const struct target *t, struct tracee *thread, uint64_t repaired);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Labelled steps of attaching. In a build with -Dsignal_points=true silt kills itself at the one that SILT_ATTACH_POINT names, to show that the
+/* Labelled steps of attaching. In a build with -Dsignal_points=true silt kills itself, its hand too, at the one that SILT_ATTACH_POINT names, to show that the
  * process goes on by itself; in every other build they are nothing. */
 #pragma once
 

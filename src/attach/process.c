@@ -135,7 +135,8 @@ static int check_program(pid_t pid, const char *name, uint16_t machine, struct e
 bool process_is_over(pid_t pid) {
         struct status s;
 
-        return read_status(pid, &s) < 0 || s.state == 'Z' || s.state == 'X';
+        /* without memory: it is about to end */
+        return read_status(pid, &s) < 0 || s.state == 'Z' || s.state == 'X' || !s.has_memory;
 }
 
 static int explain_end(pid_t pid, const char *name, struct err *reterr) {

@@ -294,6 +294,7 @@ bool target_look(const struct target *t, pid_t tid, struct thread_look *ret) {
         ret->n_switches = status_number(text, "\nvoluntary_ctxt_switches:", 10);
         ret->pending = status_number(text, "\nSigPnd:", 16) | status_number(text, "\nShdPnd:", 16);
         ret->blocked = status_number(text, "\nSigBlk:", 16);
+        ret->caught = status_number(text, "\nSigCgt:", 16);
         return true;
 }
 

@@ -55,8 +55,8 @@ int target_threads(const struct target *t, tids *ret);
 struct thread_look {
         char state;          /* the letter of stat; 'X': it is gone */
         uint64_t n_switches; /* voluntary ones: how often it has gone to sleep */
-        uint64_t pending,
-                blocked; /* signals: pending for it or for all; that it does not take now */
+        uint64_t pending, blocked,
+                caught; /* signals: pending for it or for all; that it does not take now; with a handler */
 };
 bool target_look(const struct target *t, pid_t tid, struct thread_look *ret);
 

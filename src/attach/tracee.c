@@ -152,15 +152,23 @@ static int put_set(pid_t tid, unsigned set, const void *bytes, size_t n) {
         return ptrace(PTRACE_SETREGSET, tid, (void *)(uintptr_t)set, &iov) < 0 ? -errno : 0;
 }
 
-int tracee_read(const struct tracee *t, struct machine_state *ret) {
+int tracee_read_regs(const struct tracee *t, struct machine_state *ret) {
         int r = get_set(t->tid, NT_PRSTATUS, ret->regs, sizeof(ret->regs), &ret->n_regs_bytes);
 
         if (r < 0)
                 return r;
-        if (ret->n_regs_bytes != machine_own.n_regs_bytes)
-                return -ENOEXEC; /* 32-bit */
-        r = get_set(t->tid, machine_own.vector_set, ret->vectors, sizeof(ret->vectors),
-                    &ret->n_vector_bytes);
+        return ret->n_regs_bytes == machine_own.n_regs_bytes ? 0 : -ENOEXEC; /* 32-bit */
+}
+
+int tracee_read(const struct tracee *t, struct machine_state *ret) {
+        int r = tracee_read_regs(t, ret);
+
+        return r < 0 ? r : tracee_read_rest(t, ret);
+}
+
+int tracee_read_rest(const struct tracee *t, struct machine_state *ret) {
+        int r = get_set(t->tid, machine_own.vector_set, ret->vectors, sizeof(ret->vectors),
+                        &ret->n_vector_bytes);
         if (r < 0)
                 return r;
         if (ret->n_vector_bytes == sizeof(ret->vectors))

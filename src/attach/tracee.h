@@ -45,7 +45,9 @@ int tracee_halt(struct tracee *t, uint64_t until_ns);
 /* A seized thread that may be running: stopped and let go. */
 void tracee_drop(struct tracee *t);
 
+int tracee_read_regs(const struct tracee *t, struct machine_state *ret); /* those alone */
 int tracee_read(const struct tracee *t, struct machine_state *ret);
+int tracee_read_rest(const struct tracee *t, struct machine_state *ret); /* all but those */
 int tracee_write_regs(const struct tracee *t, const struct machine_state *s);
 int tracee_write_vectors(const struct tracee *t, const struct machine_state *s);
 int tracee_write_mask(const struct tracee *t, uint64_t mask);

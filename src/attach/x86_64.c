@@ -217,6 +217,30 @@ static bool x86_64_failed_wait(const struct machine_state *s, struct machine_sys
         return true;
 }
 
+/* Those that wait for nothing but time, signals or descriptors. */
+static bool x86_64_ends_by_handler(const struct machine_syscall *call) {
+        switch (call->number) {
+        case NR_SELECT:
+        case NR_PSELECT6:
+        case NR_POLL:
+        case NR_PPOLL:
+        case NR_PAUSE:
+        case NR_RT_SIGSUSPEND:
+        case NR_RT_SIGTIMEDWAIT:
+        case NR_EPOLL_WAIT:
+        case NR_EPOLL_PWAIT:
+        case NR_IO_GETEVENTS:
+        case NR_CLOCK_NANOSLEEP: return true;
+        case NR_FUTEX: return call->args[3] != 0;
+        default: return false;
+        }
+}
+
+static void x86_64_set_failed(struct machine_state *s, uint64_t pc) {
+        x86_64_set_pc(s, pc);
+        set(s, RAX, (uint64_t)-EINTR);
+}
+
 static void x86_64_set_arg(struct machine_state *s, unsigned arg, uint64_t value) {
         set(s, argument_regs[arg], value);
 }
@@ -243,10 +267,14 @@ const struct machine machine_x86_64 = {
         .frame_bytes = x86_64_frame_bytes,
         .frame = x86_64_frame,
         .frame_align = x86_64_frame_align,
+        .frame_pc_off = FRAME_CONTEXT + 16 * 8,
+        .frame_result_off = FRAME_CONTEXT + 13 * 8,
         .dwarf = x86_64_dwarf,
         .wait = x86_64_wait,
         .again = x86_64_again,
         .failed_wait = x86_64_failed_wait,
+        .ends_by_handler = x86_64_ends_by_handler,
+        .set_failed = x86_64_set_failed,
         .set_arg = x86_64_set_arg,
         .set_restart = x86_64_set_restart,
         .syscall_bytes = SYSCALL_BYTES,

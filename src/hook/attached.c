@@ -3,10 +3,12 @@
  * it attaches. The program's threads run on meanwhile; none of them calls the runtime yet, or all pass through. */
 #include <errno.h>
 #include <link.h>
+#include <signal.h>
 #include <sys/mman.h>
 
 #include "hook/fork.h"
 #include "hook/patched.h"
+#include "hook/rendezvous.h"
 #include "hook/runtime.h"
 #include "hook/thread.h"
 #include "wire/attach.h"
@@ -64,9 +66,12 @@ static int attached_check(void) {
         if (!runtime.is_attached)
                 return -EALREADY;
         if (atomic_load_explicit(&runtime.life, memory_order_acquire) == RUNTIME_LIFE_RECORDING) {
-                if (atomic_load_explicit(&runtime.header->recording, memory_order_acquire))
+                if (atomic_load_explicit(&runtime.header->recording, memory_order_acquire) &&
+                    rendezvous_is_open(attached_rendezvous))
                         return -EBUSY;
-                runtime_pass(); /* nobody has noticed yet that it is over */
+                /* nobody has noticed yet that it is over, or all of that silt was killed at once */
+                atomic_store_explicit(&runtime.header->recording, 0, memory_order_release);
+                runtime_pass();
         }
         /* forked by one that was attached to: of its threads only the one that forked has a state */
         if (runtime.pid && runtime.pid != (uint32_t)sys_getpid()) {
@@ -135,6 +140,38 @@ static int attached_begin(struct wire_attach *request) {
         return r;
 }
 
+/* As the kernel has it. */
+struct attached_action {
+        uint64_t handler, flags, restorer, mask;
+};
+
+static bool attached_ends_call(const struct wire_attach *request, int sig) {
+        struct attached_action action = {0};
+
+        if (sys_is_error(
+                    sys_call6(SYS_rt_sigaction, sig, 0, (long)&action, sizeof(action.mask), 0, 0)))
+                return false;
+        return action.handler > (uint64_t)SIG_IGN &&
+               (request->ends_by_handler || !(action.flags & SA_RESTART));
+}
+
+/* Signals wait until this thread returns. Where one of them would have ended the call it was in, it returns to the end of that, not to its begin: a
+ * program may have nothing but the error to learn of the signal by. */
+static void attached_heed_signals(const struct wire_attach *request) {
+        uint64_t pending = 0;
+
+        if (!request->failed_pc ||
+            sys_is_error(sys_call3(SYS_rt_sigpending, (long)&pending, sizeof(pending), 0)))
+                return;
+        pending &= ~request->mask;
+        for (int sig = 1; sig <= 64; sig++)
+                if ((pending >> (sig - 1) & 1) && attached_ends_call(request, sig)) {
+                        *(uint64_t *)request->frame_pc = request->failed_pc;
+                        *(uint64_t *)request->frame_result = (uint64_t)-EINTR;
+                        return;
+                }
+}
+
 /* One at a time: two silts may come at once. */
 void silt_attached(struct wire_attach *request) {
         static _Atomic uint32_t is_busy;
@@ -145,6 +182,7 @@ void silt_attached(struct wire_attach *request) {
                 r = attached_begin(request);
                 atomic_store_explicit(&is_busy, 0, memory_order_release);
         }
-        /* the last that is done: silt waits for it */
+        /* silt waits for it, and touches nothing here any more */
         __atomic_store_n(&request->result, r, __ATOMIC_RELEASE);
+        attached_heed_signals(request);
 }

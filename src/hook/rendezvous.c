@@ -270,6 +270,23 @@ static int rendezvous_ask(const char *value, bool is_again, struct wire_welcome 
         return r;
 }
 
+bool rendezvous_is_open(const char *value) {
+        struct silence silence;
+        size_t colon = 0;
+        int fd;
+
+        for (size_t i = 0; value[i]; i++)
+                if (value[i] == ':')
+                        colon = i;
+        silence.path[0] = '\0';
+        silence.began_ns = 0;
+        silence.is_known = true;
+        fd = rendezvous_connect_any(&silence, value, colon);
+        if (fd >= 0)
+                sys_close(fd);
+        return fd != -ECONNREFUSED && fd != -ENOENT && fd != -EINVAL;
+}
+
 int rendezvous_join(const char *value) {
         uint64_t begin_ns = ring_clock_monotonic_ns(), begin_ticks = clock_counter();
         int fds[RENDEZVOUS_MAX_FDS] = {-1, -1}, r;

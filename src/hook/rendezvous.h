@@ -14,4 +14,7 @@ int rendezvous_join(const char *value);
 /* Objects were opened: asks for a plan to patch them, and applies it. True when there was one. */
 bool rendezvous_plan_again(const char *value);
 
+/* False when nobody listens there any more. Waits for nothing. */
+bool rendezvous_is_open(const char *value);
+
 #pragma GCC visibility pop

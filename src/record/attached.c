@@ -84,9 +84,9 @@ static int attached_start_recorder(struct attached *a, struct err *reterr) {
 static bool attached_target_is_gone(const struct attached *a) {
         struct pollfd p = {.fd = a->target_fd, .events = POLLIN};
 
-        if (a->target_fd >= 0)
-                return poll(&p, 1, 0) == 1;
-        return !proc_is_running(a->front.target);
+        if (a->target_fd >= 0 && poll(&p, 1, 0) == 1)
+                return true;
+        return process_is_over(a->front.target);
 }
 
 /* Until somebody ends silt, the recorder says that it is done, or it or the process is gone. */

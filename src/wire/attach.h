@@ -23,9 +23,15 @@ struct wire_attach {
         /* set by silt: memory that this call runs on, in which this struct is. The runtime gives the one before it back, if silt has
          * seen that its thread had left it. */
         uint64_t room, room_bytes;
-        uint32_t is_room_left, reserved;
+        uint32_t is_room_left;
+
+        /* set by silt: the system call that the thread waits in, which is made again when this call has returned, unless a signal has come
+         * whose handler ends it. By any handler, or only by one without SA_RESTART; behind the call, 0: it waits in none; where its frame has
+         * the program counter and the call's result; signals that it does not take then. */
+        uint32_t ends_by_handler;
+        uint64_t failed_pc, frame_pc, frame_result, mask;
 
         char rendezvous[320]; /* as WIRE_ENV has it */
 };
 
-_Static_assert(sizeof(struct wire_attach) == 376, "both sides must agree on the layout");
+_Static_assert(sizeof(struct wire_attach) == 408, "both sides must agree on the layout");

@@ -210,6 +210,51 @@ static void wait_child(void) {
                 bad("waitpid");
 }
 
+static volatile sig_atomic_t n_handled;
+
+static void on_signal(int sig) {
+        (void)sig;
+        n_handled++;
+}
+
+static void handle(int flags) {
+        struct sigaction action = {.sa_handler = on_signal, .sa_flags = flags};
+
+        sigaction(SIGUSR1, &action, NULL);
+}
+
+/* Its handler is all that ends them: a program that looks for what it has set sees it at once, or never. */
+static void handled_pause(void) {
+        handle(SA_RESTART);
+        if (pause() != -1 || errno != EINTR || n_handled != 1)
+                bad("pause");
+}
+
+static void handled_epoll(void) {
+        struct epoll_event event;
+
+        handle(SA_RESTART);
+        if (epoll_wait(epoll_of(0), &event, 1, -1) != -1 || errno != EINTR || n_handled != 1)
+                bad("epoll_wait");
+}
+
+static void handled_read(void) {
+        char byte;
+
+        handle(0);
+        if (read(0, &byte, 1) != -1 || errno != EINTR || n_handled != 1)
+                bad("read");
+}
+
+/* The other way round: no error may be seen. */
+static void handled_restart(void) {
+        char byte;
+
+        handle(SA_RESTART);
+        if (read(0, &byte, 1) != 1 || n_handled != 1)
+                bad("read");
+}
+
 /* Signals are blocked while silt has its way with a thread. */
 static void check_mask(void) {
         sigset_t set;
@@ -224,16 +269,28 @@ static const struct {
         const char *name;
         void (*fn)(void);
 } ways[] = {
-        {"read", wait_read},      {"poll", wait_poll},
-        {"epoll", wait_epoll},    {"epoll-time", time_epoll},
-        {"select", wait_select},  {"select-time", time_select},
-        {"poll-time", time_poll}, {"sleep-time", time_sleep},
-        {"futex", wait_futex},    {"condition-time", time_condition},
-        {"accept", wait_accept},  {"receive-time", time_receive},
-        {"signal", wait_signal},  {"child", wait_child},
+        {"read", wait_read},
+        {"poll", wait_poll},
+        {"epoll", wait_epoll},
+        {"epoll-time", time_epoll},
+        {"select", wait_select},
+        {"select-time", time_select},
+        {"poll-time", time_poll},
+        {"sleep-time", time_sleep},
+        {"futex", wait_futex},
+        {"condition-time", time_condition},
+        {"accept", wait_accept},
+        {"receive-time", time_receive},
+        {"signal", wait_signal},
+        {"child", wait_child},
+        {"handled-pause", handled_pause},
+        {"handled-epoll", handled_epoll},
+        {"handled-read", handled_read},
+        {"handled-restart", handled_restart},
 };
 
 int main(int argc, char **argv) {
+        handle(SA_RESTART); /* it may come before it is waited for */
         printf("ready %d\n", (int)getpid());
         fflush(stdout);
         for (size_t i = 0; i < sizeof(ways) / sizeof(ways[0]); i++)
