@@ -14,6 +14,7 @@ struct liar {
         struct trace_counts counts[2], total;
         uint64_t end_ns[2];
         bool free_twice, free_with_wrong_size;
+        const struct trace_prior *prior; /* NULL: none */
 };
 
 static void liar_fill(struct liar *l) {
@@ -65,6 +66,8 @@ static void liar_write(struct liar *l, const struct trace_site *checkpoint) {
         trace_add_process(w,
                           &(struct trace_process){.pid = 1, .parent = TRACE_NO_PROCESS, .exe = ""});
         trace_add_thread(w, &(struct trace_thread){.process = 0, .tid = 1});
+        if (l->prior)
+                trace_put_prior(w, l->prior);
         trace_put_alloc(w, 0, 1000, 1, 100, 0);
         trace_put_free(w, 0, 2000, 0, 1, 100, 0);
         for (uint64_t i = 0; i < 3; i++)
@@ -178,6 +181,43 @@ static void test_lying_releases(void **state) {
         expect(&l, &right_checkpoint, 12, "stack or size");
 }
 
+/* What was there before: verifier and reader see alike what cannot be so. */
+static void test_lying_prior(void **state) {
+        static const struct {
+                struct trace_prior row;
+                int error;
+        } cases[] = {
+                {{.flags = 7, .held_bytes = 9, .free_bytes = 9, .n_arenas = 1, .n_mapped = 1}, 0},
+                {{.flags = 0, .age_ns = 1, .anon_bytes = 1}, 0},
+                {{.flags = 8}, 9},
+                {{.flags = 2}, 9},
+                {{.flags = 1, .held_bytes = 9, .free_bytes = 10}, 9},
+                {{.flags = 0, .held_bytes = 9}, 9},
+                {{.flags = 4, .n_arenas = 1}, 9},
+                {{.flags = 3, .n_mapped = 1}, 9},
+                {{.flags = 3, .mapped_bytes = 1}, 9},
+                {{.process = 1}, 10},
+        };
+
+        for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+                struct trace_prior row = cases[i].row;
+                struct liar l = {.prior = &row};
+                struct trace_reader *t;
+
+                row.allocator = "glibc";
+                liar_fill(&l);
+                if (cases[i].error) {
+                        expect(&l, &right_checkpoint, cases[i].error, "row 0");
+                } else {
+                        liar_write(&l, &right_checkpoint);
+                        file_expect_valid();
+                }
+                t = file_reader();
+                assert_int_equal(trace_view(t)->n_priors, cases[i].error ? 0 : 1);
+                trace_reader_free(t);
+        }
+}
+
 /* An index that names another file's chunks, with a right checksum. */
 static void test_lying_index(void **state) {
         struct trace_fake_options o = {.seed = 1,
@@ -226,8 +266,8 @@ int main(void) {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(test_truth),          cmocka_unit_test(test_lying_rows),
                 cmocka_unit_test(test_lying_counts),   cmocka_unit_test(test_lying_checkpoint),
-                cmocka_unit_test(test_lying_releases), cmocka_unit_test(test_lying_index),
-                cmocka_unit_test(test_not_a_trace),
+                cmocka_unit_test(test_lying_releases), cmocka_unit_test(test_lying_prior),
+                cmocka_unit_test(test_lying_index),    cmocka_unit_test(test_not_a_trace),
         };
 
         return cmocka_run_group_tests(tests, file_setup, file_teardown);
