@@ -61,6 +61,7 @@ struct walk {
         struct page *pages[N_PAGES];    /* owned; NULL: never needed */
         uint32_t round;                 /* pages of earlier ones are read again */
         size_t last_span;
+        uint64_t all_bytes; /* of all spans: nothing can be more */
         uint32_t n_steps_left;
 };
 
@@ -267,14 +268,6 @@ static void count_free(struct walk *w) {
 
 /* ---- recognising ---------------------------------------------------------------------------------------- */
 
-static uint64_t all_span_bytes(const struct arenas_memory *m) {
-        uint64_t sum = 0;
-
-        for (size_t i = 0; i < m->n_spans; i++)
-                sum += m->spans[i].end - m->spans[i].begin;
-        return sum;
-}
-
 /* Every bin is empty, pointing at itself, or has chunks; the last is never used. */
 static bool is_arena(const struct walk *w, const struct arena_image *a) {
         unsigned n_empty = 0;
@@ -289,8 +282,7 @@ static bool is_arena(const struct walk *w, const struct arena_image *a) {
                 n_empty += is_empty;
         }
         return n_empty >= MIN_EMPTY_BINS && a->s.next && a->s.next % 8 == 0 &&
-               a->s.system_bytes <= a->s.max_system_bytes &&
-               a->s.system_bytes <= all_span_bytes(w->memory);
+               a->s.system_bytes <= a->s.max_system_bytes && a->s.system_bytes <= w->all_bytes;
 }
 
 /* One of the others: it stands at the begin of its heap, which names it. */
@@ -368,7 +360,6 @@ static bool is_params(const struct params *p, const struct params_mmap *m, uint6
 
 static void find_mmapped(struct walk *w, const uint64_t *data, size_t n_words) {
         static const size_t offs[] = {PARAMS_NEW_OFF, PARAMS_OLD_OFF};
-        uint64_t all_bytes = all_span_bytes(w->memory);
         unsigned n_found = 0;
 
         for (size_t i = 0; i + PARAMS_NEW_BYTES / 8 <= n_words; i++)
@@ -380,7 +371,7 @@ static void find_mmapped(struct walk *w, const uint64_t *data, size_t n_words) {
                         memcpy(&p, at, sizeof(p));
                         memcpy(&m, at + offs[k], offsetof(struct params_mmap, mmapped_bytes));
                         memcpy(&m.mmapped_bytes, at + ALIGN_UP(offs[k] + 16, (size_t)8), 16);
-                        if (!is_params(&p, &m, all_bytes))
+                        if (!is_params(&p, &m, w->all_bytes))
                                 continue;
                         n_found++;
                         w->found->mmapped_bytes = m.mmapped_bytes;
@@ -400,6 +391,8 @@ bool arenas_read(const struct arenas_memory *m, uint64_t addr, const uint64_t *d
                 abort();
         *w = (struct walk){.memory = m, .found = ret, .round = 1, .n_steps_left = N_STEPS};
         *ret = (struct arenas_found){.is_whole = true};
+        for (size_t i = 0; i < m->n_spans; i++)
+                w->all_bytes += m->spans[i].end - m->spans[i].begin;
         is_found = find_arenas(w, addr, data, n_words);
         if (is_found) {
                 ret->n_arenas = (uint32_t)w->arenas.n;
