@@ -135,7 +135,7 @@ static void set_policy_of_threads(pid_t pid, int policy, int priority) {
 
 /* While threads stand still for silt it comes before others, where it may: they wait for it and for the recorder's answer. */
 static void attached_hurry(struct attached *a, bool is_hurry) {
-        int policy = is_hurry ? SCHED_RR | SCHED_RESET_ON_FORK : a->policy_before;
+        int policy = is_hurry ? SCHED_RR : a->policy_before;
         int priority = is_hurry ? ATTACHED_URGENT : 0;
 
         if (is_hurry)
@@ -144,7 +144,8 @@ static void attached_hurry(struct attached *a, bool is_hurry) {
                 return; /* somebody knows better */
         set_policy_of_threads(getpid(), policy, priority);
         if (!a->front.recorder_is_gone)
-                set_policy_of_threads(a->front.recorder, policy, priority);
+                set_policy_of_threads(a->front.recorder,
+                                      policy | (is_hurry ? SCHED_RESET_ON_FORK : 0), priority);
 }
 
 static void attached_tell_pause(const struct attached *a, bool is_leaving, uint64_t pause_ns) {
