@@ -66,7 +66,7 @@ struct recorder {
         size_t n_lives_seen,
                 n_grown_up; /* grown up: of lives, from the first on: none of them is young */
         struct budget budget;
-        uint32_t unfollowed; /* that was noted: enum wire_unfollowed */
+        uint32_t unfollowed;       /* that was noted: enum wire_unfollowed */
         uint64_t term_deadline_ns; /* 0: nobody asked it to end */
         uint64_t n_records_at_sample;
         uint64_t next_look_ns, n_looks;
