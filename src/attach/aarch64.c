@@ -160,14 +160,16 @@ static bool aarch64_again(struct machine_state *s, const struct machine_syscall 
 }
 
 static bool aarch64_failed_wait(const struct machine_state *s, struct machine_syscall *ret) {
-        if (get(s, REG_NR) != NR_EPOLL_PWAIT || (int64_t)get(s, 0) != -EINTR)
+        int timeout_arg;
+
+        if ((int64_t)get(s, 0) != -EINTR)
                 return false;
-        *ret = (struct machine_syscall){true, NR_EPOLL_PWAIT, .sp = get(s, REG_SP),
+        *ret = (struct machine_syscall){true, (int64_t)get(s, REG_NR), .sp = get(s, REG_SP),
                                         .pc = get(s, REG_PC)};
         ret->args[0] = UINT64_MAX;
         for (unsigned i = 1; i < 6; i++)
                 ret->args[i] = get(s, i);
-        return true;
+        return aarch64_wait(ret, &timeout_arg) == WAIT_INTERRUPTED;
 }
 
 /* Those that wait for nothing but time, signals or descriptors. */

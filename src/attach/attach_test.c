@@ -177,6 +177,38 @@ static void test_again_x86_64(void **state) {
         assert_int_equal(again, AGAIN_LATE);
 }
 
+/* Which calls are made again that have failed already when silt looks: those that a stop makes fail, and no others. */
+static void test_failed(void **state) {
+        static const struct {
+                const struct machine *machine;
+                unsigned number_reg, result_reg, flags_reg;
+                uint64_t receive, write;
+        } cases[] = {{&machine_aarch64, 8, 0, 3, 207, 64}, {&machine_x86_64, 15, 10, 7, 45, 1}};
+        struct machine_syscall call;
+        struct machine_state s;
+
+        for (unsigned i = 0; i < 2; i++) {
+                const struct machine *m = cases[i].machine;
+
+                fill(m, &s, 528);
+                put(&s, cases[i].number_reg, cases[i].receive);
+                put(&s, cases[i].result_reg, (uint64_t)-EINTR);
+                put(&s, cases[i].flags_reg, 0);
+                assert_true(m->failed_wait(&s, &call));
+                assert_int_equal(call.number, cases[i].receive);
+                assert_int_equal(call.pc, m->pc(&s));
+                assert_true((call.args[0] == UINT64_MAX) == (m == &machine_aarch64));
+                put(&s, cases[i].flags_reg, 0x100); /* MSG_WAITALL: a part may be there */
+                assert_false(m->failed_wait(&s, &call));
+                put(&s, cases[i].flags_reg, 0);
+                put(&s, cases[i].number_reg, cases[i].write);
+                assert_false(m->failed_wait(&s, &call));
+                put(&s, cases[i].number_reg, cases[i].receive);
+                put(&s, cases[i].result_reg, 7);
+                assert_false(m->failed_wait(&s, &call));
+        }
+}
+
 /* ---- this machine's kernel ------------------------------------------------------------------------ */
 
 static struct {
@@ -222,7 +254,8 @@ int main(void) {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(test_aarch64_frame), cmocka_unit_test(test_x86_64_frame),
                 cmocka_unit_test(test_calls),         cmocka_unit_test(test_again_aarch64),
-                cmocka_unit_test(test_again_x86_64),  cmocka_unit_test(test_kernel_agrees),
+                cmocka_unit_test(test_again_x86_64),  cmocka_unit_test(test_failed),
+                cmocka_unit_test(test_kernel_agrees),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);

@@ -86,7 +86,7 @@ struct machine {
          * stopped in this call; then *ret says how it goes on, and the state is changed so that it does. */
         bool (*again)(struct machine_state *s, const struct machine_syscall *call,
                       enum machine_wait wait, enum machine_again *ret);
-        /* True when the state is of a thread whose wait for others' descriptors (epoll) has just failed with EINTR; *ret is that call, its
+        /* True when the state is of a thread whose call, one that a stop makes fail, has just failed with EINTR; *ret is that call, its
          * first argument UINT64_MAX where it cannot be told. */
         bool (*failed_wait)(const struct machine_state *s, struct machine_syscall *ret);
         /* True when any handler that runs ends the call, with EINTR; false: only one without SA_RESTART. */

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 #include "attach/moment.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "base/macros.h"
 
@@ -274,35 +274,46 @@ int moment_find(const struct target *t, const struct code *code, struct stack_wa
 
 /* ---- threads that ran when they were stopped ------------------------------------------------------------- */
 
-/* The only descriptor for waiting on others that the process has; -1: there are more, or none. */
-static int only_epoll(const struct target *t) {
-        char path[64], link[128];
-        int found = -1;
-        struct dirent *one;
-        DIR *dir;
+/* A handler has run here and come back: that the call ended was the signal's doing. Its frame is still below the stack pointer. */
+static bool was_handled(const struct target *t, const struct machine_state *s) {
+        enum { N_BYTES = 16384 };
+        const uint64_t at[2] = {machine_own.sp(s), machine_own.pc(s)};
+        uint64_t words[N_BYTES / sizeof(uint64_t)];
+        size_t n = N_BYTES;
 
-        snprintf(path, sizeof(path), "/proc/%d/fd", (int)t->pid);
-        dir = opendir(path);
-        while (dir && (one = readdir(dir))) {
-                ssize_t n = readlinkat(dirfd(dir), one->d_name, link, sizeof(link) - 1);
-
-                if (n <= 0)
-                        continue;
-                link[n] = '\0';
-                if (strcmp(link, "anon_inode:[eventpoll]") != 0)
-                        continue;
-                if (found >= 0) {
-                        found = -1;
-                        break;
-                }
-                found = atoi(one->d_name);
-        }
-        if (dir)
-                closedir(dir);
-        return found;
+        while (n && !target_read(t, at[0] - n, words, n))
+                n /= 2;
+        for (size_t i = 0; i + 1 < n / sizeof(words[0]); i++)
+                if (words[i] == at[0] && words[i + 1] == at[1])
+                        return true;
+        return false;
 }
 
-/* It went to sleep at the very moment of the stop. What its call was made with is not all to be seen any more on aarch64. */
+/* An open descriptor, or an address: what calls that wait begin with. */
+static bool is_first_argument(const struct target *t, uint64_t value) {
+        char path[64], link[8];
+        uint64_t word;
+
+        snprintf(path, sizeof(path), "/proc/%d/fd/%llu", (int)t->pid, (unsigned long long)value);
+        return readlink(path, link, sizeof(link)) > 0 || target_read(t, value, &word, sizeof(word));
+}
+
+/* aarch64 shows it no more: its register has the result. The kernel has it still, and tells it of a thread that is in a system call. */
+static bool recall_first(const struct target *t, const struct tracee *thread,
+                         struct machine_syscall *call) {
+        struct machine_syscall shown = {0};
+
+        if (!tracee_name_syscall(thread, call->number))
+                return false;
+        target_syscall(t, thread->tid, &shown);
+        tracee_name_syscall(thread, -1);
+        call->args[0] = shown.args[0];
+        return shown.is_known && shown.number == call->number && shown.sp == call->sp &&
+               shown.pc == call->pc &&
+               memcmp(&shown.args[1], &call->args[1], 5 * sizeof(call->args[0])) == 0;
+}
+
+/* It went to sleep at the very moment of the stop. */
 uint64_t moment_repair(const struct target *t, const struct tracee *thread) {
         struct machine_syscall call = {0};
         struct machine_state s;
@@ -316,13 +327,9 @@ uint64_t moment_repair(const struct target *t, const struct tracee *thread) {
             has_signal(t, thread->tid, s.mask) || !target_read(t, call.pc - n, code, n) ||
             memcmp(code, machine_own.return_code + machine_own.return_code_bytes - n, n) != 0)
                 return 0;
-        if (call.args[0] == UINT64_MAX) {
-                int fd = only_epoll(t);
-
-                if (fd < 0)
-                        return 0;
-                call.args[0] = (uint64_t)fd;
-        }
+        if (was_handled(t, &s) || (call.args[0] == UINT64_MAX && !recall_first(t, thread, &call)) ||
+            !is_first_argument(t, call.args[0]))
+                return 0;
         return machine_own.again(&s, &call, WAIT_INTERRUPTED, &again) &&
                                tracee_write_regs(thread, &s) == 0
                        ? call.pc

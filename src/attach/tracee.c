@@ -205,6 +205,17 @@ int tracee_skip_syscall(const struct tracee *t, struct machine_state *s, uint64_
         return r;
 }
 
+bool tracee_name_syscall(const struct tracee *t, int64_t number) {
+#if defined(__aarch64__)
+        const int as_int = (int)number;
+
+        return put_set(t->tid, NT_ARM_SYSTEM_CALL, &as_int, sizeof(as_int)) == 0;
+#else
+        (void)t, (void)number;
+        return false;
+#endif
+}
+
 bool tracee_has_more(const struct tracee *t) {
 #if defined(__aarch64__)
         _Alignas(8) uint8_t head[16];

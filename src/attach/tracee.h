@@ -55,6 +55,9 @@ int tracee_write_mask(const struct tracee *t, uint64_t mask);
 /* At the begin of a system call: it is not made, and the thread goes on at pc. */
 int tracee_skip_syscall(const struct tracee *t, struct machine_state *s, uint64_t pc);
 
+/* In a stop that ended a system call: which it was, for /proc to show what it was made with; -1 again afterwards. False where the machine forgets nothing. */
+bool tracee_name_syscall(const struct tracee *t, int64_t number);
+
 /* True when registers beyond those of machine_state are in use (SVE, SME). */
 bool tracee_has_more(const struct tracee *t);
 

@@ -209,12 +209,14 @@ static bool x86_64_again(struct machine_state *s, const struct machine_syscall *
 static bool x86_64_failed_wait(const struct machine_state *s, struct machine_syscall *ret) {
         int64_t number = (int64_t)get(s, ORIG_RAX);
 
-        if ((number != NR_EPOLL_WAIT && number != NR_EPOLL_PWAIT) || (int64_t)get(s, RAX) != -EINTR)
+        int timeout_arg;
+
+        if ((int64_t)get(s, RAX) != -EINTR)
                 return false;
         *ret = (struct machine_syscall){true, number, .sp = get(s, RSP), .pc = get(s, RIP)};
         for (unsigned i = 0; i < 6; i++)
                 ret->args[i] = get(s, argument_regs[i]);
-        return true;
+        return x86_64_wait(ret, &timeout_arg) == WAIT_INTERRUPTED;
 }
 
 /* Those that wait for nothing but time, signals or descriptors. */

@@ -153,6 +153,16 @@ def test_busy(t):
         t.notes.append(pauses.note())
 
 
+def test_restless(t):
+    """Threads that go to sleep and wake up all the time, in calls that a stop makes fail: none of them does, and none ends early."""
+    with Target(t, [build(t, "restless.c")]) as target:
+        for _ in range(t.count(10, 300)):
+            silt = Attached(t, target.pid, options=["--duration", "5ms", "--no-symbols"])
+            assert silt.end(None) == 0, f"{silt.said} {target.process.poll()}"
+        said = target.finish(signal.SIGTERM)
+        assert said.startswith("ok "), said
+
+
 def idle(t, how, **popen):
     target = Target(t, [build(t, "idle.c"), how], **popen)
     time.sleep(0.05)  # it waits soon

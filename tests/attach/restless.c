@@ -124,9 +124,12 @@ static void on_term(int sig) {
 }
 
 int main(int argc, char **argv) {
-        struct wait waits[] = {{"epoll_wait", wait_epoll, -1},   {"poll", wait_poll, -1},
-                               {"select", wait_select, -1},      {"nanosleep", wait_sleep, -1},
-                               {"recv", wait_receive, -1},       {"sem_timedwait", wait_semaphore, -1},
+        struct wait waits[] = {{"epoll_wait", wait_epoll, -1},
+                               {"poll", wait_poll, -1},
+                               {"select", wait_select, -1},
+                               {"nanosleep", wait_sleep, -1},
+                               {"recv", wait_receive, -1},
+                               {"sem_timedwait", wait_semaphore, -1},
                                {"sigtimedwait", wait_signal, -1}};
         enum { N = sizeof(waits) / sizeof(waits[0]) };
         struct sigaction term = {.sa_handler = on_term, .sa_flags = SA_RESTART};
@@ -140,6 +143,8 @@ int main(int argc, char **argv) {
         check(socketpair(AF_UNIX, SOCK_STREAM, 0, sockets) == 0, "socketpair");
         setsockopt(sockets[0], SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience));
         waits[0].fd = epoll_create1(EPOLL_CLOEXEC);
+        check(epoll_create1(EPOLL_CLOEXEC) >= 0,
+              "epoll_create1"); /* which of them it waits for must be known */
         waits[1].fd = waits[2].fd = waits[4].fd = sockets[0];
         pthread_sigmask(SIG_BLOCK, &mask, NULL); /* the first thread takes it */
         for (int i = 0; i < N; i++)
