@@ -252,6 +252,13 @@ int attach_end(struct attach *a, struct err *reterr) {
         return a->is_on ? hand_run(a, end, NULL, reterr) : 0;
 }
 
+/* Its memory was opened then, and stays that of this program. */
+bool attach_is_there(const struct attach *a) {
+        uint64_t word;
+
+        return target_read(&a->target, a->entries.addr, &word, sizeof(word));
+}
+
 void attach_done(struct attach *a) {
         stack_walker_free(TAKE_PTR(a->walker));
         code_done(&a->code);

@@ -39,6 +39,9 @@ int attach_open(struct attach *a, pid_t pid, struct err *reterr);
 /* 0: it records, for the recorder at the rendezvous, which must be serving it. -errno: refused, and the process is as it was. */
 int attach_begin(struct attach *a, const struct attach_request *request, struct err *reterr);
 
+/* False when the program that was entered is no more: the process has ended, or has become another by exec. */
+bool attach_is_there(const struct attach *a);
+
 /* The entries as they were. Recording must have ended: what still is in the runtime passes through. */
 int attach_end(struct attach *a, struct err *reterr);
 void attach_done(struct attach *a);

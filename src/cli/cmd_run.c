@@ -47,7 +47,6 @@ static bool check_dormant(const struct run_options *o, struct cli_parser *p) {
         const char *wrong = o->launcher               ? "--launcher"
                             : o->no_patch             ? "--no-patch"
                             : o->wait_for_descendants ? "--wait"
-                            : o->sample_bytes         ? "--sample"
                                                       : NULL;
 
         if (!o->dormant && (o->start_after_ns || o->start_above_bytes)) {

@@ -78,7 +78,8 @@ static void test_run_dormant(void **state) {
         assert_false(PARSE(run_options_parse, &o, &status, "--dormant", "--launcher", "x", "prog"));
         assert_false(PARSE(run_options_parse, &o, &status, "--dormant", "--no-patch", "prog"));
         assert_false(PARSE(run_options_parse, &o, &status, "--dormant", "--wait", "prog"));
-        assert_false(PARSE(run_options_parse, &o, &status, "--dormant", "--sample", "1M", "prog"));
+        assert_true(PARSE(run_options_parse, &o, &status, "--dormant", "--sample", "1M", "prog"));
+        assert_true(o.dormant && o.sample_bytes == 1 << 20);
         assert_false(PARSE(run_options_parse, &o, &status, "--dormant", "--start-above", "0", "p"));
         assert_false(PARSE(run_options_parse, &o, &status, "--snapshot-every", "9ms", "prog"));
         assert_false(PARSE(run_options_parse, &o, &status, "--snapshot-growth", "0.9%", "prog"));

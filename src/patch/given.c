@@ -10,6 +10,7 @@
 #include "base/bytes.h"
 #include "patch/apart.h"
 #include "patch/extent.h"
+#include "patch/plan.h"
 #include "symbol/module.h"
 #include "wire/record.h"
 
@@ -254,10 +255,24 @@ static int read_function(const char *path, const char *where, const struct famil
         return r < 0 ? r : 0;
 }
 
+/* What the preloaded runtime stands before by its name is counted already; a second time would be ignored. */
+static int check_library(const char *path, struct err *reterr) {
+        _cleanup_free_ char *real = realpath(path, NULL);
+
+        if (!real || !plan_leaves_alone(real))
+                return 0;
+        return err_set(reterr, -EEXIST,
+                       "silt hooks allocators of '%.100s' already, by their names: leave it out",
+                       strrchr(real, '/') + 1);
+}
+
 static int add_at(struct given *g, const struct family_role *role, const char *path,
                   const char *where, struct err *reterr) {
         struct given_function one;
-        int r = read_function(path, where, role, &one, reterr);
+        int r = check_library(path, reterr);
+
+        if (r == 0)
+                r = read_function(path, where, role, &one, reterr);
 
         for (size_t i = 0; r == 0 && i < g->n; i++)
                 if (g->list[i].dev == one.dev && g->list[i].ino == one.ino &&

@@ -37,20 +37,21 @@ static bool path_is_file(const char *path, const char *name) {
         return slash && strncmp(slash + 1, name, strlen(name)) == 0;
 }
 
-/* Those whose functions the preloaded runtime already stands before, or must not touch. */
-static bool is_left_alone(const struct planner *p, const char *path) {
+bool plan_leaves_alone(const char *path) {
         static const char *const names[] = {"libc.so",    "libc-2",     "libstdc++.so",
                                             "libsilt.so", "libpthread", "libm.so"};
 
-        if (path[0] != '/' || path_is_file(path, "libsilt.so") ||
-            (p->request->runtime_path && !strcmp(path, p->request->runtime_path)))
-                return true;
-        if (p->request->hello->flags & WIRE_HELLO_ATTACHED)
-                return false;
         for (size_t i = 0; i < ARRAY_SIZE(names); i++)
                 if (path_is_file(path, names[i]))
                         return true;
         return false;
+}
+
+static bool is_left_alone(const struct planner *p, const char *path) {
+        if (path[0] != '/' || path_is_file(path, "libsilt.so") ||
+            (p->request->runtime_path && !strcmp(path, p->request->runtime_path)))
+                return true;
+        return !(p->request->hello->flags & WIRE_HELLO_ATTACHED) && plan_leaves_alone(path);
 }
 
 /* ---- one function ------------------------------------------------------------------------------ */

@@ -41,6 +41,9 @@ struct patch_plan {
                 loader_number; /* of the allocator that the loader gives everybody; 0: nothing is patched */
 };
 
+/* True for files whose functions a preloaded runtime already stands before, or must not touch. */
+bool plan_leaves_alone(const char *path);
+
 /* 0, also when there is nothing to patch. -errno: the process could not be looked at. */
 int patch_plan_make(const struct patch_plan_request *request, struct patch_plan *ret,
                     struct err *reterr);

@@ -26,12 +26,17 @@
 #include "record/prior.h"
 #include "record/proc.h"
 
-enum { ATTACHED_REFUSED = 2, ATTACHED_URGENT = 1 /* of SCHED_RR: after all that is */ };
+enum {
+        ATTACHED_LOOK_MS = 250,
+        ATTACHED_REFUSED = 2,
+        ATTACHED_URGENT = 1 /* of SCHED_RR: after all that is */
+};
 
 struct attached {
         struct front front;
         struct run_options options;
         struct attach attach;
+        bool is_replaced;         /* the process has become another program */
         int signal_fd, target_fd; /* signals to silt; of the process, -1: none */
         int policy_before;
         bool is_recording;
@@ -89,6 +94,27 @@ static bool attached_target_is_gone(const struct attached *a) {
         return process_is_over(a->front.target);
 }
 
+/* Neither exec nor the program's last breath is told to anybody: its memory is gone, and the process is still there. */
+static bool attached_is_replaced(struct attached *a) {
+        if (!a->is_replaced && !attach_is_there(&a->attach))
+                a->is_replaced = !attached_target_is_gone(a);
+        return a->is_replaced;
+}
+
+static void attached_tell_replaced(struct attached *a) {
+        struct control_message m = {.kind = CONTROL_REPLACED};
+        char path[64];
+
+        snprintf(path, sizeof(path), "/proc/%d/comm", (int)a->front.target);
+        fs_read_text(path, m.program, sizeof(m.program));
+        m.program[strcspn(m.program, "\n")] = '\0';
+        (void)!send(a->front.control_fd, &m, sizeof(m), MSG_NOSIGNAL);
+        front_say(
+                &a->front,
+                "process %d replaced its program by '%s' (exec): what was before is recorded: attach again for what follows",
+                (int)a->front.target, m.program);
+}
+
 /* Until somebody ends silt, the recorder says that it is done, or it or the process is gone. */
 static void attached_wait(struct attached *a) {
         struct front *f = &a->front;
@@ -98,9 +124,9 @@ static void attached_wait(struct attached *a) {
         struct control_message m;
 
         for (;;) {
-                if (poll(fds, a->target_fd >= 0 ? 3 : 2, 1000) < 0 && errno != EINTR)
+                if (poll(fds, a->target_fd >= 0 ? 3 : 2, ATTACHED_LOOK_MS) < 0 && errno != EINTR)
                         return;
-                if (fds[0].revents || attached_target_is_gone(a))
+                if (fds[0].revents || attached_target_is_gone(a) || attached_is_replaced(a))
                         return;
                 if (!fds[1].revents)
                         continue;
@@ -162,7 +188,7 @@ static void attached_tell_pause(const struct attached *a, bool is_leaving, uint6
 static void attached_leave(struct attached *a) {
         struct err e = {0};
 
-        if (!attached_target_is_gone(a)) {
+        if (!attached_target_is_gone(a) && !a->is_replaced) {
                 int r;
 
                 attached_hurry(a, true);
@@ -182,7 +208,9 @@ static void attached_finish_recorder(struct attached *a) {
 
         if (f->recorder_is_gone)
                 return;
-        if (f->summary.kind != CONTROL_FINISHED && !attached_target_is_gone(a))
+        if (f->summary.kind != CONTROL_FINISHED && a->is_replaced)
+                attached_tell_replaced(a);
+        else if (f->summary.kind != CONTROL_FINISHED && !attached_target_is_gone(a))
                 (void)!send(f->control_fd, &m, sizeof(m), MSG_NOSIGNAL);
         while (f->summary.kind != CONTROL_FINISHED && front_hear(f, &m)) {
                 f->summary = m;

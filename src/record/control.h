@@ -13,6 +13,8 @@ enum control_kind {
         CONTROL_STOP = 5,  /* front → recorder: end the recording, of a target that runs on */
         CONTROL_PRIOR = 7, /* front → recorder: what the target had before it was attached to */
         CONTROL_HELD = 8,  /* front → recorder: how long the target's threads stood still */
+        CONTROL_REPLACED =
+                9, /* front → recorder: the target that was attached to has become another program; as STOP */
         CONTROL_FINISHED = 4, /* recorder → front: the file is whole; nobody is left */
 };
 
@@ -36,5 +38,6 @@ struct control_message {
         struct control_prior prior;           /* PRIOR */
         uint64_t held_ns;                     /* HELD: to attach, or to leave it: */
         uint32_t is_leaving;
+        char program[64];  /* REPLACED: which */
         char trouble[240]; /* "" or one sentence: disk full, symbols missing, … */
 };

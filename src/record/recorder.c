@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "base/fs.h"
+#include "base/units.h"
 #include "pipeline/pipeline.h"
 #include "record/admission.h"
 #include "record/control.h"
@@ -86,7 +87,7 @@ static void recorder_on_process_end(void *ctx, uint32_t process_idx, uint32_t pr
                         r,
                         "pid %d ran another program that was not followed: static, privileged, or out of reach",
                         (int)one->pid);
-        if (one->is_guest && !totals->runtime_bytes)
+        if (one->is_guest && !totals->runtime_bytes && one->pid != r->config->options->attached)
                 recorder_note(
                         r,
                         "pid %d not followed: the runtime could not start there: too few descriptors, too little address space, or it ended at once",
@@ -203,6 +204,19 @@ static void recorder_stop(struct recorder *r) {
         r->is_stopped = true;
 }
 
+/* The runtime went with the program it was brought into. */
+static void recorder_target_replaced(struct recorder *r, const struct control_message *m) {
+        struct life *one = lives_find_pid(&r->lives, r->config->target);
+        struct unit_text at;
+
+        recorder_note(r, "the program replaced itself by '%.*s' after %s: recording ended there",
+                      (int)sizeof(m->program) - 1, m->program,
+                      unit_duration(&at, recorder_now_ns(r)));
+        if (one)
+                recorder_end_life(r, one, TRACE_ENDED_EXEC, -1);
+        r->leave_until_ns = recorder_now_ns(r) + LEAVE_NS;
+}
+
 static void recorder_take_control(struct recorder *r) {
         struct control_message m;
         ssize_t n = recv(r->config->control_fd, &m, sizeof(m), MSG_DONTWAIT);
@@ -219,6 +233,8 @@ static void recorder_take_control(struct recorder *r) {
         } else if (n == (ssize_t)sizeof(m) && m.kind == CONTROL_HELD) {
                 recorder_note(r, "held: %llu ns to %s", (unsigned long long)m.held_ns,
                               m.is_leaving ? "leave" : "attach");
+        } else if (n == (ssize_t)sizeof(m) && m.kind == CONTROL_REPLACED) {
+                recorder_target_replaced(r, &m);
         } else if (n == (ssize_t)sizeof(m) && m.kind == CONTROL_STOP) {
                 r->leave_until_ns = recorder_now_ns(r) + LEAVE_NS;
         } else if (n == 0 || (n < 0 && errno != EAGAIN && errno != EINTR)) {

@@ -59,16 +59,22 @@ const char *headline_rate(const struct report *r, uint64_t n, struct unit_text *
         return unit_count(t, (rate + unit / 2) / unit * unit);
 }
 
+/* It was there before the recording, or lived on after it. */
+static bool is_part_of_life(const struct report *r) {
+        return prior_is_there(r) || report_process(r)->end.ended == TRACE_ENDED_STOPPED;
+}
+
 /* "ran for 2.1 s", or, of one that came later, "ran from 1.2 s to 2.1 s": one clock for all times that are told. */
 static void add_run(const struct report *r, struct str *to) {
+        const char *ran = is_part_of_life(r) ? "was recorded" : "ran";
         uint64_t begin = begin_of(r), end = end_of(r);
         struct unit_text a, b;
 
         if (is_late(r))
-                str_addf(to, " ran from %s to %s", unit_duration(&a, begin),
+                str_addf(to, " %s from %s to %s", ran, unit_duration(&a, begin),
                          unit_duration(&b, end));
         else
-                str_addf(to, " ran for %s", unit_duration(&a, end));
+                str_addf(to, " %s for %s", ran, unit_duration(&a, end));
 }
 
 static void add_window(const struct report *r, struct str *to) {

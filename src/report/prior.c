@@ -15,6 +15,10 @@ static const struct trace_prior *first_of(const struct report *r) {
         return NULL;
 }
 
+bool prior_is_there(const struct report *r) {
+        return first_of(r) != NULL;
+}
+
 /* Not all that is free could be looked at in time. */
 static void add_use(const struct trace_prior *x, struct str *to) {
         bool is_whole = x->flags & TRACE_PRIOR_WHOLE;

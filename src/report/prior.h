@@ -4,6 +4,9 @@
 
 #include "report/gather.h"
 
+/* It ran already when the recording began. */
+bool prior_is_there(const struct report *r);
+
 /* Appends sentences. Nothing where all was seen from the start. */
 void prior_add_sentences(const struct report *r, struct str *to);
 

@@ -2,6 +2,7 @@
 """--hook: functions given by address or name, in programs and libraries that were stripped."""
 
 import os
+import subprocess
 
 from allocators._workshop import C_FLAGS, HERE, Workshop
 from allocators.bulk import FIGURES
@@ -84,6 +85,11 @@ def test_stripped_library(t):
     hold(t, stripped, [f"{role}={library}:{at[name]:#x}" for role, name in ROLES.items()])
 
 
+def libc(w):
+    said = subprocess.run([w.prefix + "gcc", "-print-file-name=libc.so.6"], capture_output=True, text=True, check=True)
+    return said.stdout.strip()
+
+
 def test_refused(t):
     """In one line, before anything runs."""
     w = Workshop(t.context)
@@ -96,7 +102,7 @@ def test_refused(t):
         (["alloc=0x10"], "no code"), (["alloc=0xfffffffffffffff0"], "no code"), (["alloc=stand_malloc"], "no function has that name"),
         ([f"alloc={begin + 8:#x}"], "in the middle"), ([f"alloc={begin + 1:#x}"], "begins"), ([f"alloc={unfit:#x}"], "cannot be hooked"),
         ([f"alloc={begin:#x}", f"free={begin:#x}"], "given before"), ([f"alloc=/nowhere/lib.so:{begin:#x}"], "cannot be read"),
-        ([f"alloc={HERE}/hook.py:{begin:#x}"], "cannot be read"),
+        ([f"alloc={HERE}/hook.py:{begin:#x}"], "cannot be read"), ([f"alloc={libc(w)}:malloc"], "hooks allocators of 'libc.so.6' already"),
     )
     for hooks, why in cases:
         options = [word for hook in hooks for word in ("--hook", hook)]

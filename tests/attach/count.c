@@ -6,7 +6,10 @@
  *   old         releases the blocks of the begin
  *   threads N   N threads, each one allocation and one release
  *   fork N      a child that makes N blocks and ends
+ *   open PATH   opens a library, and calls its `work` a hundred times
+ *   exec PATH   becomes that program
  *   end */
+#include <dlfcn.h>
 #include <malloc.h>
 #include <pthread.h>
 #include <stdint.h>
@@ -74,8 +77,18 @@ static void child(long n) {
         waitpid(pid, NULL, 0);
 }
 
+static void library(const char *path) {
+        void *handle = dlopen(path, RTLD_NOW);
+        void (*work)(void) = handle ? (void (*)(void))dlsym(handle, "work") : NULL;
+
+        if (!work)
+                abort();
+        for (int i = 0; i < 100; i++)
+                work();
+}
+
 int main(void) {
-        char line[64];
+        char line[4200];
 
         setvbuf(stdout, NULL, _IONBF, 0);
         setvbuf(stdin, NULL, _IONBF, 0);
@@ -94,6 +107,10 @@ int main(void) {
                         mixed(n);
                 else if (!strncmp(line, "threads", 7))
                         threads(n);
+                else if (!strncmp(line, "open", 4) && space)
+                        line[strcspn(line, "\n")] = '\0', library(space + 1);
+                else if (!strncmp(line, "exec", 4) && space)
+                        line[strcspn(line, "\n")] = '\0', execl(space + 1, space + 1, NULL);
                 else if (!strncmp(line, "fork", 4))
                         child(n);
                 else if (!strncmp(line, "old", 3))

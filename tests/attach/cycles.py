@@ -107,11 +107,39 @@ def test_children(t):
         check(silt.totals("all"), allocations=42)
 
 
+def test_exec(t):
+    """The recording ends with the program; the one it becomes is untouched, and can be attached to."""
+    program = build(t, "count.c")
+    with count(t) as target:
+        silt = Attached(t, target.pid).await_recording()
+        target.tell("make 30")
+        target.process.stdin.write(f"exec {program}\n".encode())
+        target.process.stdin.flush()
+        assert target.process.stdout.readline().split() == [b"ready", str(target.pid).encode()]
+        assert silt.end(None) == 0 and "replaced its program by 'count_c'" in silt.said, silt.said
+        check(silt.totals(), allocations=30, end_live_blocks=30)
+        said = " ".join(t.silt.command("report", silt.trace).text.split())
+        assert "When it became another program" in said and "replaced itself by 'count_c' after" in said, said
+        target.tell("mixed 3")
+        check(record(t, target.pid, lambda: target.tell("make 5")), allocations=5)
+
+
+def test_libraries_opened_later(t):
+    """Their calls of the C library's functions are seen like the program's."""
+    library = t.context.attached.build("later.so", ["later.c"], shared=True)
+    with count(t) as target:
+        totals = record(t, target.pid, lambda: target.tell(f"open {library}"))
+        # the loader allocates too, and keeps some of it
+        assert totals["allocations"] >= 200 and totals["frees"] >= 200 and totals["lost_events"] == 0, totals
+
+
 def test_duration(t):
     with count(t) as target:
         silt = Attached(t, target.pid, options=["--duration", "300ms"])
         assert silt.end(None) == 0, silt.said
         check(silt.totals(), allocations=0)
+        said = " ".join(t.silt.command("report", silt.trace).text.split())
+        assert said.startswith("count_c was recorded for "), said
         target.tell("mixed 3")
 
 

@@ -99,6 +99,20 @@ def test_after(t):
     assert any(n.startswith("recording began ") and "after the program's start" in n for n in got["notes"]), got["notes"]
 
 
+def test_sampled(t):
+    """Woken with --sample: totals are exact, the rest an estimate."""
+    with Dormant(t, "--start-after", "300ms", "--sample", "1K") as d:
+        d.tell("+100 1000")
+        d.woken()
+        d.tell("+3000 500")
+        d.end()
+    got, why = t.silt.report(d.trace)
+    assert got, why
+    assert got["mode"] == "sampled" and got["totals"]["allocations"] == 3000, (got["mode"], got["totals"])
+    # about 1,200 of 3,000 blocks are chosen: the standard error is 2 %
+    assert abs(got["totals"]["end_live_blocks"] - 3000) < 600, got["totals"]
+
+
 def test_above(t):
     with Dormant(t, "--start-above", "30M") as d:
         assert "begins when it has more than 31.5 MB in memory" in d.said, d.said
