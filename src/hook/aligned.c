@@ -168,16 +168,22 @@ HOOK_EXPORT void *reallocarray(void *old, size_t n_items, size_t item_bytes) {
 }
 
 /* Some programs ask for every block: what is not of the early arena costs little. */
-HOOK_EXPORT size_t malloc_usable_size(void *block) {
+static __attribute__((noinline)) size_t usable_size_early(void *block) {
         if (!block)
                 return 0;
-        if (unlikely(early_owns(block)))
+        if (early_owns(block))
                 return early_size(block);
-        if (likely(runtime_phase() != RUNTIME_UNKNOWN && real.malloc_usable_size.fn))
-                return REAL(malloc_usable_size)(block);
         thread_get();
         return runtime_is_early() || !real.malloc_usable_size.fn ? 0
                                                                  : REAL(malloc_usable_size)(block);
+}
+
+/* Some programs ask about every block (redis): nothing is put on the stack on the way. */
+HOOK_EXPORT size_t malloc_usable_size(void *block) {
+        if (unlikely(!block || early_owns(block) || runtime_phase() == RUNTIME_UNKNOWN ||
+                     !real.malloc_usable_size.fn))
+                return usable_size_early(block);
+        return REAL(malloc_usable_size)(block);
 }
 
 /* The releases below are free() under other names; the names exist in some versions of libc
