@@ -1,15 +1,16 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""What `silt run --sample` costs: CPU time of the program alone, with an interposer that does nothing, with jemalloc and with its own
-profiler at 512 KiB, sampled, and dormant. All ways run in turn, so that whatever else the machine does hits all alike; what is
-compared are the runs of one turn.
+"""What `silt run --sample` costs: CPU time of the program alone, with an interposer that does nothing, with jemalloc and with its
+own profiler at 512 KiB, sampled, and dormant. All ways run in turn, so that whatever else the machine does hits all alike;
+what is compared are the runs of one turn. Debian's jemalloc has no profiler: one is built from its source the first time,
+which takes minutes and the network, unless --jemalloc names one.
 
-  bench/sample.py --build build [--runs 11] [--only loop,redis,rust,python3] [--write-docs]
+  bench/sample.py --build build [--runs 11] [--only loop,redis,rust,python3] [--jemalloc LIBRARY] [--write-docs]
   bench/sample.py --build build --budget 2%     how far a budget holds
   bench/sample.py --build build -- PROG ARG...  the same for any program
 
 A bare malloc/free loop; redis-server (its threads' CPU time for a number of requests); a Rust program of four threads that fill
-and drop maps of strings; python3 with all its objects from malloc. A run of all takes four to five minutes."""
+and drop maps of strings; python3 with all its objects from malloc. A run of all takes three to five minutes."""
 import argparse
 import glob
 import os
@@ -18,17 +19,19 @@ import subprocess
 import sys
 import tempfile
 import time
+from types import SimpleNamespace
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 DOCS = os.path.join(os.path.dirname(HERE), "docs", "sampling.md")
-sys.path.insert(0, HERE)
+sys.path[:0] = [HERE, os.path.join(os.path.dirname(HERE), "tests", "allocators")]
 
-from harness import machine, programs  # noqa: E402 (its folder is put on the path above)
+from harness import machine, programs  # noqa: E402 (their folders are put on the path above)
+from _workshop import Workshop  # noqa: E402
 
 BEGIN, END = "<!-- sample: begin (written by bench/sample.py --write-docs) -->", "<!-- sample: end -->"
-PYTHON = "x = [[i] * 3 for i in range(150000)]\nd = {str(i): i for i in range(150000)}\nx = d = None"
+PYTHON = "x = [[i] * 3 for i in range(500000)]\nd = {str(i): i for i in range(500000)}\nx = d = None"
 PROFILER = "prof:true,prof_active:true,lg_prof_sample:19"
-N_REQUESTS = 120_000
+N_REQUESTS = 300_000
 BARE, NOOP, JEMALLOC, PROFILED, DORMANT = "bare", "no-op interposer", "jemalloc", "jemalloc, profiling", "silt --dormant"
 
 # what the sampled program may cost, of which way
@@ -63,7 +66,7 @@ class Redis:
         self.argv = ["taskset", "-c", str(cpus[-1]), "redis-server", "--port", "0", "--unixsocket", self.socket, "--save", "",
                      "--appendonly", "no", "--dir", scratch]
         self.client = ["taskset", "-c", str(cpus[0]), "redis-benchmark", "-s", self.socket, "-q", "-P", "16", "-r", "100000",
-                       "-t", "set,get,lpush,lrange_100", "-n", str(N_REQUESTS)]
+                       "-t", "set,get,lpush", "-n", str(N_REQUESTS)]
 
     def cli(self, *words):
         return subprocess.run(["redis-cli", "-s", self.socket, *words], capture_output=True, text=True).stdout
@@ -97,14 +100,30 @@ def thread_ns(pid):
     return total
 
 
-def jemalloc(settings):
-    """The library, if it knows them."""
+def python():
+    """No script that looks for one."""
+    return "/usr/bin/python3" if os.path.exists("/usr/bin/python3") else sys.executable
+
+
+def can_profile(library):
+    r = subprocess.run(["/bin/true"], env={**os.environ, "LD_PRELOAD": library, "MALLOC_CONF": PROFILER + ",abort_conf:true"},
+                       capture_output=True)
+    return r.returncode == 0 and not r.stderr
+
+
+def jemalloc(build):
+    """Debian's library if it can profile, else one made of its source, once; None: there is neither."""
     for path in sorted(glob.glob("/usr/lib/*/libjemalloc.so.2")):
-        r = subprocess.run(["true"], env={**os.environ, "LD_PRELOAD": path, "MALLOC_CONF": settings + ",abort_conf:true"},
-                           capture_output=True)
-        if r.returncode == 0 and not r.stderr:
+        if can_profile(path):
             return path
-    return None
+    shop = Workshop(SimpleNamespace(tools=SimpleNamespace(prefix=""), work_dir=os.path.join(os.path.abspath(build), "tests")))
+    try:
+        folder = os.path.dirname(os.path.dirname(shop.jemalloc_from_source("jemalloc_prof", "", "--enable-prof")))
+        shop.run("make", "-j2", "lib/libjemalloc.so.2", cwd=folder)
+    except (AssertionError, OSError, subprocess.TimeoutExpired) as e:
+        print(f"left out: jemalloc: Debian's library cannot profile, and its source cannot be built: {str(e)[:200]}")
+        return None
+    return os.path.join(folder, "lib", "libjemalloc.so.2")
 
 
 def ways_for(args, scratch):
@@ -113,11 +132,10 @@ def ways_for(args, scratch):
     noop = os.path.join(scratch, "noop.so")
     programs.run_compiler(["gcc", "-O2", "-D_GNU_SOURCE", "-fPIC", "-shared", os.path.join(programs.WORK, "noop.c"), "-o", noop])
     ways = {BARE: ([], {}), NOOP: ([], {"LD_PRELOAD": noop})}
-    if jemalloc(PROFILER):
-        ways[JEMALLOC] = ([], {"LD_PRELOAD": jemalloc(PROFILER)})
-        ways[PROFILED] = ([], {"LD_PRELOAD": jemalloc(PROFILER), "MALLOC_CONF": PROFILER})
-    else:
-        print("jemalloc: Debian's library cannot profile here, or is not installed: left out")
+    library = args.jemalloc or jemalloc(args.build)
+    if library:
+        ways[JEMALLOC] = ([], {"LD_PRELOAD": library})
+        ways[PROFILED] = ([], {"LD_PRELOAD": library, "MALLOC_CONF": PROFILER})
     how = ["--budget", args.budget] if args.budget else ["--sample", args.sample]
     ways["silt " + " ".join(how)] = ([*silt, *how, "--"], {})
     if not args.budget:
@@ -133,16 +151,17 @@ def programs_for(args, scratch):
         "loop": ("malloc/free loop", lambda: Program(scratch, [loop, "12000000", "64"])),
         "redis": ("redis-server", lambda: Redis(scratch)),
         "rust": ("Rust, 4 threads", lambda: Program(
-            scratch, [programs.compiled(scratch, [programs.rustc(), "-O", "-g"], "threads.rs"), "1500"])),
-        "python3": ("python3 on malloc", lambda: Program(scratch, ["python3", "-c", PYTHON], PYTHONMALLOC="malloc")),
+            scratch, [programs.compiled(scratch, [programs.rustc(), "-O", "-g"], "threads.rs"), "4000"])),
+        "python3": ("python3 on malloc", lambda: Program(scratch, [python(), "-c", PYTHON], PYTHONMALLOC="malloc")),
     }
     return dict(made[name] for name in args.only.split(","))
 
 
 def measure(program, ways, n_runs):
-    runs = {way: [] for way in ways}
+    names, runs = list(ways), {way: [] for way in ways}
     for turn in range(n_runs):
-        for way in sorted(ways, reverse=turn % 2 == 1):
+        first = turn % len(names)
+        for way in names[first:] + names[:first]:
             runs[way].append(program.cpu_ms(*ways[way]))
     return runs
 
@@ -174,6 +193,7 @@ def main():
     p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     p.add_argument("--build", default="build")
     p.add_argument("--runs", type=int, default=11)
+    p.add_argument("--jemalloc", metavar="LIBRARY", help="one that can profile")
     p.add_argument("--only", default="loop,redis,rust,python3")
     p.add_argument("--sample", default="512K")
     p.add_argument("--budget")

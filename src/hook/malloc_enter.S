@@ -11,6 +11,12 @@
 #define SILT_SIGNAL_POINTS 0
 #endif
 
+/* malloc_enter_test.c has other names for them */
+#ifndef MALLOC_NAME
+#define MALLOC_NAME malloc
+#define FREE_NAME free
+#endif
+
         .hidden malloc_exact
         .hidden malloc_slow
         .hidden malloc_chosen
@@ -102,7 +108,7 @@ malloc_enter_begin:
 
 #if defined(__aarch64__)
 
-begin malloc
+begin MALLOC_NAME
         hint    #34             /* bti c */
         ldr     x1, TALLY_OFF
         cbz     x1, 1f
@@ -146,15 +152,15 @@ begin malloc
         tbz     w1, #0, 2f
         b       malloc_exact
 2:      b       malloc_slow
-end malloc
+end MALLOC_NAME
 
         .globl  malloc_hook_free
         .hidden malloc_hook_free
         .type   malloc_hook_free, %function
-        .set    malloc_hook_free, free
+        .set    malloc_hook_free, FREE_NAME
 
 /* NULL is of a class that the filter never lets pass. */
-begin free
+begin FREE_NAME
         hint    #34
         ldr     x1, TALLY_OFF
         cbz     x1, 1f
@@ -181,7 +187,7 @@ begin free
         b       free_exact
 2:      b       free_slow
 3:      ret
-end free
+end FREE_NAME
 malloc_enter_end:
 
 /* Branch targets are marked, as the compiler says of its own code. */
@@ -193,7 +199,7 @@ malloc_enter_end:
 
 #elif defined(__x86_64__)
 
-begin malloc
+begin MALLOC_NAME
         endbr64
         movq    TALLY_OFF(%rip), %rax
         testq   %rax, %rax
@@ -233,14 +239,14 @@ begin malloc
         je      2f
         jmp     malloc_exact
 2:      jmp     malloc_slow
-end malloc
+end MALLOC_NAME
 
         .globl  malloc_hook_free
         .hidden malloc_hook_free
         .type   malloc_hook_free, %function
-        .set    malloc_hook_free, free
+        .set    malloc_hook_free, FREE_NAME
 
-begin free
+begin FREE_NAME
         endbr64
         movq    TALLY_OFF(%rip), %rax
         testq   %rax, %rax
@@ -270,7 +276,7 @@ begin free
         jmp     free_exact
 2:      jmp     free_slow
 3:      ret
-end free
+end FREE_NAME
 malloc_enter_end:
 
         .section .note.gnu.property, "a"

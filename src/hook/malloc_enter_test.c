@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: MIT */
+/* malloc_enter.S under other names, with everything around it made up: a plain program, so that it also runs where an
+ * emulator keeps the runtime from counting quickly. Every way out, the tally, and what the real functions are given. */
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "hook/malloc_enter.h"
+#include "hook/real.h"
+#include "hook/sample_filter.h"
+#include "hook/thread.h"
+
+#define CHECK(x)                                                                                   \
+        do {                                                                                       \
+                if (!(x)) {                                                                        \
+                        fprintf(stderr, "line %d: %s\n", __LINE__, #x);                            \
+                        exit(1);                                                                   \
+                }                                                                                  \
+        } while (0)
+
+void *entered_malloc(size_t size_bytes);
+void entered_free(void *block);
+
+_Alignas(RUNTIME_PAGE_MAX) union runtime_wiped runtime_wiped;
+_Alignas(SAMPLE_FILTER_SIZE) _Atomic uint8_t sample_filter[SAMPLE_FILTER_SIZE];
+struct reals real;
+__thread struct wire_tally *thread_tally;
+
+enum way { NOWHERE, EXACT, SLOW, CHOSEN, FAILED, REAL_MALLOC, EXACT_FREE, SLOW_FREE, REAL_FREE };
+
+static enum way way;
+static size_t given_bytes;
+static void *given_block, *returned;
+static uintptr_t frame;
+static char block, chosen;
+
+static void *went(enum way to, size_t size_bytes, void *result) {
+        way = to;
+        given_bytes = size_bytes;
+        return result;
+}
+
+static void released(enum way to, void *p) {
+        way = to;
+        given_block = p;
+}
+
+void *malloc_exact(size_t size_bytes) {
+        return went(EXACT, size_bytes, NULL);
+}
+void *malloc_slow(size_t size_bytes) {
+        return went(SLOW, size_bytes, NULL);
+}
+void *malloc_chosen(size_t size_bytes) {
+        return went(CHOSEN, size_bytes, &chosen);
+}
+void *malloc_failed(size_t size_bytes) {
+        return went(FAILED, size_bytes, NULL);
+}
+void free_exact(void *p) {
+        released(EXACT_FREE, p);
+}
+void free_slow(void *p) {
+        released(SLOW_FREE, p);
+}
+#if SILT_SIGNAL_POINTS
+void malloc_enter_point(const char *label) {
+        (void)label;
+}
+#endif
+
+static void *real_malloc(size_t size_bytes) {
+        frame = (uintptr_t)__builtin_frame_address(0);
+        return went(REAL_MALLOC, size_bytes, returned);
+}
+
+static void real_free(void *p) {
+        released(REAL_FREE, p);
+}
+
+/* What a call leads to, of which block or size. */
+static bool leads(void *result, void *expected, enum way to, size_t size_bytes) {
+        return result == expected && way == to && given_bytes == size_bytes;
+}
+
+static bool frees(void *p, enum way to) {
+        way = NOWHERE;
+        given_block = NULL;
+        entered_free(p);
+        return way == to && (to == NOWHERE || given_block == p);
+}
+
+static void test_phases(void) {
+        CHECK(leads(entered_malloc(3), NULL, SLOW, 3) && frees(&block, SLOW_FREE));
+        runtime_wiped.phase = RUNTIME_RECORDING;
+        CHECK(leads(entered_malloc(4), NULL, EXACT, 4));
+        CHECK(frees(&block, EXACT_FREE) && frees(NULL, NOWHERE));
+        runtime_wiped.phase = RUNTIME_SAMPLING;
+        CHECK(leads(entered_malloc(5), NULL, SLOW, 5) && frees(&block, SLOW_FREE));
+        runtime_wiped.tally_off = (uintptr_t)&thread_tally - (uintptr_t)__builtin_thread_pointer();
+        CHECK(leads(entered_malloc(6), NULL, SLOW, 6) && frees(&block, SLOW_FREE));
+}
+
+static void test_counting(void) {
+        static struct wire_slot slot;
+        struct wire_tally *tally = &slot.tally;
+
+        thread_tally = tally;
+        slot.sample_at = 1000;
+        returned = &block;
+        CHECK(leads(entered_malloc(84), &block, REAL_MALLOC, 84));
+        CHECK(tally->n_allocs == 1 && tally->alloc_bytes == 84 && thread_tally == tally);
+        CHECK(frame % 16 == 0);
+        returned = NULL;
+        CHECK(leads(entered_malloc(84), NULL, FAILED, 84) && thread_tally == tally);
+        returned = &block;
+        CHECK(leads(entered_malloc(1000 - 168 - 3 * 16 - 1), &block, REAL_MALLOC, 783));
+        CHECK(leads(entered_malloc(0), &chosen, CHOSEN, 0));
+        CHECK(tally->n_allocs == 4 && tally->alloc_bytes == 951 && thread_tally == NULL);
+        CHECK(leads(entered_malloc(1), NULL, SLOW, 1) && tally->n_allocs == 4);
+
+        thread_tally = tally;
+        CHECK(frees(&block, REAL_FREE) && tally->n_frees == 1 && thread_tally == tally);
+        sample_mark_early(NULL);
+        CHECK(frees(NULL, SLOW_FREE) && frees(&block, REAL_FREE));
+        sample_mark_early(&block);
+        CHECK(frees(&block, SLOW_FREE) && tally->n_frees == 2 && tally->n_reallocs == 0);
+}
+
+int main(void) {
+        real.malloc.enter = (void *)real_malloc;
+        real.free.enter = (void *)real_free;
+        test_phases();
+        test_counting();
+        return 0;
+}
