@@ -209,6 +209,34 @@ static void test_failed(void **state) {
         }
 }
 
+/* A frame that is changed where the machine says returns behind a call that has failed. */
+static void test_failed_calls(void **state) {
+        static const struct {
+                const struct machine *m;
+                int64_t ends, lasts; /* ppoll, read */
+        } machines[] = {{&machine_aarch64, 73, 63}, {&machine_x86_64, 271, 0}};
+        static uint8_t frame[MACHINE_MAX_FRAME_BYTES], failed[MACHINE_MAX_FRAME_BYTES];
+
+        for (unsigned i = 0; i < 2; i++) {
+                const struct machine *m = machines[i].m;
+                struct machine_syscall call = {.is_known = true, .number = machines[i].ends};
+                uint64_t addr = m->frame_align(0x10000), pc = 0x5004, result = (uint64_t)-EINTR;
+                struct machine_state s;
+
+                assert_true(m->ends_by_handler(&call));
+                call.number = machines[i].lasts;
+                assert_false(m->ends_by_handler(&call));
+                fill(m, &s, 1024);
+                m->frame(&s, addr, 0x4000, frame);
+                memcpy(frame + m->frame_pc_off, &pc, sizeof(pc));
+                memcpy(frame + m->frame_result_off, &result, sizeof(result));
+                m->set_failed(&s, pc);
+                assert_int_equal(m->pc(&s), pc);
+                m->frame(&s, addr, 0x4000, failed);
+                assert_memory_equal(frame, failed, m->frame_bytes(&s));
+        }
+}
+
 /* ---- this machine's kernel ------------------------------------------------------------------------ */
 
 static struct {
@@ -255,7 +283,7 @@ int main(void) {
                 cmocka_unit_test(test_aarch64_frame), cmocka_unit_test(test_x86_64_frame),
                 cmocka_unit_test(test_calls),         cmocka_unit_test(test_again_aarch64),
                 cmocka_unit_test(test_again_x86_64),  cmocka_unit_test(test_failed),
-                cmocka_unit_test(test_kernel_agrees),
+                cmocka_unit_test(test_kernel_agrees), cmocka_unit_test(test_failed_calls),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);
