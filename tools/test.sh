@@ -5,7 +5,10 @@
 set -u
 cd "$(dirname "$0")/.." || exit 1
 soak=
-[ "${1:-}" = --soak ] && soak=--soak
+if [ "${1:-}" = --soak ]; then
+        soak=--soak
+        export SILT_HOSTILE_ALL=1 # src/report/hostile_test.c
+fi
 
 results=build-results
 rm -rf "$results"

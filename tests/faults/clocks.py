@@ -38,7 +38,9 @@ def test_wall_clock_that_jumps(t):
     for _ in range(n_runs):
         begin = time.monotonic()
         recording = Recording(t, [t.victim("pauser"), str(N_ROUNDS)], ["-f"], env={**os.environ, "LD_PRELOAD": jumper})
-        for pid in (recording.recorder(), recording.target()):
+        recorder, target = recording.recorder(), recording.target()
+        recording.joined()  # before, its loader may not have come to the library yet
+        for pid in (recorder, target):
             with open(f"/proc/{pid}/maps") as f:
                 assert "jumper" in f.read(), f"pid {pid} has no jumping clock"
         status, out, err = recording.finish()

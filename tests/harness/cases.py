@@ -5,8 +5,10 @@ or `expect`), and leaves itself out by `skip(reason)`. `test_x.repeats = 3` runs
 
 import importlib.util
 import os
-import tempfile
 import shutil
+import tempfile
+
+from .process import kill_family
 
 
 class Skip(Exception):
@@ -22,7 +24,13 @@ class Scratch:
 
     def __init__(self, context, folder):
         self.context, self.silt, self.dir = context, context.silt, folder
-        self.notes = []
+        self.notes, self.running = [], []
+
+    def end(self):
+        """What a test that failed left running goes with it."""
+        for process in self.running:
+            if process.poll() is None:
+                kill_family(process.pid)
 
     def path(self, name):
         return os.path.join(self.dir, name)
@@ -58,6 +66,8 @@ class CaseTest:
             import traceback
             where = traceback.extract_tb(e.__traceback__)[-1]
             return [f"{os.path.basename(where.filename)}:{where.lineno}: {e or where.line} (files kept in {folder})"], []
+        finally:
+            scratch.end()
         shutil.rmtree(folder, ignore_errors=True)
         return [], scratch.notes
 

@@ -80,6 +80,7 @@ class Recording:
         full = [*prefix, *t.silt.run_argv(self.trace, argv, options)]
         self.process = subprocess.Popen(full, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                                         stdin=subprocess.DEVNULL, start_new_session=True, **popen)
+        t.running.append(self.process)
 
     def child(self, is_wanted, patience_s=20):
         end = time.monotonic() + patience_s
