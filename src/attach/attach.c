@@ -29,7 +29,7 @@ enum {
         ATTACH_MOMENT_MS = 10000,
         ATTACH_OPEN_MS = 10000,  /* for dlopen */
         ATTACH_START_MS = 30000, /* for the runtime to be given a plan */
-        ATTACH_TRIES = 50,
+        ATTACH_AGAIN_MS = 100,   /* at most, between two tries */
 };
 
 static const char runtime_name[] = "libsilt.so";
@@ -197,7 +197,7 @@ static int enter(struct attach *a, const struct attach_request *request, struct 
         struct moment m;
         int r = 0;
 
-        for (unsigned i = 0; r == 0 && i < ATTACH_TRIES; i++) {
+        for (unsigned again_ms = 1; r == 0 && tracee_now_ns() < until_ns; again_ms *= 2) {
                 r = moment_find(&a->target, &a->code, a->walker, until_ns, &m, reterr);
                 if (r == -EPERM || r == -ESRCH || r == -ENOENT)
                         process_explain(a->target.pid, r, reterr);
@@ -209,6 +209,9 @@ static int enter(struct attach *a, const struct attach_request *request, struct 
                 if (r != -EAGAIN)
                         break;
                 r = 0;
+                /* one that waits for a processor, or for room in a ring, needs its time */
+                again_ms = MIN(again_ms, (unsigned)ATTACH_AGAIN_MS);
+                tracee_pause(again_ms);
         }
         if (r == 0 && !a->entries.n_entries)
                 r = explain_result(a, -EAGAIN, reterr);

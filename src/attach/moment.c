@@ -226,15 +226,6 @@ static bool is_any_alive(const struct target *t, const tids *threads) {
         return false;
 }
 
-static void pause_ms(unsigned ms) {
-        struct timespec t = {0, (long)(ms * MS)};
-        sigset_t child;
-
-        sigemptyset(&child);
-        sigaddset(&child, SIGCHLD);
-        sigtimedwait(&child, NULL, &t);
-}
-
 int moment_find(const struct target *t, const struct code *code, struct stack_walker *walker,
                 uint64_t until_ns, struct moment *ret, struct err *reterr) {
         struct search f = {.target = t,
@@ -257,7 +248,7 @@ int moment_find(const struct target *t, const struct code *code, struct stack_wa
                 if (r == 0 && tracee_now_ns() >= until_ns)
                         r = -ETIMEDOUT;
                 if (r == 0)
-                        pause_ms(MOMENT_PAUSE_MS);
+                        tracee_pause(MOMENT_PAUSE_MS);
         }
         vec_free(&f.seen);
         vec_free(&threads);

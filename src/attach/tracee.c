@@ -36,6 +36,15 @@ void tracee_begin(void) {
         sigprocmask(SIG_BLOCK, &child, NULL);
 }
 
+void tracee_pause(unsigned ms) {
+        struct timespec t = {0, (long)ms * 1000000};
+        sigset_t child;
+
+        sigemptyset(&child);
+        sigaddset(&child, SIGCHLD);
+        sigtimedwait(&child, NULL, &t);
+}
+
 int tracee_seize(struct tracee *t, pid_t tid) {
         *t = (struct tracee){.tid = tid, .ran_ns = tracee_now_ns()};
         return ptrace(PTRACE_SEIZE, tid, NULL, PTRACE_O_TRACESYSGOOD) < 0 ? -errno : 0;
