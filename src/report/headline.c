@@ -155,7 +155,10 @@ static void add_left(const struct report *r, struct str *to) {
         str_add(to, ". ");
         add_ending(r, to);
         if (t->end_blocks == 0)
-                str_add(to, ", everything had been released.");
+                /* what is small may be there and in no sample */
+                str_add(to, query_sample_bytes(r->q) && t->n_allocs > t->n_frees
+                                    ? ", none of the sampled blocks was still allocated."
+                                    : ", everything had been released.");
         else
                 str_addf(to, ", %s%s in %s block%s %s still allocated.", about(r),
                          unit_bytes(&a, t->end_bytes), unit_count(&b, t->end_blocks),

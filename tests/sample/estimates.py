@@ -197,7 +197,15 @@ def test_refused(t):
         assert r.code == 125 and word in r.errors and r.errors.count("\n") == 1, (options, r.code, r.errors)
 
 
+def test_what_no_sample_shows_is_not_said_to_be_released(t):
+    trace = t.path("t.silt")
+    r = t.silt.record(trace, [t.program("fork_tree")], ["--sample", "64M"])
+    assert r.code == 0, r.errors
+    text = " ".join(t.silt.command("report", trace).text.split())
+    assert "none of the sampled blocks was still allocated" in text and "everything had been released" not in text, text[:400]
+
+
 for _test in (test_a_level_that_is_held, test_all_that_is_estimated_says_so, test_json, test_few_samples_claim_nothing,
               test_the_budget_changes_the_distance, test_a_budget_that_cannot_be_kept,
-              test_what_samples_do_not_follow_is_told, test_refused):
+              test_what_samples_do_not_follow_is_told, test_refused, test_what_no_sample_shows_is_not_said_to_be_released):
     _test.native_alone = "the same code as on this one"
