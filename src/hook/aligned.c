@@ -167,8 +167,7 @@ HOOK_EXPORT void *reallocarray(void *old, size_t n_items, size_t item_bytes) {
         return block;
 }
 
-/* Some programs ask for every block: what is not of the early arena costs little. */
-static __attribute__((noinline)) size_t usable_size_early(void *block) {
+static __attribute__((noinline)) size_t usable_size_slow(void *block) {
         if (!block)
                 return 0;
         if (early_owns(block))
@@ -182,7 +181,7 @@ static __attribute__((noinline)) size_t usable_size_early(void *block) {
 HOOK_EXPORT size_t malloc_usable_size(void *block) {
         if (unlikely(!block || early_owns(block) || runtime_phase() == RUNTIME_UNKNOWN ||
                      !real.malloc_usable_size.fn))
-                return usable_size_early(block);
+                return usable_size_slow(block);
         return REAL(malloc_usable_size)(block);
 }
 
