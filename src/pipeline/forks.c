@@ -77,6 +77,7 @@ static struct snapshot forks_snapshot_now(struct pipeline *p, struct process *pa
                 .layer = live_freeze(&parent->live),
                 .space = intern_space_ref(parent->space),
                 .loader_number = parent->loader_number,
+                .figures = figures_add_heir(parent->figures),
         };
 
         pools_copy(&s.pools, &parent->pools);
@@ -90,6 +91,7 @@ static void snapshot_done(struct snapshot *s) {
         pools_done(&s->pools);
         heaps_free(s->heaps);
         intern_space_unref(s->space);
+        figures_remove_heir(s->figures);
         vec_free(&s->inherited);
 }
 
@@ -188,8 +190,9 @@ void forks_start(struct pipeline *p, struct process *child) {
         child->heaps = s.heaps;
         child->trace_id = forks_define(p, child, s.parent, fork_ns);
         child->loader_number = s.loader_number;
-        child->figures =
-                sites_add_process(&p->sites, child->trace_id, &s.inherited, p->pair.now_ns);
+        child->figures = sites_add_process(&p->sites, child->trace_id, s.figures, &s.inherited,
+                                           p->pair.now_ns);
+        figures_remove_heir(s.figures); /* the child is it now */
         /* last: it says that the rest is there */
         child->space = s.space ? s.space : intern_space_new(child->trace_id);
         vec_free(&s.inherited);

@@ -18,6 +18,7 @@ enum {
         PUMP_MAX_ROUNDS = 64,
         SLICE_SPARE_EVENTS = 1024, /* one record may free a row of held ones */
         FOLD_BLOCKS = 4096,
+        SLICE_MAX_LINES = 1 << 16, /* of what children inherited: a row each */
 };
 
 /* ---- life --------------------------------------------------------------------------------------- */
@@ -148,7 +149,8 @@ void pipeline_add_image(struct pipeline *p, uint32_t process_idx, uint32_t pid,
         process->is_started = true;
         process->trace_id = trace_process;
         process->space = intern_space_new(trace_process);
-        process->figures = sites_add_process(&p->sites, trace_process, NULL, pipeline_final_ns(p));
+        process->figures =
+                sites_add_process(&p->sites, trace_process, NULL, NULL, pipeline_final_ns(p));
         p->pair.now_ns = pipeline_final_ns(p);
 }
 
@@ -412,7 +414,8 @@ bool pipeline_has_work(const struct pipeline *p) {
 
 void pipeline_check_slice(struct pipeline *p) {
         if (likely(trace_slice_n_events(p->config.writer) <
-                   p->config.max_slice_events - SLICE_SPARE_EVENTS))
+                           p->config.max_slice_events - SLICE_SPARE_EVENTS &&
+                   p->sites.n_lines_in_slice < SLICE_MAX_LINES))
                 return;
         sites_end_slice(&p->sites, p->pair.now_ns, SITES_CHECKPOINT_WHEN_DUE);
         p->pair.now_ns = MAX(p->pair.now_ns, trace_slice_begin_ns(p->config.writer));
@@ -459,14 +462,14 @@ static uint64_t pipeline_n_unslotted(const struct pipeline *p) {
 }
 
 void pipeline_set_main(struct pipeline *p, uint32_t trace_process) {
-        p->main_process = trace_process;
+        p->sites.main_process = trace_process;
 }
 
 /* Whose they were is not known: the main process answers for them. */
 static void pipeline_count_unslotted(struct pipeline *p) {
         uint64_t n = pipeline_n_unslotted(p);
-        struct figures *f = p->main_process < p->sites.processes.n
-                                    ? p->sites.processes.items[p->main_process]
+        struct figures *f = p->sites.main_process < p->sites.processes.n
+                                    ? p->sites.processes.items[p->sites.main_process]
                                     : NULL;
 
         if (n == 0 || !f || f->first_thread == TRACE_NO_THREAD)
@@ -582,7 +585,7 @@ bool pipeline_get_totals(const struct pipeline *p, uint32_t trace_process,
 void pipeline_get_stats(const struct pipeline *p, struct pipeline_stats *ret) {
         *ret = (struct pipeline_stats){
                 .n_records = p->n_records,
-                .n_sites = p->sites.n_sites,
+                .n_sites = sites_n_used(&p->sites),
                 .n_stacks = p->intern.nodes.n - 1,
                 .n_locations = p->intern.n_locations,
                 .n_inversions = p->pair.n_inversions,

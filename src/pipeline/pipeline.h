@@ -153,7 +153,8 @@ void pipeline_get_live(const struct pipeline *p, uint64_t *ret_bytes, uint64_t *
 /* Sampled: the sums of all processes go into the trace, now and then; when one ends, its last ones do. */
 void pipeline_put_tallies(struct pipeline *p);
 
-/* The process that answers, when all is finished, for events that were lost for want of a slot. */
+/* The process that answers, when all is finished, for events that were lost for want of a slot: its figures stay. To begin
+ * with the trace's first. */
 void pipeline_set_main(struct pipeline *p, uint32_t trace_process);
 
 /* Everything drained now is final; ends the last slice, with a checkpoint. Living processes keep their figures. */

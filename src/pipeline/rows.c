@@ -188,51 +188,40 @@ static void slice_add_all(struct sites *s, const struct peak *peak) {
 
 /* ---- checkpoints -------------------------------------------------------------------------------- */
 
-static void checkpoint_add_inherited(struct sites *s, const struct figures *f) {
-        for (size_t i = 0; i < f->inherited.n; i++) {
-                const struct inherited *line = &f->inherited.items[i];
+static void checkpoint_add_site(struct sites *s, const struct ended_site *site) {
+        if (site->n_allocs + site->n_frees + site->n_inherited > 0)
+                vec_push(&s->rows, ended_site_row(site));
+}
 
-                if (line->site == UINT32_MAX)
-                        vec_push(&s->rows, (struct trace_site){
-                                                   .process = f->process,
-                                                   .stack = line->stack,
-                                                   .n_inherited = line->n,
-                                                   .inherited_bytes = line->bytes,
-                                           });
+static void checkpoint_add_process(struct sites *s, const struct figures *f) {
+        struct trace_counts c;
+
+        for (size_t i = 0; i < f->sites.n; i++) {
+                struct ended_site sum = sites_sum(s, f->sites.items[i]);
+
+                checkpoint_add_site(s, &sum);
         }
+        for (size_t i = 0; i < f->inherited.n; i++)
+                if (f->inherited.items[i].site == UINT32_MAX) {
+                        struct ended_site sum = inherited_sum(f, &f->inherited.items[i]);
+
+                        checkpoint_add_site(s, &sum);
+                }
+        sites_get_counts(s, f, &c);
+        vec_push(&s->counts, c);
 }
 
 /* Between slices: nothing is open. */
 static void sites_put_checkpoint(struct sites *s) {
         vec_clear(&s->rows);
         vec_clear(&s->counts);
-        for (size_t i = 0; i < s->n_sites; i++) {
-                const struct site_total *t = &s->totals.items[i];
-
-                if (t->n_allocs + t->n_frees + t->n_inherited > 0)
-                        vec_push(&s->rows, (struct trace_site){
-                                                   .process = sites_at(s, (uint32_t)i)->process,
-                                                   .stack = sites_at(s, (uint32_t)i)->stack,
-                                                   .n_allocs = t->n_allocs,
-                                                   .alloc_bytes = t->alloc_bytes,
-                                                   .n_frees = t->n_frees,
-                                                   .free_bytes = t->free_bytes,
-                                                   .n_temporary = t->n_temporary,
-                                                   .n_reallocs = t->n_reallocs,
-                                                   .n_inherited = t->n_inherited,
-                                                   .inherited_bytes = t->inherited_bytes,
-                                                   .n_inherited_frees = t->n_inherited_frees,
-                                                   .inherited_free_bytes = t->inherited_free_bytes,
-                                           });
-        }
+        for (size_t i = 0; i < s->ended.sites.n; i++)
+                checkpoint_add_site(s, &s->ended.sites.items[i]);
+        for (size_t i = 0; i < s->ended.counts.n; i++)
+                vec_push(&s->counts, s->ended.counts.items[i]);
         for (size_t i = 0; i < s->processes.n; i++)
-                if (s->processes.items[i]) {
-                        struct trace_counts c;
-
-                        checkpoint_add_inherited(s, s->processes.items[i]);
-                        sites_get_counts(s, s->processes.items[i], &c);
-                        vec_push(&s->counts, c);
-                }
+                if (s->processes.items[i] && !s->processes.items[i]->is_filed)
+                        checkpoint_add_process(s, s->processes.items[i]);
         slice_add_all(s, &s->all_peak);
         trace_put_checkpoint(s->writer, s->rows.items, s->rows.n, s->counts.items, s->counts.n);
 }
@@ -242,8 +231,10 @@ bool sites_slice_is_dirty(const struct sites *s) {
 }
 
 static bool sites_checkpoint_is_due(const struct sites *s, enum sites_checkpoint checkpoint) {
-        size_t n = s->n_sites + s->n_inherited_lines;
+        size_t n = sites_n_used(s) + s->n_inherited_lines + s->ended.sites.n;
 
+        if (s->ended.is_full)
+                return false;
         return checkpoint == SITES_CHECKPOINT_ALWAYS || trace_wants_checkpoint(s->writer, n) ||
                (checkpoint == SITES_CHECKPOINT_UNLESS_NEAR &&
                 trace_allows_checkpoint(s->writer, n));
@@ -264,9 +255,11 @@ void sites_end_slice(struct sites *s, uint64_t end_ns, enum sites_checkpoint che
                 (struct peak){(uint64_t)s->all_live.blocks, (uint64_t)s->all_live.bytes, end_ns};
         s->all_peak_no = 1;
         s->slice++;
+        s->n_lines_in_slice = 0;
         vec_clear(&s->touched_sites);
         vec_clear(&s->touched_processes);
         moves_clear(&s->moves);
+        sites_release_over(s);
         if (sites_checkpoint_is_due(s, checkpoint))
                 sites_put_checkpoint(s);
 }

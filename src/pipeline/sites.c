@@ -15,12 +15,10 @@ void sites_init(struct sites *s, struct trace_writer *w) {
 
 void sites_done(struct sites *s) {
         for (size_t i = 0; i < s->processes.n; i++)
-                if (s->processes.items[i]) {
-                        vec_free(&s->processes.items[i]->inherited);
-                        vec_free(&s->processes.items[i]->sites);
-                        free(s->processes.items[i]);
-                }
+                figures_free(s->processes.items[i]);
         vec_free(&s->processes);
+        vec_free(&s->over);
+        ended_done(&s->ended);
         for (size_t i = 0; i < s->pages.n; i++)
                 free(s->pages.items[i]);
         vec_free(&s->pages);
@@ -32,14 +30,14 @@ void sites_done(struct sites *s) {
         moves_done(&s->moves);
         vec_free(&s->rows);
         vec_free(&s->counts);
-        map_done(&s->index);
+        vec_free(&s->free_sites);
         memset(s, 0, sizeof(*s));
 }
 
 size_t sites_size_bytes(const struct sites *s) {
         return s->pages.n * SITES_PER_PAGE * sizeof(struct site) +
                s->rare.cap * sizeof(s->rare.items[0]) + s->totals.cap * sizeof(s->totals.items[0]) +
-               s->hints.cap * sizeof(s->hints.items[0]) + s->index.cap * sizeof(struct map_entry) +
+               s->hints.cap * sizeof(s->hints.items[0]) + ended_size_bytes(&s->ended) +
                s->rows.cap * sizeof(s->rows.items[0]) + moves_size_bytes(&s->moves) +
                s->n_inherited_lines * sizeof(struct inherited);
 }
@@ -109,17 +107,31 @@ static struct site *sites_new_page(void) {
 
 static struct inherited *figures_find_inherited(struct figures *f, uint32_t stack);
 
-static uint32_t sites_add(struct sites *s, struct figures *f, uint32_t stack) {
-        uint32_t idx = s->n_sites++;
-        struct inherited *line = figures_find_inherited(f, stack);
-        struct site_total *total;
-        struct site *x;
+/* A place with nothing in it. */
+static uint32_t sites_take_place(struct sites *s) {
+        uint32_t idx;
 
+        if (s->free_sites.n > 0) {
+                idx = s->free_sites.items[--s->free_sites.n];
+                memset(sites_at(s, idx), 0, sizeof(struct site));
+                memset(&s->rare.items[idx], 0, sizeof(s->rare.items[idx]));
+                memset(&s->totals.items[idx], 0, sizeof(s->totals.items[idx]));
+                return idx;
+        }
+        idx = s->n_sites++;
         if (idx / SITES_PER_PAGE == s->pages.n)
                 vec_push(&s->pages, sites_new_page());
-        x = sites_at(s, idx);
         vec_add(&s->rare);
-        total = vec_add(&s->totals);
+        vec_add(&s->totals);
+        return idx;
+}
+
+static uint32_t sites_add(struct sites *s, struct figures *f, uint32_t stack) {
+        uint32_t idx = sites_take_place(s);
+        struct inherited *line = figures_find_inherited(f, stack);
+        struct site_total *total = &s->totals.items[idx];
+        struct site *x = sites_at(s, idx);
+
         x->process = f->process;
         x->stack = stack;
         vec_push(&f->sites, idx);
@@ -140,7 +152,7 @@ static uint32_t sites_add(struct sites *s, struct figures *f, uint32_t stack) {
 
 uint32_t sites_find_slow(struct sites *s, struct figures *f, uint32_t stack) {
         bool added;
-        uint64_t *idx = map_put(&s->index, (uint64_t)f->process << 32 | stack, 0, &added);
+        uint64_t *idx = map_put(&f->index, stack, 0, &added);
 
         if (added)
                 *idx = sites_add(s, f, stack);
@@ -221,8 +233,8 @@ static void sites_become_multi(struct sites *s, uint64_t now_ns) {
         s->all_peak_no = 1;
 }
 
-struct figures *sites_add_process(struct sites *s, uint32_t process, inherited_vec *inherited,
-                                  uint64_t now_ns) {
+struct figures *sites_add_process(struct sites *s, uint32_t process, struct figures *ancestor,
+                                  inherited_vec *inherited, uint64_t now_ns) {
         struct figures *f;
 
         for (size_t i = 0; i < s->processes.n && !s->is_multi; i++)
@@ -236,12 +248,14 @@ struct figures *sites_add_process(struct sites *s, uint32_t process, inherited_v
                 abort();
         }
         f->process = process;
+        f->ancestor = ancestor ? figures_add_heir(ancestor) : NULL;
         f->first_thread = TRACE_NO_THREAD;
         f->first_slice = s->slice;
         if (inherited) {
                 f->inherited = *inherited;
                 memset(inherited, 0, sizeof(*inherited));
                 s->n_inherited_lines += f->inherited.n;
+                s->n_lines_in_slice += f->inherited.n;
         }
         for (size_t i = 0; i < f->inherited.n; i++) {
                 f->live.blocks += (int64_t)f->inherited.items[i].n;
@@ -271,6 +285,7 @@ static struct amount site_own_alive(const struct sites *s, uint32_t idx) {
 
 void sites_end_process(struct sites *s, struct figures *f, uint64_t now_ns) {
         f->is_over = true;
+        vec_push(&s->over, f);
         if (!s->is_multi)
                 return;
         sites_counts(s, f, now_ns);
@@ -296,7 +311,7 @@ void sites_snapshot(struct sites *s, struct figures *f, inherited_vec *ret) {
                         vec_push(ret, f->inherited.items[i]);
         for (size_t i = 0; i < f->sites.n; i++) {
                 uint32_t idx = f->sites.items[i];
-                const struct site_total *t = &s->totals.items[idx];
+                struct site_total *t = &s->totals.items[idx];
                 const struct site *x = sites_at(s, idx);
                 uint64_t n = t->n_inherited + t->n_allocs - t->n_frees;
                 uint64_t bytes = t->inherited_bytes + t->alloc_bytes - t->free_bytes;
@@ -307,7 +322,9 @@ void sites_snapshot(struct sites *s, struct figures *f, inherited_vec *ret) {
                         n += (uint64_t)now.blocks;
                         bytes += (uint64_t)now.bytes;
                 }
-                if (n > 0)
-                        vec_push(ret, (struct inherited){x->stack, UINT32_MAX, n, bytes});
+                if (n == 0)
+                        continue;
+                t->is_handed_down = true;
+                vec_push(ret, (struct inherited){x->stack, UINT32_MAX, n, bytes});
         }
 }

@@ -15,6 +15,7 @@
 
 #include "base/map.h"
 #include "base/vec.h"
+#include "pipeline/ended.h"
 #include "pipeline/moves.h"
 #include "trace/model.h"
 
@@ -54,6 +55,7 @@ struct site_total {
         uint64_t n_allocs, alloc_bytes, n_frees, free_bytes, n_temporary, n_reallocs;
         uint64_t n_inherited, inherited_bytes;
         uint64_t n_inherited_frees, inherited_free_bytes;
+        bool is_handed_down; /* it had blocks when its process forked: they may be a child's still */
 };
 
 /* What a child started with, by stack. A line becomes a site when the child touches it. */
@@ -76,6 +78,10 @@ struct figures {
         uint32_t n_sites;
         uint32_t first_thread; /* the first that recorded something; TRACE_NO_THREAD: none did */
         bool is_over;
+        bool is_filed; /* over, and what is left of it is in `ended` */
+        /* Whose blocks it may have inherited, NULL: nobody's; children, and snapshots for them, that may have its own. */
+        struct figures *ancestor;
+        uint32_t n_heirs;
         /* Counts that no site has; the sites' are added when the slice ends, live and peak stand below.
          * n_complete_stacks counts the others until then. */
         struct trace_counts in_slice;
@@ -85,6 +91,7 @@ struct figures {
         inherited_vec inherited;
         bool inherited_is_sorted;
         VEC(uint32_t) sites; /* its sites */
+        struct map index;    /* stack → site */
 };
 
 /* Which site a stack had last: spares the look-up as long as one process uses it. */
@@ -96,13 +103,16 @@ enum { SITES_PER_PAGE = 512 };
 
 struct sites {
         struct trace_writer *writer;
-        VEC(struct site *) pages; /* of SITES_PER_PAGE: a site never moves */
-        uint32_t n_sites;
+        VEC(struct site *) pages;   /* of SITES_PER_PAGE: a site never moves */
+        uint32_t n_sites;           /* places in use and free ones */
+        VEC(uint32_t) free_sites;   /* of processes that are gone */
         VEC(struct site_rare) rare; /* the same index, as in the next */
         VEC(struct site_total) totals;
-        struct map index;                /* process << 32 | stack → site */
         VEC(struct site_hint) hints;     /* by stack */
-        VEC(struct figures *) processes; /* by trace id; NULL unknown */
+        VEC(struct figures *) processes; /* by trace id; NULL unknown, or gone */
+        VEC(struct figures *) over;      /* that are over and not gone yet */
+        struct ended ended;              /* what checkpoints need of the others */
+        uint32_t main_process;           /* never goes: it answers for events that are nobody's */
         VEC(uint32_t) touched_sites, touched_processes;
         uint32_t slice;  /* counts from 1 */
         bool is_sampled; /* pairs of blocks are not seen: nothing is known of moves */
@@ -111,6 +121,7 @@ struct sites {
         struct peak all_peak_in_slice, all_peak;
         uint32_t all_peak_no;
         size_t n_inherited_lines;        /* that are no sites yet */
+        size_t n_lines_in_slice;         /* of processes that began in it */
         struct moves moves;              /* of the open slice */
         VEC(struct trace_site) rows;     /* scratch */
         VEC(struct trace_counts) counts; /* scratch */
@@ -132,16 +143,36 @@ void sites_init(struct sites *s, struct trace_writer *w);
 void sites_done(struct sites *s);
 size_t sites_size_bytes(const struct sites *s);
 
-/* A process begins, with what it inherited (taken; NULL: nothing). The second process of a recording ends
- * the open slice first. */
-struct figures *sites_add_process(struct sites *s, uint32_t process, inherited_vec *inherited,
-                                  uint64_t now_ns);
+/* A process begins, with what it inherited (taken; NULL: nothing) from ancestor (NULL: nobody). The second process of a
+ * recording ends the open slice first. */
+struct figures *sites_add_process(struct sites *s, uint32_t process, struct figures *ancestor,
+                                  inherited_vec *inherited, uint64_t now_ns);
 
 /* It ends: its blocks leave the sum of the recording. */
 void sites_end_process(struct sites *s, struct figures *f, uint64_t now_ns);
 
 /* What a child forked now inherits. */
 void sites_snapshot(struct sites *s, struct figures *f, inherited_vec *ret);
+
+/* Its sites stay as long as somebody may release blocks of them. */
+static inline struct figures *figures_add_heir(struct figures *f) {
+        f->n_heirs++;
+        return f;
+}
+
+static inline void figures_remove_heir(struct figures *f) {
+        if (f)
+                f->n_heirs--;
+}
+
+void figures_free(struct figures *f);
+
+/* After a slice: what nobody needs of processes that are over goes. */
+void sites_release_over(struct sites *s);
+
+static inline size_t sites_n_used(const struct sites *s) {
+        return s->n_sites - s->free_sites.n;
+}
 
 uint32_t sites_find_slow(struct sites *s, struct figures *f, uint32_t stack);
 

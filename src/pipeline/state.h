@@ -22,7 +22,8 @@ struct snapshot {
         struct pools pools;
         struct heaps *heaps; /* NULL: none */
         struct intern_space *space;
-        uint32_t loader_number; /* the parent's */
+        uint32_t loader_number;  /* the parent's */
+        struct figures *figures; /* the parent's, which stay */
         inherited_vec inherited;
 };
 
@@ -59,7 +60,6 @@ struct pipeline {
         uint64_t
                 cut_time; /* events behind it wait until those before it are in; UINT64_MAX: no cut */
         uint64_t n_records, n_forced, n_marks;
-        uint32_t main_process;
         uint64_t n_unslotted_told; /* counted as the main process's */
         bool is_finishing;         /* what is drained is all: nobody is waited for */
 

@@ -206,6 +206,7 @@ static void admission_admit_one(struct recorder *r, struct rendezvous_guest *gue
                                    ?: ""; /* /proc names the emulator */
         recorder_log(r, "pid %d image %u: hooked, entry %u", (int)guest->pid, one->image, idx);
         pipeline_add_image(r->pipeline, idx, (uint32_t)guest->pid, one->trace_process);
+        pipeline_set_main(r->pipeline, r->lives.main_process);
         recorder_watch_life(r, one);
         lives_sample(&r->lives, one, recorder_now_ns(r), 0, 0);
         if (r->config->options->attached && guest->pid == r->config->target)
@@ -230,7 +231,7 @@ static bool admission_is_settled(struct recorder *r, pid_t pid) {
                 recorder_end_life(r, before, TRACE_ENDED_EXEC, -1);
         for (size_t i = r->lives.list.n; i-- > 0;)
                 if (r->lives.list.items[i]->pid == pid)
-                        return r->lives.list.items[i]->is_over;
+                        return false;
         return true;
 }
 

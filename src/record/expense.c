@@ -50,7 +50,15 @@ static void expense_look(struct recorder *r, struct life *one) {
 }
 
 static struct budget_figures expense_sum(struct recorder *r, uint64_t now_ns) {
-        struct budget_figures sum = {.time_ns = now_ns, .beside_ns = proc_cpu_ns(getpid())};
+        const struct life_expense *past = &r->lives.past.expense;
+        struct budget_figures sum = {
+                .time_ns = now_ns,
+                .beside_ns = proc_cpu_ns(getpid()),
+                .target_ns = past->cpu_ns,
+                .inside_ns = past->sample_ns,
+                .counting_ns = past->count_ns,
+                .n_samples = past->n_samples,
+        };
 
         for (size_t i = 0; i < r->lives.list.n; i++) {
                 struct life *one = r->lives.list.items[i];

@@ -3,11 +3,14 @@
 
 #include <errno.h>
 #include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <sys/ioctl.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
+#include "base/arena.h"
 #include "pipeline/pipeline.h"
 #include "record/proc.h"
 #include "record/shares.h"
@@ -21,17 +24,32 @@ void lives_init(struct lives *l, struct trace_writer *w, const struct patch_memo
         memset(l, 0, sizeof(*l));
         clock_gettime(CLOCK_BOOTTIME, &now);
         l->began_s = (double)now.tv_sec + (double)now.tv_nsec / 1e9;
-        l->arena = arena_new();
         l->writer = w;
         l->names = names;
 }
 
-static uint32_t lives_count_images(const struct lives *l, pid_t pid) {
-        uint32_t n = 0;
+/* It is the newest image of its pid. */
+static uint32_t lives_count_image(struct lives *l, const struct life *one) {
+        uint64_t *last = map_put(&l->last_by_pid, (uint64_t)one->pid, 0, NULL);
 
-        for (size_t i = 0; i < l->list.n; i++)
-                n += l->list.items[i]->pid == pid;
-        return n;
+        return (uint32_t)(*last >> 32) + 1;
+}
+
+static void lives_name_last(struct lives *l, const struct life *one) {
+        *map_put(&l->last_by_pid, (uint64_t)one->pid, 0, NULL) =
+                (uint64_t)one->image << 32 | one->trace_process;
+        if (one->is_inside)
+                map_put(&l->inside, one->trace_process, 1, NULL);
+        if (!l->n_added) {
+                l->first_pid = one->pid;
+                l->first_began_ns = one->began_ns;
+        }
+        if (one->pid == l->first_pid) {
+                l->main_process = one->trace_process;
+                l->n_main_lost = 0;
+        } else
+                l->has_children = true;
+        l->n_added++;
 }
 
 /* A forked process says its pid itself, and in a pid namespace of its own that is a number of another process, or of
@@ -90,11 +108,9 @@ bool life_end_status(const struct life *one, int *ret_wait_status) {
 }
 
 pid_t lives_find_number(const struct lives *l, pid_t said_pid, uint32_t parent) {
-        bool is_inside = said_pid == 1; /* the first of a namespace */
+        bool is_inside = said_pid == 1 || /* the first of a namespace */
+                         map_get(&l->inside, parent, NULL);
 
-        for (size_t i = l->list.n; i-- > 0 && !is_inside;)
-                is_inside =
-                        l->list.items[i]->trace_process == parent && l->list.items[i]->is_inside;
         return is_inside ? proc_find_inside(said_pid, l->began_s - 1) : said_pid;
 }
 
@@ -128,42 +144,88 @@ struct life *lives_next_vanished(struct lives *l) {
         return NULL;
 }
 
+/* exe and args are copied. */
+static void life_set_command(struct life *one, const char *exe, const char *const *args,
+                             uint32_t n_args) {
+        size_t n_bytes = n_args * sizeof(char *) + strlen(exe) + 1;
+        const char **copies;
+        char *at;
+
+        for (uint32_t i = 0; i < n_args; i++)
+                n_bytes += strlen(args[i]) + 1;
+        copies = malloc(n_bytes);
+        if (!copies) {
+                fputs("silt: out of memory\n", stderr);
+                abort();
+        }
+        at = (char *)&copies[n_args];
+        for (uint32_t i = 0; i < n_args; i++) {
+                copies[i] = at;
+                at = stpcpy(at, args[i]) + 1;
+        }
+        strcpy(at, exe);
+        one->command = copies;
+        one->args = copies;
+        one->n_args = n_args;
+        one->exe = at;
+}
+
+static const struct life *lives_find_process(const struct lives *l, uint32_t process) {
+        for (size_t i = l->list.n; i-- > 0;)
+                if (l->list.items[i]->trace_process == process)
+                        return l->list.items[i];
+        for (size_t i = 0; i < MIN(l->n_recent, (size_t)LIVES_N_RECENT); i++)
+                if (l->recent[i]->trace_process == process)
+                        return l->recent[i];
+        return NULL;
+}
+
 /* A forked process has its parent's command until it execs; when it cannot be asked, that is what it had. */
 static void lives_read_command(struct lives *l, struct life *one, uint32_t parent) {
+        _cleanup_(arena_freep) struct arena *arena = arena_new();
+        const char *const *args = NULL;
+        const struct life *before;
+        const char *exe = "";
+        uint32_t n_args = 0;
+
         if (!one->is_foreign) {
-                one->args = proc_args(l->arena, one->pid, &one->n_args);
-                one->exe = proc_exe(l->arena, one->pid);
+                args = proc_args(arena, one->pid, &n_args);
+                exe = proc_exe(arena, one->pid);
         }
-        for (size_t i = 0; !one->n_args && i < l->list.n; i++)
-                if (l->list.items[i]->trace_process == parent) {
-                        one->args = l->list.items[i]->args;
-                        one->n_args = l->list.items[i]->n_args;
-                        one->exe = l->list.items[i]->exe;
-                }
+        if (!n_args && (before = lives_find_process(l, parent))) {
+                args = before->args;
+                n_args = before->n_args;
+                exe = before->exe;
+        }
+        life_set_command(one, exe, args, n_args);
 }
 
 struct life *lives_add(struct lives *l, uint32_t process_idx, pid_t pid, pid_t said_pid,
                        uint32_t parent, uint64_t start_ns) {
-        struct life *one = arena_alloc(l->arena, sizeof(*one));
+        struct life *one = calloc(1, sizeof(*one));
         struct trace_process p = {.parent = parent, .start_ns = start_ns};
 
+        if (!one) {
+                fputs("silt: out of memory\n", stderr);
+                abort();
+        }
         one->process_idx = process_idx;
         one->is_foreign = pid == 0;
         one->said_pid = said_pid;
         one->pid = pid ? pid : said_pid;
         p.pid = (uint32_t)one->pid;
-        one->exe = "";
         one->began_ns = start_ns;
         one->end.status = -1;
         one->pidfd = pid > 0 ? (int)syscall(SYS_pidfd_open, pid, 0) : -1;
         lives_judge_pid(l, one);
         lives_read_command(l, one, parent);
-        one->image = p.image = lives_count_images(l, one->pid) + 1;
+        one->image = p.image = lives_count_image(l, one);
         p.args = one->args;
         p.n_args = one->n_args;
         p.exe = one->exe;
         one->trace_process = trace_add_process(l->writer, &p);
         vec_push(&l->list, one);
+        lives_name_last(l, one);
         l->n_alive++;
         return one;
 }
@@ -184,12 +246,45 @@ struct life *lives_find_idx(const struct lives *l, uint32_t process_idx) {
 
 uint32_t lives_parent_of(const struct lives *l, pid_t pid) {
         for (int i = 0; i < LIFE_MAX_ANCESTORS && pid > 1; i++) {
+                uint64_t last;
+
                 pid = proc_parent(pid);
-                for (size_t k = l->list.n; k-- > 0;)
-                        if (l->list.items[k]->pid == pid)
-                                return l->list.items[k]->trace_process;
+                if (map_get(&l->last_by_pid, (uint64_t)pid, &last))
+                        return (uint32_t)last;
         }
         return TRACE_NO_PROCESS;
+}
+
+static void lives_add_past(struct lives *l, const struct life *one,
+                           const struct pipeline_totals *totals) {
+        struct life_expense *x = &l->past.expense;
+
+        l->past.n_lost += totals->counts.n_lost;
+        l->past.blocked_ns += one->end.blocked_ns;
+        x->cpu_ns += one->expense.cpu_ns;
+        x->sample_ns += one->expense.sample_ns;
+        x->count_ns += one->expense.count_ns;
+        x->n_samples += one->expense.n_samples;
+        if (one->trace_process == l->main_process)
+                l->n_main_lost = totals->counts.n_lost;
+}
+
+/* To those that are over, of which the oldest is forgotten. */
+static void lives_retire(struct lives *l, struct life *one) {
+        struct life **place = &l->recent[l->n_recent++ % LIVES_N_RECENT];
+        size_t i = 0;
+
+        while (l->list.items[i] != one)
+                i++;
+        l->n_grown_up -= i < l->n_grown_up;
+        memmove(&l->list.items[i], &l->list.items[i + 1],
+                (l->list.n - i - 1) * sizeof(l->list.items[0]));
+        l->list.n--;
+        if (*place) {
+                free((*place)->command);
+                free(*place);
+        }
+        *place = one;
 }
 
 void lives_end(struct lives *l, struct life *one, uint64_t end_ns,
@@ -213,6 +308,8 @@ void lives_end(struct lives *l, struct life *one, uint64_t end_ns,
         shares_write(l->writer, l->names, one->trace_process, totals);
         if (one->pidfd >= 0)
                 close(TAKE_FD(one->pidfd));
+        lives_add_past(l, one, totals);
+        lives_retire(l, one);
 }
 
 void lives_sample(struct lives *l, struct life *one, uint64_t now_ns, uint64_t runtime_bytes,

@@ -7,7 +7,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "base/arena.h"
+#include "base/map.h"
 #include "base/vec.h"
 #include "record/oom.h"
 #include "trace/model.h"
@@ -32,6 +32,7 @@ struct life {
         const char *exe; /* "" unknown */
         const char *const *args;
         uint32_t n_args;
+        void *command;    /* the memory of both; owned */
         int pidfd;        /* -1: none; owned */
         double started_s; /* since boot; -1 unknown */
         bool is_foreign;  /* its pid names an older process here: it is in another pid namespace */
@@ -50,9 +51,29 @@ struct life {
         struct trace_process_end end; /* ended, status and peak as far as known when it ended */
 };
 
+/* What is left of those that are over, in sums. */
+struct lives_past {
+        uint64_t n_lost, blocked_ns;
+        struct life_expense expense;
+};
+
+enum { LIVES_N_RECENT = 512 };
+
 struct lives {
-        VEC(struct life *) list; /* never shrinks: a pid's images are counted from it */
-        struct arena *arena;
+        VEC(struct life *) list; /* that are not over */
+        size_t n_added;          /* since the start */
+        size_t n_grown_up;       /* of list, from the first on: none of them is young */
+        /* The latest that are over: a child that was forked before has their command, and may be seen only now. */
+        struct life *recent[LIVES_N_RECENT];
+        size_t n_recent;        /* since the start */
+        struct map last_by_pid; /* pid → number of its images << 32 | process of the last */
+        struct map inside;      /* processes that had a pid namespace of their own */
+        struct lives_past past;
+        pid_t first_pid; /* of the first of all; 0: there was none yet */
+        uint64_t first_began_ns;
+        uint32_t main_process; /* the last image of that pid */
+        uint64_t n_main_lost;  /* of past.n_lost: its */
+        bool has_children;     /* another pid was seen */
         struct trace_writer *writer;
         const struct patch_memory *names; /* of allocators; NULL: none */
         size_t n_alive;
@@ -89,7 +110,7 @@ struct life *lives_next_vanished(struct lives *l);
 /* The trace process a newcomer descends from: the nearest recorded ancestor. */
 uint32_t lives_parent_of(const struct lives *l, pid_t pid);
 
-/* Writes the end record: everything of the image is in the trace. */
+/* Writes the end record: everything of the image is in the trace. It leaves the list, and is valid until others end. */
 void lives_end(struct lives *l, struct life *one, uint64_t end_ns,
                const struct pipeline_totals *totals);
 

@@ -51,6 +51,7 @@ static uint32_t recorder_on_process(void *ctx, uint32_t process_idx, uint32_t pi
 
         recorder_log(r, "pid %u: forked, entry %u", pid, process_idx);
         recorder_watch_life(r, one);
+        pipeline_set_main(r->pipeline, r->lives.main_process);
         return one->trace_process;
 }
 
@@ -148,18 +149,11 @@ static void recorder_end_with_status(struct recorder *r, struct life *one, int w
                 recorder_end_life(r, one, TRACE_ENDED_EXIT, WEXITSTATUS(wait_status));
 }
 
-static bool recorder_has_children(const struct recorder *r) {
-        for (size_t i = 0; i < r->lives.list.n; i++)
-                if (r->lives.list.items[i]->pid != r->lives.list.items[0]->pid)
-                        return true;
-        return false;
-}
-
 static void recorder_end_target(struct recorder *r, struct life *one) {
         int status = r->target_wait_status;
 
         /* what wait() tells is the most that it or any child it waited for had */
-        if (!recorder_has_children(r))
+        if (!r->lives.has_children)
                 one->end.peak_rss_bytes = r->target_max_rss_bytes;
         if (status >= 0 || life_end_status(one, &status))
                 recorder_end_with_status(r, one, status);
@@ -252,6 +246,26 @@ static void recorder_take_control(struct recorder *r) {
         }
 }
 
+/* Lost events and waits, of all processes. */
+static void recorder_count_waste(const struct recorder *r, struct control_message *m) {
+        const struct lives *l = &r->lives;
+        struct pipeline_totals totals;
+        bool main_is_over = true;
+
+        m->n_lost += l->past.n_lost;
+        m->blocked_ns += l->past.blocked_ns;
+        for (size_t i = 0; i < l->list.n; i++) {
+                if (!pipeline_get_totals(r->pipeline, l->list.items[i]->trace_process, &totals))
+                        continue;
+                m->n_lost += totals.counts.n_lost;
+                m->blocked_ns += totals.blocked_ns;
+                main_is_over &= l->list.items[i]->trace_process != l->main_process;
+        }
+        /* events that are nobody's became its when all was over */
+        if (main_is_over && pipeline_get_totals(r->pipeline, l->main_process, &totals))
+                m->n_lost += totals.counts.n_lost - l->n_main_lost;
+}
+
 static void recorder_tell(struct recorder *r, enum control_kind kind) {
         struct control_message m = {.kind = kind};
         struct pipeline_stats stats;
@@ -262,17 +276,9 @@ static void recorder_tell(struct recorder *r, enum control_kind kind) {
         m.n_unwritten = trace_writer_n_unwritten(r->writer);
         m.file_bytes = fstat(r->trace_fd, &st) == 0 ? (uint64_t)st.st_size : 0;
         m.duration_ns = r->end_ns ? r->end_ns : recorder_now_ns(r);
-        m.n_images = (uint32_t)r->lives.list.n;
+        m.n_images = (uint32_t)r->lives.n_added;
         m.n_living = (uint32_t)r->lives.n_alive;
-        for (size_t i = 0; i < r->lives.list.n; i++) {
-                const struct life *one = r->lives.list.items[i];
-                struct pipeline_totals totals;
-
-                if (!pipeline_get_totals(r->pipeline, one->trace_process, &totals))
-                        continue;
-                m.n_lost += totals.counts.n_lost;
-                m.blocked_ns += one->is_over ? one->end.blocked_ns : totals.blocked_ns;
-        }
+        recorder_count_waste(r, &m);
         pipeline_get_stats(r->pipeline, &stats);
         m.n_lost += stats.n_unslotted;
         clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &cpu);
@@ -319,17 +325,6 @@ static void recorder_write_end(struct recorder *r) {
                 snprintf(r->trouble, sizeof(r->trouble), "%.230s", e.text);
 }
 
-/* The last image of the first program, as everywhere. */
-static void recorder_name_main(struct recorder *r) {
-        const struct life *main_life = NULL;
-
-        for (size_t i = 0; i < r->lives.list.n; i++)
-                if (r->lives.list.items[i]->pid == r->lives.list.items[0]->pid)
-                        main_life = r->lives.list.items[i];
-        if (main_life)
-                pipeline_set_main(r->pipeline, main_life->trace_process);
-}
-
 static void recorder_finish(struct recorder *r) {
         struct pipeline_stats stats;
 
@@ -346,15 +341,12 @@ static void recorder_finish(struct recorder *r) {
                         "more than %d threads or %d processes at once, or signal handlers that interrupted others inside silt",
                         (unsigned long long)stats.n_unslotted, WIRE_N_SLOTS, WIRE_N_PROCESSES);
         admission_note_unheard(r);
-        recorder_name_main(r);
         r->end_ns = recorder_now_ns(r);
         pipeline_finish(r->pipeline, r->end_ns);
-        for (size_t i = 0; i < r->lives.list.n; i++) {
-                struct life *one = r->lives.list.items[i];
+        while (r->lives.list.n) {
+                struct life *one = r->lives.list.items[0];
                 struct pipeline_totals totals = {0};
 
-                if (one->is_over)
-                        continue;
                 pipeline_get_totals(r->pipeline, one->trace_process, &totals);
                 recorder_note_unfollowed(r, one);
                 lives_end(&r->lives, one, recorder_now_ns(r), &totals);
@@ -407,9 +399,9 @@ static void recorder_heed_term(struct recorder *r, uint64_t now_ns) {
 static uint64_t recorder_deadline_ns(const struct recorder *r) {
         const struct run_options *o = r->config->options;
 
-        if (!o->duration_ns || (o->attached && (!r->lives.list.n || r->is_due)))
+        if (!o->duration_ns || (o->attached && (!r->lives.n_added || r->is_due)))
                 return UINT64_MAX;
-        return o->duration_ns + (o->attached ? r->lives.list.items[0]->began_ns : 0);
+        return o->duration_ns + (o->attached ? r->lives.first_began_ns : 0);
 }
 
 static void recorder_keep_time(struct recorder *r) {
@@ -417,7 +409,7 @@ static void recorder_keep_time(struct recorder *r) {
 
         if (now_ns >= r->next_sample_ns)
                 recorder_sample(r, now_ns);
-        if (now_ns >= r->next_young_ns || r->lives.list.n > r->n_lives_seen)
+        if (now_ns >= r->next_young_ns || r->lives.n_added > r->n_lives_seen)
                 recorder_sample_young(r, now_ns);
         if (now_ns >= r->next_slice_ns) {
                 pipeline_end_slice(r->pipeline, now_ns, false);

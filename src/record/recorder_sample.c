@@ -50,12 +50,12 @@ void recorder_sample_young(struct recorder *r, uint64_t now_ns) {
 
         pipeline_get_stats(r->pipeline, &stats);
         r->next_young_ns = UINT64_MAX;
-        r->n_lives_seen = r->lives.list.n;
-        for (size_t i = r->n_grown_up; i < r->lives.list.n; i++) {
+        r->n_lives_seen = r->lives.n_added;
+        for (size_t i = r->lives.n_grown_up; i < r->lives.list.n; i++) {
                 struct life *one = r->lives.list.items[i];
 
                 if (!recorder_is_young(one, now_ns)) {
-                        r->n_grown_up += i == r->n_grown_up;
+                        r->lives.n_grown_up += i == r->lives.n_grown_up;
                         continue;
                 }
                 if (now_ns >= one->next_sample_ns) {

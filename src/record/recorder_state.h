@@ -63,8 +63,7 @@ struct recorder {
         uint64_t end_ns; /* of the recording; 0 while it goes on */
         uint64_t next_slice_ns, next_sample_ns, next_cost_ns;
         uint64_t next_young_ns; /* a young process is to be sampled; UINT64_MAX: none */
-        size_t n_lives_seen,
-                n_grown_up; /* grown up: of lives, from the first on: none of them is young */
+        size_t n_lives_seen;
         struct budget budget;
         uint32_t unfollowed;       /* that was noted: enum wire_unfollowed */
         uint64_t term_deadline_ns; /* 0: nobody asked it to end */
