@@ -12,6 +12,7 @@
 #include "query/life.h"
 #include "query/peak.h"
 #include "query/pick.h"
+#include "query/rss.h"
 #include "query/state.h"
 
 struct asking {
@@ -24,6 +25,7 @@ struct asking {
         struct query_answer *answer;
         const struct pick *pick; /* NULL: everything */
         bool is_split;         /* sites of each process apart, as while a filtered answer is made */
+        bool counts_others;    /* sites of processes outside the scope too */
         struct chosen *chosen; /* of lives: who they are */
         uint32_t *place_of;    /* of lives of one process: stack → index into sites + 1 */
         struct map by_stack;   /* stack (split: process << 32 | stack) → index into sites */
@@ -100,6 +102,8 @@ static void count_sites(const struct asking *k) {
                 if (e->process < k->end.n_processes && e->n_allocs > (b ? b->n_allocs : 0))
                         k->answer->processes[e->process].n_sites++;
         }
+        for (size_t p = 0; p < k->end.n_processes && k->end.n_others; p++)
+                k->answer->processes[p].n_sites += k->end.n_others[p];
 }
 
 static void totals_sum(const struct asking *k, struct query_totals *t) {
@@ -141,75 +145,6 @@ static void totals_sum(const struct asking *k, struct query_totals *t) {
                 t->peak_blocks += k->pick ? (uint64_t)s->f.peak_blocks : 0;
                 t->n_sites += s->f.n_allocs > 0;
         }
-}
-
-/* ---- resident memory ------------------------------------------------------------------------- */
-
-static uint64_t sample_resident(const struct trace_sample *s) {
-        return s->anon_bytes + s->file_bytes + s->shmem_bytes;
-}
-
-/* Resident bytes of the processes alive, added up. */
-struct rss_sum {
-        const struct query *q;
-        uint64_t *now; /* one a process */
-        uint64_t bytes, next_end_ns;
-};
-
-static void rss_sum_put(struct rss_sum *s, const struct trace_sample *sample) {
-        if (sample->time_ns > s->next_end_ns) {
-                s->next_end_ns = UINT64_MAX;
-                for (uint32_t p = 0; p < s->q->view->n_processes; p++) {
-                        uint64_t end_ns = query_process_end_ns(s->q, p);
-
-                        if (end_ns < sample->time_ns) {
-                                s->bytes -= s->now[p];
-                                s->now[p] = 0;
-                        } else {
-                                s->next_end_ns = MIN(s->next_end_ns, end_ns);
-                        }
-                }
-        }
-        s->bytes += sample_resident(sample) - s->now[sample->process];
-        s->now[sample->process] = sample_resident(sample);
-}
-
-/* The highest sample of each process in the window, and of the sum of all processes alive. */
-static int find_peak_rss(struct asking *k, uint64_t *ret_all, struct err *reterr) {
-        const struct query_scope *w = &k->scope;
-        struct query_totals *processes = k->answer->processes;
-        struct rss_sum sum = {.q = k->q,
-                              .now = calloc(k->answer->n_processes + 1, sizeof(uint64_t))};
-        const struct trace_sample *s;
-        size_t n;
-        int r;
-
-        if (!sum.now)
-                abort();
-        r = trace_read_samples(k->q->reader, &s, &n, reterr);
-        for (size_t i = 0; r >= 0 && i < n && s[i].time_ns < w->to_ns; i++) {
-                uint32_t p = s[i].process;
-
-                if (p >= k->answer->n_processes)
-                        continue;
-                rss_sum_put(&sum, &s[i]);
-                if (s[i].time_ns < w->from_ns)
-                        continue;
-                processes[p].peak_rss_bytes =
-                        MAX(processes[p].peak_rss_bytes, sample_resident(&s[i]));
-                *ret_all = MAX(*ret_all, sum.bytes);
-        }
-        free(sum.now);
-        /* The kernel's own high-water mark sees what lies between two samples, but only for the
-         * whole time. */
-        for (size_t p = 0; p < k->answer->n_processes && w->from_ns == 0 && w->to_ns == UINT64_MAX;
-             p++) {
-                uint64_t peak = k->q->view->processes[p].end.peak_rss_bytes;
-
-                processes[p].peak_rss_bytes = MAX(processes[p].peak_rss_bytes, peak);
-                *ret_all = MAX(*ret_all, peak);
-        }
-        return r;
 }
 
 /* ---- sites ----------------------------------------------------------------------------------- */
@@ -632,7 +567,7 @@ static int asking_run(struct asking *k, bool keep_split, struct err *reterr) {
         count_threads(k);
         if (query_sample_bytes(k->q))
                 take_tallies(k);
-        r = find_peak_rss(k, &all_rss, reterr);
+        r = rss_find_peaks(k->q, &k->scope, a->processes, &all_rss, reterr);
         if (k->pick)
                 filter_totals(k, keep_split);
         else
@@ -651,7 +586,12 @@ static int asking_run(struct asking *k, bool keep_split, struct err *reterr) {
         return r;
 }
 
-static int ask(struct query *q, const struct query_scope *scope, bool is_split,
+/* Of other processes only the number of sites is asked for; to tell those of a window all sites are needed. */
+static uint32_t state_focus(const struct asking *k) {
+        return k->scope.from_ns > 0 && k->counts_others ? QUERY_ALL : k->scope.process;
+}
+
+static int ask(struct query *q, const struct query_scope *scope, bool is_split, bool counts_others,
                struct query_answer **ret, struct err *reterr) {
         _cleanup_(query_answer_freep) struct query_answer *a = calloc(1, sizeof(*a));
         size_t n = q->view->n_processes;
@@ -664,12 +604,15 @@ static int ask(struct query *q, const struct query_scope *scope, bool is_split,
             !(k.peaks = calloc(n + 1, sizeof(k.peaks[0]))))
                 abort();
         k.is_split |= k.pick != NULL;
+        k.counts_others = counts_others && !k.pick;
         a->is_moved = k.pick && k.pick->needs_events ? move_to_detail(q, &k.scope)
                                                      : query_move_edges(q, &k.scope);
         a->scope = k.scope;
         a->n_processes = n;
-        state_init(&k.begin, n);
-        state_init(&k.end, n);
+        state_init(&k.begin, n, state_focus(&k));
+        state_init(&k.end, n, state_focus(&k));
+        if (k.counts_others)
+                state_count_others(&k.end);
         r = asking_run(&k, is_split, reterr);
         state_done(&k.begin);
         state_done(&k.end);
@@ -684,10 +627,15 @@ static int ask(struct query *q, const struct query_scope *scope, bool is_split,
 
 int query_ask(struct query *q, const struct query_scope *scope, struct query_answer **ret,
               struct err *reterr) {
-        return ask(q, scope, false, ret, reterr);
+        return ask(q, scope, false, true, ret, reterr);
 }
 
 int query_ask_split(struct query *q, const struct query_scope *scope, struct query_answer **ret,
                     struct err *reterr) {
-        return ask(q, scope, true, ret, reterr);
+        return ask(q, scope, true, true, ret, reterr);
+}
+
+int query_ask_own(struct query *q, const struct query_scope *scope, struct query_answer **ret,
+                  struct err *reterr) {
+        return ask(q, scope, false, false, ret, reterr);
 }

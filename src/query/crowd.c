@@ -4,19 +4,10 @@
 #include "query/internal.h"
 
 void crowd_bury(struct crowd *c, uint64_t time_ns) {
-        if (c->next_end_ns >= time_ns)
-                return;
-        c->next_end_ns = UINT64_MAX;
-        for (uint32_t p = 0; p < c->q->view->n_processes; p++) {
-                uint64_t end_ns = query_process_end_ns(c->q, p);
-
-                if (!c->is_dead[p] && end_ns < time_ns) {
-                        c->is_dead[p] = true;
-                        c->bytes -= c->own_bytes[p];
-                        c->blocks -= c->own_blocks[p];
-                }
-                if (!c->is_dead[p])
-                        c->next_end_ns = MIN(c->next_end_ns, end_ns);
+        for (uint32_t p; (p = ends_take(&c->ends, time_ns)) != TRACE_NO_PROCESS;) {
+                c->is_dead[p] = true;
+                c->bytes -= c->own_bytes[p];
+                c->blocks -= c->own_blocks[p];
         }
 }
 
@@ -30,7 +21,8 @@ static void crowd_add(struct crowd *c, uint32_t process, int64_t bytes, int64_t 
 }
 
 void crowd_init(struct crowd *c, const struct query *q, const struct state *s, uint64_t time_ns) {
-        *c = (struct crowd){.q = q};
+        *c = (struct crowd){0};
+        ends_init(&c->ends, q);
         c->own_bytes = calloc(s->n_processes + 1, sizeof(int64_t));
         c->own_blocks = calloc(s->n_processes + 1, sizeof(int64_t));
         c->is_dead = calloc(s->n_processes + 1, sizeof(bool));
@@ -46,6 +38,7 @@ void crowd_done(struct crowd *c) {
         free(c->own_bytes);
         free(c->own_blocks);
         free(c->is_dead);
+        ends_done(&c->ends);
 }
 
 void crowd_step(struct crowd *c, const struct replay_step *step) {

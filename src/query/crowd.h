@@ -3,13 +3,13 @@
  * ended. Inside query/ only. */
 #pragma once
 
+#include "query/ends.h"
 #include "query/replay.h"
 
 struct crowd {
-        const struct query *q;
+        struct ends ends;
         int64_t *own_bytes, *own_blocks; /* one a process; of the dead what they left */
         bool *is_dead;
-        uint64_t next_end_ns;  /* earliest end of those alive */
         int64_t bytes, blocks; /* of all alive */
 };
 

@@ -450,7 +450,7 @@ int query_group(struct query *q, const struct query_scope *scope,
         _cleanup_(query_groups_freep) struct query_groups *groups = NULL;
         struct grouping g = {.q = q, .o = o};
         int r = o->by == QUERY_BY_PROCESS ? query_ask_split(q, scope, &a, reterr)
-                                          : query_ask(q, scope, &a, reterr);
+                                          : query_ask_own(q, scope, &a, reterr);
 
         if (r < 0)
                 return r;

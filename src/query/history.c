@@ -136,7 +136,7 @@ static void load_before(struct telling *t) {
 
         if (t->scope.from_ns == 0)
                 return;
-        state_init(&s, t->q->view->n_processes);
+        state_init(&s, t->q->view->n_processes, t->scope.process);
         state_load_time(t->q, &s, t->scope.from_ns);
         load_held(t, &s);
         for (size_t p = 0; p < n_held_processes(t); p++)
@@ -268,7 +268,7 @@ static size_t skip_slices(struct telling *t, struct state *s, size_t slice_idx) 
         if (next <= slice_idx + 2 * per_checkpoint || next >= v->n_slices)
                 return slice_idx;
         state_done(s);
-        state_init(s, v->n_processes);
+        state_init(s, v->n_processes, t->scope.process);
         if (t->is_rough && per_column > 3 * per_checkpoint) {
                 size_t at = state_load_checkpoint(t->q, s, next);
 
@@ -278,7 +278,7 @@ static size_t skip_slices(struct telling *t, struct state *s, size_t slice_idx) 
                         return at;
                 }
                 state_done(s);
-                state_init(s, v->n_processes);
+                state_init(s, v->n_processes, t->scope.process);
         }
         state_load(t->q, s, next);
         return next;
@@ -291,7 +291,7 @@ static void tell_slices(struct telling *t) {
         if (is_all(t))
                 inherit_load(t->q);
         load_before(t);
-        state_init(&s, t->q->view->n_processes);
+        state_init(&s, t->q->view->n_processes, t->scope.process);
         state_load(t->q, &s, slice_idx);
         for (; slice_idx < t->q->view->n_slices && t->column < t->h->n_columns; slice_idx++) {
                 slice_idx = skip_slices(t, &s, slice_idx);

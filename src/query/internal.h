@@ -50,6 +50,10 @@ void query_note_damage(struct query *q, const struct err *e);
 int query_ask_split(struct query *q, const struct query_scope *scope, struct query_answer **ret,
                     struct err *reterr);
 
+/* query_ask without the number of sites of processes outside the scope. */
+int query_ask_own(struct query *q, const struct query_scope *scope, struct query_answer **ret,
+                  struct err *reterr);
+
 /* The first slice that ends behind time_ns. All events of a slice are earlier than its end. */
 size_t query_slice_at(const struct query *q, uint64_t time_ns);
 

@@ -50,7 +50,7 @@ static bool finder_cut_slice(struct finder *f) {
         struct state s;
         bool done;
 
-        state_init(&s, f->q->view->n_processes);
+        state_init(&s, f->q->view->n_processes, f->want_all ? QUERY_ALL : STATE_COUNTS_ONLY);
         state_load(f->q, &s, f->slice_idx);
         if (f->want_all)
                 crowd_init(&f->crowd, f->q, &s, trace_slice(f->q->reader, f->slice_idx)->begin_ns);
@@ -136,7 +136,7 @@ void peak_of_scope(struct query *q, const struct query_scope *scope, struct peak
                 abort();
         if (is_all)
                 inherit_load(q);
-        state_init(&begin, n);
+        state_init(&begin, n, is_all ? QUERY_ALL : STATE_COUNTS_ONLY);
         if (scope->from_ns > 0)
                 state_load_time(q, &begin, scope->from_ns);
         peak_find(q, &begin, scope->from_ns, scope->to_ns, is_all, peaks);
@@ -200,7 +200,7 @@ bool peak_locate(struct query *q, const struct peak *peak, uint32_t process, uin
         struct locator l = {.peak = peak, .process = process};
         struct state s;
 
-        state_init(&s, q->view->n_processes);
+        state_init(&s, q->view->n_processes, process);
         state_load(q, &s, peak->slice_idx);
         if (process == QUERY_ALL)
                 crowd_init(&l.crowd, q, &s, trace_slice(q->reader, peak->slice_idx)->begin_ns);
@@ -284,7 +284,7 @@ void peak_each_site(struct query *q, const struct state *begin, const struct pea
                 visit_state(&v, begin);
                 return;
         }
-        state_init(&s, q->view->n_processes);
+        state_init(&s, q->view->n_processes, process);
         state_load(q, &s, peak->slice_idx);
         if (peak->place == PEAK_AT_STEP)
                 replay_slice(q, &s, peak->slice_idx, &limits, NULL, NULL);

@@ -13,6 +13,14 @@ struct candidate {
         uint64_t seq;
 };
 
+/* A child that began in this slice, with something inherited: rows [begin, end) of forks. */
+struct replay_child {
+        uint64_t start_ns;
+        uint32_t process;
+        size_t begin, end;
+        bool is_started;
+};
+
 struct replay {
         struct query *q;
         struct state *s;
@@ -25,8 +33,10 @@ struct replay {
         struct map last_alloc; /* thread → seq of its latest allocation in this slice */
         struct map
                 temporary_sites; /* (process << 32 | stack) with a temporary allocation in this slice */
-        VEC(struct trace_site)
-        forks; /* rows with something inherited, by process; process is cleared once applied */
+        VEC(struct trace_site) forks;      /* rows with something inherited, by process */
+        VEC(struct replay_child) children; /* by start */
+        size_t next_child;
+        struct map child_of; /* process → its place in children */
         VEC(struct candidate) candidates;
 };
 
@@ -51,32 +61,61 @@ static int fork_compare(const void *a, const void *b) {
         return x->process < y->process ? -1 : x->process > y->process;
 }
 
-/* Children that began by time_ns, and `also` (whose first event is here), get what they
- * inherited. */
-static void replay_forks(struct replay *p, uint64_t time_ns, uint32_t also) {
-        for (size_t i = 0, end; i < p->forks.n && !replay_is_over(p); i = end) {
+static int child_compare(const void *a, const void *b) {
+        const struct replay_child *x = a, *y = b;
+
+        if (x->start_ns != y->start_ns)
+                return x->start_ns < y->start_ns ? -1 : 1;
+        return x->process < y->process ? -1 : x->process > y->process;
+}
+
+static void replay_list_children(struct replay *p) {
+        if (p->forks.n)
+                qsort(p->forks.items, p->forks.n, sizeof(p->forks.items[0]), fork_compare);
+        for (size_t i = 0, end; i < p->forks.n; i = end) {
                 uint32_t process = p->forks.items[i].process;
-                uint64_t start_ns;
 
                 for (end = i + 1; end < p->forks.n && p->forks.items[end].process == process; end++)
                         ;
-                if (process == TRACE_NO_PROCESS)
-                        continue;
-                start_ns = p->q->view->processes[process].start.start_ns;
-                if (start_ns > time_ns && process != also)
-                        continue;
-                for (size_t k = i; k < end; k++) {
-                        struct trace_site *row = &p->forks.items[k];
-                        struct state_site *site = state_at(p->s, process, row->stack);
-
-                        site->n_inherited += row->n_inherited;
-                        site->inherited_bytes += row->inherited_bytes;
-                        p->s->counts[process].live_blocks += row->n_inherited;
-                        p->s->counts[process].live_bytes += row->inherited_bytes;
-                        row->process = TRACE_NO_PROCESS;
-                }
-                replay_step_done(p, MIN(start_ns, time_ns), process, NULL, false);
+                vec_push(&p->children,
+                         (struct replay_child){p->q->view->processes[process].start.start_ns,
+                                               process, i, end, false});
         }
+        if (p->children.n)
+                qsort(p->children.items, p->children.n, sizeof(p->children.items[0]),
+                      child_compare);
+        for (size_t i = 0; i < p->children.n; i++)
+                map_put(&p->child_of, p->children.items[i].process, i, NULL);
+}
+
+static void replay_start_child(struct replay *p, struct replay_child *child, uint64_t time_ns) {
+        struct trace_counts *c = &p->s->counts[child->process];
+
+        if (child->is_started || replay_is_over(p))
+                return;
+        for (size_t i = child->begin; i < child->end; i++) {
+                const struct trace_site *row = &p->forks.items[i];
+                struct state_site *site = state_at(p->s, child->process, row->stack);
+
+                site->n_inherited += row->n_inherited;
+                site->inherited_bytes += row->inherited_bytes;
+                c->live_blocks += row->n_inherited;
+                c->live_bytes += row->inherited_bytes;
+        }
+        child->is_started = true;
+        replay_step_done(p, MIN(child->start_ns, time_ns), child->process, NULL, false);
+}
+
+/* Children that began by time_ns, and `also` (whose first event is here), get what they
+ * inherited. */
+static void replay_forks(struct replay *p, uint64_t time_ns, uint32_t also) {
+        uint64_t place;
+
+        while (p->next_child < p->children.n &&
+               p->children.items[p->next_child].start_ns <= time_ns && !replay_is_over(p))
+                replay_start_child(p, &p->children.items[p->next_child++], time_ns);
+        if (p->children.n && map_get(&p->child_of, also, &place))
+                replay_start_child(p, &p->children.items[place], time_ns);
 }
 
 /* ---- events ---------------------------------------------------------------------------------- */
@@ -85,6 +124,7 @@ static void replay_alloc(struct replay *p, uint32_t process, const struct trace_
         struct state_site *site = state_at(p->s, process, e->stack);
         struct trace_counts *c = &p->s->counts[process];
 
+        state_note_alloc(p->s, site, process, e->stack);
         site->n_allocs += e->n_blocks;
         site->alloc_bytes += trace_event_bytes(e);
         c->n_allocs += e->n_blocks;
@@ -250,8 +290,7 @@ static void replay_begin(struct replay *p, size_t slice_idx) {
                         map_put(&p->temporary_sites,
                                 (uint64_t)rows[i].process << 32 | rows[i].stack, 0, NULL);
         }
-        if (p->forks.n)
-                qsort(p->forks.items, p->forks.n, sizeof(p->forks.items[0]), fork_compare);
+        replay_list_children(p);
 }
 
 static void replay_events(struct replay *p, const struct trace_event *events, size_t n) {
@@ -259,7 +298,7 @@ static void replay_events(struct replay *p, const struct trace_event *events, si
                 p->event_idx = i;
                 if (events[i].time_ns >= p->limits->before_ns)
                         break;
-                if (p->forks.n)
+                if (p->children.n)
                         replay_forks(p, events[i].time_ns, query_event_process(p->q, &events[i]));
                 if (!replay_is_over(p))
                         replay_event(p, &events[i]);
@@ -285,6 +324,8 @@ bool replay_slice(struct query *q, struct state *s, size_t slice_idx,
         map_done(&p.last_alloc);
         map_done(&p.temporary_sites);
         vec_free(&p.forks);
+        vec_free(&p.children);
+        map_done(&p.child_of);
         vec_free(&p.candidates);
         return true;
 }

@@ -6,8 +6,8 @@
 #include "query/internal.h"
 #include "query/replay.h"
 
-void state_init(struct state *s, size_t n_processes) {
-        *s = (struct state){.n_processes = n_processes, .is_exact = true};
+void state_init(struct state *s, size_t n_processes, uint32_t focus) {
+        *s = (struct state){.n_processes = n_processes, .is_exact = true, .focus = focus};
         s->counts = calloc(n_processes + 1, sizeof(s->counts[0]));
         if (!s->counts)
                 abort();
@@ -19,7 +19,15 @@ void state_done(struct state *s) {
         map_done(&s->index);
         vec_free(&s->sites);
         free(s->counts);
+        free(s->n_others);
+        map_done(&s->others);
         *s = (struct state){0};
+}
+
+void state_count_others(struct state *s) {
+        s->n_others = calloc(s->n_processes + 1, sizeof(s->n_others[0]));
+        if (!s->n_others)
+                abort();
 }
 
 static uint64_t site_key(uint32_t process, uint32_t stack) {
@@ -27,9 +35,14 @@ static uint64_t site_key(uint32_t process, uint32_t stack) {
 }
 
 struct state_site *state_at(struct state *s, uint32_t process, uint32_t stack) {
+        uint64_t *idx;
         bool added;
-        uint64_t *idx = map_put(&s->index, site_key(process, stack), s->sites.n, &added);
 
+        if (s->focus != QUERY_ALL && process != s->focus) {
+                s->beside = (struct state_site){.process = process, .stack = stack};
+                return &s->beside;
+        }
+        idx = map_put(&s->index, site_key(process, stack), s->sites.n, &added);
         if (added)
                 vec_push(&s->sites, (struct state_site){.process = process, .stack = stack});
         return &s->sites.items[*idx];
@@ -39,6 +52,28 @@ const struct state_site *state_find(const struct state *s, uint32_t process, uin
         uint64_t idx;
 
         return map_get(&s->index, site_key(process, stack), &idx) ? &s->sites.items[idx] : NULL;
+}
+
+void state_note_alloc(struct state *s, const struct state_site *site, uint32_t process,
+                      uint32_t stack) {
+        bool added;
+
+        if (site != &s->beside || !s->n_others)
+                return;
+        map_put(&s->others, site_key(process, stack), 0, &added);
+        s->n_others[process] += added;
+}
+
+/* Of a process that began and ended within the rows' time no other rows come. */
+static void state_count_row(struct query *q, struct state *s, const struct trace_site *row,
+                            uint64_t begin_ns, uint64_t end_ns) {
+        if (!s->n_others || row->process >= s->n_processes || row->n_allocs == 0)
+                return;
+        if (q->view->processes[row->process].start.start_ns >= begin_ns &&
+            query_process_end_ns(q, row->process) < end_ns)
+                s->n_others[row->process]++;
+        else
+                state_note_alloc(s, &s->beside, row->process, row->stack);
 }
 
 static void state_add_site(struct state *s, const struct trace_site *row) {
@@ -79,16 +114,22 @@ static void state_add_counts(struct state *s, const struct trace_counts *row) {
         c->live_bytes = row->live_bytes;
 }
 
-static void state_add_rows(struct state *s, const struct trace_site *sites, size_t n_sites,
+/* Rows of what happened in [begin_ns, end_ns). */
+static void state_add_rows(struct query *q, struct state *s, uint64_t begin_ns, uint64_t end_ns,
+                           const struct trace_site *sites, size_t n_sites,
                            const struct trace_counts *counts, size_t n_counts) {
         for (size_t i = 0; i < n_sites; i++)
-                state_add_site(s, &sites[i]);
+                if (s->focus == QUERY_ALL || sites[i].process == s->focus)
+                        state_add_site(s, &sites[i]);
+                else
+                        state_count_row(q, s, &sites[i], begin_ns, end_ns);
         for (size_t i = 0; i < n_counts; i++)
                 state_add_counts(s, &counts[i]);
 }
 
 /* What is damaged is left out and remembered: the rest of the trace is still worth an answer. */
 static void state_add_slice_rows(struct query *q, struct state *s, size_t slice_idx) {
+        const struct trace_slice_info *info = trace_slice(q->reader, slice_idx);
         const struct trace_site *sites = NULL;
         const struct trace_counts *counts = NULL;
         size_t n_sites = 0, n_counts = 0;
@@ -104,7 +145,7 @@ static void state_add_slice_rows(struct query *q, struct state *s, size_t slice_
                 query_note_damage(q, &e);
                 n_counts = 0;
         }
-        state_add_rows(s, sites, n_sites, counts, n_counts);
+        state_add_rows(q, s, info->begin_ns, info->end_ns, sites, n_sites, counts, n_counts);
 }
 
 /* Of the slices [first, end). */
@@ -139,7 +180,8 @@ static size_t state_add_checkpoint(struct query *q, struct state *s, size_t slic
         }
         if (after == SIZE_MAX)
                 return 0;
-        state_add_rows(s, sites, n_sites, counts, n_counts);
+        state_add_rows(q, s, 0, trace_slice(q->reader, after)->end_ns, sites, n_sites, counts,
+                       n_counts);
         return after + 1;
 }
 

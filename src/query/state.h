@@ -23,13 +23,24 @@ struct state {
         VEC(struct state_site) sites;
         struct trace_counts *counts; /* one a process */
         size_t n_processes;
-        bool is_exact; /* false when events were missing where they were needed */
+        uint32_t focus;           /* whose sites there are; QUERY_ALL: everybody's */
+        struct state_site beside; /* takes what is another's */
+        /* of others: sites that allocated. NULL: not counted */
+        uint32_t *n_others;
+        struct map others; /* (process << 32 | stack) of those that may come again */
+        bool is_exact;     /* false when events were missing where they were needed */
 };
 
-void state_init(struct state *s, size_t n_processes);
+#define STATE_COUNTS_ONLY (UINT32_MAX - 1) /* a focus on no process: its sites are nobody's */
+
+void state_init(struct state *s, size_t n_processes, uint32_t focus);
+void state_count_others(struct state *s); /* before it is loaded */
 void state_done(struct state *s);
-struct state_site *state_at(struct state *s, uint32_t process,
-                            uint32_t stack); /* added when missing */
+/* Added when missing. Of another process than the one in focus: a place that nobody looks at. */
+struct state_site *state_at(struct state *s, uint32_t process, uint32_t stack);
+/* It has allocated. */
+void state_note_alloc(struct state *s, const struct state_site *site, uint32_t process,
+                      uint32_t stack);
 const struct state_site *state_find(const struct state *s, uint32_t process,
                                     uint32_t stack); /* NULL: none */
 

@@ -150,9 +150,7 @@ struct together {
 
 /* Those who end before time_ns take their blocks with them. */
 static void together_bury(struct together *g, uint64_t time_ns) {
-        while (g->crowd.next_end_ns < time_ns) {
-                uint64_t end_ns = g->crowd.next_end_ns;
-
+        for (uint64_t end_ns; (end_ns = ends_next_ns(&g->crowd.ends)) < time_ns;) {
                 crowd_bury(&g->crowd, end_ns + 1);
                 if (end_ns >= g->t->from_ns)
                         timeline_step_to(g->t, end_ns, (uint64_t)g->crowd.bytes);
@@ -196,7 +194,7 @@ static void draw_together(struct timeline *t, size_t slice_idx) {
         struct state s;
 
         inherit_load(t->q);
-        state_init(&s, t->q->view->n_processes);
+        state_init(&s, t->q->view->n_processes, QUERY_ALL);
         state_load(t->q, &s, slice_idx);
         crowd_init(&g.crowd, t->q, &s, t->time_ns);
         t->level = (uint64_t)g.crowd.bytes;

@@ -66,7 +66,7 @@ static void begin_from_history(struct drawing *d) {
 
         if (is_all(d))
                 inherit_load(q);
-        state_init(&begin, q->view->n_processes);
+        state_init(&begin, q->view->n_processes, d->t->scope->process);
         if (d->t->from_ns > 0)
                 state_load_time(q, &begin, d->t->from_ns);
         for (size_t i = 0; i < begin.sites.n; i++) {

@@ -420,7 +420,7 @@ int query_tree(struct query *q, const struct query_scope *scope, const struct qu
         if (!t)
                 abort();
         t->options = *o;
-        r = query_ask(q, scope, &t->answer, reterr);
+        r = query_ask_own(q, scope, &t->answer, reterr);
         if (r < 0)
                 return r;
         growing_init(&g, q, t->answer, o);

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: MIT */
+/* Processes in the order they end, for passes over time that must know who is gone. Inside query/ only. */
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct query;
+
+struct ends {
+        const struct query *q;
+        uint32_t *order; /* processes that ended */
+        size_t n, next;
+};
+
+void ends_init(struct ends *e, const struct query *q);
+void ends_done(struct ends *e);
+
+/* When the next one ends; UINT64_MAX: nobody does. */
+uint64_t ends_next_ns(const struct ends *e);
+
+/* The next one, if it ended before time_ns; TRACE_NO_PROCESS: nobody more did. */
+uint32_t ends_take(struct ends *e, uint64_t time_ns);

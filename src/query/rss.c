@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: MIT */
+#include "query/rss.h"
+
+#include "base/vec.h"
+#include "query/ends.h"
+#include "query/internal.h"
+
+static uint64_t sample_resident(const struct trace_sample *s) {
+        return s->anon_bytes + s->file_bytes + s->shmem_bytes;
+}
+
+/* Resident bytes of the processes alive, added up. */
+struct rss_sum {
+        uint64_t *now; /* one a process */
+        uint64_t bytes;
+        struct ends ends;
+        VEC(uint32_t) late; /* sampled when they had ended: gone with the next that ends */
+};
+
+static void rss_sum_drop(struct rss_sum *s, uint32_t process) {
+        s->bytes -= s->now[process];
+        s->now[process] = 0;
+}
+
+static void rss_sum_put(struct rss_sum *s, const struct trace_sample *sample) {
+        if (ends_next_ns(&s->ends) < sample->time_ns) {
+                for (uint32_t p; (p = ends_take(&s->ends, sample->time_ns)) != TRACE_NO_PROCESS;)
+                        rss_sum_drop(s, p);
+                for (size_t i = 0; i < s->late.n; i++)
+                        rss_sum_drop(s, s->late.items[i]);
+                vec_clear(&s->late);
+        }
+        if (query_process_end_ns(s->ends.q, sample->process) < sample->time_ns)
+                vec_push(&s->late, sample->process);
+        s->bytes += sample_resident(sample) - s->now[sample->process];
+        s->now[sample->process] = sample_resident(sample);
+}
+
+int rss_find_peaks(struct query *q, const struct query_scope *w, struct query_totals *processes,
+                   uint64_t *ret_all, struct err *reterr) {
+        size_t n_processes = q->view->n_processes;
+        struct rss_sum sum = {.now = calloc(n_processes + 1, sizeof(uint64_t))};
+        const struct trace_sample *s;
+        size_t n;
+        int r;
+
+        if (!sum.now)
+                abort();
+        ends_init(&sum.ends, q);
+        r = trace_read_samples(q->reader, &s, &n, reterr);
+        for (size_t i = 0; r >= 0 && i < n && s[i].time_ns < w->to_ns; i++) {
+                uint32_t p = s[i].process;
+
+                if (p >= n_processes)
+                        continue;
+                rss_sum_put(&sum, &s[i]);
+                if (s[i].time_ns < w->from_ns)
+                        continue;
+                processes[p].peak_rss_bytes =
+                        MAX(processes[p].peak_rss_bytes, sample_resident(&s[i]));
+                *ret_all = MAX(*ret_all, sum.bytes);
+        }
+        free(sum.now);
+        ends_done(&sum.ends);
+        vec_free(&sum.late);
+        /* The kernel's own high-water mark sees what lies between two samples, but only for the
+         * whole time. */
+        for (size_t p = 0; p < n_processes && w->from_ns == 0 && w->to_ns == UINT64_MAX; p++) {
+                uint64_t peak = q->view->processes[p].end.peak_rss_bytes;
+
+                processes[p].peak_rss_bytes = MAX(processes[p].peak_rss_bytes, peak);
+                *ret_all = MAX(*ret_all, peak);
+        }
+        return r;
+}
