@@ -25,10 +25,12 @@ enum {
 
 /* clang-format off */
 enum {
-        NR_IO_GETEVENTS = 4, NR_EPOLL_PWAIT = 22, NR_FCNTL = 25, NR_FLOCK = 32, NR_READ = 63, NR_READV = 65, NR_PSELECT6 = 72, NR_PPOLL = 73,
-        NR_WAITID = 95, NR_FUTEX = 98, NR_NANOSLEEP = 101, NR_CLOCK_NANOSLEEP = 115, NR_RESTART = 128, NR_RT_SIGSUSPEND = 133,
-        NR_RT_SIGTIMEDWAIT = 137, NR_RT_SIGRETURN = 139, NR_ACCEPT = 202, NR_RECVFROM = 207, NR_RECVMSG = 212, NR_MMAP = 222,
-        NR_ACCEPT4 = 242, NR_WAIT4 = 260,
+        NR_IO_GETEVENTS = 4, NR_EPOLL_PWAIT = 22, NR_FCNTL = 25, NR_FLOCK = 32, NR_READ = 63, NR_WRITE = 64, NR_READV = 65, NR_WRITEV = 66,
+        NR_PSELECT6 = 72, NR_PPOLL = 73, NR_WAITID = 95, NR_FUTEX = 98, NR_NANOSLEEP = 101, NR_CLOCK_NANOSLEEP = 115, NR_RESTART = 128,
+        NR_RT_SIGSUSPEND = 133, NR_RT_SIGTIMEDWAIT = 137, NR_RT_SIGRETURN = 139, NR_MQ_TIMEDSEND = 182, NR_MQ_TIMEDRECEIVE = 183, NR_MSGRCV = 188,
+        NR_MSGSND = 189, NR_SEMTIMEDOP = 192, NR_SEMOP = 193, NR_ACCEPT = 202, NR_CONNECT = 203, NR_SENDTO = 206, NR_RECVFROM = 207,
+        NR_SENDMSG = 211, NR_RECVMSG = 212, NR_MMAP = 222, NR_ACCEPT4 = 242, NR_RECVMMSG = 243, NR_WAIT4 = 260, NR_SENDMMSG = 269,
+        NR_IO_URING_ENTER = 426, NR_EPOLL_PWAIT2 = 441, NR_FUTEX_WAITV = 449,
 };
 /* clang-format on */
 
@@ -104,34 +106,60 @@ static bool futex_has_time(const struct machine_syscall *call) {
         return (call->args[1] & 0x7f) == 0 && call->args[3];
 }
 
+enum {
+        RING_IS_INDEX = 16,
+        RING_HAS_TIME = 8,          /* or a signal mask */
+        SEND_MORE_THAN = 0x24000000 /* MSG_FASTOPEN, MSG_ZEROCOPY: something may be under way */
+};
+
+static enum machine_wait interrupted(uint64_t has_time, int *ret_timeout_arg) {
+        *ret_timeout_arg = has_time ? TIMEOUT_HIDDEN : TIMEOUT_NONE;
+        return WAIT_INTERRUPTED;
+}
+
 static enum machine_wait aarch64_wait(const struct machine_syscall *call, int *ret_timeout_arg) {
-        *ret_timeout_arg = -1;
+        const uint64_t *args = call->args;
+
+        *ret_timeout_arg = TIMEOUT_NONE;
         switch (call->number) {
         case NR_RECVFROM:
-                return call->args[3] & 0x100
+                return args[3] & 0x100
                                ? WAIT_OTHER
                                : WAIT_INTERRUPTED; /* MSG_WAITALL: part of it may be there */
-        case NR_RECVMSG: return call->args[2] & 0x100 ? WAIT_OTHER : WAIT_INTERRUPTED;
+        case NR_RECVMSG: return args[2] & 0x100 ? WAIT_OTHER : WAIT_INTERRUPTED;
         case NR_EPOLL_PWAIT: *ret_timeout_arg = 3; return WAIT_INTERRUPTED;
         case NR_READ:
         case NR_READV:
         case NR_ACCEPT:
         case NR_ACCEPT4:
-        case NR_RT_SIGTIMEDWAIT:
-        case NR_IO_GETEVENTS: return WAIT_INTERRUPTED;
+        case NR_SEMOP: return WAIT_INTERRUPTED;
+        case NR_RT_SIGTIMEDWAIT: return interrupted(args[2], ret_timeout_arg);
+        case NR_SEMTIMEDOP:
+        case NR_EPOLL_PWAIT2: return interrupted(args[3], ret_timeout_arg);
+        /* where several are waited for, or some were handed in, a stop is the end of it */
+        case NR_IO_GETEVENTS:
+                return args[1] > 1 ? WAIT_OTHER : interrupted(args[4], ret_timeout_arg);
+        case NR_IO_URING_ENTER:
+                return args[1] || (uint32_t)args[2] > 1
+                               ? WAIT_OTHER
+                               : interrupted(args[3] & RING_HAS_TIME, ret_timeout_arg);
         case NR_FCNTL:
-                return call->args[1] == 7 || call->args[1] == 38
-                               ? WAIT_PLAIN
-                               : WAIT_OTHER; /* F_SETLKW, F_OFD_SETLKW */
+                return args[1] == 7 || args[1] == 38 ? WAIT_PLAIN
+                                                     : WAIT_OTHER; /* F_SETLKW, F_OFD_SETLKW */
         case NR_FLOCK:
         case NR_PSELECT6:
         case NR_PPOLL:
         case NR_WAITID:
         case NR_WAIT4:
+        case NR_MSGRCV:
+        case NR_MSGSND:
+        case NR_MQ_TIMEDRECEIVE:
+        case NR_MQ_TIMEDSEND:
+        case NR_FUTEX_WAITV:
         case NR_RT_SIGSUSPEND: return WAIT_PLAIN;
         case NR_FUTEX: return futex_has_time(call) ? WAIT_RESTARTED : WAIT_PLAIN;
         case NR_CLOCK_NANOSLEEP:
-                return call->args[1] & 1 ? WAIT_PLAIN : WAIT_RESTARTED; /* TIMER_ABSTIME */
+                return args[1] & 1 ? WAIT_PLAIN : WAIT_RESTARTED; /* TIMER_ABSTIME */
         case NR_NANOSLEEP: return WAIT_RESTARTED;
         default: return WAIT_OTHER;
         }
@@ -159,17 +187,45 @@ static bool aarch64_again(struct machine_state *s, const struct machine_syscall 
         return true;
 }
 
-static bool aarch64_failed_wait(const struct machine_state *s, struct machine_syscall *ret) {
-        int timeout_arg;
+/* Of calls that report EINTR when a stop ends them, having done nothing: sockets do where they have a time-out. */
+static enum machine_first first_of(const struct machine_syscall *call) {
+        const uint64_t *args = call->args;
 
+        switch (call->number) {
+        case NR_SENDTO:
+        case NR_SENDMMSG: return args[3] & SEND_MORE_THAN ? FIRST_NONE : FIRST_SOCKET;
+        case NR_SENDMSG: return args[2] & SEND_MORE_THAN ? FIRST_NONE : FIRST_SOCKET;
+        case NR_READ:
+        case NR_READV:
+        case NR_RECVFROM:
+        case NR_RECVMSG:
+        case NR_RECVMMSG:
+        case NR_ACCEPT:
+        case NR_ACCEPT4:
+        case NR_WRITE:
+        case NR_WRITEV:
+        case NR_CONNECT: return FIRST_SOCKET;
+        case NR_EPOLL_PWAIT:
+        case NR_EPOLL_PWAIT2: return FIRST_EPOLL;
+        case NR_IO_URING_ENTER: return args[3] & RING_IS_INDEX ? FIRST_ANY : FIRST_RING;
+        case NR_SEMOP:
+        case NR_SEMTIMEDOP: return FIRST_SEMAPHORES;
+        case NR_RT_SIGTIMEDWAIT:
+        case NR_IO_GETEVENTS: return FIRST_ADDRESS;
+        default: return FIRST_NONE;
+        }
+}
+
+static enum machine_first aarch64_failed_wait(const struct machine_state *s,
+                                              struct machine_syscall *ret) {
         if ((int64_t)get(s, 0) != -EINTR)
-                return false;
+                return FIRST_NONE;
         *ret = (struct machine_syscall){true, (int64_t)get(s, REG_NR), .sp = get(s, REG_SP),
                                         .pc = get(s, REG_PC)};
         ret->args[0] = UINT64_MAX;
         for (unsigned i = 1; i < 6; i++)
                 ret->args[i] = get(s, i);
-        return aarch64_wait(ret, &timeout_arg) == WAIT_INTERRUPTED;
+        return first_of(ret);
 }
 
 /* Those that wait for nothing but time, signals or descriptors. */
@@ -178,6 +234,8 @@ static bool aarch64_ends_by_handler(const struct machine_syscall *call) {
         case NR_PSELECT6:
         case NR_PPOLL:
         case NR_RT_SIGSUSPEND:
+        case NR_MSGRCV:
+        case NR_MSGSND:
         case NR_RT_SIGTIMEDWAIT:
         case NR_EPOLL_PWAIT:
         case NR_IO_GETEVENTS:

@@ -177,35 +177,107 @@ static void test_again_x86_64(void **state) {
         assert_int_equal(again, AGAIN_LATE);
 }
 
-/* Which calls are made again that have failed already when silt looks: those that a stop makes fail, and no others. */
+/* Which calls are made again that have failed already when silt looks: those that a stop makes fail having done nothing, and no others. */
+static const struct failed_case {
+        int64_t aarch64, x86_64;
+        uint64_t args[6];
+        enum machine_first first;
+} failed_cases[] = {
+        {207, 45, {0}, FIRST_SOCKET}, /* recvfrom */
+        {207, 45, {0, 0, 0, 0x100}, FIRST_SOCKET},
+        {212, 47, {0}, FIRST_SOCKET},  /* recvmsg */
+        {243, 299, {0}, FIRST_SOCKET}, /* recvmmsg */
+        {202, 43, {0}, FIRST_SOCKET},  /* accept */
+        {63, 0, {0}, FIRST_SOCKET},    /* read */
+        {64, 1, {0}, FIRST_SOCKET},    /* write */
+        {66, 20, {0}, FIRST_SOCKET},   /* writev */
+        {203, 42, {0}, FIRST_SOCKET},  /* connect */
+        {206, 44, {0}, FIRST_SOCKET},  /* sendto */
+        {206, 44, {0, 0, 0, 0x20000000}, FIRST_NONE},
+        {211, 46, {0, 0, 0x4000}, FIRST_SOCKET}, /* sendmsg */
+        {211, 46, {0, 0, 0x4000000}, FIRST_NONE},
+        {269, 307, {0}, FIRST_SOCKET}, /* sendmmsg */
+        {22, 281, {0}, FIRST_EPOLL},   /* epoll_pwait */
+        {441, 441, {0}, FIRST_EPOLL},  /* epoll_pwait2 */
+        {426, 426, {0}, FIRST_RING},   /* io_uring_enter */
+        {426, 426, {0, 0, 1, 17}, FIRST_ANY},
+        {193, 65, {0}, FIRST_SEMAPHORES},  /* semop */
+        {192, 220, {0}, FIRST_SEMAPHORES}, /* semtimedop */
+        {137, 128, {0}, FIRST_ADDRESS},    /* rt_sigtimedwait */
+        {4, 208, {0}, FIRST_ADDRESS},      /* io_getevents */
+        {101, 35, {0}, FIRST_NONE},        /* nanosleep */
+        {73, 271, {0}, FIRST_NONE},        /* ppoll */
+        {57, 3, {0}, FIRST_NONE},          /* close */
+};
+
 static void test_failed(void **state) {
         static const struct {
                 const struct machine *machine;
-                unsigned number_reg, result_reg, flags_reg;
-                uint64_t receive, write;
-        } cases[] = {{&machine_aarch64, 8, 0, 3, 207, 64}, {&machine_x86_64, 15, 10, 7, 45, 1}};
-        struct machine_syscall call;
-        struct machine_state s;
+                unsigned number_reg, result_reg, args[6];
+        } cases[] = {{&machine_aarch64, 8, 0, {0, 1, 2, 3, 4, 5}},
+                     {&machine_x86_64, 15, 10, {14, 13, 12, 7, 9, 8}}};
 
-        for (unsigned i = 0; i < 2; i++) {
-                const struct machine *m = cases[i].machine;
+        for (unsigned i = 0; i < 2 * sizeof(failed_cases) / sizeof(failed_cases[0]); i++) {
+                const struct failed_case *f = &failed_cases[i / 2];
+                const struct machine *m = cases[i % 2].machine;
+                int64_t number = m == &machine_aarch64 ? f->aarch64 : f->x86_64;
+                struct machine_syscall call;
+                struct machine_state s;
 
                 fill(m, &s, 528);
-                put(&s, cases[i].number_reg, cases[i].receive);
-                put(&s, cases[i].result_reg, (uint64_t)-EINTR);
-                put(&s, cases[i].flags_reg, 0);
-                assert_true(m->failed_wait(&s, &call));
-                assert_int_equal(call.number, cases[i].receive);
-                assert_int_equal(call.pc, m->pc(&s));
-                assert_true((call.args[0] == UINT64_MAX) == (m == &machine_aarch64));
-                put(&s, cases[i].flags_reg, 0x100); /* MSG_WAITALL: a part may be there */
-                assert_false(m->failed_wait(&s, &call));
-                put(&s, cases[i].flags_reg, 0);
-                put(&s, cases[i].number_reg, cases[i].write);
-                assert_false(m->failed_wait(&s, &call));
-                put(&s, cases[i].number_reg, cases[i].receive);
-                put(&s, cases[i].result_reg, 7);
-                assert_false(m->failed_wait(&s, &call));
+                for (unsigned k = 0; k < 6; k++)
+                        put(&s, cases[i % 2].args[k], f->args[k]);
+                put(&s, cases[i % 2].number_reg, (uint64_t)number);
+                put(&s, cases[i % 2].result_reg, (uint64_t)-EINTR);
+                assert_int_equal(m->failed_wait(&s, &call), f->first);
+                if (f->first != FIRST_NONE) {
+                        assert_int_equal(call.number, number);
+                        assert_int_equal(call.pc, m->pc(&s));
+                        assert_true((call.args[0] == UINT64_MAX) == (m == &machine_aarch64));
+                        assert_memory_equal(&call.args[1], &f->args[1], sizeof(f->args) - 8);
+                }
+                put(&s, cases[i % 2].result_reg, 7);
+                assert_int_equal(m->failed_wait(&s, &call), FIRST_NONE);
+        }
+}
+
+/* Which calls a thread may be taken out of that waits in them, and what is known of their time-out. */
+static void test_waits(void **state) {
+        static const struct {
+                int64_t aarch64, x86_64;
+                uint64_t args[6];
+                enum machine_wait wait;
+                int timeout_arg;
+        } cases[] = {
+                {207, 45, {0, 0, 0, 0x100}, WAIT_OTHER, TIMEOUT_NONE}, /* recvfrom, of all */
+                {243, 299, {0}, WAIT_OTHER, TIMEOUT_NONE},             /* recvmmsg */
+                {64, 1, {0}, WAIT_OTHER, TIMEOUT_NONE},                /* write */
+                {203, 42, {0}, WAIT_OTHER, TIMEOUT_NONE},              /* connect */
+                {193, 65, {0}, WAIT_INTERRUPTED, TIMEOUT_NONE},        /* semop */
+                {192, 220, {0}, WAIT_INTERRUPTED, TIMEOUT_NONE},       /* semtimedop */
+                {192, 220, {0, 0, 0, 1}, WAIT_INTERRUPTED, TIMEOUT_HIDDEN},
+                {137, 128, {0, 0, 1}, WAIT_INTERRUPTED, TIMEOUT_HIDDEN},  /* rt_sigtimedwait */
+                {441, 441, {0}, WAIT_INTERRUPTED, TIMEOUT_NONE},          /* epoll_pwait2 */
+                {22, 281, {0, 0, 0, 5}, WAIT_INTERRUPTED, 3},             /* epoll_pwait */
+                {426, 426, {0, 0, 1, 1}, WAIT_INTERRUPTED, TIMEOUT_NONE}, /* io_uring_enter */
+                {426, 426, {0, 0, 1, 9}, WAIT_INTERRUPTED, TIMEOUT_HIDDEN},
+                {426, 426, {0, 0, 2, 1}, WAIT_OTHER, TIMEOUT_NONE},
+                {426, 426, {0, 1, 1, 1}, WAIT_OTHER, TIMEOUT_NONE},
+                {4, 208, {0, 2}, WAIT_OTHER, TIMEOUT_NONE}, /* io_getevents */
+                {188, 70, {0}, WAIT_PLAIN, TIMEOUT_NONE},   /* msgrcv */
+                {183, 243, {0}, WAIT_PLAIN, TIMEOUT_NONE},  /* mq_timedreceive */
+                {449, 449, {0}, WAIT_PLAIN, TIMEOUT_NONE},  /* futex_waitv */
+        };
+
+        for (unsigned i = 0; i < 2 * sizeof(cases) / sizeof(cases[0]); i++) {
+                const struct machine *m = i % 2 ? &machine_aarch64 : &machine_x86_64;
+                struct machine_syscall call = {.is_known = true};
+                int timeout_arg;
+
+                call.number = i % 2 ? cases[i / 2].aarch64 : cases[i / 2].x86_64;
+                memcpy(call.args, cases[i / 2].args, sizeof(call.args));
+                assert_int_equal(m->wait(&call, &timeout_arg), cases[i / 2].wait);
+                assert_int_equal(timeout_arg, cases[i / 2].timeout_arg);
         }
 }
 
@@ -284,6 +356,7 @@ int main(void) {
                 cmocka_unit_test(test_calls),         cmocka_unit_test(test_again_aarch64),
                 cmocka_unit_test(test_again_x86_64),  cmocka_unit_test(test_failed),
                 cmocka_unit_test(test_kernel_agrees), cmocka_unit_test(test_failed_calls),
+                cmocka_unit_test(test_waits),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);

@@ -58,6 +58,11 @@ uint64_t caller_frame(const struct caller *c) {
 
 /* It is a fault of the call that it could not be made; the thread is put back. */
 static int rescue(struct caller *c, int r, const char *why, struct err *reterr) {
+        if (r == -ESRCH)
+                return err_set(
+                        reterr, r,
+                        "process %d (%s): it ended while silt entered it: there is nothing to record",
+                        (int)c->target->pid, c->target->name);
         return err_set(reterr, r, "process %d (%s): silt could not enter: %s: it goes on as it was",
                        (int)c->target->pid, c->target->name, why);
 }
@@ -199,7 +204,7 @@ static int call_on(struct caller *c, uint64_t frame, uint64_t function, const ui
         switch (r) {
         case 0: return 0;
         case -EFAULT: put_back(c); return rescue(c, r, "a call that it made faulted", reterr);
-        case -ESRCH: c->is_lost = true; return rescue(c, r, "it ended", reterr);
+        case -ESRCH: c->is_lost = true; return rescue(c, r, NULL, reterr);
         default:
                 c->is_lost = true;
                 tracee_drop(&c->moment->thread);
@@ -253,7 +258,7 @@ int caller_send(struct caller *c, uint64_t function, const uint64_t *args, unsig
         tracee_let_go(&c->moment->thread);
         POINT("call/sent");
         r = await_word(c, done_addr, undone, tracee_now_ns() + patience_ms * 1000000u);
-        return r < 0 ? rescue(c, r, r == -ESRCH ? "it ended" : "a call took too long", reterr) : 0;
+        return r < 0 ? rescue(c, r, "a call took too long", reterr) : 0;
 }
 
 static int map_room(struct caller *c, struct err *reterr) {

@@ -48,8 +48,25 @@ struct machine_syscall {
 enum machine_wait {
         WAIT_OTHER = 0, /* not one that silt stops */
         WAIT_PLAIN, /* it may be made again as it was: no time-out, or one that the kernel keeps in memory */
-        WAIT_RESTARTED, /* the kernel keeps its time-out to itself */
-        WAIT_INTERRUPTED, /* a stop makes it fail; its time-out, if any, is a number of milliseconds in an argument */
+        WAIT_RESTARTED,   /* the kernel keeps its time-out to itself */
+        WAIT_INTERRUPTED, /* a stop makes it fail, and it may be made again; its time-out, if any, begins anew where no argument holds it */
+};
+
+/* A call's time-out. */
+enum {
+        TIMEOUT_NONE = -1,   /* otherwise: which argument has its milliseconds */
+        TIMEOUT_HIDDEN = -2, /* there is one, in memory */
+};
+
+/* What the first argument is of a call that a stop makes fail, with nothing done. */
+enum machine_first {
+        FIRST_NONE = 0, /* it is not such a call */
+        FIRST_ADDRESS,
+        FIRST_SOCKET,
+        FIRST_EPOLL,
+        FIRST_RING, /* of io_uring */
+        FIRST_SEMAPHORES,
+        FIRST_ANY,
 };
 
 struct machine {
@@ -79,16 +96,17 @@ struct machine {
         /* Registers by DWARF's numbers, from 0 on; how many. */
         unsigned (*dwarf)(const struct machine_state *s, uint64_t ret[MACHINE_MAX_DWARF_REGS]);
 
-        /* Which kind of waiting the call is; *ret_timeout_arg: the argument that holds milliseconds, -1: none. */
+        /* Which kind of waiting the call is. */
         enum machine_wait (*wait)(const struct machine_syscall *call, int *ret_timeout_arg);
 
         /* True when the state is of a thread
          * stopped in this call; then *ret says how it goes on, and the state is changed so that it does. */
         bool (*again)(struct machine_state *s, const struct machine_syscall *call,
                       enum machine_wait wait, enum machine_again *ret);
-        /* True when the state is of a thread whose call, one that a stop makes fail, has just failed with EINTR; *ret is that call, its
-         * first argument UINT64_MAX where it cannot be told. */
-        bool (*failed_wait)(const struct machine_state *s, struct machine_syscall *ret);
+        /* Not FIRST_NONE when the state is of a thread whose call, one that a stop makes fail, has just failed with EINTR; *ret is that call,
+         * its first argument UINT64_MAX where it cannot be told. */
+        enum machine_first (*failed_wait)(const struct machine_state *s,
+                                          struct machine_syscall *ret);
         /* True when any handler that runs ends the call, with EINTR; false: only one without SA_RESTART. */
         bool (*ends_by_handler)(const struct machine_syscall *call);
         void (*set_failed)(struct machine_state *s,

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/sem.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -160,6 +161,11 @@ static void give_back(const struct target *t, struct moment *m) {
         tracee_drop(&m->thread);
 }
 
+static bool has_time(const struct machine_syscall *call, int timeout_arg) {
+        return timeout_arg == TIMEOUT_HIDDEN ||
+               (timeout_arg >= 0 && (int32_t)call->args[timeout_arg] > 0);
+}
+
 /* 1: taken, 0: not now, -errno: it cannot be traced. */
 static int try_thread(struct search *f, pid_t tid, bool is_running, struct moment *m) {
         struct machine_syscall call = {0};
@@ -176,8 +182,7 @@ static int try_thread(struct search *f, pid_t tid, bool is_running, struct momen
                 if (wait == WAIT_OTHER || code_at(f->code, call.pc) == CODE_UNTOUCHED)
                         return 0;
                 seen = *seen_of(f, tid, look.n_switches);
-                if (wait == WAIT_INTERRUPTED && timeout_arg >= 0 &&
-                    (int32_t)call.args[timeout_arg] > 0 && !seen.began_here &&
+                if (wait == WAIT_INTERRUPTED && has_time(&call, timeout_arg) && !seen.began_here &&
                     tracee_now_ns() - f->begin_ns < MOMENT_GIVE_IN_MS * MS)
                         return 0;
         }
@@ -280,13 +285,38 @@ static bool was_handled(const struct target *t, const struct machine_state *s) {
         return false;
 }
 
-/* An open descriptor, or an address: what calls that wait begin with. */
-static bool is_first_argument(const struct target *t, uint64_t value) {
-        char path[64], link[8];
+/* Whether a process of this set of semaphores' space sees it; of another's nobody can tell. */
+static bool is_semaphores(const struct target *t, uint64_t id) {
+        char path[64], own[64] = "", its[64] = "";
+
+        snprintf(path, sizeof(path), "/proc/%d/ns/ipc", (int)t->pid);
+        if (readlink("/proc/self/ns/ipc", own, sizeof(own) - 1) < 0 ||
+            readlink(path, its, sizeof(its) - 1) < 0 || strcmp(own, its) != 0)
+                return true;
+        return semctl((int)id, 0, GETNCNT) >= 0 || (errno != EINVAL && errno != EIDRM);
+}
+
+/* What the call was made with must be what it takes: a handler that ran elsewhere than on this stack, and has returned, leaves anything there. */
+static bool is_first_argument(const struct target *t, enum machine_first first, uint64_t value) {
+        static const char *const kinds[] = {[FIRST_SOCKET] = "socket:",
+                                            [FIRST_EPOLL] = "anon_inode:[eventpoll]",
+                                            [FIRST_RING] = "anon_inode:[io_uring]"};
+        char path[64], link[64] = "";
         uint64_t word;
 
-        snprintf(path, sizeof(path), "/proc/%d/fd/%llu", (int)t->pid, (unsigned long long)value);
-        return readlink(path, link, sizeof(link)) > 0 || target_read(t, value, &word, sizeof(word));
+        switch (first) {
+        case FIRST_SOCKET:
+        case FIRST_EPOLL:
+        case FIRST_RING:
+                snprintf(path, sizeof(path), "/proc/%d/fd/%d", (int)t->pid, (int)value);
+                return readlink(path, link, sizeof(link) - 1) > 0 &&
+                       strncmp(link, kinds[first], strlen(kinds[first])) == 0;
+        case FIRST_ADDRESS: return target_read(t, value, &word, sizeof(word));
+        case FIRST_SEMAPHORES: return is_semaphores(t, value);
+        case FIRST_ANY: return true;
+        case FIRST_NONE: break;
+        }
+        return false;
 }
 
 /* aarch64 shows it no more: its register has the result. The kernel has it still, and tells it of a thread that is in a system call. */
@@ -308,18 +338,20 @@ static bool recall_first(const struct target *t, const struct tracee *thread,
 uint64_t moment_repair(const struct target *t, const struct tracee *thread) {
         struct machine_syscall call = {0};
         struct machine_state s;
+        enum machine_first first;
         enum machine_again again;
-
         uint8_t code[8];
         size_t n = machine_own.syscall_bytes;
 
-        if (thread->stop != STOP_TRAP || tracee_read_regs(thread, &s) < 0 ||
-            !machine_own.failed_wait(&s, &call) || tracee_read_rest(thread, &s) < 0 ||
+        if (thread->stop != STOP_TRAP || tracee_read_regs(thread, &s) < 0)
+                return 0;
+        first = machine_own.failed_wait(&s, &call);
+        if (first == FIRST_NONE || tracee_read_rest(thread, &s) < 0 ||
             has_signal(t, thread->tid, s.mask) || !target_read(t, call.pc - n, code, n) ||
             memcmp(code, machine_own.return_code + machine_own.return_code_bytes - n, n) != 0)
                 return 0;
         if (was_handled(t, &s) || (call.args[0] == UINT64_MAX && !recall_first(t, thread, &call)) ||
-            !is_first_argument(t, call.args[0]))
+            !is_first_argument(t, first, call.args[0]))
                 return 0;
         return machine_own.again(&s, &call, WAIT_INTERRUPTED, &again) &&
                                tracee_write_regs(thread, &s) == 0

@@ -22,10 +22,12 @@ enum {
 };
 
 enum {
-        NR_READ = 0, NR_POLL = 7, NR_MMAP = 9, NR_RT_SIGRETURN = 15, NR_READV = 19, NR_SELECT = 23, NR_PAUSE = 34, NR_NANOSLEEP = 35,
-        NR_ACCEPT = 43, NR_RECVFROM = 45, NR_RECVMSG = 47, NR_WAIT4 = 61, NR_FCNTL = 72, NR_FLOCK = 73, NR_RT_SIGTIMEDWAIT = 128,
-        NR_RT_SIGSUSPEND = 130, NR_FUTEX = 202, NR_IO_GETEVENTS = 208, NR_RESTART = 219, NR_CLOCK_NANOSLEEP = 230, NR_EPOLL_WAIT = 232,
-        NR_WAITID = 247, NR_PSELECT6 = 270, NR_PPOLL = 271, NR_EPOLL_PWAIT = 281, NR_ACCEPT4 = 288,
+        NR_READ = 0, NR_WRITE = 1, NR_POLL = 7, NR_MMAP = 9, NR_RT_SIGRETURN = 15, NR_READV = 19, NR_WRITEV = 20, NR_SELECT = 23, NR_PAUSE = 34,
+        NR_NANOSLEEP = 35, NR_CONNECT = 42, NR_ACCEPT = 43, NR_SENDTO = 44, NR_RECVFROM = 45, NR_SENDMSG = 46, NR_RECVMSG = 47, NR_WAIT4 = 61,
+        NR_SEMOP = 65, NR_MSGSND = 69, NR_MSGRCV = 70, NR_FCNTL = 72, NR_FLOCK = 73, NR_RT_SIGTIMEDWAIT = 128, NR_RT_SIGSUSPEND = 130,
+        NR_FUTEX = 202, NR_IO_GETEVENTS = 208, NR_RESTART = 219, NR_SEMTIMEDOP = 220, NR_CLOCK_NANOSLEEP = 230, NR_EPOLL_WAIT = 232,
+        NR_MQ_TIMEDSEND = 242, NR_MQ_TIMEDRECEIVE = 243, NR_WAITID = 247, NR_PSELECT6 = 270, NR_PPOLL = 271, NR_EPOLL_PWAIT = 281,
+        NR_ACCEPT4 = 288, NR_RECVMMSG = 299, NR_SENDMMSG = 307, NR_IO_URING_ENTER = 426, NR_EPOLL_PWAIT2 = 441, NR_FUTEX_WAITV = 449,
 };
 
 enum { ERESTARTSYS_ = 512, ERESTARTNOINTR_ = 513, ERESTARTNOHAND_ = 514, ERESTART_RESTARTBLOCK_ = 516, SYSCALL_BYTES = 2 };
@@ -138,26 +140,47 @@ static unsigned x86_64_dwarf(const struct machine_state *s, uint64_t ret[MACHINE
         return sizeof(order) / sizeof(order[0]);
 }
 
+enum {
+        RING_IS_INDEX = 16,
+        RING_HAS_TIME = 8,          /* or a signal mask */
+        SEND_MORE_THAN = 0x24000000 /* MSG_FASTOPEN, MSG_ZEROCOPY: something may be under way */
+};
+
+static enum machine_wait interrupted(uint64_t has_time, int *ret_timeout_arg) {
+        *ret_timeout_arg = has_time ? TIMEOUT_HIDDEN : TIMEOUT_NONE;
+        return WAIT_INTERRUPTED;
+}
+
 static enum machine_wait x86_64_wait(const struct machine_syscall *call, int *ret_timeout_arg) {
-        *ret_timeout_arg = -1;
+        const uint64_t *args = call->args;
+
+        *ret_timeout_arg = TIMEOUT_NONE;
         switch (call->number) {
         case NR_RECVFROM:
-                return call->args[3] & 0x100
+                return args[3] & 0x100
                                ? WAIT_OTHER
                                : WAIT_INTERRUPTED; /* MSG_WAITALL: part of it may be there */
-        case NR_RECVMSG: return call->args[2] & 0x100 ? WAIT_OTHER : WAIT_INTERRUPTED;
+        case NR_RECVMSG: return args[2] & 0x100 ? WAIT_OTHER : WAIT_INTERRUPTED;
         case NR_EPOLL_WAIT:
         case NR_EPOLL_PWAIT: *ret_timeout_arg = 3; return WAIT_INTERRUPTED;
         case NR_READ:
         case NR_READV:
         case NR_ACCEPT:
         case NR_ACCEPT4:
-        case NR_RT_SIGTIMEDWAIT:
-        case NR_IO_GETEVENTS: return WAIT_INTERRUPTED;
+        case NR_SEMOP: return WAIT_INTERRUPTED;
+        case NR_RT_SIGTIMEDWAIT: return interrupted(args[2], ret_timeout_arg);
+        case NR_SEMTIMEDOP:
+        case NR_EPOLL_PWAIT2: return interrupted(args[3], ret_timeout_arg);
+        /* where several are waited for, or some were handed in, a stop is the end of it */
+        case NR_IO_GETEVENTS:
+                return args[1] > 1 ? WAIT_OTHER : interrupted(args[4], ret_timeout_arg);
+        case NR_IO_URING_ENTER:
+                return args[1] || (uint32_t)args[2] > 1
+                               ? WAIT_OTHER
+                               : interrupted(args[3] & RING_HAS_TIME, ret_timeout_arg);
         case NR_FCNTL:
-                return call->args[1] == 7 || call->args[1] == 38
-                               ? WAIT_PLAIN
-                               : WAIT_OTHER; /* F_SETLKW, F_OFD_SETLKW */
+                return args[1] == 7 || args[1] == 38 ? WAIT_PLAIN
+                                                     : WAIT_OTHER; /* F_SETLKW, F_OFD_SETLKW */
         case NR_FLOCK:
         case NR_SELECT:
         case NR_PSELECT6:
@@ -165,12 +188,16 @@ static enum machine_wait x86_64_wait(const struct machine_syscall *call, int *re
         case NR_PAUSE:
         case NR_WAITID:
         case NR_WAIT4:
+        case NR_MSGRCV:
+        case NR_MSGSND:
+        case NR_MQ_TIMEDRECEIVE:
+        case NR_MQ_TIMEDSEND:
+        case NR_FUTEX_WAITV:
         case NR_RT_SIGSUSPEND: return WAIT_PLAIN;
-        case NR_FUTEX:
-                return (call->args[1] & 0x7f) == 0 && call->args[3] ? WAIT_RESTARTED : WAIT_PLAIN;
+        case NR_FUTEX: return (args[1] & 0x7f) == 0 && args[3] ? WAIT_RESTARTED : WAIT_PLAIN;
         case NR_CLOCK_NANOSLEEP:
-                return call->args[1] & 1 ? WAIT_PLAIN : WAIT_RESTARTED; /* TIMER_ABSTIME */
-        case NR_POLL: return (int32_t)call->args[2] < 0 ? WAIT_PLAIN : WAIT_RESTARTED;
+                return args[1] & 1 ? WAIT_PLAIN : WAIT_RESTARTED; /* TIMER_ABSTIME */
+        case NR_POLL: return (int32_t)args[2] < 0 ? WAIT_PLAIN : WAIT_RESTARTED;
         case NR_NANOSLEEP: return WAIT_RESTARTED;
         default: return WAIT_OTHER;
         }
@@ -206,17 +233,46 @@ static bool x86_64_again(struct machine_state *s, const struct machine_syscall *
         return true;
 }
 
-static bool x86_64_failed_wait(const struct machine_state *s, struct machine_syscall *ret) {
+/* Of calls that report EINTR when a stop ends them, having done nothing: sockets do where they have a time-out. */
+static enum machine_first first_of(const struct machine_syscall *call) {
+        const uint64_t *args = call->args;
+
+        switch (call->number) {
+        case NR_SENDTO:
+        case NR_SENDMMSG: return args[3] & SEND_MORE_THAN ? FIRST_NONE : FIRST_SOCKET;
+        case NR_SENDMSG: return args[2] & SEND_MORE_THAN ? FIRST_NONE : FIRST_SOCKET;
+        case NR_READ:
+        case NR_READV:
+        case NR_RECVFROM:
+        case NR_RECVMSG:
+        case NR_RECVMMSG:
+        case NR_ACCEPT:
+        case NR_ACCEPT4:
+        case NR_WRITE:
+        case NR_WRITEV:
+        case NR_CONNECT: return FIRST_SOCKET;
+        case NR_EPOLL_WAIT:
+        case NR_EPOLL_PWAIT:
+        case NR_EPOLL_PWAIT2: return FIRST_EPOLL;
+        case NR_IO_URING_ENTER: return args[3] & RING_IS_INDEX ? FIRST_ANY : FIRST_RING;
+        case NR_SEMOP:
+        case NR_SEMTIMEDOP: return FIRST_SEMAPHORES;
+        case NR_RT_SIGTIMEDWAIT:
+        case NR_IO_GETEVENTS: return FIRST_ADDRESS;
+        default: return FIRST_NONE;
+        }
+}
+
+static enum machine_first x86_64_failed_wait(const struct machine_state *s,
+                                             struct machine_syscall *ret) {
         int64_t number = (int64_t)get(s, ORIG_RAX);
 
-        int timeout_arg;
-
         if ((int64_t)get(s, RAX) != -EINTR)
-                return false;
+                return FIRST_NONE;
         *ret = (struct machine_syscall){true, number, .sp = get(s, RSP), .pc = get(s, RIP)};
         for (unsigned i = 0; i < 6; i++)
                 ret->args[i] = get(s, argument_regs[i]);
-        return x86_64_wait(ret, &timeout_arg) == WAIT_INTERRUPTED;
+        return first_of(ret);
 }
 
 /* Those that wait for nothing but time, signals or descriptors. */
@@ -228,6 +284,8 @@ static bool x86_64_ends_by_handler(const struct machine_syscall *call) {
         case NR_PPOLL:
         case NR_PAUSE:
         case NR_RT_SIGSUSPEND:
+        case NR_MSGRCV:
+        case NR_MSGSND:
         case NR_RT_SIGTIMEDWAIT:
         case NR_EPOLL_WAIT:
         case NR_EPOLL_PWAIT:

@@ -11,7 +11,7 @@ import time
 from attach._service import Pauses
 from attach._target import Attached, Target, build, bytes_of_code, record
 
-WAITS = ("read", "poll", "epoll", "select", "futex", "child")
+WAITS = ("read", "poll", "epoll", "epoll2", "select", "futex", "child", "semop", "message", "ring")
 TIMES_SEEN = ("epoll-time", "receive-time")
 TIMES_LATE = ("sleep-time", "select-time", "poll-time", "condition-time")
 

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* idle HOW: waits in one system call, and checks how it ended: "ready PID", then "ok", or "bad WHAT" at once. A byte on stdin ends most of them; those with
  * a time-out end by it, and not before or much later. */
+#define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/io_uring.h>
 #include <poll.h>
 #include <pthread.h>
 #include <semaphore.h>
@@ -12,8 +14,13 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
+#include <sys/ipc.h>
+#include <sys/mman.h>
+#include <sys/msg.h>
 #include <sys/select.h>
+#include <sys/sem.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <sys/un.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -198,6 +205,75 @@ static void wait_signal(void) {
                 bad("sigwaitinfo");
 }
 
+/* Calls that another process ends, when the byte on stdin is there. */
+static pid_t fork_giver(void) {
+        pid_t child = fork();
+
+        if (child == 0)
+                wait_read();
+        return child;
+}
+
+static void wait_semop(void) {
+        struct sembuf take = {.sem_op = -1}, give = {.sem_op = 1};
+        int id = semget(IPC_PRIVATE, 1, 0600), result;
+
+        if (fork_giver() == 0)
+                _exit(semop(id, &give, 1));
+        result = semop(id, &take, 1);
+        semctl(id, 0, IPC_RMID);
+        if (result != 0)
+                bad("semop");
+}
+
+static void wait_message(void) {
+        struct {
+                long type;
+        } message = {1};
+        int id = msgget(IPC_PRIVATE, 0600);
+        ssize_t result;
+
+        if (fork_giver() == 0)
+                _exit(msgsnd(id, &message, 0, 0));
+        result = msgrcv(id, &message, 0, 0, 0);
+        msgctl(id, IPC_RMID, NULL);
+        if (result != 0)
+                bad("msgrcv");
+}
+
+static void wait_epoll_2(void) {
+        struct epoll_event event;
+
+        if (epoll_pwait2(epoll_of(0), &event, 1, NULL, NULL) != 1)
+                bad("epoll_pwait2");
+}
+
+static void wait_ring(void) {
+        struct io_uring_params p = {0};
+        int fd = (int)syscall(SYS_io_uring_setup, 4, &p);
+        struct io_uring_sqe *sqes;
+        char *ring;
+        unsigned *tail;
+
+        if (fd < 0) { /* not everywhere permitted */
+                wait_read();
+                return;
+        }
+        ring = mmap(NULL, p.sq_off.array + 4096, PROT_READ | PROT_WRITE, MAP_SHARED, fd,
+                    IORING_OFF_SQ_RING);
+        sqes = mmap(NULL, 4 * sizeof(*sqes), PROT_READ | PROT_WRITE, MAP_SHARED, fd,
+                    IORING_OFF_SQES);
+        if (ring == MAP_FAILED || sqes == MAP_FAILED)
+                bad("mmap");
+        sqes[0] = (struct io_uring_sqe){.opcode = IORING_OP_POLL_ADD, .poll32_events = POLLIN};
+        tail = (unsigned *)(ring + p.sq_off.tail);
+        ((unsigned *)(ring + p.sq_off.array))[0] = 0;
+        *tail += 1;
+        if (syscall(SYS_io_uring_enter, fd, 1, 0, 0, NULL, 0) != 1 ||
+            syscall(SYS_io_uring_enter, fd, 0, 1, IORING_ENTER_GETEVENTS, NULL, 0) < 0)
+                bad("io_uring_enter");
+}
+
 static void wait_child(void) {
         int status;
         pid_t child = fork();
@@ -272,6 +348,10 @@ static const struct {
         {"read", wait_read},
         {"poll", wait_poll},
         {"epoll", wait_epoll},
+        {"epoll2", wait_epoll_2},
+        {"ring", wait_ring},
+        {"semop", wait_semop},
+        {"message", wait_message},
         {"epoll-time", time_epoll},
         {"select", wait_select},
         {"select-time", time_select},
