@@ -27,6 +27,7 @@
 
 enum {
         ATTACH_MOMENT_MS = 10000,
+        ATTACH_LOOK_MS = 3000,   /* for a moment to look again: it records already */
         ATTACH_OPEN_MS = 10000,  /* for dlopen */
         ATTACH_START_MS = 30000, /* for the runtime to be given a plan */
         ATTACH_AGAIN_MS = 100,   /* at most, between two tries */
@@ -98,20 +99,21 @@ static void tell_wait(struct wire_attach *request, const struct caller *c) {
         request->mask = c->moment->state.mask;
 }
 
-static int start_runtime(struct attach *a, struct caller *c, const char *rendezvous,
-                         struct err *reterr) {
+static int start_runtime(struct attach *a, struct caller *c, const struct attach_request *to,
+                         bool is_again, struct err *reterr) {
         const struct mapping *m = target_file(&a->target, runtime_name);
         uint64_t n,
                 function = m ? target_symbol(&a->target, m->begin, WIRE_ATTACH_FUNCTION, &n) : 0;
         struct wire_attach request = {.magic = WIRE_ATTACH_MAGIC,
                                       .version = WIRE_VERSION,
-                                      .result = WIRE_ATTACH_UNDONE};
+                                      .result = WIRE_ATTACH_UNDONE,
+                                      .is_again = is_again};
         uint64_t args[1] = {caller_data(c)};
         int r;
 
         if (!function)
                 return explain_result(a, -EPROTO, reterr);
-        snprintf(request.rendezvous, sizeof(request.rendezvous), "%s", rendezvous);
+        snprintf(request.rendezvous, sizeof(request.rendezvous), "%s", to->rendezvous);
         if (c->moment->again != AGAIN_RESTART) {
                 request.room = c->room;
                 request.room_bytes = c->room_bytes;
@@ -132,7 +134,8 @@ static int start_runtime(struct attach *a, struct caller *c, const char *rendezv
                 return request.result == -EAGAIN ? -EAGAIN
                                                  : explain_result(a, request.result, reterr);
         a->entries = (struct entries){.addr = request.writes,
-                                      .n_entries = MIN(request.n_writes, WIRE_PLAN_MAX_ENTRIES)};
+                                      .n_entries = MIN(request.n_writes, WIRE_PLAN_MAX_ENTRIES),
+                                      .guard = request.guard};
         if (c->is_lost) { /* the room stays until the next time */
                 a->entries.room = c->room;
                 a->entries.room_bytes = c->room_bytes;
@@ -155,8 +158,8 @@ static int bring_runtime(struct attach *a, struct caller *c, const char *path, s
         return r;
 }
 
-static int make_calls(struct attach *a, const struct attach_request *request, struct moment *m,
-                      struct err *reterr) {
+static int make_calls(struct attach *a, const struct attach_request *request, bool is_again,
+                      struct moment *m, struct err *reterr) {
         uint64_t queued_ns = target_queued_ns(&a->target, m->thread.tid), pause_ns;
         struct caller c;
         int r = caller_begin(&c, &a->target, m, reterr);
@@ -165,7 +168,7 @@ static int make_calls(struct attach *a, const struct attach_request *request, st
         if (r == 0)
                 r = bring_runtime(a, &c, request->runtime_path, reterr);
         if (r == 0)
-                r = start_runtime(a, &c, request->rendezvous, reterr);
+                r = start_runtime(a, &c, request, is_again, reterr);
         caller_end(&c);
         pause_ns = tracee_now_ns() - m->thread.ran_ns;
         /* where there are more threads than processors it would have waited for one anyway */
@@ -192,8 +195,10 @@ int attach_open(struct attach *a, pid_t pid, struct err *reterr) {
 }
 
 /* Where no thread is inside the runtime that was there before. */
-static int enter(struct attach *a, const struct attach_request *request, struct err *reterr) {
-        uint64_t until_ns = tracee_now_ns() + ATTACH_MOMENT_MS * MS;
+static int enter(struct attach *a, const struct attach_request *request, bool is_again,
+                 struct err *reterr) {
+        uint64_t until_ns = tracee_now_ns() + (is_again ? ATTACH_LOOK_MS : ATTACH_MOMENT_MS) * MS;
+        bool is_entered = false;
         struct moment m;
         int r = 0;
 
@@ -205,7 +210,8 @@ static int enter(struct attach *a, const struct attach_request *request, struct 
                 if (r < 0)
                         break;
                 POINT("moment");
-                r = make_calls(a, request, &m, reterr);
+                r = make_calls(a, request, is_again, &m, reterr);
+                is_entered = r == 0;
                 if (r != -EAGAIN)
                         break;
                 r = 0;
@@ -213,23 +219,45 @@ static int enter(struct attach *a, const struct attach_request *request, struct 
                 again_ms = MIN(again_ms, (unsigned)ATTACH_AGAIN_MS);
                 tracee_pause(again_ms);
         }
-        if (r == 0 && !a->entries.n_entries)
-                r = explain_result(a, -EAGAIN, reterr);
+        return r == 0 && !is_entered ? explain_result(a, -EAGAIN, reterr) : r;
+}
+
+static int put_entries(struct attach *a, struct err *reterr) {
+        int r = entries_put(&a->entries, &a->target, reterr);
+
+        a->entry_pause_ns += a->entries.pause_ns;
+        a->enter_pause_ns += a->entries.pause_ns;
         return r;
+}
+
+/* Libraries were opened after the runtime had looked, and before the loader told it. What is opened from now on it is told. */
+static int look_again(struct attach *a, const struct attach_request *request) {
+        struct err unsaid;
+        int r = target_refresh(&a->target, &unsaid);
+
+        code_done(&a->code);
+        stack_walker_free(TAKE_PTR(a->walker));
+        if (r == 0)
+                r = code_read(&a->code, &a->target, &unsaid);
+        if (r == 0)
+                r = stack_walker_new(&a->target, &a->walker, &unsaid);
+        if (r == 0)
+                r = enter(a, request, true, &unsaid);
+        return r < 0 ? r : put_entries(a, &unsaid);
 }
 
 static int begin(struct attach *a, const void *request, struct err *reterr) {
         int r;
 
         tracee_begin();
-        r = enter(a, request, reterr);
+        r = enter(a, request, false, reterr);
         if (r == 0) {
                 a->is_on = true;
                 hand_tell(a);
-                r = entries_put(&a->entries, &a->target, reterr);
-                a->entry_pause_ns = a->entries.pause_ns;
-                a->enter_pause_ns += a->entry_pause_ns;
+                r = put_entries(a, reterr);
         }
+        if (r == 0 && a->entries.is_list_changed)
+                a->is_list_unseen = look_again(a, request) < 0;
         return r < 0 && process_is_over(a->target.pid)
                        ? process_explain(a->target.pid, -ESRCH, reterr)
                        : r;
@@ -240,6 +268,8 @@ static int end(struct attach *a, const void *unused, struct err *reterr) {
 
         (void)unused;
         tracee_begin();
+        entries_close(&a->entries, &a->target);
+        POINT("entries/closed");
         r = entries_take_back(&a->entries, &a->target, reterr);
         a->leave_pause_ns = a->entries.pause_ns;
         a->is_on = r < 0;

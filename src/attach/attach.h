@@ -31,6 +31,7 @@ struct attach {
         uint64_t enter_pause_ns,
                 leave_pause_ns; /* at most so long did any thread stand still, one stop after another */
         bool is_on;             /* entries may be written */
+        bool is_list_unseen; /* libraries were opened meanwhile that nobody has looked at for allocators */
 };
 
 /* Looks at the process and its files, which takes longer than all the rest; it is not touched. attach_done in any case. */

@@ -2,12 +2,15 @@
 #include "attach/entries.h"
 
 #include <errno.h>
+#include <link.h>
+#include <stddef.h>
 #include <string.h>
 
 #include "attach/moment.h"
 #include "attach/point.h"
 #include "attach/tracee.h"
 #include "base/macros.h"
+#include "wire/attach.h"
 #include "wire/plan.h"
 
 #define MS UINT64_C(1000000)
@@ -17,6 +20,7 @@ enum {
         ENTRIES_STOP_MS =
                 20, /* those that stand still do not wait longer for one that has no processor */
         ENTRIES_MAX_STOP_MS = 1280,
+        ENTRIES_MAX_OBJECTS = 65536, /* of a loader's list that may be damaged */
 };
 
 struct one {
@@ -192,23 +196,76 @@ static void write_all(struct entries *e, const struct target *t, const writes *w
         }
 }
 
+/* ---- the runtime's part ------------------------------------------------------------------------ */
+
+/* A thread that opens a library may be about to write entries of that, or has half written them. */
+static bool is_runtime_writing(const struct entries *e, const struct target *t) {
+        struct wire_guard guard;
+
+        return target_read(t, e->guard, &guard, sizeof(guard)) && guard.is_writing;
+}
+
+/* Whether the loader's list is the one that the runtime has looked at, and nobody is changing it. */
+static bool is_list_as_planned(const struct entries *e, const struct target *t) {
+        struct wire_guard guard;
+        struct r_debug debug;
+        uint64_t hash = 0, at;
+        struct link_map m;
+
+        if (!target_read(t, e->guard, &guard, sizeof(guard)) ||
+            !target_read(t, guard.r_debug, &debug, sizeof(debug)) || debug.r_state != RT_CONSISTENT)
+                return false;
+        at = (uint64_t)debug.r_map;
+        for (unsigned n = 0; at && n < ENTRIES_MAX_OBJECTS; n++) {
+                if (!target_read(t, at, &m, offsetof(struct link_map, l_prev)))
+                        return false;
+                hash = wire_guard_hash(hash, at, m.l_addr);
+                at = (uint64_t)m.l_next;
+        }
+        return hash == guard.list_hash;
+}
+
+static bool say(const struct entries *e, const struct target *t, size_t word_off) {
+        const uint32_t yes = 1;
+
+        return target_write(t, e->guard + word_off, &yes, sizeof(yes));
+}
+
+static void look_at_list(struct entries *e, const struct target *t) {
+        e->is_list_changed = !is_list_as_planned(e, t);
+        if (!e->is_list_changed)
+                say(e, t, offsetof(struct wire_guard, is_list_seen));
+}
+
+bool entries_close(const struct entries *e, const struct target *t) {
+        return say(e, t, offsetof(struct wire_guard, is_closed));
+}
+
+/* ---- all of it ----------------------------------------------------------------------------------- */
+
 static int entries_change(struct entries *e, const struct target *t, bool is_back,
                           struct err *reterr) {
         writes w = {0};
-        int r = read_writes(e, t, &w, reterr);
-        bool is_done = r < 0 || w.n == 0;
+        int r = 0;
+        bool is_done = false;
         uint64_t stop_ms = ENTRIES_STOP_MS;
 
         e->pause_ns = 0;
         for (unsigned i = 0; !is_done && i < ENTRIES_TRIES; i++) {
                 struct crowd c = {0};
                 uint64_t begin_ns, end_ns;
+                bool is_busy;
 
                 r = crowd_stop(&c, t, tracee_now_ns() + stop_ms * MS);
                 begin_ns = crowd_since_ns(&c);
                 POINT("entries/stopped");
-                if (r == 0 && !is_inside(&c, &w)) {
+                is_busy = r == 0 && is_runtime_writing(e, t);
+                if (r == 0 && !is_busy)
+                        r = read_writes(e, t, &w, reterr);
+                if (r == 0 && !is_busy && !is_inside(&c, &w)) {
                         see_room_left(e, &c, t);
+                        if (!is_back)
+                                look_at_list(e, t);
                         write_all(e, t, &w, is_back);
                         is_done = true;
                 }
@@ -219,6 +276,8 @@ static int entries_change(struct entries *e, const struct target *t, bool is_bac
                 if (r < 0 && (r != -ETIMEDOUT || stop_ms >= ENTRIES_MAX_STOP_MS))
                         break;
                 stop_ms *= r < 0 ? 2 : 1;
+                if (is_busy)
+                        tracee_pause(1);
         }
         vec_free(&w);
         if (r < 0 && !reterr->code)

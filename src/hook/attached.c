@@ -8,6 +8,7 @@
 
 #include "hook/fork.h"
 #include "hook/patched.h"
+#include "hook/patched_table.h"
 #include "hook/rendezvous.h"
 #include "hook/runtime.h"
 #include "hook/thread.h"
@@ -34,17 +35,45 @@ static void attached_put_away(struct wire_header *old, uint64_t old_bytes) {
         last_bytes = old_bytes;
 }
 
-static int attached_look(struct dl_phdr_info *info, size_t size, void *ctx) {
-        (void)info, (void)size, (void)ctx;
-        patched_look_for_news();
+/* ---- under the loader's lock ------------------------------------------------------------------ */
+
+struct attached_work {
+        void (*fn)(void *arg);
+        void *arg;
+};
+
+static int attached_work(struct dl_phdr_info *info, size_t size, void *ctx) {
+        const struct attached_work *work = ctx;
+
+        (void)size;
+        patched_know_program(info); /* it is the first of all */
+        work->fn(work->arg);
         return 1;
 }
 
-static int attached_settle(struct dl_phdr_info *info, size_t size, void *ctx) {
-        (void)info, (void)size, (void)ctx;
-        patched_settle_news();
-        return 1;
+void attached_under_lock(void (*fn)(void *arg), void *arg) {
+        struct attached_work work;
+
+        work.fn = fn;
+        work.arg = arg;
+        dl_iterate_phdr(attached_work, &work);
 }
+
+static void attached_look(void *unused) {
+        (void)unused;
+        patched_look(false);
+}
+
+static void attached_look_again(void *ret_is_calm) {
+        *(bool *)ret_is_calm = patched_look(true);
+}
+
+static void attached_settle(void *unused) {
+        (void)unused;
+        patched_settle();
+}
+
+/* ---- joining a recording ------------------------------------------------------------------------ */
 
 static int attached_prepare(void) {
         static bool is_prepared;
@@ -89,13 +118,14 @@ static int attached_join(void) {
         uint64_t old_bytes = old ? old->size_bytes : 0;
         int r;
 
-        dl_iterate_phdr(attached_look, NULL);
+        attached_under_lock(attached_look, NULL);
+        patched_begin_recording();
         patched_defer(true);
         r = runtime_join();
         patched_defer(false);
         if (r < 0)
                 return r == -EAGAIN ? -ETIMEDOUT : r;
-        dl_iterate_phdr(attached_settle, NULL);
+        attached_under_lock(attached_settle, NULL);
         unwind_modules_changed();
         if (!thread_restart_all()) {
                 thread_leave_all();
@@ -104,6 +134,23 @@ static int attached_join(void) {
         if (old != runtime.header)
                 attached_put_away(old, old_bytes);
         return r;
+}
+
+/* Objects were opened between the first look and the moment at which the loader's function was hooked. Those that are being opened are
+ * waited for: some are looked at by their own thread. */
+static int attached_join_again(void) {
+        bool is_calm;
+
+        if (!runtime_is_recording())
+                return -ENOENT;
+        attached_under_lock(attached_look_again, &is_calm);
+        if (!is_calm)
+                return -EAGAIN;
+        patched_defer(true);
+        rendezvous_plan_again(runtime.rendezvous);
+        patched_defer(false);
+        attached_under_lock(attached_settle, NULL);
+        return 0;
 }
 
 /* The room of the call before this one, whose end has the request that says whether it was left. */
@@ -118,25 +165,34 @@ static void attached_change_rooms(const struct wire_attach *request) {
         last = room ? request : NULL;
 }
 
+static int attached_begin_new(const struct wire_attach *request) {
+        int r = attached_check();
+
+        if (r == 0)
+                r = attached_prepare();
+        if (r < 0)
+                return r;
+        for (size_t i = 0; i + 1 < sizeof(attached_rendezvous); i++)
+                attached_rendezvous[i] = request->rendezvous[i];
+        runtime.rendezvous = attached_rendezvous;
+        patched_open_guard();
+        r = attached_join();
+        if (r == 0)
+                runtime_record();
+        return r;
+}
+
 static int attached_begin(struct wire_attach *request) {
         int r;
 
-        if (request->magic != WIRE_ATTACH_MAGIC || request->version != WIRE_VERSION) {
+        if (request->magic != WIRE_ATTACH_MAGIC || request->version != WIRE_VERSION)
                 return -EPROTO;
-        }
-        r = attached_check();
+        if (!patched_try_turn())
+                return -EAGAIN;
+        r = request->is_again ? attached_join_again() : attached_begin_new(request);
+        patched_end_turn();
         if (r == 0)
-                r = attached_prepare();
-        if (r == 0) {
-                for (size_t i = 0; i + 1 < sizeof(attached_rendezvous); i++)
-                        attached_rendezvous[i] = request->rendezvous[i];
-                runtime.rendezvous = attached_rendezvous;
-                r = attached_join();
-        }
-        if (r == 0) {
                 patched_tell_writes(request);
-                runtime_record();
-        }
         return r;
 }
 

@@ -19,13 +19,19 @@ void patched_introduce(struct wire_hello *hello);
 void patched_apply(int plan_fd, uint64_t plan_bytes);
 
 /* A runtime that is brought into a running program. While deferred, plans are taken but for the entries themselves, which silt
- * writes: it reads them where patched_tell_writes says. The other two are called under the loader's lock: what is new for the next
- * hello, and which objects were planned for since. */
+ * writes: it reads them where patched_tell_writes says. */
 void patched_defer(bool is_deferred);
-void patched_look_for_news(void);
-void patched_settle_news(void);
-void patched_check_owners(void);
 void patched_tell_writes(struct wire_attach *request);
+void patched_begin_recording(void); /* for another recorder than before */
+
+/* All below is done in a turn: a thread may be opening objects meanwhile. */
+bool patched_try_turn(void);
+void patched_end_turn(void);
+void patched_open_guard(void);
+/* Under the loader's lock: what there is for the next hello to be planned for; which of that has an allocator. is_told: the loader's
+ * function is hooked already. False: a thread is opening or closing objects. */
+bool patched_look(bool is_told);
+void patched_settle(void);
 
 /* Tells the recorder, through the arena, what became of plans. */
 void patched_tell(void);

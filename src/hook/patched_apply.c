@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Puts a plan of the recorder's (wire/plan.h) into this process: maps the room, takes the entries, compares and writes. Whatever
  * is not as it should be is left alone and counted. */
-#include <link.h>
 #include <sys/mman.h>
 
 #include "hook/patched.h"
@@ -43,10 +42,7 @@ static void patched_flush(uint8_t *code, size_t n_bytes) {
 
 /* ---- writing ----------------------------------------------------------------------------- */
 
-/* What was written where, to be written again when an object comes back to its place; by entry. n_bytes 0: nothing. */
-static struct wire_plan_write patched_writes[WIRE_PLAN_MAX_ENTRIES];
-static uint64_t
-        patched_owners[WIRE_PLAN_MAX_ENTRIES]; /* by write: the object it is in; 0: not looked up */
+struct wire_plan_write patched_writes[WIRE_PLAN_MAX_ENTRIES];
 static uint32_t patched_n_done, patched_n_failed;
 static bool patched_is_deferred; /* others run the code: silt writes, with all threads stopped */
 
@@ -57,7 +53,7 @@ static bool patched_is_code(const volatile uint8_t *code, const uint8_t *wanted,
         return true;
 }
 
-static bool patched_write(const struct wire_plan_write *w) {
+bool patched_write(const struct wire_plan_write *w) {
         uintptr_t begin = w->at & -(uintptr_t)runtime.page_bytes;
         uintptr_t end =
                 (w->at + w->n_bytes + runtime.page_bytes - 1) & -(uintptr_t)runtime.page_bytes;
@@ -82,96 +78,6 @@ static bool patched_write(const struct wire_plan_write *w) {
         patched_flush((uint8_t *)w->at, w->n_bytes);
         sys_call3(SYS_mprotect, (long)begin, (long)(end - begin), PROT_READ | PROT_EXEC);
         return true;
-}
-
-bool patched_write_again(uintptr_t base) {
-        struct code_range range = real_image_range(base);
-        bool is_any = false;
-
-        for (uint32_t i = 0; i < WIRE_PLAN_MAX_ENTRIES; i++)
-                if (patched_writes[i].n_bytes && code_range_has(&range, patched_writes[i].at))
-                        is_any |= patched_write(&patched_writes[i]);
-        return is_any;
-}
-
-/* ---- what belongs to whom ---------------------------------------------------------------- */
-
-/* What one object has: room for code, and the entries that say so. */
-struct patched_lot {
-        uint64_t room, room_bytes; /* 0: it could not be had */
-        uintptr_t base;            /* of the object */
-        bool is_used;
-        bool is_lasting; /* of the objects that the image began with */
-};
-
-enum { PATCHED_MAX_LOTS = 255 };
-
-static struct patched_lot patched_lots[PATCHED_MAX_LOTS];
-static uint8_t patched_lot_of[WIRE_PLAN_MAX_ENTRIES]; /* lot + 1; 0: the entry is free */
-extern struct r_debug _r_debug;
-
-uint32_t patched_find_free(uint32_t *ret_n) {
-        uint32_t first = 0;
-
-        *ret_n = 0;
-        for (uint32_t i = 0, n = 0; i < WIRE_PLAN_MAX_ENTRIES; i++) {
-                n = patched_lot_of[i] ? 0 : n + 1;
-                if (n > *ret_n) {
-                        *ret_n = n;
-                        first = i + 1 - n;
-                }
-        }
-        return first;
-}
-
-/* The loaded object that the address is in; 0: none that has an address. */
-static uintptr_t patched_base_of(uint64_t addr) {
-        for (const struct link_map *m = _r_debug.r_map; m; m = m->l_next) {
-                struct code_range range = real_image_range(m->l_addr);
-
-                if (code_range_has(&range, addr))
-                        return m->l_addr;
-        }
-        return 0;
-}
-
-static bool patched_is_loaded(uintptr_t base) {
-        for (const struct link_map *m = _r_debug.r_map; m; m = m->l_next)
-                if (m->l_addr == base)
-                        return true;
-        return false;
-}
-
-static void patched_free_lot(unsigned lot) {
-        for (uint32_t i = 0; i < WIRE_PLAN_MAX_ENTRIES; i++)
-                if (patched_lot_of[i] == lot + 1) {
-                        patched_heap_forget(&patched_entries[i]);
-                        patched_writes[i].n_bytes = 0;
-                        patched_lot_of[i] = 0;
-                }
-        if (patched_lots[lot].room_bytes)
-                sys_munmap((void *)patched_lots[lot].room, patched_lots[lot].room_bytes);
-        patched_lots[lot].is_used = false;
-}
-
-void patched_free_closed(void) {
-        for (unsigned i = 0; i < PATCHED_MAX_LOTS; i++)
-                if (patched_lots[i].is_used && !patched_lots[i].is_lasting &&
-                    !patched_is_loaded(patched_lots[i].base))
-                        patched_free_lot(i);
-}
-
-/* PATCHED_MAX_LOTS: there is none. */
-static unsigned patched_take_lot(void) {
-        for (unsigned i = 0; i < PATCHED_MAX_LOTS; i++)
-                if (!patched_lots[i].is_used) {
-                        patched_lots[i].is_used = true;
-                        patched_lots[i].is_lasting = patched_n_plans == 0;
-                        patched_lots[i].room = patched_lots[i].room_bytes = 0;
-                        patched_lots[i].base = 0;
-                        return i;
-                }
-        return PATCHED_MAX_LOTS;
 }
 
 /* ---- putting patches in ------------------------------------------------------------------ */
@@ -230,16 +136,74 @@ static bool patched_map_section(const struct wire_plan_section *s, const uint8_t
         return false;
 }
 
+/* ---- what is there already ----------------------------------------------------------------- */
+
+/* By entry of the plan: what is to be taken of it. Of objects that were planned for before it says all once more. */
+static uint8_t patched_is_wanted[WIRE_PLAN_MAX_ENTRIES];
+
+static bool patched_plan_is_sound(const struct wire_plan *plan, const struct wire_plan_write *w) {
+        return w->section < plan->n_sections && w->entry < plan->n_entries;
+}
+
+/* The number of its allocator is the new recorder's. */
+static bool patched_is_known(const struct wire_plan_write *w, const struct wire_entry *entry) {
+        for (uint32_t i = 0; i < WIRE_PLAN_MAX_ENTRIES; i++) {
+                const struct wire_plan_write *known = &patched_writes[i];
+
+                if (!w->n_bytes || known->n_bytes != w->n_bytes || known->at != w->at ||
+                    w->n_bytes > WIRE_PLAN_MAX_WRITE ||
+                    !patched_is_code(known->before, w->before, w->n_bytes))
+                        continue;
+                patched_entries[i].form = entry->form;
+                return true;
+        }
+        return false;
+}
+
+/* In a process that was attached to, objects may have gone since the plan was made. */
+static bool patched_is_gone(const struct wire_plan_write *w) {
+        return patched_is_deferred && !patched_object_at(w->at);
+}
+
+/* How many of its writes are to be made. Entries without one go with those of their allocator. */
+static uint32_t patched_choose(const struct wire_plan *plan, const struct wire_plan_write *writes,
+                               const struct wire_entry *entries) {
+        uint32_t n = 0;
+
+        for (uint32_t i = 0; i < plan->n_entries; i++)
+                patched_is_wanted[i] = 2; /* not said */
+        for (uint32_t i = 0; i < plan->n_writes; i++) {
+                const struct wire_plan_write *w = &writes[i];
+                bool is_known;
+
+                if (!patched_plan_is_sound(plan, w))
+                        continue;
+                is_known = patched_is_known(w, &entries[w->entry]);
+                patched_n_done += is_known;
+                patched_is_wanted[w->entry] = !is_known && !patched_is_gone(w);
+                n += patched_is_wanted[w->entry];
+        }
+        for (uint32_t i = 0; i < plan->n_entries; i++)
+                for (uint32_t k = 0; patched_is_wanted[i] == 2 && k < plan->n_entries; k++)
+                        if (patched_is_wanted[k] == 1 && entries[k].group == entries[i].group)
+                                patched_is_wanted[i] = 1;
+        return n;
+}
+
+/* ---- taking the rest ----------------------------------------------------------------------- */
+
 static void patched_take_entries(uint32_t first, const struct wire_entry *entries, uint32_t n) {
         uint16_t n_groups = 0;
 
         for (uint32_t i = 0; i < n; i++) {
                 uint32_t at = first + i;
 
-                patched_entries[at] = entries[i];
-                patched_entries[at].group = (uint16_t)(patched_n_groups + entries[i].group);
                 if (entries[i].group >= n_groups)
                         n_groups = (uint16_t)(entries[i].group + 1);
+                if (patched_is_wanted[i] != 1)
+                        continue;
+                patched_entries[at] = entries[i];
+                patched_entries[at].group = (uint16_t)(patched_n_groups + entries[i].group);
                 patched_fns[at] = (struct real_fn){.fn = (void *)entries[i].code_begin,
                                                    .end = entries[i].code_end,
                                                    .kinds = patched_kinds(entries[i].call)};
@@ -249,38 +213,43 @@ static void patched_take_entries(uint32_t first, const struct wire_entry *entrie
         patched_n_groups = (uint16_t)(patched_n_groups + n_groups);
 }
 
-/* A lot for each section. False: there are not as many. */
-static bool patched_take_lots(const struct wire_plan *plan, uint8_t *ret_lots) {
+/* A lot for each section of which something is wanted. False: there are not as many. */
+static bool patched_take_lots(const struct wire_plan *plan, const struct wire_plan_write *writes,
+                              uint8_t *ret_lots) {
         const struct wire_plan_section *sections = (const void *)(plan + 1);
+        bool is_lasting = patched_n_plans == 0 && !runtime.is_attached;
 
-        for (uint32_t i = 0; i < plan->n_sections; i++) {
-                unsigned lot = patched_take_lot();
-
-                if (lot == PATCHED_MAX_LOTS) {
-                        while (i-- > 0)
-                                patched_free_lot(ret_lots[i]);
-                        return false;
-                }
-                ret_lots[i] = (uint8_t)lot;
-        }
         for (uint32_t i = 0; i < plan->n_sections; i++)
-                if (patched_map_section(&sections[i], (const uint8_t *)plan, plan->size_bytes)) {
-                        patched_lots[ret_lots[i]].room = sections[i].addr;
-                        patched_lots[ret_lots[i]].room_bytes = sections[i].n_bytes;
-                }
+                ret_lots[i] = PATCHED_MAX_LOTS;
+        for (uint32_t i = 0; i < plan->n_writes; i++) {
+                const struct wire_plan_write *w = &writes[i];
+                const struct wire_plan_section *s;
+                bool has_room;
+
+                if (!patched_plan_is_sound(plan, w) || patched_is_wanted[w->entry] != 1 ||
+                    ret_lots[w->section] != PATCHED_MAX_LOTS)
+                        continue;
+                s = &sections[w->section];
+                has_room = patched_map_section(s, (const uint8_t *)plan, plan->size_bytes);
+                ret_lots[w->section] = (uint8_t)patched_take_lot(has_room ? s : NULL, is_lasting);
+                if (ret_lots[w->section] != PATCHED_MAX_LOTS)
+                        continue;
+                if (has_room)
+                        sys_munmap((void *)s->addr, s->n_bytes);
+                for (uint32_t k = 0; k < plan->n_sections; k++)
+                        if (ret_lots[k] != PATCHED_MAX_LOTS)
+                                patched_free_lot(ret_lots[k]);
+                return false;
+        }
         return true;
 }
 
 /* What has no room is left out. */
 static bool patched_apply_write(const struct wire_plan_write *w, unsigned lot, uint32_t entry) {
-        if (!patched_lots[lot].base)
-                patched_lots[lot].base = patched_base_of(w->at);
-        patched_lot_of[entry] = (uint8_t)(lot + 1);
-        if (!patched_lots[lot].room_bytes || !patched_write(w))
+        if (!patched_join_lot(entry, lot, w->at) || !patched_write(w))
                 return false;
         patched_heap_know(&patched_entries[entry]);
         patched_writes[entry] = *w;
-        patched_owners[entry] = 0;
         if (!patched_is_deferred)
                 real_is_moved(w->at, (void *)patched_entries[entry].moved);
         return true;
@@ -289,28 +258,32 @@ static bool patched_apply_write(const struct wire_plan_write *w, unsigned lot, u
 static void patched_apply_plan(const struct wire_plan *plan) {
         const struct wire_plan_section *sections = (const void *)(plan + 1);
         const struct wire_plan_write *writes = (const void *)(sections + plan->n_sections);
-        uint8_t lots[WIRE_PLAN_MAX_SECTIONS];
+        const struct wire_entry *entries = (const void *)(writes + plan->n_writes);
+        uint8_t lots[WIRE_PLAN_MAX_SECTIONS], other_lot = 0;
         uint32_t n_free, first = patched_find_free(&n_free);
+        uint32_t n_wanted = patched_choose(plan, writes, entries);
 
-        if (!patched_take_lots(plan, lots)) {
-                patched_n_failed += plan->n_writes;
+        if (!patched_take_lots(plan, writes, lots)) {
+                patched_n_failed += n_wanted;
                 return;
         }
-        patched_take_entries(first, (const void *)(writes + plan->n_writes), plan->n_entries);
+        patched_take_entries(first, entries, plan->n_entries);
         for (uint32_t i = 0; i < plan->n_writes; i++) {
                 const struct wire_plan_write *w = &writes[i];
-                bool is_sound = w->section < plan->n_sections && w->entry < plan->n_entries;
+                bool is_sound = patched_plan_is_sound(plan, w);
 
+                if (is_sound && patched_is_wanted[w->entry] != 1)
+                        continue;
+                if (is_sound)
+                        other_lot = lots[w->section];
                 if (is_sound && patched_apply_write(w, lots[w->section], first + w->entry))
                         patched_n_done++;
                 else
                         patched_n_failed++;
         }
-        /* those without a write of their own go with their neighbours */
         for (uint32_t i = 0; i < plan->n_entries; i++)
-                if (!patched_lot_of[first + i])
-                        patched_lot_of[first + i] =
-                                i ? patched_lot_of[first + i - 1] : (uint8_t)(lots[0] + 1);
+                if (patched_is_wanted[i] == 1)
+                        patched_join_neighbour(first + i, other_lot);
         patched_n_plans++;
 }
 
@@ -323,6 +296,10 @@ void patched_tell(void) {
 /* A wish: the kernel would put the plan where it has room, which is where the sections may have to go. */
 #define PATCHED_PLAN_ADDR ((void *)0x100000000000)
 
+static void patched_apply_deferred(void *plan) {
+        patched_apply_plan(plan);
+}
+
 void patched_apply(int plan_fd, uint64_t plan_bytes) {
         long plan;
 
@@ -333,8 +310,14 @@ void patched_apply(int plan_fd, uint64_t plan_bytes) {
                 return;
         if (patched_n_plans == 0 && !patched_is_deferred)
                 patched_know_files();
-        if (plan_is_sound((const struct wire_plan *)plan, plan_bytes))
+        if (!plan_is_sound((const struct wire_plan *)plan, plan_bytes)) {
+                /* nothing */
+        } else if (patched_is_deferred) {
+                attached_under_lock(patched_apply_deferred, (void *)plan);
+        } else if (patched_begin_writing()) {
                 patched_apply_plan((const struct wire_plan *)plan);
+                patched_end_writing();
+        }
         sys_munmap((void *)plan, plan_bytes);
 }
 
@@ -344,33 +327,18 @@ void patched_defer(bool is_deferred) {
         patched_is_deferred = is_deferred;
 }
 
-/* Writes into objects that are gone, perhaps with others in their place, are forgotten. */
-void patched_check_owners(void) {
-        for (uint32_t i = 0; i < WIRE_PLAN_MAX_ENTRIES; i++) {
-                uint64_t owner;
-
-                if (!patched_writes[i].n_bytes)
-                        continue;
-                owner = patched_owner_at(patched_writes[i].at);
-                if (!owner || (patched_owners[i] && patched_owners[i] != owner))
-                        patched_writes[i].n_bytes = 0;
-                patched_owners[i] = owner;
-        }
-}
-
-bool patched_has_writes(const struct code_range *range) {
+void patched_begin_recording(void) {
+        patched_n_done = patched_n_failed = 0;
         for (uint32_t i = 0; i < WIRE_PLAN_MAX_ENTRIES; i++)
-                if (patched_writes[i].n_bytes && code_range_has(range, patched_writes[i].at))
-                        return true;
-        return false;
+                patched_entries[i].form &= (1u << WIRE_FORM_BITS) - 1;
 }
 
 uint32_t patched_flags(void) {
-        return (runtime.is_attached ? WIRE_HELLO_ATTACHED : 0) |
-               (runtime.is_attached && patched_n_plans ? WIRE_HELLO_PLANNED : 0);
+        return runtime.is_attached ? WIRE_HELLO_ATTACHED : 0;
 }
 
 void patched_tell_writes(struct wire_attach *request) {
         request->writes = (uint64_t)patched_writes;
         request->n_writes = WIRE_PLAN_MAX_ENTRIES;
+        request->guard = (uint64_t)&patched_guard;
 }

@@ -2,10 +2,12 @@
 /* Objects that are opened later: which of them the recorder is to be asked for a plan about. */
 #include <link.h>
 
+#include "hook/new.h"
 #include "hook/patched.h"
 #include "hook/patched_table.h"
 #include "hook/rendezvous.h"
 #include "hook/runtime.h"
+#include "unwind/unwind.h"
 
 /* The recorder is asked about a file once, and again only if it had an allocator: programs open and close the same
  * ones a hundred thousand times. */
@@ -13,26 +15,17 @@ enum patched_file_state { PATCHED_NEW = 0, PATCHED_PLAIN, PATCHED_HAS_ALLOCATOR 
 
 struct patched_file {
         uint64_t name_hash; /* 0: free */
-        uint64_t addr;      /* where it was when it was last met */
-        uint32_t look;      /* when that was */
+        uint32_t look;      /* the last in which it was there */
         enum patched_file_state state;
 };
 
 enum { PATCHED_N_FILES = 1024, PATCHED_PROBES_MAX = 64 };
 
 static struct patched_file patched_files[PATCHED_N_FILES];
-static uint32_t patched_look; /* counts */
+static uint32_t patched_look_no;
 static uint64_t patched_news[WIRE_MAX_NEWS];
 static uint32_t patched_n_news; /* may be more than there is room for */
 extern struct r_debug _r_debug;
-
-static uint64_t patched_name_hash(const char *name) {
-        uint64_t hash = 14695981039346656037u;
-
-        for (; *name; name++)
-                hash = (hash ^ (uint8_t)*name) * 1099511628211u;
-        return hash ? hash : 1;
-}
 
 /* NULL: there is no room to remember it. */
 static struct patched_file *patched_file(const char *name) {
@@ -49,62 +42,167 @@ static struct patched_file *patched_file(const char *name) {
         return NULL;
 }
 
-/* A file with an allocator is there again. Where it was before, all is prepared. */
-static bool patched_is_back(const struct patched_file *f, const struct link_map *m) {
-        if (f->state != PATCHED_HAS_ALLOCATOR ||
-            (f->look + 1 == patched_look && f->addr == m->l_addr))
-                return false;
-        return f->addr != m->l_addr || !patched_write_again(m->l_addr);
+/* ---- who writes ---------------------------------------------------------------------------- */
+
+/* The lists here are one thread's at a time: of one that opens objects, or of the one that silt has call silt_attached. The pid,
+ * since a child may be forked in the middle of it; 0: nobody's. */
+static _Atomic uint32_t patched_turn;
+struct wire_guard patched_guard;
+
+enum { PATCHED_TURN_TRIES = 500 }; /* a millisecond each */
+
+bool patched_try_turn(void) {
+        uint32_t pid = runtime.pid ? runtime.pid : 1, now = 0;
+
+        if (atomic_compare_exchange_strong_explicit(&patched_turn, &now, pid, memory_order_acquire,
+                                                    memory_order_relaxed))
+                return true;
+        return now != pid &&
+               atomic_compare_exchange_strong_explicit(&patched_turn, &now, pid,
+                                                       memory_order_acquire, memory_order_relaxed);
 }
 
-/* Which objects of the loader's list the recorder is to be asked about: files it was never asked about, or with an allocator
- * and not there before. */
-static void patched_find_news(void) {
-        patched_look++;
+/* Bounded: a handler of a signal may open objects while its thread is in here. */
+static bool patched_await_turn(void) {
+        const struct sys_timespec patience = {0, 1000000};
+
+        for (unsigned i = 0; i < PATCHED_TURN_TRIES; i++) {
+                if (patched_try_turn())
+                        return true;
+                sys_futex_wait(&patched_turn, runtime.pid, &patience);
+        }
+        return false;
+}
+
+void patched_end_turn(void) {
+        atomic_store_explicit(&patched_turn, 0, memory_order_release);
+}
+
+bool patched_begin_writing(void) {
+        __atomic_store_n(&patched_guard.is_writing, 1, __ATOMIC_SEQ_CST);
+        if (!__atomic_load_n(&patched_guard.is_closed, __ATOMIC_SEQ_CST))
+                return true;
+        patched_end_writing();
+        return false;
+}
+
+void patched_end_writing(void) {
+        __atomic_store_n(&patched_guard.is_writing, 0, __ATOMIC_RELEASE);
+}
+
+/* ---- what is new ----------------------------------------------------------------------------- */
+
+static void patched_add_news(const struct link_map *m) {
+        if (patched_n_news < WIRE_MAX_NEWS)
+                patched_news[patched_n_news] = m->l_addr;
+        patched_n_news++;
+}
+
+/* The end of the loader's list when it was last whole. All that come behind it are new: none of their code has run, and may be written
+ * to. After an attach it is known once silt has seen that the list was still the same when it hooked the loader's function, or that function
+ * was called. */
+static const struct link_map *patched_end;
+static bool patched_is_end_known;
+
+static const struct link_map *patched_last(void) {
+        const struct link_map *m = _r_debug.r_map;
+
+        while (m && m->l_next)
+                m = m->l_next;
+        return m;
+}
+
+/* It may be an address that means nothing any more. NULL: it is not there. */
+static const struct link_map *patched_find_end(void) {
+        const struct link_map *m = _r_debug.r_map;
+
+        if (!patched_is_end_known &&
+            !__atomic_load_n(&patched_guard.is_list_seen, __ATOMIC_RELAXED))
+                return NULL;
+        while (m && m != patched_end)
+                m = m->l_next;
+        return m;
+}
+
+/* Of the objects behind `before`. The recorder is to be
+ * asked about files it was never asked about, or with an allocator where they were not before. */
+static void patched_find_news(const struct link_map *before) {
         patched_n_news = 0;
-        for (const struct link_map *m = _r_debug.r_map; m; m = m->l_next) {
+        for (const struct link_map *m = before->l_next; m; m = m->l_next) {
                 struct patched_file *f = patched_file(m->l_name);
 
-                if (!f)
-                        continue;
-                if (f->state == PATCHED_NEW || patched_is_back(f, m)) {
-                        if (patched_n_news < WIRE_MAX_NEWS)
-                                patched_news[patched_n_news] = m->l_addr;
-                        patched_n_news++;
-                }
-                f->look = patched_look;
-                f->addr = m->l_addr;
+                if (f && (f->state == PATCHED_NEW ||
+                          (f->state == PATCHED_HAS_ALLOCATOR && !patched_write_again(m))))
+                        patched_add_news(m);
         }
 }
 
-static void patched_settle_files(enum patched_file_state state) {
-        for (unsigned i = 0; i < PATCHED_N_FILES; i++)
-                if (patched_files[i].name_hash && patched_files[i].state == PATCHED_NEW)
-                        patched_files[i].state = state;
+static void patched_settle_new(const struct link_map *before) {
+        for (const struct link_map *m = before->l_next; m; m = m->l_next) {
+                struct patched_file *f = patched_file(m->l_name);
+
+                if (f && f->state == PATCHED_NEW)
+                        f->state = patched_has_lot(m) ? PATCHED_HAS_ALLOCATOR : PATCHED_PLAIN;
+        }
 }
 
 void patched_know_files(void) {
-        patched_find_news();
-        patched_settle_files(PATCHED_PLAIN);
+        for (const struct link_map *m = _r_debug.r_map; m; m = m->l_next) {
+                struct patched_file *f = patched_file(m->l_name);
+
+                if (f && f->state == PATCHED_NEW)
+                        f->state = PATCHED_PLAIN;
+        }
+        patched_end = patched_last();
+        patched_is_end_known = true;
+}
+
+static void patched_take_news(const struct link_map *before) {
+        if (!patched_begin_writing())
+                return;
+        patched_hide_closed();
+        patched_find_news(before);
+        if (patched_n_news)
+                patched_free_closed();
+        patched_end_writing();
+        if (patched_n_news) {
+                rendezvous_plan_again(runtime.rendezvous);
+                patched_settle_new(before);
+        }
+}
+
+static void patched_note_closed(void) {
+        if (!patched_begin_writing())
+                return;
+        patched_hide_closed();
+        patched_end_writing();
 }
 
 void patched_loaded(void) {
-        static bool is_adding;
+        static bool is_adding, is_removing;
+        const struct link_map *before;
 
         if (_r_debug.r_state != RT_CONSISTENT) {
                 is_adding = _r_debug.r_state == RT_ADD;
+                is_removing |= !is_adding;
                 return;
         }
-        if (runtime.is_confined || !runtime_is_recording())
-                return;
-        patched_find_news();
-        if (patched_n_news && is_adding) {
-                patched_free_closed();
-                patched_settle_files(rendezvous_plan_again(runtime.rendezvous)
-                                             ? PATCHED_HAS_ALLOCATOR
-                                             : PATCHED_PLAIN);
+        if (is_removing) { /* others may lie where they were: what is known of their code means nothing */
+                unwind_modules_changed();
+                new_forget_callers();
         }
-        is_adding = false;
+        before = is_adding ? patched_find_end() : NULL;
+        if (!runtime.is_confined && runtime_is_recording() && (before || is_removing) &&
+            patched_await_turn()) {
+                if (before)
+                        patched_take_news(before);
+                else
+                        patched_note_closed();
+                patched_end_turn();
+        }
+        patched_end = patched_last();
+        patched_is_end_known = true;
+        is_adding = is_removing = false;
 }
 
 void patched_introduce_news(struct wire_hello *hello) {
@@ -115,30 +213,36 @@ void patched_introduce_news(struct wire_hello *hello) {
 
 /* ---- attached ---------------------------------------------------------------------------- */
 
-uint64_t patched_owner_at(uintptr_t addr) {
-        for (const struct link_map *m = _r_debug.r_map; m; m = m->l_next) {
-                struct code_range range = real_image_range(m->l_addr);
+bool patched_look(bool is_told) {
+        uint64_t hash = 0;
 
-                if (code_range_has(&range, addr))
-                        return patched_name_hash(m->l_name);
-        }
-        /* a program at fixed addresses: where it ends is not looked up, and it never goes */
-        return _r_debug.r_map && !_r_debug.r_map->l_addr ? patched_name_hash("") : 0;
-}
-
-void patched_look_for_news(void) {
-        patched_check_owners();
-        patched_find_news();
-}
-
-void patched_settle_news(void) {
-        patched_check_owners();
+        patched_hide_closed();
+        patched_free_closed();
+        patched_look_no++;
         for (const struct link_map *m = _r_debug.r_map; m; m = m->l_next) {
                 struct patched_file *f = patched_file(m->l_name);
-                struct code_range range = real_image_range(m->l_addr);
 
-                if (f && f->state == PATCHED_NEW && f->look == patched_look)
-                        f->state =
-                                patched_has_writes(&range) ? PATCHED_HAS_ALLOCATOR : PATCHED_PLAIN;
+                if (f)
+                        f->look = patched_look_no;
+                hash = wire_guard_hash(hash, (uint64_t)m, m->l_addr);
         }
+        patched_guard.r_debug = (uint64_t)&_r_debug;
+        patched_guard.list_hash = hash;
+        patched_n_news = WIRE_MAX_NEWS + 1; /* all */
+        patched_end = patched_last();
+        patched_is_end_known = is_told;
+        return _r_debug.r_state == RT_CONSISTENT;
+}
+
+void patched_settle(void) {
+        for (const struct link_map *m = _r_debug.r_map; m; m = m->l_next) {
+                struct patched_file *f = patched_file(m->l_name);
+
+                if (f && f->look == patched_look_no)
+                        f->state = patched_has_lot(m) ? PATCHED_HAS_ALLOCATOR : PATCHED_PLAIN;
+        }
+}
+
+void patched_open_guard(void) {
+        patched_guard.is_writing = patched_guard.is_closed = patched_guard.is_list_seen = 0;
 }

@@ -189,9 +189,7 @@ static bool is_loader(const char *path) {
 static bool is_news(const struct planner *p, const struct object *o) {
         const struct wire_hello *hello = p->request->hello;
 
-        bool is_first = !hello->is_again && !(hello->flags & WIRE_HELLO_PLANNED);
-
-        if (is_first || hello->n_news > WIRE_MAX_NEWS)
+        if (!hello->is_again || hello->n_news > WIRE_MAX_NEWS)
                 return true;
         for (uint32_t i = 0; i < hello->n_news; i++)
                 if (hello->news[i] == o->bias)

@@ -264,6 +264,10 @@ static int attached_record(struct attached *a) {
                   a->attach.target.name,
                   f->options->begin_note ? "" : ": Ctrl-C ends it, the process goes on");
         attached_tell_pause(a, false, a->attach.enter_pause_ns);
+        if (a->attach.is_list_unseen)
+                front_say(
+                        f,
+                        "libraries were opened while silt attached: allocators inside them are not seen: attach again");
         if (f->options->verbose)
                 front_say(
                         f,

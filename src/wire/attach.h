@@ -31,7 +31,34 @@ struct wire_attach {
         uint32_t ends_by_handler;
         uint64_t failed_pc, frame_pc, frame_result, mask;
 
+        uint64_t guard; /* set by the runtime: address of its wire_guard */
+        uint32_t
+                is_again; /* set by silt: it records already; objects were opened since they were looked at */
+        uint32_t reserved;
+
         char rendezvous[320]; /* as WIRE_ENV has it */
 };
 
-_Static_assert(sizeof(struct wire_attach) == 408, "both sides must agree on the layout");
+_Static_assert(sizeof(struct wire_attach) == 424, "both sides must agree on the layout");
+
+/* Between the runtime, which writes entries into objects that the loader has just opened, and silt, which writes all others from
+ * outside with all threads stopped. */
+struct wire_guard {
+        uint32_t
+                is_writing; /* set by the runtime: it changes code or the table. What silt has read is not to be used */
+        uint32_t
+                is_closed; /* set by silt: the runtime writes no more. The next attach opens it again */
+        uint32_t
+                is_list_seen; /* set by silt, when it has hooked the loader's function: the list was still as list_hash says */
+        uint32_t reserved;
+        uint64_t r_debug; /* address of the loader's r_debug */
+        uint64_t
+                list_hash; /* of the objects in its list when they were last looked at: wire_guard_hash of each */
+};
+
+static inline uint64_t wire_guard_hash(uint64_t hash, uint64_t link_map, uint64_t base) {
+        hash = (hash ^ link_map) * 1099511628211u;
+        return (hash ^ base) * 1099511628211u;
+}
+
+_Static_assert(sizeof(struct wire_guard) == 32, "both sides must agree on the layout");

@@ -22,8 +22,6 @@ enum wire_hello_flags {
         /* The runtime was brought into a running process: nothing stands before the C library's functions, so they are to be
          * patched too. */
         WIRE_HELLO_ATTACHED = 1u << 0,
-        WIRE_HELLO_PLANNED =
-                1u << 1, /* it had plans before: only the objects in `news` are to be looked at */
 };
 
 struct wire_hello {
