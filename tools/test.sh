@@ -94,7 +94,7 @@ if step build make --no-print-directory all; then
                 programs "programs-$other" --build build --runtime "build-$other/libsilt.so" \
                         --runner "qemu-$other -L /usr/$other-linux-gnu"
                 [ -z "$soak" ] || programs "allocators-$other" --build build --runtime "build-$other/libsilt.so" \
-                        --runner "qemu-$other -L /usr/$other-linux-gnu" --soak --only '^(allocators|patched|pools)/'
+                        --runner "qemu-$other -L /usr/$other-linux-gnu" --soak --only '^(allocators|patched|pools|attach/heaps_own)/'
         fi
         step lint python3 tools/lint.py --build build
         step bench-instrument python3 bench/bench_test.py

@@ -19,7 +19,6 @@ enum {
         SMALL_BINS = 64, /* below: chunks of one size, 16 times the bin's number */
         LARGE_MIN_BYTES = 1024,
         PAGE_BYTES = 4096,
-        N_PAGES = 4096,    /* kept of what was read */
         N_TRIES = 3,       /* of a list that changes while it is read */
         N_STEPS = 4 << 20, /* chunks looked at: what was read once has no time-out */
 };
@@ -48,76 +47,27 @@ struct arena_image {
         struct state s;
 };
 
-struct page {
-        uint64_t at;
-        uint32_t round; /* 0: none */
-        uint64_t words[PAGE_BYTES / 8];
-};
-
 struct walk {
-        const struct arenas_memory *memory;
+        struct memory_words words;
         struct arenas_found *found;
         VEC(struct arena_image) arenas; /* the main one first */
-        struct page *pages[N_PAGES];    /* owned; NULL: never needed */
-        uint32_t round;                 /* pages of earlier ones are read again */
-        size_t last_span;
-        uint64_t all_bytes; /* of all spans: nothing can be more */
+        uint64_t all_bytes;
         uint32_t n_steps_left;
 };
 
 /* ---- memory ------------------------------------------------------------------------------------------ */
 
-static const struct arenas_span *span_of(struct walk *w, uint64_t addr) {
-        const struct arenas_span *spans = w->memory->spans;
-        size_t low = 0, high = w->memory->n_spans;
-
-        if (w->last_span < high && addr >= spans[w->last_span].begin &&
-            addr < spans[w->last_span].end)
-                return &spans[w->last_span];
-        while (low < high) {
-                size_t middle = (low + high) / 2;
-
-                if (addr >= spans[middle].end)
-                        low = middle + 1;
-                else
-                        high = middle;
-        }
-        if (low == w->memory->n_spans || addr < spans[low].begin)
-                return NULL;
-        w->last_span = low;
-        return &spans[low];
-}
-
-static struct page *page_for(struct walk *w, uint64_t at) {
-        struct page **p = &w->pages[at / PAGE_BYTES % N_PAGES];
-
-        if (!*p && !(*p = calloc(1, sizeof(**p))))
-                abort();
-        return *p;
-}
-
-/* addr is a multiple of 8. */
 static bool read_word(struct walk *w, uint64_t addr, uint64_t *ret) {
-        uint64_t at = addr & -(uint64_t)PAGE_BYTES;
-        struct page *p;
+        return memory_word(&w->words, addr, ret);
+}
 
-        if (!span_of(w, addr))
-                return false;
-        p = page_for(w, at);
-        if (p->at != at || p->round != w->round) {
-                p->round = 0;
-                if (!w->memory->read(w->memory->ctx, at, p->words, sizeof(p->words)))
-                        return false;
-                p->at = at;
-                p->round = w->round;
-        }
-        *ret = p->words[(addr - at) / 8];
-        return true;
+static bool read_bytes(struct walk *w, uint64_t addr, void *ret, size_t n_bytes) {
+        return w->words.memory->read(w->words.memory->ctx, addr, ret, n_bytes);
 }
 
 /* The size of a chunk that lies whole in memory where chunks may be; 0: it is none. */
 static uint64_t chunk_bytes(struct walk *w, uint64_t at) {
-        const struct arenas_span *span;
+        const struct memory_span *span;
         uint64_t size;
 
         if (!w->n_steps_left || at % ALIGN_BYTES || !read_word(w, at + 8, &size) ||
@@ -125,7 +75,7 @@ static uint64_t chunk_bytes(struct walk *w, uint64_t at) {
                 return 0;
         w->n_steps_left--;
         size &= ~(uint64_t)FLAG_BITS;
-        span = span_of(w, at + 8);
+        span = memory_span_at(&w->words, at + 8);
         if (at < span->begin || size < MIN_CHUNK_BYTES || size % ALIGN_BYTES ||
             size > span->end - at)
                 return 0;
@@ -172,9 +122,9 @@ static bool count_bin(struct walk *w, struct arena_image *a, unsigned bin, struc
 
         for (unsigned i = 0; i < N_TRIES && !is_whole; i++) {
                 if (i) {
-                        w->round++;
-                        if (!w->memory->read(w->memory->ctx, bin_at(a->at, bin) + 16,
-                                             &a->s.bins[bin - 1], sizeof(a->s.bins[0])))
+                        w->words.round++;
+                        if (!read_bytes(w, bin_at(a->at, bin) + 16, &a->s.bins[bin - 1],
+                                        sizeof(a->s.bins[0])))
                                 break;
                 }
                 is_whole = walk_bin(w, a, bin, &one);
@@ -291,8 +241,9 @@ static bool read_arena(struct walk *w, uint64_t at, struct arena_image *ret) {
 
         ret->at = at;
         return read_word(w, at & -(uint64_t)PAGE_BYTES, &owner) && owner == at &&
-               span_of(w, at + sizeof(ret->s) - 1) == span_of(w, at) &&
-               w->memory->read(w->memory->ctx, at, &ret->s, sizeof(ret->s)) && is_arena(w, ret);
+               memory_span_at(&w->words, at + sizeof(ret->s) - 1) ==
+                       memory_span_at(&w->words, at) &&
+               read_bytes(w, at, &ret->s, sizeof(ret->s)) && is_arena(w, ret);
 }
 
 /* From the main arena, which is read, once around. */
@@ -382,17 +333,18 @@ static void find_mmapped(struct walk *w, const uint64_t *data, size_t n_words) {
                 w->found->mmapped_bytes = w->found->n_mmapped = 0;
 }
 
-bool arenas_read(const struct arenas_memory *m, uint64_t addr, const uint64_t *data, size_t n_words,
+bool arenas_read(const struct memory *m, uint64_t addr, const uint64_t *data, size_t n_words,
                  struct arenas_found *ret) {
         struct walk *w = calloc(1, sizeof(*w));
         bool is_found;
 
         if (!w)
                 abort();
-        *w = (struct walk){.memory = m, .found = ret, .round = 1, .n_steps_left = N_STEPS};
+        *w = (struct walk){.words = {.memory = m, .round = 1},
+                           .found = ret,
+                           .all_bytes = memory_all_bytes(m),
+                           .n_steps_left = N_STEPS};
         *ret = (struct arenas_found){.is_whole = true};
-        for (size_t i = 0; i < m->n_spans; i++)
-                w->all_bytes += m->spans[i].end - m->spans[i].begin;
         is_found = find_arenas(w, addr, data, n_words);
         if (is_found) {
                 ret->n_arenas = (uint32_t)w->arenas.n;
@@ -401,8 +353,7 @@ bool arenas_read(const struct arenas_memory *m, uint64_t addr, const uint64_t *d
                 count_free(w);
                 find_mmapped(w, data, n_words);
         }
-        for (size_t i = 0; i < N_PAGES; i++)
-                free(w->pages[i]);
+        memory_words_free(&w->words);
         vec_free(&w->arenas);
         free(w);
         return is_found;

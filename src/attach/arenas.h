@@ -9,17 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-struct arenas_span {
-        uint64_t begin, end;
-};
-
-struct arenas_memory {
-        /* True when all of it was there, and there is time left. */
-        bool (*read)(void *ctx, uint64_t addr, void *ret, size_t n_bytes);
-        void *ctx;
-        const struct arenas_span *spans; /* anonymous and writable, by address: where blocks are */
-        size_t n_spans;
-};
+#include "attach/memory.h"
 
 struct arenas_found {
         uint64_t held_bytes;    /* taken from the system by all arenas, not given back */
@@ -32,5 +22,5 @@ struct arenas_found {
 };
 
 /* data: the C library's variables, as they are at addr. False: no arenas were recognised. */
-bool arenas_read(const struct arenas_memory *m, uint64_t addr, const uint64_t *data, size_t n_words,
+bool arenas_read(const struct memory *m, uint64_t addr, const uint64_t *data, size_t n_words,
                  struct arenas_found *ret);

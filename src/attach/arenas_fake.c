@@ -107,9 +107,9 @@ static bool fake_read(void *ctx, uint64_t addr, void *ret, size_t n_bytes) {
 }
 
 bool fake_read_all(struct fake_reader *r, struct arenas_found *ret) {
-        static const struct arenas_span spans[] = {{FAKE_HEAP, FAKE_HEAP + HEAP_BYTES},
+        static const struct memory_span spans[] = {{FAKE_HEAP, FAKE_HEAP + HEAP_BYTES},
                                                    {FAKE_OTHER, FAKE_OTHER + OTHER_BYTES}};
-        struct arenas_memory m = {.read = fake_read, .ctx = r, .spans = spans, .n_spans = 2};
+        struct memory m = {.read = fake_read, .ctx = r, .spans = spans, .n_spans = 2};
 
         return arenas_read(&m, FAKE_DATA, r->fake->data, FAKE_WORDS, ret);
 }

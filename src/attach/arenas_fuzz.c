@@ -3,7 +3,7 @@
  * there is, and it is over soon.
  *
  * seeds: src/attach/arenas_seeds
- * covers: src/attach/arenas.c */
+ * covers: src/attach/arenas.c src/attach/memory.c */
 #include <stdlib.h>
 #include <string.h>
 

@@ -14,11 +14,13 @@ enum {
         PRIOR_CPU_MS = 250,             /* of a processor that the program may want */
         PRIOR_MS = 1000,                /* where that is not to be had, or pages come from swap */
         PRIOR_MAX_DATA_BYTES = 1 << 20, /* of the C library's variables */
-        PRIOR_READS = 16,               /* between two looks at the clock */
-        PRIOR_TRIES = 3,                /* the program may be about to change them */
+        PRIOR_MAX_ALL_BYTES = 32 << 20, /* of everybody's variables */
+        PRIOR_OBJECT_MAPPINGS = 8,
+        PRIOR_READS = 16, /* between two looks at the clock */
+        PRIOR_TRIES = 3,  /* the program may be about to change them */
 };
 
-typedef VEC(struct arenas_span) spans;
+typedef VEC(struct memory_span) spans;
 
 struct look {
         const struct target *target;
@@ -53,23 +55,46 @@ static spans spans_of(const struct target *t) {
 
         for (size_t i = 0; i < t->maps.list.n; i++) {
                 const struct mapping *m = &t->maps.list.items[i];
-                struct arenas_span *last = found.n ? &found.items[found.n - 1] : NULL;
+                struct memory_span *last = found.n ? &found.items[found.n - 1] : NULL;
 
                 if (!is_anonymous(m))
                         continue;
                 if (last && last->end == m->begin)
                         last->end = m->end;
                 else
-                        vec_push(&found, (struct arenas_span){m->begin, m->end});
+                        vec_push(&found, (struct memory_span){m->begin, m->end});
         }
         return found;
 }
 
+/* Objects that were loaded have code not far from where they begin. */
+static bool is_object(const struct target *t, size_t i) {
+        const struct mapping *m = &t->maps.list.items[i];
+
+        if (m->path[0] != '/' || m->offset)
+                return false;
+        for (size_t k = i; k < t->maps.list.n && k < i + PRIOR_OBJECT_MAPPINGS; k++)
+                if (t->maps.list.items[k].is_code &&
+                    strcmp(t->maps.list.items[k].path, m->path) == 0)
+                        return true;
+        return false;
+}
+
+/* Owned. NULL: there is no time, or it is not there. */
+static uint64_t *read_data(struct look *l, const struct memory_span *at) {
+        uint64_t *data = malloc((size_t)(at->end - at->begin));
+
+        if (data && look_read(l, at->begin, data, (size_t)(at->end - at->begin)))
+                return data;
+        free(data);
+        return NULL;
+}
+
 /* Where the C library has what its malloc knows. */
-static bool find_data(const struct target *t, struct arenas_span *ret) {
+static bool find_data(const struct target *t, struct memory_span *ret) {
         const struct mapping *libc = target_mapping(t, target_libc(t));
 
-        *ret = (struct arenas_span){0};
+        *ret = (struct memory_span){0};
         for (size_t i = 0; libc && i < t->maps.list.n; i++) {
                 const struct mapping *m = &t->maps.list.items[i];
 
@@ -82,19 +107,53 @@ static bool find_data(const struct target *t, struct arenas_span *ret) {
         return ret->end > ret->begin && ret->end - ret->begin <= PRIOR_MAX_DATA_BYTES;
 }
 
-static void look_at_arenas(struct look *l, struct prior *ret) {
-        struct arenas_memory memory = {.read = look_read, .ctx = l};
+static void look_at_arenas(struct look *l, const struct memory *memory, struct prior *ret) {
         _cleanup_free_ uint64_t *data = NULL;
-        spans all = spans_of(l->target);
-        struct arenas_span at;
-        size_t n_bytes;
+        struct memory_span at;
 
-        memory.spans = all.items;
-        memory.n_spans = all.n;
-        n_bytes = find_data(l->target, &at) ? (size_t)(at.end - at.begin) : 0;
-        data = malloc(MAX(n_bytes, 1u));
-        if (data && n_bytes && look_read(l, at.begin, data, n_bytes))
-                ret->has_arenas = arenas_read(&memory, at.begin, data, n_bytes / 8, &ret->arenas);
+        if (!find_data(l->target, &at) || !(data = read_data(l, &at)))
+                return;
+        ret->has_arenas =
+                arenas_read(memory, at.begin, data, (at.end - at.begin) / 8, &ret->arenas);
+}
+
+/* One may be anywhere: a library by itself, or a part of the program. */
+static void look_at_jemallocs(struct look *l, const struct memory *memory, struct prior *ret) {
+        uint64_t n_bytes_left = PRIOR_MAX_ALL_BYTES;
+        struct memory_span at;
+
+        for (size_t i = 0; i < l->target->maps.list.n; i++) {
+                _cleanup_free_ uint64_t *data = NULL;
+                struct jemalloc_found one;
+
+                if (!is_object(l->target, i) ||
+                    !target_variables(l->target, l->target->maps.list.items[i].begin, &at.begin,
+                                      &at.end))
+                        continue;
+                at.begin = ALIGN_UP(at.begin, (uint64_t)8);
+                if (at.end <= at.begin || at.end - at.begin > n_bytes_left)
+                        continue;
+                n_bytes_left -= at.end - at.begin;
+                data = read_data(l, &at);
+                if (!data || !jemalloc_read(memory, data, (at.end - at.begin) / 8, &one))
+                        continue;
+                ret->jemalloc.held_bytes += one.held_bytes;
+                ret->jemalloc.used_bytes += one.used_bytes;
+                ret->jemalloc.n_arenas += one.n_arenas;
+                ret->has_jemalloc = true;
+        }
+}
+
+static void look_once(struct look *l, struct prior *ret) {
+        spans all = spans_of(l->target);
+        const struct memory memory = {.read = look_read,
+                                      .ctx = l,
+                                      .spans = all.items,
+                                      .n_spans = all.n};
+
+        if (!ret->has_jemalloc)
+                look_at_jemallocs(l, &memory, ret);
+        look_at_arenas(l, &memory, ret);
         vec_free(&all);
 }
 
@@ -107,6 +166,6 @@ void prior_look(struct target *t, struct prior *ret) {
         *ret = (struct prior){0};
         for (unsigned i = 0; i < PRIOR_TRIES && !ret->has_arenas; i++)
                 if (target_refresh(t, NULL) == 0)
-                        look_at_arenas(&l, ret);
+                        look_once(&l, ret);
         ret->took_ns = tracee_now_ns() - begin_ns;
 }

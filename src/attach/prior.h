@@ -3,11 +3,14 @@
 #pragma once
 
 #include "attach/arenas.h"
+#include "attach/jemalloc.h"
 #include "attach/target.h"
 
 struct prior {
         struct arenas_found arenas;
-        bool has_arenas;  /* the C library's were recognised */
+        struct jemalloc_found jemalloc; /* of all that were recognised, together */
+        bool has_arenas;                /* the C library's were recognised */
+        bool has_jemalloc;
         uint64_t took_ns; /* to look */
 };
 

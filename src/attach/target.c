@@ -87,7 +87,37 @@ uint64_t target_libc(const struct target *t) {
         return m ? m->begin : 0;
 }
 
-/* ---- symbols, read from its memory: the file may have been replaced since ------------------------- */
+/* ---- objects, read from its memory: the file may have been replaced since -------------------------- */
+
+/* The header of the object mapped from `begin` on, and its segments: there is room for TARGET_MAX_PHDRS. */
+static bool read_header(const struct target *t, uint64_t begin, Elf64_Ehdr *eh, Elf64_Phdr *phdrs) {
+        return target_read(t, begin, eh, sizeof(*eh)) &&
+               memcmp(eh->e_ident, ELFMAG, SELFMAG) == 0 && eh->e_phnum <= TARGET_MAX_PHDRS &&
+               eh->e_phentsize == sizeof(*phdrs) &&
+               target_read(t, begin + eh->e_phoff, phdrs, eh->e_phnum * sizeof(*phdrs));
+}
+
+bool target_variables(const struct target *t, uint64_t begin, uint64_t *ret_begin,
+                      uint64_t *ret_end) {
+        Elf64_Phdr phdrs[TARGET_MAX_PHDRS];
+        uint64_t first = UINT64_MAX;
+        Elf64_Ehdr eh;
+
+        *ret_begin = *ret_end = 0;
+        if (!read_header(t, begin, &eh, phdrs))
+                return false;
+        for (unsigned i = 0; i < eh.e_phnum; i++) {
+                if (phdrs[i].p_type != PT_LOAD)
+                        continue;
+                if (first == UINT64_MAX)
+                        first = phdrs[i].p_vaddr & -(uint64_t)4096;
+                if (!(phdrs[i].p_flags & PF_W))
+                        continue;
+                *ret_begin = begin - first + phdrs[i].p_vaddr;
+                *ret_end = *ret_begin + phdrs[i].p_memsz;
+        }
+        return *ret_end > *ret_begin;
+}
 
 struct exports {
         const struct target *target;
@@ -99,10 +129,7 @@ static bool exports_find_dynamic(struct exports *e, uint64_t begin, uint64_t *re
         uint64_t first = UINT64_MAX, dynamic = 0;
         Elf64_Ehdr eh;
 
-        if (!target_read(e->target, begin, &eh, sizeof(eh)) ||
-            memcmp(eh.e_ident, ELFMAG, SELFMAG) != 0 || eh.e_phnum > TARGET_MAX_PHDRS ||
-            eh.e_phentsize != sizeof(phdrs[0]) ||
-            !target_read(e->target, begin + eh.e_phoff, phdrs, eh.e_phnum * sizeof(phdrs[0])))
+        if (!read_header(e->target, begin, &eh, phdrs))
                 return false;
         for (unsigned i = 0; i < eh.e_phnum; i++) {
                 if (phdrs[i].p_type == PT_LOAD && first == UINT64_MAX)
@@ -219,10 +246,7 @@ static uint64_t slack_of(const struct target *t, const struct mapping *m, size_t
         const struct mapping *at;
         Elf64_Ehdr eh;
 
-        if (!target_read(t, m->begin, &eh, sizeof(eh)) ||
-            memcmp(eh.e_ident, ELFMAG, SELFMAG) != 0 || eh.e_type != ET_DYN ||
-            eh.e_phnum > TARGET_MAX_PHDRS || eh.e_phentsize != sizeof(phdrs[0]) ||
-            !target_read(t, m->begin + eh.e_phoff, phdrs, eh.e_phnum * sizeof(phdrs[0])))
+        if (!read_header(t, m->begin, &eh, phdrs) || eh.e_type != ET_DYN)
                 return 0;
         for (unsigned i = 0; i < eh.e_phnum; i++) {
                 if (phdrs[i].p_type != PT_LOAD)

@@ -37,6 +37,10 @@ const struct mapping *target_file(const struct target *t, const char *name);
 
 uint64_t target_libc(const struct target *t); /* where the C library begins; 0: it is not there */
 
+/* The variables of the object mapped from `begin` on: its last writable segment, zeros and all. */
+bool target_variables(const struct target *t, uint64_t begin, uint64_t *ret_begin,
+                      uint64_t *ret_end);
+
 /* Address of a function that the object mapped from `begin` on exports, and its length; 0: it does not. */
 uint64_t target_symbol(const struct target *t, uint64_t begin, const char *name,
                        uint64_t *ret_n_bytes);

@@ -22,23 +22,50 @@ void prior_ask_kernel(pid_t pid, struct control_prior *ret) {
                 ret->anon_bytes = memory.anon_bytes;
 }
 
-void prior_tell(int control_fd, const struct control_prior *kernel, const struct prior *seen) {
-        struct control_message m = {.kind = CONTROL_PRIOR, .prior = *kernel};
-        struct control_prior *to = &m.prior;
+static void send_prior(int control_fd, const struct control_prior *x) {
+        const struct control_message m = {.kind = CONTROL_PRIOR, .prior = *x};
 
-        if (seen->has_arenas) {
-                const struct arenas_found *a = &seen->arenas;
-
-                snprintf(to->allocator, sizeof(to->allocator), "glibc");
-                to->flags = TRACE_PRIOR_HELD | (a->is_whole ? TRACE_PRIOR_WHOLE : 0) |
-                            (a->has_mmapped ? TRACE_PRIOR_MAPPED : 0);
-                to->held_bytes = a->held_bytes;
-                to->free_bytes = a->free_bytes;
-                to->mapped_bytes = a->mmapped_bytes;
-                to->n_mapped = a->n_mmapped;
-                to->n_arenas = a->n_arenas;
-        }
         (void)!send(control_fd, &m, sizeof(m), MSG_NOSIGNAL | MSG_DONTWAIT);
+}
+
+static void tell_arenas(int control_fd, const struct control_prior *kernel,
+                        const struct arenas_found *a) {
+        struct control_prior x = *kernel;
+
+        snprintf(x.allocator, sizeof(x.allocator), "glibc");
+        x.flags = TRACE_PRIOR_HELD | (a->is_whole ? TRACE_PRIOR_WHOLE : 0) |
+                  (a->has_mmapped ? TRACE_PRIOR_MAPPED : 0);
+        x.held_bytes = a->held_bytes;
+        x.free_bytes = a->free_bytes;
+        x.mapped_bytes = a->mmapped_bytes;
+        x.n_mapped = a->n_mmapped;
+        x.n_arenas = a->n_arenas;
+        send_prior(control_fd, &x);
+}
+
+static void tell_jemalloc(int control_fd, const struct control_prior *kernel,
+                          const struct jemalloc_found *j) {
+        struct control_prior x = *kernel;
+
+        snprintf(x.allocator, sizeof(x.allocator), "jemalloc");
+        x.flags = TRACE_PRIOR_HELD | TRACE_PRIOR_WHOLE;
+        x.held_bytes = j->held_bytes;
+        x.free_bytes = j->held_bytes - j->used_bytes;
+        x.n_arenas = j->n_arenas;
+        send_prior(control_fd, &x);
+}
+
+/* The C library's malloc is there always; where another one does all, it has nothing. */
+void prior_tell(int control_fd, const struct control_prior *kernel, const struct prior *seen) {
+        bool has_arenas = seen->has_arenas && (!seen->has_jemalloc || seen->arenas.held_bytes ||
+                                               seen->arenas.n_mmapped);
+
+        if (has_arenas)
+                tell_arenas(control_fd, kernel, &seen->arenas);
+        if (seen->has_jemalloc)
+                tell_jemalloc(control_fd, kernel, &seen->jemalloc);
+        if (!has_arenas && !seen->has_jemalloc)
+                send_prior(control_fd, kernel);
 }
 
 void prior_write(struct trace_writer *w, uint32_t trace_process, const struct control_prior *x) {

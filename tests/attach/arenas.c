@@ -14,7 +14,7 @@
 
 enum { N_BLOCKS = 3000, N_THREADS = 3, MAX_SPANS = 256, MAX_SPAN_BYTES = 64 << 20 };
 
-static struct arenas_span spans[MAX_SPANS], data;
+static struct memory_span spans[MAX_SPANS], data;
 static char *copies[MAX_SPANS], maps[1 << 16];
 static size_t n_spans;
 static pthread_barrier_t at_work;
@@ -49,7 +49,7 @@ static void take_line(const char *line) {
                 data.begin = data.begin ? data.begin : begin;
                 data.end = end;
         } else if ((path[0] == '\0' || path[0] == '[') && n_spans < MAX_SPANS) {
-                spans[n_spans++] = (struct arenas_span){begin, end};
+                spans[n_spans++] = (struct memory_span){begin, end};
         }
 }
 
@@ -86,7 +86,7 @@ static bool read_copy(void *ctx, uint64_t addr, void *ret, size_t n_bytes) {
 }
 
 int main(void) {
-        struct arenas_memory memory = {.read = read_copy, .spans = spans};
+        struct memory memory = {.read = read_copy, .spans = spans};
         char *volatile large = malloc(3 << 20);
         pthread_t threads[N_THREADS];
         struct arenas_found found;

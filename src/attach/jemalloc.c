@@ -1,0 +1,408 @@
+/* SPDX-License-Identifier: MIT */
+#include "attach/jemalloc.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/macros.h"
+
+enum {
+        N_ARENAS = 4095, /* pointers in the table of arenas */
+        MAX_CLASSES = 235,
+        MAX_SMALL = 64,
+        MIN_PAGE_BYTES = 4096,
+        MAX_PAGE_BYTES = 65536,
+        MAX_SHARDS = 64,           /* bins of a class in an arena */
+        MAX_SLAB_BYTES = 16 << 20, /* far more than any is */
+        MAX_BINS_OFF = 96 << 10,   /* of an arena: they are its end */
+        MAX_BIN_BYTES = 288,
+        MAX_ARENA_BYTES = 512 << 10,
+        LINE_BYTES = 64,   /* what an arena is a multiple of */
+        MIN_USED_BINS = 2, /* to know an arena by */
+        MAX_PLACES = 64,   /* where the table of arenas may begin */
+        MAX_ANCHORS = 256, /* where an arena's bins may begin */
+        N_TRIES = 50,      /* of an arena that changes while it is read */
+        N_STEPS = 4 << 20, /* classes looked at: what was read once has no time-out */
+};
+
+/* ---- what it says of itself ------------------------------------------------------------------------------- */
+
+/* Sizes are one, two, three and four quanta, and then four to each doubling. */
+struct classes {
+        uint64_t bytes[MAX_CLASSES];
+        unsigned n;
+};
+
+struct small {
+        uint64_t slab_bytes;
+        uint32_t n_regions, n_shards;
+};
+
+struct tables {
+        struct classes classes;
+        struct small small[MAX_SMALL]; /* of the first classes; the others are large */
+        unsigned n_small;
+        uint64_t page_bytes;
+        uint32_t n_bins; /* in an arena, shards and all */
+};
+
+static void classes_init(struct classes *c, uint64_t quantum_bytes) {
+        uint64_t base = 4 * quantum_bytes, step = quantum_bytes;
+
+        c->n = 0;
+        if (quantum_bytes > 8)
+                c->bytes[c->n++] = 8;
+        for (uint64_t i = 1; i <= 4; i++)
+                c->bytes[c->n++] = i * quantum_bytes;
+        for (; base <= UINT64_C(1) << 62; base *= 2, step *= 2)
+                for (uint64_t i = 1; i <= 4 && base + i * step < UINT64_C(1) << 63; i++)
+                        c->bytes[c->n++] = base + i * step;
+}
+
+/* An entry of bin_infos: size, bytes of a slab, regions in it and shards, regions again; then what differs by configuration. */
+static bool read_small(const uint64_t *at, uint64_t page_bytes, uint64_t class_bytes,
+                       struct small *ret) {
+        *ret = (struct small){at[1], (uint32_t)at[2], (uint32_t)(at[2] >> 32)};
+        return at[0] == class_bytes && ret->slab_bytes && ret->slab_bytes % page_bytes == 0 &&
+               ret->slab_bytes <= MAX_SLAB_BYTES &&
+               ret->n_regions * class_bytes == ret->slab_bytes && at[3] == ret->n_regions &&
+               ret->n_shards >= 1 && ret->n_shards <= MAX_SHARDS;
+}
+
+static bool read_tables(const uint64_t *at, size_t n_words, size_t entry_words,
+                        uint64_t quantum_bytes, struct tables *ret) {
+        *ret = (struct tables){.page_bytes = at[1]};
+        classes_init(&ret->classes, quantum_bytes);
+        /* classes from four pages on, and the three before them, are not small */
+        while (ret->n_small < MAX_SMALL &&
+               2 * ret->classes.bytes[ret->n_small] <= 7 * ret->page_bytes) {
+                struct small *s = &ret->small[ret->n_small];
+
+                if ((ret->n_small + 1) * entry_words > n_words ||
+                    !read_small(at + ret->n_small * entry_words, ret->page_bytes,
+                                ret->classes.bytes[ret->n_small], s))
+                        return false;
+                ret->n_bins += s->n_shards;
+                ret->n_small++;
+        }
+        return true;
+}
+
+static bool find_tables(const uint64_t *data, size_t n_words, struct tables *ret) {
+        static const size_t entries[] = {5, 11}; /* words: bitmaps of slabs are flat, or trees */
+
+        for (size_t i = 0; i + 4 <= n_words; i++) {
+                uint64_t page = data[i + 1];
+
+                if (data[i] != 8 || page < MIN_PAGE_BYTES || page > MAX_PAGE_BYTES ||
+                    page & (page - 1))
+                        continue;
+                for (size_t k = 0; k < ARRAY_SIZE(entries); k++)
+                        if (read_tables(data + i, n_words - i, entries[k], 16, ret) ||
+                            read_tables(data + i, n_words - i, entries[k], 8, ret))
+                                return true;
+        }
+        return false;
+}
+
+/* ---- arenas ------------------------------------------------------------------------------------------------ */
+
+/* struct arena_s up to its bins, by version; what else is in it is of no interest. A mutex differs by machine. */
+struct layout {
+        uint16_t large_off;    /* of the figures of the first large class */
+        uint16_t n_mutexes;    /* between those of the last one and the number of active pages */
+        uint16_t active_bytes; /* and what else is between them */
+        uint16_t figures_off;  /* of a bin, behind its mutex */
+        uint16_t bin_bytes;    /* beside its mutex */
+};
+
+static const struct layout layouts[] = {
+        {976, 2, 48, 0, 112},  /* 5.3.0 */
+        {768, 1, 56, 24, 168}, /* 5.2.1 */
+};
+
+static const uint16_t mutexes[] = {120, 112}; /* bytes: aarch64, x86_64 */
+
+/* A large class's. What is in use is not kept: it comes out as a difference. */
+struct large_figures {
+        uint64_t n_allocs, n_frees, n_requests, n_fills, n_flushes, n_in_use;
+};
+
+struct bin_figures {
+        uint64_t n_allocs, n_frees, n_requests, n_in_use, n_fills, n_flushes;
+        uint64_t n_slabs_ever, n_slabs_again, n_slabs, n_slabs_partial;
+};
+
+struct shape {
+        const struct layout *layout;
+        uint32_t mutex_bytes;
+        uint32_t bins_off;
+};
+
+struct image {
+        uint64_t at;
+        uint32_t index; /* in the table of arenas */
+        size_t n_bytes;
+        uint8_t bytes[MAX_ARENA_BYTES];
+};
+
+struct sums {
+        uint64_t held_bytes, used_bytes;
+        uint64_t n_large;
+        uint32_t n_used_bins;
+};
+
+struct walk {
+        struct memory_words words;
+        struct tables tables;
+        struct image image;
+        struct shape shape;
+        uint64_t all_bytes;
+        uint32_t n_steps_left;
+};
+
+static uint64_t image_word(const struct image *a, size_t off) {
+        uint64_t word;
+
+        memcpy(&word, a->bytes + off, sizeof(word));
+        return word;
+}
+
+static bool take_step(struct walk *w) {
+        return w->n_steps_left && w->n_steps_left--;
+}
+
+/* Slabs that are not partly free are full, but the one that is being filled. */
+static bool add_bin(struct walk *w, const struct bin_figures *b, unsigned class, struct sums *to) {
+        const struct small *s = &w->tables.small[class];
+        uint64_t n_full;
+
+        if (!take_step(w) || b->n_allocs - b->n_frees != b->n_in_use ||
+            b->n_slabs > w->all_bytes / s->slab_bytes || b->n_slabs > b->n_slabs_ever ||
+            b->n_slabs_partial > b->n_slabs || b->n_in_use > b->n_slabs * s->n_regions)
+                return false;
+        n_full = b->n_slabs - b->n_slabs_partial;
+        if (n_full > 1 && b->n_in_use < (n_full - 1) * s->n_regions)
+                return false;
+        to->held_bytes += b->n_slabs * s->slab_bytes;
+        to->used_bytes += b->n_in_use * w->tables.classes.bytes[class];
+        to->n_used_bins += b->n_allocs > 0;
+        return true;
+}
+
+static bool add_bins(struct walk *w, const struct shape *sh, struct sums *to) {
+        size_t bin_bytes = sh->layout->bin_bytes + sh->mutex_bytes;
+        size_t off = sh->bins_off + sh->mutex_bytes + sh->layout->figures_off;
+
+        if (sh->bins_off + w->tables.n_bins * bin_bytes > w->image.n_bytes)
+                return false;
+        for (unsigned class = 0; class < w->tables.n_small; class ++)
+                for (uint32_t i = 0; i < w->tables.small[class].n_shards; i++, off += bin_bytes) {
+                        struct bin_figures b;
+
+                        memcpy(&b, w->image.bytes + off, sizeof(b));
+                        if (!add_bin(w, &b, class, to))
+                                return false;
+                }
+        return true;
+}
+
+static size_t n_large_of(const struct walk *w) {
+        return w->tables.classes.n - w->tables.n_small;
+}
+
+static size_t active_off(const struct walk *w, const struct layout *l, uint32_t mutex_bytes) {
+        return l->large_off + n_large_of(w) * sizeof(struct large_figures) + l->active_bytes +
+               (size_t)l->n_mutexes * mutex_bytes;
+}
+
+static bool add_large(struct walk *w, const struct shape *sh, struct sums *to) {
+        size_t off = sh->layout->large_off;
+
+        for (size_t i = 0; i < n_large_of(w); i++, off += sizeof(struct large_figures)) {
+                uint64_t bytes = w->tables.classes.bytes[w->tables.n_small + i], n;
+                struct large_figures l;
+
+                memcpy(&l, w->image.bytes + off, sizeof(l));
+                n = l.n_allocs - l.n_frees;
+                if (!take_step(w) || l.n_frees > l.n_allocs || l.n_in_use ||
+                    n > w->all_bytes / bytes)
+                        return false;
+                to->held_bytes += n * bytes;
+                to->used_bytes += n * bytes;
+                to->n_large += n;
+        }
+        return true;
+}
+
+/* The pages that it counts as active are those of its slabs and of its large blocks, which may have one more each. */
+static bool add_up(struct walk *w, const struct shape *sh, struct sums *ret) {
+        uint64_t n_active, page = w->tables.page_bytes;
+        size_t off = active_off(w, sh->layout, sh->mutex_bytes);
+
+        *ret = (struct sums){0};
+        if (sh->bins_off <= off || !add_bins(w, sh, ret) || !add_large(w, sh, ret))
+                return false;
+        n_active = image_word(&w->image, off);
+        if (ret->held_bytes / page + ret->n_large == n_active)
+                ret->held_bytes += ret->n_large * page;
+        return ret->held_bytes / page == n_active && ret->held_bytes <= w->all_bytes;
+}
+
+/* Its base, from which it was made just behind it, has its number too; bins come after the pointer at that and a time. */
+static bool is_base(struct walk *w, uint64_t at) {
+        const struct memory_span *span = memory_span_at(&w->words, w->image.at);
+        uint64_t number;
+
+        return at % LINE_BYTES == 0 && at < w->image.at && span && at >= span->begin &&
+               memory_word(&w->words, at, &number) && (uint32_t)number == w->image.index;
+}
+
+/* As much of it as is there, and as is wanted. */
+static bool read_image(struct walk *w, uint64_t at, uint32_t index, size_t n_bytes) {
+        const struct memory_span *span = memory_span_at(&w->words, at);
+
+        if (!span || at % LINE_BYTES)
+                return false;
+        w->words.round++;
+        w->image.at = at;
+        w->image.index = index;
+        w->image.n_bytes =
+                (size_t)MIN(MIN(n_bytes, (size_t)MAX_ARENA_BYTES), span->end - at) & ~(size_t)7;
+        return w->words.memory->read(w->words.memory->ctx, at, w->image.bytes, w->image.n_bytes);
+}
+
+/* ---- recognising ------------------------------------------------------------------------------------------- */
+
+/* One way of looking at an arena, and no other, must make sense of all of it. */
+static bool fit_shape(struct walk *w, uint32_t bins_off, unsigned *n_fits) {
+        struct sums sums;
+
+        for (size_t i = 0; i < ARRAY_SIZE(layouts); i++)
+                for (size_t k = 0; k < ARRAY_SIZE(mutexes); k++) {
+                        struct shape sh = {&layouts[i], mutexes[k], bins_off};
+
+                        if (!add_up(w, &sh, &sums) || sums.n_used_bins < MIN_USED_BINS)
+                                continue;
+                        w->shape = sh;
+                        (*n_fits)++;
+                }
+        return w->n_steps_left > 0;
+}
+
+/* False: it has no base, so it never was an arena of this number. */
+static bool find_shape(struct walk *w, unsigned *ret_n_fits) {
+        size_t end = MIN(w->image.n_bytes, (size_t)MAX_BINS_OFF);
+        unsigned n_anchors = 0;
+
+        *ret_n_fits = 0;
+        for (size_t off = 0; off + 16 <= end && n_anchors < MAX_ANCHORS; off += 8) {
+                if (!is_base(w, image_word(&w->image, off)) || !image_word(&w->image, off + 8))
+                        continue;
+                n_anchors++;
+                if (!fit_shape(w, (uint32_t)off + 16, ret_n_fits))
+                        return false;
+        }
+        return n_anchors > 0;
+}
+
+static bool find_first(struct walk *w, uint64_t at, unsigned n_tries) {
+        size_t n_bytes = MAX_BINS_OFF + (size_t)w->tables.n_bins * MAX_BIN_BYTES;
+        unsigned n_fits;
+
+        for (unsigned i = 0; i < n_tries; i++) {
+                if (!read_image(w, at, 0, n_bytes) || !find_shape(w, &n_fits))
+                        return false;
+                if (n_fits == 1)
+                        return true;
+        }
+        return false;
+}
+
+static bool read_arena(struct walk *w, uint64_t at, uint32_t index, struct sums *ret) {
+        size_t bin_bytes = w->shape.layout->bin_bytes + w->shape.mutex_bytes;
+        size_t n_bytes = w->shape.bins_off + w->tables.n_bins * bin_bytes;
+
+        for (unsigned i = 0; i < N_TRIES; i++) {
+                if (!read_image(w, at, index, n_bytes) || w->image.n_bytes != n_bytes ||
+                    !is_base(w, image_word(&w->image, w->shape.bins_off - 16)))
+                        return false;
+                if (add_up(w, &w->shape, ret))
+                        return true;
+        }
+        return false;
+}
+
+static bool read_arenas(struct walk *w, const uint64_t *table, unsigned n_tries,
+                        struct jemalloc_found *ret) {
+        struct sums sums;
+
+        *ret = (struct jemalloc_found){0};
+        if (!find_first(w, table[0], n_tries))
+                return false;
+        for (uint32_t i = 0; i < N_ARENAS; i++) {
+                if (!table[i])
+                        continue;
+                if (!read_arena(w, table[i], i, &sums))
+                        return false;
+                ret->held_bytes += sums.held_bytes;
+                ret->used_bytes += sums.used_bytes;
+                ret->n_arenas++;
+        }
+        return ret->held_bytes <= w->all_bytes;
+}
+
+/* Where the table of arenas may begin: pointers at memory and nothing else, the first of which is always there. */
+static unsigned find_places(struct walk *w, const uint64_t *data, size_t n_words,
+                            const uint64_t *ret[MAX_PLACES]) {
+        unsigned n = 0;
+        size_t n_run = 0;
+
+        for (size_t i = n_words; i-- > 0 && n < MAX_PLACES;) {
+                bool is_entry = !data[i] ||
+                                (data[i] % LINE_BYTES == 0 && memory_span_at(&w->words, data[i]));
+
+                n_run = is_entry ? n_run + 1 : 0;
+                if (n_run >= N_ARENAS && data[i])
+                        ret[n++] = data + i;
+        }
+        return n;
+}
+
+/* Another pointer at the first arena may stand before nothing at all: the table has more behind it. */
+static bool find_arenas(struct walk *w, const uint64_t *data, size_t n_words, unsigned n_tries,
+                        struct jemalloc_found *ret) {
+        const uint64_t *places[MAX_PLACES];
+        struct jemalloc_found one;
+        uint64_t first = 0;
+
+        for (unsigned i = find_places(w, data, n_words, places); i-- > 0;) {
+                if ((first && *places[i] != first) || !read_arenas(w, places[i], n_tries, &one))
+                        continue;
+                first = *places[i];
+                if (one.n_arenas > ret->n_arenas)
+                        *ret = one;
+        }
+        return first != 0;
+}
+
+bool jemalloc_read(const struct memory *m, const uint64_t *data, size_t n_words,
+                   struct jemalloc_found *ret) {
+        struct walk *w = calloc(1, sizeof(*w));
+        bool is_found;
+
+        if (!w)
+                abort();
+        *ret = (struct jemalloc_found){0};
+        w->words = (struct memory_words){.memory = m, .round = 1};
+        w->all_bytes = memory_all_bytes(m);
+        w->n_steps_left = N_STEPS;
+        is_found = find_tables(data, n_words, &w->tables) &&
+                   (find_arenas(w, data, n_words, 1, ret) ||
+                    find_arenas(w, data, n_words, N_TRIES, ret));
+        if (!is_found)
+                *ret = (struct jemalloc_found){0};
+        memory_words_free(&w->words);
+        free(w);
+        return is_found;
+}

@@ -1,0 +1,193 @@
+/* SPDX-License-Identifier: MIT */
+#include "attach/jemalloc_fake.h"
+
+#include <string.h>
+
+#include "base/macros.h"
+
+enum {
+        BINS_OFF = 12288, /* in an arena: anywhere behind the number of active pages */
+        N_USED = 3,       /* small classes that have blocks in each arena */
+};
+
+struct je_config je_config_at(unsigned i) {
+        return (struct je_config){.is_old = i & 1,
+                                  .mutex_bytes = i & 2 ? 112 : 120,
+                                  .quantum_bytes = i & 4 ? 8 : 16,
+                                  .is_tree = i & 8,
+                                  .has_large_pad = i & 16,
+                                  .n_shards = i % 7 == 6 ? 2 : 1,
+                                  .page_bytes = 4096u << (i / 32 % 3 * 2)};
+}
+
+/* ---- classes ---------------------------------------------------------------------------------------------- */
+
+/* The sizes as they are listed, one after the other. */
+static uint64_t class_bytes(const struct je_config *c, unsigned class) {
+        uint64_t bytes = 0, step = c->quantum_bytes;
+
+        if (class == 0)
+                return 8;
+        for (unsigned i = 0; i < class + (c->quantum_bytes == 8); i++) {
+                if (bytes >= 8 * step)
+                        step *= 2;
+                bytes += step;
+        }
+        return bytes;
+}
+
+static unsigned n_small(const struct je_config *c) {
+        unsigned n = 0;
+
+        while (class_bytes(c, n) < 4 * (uint64_t)c->page_bytes)
+                n++;
+        return n;
+}
+
+static unsigned n_classes(const struct je_config *c) {
+        return c->quantum_bytes == 8 ? 235 : 232;
+}
+
+static uint64_t slab_bytes(const struct je_config *c, unsigned class) {
+        uint64_t bytes = c->page_bytes;
+
+        while (bytes % class_bytes(c, class))
+                bytes += c->page_bytes;
+        return bytes;
+}
+
+/* ---- places ------------------------------------------------------------------------------------------------ */
+
+static uint64_t *arena_word(struct je_fake *f, unsigned arena, size_t off) {
+        return &f->heaps[arena][(JE_ARENA_OFF + off) / 8];
+}
+
+static size_t large_end(const struct je_config *c) {
+        return (c->is_old ? 768 : 976) + 48 * (size_t)(n_classes(c) - n_small(c));
+}
+
+uint64_t *je_bin(struct je_fake *f, const struct je_config *c, unsigned arena, unsigned class) {
+        size_t bin = c->mutex_bytes + (c->is_old ? 168 : 112);
+
+        return arena_word(f, arena,
+                          BINS_OFF + bin * class * c->n_shards + c->mutex_bytes +
+                                  (c->is_old ? 24 : 0));
+}
+
+uint64_t *je_large(struct je_fake *f, const struct je_config *c, unsigned arena, unsigned large) {
+        return arena_word(f, arena, (c->is_old ? 768 : 976) + 48 * (size_t)large);
+}
+
+uint64_t *je_active(struct je_fake *f, const struct je_config *c, unsigned arena) {
+        return arena_word(f, arena,
+                          large_end(c) +
+                                  (c->is_old ? 56 + c->mutex_bytes : 48 + 2 * c->mutex_bytes));
+}
+
+uint64_t *je_base(struct je_fake *f, const struct je_config *c, unsigned arena) {
+        (void)c;
+        return arena_word(f, arena, BINS_OFF - 16);
+}
+
+/* ---- filling ----------------------------------------------------------------------------------------------- */
+
+static void put_tables(struct je_fake *f, const struct je_config *c) {
+        for (unsigned i = 0; i < n_small(c); i++) {
+                uint64_t *at = &f->data[JE_TABLE_WORD + (size_t)i * (c->is_tree ? 11 : 5)];
+                uint64_t n_regions = slab_bytes(c, i) / class_bytes(c, i);
+
+                at[0] = class_bytes(c, i);
+                at[1] = slab_bytes(c, i);
+                at[2] = n_regions | (uint64_t)c->n_shards << 32;
+                at[3] = n_regions;
+                at[4] = 1;
+        }
+}
+
+static void put_arena(struct je_fake *f, const struct je_config *c, unsigned arena,
+                      uint32_t index) {
+        uint64_t at = arena ? JE_OTHER : JE_HEAP;
+
+        f->heaps[arena][0] = index | UINT64_C(7) << 32; /* its base */
+        *je_base(f, c, arena) = at;
+        je_base(f, c, arena)[1] = 123456789; /* when it was made */
+        f->data[JE_ARENAS_WORD + index] = at + JE_ARENA_OFF;
+}
+
+/* Two full slabs, one that is being filled, and one that is partly free. */
+static void put_blocks(struct je_fake *f, const struct je_config *c, unsigned arena, unsigned class,
+                       struct jemalloc_found *to) {
+        uint64_t n_regions = slab_bytes(c, class) / class_bytes(c, class);
+        uint64_t n = 2 * n_regions + 1 + n_regions / 2, *bin = je_bin(f, c, arena, class);
+        const uint64_t figures[JE_FIGURES_WORDS] = {n + 7, 7, 3, n, 2, 1, 5, 1, 4, 1};
+
+        memcpy(bin, figures, sizeof(figures));
+        *je_active(f, c, arena) += 4 * slab_bytes(c, class) / c->page_bytes;
+        to->held_bytes += 4 * slab_bytes(c, class);
+        to->used_bytes += n * class_bytes(c, class);
+}
+
+static void put_large(struct je_fake *f, const struct je_config *c, unsigned arena, unsigned large,
+                      struct jemalloc_found *to) {
+        uint64_t bytes = class_bytes(c, n_small(c) + large), *at = je_large(f, c, arena, large);
+        uint64_t with_pad = bytes + (c->has_large_pad ? c->page_bytes : 0);
+
+        at[0] = 9;
+        at[1] = 7;
+        at[2] = 4;
+        *je_active(f, c, arena) += 2 * with_pad / c->page_bytes;
+        to->held_bytes += 2 * with_pad;
+        to->used_bytes += 2 * bytes;
+}
+
+struct jemalloc_found je_fill(struct je_fake *f, const struct je_config *c) {
+        static const unsigned classes[2][N_USED] = {{0, 3, 20}, {2, 9, 30}};
+        struct jemalloc_found found = {.n_arenas = 2};
+
+        memset(f, 0, sizeof(*f));
+        f->data[JE_ARENAS_WORD - 1] = 1;
+        put_tables(f, c);
+        put_arena(f, c, 0, 0);
+        put_arena(f, c, 1, JE_OTHER_INDEX);
+        for (unsigned arena = 0; arena < 2; arena++) {
+                for (unsigned i = 0; i < N_USED; i++)
+                        put_blocks(f, c, arena, classes[arena][i], &found);
+                put_large(f, c, arena, 2 * arena, &found);
+        }
+        return found;
+}
+
+/* ---- reading ----------------------------------------------------------------------------------------------- */
+
+static bool read_heap(const uint64_t *heap, uint64_t off, void *ret, size_t n_bytes) {
+        const size_t n_there = JE_HEAP_WORDS * 8;
+
+        if (off + n_bytes > JE_HEAP_BYTES)
+                return false;
+        memset(ret, 0, n_bytes);
+        if (off < n_there)
+                memcpy(ret, (const uint8_t *)heap + off, MIN(n_bytes, n_there - off));
+        return true;
+}
+
+static bool fake_read(void *ctx, uint64_t addr, void *ret, size_t n_bytes) {
+        struct je_reader *r = ctx;
+
+        if (!r->n_reads_left)
+                return false;
+        r->n_reads_left--;
+        if (r->between)
+                r->between(r->fake, r->n_reads);
+        r->n_reads++;
+        if (addr >= JE_OTHER)
+                return read_heap(r->fake->heaps[1], addr - JE_OTHER, ret, n_bytes);
+        return addr >= JE_HEAP && read_heap(r->fake->heaps[0], addr - JE_HEAP, ret, n_bytes);
+}
+
+bool je_read(struct je_reader *r, struct jemalloc_found *ret) {
+        static const struct memory_span spans[] = {{JE_HEAP, JE_HEAP + JE_HEAP_BYTES},
+                                                   {JE_OTHER, JE_OTHER + JE_HEAP_BYTES}};
+        struct memory m = {.read = fake_read, .ctx = r, .spans = spans, .n_spans = 2};
+
+        return jemalloc_read(&m, r->fake->data, JE_DATA_WORDS, ret);
+}
