@@ -6,6 +6,8 @@
  * call, an allocation after it, and only the outermost call. */
 #include "hook/patched.h"
 
+#include <sys/prctl.h>
+
 #include "hook/call.h"
 #include "hook/event.h"
 #include "hook/patched_frame.h"
@@ -73,6 +75,11 @@ static __attribute__((noinline)) bool patched_before_any(struct patched_frame *f
 
         if (unlikely(entry->call == WIRE_CALL_LOADED)) {
                 patched_loaded();
+                return false;
+        }
+        if (unlikely(entry->call == WIRE_CALL_PRCTL)) {
+                if (f->regs[0] == PR_SET_NO_NEW_PRIVS || f->regs[0] == PR_SET_SECCOMP)
+                        runtime.is_confined = true; /* before it is, and for good */
                 return false;
         }
         t = thread_get_mode(&is_sampled);

@@ -160,14 +160,24 @@ void patched_know_files(void) {
 static void patched_take_news(const struct link_map *before) {
         if (!patched_begin_writing())
                 return;
-        patched_hide_closed();
         patched_find_news(before);
         if (patched_n_news)
                 patched_free_closed();
         patched_end_writing();
-        if (patched_n_news) {
-                rendezvous_plan_again(runtime.rendezvous);
-                patched_settle_new(before);
+        if (!patched_n_news)
+                return;
+        if (rendezvous_plan_again(runtime.rendezvous) < 0)
+                runtime_mark_unfollowed(WIRE_UNFOLLOWED_OPENED);
+        patched_settle_new(before);
+}
+
+/* Nobody can be asked: it gave up rights. */
+static void patched_miss_news(const struct link_map *before) {
+        for (const struct link_map *m = before->l_next; m; m = m->l_next) {
+                const struct patched_file *f = patched_file(m->l_name);
+
+                if (!f || f->state != PATCHED_PLAIN)
+                        runtime_mark_unfollowed(WIRE_UNFOLLOWED_OPENED);
         }
 }
 
@@ -176,6 +186,20 @@ static void patched_note_closed(void) {
                 return;
         patched_hide_closed();
         patched_end_writing();
+}
+
+/* before: NULL: nothing is new. */
+static void patched_follow(const struct link_map *before) {
+        bool is_turn = patched_await_turn();
+
+        if (is_turn)
+                patched_note_closed();
+        if (before && is_turn && !runtime.is_confined)
+                patched_take_news(before);
+        else if (before)
+                patched_miss_news(before);
+        if (is_turn)
+                patched_end_turn();
 }
 
 void patched_loaded(void) {
@@ -192,14 +216,8 @@ void patched_loaded(void) {
                 new_forget_callers();
         }
         before = is_adding ? patched_find_end() : NULL;
-        if (!runtime.is_confined && runtime_is_recording() && (before || is_removing) &&
-            patched_await_turn()) {
-                if (before)
-                        patched_take_news(before);
-                else
-                        patched_note_closed();
-                patched_end_turn();
-        }
+        if (runtime_is_recording() && (before || is_removing))
+                patched_follow(before);
         patched_end = patched_last();
         patched_is_end_known = true;
         is_adding = is_removing = false;

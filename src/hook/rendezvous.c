@@ -306,18 +306,17 @@ int rendezvous_join(const char *value) {
         return r;
 }
 
-bool rendezvous_plan_again(const char *value) {
-        int fds[RENDEZVOUS_MAX_FDS] = {-1, -1};
+int rendezvous_plan_again(const char *value) {
+        int fds[RENDEZVOUS_MAX_FDS] = {-1, -1}, r;
         struct wire_welcome welcome = {0};
-        bool has_plan;
 
-        if (rendezvous_ask(value, true, &welcome, fds) < 0)
-                return false;
-        has_plan = fds[0] >= 0 && welcome.plan_bytes;
-        if (has_plan) {
+        r = rendezvous_ask(value, true, &welcome, fds);
+        if (r < 0)
+                return r;
+        if (fds[0] >= 0 && welcome.plan_bytes) {
                 patched_apply(fds[0], welcome.plan_bytes);
                 patched_tell();
         }
         rendezvous_close_fds(fds);
-        return has_plan;
+        return 0;
 }

@@ -11,8 +11,8 @@
  * .clock are set, and nothing stays open. -errno: there is no recorder for this image. */
 int rendezvous_join(const char *value);
 
-/* Objects were opened: asks for a plan to patch them, and applies it. True when there was one. */
-bool rendezvous_plan_again(const char *value);
+/* Objects were opened: asks for a plan to patch them, and applies it. -errno: nobody answers. */
+int rendezvous_plan_again(const char *value);
 
 /* False when nobody listens there any more. Waits for nothing. */
 bool rendezvous_is_open(const char *value);

@@ -96,6 +96,7 @@ static void find_allocators(struct allocators *a, const struct functions *functi
                             enum allocators_of of) {
         for (size_t k = 0; k < n_families; k++) {
                 if ((families[k].is_preloadable && of == ALLOCATORS_OF_LIBRARY) ||
+                    (families[k].is_attached_only && of != ALLOCATORS_OF_ANY_LIBRARY) ||
                     families[k].is_loader != (of == ALLOCATORS_OF_LOADER))
                         continue;
                 for (size_t i = 0; i < functions->by_begin.n; i++)

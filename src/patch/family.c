@@ -227,6 +227,10 @@ static const struct family_role loader_roles[] = {
         {"_dl_debug_state", WIRE_CALL_LOADED, 0, NONE, NONE, NONE},
 };
 
+static const struct family_role rights_roles[] = {
+        {"prctl", WIRE_CALL_PRCTL, 0, NONE, NONE, NONE},
+};
+
 static const char *const glibc_company[] = {"mallopt", "malloc_stats", "malloc_trim", NULL};
 static const char *const glibc_own[] = {"__libc_mall", "__libc_memalign", "mallinfo",
                                         "malloc_",     "mallopt",         NULL};
@@ -249,6 +253,8 @@ const struct family families[] = {
          .is_preloadable = true},
         {"operator new", "", NULL, NULL, no_own, ROLES(new), .is_global_only = true,
          .is_preloadable = true},
+        {"rights", "", "prctl", NULL, no_own, ROLES(rights), .is_global_only = true,
+         .is_preloadable = true, .is_attached_only = true},
         {"loader", "", "_dl_debug_state", NULL, no_own, ROLES(loader), .is_loader = true},
 };
 const size_t n_families = ARRAY_SIZE(families);

@@ -34,7 +34,8 @@ struct family {
         bool has_heaps; /* that can be released whole */
         /* Its static functions have no names: what lies between it and the neighbours' functions is its own. */
         bool has_nameless_code;
-        bool is_loader; /* no allocator: ld.so, which says when it has opened an object */
+        bool is_attached_only; /* to be hooked where no preloaded library stands before it */
+        bool is_loader;        /* no allocator: ld.so, which says when it has opened an object */
 };
 
 extern const struct family families[];

@@ -71,6 +71,11 @@ static void recorder_note_unfollowed(struct recorder *r, const struct life *one)
                         r,
                         "pid %d released heaps whole: in a recording of samples the blocks in them seem to live on, so live figures are too high",
                         (int)one->pid);
+        if (what & WIRE_UNFOLLOWED_OPENED)
+                recorder_note(
+                        r,
+                        "pid %d opened libraries that were not looked at for allocators, whose blocks may be missing: it had given up rights, or the recorder was late",
+                        (int)one->pid);
 }
 
 static void recorder_on_process_end(void *ctx, uint32_t process_idx, uint32_t process,

@@ -97,13 +97,15 @@ struct wire_process {
                 n_unpatched; /* entries of plans: written; found other than planned */
         _Atomic uint32_t
                 n_unsampled; /* samples not recorded: the table of sampled blocks was full */
-        _Atomic uint32_t unfollowed; /* WIRE_SAMPLED: enum wire_unfollowed */
+        _Atomic uint32_t unfollowed; /* enum wire_unfollowed */
 };
 
-/* What a process did that a recording of samples does not follow. */
+/* What a process did that is not followed: the first two by a recording of samples. */
 enum wire_unfollowed {
         WIRE_UNFOLLOWED_POOLS = 1u << 0, /* it told of pools */
         WIRE_UNFOLLOWED_HEAPS = 1u << 1, /* it released a heap whole */
+        WIRE_UNFOLLOWED_OPENED =
+                1u << 2, /* it opened libraries that nobody looked at for allocators */
 };
 
 enum wire_process_phase { WIRE_PROCESS_FREE = 0, WIRE_PROCESS_CLAIMED = 1, WIRE_PROCESS_LIVE = 2 };

@@ -1,16 +1,22 @@
 /* SPDX-License-Identifier: MIT */
 /* late THREADS LIBRARY…: opens libraries with an allocator inside (late_library.c) while threads run that check what they have.
  * Lines on its input: "open I", "use I N" (an open one: N blocks in each thread and in the first), "close I"; "spin" opens, uses and
- * closes them all the time, until "still", which leaves them as they are; "count 0 N": as "use", all that are open, by another function; "end". Prints "done" after each; "bad WHAT" and ends when something
+ * closes them all the time, until "still", which leaves them as they are; "count 0 N": as "use", all that are open, by another function; "confine": from
+ * now on many system calls are deadly; "end". Prints "done" after each; "bad WHAT" and ends when something
  * is not as it was. */
 #include <dlfcn.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 enum { MAX_LIBRARIES = 8, MAX_THREADS = 16, N_HELD = 32, BLOCK_BYTES = 90, SPIN_BLOCKS = 64 };
@@ -155,6 +161,29 @@ static void count(unsigned n) {
                         use_everywhere(&libraries[i], libraries[i].take_counted, n);
 }
 
+/* What a program that opens libraries and allocates does not call itself. */
+static void confine(void) {
+#define DEADLY(nr)                                                                                 \
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (nr), 0, 1),                                           \
+                BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS)
+        struct sock_filter code[] = {
+                BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+                DEADLY(SYS_socket),
+                DEADLY(SYS_connect),
+                DEADLY(SYS_setsockopt),
+                DEADLY(SYS_sendmsg),
+                DEADLY(SYS_recvmsg),
+                DEADLY(SYS_prctl),
+                DEADLY(SYS_tgkill),
+                BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+        };
+        struct sock_fprog filter = {sizeof(code) / sizeof(code[0]), code};
+
+        if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 ||
+            prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter, 0, 0) != 0)
+                bad("filter");
+}
+
 static void set_spinning(bool is) {
         static pthread_t thread;
 
@@ -177,6 +206,8 @@ static bool obey(const char *line) {
                 use_everywhere(&libraries[i], libraries[i].take, n);
         else if (!strcmp(what, "close"))
                 close_library(&libraries[i]);
+        else if (!strcmp(what, "confine"))
+                confine();
         else if (!strcmp(what, "count"))
                 count(n);
         else if (!strcmp(what, "spin") || !strcmp(what, "still"))

@@ -150,6 +150,23 @@ def test_at_any_moment(t):
         assert target.finish() == "ok\n"
 
 
+def test_confined(t):
+    """A program that gives up rights may be killed for what silt would ask the kernel then: what it opens is told, not seen."""
+    with late(t, "one", "two") as target:
+        silt = Attached(t, target.pid).await_recording()
+        for line in ("open 0", "use 0 10", "confine", "open 1", "use 1 10", "close 0", "close 1"):
+            target.tell(line)
+        assert silt.end() == 0, silt.said
+        totals = silt.totals()
+        found = {os.path.basename(a["module"]): a["allocations"] for a in silt.report["allocators"] if "/late_" in a["module"]}
+        assert found == {"late_one.so": 10 * (N_THREADS + 1)} and totals["lost_events"] == 0, f"{found} {totals}"
+        assert any("not looked at for allocators" in note for note in silt.report["notes"]), silt.report["notes"]
+        left = changed_code(target.pid)
+        assert not left, f"not as it was: {left}"
+        target.process.stdin.write(b"end\n")
+        assert target.finish() == "ok\n"
+
+
 # ---- libraries that go -------------------------------------------------------------------------------------------------
 
 ROUNDS = 5
