@@ -67,8 +67,8 @@ static int open_runtime(struct attach *a, struct caller *c, const char *path, st
         if (r == 0 && !target_file(&a->target, runtime_name))
                 r = err_set(
                         reterr, -ELIBACC,
-                        "process %d (%s): its loader did not take '%s': see that the process may read it, and has address space left",
-                        (int)a->target.pid, a->target.name, path);
+                        "process %d (%s): its loader did not take '%s': see that it has descriptors and address space left (prlimit --pid %d)",
+                        (int)a->target.pid, a->target.name, path, (int)a->target.pid);
         return r;
 }
 
@@ -83,6 +83,12 @@ static int explain_result(const struct attach *a, int result, struct err *reterr
         case -EAGAIN: why = "a thread is always inside silt's runtime: try again"; break;
         case -ETIMEDOUT:
                 why = "its recorder did not answer in time: the machine is busy: try again";
+                break;
+        case -ENOMEM:
+                why = "it has no address space left for silt's runtime: raise its limit (prlimit --as)";
+                break;
+        case -EMFILE:
+                why = "it has no descriptor left to reach the recorder: raise its limit (prlimit --nofile)";
                 break;
         case -EPROTO: why = "an older silt's runtime is inside: start the program again"; break;
         default: break;

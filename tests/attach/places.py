@@ -7,7 +7,7 @@ import shutil
 import subprocess
 import tempfile
 
-from attach._target import Target, build, record
+from attach._target import Attached, Target, build, record
 from harness.cases import skip
 
 NOBODY = 65534
@@ -78,3 +78,34 @@ def test_another_user(t):
         argv = ["unshare", "--net", "setpriv", "--reuid", str(NOBODY), "--regid", str(NOBODY), "--clear-groups", binary]
         with Target(t, argv) as target:
             check(t, target, target.pid)
+
+
+def test_runtime_out_of_reach(t):
+    """Root's silt in a folder that is closed to others: the process is lent a copy."""
+    need_root()
+    with tempfile.TemporaryDirectory() as folder:
+        os.chmod(folder, 0o755)
+        binary = shutil.copy(build(t, "count.c"), folder)
+        closed = os.path.join(folder, "closed")
+        os.mkdir(closed, 0o700)
+        runtime = shutil.copy(t.silt.runtime or os.path.join(os.path.dirname(t.silt.path), "libsilt.so"), closed)
+        argv = ["setpriv", "--reuid", str(NOBODY), "--regid", str(NOBODY), "--clear-groups", binary]
+        with Target(t, argv) as target:
+            totals = record(t, target.pid, lambda: target.tell("mixed 10"), options=["--runtime", runtime])
+            assert (totals["allocations"], totals["lost_events"]) == (100, 0), totals
+
+
+def test_no_code_in_tmp(t):
+    """Where code may not be mapped from /tmp, the copy goes elsewhere."""
+    need_root()
+    root = make_root(t, build(t, "count.c"))
+    os.makedirs(root + "/var/tmp")
+    argv = ["unshare", "--mount", "sh", "-c", f"mount -t tmpfs -o noexec none {root}/tmp && exec chroot {root} /program"]
+    with Target(t, argv) as target:
+        check(t, target, target.pid)
+        assert os.listdir(root + "/var/tmp") == [], "something was left behind"
+    os.rmdir(root + "/var/tmp")
+    with Target(t, argv) as target:
+        silt = Attached(t, target.pid)
+        assert silt.end(None) == 2 and "takes a copy" in silt.said and silt.said.count("\n") == 1, silt.said
+        target.tell("mixed 10")
