@@ -60,16 +60,33 @@ static void find_object(struct code *c, const struct target *t, const struct map
         add_unknown(c, t, first->path);
 }
 
+/* Nobody waits for it, as a program does for the recorder: on a busy machine the C library may take more than one turn. */
+static void read_patiently(struct allocators_file *files, size_t n, size_t libc) {
+        enum { TURNS = 4 };
+
+        for (unsigned turn = 0; n && turn < TURNS; turn++) {
+                allocators_read_all(files, n);
+                if (libc >= n || files[libc].r != -EBADMSG)
+                        return;
+                for (size_t i = 0; i < n; i++)
+                        files[i].is_known = files[i].r == 0;
+        }
+}
+
 /* All files at once: whoever reads them is a process of its own. */
 static void read_allocators(struct code *c, const struct target *t, object_list *objects) {
         VEC(struct allocators_file) files = {0};
+        size_t libc = SIZE_MAX;
 
-        for (size_t i = 0; i < objects->n; i++)
+        for (size_t i = 0; i < objects->n; i++) {
                 vec_push(&files, ((struct allocators_file){.path = objects->items[i].open_path,
                                                            .of = ALLOCATORS_OF_ANY_LIBRARY}));
-        if (files.n)
-                allocators_read_all(files.items, files.n);
+                if (is_libc(objects->items[i].path))
+                        libc = i;
+        }
+        read_patiently(files.items, files.n, libc);
         for (size_t i = 0; i < objects->n; i++) {
+                c->is_libc_unread |= is_libc(objects->items[i].path) && files.items[i].r < 0;
                 add_allocators(c, &objects->items[i], &files.items[i].found);
                 if (files.items[i].r < 0)
                         add_unknown(c, t, objects->items[i].path);
@@ -134,6 +151,11 @@ int code_read(struct code *c, const struct target *t, struct err *reterr) {
                         add_risky(c, t, m);
                 add(c, m->begin, m->end, CODE_LIBC);
         }
+        if (!c->has_libc && c->is_libc_unread)
+                return err_set(
+                        reterr, -EBADMSG,
+                        "process %d (%s): its C library cannot be read: it is damaged, or the machine is too busy: try again",
+                        (int)t->pid, t->name);
         if (!c->has_libc)
                 return err_set(
                         reterr, -ENOTSUP,

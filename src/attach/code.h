@@ -23,6 +23,7 @@ struct code_span {
 struct code {
         VEC(struct code_span) list; /* the first that fits counts */
         bool has_libc;              /* the C library's allocator was found */
+        bool is_libc_unread;        /* its file is there, and could not be read */
 };
 
 /* Reads the symbols of all its files, those that cannot be read being untouched altogether: long before a thread is stopped. */
