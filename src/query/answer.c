@@ -167,32 +167,47 @@ static bool is_picked(const struct asking *k, uint32_t process, uint32_t stack) 
         return pick_has_stack(k->pick, stack) && pick_has_process(k->pick, process);
 }
 
-static void collect_sites(struct asking *k) {
-        for (size_t i = 0; i < k->end.sites.n; i++) {
-                static const struct state_site nothing;
-                const struct state_site *e = &k->end.sites.items[i], *b;
+/* What was before the window does not count. Apart from what is at its end: a process may be over by then. */
+static void collect_begin(struct asking *k) {
+        for (size_t i = 0; i < k->begin.sites.n; i++) {
+                const struct state_site *b = &k->begin.sites.items[i];
                 struct query_site *site;
 
-                if (!in_scope(k, e->process) || !is_picked(k, e->process, e->stack))
+                if (!in_scope(k, b->process) || !is_picked(k, b->process, b->stack))
                         continue;
-                b = state_find(&k->begin, e->process, e->stack);
-                if (!b)
-                        b = &nothing;
-                site = site_of(k, e->process, e->stack);
-                site->f.n_allocs += e->n_allocs - b->n_allocs;
-                site->f.alloc_bytes += e->alloc_bytes - b->alloc_bytes;
-                site->f.n_frees += e->n_frees - b->n_frees;
-                site->f.free_bytes += e->free_bytes - b->free_bytes;
-                site->f.n_temporary += e->n_temporary - b->n_temporary;
-                site->f.n_reallocs += e->n_reallocs - b->n_reallocs;
+                site = site_of(k, b->process, b->stack);
+                site->f.n_allocs -= b->n_allocs;
+                site->f.alloc_bytes -= b->alloc_bytes;
+                site->f.n_frees -= b->n_frees;
+                site->f.free_bytes -= b->free_bytes;
+                site->f.n_temporary -= b->n_temporary;
+                site->f.n_reallocs -= b->n_reallocs;
                 site->f.begin_bytes +=
                         is_all(k) ? state_site_own_bytes(b) : state_site_live_bytes(b);
                 site->f.begin_blocks +=
                         is_all(k) ? state_site_own_blocks(b) : state_site_live_blocks(b);
+        }
+}
+
+static void collect_sites(struct asking *k) {
+        for (size_t i = 0; i < k->end.sites.n; i++) {
+                const struct state_site *e = &k->end.sites.items[i];
+                struct query_site *site;
+
+                if (!in_scope(k, e->process) || !is_picked(k, e->process, e->stack))
+                        continue;
+                site = site_of(k, e->process, e->stack);
+                site->f.n_allocs += e->n_allocs;
+                site->f.alloc_bytes += e->alloc_bytes;
+                site->f.n_frees += e->n_frees;
+                site->f.free_bytes += e->free_bytes;
+                site->f.n_temporary += e->n_temporary;
+                site->f.n_reallocs += e->n_reallocs;
                 site->f.end_bytes += is_all(k) ? state_site_own_bytes(e) : state_site_live_bytes(e);
                 site->f.end_blocks +=
                         is_all(k) ? state_site_own_blocks(e) : state_site_live_blocks(e);
         }
+        collect_begin(k);
 }
 
 static void add_peak_site(void *ctx, uint32_t process, uint32_t stack, int64_t bytes,
@@ -611,6 +626,10 @@ static int ask(struct query *q, const struct query_scope *scope, bool is_split, 
         a->n_processes = n;
         state_init(&k.begin, n, state_focus(&k));
         state_init(&k.end, n, state_focus(&k));
+        if (is_all(&k) && !k.is_split && !(k.scope.from_ns > 0 && k.counts_others)) {
+                state_fold(&k.begin);
+                state_fold(&k.end);
+        }
         if (k.counts_others)
                 state_count_others(&k.end);
         r = asking_run(&k, is_split, reterr);

@@ -29,8 +29,10 @@ void crowd_init(struct crowd *c, const struct query *q, const struct state *s, u
         if (!c->own_bytes || !c->own_blocks || !c->is_dead)
                 abort();
         for (size_t i = 0; i < s->sites.n; i++)
-                crowd_add(c, s->sites.items[i].process, state_site_own_bytes(&s->sites.items[i]),
-                          state_site_own_blocks(&s->sites.items[i]));
+                if (s->sites.items[i].process != STATE_ENDED)
+                        crowd_add(c, s->sites.items[i].process,
+                                  state_site_own_bytes(&s->sites.items[i]),
+                                  state_site_own_blocks(&s->sites.items[i]));
         crowd_bury(c, time_ns);
 }
 

@@ -80,27 +80,52 @@ static uint64_t column_end_ns(const struct telling *t, size_t column) {
         return t->scope.from_ns + (uint64_t)((__uint128_t)span_ns * (column + 1) / t->h->n_columns);
 }
 
+/* All: and one for those that are over. */
 static size_t n_held_processes(const struct telling *t) {
-        return is_all(t) ? t->q->view->n_processes : 1;
+        return is_all(t) ? t->q->view->n_processes + 1 : 1;
+}
+
+static size_t held_process(const struct telling *t, uint32_t process) {
+        if (!is_all(t))
+                return 0;
+        return process == STATE_ENDED ? t->q->view->n_processes : process;
+}
+
+/* Those that are over are told apart only where somebody may ask which they were. */
+static void begin_state(const struct telling *t, struct state *s) {
+        state_init(s, t->q->view->n_processes, t->scope.process);
+        if (is_all(t) && !t->pick && t->keys.by != QUERY_BY_PROCESS)
+                state_fold(s);
+}
+
+static void fill_from_process(struct telling *t, size_t process, uint64_t at_ns) {
+        struct query_history *h = t->h;
+        /* then it took its blocks with it */
+        bool is_gone = is_all(t) && (process == t->q->view->n_processes ||
+                                     query_process_end_ns(t->q, (uint32_t)process) < at_ns);
+
+        for (size_t r = 0; r < t->n_ranks; r++) {
+                const struct held *x = &t->held[process * t->n_ranks + r];
+                size_t i = r * h->n_columns + t->column;
+
+                add(&h->n_allocs[i], (uint64_t)x->n_allocs);
+                add(&h->n_frees[i], (uint64_t)x->n_frees);
+                if (is_gone)
+                        continue;
+                add(&h->live_bytes[i], (uint64_t)x->bytes);
+                add(&h->live_blocks[i], (uint64_t)x->blocks);
+        }
 }
 
 static void fill_column(struct telling *t, uint64_t at_ns) {
         struct query_history *h = t->h;
 
         h->at_ns[t->column] = at_ns;
+        for (size_t p = 0; p < n_held_processes(t); p++)
+                fill_from_process(t, p, at_ns);
         for (size_t r = 0; r < t->n_ranks; r++) {
                 size_t i = r * h->n_columns + t->column;
 
-                for (size_t p = 0; p < n_held_processes(t); p++) {
-                        const struct held *x = &t->held[p * t->n_ranks + r];
-
-                        add(&h->n_allocs[i], (uint64_t)x->n_allocs);
-                        add(&h->n_frees[i], (uint64_t)x->n_frees);
-                        if (is_all(t) && query_process_end_ns(t->q, (uint32_t)p) < at_ns)
-                                continue; /* it took its blocks with it */
-                        add(&h->live_bytes[i], (uint64_t)x->bytes);
-                        add(&h->live_blocks[i], (uint64_t)x->blocks);
-                }
                 add(&h->n_allocs[i], 0 - (uint64_t)t->before[r].n_allocs);
                 add(&h->n_frees[i], 0 - (uint64_t)t->before[r].n_frees);
         }
@@ -120,13 +145,13 @@ static void load_held(struct telling *t, const struct state *s) {
                 const struct state_site *site = &s->sites.items[i];
                 uint32_t rank;
 
-                if (site->process >= t->q->view->n_processes ||
+                if ((site->process >= t->q->view->n_processes && site->process != STATE_ENDED) ||
                     (!is_all(t) && site->process != t->scope.process))
                         continue;
                 rank = rank_of_site(t, site->process, site->stack);
                 if (rank != RANK_OUTSIDE)
-                        add_site(&t->held[(is_all(t) ? site->process : 0) * t->n_ranks + rank],
-                                 site, is_all(t));
+                        add_site(&t->held[held_process(t, site->process) * t->n_ranks + rank], site,
+                                 is_all(t));
         }
 }
 
@@ -136,7 +161,7 @@ static void load_before(struct telling *t) {
 
         if (t->scope.from_ns == 0)
                 return;
-        state_init(&s, t->q->view->n_processes, t->scope.process);
+        begin_state(t, &s);
         state_load_time(t->q, &s, t->scope.from_ns);
         load_held(t, &s);
         for (size_t p = 0; p < n_held_processes(t); p++)
@@ -210,6 +235,7 @@ static bool tell_inside(struct telling *t, struct state *s, size_t slice_idx) {
         load_held(t, s);
         if (!replay_slice(t->q, s, slice_idx, &limits, take_step, t))
                 return false;
+        state_join_ended(t->q, s, info->end_ns);
         t->n_events_left -= info->n_events;
         while (t->column < t->h->n_columns && column_end_ns(t, t->column) < info->end_ns)
                 fill_column(t, column_end_ns(t, t->column));
@@ -268,7 +294,7 @@ static size_t skip_slices(struct telling *t, struct state *s, size_t slice_idx) 
         if (next <= slice_idx + 2 * per_checkpoint || next >= v->n_slices)
                 return slice_idx;
         state_done(s);
-        state_init(s, v->n_processes, t->scope.process);
+        begin_state(t, s);
         if (t->is_rough && per_column > 3 * per_checkpoint) {
                 size_t at = state_load_checkpoint(t->q, s, next);
 
@@ -278,7 +304,7 @@ static size_t skip_slices(struct telling *t, struct state *s, size_t slice_idx) 
                         return at;
                 }
                 state_done(s);
-                state_init(s, v->n_processes, t->scope.process);
+                begin_state(t, s);
         }
         state_load(t->q, s, next);
         return next;
@@ -291,7 +317,7 @@ static void tell_slices(struct telling *t) {
         if (is_all(t))
                 inherit_load(t->q);
         load_before(t);
-        state_init(&s, t->q->view->n_processes, t->scope.process);
+        begin_state(t, &s);
         state_load(t->q, &s, slice_idx);
         for (; slice_idx < t->q->view->n_slices && t->column < t->h->n_columns; slice_idx++) {
                 slice_idx = skip_slices(t, &s, slice_idx);

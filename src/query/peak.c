@@ -51,6 +51,7 @@ static bool finder_cut_slice(struct finder *f) {
         bool done;
 
         state_init(&s, f->q->view->n_processes, f->want_all ? QUERY_ALL : STATE_COUNTS_ONLY);
+        state_fold(&s);
         state_load(f->q, &s, f->slice_idx);
         if (f->want_all)
                 crowd_init(&f->crowd, f->q, &s, trace_slice(f->q->reader, f->slice_idx)->begin_ns);
@@ -137,6 +138,7 @@ void peak_of_scope(struct query *q, const struct query_scope *scope, struct peak
         if (is_all)
                 inherit_load(q);
         state_init(&begin, n, is_all ? QUERY_ALL : STATE_COUNTS_ONLY);
+        state_fold(&begin);
         if (scope->from_ns > 0)
                 state_load_time(q, &begin, scope->from_ns);
         peak_find(q, &begin, scope->from_ns, scope->to_ns, is_all, peaks);
@@ -201,6 +203,8 @@ bool peak_locate(struct query *q, const struct peak *peak, uint32_t process, uin
         struct state s;
 
         state_init(&s, q->view->n_processes, process);
+        if (process == QUERY_ALL)
+                state_fold(&s);
         state_load(q, &s, peak->slice_idx);
         if (process == QUERY_ALL)
                 crowd_init(&l.crowd, q, &s, trace_slice(q->reader, peak->slice_idx)->begin_ns);
@@ -235,7 +239,7 @@ static void visit_state(const struct visit *v, const struct state *s) {
                 const struct state_site *site = &s->sites.items[i];
                 bool own = v->process == QUERY_ALL;
 
-                if (visit_wants(v, site->process))
+                if (site->process != STATE_ENDED && visit_wants(v, site->process))
                         v->fn(v->ctx, site->process, site->stack,
                               own ? state_site_own_bytes(site) : state_site_live_bytes(site),
                               own ? state_site_own_blocks(site) : state_site_live_blocks(site));
@@ -285,6 +289,8 @@ void peak_each_site(struct query *q, const struct state *begin, const struct pea
                 return;
         }
         state_init(&s, q->view->n_processes, process);
+        if (process == QUERY_ALL)
+                state_fold(&s);
         state_load(q, &s, peak->slice_idx);
         if (peak->place == PEAK_AT_STEP)
                 replay_slice(q, &s, peak->slice_idx, &limits, NULL, NULL);

@@ -6,6 +6,8 @@
 #include "query/internal.h"
 #include "query/replay.h"
 
+enum { STATE_MIN_FOLDED = 16 }; /* fewer are not worth it */
+
 void state_init(struct state *s, size_t n_processes, uint32_t focus) {
         *s = (struct state){.n_processes = n_processes, .is_exact = true, .focus = focus};
         s->counts = calloc(n_processes + 1, sizeof(s->counts[0]));
@@ -65,19 +67,24 @@ void state_note_alloc(struct state *s, const struct state_site *site, uint32_t p
 }
 
 /* Of a process that began and ended within the rows' time no other rows come. */
-static void state_count_row(struct query *q, struct state *s, const struct trace_site *row,
-                            uint64_t begin_ns, uint64_t end_ns) {
+static bool is_over_within(const struct query *q, uint32_t process, uint64_t begin_ns,
+                           uint64_t end_ns) {
+        return process < q->view->n_processes &&
+               q->view->processes[process].start.start_ns >= begin_ns &&
+               query_process_end_ns(q, process) < end_ns;
+}
+
+static void state_count_row(struct state *s, const struct trace_site *row, bool is_over) {
         if (!s->n_others || row->process >= s->n_processes || row->n_allocs == 0)
                 return;
-        if (q->view->processes[row->process].start.start_ns >= begin_ns &&
-            query_process_end_ns(q, row->process) < end_ns)
+        if (is_over)
                 s->n_others[row->process]++;
         else
                 state_note_alloc(s, &s->beside, row->process, row->stack);
 }
 
-static void state_add_site(struct state *s, const struct trace_site *row) {
-        struct state_site *site = state_at(s, row->process, row->stack);
+static void state_add_site(struct state *s, uint32_t process, const struct trace_site *row) {
+        struct state_site *site = state_at(s, process, row->stack);
 
         site->n_allocs += row->n_allocs;
         site->alloc_bytes += row->alloc_bytes;
@@ -89,6 +96,40 @@ static void state_add_site(struct state *s, const struct trace_site *row) {
         site->inherited_bytes += row->inherited_bytes;
         site->n_inherited_frees += row->n_inherited_frees;
         site->inherited_free_bytes += row->inherited_free_bytes;
+}
+
+static void site_add(struct state_site *to, const struct state_site *s) {
+        to->n_allocs += s->n_allocs;
+        to->alloc_bytes += s->alloc_bytes;
+        to->n_frees += s->n_frees;
+        to->free_bytes += s->free_bytes;
+        to->n_temporary += s->n_temporary;
+        to->n_reallocs += s->n_reallocs;
+        to->n_inherited += s->n_inherited;
+        to->inherited_bytes += s->inherited_bytes;
+        to->n_inherited_frees += s->n_inherited_frees;
+        to->inherited_free_bytes += s->inherited_free_bytes;
+}
+
+void state_join_ended(const struct query *q, struct state *s, uint64_t time_ns) {
+        struct state old = *s;
+
+        if (!s->folds || s->sites.n < 2 * s->n_folded + STATE_MIN_FOLDED)
+                return;
+        s->index = (struct map){0};
+        s->sites.items = NULL;
+        s->sites.n = s->sites.cap = 0;
+        for (size_t i = 0; i < old.sites.n; i++) {
+                const struct state_site *site = &old.sites.items[i];
+                bool is_over = is_over_within(q, site->process, 0, time_ns);
+
+                site_add(state_at(s, is_over ? STATE_ENDED : site->process, site->stack), site);
+                if (is_over && s->n_others)
+                        s->n_others[site->process] += site->n_allocs > 0;
+        }
+        map_done(&old.index);
+        vec_free(&old.sites);
+        s->n_folded = s->sites.n;
 }
 
 static void state_add_counts(struct state *s, const struct trace_counts *row) {
@@ -118,11 +159,17 @@ static void state_add_counts(struct state *s, const struct trace_counts *row) {
 static void state_add_rows(struct query *q, struct state *s, uint64_t begin_ns, uint64_t end_ns,
                            const struct trace_site *sites, size_t n_sites,
                            const struct trace_counts *counts, size_t n_counts) {
-        for (size_t i = 0; i < n_sites; i++)
-                if (s->focus == QUERY_ALL || sites[i].process == s->focus)
-                        state_add_site(s, &sites[i]);
-                else
-                        state_count_row(q, s, &sites[i], begin_ns, end_ns);
+        for (size_t i = 0; i < n_sites; i++) {
+                uint32_t process = sites[i].process;
+                bool is_in_focus = s->focus == QUERY_ALL || process == s->focus;
+                bool is_over = (is_in_focus ? s->folds : s->n_others != NULL) &&
+                               is_over_within(q, process, begin_ns, end_ns);
+
+                if (!is_in_focus || is_over)
+                        state_count_row(s, &sites[i], is_over);
+                if (is_in_focus)
+                        state_add_site(s, is_over ? STATE_ENDED : process, &sites[i]);
+        }
         for (size_t i = 0; i < n_counts; i++)
                 state_add_counts(s, &counts[i]);
 }
@@ -146,6 +193,7 @@ static void state_add_slice_rows(struct query *q, struct state *s, size_t slice_
                 n_counts = 0;
         }
         state_add_rows(q, s, info->begin_ns, info->end_ns, sites, n_sites, counts, n_counts);
+        state_join_ended(q, s, info->end_ns);
 }
 
 /* Of the slices [first, end). */

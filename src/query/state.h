@@ -25,6 +25,8 @@ struct state {
         size_t n_processes;
         uint32_t focus;           /* whose sites there are; QUERY_ALL: everybody's */
         struct state_site beside; /* takes what is another's */
+        bool folds;               /* processes that are over may be one, STATE_ENDED */
+        size_t n_folded;          /* sites there were when it was folded last */
         /* of others: sites that allocated. NULL: not counted */
         uint32_t *n_others;
         struct map others; /* (process << 32 | stack) of those that may come again */
@@ -33,7 +35,14 @@ struct state {
 
 #define STATE_COUNTS_ONLY (UINT32_MAX - 1) /* a focus on no process: its sites are nobody's */
 
+#define STATE_ENDED                                                                                \
+        (UINT32_MAX - 2) /* no process of the trace: those that are over, added up by stack */
+
 void state_init(struct state *s, size_t n_processes, uint32_t focus);
+/* Where it makes no difference which of the processes that are over a site was of. Before it is loaded. */
+static inline void state_fold(struct state *s) {
+        s->folds = true;
+}
 void state_count_others(struct state *s); /* before it is loaded */
 void state_done(struct state *s);
 /* Added when missing. Of another process than the one in focus: a place that nobody looks at. */
@@ -52,6 +61,9 @@ size_t state_load_checkpoint(struct query *q, struct state *s, size_t slice_idx)
 
 /* Takes a state from the slice's begin to its end. */
 void state_add_slice(struct query *q, struct state *s, size_t slice_idx);
+
+/* After the events before time_ns: joins those that are over by now, where it was said to fold. */
+void state_join_ended(const struct query *q, struct state *s, uint64_t time_ns);
 
 /* The figures of all events before time_ns. */
 void state_load_time(struct query *q, struct state *s, uint64_t time_ns);

@@ -195,6 +195,7 @@ static void draw_together(struct timeline *t, size_t slice_idx) {
 
         inherit_load(t->q);
         state_init(&s, t->q->view->n_processes, QUERY_ALL);
+        state_fold(&s);
         state_load(t->q, &s, slice_idx);
         crowd_init(&g.crowd, t->q, &s, t->time_ns);
         t->level = (uint64_t)g.crowd.bytes;
@@ -202,6 +203,7 @@ static void draw_together(struct timeline *t, size_t slice_idx) {
                 if (trace_slice(t->q->reader, slice_idx)->begin_ns >= t->to_ns)
                         break;
                 replay_slice(t->q, &s, slice_idx, &limits, together_step, &g);
+                state_join_ended(t->q, &s, trace_slice(t->q->reader, slice_idx)->end_ns);
         }
         together_bury(&g, t->to_ns);
         crowd_done(&g.crowd);
@@ -232,17 +234,27 @@ static uint64_t level_before(struct timeline *t, size_t slice_idx) {
 struct resident {
         uint64_t *now; /* one a process */
         uint64_t sum;
+        struct ends ends;
+        uint32_t late; /* the latest sample's process, if it had ended; else TRACE_NO_PROCESS */
         size_t column; /* of the latest sample; SIZE_MAX before the first */
 };
+
+static void resident_drop(struct resident *r, uint32_t process) {
+        r->sum -= r->now[process];
+        r->now[process] = 0;
+}
 
 static void resident_take(struct timeline *t, struct resident *r, const struct trace_sample *s) {
         uint64_t bytes = s->anon_bytes + s->file_bytes + s->shmem_bytes;
 
-        for (size_t p = 0; p < t->q->view->n_processes && t->scope->process == QUERY_ALL; p++)
-                if (r->now[p] && query_process_end_ns(t->q, (uint32_t)p) < s->time_ns) {
-                        r->sum -= r->now[p];
-                        r->now[p] = 0;
-                }
+        if (t->scope->process == QUERY_ALL) {
+                for (uint32_t p; (p = ends_take(&r->ends, s->time_ns)) != TRACE_NO_PROCESS;)
+                        resident_drop(r, p);
+                if (r->late != TRACE_NO_PROCESS)
+                        resident_drop(r, r->late);
+                r->late = query_process_end_ns(t->q, s->process) < s->time_ns ? s->process
+                                                                              : TRACE_NO_PROCESS;
+        }
         r->sum += bytes - r->now[s->process];
         r->now[s->process] = bytes;
 }
@@ -267,12 +279,15 @@ static void resident_draw(struct timeline *t, struct resident *r, size_t column,
 
 static int draw_samples(struct timeline *t, struct err *reterr) {
         size_t n_processes = t->q->view->n_processes, n;
-        struct resident r = {.now = calloc(n_processes + 1, sizeof(uint64_t)), .column = SIZE_MAX};
+        struct resident r = {.now = calloc(n_processes + 1, sizeof(uint64_t)),
+                             .column = SIZE_MAX,
+                             .late = TRACE_NO_PROCESS};
         const struct trace_sample *s;
         int x;
 
         if (!r.now)
                 abort();
+        ends_init(&r.ends, t->q);
         x = trace_read_samples(t->q->reader, &s, &n, reterr);
         for (size_t i = 0; x >= 0 && i < n && s[i].time_ns < t->to_ns; i++) {
                 uint64_t before = r.sum;
@@ -289,6 +304,7 @@ static int draw_samples(struct timeline *t, struct err *reterr) {
         for (size_t i = r.column; i < t->n_columns; i++)
                 column_resident(&t->columns[i], r.sum);
         free(r.now);
+        ends_done(&r.ends);
         return x;
 }
 
