@@ -7,6 +7,7 @@
 #include "hook/call.h"
 #include "hook/early.h"
 #include "hook/event.h"
+#include "hook/malloc_enter.h"
 #include "hook/malloc_hook.h"
 #include "hook/sample.h"
 
@@ -167,7 +168,7 @@ HOOK_EXPORT void *reallocarray(void *old, size_t n_items, size_t item_bytes) {
         return block;
 }
 
-static __attribute__((noinline)) size_t usable_size_slow(void *block) {
+size_t usable_size_slow(void *block) {
         if (!block)
                 return 0;
         if (early_owns(block))
@@ -175,14 +176,6 @@ static __attribute__((noinline)) size_t usable_size_slow(void *block) {
         thread_get();
         return runtime_is_early() || !real.malloc_usable_size.fn ? 0
                                                                  : REAL(malloc_usable_size)(block);
-}
-
-/* Some programs ask about every block (redis): nothing is put on the stack on the way. */
-HOOK_EXPORT size_t malloc_usable_size(void *block) {
-        if (unlikely(!block || early_owns(block) || runtime_phase() == RUNTIME_UNKNOWN ||
-                     !real.malloc_usable_size.fn))
-                return usable_size_slow(block);
-        return REAL(malloc_usable_size)(block);
 }
 
 /* The releases below are free() under other names; the names exist in some versions of libc

@@ -6,7 +6,7 @@
 #include "hook/sample_filter.h"
 #include "wire/record.h"
 
-_Alignas(64) uint8_t early_first[EARLY_FIRST_BYTES];
+_Alignas(4096) uint8_t early_first[EARLY_FIRST_BYTES]; /* malloc_enter.S has its page alone */
 struct early_arena early_second;
 
 static _Atomic size_t early_first_used;

@@ -8,6 +8,7 @@
 #include <sys/mman.h>
 #include <sys/prctl.h>
 
+#include "hook/early.h"
 #include "hook/event.h"
 #include "hook/fork.h"
 #include "hook/new.h"
@@ -75,13 +76,27 @@ void runtime_unmap(void *pages, size_t size_bytes, size_t resident_bytes) {
                                           memory_order_relaxed);
 }
 
+void runtime_show_reals(void) {
+        /* blocks of the second early arena are looked for by the slower way */
+        atomic_store_explicit(&runtime_wiped.real_usable_size,
+                              early_second.size_bytes ? 0
+                                                      : (uintptr_t)real.malloc_usable_size.enter,
+                              memory_order_relaxed);
+        atomic_store_explicit(&runtime_wiped.real_malloc, (uintptr_t)real.malloc.enter,
+                              memory_order_relaxed);
+        atomic_store_explicit(&runtime_wiped.real_free, (uintptr_t)real.free.enter,
+                              memory_order_relaxed);
+}
+
 void runtime_pass(void) {
         atomic_store_explicit(&runtime_wiped.tally_off, 0, memory_order_relaxed);
+        runtime_show_reals();
         atomic_store_explicit(&runtime.life, RUNTIME_LIFE_PASSING, memory_order_relaxed);
         atomic_store_explicit(&runtime_wiped.phase, RUNTIME_PASSING, memory_order_relaxed);
 }
 
 void runtime_record(void) {
+        runtime_show_reals();
         atomic_store_explicit(&runtime.life, RUNTIME_LIFE_RECORDING, memory_order_release);
         atomic_store_explicit(&runtime_wiped.phase,
                               !runtime.is_wiped_on_fork ? RUNTIME_CHECKING

@@ -14,17 +14,22 @@
 
 /* As malloc_enter.S has them. */
 _Static_assert(offsetof(union runtime_wiped, phase) == 0 &&
-                       offsetof(union runtime_wiped, tally_off) == 8,
-               "PHASE, TALLY_OFF");
-_Static_assert(offsetof(struct reals, malloc.enter) == 8 &&
-                       offsetof(struct reals, free.enter) == 136,
-               "REAL_MALLOC, REAL_FREE");
-_Static_assert(SAMPLE_FILTER_SIZE == 1 << 16, "its index is 16 bits, put into its address");
-_Static_assert(offsetof(struct wire_slot, tally) - offsetof(struct wire_slot, sample_at) == 8 &&
-                       offsetof(struct wire_tally, n_allocs) == 0 &&
-                       offsetof(struct wire_tally, alloc_bytes) == 8 &&
+                       offsetof(union runtime_wiped, real_malloc) == 8 &&
+                       offsetof(union runtime_wiped, tally_off) == 16 &&
+                       offsetof(union runtime_wiped, real_free) == 24 &&
+                       offsetof(union runtime_wiped, real_usable_size) == 32 &&
+                       EARLY_FIRST_BYTES == 1 << 18,
+               "PHASE, REAL_MALLOC, TALLY_OFF, REAL_FREE, REAL_USABLE_SIZE, EARLY_FIRST_SHIFT");
+_Static_assert(SAMPLE_N_CLASSES == 1 << 16, "1,024 words of the filter");
+_Static_assert(offsetof(struct wire_tally, n_allocs) == 0 &&
+                       offsetof(struct wire_tally, due_bytes) == 8 &&
                        offsetof(struct wire_tally, n_frees) == 16 && SAMPLE_BLOCK_CHARGE == 16,
-               "SAMPLE_AT, N_ALLOCS, N_FREES, CHARGE_SHIFT");
+               "N_ALLOCS, DUE_BYTES, N_FREES, CHARGE");
+/* One instruction stores both, one cache line has all. */
+_Static_assert(offsetof(struct wire_slot, tally) % 16 == 0 &&
+                       offsetof(struct wire_slot, tally.n_allocs) / 64 ==
+                               offsetof(struct wire_slot, tally.n_frees) / 64,
+               "where a slot has its tally");
 
 /* Each hook goes one of three ways at once: _exact in the phase RECORDING, _sampled in SAMPLING, _other in all others and
  * for a thread without a state. They stand in the hook's place: their caller is the hook's. */
@@ -70,20 +75,13 @@ static __attribute__((noinline)) void *malloc_other(size_t size_bytes) {
         return REAL(malloc)(size_bytes);
 }
 
-/* It is counted while in_real is set for the call, which keeps handlers out just as well; that no block came back is
- * rare, and put right. */
-static __attribute__((noinline)) void *malloc_sampled(size_t size_bytes) {
-        struct thread *t = thread_self;
+/* in_real is set for the call, which keeps handlers out of the tally just as well. */
+static inline __attribute__((always_inline)) void *malloc_held(struct thread *t,
+                                                               size_t size_bytes) {
+        void *block = REAL(malloc)(size_bytes);
         struct unwind_regs from;
-        bool is_chosen;
-        void *block;
 
-        if (unlikely(!t) || unlikely(sample_is_inside(t)))
-                return malloc_other(size_bytes);
-        sample_begin(t, &real.malloc);
-        is_chosen = sample_tally_alloc(t, size_bytes);
-        block = REAL(malloc)(size_bytes);
-        if (likely(block && !is_chosen)) {
+        if (likely(block && !sample_tally_alloc(t, size_bytes))) {
                 sample_end(t, NULL);
                 return block;
         }
@@ -91,19 +89,26 @@ static __attribute__((noinline)) void *malloc_sampled(size_t size_bytes) {
         return sample_finish(t, block, size_bytes, WIRE_FORM_MALLOC, &from);
 }
 
+static __attribute__((noinline)) void *malloc_sampled(size_t size_bytes) {
+        struct thread *t = thread_self;
+
+        if (unlikely(!t) || unlikely(sample_is_inside(t)))
+                return malloc_other(size_bytes);
+        sample_begin(t, &real.malloc);
+        return malloc_held(t, size_bytes);
+}
+
+/* Counted again when there is a block: of what was asked for in vain the recorder must not see much meanwhile. */
 void *malloc_chosen(size_t size_bytes) {
         struct thread *t = thread_self;
-        struct unwind_regs from;
-        void *block;
 
         if (unlikely(!t || !t->tally)) /* a handler forked meanwhile: it was the parent's */
                 return REAL(malloc)(size_bytes);
         t->in_real = &real.malloc;
         atomic_signal_fence(memory_order_seq_cst);
         t->is_tally_held = true;
-        block = REAL(malloc)(size_bytes);
-        UNWIND_HERE(&from);
-        return sample_finish(t, block, size_bytes, WIRE_FORM_MALLOC, &from);
+        sample_tally_uncount(t, size_bytes);
+        return malloc_held(t, size_bytes);
 }
 
 void *malloc_failed(size_t size_bytes) {
@@ -172,7 +177,6 @@ static __attribute__((noinline)) void *calloc_sampled(size_t n_items, size_t ite
         struct thread *t = thread_self;
         struct unwind_regs from;
         size_t size_bytes;
-        bool is_chosen;
         void *block;
 
         if (unlikely(!t) || unlikely(sample_is_inside(t)) ||
@@ -180,9 +184,8 @@ static __attribute__((noinline)) void *calloc_sampled(size_t n_items, size_t ite
             unlikely(__builtin_mul_overflow(n_items, item_bytes, &size_bytes)))
                 return calloc_other(n_items, item_bytes);
         sample_begin(t, &real.calloc);
-        is_chosen = sample_tally_alloc(t, size_bytes);
         block = REAL(calloc)(n_items, item_bytes);
-        if (likely(block && !is_chosen)) {
+        if (likely(block && !sample_tally_alloc(t, size_bytes))) {
                 sample_end(t, NULL);
                 return block;
         }

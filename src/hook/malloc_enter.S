@@ -4,7 +4,8 @@
  *
  * One word says that nothing is unusual: thread_tally, which is NULL for a thread without a state, inside a real function
  * that may call hooks, and while it is taken here. Where it lies is told by a word of the page that fork wipes, so that a
- * new process, or one that does not sample, is noticed by the same look. A signal handler that interrupts the counting
+ * new process, or one that does not sample, is noticed by the same look. The real functions are read with it, once: that
+ * page may be wiped at any moment after. A signal handler that interrupts the counting
  * finds no tally, and counts elsewhere; in the child of one that forks the frame tells (fork_may_be_inside). */
 
 #ifndef SILT_SIGNAL_POINTS
@@ -15,6 +16,7 @@
 #ifndef MALLOC_NAME
 #define MALLOC_NAME malloc
 #define FREE_NAME free
+#define USABLE_SIZE_NAME malloc_usable_size
 #endif
 
         .hidden malloc_exact
@@ -28,20 +30,22 @@
         .hidden malloc_enter_point
 #endif
         .hidden runtime_wiped
-        .hidden real
+        .hidden early_first
         .hidden sample_filter
+        .hidden usable_size_slow
 
 /* malloc.c checks them */
 #define PHASE runtime_wiped
-#define TALLY_OFF runtime_wiped + 8
-#define REAL_MALLOC real + 8
-#define REAL_FREE real + 136
+#define REAL_MALLOC 8           /* in runtime_wiped */
+#define TALLY_OFF 16
+#define REAL_FREE 24
+#define REAL_USABLE_SIZE 32
 /* in the tally */
-#define SAMPLE_AT -8
 #define N_ALLOCS 0
-#define ALLOC_BYTES 8
+#define DUE_BYTES 8
 #define N_FREES 16
-#define CHARGE_SHIFT 4          /* SAMPLE_BLOCK_CHARGE */
+#define CHARGE 16               /* SAMPLE_BLOCK_CHARGE */
+#define EARLY_FIRST_SHIFT 18    /* EARLY_FIRST_BYTES */
 
         .globl  malloc_enter_begin
         .hidden malloc_enter_begin
@@ -87,13 +91,13 @@ malloc_enter_begin:
         add     sp, sp, #96
         .cfi_adjust_cfa_offset -96
 #else
-        .irp    r, rax, rcx, rdx, rsi, rdi
+        .irp    r, rax, rcx, rdx, rsi, rdi, r8, r9
         pushq   %\r
         .cfi_adjust_cfa_offset 8
         .endr
         leaq    9b(%rip), %rdi
         call    malloc_enter_point
-        .irp    r, rdi, rsi, rdx, rcx, rax
+        .irp    r, r9, r8, rdi, rsi, rdx, rcx, rax
         popq    %\r
         .cfi_adjust_cfa_offset -8
         .endr
@@ -110,7 +114,8 @@ malloc_enter_begin:
 
 begin MALLOC_NAME
         hint    #34             /* bti c */
-        ldr     x1, TALLY_OFF
+        ldr     x1, runtime_wiped + TALLY_OFF
+        ldr     x16, runtime_wiped + REAL_MALLOC
         cbz     x1, 1f
         mrs     x2, tpidr_el0
         ldr     x4, [x2, x1]
@@ -119,18 +124,15 @@ begin MALLOC_NAME
         str     xzr, [x2, x1]
         point   enter/taken
         ldp     x5, x6, [x4, #N_ALLOCS]
-        ldur    x7, [x4, #SAMPLE_AT]
-        add     x5, x5, #1
         add     x6, x6, x0
+        add     x5, x5, #1
+        add     x6, x6, #CHARGE
         point   enter/loaded
         stp     x5, x6, [x4, #N_ALLOCS]
         point   enter/counted
-        add     x6, x6, x5, lsl #CHARGE_SHIFT
-        cmp     x6, x7
-        b.pl    3f
+        tbz     x6, #63, 3f
         str     x4, [x2, x1]
         point   enter/given
-        ldr     x16, REAL_MALLOC
         stp     x30, x0, [sp, #-16]!
         .cfi_def_cfa_offset 16
         .cfi_offset 30, -16
@@ -162,15 +164,18 @@ end MALLOC_NAME
 /* NULL is of a class that the filter never lets pass. */
 begin FREE_NAME
         hint    #34
-        ldr     x1, TALLY_OFF
+        ldr     x1, runtime_wiped + TALLY_OFF
+        ldr     x16, runtime_wiped + REAL_FREE
         cbz     x1, 1f
         mrs     x2, tpidr_el0
         ldr     x4, [x2, x1]
         cbz     x4, 2f
-        adrp    x3, sample_filter       /* sample_class: of its address the lower 16 bits are 0 */
-        bfxil   x3, x0, #6, #16
-        ldrb    w5, [x3]
-        cbnz    w5, 2f
+        adrp    x3, sample_filter       /* sample_class; the begin of a page */
+        ubfx    x5, x0, #12, #10
+        ldr     x5, [x3, x5, lsl #3]
+        lsr     x6, x0, #6
+        lsr     x5, x5, x6
+        tbnz    x5, #0, 2f
         point   enter/free-looked
         str     xzr, [x2, x1]
         ldr     x5, [x4, #N_FREES]
@@ -179,7 +184,6 @@ begin FREE_NAME
         str     x5, [x4, #N_FREES]
         str     x4, [x2, x1]
         point   enter/free-given
-        ldr     x16, REAL_FREE
         br      x16
 1:      ldr     w1, PHASE
         cbz     x0, 3f
@@ -188,6 +192,18 @@ begin FREE_NAME
 2:      b       free_slow
 3:      ret
 end FREE_NAME
+
+begin USABLE_SIZE_NAME
+        hint    #34
+        ldr     x16, runtime_wiped + REAL_USABLE_SIZE
+        adrp    x1, early_first
+        sub     x1, x0, x1
+        lsr     x1, x1, #EARLY_FIRST_SHIFT
+        cbz     x1, 1f
+        cbz     x16, 1f
+        br      x16
+1:      b       usable_size_slow
+end USABLE_SIZE_NAME
 malloc_enter_end:
 
 /* Branch targets are marked, as the compiler says of its own code. */
@@ -201,7 +217,8 @@ malloc_enter_end:
 
 begin MALLOC_NAME
         endbr64
-        movq    TALLY_OFF(%rip), %rax
+        movq    runtime_wiped + REAL_MALLOC(%rip), %r8
+        movq    runtime_wiped + TALLY_OFF(%rip), %rax
         testq   %rax, %rax
         je      1f
         movq    %fs:(%rax), %rsi
@@ -210,23 +227,17 @@ begin MALLOC_NAME
         point   enter/looked
         movq    $0, %fs:(%rax)
         point   enter/taken
-        movq    N_ALLOCS(%rsi), %rcx
-        movq    ALLOC_BYTES(%rsi), %rdx
-        incq    %rcx
-        addq    %rdi, %rdx
+        leaq    CHARGE(%rdi), %rdx
+        incq    N_ALLOCS(%rsi)
         point   enter/loaded
-        movq    %rcx, N_ALLOCS(%rsi)
-        movq    %rdx, ALLOC_BYTES(%rsi)
-        point   enter/counted
-        shlq    $CHARGE_SHIFT, %rcx
-        addq    %rcx, %rdx
-        subq    SAMPLE_AT(%rsi), %rdx
+        addq    %rdx, DUE_BYTES(%rsi)
         jns     3f
+        point   enter/counted
         movq    %rsi, %fs:(%rax)
         point   enter/given
         pushq   %rdi
         .cfi_def_cfa_offset 16
-        call    *REAL_MALLOC(%rip)
+        call    *%r8
         popq    %rdi
         .cfi_def_cfa_offset 8
         testq   %rax, %rax
@@ -248,7 +259,8 @@ end MALLOC_NAME
 
 begin FREE_NAME
         endbr64
-        movq    TALLY_OFF(%rip), %rax
+        movq    runtime_wiped + REAL_FREE(%rip), %r8
+        movq    runtime_wiped + TALLY_OFF(%rip), %rax
         testq   %rax, %rax
         je      1f
         movq    %fs:(%rax), %rsi
@@ -256,19 +268,20 @@ begin FREE_NAME
         je      2f
         movq    %rdi, %rcx
         leaq    sample_filter(%rip), %rdx
-        shrq    $6, %rcx
-        movzwl  %cx, %ecx
-        cmpb    $0, (%rdx, %rcx)
-        jne     2f
+        shrq    $12, %rcx
+        movq    %rdi, %r9
+        andl    $1023, %ecx
+        shrq    $6, %r9
+        movq    (%rdx, %rcx, 8), %rdx
+        btq     %r9, %rdx
+        jc      2f
         point   enter/free-looked
         movq    $0, %fs:(%rax)
-        movq    N_FREES(%rsi), %rcx
-        incq    %rcx
         point   enter/free-loaded
-        movq    %rcx, N_FREES(%rsi)
+        incq    N_FREES(%rsi)
         movq    %rsi, %fs:(%rax)
         point   enter/free-given
-        jmp     *REAL_FREE(%rip)
+        jmp     *%r8
 1:      testq   %rdi, %rdi
         je      3f
         testb   $1, PHASE(%rip)
@@ -277,6 +290,20 @@ begin FREE_NAME
 2:      jmp     free_slow
 3:      ret
 end FREE_NAME
+
+begin USABLE_SIZE_NAME
+        endbr64
+        movq    runtime_wiped + REAL_USABLE_SIZE(%rip), %rax
+        leaq    early_first(%rip), %rcx
+        movq    %rdi, %rdx
+        subq    %rcx, %rdx
+        shrq    $EARLY_FIRST_SHIFT, %rdx
+        je      1f
+        testq   %rax, %rax
+        je      1f
+        jmp     *%rax
+1:      jmp     usable_size_slow
+end USABLE_SIZE_NAME
 malloc_enter_end:
 
         .section .note.gnu.property, "a"

@@ -14,6 +14,9 @@ void *malloc_slow(size_t size_bytes);
 void free_exact(void *block);
 void free_slow(void *block);
 
+/* Not known yet what the real function is, or a block of the early arena. */
+size_t usable_size_slow(void *block);
+
 /* Counted, and thread_tally taken: the block is one to record. */
 void *malloc_chosen(size_t size_bytes);
 

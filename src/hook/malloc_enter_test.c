@@ -5,10 +5,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "hook/early.h"
 #include "hook/malloc_enter.h"
 #include "hook/real.h"
 #include "hook/sample_filter.h"
 #include "hook/thread.h"
+#include "wire/sample_draw.h"
 
 #define CHECK(x)                                                                                   \
         do {                                                                                       \
@@ -20,10 +22,12 @@
 
 void *entered_malloc(size_t size_bytes);
 void entered_free(void *block);
+size_t entered_usable_size(void *block);
 
 _Alignas(RUNTIME_PAGE_MAX) union runtime_wiped runtime_wiped;
-_Alignas(SAMPLE_FILTER_SIZE) _Atomic uint8_t sample_filter[SAMPLE_FILTER_SIZE];
-struct reals real;
+_Alignas(sizeof(sample_filter)) _Atomic uint64_t sample_filter[SAMPLE_N_CLASSES / 64];
+_Atomic uint8_t sample_classes[SAMPLE_N_CLASSES];
+_Alignas(4096) uint8_t early_first[EARLY_FIRST_BYTES];
 __thread struct wire_tally *thread_tally;
 
 enum way { NOWHERE, EXACT, SLOW, CHOSEN, FAILED, REAL_MALLOC, EXACT_FREE, SLOW_FREE, REAL_FREE };
@@ -63,6 +67,10 @@ void free_exact(void *p) {
 void free_slow(void *p) {
         released(SLOW_FREE, p);
 }
+size_t usable_size_slow(void *p) {
+        given_block = p;
+        return 1;
+}
 #if SILT_SIGNAL_POINTS
 void malloc_enter_point(const char *label) {
         (void)label;
@@ -76,6 +84,11 @@ static void *real_malloc(size_t size_bytes) {
 
 static void real_free(void *p) {
         released(REAL_FREE, p);
+}
+
+static size_t real_usable_size(void *p) {
+        given_block = p;
+        return 2;
 }
 
 /* What a call leads to, of which block or size. */
@@ -101,22 +114,28 @@ static void test_phases(void) {
         CHECK(leads(entered_malloc(6), NULL, SLOW, 6) && frees(&block, SLOW_FREE));
 }
 
+static bool allocated(const struct wire_tally *t, uint64_t n, uint64_t n_bytes) {
+        return t->n_allocs == n &&
+               sample_alloc_bytes(n, t->due_bytes, t->sample_at, t->next_at) == n_bytes;
+}
+
 static void test_counting(void) {
         static struct wire_slot slot;
         struct wire_tally *tally = &slot.tally;
 
         thread_tally = tally;
-        slot.sample_at = 1000;
+        tally->sample_at = tally->next_at = 1000;
+        tally->due_bytes = (uint64_t)-1000;
         returned = &block;
         CHECK(leads(entered_malloc(84), &block, REAL_MALLOC, 84));
-        CHECK(tally->n_allocs == 1 && tally->alloc_bytes == 84 && thread_tally == tally);
+        CHECK(allocated(tally, 1, 84) && thread_tally == tally);
         CHECK(frame % 16 == 0);
         returned = NULL;
         CHECK(leads(entered_malloc(84), NULL, FAILED, 84) && thread_tally == tally);
         returned = &block;
         CHECK(leads(entered_malloc(1000 - 168 - 3 * 16 - 1), &block, REAL_MALLOC, 783));
         CHECK(leads(entered_malloc(0), &chosen, CHOSEN, 0));
-        CHECK(tally->n_allocs == 4 && tally->alloc_bytes == 951 && thread_tally == NULL);
+        CHECK(allocated(tally, 4, 951) && thread_tally == NULL);
         CHECK(leads(entered_malloc(1), NULL, SLOW, 1) && tally->n_allocs == 4);
 
         thread_tally = tally;
@@ -127,9 +146,26 @@ static void test_counting(void) {
         CHECK(frees(&block, SLOW_FREE) && tally->n_frees == 2 && tally->n_reallocs == 0);
 }
 
+static bool asks(void *p, size_t answer) {
+        return entered_usable_size(p) == answer && given_block == p;
+}
+
+/* The real function is asked, but about blocks of the early arena, and when it is not known. */
+static void test_usable_size(void) {
+        enum { SLOWLY = 1, REALLY = 2 };
+
+        CHECK(asks(&block, SLOWLY));
+        runtime_wiped.real_usable_size = (uintptr_t)real_usable_size;
+        CHECK(asks(&block, REALLY) && asks(NULL, REALLY));
+        CHECK(asks(early_first, SLOWLY) && asks(early_first + EARLY_FIRST_BYTES - 1, SLOWLY));
+        CHECK(asks((void *)((uintptr_t)early_first - 1), REALLY));
+        CHECK(asks(early_first + EARLY_FIRST_BYTES, REALLY));
+}
+
 int main(void) {
-        real.malloc.enter = (void *)real_malloc;
-        real.free.enter = (void *)real_free;
+        runtime_wiped.real_malloc = (uintptr_t)real_malloc;
+        runtime_wiped.real_free = (uintptr_t)real_free;
+        test_usable_size();
         test_phases();
         test_counting();
         return 0;

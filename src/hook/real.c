@@ -207,6 +207,8 @@ void real_is_moved(uintptr_t at, void *moved) {
         for (size_t i = 0; i < sizeof(real) / sizeof(*fns); i++)
                 if (real_begins_at(&fns[i], at))
                         fns[i].enter = moved;
+        if (runtime_phase() != RUNTIME_UNKNOWN)
+                runtime_show_reals();
 }
 
 int real_resolve(void) {

@@ -55,8 +55,12 @@ enum { RUNTIME_PAGE_MAX = 4096 };
 union runtime_wiped {
         struct {
                 _Atomic uint32_t phase; /* enum runtime_phase */
+                /* For malloc_enter.S, in one cache line. The real functions are there before tally_off and thread_tally are. */
+                _Atomic uintptr_t real_malloc;
                 /* SAMPLING: where thread_tally is, from the thread pointer; 0: malloc and free go slower ways */
                 _Atomic uintptr_t tally_off;
+                _Atomic uintptr_t real_free;
+                _Atomic uintptr_t real_usable_size; /* 0: a slower way */
         };
         char page[RUNTIME_PAGE_MAX];
 };
@@ -111,6 +115,9 @@ uint32_t runtime_tid(void);
 
 /* From now on hooks record. */
 void runtime_record(void);
+
+/* What the real functions are called by has changed: where malloc_enter.S finds them. */
+void runtime_show_reals(void);
 
 /* In the phase UNKNOWN: start, or become the new process. True when the runtime records. */
 bool runtime_begin(void);

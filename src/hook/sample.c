@@ -7,7 +7,6 @@
 static _Atomic uint64_t *sample_table;
 static uint64_t sample_n_buckets; /* a power of two */
 
-_Alignas(SAMPLE_FILTER_SIZE) _Atomic uint8_t sample_filter[SAMPLE_FILTER_SIZE];
 const struct real_fn sample_counting = {0};
 
 /* A heap of 64 GiB fills half of it; memory only as it is touched. */
@@ -20,18 +19,15 @@ bool sample_init(uint64_t interval_bytes) {
 
         while (n < SAMPLE_TABLE_MAX && n * interval_bytes < SAMPLE_HEAP_BYTES)
                 n *= 2;
-        pages = runtime_map(n * sizeof(uint64_t), SAMPLE_FILTER_SIZE);
+        pages = runtime_map(n * sizeof(uint64_t), SAMPLE_N_CLASSES);
         if (!pages)
                 return false;
-        /* After an attach before this one nobody saw what became of its samples. */
-        for (size_t i = 0; i < SAMPLE_FILTER_SIZE; i++)
-                if (atomic_load_explicit(&sample_filter[i], memory_order_relaxed) !=
-                    SAMPLE_FILTER_STUCK)
-                        atomic_store_explicit(&sample_filter[i], 0, memory_order_relaxed);
+        /* after an attach before this one nobody saw what became of its samples */
+        sample_clear_classes();
         sample_mark_early(NULL); /* no release of a block; malloc_enter.S need not ask */
         if (sample_table)
                 runtime_unmap(sample_table, sample_n_buckets * SAMPLE_BUCKET * sizeof(uint64_t),
-                              SAMPLE_FILTER_SIZE);
+                              SAMPLE_N_CLASSES);
         sample_table = pages;
         sample_n_buckets = n / SAMPLE_BUCKET;
         return true;
@@ -60,17 +56,6 @@ static _Atomic uint64_t *sample_place(uint64_t block, unsigned i) {
         return &sample_table[(bucket & (sample_n_buckets - 1)) * SAMPLE_BUCKET + i % SAMPLE_BUCKET];
 }
 
-/* Up and down, but not from STUCK on, where it has lost count. */
-static void sample_mark_class(uint64_t block, int change) {
-        _Atomic uint8_t *n = &sample_filter[sample_class(block)];
-        uint8_t old = atomic_load_explicit(n, memory_order_relaxed);
-
-        while (old != SAMPLE_FILTER_STUCK &&
-               !atomic_compare_exchange_weak_explicit(n, &old, (uint8_t)(old + change),
-                                                      memory_order_relaxed, memory_order_relaxed))
-                ;
-}
-
 static bool sample_has(uint64_t block) {
         for (unsigned i = 0; i < 2 * SAMPLE_BUCKET; i++)
                 if (atomic_load_explicit(sample_place(block, i), memory_order_relaxed) == block)
@@ -81,18 +66,21 @@ static bool sample_has(uint64_t block) {
 /* Relaxed throughout: whoever releases the block got its address from the program, which hands it on with the
  * ordering it needs itself. */
 static bool sample_add(uint64_t block) {
+        bool is_in_class;
+
         if (sample_has(block))
                 return true; /* its release was not seen */
-        for (unsigned i = 0; i < 2 * SAMPLE_BUCKET; i++) {
+        is_in_class = sample_enter_class(sample_class(block));
+        for (unsigned i = 0; is_in_class && i < 2 * SAMPLE_BUCKET; i++) {
                 uint64_t none = 0;
 
-                if (!atomic_compare_exchange_strong_explicit(sample_place(block, i), &none, block,
-                                                             memory_order_relaxed,
-                                                             memory_order_relaxed))
-                        continue;
-                sample_mark_class(block, 1);
-                return true;
+                if (atomic_compare_exchange_strong_explicit(sample_place(block, i), &none, block,
+                                                            memory_order_relaxed,
+                                                            memory_order_relaxed))
+                        return true;
         }
+        if (is_in_class)
+                sample_leave_class(sample_class(block));
         atomic_fetch_add_explicit(&runtime.process->n_unsampled, 1, memory_order_relaxed);
         return false;
 }
@@ -105,7 +93,7 @@ static bool sample_remove(uint64_t block) {
                                                              memory_order_relaxed,
                                                              memory_order_relaxed))
                         continue;
-                sample_mark_class(block, -1);
+                sample_leave_class(sample_class(block));
                 return true;
         }
         return false;
@@ -120,15 +108,27 @@ static uint64_t sample_interval(void) {
         return mean_bytes == 0 || mean_bytes >> 40 ? 1 : mean_bytes;
 }
 
+/* Who is killed between two stores leaves the same sum of bytes: see sample_alloc_bytes. */
+static void sample_set_due(struct wire_tally *tally, uint64_t left_bytes, uint64_t sample_at) {
+        atomic_store_explicit(&tally->next_at, sample_at, memory_order_relaxed);
+        atomic_signal_fence(memory_order_seq_cst);
+        atomic_store_explicit(&tally->due_bytes, 0 - left_bytes, memory_order_relaxed);
+        atomic_signal_fence(memory_order_seq_cst);
+        atomic_store_explicit(&tally->sample_at, sample_at, memory_order_relaxed);
+}
+
 /* From what is charged for by now to the next chosen byte. */
 static void sample_draw(struct thread *t) {
-        struct wire_slot *slot = t->lane.slot;
-        int64_t distance_bytes;
+        struct wire_tally *tally = &t->lane.slot->tally;
+        uint64_t charged_bytes = atomic_load_explicit(&tally->due_bytes, memory_order_relaxed) +
+                                 atomic_load_explicit(&tally->sample_at, memory_order_relaxed);
+        uint64_t left_bytes;
 
         t->sample_mean_bytes = sample_interval();
-        distance_bytes =
-                sample_distance(t->sample_mean_bytes, sample_mix(t->sample_random += SAMPLE_STEP));
-        slot->sample_at = sample_charged(slot) + (uint64_t)distance_bytes + 1;
+        left_bytes = (uint64_t)sample_distance(t->sample_mean_bytes,
+                                               sample_mix(t->sample_random += SAMPLE_STEP)) +
+                     1;
+        sample_set_due(tally, left_bytes, charged_bytes + left_bytes);
 }
 
 void sample_start(struct thread *t) {
@@ -185,35 +185,28 @@ HOOK_COLD void sample_take(struct thread *t, void *block, size_t size_bytes, uns
         sample_record(t, block, size_bytes, mean_bytes, form, from);
 }
 
-static void sample_uncount(struct thread *t, size_t size_bytes) {
-        struct wire_tally *tally = &t->lane.slot->tally;
-
-        sample_count(&tally->n_allocs, UINT64_MAX);
-        sample_count(&tally->alloc_bytes, 0 - (uint64_t)size_bytes);
-        sample_end(t, NULL);
-}
-
 HOOK_COLD void *sample_finish(struct thread *t, void *block, size_t size_bytes, unsigned form,
                               const struct unwind_regs *from) {
         if (block) {
                 sample_take(t, block, size_bytes, form, from);
                 return block;
         }
-        sample_uncount(t, size_bytes);
+        sample_end(t, NULL);
         event_failed(t, size_bytes);
         return NULL;
 }
 
 /* Without a tally: a handler forked during the call, which was counted in the parent. */
 HOOK_COLD void sample_failed(struct thread *t, size_t size_bytes) {
-        struct wire_tally *nested = &t->lane.slot->nested_tally;
+        struct wire_nested_tally *nested = &t->lane.slot->nested_tally;
 
         if (t->tally && sample_is_inside(t)) {
                 atomic_fetch_sub_explicit(&nested->n_allocs, 1, memory_order_relaxed);
                 atomic_fetch_sub_explicit(&nested->alloc_bytes, size_bytes, memory_order_relaxed);
         } else if (t->tally) {
                 sample_begin(t, &sample_counting);
-                sample_uncount(t, size_bytes);
+                sample_tally_uncount(t, size_bytes);
+                sample_end(t, NULL);
         }
         event_failed(t, size_bytes);
 }
@@ -221,7 +214,7 @@ HOOK_COLD void sample_failed(struct thread *t, size_t size_bytes) {
 /* ---- handlers that interrupted the runtime ------------------------------------------------ */
 
 HOOK_COLD void sample_count_nested(struct thread *t, uint64_t n_frees, uint64_t n_reallocs) {
-        struct wire_tally *tally = &t->lane.slot->nested_tally;
+        struct wire_nested_tally *tally = &t->lane.slot->nested_tally;
 
         atomic_fetch_add_explicit(&tally->n_frees, n_frees, memory_order_relaxed);
         atomic_fetch_add_explicit(&tally->n_reallocs, n_reallocs, memory_order_relaxed);
@@ -229,7 +222,7 @@ HOOK_COLD void sample_count_nested(struct thread *t, uint64_t n_frees, uint64_t 
 
 HOOK_COLD void sample_alloc_nested(struct thread *t, void *block, size_t size_bytes, unsigned form,
                                    const struct unwind_regs *from) {
-        struct wire_tally *tally = &t->lane.slot->nested_tally;
+        struct wire_nested_tally *tally = &t->lane.slot->nested_tally;
         int64_t charge_bytes = (int64_t)sample_charge(size_bytes);
         uint64_t mean_bytes = t->nested_mean_bytes, random;
 
@@ -305,9 +298,11 @@ void sample_realloc_done(struct thread *t, void *old, bool was_chosen, void *blo
 
 void sample_replay_alloc(struct thread *t, const void *block, size_t size_bytes,
                          uint64_t *ret_n_allocs) {
-        sample_count(&t->lane.slot->tally.n_allocs, 1);
-        sample_count(&t->lane.slot->tally.alloc_bytes, size_bytes);
-        t->lane.slot->sample_at += sample_charge(size_bytes);
+        struct wire_tally *tally = &t->lane.slot->tally;
+
+        sample_count(&tally->n_allocs, 1);
+        sample_count(&tally->next_at, sample_charge(size_bytes));
+        sample_count(&tally->sample_at, sample_charge(size_bytes));
         sample_add((uint64_t)block);
         *ret_n_allocs = sample_n_allocs(t);
 }

@@ -5,7 +5,7 @@
  * its size and the mean distance decide.
  *
  *  - a block that is not chosen costs additions to the thread's own tally, and a comparison
- *  - its release costs one look at a filter of a byte for each of 65,536 classes of addresses
+ *  - its release costs one look at a filter of a bit for each of 65,536 classes of addresses
  *  - both are done by malloc_enter.S where nothing is unusual (thread_tally), and here otherwise
  *  - a signal handler that interrupts the counting counts elsewhere (nested_tally): nothing is lost */
 #pragma once
@@ -77,20 +77,21 @@ static inline void sample_end(struct thread *t, const struct real_fn *then) {
                 thread_give_tally(t);
 }
 
-/* What the thread's blocks have been charged for; sample_at is such a sum. */
-static inline uint64_t sample_charged(const struct wire_slot *slot) {
-        return atomic_load_explicit(&slot->tally.alloc_bytes, memory_order_relaxed) +
-               atomic_load_explicit(&slot->tally.n_allocs, memory_order_relaxed) *
-                       SAMPLE_BLOCK_CHARGE;
-}
-
 /* Counts an allocation; true: it is chosen, and sample_take is next. While in_real is set. */
 static inline bool sample_tally_alloc(struct thread *t, size_t size_bytes) {
-        struct wire_slot *slot = t->lane.slot;
+        struct wire_tally *tally = &t->lane.slot->tally;
 
-        sample_count(&slot->tally.n_allocs, 1);
-        sample_count(&slot->tally.alloc_bytes, size_bytes);
-        return (int64_t)(sample_charged(slot) - slot->sample_at) >= 0;
+        sample_count(&tally->n_allocs, 1);
+        sample_count(&tally->due_bytes, sample_charge(size_bytes));
+        return (int64_t)atomic_load_explicit(&tally->due_bytes, memory_order_relaxed) >= 0;
+}
+
+/* What sample_tally_alloc did is undone. */
+static inline void sample_tally_uncount(struct thread *t, size_t size_bytes) {
+        struct wire_tally *tally = &t->lane.slot->tally;
+
+        sample_count(&tally->due_bytes, 0 - sample_charge(size_bytes));
+        sample_count(&tally->n_allocs, UINT64_MAX);
 }
 
 /* The cold halves. _take: in_real is set, and NULL when it returns. */
@@ -101,8 +102,8 @@ void sample_alloc_nested(struct thread *t, void *block, size_t size_bytes, unsig
 void sample_count_nested(struct thread *t, uint64_t n_frees, uint64_t n_reallocs);
 void sample_release(struct thread *t, void *block);
 
-/* The same where the call was counted before it was made, and in_real is still set for it: what came back of it, NULL
- * or a block that is chosen. Returns it. */
+/* The same where in_real is still set for the call: what came back of it, NULL or a block that was counted and is chosen.
+ * Returns it. */
 void *sample_finish(struct thread *t, void *block, size_t size_bytes, unsigned form,
                     const struct unwind_regs *from);
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Which addresses a release must be looked up for: those of a class that a chosen block (sample.h) or a block of the early
- * arena is in. Neighbours are in neighbouring classes, so that what is released together is looked for in few cache
- * lines. Usable before libsilt.so is relocated. */
+ * arena is in. A bit for each class is all that most releases look at: 8 KiB, which stay in the CPU's first cache.
+ * Neighbours are in neighbouring classes, so that what is released together is looked for in one word. Usable before libsilt.so
+ * is relocated. */
 #pragma once
 
 #include <stdatomic.h>
@@ -11,24 +12,54 @@
 
 #pragma GCC visibility push(hidden)
 
-enum { SAMPLE_FILTER_SIZE = 65536, SAMPLE_FILTER_STUCK = 255 };
+enum { SAMPLE_N_CLASSES = 65536 };
 
-/* How many chosen blocks of each class are alive; STUCK: nobody counts any more. */
-extern _Atomic uint8_t sample_filter[SAMPLE_FILTER_SIZE];
+/* Whether there are chosen blocks of a class; as in malloc_enter.S. */
+extern _Atomic uint64_t sample_filter[SAMPLE_N_CLASSES / 64];
+
+/* How many of them are alive. Where there are some the bit is set. */
+enum {
+        SAMPLE_CLASS_CLEARING = 254, /* none, and its bit is being cleared */
+        SAMPLE_CLASS_STUCK = 255,    /* nobody counts any more: the bit stays */
+};
+extern _Atomic uint8_t sample_classes[SAMPLE_N_CLASSES];
 
 static inline size_t sample_class(uint64_t block) {
-        return (block >> 6) % SAMPLE_FILTER_SIZE; /* as in malloc_enter.S */
+        return (block >> 6) % SAMPLE_N_CLASSES;
+}
+
+static inline void sample_set_bit(size_t class) {
+        atomic_fetch_or_explicit(&sample_filter[class / 64], UINT64_C(1) << class % 64,
+                                 memory_order_relaxed);
+}
+
+static inline void sample_clear_bit(size_t class) {
+        atomic_fetch_and_explicit(&sample_filter[class / 64], ~(UINT64_C(1) << class % 64),
+                                  memory_order_relaxed);
 }
 
 static inline bool sample_may_have(const void *block) {
-        return atomic_load_explicit(&sample_filter[sample_class((uint64_t)block)],
-                                    memory_order_relaxed) != 0;
+        size_t class = sample_class((uint64_t)block);
+
+        return atomic_load_explicit(&sample_filter[class / 64], memory_order_relaxed) >>
+                       class % 64 &
+               1;
 }
 
 /* For good: blocks of the early arena are few. */
 static inline void sample_mark_early(const void *block) {
-        atomic_store_explicit(&sample_filter[sample_class((uint64_t)block)], SAMPLE_FILTER_STUCK,
-                              memory_order_relaxed);
+        size_t class = sample_class((uint64_t)block);
+
+        atomic_store_explicit(&sample_classes[class], SAMPLE_CLASS_STUCK, memory_order_relaxed);
+        sample_set_bit(class);
 }
+
+/* A chosen block is alive from now on. False: somebody is about to clear its bit, and nobody may wait for that, since it may
+ * be the very thread that was interrupted there. */
+bool sample_enter_class(size_t class);
+void sample_leave_class(size_t class);
+
+/* No chosen block is alive. */
+void sample_clear_classes(void);
 
 #pragma GCC visibility pop

@@ -3,6 +3,7 @@
 #include "pipeline/setup.h"
 
 #include "pipeline/state.h"
+#include "wire/sample_draw.h"
 
 static int setup_sampled(void **state) {
         struct setup *s;
@@ -106,9 +107,30 @@ static void test_fork(void **state) {
 
 static void tally(struct wire_tally *t, uint64_t n) {
         atomic_store(&t->n_allocs, n);
+        atomic_store(&t->due_bytes, (uint64_t)-400);
+        atomic_store(&t->sample_at, sample_charge(100) * n + 400);
+        atomic_store(&t->next_at, sample_charge(100) * n + 400);
+        atomic_store(&t->n_frees, n - 1);
+        atomic_store(&t->n_reallocs, 1);
+}
+
+static void tally_nested(struct wire_nested_tally *t, uint64_t n) {
+        atomic_store(&t->n_allocs, n);
         atomic_store(&t->alloc_bytes, 100 * n);
         atomic_store(&t->n_frees, n - 1);
         atomic_store(&t->n_reallocs, 1);
+}
+
+/* Killed between any two stores of a draw, a thread leaves the bytes it allocated. */
+static void test_bytes_while_drawing(void **state) {
+        const uint64_t n = 3, bytes = 1000, at = bytes + n * SAMPLE_BLOCK_CHARGE - 7,
+                       next = at + 507;
+
+        assert_int_equal(sample_alloc_bytes(n, 7, at, at), bytes);
+        assert_int_equal(sample_alloc_bytes(n, 7, at, next), bytes);
+        assert_int_equal(sample_alloc_bytes(n, 7 - 507ull, at, next), bytes);
+        assert_int_equal(sample_alloc_bytes(n, 7 - 507ull, next, next), bytes);
+        assert_int_equal(sample_alloc_bytes(0, 0, 0, 0), 0);
 }
 
 /* Sums of threads that live and of those that are gone, without one record of theirs; never less than before. */
@@ -116,7 +138,7 @@ static void test_tally(void **state) {
         struct setup *s = *state;
 
         tally(&s->a.slot->tally, 1000);
-        tally(&s->a.slot->nested_tally, 10);
+        tally_nested(&s->a.slot->nested_tally, 10);
         tally(&s->b.slot->tally, 5);
         s->t.dead_tid = 102;
         for (int i = 0; i < 3; i++) { /* it is asked for, then read to its end */
@@ -150,6 +172,7 @@ int main(void) {
                 cmocka_unit_test_setup_teardown(test_temporary, setup_sampled, teardown),
                 cmocka_unit_test_setup_teardown(test_reallocated, setup_sampled, teardown),
                 cmocka_unit_test_setup_teardown(test_fork, setup_sampled, teardown),
+                cmocka_unit_test(test_bytes_while_drawing),
                 cmocka_unit_test_setup_teardown(test_tally, setup_sampled, teardown),
                 cmocka_unit_test_setup_teardown(test_not_sampled, setup_sampled, teardown),
         };

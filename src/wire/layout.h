@@ -113,8 +113,19 @@ enum wire_process_flags {
         WIRE_PROCESS_FORK_EXACT = 1u << 0, /* fork_ts names a FORK record of the parent */
 };
 
-/* What a thread did, sampled or not (WIRE_SAMPLED): sums since its slot was claimed. */
+/* What a thread did, sampled or not (WIRE_SAMPLED): sums since its slot was claimed. The bytes it allocated follow from
+ * what its blocks were charged (sample_draw.h): a thread that is killed leaves them right at any moment. */
 struct wire_tally {
+        _Atomic uint64_t n_allocs;
+        /* signed; the charge less sample_at: a block that makes it 0 or more is chosen */
+        _Atomic uint64_t due_bytes;
+        _Atomic uint64_t n_frees, n_reallocs;
+        /* two while the next is drawn: next_at holds once due_bytes is negative */
+        _Atomic uint64_t sample_at, next_at;
+};
+
+/* The same, of signal handlers that interrupted the runtime. */
+struct wire_nested_tally {
         _Atomic uint64_t n_allocs, alloc_bytes, n_frees, n_reallocs;
 };
 
@@ -131,11 +142,9 @@ struct wire_slot {
         _Atomic uint32_t busy; /* 1 from before the clock is read until the record is published */
         _Atomic uint32_t waiting; /* 1 while the thread waits for room */
         _Atomic uint64_t n_lost_events;
-        uint64_t sample_at;      /* the runtime's own: the charge at which a block is chosen */
-        struct wire_tally tally; /* plain stores; set back by the recorder while the slot is free */
-        struct wire_tally
-                nested_tally; /* by signal handlers that interrupted the runtime: atomic additions */
         _Atomic uint64_t blocked_ns;
+        struct wire_tally tally; /* plain stores; set back by the recorder while the slot is free */
+        struct wire_nested_tally nested_tally; /* atomic additions */
         _Atomic uint64_t n_samples,
                 sample_ticks; /* allocations that were sampled, and the time it took */
 

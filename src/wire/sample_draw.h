@@ -15,6 +15,14 @@ static inline uint64_t sample_charge(uint64_t size_bytes) {
         return size_bytes + SAMPLE_BLOCK_CHARGE;
 }
 
+/* The bytes of all blocks, by what is in a struct wire_tally. */
+static inline uint64_t sample_alloc_bytes(uint64_t n_allocs, uint64_t due_bytes, uint64_t sample_at,
+                                          uint64_t next_at) {
+        uint64_t at = (int64_t)due_bytes < 0 ? next_at : sample_at;
+
+        return at + due_bytes - n_allocs * SAMPLE_BLOCK_CHARGE;
+}
+
 /* A state that counts and a mixer that hides it (splitmix64): a handler may step the same state. */
 #define SAMPLE_STEP 0x9e3779b97f4a7c15ull
 
