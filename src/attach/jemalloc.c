@@ -251,11 +251,14 @@ static bool add_up(struct walk *w, const struct shape *sh, struct sums *ret) {
 
 /* Its base, from which it was made just behind it, has its number too; bins come after the pointer at that and a time. */
 static bool is_base(struct walk *w, uint64_t at) {
-        const struct memory_span *span = memory_span_at(&w->words, w->image.at);
+        const struct memory_span *span;
         uint64_t number;
 
-        return at % LINE_BYTES == 0 && at < w->image.at && span && at >= span->begin &&
-               memory_word(&w->words, at, &number) && (uint32_t)number == w->image.index;
+        if (!at || at % LINE_BYTES || at >= w->image.at)
+                return false;
+        span = memory_span_at(&w->words, w->image.at);
+        return span && at >= span->begin && memory_word(&w->words, at, &number) &&
+               (uint32_t)number == w->image.index;
 }
 
 /* As much of it as is there, and as is wanted. */
@@ -389,7 +392,7 @@ static bool find_arenas(struct walk *w, const uint64_t *data, size_t n_words, un
 bool jemalloc_read(const struct memory *m, const uint64_t *data, size_t n_words,
                    struct jemalloc_found *ret) {
         struct walk *w = calloc(1, sizeof(*w));
-        bool is_found;
+        bool has_tables, is_found;
 
         if (!w)
                 abort();
@@ -397,11 +400,11 @@ bool jemalloc_read(const struct memory *m, const uint64_t *data, size_t n_words,
         w->words = (struct memory_words){.memory = m, .round = 1};
         w->all_bytes = memory_all_bytes(m);
         w->n_steps_left = N_STEPS;
-        is_found = find_tables(data, n_words, &w->tables) &&
-                   (find_arenas(w, data, n_words, 1, ret) ||
-                    find_arenas(w, data, n_words, N_TRIES, ret));
+        has_tables = find_tables(data, n_words, &w->tables);
+        is_found = has_tables && (find_arenas(w, data, n_words, 1, ret) ||
+                                  find_arenas(w, data, n_words, N_TRIES, ret));
         if (!is_found)
-                *ret = (struct jemalloc_found){0};
+                *ret = (struct jemalloc_found){.is_busy = has_tables};
         memory_words_free(&w->words);
         free(w);
         return is_found;

@@ -16,8 +16,9 @@ struct jemalloc_found {
         uint64_t
                 used_bytes; /* of them: in blocks, those in threads' caches too: its stats.allocated */
         uint32_t n_arenas;
+        bool is_busy; /* it is there, and changed whenever it was looked at; or it is of another version */
 };
 
-/* data: the variables of a program or a library. False: no jemalloc was recognised there, or it changed whenever it was looked at. */
+/* data: the variables of a program or a library. False: nothing is told. */
 bool jemalloc_read(const struct memory *m, const uint64_t *data, size_t n_words,
                    struct jemalloc_found *ret);

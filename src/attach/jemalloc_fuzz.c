@@ -11,7 +11,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
 
-enum { MAX_READS = 60 };
+enum { MAX_READS = 12 };
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n) {
         static struct je_fake f;

@@ -16,8 +16,9 @@ enum {
         PRIOR_MAX_DATA_BYTES = 1 << 20, /* of the C library's variables */
         PRIOR_MAX_ALL_BYTES = 32 << 20, /* of everybody's variables */
         PRIOR_OBJECT_MAPPINGS = 8,
-        PRIOR_READS = 16, /* between two looks at the clock */
-        PRIOR_TRIES = 3,  /* the program may be about to change them */
+        PRIOR_READS = 16,      /* between two looks at the clock */
+        PRIOR_BUSY_TRIES = 20, /* of other allocators */
+        PRIOR_TRIES = 3,       /* the program may be about to change them */
 };
 
 typedef VEC(struct memory_span) spans;
@@ -27,6 +28,7 @@ struct look {
         uint64_t until_ns, until_cpu_ns;
         unsigned n_reads;
         bool is_over;
+        bool is_busy; /* an allocator changed whenever it was looked at */
 };
 
 static uint64_t cpu_ns(void) {
@@ -39,8 +41,9 @@ static uint64_t cpu_ns(void) {
 static bool look_read(void *ctx, uint64_t addr, void *ret, size_t n_bytes) {
         struct look *l = ctx;
 
+        l->is_over |= tracee_now_ns() >= l->until_ns;
         if (l->n_reads++ % PRIOR_READS == 0)
-                l->is_over |= tracee_now_ns() >= l->until_ns || cpu_ns() >= l->until_cpu_ns;
+                l->is_over |= cpu_ns() >= l->until_cpu_ns;
         return !l->is_over && target_read(l->target, addr, ret, n_bytes);
 }
 
@@ -117,14 +120,36 @@ static void look_at_arenas(struct look *l, const struct memory *memory, struct p
                 arenas_read(memory, at.begin, data, (at.end - at.begin) / 8, &ret->arenas);
 }
 
-/* One may be anywhere: a library by itself, or a part of the program. */
-static void look_at_jemallocs(struct look *l, const struct memory *memory, struct prior *ret) {
+static void look_into(struct look *l, const struct memory *memory, const uint64_t *data,
+                      size_t n_words, struct prior *ret) {
+        struct mimalloc_found mi;
+        struct jemalloc_found je;
+
+        if (jemalloc_read(memory, data, n_words, &je)) {
+                ret->jemalloc.held_bytes += je.held_bytes;
+                ret->jemalloc.used_bytes += je.used_bytes;
+                ret->jemalloc.n_arenas += je.n_arenas;
+                ret->has_jemalloc = true;
+        }
+        if (mimalloc_read(memory, data, n_words, &mi)) {
+                ret->mimalloc.held_bytes += mi.held_bytes;
+                ret->mimalloc.used_bytes += mi.used_bytes;
+                ret->mimalloc.n_segments += mi.n_segments;
+                ret->has_mimalloc = true;
+        }
+        l->is_busy |= je.is_busy || mi.is_busy;
+}
+
+/* Other allocators may be anywhere: a library by itself, or a part of the program. */
+static void look_at_objects(struct look *l, const struct memory *memory, struct prior *ret) {
         uint64_t n_bytes_left = PRIOR_MAX_ALL_BYTES;
         struct memory_span at;
 
+        l->is_busy = ret->has_jemalloc = ret->has_mimalloc = false;
+        ret->jemalloc = (struct jemalloc_found){0};
+        ret->mimalloc = (struct mimalloc_found){0};
         for (size_t i = 0; i < l->target->maps.list.n; i++) {
                 _cleanup_free_ uint64_t *data = NULL;
-                struct jemalloc_found one;
 
                 if (!is_object(l->target, i) ||
                     !target_variables(l->target, l->target->maps.list.items[i].begin, &at.begin,
@@ -135,25 +160,23 @@ static void look_at_jemallocs(struct look *l, const struct memory *memory, struc
                         continue;
                 n_bytes_left -= at.end - at.begin;
                 data = read_data(l, &at);
-                if (!data || !jemalloc_read(memory, data, (at.end - at.begin) / 8, &one))
-                        continue;
-                ret->jemalloc.held_bytes += one.held_bytes;
-                ret->jemalloc.used_bytes += one.used_bytes;
-                ret->jemalloc.n_arenas += one.n_arenas;
-                ret->has_jemalloc = true;
+                if (data)
+                        look_into(l, memory, data, (at.end - at.begin) / 8, ret);
         }
 }
 
-static void look_once(struct look *l, struct prior *ret) {
+/* A thread may have lost its processor in the middle of a change: what did not add up is looked at again. */
+static void look_once(struct look *l, bool is_first, struct prior *ret) {
         spans all = spans_of(l->target);
         const struct memory memory = {.read = look_read,
                                       .ctx = l,
                                       .spans = all.items,
                                       .n_spans = all.n};
 
-        if (!ret->has_jemalloc)
-                look_at_jemallocs(l, &memory, ret);
-        look_at_arenas(l, &memory, ret);
+        if (is_first || l->is_busy)
+                look_at_objects(l, &memory, ret);
+        if (!ret->has_arenas)
+                look_at_arenas(l, &memory, ret);
         vec_free(&all);
 }
 
@@ -164,8 +187,11 @@ void prior_look(struct target *t, struct prior *ret) {
                          .until_cpu_ns = cpu_ns() + PRIOR_CPU_MS * MS};
 
         *ret = (struct prior){0};
-        for (unsigned i = 0; i < PRIOR_TRIES && !ret->has_arenas; i++)
+        for (unsigned i = 0; i < (l.is_busy ? PRIOR_BUSY_TRIES : PRIOR_TRIES); i++) {
                 if (target_refresh(t, NULL) == 0)
-                        look_once(&l, ret);
+                        look_once(&l, i == 0, ret);
+                if (l.is_over || (ret->has_arenas && !l.is_busy))
+                        break;
+        }
         ret->took_ns = tracee_now_ns() - begin_ns;
 }

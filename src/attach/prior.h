@@ -4,13 +4,15 @@
 
 #include "attach/arenas.h"
 #include "attach/jemalloc.h"
+#include "attach/mimalloc.h"
 #include "attach/target.h"
 
 struct prior {
         struct arenas_found arenas;
         struct jemalloc_found jemalloc; /* of all that were recognised, together */
         bool has_arenas;                /* the C library's were recognised */
-        bool has_jemalloc;
+        struct mimalloc_found mimalloc;
+        bool has_jemalloc, has_mimalloc;
         uint64_t took_ns; /* to look */
 };
 

@@ -55,16 +55,30 @@ static void tell_jemalloc(int control_fd, const struct control_prior *kernel,
         send_prior(control_fd, &x);
 }
 
+static void tell_mimalloc(int control_fd, const struct control_prior *kernel,
+                          const struct mimalloc_found *mi) {
+        struct control_prior x = *kernel;
+
+        snprintf(x.allocator, sizeof(x.allocator), "mimalloc");
+        x.flags = TRACE_PRIOR_HELD | TRACE_PRIOR_WHOLE;
+        x.held_bytes = mi->held_bytes;
+        x.free_bytes = mi->held_bytes - mi->used_bytes;
+        send_prior(control_fd, &x);
+}
+
 /* The C library's malloc is there always; where another one does all, it has nothing. */
 void prior_tell(int control_fd, const struct control_prior *kernel, const struct prior *seen) {
-        bool has_arenas = seen->has_arenas && (!seen->has_jemalloc || seen->arenas.held_bytes ||
-                                               seen->arenas.n_mmapped);
+        bool has_other = seen->has_jemalloc || seen->has_mimalloc;
+        bool has_arenas = seen->has_arenas &&
+                          (!has_other || seen->arenas.held_bytes || seen->arenas.n_mmapped);
 
         if (has_arenas)
                 tell_arenas(control_fd, kernel, &seen->arenas);
         if (seen->has_jemalloc)
                 tell_jemalloc(control_fd, kernel, &seen->jemalloc);
-        if (!has_arenas && !seen->has_jemalloc)
+        if (seen->has_mimalloc)
+                tell_mimalloc(control_fd, kernel, &seen->mimalloc);
+        if (!has_arenas && !has_other)
                 send_prior(control_fd, kernel);
 }
 

@@ -29,6 +29,11 @@ static void add_use(const struct trace_prior *x, struct str *to) {
                  unit_bytes(&b, x->free_bytes));
 }
 
+/* Not every allocator has arenas. */
+static bool knows_use(const struct trace_prior *x) {
+        return x->n_arenas || x->flags & TRACE_PRIOR_WHOLE;
+}
+
 static void add_allocator(const struct trace_prior *x, struct str *to) {
         struct unit_text a, b;
 
@@ -40,7 +45,7 @@ static void add_allocator(const struct trace_prior *x, struct str *to) {
         else if (x->n_arenas)
                 str_addf(to, "'s %s arenas", unit_count(&a, x->n_arenas));
         str_addf(to, " held %s then", unit_bytes(&a, x->held_bytes));
-        if (x->n_arenas)
+        if (knows_use(x))
                 add_use(x, to);
         if (x->n_mapped)
                 str_addf(to, "; %s block%s beside %s %s", unit_count(&a, x->n_mapped),
@@ -73,8 +78,9 @@ static void put_allocator(struct json *j, const struct trace_prior *x) {
         json_object(j);
         json_put_string(j, "name", x->allocator);
         json_put_uint(j, "held_bytes", x->held_bytes);
-        if (x->n_arenas) {
+        if (x->n_arenas)
                 json_put_uint(j, "arenas", x->n_arenas);
+        if (knows_use(x)) {
                 json_put_uint(j, "free_bytes", x->free_bytes);
                 json_put_uint(j, "used_bytes", x->held_bytes - x->free_bytes);
                 json_key(j, "free_is_whole");

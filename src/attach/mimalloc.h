@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: MIT */
+/* How much a mimalloc has (2.0.9 to 2.2, 64 bits), read from outside. Its variables and segments are known by their shape, under whatever names it was built.
+ *  - nothing is called or stopped: the program runs on, and may change all of it while it is read
+ *  - what is read may be anything: every word is checked before it is used, nothing is followed without end
+ *  - what is not recognised beyond doubt is not told */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "attach/memory.h"
+
+struct mimalloc_found {
+        uint64_t held_bytes; /* pages, as it calls them, with blocks of one size each */
+        uint64_t
+                used_bytes; /* of them: in blocks, those too that another thread has released and the owner has not taken back */
+        uint32_t n_segments;
+        bool is_busy; /* it is there, and changed whenever it was looked at; or it is of another version */
+};
+
+/* data: the variables of a program or a library. False: nothing is told. */
+bool mimalloc_read(const struct memory *m, const uint64_t *data, size_t n_words,
+                   struct mimalloc_found *ret);

@@ -1,0 +1,200 @@
+/* SPDX-License-Identifier: MIT */
+/* A mimalloc's variables and segments made by hand, whole, broken and changing. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+/* cmocka.h needs the four above */
+#include <cmocka.h>
+#include <string.h>
+
+#include "attach/mimalloc_fake.h"
+#include "base/macros.h"
+
+static struct mi_fake fake;
+
+static bool read_fake(struct mimalloc_found *ret) {
+        struct mi_reader r = {.fake = &fake, .n_reads_left = 100000};
+
+        return mi_read(&r, ret);
+}
+
+static void assert_found(const struct mimalloc_found *found, const struct mimalloc_found *wanted) {
+        assert_int_equal(found->held_bytes, wanted->held_bytes);
+        assert_int_equal(found->used_bytes, wanted->used_bytes);
+        assert_int_equal(found->n_segments, wanted->n_segments);
+}
+
+static void test_whole(void **state) {
+        for (unsigned version = 0; version < MI_N_VERSIONS; version++) {
+                struct mimalloc_found found, wanted = mi_fill(&fake, version);
+
+                assert_true(read_fake(&found));
+                assert_found(&found, &wanted);
+        }
+}
+
+/* What is inside a huge block is none of its segments, whatever it looks like; what has another cookie is not its own either. */
+static void test_likeness(void **state) {
+        struct mimalloc_found found, wanted = mi_fill(&fake, 1);
+
+        *mi_cookie(&fake, 1, 1) ^= UINT64_C(1) << 60;
+        assert_true(read_fake(&found));
+        assert_int_equal(found.n_segments, wanted.n_segments - 1);
+        assert_int_equal(found.used_bytes, wanted.used_bytes - 3 * 1024);
+        mi_fill(&fake, 1);
+        *mi_figures(&fake, 1, 0) = 600; /* a huge one whose block reaches over the next */
+        mi_figures(&fake, 1, 0)[2] = 1;
+        *mi_slice(&fake, 1, 0, 101) = 600 - 101;
+        assert_true(read_fake(&found));
+        assert_int_equal(found.n_segments, wanted.n_segments - 1);
+}
+
+/* What is not a mimalloc beyond doubt is none. */
+static void test_not_recognised(void **state) {
+        for (unsigned version = 0; version < MI_N_VERSIONS; version++) {
+                uint64_t *const breaks[] = {
+                        &fake.data[MI_QUEUES_WORD + 2], /* sizes */
+                        &fake.data[MI_QUEUES_WORD + 5],
+                        &fake.data[MI_QUEUES_WORD + 3 * 72 + 2],
+                        &fake.data[MI_QUEUES_WORD + 3 * 75 + 3], /* the cookie */
+                        mi_cookie(&fake, version, 0) - 1,        /* pages in use */
+                        mi_cookie(&fake, version, 2) - 1,
+                        mi_figures(&fake, version, 0),     /* slices */
+                        mi_figures(&fake, version, 0) + 1, /* of its own */
+                        mi_figures(&fake, version, 1) + 3, /* that it knows */
+                        mi_figures(&fake, version, 2),
+                        mi_slice(&fake, version, 0, 0),
+                        mi_slice(&fake, version, 0, 2),
+                        mi_slice(&fake, version, 0, 10),
+                        mi_slice(&fake, version, 1, 1),
+                        mi_slice(&fake, version, 2, 1),
+                };
+
+                for (size_t i = 0; i < ARRAY_SIZE(breaks); i++)
+                        for (uint64_t by = 1; by; by <<= 21) {
+                                struct mimalloc_found found;
+
+                                mi_fill(&fake, version);
+                                *breaks[i] += by;
+                                if (read_fake(&found))
+                                        fail_msg("version %u, break %zu by %#llx", version, i,
+                                                 (unsigned long long)by);
+                                assert_int_equal(found.held_bytes + found.n_segments, 0);
+                        }
+        }
+}
+
+/* More blocks are in use than were ever, more were than there is room for, more room than memory. */
+static void test_pages(void **state) {
+        for (unsigned version = 0; version < MI_N_VERSIONS; version++)
+                for (unsigned i = 0; i < 4; i++) {
+                        struct mimalloc_found found;
+                        uint64_t *page;
+
+                        mi_fill(&fake, version);
+                        page = mi_slice(&fake, version, 0, 1);
+                        if (i == 0)
+                                page[version == 0 ? 3 : 4] += 2;
+                        else if (i == 1)
+                                page[1] += UINT64_C(5000) << 16;
+                        else if (i == 2)
+                                page[1] += UINT64_C(1) << 32;
+                        else
+                                page[version == 0 ? 3 : 5] += version == 0 ? UINT64_C(1) << 32 : 1;
+                        assert_false(read_fake(&found));
+                }
+}
+
+/* A slice that is taken is a page before it is counted, or is counted before; it has no blocks yet. */
+static void test_between(void **state) {
+        for (unsigned version = 0; version < MI_N_VERSIONS; version++)
+                for (unsigned is_counted = 0; is_counted < 3; is_counted++) {
+                        struct mimalloc_found found, wanted = mi_fill(&fake, version);
+                        uint64_t *slice = mi_slice(&fake, version, 0, 10);
+
+                        slice[version == 0 ? 3 : 5] = version == 0 ? UINT64_C(1) << 32 : 1;
+                        mi_cookie(&fake, version, 0)[-1] += is_counted;
+                        assert_int_equal(read_fake(&found), is_counted < 2);
+                        if (is_counted < 2)
+                                assert_found(&found, &wanted);
+                }
+}
+
+/* A segment that is given back after it was seen is none. */
+static void give_back(struct mi_fake *f, unsigned n_reads) {
+        if (n_reads == 4)
+                memset(f->segments[1], 0, sizeof(f->segments[1]));
+}
+
+static void test_given_back(void **state) {
+        struct mimalloc_found found, wanted = mi_fill(&fake, 0);
+        struct mi_reader r = {.fake = &fake, .n_reads_left = 100000, .between = give_back};
+
+        mi_cookie(&fake, 0, 1)[-1]++; /* in the middle of something */
+        assert_true(mi_read(&r, &found));
+        assert_int_equal(found.n_segments, wanted.n_segments - 1);
+        assert_int_equal(found.used_bytes, wanted.used_bytes - 3 * 1024);
+}
+
+/* Nobody has asked it for anything yet, or nothing is left. */
+static void test_empty(void **state) {
+        struct mimalloc_found found;
+
+        mi_fill(&fake, 0);
+        memset(fake.segments, 0, sizeof(fake.segments));
+        assert_false(read_fake(&found));
+        memset(&fake, 0, sizeof(fake));
+        assert_false(read_fake(&found));
+}
+
+/* A page is made between two of a segment's figures: it is read when they fit. */
+static unsigned n_busy_reads;
+
+static void change_pages(struct mi_fake *f, unsigned n_reads) {
+        if (n_reads == 0 || n_reads == n_busy_reads)
+                mi_cookie(f, 0, 1)[-1] ^= 64;
+}
+
+static void test_change(void **state) {
+        struct mimalloc_found found, wanted = mi_fill(&fake, 0);
+        struct mi_reader r = {.fake = &fake, .n_reads_left = 100000, .between = change_pages};
+
+        n_busy_reads = 20;
+        assert_true(mi_read(&r, &found));
+        assert_found(&found, &wanted);
+        assert_true(r.n_reads > n_busy_reads);
+        mi_fill(&fake, 0);
+        n_busy_reads = 1000000; /* it never fits */
+        r.n_reads = 0;
+        assert_false(mi_read(&r, &found));
+        assert_true(r.n_reads < 200);
+}
+
+/* The time may be over at any moment: nothing is told that is not. */
+static void test_time_is_over(void **state) {
+        unsigned n_found = 0;
+
+        for (unsigned n = 0; n < 20; n++) {
+                struct mimalloc_found found, wanted = mi_fill(&fake, 2);
+                struct mi_reader r = {.fake = &fake, .n_reads_left = n};
+
+                if (!mi_read(&r, &found))
+                        continue;
+                assert_found(&found, &wanted);
+                n_found++;
+        }
+        assert_true(n_found > 0 && n_found < 20);
+}
+
+int main(void) {
+        const struct CMUnitTest tests[] = {
+                cmocka_unit_test(test_whole),          cmocka_unit_test(test_likeness),
+                cmocka_unit_test(test_not_recognised), cmocka_unit_test(test_pages),
+                cmocka_unit_test(test_between),        cmocka_unit_test(test_given_back),
+                cmocka_unit_test(test_empty),          cmocka_unit_test(test_change),
+                cmocka_unit_test(test_time_is_over),
+        };
+
+        return cmocka_run_group_tests(tests, NULL, NULL);
+}
