@@ -224,9 +224,8 @@ static bool add_large(struct walk *w, const struct shape *sh, struct sums *to) {
                 struct large_figures l;
 
                 memcpy(&l, w->image.bytes + off, sizeof(l));
-                n = l.n_allocs - l.n_frees;
-                if (!take_step(w) || l.n_frees > l.n_allocs || l.n_in_use ||
-                    n > w->all_bytes / bytes)
+                n = l.n_allocs - l.n_frees; /* far too many if more came back */
+                if (!take_step(w) || l.n_in_use || n > w->all_bytes / bytes)
                         return false;
                 to->held_bytes += n * bytes;
                 to->used_bytes += n * bytes;

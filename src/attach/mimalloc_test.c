@@ -85,10 +85,10 @@ static void test_not_recognised(void **state) {
         }
 }
 
-/* More blocks are in use than were ever, more were than there is room for, more room than memory. */
+/* More blocks are in use than were ever, more were than there is room for, more room than memory, more pages than are counted. */
 static void test_pages(void **state) {
         for (unsigned version = 0; version < MI_N_VERSIONS; version++)
-                for (unsigned i = 0; i < 4; i++) {
+                for (unsigned i = 0; i < 5; i++) {
                         struct mimalloc_found found;
                         uint64_t *page;
 
@@ -100,6 +100,8 @@ static void test_pages(void **state) {
                                 page[1] += UINT64_C(5000) << 16;
                         else if (i == 2)
                                 page[1] += UINT64_C(1) << 32;
+                        else if (i == 3)
+                                mi_cookie(&fake, version, 0)[-1]--;
                         else
                                 page[version == 0 ? 3 : 5] += version == 0 ? UINT64_C(1) << 32 : 1;
                         assert_false(read_fake(&found));

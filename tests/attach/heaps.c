@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* heaps N_THREADS [busy]: threads with blocks of all sizes, each second one released, by whom it was allocated or by another; one more has ended. Then nothing
  * changes any more, or everything all the time (busy). "ready PID USED_BYTES HELD_BYTES" as its jemalloc says, under names that begin with PREFIX; with MIMALLOC
- * as it knows itself, HELD_BYTES being 0. With OWN it has itself read, by src/attach/jemalloc.c: "ok N_ARENAS", or what differs. */
+ * as it knows itself, HELD_BYTES being 0. With OWN it has itself read, by src/attach: "ok N_ARENAS", or "ok N_SEGMENTS", or what differs. */
 #include <pthread.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -111,6 +111,7 @@ static uint64_t held_bytes_of(void) {
 
 #ifdef OWN
 #include "attach/jemalloc.h"
+#include "attach/mimalloc.h"
 
 static struct memory_span spans[1024];
 static char maps[1 << 18];
@@ -140,20 +141,30 @@ static size_t read_spans(void) {
         return n;
 }
 
+#ifdef MIMALLOC
+#define FOUND mimalloc_found
+#define READ mimalloc_read
+#define N_FOUND n_segments
+#else
+#define FOUND jemalloc_found
+#define READ jemalloc_read
+#define N_FOUND n_arenas
+#endif
+
 extern char __data_start[], _end[];
 
 static void tell(uint64_t used_bytes, uint64_t held_bytes) {
         const struct memory memory = {.read = read_own, .spans = spans, .n_spans = read_spans()};
         const uint64_t *data = (const uint64_t *)(((uintptr_t)__data_start + 7) & ~(uintptr_t)7);
-        struct jemalloc_found found;
+        struct FOUND found;
 
-        if (!jemalloc_read(&memory, data, (size_t)((uint64_t *)_end - data), &found))
+        if (!READ(&memory, data, (size_t)((uint64_t *)_end - data), &found))
                 puts("not recognised");
-        else if (found.used_bytes != used_bytes || found.held_bytes != held_bytes)
+        else if (found.used_bytes != used_bytes || (held_bytes && found.held_bytes != held_bytes))
                 printf("used %zu, said %zu; held %zu, said %zu\n", (size_t)found.used_bytes,
                        (size_t)used_bytes, (size_t)found.held_bytes, (size_t)held_bytes);
         else
-                printf("ok %u\n", found.n_arenas);
+                printf("ok %u\n", found.N_FOUND);
         exit(0);
 }
 #else
