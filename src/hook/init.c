@@ -88,8 +88,15 @@ void runtime_show_reals(void) {
                               memory_order_relaxed);
 }
 
+/* 0: nobody counts there. */
+static void runtime_show_tally(uintptr_t off) {
+        atomic_store_explicit(&runtime_wiped.tally_off, off, memory_order_release);
+        atomic_store_explicit(&runtime_wiped.new_tally_off, new_is_plain_malloc() ? off : 0,
+                              memory_order_release);
+}
+
 void runtime_pass(void) {
-        atomic_store_explicit(&runtime_wiped.tally_off, 0, memory_order_relaxed);
+        runtime_show_tally(0);
         runtime_show_reals();
         atomic_store_explicit(&runtime.life, RUNTIME_LIFE_PASSING, memory_order_relaxed);
         atomic_store_explicit(&runtime_wiped.phase, RUNTIME_PASSING, memory_order_relaxed);
@@ -104,10 +111,8 @@ void runtime_record(void) {
                                                         : RUNTIME_RECORDING,
                               memory_order_release);
         if (runtime.counts_quickly)
-                atomic_store_explicit(&runtime_wiped.tally_off,
-                                      (uintptr_t)&thread_tally -
-                                              (uintptr_t)__builtin_thread_pointer(),
-                                      memory_order_release);
+                runtime_show_tally((uintptr_t)&thread_tally -
+                                   (uintptr_t)__builtin_thread_pointer());
 }
 
 static const char *init_env_value(const char *entry, const char *name) {

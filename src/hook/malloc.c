@@ -13,13 +13,14 @@
 #include "hook/sample.h"
 
 /* As malloc_enter.S has them. */
-_Static_assert(offsetof(union runtime_wiped, phase) == 0 &&
-                       offsetof(union runtime_wiped, real_malloc) == 8 &&
-                       offsetof(union runtime_wiped, tally_off) == 16 &&
-                       offsetof(union runtime_wiped, real_free) == 24 &&
-                       offsetof(union runtime_wiped, real_usable_size) == 32 &&
-                       EARLY_FIRST_BYTES == 1 << 18,
-               "PHASE, REAL_MALLOC, TALLY_OFF, REAL_FREE, REAL_USABLE_SIZE, EARLY_FIRST_SHIFT");
+_Static_assert(
+        offsetof(union runtime_wiped, phase) == 0 &&
+                offsetof(union runtime_wiped, real_malloc) == 8 &&
+                offsetof(union runtime_wiped, tally_off) == 16 &&
+                offsetof(union runtime_wiped, real_free) == 24 &&
+                offsetof(union runtime_wiped, real_usable_size) == 32 &&
+                offsetof(union runtime_wiped, new_tally_off) == 40 && EARLY_FIRST_BYTES == 1 << 18,
+        "PHASE, REAL_MALLOC, TALLY_OFF, REAL_FREE, REAL_USABLE_SIZE, NEW_TALLY_OFF, EARLY_FIRST_SHIFT");
 _Static_assert(SAMPLE_N_CLASSES == 1 << 16, "1,024 words of the filter");
 _Static_assert(offsetof(struct wire_tally, n_allocs) == 0 &&
                        offsetof(struct wire_tally, due_bytes) == 8 &&
@@ -114,8 +115,10 @@ void *malloc_chosen(size_t size_bytes) {
 void *malloc_failed(size_t size_bytes) {
         struct thread *t = thread_self;
 
-        if (t)
-                sample_failed(t, size_bytes);
+        if (t) {
+                sample_take_back(t, size_bytes);
+                event_failed(t, size_bytes);
+        }
         return NULL;
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* malloc and free as programs call them. Where samples are taken (sample.h) and nothing is unusual, they count and go on in the
- * real functions: these are the instructions that almost every call of such a program pays for. All else is in malloc.c.
+/* malloc and free as programs call them, by these names and by C++'s. Where samples are taken (sample.h) and nothing is unusual, they count and go on in the
+ * real functions: these are the instructions that almost every call of such a program pays for. All else is in malloc.c and new.c.
  *
  * One word says that nothing is unusual: thread_tally, which is NULL for a thread without a state, inside a real function
  * that may call hooks, and while it is taken here. Where it lies is told by a word of the page that fork wipes, so that a
@@ -17,6 +17,12 @@
 #define MALLOC_NAME malloc
 #define FREE_NAME free
 #define USABLE_SIZE_NAME malloc_usable_size
+#define NEW_NAME _Znwm
+#define NEW_ARRAY_NAME _Znam
+#define DELETE_NAME _ZdlPv
+#define DELETE_ARRAY_NAME _ZdaPv
+#define DELETE_SIZED_NAME _ZdlPvm
+#define DELETE_ARRAY_SIZED_NAME _ZdaPvm
 #endif
 
         .hidden malloc_exact
@@ -25,6 +31,16 @@
         .hidden malloc_failed
         .hidden free_exact
         .hidden free_slow
+        .hidden new_slow
+        .hidden new_chosen
+        .hidden new_failed
+        .hidden new_array_slow
+        .hidden new_array_chosen
+        .hidden new_array_failed
+        .hidden delete_slow
+        .hidden delete_array_slow
+        .hidden delete_sized_slow
+        .hidden delete_array_sized_slow
 
 #if SILT_SIGNAL_POINTS
         .hidden malloc_enter_point
@@ -40,6 +56,7 @@
 #define TALLY_OFF 16
 #define REAL_FREE 24
 #define REAL_USABLE_SIZE 32
+#define NEW_TALLY_OFF 40
 /* in the tally */
 #define N_ALLOCS 0
 #define DUE_BYTES 8
@@ -61,6 +78,7 @@ malloc_enter_begin:
         .p2align 6
 \name:
         .cfi_startproc
+        bti_c
 .endm
 
 /* wire/point.h. Flags are not kept. */
@@ -73,9 +91,9 @@ malloc_enter_begin:
         sub     sp, sp, #96
         .cfi_adjust_cfa_offset 96
         stp     x0, x1, [sp]
-        stp     x2, x3, [sp, #16]
-        stp     x4, x5, [sp, #32]
-        stp     x6, x7, [sp, #48]
+        stp     x9, x10, [sp, #16]
+        stp     x11, x12, [sp, #32]
+        stp     x13, x14, [sp, #48]
         stp     x16, x30, [sp, #64]
         .cfi_remember_state
         .cfi_rel_offset 30, 72
@@ -83,21 +101,21 @@ malloc_enter_begin:
         add     x0, x0, #:lo12:9b
         bl      malloc_enter_point
         ldp     x0, x1, [sp]
-        ldp     x2, x3, [sp, #16]
-        ldp     x4, x5, [sp, #32]
-        ldp     x6, x7, [sp, #48]
+        ldp     x9, x10, [sp, #16]
+        ldp     x11, x12, [sp, #32]
+        ldp     x13, x14, [sp, #48]
         ldp     x16, x30, [sp, #64]
         .cfi_restore_state
         add     sp, sp, #96
         .cfi_adjust_cfa_offset -96
 #else
-        .irp    r, rax, rcx, rdx, rsi, rdi, r8, r9
+        .irp    r, rax, rdi, rsi, r8, r9, r10, r11
         pushq   %\r
         .cfi_adjust_cfa_offset 8
         .endr
         leaq    9b(%rip), %rdi
         call    malloc_enter_point
-        .irp    r, r9, r8, rdi, rsi, rdx, rcx, rax
+        .irp    r, r11, r10, r9, r8, rsi, rdi, rax
         popq    %\r
         .cfi_adjust_cfa_offset -8
         .endr
@@ -110,28 +128,41 @@ malloc_enter_begin:
         .size   \name, . - \name
 .endm
 
+/* look: goes to 1 where the process does not count here, to 2 where something is unusual. allocate, release: what is
+ * counted goes to the real function; NULL is of a class that the filter never lets pass. Arguments stay where they are. */
+
 #if defined(__aarch64__)
 
-begin MALLOC_NAME
-        hint    #34             /* bti c */
-        ldr     x1, runtime_wiped + TALLY_OFF
-        ldr     x16, runtime_wiped + REAL_MALLOC
-        cbz     x1, 1f
-        mrs     x2, tpidr_el0
-        ldr     x4, [x2, x1]
-        cbz     x4, 2f
+.macro bti_c
+        hint    #34
+.endm
+
+.macro go to
+        b       \to
+.endm
+
+.macro look off, real
+        ldr     x9, runtime_wiped + \off
+        ldr     x16, runtime_wiped + \real
+        cbz     x9, 1f
+        mrs     x10, tpidr_el0
+        ldr     x11, [x10, x9]
+        cbz     x11, 2f
+.endm
+
+.macro allocate chosen, failed
         point   enter/looked
-        str     xzr, [x2, x1]
+        str     xzr, [x10, x9]
         point   enter/taken
-        ldp     x5, x6, [x4, #N_ALLOCS]
-        add     x6, x6, x0
-        add     x5, x5, #1
-        add     x6, x6, #CHARGE
+        ldp     x12, x13, [x11, #N_ALLOCS]
+        add     x13, x13, x0
+        add     x12, x12, #1
+        add     x13, x13, #CHARGE
         point   enter/loaded
-        stp     x5, x6, [x4, #N_ALLOCS]
+        stp     x12, x13, [x11, #N_ALLOCS]
         point   enter/counted
-        tbz     x6, #63, 3f
-        str     x4, [x2, x1]
+        tbz     x13, #63, 3f
+        str     x11, [x10, x9]
         point   enter/given
         stp     x30, x0, [sp, #-16]!
         .cfi_def_cfa_offset 16
@@ -147,93 +178,87 @@ begin MALLOC_NAME
         ldp     x30, x0, [sp], #16
         .cfi_restore 30
         .cfi_def_cfa_offset 0
-        b       malloc_failed
+        b       \failed
 3:      point   enter/chosen
-        b       malloc_chosen
-1:      ldr     w1, PHASE
-        tbz     w1, #0, 2f
-        b       malloc_exact
-2:      b       malloc_slow
-end MALLOC_NAME
+        b       \chosen
+.endm
 
-        .globl  malloc_hook_free
-        .hidden malloc_hook_free
-        .type   malloc_hook_free, %function
-        .set    malloc_hook_free, FREE_NAME
-
-/* NULL is of a class that the filter never lets pass. */
-begin FREE_NAME
-        hint    #34
-        ldr     x1, runtime_wiped + TALLY_OFF
-        ldr     x16, runtime_wiped + REAL_FREE
-        cbz     x1, 1f
-        mrs     x2, tpidr_el0
-        ldr     x4, [x2, x1]
-        cbz     x4, 2f
-        adrp    x3, sample_filter       /* sample_class; the begin of a page */
-        ubfx    x5, x0, #12, #10
-        ldr     x5, [x3, x5, lsl #3]
-        lsr     x6, x0, #6
-        lsr     x5, x5, x6
-        tbnz    x5, #0, 2f
+.macro release
+        adrp    x14, sample_filter      /* sample_class; the begin of a page */
+        ubfx    x12, x0, #12, #10
+        ldr     x12, [x14, x12, lsl #3]
+        lsr     x13, x0, #6
+        lsr     x12, x12, x13
+        tbnz    x12, #0, 2f
         point   enter/free-looked
-        str     xzr, [x2, x1]
-        ldr     x5, [x4, #N_FREES]
-        add     x5, x5, #1
+        str     xzr, [x10, x9]
+        ldr     x12, [x11, #N_FREES]
+        add     x12, x12, #1
         point   enter/free-loaded
-        str     x5, [x4, #N_FREES]
-        str     x4, [x2, x1]
+        str     x12, [x11, #N_FREES]
+        str     x11, [x10, x9]
         point   enter/free-given
         br      x16
-1:      ldr     w1, PHASE
-        cbz     x0, 3f
-        tbz     w1, #0, 2f
-        b       free_exact
-2:      b       free_slow
-3:      ret
-end FREE_NAME
+.endm
 
-begin USABLE_SIZE_NAME
-        hint    #34
+.macro to_exact exact
+        ldr     w9, PHASE
+        tbz     w9, #0, 2f
+        b       \exact
+.endm
+
+.macro return_if_null
+        cbnz    x0, 5f
+        ret
+5:
+.endm
+
+.macro unusual_if_0
+        cbz     x0, 2f
+.endm
+
+.macro usable_size
         ldr     x16, runtime_wiped + REAL_USABLE_SIZE
-        adrp    x1, early_first
-        sub     x1, x0, x1
-        lsr     x1, x1, #EARLY_FIRST_SHIFT
-        cbz     x1, 1f
+        adrp    x9, early_first
+        sub     x9, x0, x9
+        lsr     x9, x9, #EARLY_FIRST_SHIFT
+        cbz     x9, 1f
         cbz     x16, 1f
         br      x16
 1:      b       usable_size_slow
-end USABLE_SIZE_NAME
-malloc_enter_end:
-
-/* Branch targets are marked, as the compiler says of its own code. */
-        .section .note.gnu.property, "a"
-        .p2align 3
-        .long   4, 16, 5
-        .asciz  "GNU"
-        .long   0xc0000000, 4, 1, 0
+.endm
 
 #elif defined(__x86_64__)
 
-begin MALLOC_NAME
+.macro bti_c
         endbr64
-        movq    runtime_wiped + REAL_MALLOC(%rip), %r8
-        movq    runtime_wiped + TALLY_OFF(%rip), %rax
+.endm
+
+.macro go to
+        jmp     \to
+.endm
+
+.macro look off, real
+        movq    runtime_wiped + \real(%rip), %r8
+        movq    runtime_wiped + \off(%rip), %rax
         testq   %rax, %rax
         je      1f
-        movq    %fs:(%rax), %rsi
-        testq   %rsi, %rsi
+        movq    %fs:(%rax), %r10
+        testq   %r10, %r10
         je      2f
+.endm
+
+.macro allocate chosen, failed
         point   enter/looked
         movq    $0, %fs:(%rax)
         point   enter/taken
-        leaq    CHARGE(%rdi), %rdx
-        incq    N_ALLOCS(%rsi)
+        leaq    CHARGE(%rdi), %r11
+        incq    N_ALLOCS(%r10)
         point   enter/loaded
-        addq    %rdx, DUE_BYTES(%rsi)
+        addq    %r11, DUE_BYTES(%r10)
         jns     3f
         point   enter/counted
-        movq    %rsi, %fs:(%rax)
+        movq    %r10, %fs:(%rax)
         point   enter/given
         pushq   %rdi
         .cfi_def_cfa_offset 16
@@ -243,13 +268,68 @@ begin MALLOC_NAME
         testq   %rax, %rax
         je      4f
         ret
-4:      jmp     malloc_failed
+4:      jmp     \failed
 3:      point   enter/chosen
-        jmp     malloc_chosen
-1:      testb   $1, PHASE(%rip)
+        jmp     \chosen
+.endm
+
+.macro release
+        movq    %rdi, %r9
+        leaq    sample_filter(%rip), %r11
+        shrq    $12, %r9
+        andl    $1023, %r9d
+        movq    (%r11, %r9, 8), %r11
+        movq    %rdi, %r9
+        shrq    $6, %r9
+        btq     %r9, %r11
+        jc      2f
+        point   enter/free-looked
+        movq    $0, %fs:(%rax)
+        point   enter/free-loaded
+        incq    N_FREES(%r10)
+        movq    %r10, %fs:(%rax)
+        point   enter/free-given
+        jmp     *%r8
+.endm
+
+.macro to_exact exact
+        testb   $1, PHASE(%rip)
         je      2f
-        jmp     malloc_exact
-2:      jmp     malloc_slow
+        jmp     \exact
+.endm
+
+.macro return_if_null
+        testq   %rdi, %rdi
+        jne     5f
+        ret
+5:
+.endm
+
+.macro unusual_if_0
+        testq   %rdi, %rdi
+        je      2f
+.endm
+
+.macro usable_size
+        movq    runtime_wiped + REAL_USABLE_SIZE(%rip), %rax
+        leaq    early_first(%rip), %r9
+        movq    %rdi, %r10
+        subq    %r9, %r10
+        shrq    $EARLY_FIRST_SHIFT, %r10
+        je      1f
+        testq   %rax, %rax
+        je      1f
+        jmp     *%rax
+1:      jmp     usable_size_slow
+.endm
+
+#endif
+
+begin MALLOC_NAME
+        look    TALLY_OFF, REAL_MALLOC
+        allocate malloc_chosen, malloc_failed
+1:      to_exact malloc_exact
+2:      go      malloc_slow
 end MALLOC_NAME
 
         .globl  malloc_hook_free
@@ -258,60 +338,54 @@ end MALLOC_NAME
         .set    malloc_hook_free, FREE_NAME
 
 begin FREE_NAME
-        endbr64
-        movq    runtime_wiped + REAL_FREE(%rip), %r8
-        movq    runtime_wiped + TALLY_OFF(%rip), %rax
-        testq   %rax, %rax
-        je      1f
-        movq    %fs:(%rax), %rsi
-        testq   %rsi, %rsi
-        je      2f
-        movq    %rdi, %rcx
-        leaq    sample_filter(%rip), %rdx
-        shrq    $12, %rcx
-        movq    %rdi, %r9
-        andl    $1023, %ecx
-        shrq    $6, %r9
-        movq    (%rdx, %rcx, 8), %rdx
-        btq     %r9, %rdx
-        jc      2f
-        point   enter/free-looked
-        movq    $0, %fs:(%rax)
-        point   enter/free-loaded
-        incq    N_FREES(%rsi)
-        movq    %rsi, %fs:(%rax)
-        point   enter/free-given
-        jmp     *%r8
-1:      testq   %rdi, %rdi
-        je      3f
-        testb   $1, PHASE(%rip)
-        je      2f
-        jmp     free_exact
-2:      jmp     free_slow
-3:      ret
+        look    TALLY_OFF, REAL_FREE
+        release
+1:      return_if_null
+        to_exact free_exact
+2:      go      free_slow
 end FREE_NAME
 
 begin USABLE_SIZE_NAME
-        endbr64
-        movq    runtime_wiped + REAL_USABLE_SIZE(%rip), %rax
-        leaq    early_first(%rip), %rcx
-        movq    %rdi, %rdx
-        subq    %rcx, %rdx
-        shrq    $EARLY_FIRST_SHIFT, %rdx
-        je      1f
-        testq   %rax, %rax
-        je      1f
-        jmp     *%rax
-1:      jmp     usable_size_slow
+        usable_size
 end USABLE_SIZE_NAME
+
+/* An empty object is a block of one byte: seen to by the slower way. */
+.macro new name, of
+begin \name
+        look    NEW_TALLY_OFF, REAL_MALLOC
+        unusual_if_0
+        allocate \of\()_chosen, \of\()_failed
+1:
+2:      go      \of\()_slow
+end \name
+.endm
+
+.macro delete name, of
+begin \name
+        look    NEW_TALLY_OFF, REAL_FREE
+        release
+1:
+2:      go      \of\()_slow
+end \name
+.endm
+
+        new     NEW_NAME, new
+        new     NEW_ARRAY_NAME, new_array
+        delete  DELETE_NAME, delete
+        delete  DELETE_ARRAY_NAME, delete_array
+        delete  DELETE_SIZED_NAME, delete_sized
+        delete  DELETE_ARRAY_SIZED_NAME, delete_array_sized
 malloc_enter_end:
 
+/* Branch targets are marked, as the compiler says of its own code. */
         .section .note.gnu.property, "a"
         .p2align 3
         .long   4, 16, 5
         .asciz  "GNU"
+#if defined(__aarch64__)
+        .long   0xc0000000, 4, 1, 0
+#else
         .long   0xc0000002, 4, 3, 0
-
 #endif
 
         .section .note.GNU-stack, "", %progbits

@@ -14,6 +14,18 @@ void *malloc_slow(size_t size_bytes);
 void free_exact(void *block);
 void free_slow(void *block);
 
+/* The same for operator new and delete. */
+void *new_slow(size_t size_bytes);
+void *new_chosen(size_t size_bytes);
+void *new_failed(size_t size_bytes);
+void *new_array_slow(size_t size_bytes);
+void *new_array_chosen(size_t size_bytes);
+void *new_array_failed(size_t size_bytes);
+void delete_slow(void *block);
+void delete_array_slow(void *block);
+void delete_sized_slow(void *block, size_t size_bytes);
+void delete_array_sized_slow(void *block, size_t size_bytes);
+
 /* Not known yet what the real function is, or a block of the early arena. */
 size_t usable_size_slow(void *block);
 

@@ -23,6 +23,12 @@
 void *entered_malloc(size_t size_bytes);
 void entered_free(void *block);
 size_t entered_usable_size(void *block);
+void *entered_new(size_t size_bytes);
+void *entered_new_array(size_t size_bytes);
+void entered_delete(void *block);
+void entered_delete_array(void *block);
+void entered_delete_sized(void *block, size_t size_bytes);
+void entered_delete_array_sized(void *block, size_t size_bytes);
 
 _Alignas(RUNTIME_PAGE_MAX) union runtime_wiped runtime_wiped;
 _Alignas(sizeof(sample_filter)) _Atomic uint64_t sample_filter[SAMPLE_N_CLASSES / 64];
@@ -30,7 +36,27 @@ _Atomic uint8_t sample_classes[SAMPLE_N_CLASSES];
 _Alignas(4096) uint8_t early_first[EARLY_FIRST_BYTES];
 __thread struct wire_tally *thread_tally;
 
-enum way { NOWHERE, EXACT, SLOW, CHOSEN, FAILED, REAL_MALLOC, EXACT_FREE, SLOW_FREE, REAL_FREE };
+enum way {
+        NOWHERE,
+        EXACT,
+        SLOW,
+        CHOSEN,
+        FAILED,
+        REAL_MALLOC,
+        EXACT_FREE,
+        SLOW_FREE,
+        REAL_FREE,
+        NEW,
+        NEW_CHOSEN,
+        NEW_FAILED,
+        ARRAY,
+        ARRAY_CHOSEN,
+        ARRAY_FAILED,
+        DELETE,
+        DELETE_ARRAY,
+        DELETE_SIZED,
+        DELETE_ARRAY_SIZED,
+};
 
 static enum way way;
 static size_t given_bytes;
@@ -66,6 +92,38 @@ void free_exact(void *p) {
 }
 void free_slow(void *p) {
         released(SLOW_FREE, p);
+}
+void *new_slow(size_t size_bytes) {
+        return went(NEW, size_bytes, NULL);
+}
+void *new_chosen(size_t size_bytes) {
+        return went(NEW_CHOSEN, size_bytes, &chosen);
+}
+void *new_failed(size_t size_bytes) {
+        return went(NEW_FAILED, size_bytes, NULL);
+}
+void *new_array_slow(size_t size_bytes) {
+        return went(ARRAY, size_bytes, NULL);
+}
+void *new_array_chosen(size_t size_bytes) {
+        return went(ARRAY_CHOSEN, size_bytes, &chosen);
+}
+void *new_array_failed(size_t size_bytes) {
+        return went(ARRAY_FAILED, size_bytes, NULL);
+}
+void delete_slow(void *p) {
+        released(DELETE, p);
+}
+void delete_array_slow(void *p) {
+        released(DELETE_ARRAY, p);
+}
+void delete_sized_slow(void *p, size_t size_bytes) {
+        released(DELETE_SIZED, p);
+        given_bytes = size_bytes;
+}
+void delete_array_sized_slow(void *p, size_t size_bytes) {
+        released(DELETE_ARRAY_SIZED, p);
+        given_bytes = size_bytes;
 }
 size_t usable_size_slow(void *p) {
         given_block = p;
@@ -146,6 +204,50 @@ static void test_counting(void) {
         CHECK(frees(&block, SLOW_FREE) && tally->n_frees == 2 && tally->n_reallocs == 0);
 }
 
+static bool deletes(void *p, enum way plain, enum way array, enum way sized, enum way array_sized) {
+        given_bytes = 0;
+        entered_delete(p);
+        if (way != plain || given_block != p)
+                return false;
+        entered_delete_array(p);
+        if (way != array || given_block != p)
+                return false;
+        entered_delete_sized(p, 77);
+        if (way != sized || given_block != p || (sized == DELETE_SIZED && given_bytes != 77))
+                return false;
+        given_bytes = 0;
+        entered_delete_array_sized(p, 78);
+        return way == array_sized && given_block == p &&
+               (array_sized != DELETE_ARRAY_SIZED || given_bytes == 78);
+}
+
+/* They have a word of their own that says whether they count. */
+static void test_new(void) {
+        static struct wire_slot slot;
+        struct wire_tally *tally = &slot.tally;
+
+        tally->due_bytes = (uint64_t)-1000;
+        tally->sample_at = tally->next_at = 1000;
+        thread_tally = tally;
+        CHECK(leads(entered_new(5), NULL, NEW, 5) && leads(entered_new_array(6), NULL, ARRAY, 6));
+        CHECK(deletes((void *)0x500080, DELETE, DELETE_ARRAY, DELETE_SIZED, DELETE_ARRAY_SIZED));
+        runtime_wiped.new_tally_off = runtime_wiped.tally_off;
+        returned = &block;
+        CHECK(leads(entered_new(84), &block, REAL_MALLOC, 84) && allocated(tally, 1, 84));
+        CHECK(leads(entered_new_array(16), &block, REAL_MALLOC, 16) && allocated(tally, 2, 100));
+        CHECK(leads(entered_new(0), NULL, NEW, 0) && leads(entered_new_array(0), NULL, ARRAY, 0));
+        CHECK(deletes((void *)0x500080, REAL_FREE, REAL_FREE, REAL_FREE, REAL_FREE));
+        CHECK(deletes(NULL, DELETE, DELETE_ARRAY, DELETE_SIZED, DELETE_ARRAY_SIZED));
+        CHECK(tally->n_frees == 4 && allocated(tally, 2, 100));
+        returned = NULL;
+        CHECK(leads(entered_new(1), NULL, NEW_FAILED, 1));
+        CHECK(leads(entered_new_array(1), NULL, ARRAY_FAILED, 1) && thread_tally == tally);
+        CHECK(leads(entered_new(2000), &chosen, NEW_CHOSEN, 2000) && thread_tally == NULL);
+        CHECK(leads(entered_new(8), NULL, NEW, 8) && allocated(tally, 5, 2102));
+        thread_tally = tally;
+        CHECK(leads(entered_new_array(9), &chosen, ARRAY_CHOSEN, 9) && thread_tally == NULL);
+}
+
 static bool asks(void *p, size_t answer) {
         return entered_usable_size(p) == answer && given_block == p;
 }
@@ -168,5 +270,6 @@ int main(void) {
         test_usable_size();
         test_phases();
         test_counting();
+        test_new();
         return 0;
 }

@@ -15,6 +15,7 @@
 #include "hook/call.h"
 #include "hook/early.h"
 #include "hook/event.h"
+#include "hook/malloc_enter.h"
 #include "hook/malloc_hook.h"
 #include "hook/sample.h"
 
@@ -55,6 +56,10 @@ static bool new_is_plain_library(void) {
                     (names[i][0] == '_' && !real_is_in(names[i], "libstdc++.so.6")))
                         return false;
         return true;
+}
+
+bool new_is_plain_malloc(void) {
+        return new_is_malloc;
 }
 
 void new_init(void) {
@@ -170,10 +175,10 @@ static inline void new_log(struct thread *t, void *block, size_t size_bytes, uns
                 event_alloc(t, block, size_bytes, form, from);
 }
 
-/* bases: the forms the library builds this one on. */
-#define NEW_HOOK(name, form, align_bytes, bases, watch, params, ...)                               \
+/* bases: the forms the library builds this one on. hook: its own name, or where malloc_enter.S goes on. */
+#define NEW_HOOK_AS(name, hook, form, align_bytes, bases, watch, params, ...)                      \
         void *name params;                                                                         \
-        HOOK_EXPORT void *name params {                                                            \
+        void *hook params {                                                                        \
                 bool is_sampled;                                                                   \
                 struct thread *t = thread_get_mode(&is_sampled);                                   \
                 const struct real_fn *fn = &real.name;                                             \
@@ -219,11 +224,15 @@ static inline void new_log(struct thread *t, void *block, size_t size_bytes, uns
                 return block;                                                                      \
         }
 
+#define NEW_HOOK(name, form, align_bytes, bases, watch, params, ...)                               \
+        HOOK_EXPORT void *name params;                                                             \
+        NEW_HOOK_AS(name, name, form, align_bytes, bases, watch, params, __VA_ARGS__)
 #define NEW_SILENT ((void)0)
 
-NEW_HOOK(_Znwm, WIRE_FORM_NEW, 0, 0, NEW_WATCH_EXCEPTIONS, (size_t size_bytes), size_bytes)
-NEW_HOOK(_Znam, WIRE_FORM_NEW_ARRAY, 0, NEW_PLAIN, NEW_WATCH_EXCEPTIONS, (size_t size_bytes),
-         size_bytes)
+NEW_HOOK_AS(_Znwm, new_slow, WIRE_FORM_NEW, 0, 0, NEW_WATCH_EXCEPTIONS, (size_t size_bytes),
+            size_bytes)
+NEW_HOOK_AS(_Znam, new_array_slow, WIRE_FORM_NEW_ARRAY, 0, NEW_PLAIN, NEW_WATCH_EXCEPTIONS,
+            (size_t size_bytes), size_bytes)
 NEW_HOOK(_ZnwmRKSt9nothrow_t, WIRE_FORM_NEW, 0, NEW_PLAIN, NEW_SILENT,
          (size_t size_bytes, const void *tag), size_bytes, tag)
 NEW_HOOK(_ZnamRKSt9nothrow_t, WIRE_FORM_NEW_ARRAY, 0, NEW_PLAIN | NEW_ARRAY, NEW_SILENT,
@@ -238,12 +247,45 @@ NEW_HOOK(_ZnamSt11align_val_tRKSt9nothrow_t, WIRE_FORM_NEW_ARRAY, align,
          NEW_ALIGNED | NEW_ARRAY_ALIGNED, NEW_SILENT,
          (size_t size_bytes, size_t align, const void *tag), size_bytes, align, tag)
 
+/* Counted before there was a block, which may be one to record, or none: once more, by the slower way. */
+void *new_chosen(size_t size_bytes) {
+        struct thread *t = thread_self;
+
+        if (t)
+                sample_take_back_chosen(t, size_bytes);
+        return new_slow(size_bytes);
+}
+
+void *new_array_chosen(size_t size_bytes) {
+        struct thread *t = thread_self;
+
+        if (t)
+                sample_take_back_chosen(t, size_bytes);
+        return new_array_slow(size_bytes);
+}
+
+void *new_failed(size_t size_bytes) {
+        struct thread *t = thread_self;
+
+        if (t)
+                sample_take_back(t, size_bytes);
+        return new_slow(size_bytes);
+}
+
+void *new_array_failed(size_t size_bytes) {
+        struct thread *t = thread_self;
+
+        if (t)
+                sample_take_back(t, size_bytes);
+        return new_array_slow(size_bytes);
+}
+
 /* ---- operator delete --------------------------------------------------------------------- */
 
 /* given_bytes: the size the caller says, or WIRE_NO_SIZE. */
-#define DELETE_HOOK(name, given_bytes, is_aligned, bases, params, ...)                             \
+#define DELETE_HOOK_AS(name, hook, given_bytes, is_aligned, bases, params, ...)                    \
         void name params;                                                                          \
-        HOOK_EXPORT void name params {                                                             \
+        void hook params {                                                                         \
                 struct thread *t;                                                                  \
                 const struct real_fn *fn = &real.name;                                             \
                 const struct real_fn *outer;                                                       \
@@ -288,12 +330,16 @@ NEW_HOOK(_ZnamSt11align_val_tRKSt9nothrow_t, WIRE_FORM_NEW_ARRAY, align,
                 call_end(t, outer, is_sampled);                                                    \
         }
 
-DELETE_HOOK(_ZdlPv, WIRE_NO_SIZE, false, 0, (void *block), block)
-DELETE_HOOK(_ZdaPv, WIRE_NO_SIZE, false, DELETE_PLAIN, (void *block), block)
-DELETE_HOOK(_ZdlPvm, size_bytes, false, DELETE_PLAIN, (void *block, size_t size_bytes), block,
-            size_bytes)
-DELETE_HOOK(_ZdaPvm, size_bytes, false, DELETE_PLAIN | DELETE_ARRAY,
-            (void *block, size_t size_bytes), block, size_bytes)
+#define DELETE_HOOK(name, given_bytes, is_aligned, bases, params, ...)                             \
+        HOOK_EXPORT void name params;                                                              \
+        DELETE_HOOK_AS(name, name, given_bytes, is_aligned, bases, params, __VA_ARGS__)
+
+DELETE_HOOK_AS(_ZdlPv, delete_slow, WIRE_NO_SIZE, false, 0, (void *block), block)
+DELETE_HOOK_AS(_ZdaPv, delete_array_slow, WIRE_NO_SIZE, false, DELETE_PLAIN, (void *block), block)
+DELETE_HOOK_AS(_ZdlPvm, delete_sized_slow, size_bytes, false, DELETE_PLAIN,
+               (void *block, size_t size_bytes), block, size_bytes)
+DELETE_HOOK_AS(_ZdaPvm, delete_array_sized_slow, size_bytes, false, DELETE_PLAIN | DELETE_ARRAY,
+               (void *block, size_t size_bytes), block, size_bytes)
 DELETE_HOOK(_ZdlPvRKSt9nothrow_t, WIRE_NO_SIZE, false, DELETE_PLAIN, (void *block, const void *tag),
             block, tag)
 DELETE_HOOK(_ZdaPvRKSt9nothrow_t, WIRE_NO_SIZE, false, DELETE_PLAIN | DELETE_ARRAY,

@@ -2,12 +2,16 @@
 /* C++ operator new and delete. */
 #pragma once
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #pragma GCC visibility push(hidden)
 
 /* Finds out which forms the program defines itself. Once, when the real functions are known. */
 void new_init(void);
+
+/* Every form without an alignment is the real malloc and free, with nobody in between. */
+bool new_is_plain_malloc(void);
 
 /* Objects were unloaded: what was found for their code may be gone. */
 void new_forget_callers(void);

@@ -61,6 +61,7 @@ union runtime_wiped {
                 _Atomic uintptr_t tally_off;
                 _Atomic uintptr_t real_free;
                 _Atomic uintptr_t real_usable_size; /* 0: a slower way */
+                _Atomic uintptr_t new_tally_off;    /* as tally_off, for operator new and delete */
         };
         char page[RUNTIME_PAGE_MAX];
 };

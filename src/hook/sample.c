@@ -196,19 +196,30 @@ HOOK_COLD void *sample_finish(struct thread *t, void *block, size_t size_bytes, 
         return NULL;
 }
 
-/* Without a tally: a handler forked during the call, which was counted in the parent. */
-HOOK_COLD void sample_failed(struct thread *t, size_t size_bytes) {
+/* Without a tally: a handler forked meanwhile, and it was counted in the parent. */
+HOOK_COLD void sample_take_back(struct thread *t, size_t size_bytes) {
         struct wire_nested_tally *nested = &t->lane.slot->nested_tally;
 
-        if (t->tally && sample_is_inside(t)) {
+        if (!t->tally)
+                return;
+        if (sample_is_inside(t)) {
                 atomic_fetch_sub_explicit(&nested->n_allocs, 1, memory_order_relaxed);
                 atomic_fetch_sub_explicit(&nested->alloc_bytes, size_bytes, memory_order_relaxed);
-        } else if (t->tally) {
-                sample_begin(t, &sample_counting);
-                sample_tally_uncount(t, size_bytes);
-                sample_end(t, NULL);
+                return;
         }
-        event_failed(t, size_bytes);
+        sample_begin(t, &sample_counting);
+        sample_tally_uncount(t, size_bytes);
+        sample_end(t, NULL);
+}
+
+HOOK_COLD void sample_take_back_chosen(struct thread *t, size_t size_bytes) {
+        if (!t->tally)
+                return;
+        t->in_real = &sample_counting;
+        atomic_signal_fence(memory_order_seq_cst);
+        t->is_tally_held = true;
+        sample_tally_uncount(t, size_bytes);
+        sample_end(t, NULL);
 }
 
 /* ---- handlers that interrupted the runtime ------------------------------------------------ */

@@ -107,8 +107,10 @@ void sample_release(struct thread *t, void *block);
 void *sample_finish(struct thread *t, void *block, size_t size_bytes, unsigned form,
                     const struct unwind_regs *from);
 
-/* The same where malloc_enter.S counted, the call is over, and none came back. */
-void sample_failed(struct thread *t, size_t size_bytes);
+/* Where malloc_enter.S counted, the call is over, and none came back; or it is not made yet, and thread_tally was taken. It
+ * is as if there had been no call. */
+void sample_take_back(struct thread *t, size_t size_bytes);
+void sample_take_back_chosen(struct thread *t, size_t size_bytes);
 
 /* After the real call. */
 static inline void sample_alloc(struct thread *t, void *block, size_t size_bytes, unsigned form,

@@ -61,6 +61,12 @@ def test_new_and_delete(t):
     compare(t, [program(t, "workload.cc"), "3000"], ["64", "64K"])
 
 
+def test_what_is_refused(t):
+    """At 64M most refused blocks are not chosen, at 1K all are."""
+    exact = compare(t, [program(t, "workload.cc"), "200", "refused"], ["64M", "1K"])
+    assert exact["totals"]["failed_allocations"] >= 800, exact["totals"]
+
+
 def test_a_bounded_trace(t):
     argv = [program(t), "ways", "30000"]
     exact = read(t, record(t, argv))["totals"]
