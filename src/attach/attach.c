@@ -136,6 +136,9 @@ static int start_runtime(struct attach *a, struct caller *c, const struct attach
         if (!target_read(&a->target, args[0], &request, sizeof(request)))
                 return err_set(reterr, -EIO, "process %d: its memory cannot be read",
                                (int)a->target.pid);
+        a->back = moment_returns(c->moment, request.is_ended_by_all);
+        a->back.room = c->room;
+        a->back.room_bytes = c->room_bytes;
         if (request.result)
                 return request.result == -EAGAIN ? -EAGAIN
                                                  : explain_result(a, request.result, reterr);
@@ -221,6 +224,7 @@ static int enter(struct attach *a, const struct attach_request *request, bool is
                 if (r != -EAGAIN)
                         break;
                 r = 0;
+                moment_settle(&a->target, &a->back);
                 /* one that waits for a processor, or for room in a ring, needs its time */
                 again_ms = MIN(again_ms, (unsigned)ATTACH_AGAIN_MS);
                 tracee_pause(again_ms);
@@ -262,8 +266,10 @@ static int begin(struct attach *a, const void *request, struct err *reterr) {
                 hand_tell(a);
                 r = put_entries(a, reterr);
         }
+        moment_settle(&a->target, &a->back);
         if (r == 0 && a->entries.is_list_changed)
                 a->is_list_unseen = look_again(a, request) < 0;
+        moment_settle(&a->target, &a->back);
         return r < 0 && process_is_over(a->target.pid)
                        ? process_explain(a->target.pid, -ESRCH, reterr)
                        : r;

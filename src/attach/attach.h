@@ -9,6 +9,7 @@
 
 #include "attach/code.h"
 #include "attach/entries.h"
+#include "attach/moment.h"
 #include "attach/stack.h"
 #include "attach/target.h"
 #include "base/err.h"
@@ -24,6 +25,7 @@ struct attach {
         struct code code;
         struct stack_walker *walker; /* owned */
         struct entries entries;
+        struct moment_return back; /* of the thread that made the calls */
         uint64_t
                 call_pause_ns; /* how long the thread that made the calls stood still for the program */
         uint64_t call_queued_ns; /* and how long, beside that, it waited for a processor */

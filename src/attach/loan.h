@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A file of ours as a process with another root can open it: a copy that is lent and taken back. */
+/* A file of ours as a process with another root, or of another user, can open it: a copy that is lent and taken back. */
 #pragma once
 
 #include <sys/types.h>
@@ -11,6 +11,6 @@ struct loan {
         char dir[128], copy[160]; /* of the copy, as we call it; "" there is none */
 };
 
-/* The file itself where the process sees the same one. */
+/* The file itself where the process sees the same one, and may open it. */
 int loan_make(struct loan *l, pid_t pid, const char *path, struct err *reterr);
 void loan_end(struct loan *l);

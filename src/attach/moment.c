@@ -40,6 +40,20 @@ struct search {
         unsigned n_looked, n_unwound; /* threads whose stack was walked; to its end */
 };
 
+/* A handler has run here and come back. Its frame is still below the stack pointer. */
+static bool has_frame(const struct target *t, uint64_t sp, uint64_t pc) {
+        enum { N_BYTES = 16384 };
+        uint64_t words[N_BYTES / sizeof(uint64_t)];
+        size_t n = N_BYTES;
+
+        while (n && !target_read(t, sp - n, words, n))
+                n /= 2;
+        for (size_t i = 0; i + 1 < n / sizeof(words[0]); i++)
+                if (words[i] == sp && words[i + 1] == pc)
+                        return true;
+        return false;
+}
+
 static struct seen *seen_of(struct search *f, pid_t tid, uint64_t n_switches) {
         uint64_t now_ns = tracee_now_ns();
         struct seen *s = NULL;
@@ -118,6 +132,7 @@ static bool make_again(struct search *f, struct moment *m, const struct machine_
         if (m->again == AGAIN_LATE && tracee_write_regs(&m->thread, &m->state) < 0)
                 return false;
         m->failed_pc = call->pc;
+        m->had_frame = has_frame(f->target, call->sp, call->pc - machine_own.syscall_bytes);
         m->ends_by_handler = m->again == AGAIN_LATE || machine_own.ends_by_handler(call);
         if (tracee_read_rest(&m->thread, &m->state) == 0 && is_same_sleep(f->target, m, seen))
                 return true;
@@ -270,21 +285,6 @@ int moment_find(const struct target *t, const struct code *code, struct stack_wa
 
 /* ---- threads that ran when they were stopped ------------------------------------------------------------- */
 
-/* A handler has run here and come back: that the call ended was the signal's doing. Its frame is still below the stack pointer. */
-static bool was_handled(const struct target *t, const struct machine_state *s) {
-        enum { N_BYTES = 16384 };
-        const uint64_t at[2] = {machine_own.sp(s), machine_own.pc(s)};
-        uint64_t words[N_BYTES / sizeof(uint64_t)];
-        size_t n = N_BYTES;
-
-        while (n && !target_read(t, at[0] - n, words, n))
-                n /= 2;
-        for (size_t i = 0; i + 1 < n / sizeof(words[0]); i++)
-                if (words[i] == at[0] && words[i + 1] == at[1])
-                        return true;
-        return false;
-}
-
 /* Whether a process of this set of semaphores' space sees it; of another's nobody can tell. */
 static bool is_semaphores(const struct target *t, uint64_t id) {
         char path[64], own[64] = "", its[64] = "";
@@ -350,7 +350,9 @@ uint64_t moment_repair(const struct target *t, const struct tracee *thread) {
             has_signal(t, thread->tid, s.mask) || !target_read(t, call.pc - n, code, n) ||
             memcmp(code, machine_own.return_code + machine_own.return_code_bytes - n, n) != 0)
                 return 0;
-        if (was_handled(t, &s) || (call.args[0] == UINT64_MAX && !recall_first(t, thread, &call)) ||
+        /* then that the call ended was the signal's doing */
+        if (has_frame(t, call.sp, call.pc) ||
+            (call.args[0] == UINT64_MAX && !recall_first(t, thread, &call)) ||
             !is_first_argument(t, first, call.args[0]))
                 return 0;
         return machine_own.again(&s, &call, WAIT_INTERRUPTED, &again) &&
@@ -372,4 +374,56 @@ void moment_let_go(const struct target *t, struct tracee *thread, uint64_t repai
                 tracee_write_regs(thread, &s);
         }
         tracee_let_go(thread);
+}
+
+/* ---- threads that have made calls --------------------------------------------------------------------- */
+
+struct moment_return moment_returns(const struct moment *m, bool ends) {
+        if (!m->failed_pc || m->had_frame || !(ends || m->ends_by_handler))
+                return (struct moment_return){0};
+        return (struct moment_return){.tid = m->thread.tid,
+                                      .sp = machine_own.sp(&m->state),
+                                      .failed_pc = m->failed_pc};
+}
+
+/* It waits in its call; or it does something else by now. */
+static bool is_back(const struct target *t, const struct moment_return *back,
+                    struct machine_syscall *ret) {
+        uint64_t until_ns = tracee_now_ns() + MOMENT_STOP_MS * MS;
+        struct thread_look look;
+
+        for (;;) {
+                target_syscall(t, back->tid, ret);
+                if (!target_look(t, back->tid, &look))
+                        return false;
+                if (ret->is_known && ret->sp - back->room >= back->room_bytes)
+                        return ret->pc == back->failed_pc && ret->sp == back->sp &&
+                               look.state == 'S';
+                if (tracee_now_ns() >= until_ns)
+                        return false;
+                tracee_pause(1);
+        }
+}
+
+void moment_settle(const struct target *t, struct moment_return *back) {
+        struct moment_return r = *back;
+        struct machine_syscall call;
+        struct machine_state s;
+        enum machine_again again;
+        struct tracee thread;
+
+        *back = (struct moment_return){0};
+        if (!r.failed_pc || !is_back(t, &r, &call) ||
+            !has_frame(t, r.sp, r.failed_pc - machine_own.syscall_bytes) ||
+            tracee_seize(&thread, r.tid) < 0)
+                return;
+        /* one that reports EINTR when it is stopped is all right already */
+        if (tracee_halt(&thread, tracee_now_ns() + MOMENT_STOP_MS * MS) == 0 &&
+            thread.stop == STOP_TRAP && tracee_read_regs(&thread, &s) == 0 &&
+            machine_own.again(&s, &call, WAIT_PLAIN, &again)) {
+                machine_own.set_failed(&s, r.failed_pc);
+                tracee_write_regs(&thread, &s);
+        }
+        if (thread.stop != STOP_GONE)
+                tracee_drop(&thread);
 }

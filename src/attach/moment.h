@@ -17,7 +17,8 @@ struct moment {
                 again; /* AGAIN_RESTART: machine.set_restart, when the registers are put back by silt */
         uint64_t failed_pc;   /* behind the call in which it waits; 0: it runs */
         bool ends_by_handler; /* that call, by any: not only by one without SA_RESTART */
-        uint64_t tried_ns;    /* how long others, or it before, stood still and were let go again */
+        bool had_frame; /* below its stack there is the frame of a handler that ran before that call */
+        uint64_t tried_ns; /* how long others, or it before, stood still and were let go again */
 };
 
 /* Stops one thread. -ETIMEDOUT: no thread came to such a moment in this time; all of them run on. */
@@ -26,6 +27,19 @@ int moment_find(const struct target *t, const struct code *code, struct stack_wa
 
 /* A signal that came while it stood still ends the call it waits in, and has a handler: the call is not to be made again. */
 bool moment_is_call_over(const struct target *t, const struct moment *m);
+
+/* A thread that has made calls for silt, and what it goes back to. */
+struct moment_return {
+        pid_t tid;
+        uint64_t sp, failed_pc;    /* behind the call in which it waits; 0: nothing to look after */
+        uint64_t room, room_bytes; /* where its stack is until then */
+};
+
+/* ends: whatever handler runs ends the call. */
+struct moment_return moment_returns(const struct moment *m, bool ends);
+
+/* Once it has gone: a handler that ran on its way back, before the call was made again, ends that call. */
+void moment_settle(const struct target *t, struct moment_return *back);
 
 /* A thread that was stopped for something else, as soon as it was: a call that ended only for that is made again. What is returned, not 0, is for
  * moment_let_go, which stops one that was only asked to. */

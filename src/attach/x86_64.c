@@ -290,6 +290,7 @@ static bool x86_64_ends_by_handler(const struct machine_syscall *call) {
         case NR_EPOLL_WAIT:
         case NR_EPOLL_PWAIT:
         case NR_IO_GETEVENTS:
+        case NR_NANOSLEEP:
         case NR_CLOCK_NANOSLEEP: return true;
         case NR_FUTEX: return call->args[3] != 0;
         default: return false;

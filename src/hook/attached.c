@@ -211,6 +211,21 @@ static bool attached_ends_call(const struct wire_attach *request, int sig) {
                (request->ends_by_handler || !(action.flags & SA_RESTART));
 }
 
+/* Whatever handler runs, the call that the thread waits in ends. The C library's own (32, 33) are none of the program's. */
+static bool attached_is_ended_by_all(const struct wire_attach *request) {
+        struct attached_action action;
+
+        for (int sig = 1; sig <= 64 && !request->ends_by_handler; sig++) {
+                action = (struct attached_action){0};
+                if (sig != 32 && sig != 33 &&
+                    !sys_is_error(sys_call6(SYS_rt_sigaction, sig, 0, (long)&action,
+                                            sizeof(action.mask), 0, 0)) &&
+                    action.handler > (uint64_t)SIG_IGN && (action.flags & SA_RESTART))
+                        return false;
+        }
+        return true;
+}
+
 /* Signals wait until this thread returns. Where one of them would have ended the call it was in, it returns to the end of that, not to its begin: a
  * program may have nothing but the error to learn of the signal by. */
 static void attached_heed_signals(const struct wire_attach *request) {
@@ -238,6 +253,7 @@ void silt_attached(struct wire_attach *request) {
                 r = attached_begin(request);
                 atomic_store_explicit(&is_busy, 0, memory_order_release);
         }
+        request->is_ended_by_all = request->failed_pc && attached_is_ended_by_all(request);
         /* silt waits for it, and touches nothing here any more */
         __atomic_store_n(&request->result, r, __ATOMIC_RELEASE);
         attached_heed_signals(request);

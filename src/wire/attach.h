@@ -34,7 +34,8 @@ struct wire_attach {
         uint64_t guard; /* set by the runtime: address of its wire_guard */
         uint32_t
                 is_again; /* set by silt: it records already; objects were opened since they were looked at */
-        uint32_t reserved;
+        uint32_t
+                is_ended_by_all; /* set by the runtime: no handler of the program lets that system call go on */
 
         char rendezvous[320]; /* as WIRE_ENV has it */
 };
