@@ -127,10 +127,10 @@ static void totals_sum(const struct asking *k, struct query_totals *t) {
                 t->n_wrong_sizes += x->n_wrong_sizes;
                 t->n_complete_stacks += x->n_complete_stacks;
                 t->n_inversions += x->n_inversions;
-                t->runtime_bytes += x->runtime_bytes;
                 t->blocked_ns += x->blocked_ns;
                 t->n_threads += x->n_threads;
         }
+        t->runtime_bytes = rss_runtime_peak(k->q, k->answer->processes);
         t->peak_bytes = k->pick ? 0 : peak->bytes;
         t->peak_blocks = k->pick ? 0 : peak->blocks;
         t->peak_ns = peak->time_ns;

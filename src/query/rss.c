@@ -73,3 +73,27 @@ int rss_find_peaks(struct query *q, const struct query_scope *w, struct query_to
         }
         return r;
 }
+
+uint64_t rss_runtime_peak(const struct query *q, const struct query_totals *processes) {
+        size_t n = q->view->n_processes;
+        bool *is_gone = calloc(n + 1, sizeof(*is_gone));
+        uint64_t now = 0, most = 0;
+        struct ends ends;
+
+        if (!is_gone)
+                abort();
+        ends_init(&ends, q);
+        for (uint32_t p = 0; p < n; p++) { /* they are numbered as they begin, or nearly */
+                uint64_t start_ns = q->view->processes[p].start.start_ns;
+
+                for (uint32_t e; (e = ends_take(&ends, start_ns)) != TRACE_NO_PROCESS;) {
+                        is_gone[e] = true;
+                        now -= e < p ? processes[e].runtime_bytes : 0;
+                }
+                now += is_gone[p] ? 0 : processes[p].runtime_bytes;
+                most = MAX(most, now);
+        }
+        ends_done(&ends);
+        free(is_gone);
+        return most;
+}

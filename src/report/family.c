@@ -201,6 +201,17 @@ static void add_branches(const struct family *f, uint32_t process, struct str *t
                 str_add(to, lines[n]);
 }
 
+/* How many it stands for; that it is the largest only where there is room. */
+static void add_alike(const struct family *f, uint32_t process, size_t left, struct str *to) {
+        static const char largest[] = ", the largest";
+        struct unit_text n;
+
+        str_addf(to, "  %s%s", f->s->utf8 ? "×" : "x", unit_count(&n, f->members[process].n_alike));
+        if (f->s->width >= FAMILY_WIDE &&
+            str_width(str_text(to)) + sizeof(largest) - 1 + FAMILY_MIN_COMMAND / 2 <= left)
+                str_add(to, largest);
+}
+
 static void print_member(const struct family *f, uint32_t process) {
         const struct trace_process_info *p = &f->r->v->processes[process];
         const struct query_totals *t = &f->r->answer->processes[process];
@@ -217,9 +228,7 @@ static void print_member(const struct family *f, uint32_t process) {
         left = MAX(left, (size_t)FAMILY_MIN_COMMAND);
         add_command(&p->start, &command);
         if (f->members[process].n_alike > 1)
-                str_addf(&end, "  %s%s%s", f->s->utf8 ? "×" : "x",
-                         unit_count(&c, f->members[process].n_alike),
-                         f->s->width >= FAMILY_WIDE ? ", the largest" : "");
+                add_alike(f, process, left, &end);
         else
                 add_end(p, &end);
         if (str_width(str_text(&end)) + FAMILY_MIN_COMMAND / 2 > left)
