@@ -30,7 +30,8 @@ enum {
         ATTACH_LOOK_MS = 3000,   /* for a moment to look again: it records already */
         ATTACH_OPEN_MS = 10000,  /* for dlopen */
         ATTACH_START_MS = 30000, /* for the runtime to be given a plan */
-        ATTACH_AGAIN_MS = 100,   /* at most, between two tries */
+        ATTACH_READ_TRIES = 3,
+        ATTACH_AGAIN_MS = 100, /* at most, between two tries */
 };
 
 static const char runtime_name[] = "libsilt.so";
@@ -144,7 +145,8 @@ static int start_runtime(struct attach *a, struct caller *c, const struct attach
                                                  : explain_result(a, request.result, reterr);
         a->entries = (struct entries){.addr = request.writes,
                                       .n_entries = MIN(request.n_writes, WIRE_PLAN_MAX_ENTRIES),
-                                      .guard = request.guard};
+                                      .guard = request.guard,
+                                      .is_list_changed = request.is_list_changed};
         if (c->is_lost) { /* the room stays until the next time */
                 a->entries.room = c->room;
                 a->entries.room_bytes = c->room_bytes;
@@ -188,6 +190,20 @@ static int make_calls(struct attach *a, const struct attach_request *request, bo
         return r;
 }
 
+/* Whoever reads the files has little time, and a machine may be busy: nobody waits for it here, so it may try again. */
+static int read_code(struct attach *a, struct err *reterr) {
+        int r = 0;
+
+        for (unsigned i = 0; i < ATTACH_READ_TRIES; i++) {
+                *reterr = (struct err){0};
+                r = code_read(&a->code, &a->target, reterr);
+                if (r == 0)
+                        break;
+                code_done(&a->code);
+        }
+        return r;
+}
+
 int attach_open(struct attach *a, pid_t pid, struct err *reterr) {
         int r;
 
@@ -197,7 +213,7 @@ int attach_open(struct attach *a, pid_t pid, struct err *reterr) {
                 return process_explain(pid, r, reterr);
         r = identity_check_target(&a->target, reterr);
         if (r == 0)
-                r = code_read(&a->code, &a->target, reterr);
+                r = read_code(a, reterr);
         if (r == 0)
                 r = stack_walker_new(&a->target, &a->walker, reterr);
         return r < 0 && process_is_over(pid) ? process_explain(pid, -ESRCH, reterr) : r;
@@ -242,13 +258,13 @@ static int put_entries(struct attach *a, struct err *reterr) {
 
 /* Libraries were opened after the runtime had looked, and before the loader told it. What is opened from now on it is told. */
 static int look_again(struct attach *a, const struct attach_request *request) {
-        struct err unsaid;
+        struct err unsaid = {0};
         int r = target_refresh(&a->target, &unsaid);
 
         code_done(&a->code);
         stack_walker_free(TAKE_PTR(a->walker));
         if (r == 0)
-                r = code_read(&a->code, &a->target, &unsaid);
+                r = read_code(a, &unsaid);
         if (r == 0)
                 r = stack_walker_new(&a->target, &a->walker, &unsaid);
         if (r == 0)

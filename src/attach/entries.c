@@ -21,6 +21,7 @@ enum {
                 20, /* those that stand still do not wait longer for one that has no processor */
         ENTRIES_MAX_STOP_MS = 1280,
         ENTRIES_MAX_OBJECTS = 65536, /* of a loader's list that may be damaged */
+        ENTRIES_MAX_NAME_BYTES = 65536,
 };
 
 struct one {
@@ -179,7 +180,7 @@ static int read_writes(const struct entries *e, const struct target *t, writes *
 }
 
 static void write_all(struct entries *e, const struct target *t, const writes *w, bool is_back) {
-        e->n_written = e->n_strange = 0;
+        e->n_written = 0;
         for (size_t i = 0; i < w->n; i++) {
                 const struct wire_plan_write *one = &w->items[i];
                 const uint8_t *from = is_back ? one->after : one->before;
@@ -205,36 +206,92 @@ static bool is_runtime_writing(const struct entries *e, const struct target *t) 
         return target_read(t, e->guard, &guard, sizeof(guard)) && guard.is_writing;
 }
 
-/* Whether the loader's list is the one that the runtime has looked at, and nobody is changing it. */
-static bool is_list_as_planned(const struct entries *e, const struct target *t) {
-        struct wire_guard guard;
-        struct r_debug debug;
-        uint64_t hash = 0, at;
-        struct link_map m;
-
-        if (!target_read(t, e->guard, &guard, sizeof(guard)) ||
-            !target_read(t, guard.r_debug, &debug, sizeof(debug)) || debug.r_state != RT_CONSISTENT)
-                return false;
-        at = (uint64_t)debug.r_map;
-        for (unsigned n = 0; at && n < ENTRIES_MAX_OBJECTS; n++) {
-                if (!target_read(t, at, &m, offsetof(struct link_map, l_prev)))
-                        return false;
-                hash = wire_guard_hash(hash, at, m.l_addr);
-                at = (uint64_t)m.l_next;
-        }
-        return hash == guard.list_hash;
-}
-
 static bool say(const struct entries *e, const struct target *t, size_t word_off) {
         const uint32_t yes = 1;
 
         return target_write(t, e->guard + word_off, &yes, sizeof(yes));
 }
 
-static void look_at_list(struct entries *e, const struct target *t) {
-        e->is_list_changed = !is_list_as_planned(e, t);
-        if (!e->is_list_changed)
-                say(e, t, offsetof(struct wire_guard, is_list_seen));
+/* ---- the loader's list --------------------------------------------------------------------------- */
+
+/* As it is while no thread runs. */
+struct objects {
+        VEC(uint32_t) owners; /* wire_owner of each */
+        uint64_t hash;        /* as that of wire_guard */
+        bool is_calm;         /* nobody is changing it */
+};
+
+static bool hash_name(const struct target *t, uint64_t addr, uint64_t *ret) {
+        uint64_t hash = WIRE_NAME_HASH;
+        char part[64];
+
+        for (unsigned n = 0; n < ENTRIES_MAX_NAME_BYTES; n += sizeof(part)) {
+                /* up to the next page at most: what is behind a name may not be there */
+                size_t n_bytes = MIN(sizeof(part), 4096 - addr % 4096);
+
+                if (!target_read(t, addr, part, n_bytes))
+                        return false;
+                for (size_t i = 0; i < n_bytes; i++) {
+                        if (!part[i]) {
+                                *ret = hash;
+                                return true;
+                        }
+                        hash = wire_hash(hash, (uint8_t)part[i]);
+                }
+                addr += n_bytes;
+        }
+        return false;
+}
+
+/* False: it cannot be read. */
+static bool objects_read(struct objects *o, const struct wire_guard *guard,
+                         const struct target *t) {
+        struct r_debug debug;
+        struct link_map m;
+        uint64_t at, name_hash;
+
+        if (!target_read(t, guard->r_debug, &debug, sizeof(debug)))
+                return false;
+        o->is_calm = debug.r_state == RT_CONSISTENT;
+        at = (uint64_t)debug.r_map;
+        for (unsigned n = 0; at && n < ENTRIES_MAX_OBJECTS; n++) {
+                if (!target_read(t, at, &m, offsetof(struct link_map, l_prev)) ||
+                    !hash_name(t, (uint64_t)m.l_name, &name_hash))
+                        return false;
+                vec_push(&o->owners, wire_owner(m.l_addr, name_hash));
+                o->hash = wire_guard_hash(o->hash, at, m.l_addr, name_hash);
+                at = (uint64_t)m.l_next;
+        }
+        return true;
+}
+
+static bool objects_have(const struct objects *o, uint32_t owner) {
+        for (size_t i = 0; i < o->owners.n; i++)
+                if (o->owners.items[i] == owner)
+                        return true;
+        return false;
+}
+
+/* Only those are written whose object is still there; nobody knows what lies in the place of others. When the list cannot be read, entries are
+ * only taken back. */
+static void look_at_list(struct entries *e, const struct target *t, bool is_back, writes *w) {
+        struct objects o = {0};
+        struct wire_guard guard;
+        bool is_read =
+                target_read(t, e->guard, &guard, sizeof(guard)) && objects_read(&o, &guard, t);
+        size_t n = 0;
+
+        for (size_t i = 0; i < w->n; i++)
+                if (is_read ? objects_have(&o, w->items[i].entry) : is_back)
+                        w->items[n++] = w->items[i];
+        e->n_strange = (uint32_t)(w->n - n);
+        w->n = n;
+        if (!is_back) {
+                e->is_list_changed |= !is_read || !o.is_calm || o.hash != guard.list_hash;
+                if (!e->is_list_changed)
+                        say(e, t, offsetof(struct wire_guard, is_list_seen));
+        }
+        vec_free(&o.owners);
 }
 
 bool entries_close(const struct entries *e, const struct target *t) {
@@ -264,8 +321,7 @@ static int entries_change(struct entries *e, const struct target *t, bool is_bac
                         r = read_writes(e, t, &w, reterr);
                 if (r == 0 && !is_busy && !is_inside(&c, &w)) {
                         see_room_left(e, &c, t);
-                        if (!is_back)
-                                look_at_list(e, t);
+                        look_at_list(e, t, is_back, &w);
                         write_all(e, t, &w, is_back);
                         is_done = true;
                 }

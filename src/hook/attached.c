@@ -42,11 +42,14 @@ struct attached_work {
         void *arg;
 };
 
+static unsigned long long attached_n_changes; /* of the loader's list, ever */
+
 static int attached_work(struct dl_phdr_info *info, size_t size, void *ctx) {
         const struct attached_work *work = ctx;
 
         (void)size;
         patched_know_program(info); /* it is the first of all */
+        attached_n_changes = info->dlpi_adds + info->dlpi_subs;
         work->fn(work->arg);
         return 1;
 }
@@ -68,9 +71,25 @@ static void attached_look_again(void *ret_is_calm) {
         *(bool *)ret_is_calm = patched_look(true);
 }
 
-static void attached_settle(void *unused) {
-        (void)unused;
-        patched_settle();
+struct attached_settling {
+        unsigned long long n_changes;
+        bool is_same;
+};
+
+static void attached_settle(void *settling) {
+        struct attached_settling *s = settling;
+
+        s->is_same = attached_n_changes == s->n_changes;
+        patched_settle(!s->is_same);
+}
+
+/* n_changes: of the list, until it was looked at. False: there were more since. */
+static bool attached_settle_since(unsigned long long n_changes) {
+        struct attached_settling s;
+
+        s.n_changes = n_changes;
+        attached_under_lock(attached_settle, &s);
+        return s.is_same;
 }
 
 /* ---- joining a recording ------------------------------------------------------------------------ */
@@ -113,19 +132,21 @@ static int attached_check(void) {
         return thread_is_any_inside() ? -EAGAIN : 0;
 }
 
-static int attached_join(void) {
+static int attached_join(bool *ret_is_list_changed) {
         struct wire_header *old = runtime.header;
         uint64_t old_bytes = old ? old->size_bytes : 0;
+        unsigned long long n_changes;
         int r;
 
         attached_under_lock(attached_look, NULL);
+        n_changes = attached_n_changes;
         patched_begin_recording();
         patched_defer(true);
         r = runtime_join();
         patched_defer(false);
         if (r < 0)
                 return r == -EAGAIN ? -ETIMEDOUT : r;
-        attached_under_lock(attached_settle, NULL);
+        *ret_is_list_changed = !attached_settle_since(n_changes);
         unwind_modules_changed();
         if (!thread_restart_all()) {
                 thread_leave_all();
@@ -139,6 +160,7 @@ static int attached_join(void) {
 /* Objects were opened between the first look and the moment at which the loader's function was hooked. Those that are being opened are
  * waited for: some are looked at by their own thread. */
 static int attached_join_again(void) {
+        unsigned long long n_changes;
         bool is_calm;
 
         if (!runtime_is_recording())
@@ -146,10 +168,11 @@ static int attached_join_again(void) {
         attached_under_lock(attached_look_again, &is_calm);
         if (!is_calm)
                 return -EAGAIN;
+        n_changes = attached_n_changes;
         patched_defer(true);
         rendezvous_plan_again(runtime.rendezvous);
         patched_defer(false);
-        attached_under_lock(attached_settle, NULL);
+        attached_settle_since(n_changes);
         return 0;
 }
 
@@ -165,7 +188,8 @@ static void attached_change_rooms(const struct wire_attach *request) {
         last = room ? request : NULL;
 }
 
-static int attached_begin_new(const struct wire_attach *request) {
+static int attached_begin_new(struct wire_attach *request) {
+        bool is_list_changed = false;
         int r = attached_check();
 
         if (r == 0)
@@ -176,7 +200,8 @@ static int attached_begin_new(const struct wire_attach *request) {
                 attached_rendezvous[i] = request->rendezvous[i];
         runtime.rendezvous = attached_rendezvous;
         patched_open_guard();
-        r = attached_join();
+        r = attached_join(&is_list_changed);
+        request->is_list_changed = is_list_changed;
         if (r == 0)
                 runtime_record();
         return r;

@@ -31,7 +31,7 @@ void patched_open_guard(void);
 /* Under the loader's lock: what there is for the next hello to be planned for; which of that has an allocator. is_told: the loader's
  * function is hooked already. False: a thread is opening or closing objects. */
 bool patched_look(bool is_told);
-void patched_settle(void);
+void patched_settle(bool is_list_changed);
 
 /* Tells the recorder, through the arena, what became of plans. */
 void patched_tell(void);

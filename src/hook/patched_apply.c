@@ -61,7 +61,7 @@ bool patched_write(const struct wire_plan_write *w) {
 
         if (w->n_bytes == 0 || w->n_bytes > WIRE_PLAN_MAX_WRITE)
                 return false;
-        if (patched_is_deferred && patched_is_code(code, w->after, w->n_bytes))
+        if (patched_is_code(code, w->after, w->n_bytes)) /* silt was faster, or another silt */
                 return true;
         if (!patched_is_code(code, w->before, w->n_bytes))
                 return false;
@@ -152,7 +152,8 @@ static bool patched_is_known(const struct wire_plan_write *w, const struct wire_
 
                 if (!w->n_bytes || known->n_bytes != w->n_bytes || known->at != w->at ||
                     w->n_bytes > WIRE_PLAN_MAX_WRITE ||
-                    !patched_is_code(known->before, w->before, w->n_bytes))
+                    !patched_is_code(known->before, w->before, w->n_bytes) ||
+                    !patched_is_in_place(i))
                         continue;
                 patched_entries[i].form = entry->form;
                 return true;
@@ -250,6 +251,7 @@ static bool patched_apply_write(const struct wire_plan_write *w, unsigned lot, u
                 return false;
         patched_heap_know(&patched_entries[entry]);
         patched_writes[entry] = *w;
+        patched_writes[entry].entry = patched_owner_of(entry);
         if (!patched_is_deferred)
                 real_is_moved(w->at, (void *)patched_entries[entry].moved);
         return true;
@@ -297,6 +299,7 @@ void patched_tell(void) {
 #define PATCHED_PLAN_ADDR ((void *)0x100000000000)
 
 static void patched_apply_deferred(void *plan) {
+        patched_hide_closed(); /* since the look */
         patched_apply_plan(plan);
 }
 

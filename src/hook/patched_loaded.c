@@ -27,8 +27,10 @@ static uint64_t patched_news[WIRE_MAX_NEWS];
 static uint32_t patched_n_news; /* may be more than there is room for */
 extern struct r_debug _r_debug;
 
-/* NULL: there is no room to remember it. */
+/* In the place of one without an allocator, if need be: that would be asked about once more. NULL: there is no room to
+ * remember it. */
 static struct patched_file *patched_file(const char *name) {
+        struct patched_file *plain = NULL;
         uint64_t hash = patched_name_hash(name);
 
         for (unsigned i = 0; i < PATCHED_PROBES_MAX; i++) {
@@ -38,8 +40,15 @@ static struct patched_file *patched_file(const char *name) {
                         f->name_hash = hash;
                 if (f->name_hash == hash)
                         return f;
+                if (f->state == PATCHED_PLAIN)
+                        plain = f;
         }
-        return NULL;
+        if (plain) {
+                plain->name_hash = hash;
+                plain->look = 0;
+                plain->state = PATCHED_NEW;
+        }
+        return plain;
 }
 
 /* ---- who writes ---------------------------------------------------------------------------- */
@@ -49,7 +58,7 @@ static struct patched_file *patched_file(const char *name) {
 static _Atomic uint32_t patched_turn;
 struct wire_guard patched_guard;
 
-enum { PATCHED_TURN_TRIES = 500 }; /* a millisecond each */
+enum { PATCHED_TURN_TRIES = 5000 }; /* a millisecond each */
 
 bool patched_try_turn(void) {
         uint32_t pid = runtime.pid ? runtime.pid : 1, now = 0;
@@ -131,8 +140,8 @@ static void patched_find_news(const struct link_map *before) {
         for (const struct link_map *m = before->l_next; m; m = m->l_next) {
                 struct patched_file *f = patched_file(m->l_name);
 
-                if (f && (f->state == PATCHED_NEW ||
-                          (f->state == PATCHED_HAS_ALLOCATOR && !patched_write_again(m))))
+                if (!f || f->state == PATCHED_NEW ||
+                    (f->state == PATCHED_HAS_ALLOCATOR && !patched_write_again(m)))
                         patched_add_news(m);
         }
 }
@@ -242,7 +251,7 @@ bool patched_look(bool is_told) {
 
                 if (f)
                         f->look = patched_look_no;
-                hash = wire_guard_hash(hash, (uint64_t)m, m->l_addr);
+                hash = wire_guard_hash(hash, (uint64_t)m, m->l_addr, patched_name_hash(m->l_name));
         }
         patched_guard.r_debug = (uint64_t)&_r_debug;
         patched_guard.list_hash = hash;
@@ -252,15 +261,28 @@ bool patched_look(bool is_told) {
         return _r_debug.r_state == RT_CONSISTENT;
 }
 
-void patched_settle(void) {
+/* Of one that went and came back the recorder may have seen nothing. */
+void patched_settle(bool is_list_changed) {
         for (const struct link_map *m = _r_debug.r_map; m; m = m->l_next) {
                 struct patched_file *f = patched_file(m->l_name);
 
-                if (f && f->look == patched_look_no)
-                        f->state = patched_has_lot(m) ? PATCHED_HAS_ALLOCATOR : PATCHED_PLAIN;
+                if (f && f->look == patched_look_no && patched_has_lot(m))
+                        f->state = PATCHED_HAS_ALLOCATOR;
+                else if (f && f->look == patched_look_no)
+                        f->state = is_list_changed ? PATCHED_NEW : PATCHED_PLAIN;
+        }
+}
+
+/* What was told of files in another recording is asked again: they may be others by now, or silt was leaving. */
+static void patched_forget_files(void) {
+        for (unsigned i = 0; i < PATCHED_N_FILES; i++) {
+                patched_files[i].name_hash = 0;
+                patched_files[i].look = 0;
+                patched_files[i].state = PATCHED_NEW;
         }
 }
 
 void patched_open_guard(void) {
+        patched_forget_files();
         patched_guard.is_writing = patched_guard.is_closed = patched_guard.is_list_seen = 0;
 }

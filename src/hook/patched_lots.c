@@ -2,6 +2,7 @@
 /* What belongs to whom: each object that was patched has a lot, with room for code, and entries that say so. */
 #include "hook/patched_heap.h"
 #include "hook/patched_table.h"
+#include "wire/attach.h"
 #include "wire/sys.h"
 
 struct patched_lot {
@@ -21,11 +22,11 @@ extern struct r_debug _r_debug;
 /* ---- objects ----------------------------------------------------------------------------- */
 
 uint64_t patched_name_hash(const char *name) {
-        uint64_t hash = 14695981039346656037u;
+        uint64_t hash = WIRE_NAME_HASH;
 
         for (; *name; name++)
-                hash = (hash ^ (uint8_t)*name) * 1099511628211u;
-        return hash ? hash : 1;
+                hash = wire_hash(hash, (uint8_t)*name);
+        return hash;
 }
 
 void patched_know_program(const struct dl_phdr_info *info) {
@@ -125,6 +126,22 @@ bool patched_join_lot(uint32_t entry, unsigned lot, uint64_t at) {
         }
         patched_lot_of[entry] = (uint8_t)(lot + 1);
         return l->room_bytes != 0;
+}
+
+uint32_t patched_owner_of(uint32_t entry) {
+        const struct patched_lot *lot = &patched_lots[patched_lot_of[entry] - 1];
+
+        return wire_owner(lot->base, lot->name_hash);
+}
+
+bool patched_is_in_place(uint32_t entry) {
+        const struct patched_lot *lot = &patched_lots[patched_lot_of[entry] - 1];
+        const struct link_map *m;
+
+        if (!patched_lot_of[entry] || lot->is_lasting)
+                return patched_lot_of[entry];
+        m = patched_object_at(patched_writes[entry].at);
+        return m && patched_is_of(lot, m);
 }
 
 void patched_join_neighbour(uint32_t entry, unsigned other_lot) {

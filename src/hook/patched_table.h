@@ -33,6 +33,9 @@ void patched_free_lot(unsigned lot);
 
 /* The entry, which is for the object at `at`, belongs to the lot. False: the lot has no room. */
 bool patched_join_lot(uint32_t entry, unsigned lot, uint64_t at);
+/* Of an entry that belongs to a lot: whose it is, as silt is told; whether that object still lies there. */
+uint32_t patched_owner_of(uint32_t entry);
+bool patched_is_in_place(uint32_t entry);
 /* Where it has no write of its own: to that of the entry before it. */
 void patched_join_neighbour(uint32_t entry, unsigned other_lot);
 

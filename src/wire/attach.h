@@ -36,11 +36,14 @@ struct wire_attach {
                 is_again; /* set by silt: it records already; objects were opened since they were looked at */
         uint32_t
                 is_ended_by_all; /* set by the runtime: no handler of the program lets that system call go on */
+        uint32_t
+                is_list_changed; /* set by the runtime: objects came or went while it was planned */
+        uint32_t reserved;
 
         char rendezvous[320]; /* as WIRE_ENV has it */
 };
 
-_Static_assert(sizeof(struct wire_attach) == 424, "both sides must agree on the layout");
+_Static_assert(sizeof(struct wire_attach) == 432, "both sides must agree on the layout");
 
 /* Between the runtime, which writes entries into objects that the loader has just opened, and silt, which writes all others from
  * outside with all threads stopped. */
@@ -57,9 +60,22 @@ struct wire_guard {
                 list_hash; /* of the objects in its list when they were last looked at: wire_guard_hash of each */
 };
 
-static inline uint64_t wire_guard_hash(uint64_t hash, uint64_t link_map, uint64_t base) {
-        hash = (hash ^ link_map) * 1099511628211u;
-        return (hash ^ base) * 1099511628211u;
+#define WIRE_NAME_HASH UINT64_C(14695981039346656037) /* of no name at all */
+
+static inline uint64_t wire_hash(uint64_t hash, uint64_t with) {
+        return (hash ^ with) * UINT64_C(1099511628211);
+}
+
+static inline uint64_t wire_guard_hash(uint64_t hash, uint64_t link_map, uint64_t base,
+                                       uint64_t name_hash) {
+        return wire_hash(wire_hash(wire_hash(hash, link_map), base), name_hash);
+}
+
+/* In `entry` of a wire_plan_write in the runtime's table: the object that is written to. Where another lies there now, nothing is. */
+static inline uint32_t wire_owner(uint64_t base, uint64_t name_hash) {
+        uint64_t hash = wire_hash(name_hash, base);
+
+        return (uint32_t)(hash ^ hash >> 32);
 }
 
 _Static_assert(sizeof(struct wire_guard) == 32, "both sides must agree on the layout");

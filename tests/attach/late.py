@@ -47,7 +47,7 @@ class Wanted:
 
     def __init__(self, t, target, *prefixes):
         self.t, self.target, self.prefixes = t, target, prefixes
-        self.blocks = {}
+        self.blocks, self.n_late = {}, 0
 
     def tell(self, what, i):
         self.target.tell(f"{what} {i}")
@@ -64,12 +64,16 @@ class Wanted:
         code = silt.end()
         assert code == 0, f"{code}: {silt.said}"
         totals = silt.totals()
+        left = changed_code(self.target.pid)
+        assert not left, f"not as it was: {left}"
+        if any("not looked at for allocators" in note for note in silt.report["notes"]):
+            self.n_late += 1  # it had no processor for seconds, and says so
+            assert self.n_late <= 2, silt.report["notes"]
+            return
         found = {os.path.basename(a["module"]): (a["allocations"], a["bytes"]) for a in silt.report["allocators"]
                  if "/late_" in a["module"]}
         assert found == {name: (n, 100 * n) for name, n in self.blocks.items()}, f"{found}, wanted {self.blocks}"
         assert totals["lost_events"] == totals["unknown_frees"] == totals["implicit_frees"] == 0, totals
-        left = changed_code(self.target.pid)
-        assert not left, f"not as it was: {left}"
 
 
 def test_opened_later(t):
@@ -125,7 +129,7 @@ def test_at_any_moment(t):
     """silt comes and goes while libraries are opened and closed all the time: those that were opened at the moment it came are seen, and
     what is open when it has gone is as its file has it."""
     seed = random.randrange(1 << 30)
-    chance = random.Random(seed)
+    chance, n_late = random.Random(seed), 0
     with late(t, "one", "two", "three", "four") as target:
         for i in range(t.count(2, 300)):
             where = f"(seed {seed}, {i})"
@@ -143,7 +147,10 @@ def test_at_any_moment(t):
             left = changed_code(target.pid)
             assert not left, f"not as it was: {left} {where}"
             totals = silt.totals()
-            if silt.report["overhead"]["blocked_s"] >= 1:  # the recorder had no processor for so long that events were let go
+            is_late = any("not looked at for allocators" in note for note in silt.report["notes"])
+            if is_late or silt.report["overhead"]["blocked_s"] >= 1:  # the recorder had no processor for seconds
+                n_late += 1
+                assert n_late <= 2 + i // 30, f"{silt.report['notes']} {where}"
                 continue
             assert totals["lost_events"] == totals["unknown_frees"] == 0, f"{totals} {where}"
             found = counted(t, silt.trace)
