@@ -156,8 +156,9 @@ int front_open_trace(struct front *f, struct err *reterr) {
                                "'%s': it is a symbolic link, which is not followed: name the file",
                                f->trace_path);
         if (fd < 0)
-                return err_set_errno(reterr, fd, "'%s': cannot write the trace there",
-                                     f->trace_path);
+                return err_set(reterr, fd,
+                               "'%s': cannot write the trace there: %s: choose another -o",
+                               f->trace_path, strerror(-fd));
         r = front_make_private(f, fd, reterr);
         if (r < 0) {
                 close(fd);

@@ -113,6 +113,30 @@ def test_sampled(t):
     assert abs(got["totals"]["end_live_blocks"] - 3000) < 600, got["totals"]
 
 
+def test_for_production(t):
+    """Woken by its memory, within a budget, a size and a time: what is exact stays so, and the program goes on."""
+    options = ("--start-above", "30M", "--budget", "2%", "--sample", "4K", "--max-size", "1M", "--duration", "1500ms", "--snapshot-every", "200ms")
+    with Dormant(t, *options) as d:
+        nothing_of_silt(d.pid)
+        d.tell("+40 1000000")
+        d.woken()
+        d.tell("-5")
+        d.tell("+30000 500")
+        while "trace: " not in d.process.stderr.readline().decode():
+            pass
+        assert d.tell("+10 10")[1] == 30045, "it does not go on"
+        d.end()
+    got, why = t.silt.report(d.trace)
+    assert got, why
+    totals = got["totals"]
+    assert (got["mode"], totals["allocations"], totals["frees"], totals["bytes_allocated"]) == ("sampled", 30000, 5, 15000000), totals
+    # one in 4 KiB to begin with, of 15.5 MB: the standard error is 1.6 %, and more once the budget has made samples rarer
+    assert abs(totals["end_live_bytes"] - 15000000) < 6000000 and totals["lost_events"] == 0, totals
+    assert got["sampling"]["cost_pct"] >= 0 and got["snapshots"][0]["name"] == "auto-1", got["sampling"]
+    assert any("when it had " in n for n in got["notes"]), got["notes"]
+    assert os.path.getsize(d.trace) <= 1 << 20 and t.silt.command("verify", d.trace).code == 0
+
+
 def test_above(t):
     with Dormant(t, "--start-above", "30M") as d:
         assert "begins when it has more than 31.5 MB in memory" in d.said, d.said
