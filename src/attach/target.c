@@ -266,19 +266,20 @@ static uint64_t slack_of(const struct target *t, const struct mapping *m, size_t
         return end;
 }
 
-uint64_t target_find_slack(const struct target *t, size_t n_bytes) {
-        for (size_t i = 0; i < t->maps.list.n; i++) {
-                const struct mapping *m = &t->maps.list.items[i];
-                uint64_t at;
+static bool is_library(const struct target *t, const struct mapping *m) {
+        return m->path[0] == '/' && !m->offset && !is_named(m, "ld-") && strcmp(m->path, t->exe);
+}
 
-                if (m->path[0] != '/' || m->offset || is_named(m, "ld-") ||
-                    !strcmp(m->path, t->exe))
-                        continue;
-                at = slack_of(t, m, n_bytes);
-                if (at)
-                        return at;
-        }
-        return 0;
+/* Of one that no other thread closes meanwhile: the C library, or those that the program began with, which lie above what it has opened
+ * since. */
+uint64_t target_find_slack(const struct target *t, size_t n_bytes) {
+        const struct mapping *libc = target_mapping(t, target_libc(t));
+        uint64_t at = libc && is_library(t, libc) ? slack_of(t, libc, n_bytes) : 0;
+
+        for (size_t i = t->maps.list.n; i-- > 0 && !at;)
+                if (is_library(t, &t->maps.list.items[i]))
+                        at = slack_of(t, &t->maps.list.items[i], n_bytes);
+        return at;
 }
 
 /* ---- threads ---------------------------------------------------------------------------------------- */
