@@ -267,7 +267,8 @@ static uint64_t slack_of(const struct target *t, const struct mapping *m, size_t
 }
 
 static bool is_library(const struct target *t, const struct mapping *m) {
-        return m->path[0] == '/' && !m->offset && !is_named(m, "ld-") && strcmp(m->path, t->exe);
+        return m->path[0] == '/' && !m->offset && !is_named(m, "ld-") &&
+               strcmp(m->path, t->exe) != 0;
 }
 
 /* Of one that no other thread closes meanwhile: the C library, or those that the program began with, which lie above what it has opened
