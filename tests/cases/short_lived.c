@@ -19,10 +19,13 @@ extern char **environ;
 #define TEN(f, d) f(d##0) f(d##1) f(d##2) f(d##3) f(d##4) f(d##5) f(d##6) f(d##7) f(d##8) f(d##9)
 #define CALL(n) work_##n();
 
+/* clang-format off */
 TEN(WORK, 1)
-TEN(WORK, 2) TEN(WORK, 3)
+TEN(WORK, 2)
+TEN(WORK, 3)
+/* clang-format on */
 
-        static void work(void) {
+static void work(void) {
         TEN(CALL, 1)
         TEN(CALL, 2)
         TEN(CALL, 3)
