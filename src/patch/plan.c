@@ -216,13 +216,17 @@ static bool is_wanted(struct planner *p, struct object *o, struct stat *ret_st) 
 
 static void plan_file(struct planner *p, struct object *o, const struct stat *st,
                       struct allocators_file *file) {
+        /* where there is no room for entries the files are read ahead, and nobody hears what could not be: that is tried again */
+        bool is_said = p->request->hello->n_free > 0;
+
         if (!file->is_known && (file->found.functions.n || file->of == ALLOCATORS_OF_PROGRAM))
                 memory_keep(p->request->memory, st, file->of, &file->found);
         given_join(p->request->given, st, &file->found); /* what cannot be read has none itself */
         if (file->found.functions.n && p->sections.n < WIRE_PLAN_MAX_SECTIONS &&
             object_open(o, p->request->machine) == 0)
                 plan_object(p, o, &file->found);
-        else if (file->of != ALLOCATORS_OF_PROGRAM) /* as a library it may have another answer */
+        else if (file->of != ALLOCATORS_OF_PROGRAM && /* as a library it may have another answer */
+                 (file->r == 0 || is_said))
                 memory_add_plain(p->request->memory, st);
         if (file->r == -EBADMSG)
                 snprintf(p->plan->unreadable, sizeof(p->plan->unreadable), "%s", o->path);
