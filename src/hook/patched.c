@@ -58,8 +58,10 @@ static inline void patched_log_free(const struct patched_frame *f, struct thread
                 event_free(t, f->block, size_bytes);
 }
 
-/* In the thread's address, in calls whose blocks are sampled: patched_after need not ask. */
-enum { PATCHED_SAMPLED = 1 };
+/* In the thread's address, in calls whose blocks are sampled: patched_after need not ask. PLAIN: the tally is the call's alone
+ * until its end. */
+enum { PATCHED_SAMPLED = 1, PATCHED_PLAIN = 2 };
+_Static_assert(_Alignof(struct thread) > (PATCHED_SAMPLED | PATCHED_PLAIN), "marks in its address");
 
 static struct thread *patched_mark_sampled(struct patched_frame *f, struct thread *t) {
         f->heap = f->entry->call == WIRE_CALL_REALLOC && sample_realloc_begin(t, f->block);
@@ -132,23 +134,54 @@ static __attribute__((noinline)) bool patched_before_free(struct patched_frame *
         return true;
 }
 
+static inline void patched_begin_alloc(struct patched_frame *f, struct thread *t) {
+        f->heap = 0;
+        f->size_bytes = patched_size(f);
+        f->outer_bytes = t->new_size_bytes;
+        t->new_size_bytes = f->size_bytes;
+}
+
+/* Counted while in_real is set for the call, which keeps handlers out of the tally just as well. */
+static __attribute__((noinline)) bool patched_before_sampled(struct patched_frame *f,
+                                                             struct thread *t) {
+        const struct wire_entry *entry = f->entry;
+        const struct real_fn *fn = &patched_fns[entry - patched_entries];
+
+        if (entry->call == WIRE_CALL_FREE) {
+                f->block = (void *)f->regs[entry->block_arg];
+                if (unlikely(!f->block) || unlikely(sample_may_have(f->block)) ||
+                    unlikely(sample_is_inside(t)))
+                        return patched_before_any(f);
+                f->t = t;
+                f->outer = NULL;
+                sample_begin(t, fn);
+                sample_count(&t->lane.slot->tally.n_frees, 1);
+                return true;
+        }
+        if (entry->call > WIRE_CALL_ALLOC_THROWS || unlikely(sample_is_inside(t)))
+                return patched_before_any(f);
+        patched_begin_alloc(f, t);
+        f->t = (struct thread *)((uintptr_t)t | PATCHED_SAMPLED | PATCHED_PLAIN);
+        f->outer = call_begin(t, fn, true);
+        return true;
+}
+
 /* False: the call is none of ours, and the function goes on as if nobody had looked. Most calls are plain ones from outside: an
  * allocation takes few instructions and no frame, a release what logging it takes; the rest above. */
 bool patched_before(struct patched_frame *f) {
         const struct wire_entry *entry = f->entry;
         struct thread *t = thread_self;
 
-        if (unlikely(!t) || unlikely(t->in_real != NULL) ||
-            unlikely(runtime_phase() != RUNTIME_RECORDING))
+        if (unlikely(!t) || unlikely(t->in_real != NULL))
                 return patched_before_any(f);
+        if (unlikely(runtime_phase() != RUNTIME_RECORDING))
+                return runtime_phase() == RUNTIME_SAMPLING ? patched_before_sampled(f, t)
+                                                           : patched_before_any(f);
         if (entry->call == WIRE_CALL_FREE)
                 return patched_before_free(f, t);
         if (entry->call > WIRE_CALL_ALLOC_THROWS || unlikely(patched_has_heaps))
                 return patched_before_any(f);
-        f->heap = 0;
-        f->size_bytes = patched_size(f);
-        f->outer_bytes = t->new_size_bytes;
-        t->new_size_bytes = f->size_bytes;
+        patched_begin_alloc(f, t);
         f->t = t;
         f->outer = call_begin(t, &patched_fns[entry - patched_entries], false);
         return true;
@@ -211,6 +244,19 @@ static __attribute__((noinline)) void patched_after_any(struct patched_frame *f,
 /* ---- the same where blocks are sampled (sample.h) ------------------------------------------ */
 
 /* Heaps that are released whole are not followed there; f->heap says whether a block that is given a new size was chosen. */
+
+static void patched_sample_plain(struct patched_frame *f, void *block) {
+        struct unwind_regs from;
+
+        f->t->new_size_bytes = f->outer_bytes;
+        if (likely(!sample_tally_alloc(f->t, f->size_bytes))) {
+                sample_end(f->t, NULL);
+                return;
+        }
+        from = patched_caller(f);
+        sample_take(f->t, block, f->size_bytes, f->entry->form, &from);
+}
+
 static void patched_sample_alloc(struct patched_frame *f, void *block) {
         struct unwind_regs from = patched_caller(f);
 
@@ -229,8 +275,13 @@ static void patched_sample_realloc(struct patched_frame *f, void *block, bool wa
 
 static __attribute__((noinline)) void patched_after_sampled(struct patched_frame *f) {
         uint64_t result = f->regs[PATCHED_RESULT];
+        bool is_plain = (uintptr_t)f->t & PATCHED_PLAIN;
 
-        f->t = (struct thread *)((uintptr_t)f->t & ~(uintptr_t)PATCHED_SAMPLED);
+        f->t = (struct thread *)((uintptr_t)f->t & ~(uintptr_t)(PATCHED_SAMPLED | PATCHED_PLAIN));
+        if (likely(is_plain && result)) {
+                patched_sample_plain(f, (void *)result);
+                return;
+        }
         call_end(f->t, f->outer, true);
         f->t->new_size_bytes = f->outer_bytes;
         switch (f->entry->call) {
