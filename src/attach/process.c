@@ -173,6 +173,11 @@ int process_explain(pid_t pid, int error, struct err *reterr) {
                         reterr, -EPERM,
                         "process %d: not permitted, kernel.yama.ptrace_scope is %c: start it with 'silt run'%s",
                         (int)pid, scope[0], scope_remedy(scope[0]));
+        if (geteuid() == 0)
+                return err_set(
+                        reterr, -EPERM,
+                        "process %d: not permitted, even to this root: give it CAP_SYS_PTRACE, or run silt outside of the container or security module that forbids it",
+                        (int)pid);
         return err_set(
                 reterr, -EPERM,
                 "process %d: not permitted: run silt as its user, or as root (with CAP_SYS_PTRACE)",

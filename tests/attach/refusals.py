@@ -194,7 +194,8 @@ def test_not_permitted(t):
     """As any hardened kernel says it."""
     library = t.context.attached.build("forbid.so", ["forbid.c"], shared=True)
     with odd(t) as target:
-        untouched(t, target, "not permitted", env={**os.environ, "LD_PRELOAD": library})
+        remedy = "CAP_SYS_PTRACE, or run silt outside" if os.getuid() == 0 else "run silt as its user"
+        untouched(t, target, "not permitted", remedy, env={**os.environ, "LD_PRELOAD": library})
         goes_on(target)
 
 
@@ -216,7 +217,7 @@ def test_other_user(t):
         for name in ("silt", "libsilt.so"):
             shutil.copy(os.path.join(os.path.dirname(t.silt.path), name), folder)
         argv = [os.path.join(folder, "silt"), "attach", str(target.pid), "-o", os.path.join(folder, "t.silt")]
-        untouched(t, target, "not permitted", argv=argv, preexec_fn=lambda: os.setuid(NOBODY))
+        untouched(t, target, "not permitted", "run silt as its user", argv=argv, preexec_fn=lambda: os.setuid(NOBODY))
         goes_on(target)
 
 
