@@ -5,7 +5,7 @@
   bench/attach.py --build build [--rounds 7] [--json FILE]
 
 Every round starts each program afresh for each way and has it do the same work some times, then (never) nothing, (before) three recordings that are over,
-or (now) one that goes on, then the work again. The ratio of both halves, middle of all rounds, is told as one of "never": what a process costs later in its
+or (now, sampled) one that goes on, then the work again. The ratio of both halves, middle of all rounds, is told as one of "never": what a process costs later in its
 life is no matter of silt's. Also how long threads stood still for silt."""
 import argparse
 import json
@@ -32,7 +32,7 @@ for line in sys.stdin:
         d = {str(i): [i] * 20 for i in range(200)}
     print(time.process_time_ns() - begin, flush=True)
 """
-WAYS = ("never", "before", "now")
+WAYS = ("never", "before", "now", "sampled")
 N_ATTACHES = 3
 
 
@@ -90,8 +90,8 @@ class Redis:
 class Silt:
     """silt attach, until it is ended."""
 
-    def __init__(self, silt, pid, trace):
-        self.process = subprocess.Popen([silt, "attach", str(pid), "-f", "-o", trace, "--no-symbols"], stderr=subprocess.PIPE,
+    def __init__(self, silt, pid, trace, *options):
+        self.process = subprocess.Popen([silt, "attach", str(pid), "-f", "-o", trace, "--no-symbols", *options], stderr=subprocess.PIPE,
                                         start_new_session=True, bufsize=0)
         self.said = b""
         while b"recording process" not in self.said:
@@ -116,8 +116,8 @@ class Bench:
     def half(self, program):
         return statistics.median(program.turn() for _ in range(self.turns))
 
-    def attach(self, program):
-        return Silt(self.silt, program.pid, self.trace)
+    def attach(self, program, *options):
+        return Silt(self.silt, program.pid, self.trace, *options)
 
     def once(self, start, way):
         """Work afterwards to work before."""
@@ -128,10 +128,10 @@ class Bench:
             silt = self.attach(program)
             program.turn()
             self.pauses_ms += silt.end()
-        if way == "now":
-            silt = self.attach(program)
+        if way in ("now", "sampled"):
+            silt = self.attach(program, *(["--sample", "512K"] if way == "sampled" else []))
         second = self.half(program)
-        if way == "now":
+        if way in ("now", "sampled"):
             self.pauses_ms += silt.end()
         program.end()
         return second / first
@@ -154,7 +154,7 @@ def main():
     rows = []
     with tempfile.TemporaryDirectory() as scratch:
         bench = Bench(args.build, scratch, args.turns)
-        print(f"{'CPU time to that of never':14} {'before':>8} (min-max)     {'now':>8}   pauses, ms: middle, longest", flush=True)
+        print(f"{'CPU time to that of never':14} {'before':>8} (min-max)     {'now':>8} {'sampled':>8}   pauses, ms: middle, longest", flush=True)
         for name, start in programs(scratch).items():
             bench.pauses_ms, ratios = [], {way: [] for way in WAYS}
             for i in range(args.rounds):
@@ -165,7 +165,7 @@ def main():
                    "before_min": min(ratios["before"]) / never, "before_max": max(ratios["before"]) / never,
                    "pause_ms": statistics.median(bench.pauses_ms), "longest_pause_ms": max(bench.pauses_ms)}
             rows.append(row)
-            print(f"{name:25} {row['before']:8.3f} ({row['before_min']:.3f}-{row['before_max']:.3f}) {row['now']:8.3f}"
+            print(f"{name:25} {row['before']:8.3f} ({row['before_min']:.3f}-{row['before_max']:.3f}) {row['now']:8.3f} {row['sampled']:8.3f}"
                   f"   {row['pause_ms']:.1f}, {row['longest_pause_ms']:.1f}", flush=True)
     if args.json:
         with open(args.json, "w", encoding="utf-8") as f:
