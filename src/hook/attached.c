@@ -79,7 +79,7 @@ struct attached_settling {
 static void attached_settle(void *settling) {
         struct attached_settling *s = settling;
 
-        s->is_same = attached_n_changes == s->n_changes;
+        s->is_same = attached_n_changes == s->n_changes && !patched_is_any_unmapped();
         patched_settle(!s->is_same);
 }
 
@@ -170,7 +170,10 @@ static int attached_join_again(void) {
                 return -EAGAIN;
         n_changes = attached_n_changes;
         patched_defer(true);
-        rendezvous_plan_again(runtime.rendezvous);
+        if (rendezvous_plan_again(runtime.rendezvous) < 0) {
+                patched_defer(false);
+                return -EAGAIN;
+        }
         patched_defer(false);
         attached_settle_since(n_changes);
         return 0;

@@ -32,6 +32,7 @@ void patched_open_guard(void);
  * function is hooked already. False: a thread is opening or closing objects. */
 bool patched_look(bool is_told);
 void patched_settle(bool is_list_changed);
+bool patched_is_any_unmapped(void);
 
 /* Tells the recorder, through the arena, what became of plans. */
 void patched_tell(void);

@@ -240,6 +240,17 @@ void patched_introduce_news(struct wire_hello *hello) {
 
 /* ---- attached ---------------------------------------------------------------------------- */
 
+/* Whether some are in the list and not where they will be: the loader is about to map them. */
+bool patched_is_any_unmapped(void) {
+        const uintptr_t max_offset = 64 << 20; /* of its dynamic section, in a file */
+
+        for (const struct link_map *m = _r_debug.r_map ? _r_debug.r_map->l_next : NULL; m;
+             m = m->l_next)
+                if (!m->l_addr && (uintptr_t)m->l_ld < max_offset)
+                        return true;
+        return false;
+}
+
 bool patched_look(bool is_told) {
         uint64_t hash = 0;
 
@@ -258,7 +269,7 @@ bool patched_look(bool is_told) {
         patched_n_news = WIRE_MAX_NEWS + 1; /* all */
         patched_end = patched_last();
         patched_is_end_known = is_told;
-        return _r_debug.r_state == RT_CONSISTENT;
+        return _r_debug.r_state == RT_CONSISTENT && !patched_is_any_unmapped();
 }
 
 /* Of one that went and came back the recorder may have seen nothing. */

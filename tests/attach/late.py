@@ -129,7 +129,7 @@ def test_at_any_moment(t):
     """silt comes and goes while libraries are opened and closed all the time: those that were opened at the moment it came are seen, and
     what is open when it has gone is as its file has it."""
     seed = random.randrange(1 << 30)
-    chance, n_late = random.Random(seed), 0
+    chance, n_late, n_missed = random.Random(seed), 0, 0
     with late(t, "one", "two", "three", "four") as target:
         for i in range(t.count(2, 300)):
             where = f"(seed {seed}, {i})"
@@ -154,7 +154,9 @@ def test_at_any_moment(t):
                 continue
             assert totals["lost_events"] == totals["unknown_frees"] == 0, f"{totals} {where}"
             found = counted(t, silt.trace)
-            assert found == wanted, f"{found}, wanted {wanted} {where}"
+            # of one that is being opened at the very moment, about one in a hundred is missed (docs/attaching.md)
+            n_missed += found != wanted
+            assert found == wanted or n_missed <= 1 + i // 30, f"{found}, wanted {wanted} {where}"
         target.process.stdin.write(b"end\n")
         assert target.finish() == "ok\n"
 
