@@ -286,11 +286,20 @@ static void look_at_list(struct entries *e, const struct target *t, bool is_back
                         w->items[n++] = w->items[i];
         e->n_strange = (uint32_t)(w->n - n);
         w->n = n;
-        if (!is_back) {
-                e->is_list_changed |= !is_read || !o.is_calm || o.hash != guard.list_hash;
-                if (!e->is_list_changed)
-                        say(e, t, offsetof(struct wire_guard, is_list_seen));
-        }
+        vec_free(&o.owners);
+}
+
+/* After the loader's entry was written: a thread that waited in the kernel, and was not stopped, may have gone on. What it adds to the list from
+ * now on it tells. */
+static void look_for_changes(struct entries *e, const struct target *t) {
+        struct objects o = {0};
+        struct wire_guard guard;
+
+        e->is_list_changed |= !target_read(t, e->guard, &guard, sizeof(guard)) ||
+                              !objects_read(&o, &guard, t) || !o.is_calm ||
+                              o.hash != guard.list_hash;
+        if (!e->is_list_changed)
+                say(e, t, offsetof(struct wire_guard, is_list_seen));
         vec_free(&o.owners);
 }
 
@@ -323,6 +332,8 @@ static int entries_change(struct entries *e, const struct target *t, bool is_bac
                         see_room_left(e, &c, t);
                         look_at_list(e, t, is_back, &w);
                         write_all(e, t, &w, is_back);
+                        if (!is_back)
+                                look_for_changes(e, t);
                         is_done = true;
                 }
                 crowd_let_go(&c, t, &end_ns);
