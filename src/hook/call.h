@@ -14,10 +14,12 @@ static inline __attribute__((always_inline)) const struct real_fn *call_begin(
         struct thread *t, const struct real_fn *fn, bool is_sampled) {
         const struct real_fn *outer = t->in_real;
 
-        t->in_real = fn;
-        atomic_signal_fence(memory_order_seq_cst);
-        if (unlikely(is_sampled))
-                thread_hold_tally(t);
+        if (unlikely(is_sampled)) {
+                thread_hold_tally(t, fn);
+        } else {
+                t->in_real = fn;
+                atomic_signal_fence(memory_order_seq_cst);
+        }
         SIGNAL_POINT("call/begun");
         return outer;
 }

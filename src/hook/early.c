@@ -38,6 +38,8 @@ static void early_map_second(void) {
         early_second.bytes = (uint8_t *)pages;
         atomic_thread_fence(memory_order_release);
         early_second.size_bytes = EARLY_SECOND_BYTES;
+        /* malloc_enter.S knows the first alone; seq_cst: either this store is the last, or runtime_show_reals sees the size */
+        atomic_store_explicit(&runtime_wiped.real_usable_size, 0, memory_order_seq_cst);
 }
 
 static uint8_t *early_take(size_t n_bytes) {

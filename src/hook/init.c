@@ -77,11 +77,10 @@ void runtime_unmap(void *pages, size_t size_bytes, size_t resident_bytes) {
 }
 
 void runtime_show_reals(void) {
-        /* blocks of the second early arena are looked for by the slower way */
         atomic_store_explicit(&runtime_wiped.real_usable_size,
-                              early_second.size_bytes ? 0
-                                                      : (uintptr_t)real.malloc_usable_size.enter,
-                              memory_order_relaxed);
+                              (uintptr_t)real.malloc_usable_size.enter, memory_order_seq_cst);
+        if (early_second.size_bytes)
+                atomic_store_explicit(&runtime_wiped.real_usable_size, 0, memory_order_relaxed);
         atomic_store_explicit(&runtime_wiped.real_malloc, (uintptr_t)real.malloc.enter,
                               memory_order_relaxed);
         atomic_store_explicit(&runtime_wiped.real_free, (uintptr_t)real.free.enter,

@@ -99,16 +99,11 @@ static __attribute__((noinline)) void *malloc_sampled(size_t size_bytes) {
         return malloc_held(t, size_bytes);
 }
 
-/* Counted again when there is a block: of what was asked for in vain the recorder must not see much meanwhile. */
 void *malloc_chosen(size_t size_bytes) {
         struct thread *t = thread_self;
 
-        if (unlikely(!t || !t->tally)) /* a handler forked meanwhile: it was the parent's */
+        if (unlikely(!t) || unlikely(!sample_begin_chosen(t, &real.malloc)))
                 return REAL(malloc)(size_bytes);
-        t->in_real = &real.malloc;
-        atomic_signal_fence(memory_order_seq_cst);
-        t->is_tally_held = true;
-        sample_tally_uncount(t, size_bytes);
         return malloc_held(t, size_bytes);
 }
 

@@ -4,8 +4,8 @@
  *
  * One word says that nothing is unusual: thread_tally, which is NULL for a thread without a state, inside a real function
  * that may call hooks, and while it is taken here. Where it lies is told by a word of the page that fork wipes, so that a
- * new process, or one that does not sample, is noticed by the same look. The real functions are read with it, once: that
- * page may be wiped at any moment after. A signal handler that interrupts the counting
+ * new process, or one that does not sample, is noticed by the same look. The real functions are read behind it, once: that
+ * page may be wiped before, between and after, by a fork in a signal handler. A signal handler that interrupts the counting
  * finds no tally, and counts elsewhere; in the child of one that forks the frame tells (fork_may_be_inside). */
 
 #ifndef SILT_SIGNAL_POINTS
@@ -128,7 +128,7 @@ malloc_enter_begin:
         .size   \name, . - \name
 .endm
 
-/* look: goes to 1 where the process does not count here, to 2 where something is unusual. allocate, release: what is
+/* A block that is chosen is not counted here. look: goes to 1 where the process does not count here, to 2 where something is unusual. allocate, release: what is
  * counted goes to the real function; NULL is of a class that the filter never lets pass. Arguments stay where they are. */
 
 #if defined(__aarch64__)
@@ -143,8 +143,10 @@ malloc_enter_begin:
 
 .macro look off, real
         ldr     x9, runtime_wiped + \off
+        point   enter/begun
         ldr     x16, runtime_wiped + \real
         cbz     x9, 1f
+        cbz     x16, 2f
         mrs     x10, tpidr_el0
         ldr     x11, [x10, x9]
         cbz     x11, 2f
@@ -159,9 +161,9 @@ malloc_enter_begin:
         add     x12, x12, #1
         add     x13, x13, #CHARGE
         point   enter/loaded
+        tbz     x13, #63, 3f
         stp     x12, x13, [x11, #N_ALLOCS]
         point   enter/counted
-        tbz     x13, #63, 3f
         str     x11, [x10, x9]
         point   enter/given
         stp     x30, x0, [sp, #-16]!
@@ -239,10 +241,13 @@ malloc_enter_begin:
 .endm
 
 .macro look off, real
-        movq    runtime_wiped + \real(%rip), %r8
         movq    runtime_wiped + \off(%rip), %rax
+        point   enter/begun
+        movq    runtime_wiped + \real(%rip), %r8
         testq   %rax, %rax
         je      1f
+        testq   %r8, %r8
+        je      2f
         movq    %fs:(%rax), %r10
         testq   %r10, %r10
         je      2f
@@ -252,11 +257,13 @@ malloc_enter_begin:
         point   enter/looked
         movq    $0, %fs:(%rax)
         point   enter/taken
-        leaq    CHARGE(%rdi), %r11
-        incq    N_ALLOCS(%r10)
-        point   enter/loaded
-        addq    %r11, DUE_BYTES(%r10)
+        movq    DUE_BYTES(%r10), %r11
+        leaq    CHARGE(%rdi, %r11), %r11
+        testq   %r11, %r11
         jns     3f
+        point   enter/loaded
+        incq    N_ALLOCS(%r10)
+        movq    %r11, DUE_BYTES(%r10)
         point   enter/counted
         movq    %r10, %fs:(%rax)
         point   enter/given

@@ -29,7 +29,7 @@ void delete_array_sized_slow(void *block, size_t size_bytes);
 /* Not known yet what the real function is, or a block of the early arena. */
 size_t usable_size_slow(void *block);
 
-/* Counted, and thread_tally taken: the block is one to record. */
+/* Not counted yet, and thread_tally taken: the block is one to record. */
 void *malloc_chosen(size_t size_bytes);
 
 /* Counted, but the real malloc returned NULL. */

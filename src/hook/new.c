@@ -247,20 +247,20 @@ NEW_HOOK(_ZnamSt11align_val_tRKSt9nothrow_t, WIRE_FORM_NEW_ARRAY, align,
          NEW_ALIGNED | NEW_ARRAY_ALIGNED, NEW_SILENT,
          (size_t size_bytes, size_t align, const void *tag), size_bytes, align, tag)
 
-/* Counted before there was a block, which may be one to record, or none: once more, by the slower way. */
+/* Once more, by the slower way. */
 void *new_chosen(size_t size_bytes) {
         struct thread *t = thread_self;
 
-        if (t)
-                sample_take_back_chosen(t, size_bytes);
+        if (t && sample_begin_chosen(t, &sample_counting))
+                sample_end(t, NULL);
         return new_slow(size_bytes);
 }
 
 void *new_array_chosen(size_t size_bytes) {
         struct thread *t = thread_self;
 
-        if (t)
-                sample_take_back_chosen(t, size_bytes);
+        if (t && sample_begin_chosen(t, &sample_counting))
+                sample_end(t, NULL);
         return new_array_slow(size_bytes);
 }
 

@@ -108,13 +108,12 @@ static uint64_t sample_interval(void) {
         return mean_bytes == 0 || mean_bytes >> 40 ? 1 : mean_bytes;
 }
 
-/* Who is killed between two stores leaves the same sum of bytes: see sample_alloc_bytes. */
+/* Who is killed between two stores leaves the same sum of bytes: see sample_alloc_bytes. release: in this order for the
+ * recorder too, which else would see more than there is. */
 static void sample_set_due(struct wire_tally *tally, uint64_t left_bytes, uint64_t sample_at) {
         atomic_store_explicit(&tally->next_at, sample_at, memory_order_relaxed);
-        atomic_signal_fence(memory_order_seq_cst);
-        atomic_store_explicit(&tally->due_bytes, 0 - left_bytes, memory_order_relaxed);
-        atomic_signal_fence(memory_order_seq_cst);
-        atomic_store_explicit(&tally->sample_at, sample_at, memory_order_relaxed);
+        atomic_store_explicit(&tally->due_bytes, 0 - left_bytes, memory_order_release);
+        atomic_store_explicit(&tally->sample_at, sample_at, memory_order_release);
 }
 
 /* From what is charged for by now to the next chosen byte. */
@@ -212,14 +211,14 @@ HOOK_COLD void sample_take_back(struct thread *t, size_t size_bytes) {
         sample_end(t, NULL);
 }
 
-HOOK_COLD void sample_take_back_chosen(struct thread *t, size_t size_bytes) {
+HOOK_COLD bool sample_begin_chosen(struct thread *t, const struct real_fn *during) {
         if (!t->tally)
-                return;
-        t->in_real = &sample_counting;
+                return false;
+        t->in_real = during;
         atomic_signal_fence(memory_order_seq_cst);
         t->is_tally_held = true;
-        sample_tally_uncount(t, size_bytes);
-        sample_end(t, NULL);
+        atomic_signal_fence(memory_order_seq_cst);
+        return true;
 }
 
 /* ---- handlers that interrupted the runtime ------------------------------------------------ */

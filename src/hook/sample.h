@@ -63,9 +63,7 @@ static inline void sample_count(_Atomic uint64_t *sum, uint64_t n) {
 
 /* Between these two the tally is the interrupted thread's alone. */
 static inline void sample_begin(struct thread *t, const struct real_fn *during) {
-        t->in_real = during;
-        atomic_signal_fence(memory_order_seq_cst);
-        thread_hold_tally(t);
+        thread_hold_tally(t, during);
         SIGNAL_POINT("sample/begun");
 }
 
@@ -77,21 +75,38 @@ static inline void sample_end(struct thread *t, const struct real_fn *then) {
                 thread_give_tally(t);
 }
 
+/* By one instruction where there is one: who is killed leaves both or none. */
+static inline void sample_set_charge(struct wire_tally *tally, uint64_t n_allocs,
+                                     uint64_t due_bytes) {
+#if defined(__aarch64__)
+        __asm__ volatile("stp %1, %2, [%0]"
+                         :
+                         : "r"(&tally->n_allocs), "r"(n_allocs), "r"(due_bytes)
+                         : "memory");
+#else
+        atomic_store_explicit(&tally->n_allocs, n_allocs, memory_order_relaxed);
+        atomic_store_explicit(&tally->due_bytes, due_bytes, memory_order_release);
+#endif
+}
+
 /* Counts an allocation; true: it is chosen, and sample_take is next. While in_real is set. */
 static inline bool sample_tally_alloc(struct thread *t, size_t size_bytes) {
         struct wire_tally *tally = &t->lane.slot->tally;
+        uint64_t n_allocs = atomic_load_explicit(&tally->n_allocs, memory_order_relaxed);
+        uint64_t due_bytes = atomic_load_explicit(&tally->due_bytes, memory_order_relaxed) +
+                             sample_charge(size_bytes);
 
-        sample_count(&tally->n_allocs, 1);
-        sample_count(&tally->due_bytes, sample_charge(size_bytes));
-        return (int64_t)atomic_load_explicit(&tally->due_bytes, memory_order_relaxed) >= 0;
+        sample_set_charge(tally, n_allocs + 1, due_bytes);
+        return (int64_t)due_bytes >= 0;
 }
 
 /* What sample_tally_alloc did is undone. */
 static inline void sample_tally_uncount(struct thread *t, size_t size_bytes) {
         struct wire_tally *tally = &t->lane.slot->tally;
 
-        sample_count(&tally->due_bytes, 0 - sample_charge(size_bytes));
-        sample_count(&tally->n_allocs, UINT64_MAX);
+        sample_set_charge(tally, atomic_load_explicit(&tally->n_allocs, memory_order_relaxed) - 1,
+                          atomic_load_explicit(&tally->due_bytes, memory_order_relaxed) -
+                                  sample_charge(size_bytes));
 }
 
 /* The cold halves. _take: in_real is set, and NULL when it returns. */
@@ -107,10 +122,12 @@ void sample_release(struct thread *t, void *block);
 void *sample_finish(struct thread *t, void *block, size_t size_bytes, unsigned form,
                     const struct unwind_regs *from);
 
-/* Where malloc_enter.S counted, the call is over, and none came back; or it is not made yet, and thread_tally was taken. It
- * is as if there had been no call. */
+/* Where malloc_enter.S counted, the call is over, and none came back: it is as if there had been no call. */
 void sample_take_back(struct thread *t, size_t size_bytes);
-void sample_take_back_chosen(struct thread *t, size_t size_bytes);
+
+/* Where it took thread_tally, and did no more: in_real is set as by sample_begin. False: a handler forked meanwhile, and it was
+ * the parent's. */
+bool sample_begin_chosen(struct thread *t, const struct real_fn *during);
 
 /* After the real call. */
 static inline void sample_alloc(struct thread *t, void *block, size_t size_bytes, unsigned form,

@@ -20,11 +20,11 @@ bool sample_enter_class(size_t class) {
         do {
                 if (old == SAMPLE_CLASS_CLEARING)
                         return false;
-                if (old == SAMPLE_CLASS_STUCK)
-                        return true;
-        } while (!atomic_compare_exchange_weak_explicit(
-                n, &old, old + 1 == SAMPLE_CLASS_CLEARING ? SAMPLE_CLASS_STUCK : (uint8_t)(old + 1),
-                memory_order_acq_rel, memory_order_relaxed));
+        } while (old != SAMPLE_CLASS_STUCK &&
+                 !atomic_compare_exchange_weak_explicit(
+                         n, &old,
+                         old + 1 == SAMPLE_CLASS_CLEARING ? SAMPLE_CLASS_STUCK : (uint8_t)(old + 1),
+                         memory_order_acq_rel, memory_order_relaxed));
         sample_set_bit(class); /* whoever came first may not have done so yet */
         return true;
 }

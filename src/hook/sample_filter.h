@@ -28,14 +28,15 @@ static inline size_t sample_class(uint64_t block) {
         return (block >> 6) % SAMPLE_N_CLASSES;
 }
 
+/* release, acquire: whoever clears a bit that sample_mark_early has set sees why. */
 static inline void sample_set_bit(size_t class) {
         atomic_fetch_or_explicit(&sample_filter[class / 64], UINT64_C(1) << class % 64,
-                                 memory_order_relaxed);
+                                 memory_order_release);
 }
 
 static inline void sample_clear_bit(size_t class) {
         atomic_fetch_and_explicit(&sample_filter[class / 64], ~(UINT64_C(1) << class % 64),
-                                  memory_order_relaxed);
+                                  memory_order_acquire);
 }
 
 static inline bool sample_may_have(const void *block) {

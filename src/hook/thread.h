@@ -61,17 +61,24 @@ extern __thread struct thread *thread_self __attribute__((tls_model("initial-exe
 extern __thread struct wire_tally *thread_tally __attribute__((tls_model("initial-exec")));
 extern __thread bool thread_is_counted __attribute__((tls_model("initial-exec")));
 
-/* Once in_real is set, and once it is NULL again. Forgetting the latter is harmless: the next slow way does it. Whatever
- * a handler finds between two stores is either as before or as if somebody counted. */
-static inline void thread_hold_tally(struct thread *t) {
-        if (thread_tally) {
-                t->is_tally_held = true;
-                atomic_signal_fence(memory_order_seq_cst);
+/* Sets in_real; thread_tally is NULL before, so that malloc_enter.S never counts inside. Whatever a handler finds between two
+ * stores is either as before or as if somebody counted. */
+static inline void thread_hold_tally(struct thread *t, const struct real_fn *in_real) {
+        bool is_there = thread_tally != NULL;
+
+        if (is_there)
                 thread_tally = NULL;
-        }
+        atomic_signal_fence(memory_order_seq_cst);
+        SIGNAL_POINT("hold/taken");
+        t->in_real = in_real;
+        atomic_signal_fence(memory_order_seq_cst);
+        SIGNAL_POINT("hold/begun");
+        if (is_there)
+                t->is_tally_held = true;
         atomic_signal_fence(memory_order_seq_cst);
 }
 
+/* Once in_real is NULL again. Forgetting it is harmless: the next slow way does it. */
 static inline void thread_give_tally(struct thread *t) {
         atomic_signal_fence(memory_order_seq_cst);
         if (t->is_tally_held) {

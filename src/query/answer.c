@@ -472,6 +472,14 @@ static bool has_halves(const struct asking *k) {
                (!is_all(k) || k->answer->n_processes == 1);
 }
 
+/* Not less than what there was at both ends, which are no moments of luck. */
+static uint64_t peak_level(const struct asking *k, const struct halves *halves) {
+        uint32_t process = is_all(k) ? 0 : k->scope.process;
+        uint64_t ends = MAX(k->begin.counts[process].live_bytes, k->end.counts[process].live_bytes);
+
+        return MAX(halves_level(halves), ends);
+}
+
 /* Luck is where chance is: each site's part of it is its part of the variance. */
 static void lower_peak(struct asking *k, struct peak *peak, const struct halves *halves) {
         struct query_answer *a = k->answer;
@@ -479,7 +487,7 @@ static void lower_peak(struct asking *k, struct peak *peak, const struct halves 
         if (!halves->has_looked || !(k->whole_var[QUERY_PEAK] > 0))
                 return;
         a->is_peak_level = true;
-        a->peak_excess_bytes = (double)(int64_t)(peak->bytes - halves_level(halves));
+        a->peak_excess_bytes = (double)(int64_t)(peak->bytes - peak_level(k, halves));
         a->peak_var = k->whole_var[QUERY_PEAK];
         peak->bytes = peak->blocks = 0;
         for (size_t i = 0; i < k->sites.n; i++) {

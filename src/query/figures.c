@@ -37,7 +37,8 @@ void query_figures_lower_peak(struct query_figures *f, const struct query_answer
         if (!a->is_peak_level || f->peak_bytes <= 0)
                 return;
         left = MAX(bytes - a->peak_excess_bytes * f->var[QUERY_PEAK] / a->peak_var, 0.0);
-        f->peak_bytes = (int64_t)unit_nearest(left);
+        /* up: all together are no less than what is left in the end */
+        f->peak_bytes = (int64_t)ceil(left);
         f->peak_blocks = (int64_t)unit_nearest((double)f->peak_blocks * left / bytes);
 }
 

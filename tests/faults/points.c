@@ -6,6 +6,7 @@
  * The handler allocates twice, releases one, and looks at errno; what else it does is the mode:
  *   plain   nothing      deep   all of it 150 calls further down      nest   is interrupted itself, twice over
  *   jump    leaves by siglongjmp every second time      fork   a child goes on with what was interrupted, then ends
+ *   clone   the same, and nothing else: a child that libc and silt are not told of
  * Jumps and forks happen only where the program could do them without silt: inside an allocation call of its own.
  *
  * It tells what its own calls and its handlers did; what libc allocates besides is the same in every run. LABEL "-"
@@ -18,6 +19,7 @@
 #include <signal.h>
 #include <stdatomic.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 
 enum {
@@ -32,8 +34,10 @@ enum {
 
 int silt_point_reached(const char *label);
 
-static enum { PLAIN, DEEP, NEST, JUMP, FORK, LIST } mode;
+static enum { PLAIN, DEEP, NEST, JUMP, FORK, CLONE, LIST } mode;
 static const char *armed = "-";
+static int
+        counts_only; /* the point is on the way of samples: what is asked for in vain is no event that gets lost */
 static struct {
         unsigned n;
         const char *items[N_LABELS_MAX];
@@ -80,8 +84,11 @@ int silt_point_reached(const char *label) {
 }
 
 static void handle_simply(void) {
+        volatile size_t too_much = SIZE_MAX;
         void *block;
 
+        if (counts_only && mode != NEST)
+                MUST(!malloc(too_much));
         MUST(malloc(24));
         block = malloc(40);
         MUST(block);
@@ -114,10 +121,31 @@ static void handle_fork(void) {
         n_forks++;
 }
 
+static void handle_clone(void) {
+        long pid = syscall(SYS_clone, SIGCHLD, 0, 0, 0, 0);
+        int status;
+
+        MUST(pid >= 0);
+        if (pid == 0) {
+                is_child = 1;
+                return;
+        }
+        MUST(waitpid((pid_t)pid, &status, 0) == pid);
+        if (status != 7 << 8)
+                _exit(90);
+        n_forks++;
+}
+
 static void on_signal(int sig) {
         int errno_before = errno;
 
         (void)sig;
+        if (mode == CLONE) {
+                if (is_open)
+                        handle_clone();
+                errno = errno_before;
+                return;
+        }
         if (checks_errno && errno != ERRNO)
                 _exit(91);
         handler_depth++;
@@ -139,7 +167,8 @@ static void on_signal(int sig) {
 static void end_child(void) {
         if (!is_child)
                 return;
-        MUST(malloc(48));
+        if (mode != CLONE)
+                MUST(malloc(48));
         _exit(7);
 }
 
@@ -260,14 +289,16 @@ static void run_threads(void) {
 }
 
 static void read_arguments(int argc, char **argv) {
-        static const char *const names[] = {"plain", "deep", "nest", "jump", "fork", "list"};
+        static const char *const names[] = {"plain", "deep",  "nest", "jump",
+                                            "fork",  "clone", "list"};
 
         MUST(argc == 4);
-        for (unsigned i = 0; i < 6; i++)
+        for (unsigned i = 0; i < 7; i++)
                 if (is_same(names[i], argv[1]))
                         mode = i;
         n_raises_left = strtoul(argv[3], NULL, 10);
         armed = argv[2];
+        counts_only = strncmp(armed, "enter/", 6) == 0 || strncmp(armed, "hold/", 5) == 0;
 }
 
 int main(int argc, char **argv) {

@@ -32,7 +32,7 @@ def labels_in_sources(t):
 
 def options_for(label):
     """Some labels are on the way of samples alone."""
-    return ("--sample", "64") if label.startswith(("sample/", "enter/")) else ()
+    return ("--sample", "64") if label.startswith(("sample/", "enter/", "hold/")) else ()
 
 
 def record(t, mode, label, options=(), n_raises=N_RAISES):
@@ -132,3 +132,13 @@ def test_handler_jumps_out(t):
 
 def test_handler_forks(t):
     sweep(t, "fork", 5)
+
+
+def test_handler_clones(t):
+    """Nobody told the runtime of the child, which goes on in the middle of a call: it ends as it would. What it counts there is
+    counted in its parent."""
+    n_forks = 0
+    labels = [label for label in sorted(reached(t)) if label.startswith(("enter/", "hold/"))]
+    for label in labels:
+        n_forks += record(t, "clone", label, ("--sample", "1K"))[1]["forks"]
+    assert n_forks >= 2 * len(labels) > 20, (n_forks, labels)

@@ -23,6 +23,8 @@ def read(t, trace, *options):
     assert v.code == 0, v.text + v.errors
     report, why = t.silt.report(trace, *options)
     assert report, why
+    if len(report["processes"]) == 1:
+        assert report["totals"]["peak_live_bytes"] >= report["totals"]["end_live_bytes"], report["totals"]
     return report
 
 
