@@ -124,8 +124,11 @@ void *malloc_exact(size_t size_bytes) {
 }
 
 void *malloc_slow(size_t size_bytes) {
-        return runtime_phase() == RUNTIME_SAMPLING ? malloc_sampled(size_bytes)
-                                                   : malloc_other(size_bytes);
+        switch (runtime_phase()) {
+        case RUNTIME_SAMPLING: return malloc_sampled(size_bytes);
+        case RUNTIME_PASSING: return REAL(malloc)(size_bytes);
+        default: return malloc_other(size_bytes);
+        }
 }
 
 static inline __attribute__((always_inline)) void *calloc_recorded(struct thread *t, size_t n_items,
@@ -371,10 +374,14 @@ void free_exact(void *block) {
 }
 
 void free_slow(void *block) {
+        uint32_t phase = runtime_phase();
+
         if (unlikely(!block))
                 return;
-        if (runtime_phase() == RUNTIME_SAMPLING)
+        if (phase == RUNTIME_SAMPLING)
                 free_sampled(block);
+        else if (phase == RUNTIME_PASSING && !early_owns(block))
+                REAL(free)(block);
         else
                 free_other(block);
 }

@@ -69,6 +69,9 @@ def test_what_is_refused(t):
     assert exact["totals"]["failed_allocations"] >= 800, exact["totals"]
 
 
+test_what_is_refused.native_alone = "qemu-user has no limit of memory"
+
+
 def test_a_bounded_trace(t):
     argv = [program(t), "ways", "30000"]
     exact = read(t, record(t, argv))["totals"]
