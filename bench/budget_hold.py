@@ -29,10 +29,18 @@ for turn in range(12):
     d = {str(i): i for i in range(400000)}
     x = d = None
 """
+SQL = """
+CREATE TABLE t(id INTEGER PRIMARY KEY, name TEXT, n INTEGER);
+WITH RECURSIVE c(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM c WHERE i < 2400000)
+INSERT INTO t SELECT i, 'name ' || i * 7919 % 100003, i % 1000 FROM c;
+CREATE INDEX by_name ON t(name);
+SELECT count(DISTINCT lower(name)), group_concat(n) FROM t WHERE name LIKE '%7';
+SELECT n, count(*), max(name || '.') FROM t GROUP BY n ORDER BY 2 DESC, 3;
+"""
 
 
 def workloads(out):
-    """Each some seconds long, so that starting matters little. Those behind the first three allocate so densely that the hook
+    """Each some seconds long, so that starting matters little. Those behind the first four allocate so densely that the hook
     alone, counting nothing, takes 2 % and more: silt's own report says that the budget cannot be kept."""
     redis = programs.redis("redis-server under load", out)
     redis.client.n_requests = 1_200_000
@@ -43,6 +51,7 @@ def workloads(out):
     pairs = programs.compiled(out, ["gcc", "-O2", "-fno-builtin"], "pairs.c")
     python = ["/usr/bin/python3", "-c", PYTHON]
     return [redis, programs.Workload("python3 building objects", python), tokio,
+            programs.Workload("sqlite3 in memory", ["sqlite3", ":memory:", SQL]),
             programs.Workload("python3, PYTHONMALLOC=malloc", python, env={"PYTHONMALLOC": "malloc"}, is_real=False),
             programs.Workload(rust.name, rust.argv, is_real=False),
             programs.Workload("malloc/free loop", [pairs, "100000000", "64"], is_real=False)]
@@ -119,7 +128,7 @@ def main():
                   f"{got['last'] / 1024:6.0f} KiB{'   report: not kept' if got['is_noted'] else ''}", flush=True)
             if w.is_real and together > float(args.budget.rstrip("%")):
                 missed.append(w.name)
-    print("missed by: " + ", ".join(missed) if missed else "held by the first three")
+    print("missed by: " + ", ".join(missed) if missed else "held by all that are real programs")
     return 1 if missed else 0
 
 
