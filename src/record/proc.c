@@ -16,6 +16,18 @@
 
 enum { PROC_MAX_CMDLINE_BYTES = 256 * 1024 };
 
+/* A program that writes a title over its arguments (redis-server, nginx, postgres) leaves one text of several words, and
+ * nothing behind it. */
+static bool is_title(const char *raw, size_t n_bytes) {
+        size_t n = strlen(raw);
+
+        if (raw[0] == ' ' || !strchr(raw, ' ') || (raw[0] == '/' && n + 1 >= n_bytes))
+                return false;
+        while (n < n_bytes && !raw[n])
+                n++;
+        return n >= n_bytes;
+}
+
 const char *const *proc_args(struct arena *arena, pid_t pid, uint32_t *ret_n) {
         _cleanup_free_ char *raw = malloc(PROC_MAX_CMDLINE_BYTES);
         VEC(const char *) args = {0};
@@ -27,8 +39,16 @@ const char *const *proc_args(struct arena *arena, pid_t pid, uint32_t *ret_n) {
         snprintf(path, sizeof(path), "/proc/%d/cmdline", (int)pid);
         if (!raw || (n = fs_read_text(path, raw, PROC_MAX_CMDLINE_BYTES)) <= 0)
                 return NULL;
-        for (char *at = raw; at < raw + n; at += strlen(at) + 1)
-                vec_push(&args, arena_strdup(arena, at));
+        if (is_title(raw, (size_t)n)) {
+                char *rest = raw, *word;
+
+                while ((word = strsep(&rest, " ")))
+                        if (*word)
+                                vec_push(&args, arena_strdup(arena, word));
+        } else {
+                for (char *at = raw; at < raw + n; at += strlen(at) + 1)
+                        vec_push(&args, arena_strdup(arena, at));
+        }
         *ret_n = (uint32_t)args.n;
         copy = arena_memdup(arena, args.items, args.n * sizeof(*args.items));
         vec_free(&args);

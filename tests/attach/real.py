@@ -10,7 +10,7 @@ import threading
 import time
 
 from attach._service import Client, Pauses
-from attach._target import Target, await_true, record
+from attach._target import Attached, Target, await_true, record
 from harness.cases import skip
 from harness.process import run
 
@@ -85,7 +85,9 @@ def test_redis(t):
             checks.check_alive()
         load.finish()
         n, longest_ms = checks.finish()
-        record(t, target.pid, lambda: time.sleep(0.05), pauses=pauses)  # idle now
+        silt = Attached(t, target.pid).await_recording()  # idle now
+        assert silt.end() == 0 and silt.totals(), silt.said
+        assert silt.report["command"] == ["redis-server", f"*:{port}"], silt.report["command"]  # the title it gave itself
         target.finish(signal.SIGTERM)
         t.notes.append(f"{load.n} requests, {n} answers compared, the longest took {longest_ms} ms; {pauses.note()}")
 
