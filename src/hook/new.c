@@ -247,36 +247,38 @@ NEW_HOOK(_ZnamSt11align_val_tRKSt9nothrow_t, WIRE_FORM_NEW_ARRAY, align,
          NEW_ALIGNED | NEW_ARRAY_ALIGNED, NEW_SILENT,
          (size_t size_bytes, size_t align, const void *tag), size_bytes, align, tag)
 
-/* Once more, by the slower way. */
-void *new_chosen(size_t size_bytes) {
+static void new_give_tally(void) {
         struct thread *t = thread_self;
 
         if (t && sample_begin_chosen(t, &sample_counting))
                 sample_end(t, NULL);
+}
+
+static void new_take_back(size_t size_bytes) {
+        struct thread *t = thread_self;
+
+        if (t)
+                sample_take_back(t, size_bytes);
+}
+
+/* All once more, by the slower way. */
+void *new_chosen(size_t size_bytes) {
+        new_give_tally();
         return new_slow(size_bytes);
 }
 
 void *new_array_chosen(size_t size_bytes) {
-        struct thread *t = thread_self;
-
-        if (t && sample_begin_chosen(t, &sample_counting))
-                sample_end(t, NULL);
+        new_give_tally();
         return new_array_slow(size_bytes);
 }
 
 void *new_failed(size_t size_bytes) {
-        struct thread *t = thread_self;
-
-        if (t)
-                sample_take_back(t, size_bytes);
+        new_take_back(size_bytes);
         return new_slow(size_bytes);
 }
 
 void *new_array_failed(size_t size_bytes) {
-        struct thread *t = thread_self;
-
-        if (t)
-                sample_take_back(t, size_bytes);
+        new_take_back(size_bytes);
         return new_array_slow(size_bytes);
 }
 

@@ -55,16 +55,16 @@ const struct link_map *patched_object_at(uintptr_t addr) {
         return NULL;
 }
 
-static bool patched_is_loaded(const struct patched_lot *lot) {
-        for (const struct link_map *m = _r_debug.r_map; m; m = m->l_next)
-                if (m->l_addr == lot->base && patched_name_hash(m->l_name) == lot->name_hash)
-                        return true;
-        return false;
-}
-
 static bool patched_is_of(const struct patched_lot *lot, const struct link_map *m) {
         return lot->is_used && lot->base == m->l_addr &&
                lot->name_hash == patched_name_hash(m->l_name);
+}
+
+static bool patched_is_loaded(const struct patched_lot *lot) {
+        for (const struct link_map *m = _r_debug.r_map; m; m = m->l_next)
+                if (patched_is_of(lot, m))
+                        return true;
+        return false;
 }
 
 /* ---- lots -------------------------------------------------------------------------------- */

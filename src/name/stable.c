@@ -82,7 +82,7 @@ static size_t cut_suffixes(const char *name, size_t n) {
         }
 }
 
-/* memcpy@@GLIBC_2.14, malloc@plt: versions and stubs. */
+/* memcpy@@GLIBC_2.14, malloc@plt: versions, and the linker's own entries. */
 static size_t cut_version(const char *name, size_t n) {
         const char *at = memchr(name, '@', n);
 

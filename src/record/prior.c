@@ -43,26 +43,16 @@ static void tell_arenas(int control_fd, const struct control_prior *kernel,
         send_prior(control_fd, &x);
 }
 
-static void tell_jemalloc(int control_fd, const struct control_prior *kernel,
-                          const struct jemalloc_found *j) {
+/* All of it was read. n_arenas: 0 where there are none. */
+static void tell_whole(int control_fd, const struct control_prior *kernel, const char *allocator,
+                       uint64_t held_bytes, uint64_t used_bytes, uint32_t n_arenas) {
         struct control_prior x = *kernel;
 
-        snprintf(x.allocator, sizeof(x.allocator), "jemalloc");
+        snprintf(x.allocator, sizeof(x.allocator), "%s", allocator);
         x.flags = TRACE_PRIOR_HELD | TRACE_PRIOR_WHOLE;
-        x.held_bytes = j->held_bytes;
-        x.free_bytes = j->held_bytes - j->used_bytes;
-        x.n_arenas = j->n_arenas;
-        send_prior(control_fd, &x);
-}
-
-static void tell_mimalloc(int control_fd, const struct control_prior *kernel,
-                          const struct mimalloc_found *mi) {
-        struct control_prior x = *kernel;
-
-        snprintf(x.allocator, sizeof(x.allocator), "mimalloc");
-        x.flags = TRACE_PRIOR_HELD | TRACE_PRIOR_WHOLE;
-        x.held_bytes = mi->held_bytes;
-        x.free_bytes = mi->held_bytes - mi->used_bytes;
+        x.held_bytes = held_bytes;
+        x.free_bytes = held_bytes - used_bytes;
+        x.n_arenas = n_arenas;
         send_prior(control_fd, &x);
 }
 
@@ -75,9 +65,11 @@ void prior_tell(int control_fd, const struct control_prior *kernel, const struct
         if (has_arenas)
                 tell_arenas(control_fd, kernel, &seen->arenas);
         if (seen->has_jemalloc)
-                tell_jemalloc(control_fd, kernel, &seen->jemalloc);
+                tell_whole(control_fd, kernel, "jemalloc", seen->jemalloc.held_bytes,
+                           seen->jemalloc.used_bytes, seen->jemalloc.n_arenas);
         if (seen->has_mimalloc)
-                tell_mimalloc(control_fd, kernel, &seen->mimalloc);
+                tell_whole(control_fd, kernel, "mimalloc", seen->mimalloc.held_bytes,
+                           seen->mimalloc.used_bytes, 0);
         if (!has_arenas && !has_other)
                 send_prior(control_fd, kernel);
 }
