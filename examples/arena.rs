@@ -3,8 +3,12 @@
 //!     arena [REQUESTS]
 
 mod silt {
-    use std::ffi::{c_char, c_void, CString};
-    use std::sync::OnceLock;
+    use std::ffi::{c_void, CString};
+    use std::os::raw::c_char;
+    use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+
+    const NOT_ASKED: usize = 0;
+    const NOT_THERE: usize = 1;
 
     extern "C" {
         fn dlsym(handle: *mut c_void, name: *const c_char) -> *mut c_void;
@@ -13,12 +17,17 @@ mod silt {
     /// None without silt.
     macro_rules! function {
         ($name:literal, $type:ty) => {{
-            static FOUND: OnceLock<Option<$type>> = OnceLock::new();
-            // SAFETY: the name is NUL-terminated; silt.h says what the function takes.
-            *FOUND.get_or_init(|| unsafe {
-                let f = dlsym(std::ptr::null_mut(), concat!($name, "\0").as_ptr().cast());
-                (!f.is_null()).then(|| std::mem::transmute::<*mut c_void, $type>(f))
-            })
+            // The answer is the same whoever asks: no more order is needed.
+            static FOUND: AtomicUsize = AtomicUsize::new(NOT_ASKED);
+            let mut f = FOUND.load(Relaxed);
+            if f == NOT_ASKED {
+                // SAFETY: the name is NUL-terminated.
+                f = unsafe { dlsym(std::ptr::null_mut(), concat!($name, "\0").as_ptr().cast()) } as usize;
+                f = f.max(NOT_THERE);
+                FOUND.store(f, Relaxed);
+            }
+            // SAFETY: silt.h says what the function takes.
+            (f != NOT_THERE).then(|| unsafe { std::mem::transmute::<usize, $type>(f) })
         }};
     }
 

@@ -35,7 +35,8 @@ fn count_free(l: Layout) {
 #[cfg(not(any(system, mimalloc)))]
 mod inner {
     use super::*;
-    use std::ffi::{c_char, c_int, c_void};
+    use std::ffi::c_void;
+    use std::os::raw::{c_char, c_int};
 
     extern "C" {
         fn _rjem_malloc(n: usize) -> *mut c_void;

@@ -1,6 +1,12 @@
 // SPDX-License-Identifier: MIT
 // As lines.c, with generic functions, closures and collections.
-use std::hint::black_box;
+
+/// std::hint's is newer than Debian 12's compiler.
+fn black_box<T>(value: T) -> T {
+    let copy = unsafe { std::ptr::read_volatile(&value) };
+    std::mem::forget(value);
+    copy
+}
 
 struct Cache<T> {
     entries: Vec<Box<T>>,
