@@ -4,7 +4,7 @@
 #pragma once
 
 struct err {
-        int code; /* negative errno, 0 while nothing has failed */
+        int code; /* negative errno, 0 while nothing has failed: a text then is worth saying all the same */
         char text
                 [480]; /* "what: why: what to do", without the leading "silt: " and without a newline */
 };

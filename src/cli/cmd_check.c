@@ -293,9 +293,8 @@ int cmd_check(int argc, char **argv) {
         is_strict = command.options.strict;
         r = check_print(stdout, &command.options, &status, &err);
         check_command_done(&command);
-        if (r < 0) {
-                fprintf(stderr, "silt: %s\n", err.text);
+        cli_say_err(r, &err);
+        if (r < 0)
                 return EXIT_STATUS_TROUBLE;
-        }
         return exit_status_of(status, is_strict);
 }

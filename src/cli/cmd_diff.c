@@ -289,9 +289,8 @@ int cmd_diff(int argc, char **argv) {
         command.options.rules.with_config = true;
         r = diff_print(stdout, &command.options, &is_found, &err);
         diff_command_done(&command);
-        if (r < 0) {
-                fprintf(stderr, "silt: %s\n", err.text);
+        cli_say_err(r, &err);
+        if (r < 0)
                 return EXIT_STATUS_TROUBLE;
-        }
         return is_found ? EXIT_STATUS_FOUND : EXIT_STATUS_OK;
 }

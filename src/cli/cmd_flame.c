@@ -232,9 +232,8 @@ int cmd_flame(int argc, char **argv) {
                                               : draw_into_file(&options, str_text(&path), &err);
         query_filter_free(options.draw.ask.filter);
         str_done(&path);
-        if (r < 0) {
-                fprintf(stderr, "silt: %s\n", err.text);
+        cli_say_err(r, &err);
+        if (r < 0)
                 return EXIT_STATUS_TROUBLE;
-        }
         return EXIT_STATUS_OK;
 }

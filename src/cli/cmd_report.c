@@ -200,9 +200,8 @@ int cmd_report(int argc, char **argv) {
         options.rules.with_config = true;
         r = report_print(stdout, &options, &err);
         query_filter_free(options.filter);
-        if (r < 0) {
-                fprintf(stderr, "silt: %s\n", err.text);
+        cli_say_err(r, &err);
+        if (r < 0)
                 return EXIT_STATUS_TROUBLE;
-        }
         return EXIT_STATUS_OK;
 }

@@ -147,9 +147,8 @@ int cmd_source(int argc, char **argv) {
         options.view.rules.with_config = true;
         r = source_print(stdout, &options, &err);
         query_filter_free(options.view.filter);
-        if (r < 0) {
-                fprintf(stderr, "silt: %s\n", err.text);
+        cli_say_err(r, &err);
+        if (r < 0)
                 return EXIT_STATUS_TROUBLE;
-        }
         return EXIT_STATUS_OK;
 }

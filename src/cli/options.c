@@ -184,3 +184,8 @@ bool cli_value_number(struct cli_parser *p, uint64_t min, uint64_t max, uint64_t
         *ret_number = number;
         return true;
 }
+
+void cli_say_err(int r, const struct err *err) {
+        if (r < 0 || (err->text[0] && !err->code))
+                fprintf(stderr, "silt: %s\n", err->text);
+}

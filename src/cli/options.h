@@ -75,3 +75,7 @@ bool cli_value_percent(struct cli_parser *p, double *ret_pct);
 /* Prints "silt: <command>: <text>" on stderr and returns the exit status for a wrong command line. */
 int cli_parser_error(struct cli_parser *p, const char *fmt, ...)
         __attribute__((format(printf, 2, 3)));
+
+/* Prints why a command failed (r < 0), or what is worth saying although it did not. */
+struct err;
+void cli_say_err(int r, const struct err *err);

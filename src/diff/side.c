@@ -138,6 +138,8 @@ static int name_times(struct diff_side *s, const struct query_filter *filter, st
                 r = query_filter_name_times(filter, s->q, &s->filter, &why);
         if (r < 0)
                 return err_set(reterr, r, "%s: %s", o->path, why.text);
+        if (why.text[0] && !why.code)
+                err_set(reterr, 0, "%s: %s", o->path, why.text);
         o->from_ns = w.from_ns;
         o->to_ns = w.to_ns;
         return 0;

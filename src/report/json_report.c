@@ -128,7 +128,6 @@ static void put_findings(struct json *j, const struct report *r) {
                 else
                         json_null(j);
                 json_put_string(j, "function", f->function);
-                json_put_string(j, "next", f->next);
                 json_key(j, "evidence");
                 json_object(j);
                 for (size_t k = 0; k < f->n_numbers; k++)

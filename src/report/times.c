@@ -2,7 +2,6 @@
 #include "report/times.h"
 
 #include <errno.h>
-#include <stdio.h>
 
 #include "base/units.h"
 
@@ -10,7 +9,7 @@ static int find_one(const struct query *q, const char *option, const char *name,
                     struct err *reterr) {
         struct query_moment m;
         struct unit_text at, n;
-        struct err text = {0};
+        struct err text = {0}, before = {0};
         size_t n_same;
         int r;
 
@@ -20,9 +19,12 @@ static int find_one(const struct query *q, const char *option, const char *name,
         if (r < 0)
                 return err_set(reterr, r, "%s: %s", option, text.text);
         if (n_same > 1) {
-                err_set(&text, 0, "@%s: %s moments are called so: the first is taken, at %s", name,
-                        unit_count(&n, n_same), unit_duration(&at, m.time_ns));
-                fprintf(stderr, "silt: %s\n", text.text);
+                if (reterr && !reterr->code)
+                        before = *reterr;
+                err_set(reterr, 0,
+                        "%.200s%s@%s: %s moments are called so: the first is taken, at %s",
+                        before.text, before.text[0] ? "; " : "", name, unit_count(&n, n_same),
+                        unit_duration(&at, m.time_ns));
         }
         *ret_ns = m.time_ns;
         return 0;

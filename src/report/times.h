@@ -14,7 +14,7 @@ struct times_window {
 };
 
 /* Fills in the times of moments; refuses unknown names and a window that ends before it begins. Of several moments of one name
- * the first is taken, and stderr told. */
+ * the first is taken, and reterr says so with code 0. */
 int times_find(const struct query *q, struct times_window *w, struct err *reterr);
 
 /* Options with times in place of names. */

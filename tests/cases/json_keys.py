@@ -1,0 +1,67 @@
+# SPDX-License-Identifier: MIT
+"""Each key occurs once in every object of every command's --json: readers keep the last, silently."""
+
+import json
+import os
+import re
+
+from harness.process import run
+
+PROGRAM = """
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+static void *kept[6000];
+static void leak(int i) { kept[i] = memset(malloc(4000), 1, 4000); }
+int main(void) {
+        for (int i = 0; i < 6000; i++) { leak(i); free(malloc(20)); if (i % 500 == 0) usleep(20000); }
+        char *p = NULL;
+        for (int i = 1; i < 3000; i++) p = realloc(p, 16 * i);
+        free(malloc(200)); free((void *)kept[0]); kept[0] = NULL; memset(kept, 0, sizeof(kept));
+        return fork() ? 0 : 1;
+}
+"""
+
+GROUPS = ("site", "function", "module", "line", "crate", "thread", "size", "process")
+
+
+def each_key_once(pairs):
+    keys = [k for k, _ in pairs]
+    assert len(keys) == len(set(keys)), f"twice: {sorted({k for k in keys if keys.count(k) > 1})} in {keys}"
+    return dict(pairs)
+
+
+def test_each_key_occurs_once(t):
+    program, a, b = t.path("program"), t.path("a.silt"), t.path("b.silt")
+    with open(program + ".c", "w") as f:
+        f.write(PROGRAM)
+    r = run(["gcc", "-g", "-O1", "-fno-builtin", program + ".c", "-o", program])
+    assert r.code == 0, r.errors
+    for trace, options in ((a, ["--snapshot-every", "50ms"]), (b, ["--sample", "4K"])):
+        r = t.silt.record(trace, [program], ["-f", *options])
+        assert r.code == 0, r.errors
+    questions = {
+        "report": [[a], [b], [a, "--process", "all"], [a, "--blocks"], [a, "--tree"], [a, "--bottom-up"],
+                   [a, "--callers", "leak"], [a, "--callees", "main"], [a, "--size", "100.."], [a, "--from", "100ms"],
+                   [a, "--histogram", "size"], [a, "--histogram", "lifetime"], *([a, "--group-by", g] for g in GROUPS)],
+        "source": [[a, "leak"]],
+        "diff": [[a, b], [b, a]],
+        "check": [[a, "--max-peak", "1M"], [a, "--max-peak", "1G", "--against", b]],
+        "snapshot": None,  # needs a program that runs: tests/cases/snapshots.py
+    }
+    told = run([t.silt.path, "--help"]).text
+    commands = re.findall(r"^  ([a-z]+)  +[a-z]", told.split("commands:")[1].split("examples:")[0], re.M)
+    assert {"run", "report", "doctor"} <= set(commands), told
+    speaking = {c for c in commands if "--json" in run([t.silt.path, c, "--help"]).text}
+    assert speaking == set(questions), f"commands with --json: {sorted(speaking)}"
+    kinds = set()
+    for command, asked in questions.items():
+        for argv in asked or ():
+            r = t.silt.command(command, "--json", *argv)
+            assert r.code in (0, 1) and r.stdout, (command, argv, r.errors)
+            try:
+                got = json.loads(r.stdout, object_pairs_hook=each_key_once)
+            except AssertionError as e:
+                raise AssertionError(f"silt {command} --json {' '.join(map(os.path.basename, argv))}: {e}") from None
+            kinds |= {f["kind"] for f in got.get("findings", ())} if command == "report" else set()
+    assert len(kinds) >= 2, f"too few findings to know what is in one: {kinds}"
