@@ -3,6 +3,10 @@
 #include <errno.h>
 #include <string.h>
 
+#if defined(__x86_64__)
+#include <cpuid.h>
+#endif
+
 #include "attach/machine.h"
 
 /* struct user_regs_struct */
@@ -18,8 +22,10 @@ enum {
         FRAME_VECTORS = FRAME_CONTEXT + 184, FRAME_MASK = 8 + 296, FRAME_HEAD_BYTES = 8 + 304 + 128, VECTORS_ALIGN = 64,
         FLAGS = 1 | 2 | 4, /* XSAVE, the stack segment is there, and is to be taken */
         BAD_STACK_FLAGS = 4, /* no alternate stack is like that: the thread keeps the one it has */
-        SOFTWARE_OFF = 464, MAGIC_FIRST = 0x46505853, MAGIC_LAST = 0x46505845,
+        SOFTWARE_OFF = 464, IN_USE_OFF = 512, VECTORS_HEAD_BYTES = 576, MAGIC_FIRST = 0x46505853, MAGIC_LAST = 0x46505845,
 };
+
+enum { PART_YMM = 2, PART_TILE_CONFIG = 17, PART_TILES = 18, N_PARTS = 63 };
 
 enum {
         NR_READ = 0, NR_WRITE = 1, NR_POLL = 7, NR_MMAP = 9, NR_RT_SIGRETURN = 15, NR_READV = 19, NR_WRITEV = 20, NR_SELECT = 23, NR_PAUSE = 34,
@@ -78,8 +84,38 @@ static size_t vectors_off(uint64_t addr) {
         return (size_t)(at - addr);
 }
 
+/* ptrace tells of room for all that the processor has; rt_sigreturn refuses a frame that is larger than what the thread has, and takes
+ * nothing from it but the lower halves. A thread that never used tiles (AMX) has no room for them. */
+static size_t frame_vector_bytes(const struct machine_state *s, uint64_t *ret_parts) {
+        size_t n = s->n_vector_bytes;
+        uint64_t parts = 0, in_use = 0;
+
+        if (n >= VECTORS_HEAD_BYTES) {
+                memcpy(&parts, s->vectors + SOFTWARE_OFF, sizeof(parts));
+                memcpy(&in_use, s->vectors + IN_USE_OFF, sizeof(in_use));
+        }
+#if defined(__x86_64__)
+        const uint64_t tiles = UINT64_C(1) << PART_TILE_CONFIG | UINT64_C(1) << PART_TILES;
+        uint32_t n_bytes, off, c, d;
+
+        if ((parts & tiles) && !(in_use & tiles)) {
+                parts &= ~tiles;
+                n = VECTORS_HEAD_BYTES;
+                for (uint32_t part = PART_YMM; part < N_PARTS; part++)
+                        if (parts >> part & 1 &&
+                            __get_cpuid_count(0xd, part, &n_bytes, &off, &c, &d) &&
+                            off + n_bytes > n && off + n_bytes <= s->n_vector_bytes)
+                                n = off + n_bytes;
+        }
+#endif
+        *ret_parts = parts;
+        return n;
+}
+
 static size_t x86_64_frame_bytes(const struct machine_state *s) {
-        return FRAME_HEAD_BYTES + VECTORS_ALIGN + s->n_vector_bytes + 8;
+        uint64_t parts;
+
+        return FRAME_HEAD_BYTES + VECTORS_ALIGN + frame_vector_bytes(s, &parts) + 8;
 }
 
 static void put32(uint8_t *at, uint32_t value) {
@@ -92,15 +128,14 @@ static void put64(uint8_t *at, uint64_t value) {
 
 /* As the kernel marks what XSAVE has stored; ptrace tells the features in the same place. */
 static void put_vectors(const struct machine_state *s, uint8_t *at) {
-        uint32_t n = (uint32_t)s->n_vector_bytes;
-        uint64_t features;
+        uint64_t parts;
+        uint32_t n = (uint32_t)frame_vector_bytes(s, &parts);
 
         memcpy(at, s->vectors, n);
-        memcpy(&features, at + SOFTWARE_OFF, sizeof(features));
         memset(at + SOFTWARE_OFF, 0, 48);
         put32(at + SOFTWARE_OFF, MAGIC_FIRST);
         put32(at + SOFTWARE_OFF + 4, n + 4);
-        put64(at + SOFTWARE_OFF + 8, features);
+        put64(at + SOFTWARE_OFF + 8, parts);
         put32(at + SOFTWARE_OFF + 16, n);
         put32(at + n, MAGIC_LAST);
 }
@@ -122,7 +157,7 @@ static void x86_64_frame(const struct machine_state *s, uint64_t addr, uint64_t 
                                              (get(s, SS) & 0xffff) << 48);
         put64(ret + FRAME_VECTORS, addr + off);
         put64(ret + FRAME_MASK, s->mask);
-        if (s->n_vector_bytes > SOFTWARE_OFF + 48)
+        if (s->n_vector_bytes >= VECTORS_HEAD_BYTES)
                 put_vectors(s, ret + off);
 }
 

@@ -191,6 +191,31 @@ def test_restless(t):
         assert said.startswith("ok "), said
 
 
+def registers(t, *how):
+    with Target(t, [build(t, "registers.c"), *how], says_ready=False) as target:
+        if target.process.stdout.readline() == b"no tiles\n":
+            return False
+        target.tell("before")
+        for _ in range(t.count(3, 100)):
+            record(t, target.pid)
+            target.tell("after")
+        target.process.stdin.close()
+        target.process.stdin = None
+        target.finish()
+    return True
+
+
+def test_registers(t):
+    """Code around a system call keeps values in any register: all of them are as they were, however long."""
+    registers(t)
+
+
+def test_registers_tiles(t):
+    """Those of AMX too, where the machine has them."""
+    if not registers(t, "tiles"):
+        t.notes.append("this machine has no tiles")
+
+
 def idle(t, how, **popen):
     target = Target(t, [build(t, "idle.c"), how], **popen)
     time.sleep(0.05)  # it waits soon
