@@ -160,7 +160,8 @@ static enum machine_wait aarch64_wait(const struct machine_syscall *call, int *r
         case NR_FUTEX: return futex_has_time(call) ? WAIT_RESTARTED : WAIT_PLAIN;
         case NR_CLOCK_NANOSLEEP:
                 return args[1] & 1 ? WAIT_PLAIN : WAIT_RESTARTED; /* TIMER_ABSTIME */
-        case NR_NANOSLEEP: return WAIT_RESTARTED;
+        case NR_NANOSLEEP:
+        case NR_RESTART: return WAIT_RESTARTED; /* it was stopped before, by whomever */
         default: return WAIT_OTHER;
         }
 }
@@ -240,7 +241,8 @@ static bool aarch64_ends_by_handler(const struct machine_syscall *call) {
         case NR_EPOLL_PWAIT:
         case NR_IO_GETEVENTS:
         case NR_NANOSLEEP:
-        case NR_CLOCK_NANOSLEEP: return true;
+        case NR_CLOCK_NANOSLEEP:
+        case NR_RESTART: return true;
         case NR_FUTEX: return call->args[3] != 0;
         default: return false;
         }

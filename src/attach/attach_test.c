@@ -175,6 +175,23 @@ static void test_again_x86_64(void **state) {
         assert_false(m->again(&s, &call, WAIT_PLAIN, &again));
         assert_true(m->again(&s, &call, WAIT_INTERRUPTED, &again));
         assert_int_equal(again, AGAIN_LATE);
+
+        /* without a time-out it is made as it was */
+        put(&s, 15, 7);
+        put(&s, 16, 0x5002);
+        put(&s, 10, (uint64_t)-516);
+        assert_true(m->again(&s, &call, WAIT_PLAIN, &again));
+        assert_int_equal(again, AGAIN_SAME);
+
+        /* stopped before: the call has another number now */
+        call.number = 219;
+        put(&s, 15, 219);
+        put(&s, 16, 0x5002);
+        put(&s, 10, (uint64_t)-516);
+        assert_int_equal(m->wait(&call, &timeout_arg), WAIT_RESTARTED);
+        assert_true(m->ends_by_handler(&call));
+        assert_true(m->again(&s, &call, WAIT_RESTARTED, &again));
+        assert_int_equal(again, AGAIN_RESTART);
 }
 
 /* Which calls are made again that have failed already when silt looks: those that a stop makes fail having done nothing, and no others. */

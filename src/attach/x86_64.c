@@ -233,7 +233,8 @@ static enum machine_wait x86_64_wait(const struct machine_syscall *call, int *re
         case NR_CLOCK_NANOSLEEP:
                 return args[1] & 1 ? WAIT_PLAIN : WAIT_RESTARTED; /* TIMER_ABSTIME */
         case NR_POLL: return (int32_t)args[2] < 0 ? WAIT_PLAIN : WAIT_RESTARTED;
-        case NR_NANOSLEEP: return WAIT_RESTARTED;
+        case NR_NANOSLEEP:
+        case NR_RESTART: return WAIT_RESTARTED; /* it was stopped before, by whomever */
         default: return WAIT_OTHER;
         }
 }
@@ -254,7 +255,9 @@ static bool x86_64_again(struct machine_state *s, const struct machine_syscall *
         case ERESTARTSYS_:
         case ERESTARTNOINTR_:
         case ERESTARTNOHAND_: *ret = AGAIN_SAME; break;
-        case ERESTART_RESTARTBLOCK_: *ret = AGAIN_RESTART; break;
+        case ERESTART_RESTARTBLOCK_:
+                *ret = wait == WAIT_RESTARTED ? AGAIN_RESTART : AGAIN_SAME;
+                break;
         case EINTR:
                 if (wait == WAIT_INTERRUPTED)
                         *ret = AGAIN_LATE;
@@ -326,7 +329,8 @@ static bool x86_64_ends_by_handler(const struct machine_syscall *call) {
         case NR_EPOLL_PWAIT:
         case NR_IO_GETEVENTS:
         case NR_NANOSLEEP:
-        case NR_CLOCK_NANOSLEEP: return true;
+        case NR_CLOCK_NANOSLEEP:
+        case NR_RESTART: return true;
         case NR_FUTEX: return call->args[3] != 0;
         default: return false;
         }

@@ -83,7 +83,8 @@ def test_program_in_another_root_as_root(t):
         shutil.copy(path, root + path)
     for name in ("lib", "lib64"):  # where the kernel looks for the loader
         if os.path.islink("/" + name):
-            os.symlink(os.readlink("/" + name), f"{root}/{name}")
+            os.makedirs(os.path.join(root, os.readlink("/" + name).lstrip("/")), exist_ok=True)
+            os.symlink(os.readlink("/" + name).lstrip("/"), f"{root}/{name}")
     for path in libraries:
         if not os.path.exists(root + path):
             os.makedirs(root + os.path.dirname(path), exist_ok=True)
