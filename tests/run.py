@@ -51,6 +51,8 @@ class Context:
         os.environ["XDG_CACHE_HOME"] = os.path.join(self.work_dir, "cache")  # not the user's own
         self.runner = options.runner
         machine = re.search(r"qemu-(\w+)", options.runner or "")
+        # qemu-aarch64 has no vDSO: the code that a signal handler returns to lies in no object, and a stack ends there
+        self.walks_handlers = not machine or machine[1] != "aarch64"
         prefix, suffix = (f"{machine[1]}-linux-gnu-", "." + machine[1]) if machine else ("", "")
         self.tools = Toolchain(self.source_dir, os.path.join(self.work_dir, "programs" + suffix), prefix)
         self.helpers = Toolchain(os.path.join(HERE, "cases"), os.path.join(self.work_dir, "programs" + suffix), prefix)
