@@ -178,6 +178,8 @@ int main(int argc, char **argv) {
                 .map_pages = map_pages,
                 .find_object = (void *)_dl_find_object,
                 .vdso_begin = getauxval(AT_SYSINFO_EHDR),
+                .main_phdrs = getauxval(AT_PHDR),
+                .n_main_phdrs = getauxval(AT_PHNUM),
                 .main_stack_end = getauxval(AT_RANDOM),
         };
 

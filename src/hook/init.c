@@ -139,6 +139,8 @@ void runtime_read_stack(void) {
                 switch (aux->a_type) {
                 case AT_SYSINFO_EHDR: runtime.vdso = aux->a_un.a_val; break;
                 case AT_ENTRY: runtime.entry = aux->a_un.a_val; break;
+                case AT_PHDR: runtime.phdrs = aux->a_un.a_val; break;
+                case AT_PHNUM: runtime.n_phdrs = aux->a_un.a_val; break;
                 case AT_RANDOM: runtime.stack_end = aux->a_un.a_val; break;
                 case AT_PAGESZ: runtime.page_bytes = aux->a_un.a_val; break;
                 case AT_SECURE: runtime.is_secure = aux->a_un.a_val != 0; break;
@@ -190,6 +192,8 @@ bool runtime_start_unwinder(void) {
                 .find_object = real._dl_find_object.fn ? (void *)init_find_object : NULL,
                 .entries = {runtime.entry, real_loader_entry()},
                 .vdso_begin = runtime.vdso,
+                .main_phdrs = runtime.phdrs,
+                .n_main_phdrs = runtime.n_phdrs,
                 .main_stack_begin = (uint64_t)__libc_stack_end,
                 .main_stack_end = runtime.stack_end,
         };

@@ -99,6 +99,7 @@ struct runtime {
         const char *self_path;    /* of libsilt.so, as the loader names it */
         const char *rendezvous;   /* value of SILT_RENDEZVOUS when the image started */
         uint64_t entry;           /* AT_ENTRY */
+        uint64_t phdrs, n_phdrs;  /* AT_PHDR, AT_PHNUM */
         uint64_t vdso, stack_end; /* AT_SYSINFO_EHDR; an address above the first thread's frames */
         bool is_secure;           /* AT_SECURE */
 };

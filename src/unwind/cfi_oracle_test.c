@@ -168,7 +168,10 @@ int main(int argc, char **argv) {
         if (argc > 1)
                 stride = strtoull(argv[1], NULL, 0);
         elf_version(EV_CURRENT);
-        object_init(getauxval(AT_SYSINFO_EHDR), (void *)_dl_find_object);
+        object_init(&(struct unwind_env){.find_object = (void *)_dl_find_object,
+                                         .vdso_begin = getauxval(AT_SYSINFO_EHDR),
+                                         .main_phdrs = getauxval(AT_PHDR),
+                                         .n_main_phdrs = getauxval(AT_PHNUM)});
         object_refresh();
         r = dl_iterate_phdr(check_object, NULL);
         printf("%lu rows equal to libdw's in %lu objects; %lu beyond what a row can say\n",

@@ -39,6 +39,7 @@ enum {
 
 static int (*find_object)(void *pc, struct found_object *ret); /* NULL: the loader has none */
 static struct entry vdso;
+static uint64_t main_phdrs, n_main_phdrs; /* the executable's, where the kernel put them */
 
 /* written by the holder of table_busy; read by anyone, see the top */
 static struct entry table[TABLE_MAX];
@@ -188,11 +189,35 @@ bool object_known(uint64_t pc) {
         return entry_find(pc, &e);
 }
 
+static bool headers_cover(const ElfW(Phdr) * phdrs, uint64_t n_phdrs, uint64_t base,
+                          uint64_t addr) {
+        for (uint64_t i = 0; i < n_phdrs; i++)
+                if (phdrs[i].p_type == PT_LOAD && addr - base - phdrs[i].p_vaddr < phdrs[i].p_memsz)
+                        return true;
+        return false;
+}
+
+/* Of an executable with a hole between its segments (lld leaves one of a page, other linkers where
+ * they were told an address) _dl_find_object gives the one segment that pc is in, which has neither
+ * the ELF header nor the tables. That happens to what the kernel mapped alone: the loader reserves
+ * the whole of an object before it maps its segments. */
+static void entry_complete(struct entry *e, uint64_t pc) {
+        const ElfW(Phdr) *phdrs = (const ElfW(Phdr) *)main_phdrs;
+
+        if (e->phdrs != 0 || !headers_cover(phdrs, n_main_phdrs, e->base, pc) ||
+            !headers_cover(phdrs, n_main_phdrs, e->base, main_phdrs))
+                return;
+        e->phdrs = main_phdrs;
+        e->n_phdrs = n_main_phdrs;
+        entry_from_headers(e, phdrs, n_main_phdrs);
+}
+
 bool object_find(uint64_t pc, struct object *ret) {
         struct entry e;
 
         if (!entry_find(pc, &e))
                 return false;
+        entry_complete(&e, pc);
         ret->module = (struct unwind_module){
                 .base = e.base,
                 .begin = e.begin,
@@ -262,11 +287,13 @@ void object_refresh(void) {
         }
 }
 
-void object_init(uint64_t vdso_begin, void *loader_find_object) {
-        find_object = (int (*)(void *, struct found_object *))loader_find_object;
+void object_init(const struct unwind_env *env) {
+        find_object = (int (*)(void *, struct found_object *))env->find_object;
+        main_phdrs = env->main_phdrs;
+        n_main_phdrs = env->main_phdrs ? env->n_main_phdrs : 0;
 #ifdef SILT_UNWIND_NO_FIND_OBJECT /* tests of the table on a C library that does not need it */
         find_object = NULL;
 #endif
-        if (vdso_begin != 0)
-                vdso_read(vdso_begin);
+        if (env->vdso_begin != 0)
+                vdso_read(env->vdso_begin);
 }

@@ -21,8 +21,8 @@ struct object {
         struct cfi_image image; /* ranges: the readable segments */
 };
 
-void object_init(uint64_t vdso_begin, void *loader_find_object); /* see struct unwind_env */
-void object_refresh(void);                                       /* see unwind_modules_refresh */
+void object_init(const struct unwind_env *env);
+void object_refresh(void); /* see unwind_modules_refresh */
 
 bool object_known(uint64_t pc);
 bool object_find(uint64_t pc, struct object *ret);

@@ -14,7 +14,7 @@
 int unwind_init(const struct unwind_env *env) {
         if (!env || !env->map_pages)
                 return -EINVAL;
-        object_init(env->vdso_begin, env->find_object);
+        object_init(env);
         step_init(env->main_stack_begin, env->main_stack_end);
         lookup_init(env);
         object_refresh();

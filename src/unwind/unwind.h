@@ -64,6 +64,9 @@ struct unwind_env {
         uint64_t entries[2];
         /* AT_SYSINFO_EHDR, or 0: where the vdso is */
         uint64_t vdso_begin;
+        /* AT_PHDR and AT_PHNUM, or 0: the executable's program headers. The loader tells of it segment
+         * by segment where the linker left a hole between them */
+        uint64_t main_phdrs, n_main_phdrs;
         /* where the kernel put argc, or 0: the first thread's frames lie below it */
         uint64_t main_stack_begin;
         /* any address above all frames of the first thread's stack (AT_RANDOM, AT_EXECFN), or 0 */

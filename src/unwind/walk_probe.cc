@@ -194,6 +194,8 @@ void walk_probe_init(uint64_t n_stacks) {
         env.find_object = dlsym(RTLD_DEFAULT, "_dl_find_object");
         env.find_object = reinterpret_cast<void *>(_dl_find_object);
         env.vdso_begin = getauxval(AT_SYSINFO_EHDR);
+        env.main_phdrs = getauxval(AT_PHDR);
+        env.n_main_phdrs = getauxval(AT_PHNUM);
         env.main_stack_end = getauxval(AT_RANDOM);
         if (unwind_init(&env) < 0)
                 abort();

@@ -106,6 +106,8 @@ static void test_init(void **state) {
                 .on_module = on_module,
                 .find_object = (void *)_dl_find_object,
                 .vdso_begin = getauxval(AT_SYSINFO_EHDR),
+                .main_phdrs = getauxval(AT_PHDR),
+                .n_main_phdrs = getauxval(AT_PHNUM),
                 .main_stack_end = getauxval(AT_RANDOM),
         };
 
