@@ -95,14 +95,17 @@ static bool ask_libdw(Dwarf_CFI *cfi, uint64_t addr, struct said *ret) {
 }
 
 static bool is_equal(const struct said *s, row_t row) {
+        struct row_offsets o = row_offsets_of(row);
+        bool is_ra_in_lr = (row & ROW_WIDE) == ROW_RA_LR;
+
         if (s->is_end)
                 return row == ROW_END;
-        if ((row & (ROW_UNSUPPORTED | ROW_SIGNAL | ROW_RA_UNDEFINED | ROW_DEREF)) != 0 ||
-            row_cfa_off(row) != s->cfa_off || !(row & ROW_BASE_FP) != !s->is_base_fp ||
-            !(row & ROW_RA_LR) != !s->is_ra_in_lr || !(row & ROW_FP_SAVED) != !s->is_fp_saved)
+        if ((row & (ROW_UNSUPPORTED | ROW_SIGNAL | ROW_DEREF)) != 0 ||
+            (row & ROW_WIDE) == ROW_RA_UNDEFINED || o.cfa != s->cfa_off ||
+            !(row & ROW_BASE_FP) != !s->is_base_fp || is_ra_in_lr != s->is_ra_in_lr ||
+            !(row & ROW_FP_SAVED) != !s->is_fp_saved)
                 return false;
-        return (s->is_ra_in_lr || row_ra_off(row) == s->ra_off) &&
-               (!s->is_fp_saved || row_fp_off(row) == s->fp_off);
+        return (is_ra_in_lr || o.ra == s->ra_off) && (!s->is_fp_saved || o.fp == s->fp_off);
 }
 
 static int check_addr(Dwarf_CFI *cfi, const struct object *o, uint64_t vaddr) {

@@ -59,7 +59,6 @@ static void test_row_packs_and_unpacks(void **state) {
         /* the worked example of docs/unwinding.md */
         assert_int_equal(row_make(ROW_FP_SAVED, 48, -40, -48), 0xfffd7ffec0000611);
         assert_int_equal(row_cfa_off(row_make(0, (16 << 20) - 8, 0, 0)), (16 << 20) - 8);
-        assert_int_equal(row_make(0, 16 << 20, 0, 0), ROW_NO_CFI);
         assert_int_equal(row_make(0, 16, 524288, 0), ROW_NO_CFI);
         assert_int_equal(row_make(0, 16, -8, 4), ROW_NO_CFI);
 }
@@ -119,6 +118,49 @@ static void test_every_way_to_save(void **state) {
 #undef CFA32_RA
 }
 
+/* Large frames: the slots are near the CFA or near the base, or the row says nothing. */
+static void test_wide_rows(void **state) {
+        const int64_t large[] = {600 << 10, 5 << 20, 16 << 20, 100 << 20, INT64_C(4000) << 20};
+        const int64_t near[] = {0, 8, 16, 2047 * 8};
+
+        for (unsigned i = 0; i < sizeof(large) / sizeof(large[0]); i++)
+                for (unsigned k = 0; k < sizeof(near) / sizeof(near[0]); k++) {
+                        const unsigned flags = ROW_FP_SAVED | (k % 2 ? ROW_BASE_FP : 0);
+                        row_t low = row_make(flags, large[i], near[k] - large[i] + 8,
+                                             near[k] - large[i]); /* from the base */
+                        row_t mixed = row_make(flags, large[i], -8 - near[k], near[k] - large[i]);
+                        struct row_offsets o = row_offsets_of(low);
+
+                        if (k == 3) { /* ra is a word too far from the base */
+                                assert_int_equal(low, ROW_NO_CFI);
+                                continue;
+                        }
+                        assert_int_equal(o.cfa, large[i]);
+                        assert_int_equal(o.ra, near[k] - large[i] + 8);
+                        assert_int_equal(o.fp, near[k] - large[i]);
+                        assert_int_equal(low & (ROW_BASE_FP | ROW_FP_SAVED), flags);
+                        assert_true(!(mixed & ROW_UNSUPPORTED));
+                        o = row_offsets_of(mixed);
+                        assert_int_equal(o.cfa, large[i]);
+                        assert_int_equal(o.ra, -8 - near[k]);
+                        assert_int_equal(o.fp, near[k] - large[i]);
+                }
+        assert_true(row_is_wide(row_make(0, 16 << 20, -8, 0)));
+        assert_int_equal(row_offsets_of(row_make(0, 16 << 20, -8, 0)).ra, -8);
+        assert_int_equal(row_offsets_of(row_make(0, 48, -8, 0)).cfa, 48);
+        assert_int_equal(row_make(0, INT64_C(4) << 30, -8, 0), ROW_NO_CFI);
+        assert_int_equal(row_make(0, 64 << 20, -(32 << 20), 0), ROW_NO_CFI); /* in the middle */
+        assert_int_equal(row_make(0, 16 << 20, INT64_MIN, 0), ROW_NO_CFI);
+        assert_int_equal(row_make(0, 16 << 20, INT64_MAX - 7, 0), ROW_NO_CFI);
+        assert_int_equal(row_make(ROW_RA_LR, 16 << 20, 0, 0), ROW_NO_CFI);
+        assert_int_equal(row_make(ROW_DEREF | ROW_BASE_FP, 16 << 20, -8, 0), ROW_NO_CFI);
+        /* as CFI says it: a CFA of 100 MiB */
+        assert_int_equal(ROW_OF(0, 0x0e, 0x80, 0x80, 0x80, 0x32, OFFSET(RA), 1),
+                         row_make(0, 100 << 20, -8, 0));
+        /* no quick form */
+        assert_false(quick_is(quick_from_row(row_make(0, 100 << 20, -8, 0), 8)));
+}
+
 static void test_what_a_row_cannot_say(void **state) {
         assert_int_equal(ROW_OF(0, 0x0c, 3, 16), ROW_NO_CFI);         /* CFA from x3, rbx */
         assert_int_equal(ROW_OF(0, 0x0f, 2, 0x30, 0x31), ROW_NO_CFI); /* an expression */
@@ -127,7 +169,8 @@ static void test_what_a_row_cannot_say(void **state) {
         assert_int_equal(ROW_OF(0, 0x14, FP, 2), ROW_NO_CFI);         /* fp = CFA - 16 */
         assert_int_equal(ROW_OF(0, 0x14, SP, 1), ROW_NO_CFI);         /* sp is not the CFA */
         assert_int_equal(ROW_OF(0, 0x0e, 36), ROW_NO_CFI);            /* not in words */
-        assert_int_equal(ROW_OF(0, 0x0e, 0x80, 0x80, 0x80, 0x08), ROW_NO_CFI); /* 16 MiB */
+        assert_int_equal(ROW_OF(0, 0x0e, 0x80, 0x80, 0x80, 0x80, 0x10, OFFSET(RA), 1),
+                         ROW_NO_CFI);                  /* 4 GiB */
         assert_int_equal(ROW_OF(0, 0x0b), ROW_NO_CFI); /* nothing remembered */
         assert_int_equal(ROW_OF(0, 0x3f), ROW_NO_CFI); /* no such instruction */
         assert_int_equal(ROW_OF(0, 0x0f, 2, 0x30, 0x31, 0x0e, 16), ROW_NO_CFI);
@@ -313,6 +356,7 @@ int main(void) {
                 cmocka_unit_test(test_rows_follow_the_prologue),
                 cmocka_unit_test(test_every_way_to_advance),
                 cmocka_unit_test(test_every_way_to_save),
+                cmocka_unit_test(test_wide_rows),
                 cmocka_unit_test(test_what_a_row_cannot_say),
                 cmocka_unit_test(test_the_outermost_frame),
                 cmocka_unit_test(test_realigned_stack),

@@ -11,7 +11,7 @@
  *       signed 17      signed 17      signed 22
  *
  *     V  always 1                               B  0: base = sp   1: base = fp
- *     RA 0 in memory  1 in the link register  2 undefined: this is the outermost frame
+ *     RA 0 in memory  1 in the link register  2 undefined: this is the outermost frame  3 wide
  *     F  0: fp unchanged  1: saved             S  signal frame: registers are in the ucontext
  *     U  no usable CFI                          D  the CFA is itself in memory (x86 DRAP)
  *
@@ -19,6 +19,16 @@
  *     CFA = base + cfa_off                     (D: M[fp + cfa_off])
  *     pc' = M[CFA + ra_off], or lr             sp' = CFA
  *     fp' = M[CFA + fp_off], or fp             (D: M[fp + fp_off])
+ *
+ * A wide row is that of a large frame: RA is 3, and the rest is laid out as
+ *
+ *      63          51 50          38 37                               8
+ *     +-----------+-+-----------+-+------------------------------------+
+ *     | fp slot   |b| ra slot   |b| cfa_off / 8, signed 30             |   F and B as above
+ *     +-----------+-+-----------+-+------------------------------------+
+ *
+ * A slot is in words, signed 12, from the CFA or, where b is 1, from the base: compilers put saved
+ * registers at the one end of a frame or the other.
  */
 
 #include <stdbool.h>
@@ -31,6 +41,7 @@ enum {
         ROW_BASE_FP = 1 << 1,
         ROW_RA_LR = 1 << 2,
         ROW_RA_UNDEFINED = 2 << 2,
+        ROW_WIDE = ROW_RA_LR | ROW_RA_UNDEFINED,
         ROW_FP_SAVED = 1 << 4,
         ROW_SIGNAL = 1 << 5,
         ROW_UNSUPPORTED = 1 << 6,
@@ -44,7 +55,7 @@ enum {
 #define ROW_END ((row_t)(ROW_VALID | ROW_RA_UNDEFINED))
 #define ROW_SIGNAL_FRAME ((row_t)(ROW_VALID | ROW_SIGNAL))
 
-enum { ROW_CFA_BITS = 22, ROW_SLOT_BITS = 17 };
+enum { ROW_CFA_BITS = 22, ROW_SLOT_BITS = 17, ROW_WIDE_CFA_BITS = 30, ROW_WIDE_SLOT_BITS = 12 };
 
 /* Offsets in words of 8 bytes, and in bytes. */
 static inline int64_t row_cfa_words(row_t row) {
@@ -77,11 +88,65 @@ static inline bool row_offset_fits(int64_t off, int bits) {
         return (off & 7) == 0 && off >= -max && off < max;
 }
 
-/* An offset that does not fit makes a row that says so. */
+static inline bool row_is_wide(row_t row) {
+        return (row & ROW_WIDE) == ROW_WIDE;
+}
+
+struct row_offsets {
+        int64_t cfa;    /* from the base */
+        int64_t ra, fp; /* from the CFA */
+};
+
+static inline int64_t row_wide_slot_off(uint64_t field, int64_t cfa_off) {
+        int64_t off = (int64_t)(field << (63 - ROW_WIDE_SLOT_BITS)) >>
+                      (64 - ROW_WIDE_SLOT_BITS); /* the lowest bit is b */
+
+        return off * 8 - (field & 1 ? cfa_off : 0);
+}
+
+/* Of any row with a CFA, wide or not. */
+static inline struct row_offsets row_offsets_of(row_t row) {
+        struct row_offsets o = {row_cfa_off(row), row_ra_off(row), row_fp_off(row)};
+
+        if (!row_is_wide(row))
+                return o;
+        o.cfa = ((int64_t)(row << 26) >> 34) * 8;
+        o.ra = row_wide_slot_off(row >> 38, o.cfa);
+        o.fp = row & ROW_FP_SAVED ? row_wide_slot_off(row >> 51, o.cfa) : 0;
+        return o;
+}
+
+/* A slot of a wide row; -1: it is near neither end of the frame. */
+static inline int64_t row_wide_slot(int64_t off, int64_t cfa_off) {
+        const int64_t mask = (1 << (ROW_WIDE_SLOT_BITS + 1)) - 1;
+
+        if (row_offset_fits(off, ROW_WIDE_SLOT_BITS))
+                return off / 8 * 2 & mask;
+        if (off >= INT32_MIN * INT64_C(16) && off <= INT32_MAX * INT64_C(16) &&
+            row_offset_fits(off + cfa_off, ROW_WIDE_SLOT_BITS))
+                return ((off + cfa_off) / 8 * 2 | 1) & mask;
+        return -1;
+}
+
+static inline row_t row_make_wide(unsigned flags, int64_t cfa_off, int64_t ra_off, int64_t fp_off) {
+        const int64_t cfa_mask = (INT64_C(1) << ROW_WIDE_CFA_BITS) - 1;
+        int64_t ra, fp;
+
+        if ((flags & ROW_NOT_PLAIN) || !row_offset_fits(cfa_off, ROW_WIDE_CFA_BITS))
+                return ROW_NO_CFI;
+        ra = row_wide_slot(ra_off, cfa_off);
+        fp = row_wide_slot(fp_off, cfa_off);
+        if (ra < 0 || fp < 0)
+                return ROW_NO_CFI;
+        return (row_t)fp << 51 | (row_t)ra << 38 | (row_t)(cfa_off / 8 & cfa_mask) << 8 | flags |
+               ROW_WIDE | ROW_VALID;
+}
+
+/* Offsets that do not fit make a wide row, or one that says so. */
 static inline row_t row_make(unsigned flags, int64_t cfa_off, int64_t ra_off, int64_t fp_off) {
         if (!row_offset_fits(cfa_off, ROW_CFA_BITS) || !row_offset_fits(ra_off, ROW_SLOT_BITS) ||
             !row_offset_fits(fp_off, ROW_SLOT_BITS))
-                return ROW_NO_CFI;
+                return row_make_wide(flags, cfa_off, ra_off, fp_off);
         return (row_t)(fp_off / 8) << 47 |
                ((row_t)(ra_off / 8) & ((1u << ROW_SLOT_BITS) - 1)) << 30 |
                ((row_t)(cfa_off / 8) & ((1u << ROW_CFA_BITS) - 1)) << 8 | flags | ROW_VALID;

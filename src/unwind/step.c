@@ -105,18 +105,51 @@ static enum step step_link_register(struct stepper *p, struct state *s, row_t ro
         return set_return(s, s->lr, cfa, fp) ? STEP_OK : STEP_END;
 }
 
+/* How far above sp a frame may reach. Where every frame so far was left by CFI alone, as far as the
+ * CFI says: the limit bounds it, as it bounds all reading. */
+static uint64_t step_reach(const struct stepper *p) {
+        return p->is_wild ? STEP_MAX_BYTES : STEP_WIDE_MAX_BYTES;
+}
+
+static bool step_reads(const struct stepper *p, uint64_t sp, uint64_t slot) {
+        return slot - sp <= step_reach(p) && slot < p->limit;
+}
+
+/* A large frame, in all else a plain one: it is remembered and re-validated like those. */
+static enum step step_wide(struct stepper *p, struct state *s, row_t row, struct frame *f) {
+        struct row_offsets o = row_offsets_of(row);
+        uint64_t cfa = (row & ROW_BASE_FP ? s->fp : s->sp) + (uint64_t)o.cfa;
+        uint64_t ra_slot = cfa + (uint64_t)o.ra;
+        uint64_t fp_slot = row & ROW_FP_SAVED ? cfa + (uint64_t)o.fp : ra_slot;
+        uint64_t fp = s->fp;
+
+        if ((s->flags & FRAME_BLIND) || cfa - s->sp - 1 >= step_reach(p) ||
+            cfa % ARCH_STACK_ALIGN != 0 || !step_reads(p, s->sp, ra_slot) ||
+            !step_reads(p, s->sp, fp_slot))
+                return end_of_stack(f, STEP_LOST);
+        f->flags = s->flags ? FRAME_BARRIER : 0;
+        f->ra_slot = ra_slot;
+        f->fp_slot = fp_slot;
+        if (row & ROW_FP_SAVED)
+                fp = arch_load(fp_slot);
+        else
+                f->flags |= FRAME_FP_KEPT;
+        if (!set_return(s, arch_load(ra_slot), cfa, fp))
+                return end_of_stack(f, STEP_END);
+        return STEP_OK;
+}
+
 /* x86_64, a function that realigned its stack: the CFA is a word it saved near rbp. */
 static enum step step_realigned(struct stepper *p, struct state *s, row_t row, struct frame *f) {
         uint64_t cfa_slot = s->fp + (uint64_t)row_cfa_off(row);
         uint64_t fp_slot = s->fp + (uint64_t)row_fp_off(row);
         uint64_t cfa, ra_slot;
 
-        if (s->fp % 8 != 0 || !step_can_read(p, s->sp, cfa_slot) ||
-            !step_can_read(p, s->sp, fp_slot))
+        if (s->fp % 8 != 0 || !step_reads(p, s->sp, cfa_slot) || !step_reads(p, s->sp, fp_slot))
                 return end_of_stack(f, STEP_LOST);
         cfa = arch_load(cfa_slot);
         ra_slot = cfa + (uint64_t)row_ra_off(row);
-        if (cfa % 8 != 0 || cfa - s->sp - 1 >= STEP_MAX_BYTES || !step_can_read(p, s->sp, ra_slot))
+        if (cfa % 8 != 0 || cfa - s->sp - 1 >= step_reach(p) || !step_reads(p, s->sp, ra_slot))
                 return end_of_stack(f, STEP_LOST);
         f->flags |= FRAME_BARRIER;
         return set_return(s, arch_load(ra_slot), cfa, arch_load(fp_slot)) ? STEP_OK : STEP_END;
@@ -127,15 +160,17 @@ static bool is_near(int64_t off) {
 }
 
 /* A frame that called on another stack (Rust's stacker, assembly that switches stacks) has its CFA
- * from fp, and that is nowhere above sp. fp came here through saved words that CFI named, from frame
+ * from fp, and that is nowhere above sp; one with a very large array of variable length has it far
+ * above. fp came here through saved words that CFI named, from frame
  * to frame; only then is it followed. */
 static enum step step_switched(struct stepper *p, struct state *s, row_t row, struct frame *f) {
         uint64_t cfa = s->fp + (uint64_t)row_cfa_off(row);
         uint64_t ra, fp = s->fp;
 
         if (!(row & ROW_BASE_FP) || p->is_wild || s->flags != 0 || s->fp < 4096 ||
-            p->n_switches++ == STEP_SWITCHES_MAX || cfa % 16 != 0 || cfa >> ARCH_USER_BITS != 0 ||
-            !is_near(row_cfa_off(row)) || !is_near(row_ra_off(row)) || !is_near(row_fp_off(row)))
+            (cfa <= s->sp && p->n_switches++ == STEP_SWITCHES_MAX) || cfa % 16 != 0 ||
+            cfa >> ARCH_USER_BITS != 0 || !is_near(row_cfa_off(row)) || !is_near(row_ra_off(row)) ||
+            !is_near(row_fp_off(row)))
                 return end_of_stack(f, STEP_LOST);
         f->flags |= FRAME_BARRIER;
         ra = arch_load(cfa + (uint64_t)row_ra_off(row));
@@ -166,6 +201,8 @@ enum step step_slow(struct stepper *p, struct state *s, row_t row, struct frame 
                 r = step_signal(p, s, f);
         else if (row == 0 || (row & ROW_UNSUPPORTED))
                 r = step_no_cfi(p, s, f);
+        else if (row_is_wide(row))
+                r = step_wide(p, s, row, f);
         else if ((row & ROW_RA_UNDEFINED) && flags == 0) {
                 f->flags = FRAME_END;
                 r = STEP_END;

@@ -18,7 +18,7 @@
 #pragma GCC visibility push(hidden)
 
 enum {
-        STEP_MAX_BYTES = 64 << 20,       /* largest frame believed in */
+        STEP_MAX_BYTES = 64 << 20,       /* largest frame believed in without a second look */
         STEP_GUESS_MAX_BYTES = 1 << 20,  /* the same where there is no CFI to say so */
         STEP_SWITCH_MAX_BYTES = 4 << 10, /* slots of a frame that changed stacks are near its fp */
         STEP_SWITCHES_MAX = 16,          /* in a walk: a stack may lead back into itself */
@@ -55,6 +55,9 @@ enum {
         FRAME_UNLIKE = FRAME_EXACT | FRAME_BLIND | FRAME_MARKER, /* more than (pc, sp, fp) */
 };
 #define FRAME_ODD (UINT64_C(1) << 63) /* only makes the flags another word: see frame_seal */
+
+/* The largest frame at all: what a wide row can say. */
+#define STEP_WIDE_MAX_BYTES (UINT64_C(4) << 30)
 
 enum step { STEP_OK, STEP_END, STEP_LOST };
 
