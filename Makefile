@@ -9,16 +9,16 @@ SHELL   := /bin/bash
 .SHELLFLAGS := -o pipefail -c
 
 .DEFAULT_GOAL := all
-.PHONY: all demo test soak bench fuzz fmt lint install clean help
+.PHONY: all packages demo test soak bench fuzz fmt lint install clean help
 
-all: $(BUILD)/build.ninja ## build build/silt and build/libsilt.so
-	@ninja -C $(BUILD) --quiet | { grep -v '^ninja: no work to do' || true; }
+all: packages ## build build/silt and build/libsilt.so
+	@tools/build.sh $(BUILD) $(PREFIX)
 
-$(BUILD)/build.ninja:
-	@$(SETUP) build
-	@meson setup $(BUILD) --prefix $(PREFIX) --libdir lib >/dev/null || { meson setup $(BUILD); exit 1; }
+packages:
+	@[ -e $(BUILD)/build.ninja ] || $(SETUP) build
 
-demo: all ## record the example server and print the report
+demo: packages ## record the example server and print the report
+	@tools/build.sh $(BUILD) $(PREFIX) silt libsilt.so examples/mqtt_server
 	@tools/demo.sh $(BUILD)
 
 test: ## everything that must hold before a change goes in (under 25 minutes on 2 cores)
@@ -41,7 +41,7 @@ fmt: ## format the C and C++ sources
 	@$(SETUP) test
 	@python3 tools/lint.py --fix
 
-lint: $(BUILD)/build.ninja ## formatting and clang-tidy
+lint: all ## formatting and clang-tidy
 	@$(SETUP) test
 	@python3 tools/lint.py --build $(BUILD)
 

@@ -69,9 +69,17 @@ if [ "$(id -u)" != 0 ]; then
         exit 1
 fi
 
+progress=$(dirname "$0")/progress.sh
+# Shows how far apt-get is, which it tells on descriptor 3; fails when it fails.
+apt() { # WHAT ARGUMENT...
+        what=$1
+        shift
+        { apt-get -qq -o APT::Status-Fd=3 "$@" 3>&1 >/dev/null || echo "progress: failed"; } | "$progress" "silt: setup: $what"
+}
+
 echo "silt: setup: installing$missing" >&2
-export DEBIAN_FRONTEND=noninteractive
-apt-get -qq update
+export DEBIAN_FRONTEND=noninteractive DEBCONF_NOWARNINGS=yes
+apt "lists of packages" update
 # Tests start servers of their own: none is to be started now, or when the machine is.
 policy=/usr/sbin/policy-rc.d
 if [ ! -e $policy ]; then
@@ -81,7 +89,7 @@ if [ ! -e $policy ]; then
         chmod 755 $policy
 fi
 # shellcheck disable=SC2086
-apt-get -qq -y --no-install-recommends -o Dpkg::Use-Pty=0 install $missing >/dev/null
+apt packages -y --no-install-recommends -o Dpkg::Use-Pty=0 install $missing
 for service in redis-server postgresql nginx; do
         case " $missing " in
         *" $service "*) ! command -v update-rc.d >/dev/null 2>&1 || update-rc.d "$service" disable >/dev/null 2>&1 || true ;;

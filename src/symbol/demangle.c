@@ -75,13 +75,12 @@ static void unfold(const char *piece, size_t n, void *ctx) {
 static char *demangle(const char *name) {
         const int options = DMGL_PARAMS | DMGL_ANSI;
         struct unfolding u = {0};
-        int cxx_options = options;
-        bool known = false;
-
         /* Its limit goes by the length, and refuses names over 1 KiB, which templates easily reach. That
          * for Rust has to stay: there a name can refer to itself. */
-        if (strlen(name) <= DEMANGLE_MAX_NAME_BYTES)
-                cxx_options |= DMGL_NO_RECURSE_LIMIT;
+        const int cxx_options =
+                strlen(name) <= DEMANGLE_MAX_NAME_BYTES ? options | DMGL_NO_RECURSE_LIMIT : options;
+        bool known = false;
+
         if (setjmp(u.too_long) == 0) {
                 known = rust_demangle_callback(name, options, unfold, &u);
                 if (!known) {
