@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 # Builds the fuzzers with clang, runs each for so many seconds, two at a time, and prints executions and the
 # line coverage of the files each is answerable for: its `covers:` lines. Fails when something is found, or a
-# file is under 80 %.
+# file is under 80 %. A slow machine gets further rounds of as many seconds, up to 180 s in all, until it is not.
 #
 #   tools/fuzz.sh SECONDS [NAME]...          all, or only these (reader_fuzz, cfi_fuzz, ...)
 #
@@ -12,6 +12,7 @@ set -eu
 cd "$(dirname "$0")/.."
 build=build-fuzz
 min_percent=80
+max_rounds_s=180
 max_input_bytes=16384
 # Leaks are looked for once; at the end: each look takes seconds on aarch64.
 
@@ -19,7 +20,7 @@ max_input_bytes=16384
 coverage() { # PROGRAM NAME FILE...
         program=$1 name=$2
         shift 2
-        llvm-profdata merge -sparse -o $build/"$name".profdata $build/"$name".profraw
+        llvm-profdata merge -sparse -o $build/"$name".profdata $build/"$name".*.profraw
         llvm-cov export -summary-only "$program" -instr-profile=$build/"$name".profdata >$build/"$name".coverage
         python3 - $build/"$name".coverage $min_percent "$@" <<'END'
 import json, os, sys
@@ -50,20 +51,26 @@ one() { # SECONDS SOURCE
                 "$maker" "$seeds" || { echo "fuzz: $name: no seeds"; return 1; }
         fi
         [ -d "$kept" ] || kept=
-        # shellcheck disable=SC2086 # words
-        if ! LLVM_PROFILE_FILE=$build/$name.profraw "$program" -max_total_time="$seconds" -timeout=10 \
-                -detect_leaks=0 -max_len=$max_input_bytes -rss_limit_mb=2048 -verbosity=0 -print_final_stats=1 \
-                -artifact_prefix=$build/"$name"- "$found" "$seeds" $kept >$build/"$name".log 2>&1; then
-                echo "fuzz: $name: FAILED, see $build/$name.log"
-                tail -n 30 $build/"$name".log
-                return 1
-        fi
-        {
-                echo "fuzz: $name: $(sed -n 's/^stat::number_of_executed_units: *//p' $build/"$name".log)" \
-                        "executions in $seconds s, nothing found"
-                # shellcheck disable=SC2086
-                coverage "$program" "$name" $files
-        } >$build/"$name".result && status=0 || status=1
+        rm -f $build/"$name".*.profraw
+        spent_s=0 executions=0
+        while :; do
+                # shellcheck disable=SC2086 # words
+                if ! LLVM_PROFILE_FILE=$build/$name.$spent_s.profraw "$program" -max_total_time="$seconds" -timeout=10 \
+                        -detect_leaks=0 -max_len=$max_input_bytes -rss_limit_mb=2048 -verbosity=0 -print_final_stats=1 \
+                        -artifact_prefix=$build/"$name"- "$found" "$seeds" $kept >$build/"$name".log 2>&1; then
+                        echo "fuzz: $name: FAILED, see $build/$name.log"
+                        tail -n 30 $build/"$name".log
+                        return 1
+                fi
+                spent_s=$((spent_s + seconds))
+                executions=$((executions + $(sed -n 's/^stat::number_of_executed_units: *//p' $build/"$name".log)))
+                {
+                        echo "fuzz: $name: $executions executions in $spent_s s, nothing found"
+                        # shellcheck disable=SC2086
+                        coverage "$program" "$name" $files
+                } >$build/"$name".result && status=0 || status=1
+                [ $status != 0 ] && [ -n "$files" ] && [ $((spent_s + seconds)) -le $max_rounds_s ] || break
+        done
         cat $build/"$name".result
         return $status
 }

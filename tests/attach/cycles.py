@@ -3,13 +3,13 @@
 
 import contextlib
 import os
-import pty
 import signal
 import socket
 import time
 
 from attach._service import Pauses
 from attach._target import Attached, Target, build, bytes_of_code, record
+from harness.place import open_terminal
 
 WAITS = ("read", "poll", "epoll", "epoll2", "select", "futex", "child", "semop", "message", "ring")
 GO_ON = ("read", "poll", "select", "futex", "child")  # after a stop, some of them under another number
@@ -283,7 +283,7 @@ def test_idle_signal(t):
 
 
 def test_idle_terminal(t):
-    master, slave = pty.openpty()
+    master, slave = open_terminal()
     with idle(t, "read", stdin=slave) as target:
         for _ in range(t.count(1, 50)):
             record(t, target.pid)

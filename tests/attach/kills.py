@@ -2,13 +2,13 @@
 """silt is killed while it attaches, records or detaches: the process goes on with what it had, and can be attached to again."""
 
 import os
-import pty
 import random
 import signal
 import socket
 import time
 
 from attach._target import Attached, Target, await_true, build, bytes_of_code, record
+from harness.place import open_terminal
 from harness.process import kill_family, stat_fields
 
 
@@ -91,7 +91,7 @@ def test_idle(t):
 
 def test_idle_terminal(t):
     chance = random.Random(9)
-    master, slave = pty.openpty()
+    master, slave = open_terminal()
     with Target(t, [build(t, "idle.c"), "read"], stdin=slave) as target:
         time.sleep(0.02)
         for _ in range(t.count(1, 60)):

@@ -9,6 +9,7 @@ import tempfile
 
 from attach._target import Attached, Target, build, record
 from harness.cases import skip
+from harness.place import need_mounts
 
 NOBODY = 65534
 
@@ -62,7 +63,7 @@ def test_another_root(t):
 
 def test_namespaces(t):
     """A container: nothing but the kernel is shared."""
-    need_root()
+    need_mounts()
     root = make_root(t, build(t, "count.c"))
     argv = ["unshare", "--mount", "--pid", "--fork", "--net", "--ipc", "--uts", "chroot", root, "/program"]
     with Target(t, argv) as target:
@@ -97,7 +98,7 @@ def test_runtime_out_of_reach(t):
 
 def test_no_code_in_tmp(t):
     """Where code may not be mapped from /tmp, the copy goes elsewhere."""
-    need_root()
+    need_mounts()
     root = make_root(t, build(t, "count.c"))
     os.makedirs(root + "/var/tmp")
     argv = ["unshare", "--mount", "sh", "-c", f"mount -t tmpfs -o noexec none {root}/tmp && exec chroot {root} /program"]

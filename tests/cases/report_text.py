@@ -4,7 +4,6 @@
 import fcntl
 import json
 import os
-import pty
 import re
 import shlex
 import struct
@@ -12,6 +11,7 @@ import subprocess
 import termios
 
 from harness.forest import entries
+from harness.place import open_terminal
 
 WIDTHS = (60, 80, 100, 120, 200, 240)
 MEMCHECK = ("in use at ", "total heap usage: ")  # these lines stay whole, so that they can be searched for
@@ -30,7 +30,7 @@ def text(t, *options, **kwargs):
 
 def on_terminal(argv, env, columns=0):
     """What argv prints when stdout is a terminal."""
-    master, slave = pty.openpty()
+    master, slave = open_terminal()
     if columns:
         fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 50, columns, 0, 0))
     process = subprocess.Popen(argv, stdout=slave, stderr=subprocess.DEVNULL, env={**os.environ, **env})

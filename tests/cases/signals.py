@@ -2,12 +2,12 @@
 """Signals, terminals, kills: the program gets what was meant for it, once, and the trace is whole."""
 
 import os
-import pty
 import select
 import signal
 import subprocess
 import time
 
+from harness.place import fork_terminal
 from harness.process import kill_family
 from harness.watch import children, comm
 
@@ -162,7 +162,7 @@ class Terminal:
 
     def __init__(self, argv, env=None):
         self.output = b""
-        self.pid, self.fd = pty.fork()
+        self.pid, self.fd = fork_terminal()
         if self.pid == 0:
             os.environ.update(env or {})
             os.execv(argv[0], argv)

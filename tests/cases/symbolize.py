@@ -9,6 +9,7 @@ import stat
 import subprocess
 import time
 
+from harness.place import in_own_mounts
 from harness.process import run
 
 SOURCE = """#include <stdlib.h>
@@ -202,7 +203,7 @@ def test_a_file_that_cannot_be_written_as_root(t):
     refused(r, "Permission denied", "writable")
     os.chmod(trace, 0o644)
     read_only = 'mount --bind "$1" "$1" && mount -o remount,bind,ro "$1" || exit 90; "$2" symbolize "$3"'
-    refused(run(["unshare", "-m", "sh", "-c", read_only, "sh", t.dir, t.silt.path, trace]), "Read-only file system")
+    refused(run(in_own_mounts(read_only, "sh", t.dir, t.silt.path, trace)), "Read-only file system")
     assert contents(trace) == before
     full = ('mount -t tmpfs -o size="$1" none "$2" || exit 90; cp "$4" "$2/t.silt" || exit 91; '
             'dd if=/dev/zero of="$2/ballast" bs=512 2>/dev/null; "$3" symbolize "$2/t.silt"; s=$?; cp "$2/t.silt" "$5"; exit $s')
@@ -212,8 +213,7 @@ def test_a_file_that_cannot_be_written_as_root(t):
         with open(t.path("source.silt"), "wb") as f:
             f.write(source)
         size = f"{(len(source) // 4096 + 2) * 4}k"
-        r = run(["unshare", "-m", "sh", "-c", full, "sh", size, t.path("disk"), t.silt.path, t.path("source.silt"),
-                 t.path("out.silt")])
+        r = run(in_own_mounts(full, "sh", size, t.path("disk"), t.silt.path, t.path("source.silt"), t.path("out.silt")))
         if r.code == 0:
             continue  # the file's last page had room enough
         refused(r, "No space left", "as it was")

@@ -8,6 +8,7 @@ import shutil
 import signal
 import tempfile
 
+from harness.place import in_own_mounts
 from harness.process import run
 from harness.watch import Recording, alone, await_report, n_events, one_line, same, told, whole
 
@@ -24,7 +25,7 @@ def on_small_disk(t, size, argv, also=":"):
     script = (f'mount -t tmpfs -o size={size} none {disk} || exit 90; ( cd {disk}; {also} ) & "$@"; s=$?; wait; '
               f'cp {disk}/t.silt {t.path("out.silt")}; exit $s')
     silt = [t.silt.path, "run", *(["--runtime", t.silt.runtime] if t.silt.runtime else []), "-o", disk + "/t.silt", "--"]
-    return run(["unshare", "-m", "sh", "-c", script, "sh", *silt, *argv])
+    return run(in_own_mounts(script, "sh", *silt, *argv))
 
 
 def complaints(err):

@@ -9,6 +9,7 @@ import shutil
 import tempfile
 
 from harness.cgroup import CpuGroup, limited
+from harness.place import in_own_mounts
 from harness.process import run
 from harness.watch import alone, n_events, one_line, same, told, whole
 
@@ -194,7 +195,7 @@ def test_no_proc_as_root(t):
     argv = crew(t)
     bare = alone(argv)
     script = 'umount -l /proc || exit 90; exec "$@"'
-    r = run(["unshare", "-m", "sh", "-c", script, "sh", *t.silt.run_argv(t.path("t.silt"), argv)], timeout_s=60)
+    r = run(in_own_mounts(script, "sh", *t.silt.run_argv(t.path("t.silt"), argv), points=["/proc"]), timeout_s=60)
     if r.code == 125:
         one_line(r.errors, "/proc")
         assert not r.stdout
@@ -206,7 +207,7 @@ def test_program_without_proc_as_root(t):
     """A container built without it; the recorder outside has its own."""
     argv = crew(t)
     bare = alone(argv)
-    inside = ["unshare", "-m", "sh", "-c", 'umount -l /proc || exit 90; exec "$@"', "sh", *argv]
+    inside = in_own_mounts('umount -l /proc || exit 90; exec "$@"', "sh", *argv, points=["/proc"])
     r = t.silt.record(t.path("t.silt"), inside)
     record_all(t, argv, bare, r, "no /proc inside")
 
@@ -215,13 +216,14 @@ def test_nowhere_to_write_as_root(t):
     """HOME, TMPDIR, XDG_RUNTIME_DIR, /tmp and /dev/shm are read-only; the trace has its place."""
     argv = crew(t)
     bare = alone(argv)
-    script = ('for d in /tmp /dev/shm; do mount --bind $d $d; done; mount --bind "$0" "$0"; '
-              'for d in /tmp /dev/shm; do mount -o remount,bind,ro $d || exit 90; done; exec "$@"')
+    places = " ".join(d for d in ("/tmp", "/dev/shm") if os.path.isdir(d))
+    script = (f'for d in {places}; do mount --bind $d $d; done; mount --bind "$0" "$0"; '
+              f'for d in {places}; do mount -o remount,bind,ro $d || exit 90; done; exec "$@"')
     env = {"HOME": "/tmp", "TMPDIR": "/tmp", "XDG_RUNTIME_DIR": "/tmp"}
     folder = tempfile.mkdtemp(prefix="silt-place.", dir="/var/tmp")
     try:
         silt = t.silt.run_argv(folder + "/t.silt", argv)
-        r = run(["unshare", "-m", "sh", "-c", script, folder, *silt], env=env)
+        r = run(in_own_mounts(script, folder, *silt), env=env)
         shutil.copy(folder + "/t.silt", t.path("t.silt"))
         record_all(t, argv, bare, r, "read-only places")
     finally:

@@ -2,7 +2,6 @@
 """The target is stopped and continued: by kill, by a shell's job control, by silt's own stop. It goes on as alone."""
 
 import os
-import pty
 import random
 import re
 import select
@@ -10,6 +9,7 @@ import signal
 import subprocess
 import time
 
+from harness.place import fork_terminal
 from harness.process import kill_family
 from harness.watch import await_state, whole
 
@@ -126,7 +126,7 @@ class Shell:
 
     def __init__(self):
         self.output = b""
-        self.pid, self.fd = pty.fork()
+        self.pid, self.fd = fork_terminal()
         if self.pid == 0:
             os.environ["PS1"] = "$ "
             os.execvp("bash", ["bash", "--norc", "--noprofile", "--noediting", "-i"])
