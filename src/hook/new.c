@@ -17,6 +17,7 @@
 #include "hook/event.h"
 #include "hook/malloc_enter.h"
 #include "hook/malloc_hook.h"
+#include "hook/patched.h"
 #include "hook/sample.h"
 
 /* The forms that others are built on. */
@@ -137,7 +138,8 @@ static HOOK_COLD const struct real_fn *new_find_for_caller(const struct real_fn 
                 if (k == 0)
                         break;
         }
-        real_for_caller(caller, name, &found);
+        if (real_for_caller(caller, name, &found) && patched_moved(found.fn))
+                found.enter = patched_moved(found.fn);
         fn = new_remember(key, &found);
         return fn && fn->fn ? fn : NULL;
 }

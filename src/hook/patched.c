@@ -166,12 +166,20 @@ static __attribute__((noinline)) bool patched_before_sampled(struct patched_fram
         return true;
 }
 
+/* See WIRE_ENTRY_HEAP_NONE_INNER. */
+static inline bool patched_is_inner(const struct patched_frame *f) {
+        return f->entry->heap == WIRE_ENTRY_HEAP_NONE_INNER &&
+               f->pc - f->entry->code_begin < f->entry->code_end - f->entry->code_begin;
+}
+
 /* False: the call is none of ours, and the function goes on as if nobody had looked. Most calls are plain ones from outside: an
  * allocation takes few instructions and no frame, a release what logging it takes; the rest above. */
 bool patched_before(struct patched_frame *f) {
         const struct wire_entry *entry = f->entry;
         struct thread *t = thread_self;
 
+        if (unlikely(patched_is_inner(f)))
+                return false;
         if (unlikely(!t) || unlikely(t->in_real != NULL))
                 return patched_before_any(f);
         if (unlikely(runtime_phase() != RUNTIME_RECORDING))

@@ -34,6 +34,9 @@ bool patched_look(bool is_told);
 void patched_settle(bool is_list_changed);
 bool patched_is_any_unmapped(void);
 
+/* Where to call a function whose entry is patched; NULL: it is not. */
+void *patched_moved(const void *fn);
+
 /* Tells the recorder, through the arena, what became of plans. */
 void patched_tell(void);
 

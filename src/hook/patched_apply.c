@@ -206,6 +206,7 @@ static void patched_take_entries(uint32_t first, const struct wire_entry *entrie
                 patched_entries[at] = entries[i];
                 patched_entries[at].group = (uint16_t)(patched_n_groups + entries[i].group);
                 patched_fns[at] = (struct real_fn){.fn = (void *)entries[i].code_begin,
+                                                   .begin = entries[i].code_begin,
                                                    .end = entries[i].code_end,
                                                    .kinds = patched_kinds(entries[i].call)};
                 if (entries[i].call == WIRE_CALL_NAME_TO_MIB)
@@ -252,8 +253,12 @@ static bool patched_apply_write(const struct wire_plan_write *w, unsigned lot, u
         patched_heap_know(&patched_entries[entry]);
         patched_writes[entry] = *w;
         patched_writes[entry].entry = patched_owner_of(entry);
-        if (!patched_is_deferred)
-                real_is_moved(w->at, (void *)patched_entries[entry].moved);
+        if (!patched_is_deferred) {
+                const struct code_range code = {patched_entries[entry].code_begin,
+                                                patched_entries[entry].code_end};
+
+                real_is_moved(w->at, (void *)patched_entries[entry].moved, &code);
+        }
         return true;
 }
 
@@ -287,6 +292,19 @@ static void patched_apply_plan(const struct wire_plan *plan) {
                 if (patched_is_wanted[i] == 1)
                         patched_join_neighbour(first + i, other_lot);
         patched_n_plans++;
+}
+
+void *patched_moved(const void *fn) {
+        const uint64_t landing_pad_bytes = 4;
+
+        for (uint32_t i = 0; i < WIRE_PLAN_MAX_ENTRIES; i++) {
+                const struct wire_plan_write *w = &patched_writes[i];
+
+                if (w->n_bytes &&
+                    (w->at == (uintptr_t)fn || w->at == (uintptr_t)fn + landing_pad_bytes))
+                        return (void *)patched_entries[i].moved;
+        }
+        return NULL;
 }
 
 void patched_tell(void) {
@@ -337,7 +355,13 @@ void patched_begin_recording(void) {
 }
 
 uint32_t patched_flags(void) {
-        return runtime.is_attached ? WIRE_HELLO_ATTACHED : 0;
+        static uint32_t flags;
+
+        if (!flags)
+                flags = runtime.is_attached ? WIRE_HELLO_ATTACHED
+                        : real_is_opener()  ? WIRE_HELLO_OPENS
+                                            : 0;
+        return flags;
 }
 
 void patched_tell_writes(struct wire_attach *request) {

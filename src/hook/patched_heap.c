@@ -333,7 +333,7 @@ uint64_t patched_heap_asked(const struct patched_frame *f, const struct thread *
 
                 return heap_was_made(named) ? named : 0;
         }
-        if (heap == 0)
+        if (heap == 0 || heap == WIRE_ENTRY_HEAP_NONE_INNER)
                 return 0;
         c = control_of(f->entry->group);
         if (!c)

@@ -211,6 +211,25 @@ static void patched_follow(const struct link_map *before) {
                 patched_end_turn();
 }
 
+/* As glibc has it from 2.35 on, where r_version is 2 once there are namespaces. Before that, what is told while the list of the
+ * program's own namespace stays whole is of another. */
+struct patched_namespace {
+        struct r_debug own;
+        const struct patched_namespace *next;
+};
+
+static bool patched_is_namespace_used(bool is_of_own) {
+        const struct patched_namespace *n = (const struct patched_namespace *)&_r_debug;
+
+        __asm__("" : "+r"(n)); /* it is longer than its type says */
+        if (n->own.r_version < 2)
+                return !is_of_own && !runtime.is_attached;
+        while ((n = n->next))
+                if (n->own.r_map)
+                        return true;
+        return false;
+}
+
 void patched_loaded(void) {
         static bool is_adding, is_removing;
         const struct link_map *before;
@@ -220,6 +239,8 @@ void patched_loaded(void) {
                 is_removing |= !is_adding;
                 return;
         }
+        if (runtime_is_recording() && patched_is_namespace_used(is_adding || is_removing))
+                runtime_mark_unfollowed(WIRE_UNFOLLOWED_NAMESPACE);
         if (is_removing) { /* others may lie where they were: what is known of their code means nothing */
                 unwind_modules_changed();
                 new_forget_callers();

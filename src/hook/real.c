@@ -158,6 +158,7 @@ static bool real_find_in(const struct link_map *map, const char *name, struct re
         if (ELF64_ST_TYPE(sym->st_info) == STT_GNU_IFUNC)
                 ret->fn = real_call_resolver(ret->fn);
         ret->enter = ret->fn;
+        ret->begin = (uintptr_t)ret->fn;
         ret->end = (uintptr_t)ret->fn + size_bytes;
         ret->kinds = real_kinds(name);
         return true;
@@ -201,12 +202,17 @@ static bool real_begins_at(const struct real_fn *f, uintptr_t at) {
 #endif
 }
 
-void real_is_moved(uintptr_t at, void *moved) {
+void real_is_moved(uintptr_t at, void *moved, const struct code_range *code) {
         struct real_fn *fns = (struct real_fn *)&real;
 
         for (size_t i = 0; i < sizeof(real) / sizeof(*fns); i++)
-                if (real_begins_at(&fns[i], at))
+                if (real_begins_at(&fns[i], at)) {
                         fns[i].enter = moved;
+                        if (code_range_has(code, (uintptr_t)fns[i].fn)) {
+                                fns[i].begin = code->begin;
+                                fns[i].end = code->end;
+                        }
+                }
         if (runtime_phase() != RUNTIME_UNKNOWN)
                 runtime_show_reals();
 }
@@ -240,6 +246,70 @@ int real_resolve(void) {
         if ((owner = real_find("__libc_start_main", &ignored)))
                 real_allocator[3] = real_image_range(owner->l_addr);
         return 0;
+}
+
+static bool real_opens(const struct dynamic_symbols *s, uint32_t idx) {
+        const char *name = s->strings + s->symbols[idx].st_name;
+
+        return s->symbols[idx].st_shndx == SHN_UNDEF && name[0] == 'd' && name[1] == 'l' &&
+               (text_equal(name, "dlopen") || text_equal(name, "dlmopen"));
+}
+
+/* As many symbols as can be told to be there: what is not exported comes before all that is. 0: nothing is exported. */
+static uint32_t real_count_symbols(const struct dynamic_symbols *s) {
+        const uint32_t *buckets;
+
+        if (!s->gnu_hash)
+                return s->sysv_hash[1];
+        buckets = s->gnu_hash + 4 + s->gnu_hash[2] * (sizeof(ElfW(Addr)) / 4);
+        for (uint32_t i = 0; i < s->gnu_hash[0]; i++)
+                if (buckets[i])
+                        return s->gnu_hash[1];
+        return 0;
+}
+
+static bool real_is_opener_by_relocations(const struct link_map *map,
+                                          const struct dynamic_symbols *s) {
+        const ElfW(Rela) * tables[2] = {0};
+        size_t n[2] = {0};
+
+        for (const ElfW(Dyn) *d = map->l_ld; d->d_tag != DT_NULL; d++) {
+                switch (d->d_tag) {
+                case DT_JMPREL: tables[0] = dynamic_pointer(map, d); break;
+                case DT_PLTRELSZ: n[0] = d->d_un.d_val / sizeof(ElfW(Rela)); break;
+                case DT_RELA: tables[1] = dynamic_pointer(map, d); break;
+                case DT_RELASZ: n[1] = d->d_un.d_val / sizeof(ElfW(Rela)); break;
+                default: break;
+                }
+        }
+        for (unsigned k = 0; k < 2; k++)
+                for (size_t i = 0; tables[k] && i < n[k]; i++) {
+                        uint32_t idx = (uint32_t)ELF64_R_SYM(tables[k][i].r_info);
+
+                        if (idx && real_opens(s, idx))
+                                return true;
+                }
+        return false;
+}
+
+static bool real_wants_to_open(const struct link_map *map) {
+        struct dynamic_symbols s;
+        uint32_t n;
+
+        if (!dynamic_symbols_read(map, &s))
+                return false;
+        n = real_count_symbols(&s);
+        for (uint32_t i = 1; i < n; i++)
+                if (real_opens(&s, i))
+                        return true;
+        return n == 0 && real_is_opener_by_relocations(map, &s);
+}
+
+bool real_is_opener(void) {
+        for (const struct link_map *m = _r_debug.r_map; m; m = m->l_next)
+                if (m != real_self_map && real_wants_to_open(m))
+                        return true;
+        return false;
 }
 
 uintptr_t real_loader_entry(void) {

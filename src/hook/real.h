@@ -14,10 +14,10 @@
 #pragma GCC visibility push(hidden)
 
 struct real_fn {
-        void *fn;       /* NULL: nobody defines it */
-        void *enter;    /* where to call it: fn, or where its first instructions were moved to */
-        uintptr_t end;  /* of its code */
-        unsigned kinds; /* enum real_kinds */
+        void *fn;    /* NULL: nobody defines it */
+        void *enter; /* where to call it: fn, or where its first instructions were moved to */
+        uintptr_t begin, end; /* of its code; of all that is its allocator's, where that is known */
+        unsigned kinds;       /* enum real_kinds */
 };
 
 enum real_kinds { REAL_ALLOCATES = 1 << 0, REAL_RELEASES = 1 << 1 };
@@ -64,11 +64,15 @@ extern struct reals real;
  * -ENOENT: the loader's list does not show a malloc behind libsilt.so. */
 int real_resolve(void);
 
-/* Code at `at` was patched, and what stood there moved: a hook that calls the function has no need to pass by the patch. */
-void real_is_moved(uintptr_t at, void *moved);
+/* Code at `at` was patched, and what stood there moved: a hook that calls the function has no need to pass by the patch, and what
+ * the allocator, all of whose code this is, calls itself is no call of its own. */
+void real_is_moved(uintptr_t at, void *moved, const struct code_range *code);
 
 /* All of an object's memory, from its load address; empty where its headers are not mapped there. */
 struct code_range real_image_range(uintptr_t base);
+
+/* True when some object wants dlopen or dlmopen of the loader. */
+bool real_is_opener(void);
 
 /* Where ld.so begins to run; 0: not known. */
 uintptr_t real_loader_entry(void);

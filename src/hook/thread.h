@@ -174,7 +174,7 @@ static inline bool runtime_is_early(void) {
 }
 
 static inline bool real_fn_has(const struct real_fn *fn, const void *caller) {
-        return (uintptr_t)caller - (uintptr_t)fn->fn < fn->end - (uintptr_t)fn->fn;
+        return (uintptr_t)caller - fn->begin < fn->end - fn->begin;
 }
 
 /* An inner call belongs to the outer hook's when the real function makes it: from its own code,

@@ -2,10 +2,12 @@
 #include "patch/allocator.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "base/bytes.h"
+#include "base/fs.h"
 #include "symbol/module.h"
 
 enum {
@@ -96,7 +98,8 @@ static void find_allocators(struct allocators *a, const struct functions *functi
                             enum allocators_of of) {
         for (size_t k = 0; k < n_families; k++) {
                 if ((families[k].is_preloadable && of == ALLOCATORS_OF_LIBRARY) ||
-                    (families[k].is_attached_only && of != ALLOCATORS_OF_ANY_LIBRARY) ||
+                    (families[k].is_attached_only && of != ALLOCATORS_OF_ANY_LIBRARY &&
+                     of != ALLOCATORS_OF_C_LIBRARY) ||
                     families[k].is_loader != (of == ALLOCATORS_OF_LOADER))
                         continue;
                 for (size_t i = 0; i < functions->by_begin.n; i++)
@@ -246,25 +249,48 @@ static void drop_empty(struct allocators *a) {
                 a->functions.items[i].allocator = moved_to[a->functions.items[i].allocator];
 }
 
+static void find_all(struct allocators *a, const struct functions *functions,
+                     enum allocators_of of) {
+        a->has_symbol_table = functions->has_symtab;
+        find_allocators(a, functions, of);
+        if (a->list.n)
+                find_functions(a, functions);
+        drop_empty(a);
+}
+
+/* By what it exports: a separate debug file takes many times as long. */
+static int read_exported(const char *path, enum allocators_of of, struct allocators *ret,
+                         struct err *reterr) {
+        _cleanup_close_ int fd = fs_open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK, 0);
+        struct functions functions = {0};
+        Elf *elf;
+
+        if (fd < 0)
+                return err_set_errno(reterr, fd, "'%s'", path);
+        elf_version(EV_CURRENT);
+        elf = elf_begin(fd, ELF_C_READ_MMAP, NULL);
+        functions_load_exported(&functions, elf);
+        find_all(ret, &functions, of);
+        functions_done(&functions);
+        elf_end(elf);
+        return 0;
+}
+
 int allocators_read_here(const char *path, enum allocators_of of, struct allocators *ret,
                          struct err *reterr) {
         _cleanup_(symbol_module_freep) struct symbol_module *module = NULL;
         struct trace_module m = {.path = path};
         struct symbol_origin origin;
-        const struct functions *functions;
         int r;
 
         memset(ret, 0, sizeof(*ret));
+        if (of == ALLOCATORS_OF_C_LIBRARY)
+                return read_exported(path, of, ret, reterr);
         r = symbol_module_open(&m, NULL, &module, &origin);
         if (r < 0)
                 return err_set(reterr, r, "'%s': cannot be read as a program: %s", path,
                                origin.text);
-        functions = symbol_module_functions(module);
-        ret->has_symbol_table = functions->has_symtab;
-        find_allocators(ret, functions, of);
-        if (ret->list.n)
-                find_functions(ret, functions);
-        drop_empty(ret);
+        find_all(ret, symbol_module_functions(module), of);
         return 0;
 }
 

@@ -39,7 +39,8 @@ enum allocators_of {
         ALLOCATORS_OF_PROGRAM, /* all: nothing comes before a program's own functions */
         ALLOCATORS_OF_LIBRARY, /* only those that a preloaded library does not take the place of */
         ALLOCATORS_OF_ANY_LIBRARY, /* all: nothing was preloaded */
-        ALLOCATORS_OF_LOADER,      /* what ld.so calls when it has opened an object */
+        ALLOCATORS_OF_C_LIBRARY, /* the same by the names it exports alone: a program waits for it */
+        ALLOCATORS_OF_LOADER,    /* what ld.so calls when it has opened an object */
 };
 
 /* 0, also when there are none; -errno when the file cannot be read. Files may be anything: they are read in a process of its

@@ -47,11 +47,20 @@ bool plan_leaves_alone(const char *path) {
         return false;
 }
 
+/* Whose functions a preloaded library stands before, but not for everybody: libraries that were opened with RTLD_DEEPBIND look for
+ * them in what they need themselves, and whoever has a handle of theirs asks dlsym. */
+static bool is_passed_by(const struct planner *p, const char *path) {
+        return (p->request->hello->flags & WIRE_HELLO_OPENS) &&
+               (path_is_file(path, "libc.so") || path_is_file(path, "libc-2") ||
+                path_is_file(path, "libstdc++.so"));
+}
+
 static bool is_left_alone(const struct planner *p, const char *path) {
         if (path[0] != '/' || path_is_file(path, "libsilt.so") ||
             (p->request->runtime_path && !strcmp(path, p->request->runtime_path)))
                 return true;
-        return !(p->request->hello->flags & WIRE_HELLO_ATTACHED) && plan_leaves_alone(path);
+        return !(p->request->hello->flags & WIRE_HELLO_ATTACHED) && plan_leaves_alone(path) &&
+               !is_passed_by(p, path);
 }
 
 /* ---- one function ------------------------------------------------------------------------------ */
@@ -71,7 +80,10 @@ static int plan_function(struct planner *p, const struct object *o,
                                         reterr);
 }
 
-static uint8_t heap_of(const struct family *family, const struct family_role *role) {
+static uint8_t heap_of(const struct planner *p, const struct family *family,
+                       const struct family_role *role) {
+        if (family->has_nameless_code && !(p->request->hello->flags & WIRE_HELLO_ATTACHED))
+                return WIRE_ENTRY_HEAP_NONE_INNER;
         return role->heap || !family->has_heaps ? role->heap : WIRE_ENTRY_HEAP_OF_THREAD;
 }
 
@@ -91,7 +103,7 @@ static void add_entry(struct planner *p, const struct object *o, const struct al
                          .size_arg = f->role->size_arg,
                          .count_arg = f->role->count_arg,
                          .block_arg = f->role->block_arg,
-                         .heap = heap_of(allocator->family, f->role),
+                         .heap = heap_of(p, allocator->family, f->role),
                          .group = (uint16_t)(p->n_groups + f->allocator),
                  });
 }
@@ -200,10 +212,11 @@ static bool is_news(const struct planner *p, const struct object *o) {
 static enum allocators_of of_whom(const struct planner *p, const struct object *o) {
         bool is_attached = p->request->hello->flags & WIRE_HELLO_ATTACHED;
 
-        return o->is_program        ? ALLOCATORS_OF_PROGRAM
-               : is_loader(o->path) ? ALLOCATORS_OF_LOADER
-               : is_attached        ? ALLOCATORS_OF_ANY_LIBRARY
-                                    : ALLOCATORS_OF_LIBRARY;
+        return o->is_program              ? ALLOCATORS_OF_PROGRAM
+               : is_loader(o->path)       ? ALLOCATORS_OF_LOADER
+               : is_attached              ? ALLOCATORS_OF_ANY_LIBRARY
+               : is_passed_by(p, o->path) ? ALLOCATORS_OF_C_LIBRARY
+                                          : ALLOCATORS_OF_LIBRARY;
 }
 
 static bool is_wanted(struct planner *p, struct object *o, struct stat *ret_st) {

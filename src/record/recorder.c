@@ -76,6 +76,11 @@ static void recorder_note_unfollowed(struct recorder *r, const struct life *one)
                         r,
                         "pid %d opened libraries that were not looked at for allocators, whose blocks may be missing: it had given up rights, or the recorder was late",
                         (int)one->pid);
+        if (what & WIRE_UNFOLLOWED_NAMESPACE)
+                recorder_note(
+                        r,
+                        "pid %d opened libraries in a namespace of their own (dlmopen): they have a C library of their own, and what they allocate is missing",
+                        (int)one->pid);
 }
 
 static void recorder_on_process_end(void *ctx, uint32_t process_idx, uint32_t process,

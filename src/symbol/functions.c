@@ -162,6 +162,32 @@ void functions_load(struct functions *f, Dwfl_Module *module) {
         functions_sort(f);
 }
 
+void functions_load_exported(struct functions *f, Elf *elf) {
+        Elf_Scn *section = NULL;
+        GElf_Shdr header;
+
+        while (elf && (section = elf_nextscn(elf, section))) {
+                Elf_Data *data;
+                GElf_Sym sym;
+
+                if (!gelf_getshdr(section, &header) || header.sh_type != SHT_DYNSYM ||
+                    !(data = elf_getdata(section, NULL)))
+                        continue;
+                for (int i = 1; gelf_getsym(data, i, &sym); i++) {
+                        const char *name = elf_strptr(elf, header.sh_link, sym.st_name);
+
+                        if (names_code(&sym, name) && sym.st_shndx != SHN_UNDEF &&
+                            sym.st_shndx != SHN_ABS && GELF_ST_TYPE(sym.st_info) != STT_NOTYPE)
+                                vec_push(&f->by_begin,
+                                         (struct function){.begin = sym.st_value,
+                                                           .end = sym.st_value + sym.st_size,
+                                                           .name = name,
+                                                           .rank = function_rank(&sym, name)});
+                }
+        }
+        functions_sort(f);
+}
+
 void functions_done(struct functions *f) {
         vec_free(&f->by_begin);
         vec_free(&f->code);

@@ -31,6 +31,8 @@ struct functions {
 };
 
 void functions_load(struct functions *f, Dwfl_Module *module);
+/* Those that a file exports alone, by its own addresses; the names live as long as elf does. NULL ok. */
+void functions_load_exported(struct functions *f, Elf *elf);
 void functions_done(struct functions *f);
 
 /* Sorts what was added and makes it ready for functions_find. */

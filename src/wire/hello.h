@@ -22,6 +22,9 @@ enum wire_hello_flags {
         /* The runtime was brought into a running process: nothing stands before the C library's functions, so they are to be
          * patched too. */
         WIRE_HELLO_ATTACHED = 1u << 0,
+        /* Some object of the image opens others, which may find the C library's functions past the hooks that were preloaded
+         * (RTLD_DEEPBIND, dlsym of a handle): its entries are to be patched too. */
+        WIRE_HELLO_OPENS = 1u << 1,
 };
 
 struct wire_hello {

@@ -106,6 +106,7 @@ enum wire_unfollowed {
         WIRE_UNFOLLOWED_HEAPS = 1u << 1, /* it released a heap whole */
         WIRE_UNFOLLOWED_OPENED =
                 1u << 2, /* it opened libraries that nobody looked at for allocators */
+        WIRE_UNFOLLOWED_NAMESPACE = 1u << 3, /* or with a C library of their own (dlmopen) */
 };
 
 enum wire_process_phase { WIRE_PROCESS_FREE = 0, WIRE_PROCESS_CLAIMED = 1, WIRE_PROCESS_LIVE = 2 };

@@ -48,6 +48,9 @@ enum wire_entry_heap {
         WIRE_ENTRY_HEAP_OF_THREAD = 1,
         WIRE_ENTRY_HEAP_ARG = 16,   /* + n: that of argument n */
         WIRE_ENTRY_HEAP_FLAGS = 32, /* + n: argument n is jemalloc's flags */
+        /* From none; and calls of the allocator's own code are never the program's, whatever runs: the C library's allocator releases
+         * what it keeps for a thread when that ends. Its other functions come by way of the preloaded hooks. */
+        WIRE_ENTRY_HEAP_NONE_INNER = 128,
 };
 
 /* One patched function. */

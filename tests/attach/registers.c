@@ -123,8 +123,8 @@ static long wait_with_all(void) {
                          : "=a"(result), [found] "+m"(found), [general_found] "=m"(general_found)
                          : [wanted] "m"(wanted), [general] "m"(general_wanted), [byte] "m"(byte),
                            [parts] "m"(parts), "a"((uint32_t)parts), "d"(0)
-                         : "rbx", "rbp", "rcx", "rsi", "rdi", "r8", "r9", "r10", "r11", "r12", "r13",
-                           "r14", "r15", "memory", "cc");
+                         : "rbx", "rbp", "rcx", "rsi", "rdi", "r8", "r9", "r10", "r11", "r12",
+                           "r13", "r14", "r15", "memory", "cc");
         return result;
 }
 

@@ -285,3 +285,27 @@ def test_an_allocator_in_a_library_opened_later(t):
     taken = [g["self"]["allocations"] for g in group["groups"] if g["function"] == "plugin_take"]
     assert taken == [500], [(g["function"], g["self"]["allocations"]) for g in group["groups"]]
     assert got["totals"]["unknown_frees"] == 0, got["totals"]
+
+
+NAMESPACE = """
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <stddef.h>
+int main(int argc, char **argv) {
+        void *library = argc > 2 ? dlmopen(LM_ID_NEWLM, argv[1], RTLD_NOW) : dlopen(argv[1], RTLD_NOW | RTLD_DEEPBIND);
+        void *(*take)(size_t) = (void *(*)(size_t))dlsym(library, "take");
+        for (int i = 0; i < 1000; i++) take(10);
+        return 0;
+}
+"""
+
+
+def test_a_namespace_of_its_own_is_told(t):
+    """What is opened with dlmopen has a C library of its own: not recorded, and said; what is opened otherwise is recorded."""
+    library = build(t, "library.so", "#include <stdlib.h>\nvoid *take(size_t n) { return malloc(n); }\n", "-shared", "-fPIC")
+    program = build(t, "namespace", NAMESPACE)
+    for args, is_told in (([], False), (["apart"], True)):
+        got, _ = record(t, [program, library, *args])
+        told = [note for note in got["notes"] if "namespace" in note]
+        assert len(told) == is_told, got["notes"]
+        assert (got["totals"]["allocations"] >= 1000) == (not is_told), got["totals"]
