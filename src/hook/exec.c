@@ -7,32 +7,25 @@
 #include <fcntl.h>
 #include <spawn.h>
 #include <stdarg.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "hook/call.h"
 #include "hook/event.h"
+#include "hook/exec_file.h"
 #include "wire/hello.h"
 
 extern char **environ;
 
 #define EXEC_PRELOAD "LD_PRELOAD"
 
-enum { EXEC_PATH_MAX = 1024, EXEC_ENTRIES_MAX = 4096, EXEC_TEXT_MAX = 16384, EXEC_ARGS_MAX = 4096 };
-
-/* The program to be run, as the exec functions name it. */
-struct exec_file {
-        int dir_fd;
-        const char *path;
-        int flags;      /* AT_EMPTY_PATH, AT_SYMLINK_NOFOLLOW */
-        bool is_search; /* path is looked for in PATH when it has no slash */
-};
+enum { EXEC_ENTRIES_MAX = 4096, EXEC_TEXT_MAX = 16384, EXEC_ARGS_MAX = 4096 };
 
 /* What a changed environment needs on the stack; 0 bytes: nothing has to change. */
 struct exec_plan {
         size_t n_entries;
         size_t n_bytes;
-        const char *preload; /* the value given, or NULL */
+        size_t stripped_bytes; /* for one that tells nothing of silt; 0: it tells nothing as it is */
+        const char *preload;   /* the value given, or NULL */
         bool has_rendezvous;
         bool strips; /* the new image is not to know of silt */
 };
@@ -43,13 +36,6 @@ static size_t exec_length(const char *text) {
         while (text[n])
                 n++;
         return n;
-}
-
-/* The value, when entry is of this name. */
-static const char *exec_value(const char *entry, const char *name) {
-        while (*name && *entry == *name)
-                entry++, name++;
-        return *name == '\0' && *entry == '=' ? entry + 1 : NULL;
 }
 
 /* How many bytes of `list` are path, as an entry of its own that begins there; 0: it is another entry. */
@@ -70,96 +56,56 @@ static bool exec_contains(const char *list, const char *path) {
         return false;
 }
 
-/* ---- images that are not to be entered --------------------------------------------------- */
-
-/* Runs with rights that its caller does not have: the loader will not load us there, and the name of our socket is none
- * of its business. Files with capabilities are not looked at: for them the loader's own care must do. */
-static bool exec_is_privileged(int dir_fd, const char *path, int flags) {
-        struct stat st;
-
-        if (sys_call6(SYS_newfstatat, dir_fd, (long)path, (long)&st, flags, 0, 0) < 0 ||
-            !S_ISREG(st.st_mode) || !(st.st_mode & (S_ISUID | S_ISGID)))
-                return false;
-        return ((st.st_mode & S_ISUID) && st.st_uid != (uid_t)sys_call3(SYS_geteuid, 0, 0, 0)) ||
-               ((st.st_mode & S_ISGID) && st.st_gid != (gid_t)sys_call3(SYS_getegid, 0, 0, 0));
-}
-
-/* The first file of that name in PATH decides. */
-static bool exec_found_is_privileged(const char *name, const char *dirs) {
-        char path[EXEC_PATH_MAX];
-        size_t n_name = exec_length(name);
-        struct stat st;
-
-        while (dirs && *dirs) {
-                size_t n = 0;
-
-                while (dirs[n] && dirs[n] != ':')
-                        n++;
-                if (n + n_name + 2 <= sizeof(path)) {
-                        for (size_t i = 0; i < n; i++)
-                                path[i] = dirs[i];
-                        path[n] = '/';
-                        for (size_t i = 0; i <= n_name; i++)
-                                path[n + 1 + i] = name[i];
-                        if (sys_call6(SYS_newfstatat, AT_FDCWD, (long)path, (long)&st, 0, 0, 0) ==
-                            0)
-                                return exec_is_privileged(AT_FDCWD, path, 0);
-                }
-                dirs += n + (dirs[n] == ':');
-        }
-        return false;
-}
-
-static bool exec_can_read(const char *path) {
-#if defined(SYS_access)
-        return sys_call3(SYS_access, (long)path, R_OK, 0) == 0;
-#else
-        return sys_call3(SYS_faccessat, AT_FDCWD, (long)path, R_OK) == 0;
-#endif
-}
-
-/* In another root the loader would say on stderr that it cannot preload us. */
-static bool exec_must_strip(const struct exec_file *file) {
-        bool is_name = file->is_search && file->path;
-
-        for (const char *at = file->path; is_name && *at; at++)
-                is_name = *at != '/';
-        if (!exec_can_read(runtime.self_path))
-                return true;
-        if (!is_name)
-                return exec_is_privileged(file->dir_fd, file->path, file->flags);
-        for (char **e = environ; e && *e; e++)
-                if (exec_value(*e, "PATH"))
-                        return exec_found_is_privileged(file->path, exec_value(*e, "PATH"));
-        return false;
-}
-
 /* ---- the environment --------------------------------------------------------------------- */
 
-static void exec_plan_make(struct exec_plan *p, char *const envp[], const struct exec_file *file) {
-        bool is_preloaded;
+/* False: it cannot be read, which is for the kernel to say, or is too large for a stack we do not know. */
+static bool exec_plan_read(struct exec_plan *p, char *const envp[], struct readable *readable) {
+        for (;; p->n_entries++) {
+                const char *value;
 
-        *p = (struct exec_plan){0};
-        if (!runtime_is_recording() || !runtime.self_path || !runtime.rendezvous)
-                return;
-        for (; envp && envp[p->n_entries]; p->n_entries++) {
-                const char *entry = envp[p->n_entries], *value = exec_value(entry, EXEC_PRELOAD);
-
-                if (value && !p->preload)
+                if (p->n_entries > EXEC_ENTRIES_MAX || !readable_has(readable, &envp[p->n_entries]))
+                        return false;
+                if (!envp[p->n_entries])
+                        return true;
+                value = exec_value(readable, envp[p->n_entries], EXEC_PRELOAD);
+                if (value && !p->preload) {
+                        if (readable_length(readable, value, EXEC_TEXT_MAX / 2) < 0)
+                                return false;
                         p->preload = value;
-                if (exec_value(entry, WIRE_ENV))
+                }
+                if (exec_value(readable, envp[p->n_entries], WIRE_ENV))
                         p->has_rendezvous = true;
         }
-        is_preloaded = p->preload && exec_contains(p->preload, runtime.self_path);
-        p->strips = exec_must_strip(file);
-        if (p->strips ? !p->has_rendezvous && !is_preloaded : p->has_rendezvous && is_preloaded)
+}
+
+static void exec_plan_make(struct exec_plan *p, char *const envp[], const struct exec_file *file) {
+        bool records = runtime_is_recording() && runtime.rendezvous, is_preloaded;
+        size_t list_bytes;
+        struct readable readable = {0};
+
+        *p = (struct exec_plan){0};
+        if (!runtime.self_path || (!records && runtime_phase() != RUNTIME_PASSING))
                 return;
-        p->n_bytes = (p->n_entries + 3) * sizeof(char *) + sizeof(EXEC_PRELOAD) +
-                     exec_length(runtime.self_path) + (p->preload ? exec_length(p->preload) : 0) +
-                     sizeof(WIRE_ENV) + exec_length(runtime.rendezvous) + 8;
-        if (p->n_entries > EXEC_ENTRIES_MAX ||
-            p->n_bytes > EXEC_ENTRIES_MAX * sizeof(char *) + EXEC_TEXT_MAX)
-                p->n_bytes = 0; /* too large for a stack we do not know */
+        if (envp && !exec_plan_read(p, envp, &readable)) {
+                *p = (struct exec_plan){0};
+                return;
+        }
+        is_preloaded = p->preload && exec_contains(p->preload, runtime.self_path);
+        list_bytes = (p->n_entries + 3) * sizeof(char *) + sizeof(EXEC_PRELOAD) +
+                     (p->preload ? exec_length(p->preload) : 0) + 8;
+        if (p->has_rendezvous || is_preloaded)
+                p->stripped_bytes = list_bytes;
+        if (!records && !p->stripped_bytes)
+                return;
+        p->strips = exec_file_must_strip(file, &readable);
+        if (p->strips) {
+                p->n_bytes = p->stripped_bytes;
+                p->stripped_bytes = 0;
+        } else if (records && !(p->has_rendezvous && is_preloaded)) {
+                p->n_bytes = list_bytes + exec_length(runtime.self_path) + sizeof(WIRE_ENV) +
+                             exec_length(runtime.rendezvous) + 8;
+                p->stripped_bytes = list_bytes;
+        }
 }
 
 /* list without path and the separator behind it. */
@@ -191,6 +137,7 @@ static char *exec_append(char *to, const char *text) {
 /* The user's own LD_PRELOAD stays. */
 static char **exec_plan_build_stripped(const struct exec_plan *p, char *const envp[], void *space) {
         char **entries = space, *text = (char *)(entries + p->n_entries + 3), *preload = text;
+        struct readable readable = {0};
         size_t n = 0;
 
         if (p->preload) {
@@ -199,7 +146,8 @@ static char **exec_plan_build_stripped(const struct exec_plan *p, char *const en
                         entries[n++] = preload;
         }
         for (size_t i = 0; i < p->n_entries; i++)
-                if (!exec_value(envp[i], EXEC_PRELOAD) && !exec_value(envp[i], WIRE_ENV))
+                if (!exec_value(&readable, envp[i], EXEC_PRELOAD) &&
+                    !exec_value(&readable, envp[i], WIRE_ENV))
                         entries[n++] = envp[i];
         entries[n] = NULL;
         return entries;
@@ -208,6 +156,7 @@ static char **exec_plan_build_stripped(const struct exec_plan *p, char *const en
 /* space: p->n_bytes of stack. */
 static char **exec_plan_build(const struct exec_plan *p, char *const envp[], void *space) {
         char **entries = space, *text = (char *)(entries + p->n_entries + 3), *preload = text;
+        struct readable readable = {0};
         size_t n = 0;
 
         if (p->strips)
@@ -225,21 +174,34 @@ static char **exec_plan_build(const struct exec_plan *p, char *const envp[], voi
                 exec_append(exec_append(text, WIRE_ENV "="), runtime.rendezvous);
         }
         for (size_t i = 0; i < p->n_entries; i++)
-                if (!exec_value(envp[i], EXEC_PRELOAD))
+                if (!exec_value(&readable, envp[i], EXEC_PRELOAD))
                         entries[n++] = envp[i];
         entries[n] = NULL;
         return entries;
 }
 
 /* The environment to use, in the caller's frame. */
-#define EXEC_ENVIRONMENT(envp, ...)                                                                \
+#define EXEC_ENVIRONMENT(plan, envp, ...)                                                          \
         ({                                                                                         \
                 const struct exec_file file_ = {__VA_ARGS__};                                      \
-                struct exec_plan plan_;                                                            \
                                                                                                    \
-                exec_plan_make(&plan_, envp, &file_);                                              \
-                plan_.n_bytes ? exec_plan_build(&plan_, envp, alloca(plan_.n_bytes))               \
-                              : (char **)(envp);                                                   \
+                exec_plan_make(plan, envp, &file_);                                                \
+                (plan)->n_bytes ? exec_plan_build(plan, envp, alloca((plan)->n_bytes))             \
+                                : (char **)(envp);                                                 \
+        })
+
+/* The call `again` with an environment that tells nothing of silt, where `r` says that arguments and environment were too
+ * large: without silt they may not be. */
+#define EXEC_SMALLER(plan, envp, env, is_too_large, r, again)                                      \
+        ({                                                                                         \
+                __typeof__(r) r_ = (r);                                                            \
+                                                                                                   \
+                if ((is_too_large) && (plan)->stripped_bytes) {                                    \
+                        (env) = exec_plan_build_stripped(plan, envp,                               \
+                                                         alloca((plan)->stripped_bytes));          \
+                        r_ = (again);                                                              \
+                }                                                                                  \
+                r_;                                                                                \
         })
 
 /* A vfork child shares the parent's ring, but it is not the parent that goes. */
@@ -267,22 +229,30 @@ static int exec_missing(void) {
         return -1;
 }
 
-static int exec_run(const char *path, char *const argv[], char *const envp[]) {
-        char *const *env = EXEC_ENVIRONMENT(envp, AT_FDCWD, path);
-        struct thread *t = exec_log_begin();
+/* Calls `call` with env, and where that is too large once more without silt. */
+#define EXEC_CALL(plan, envp, env, call)                                                           \
+        ({                                                                                         \
+                struct thread *t_ = exec_log_begin();                                              \
+                int result_ = (call);                                                              \
+                                                                                                   \
+                exec_log_failed(t_, EXEC_SMALLER(plan, envp, env, result_ < 0 && errno == E2BIG,   \
+                                                 result_, call));                                  \
+        })
 
-        if (!real.execve.fn)
-                return exec_log_failed(t, exec_missing());
-        return exec_log_failed(t, REAL(execve)(path, argv, env));
+static int exec_run(const char *path, char *const argv[], char *const envp[]) {
+        struct exec_plan plan;
+        char *const *env = EXEC_ENVIRONMENT(&plan, envp, AT_FDCWD, path);
+
+        return EXEC_CALL(&plan, envp, env,
+                         real.execve.fn ? REAL(execve)(path, argv, env) : exec_missing());
 }
 
 static int exec_search(const char *file, char *const argv[], char *const envp[]) {
-        char *const *env = EXEC_ENVIRONMENT(envp, AT_FDCWD, file, .is_search = true);
-        struct thread *t = exec_log_begin();
+        struct exec_plan plan;
+        char *const *env = EXEC_ENVIRONMENT(&plan, envp, AT_FDCWD, file, .is_search = true);
 
-        if (!real.execvpe.fn)
-                return exec_log_failed(t, exec_missing());
-        return exec_log_failed(t, REAL(execvpe)(file, argv, env));
+        return EXEC_CALL(&plan, envp, env,
+                         real.execvpe.fn ? REAL(execvpe)(file, argv, env) : exec_missing());
 }
 
 HOOK_EXPORT int execve(const char *path, char *const argv[], char *const envp[]) {
@@ -302,25 +272,34 @@ HOOK_EXPORT int execvpe(const char *file, char *const argv[], char *const envp[]
 }
 
 HOOK_EXPORT int fexecve(int fd, char *const argv[], char *const envp[]) {
-        char *const *env = EXEC_ENVIRONMENT(envp, fd, "", AT_EMPTY_PATH);
-        struct thread *t = exec_log_begin();
+        struct exec_plan plan;
+        char *const *env;
 
-        if (!real.fexecve.fn)
-                return exec_log_failed(t, exec_missing());
-        return exec_log_failed(t, REAL(fexecve)(fd, argv, env));
+        if (!envp && real.fexecve.fn) /* libc refuses it */
+                return REAL(fexecve)(fd, argv, envp);
+        env = EXEC_ENVIRONMENT(&plan, envp, fd, "", AT_EMPTY_PATH);
+        return EXEC_CALL(&plan, envp, env,
+                         real.fexecve.fn ? REAL(fexecve)(fd, argv, env) : exec_missing());
+}
+
+/* libc may be older than the call. */
+static int exec_at(int dir_fd, const char *path, char *const argv[], char *const envp[],
+                   int flags) {
+        long r;
+
+        if (real.execveat.fn)
+                return REAL(execveat)(dir_fd, path, argv, envp, flags);
+        r = sys_call6(SYS_execveat, dir_fd, (long)path, (long)argv, (long)envp, flags, 0);
+        errno = (int)-r;
+        return -1;
 }
 
 HOOK_EXPORT int execveat(int dir_fd, const char *path, char *const argv[], char *const envp[],
                          int flags) {
-        char *const *env = EXEC_ENVIRONMENT(envp, dir_fd, path, flags);
-        struct thread *t = exec_log_begin();
-        long r;
+        struct exec_plan plan;
+        char *const *env = EXEC_ENVIRONMENT(&plan, envp, dir_fd, path, flags);
 
-        if (real.execveat.fn)
-                return exec_log_failed(t, REAL(execveat)(dir_fd, path, argv, env, flags));
-        r = sys_call6(SYS_execveat, dir_fd, (long)path, (long)argv, (long)env, flags, 0);
-        errno = (int)-r;
-        return exec_log_failed(t, -1);
+        return EXEC_CALL(&plan, envp, env, exec_at(dir_fd, path, argv, env, flags));
 }
 
 /* ---- arguments given one by one ---------------------------------------------------------- */
@@ -399,22 +378,32 @@ HOOK_EXPORT int execle(const char *path, const char *arg, ...) {
 HOOK_EXPORT int posix_spawn(pid_t *ret_pid, const char *path,
                             const posix_spawn_file_actions_t *actions,
                             const posix_spawnattr_t *attr, char *const argv[], char *const envp[]) {
+        struct exec_plan plan;
         char *const *env;
+        int r;
 
         thread_get();
-        env = EXEC_ENVIRONMENT(envp, AT_FDCWD, path);
-        return real.posix_spawn.fn ? REAL(posix_spawn)(ret_pid, path, actions, attr, argv, env)
-                                   : ENOSYS;
+        if (!real.posix_spawn.fn)
+                return ENOSYS;
+        env = EXEC_ENVIRONMENT(&plan, envp, AT_FDCWD, path);
+        r = REAL(posix_spawn)(ret_pid, path, actions, attr, argv, env);
+        return EXEC_SMALLER(&plan, envp, env, r == E2BIG, r,
+                            REAL(posix_spawn)(ret_pid, path, actions, attr, argv, env));
 }
 
 HOOK_EXPORT int posix_spawnp(pid_t *ret_pid, const char *file,
                              const posix_spawn_file_actions_t *actions,
                              const posix_spawnattr_t *attr, char *const argv[],
                              char *const envp[]) {
+        struct exec_plan plan;
         char *const *env;
+        int r;
 
         thread_get();
-        env = EXEC_ENVIRONMENT(envp, AT_FDCWD, file, .is_search = true);
-        return real.posix_spawnp.fn ? REAL(posix_spawnp)(ret_pid, file, actions, attr, argv, env)
-                                    : ENOSYS;
+        if (!real.posix_spawnp.fn)
+                return ENOSYS;
+        env = EXEC_ENVIRONMENT(&plan, envp, AT_FDCWD, file, .is_search = true);
+        r = REAL(posix_spawnp)(ret_pid, file, actions, attr, argv, env);
+        return EXEC_SMALLER(&plan, envp, env, r == E2BIG, r,
+                            REAL(posix_spawnp)(ret_pid, file, actions, attr, argv, env));
 }

@@ -17,6 +17,7 @@
 #include "hook/rendezvous.h"
 #include "hook/runtime.h"
 #include "hook/sample.h"
+#include "hook/sanitizer.h"
 #include "hook/thread.h"
 #include "wire/hello.h"
 
@@ -269,4 +270,5 @@ HOOK_COLD bool runtime_begin(void) {
 __attribute__((constructor)) static void init_construct(void) {
         if (atomic_load_explicit(&runtime.life, memory_order_acquire) == RUNTIME_LIFE_EARLY)
                 init_start();
+        sanitizer_start();
 }

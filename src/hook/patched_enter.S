@@ -200,9 +200,10 @@ patched_call_libc:
 
 #elif defined(__x86_64__)
 
-#define FRAME_BYTES 120
+#define FRAME_BYTES 136
 #define FRAME_THREAD 72
 #define FRAME_OUTER 80
+#define FRAME_MOVED 120
 #define ENTRY_MOVED 16
 #define ENTRY_CALL 24
 #define CALL_FREE 5
@@ -249,8 +250,14 @@ patched_call_libc:
         pushq   %rbp
         .cfi_def_cfa_offset 24
         .cfi_offset %rbp, -24
-        movq    %rsp, %rbp
-        .cfi_def_cfa_register %rbp
+        movq    8(%rsp), %rbp
+        popq    (%rsp)                  /* to beside the return address, where walks by frame pointers look */
+        .cfi_def_cfa_offset 16
+        .cfi_offset %rbp, -16
+        pushq   %rbp
+        .cfi_def_cfa_offset 24
+        leaq    8(%rsp), %rbp
+        .cfi_def_cfa %rbp, 16
         subq    $FRAME_BYTES, %rsp
         save_registers
         cld
@@ -258,54 +265,54 @@ patched_call_libc:
         call    patched_before
         testb   %al, %al
         jz      1f
+        movq    -8(%rbp), %rax
+        movq    ENTRY_MOVED(%rax), %rcx
+        movq    %rcx, FRAME_MOVED(%rsp) /* no register is free for it: this one is the frame's */
+        cmpb    $CALL_FREE, ENTRY_CALL(%rax)
         load_registers
-        movq    8(%rbp), %rbp           /* no register is free but this one, which the frame has */
-        .cfi_def_cfa %rsp, FRAME_BYTES + 24
-        cmpb    $CALL_FREE, ENTRY_CALL(%rbp)
         je      2f
-        call    *ENTRY_MOVED(%rbp)
-        leaq    FRAME_BYTES(%rsp), %rbp
-        .cfi_def_cfa %rbp, 24
+        call    *FRAME_MOVED(%rsp)
         movq    %rax, 48(%rsp)
         movq    %rsp, %rdi
         call    patched_after
         load_registers
-        movq    %rbp, %rsp
-        popq    %rbp
+        leaq    FRAME_BYTES + 8(%rsp), %rsp
         .cfi_remember_state
-        .cfi_restore %rbp
         .cfi_def_cfa %rsp, 16
-        leaq    8(%rsp), %rsp
+        popq    %rbp
+        .cfi_restore %rbp
         .cfi_def_cfa_offset 8
         ret
 1:      .cfi_restore_state
-        .cfi_def_cfa %rbp, 24
-        /* the entry on the stack becomes the address to go on at */
-        movq    8(%rbp), %rax
+        /* the two words below the return address become what was in the register, and the address to go on at */
+        movq    -8(%rbp), %rax
         movq    ENTRY_MOVED(%rax), %rax
-        movq    %rax, 8(%rbp)
+        movq    (%rbp), %rcx
+        movq    %rcx, -8(%rbp)
+        .cfi_offset %rbp, -24
+        movq    %rax, (%rbp)
         load_registers
-        movq    %rbp, %rsp
+        leaq    -8(%rbp), %rsp
+        .cfi_def_cfa %rsp, 24
         popq    %rbp
         .cfi_restore %rbp
-        .cfi_def_cfa %rsp, 16
+        .cfi_def_cfa_offset 16
         ret
         /* a release was logged before: what is left of patched_after is call_end, without a register */
-2:      .cfi_def_cfa %rsp, FRAME_BYTES + 24
-        .cfi_offset %rbp, -24
-        call    *ENTRY_MOVED(%rbp)
+2:      .cfi_def_cfa %rbp, 16
+        .cfi_offset %rbp, -16
+        call    *FRAME_MOVED(%rsp)
         movq    FRAME_THREAD(%rsp), %rbp
+        .cfi_def_cfa %rsp, FRAME_BYTES + 24
         pushq   FRAME_OUTER(%rsp)
         .cfi_adjust_cfa_offset 8
         popq    THREAD_IN_REAL(%rbp)
         .cfi_adjust_cfa_offset -8
-        leaq    FRAME_BYTES(%rsp), %rsp
-        .cfi_adjust_cfa_offset -FRAME_BYTES
+        leaq    FRAME_BYTES + 8(%rsp), %rsp
+        .cfi_def_cfa_offset 16
         popq    %rbp
         .cfi_restore %rbp
-        .cfi_adjust_cfa_offset -8
-        leaq    8(%rsp), %rsp
-        .cfi_adjust_cfa_offset -8
+        .cfi_def_cfa_offset 8
         ret
         .cfi_endproc
         .size   \name, . - \name

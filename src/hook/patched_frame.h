@@ -22,9 +22,9 @@ struct patched_frame {
         void *block;
         uint64_t heap; /* that it allocates from, as patched_heap.h has it; 0: none */
 #if !defined(__aarch64__)
-        uint64_t fp;
+        uint64_t moved, unused; /* where the function goes on */
         const struct wire_entry *entry;
-        uint64_t pc;
+        uint64_t fp, pc; /* the caller's, side by side as in any frame */
 #endif
         /* the caller's stack follows */
 };
@@ -36,9 +36,10 @@ _Static_assert(offsetof(struct patched_frame, t) == 160, "as patched_enter.S has
 _Static_assert(offsetof(struct patched_frame, outer) == 168, "as patched_enter.S has it");
 #else
 enum { PATCHED_RESULT = 6 };
-_Static_assert(sizeof(struct patched_frame) == 144, "as patched_enter.S has it");
+_Static_assert(sizeof(struct patched_frame) == 160, "as patched_enter.S has it");
 _Static_assert(offsetof(struct patched_frame, t) == 72, "as patched_enter.S has it");
 _Static_assert(offsetof(struct patched_frame, outer) == 80, "as patched_enter.S has it");
+_Static_assert(offsetof(struct patched_frame, moved) == 120, "as patched_enter.S has it");
 #endif
 _Static_assert(offsetof(struct thread, in_real) == 176, "as patched_enter.S has it");
 _Static_assert(offsetof(struct wire_entry, call) == 24, "as patched_enter.S has it");

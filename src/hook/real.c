@@ -12,7 +12,7 @@ struct reals real;
 enum { REAL_N_RANGES = 4 };
 
 static struct code_range real_allocator[REAL_N_RANGES];
-static const struct link_map *real_self_map;
+static struct link_map *real_self_map;
 
 extern struct r_debug _r_debug;
 extern const char silt_image_begin[] __asm__("__ehdr_start") __attribute__((visibility("hidden")));
@@ -177,7 +177,7 @@ static const struct link_map *real_find(const char *name, struct real_fn *ret) {
 static bool real_find_self(void) {
         bool is_late = false;
 
-        for (const struct link_map *m = _r_debug.r_map; m; m = m->l_next) {
+        for (struct link_map *m = _r_debug.r_map; m; m = m->l_next) {
                 is_late |= m->l_addr == _r_debug.r_ldbase;
                 if (m->l_addr == (uintptr_t)silt_image_begin) {
                         runtime.is_attached = is_late;
@@ -338,6 +338,17 @@ bool real_is_preceded(const char *name) {
                 if (real_find_in(m, name, &ignored))
                         return true;
         return false;
+}
+
+bool real_find_behind(const char *name, struct real_fn *ret) {
+        return real_self_map && real_find(name, ret);
+}
+
+const char *real_rename_self(const char *name) {
+        const char *before = real_self_map->l_name;
+
+        real_self_map->l_name = (char *)name;
+        return before;
 }
 
 bool real_find_module(const void *addr, struct unwind_module *ret_module) {

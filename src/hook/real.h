@@ -89,6 +89,12 @@ bool real_find_module(const void *addr, struct unwind_module *ret_module);
  * other libraries call. */
 bool real_is_preceded(const char *name);
 
+/* The definition that comes next behind libsilt.so in the loader's list. False: there is none, or nothing is resolved. */
+bool real_find_behind(const char *name, struct real_fn *ret);
+
+/* What the loader calls libsilt.so from now on; returns what it was called before. */
+const char *real_rename_self(const char *name);
+
 /* True when the real function of this name belongs to the object with this soname. */
 bool real_is_in(const char *name, const char *soname);
 
