@@ -142,6 +142,7 @@ static inline __attribute__((always_inline)) void *calloc_recorded(struct thread
                 size_bytes = SIZE_MAX;
         if (unlikely(thread_is_recursion(t, CALL_SITE, REAL_ALLOCATES)))
                 return REAL(calloc)(n_items, item_bytes);
+        size_bytes -= runtime_tls_excess(item_bytes, CALL_SITE);
         block = CALL_REAL(t, is_sampled, calloc, n_items, item_bytes);
         if (unlikely(!block)) {
                 event_failed(t, size_bytes);

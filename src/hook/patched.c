@@ -27,9 +27,13 @@ static uint64_t patched_size(const struct patched_frame *f) {
         const struct wire_entry *entry = f->entry;
         uint64_t size_bytes = entry->size_arg == WIRE_ENTRY_NO_ARG ? 0 : f->regs[entry->size_arg];
 
-        if (entry->count_arg != WIRE_ENTRY_NO_ARG &&
-            __builtin_mul_overflow(size_bytes, f->regs[entry->count_arg], &size_bytes))
-                size_bytes = SIZE_MAX;
+        if (entry->count_arg != WIRE_ENTRY_NO_ARG) {
+                size_t excess_bytes = runtime_tls_excess(size_bytes, (const void *)f->pc);
+
+                if (__builtin_mul_overflow(size_bytes, f->regs[entry->count_arg], &size_bytes))
+                        size_bytes = SIZE_MAX;
+                size_bytes -= excess_bytes;
+        }
         return size_bytes;
 }
 

@@ -147,6 +147,17 @@ static inline uint64_t runtime_now(void) {
         return now - runtime.clock.base;
 }
 
+/* The loader gives each new thread a table of the objects with thread-local memory, by calloc(n, 16), and libsilt.so is one
+ * of them. How much smaller that table is without silt. Nothing else of the loader's has items of 16 bytes. */
+enum { RUNTIME_TLS_ITEM_BYTES = 16 };
+
+static inline size_t runtime_tls_excess(size_t item_bytes, const void *caller) {
+        return unlikely(item_bytes == RUNTIME_TLS_ITEM_BYTES) &&
+                               unlikely(code_range_has(&runtime.loader, (uintptr_t)caller))
+                       ? RUNTIME_TLS_ITEM_BYTES
+                       : 0;
+}
+
 /* The process does something that samples do not follow: said once. */
 static inline void runtime_mark_unfollowed(uint32_t what) {
         _Atomic uint32_t *said = &runtime.process->unfollowed;
