@@ -102,7 +102,9 @@ static void figures_file_inherited(struct sites *s, struct figures *f) {
                         ended_add_site(&s->ended, &sum);
                         s->n_inherited_lines--;
                 }
-        vec_free(&f->inherited);
+        if (f->n_heirs == 0 ||
+            !f->ancestor) /* else heritage.c asks what of its blocks was not its own */
+                vec_free(&f->inherited);
 }
 
 /* Keeps the sites of blocks that children may have. */

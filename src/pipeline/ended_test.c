@@ -118,8 +118,8 @@ static void test_chain(void **state) {
         end_slice(s);
         row = row_of(s, N, 1);
         assert_non_null(row);
-        assert_int_equal(row->n_inherited_frees, 2);
-        assert_int_equal(row->inherited_free_bytes, 100 + 100 + N - 1);
+        assert_int_equal(row->n_frees, 2);
+        assert_int_equal(row->n_inherited_frees, 0); /* they had passed on to it */
         assert_int_equal(counts_of(s, N).n_unknown_frees, 0);
 
         pipeline_end_process(s->t.pipeline, idx, s->t.now);

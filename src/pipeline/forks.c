@@ -10,11 +10,14 @@
 #include <stdlib.h>
 
 #include "pipeline/heaps.h"
+#include "pipeline/heritage.h"
 #include "pipeline/residency.h"
 #include "trace/writer.h"
 
 #define SNAPSHOT_GRACE_NS                                                                          \
         10000000000u /* after the parent came back: a child that has not appeared by then is not coming */
+
+enum { HERITAGE_MAX_SLICES = 4096 }; /* more than these are not told to the moment */
 
 struct process *forks_add_process(struct pipeline *p, uint32_t idx, uint32_t pid) {
         struct process *process = calloc(1, sizeof(*process));
@@ -244,7 +247,7 @@ void forks_end_process(struct pipeline *p, struct process *process) {
         const struct pipeline_calls *calls = &p->config.calls;
         struct pipeline_totals totals;
         uint64_t end_ns;
-        bool is_known;
+        bool is_known, passes_on;
 
         /* a daemon's parent ends before its child appears: the snapshot waits on */
         for (size_t i = 0; i < p->snapshots.n; i++)
@@ -252,9 +255,13 @@ void forks_end_process(struct pipeline *p, struct process *process) {
                     p->snapshots.items[i].done_ns == 0)
                         p->snapshots.items[i].done_ns = MAX(p->pair.now_ns, (uint64_t)1);
         pair_end_process(&p->pair, process);
+        passes_on = heritage_is_due(&p->sites, process->figures) &&
+                    p->n_heritage_slices < HERITAGE_MAX_SLICES;
+        if (passes_on && sites_slice_is_dirty(&p->sites))
+                pipeline_end_slice(p, p->pair.now_ns, false);
+        end_ns = forks_place_end(p, process->end_ns);
         sites_end_process(&p->sites, process->figures, p->pair.now_ns);
         tally_write(p, process);
-        end_ns = forks_place_end(p, process->end_ns);
         is_known = pipeline_get_totals(p, process->trace_id, &totals);
         pipeline_settle_look(p, process, !(is_known && totals.ends_in_exec));
         if (is_known && calls->on_process_end)
@@ -270,6 +277,10 @@ void forks_end_process(struct pipeline *p, struct process *process) {
         /* release: nothing of the old life may be seen in the next. Pairs with the claimer's compare-and-swap. */
         atomic_store_explicit(&p->shared_processes[process->idx].state, 0, memory_order_release);
         forks_free(process);
+        if (passes_on) { /* what passed on did so at this slice's end, as no event of it tells */
+                pipeline_end_slice(p, p->pair.now_ns, true);
+                p->n_heritage_slices++;
+        }
 }
 
 void forks_free_all(struct pipeline *p) {

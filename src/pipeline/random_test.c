@@ -38,7 +38,9 @@ struct model_process {
         struct trace_counts counts;
         struct trace_site sites[N_SITES];
         struct trace_move moves[N_SITES];
-        int64_t own[N_SITES]; /* bytes */
+        int64_t own[N_SITES]; /* bytes; what it adopted counts */
+        int64_t adopted[N_SITES];
+        uint32_t parent; /* UINT32_MAX: none */
         uint64_t at_peak[N_SITES];
 };
 
@@ -105,6 +107,70 @@ static void model_alloc(struct model *m, struct model_process *p, struct model_t
         p->counts.live_bytes += size_bytes;
 }
 
+/* ---- blocks of the dead: plain, all of it again each time --------------------------------------- */
+
+/* The highest of its ancestors that are all dead; itself when its parent lives. */
+static uint32_t top_of(const struct model *m, uint32_t k) {
+        while (m->p[k].parent != UINT32_MAX && !m->p[m->p[k].parent].is_alive)
+                k = m->p[k].parent;
+        return k;
+}
+
+/* Copies of an ancestor's blocks, without those that somebody above the dead counts. */
+static int64_t claim_of(const struct model *m, uint32_t k, uint32_t site) {
+        uint32_t top = top_of(m, k);
+        int64_t bytes = 0;
+
+        for (uint32_t i = 0; i < N_ADDRESSES; i++)
+                if (m->p[k].blocks[i].size_bytes && m->p[k].blocks[i].site == site &&
+                    m->p[k].blocks[i].owner != k)
+                        bytes += (int64_t)m->p[k].blocks[i].size_bytes;
+        if (m->p[top].parent != UINT32_MAX)
+                bytes -= (int64_t)m->p[top].sites[site].inherited_bytes;
+        return bytes > 0 ? bytes : 0;
+}
+
+static bool is_heir_of(const struct model *m, uint32_t k, uint32_t top) {
+        return m->p[k].is_alive && k != top && top_of(m, k) == top;
+}
+
+static void model_adopt(struct model *m, uint32_t k, uint32_t site, int64_t bytes) {
+        m->p[k].adopted[site] += bytes;
+        m->p[k].own[site] += bytes;
+        m->all_live += bytes;
+}
+
+/* released_by: who has just released, UINT32_MAX: somebody ended. */
+static void model_settle(struct model *m, uint32_t top, uint32_t site, uint32_t released_by,
+                         int64_t bytes) {
+        for (int round = 0; round < 2; round++) {
+                int64_t most = 0, counted = 0;
+                uint32_t who = UINT32_MAX;
+
+                for (uint32_t k = 0; k < m->n_processes; k++) {
+                        if (!is_heir_of(m, k, top))
+                                continue;
+                        counted += m->p[k].adopted[site];
+                        if (claim_of(m, k, site) > most) {
+                                most = claim_of(m, k, site);
+                                who = k;
+                        }
+                }
+                if (round == 0 && released_by != UINT32_MAX) {
+                        struct model_process *p = &m->p[released_by];
+                        int64_t own = p->adopted[site], over = own - claim_of(m, released_by, site),
+                                less = counted - most < own ? counted - most : own;
+
+                        less = less > over ? less : over;
+                        less = less < bytes ? less : bytes;
+                        if (less > 0)
+                                model_adopt(m, released_by, site, -less);
+                } else if (round == 1 && most > counted) {
+                        model_adopt(m, who, site, most - counted);
+                }
+        }
+}
+
 static void model_free(struct model *m, struct model_process *p, struct model_thread *t,
                        uint32_t address) {
         struct model_block b = p->blocks[address];
@@ -115,6 +181,9 @@ static void model_free(struct model *m, struct model_process *p, struct model_th
         if (b.owner == (uint32_t)(p - m->p)) {
                 p->own[b.site] -= (int64_t)b.size_bytes;
                 m->all_live -= (int64_t)b.size_bytes;
+        } else if (is_heir_of(m, (uint32_t)(p - m->p), top_of(m, (uint32_t)(p - m->p)))) {
+                model_settle(m, top_of(m, (uint32_t)(p - m->p)), b.site, (uint32_t)(p - m->p),
+                             (int64_t)b.size_bytes);
         }
         if (t->last_seq == b.seq) {
                 p->sites[b.site].n_temporary++;
@@ -159,8 +228,11 @@ static void model_end(struct model *m, struct model_process *p) {
         p->is_alive = false;
         for (int i = 0; i < N_SITES; i++) {
                 m->all_live -= p->own[i];
-                p->own[i] = 0;
+                p->own[i] = p->adopted[i] = 0;
         }
+        for (uint32_t i = 0; i < N_SITES; i++)
+                model_settle(m, top_of(m, (uint32_t)(p - m->p)), i, UINT32_MAX, 0);
+        model_peak(m, p);
 }
 
 /* When the thread says it is: never before what it said last. */
@@ -295,6 +367,7 @@ static void step_fork(struct model *m, struct model_process *p, struct model_thr
         }
         child->idx = fake_fork(&m->t, p->idx, is_exact ? m->time : m->time - 1000, is_exact);
         child->is_alive = true;
+        child->parent = (uint32_t)(p - m->p);
         memcpy(child->blocks, p->blocks, sizeof(p->blocks));
         for (int i = 0; i < N_SITES; i++) {
                 struct trace_site *s = &p->sites[i];
@@ -326,11 +399,15 @@ static void settle(struct model *m) {
 }
 
 static void step_end(struct model *m, struct model_process *p) {
+        size_t n_slices;
+
         settle(m);
+        n_slices = m->w->slices.n;
         pipeline_end_process(m->t.pipeline, p->idx, m->time);
         settle(m);
         model_end(m, p);
-        m->end_slice[p - m->p] = m->w->slices.n;
+        /* an end that may pass something on ends its slice */
+        m->end_slice[p - m->p] = m->w->slices.n - (m->w->slices.n > n_slices);
 }
 
 static void step(struct model *m) {
@@ -361,7 +438,7 @@ static void step(struct model *m) {
                 step_odd(m, p, t);
         else if (what < 990)
                 step_fork(m, p, t);
-        else if (what < 993 && p != &m->p[0])
+        else if (what < 993 && (p != &m->p[0] || m->n_processes > 4))
                 step_end(m, p);
 }
 
@@ -428,7 +505,6 @@ struct replay {
         int64_t own[MAX_PROCESSES][N_SITES]; /* before the slice */
         uint64_t peak[MAX_PROCESSES], all_peak;
         int64_t at_peak[MAX_PROCESSES][N_SITES], at_all_peak[MAX_PROCESSES][N_SITES];
-        VEC(uint32_t) owners; /* of blocks, by seq */
 };
 
 static void replay_peaks(const struct model *m, struct replay *r, const struct fake_slice *slice) {
@@ -464,23 +540,8 @@ static void replay_peaks(const struct model *m, struct replay *r, const struct f
         }
 }
 
-static void replay_own(const struct model *m, struct replay *r, const struct trace_event *e) {
-        uint32_t process = m->w->threads.items[e->thread].process;
-
-        if (e->op == TRACE_FREE && r->owners.items[e->seq] == process)
-                r->own[process][site_of(m, e->stack)] -= (int64_t)e->size_bytes;
-        if (e->op == TRACE_REALLOC && r->owners.items[e->old_seq] == process)
-                r->own[process][site_of(m, e->old_stack)] -= (int64_t)e->old_size_bytes;
-        if (e->op == TRACE_ALLOC || e->op == TRACE_REALLOC) {
-                r->own[process][site_of(m, e->stack)] += (int64_t)e->size_bytes;
-                assert_int_equal(e->seq, r->owners.n);
-                vec_push(&r->owners, process);
-        }
-}
-
 static void compare_slices(const struct model *m) {
         struct replay *r = calloc(1, sizeof(*r));
-        size_t event = 0;
 
         assert_non_null(r);
         for (size_t i = 0; i < m->w->slices.n; i++) {
@@ -495,8 +556,12 @@ static void compare_slices(const struct model *m) {
                         move_add(&r->moves[slice->moves.items[k].process]
                                           [site_of(m, slice->moves.items[k].stack)],
                                  &slice->moves.items[k]);
-                for (size_t k = 0; k < slice->n_events; k++)
-                        replay_own(m, r, &m->w->events.items[event++]);
+                for (size_t k = 0; k < slice->sites.n; k++) {
+                        const struct trace_site *x = &slice->sites.items[k];
+
+                        r->own[x->process][site_of(m, x->stack)] +=
+                                (int64_t)(x->alloc_bytes - x->free_bytes + x->inherited_free_bytes);
+                }
                 for (uint32_t k = 0; k < m->n_processes; k++)
                         if (m->end_slice[k] <= i)
                                 memset(r->own[k], 0, sizeof(r->own[k]));
@@ -510,7 +575,6 @@ static void compare_slices(const struct model *m) {
                         assert_int_equal(r->at_peak[k][x], m->p[k].at_peak[x]);
                         assert_int_equal(r->at_all_peak[k][x], m->at_all_peak[k][x]);
                 }
-        vec_free(&r->owners);
         free(r);
 }
 
@@ -547,6 +611,7 @@ static struct model *model_new(uint64_t seed, uint32_t jitter) {
         memset(m->end_slice, 0xff, sizeof(m->end_slice));
         m->p[0].idx = fake_add_image(&m->t, m->w);
         m->p[0].is_alive = true;
+        m->p[0].parent = UINT32_MAX;
         m->n_processes = 1;
         return m;
 }

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "pipeline/heritage.h"
 #include "trace/writer.h"
 
 void sites_init(struct sites *s, struct trace_writer *w) {
@@ -18,6 +19,7 @@ void sites_done(struct sites *s) {
                 figures_free(s->processes.items[i]);
         vec_free(&s->processes);
         vec_free(&s->over);
+        vec_free(&s->heirs);
         ended_done(&s->ended);
         for (size_t i = 0; i < s->pages.n; i++)
                 free(s->pages.items[i]);
@@ -59,7 +61,7 @@ struct amount site_own_now(const struct sites *s, uint32_t idx) {
         const struct site_rare *rare = &s->rare.items[idx];
 
         return (struct amount){
-                (int64_t)x->n_allocs - (int64_t)(x->n_frees - x->n_inherited_frees) -
+                (int64_t)x->n_allocs - (int64_t)x->n_frees + (int64_t)x->n_inherited_frees -
                         rare->gone.blocks,
                 (int64_t)(x->alloc_bytes - (x->free_bytes - rare->inherited_free_bytes)) -
                         rare->gone.bytes,
@@ -104,8 +106,6 @@ static struct site *sites_new_page(void) {
         memset(page, 0, SITES_PER_PAGE * sizeof(*page));
         return page;
 }
-
-static struct inherited *figures_find_inherited(struct figures *f, uint32_t stack);
 
 /* A place with nothing in it. */
 static uint32_t sites_take_place(struct sites *s) {
@@ -171,12 +171,13 @@ void sites_touch_process(struct sites *s, struct figures *f, uint64_t now_ns) {
 }
 
 uint32_t sites_release_inherited(struct sites *s, struct figures *f, uint32_t site,
-                                 uint32_t n_blocks, uint64_t bytes) {
+                                 uint32_t n_blocks, uint64_t bytes, uint64_t now_ns) {
         uint32_t mine = sites_find(s, f, sites_at(s, site)->stack);
         struct site *x = sites_touch(s, f, mine);
 
         x->n_inherited_frees += n_blocks;
         s->rare.items[mine].inherited_free_bytes += bytes;
+        heritage_release(s, f, mine, n_blocks, bytes, now_ns);
         return mine;
 }
 
@@ -203,7 +204,7 @@ static int inherited_compare(const void *a, const void *b) {
         return x->stack < y->stack ? -1 : x->stack > y->stack;
 }
 
-static struct inherited *figures_find_inherited(struct figures *f, uint32_t stack) {
+struct inherited *figures_find_inherited(struct figures *f, uint32_t stack) {
         struct inherited key = {.stack = stack};
 
         if (f->inherited.n == 0)
@@ -263,6 +264,7 @@ struct figures *sites_add_process(struct sites *s, uint32_t process, struct figu
         }
         s->processes.items[process] = f;
         sites_touch_process(s, f, now_ns);
+        heritage_begin(s, f, now_ns);
         return f;
 }
 
@@ -302,6 +304,7 @@ void sites_end_process(struct sites *s, struct figures *f, uint64_t now_ns) {
         s->all_live.blocks -= f->own.blocks;
         s->all_live.bytes -= f->own.bytes;
         f->own = (struct amount){0, 0};
+        heritage_pass_on(s, f, now_ns);
 }
 
 void sites_snapshot(struct sites *s, struct figures *f, inherited_vec *ret) {

@@ -38,7 +38,8 @@ struct site {
         uint32_t all_peak_no;   /* the same for the recording as a whole: of rare's all_peak */
         uint64_t foreign_bytes; /* of free_bytes, n_frees: released by another thread */
         uint32_t n_foreign_frees;
-        uint32_t n_inherited_frees; /* of n_frees: blocks of an ancestor */
+        uint32_t
+                n_inherited_frees; /* of n_frees: blocks of an ancestor; and those that passed on to it */
         uint32_t n_life[TRACE_N_LIFE_BUCKETS];
 };
 _Static_assert(sizeof(struct site) == 128, "two cache lines");
@@ -55,6 +56,8 @@ struct site_total {
         uint64_t n_allocs, alloc_bytes, n_frees, free_bytes, n_temporary, n_reallocs;
         uint64_t n_inherited, inherited_bytes;
         uint64_t n_inherited_frees, inherited_free_bytes;
+        struct amount
+                adopted; /* now: inherited, and counts here since its allocator is over (heritage.h) */
         bool is_handed_down; /* it had blocks when its process forked: they may be a child's still */
 };
 
@@ -78,7 +81,8 @@ struct figures {
         uint32_t n_sites;
         uint32_t first_thread; /* the first that recorded something; TRACE_NO_THREAD: none did */
         bool is_over;
-        bool is_filed; /* over, and what is left of it is in `ended` */
+        bool has_adopted; /* blocks that it inherited counted in it some time */
+        bool is_filed;    /* over, and what is left of it is in `ended` */
         /* Whose blocks it may have inherited, NULL: nobody's; children, and snapshots for them, that may have its own. */
         struct figures *ancestor;
         uint32_t n_heirs;
@@ -112,6 +116,7 @@ struct sites {
         VEC(struct figures *) processes; /* by trace id; NULL unknown, or gone */
         VEC(struct figures *) over;      /* that are over and not gone yet */
         struct ended ended;              /* what checkpoints need of the others */
+        VEC(struct figures *) heirs;     /* alive, of a parent that is over; the eldest first */
         uint32_t main_process;           /* never goes: it answers for events that are nobody's */
         VEC(uint32_t) touched_sites, touched_processes;
         uint32_t slice;  /* counts from 1 */
@@ -166,6 +171,9 @@ static inline void figures_remove_heir(struct figures *f) {
 }
 
 void figures_free(struct figures *f);
+
+/* What it inherited of a call path; NULL: nothing. */
+struct inherited *figures_find_inherited(struct figures *f, uint32_t stack);
 
 /* After a slice: what nobody needs of processes that are over goes. */
 void sites_release_over(struct sites *s);
@@ -240,7 +248,7 @@ static inline unsigned sites_life_bucket(uint64_t age_us) {
 
 /* A release of an ancestor's block: the site of this process for it. */
 uint32_t sites_release_inherited(struct sites *s, struct figures *f, uint32_t site,
-                                 uint32_t n_blocks, uint64_t bytes);
+                                 uint32_t n_blocks, uint64_t bytes, uint64_t now_ns);
 void sites_release_own(struct sites *s, struct figures *f, uint32_t n_blocks, uint64_t bytes);
 
 /* site: that allocated the block, perhaps an ancestor's. Temporary, foreign: as far as the caller knows. */
@@ -252,7 +260,7 @@ static inline void sites_release(struct sites *s, struct figures *f, uint32_t si
         sites_counts(s, f, now_ns);
         if (unlikely(s->is_multi)) {
                 if (sites_at(s, site)->process != f->process) {
-                        site = sites_release_inherited(s, f, site, n_blocks, bytes);
+                        site = sites_release_inherited(s, f, site, n_blocks, bytes, now_ns);
                         is_foreign = false; /* no thread of this process allocated it */
                 } else
                         sites_release_own(s, f, n_blocks, bytes);

@@ -54,6 +54,7 @@ struct pipeline {
         VEC(struct process *) active; /* of them, in order of appearance */
         VEC(struct snapshot) snapshots;
         uint32_t n_unstarted;
+        uint32_t n_heritage_slices; /* that ended because a process with heirs did */
 
         uint64_t now;        /* time of the last look at the slots */
         uint64_t final_time; /* everything before it is in order and written */

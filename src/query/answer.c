@@ -167,10 +167,23 @@ static bool is_picked(const struct asking *k, uint32_t process, uint32_t stack) 
         return pick_has_stack(k->pick, stack) && pick_has_process(k->pick, process);
 }
 
+/* What a site holds at a moment. Of all together: of those that had not ended by then, and each block once. */
+static struct peak site_holds(const struct asking *k, const struct state_site *s,
+                              uint64_t time_ns) {
+        if (!is_all(k))
+                return (struct peak){.bytes = (uint64_t)state_site_live_bytes(s),
+                                     .blocks = (uint64_t)state_site_live_blocks(s)};
+        if (s->process == STATE_ENDED || query_process_gone_ns(k->q, s->process) < time_ns)
+                return (struct peak){0};
+        return (struct peak){.bytes = (uint64_t)state_site_own_bytes(s),
+                             .blocks = (uint64_t)state_site_own_blocks(s)};
+}
+
 /* What was before the window does not count. Apart from what is at its end: a process may be over by then. */
 static void collect_begin(struct asking *k) {
         for (size_t i = 0; i < k->begin.sites.n; i++) {
                 const struct state_site *b = &k->begin.sites.items[i];
+                struct peak held = site_holds(k, b, k->scope.from_ns);
                 struct query_site *site;
 
                 if (!in_scope(k, b->process) || !is_picked(k, b->process, b->stack))
@@ -182,16 +195,15 @@ static void collect_begin(struct asking *k) {
                 site->f.free_bytes -= b->free_bytes;
                 site->f.n_temporary -= b->n_temporary;
                 site->f.n_reallocs -= b->n_reallocs;
-                site->f.begin_bytes +=
-                        is_all(k) ? state_site_own_bytes(b) : state_site_live_bytes(b);
-                site->f.begin_blocks +=
-                        is_all(k) ? state_site_own_blocks(b) : state_site_live_blocks(b);
+                site->f.begin_bytes += (int64_t)held.bytes;
+                site->f.begin_blocks += (int64_t)held.blocks;
         }
 }
 
 static void collect_sites(struct asking *k) {
         for (size_t i = 0; i < k->end.sites.n; i++) {
                 const struct state_site *e = &k->end.sites.items[i];
+                struct peak held = site_holds(k, e, k->scope.to_ns);
                 struct query_site *site;
 
                 if (!in_scope(k, e->process) || !is_picked(k, e->process, e->stack))
@@ -203,9 +215,8 @@ static void collect_sites(struct asking *k) {
                 site->f.free_bytes += e->free_bytes;
                 site->f.n_temporary += e->n_temporary;
                 site->f.n_reallocs += e->n_reallocs;
-                site->f.end_bytes += is_all(k) ? state_site_own_bytes(e) : state_site_live_bytes(e);
-                site->f.end_blocks +=
-                        is_all(k) ? state_site_own_blocks(e) : state_site_live_blocks(e);
+                site->f.end_bytes += (int64_t)held.bytes;
+                site->f.end_blocks += (int64_t)held.blocks;
         }
         collect_begin(k);
 }
@@ -391,7 +402,8 @@ static int add_lives(struct asking *k, struct err *reterr) {
         free(k->place_of);
         if (r >= 0)
                 chosen_end(k->chosen, &k->scope);
-        k->answer->is_exact &= is_exact;
+        /* which single blocks outlive their allocator in a child is not followed */
+        k->answer->is_exact &= is_exact && !(is_all(k) && inherit_outlives(k->q));
         k->answer->known_from_ns = k->q->view->detail_from_ns;
         return r;
 }

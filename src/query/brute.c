@@ -86,6 +86,19 @@ static void live_remove(struct brute *b, uint32_t process, uint64_t seq) {
         }
 }
 
+static bool ended_before(const struct trace_process_info *p, uint64_t time_ns) {
+        return p->has_end && p->end.ended != TRACE_ENDED_STOPPED && p->end.end_ns < time_ns;
+}
+
+bool brute_is_gone(const struct trace_view *v, uint32_t process, uint64_t time_ns) {
+        if (!ended_before(&v->processes[process], time_ns))
+                return false;
+        for (uint32_t p = 0; p < v->n_processes; p++)
+                if (!ended_before(&v->processes[p], v->processes[process].end.end_ns + 1))
+                        return true;
+        return false;
+}
+
 enum moment { MOMENT_BEGIN, MOMENT_PEAK, MOMENT_END };
 
 static void note_live(struct brute *b, enum moment moment) {
@@ -96,8 +109,7 @@ static void note_live(struct brute *b, enum moment moment) {
                         struct query_site *s;
 
                         if (b->scope->process == QUERY_ALL &&
-                            (!is_own(b, p, seq) ||
-                             (moment == MOMENT_PEAK && b->processes[p].is_dead)))
+                            (!is_own(b, p, seq) || b->processes[p].is_dead))
                                 continue;
                         s = site_of(b, p, block->stack);
                         switch (moment) {
@@ -192,8 +204,7 @@ static void live_and_die(struct brute *b, uint64_t time_ns, uint32_t also) {
                 uint32_t p = b->by_start[i];
                 const struct trace_process_info *info = &b->v->processes[p];
 
-                if (info->has_end && info->end.end_ns < time_ns)
-                        b->processes[p].is_dead = true;
+                b->processes[p].is_dead |= brute_is_gone(b->v, p, time_ns);
                 if (!b->processes[p].has_begun && (info->start.start_ns <= time_ns || p == also) &&
                     b->n_steps < b->stop_at)
                         begin_process(b, p, time_ns);
@@ -287,8 +298,7 @@ static void enter_window(struct brute *b) {
         if (from_ns > 0)
                 live_and_die(b, from_ns - 1, TRACE_NO_PROCESS);
         for (uint32_t p = 0; p < b->v->n_processes; p++)
-                if (b->v->processes[p].has_end && b->v->processes[p].end.end_ns < from_ns)
-                        b->processes[p].is_dead = true;
+                b->processes[p].is_dead |= brute_is_gone(b->v, p, from_ns);
         if (b->stop_at != UINT64_MAX)
                 return;
         note_live(b, MOMENT_BEGIN);
@@ -358,6 +368,8 @@ static void finish(struct brute *b) {
                 t->n_lost += x->n_lost;
                 t->n_wrong_sizes += x->n_wrong_sizes;
         }
+        for (uint32_t p = 0; p < b->v->n_processes; p++)
+                b->processes[p].is_dead |= brute_is_gone(b->v, p, b->scope->to_ns);
         note_live(b, MOMENT_END);
         for (size_t i = 0; i < b->sites.n; i++) {
                 t->begin_bytes += (uint64_t)b->sites.items[i].f.begin_bytes;

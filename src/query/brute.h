@@ -19,5 +19,9 @@ int brute_ask_split(const char *trace_path, const struct query_scope *scope,
 unsigned brute_compare(const struct query_answer *expected, const struct query_answer *actual,
                        bool with_times, FILE *out);
 
+/* Whether a process holds nothing at time_ns any more, as far as all together go: it had ended, and another one ended later
+ * or never did. */
+bool brute_is_gone(const struct trace_view *v, uint32_t process, uint64_t time_ns);
+
 /* Processes in the order in which they begin; the caller frees. */
 uint32_t *brute_by_start(const struct trace_view *v);

@@ -95,7 +95,7 @@ static void live_and_die(struct brute_lives *b, uint64_t time_ns, uint32_t also)
                 uint32_t p = b->by_start[i];
                 const struct trace_process_info *info = &b->v->processes[p];
 
-                if (info->has_end && info->end.end_ns < time_ns)
+                if (brute_is_gone(b->v, p, time_ns))
                         b->processes[p].is_dead = true;
                 if (!b->processes[p].has_begun && (info->start.start_ns <= time_ns || p == also))
                         begin_process(b, p, time_ns);
@@ -438,10 +438,9 @@ static size_t peak_step(const struct brute_lives *b, const struct query_scope *s
         /* at the begin: those that died before it hold nothing */
         for (size_t k = 0; k < b->copies.n; k++) {
                 const struct copy *c = &b->copies.items[k];
-                const struct trace_process_info *p = &b->v->processes[c->process];
 
                 if (c->born_step <= first && c->died_step > first &&
-                    (is_all ? c->owner == c->process && !(p->has_end && p->end.end_ns < s->from_ns)
+                    (is_all ? c->owner == c->process && !brute_is_gone(b->v, c->process, s->from_ns)
                             : c->process == s->process))
                         most += c->size_bytes;
         }
@@ -509,7 +508,6 @@ struct moments {
 
 static struct query_figures figures_of(const struct brute_lives *b, const struct query_scope *s,
                                        const struct copy *c, const struct moments *m) {
-        const struct trace_process_info *p = &b->v->processes[c->process];
         bool is_all = s->process == QUERY_ALL, is_own = c->owner == c->process,
              counts_live = !is_all || is_own;
         struct query_figures f = {0};
@@ -524,16 +522,18 @@ static struct query_figures figures_of(const struct brute_lives *b, const struct
                 f.free_bytes = c->size_bytes;
                 f.n_temporary = c->is_temporary;
         }
-        if (counts_live && c->born_step <= m->from && c->died_step > m->from) {
+        if (counts_live && c->born_step <= m->from && c->died_step > m->from &&
+            !(is_all && brute_is_gone(b->v, c->process, s->from_ns))) {
                 f.begin_blocks = 1;
                 f.begin_bytes = (int64_t)c->size_bytes;
         }
         if (counts_live && c->born_step <= m->peak && c->died_step > m->peak &&
-            !(is_all && p->has_end && p->end.end_ns < m->peak_ns)) {
+            !(is_all && brute_is_gone(b->v, c->process, m->peak_ns))) {
                 f.peak_blocks = 1;
                 f.peak_bytes = (int64_t)c->size_bytes;
         }
-        if (counts_live && c->born_step <= m->to && c->died_step > m->to) {
+        if (counts_live && c->born_step <= m->to && c->died_step > m->to &&
+            !(is_all && brute_is_gone(b->v, c->process, s->to_ns))) {
                 f.end_blocks = 1;
                 f.end_bytes = (int64_t)c->size_bytes;
         }
@@ -630,7 +630,7 @@ static uint64_t step_behind_end(const struct brute_lives *b, uint32_t process) {
         const struct trace_process_info *p = &b->v->processes[process];
         size_t i = b->steps.n;
 
-        if (!p->has_end)
+        if (!brute_is_gone(b->v, process, UINT64_MAX))
                 return UINT64_MAX;
         while (i > 1 && b->steps.items[i - 1].time_ns > p->end.end_ns)
                 i--;

@@ -44,21 +44,7 @@ void crowd_done(struct crowd *c) {
 }
 
 void crowd_step(struct crowd *c, const struct replay_step *step) {
-        const struct trace_event *e = step->event;
-
-        crowd_bury(c, step->time_ns);
-        if (!e)
-                return;
-        if (e->op == TRACE_FREE || (e->op == TRACE_OTHER && e->other == TRACE_IMPLICIT_FREE)) {
-                if (!step->frees_inherited)
-                        crowd_add(c, step->process, -(int64_t)trace_event_bytes(e),
-                                  -(int64_t)e->n_blocks);
-        } else if (e->op == TRACE_ALLOC) {
-                crowd_add(c, step->process, (int64_t)trace_event_bytes(e), e->n_blocks);
-        } else if (e->op == TRACE_REALLOC) {
-                if (!step->frees_inherited)
-                        crowd_add(c, step->process, -(int64_t)trace_event_old_bytes(e),
-                                  -(int64_t)e->old_n_blocks);
-                crowd_add(c, step->process, (int64_t)trace_event_bytes(e), e->n_blocks);
-        }
+        /* what passed on did so when its owner ended, and that one no longer counts it */
+        crowd_bury(c, step->is_heritage ? step->time_ns + 1 : step->time_ns);
+        crowd_add(c, step->process, step->own_bytes, step->own_blocks);
 }

@@ -7,7 +7,7 @@
 
 static int end_compare(const void *a, const void *b, void *query) {
         uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
-        uint64_t end_x = query_process_end_ns(query, x), end_y = query_process_end_ns(query, y);
+        uint64_t end_x = query_process_gone_ns(query, x), end_y = query_process_gone_ns(query, y);
 
         if (end_x != end_y)
                 return end_x < end_y ? -1 : 1;
@@ -21,7 +21,7 @@ void ends_init(struct ends *e, const struct query *q) {
         if (!e->order)
                 abort();
         for (uint32_t p = 0; p < n; p++)
-                if (q->view->processes[p].has_end)
+                if (query_process_gone_ns(q, p) != UINT64_MAX)
                         e->order[e->n++] = p;
         qsort_r(e->order, e->n, sizeof(e->order[0]), end_compare, (void *)q);
 }
@@ -32,7 +32,7 @@ void ends_done(struct ends *e) {
 }
 
 uint64_t ends_next_ns(const struct ends *e) {
-        return e->next < e->n ? query_process_end_ns(e->q, e->order[e->next]) : UINT64_MAX;
+        return e->next < e->n ? query_process_gone_ns(e->q, e->order[e->next]) : UINT64_MAX;
 }
 
 uint32_t ends_take(struct ends *e, uint64_t time_ns) {

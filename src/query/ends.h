@@ -9,7 +9,7 @@ struct query;
 
 struct ends {
         const struct query *q;
-        uint32_t *order; /* processes that ended */
+        uint32_t *order; /* processes that ended while others went on */
         size_t n, next;
 };
 

@@ -102,7 +102,7 @@ static void fill_from_process(struct telling *t, size_t process, uint64_t at_ns)
         struct query_history *h = t->h;
         /* then it took its blocks with it */
         bool is_gone = is_all(t) && (process == t->q->view->n_processes ||
-                                     query_process_end_ns(t->q, (uint32_t)process) < at_ns);
+                                     query_process_gone_ns(t->q, (uint32_t)process) < at_ns);
 
         for (size_t r = 0; r < t->n_ranks; r++) {
                 const struct held *x = &t->held[process * t->n_ranks + r];
@@ -136,7 +136,7 @@ static void add_site(struct held *to, const struct state_site *s, bool own) {
         add(&to->bytes, (uint64_t)(own ? state_site_own_bytes(s) : state_site_live_bytes(s)));
         add(&to->blocks, (uint64_t)(own ? state_site_own_blocks(s) : state_site_live_blocks(s)));
         add(&to->n_allocs, s->n_allocs);
-        add(&to->n_frees, s->n_frees - (own ? s->n_inherited_frees : 0));
+        add(&to->n_frees, s->n_frees);
 }
 
 static void load_held(struct telling *t, const struct state *s) {
@@ -189,27 +189,29 @@ static void take_alloc(struct held *x, uint64_t bytes, uint32_t n_blocks) {
         add(&x->n_allocs, n_blocks);
 }
 
-static void take_release(struct held *x, uint64_t bytes, uint32_t n_blocks) {
+/* gone: bytes and blocks that the process counts no more; of all together, copies count elsewhere. */
+static void take_release(struct held *x, uint64_t gone_bytes, uint64_t gone_blocks,
+                         uint32_t n_blocks) {
         if (!x)
                 return;
-        add(&x->bytes, 0 - bytes);
-        add(&x->blocks, 0 - (uint64_t)n_blocks);
+        add(&x->bytes, 0 - gone_bytes);
+        add(&x->blocks, 0 - gone_blocks);
         add(&x->n_frees, n_blocks);
 }
 
 static void take_event(struct telling *t, const struct replay_step *step) {
         const struct trace_event *e = step->event;
-        bool is_gone = !(is_all(t) && step->frees_inherited);
 
         if (e->op == TRACE_ALLOC || e->op == TRACE_REALLOC)
                 take_alloc(held_of(t, step->process, e->stack), trace_event_bytes(e), e->n_blocks);
-        if (e->op == TRACE_REALLOC && is_gone)
-                take_release(held_of(t, step->process, e->old_stack), trace_event_old_bytes(e),
-                             e->old_n_blocks);
-        if (is_gone &&
-            (e->op == TRACE_FREE || (e->op == TRACE_OTHER && e->other == TRACE_IMPLICIT_FREE)))
-                take_release(held_of(t, step->process, e->stack), trace_event_bytes(e),
-                             e->n_blocks);
+        if (e->op == TRACE_REALLOC)
+                take_release(held_of(t, step->process, e->old_stack),
+                             is_all(t) ? step->gone_bytes : trace_event_old_bytes(e),
+                             is_all(t) ? step->gone_blocks : e->old_n_blocks, e->old_n_blocks);
+        if (e->op == TRACE_FREE || (e->op == TRACE_OTHER && e->other == TRACE_IMPLICIT_FREE))
+                take_release(held_of(t, step->process, e->stack),
+                             is_all(t) ? step->gone_bytes : trace_event_bytes(e),
+                             is_all(t) ? step->gone_blocks : e->n_blocks, e->n_blocks);
 }
 
 static void take_step(void *ctx, const struct state *s, const struct replay_step *step) {
@@ -221,7 +223,7 @@ static void take_step(void *ctx, const struct state *s, const struct replay_step
                 return;
         if (step->event)
                 take_event(t, step);
-        else if (!is_all(t)) /* it began: with its parent's blocks */
+        else if (!is_all(t) || step->is_heritage) /* it began: with its parent's blocks */
                 load_held(t, s);
 }
 
@@ -361,12 +363,16 @@ static bool take_life(void *ctx, const struct query_life *l) {
         size_t first, end;
 
         if (l->is_inherited) {
-                if (is_all(t))
-                        return true; /* counted where it was allocated */
+                if (is_all(t)) { /* counted where it was allocated */
+                        if (life_is_released_in(l, &t->scope))
+                                add_change(t, &t->h->n_frees[row], column_behind(t, l->end_ns),
+                                           l->n_blocks);
+                        return true;
+                }
                 begin_ns = MAX(begin_ns, t->q->view->processes[l->process].start.start_ns);
         }
         first = column_behind(t, begin_ns);
-        end = column_behind(t, is_all(t) ? MIN(l->end_ns, query_process_end_ns(t->q, l->process))
+        end = column_behind(t, is_all(t) ? MIN(l->end_ns, query_process_gone_ns(t->q, l->process))
                                          : l->end_ns);
         if (life_is_allocated_in(l, &t->scope))
                 add_change(t, &t->h->n_allocs[row], first, l->n_blocks);

@@ -87,7 +87,6 @@ static void expect_figures(struct setting *s, const struct query_history *h, uin
         assert_int_equal(brute_ask_split(s->path, &scope, &a, &err), 0);
         memset(ret, 0, (h->n_groups + 1) * sizeof(*ret));
         for (size_t i = 0; i < a->n_sites; i++) {
-                const struct trace_process_info *p = &s->v->processes[a->sites[i].process];
                 char *text = group_text(s, by, a->sites[i].process, a->sites[i].stack);
                 size_t g = 0;
 
@@ -103,9 +102,6 @@ static void expect_figures(struct setting *s, const struct query_history *h, uin
                 free(text);
                 ret[g].n_allocs += a->sites[i].f.n_allocs;
                 ret[g].n_frees += a->sites[i].f.n_frees;
-                ret[g].begin_blocks += a->sites[i].f.begin_blocks - a->sites[i].f.end_blocks;
-                if (scope.process == QUERY_ALL && p->has_end && p->end.end_ns < at_ns)
-                        continue;
                 ret[g].end_bytes += a->sites[i].f.end_bytes;
                 ret[g].end_blocks += a->sites[i].f.end_blocks;
         }
@@ -147,11 +143,7 @@ static void check_history(struct setting *s, const struct query_scope *scope) {
                         assert_int_equal(h->live_bytes[i], figures[g].end_bytes);
                         assert_int_equal(h->live_blocks[i], figures[g].end_blocks);
                         assert_int_equal(h->n_allocs[i], figures[g].n_allocs);
-                        if (scope->process != QUERY_ALL)
-                                assert_int_equal(h->n_frees[i], figures[g].n_frees);
-                        else /* those of inherited blocks do not count */
-                                assert_int_equal(h->n_frees[i] - h->n_allocs[i],
-                                                 figures[g].begin_blocks);
+                        assert_int_equal(h->n_frees[i], figures[g].n_frees);
                 }
         }
 }

@@ -18,6 +18,17 @@ uint32_t inherit_parent(const struct query *q, uint32_t process) {
         return parent < process && q->inherit.first_seq[process] > 0 ? parent : TRACE_NO_PROCESS;
 }
 
+bool inherit_outlives(const struct query *q) {
+        for (uint32_t p = 0; p < q->view->n_processes; p++) {
+                uint32_t parent = inherit_parent(q, p);
+
+                if (parent != TRACE_NO_PROCESS &&
+                    query_process_gone_ns(q, parent) < query_process_gone_ns(q, p))
+                        return true;
+        }
+        return false;
+}
+
 /* While walking the slices: the sites that children inherited from, and the slice at hand. */
 struct walk {
         struct map inherited_sites; /* (process << 32 | stack) */

@@ -33,4 +33,6 @@ void inherit_load(struct query *q);
 /* The process whose blocks it began with; TRACE_NO_PROCESS: it inherited nothing, as after an exec or a spawn.
  * inherit_load must have run. */
 uint32_t inherit_parent(const struct query *q, uint32_t process);
+/* Whether some process ended before one that inherited from it. inherit_load must have run. */
+bool inherit_outlives(const struct query *q);
 void inherit_done(struct inherit *h);

@@ -13,6 +13,7 @@ struct query {
         struct trace_reader *reader;
         const struct trace_view *view;
         uint32_t *symbol_begin; /* n_locations + 1: where a location's symbols start */
+        uint64_t last_end_ns;   /* of the processes; UINT64_MAX: not all ended */
         struct inherit inherit; /* filled when first needed */
         struct pick *pick;      /* the filter asked with last; NULL: none yet */
         struct names *
@@ -72,4 +73,14 @@ static inline uint64_t query_process_end_ns(const struct query *q, uint32_t proc
         const struct trace_process_info *p = &q->view->processes[process];
 
         return p->has_end ? p->end.end_ns : UINT64_MAX;
+}
+
+/* Until when its blocks are part of the sum of all processes: its end. Those that were alive when the recording
+ * stopped, or ended last of all, count for ever: the end of the sum is what they held. */
+static inline uint64_t query_process_gone_ns(const struct query *q, uint32_t process) {
+        const struct trace_process_info *p = &q->view->processes[process];
+
+        return p->has_end && p->end.ended != TRACE_ENDED_STOPPED && p->end.end_ns < q->last_end_ns
+                       ? p->end.end_ns
+                       : UINT64_MAX;
 }

@@ -89,10 +89,15 @@ static bool was_live_at_from(const struct scan *s, const struct alive_block *b) 
         return b->is_inherited ? s->is_forked_by_from : b->begin_ns < s->scope->from_ns;
 }
 
+/* Of all together those that have ended hold nothing. */
+static bool is_counted_at(const struct scan *s, uint32_t process, uint64_t time_ns) {
+        return !is_all(s) || query_process_gone_ns(s->q, process) >= time_ns;
+}
+
 /* Of those still alive at the moment, or released at s->pos. */
 static bool was_live_at_peak(const struct scan *s, const struct alive_block *b,
                              const struct query_life *l) {
-        if (!s->has_peak || (is_all(s) && query_process_end_ns(s->q, l->process) < s->peak_ns))
+        if (!s->has_peak || !is_counted_at(s, l->process, s->peak_ns))
                 return false;
         if (s->is_peak_at_from)
                 return l->is_live_at_from;
@@ -134,8 +139,9 @@ static bool tell_survivor(void *ctx, struct alive_block *b) {
 
         if (s->is_over)
                 return true;
-        l.is_live_at_from = was_live_at_from(s, b);
-        l.is_live_at_to = true;
+        l.is_live_at_from =
+                was_live_at_from(s, b) && is_counted_at(s, l.process, s->scope->from_ns);
+        l.is_live_at_to = is_counted_at(s, l.process, s->scope->to_ns);
         l.is_live_at_peak = was_live_at_peak(s, b, &l);
         tell(s, &l);
         return true;

@@ -161,7 +161,7 @@ struct locator {
 };
 
 static void locator_take(struct locator *l, const struct replay_step *step) {
-        l->is_fork = !step->event;
+        l->is_fork = !step->event && !step->is_heritage;
         l->pos = step->event ? pos_after(l->peak->slice_idx, step->event_idx)
                              : pos_before(l->peak->slice_idx, step->event_idx);
 }
@@ -231,7 +231,7 @@ struct visit {
 static bool visit_wants(const struct visit *v, uint32_t process) {
         if (v->process != QUERY_ALL)
                 return process == v->process;
-        return query_process_end_ns(v->q, process) >= v->peak->time_ns;
+        return query_process_gone_ns(v->q, process) >= v->peak->time_ns;
 }
 
 static void visit_state(const struct visit *v, const struct state *s) {

@@ -23,6 +23,20 @@ static void index_symbols(struct query *q) {
         }
 }
 
+/* When the last process ended. */
+static uint64_t last_end_ns(const struct trace_view *v) {
+        uint64_t last_ns = 0;
+
+        for (size_t p = 0; p < v->n_processes; p++) {
+                const struct trace_process_info *x = &v->processes[p];
+
+                if (!x->has_end || x->end.ended == TRACE_ENDED_STOPPED)
+                        return UINT64_MAX;
+                last_ns = MAX(last_ns, x->end.end_ns);
+        }
+        return last_ns;
+}
+
 int query_open(const char *path, struct query **ret, struct err *reterr) {
         _cleanup_(query_freep) struct query *q = calloc(1, sizeof(*q));
         int r;
@@ -38,6 +52,7 @@ int query_open(const char *path, struct query **ret, struct err *reterr) {
                         reterr, -ENODATA,
                         "'%s': its program has not begun: wait if it is being recorded, or record it again",
                         path);
+        q->last_end_ns = last_end_ns(q->view);
         index_symbols(q);
         *ret = TAKE_PTR(q);
         return 0;

@@ -13,9 +13,9 @@
  * query_threads and (for what they have room for) timelines. docs/query.md says what answers mean.
  *
  * One process: live and peak figures include what it inherited at fork. All processes
- * (QUERY_ALL): sites are added up by stack, an inherited block counts once, in the process that
- * allocated it; the peak is that of the summed live bytes of the processes alive at the moment;
- * the end is what each process left. */
+ * (QUERY_ALL): sites are added up by stack, and peak and end are of one sum over time: the blocks
+ * of the processes alive at the moment, an inherited block once, in the process that allocated it
+ * or, when that has ended, in an heir. The end is what the last of them held. */
 #pragma once
 
 #include <stdio.h>
@@ -420,7 +420,7 @@ struct query_history {
         uint64_t *at_ns;
         /* [group * n_columns + column]; group n_groups is the rest */
         int64_t *live_bytes, *live_blocks;
-        int64_t *n_allocs, *n_frees; /* from the window's begin on; all processes: of own blocks */
+        int64_t *n_allocs, *n_frees; /* from the window's begin on */
 };
 
 /* Events of slices that a column's end cuts are read while they are no more than max_events, which does not hold

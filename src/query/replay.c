@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Replays one slice. Two things are not in its events and come from elsewhere:
+/* Replays one slice. Three things are not in its events and come from elsewhere:
  *  - forks: the rows of the slice say what a child inherited, its start time says when
+ *  - what passed on to an heir: the rows say how many inherited blocks ceased to count elsewhere. Releases of inherited
+ *    blocks are those first, then such that counted here; what is left of the number passed on when the slice ended
  *  - whether a release of a block from an earlier slice makes it temporary: that needs the last
  *    allocation of the releasing thread. The slice's rows rule most cases out; the rest look back
  *    slice by slice. */
@@ -21,6 +23,13 @@ struct replay_child {
         bool is_started;
 };
 
+/* Inherited blocks of a site that the slice's row says count elsewhere no more. */
+struct replay_share {
+        uint32_t process, stack;
+        uint64_t n, bytes; /* that were not met yet */
+        bool is_met;       /* some were */
+};
+
 struct replay {
         struct query *q;
         struct state *s;
@@ -38,6 +47,10 @@ struct replay {
         size_t next_child;
         struct map child_of; /* process → its place in children */
         VEC(struct candidate) candidates;
+        bool has_shares;                 /* the rows tell */
+        VEC(struct replay_share) shares; /* by process */
+        struct map share_of;             /* (process << 32 | stack) → its place in shares */
+        struct replay_step step;         /* being made */
 };
 
 static bool replay_is_over(const struct replay *p) {
@@ -45,12 +58,17 @@ static bool replay_is_over(const struct replay *p) {
 }
 
 static void replay_step_done(struct replay *p, uint64_t time_ns, uint32_t process,
-                             const struct trace_event *event, bool frees_inherited) {
-        struct replay_step step = {p->n_steps++, time_ns,      process,
-                                   event,        p->event_idx, frees_inherited};
-
+                             const struct trace_event *event) {
+        p->step.number = p->n_steps++;
+        p->step.time_ns = time_ns;
+        p->step.process = process;
+        p->step.event = event;
+        p->step.event_idx = p->event_idx;
+        p->step.own_bytes -= (int64_t)p->step.gone_bytes;
+        p->step.own_blocks -= (int64_t)p->step.gone_blocks;
         if (p->fn)
-                p->fn(p->ctx, p->s, &step);
+                p->fn(p->ctx, p->s, &p->step);
+        p->step = (struct replay_step){0};
 }
 
 /* ---- forks ----------------------------------------------------------------------------------- */
@@ -103,7 +121,7 @@ static void replay_start_child(struct replay *p, struct replay_child *child, uin
                 c->live_bytes += row->inherited_bytes;
         }
         child->is_started = true;
-        replay_step_done(p, MIN(child->start_ns, time_ns), child->process, NULL, false);
+        replay_step_done(p, MIN(child->start_ns, time_ns), child->process, NULL);
 }
 
 /* Children that began by time_ns, and `also` (whose first event is here), get what they
@@ -125,6 +143,8 @@ static void replay_alloc(struct replay *p, uint32_t process, const struct trace_
         struct trace_counts *c = &p->s->counts[process];
 
         state_note_alloc(p->s, site, process, e->stack);
+        p->step.own_bytes += (int64_t)trace_event_bytes(e);
+        p->step.own_blocks += e->n_blocks;
         site->n_allocs += e->n_blocks;
         site->alloc_bytes += trace_event_bytes(e);
         c->n_allocs += e->n_blocks;
@@ -170,32 +190,58 @@ static bool replay_is_inherited(struct query *q, const struct state_site *site, 
         return true;
 }
 
-/* Returns whether the block was inherited (known only once inherit_load has run). */
-static bool replay_release(struct replay *p, uint32_t process, uint32_t stack, uint64_t seq,
+/* How much of a release of inherited blocks was of such that count elsewhere. */
+static void replay_take_share(struct replay *p, uint32_t process, uint32_t stack, uint64_t *n,
+                              uint64_t *bytes) {
+        struct replay_share *x = NULL;
+        uint64_t place;
+
+        if (!p->has_shares)
+                return;
+        if (map_get(&p->share_of, (uint64_t)process << 32 | stack, &place))
+                x = &p->shares.items[place];
+        /* of some that stay and some that go, which came first is not known */
+        p->q->inherit.is_unsure |= x && (*n > x->n || *bytes > x->bytes);
+        *n = x ? MIN(*n, x->n) : 0;
+        *bytes = x ? MIN(*bytes, x->bytes) : 0;
+        if (x) {
+                x->n -= *n;
+                x->bytes -= *bytes;
+                x->is_met = true;
+        }
+}
+
+/* Whether the block was inherited is known only once inherit_load has run. */
+static void replay_release(struct replay *p, uint32_t process, uint32_t stack, uint64_t seq,
                            uint32_t n_blocks, uint64_t bytes) {
         struct state_site *site = state_at(p->s, process, stack);
         struct trace_counts *c = &p->s->counts[process];
         bool is_inherited = replay_is_inherited(p->q, site, seq);
+        uint64_t n_elsewhere = n_blocks, bytes_elsewhere = bytes;
 
         site->n_frees += n_blocks;
         site->free_bytes += bytes;
         c->live_blocks -= n_blocks;
         c->live_bytes -= bytes;
+        p->step.gone_blocks = n_blocks;
+        p->step.gone_bytes = bytes;
         if (!is_inherited)
-                return false;
-        site->n_inherited_frees += n_blocks;
-        site->inherited_free_bytes += bytes;
-        return true;
+                return;
+        replay_take_share(p, process, stack, &n_elsewhere, &bytes_elsewhere);
+        site->n_inherited_frees += n_elsewhere;
+        site->inherited_free_bytes += bytes_elsewhere;
+        p->step.gone_blocks -= n_elsewhere;
+        p->step.gone_bytes -= bytes_elsewhere;
 }
 
-static bool replay_other(struct replay *p, uint32_t process, const struct trace_event *e) {
+static void replay_other(struct replay *p, uint32_t process, const struct trace_event *e) {
         struct trace_counts *c = &p->s->counts[process];
 
         switch ((enum trace_other)e->other) {
         case TRACE_IMPLICIT_FREE:
                 c->n_implicit_frees += e->n_blocks;
-                return replay_release(p, process, e->stack, e->seq, e->n_blocks,
-                                      trace_event_bytes(e));
+                replay_release(p, process, e->stack, e->seq, e->n_blocks, trace_event_bytes(e));
+                break;
         case TRACE_UNKNOWN_FREE: c->n_unknown_frees++; break;
         case TRACE_PRIOR_FREE: c->n_prior_frees++; break;
         case TRACE_FAILED: c->n_failed++; break;
@@ -203,12 +249,10 @@ static bool replay_other(struct replay *p, uint32_t process, const struct trace_
         case TRACE_WRONG_SIZE: c->n_wrong_sizes++; break;
         case TRACE_UNSAMPLED: *map_put(&p->last_alloc, e->thread, 0, NULL) = UINT64_MAX; break;
         }
-        return false;
 }
 
 static void replay_event(struct replay *p, const struct trace_event *e) {
         uint32_t process = query_event_process(p->q, e);
-        bool frees_inherited = false;
 
         if (process >= p->s->n_processes)
                 return;
@@ -217,19 +261,18 @@ static void replay_event(struct replay *p, const struct trace_event *e) {
         case TRACE_FREE:
                 p->s->counts[process].n_frees += e->n_blocks;
                 replay_temporary(p, process, e->thread, e->stack, e->seq, e->n_blocks);
-                frees_inherited = replay_release(p, process, e->stack, e->seq, e->n_blocks,
-                                                 trace_event_bytes(e));
+                replay_release(p, process, e->stack, e->seq, e->n_blocks, trace_event_bytes(e));
                 break;
         case TRACE_REALLOC:
                 p->s->counts[process].n_frees += e->old_n_blocks;
                 replay_temporary(p, process, e->thread, e->old_stack, e->old_seq, e->old_n_blocks);
-                frees_inherited = replay_release(p, process, e->old_stack, e->old_seq,
-                                                 e->old_n_blocks, trace_event_old_bytes(e));
+                replay_release(p, process, e->old_stack, e->old_seq, e->old_n_blocks,
+                               trace_event_old_bytes(e));
                 replay_alloc(p, process, e);
                 break;
-        case TRACE_OTHER: frees_inherited = replay_other(p, process, e); break;
+        case TRACE_OTHER: replay_other(p, process, e); break;
         }
-        replay_step_done(p, e->time_ns, process, e, frees_inherited);
+        replay_step_done(p, e->time_ns, process, e);
 }
 
 /* ---- temporaries whose allocation lies in an earlier slice ----------------------------------- */
@@ -270,6 +313,40 @@ static void replay_look_back(struct replay *p, size_t slice_idx) {
         p->candidates.n = n_kept;
 }
 
+/* ---- what passed on -------------------------------------------------------------------------- */
+
+static void replay_add_share(struct replay *p, const struct trace_site *row) {
+        if (row->process >= p->s->n_processes ||
+            (row->n_inherited_frees == 0 && row->inherited_free_bytes == 0))
+                return;
+        map_put(&p->share_of, (uint64_t)row->process << 32 | row->stack, p->shares.n, NULL);
+        vec_push(&p->shares, (struct replay_share){row->process, row->stack, row->n_inherited_frees,
+                                                   row->inherited_free_bytes, false});
+}
+
+/* All that no release took, process by process. */
+static void replay_heritage(struct replay *p, uint64_t time_ns) {
+        for (size_t i = 0; i < p->shares.n && !replay_is_over(p);) {
+                uint32_t process = p->shares.items[i].process;
+                bool is_any = false;
+
+                for (; i < p->shares.n && p->shares.items[i].process == process; i++) {
+                        const struct replay_share *x = &p->shares.items[i];
+                        struct state_site *site = state_at(p->s, process, x->stack);
+
+                        site->n_inherited_frees += x->n;
+                        site->inherited_free_bytes += x->bytes;
+                        p->step.own_blocks += (int64_t)x->n;
+                        p->step.own_bytes += (int64_t)x->bytes;
+                        is_any |= x->n > 0 || x->bytes > 0;
+                        p->q->inherit.is_unsure |= x->is_met && (x->n > 0 || x->bytes > 0);
+                }
+                p->step.is_heritage = true;
+                if (is_any)
+                        replay_step_done(p, time_ns, process, NULL);
+        }
+}
+
 /* ---- the slice ------------------------------------------------------------------------------- */
 
 static void replay_begin(struct replay *p, size_t slice_idx) {
@@ -283,7 +360,11 @@ static void replay_begin(struct replay *p, size_t slice_idx) {
                 p->s->is_exact = false;
                 return;
         }
+        p->has_shares = p->s->focus == QUERY_ALL && p->q->inherit.is_loaded &&
+                        trace_slice(p->q->reader, slice_idx)->has_inherited_frees;
         for (size_t i = 0; i < n; i++) {
+                if (p->has_shares)
+                        replay_add_share(p, &rows[i]);
                 if (rows[i].n_inherited > 0 && rows[i].process < p->s->n_processes)
                         vec_push(&p->forks, rows[i]);
                 if (rows[i].n_temporary > 0)
@@ -319,6 +400,8 @@ bool replay_slice(struct query *q, struct state *s, size_t slice_idx,
                 return false;
         replay_begin(&p, slice_idx);
         replay_events(&p, events, n);
+        if (limits->before_ns >= trace_slice(q->reader, slice_idx)->end_ns)
+                replay_heritage(&p, trace_slice(q->reader, slice_idx)->end_ns - 1);
         while (!limits->skip_temporary && p.candidates.n > 0 && slice_idx-- > 0)
                 replay_look_back(&p, slice_idx);
         map_done(&p.last_alloc);
@@ -327,5 +410,7 @@ bool replay_slice(struct query *q, struct state *s, size_t slice_idx,
         vec_free(&p.children);
         map_done(&p.child_of);
         vec_free(&p.candidates);
+        vec_free(&p.shares);
+        map_done(&p.share_of);
         return true;
 }

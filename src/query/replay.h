@@ -11,7 +11,11 @@ struct replay_step {
         uint32_t process;                /* that changed */
         const struct trace_event *event; /* NULL: the process began, with what it inherited */
         size_t event_idx; /* of the event in the slice, or of the one before which the process began */
-        bool frees_inherited; /* the block released was its parent's */
+        bool is_heritage; /* no event either: blocks of a process that is over passed on to it */
+        /* of all processes together, where inherit_load has run: how many blocks it counts more, or less */
+        int64_t own_bytes, own_blocks;
+        uint64_t gone_bytes,
+                gone_blocks; /* of a release: how many fewer it counts, the new block not counted */
 };
 typedef void (*replay_fn)(void *ctx, const struct state *s, const struct replay_step *step);
 

@@ -71,7 +71,7 @@ static bool is_over_within(const struct query *q, uint32_t process, uint64_t beg
                            uint64_t end_ns) {
         return process < q->view->n_processes &&
                q->view->processes[process].start.start_ns >= begin_ns &&
-               query_process_end_ns(q, process) < end_ns;
+               query_process_gone_ns(q, process) < end_ns;
 }
 
 static void state_count_row(struct state *s, const struct trace_site *row, bool is_over) {

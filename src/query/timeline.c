@@ -162,7 +162,8 @@ static void together_step(void *ctx, const struct state *s, const struct replay_
         struct together *g = ctx;
 
         (void)s;
-        together_bury(g, step->time_ns);
+        if (!step->is_heritage) /* else that is one step with the end of their owner */
+                together_bury(g, step->time_ns);
         crowd_step(&g->crowd, step);
         if (step->time_ns >= g->t->from_ns)
                 timeline_step_to(g->t, step->time_ns, (uint64_t)g->crowd.bytes);

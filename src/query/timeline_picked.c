@@ -42,7 +42,7 @@ static void drawing_done(struct drawing *d) {
 /* The processes that ended before the window hold nothing in it. */
 static void drawing_begin(struct drawing *d) {
         for (uint32_t p = 0; p < d->t->q->view->n_processes; p++) {
-                uint64_t end_ns = query_process_end_ns(d->t->q, p);
+                uint64_t end_ns = query_process_gone_ns(d->t->q, p);
 
                 d->is_dead[p] = is_all(d) && end_ns < d->t->from_ns;
                 if (d->is_dead[p])
@@ -126,7 +126,7 @@ static void drawing_bury(struct drawing *d, uint64_t time_ns, bool is_seen) {
 
                 d->next_end_ns = UINT64_MAX;
                 for (uint32_t p = 0; p < d->t->q->view->n_processes; p++) {
-                        uint64_t end_ns = query_process_end_ns(d->t->q, p);
+                        uint64_t end_ns = query_process_gone_ns(d->t->q, p);
 
                         if (d->is_dead[p])
                                 continue;

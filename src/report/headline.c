@@ -120,12 +120,34 @@ static void add_subject(const struct style *s, const struct report *r, struct st
 
 /* ---- how it ended ---------------------------------------------------------------------------- */
 
+/* Of all processes the end is that of the last one; NULL: that is the one the report is about, or some lived on. */
+static const struct trace_process_info *last_other(const struct report *r) {
+        const struct trace_process_info *last = report_process(r);
+
+        if (r->scope.process != QUERY_ALL)
+                return NULL;
+        for (size_t i = 0; i < r->v->n_processes; i++) {
+                const struct trace_process_info *p = &r->v->processes[i];
+
+                if (!p->has_end || p->end.ended == TRACE_ENDED_STOPPED)
+                        return NULL;
+                if (p->end.end_ns > last->end.end_ns)
+                        last = p;
+        }
+        return last == report_process(r) ? NULL : last;
+}
+
 static void add_ending(const struct report *r, struct str *to) {
         const struct trace_process_end *end = &report_process(r)->end;
+        const struct trace_process_info *last = last_other(r);
         const char *name;
 
         if (report_is_windowed(r)) {
                 str_add(to, "At the end of the window");
+                return;
+        }
+        if (last) {
+                str_addf(to, "When the last of them (pid %u) ended", last->start.pid);
                 return;
         }
         switch ((enum trace_ended)end->ended) {

@@ -151,7 +151,8 @@ struct trace_site {
         uint64_t n_frees, free_bytes;
         uint64_t n_temporary, n_reallocs;      /* its allocations: temporary; made by realloc */
         uint64_t n_inherited, inherited_bytes; /* live in the parent at fork */
-        uint64_t n_inherited_frees, inherited_free_bytes; /* of the released: blocks it inherited */
+        uint64_t n_inherited_frees,
+                inherited_free_bytes; /* it inherited: released, or passed on to it */
         /* slice only: live at the moment this process peaked in the slice, minus live when the
          * slice began (inherited counted); and the same for the moment the whole recording
          * peaked (own blocks only) */

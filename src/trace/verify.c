@@ -293,6 +293,7 @@ static void verify_done(struct verify *v) {
         vec_free(&v->sites);
         map_done(&v->site_by_key);
         vec_free(&v->totals);
+        vec_free(&v->released);
         map_done(&v->total_by_key);
         verify_live_done(&v->live);
         verify_moves_done(v);

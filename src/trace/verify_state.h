@@ -40,6 +40,11 @@ struct verify_process {
 };
 
 /* A site of the open slice: its row in the file, and what the events say. */
+/* Inherited blocks that a site released. */
+struct verify_released {
+        uint64_t n, bytes;
+};
+
 struct verify_site {
         struct trace_site row, events;
 };
@@ -86,7 +91,8 @@ struct verify {
         uint64_t last_event_us;
         VEC(struct verify_site) sites; /* of the open slice */
         struct map site_by_key;
-        VEC(struct trace_site) totals; /* sums of all rows */
+        VEC(struct trace_site) totals;        /* sums of all rows */
+        VEC(struct verify_released) released; /* at the same places: by events */
         struct map total_by_key;
         struct verify_live live;
         VEC(uint64_t) last_seq;        /* by thread: its newest allocation + 1 */

@@ -30,6 +30,7 @@ def check_children(children):
 def check_views(t, trace, n):
     totals = report(t, trace, "--process", "all")["totals"]
     assert totals["allocations"] == n * N_SITES and totals["lost_events"] == 0, totals
+    assert totals["end_live_bytes"] == 0 < totals["peak_live_bytes"], totals  # each took what it kept with it
     text = t.silt.command("report", trace).text
     rows = [line for line in text.splitlines() if "the largest" in line]
     assert f"Processes ({n + 1:,})" in text, text

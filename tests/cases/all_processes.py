@@ -1,0 +1,60 @@
+# SPDX-License-Identifier: MIT
+"""All processes together are one sum over time: blocks that outlive their process in a child stay in it, what a process takes
+with it does not, and peak, timeline and end are of the same sum."""
+import json
+
+
+def record(t, program, *options):
+    r = t.silt.command("run", "-q", "-f", "--wait", "--no-symbols", "-o", t.path("t.silt"), *options, "--", *program)
+    assert r.code == 0, r.errors
+    checked = t.silt.command("verify", t.path("t.silt"))
+    assert checked.code == 0, checked.text
+
+
+def report(t, *options):
+    r = t.silt.command("report", "--json", "--process", "all", "--top", "1000", *options, t.path("t.silt"))
+    assert r.code == 0, r.errors
+    return json.loads(r.text)
+
+
+def sum_of(got, metric, what):
+    return sum(s[what] for m in got["top"] if m["metric"] == metric for s in m["sites"])
+
+
+def check_sum(got):
+    """The same sum everywhere: sites, timeline, totals."""
+    totals = got["totals"]
+    highest = max(p["live_bytes"] for p in got["timeline"])
+    assert highest == totals["peak_live_bytes"] >= totals["end_live_bytes"], (highest, totals)
+    assert got["timeline"][-1]["live_bytes"] >= totals["end_live_bytes"], (got["timeline"][-1], totals)
+    for metric in ("peak", "end"):
+        for what in ("bytes", "blocks"):
+            parts, whole = sum_of(got, metric, what), totals[f"{metric}_live_{what}"]
+            assert parts == whole, f"{what} of {metric}: {parts} by site, {whole} in all"
+
+
+def test_a_daemon_keeps_what_it_inherited(t):
+    """daemonise.c: 100 and 10 bytes inherited, 50 for a moment, 3 kept, the 100 released at last."""
+    record(t, [t.program("daemonise")])
+    got = report(t)
+    totals = got["totals"]
+    figures = [totals[k] for k in ("peak_live_bytes", "peak_live_blocks", "end_live_bytes", "end_live_blocks")]
+    assert figures == [160, 3, 13, 2], figures
+    check_sum(got)
+    text = " ".join(t.silt.command("report", "--process", "all", t.path("t.silt")).text.split())
+    daemon = max(got["processes"], key=lambda p: p["totals"]["allocations"])
+    assert f"When the last of them (pid {daemon['pid']}) ended, 13 B in 2 blocks" in text, text[:400]
+    # the parts of any window are those of the same sum
+    duration = got["duration_s"]
+    for part in (0.2, 0.5, 0.9):
+        cut = report(t, "--to", f"{duration * part:.6f}s")
+        assert cut["totals"]["end_live_bytes"] <= cut["totals"]["peak_live_bytes"] <= 160, cut["totals"]
+        assert sum_of(cut, "end", "bytes") == cut["totals"]["end_live_bytes"], cut["totals"]
+
+
+def test_what_children_took_with_them_is_not_there_at_the_end(t):
+    record(t, [t.helper(), "forks", "4", "2000"])
+    got = report(t)
+    main = got["processes"][0]["totals"]
+    assert got["totals"]["end_live_bytes"] == main["end_live_bytes"], (got["totals"], main)
+    check_sum(got)
