@@ -51,7 +51,7 @@ struct verify_site {
 
 /* The same for moves. */
 struct verify_move {
-        struct trace_move row, events;
+        struct trace_move row, events, exchanges; /* said; implied by realloc, and by free */
 };
 
 /* What a thread allocated last, unless it has replaced a block already. */

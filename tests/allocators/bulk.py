@@ -39,6 +39,8 @@ def hold(t, program, heap_bytes=None):
     wrong = {name: f"{got[name]} for {want[name]}" for name in FIGURES if got[name] != want[name]}
     assert not wrong, f"silt says: {wrong}"
     assert all(totals[name] == 0 for name in NEVER), totals
+    check = t.silt.command("verify", t.path("t.silt"))
+    assert check.code == 0, check.text + check.errors
     t.notes.append(f"{want['in_bulk']:,} of {want['frees']:,} releases by {want['heaps']:,} heaps, exactly")
 
 
