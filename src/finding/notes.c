@@ -49,6 +49,6 @@ void find_notes(struct facts *f) {
         if (f->source->whole->n_allocs && f->source->complete_stacks_pct < NOTE_COMPLETE_PCT)
                 note(f, "incomplete-stacks",
                      say(f,
-                         "only %.1f %% of the stacks are complete: code without unwind information cuts the others.",
+                         "only %.1f %% of the stacks are complete: code without unwind information ends the others early, or hides frames of them.",
                          f->source->complete_stacks_pct));
 }

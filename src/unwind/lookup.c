@@ -5,6 +5,7 @@
 
 #include "unwind/arch.h"
 #include "unwind/cfi.h"
+#include "unwind/code.h"
 #include "unwind/object.h"
 #include "unwind/rowtab.h"
 #include "wire/point.h"
@@ -81,7 +82,9 @@ static row_t row_from_image(const struct cfi_image *image, uint64_t key) {
         if (r < 0 && is_interrupted_plt(image, key))
                 return row_make(ROW_RA_LR, 0, 0, 0);
         if (r < 0)
-                return is_entry(key) || is_planted(image, key) ? ROW_END : ROW_NO_CFI;
+                return is_entry(key) || is_planted(image, key) ? ROW_END : code_row(image, key);
+        if (a.row == ROW_END && !is_entry(key) && !code_never_returns(image, key + 1, a.fde_end))
+                return ROW_NO_CFI;
         /* 'S' on code that is not the trampoline: its registers are not where a ucontext has them */
         return a.row & ROW_SIGNAL ? ROW_NO_CFI : a.row;
 }
@@ -103,6 +106,17 @@ static row_t row_decode(uint64_t generation, uint64_t key, void *ctx) {
         if (ctx)
                 announce(generation, &o.module, ctx);
         return row_from_image(&o.image, key);
+}
+
+bool lookup_is_return_address(uint64_t addr, uint64_t pc) {
+        const uint64_t inside[] = {pc, env.main_phdrs};
+        struct object o;
+
+        for (unsigned i = 0; i < 2; i++)
+                if (inside[i] != 0 && object_find(inside[i], &o) && addr >= o.module.begin &&
+                    addr < o.module.end)
+                        return code_is_after_call(&o.image, addr);
+        return false;
 }
 
 /* ---- a thread's own cache ------------------------------------------------------------------- */

@@ -5,6 +5,7 @@
 /* From a key to its row: a thread's own cache, then the process's table, then the CFI.
  * A key is return address - 1, or an interrupted pc as it is. */
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "unwind/row.h"
@@ -65,6 +66,10 @@ static inline row_t lookup_row(struct lookup_cache *c, uint64_t generation, uint
         }
         return lookup_miss(c, generation, key, ctx);
 }
+
+/* Is addr what a call in the executable, or in the object that holds pc, returns to? Both stay loaded
+ * while pc is on the stack: their code can be looked at. */
+bool lookup_is_return_address(uint64_t addr, uint64_t pc);
 
 #pragma GCC visibility pop
 

@@ -7,6 +7,8 @@
 
 #include "unwind/object.h"
 
+enum { STEP_CODE_MIN = 64 << 10 }; /* no code lies below */
+
 uint64_t step_main_stack_begin, step_main_stack_end;
 
 void step_init(uint64_t main_begin, uint64_t main_end) {
@@ -31,6 +33,26 @@ static bool set_return(struct state *s, uint64_t ra, uint64_t sp, uint64_t fp) {
         return ra != 0;
 }
 
+/* Nothing above the root of a stack was called from anywhere. So it is none if one of the next words
+ * is a return address: the row was wrong, and 0 was read from where none is. Words in the page of the
+ * last one read are there to be read. */
+enum step step_at_zero(const struct stepper *p, const struct frame *f, uint64_t cfa) {
+        uint64_t end = cfa + STEP_ROOT_MAX_BYTES, page_end = (cfa + 4095) & ~UINT64_C(4095);
+        struct state s = {.sp = cfa};
+
+        if (cfa % 8 != 0 || is_first_frame(&s))
+                return STEP_END;
+        end = end < page_end ? end : page_end;
+        for (uint64_t slot = cfa; slot < end && slot < p->limit; slot += 8) {
+                uint64_t word = arch_strip(arch_load(slot));
+
+                if (word >= STEP_CODE_MIN && word >> ARCH_USER_BITS == 0 &&
+                    lookup_is_return_address(word, arch_strip(f->pc_raw)))
+                        return STEP_LOST;
+        }
+        return STEP_END;
+}
+
 /* The kernel's signal frame lies at sp. What was interrupted may be on another stack. */
 static enum step step_signal(struct stepper *p, struct state *s, struct frame *f) {
         uint64_t at = s->sp;
@@ -48,7 +70,38 @@ static enum step step_signal(struct stepper *p, struct state *s, struct frame *f
 #endif
         p->limit = step_limit(s->sp);
         p->is_wild = true;
-        return s->pc_raw != 0 ? STEP_OK : STEP_END;
+        p->made_until = 0;
+        return s->pc_raw != 0 ? STEP_OK : STEP_LOST;
+}
+
+static bool can_be_record(const struct stepper *p, uint64_t sp, uint64_t fp) {
+        return fp % ARCH_STACK_ALIGN == 0 && fp - sp <= STEP_GUESS_MAX_BYTES &&
+               step_can_read(p, sp, fp + 8);
+}
+
+/* A return address in no object: code made at run time, or no code at all. Nothing tells here which
+ * memory is code, and memory that may be none is not read. But compilers at run time keep frame
+ * pointers, and C code called theirs: records that lead, one above the other, to a return address in
+ * a known object are believed. */
+static bool is_made_code(struct stepper *p, uint64_t sp, uint64_t fp) {
+        uint64_t stack_begin = sp;
+
+        if (fp <= p->made_until)
+                return true;
+        for (uint32_t n = 0; n < STEP_MADE_MAX && can_be_record(p, sp, fp); n++) {
+                uint64_t ra = arch_strip(arch_load(fp + 8));
+
+                if (n > 0 && object_known(ra - 1)) {
+                        p->made_until = fp - 1;
+                        return true;
+                }
+                if (ra < STEP_CODE_MIN || ra >> ARCH_USER_BITS != 0 ||
+                    (ra >= stack_begin && ra - stack_begin < STEP_MAX_BYTES && ra < p->limit))
+                        return false;
+                sp = fp + 16;
+                fp = arch_load(fp);
+        }
+        return false;
 }
 
 /* {saved fp, return address} is what fp points to, wherever frame pointers are kept. On x86_64 the
@@ -57,13 +110,12 @@ static enum step step_frame_pointer(struct stepper *p, struct state *s, struct f
         uint64_t fp = s->fp, ra;
 
         p->has_guessed = p->is_wild = true;
-        if (fp % ARCH_STACK_ALIGN != 0 || fp - s->sp > STEP_GUESS_MAX_BYTES ||
-            !step_can_read(p, s->sp, fp + 8))
+        if (!can_be_record(p, s->sp, fp))
                 return end_of_stack(f, STEP_LOST);
         ra = arch_load(fp + 8);
         if (ra == 0)
                 return end_of_stack(f, STEP_END);
-        if (!object_known(arch_strip(ra) - 1))
+        if (!object_known(arch_strip(ra) - 1) && !is_made_code(p, s->sp, fp))
                 return end_of_stack(f, STEP_LOST);
         f->flags |= FRAME_BARRIER;
         set_return(s, ra, fp + 16, arch_load(fp));
@@ -102,7 +154,7 @@ static enum step step_link_register(struct stepper *p, struct state *s, row_t ro
                 fp = arch_load(fp_slot);
         }
         f->flags |= FRAME_BARRIER;
-        return set_return(s, s->lr, cfa, fp) ? STEP_OK : STEP_END;
+        return set_return(s, s->lr, cfa, fp) ? STEP_OK : step_at_zero(p, f, cfa);
 }
 
 /* How far above sp a frame may reach. Where every frame so far was left by CFI alone, as far as the
@@ -135,7 +187,7 @@ static enum step step_wide(struct stepper *p, struct state *s, row_t row, struct
         else
                 f->flags |= FRAME_FP_KEPT;
         if (!set_return(s, arch_load(ra_slot), cfa, fp))
-                return end_of_stack(f, STEP_END);
+                return end_of_stack(f, step_at_zero(p, f, cfa));
         return STEP_OK;
 }
 
@@ -152,7 +204,8 @@ static enum step step_realigned(struct stepper *p, struct state *s, row_t row, s
         if (cfa % 8 != 0 || cfa - s->sp - 1 >= step_reach(p) || !step_reads(p, s->sp, ra_slot))
                 return end_of_stack(f, STEP_LOST);
         f->flags |= FRAME_BARRIER;
-        return set_return(s, arch_load(ra_slot), cfa, arch_load(fp_slot)) ? STEP_OK : STEP_END;
+        return set_return(s, arch_load(ra_slot), cfa, arch_load(fp_slot)) ? STEP_OK
+                                                                          : step_at_zero(p, f, cfa);
 }
 
 static bool is_near(int64_t off) {
@@ -177,7 +230,8 @@ static enum step step_switched(struct stepper *p, struct state *s, row_t row, st
         if (row & ROW_FP_SAVED)
                 fp = arch_load(cfa + (uint64_t)row_fp_off(row));
         p->limit = step_limit(cfa);
-        return set_return(s, ra, cfa, fp) ? STEP_OK : STEP_END;
+        p->made_until = 0;
+        return set_return(s, ra, cfa, fp) ? STEP_OK : step_at_zero(p, f, cfa);
 }
 
 /* A plain row in a frame that has a flag, or whose words are not where they should be. */
@@ -188,7 +242,7 @@ static enum step step_flagged(struct stepper *p, struct state *s, row_t row, str
                 return step_switched(p, s, row, f);
         s->flags = 0;
         f->flags |= FRAME_BARRIER;
-        return s->pc_raw != 0 ? STEP_OK : STEP_END;
+        return s->pc_raw != 0 ? STEP_OK : step_at_zero(p, f, s->sp);
 }
 
 enum step step_slow(struct stepper *p, struct state *s, row_t row, struct frame *f) {

@@ -22,6 +22,8 @@ enum {
         STEP_GUESS_MAX_BYTES = 1 << 20,  /* the same where there is no CFI to say so */
         STEP_SWITCH_MAX_BYTES = 4 << 10, /* slots of a frame that changed stacks are near its fp */
         STEP_SWITCHES_MAX = 16,          /* in a walk: a stack may lead back into itself */
+        STEP_MADE_MAX = 128,             /* frames of code made at run time, one after the other */
+        STEP_ROOT_MAX_BYTES = 512,       /* looked at above what may be the root of a stack */
 };
 
 /* Registers in a frame. */
@@ -70,6 +72,7 @@ struct stepper {
         bool is_wild;        /* passed a signal frame or a guess: fp is no longer beyond doubt */
         bool has_guessed;    /* trusted a frame pointer without CFI */
         uint32_t n_switches; /* times the walk went to another stack */
+        uint64_t made_until; /* frame records up to here lead to code in a known object */
 };
 
 void step_init(uint64_t main_stack_begin, uint64_t main_stack_end);
@@ -93,6 +96,10 @@ static inline uint64_t step_limit(uint64_t sp) {
 static inline row_t step_row(struct stepper *p, const struct state *s) {
         return lookup_row(p->cache, p->generation, s->pc - !(s->flags & FRAME_EXACT), p->ctx);
 }
+
+/* The return address of f is 0, and the stack would end at cfa: does it? A coroutine's may; so may
+ * a wrong row end any. */
+enum step step_at_zero(const struct stepper *p, const struct frame *f, uint64_t cfa);
 
 /* Everything but the common case. Fills f's words and, if it returns STEP_OK, s. */
 enum step step_slow(struct stepper *p, struct state *s, row_t row, struct frame *f);
@@ -153,7 +160,7 @@ static inline enum step step_out(struct stepper *p, struct state *s, row_t row, 
         if (s->pc_raw != 0)
                 return STEP_OK;
         f->flags |= FRAME_BARRIER; /* the 0 was read from memory: it may be another word soon */
-        return STEP_END;
+        return step_at_zero(p, f, s->sp);
 }
 
 #pragma GCC visibility pop

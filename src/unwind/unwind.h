@@ -25,7 +25,7 @@ enum { UNWIND_FRESH_MAX = 512, UNWIND_DEPTH_MAX = 1024, UNWIND_OUTER_KEPT = 64 }
 
 /* How a walk ended. Only UNWIND_END_COMPLETE is a whole stack that is surely right. */
 enum unwind_end {
-        UNWIND_END_COMPLETE = 0, /* the CFI marks the end, or the return address is 0 */
+        UNWIND_END_COMPLETE = 0, /* a known start of a process, a thread or a coroutine */
         UNWIND_END_CUT = 1,   /* the depth limit; the outer frames may be missing, or some inside */
         UNWIND_END_GUESS = 2, /* as complete, but a frame pointer was trusted somewhere */
         UNWIND_END_LOST = 3,  /* no way on from the outermost frame given */

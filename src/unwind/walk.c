@@ -159,7 +159,7 @@ static __attribute__((noinline)) enum fresh step_plain_frames(struct walk *c, ui
                 *pc_out++ = pc;
                 if (__builtin_expect(s.pc_raw == 0, 0)) {
                         f->flags |= FRAME_BARRIER; /* a 0 from memory: not the CFI's word */
-                        c->last = STEP_END;
+                        c->last = step_at_zero(&c->p, f, s.sp);
                         how = FRESH_ENDED;
                         break;
                 }

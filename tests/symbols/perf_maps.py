@@ -8,14 +8,14 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 NAME = "Made:at_run_time file.js:7"
 
 
-def record(t, how, before=lambda pid: None):
+def record(t, how, *more, size=12345):
     """Frames of the 12345-byte block, innermost first; the pids that wrote maps are cleaned up."""
     program = t.path("jitter")
     if not os.path.exists(program):
         subprocess.run(["gcc", "-O2", "-g", "-fno-omit-frame-pointer", "-o", program, os.path.join(HERE, "jitter.c")],
                        check=True)
     trace = t.path(how + ".silt")
-    r = t.silt.record(trace, [program, how], options=["-f"])
+    r = t.silt.record(trace, [program, how, *more], options=["-f"])
     pids = [int(p) for p in r.stdout.split()]
     assert r.code == 0 and pids, (r.code, r.errors)
     for pid in pids:
@@ -23,7 +23,7 @@ def record(t, how, before=lambda pid: None):
             os.unlink(f"/tmp/perf-{pid}.map")
         except FileNotFoundError:
             pass
-    return trace, frames_of(t, trace, 12345)
+    return trace, frames_of(t, trace, size)
 
 
 def frames_of(t, trace, size):
@@ -45,6 +45,24 @@ def test_a_map_names_it(t):
         assert frames[0]["function"] == NAME, (how, frames)
         assert frames[0]["module"] == "" and frames[0]["line"] == 0, frames
         assert "main" in functions(frames), frames
+
+
+def test_made_code_that_calls_made_code(t):
+    """It is in no file and has no tables; its frame pointers lead through it to main."""
+    for n in (1, 2, 20, 100):
+        _, frames = record(t, "chain", str(n), size=3 * 12345)
+        names = [f"Made:link_{i}" for i in reversed(range(n))]
+        assert functions(frames)[:n] == names, (n, frames)
+        assert functions(frames)[-1] == "_start" and "main" in functions(frames), (n, frames)
+
+
+def test_made_code_without_frame_pointers(t):
+    """Nothing leads through it: the stack is cut, not made up, and the program runs on."""
+    trace, frames = record(t, "wild", "20", size=3 * 12345)
+    assert functions(frames)[0] == "Made:link_19", frames
+    assert not any(f.startswith("Made:") for f in functions(frames)[1:]), frames
+    report, problem = t.silt.report(trace)
+    assert report and report["quality"]["complete_stacks_pct"] < 100, (problem, report)
 
 
 def test_without_a_map_it_has_none(t):
