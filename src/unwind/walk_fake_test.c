@@ -23,6 +23,7 @@
 #define BREG_FP "0x8d"
 #define FP_NUMBER "29"
 #define SIGRETURN "mov x8, #139\nsvc #0\n"
+#define CALL "bl"
 #else
 #define NOPS4 ".skip 16, 0x90\n"
 #define FP_NAME "rbp"
@@ -30,6 +31,7 @@
 #define BREG_FP "0x76"
 #define FP_NUMBER "6"
 #define SIGRETURN "mov $15, %rax\nsyscall\n"
+#define CALL "call"
 #endif
 #define FUNCTION(name, cfi) FUNCTION2(name, cfi, "")
 #define FUNCTION2(name, cfi, cfi_half)                                                             \
@@ -53,9 +55,22 @@ FUNCTION2(fake_two, ".cfi_def_cfa_offset 32\n.cfi_offset " RA_NAME ", -24\n",
 __asm__(".text\n.p2align 4\n" NOPS4 "fake_sigreturn:\n" SIGRETURN NOPS4);
 extern const char fake_sigreturn[] __attribute__((visibility("hidden")));
 
-#define AT(name) ((uint64_t)(name) + 16)
+/* CFA = sp + 600 KiB, and + 100 MiB: fp at sp + 0, ra at sp + 8 */
+FUNCTION(fake_600k, ".cfi_def_cfa_offset 614400\n.cfi_offset " FP_NAME
+                    ", -614400\n.cfi_offset " RA_NAME ", -614392\n");
+FUNCTION(fake_100m, ".cfi_def_cfa_offset 104857600\n.cfi_offset " FP_NAME
+                    ", -104857600\n.cfi_offset " RA_NAME ", -104857592\n");
+/* says that it is the first, and returns */
+__asm__(".text\n.p2align 4\nfake_returns:\n.cfi_startproc\n.cfi_undefined " RA_NAME "\n" NOPS4
+        "ret\n" NOPS4 ".cfi_endproc\n");
+extern const char fake_returns[] __attribute__((visibility("hidden")));
+__asm__(".text\n.p2align 4\n" NOPS4 CALL " fake_end\nfake_called:\n" NOPS4);
+extern const char fake_called[] __attribute__((visibility("hidden")));
 
-static uint64_t words[512] __attribute__((aligned(16)));
+#define AT(name) ((uint64_t)(name) + 16)
+#define MADE(n) (UINT64_C(0x12340000) + (n)*256) /* in no object */
+
+static uint64_t words[512] __attribute__((aligned(4096)));
 static struct unwind_walker *walker;
 static struct unwind_regs from;
 static struct unwind_delta last;
@@ -253,6 +268,122 @@ static void test_stacks_that_lead_nowhere(void **state) {
         assert_int_equal(last.end, UNWIND_END_LOST);
 }
 
+/* A frame record with each return address, two words apart; the last ones given lead to code. */
+static void make_records(uint32_t n) {
+        from = (struct unwind_regs){.pc = MADE(0), .sp = at(0), .fp = at(2)};
+        for (uint32_t i = 1; i < n; i++) {
+                words[2 * i] = at(2 * i + 2);
+                words[2 * i + 1] = MADE(i);
+        }
+        words[2 * n] = 0;
+        words[2 * n + 1] = AT(fake_end);
+}
+
+static void test_made_code_is_walked_through(void **state) {
+        make_records(3);
+        walk();
+        ASSERT_STACK(MADE(0), MADE(1), MADE(2), AT(fake_end));
+        assert_int_equal(last.end, UNWIND_END_GUESS);
+        walk();
+        assert_int_equal(last.n_new, 0);
+        assert_int_equal(last.end, UNWIND_END_GUESS);
+        words[5] = MADE(7);
+        walk();
+        ASSERT_STACK(MADE(0), MADE(1), MADE(7), AT(fake_end));
+        make_records(60);
+        walk();
+        assert_int_equal(depth, 61);
+        assert_int_equal(stack[59], MADE(59));
+}
+
+static void test_records_that_lead_nowhere(void **state) {
+        const struct {
+                uint32_t word;
+                uint64_t value;
+        } wrong[] = {
+                {4, at(4)},                  /* into itself */
+                {4, at(2)},                  /* backwards */
+                {4, at(8) + 4},              /* not aligned */
+                {4, at(2) + (2 << 20)},      /* far away */
+                {4, UINT64_MAX - 15},        /* in no memory */
+                {5, 0},                      /* no return address */
+                {5, 4096},                   /* none that could be one */
+                {5, UINT64_C(1) << 62 | 64}, /* none of this machine */
+                {9, 0},                      /* the last one does not lead to code */
+        };
+
+        for (unsigned i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
+                set_up(state);
+                make_records(4);
+                walk();
+                assert_int_equal(depth, 5);
+                words[wrong[i].word] = wrong[i].value;
+                walk();
+                assert_int_equal(depth, 1);
+                assert_int_equal(last.end, UNWIND_END_LOST);
+        }
+        set_up(state);
+        make_records(200); /* more than are believed */
+        walk();
+        assert_int_equal(depth, 1);
+        assert_int_equal(last.end, UNWIND_END_LOST);
+}
+
+static void test_large_frames_are_validated(void **state) {
+        const size_t n_bytes = 120 << 20;
+        char *memory = mmap(NULL, n_bytes, PROT_READ | PROT_WRITE,
+                            MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+        uint64_t *outer, *first = (uint64_t *)memory;
+
+        assert_true(memory != MAP_FAILED);
+        from = (struct unwind_regs){.pc = AT(fake_600k), .sp = (uint64_t)memory, .fp = 7};
+        first[1] = AT(fake_100m);
+        outer = (uint64_t *)(memory + 614400);
+        outer[1] = AT(fake_sp);
+        outer = (uint64_t *)(memory + 614400 + (100 << 20));
+        outer[1] = AT(fake_end);
+        walk();
+        ASSERT_STACK(AT(fake_600k), AT(fake_100m), AT(fake_sp), AT(fake_end));
+        assert_int_equal(last.end, UNWIND_END_COMPLETE);
+        walk();
+        assert_int_equal(last.n_new, 0);
+        assert_int_equal(last.end, UNWIND_END_COMPLETE);
+        outer[1] = AT(fake_two);
+        outer[4 + 1] = AT(fake_end);
+        walk();
+        ASSERT_STACK(AT(fake_600k), AT(fake_100m), AT(fake_sp), AT(fake_two), AT(fake_end));
+        first[1] = AT(fake_end);
+        walk();
+        ASSERT_STACK(AT(fake_600k), AT(fake_end));
+        unwind_forget(walker);
+        depth = 0;
+        munmap(memory, n_bytes);
+}
+
+static void test_an_end_must_be_a_start(void **state) {
+        make_stack();
+        words[15] = AT(fake_returns);
+        walk();
+        ASSERT_STACK(AT(fake_sp), AT(fake_sp), AT(fake_sp), AT(fake_fp), AT(fake_returns));
+        assert_int_equal(last.end, UNWIND_END_LOST);
+        words[15] = AT(fake_end);
+        walk();
+        assert_int_equal(last.end, UNWIND_END_COMPLETE);
+        words[5] = 0; /* nothing above is a return address, so far */
+        words[9] = 0;
+        words[15] = 0;
+        walk();
+        ASSERT_STACK(AT(fake_sp), AT(fake_sp));
+        assert_int_equal(last.end, UNWIND_END_COMPLETE);
+        words[15] = (uint64_t)fake_called;
+        walk();
+        ASSERT_STACK(AT(fake_sp), AT(fake_sp));
+        assert_int_equal(last.end, UNWIND_END_LOST);
+        words[15] = AT(fake_end); /* code, but behind no call */
+        walk();
+        assert_int_equal(last.end, UNWIND_END_COMPLETE);
+}
+
 int main(void) {
         const struct unwind_env env = {
                 .map_pages = map_pages,
@@ -268,6 +399,10 @@ int main(void) {
                 cmocka_unit_test_setup(test_an_interrupted_pc_is_shown_as_such, set_up),
                 cmocka_unit_test_setup(test_a_return_address_of_0_is_read_each_time, set_up),
                 cmocka_unit_test_setup(test_stacks_that_lead_nowhere, set_up),
+                cmocka_unit_test_setup(test_made_code_is_walked_through, set_up),
+                cmocka_unit_test_setup(test_records_that_lead_nowhere, set_up),
+                cmocka_unit_test_setup(test_large_frames_are_validated, set_up),
+                cmocka_unit_test_setup(test_an_end_must_be_a_start, set_up),
         };
 
         walker = map_pages(unwind_walker_size());
