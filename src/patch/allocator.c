@@ -13,8 +13,10 @@
 enum {
         ALLOCATOR_MAX_FUNCTION_BYTES = 1 << 16,
         ALLOCATOR_MAX_SPAN_BYTES =
-                4 << 20, /* of one's code: farther apart, names are a coincidence */
-        ALLOCATOR_MIN_COMPANY = 2,
+                4 << 20,           /* of one's code: farther apart, names are a coincidence */
+        ALLOCATOR_MIN_COMPANY = 2, /* beside the mark; of a family without one, and one more */
+        ALLOCATOR_MIN_INNER = 2,
+        ALLOCATOR_MAX_INNER = 8, /* prefixes before names of inner code */
 };
 
 static bool text_begins(const char *text, const char *prefix) {
@@ -69,7 +71,7 @@ static bool has_company(const struct family *family, const struct functions *fun
                 for (const char *const *other = family->company; *other; other++)
                         n += text_is(name + prefix_len, *other);
         }
-        return n >= ALLOCATOR_MIN_COMPANY;
+        return n >= ALLOCATOR_MIN_COMPANY + (family->mark == NULL);
 }
 
 static void look_for_mark(struct allocators *a, const struct family *family,
@@ -80,17 +82,119 @@ static void look_for_mark(struct allocators *a, const struct family *family,
         if (!may_be(family, f))
                 return;
         if (!family->prefix) {
-                if (!text_ends(f->name, family->mark))
-                        return;
-                prefix_len = strlen(f->name) - strlen(family->mark);
-                if (has_company(family, functions, f->name, prefix_len))
-                        add_allocator(a, family, f->name, prefix_len);
-        } else if (text_begins(f->name, family->prefix)) {
+                for (const char *const *one = family->company; *one; one++) {
+                        if (!text_ends(f->name, *one))
+                                continue;
+                        prefix_len = strlen(f->name) - strlen(*one);
+                        if (has_company(family, functions, f->name, prefix_len))
+                                add_allocator(a, family, f->name, prefix_len);
+                }
+        } else if (text_begins(f->name, family->prefix) && !family->telling_names) {
                 snprintf(name, sizeof(name), "%s%s", family->prefix,
                          family->mark ? family->mark : "");
                 if (!family->mark || (text_is(f->name, name) &&
                                       (!family->company || has_company(family, functions, "", 0))))
                         add_allocator(a, family, family->prefix, strlen(family->prefix));
+        }
+}
+
+static const struct family_role *role_of(const struct family *family, const char *rest) {
+        for (size_t i = 0; i < family->n_roles; i++)
+                if (text_is(rest, family->roles[i].name))
+                        return &family->roles[i];
+        return NULL;
+}
+
+static void look_for_telling(struct allocators *a, const struct family *family,
+                             const struct function *f) {
+        if (!may_be(family, f))
+                return;
+        for (const char *const *name = family->telling_names; *name; name++) {
+                const char *prefix = family->prefix ? family->prefix : *name;
+
+                if (text_begins(f->name, *name) && role_of(family, f->name + strlen(prefix)))
+                        add_allocator(a, family, prefix, strlen(prefix));
+        }
+}
+
+static bool has_role(const struct family *family, const struct functions *functions,
+                     const char *prefix) {
+        for (size_t i = 0; i < functions->by_begin.n; i++) {
+                const struct function *f = &functions->by_begin.items[i];
+
+                if (may_be(family, f) && text_begins(f->name, prefix) &&
+                    role_of(family, f->name + strlen(prefix)))
+                        return true;
+        }
+        return false;
+}
+
+/* Names of inner code that have the same before them. */
+struct inner {
+        char prefix[sizeof(((struct allocator *)0)->prefix) - 4]; /* with room for "je_" */
+        size_t n;
+};
+
+/* How long the prefix before the name of inner code is; -1: it is none. */
+static ptrdiff_t inner_prefix_len(const struct family *family, const char *name) {
+        for (const char *const *one = family->inner_names; *one; one++) {
+                const char *at = family->prefix ? name : strstr(name, *one);
+
+                if (at && text_begins(at, *one) && (at == name || at[-1] == '_') &&
+                    (at == name || !text_begins(name, "_Z")) &&
+                    at - name < (ptrdiff_t)sizeof(((struct inner *)0)->prefix))
+                        return at - name;
+        }
+        return -1;
+}
+
+static size_t count_inner(const struct family *family, const struct functions *functions,
+                          struct inner *ret) {
+        size_t n = 0, k;
+
+        for (size_t i = 0; i < functions->by_begin.n; i++) {
+                const char *name = functions->by_begin.items[i].name;
+                ptrdiff_t len =
+                        functions->by_begin.items[i].is_plt ? -1 : inner_prefix_len(family, name);
+
+                if (len < 0)
+                        continue;
+                for (k = 0; k < n; k++)
+                        if (strlen(ret[k].prefix) == (size_t)len &&
+                            strncmp(ret[k].prefix, name, (size_t)len) == 0)
+                                break;
+                if (k == ALLOCATOR_MAX_INNER)
+                        continue;
+                if (k == n) {
+                        ret[n++] = (struct inner){0};
+                        memcpy(ret[k].prefix, name, (size_t)len);
+                }
+                ret[k].n++;
+        }
+        return n;
+}
+
+/* The prefix of its functions is its own, or that of what is private, or both of these. */
+static void look_for_inner(struct allocators *a, const struct family *family,
+                           const struct functions *functions) {
+        struct inner inner[ALLOCATOR_MAX_INNER];
+        size_t n = count_inner(family, functions, inner);
+
+        for (size_t i = 0; i < n; i++) {
+                char both[sizeof(((struct allocator *)0)->prefix)];
+
+                if (inner[i].n < ALLOCATOR_MIN_INNER)
+                        continue;
+                if (family->prefix) {
+                        if (has_role(family, functions, family->prefix))
+                                add_allocator(a, family, family->prefix, strlen(family->prefix));
+                        continue;
+                }
+                snprintf(both, sizeof(both), "%.27sje_", inner[i].prefix);
+                if (has_role(family, functions, both))
+                        add_allocator(a, family, both, strlen(both));
+                if (has_role(family, functions, inner[i].prefix))
+                        add_allocator(a, family, inner[i].prefix, strlen(inner[i].prefix));
         }
 }
 
@@ -102,23 +206,22 @@ static void find_allocators(struct allocators *a, const struct functions *functi
                      of != ALLOCATORS_OF_C_LIBRARY) ||
                     families[k].is_loader != (of == ALLOCATORS_OF_LOADER))
                         continue;
-                for (size_t i = 0; i < functions->by_begin.n; i++)
+                for (size_t i = 0; i < functions->by_begin.n; i++) {
                         look_for_mark(a, &families[k], functions, &functions->by_begin.items[i]);
+                        if (families[k].telling_names)
+                                look_for_telling(a, &families[k], &functions->by_begin.items[i]);
+                }
+                if (families[k].inner_names)
+                        look_for_inner(a, &families[k], functions);
         }
 }
 
 /* ---- their functions --------------------------------------------------------------------------- */
 
 static const struct family_role *find_role(const struct allocator *one, const struct function *f) {
-        const char *rest;
-
         if (!may_be(one->family, f) || !text_begins(f->name, one->prefix))
                 return NULL;
-        rest = f->name + strlen(one->prefix);
-        for (size_t i = 0; i < one->family->n_roles; i++)
-                if (text_is(rest, one->family->roles[i].name))
-                        return &one->family->roles[i];
-        return NULL;
+        return role_of(one->family, f->name + strlen(one->prefix));
 }
 
 static bool is_own(const struct allocator *one, const struct function *f) {

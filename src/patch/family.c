@@ -48,8 +48,17 @@ static const struct family_role jemalloc_roles[] = {
         CALL("mallctlbymib", WIRE_CALL_CONTROL_MIB),
         CALL("mallctlnametomib", WIRE_CALL_NAME_TO_MIB),
 };
-static const char *const jemalloc_company[] = {"rallocx", "xallocx", "dallocx", "sdallocx",
-                                               "nallocx", "sallocx", "mallctl", NULL};
+static const char *const jemalloc_company[] = {"mallocx",          "rallocx",  "xallocx",
+                                               "dallocx",          "sdallocx", "nallocx",
+                                               "sallocx",          "mallctl",  "mallctlbymib",
+                                               "mallctlnametomib", NULL};
+/* Behind the prefix of what is private, which may be none. */
+static const char *const jemalloc_inner[] = {"je_arena_",        "je_tcache_", "je_tsd_",
+                                             "je_malloc_mutex_", "je_base_",   "je_rtree_",
+                                             "je_extent",        "je_edata_",  "je_emap_",
+                                             "je_large_",        "je_pages_",  "je_bin_",
+                                             "je_malloc_tsd",    NULL};
+static const char *const jemalloc_telling[] = {"_rjem_", NULL};
 static const char *const jemalloc_own[] = {"je_", "_rjem_", NULL};
 
 static const struct family_role mimalloc_roles[] = {
@@ -126,6 +135,14 @@ static const struct family_role mimalloc_roles[] = {
         CALL("heap_set_default", WIRE_CALL_HEAP_DEFAULT),
 };
 static const char *const mimalloc_own[] = {"mi_", "_mi_", NULL};
+static const char *const mimalloc_inner[] = {"_mi_malloc_generic", "_mi_page_", "_mi_segment_",
+                                             "_mi_heap_",          "_mi_os_",   "_mi_arena_",
+                                             "_mi_theap_",         NULL};
+static const char *const mimalloc_telling[] = {"mi_heap_malloc",     "mi_heap_zalloc",
+                                               "mi_heap_calloc",     "mi_heap_realloc",
+                                               "mi_malloc_aligned",  "mi_zalloc_aligned",
+                                               "mi_realloc_aligned", "mi_rezalloc",
+                                               "mi_free_size",       NULL};
 
 static const struct family_role gperftools_roles[] = {
         C_ROLES,
@@ -152,6 +169,10 @@ static const struct family_role gperftools_roles[] = {
         DELETE_SIZED("deletearray_sized_aligned"),
 };
 static const char *const gperftools_own[] = {"tc_", "_ZN8tcmalloc", "_ZN12_GLOBAL__N_1", NULL};
+static const char *const gperftools_inner[] = {"_ZN8tcmalloc", NULL};
+static const char *const gperftools_telling[] = {
+        "tc_malloc_skip_new_handler", "tc_newarray", "tc_deletearray", "tc_new_nothrow",
+        "tc_delete_nothrow",          NULL};
 
 static const struct family_role tcmalloc_roles[] = {
         ALLOC("Malloc", 0),
@@ -189,6 +210,7 @@ static const struct family_role tcmalloc_roles[] = {
         FREE("DeleteArrayNothrow"),
 };
 static const char *const tcmalloc_own[] = {"TCMallocInternal", "_ZN8tcmalloc", NULL};
+static const char *const tcmalloc_telling[] = {"TCMallocInternal", NULL};
 
 /* The rust_ forms take (alignment, size), (block, alignment, size), (block, alignment, old size, new size). */
 static const struct family_role snmalloc_roles[] = {
@@ -199,6 +221,8 @@ static const struct family_role snmalloc_roles[] = {
         REALLOC("rust_realloc", 0, 3),
 };
 static const char *const snmalloc_own[] = {"sn_", "_ZN8snmalloc", NULL};
+static const char *const snmalloc_inner[] = {"_ZN8snmalloc", NULL};
+static const char *const snmalloc_telling[] = {"sn_rust_", NULL};
 
 static const struct family_role new_roles[] = {
         NEW("_Znwm"),
@@ -241,20 +265,25 @@ static const char *const no_own[] = {NULL};
 
 /* Those with names of their own first: what they have in common with C belongs to them. */
 const struct family families[] = {
-        {"jemalloc", NULL, "mallocx", jemalloc_company, jemalloc_own, ROLES(jemalloc),
-         .has_heaps = true},
-        {"mimalloc", "mi_", "heap_malloc", NULL, mimalloc_own, ROLES(mimalloc), .has_heaps = true},
-        {"gperftools", "tc_", "malloc_skip_new_handler", NULL, gperftools_own, ROLES(gperftools)},
-        {"tcmalloc", "TCMallocInternal", "Malloc", NULL, tcmalloc_own, ROLES(tcmalloc)},
-        {"snmalloc", "sn_", "rust_alloc", NULL, snmalloc_own, ROLES(snmalloc)},
-        {"glibc", "", "malloc_info", glibc_company, glibc_own, ROLES(c), .is_global_only = true,
-         .is_preloadable = true, .has_nameless_code = true},
-        {"malloc", "", "malloc", NULL, no_own, ROLES(c), .is_global_only = true,
+        {"jemalloc", NULL, NULL, jemalloc_company, jemalloc_inner, jemalloc_telling, jemalloc_own,
+         ROLES(jemalloc), .has_heaps = true},
+        {"mimalloc", "mi_", NULL, NULL, mimalloc_inner, mimalloc_telling, mimalloc_own,
+         ROLES(mimalloc), .has_heaps = true},
+        {"gperftools", "tc_", NULL, NULL, gperftools_inner, gperftools_telling, gperftools_own,
+         ROLES(gperftools)},
+        {"tcmalloc", "TCMallocInternal", NULL, NULL, NULL, tcmalloc_telling, tcmalloc_own,
+         ROLES(tcmalloc)},
+        {"snmalloc", "sn_", NULL, NULL, snmalloc_inner, snmalloc_telling, snmalloc_own,
+         ROLES(snmalloc)},
+        {"glibc", "", "malloc_info", glibc_company, NULL, NULL, glibc_own, ROLES(c),
+         .is_global_only = true, .is_preloadable = true, .has_nameless_code = true},
+        {"malloc", "", "malloc", NULL, NULL, NULL, no_own, ROLES(c), .is_global_only = true,
          .is_preloadable = true},
-        {"operator new", "", NULL, NULL, no_own, ROLES(new), .is_global_only = true,
+        {"operator new", "", NULL, NULL, NULL, NULL, no_own, ROLES(new), .is_global_only = true,
          .is_preloadable = true},
-        {"rights", "", "prctl", NULL, no_own, ROLES(rights), .is_global_only = true,
+        {"rights", "", "prctl", NULL, NULL, NULL, no_own, ROLES(rights), .is_global_only = true,
          .is_preloadable = true, .is_attached_only = true},
-        {"loader", "", "_dl_debug_state", NULL, no_own, ROLES(loader), .is_loader = true},
+        {"loader", "", "_dl_debug_state", NULL, NULL, NULL, no_own, ROLES(loader),
+         .is_loader = true},
 };
 const size_t n_families = ARRAY_SIZE(families);

@@ -19,10 +19,14 @@ struct family_role {
 
 struct family {
         const char *name;   /* "jemalloc" */
-        const char *prefix; /* of its names; NULL: any, as found before the mark */
-        const char *mark;   /* a function it has in any case; NULL: none is needed */
+        const char *prefix; /* of its names; NULL: any, as found before those of the company */
+        const char
+                *mark; /* a function it has in any case; NULL: none is needed, or there is none */
         /* Some of these must be there under the same prefix, where that is any; ends with NULL. */
         const char *const *company;
+        /* A linker drops what nobody calls, so that any of its functions may be missing. Where there are names of its inner code, each
+         * function of its tells it; those whose whole names begin like this do so by themselves. End with NULL; NULL: none. */
+        const char *const *inner_names, *const *telling_names;
         const char *const
                 *own_names; /* beginnings of other names of its own code; ends with NULL */
         const struct family_role *roles;
