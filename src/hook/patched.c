@@ -37,10 +37,6 @@ static uint64_t patched_size(const struct patched_frame *f) {
         return size_bytes;
 }
 
-static struct unwind_regs patched_caller(const struct patched_frame *f) {
-        return (struct unwind_regs){.pc = f->pc, .sp = (uint64_t)(f + 1), .fp = f->fp};
-}
-
 static __attribute__((noinline)) void patched_log_free_stack(const struct patched_frame *f,
                                                              struct thread *t,
                                                              uint64_t size_bytes) {
@@ -100,10 +96,10 @@ static __attribute__((noinline)) bool patched_before_any(struct patched_frame *f
         if (entry->call >= WIRE_CALL_HEAP_NEW) {
                 if (is_sampled && entry->call == WIRE_CALL_HEAP_DESTROY)
                         runtime_mark_unfollowed(WIRE_UNFOLLOWED_HEAPS);
-                if (is_sampled || !patched_heap_before(f, t))
+                if (!patched_heap_before(f, t, is_sampled))
                         return false;
-                f->t = t;
-                f->outer = call_begin(t, fn, is_sampled);
+                f->t = is_sampled ? (struct thread *)((uintptr_t)t | PATCHED_SAMPLED) : t;
+                f->outer = call_begin(t, patched_heap_fn(f, fn), is_sampled);
                 return true;
         }
         if (entry->block_arg != WIRE_ENTRY_NO_ARG)
@@ -309,6 +305,8 @@ static __attribute__((noinline)) void patched_after_sampled(struct patched_frame
                 f->size_bytes = patched_text_bytes((const char *)result);
                 patched_sample_alloc(f, (void *)result);
                 break;
+        case WIRE_CALL_CONTROL:
+        case WIRE_CALL_CONTROL_MIB: patched_heap_after(f, result); break;
         default: patched_sample_alloc(f, (void *)result); break;
         }
 }

@@ -29,6 +29,10 @@ struct patched_frame {
         /* the caller's stack follows */
 };
 
+static inline struct unwind_regs patched_caller(const struct patched_frame *f) {
+        return (struct unwind_regs){.pc = f->pc, .sp = (uint64_t)(f + 1), .fp = f->fp};
+}
+
 #if defined(__aarch64__)
 enum { PATCHED_RESULT = 0 };
 _Static_assert(sizeof(struct patched_frame) == 208, "as patched_enter.S has it");

@@ -3,6 +3,7 @@
 
 #include "hook/event.h"
 #include "hook/patched.h"
+#include "hook/sample.h"
 
 bool patched_has_heaps;
 
@@ -55,6 +56,7 @@ enum arena_op {
         ARENA_BIND,
         ARENA_RESET,
         ARENA_HOOKS,
+        ARENA_BATCH, /* many blocks at once */
         ARENA_LOOKUP,
         ARENA_N_OPS
 };
@@ -69,16 +71,25 @@ static const char *const arena_names[] = {
         "arenas.create",        "experimental.arenas_create_ext",
         "arenas.extend",        "thread.arena",
         "arena.0.reset",        "arena.0.destroy",
-        "arena.0.extent_hooks", "arenas.lookup",
+        "arena.0.extent_hooks", "experimental.batch_alloc",
+        "arenas.lookup",
 };
 static const uint8_t arena_name_ops[] = {
-        ARENA_CREATE, ARENA_CREATE, ARENA_CREATE, ARENA_BIND,
-        ARENA_RESET,  ARENA_RESET,  ARENA_HOOKS,  ARENA_LOOKUP,
+        ARENA_CREATE, ARENA_CREATE, ARENA_CREATE, ARENA_BIND,   ARENA_RESET,
+        ARENA_RESET,  ARENA_HOOKS,  ARENA_BATCH,  ARENA_LOOKUP,
 };
 enum { ARENA_N_NAMES = sizeof(arena_name_ops), ARENA_NAME_LOOKUP = ARENA_N_NAMES - 1 };
 
+/* What experimental.batch_alloc is given. */
+struct batch {
+        void **blocks;
+        uint64_t n_blocks, size_bytes;
+        int flags;
+};
+
 /* One jemalloc of the process. */
 struct control {
+        struct real_fn batch_fn; /* mallctl when what it allocates is its caller's */
         bool is_used;
         uint16_t group;
         void *by_mib, *name_to_mib; /* mallctlbymib, mallctlnametomib; NULL: not known */
@@ -243,7 +254,7 @@ static uint32_t arena_ask(struct control *c, const void *block) {
 }
 
 /* mallctl(name, oldp, oldlenp, newp, newlen), mallctlbymib(mib, miblen, oldp, oldlenp, newp, newlen). */
-static bool arena_before(struct patched_frame *f, struct thread *t) {
+static bool arena_before(struct patched_frame *f, struct thread *t, bool is_sampled) {
         struct control *c = control_of(f->entry->group);
         bool is_mib = f->entry->call == WIRE_CALL_CONTROL_MIB;
         const uint64_t *value = f->regs + (is_mib ? 2 : 1); /* oldp, oldlenp, newp, newlen */
@@ -256,6 +267,8 @@ static bool arena_before(struct patched_frame *f, struct thread *t) {
         op = is_mib ? arena_op_of_mib(c, (const uint64_t *)f->regs[0], f->regs[1], &arena)
                     : arena_op_of_name((const char *)f->regs[0], &arena);
         f->block = NULL;
+        if (is_sampled && op != ARENA_BATCH)
+                return false;
         if ((op == ARENA_CREATE || op == ARENA_HOOKS) && value[2])
                 atomic_store(&c->has_hooks, true);
         switch (op) {
@@ -274,11 +287,28 @@ static bool arena_before(struct patched_frame *f, struct thread *t) {
                         return false;
                 heap_say(t, arena_heap(c, arena), WIRE_HEAP_BEGIN, NULL);
                 break;
+        case ARENA_BATCH:
+                if (!value[0] || !value[2] || value[3] != sizeof(struct batch))
+                        return false; /* it does nothing then */
+                f->block = (void *)value[2];
+                break;
         default: return false;
         }
         f->size_bytes = op;
         f->heap = arena_heap(c, arena);
         return true;
+}
+
+const struct real_fn *patched_heap_fn(const struct patched_frame *f, const struct real_fn *fn) {
+        struct control *c = f->entry->call >= WIRE_CALL_CONTROL && f->size_bytes == ARENA_BATCH
+                                    ? control_of(f->entry->group)
+                                    : NULL;
+
+        if (!c)
+                return fn;
+        c->batch_fn = *fn; /* the same whoever writes it */
+        c->batch_fn.kinds = REAL_ALLOCATES;
+        return &c->batch_fn;
 }
 
 static void arena_is_made(struct control *c, uint32_t arena) {
@@ -289,10 +319,41 @@ static void arena_is_made(struct control *c, uint32_t arena) {
         patched_has_heaps = true;
 }
 
+static uint64_t arena_of_flags(const struct control *c, const struct thread *t, uint32_t flags);
+
+/* Each block as if it had been asked for alone. How many there are is in what oldp points to. */
+static void arena_log_batch(struct patched_frame *f, const struct control *c) {
+        const struct batch *batch = f->block;
+        const uint64_t *oldp = f->regs + (f->entry->call == WIRE_CALL_CONTROL_MIB ? 2 : 1);
+        uint64_t n = *(const uint64_t *)*oldp;
+        struct unwind_regs from = patched_caller(f);
+
+        f->heap = patched_has_heaps && !runtime.is_sampled
+                          ? arena_of_flags(c, f->t, (uint32_t)batch->flags)
+                          : 0;
+        for (uint64_t i = 0; i < n && i < batch->n_blocks; i++) {
+                if (f->heap)
+                        patched_heap_tell(f, batch->blocks[i]);
+                if (runtime.is_sampled)
+                        sample_alloc(f->t, batch->blocks[i], batch->size_bytes,
+                                     f->entry->form | WIRE_FORM_MALLOC, &from);
+                else
+                        event_alloc(f->t, batch->blocks[i], batch->size_bytes,
+                                    f->entry->form | WIRE_FORM_MALLOC, &from);
+        }
+}
+
 static void arena_after(struct patched_frame *f, bool is_done) {
         struct control *c = control_of(f->entry->group);
         uint32_t arena = (uint32_t)f->heap;
 
+        if (!c)
+                return;
+        if (f->size_bytes == ARENA_BATCH) {
+                if (is_done)
+                        arena_log_batch(f, c);
+                return;
+        }
         if (f->size_bytes == ARENA_RESET)
                 heap_say(f->t, f->heap, is_done ? WIRE_HEAP_RELEASED : WIRE_HEAP_FAILED, NULL);
         if (!is_done)
@@ -364,9 +425,11 @@ void patched_heap_tell(const struct patched_frame *f, void *block) {
 
 /* ---- calls about heaps ------------------------------------------------------------------------- */
 
-bool patched_heap_before(struct patched_frame *f, struct thread *t) {
+bool patched_heap_before(struct patched_frame *f, struct thread *t, bool is_sampled) {
         uint64_t heap = f->regs[0];
 
+        if (is_sampled && f->entry->call < WIRE_CALL_CONTROL)
+                return false;
         switch (f->entry->call) {
         case WIRE_CALL_HEAP_NEW: /* what may not be destroyed is handed over instead */
                 return f->entry->size_arg == WIRE_ENTRY_NO_ARG ||
@@ -383,7 +446,7 @@ bool patched_heap_before(struct patched_frame *f, struct thread *t) {
                         heap_say(t, heap, WIRE_HEAP_KEPT, NULL);
                 heap_is_gone(t, heap);
                 return false;
-        default: return arena_before(f, t);
+        default: return arena_before(f, t, is_sampled);
         }
 }
 

@@ -32,8 +32,11 @@ uint64_t patched_heap_asked(const struct patched_frame *f, const struct thread *
 /* After it and before the event: the block is in f->heap. */
 void patched_heap_tell(const struct patched_frame *f, void *block);
 
-/* Around calls about heaps (WIRE_CALL_HEAP_NEW and up). False: nothing is to be done after it. */
-bool patched_heap_before(struct patched_frame *f, struct thread *t);
+/* Around calls about heaps (WIRE_CALL_HEAP_NEW and up). False: nothing is to be done after it. Of these only the one that makes many
+ * blocks at once is followed where blocks are sampled. */
+bool patched_heap_before(struct patched_frame *f, struct thread *t, bool is_sampled);
+/* What the thread is in meanwhile; fn: the function. */
+const struct real_fn *patched_heap_fn(const struct patched_frame *f, const struct real_fn *fn);
 void patched_heap_after(struct patched_frame *f, uint64_t result);
 
 #pragma GCC visibility pop
