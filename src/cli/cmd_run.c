@@ -161,6 +161,11 @@ static void warn_of_allocators(const struct run_options *o) {
                                 "silt: '%s': not all of %s inside it can be hooked (%s): see 'silt doctor %s'\n",
                                 entry.interpreter[0] ? path : o->argv[0], a->name, a->why,
                                 o->argv[0]);
+                if (a->is_nameless && !o->n_hooks)
+                        fprintf(stderr,
+                                "silt: '%s': %s%s%s is inside it and no symbol names its functions: what it allocates will not be seen: see 'silt doctor %s'\n",
+                                entry.interpreter[0] ? path : o->argv[0], a->name,
+                                a->version[0] ? " " : "", a->version, o->argv[0]);
         }
         survey_done(&survey);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* unseen: anonymous memory grew far beyond all that blocks and mappings explain. An allocator silt does not stand before is
- * at work, and the figures tell only a part. */
+/* unseen: anonymous memory grew far beyond all that blocks explain, and an allocator's functions mapped it: one that silt does not
+ * stand before is at work, and the figures tell only a part. What nobody saw being mapped the recorder tells (record/limits.h). */
 #include <string.h>
 
 #include "finding/rules.h"
@@ -33,7 +33,7 @@ static bool look_at_frame(void *ctx, const struct query_frame *frame) {
         return !look->is_allocators && ++look->n < UNSEEN_FRAMES;
 }
 
-static uint64_t explained_by_mappings(struct facts *f, const struct query_scope *scope) {
+static uint64_t mapped_by_allocators(struct facts *f, const struct query_scope *scope) {
         struct query_mapping *rows = NULL;
         uint64_t peak_bytes, end_bytes, sum_bytes = 0;
         struct err err = {0};
@@ -45,7 +45,7 @@ static uint64_t explained_by_mappings(struct facts *f, const struct query_scope 
                 struct frames_look look = {0};
 
                 query_each_frame(f->q, rows[i].stack, look_at_frame, &look);
-                if (!look.is_allocators)
+                if (look.is_allocators)
                         sum_bytes += rows[i].peak_bytes;
         }
         free(rows);
@@ -90,7 +90,7 @@ void find_unseen(struct facts *f) {
         if (rest < UNSEEN_MIN_BYTES || rest < UNSEEN_MIN_SHARE * (double)growth_bytes)
                 return;
         scope.process = process;
-        rest -= (double)explained_by_mappings(f, &scope);
+        rest = MIN(rest, (double)mapped_by_allocators(f, &scope));
         if (rest >= UNSEEN_MIN_BYTES && rest >= UNSEEN_MIN_SHARE * (double)growth_bytes)
                 tell_unseen(f, process, growth_bytes, (uint64_t)rest);
 }

@@ -227,6 +227,15 @@ static bool is_wanted(struct planner *p, struct object *o, struct stat *ret_st) 
         return is;
 }
 
+/* Beside operator new, which is C++'s, there is an allocator that has names. */
+static bool has_malloc(const struct allocators *a) {
+        for (size_t i = 0; i < a->list.n; i++)
+                if (a->list.items[i].n_functions &&
+                    strcmp(a->list.items[i].family->name, "operator new") != 0)
+                        return true;
+        return false;
+}
+
 static void plan_file(struct planner *p, struct object *o, const struct stat *st,
                       struct allocators_file *file) {
         /* where there is no room for entries the files are read ahead, and nobody hears what could not be: that is tried again */
@@ -235,6 +244,10 @@ static void plan_file(struct planner *p, struct object *o, const struct stat *st
         if (!file->is_known && (file->found.functions.n || file->of == ALLOCATORS_OF_PROGRAM))
                 memory_keep(p->request->memory, st, file->of, &file->found);
         given_join(p->request->given, st, &file->found); /* what cannot be read has none itself */
+        if (file->of == ALLOCATORS_OF_PROGRAM && file->r == 0 && !file->found.has_symbol_table)
+                p->plan->is_nameless = true;
+        if (p->plan->is_nameless && file->of == ALLOCATORS_OF_PROGRAM)
+                p->plan->has_exported = has_malloc(&file->found);
         if (file->found.functions.n && p->sections.n < WIRE_PLAN_MAX_SECTIONS &&
             object_open(o, p->request->machine) == 0)
                 plan_object(p, o, &file->found);

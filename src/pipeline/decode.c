@@ -192,6 +192,11 @@ static void decode_mapping(struct pipeline *p, struct slot *s, const uint64_t *w
                 m.size_bytes = words[2] - words[1];
                 break;
         }
+        if (m.op != TRACE_MUNMAP && p->config.calls.on_mapping && m.size_bytes < UINT64_MAX / 2)
+                p->config.calls.on_mapping(p->config.calls.ctx, s->process->idx,
+                                           m.op == TRACE_BRK ? m.old_address : m.address,
+                                           m.op == TRACE_BRK ? m.address
+                                                             : m.address + m.size_bytes);
         trace_put_mapping(p->config.writer, &m);
 }
 

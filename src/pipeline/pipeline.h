@@ -84,6 +84,9 @@ struct pipeline_calls {
          * written with them. */
         void (*on_cut)(void *ctx, uint64_t time_ns);
 
+        /* The program maps [begin, end) itself, or moves its break there. */
+        void (*on_mapping)(void *ctx, uint32_t process_idx, uint64_t begin, uint64_t end);
+
         /* The counter, before clock_base is taken off; without it the arena's own clock is read. */
         uint64_t (*counter_now)(void *ctx);
 };

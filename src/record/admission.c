@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "record/admission.h"
 
-#include <elf.h>
 #include <stdlib.h>
 
 #include "base/units.h"
@@ -10,12 +9,6 @@
 #include "record/counter.h"
 #include "record/proc.h"
 #include "record/strays.h"
-
-#if defined(__aarch64__)
-enum { MACHINE_OWN = EM_AARCH64 };
-#else
-enum { MACHINE_OWN = EM_X86_64 };
-#endif
 
 enum {
         ADMISSION_PATIENCE_MS =
@@ -209,11 +202,14 @@ static void admission_admit_one(struct recorder *r, struct rendezvous_guest *gue
         pipeline_set_main(r->pipeline, r->lives.main_process);
         recorder_watch_life(r, one);
         lives_sample(&r->lives, one, recorder_now_ns(r), 0, 0);
-        if (r->config->options->attached && guest->pid == r->config->target)
+        one->is_older = r->config->options->attached && guest->pid == r->config->target;
+        if (one->is_older)
                 recorder_note(
                         r, "attached to pid %d while it ran: blocks allocated before are not seen",
                         (int)guest->pid);
         admission_plan(r, guest, is_emulated ? one->exe : NULL, &plan);
+        one->is_nameless = plan.is_nameless;
+        one->has_exported = plan.has_exported;
         pipeline_set_loader_allocator(r->pipeline, idx, plan.loader_number);
         if (rendezvous_welcome(guest, r->config->shm, 1, idx, plan.fd, plan.n_bytes) < 0) {
                 one->is_guest = false; /* why it has no events is said here */

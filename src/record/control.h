@@ -26,6 +26,8 @@ struct control_prior {
         char allocator[16];
 };
 
+enum { CONTROL_MAX_LIMITS = 5 };
+
 struct control_message {
         uint32_t kind;
         int32_t wait_status;                                /* TARGET_ENDED */
@@ -38,6 +40,9 @@ struct control_message {
         struct control_prior prior;           /* PRIOR */
         uint64_t held_ns;                     /* HELD: to attach, or to leave it: */
         uint32_t is_leaving;
+        uint32_t n_limits; /* WRITTEN, FINISHED: what kept it from seeing all, worst first */
+        uint32_t n_more_limits[CONTROL_MAX_LIMITS]; /* of the same kind */
+        char limits[CONTROL_MAX_LIMITS][320];
         char program[64];  /* REPLACED: which */
         char trouble[240]; /* "" or one sentence: disk full, symbols missing, … */
 };

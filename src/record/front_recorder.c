@@ -274,6 +274,22 @@ void front_name_stacks(const struct front *f) {
                 (void)o->symbolize(f->trace_path, &e); /* without them it shows addresses */
 }
 
+/* Before anybody takes the figures for all there is. */
+static void front_say_limits(const struct front *f) {
+        const struct control_message *m = &f->summary;
+
+        for (uint32_t i = 0; i < MIN(m->n_limits, (uint32_t)CONTROL_MAX_LIMITS); i++) {
+                char text[sizeof(m->limits[i])], more[64] = "";
+                struct unit_text n;
+
+                words_plain(m->limits[i], text, sizeof(text));
+                if (m->n_more_limits[i])
+                        snprintf(more, sizeof(more), " (and %s more like it)",
+                                 unit_count(&n, m->n_more_limits[i]));
+                front_say(f, "not all was seen: %s%s", text, more);
+        }
+}
+
 void front_closing_words(const struct front *f) {
         const struct control_message *m = &f->summary;
         struct unit_text events, lost, size, duration, unwritten;
@@ -314,6 +330,7 @@ void front_closing_words(const struct front *f) {
                   unit_count(&events, m->n_events), m->n_events == 1 ? "" : "s", program,
                   (int)f->target, unit_duration(&duration, m->duration_ns),
                   unit_count(&lost, m->n_lost + m->n_unwritten));
+        front_say_limits(f);
         if (f->options->verbose)
                 front_say(
                         f,

@@ -336,5 +336,10 @@ void lives_sample(struct lives *l, struct life *one, uint64_t now_ns, uint64_t r
         /* The kernel's own mark sees what lay between two samples, silt's memory with it. */
         if (m.peak_bytes > s.runtime_bytes)
                 one->peak_rss_bytes = MAX(one->peak_rss_bytes, m.peak_bytes - s.runtime_bytes);
+        if (!one->has_sample && one->is_older)
+                one->first_anon_bytes = s.anon_bytes;
+        one->has_sample = true;
+        one->anon_bytes = s.anon_bytes;
+        one->peak_anon_bytes = MAX(one->peak_anon_bytes, s.anon_bytes);
         trace_put_sample(l->writer, &s);
 }

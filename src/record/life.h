@@ -10,6 +10,8 @@
 #include "base/map.h"
 #include "base/vec.h"
 #include "record/oom.h"
+#include "record/ranges.h"
+#include "record/resident.h"
 #include "trace/model.h"
 
 struct patch_memory;
@@ -46,6 +48,16 @@ struct life {
         /* looks at its pages: the next one, and what had happened by the last */
         uint64_t next_sample_ns; /* while it is young: besides those that all have together */
         uint64_t began_ns, next_look_ns, n_faults_looked, n_records_looked;
+        /* memory of its own, by the last sample, the first and the highest; first: only where what was there before does not
+         * count, because it was forked or attached to */
+        uint64_t anon_bytes, first_anon_bytes, peak_anon_bytes;
+        bool is_older; /* it has memory from before */
+        bool has_sample;
+        bool is_nameless, has_exported; /* its program: see patch/plan.h */
+        struct ranges mapped;           /* by itself */
+        struct resident resident;       /* the look that found most; see limits_look */
+        uint64_t looked_rest_bytes, next_resident_ns;
+        uint32_t n_resident_looks;
         struct life_expense expense;
         bool wants_look;              /* another one would tell more though nothing happens */
         struct trace_process_end end; /* ended, status and peak as far as known when it ended */

@@ -49,6 +49,10 @@ static uint32_t recorder_on_process(void *ctx, uint32_t process_idx, uint32_t pi
         pid_t number = lives_find_number(&r->lives, (pid_t)pid, parent);
         struct life *one = lives_add(&r->lives, process_idx, number, (pid_t)pid, parent, start_ns);
 
+        one->is_older = true;
+        for (size_t i = 0; i < r->lives.list.n; i++)
+                if (r->lives.list.items[i]->trace_process == parent)
+                        ranges_copy(&one->mapped, &r->lives.list.items[i]->mapped);
         recorder_log(r, "pid %u: forked, entry %u", pid, process_idx);
         recorder_watch_life(r, one);
         pipeline_set_main(r->pipeline, r->lives.main_process);
@@ -105,6 +109,7 @@ static void recorder_on_process_end(void *ctx, uint32_t process_idx, uint32_t pr
                         (int)one->pid);
         admission_note_unpatched(r, one);
         recorder_note_unfollowed(r, one);
+        limits_judge(r, one, totals);
         lives_end(&r->lives, one, end_ns, totals);
         recorder_log(r, "pid %d image %u: over, %llu allocations", (int)one->pid, one->image,
                      (unsigned long long)totals->counts.n_allocs);
@@ -118,6 +123,15 @@ static bool recorder_on_module(void *ctx, const struct pipeline_module *m,
 
         recorder_log(r, "pid %u: module %s", m->pid, is_targets ? fill->path : "(runtime)");
         return is_targets;
+}
+
+/* What a program maps itself is seen, whatever it keeps there. */
+static void recorder_on_mapping(void *ctx, uint32_t process_idx, uint64_t begin, uint64_t end) {
+        struct recorder *r = ctx;
+        struct life *one = lives_find_idx(&r->lives, process_idx);
+
+        if (one)
+                ranges_add(&one->mapped, begin, end);
 }
 
 static bool recorder_is_thread_alive(void *ctx, uint32_t pid, uint32_t tid) {
@@ -294,6 +308,7 @@ static void recorder_tell(struct recorder *r, enum control_kind kind) {
         clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &cpu);
         m.recorder_cpu_ns = (uint64_t)cpu.tv_sec * 1000000000u + (uint64_t)cpu.tv_nsec;
         memcpy(m.trouble, r->trouble, sizeof(m.trouble));
+        limits_tell(&r->limits, &m);
         (void)!send(r->config->control_fd, &m, sizeof(m), MSG_NOSIGNAL | MSG_DONTWAIT);
 }
 
@@ -359,6 +374,7 @@ static void recorder_finish(struct recorder *r) {
 
                 pipeline_get_totals(r->pipeline, one->trace_process, &totals);
                 recorder_note_unfollowed(r, one);
+                limits_judge(r, one, &totals);
                 lives_end(&r->lives, one, recorder_now_ns(r), &totals);
         }
         recorder_close_desk(r);
@@ -632,6 +648,7 @@ static void recorder_open_pipeline(struct recorder *r) {
                                 .on_broken = recorder_on_broken,
                                 .back_chunks = recorder_back_chunks,
                                 .on_cut = recorder_on_cut,
+                                .on_mapping = recorder_on_mapping,
                         },
         };
         struct err e = {0};

@@ -35,6 +35,7 @@ void recorder_note(struct recorder *r, const char *fmt, ...) {
         vsnprintf(text, sizeof(text), fmt, args);
         va_end(args);
         trace_put_note(r->writer, recorder_now_ns(r), text);
+        limits_hear(&r->limits, text);
         recorder_log(r, "%s", text);
 }
 

@@ -3,6 +3,7 @@
  * Owner: the recorder's main thread. */
 #pragma once
 
+#include <elf.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -12,10 +13,17 @@
 #include "record/budget.h"
 #include "record/desk.h"
 #include "record/life.h"
+#include "record/limits.h"
 #include "record/modules.h"
 #include "record/moments.h"
 #include "record/recorder.h"
 #include "record/rendezvous.h"
+
+#if defined(__aarch64__)
+enum { MACHINE_OWN = EM_AARCH64 };
+#else
+enum { MACHINE_OWN = EM_X86_64 };
+#endif
 
 struct pipeline;
 struct watcher;
@@ -78,6 +86,8 @@ struct recorder {
         uint64_t
                 leave_until_ns; /* the hooks are out: the end comes when nobody is inside, at the latest then; 0: not yet */
         bool is_due; /* the front was told that the time is over */
+        struct limits limits;
+        VEC(char *) told_exes;
         char name[17];
         char trouble[240];
 };

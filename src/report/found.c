@@ -5,6 +5,7 @@
 
 #include "base/units.h"
 #include "report/frame.h"
+#include "report/limits.h"
 #include "report/sites.h"
 
 enum {
@@ -18,14 +19,14 @@ enum found_part {
         FOUND_WORRY, /* numbered */
         FOUND_CALM,  /* numbered, behind the others: true, but no reason to act */
         FOUND_DOUBT, /* about the recording, not the program */
+        FOUND_LIMIT, /* the same, and told before anything else (report/limits.h) */
 };
 
 static enum found_part part_of(const struct finding *f) {
-        static const char *const doubts[] = {"lost", "incomplete-stacks", "unseen"};
-
-        for (size_t i = 0; i < ARRAY_SIZE(doubts); i++)
-                if (strcmp(f->kind, doubts[i]) == 0)
-                        return FOUND_DOUBT;
+        if (strcmp(f->kind, "lost") == 0 || strcmp(f->kind, "unseen") == 0)
+                return FOUND_LIMIT;
+        if (strcmp(f->kind, "incomplete-stacks") == 0)
+                return FOUND_DOUBT;
         return strcmp(f->kind, "left-at-end") == 0 ? FOUND_CALM : FOUND_WORRY;
 }
 
@@ -217,7 +218,7 @@ static void print_nothing(const struct style *s, const struct report *r) {
 
 void found_print(const struct style *s, const struct report *r) {
         size_t order[FOUND_MAX], n = 0, n_worries = 0, n_doubts = 0;
-        bool is_all_seen = true, is_open = false;
+        bool is_all_seen = !limits_are_material(r), is_open = false;
 
         for (int part = FOUND_WORRY; part <= FOUND_CALM; part++)
                 for (size_t i = 0; i < r->findings->n && n < FOUND_MAX; i++)
@@ -225,13 +226,12 @@ void found_print(const struct style *s, const struct report *r) {
                                 order[n++] = i;
                                 n_worries += part == FOUND_WORRY;
                         }
-        for (size_t i = 0; i < r->findings->n; i++) {
-                is_all_seen &= strcmp(r->findings->items[i].kind, "unseen") != 0;
+        for (size_t i = 0; i < r->findings->n; i++)
                 is_open |= r->findings->items[i].is_open;
-        }
         if (n)
-                style_heading(s, n_worries || is_open ? "Findings"
-                                                      : "Findings: nothing to worry about");
+                style_heading(s, !is_all_seen           ? "Findings in what was seen"
+                                 : n_worries || is_open ? "Findings"
+                                                        : "Findings: nothing to worry about");
         else if (is_all_seen)
                 print_nothing(s, r);
         for (size_t i = 0; i < n; i++)

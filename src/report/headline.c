@@ -292,6 +292,25 @@ static void print_larger_process(const struct style *s, const struct report *r) 
         str_done(&text);
 }
 
+enum { HEADLINE_MIN_MAPPED_BYTES = 16 << 20 };
+
+/* Heaps that are nobody's malloc are mappings: where they hold more than all blocks, that is the first thing to know. */
+static void add_mapped(const struct report *r, struct str *to) {
+        const struct query_totals *t = &r->answer->totals;
+        struct query_anon anon;
+        struct unit_text a, b;
+        uint64_t rest_bytes;
+
+        if (r->scope.process == QUERY_ALL || report_is_windowed(r) || report_is_filtered(r) ||
+            query_anon(r->q, r->scope.process, &anon, NULL) < 0 || anon.peak_bytes <= t->peak_bytes)
+                return;
+        rest_bytes = MIN(anon.peak_bytes - t->peak_bytes, r->mapped_peak_bytes);
+        if (rest_bytes < HEADLINE_MIN_MAPPED_BYTES || rest_bytes <= t->peak_bytes)
+                return;
+        str_addf(to, "%sUp to %s of the %s resident are in mappings it made itself, not in blocks.",
+                 to->n ? " " : "", unit_bytes(&a, rest_bytes), unit_bytes(&b, t->peak_rss_bytes));
+}
+
 void headline_print(const struct style *s, const struct report *r) {
         struct str text = {0};
         struct unit_text a;
@@ -308,6 +327,7 @@ void headline_print(const struct style *s, const struct report *r) {
                         "%sDetail before %s was dropped (--max-size): blocks allocated earlier are not counted.",
                         text.n ? " " : "", unit_duration(&a, r->answer->known_from_ns));
         prior_add_sentences(r, &text);
+        add_mapped(r, &text);
         if (text.n)
                 style_wrap(s, str_text(&text), 0);
         str_done(&text);

@@ -5,6 +5,7 @@
 #include "report/allocators.h"
 #include "report/estimate.h"
 #include "report/gather.h"
+#include "report/limits.h"
 #include "report/marks.h"
 #include "report/prior.h"
 #include "report/view.h"
@@ -286,9 +287,12 @@ static void put_notes(struct json *j, const struct report *r) {
         for (size_t i = 0; i < r->v->n_notes; i++) {
                 struct query_moment m;
                 struct query_hold h;
+                struct trace_limit l;
 
                 if (!query_moment_of(&r->v->notes[i], &m) && !query_hold_of(&r->v->notes[i], &h))
-                        json_string(j, r->v->notes[i].text);
+                        json_string(j, trace_limit_parse(r->v->notes[i].text, &l)
+                                               ? l.text
+                                               : r->v->notes[i].text);
         }
         json_end(j);
 }
@@ -369,6 +373,7 @@ int report_json(FILE *out, struct report *r, struct err *reterr) {
         put_filter(&j, r);
         put_totals(&j, r->q, &r->answer->totals);
         put_quality(&j, r);
+        limits_put(&j, r);
         json_put_string(&j, "ended", report_ended_name(report_process(r)->end.ended));
         put_processes(&j, r);
         put_findings(&j, r);

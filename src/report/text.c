@@ -8,6 +8,7 @@
 #include "report/found.h"
 #include "report/gather.h"
 #include "report/headline.h"
+#include "report/limits.h"
 #include "report/marks.h"
 #include "report/sites.h"
 #include "report/spread.h"
@@ -171,9 +172,17 @@ static bool note_is_mark(const struct trace_note *note) {
         return query_moment_of(note, &m) || query_hold_of(note, &h);
 }
 
-static bool has_notes(const struct report *r) {
+/* It says something here: it is no mark, and no limit that stands at the top. */
+static bool note_is_told(const struct trace_note *note, const struct trace_note *const *limits) {
+        for (int i = 0; i < LIMIT_N_KINDS; i++)
+                if (limits[i] == note)
+                        return false;
+        return !note_is_mark(note);
+}
+
+static bool has_notes(const struct report *r, const struct trace_note *const *limits) {
         for (size_t i = 0; i < r->v->n_notes; i++)
-                if (!note_is_mark(&r->v->notes[i]))
+                if (note_is_told(&r->v->notes[i], limits))
                         return true;
         return false;
 }
@@ -186,17 +195,18 @@ static bool is_only_sampled(const struct report *r) {
 
 static void print_notes(const struct style *s, const struct report *r) {
         const char *damage = query_damage(r->q);
+        const struct trace_note *limits[LIMIT_N_KINDS];
+        struct trace_limit limit;
         struct str text = {0};
         struct str naming = {0};
         bool unfinished = !r->v->finished;
 
-        if (!report_naming_note(r, &naming) && !damage[0] && !unfinished && !has_notes(r) &&
+        limits_told_notes(r, limits);
+        if (!report_naming_note(r, &naming) && !damage[0] && !unfinished && !has_notes(r, limits) &&
             !r->answer->is_moved && (r->quality.is_exact || is_only_sampled(r)))
                 return;
         style_heading(s, "Notes");
-        if (damage[0])
-                print_note(s, damage);
-        else if (unfinished)
+        if (unfinished && !damage[0]) /* that stands at the top */
                 print_note(
                         s,
                         "The trace has no end yet: it is still being written, or its recorder died.");
@@ -225,8 +235,10 @@ static void print_notes(const struct style *s, const struct report *r) {
         if (naming.n)
                 print_note(s, str_text(&naming));
         for (size_t i = 0; i < r->v->n_notes; i++)
-                if (!note_is_mark(&r->v->notes[i]))
-                        print_note(s, r->v->notes[i].text);
+                if (note_is_told(&r->v->notes[i], limits))
+                        print_note(s, trace_limit_parse(r->v->notes[i].text, &limit)
+                                              ? limit.text
+                                              : r->v->notes[i].text);
         str_done(&text);
         str_done(&naming);
 }
@@ -236,6 +248,8 @@ int report_text(FILE *out, struct report *r, struct err *reterr) {
         int x;
 
         style_init(&s, out);
+        if (!query_answer_is_untold(r->answer))
+                limits_print(&s, r);
         headline_print(&s, r);
         if (query_answer_is_untold(r->answer)) /* every figure would be a 0 that means nothing */
                 return 0;

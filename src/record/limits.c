@@ -1,0 +1,243 @@
+/* SPDX-License-Identifier: MIT */
+#include "record/limits.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/units.h"
+#include "patch/imprint.h"
+#include "patch/survey.h"
+#include "pipeline/pipeline.h"
+#include "record/control.h"
+#include "record/recorder_state.h"
+#include "trace/writer.h"
+
+#define MS 1000000ull
+
+enum {
+        UNSEEN_MIN_BYTES = 16 << 20,
+        UNSEEN_BLOCK_BYTES = 32,          /* what a small block takes beside its size */
+        UNSEEN_THREAD_BYTES = 256 * 1024, /* an allocator's caches */
+        LOOK_MAX_N = 16,                  /* of a process */
+        LOOK_COST_SHARE = 100,
+        LOOK_PAUSE_NS = 100 * MS,
+};
+#define UNSEEN_MIN_SHARE 0.25 /* of what is resident */
+#define UNSEEN_ROUND_UP 1.5   /* size classes, fragments, what was released and kept */
+#define LOOK_GROWTH 1.25      /* since the last */
+
+/* ---- telling ------------------------------------------------------------------------------------ */
+
+void limits_hear(struct limits *l, const char *note) {
+        struct trace_limit one;
+
+        if (!trace_limit_parse(note, &one))
+                return;
+        if (l->of[one.kind].n++ && one.bytes <= l->of[one.kind].bytes)
+                return;
+        l->of[one.kind].bytes = one.bytes;
+        snprintf(l->of[one.kind].text, sizeof(l->of[one.kind].text), "%s", one.text);
+}
+
+void recorder_limit(struct recorder *r, enum trace_limit_kind kind, const struct life *one,
+                    uint64_t bytes, uint64_t count, const char *fmt, ...) {
+        struct trace_limit l = {.kind = kind,
+                                .pid = one ? (uint32_t)one->pid : 0,
+                                .bytes = bytes,
+                                .count = count};
+        char text[400], note[480];
+        va_list args;
+
+        va_start(args, fmt);
+        vsnprintf(text, sizeof(text), fmt, args);
+        va_end(args);
+        l.text = text;
+        trace_limit_write(&l, note, sizeof(note));
+        trace_put_note(r->writer, recorder_now_ns(r), note);
+        limits_hear(&r->limits, note);
+        recorder_log(r, "%s", text);
+}
+
+void limits_tell(const struct limits *l, struct control_message *m) {
+        m->n_limits = 0;
+        for (int i = 0; i < LIMIT_N_KINDS && m->n_limits < CONTROL_MAX_LIMITS; i++) {
+                if (!l->of[i].n)
+                        continue;
+                m->n_more_limits[m->n_limits] = l->of[i].n - 1;
+                memcpy(m->limits[m->n_limits], l->of[i].text, sizeof(l->of[i].text));
+                m->n_limits++;
+        }
+}
+
+/* ---- memory that nothing explains ---------------------------------------------------------------- */
+
+static uint64_t saturating_sub(uint64_t a, double b) {
+        return (double)a > b ? a - (uint64_t)b : 0;
+}
+
+/* Of so much that an allocator holds: what blocks do not explain. Of a process that was there before it was recorded, or was
+ * forked, only what came since counts. */
+static uint64_t unexplained_bytes(const struct life *one, uint64_t held_bytes,
+                                  const struct pipeline_totals *t) {
+        return saturating_sub(held_bytes,
+                              (double)one->first_anon_bytes +
+                                      UNSEEN_ROUND_UP * (double)t->counts.peak_bytes +
+                                      UNSEEN_BLOCK_BYTES * (double)t->counts.peak_blocks +
+                                      UNSEEN_THREAD_BYTES * (double)t->n_threads_started);
+}
+
+static bool is_material(uint64_t bytes, uint64_t of_bytes) {
+        return bytes >= UNSEEN_MIN_BYTES && (double)bytes >= UNSEEN_MIN_SHARE * (double)of_bytes;
+}
+
+void limits_look(struct recorder *r, struct life *one, uint64_t now_ns) {
+        struct pipeline_totals totals;
+        struct resident seen = {0};
+        uint64_t rest_bytes, begin_ns;
+
+        if (one->anon_bytes < UNSEEN_MIN_BYTES || r->config->options->launcher || one->is_foreign ||
+            one->is_ending || one->n_resident_looks >= LOOK_MAX_N ||
+            now_ns < one->next_resident_ns ||
+            !pipeline_get_totals(r->pipeline, one->trace_process, &totals))
+                return;
+        rest_bytes = unexplained_bytes(one, one->anon_bytes, &totals);
+        if (!is_material(rest_bytes, one->anon_bytes) ||
+            (double)rest_bytes < LOOK_GROWTH * (double)one->looked_rest_bytes)
+                return;
+        begin_ns = recorder_now_ns(r);
+        one->looked_rest_bytes = rest_bytes;
+        one->n_resident_looks++;
+        if (!resident_look(&seen, one->pid))
+                return;
+        one->next_resident_ns =
+                now_ns + MAX((recorder_now_ns(r) - begin_ns) * LOOK_COST_SHARE, LOOK_PAUSE_NS);
+        if (seen.anon_bytes > one->resident.anon_bytes) {
+                resident_done(&one->resident);
+                one->resident = seen;
+        } else {
+                resident_done(&seen);
+        }
+}
+
+/* What came since the last look is left out: the next would have seen it. */
+static uint64_t judge_unseen(struct recorder *r, const struct life *one,
+                             const struct pipeline_totals *totals) {
+        uint64_t held_bytes = resident_unmapped_bytes(&one->resident, &one->mapped), bytes;
+        struct unit_text a, b;
+
+        if (one->mapped.is_full)
+                return 0;
+        bytes = unexplained_bytes(one, held_bytes, totals);
+        if (!is_material(bytes, one->resident.anon_bytes))
+                return 0;
+        recorder_limit(
+                r, LIMIT_UNSEEN, one, bytes, 0,
+                "%s of the %s resident in pid %d are in memory silt did not see being allocated: neither blocks, mappings, stacks nor files explain them",
+                unit_bytes(&a, bytes), unit_bytes(&b, one->resident.anon_bytes), (int)one->pid);
+        return bytes;
+}
+
+/* ---- allocators ---------------------------------------------------------------------------------- */
+
+/* True once of each program. */
+static bool is_news(struct recorder *r, const char *exe) {
+        for (size_t i = 0; i < r->told_exes.n; i++)
+                if (!strcmp(r->told_exes.items[i], exe))
+                        return false;
+        if (r->told_exes.n < LIMITS_MAX_EXES)
+                vec_push(&r->told_exes, strdup(exe));
+        return true;
+}
+
+/* Of the memory that the process had of its own, blocks explain the rest. */
+static uint64_t judge_beside_blocks(const struct life *one, const struct pipeline_totals *t) {
+        return saturating_sub(one->peak_anon_bytes,
+                              (double)one->first_anon_bytes + (double)t->counts.peak_bytes);
+}
+
+static void tell_unhooked(struct recorder *r, const struct life *one,
+                          const struct pipeline_totals *totals, const char *name,
+                          const char *version, const char *why) {
+        uint64_t bytes = judge_beside_blocks(one, totals);
+        struct unit_text a, b;
+
+        recorder_limit(
+                r, LIMIT_UNHOOKED, one, bytes, 0,
+                "%s%s%s is inside '%.120s', and %s: what it allocates was not seen (%s of the %s resident are no block): silt doctor says what to do",
+                name, version[0] ? " " : "", version, one->exe, why, unit_bytes(&a, bytes),
+                unit_bytes(&b, one->peak_anon_bytes));
+}
+
+/* Where a program has no symbols its messages say what is inside; with them, who speaks of an allocator need not have one. */
+static void judge_imprint(struct recorder *r, const struct life *one,
+                          const struct pipeline_totals *totals, uint64_t bytes) {
+        bool has_names = !one->is_nameless, is_much = is_material(bytes, one->peak_anon_bytes);
+        struct imprint i;
+        const char *name;
+
+        if ((one->has_exported && !is_much) || !is_news(r, one->exe) ||
+            imprint_read(one->exe, &i, NULL) < 0)
+                return;
+        for (unsigned k = 0; !has_names && (name = imprint_allocator(&i, k)); k++)
+                tell_unhooked(r, one, totals, name, imprint_version(&i, name),
+                              one->has_exported ? "only functions that it exports have names"
+                                                : "no symbol names its functions");
+        if (i.marks & IMPRINT_GO)
+                tell_unhooked(r, one, totals, "Go's garbage-collected heap", "",
+                              "it has no malloc");
+}
+
+static void judge_unpatched(struct recorder *r, const struct life *one,
+                            const struct pipeline_totals *totals) {
+        struct survey s;
+
+        if (!is_news(r, one->exe) || survey_make(one->exe, MACHINE_OWN, &s, NULL) < 0)
+                return;
+        for (size_t i = 0; i < s.allocators.n; i++)
+                tell_unhooked(r, one, totals, s.allocators.items[i].name,
+                              s.allocators.items[i].version, "--no-patch leaves it alone");
+        survey_done(&s);
+}
+
+static void judge_allocators(struct recorder *r, const struct life *one,
+                             const struct pipeline_totals *totals) {
+        uint64_t bytes = unexplained_bytes(one, one->peak_anon_bytes, totals);
+
+        if (!one->is_guest || !one->exe || !one->exe[0] || one->is_foreign)
+                return;
+        if (r->config->options->no_patch)
+                judge_unpatched(r, one, totals);
+        else if (one->is_nameless || is_material(bytes, one->peak_anon_bytes))
+                judge_imprint(r, one, totals, bytes);
+}
+
+/* ---- blocks that do not fit together --------------------------------------------------------------- */
+
+/* A block that came or went by a function nobody hooked leaves both: a release without an allocation, and an address that is
+ * handed out twice. Either alone may be the program's mistake. */
+static void judge_unpaired(struct recorder *r, const struct life *one,
+                           const struct pipeline_totals *totals) {
+        const struct trace_counts *c = &totals->counts;
+        char allocated[64] = "";
+        struct unit_text n;
+
+        if (!c->n_implicit_frees || c->n_lost)
+                return;
+        if (c->n_unknown_frees)
+                snprintf(allocated, sizeof(allocated), ", %s allocated",
+                         unit_count(&n, c->n_unknown_frees));
+        recorder_limit(
+                r, LIMIT_UNPAIRED, one, 0, c->n_implicit_frees + c->n_unknown_frees,
+                "pid %d: %s block%s released%s by functions that are not hooked: a realloc or free of its own that has no name, for one (silt run --hook)",
+                (int)one->pid, unit_count(&n, c->n_implicit_frees),
+                c->n_implicit_frees == 1 ? " was" : "s were", allocated);
+}
+
+void limits_judge(struct recorder *r, struct life *one, const struct pipeline_totals *totals) {
+        judge_allocators(r, one, totals);
+        judge_unseen(r, one, totals);
+        judge_unpaired(r, one, totals);
+        resident_done(&one->resident);
+        ranges_done(&one->mapped);
+}

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: MIT */
+/* What keeps a recording from seeing all: kept in the trace as notes (trace/limit.h), and here until the front has said it. */
+#pragma once
+
+#include <stdint.h>
+
+#include "trace/limit.h"
+
+struct control_message;
+struct life;
+struct pipeline_totals;
+struct recorder;
+
+enum {
+        LIMITS_TEXT_BYTES = 320,
+        LIMITS_MAX_EXES = 256, /* programs that are told of once; of others each time */
+};
+
+struct limits {
+        struct {
+                uint32_t n;
+                uint64_t bytes; /* of the largest, whose text this is */
+                char text[LIMITS_TEXT_BYTES];
+        } of[LIMIT_N_KINDS];
+};
+
+/* A note was made: if it tells of a limit, the closing words tell of it too. */
+void limits_hear(struct limits *l, const char *note);
+
+/* Writes it into the trace. */
+void recorder_limit(struct recorder *r, enum trace_limit_kind kind, const struct life *one,
+                    uint64_t bytes, uint64_t count, const char *fmt, ...)
+        __attribute__((format(printf, 6, 7)));
+
+/* Of a process that was just sampled: whether its memory asks for a closer look. */
+void limits_look(struct recorder *r, struct life *one, uint64_t now_ns);
+
+/* All that is known of an image when it is over. */
+void limits_judge(struct recorder *r, struct life *one, const struct pipeline_totals *totals);
+
+/* The worst of each kind, for the front. */
+void limits_tell(const struct limits *l, struct control_message *m);

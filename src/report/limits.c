@@ -1,0 +1,176 @@
+/* SPDX-License-Identifier: MIT */
+#include "report/limits.h"
+
+#include <string.h>
+
+#include "base/units.h"
+
+enum { LIMITS_MAX_PUT = 1000 };
+
+/* The worst of each kind. */
+struct limits_told {
+        struct {
+                struct trace_limit worst;
+                const struct trace_note *note; /* NULL: it was made here */
+                uint64_t n;
+        } of[LIMIT_N_KINDS];
+};
+
+typedef void (*limit_fn)(void *ctx, const struct trace_limit *l, const struct trace_note *note);
+
+/* Of one process that was asked for by its number only its own are told. */
+static bool is_asked_for(const struct report *r, const struct trace_limit *l) {
+        return !r->options->pid || !l->pid || l->pid == r->options->pid;
+}
+
+static uint64_t count_lost(const struct report *r) {
+        uint64_t n = 0;
+
+        if (r->options->pid)
+                return r->whole.n_lost;
+        for (uint32_t i = 0; i < r->answer->n_processes; i++)
+                n += r->answer->processes[i].n_lost;
+        return MAX(n, r->whole.n_lost);
+}
+
+static const char *kept_text(const struct report *r, struct str *text) {
+        const char *kept = arena_strdup(r->arena, str_text(text));
+
+        str_clear(text);
+        return kept;
+}
+
+/* is_known: notes say already that an allocator is not hooked. */
+static void each_made_here(const struct report *r, bool is_known, limit_fn fn, void *ctx) {
+        uint64_t n_lost = count_lost(r), n_unwritten = r->v->n_unwritten_events;
+        const char *damage = query_damage(r->q);
+        struct trace_limit l = {.kind = LIMIT_LOST};
+        struct str text = {0};
+        struct unit_text n;
+
+        if (n_lost) {
+                str_addf(&text, "%s event%s could not be recorded", unit_count(&n, n_lost),
+                         n_lost == 1 ? "" : "s");
+                l = (struct trace_limit){.kind = LIMIT_LOST, .count = n_lost};
+                l.text = kept_text(r, &text);
+                fn(ctx, &l, NULL);
+        }
+        if (n_unwritten) {
+                str_addf(
+                        &text,
+                        "%s event%s could not be written to the trace (was the disk full?): totals are right, their detail is missing",
+                        unit_count(&n, n_unwritten), n_unwritten == 1 ? "" : "s");
+                l = (struct trace_limit){.kind = LIMIT_LOST, .count = n_unwritten};
+                l.text = kept_text(r, &text);
+                fn(ctx, &l, NULL);
+        }
+        if (damage[0]) {
+                l = (struct trace_limit){.kind = LIMIT_DAMAGED, .bytes = r->v->n_damaged_bytes};
+                l.text = damage;
+                fn(ctx, &l, NULL);
+        }
+        for (size_t i = 0; i < r->findings->n && !is_known; i++)
+                if (!strcmp(r->findings->items[i].kind, "unseen")) {
+                        l = (struct trace_limit){.kind = LIMIT_UNHOOKED,
+                                                 .bytes = r->findings->items[i].bytes};
+                        l.text = r->findings->items[i].text;
+                        fn(ctx, &l, NULL);
+                }
+        str_done(&text);
+}
+
+static void limits_each(const struct report *r, limit_fn fn, void *ctx) {
+        bool is_known = false;
+        struct trace_limit l;
+
+        for (size_t i = 0; i < r->v->n_notes; i++)
+                if (trace_limit_parse(r->v->notes[i].text, &l) && is_asked_for(r, &l)) {
+                        is_known |= l.kind == LIMIT_UNHOOKED || l.kind == LIMIT_UNSEEN;
+                        fn(ctx, &l, &r->v->notes[i]);
+                }
+        each_made_here(r, is_known, fn, ctx);
+}
+
+static void take_worst(void *ctx, const struct trace_limit *l, const struct trace_note *note) {
+        struct limits_told *t = ctx;
+
+        if (t->of[l->kind].n++ && l->bytes <= t->of[l->kind].worst.bytes)
+                return;
+        t->of[l->kind].worst = *l;
+        t->of[l->kind].note = note;
+}
+
+void limits_print(const struct style *s, const struct report *r) {
+        struct limits_told t = {0};
+        struct str text = {0};
+        struct unit_text n;
+
+        limits_each(r, take_worst, &t);
+        for (int i = 0; i < LIMIT_N_KINDS; i++) {
+                if (!t.of[i].n)
+                        continue;
+                str_addf(&text, "%s%s",
+                         i == LIMIT_UNCOUNTED ? "" : "Not all was seen: ", t.of[i].worst.text);
+                if (t.of[i].n > 1)
+                        str_addf(&text, " (and %s more like it: see Notes)",
+                                 unit_count(&n, t.of[i].n - 1));
+                if (text.n && str_text(&text)[text.n - 1] != '.')
+                        str_add(&text, ".");
+                fprintf(s->out, "%s!%s ", s->alarm, s->plain);
+                style_wrap(s, str_text(&text), 2);
+                str_clear(&text);
+        }
+        str_done(&text);
+}
+
+struct limits_put {
+        struct json *j;
+        size_t n;
+};
+
+static void put_one(void *ctx, const struct trace_limit *l, const struct trace_note *note) {
+        struct limits_put *p = ctx;
+
+        (void)note;
+        if (p->n++ >= LIMITS_MAX_PUT)
+                return;
+        json_object(p->j);
+        json_put_string(p->j, "kind", trace_limit_name(l->kind));
+        json_put_uint(p->j, "pid", l->pid);
+        json_put_uint(p->j, "bytes", l->bytes);
+        json_put_uint(p->j, "count", l->count);
+        json_put_string(p->j, "text", l->text);
+        json_end(p->j);
+}
+
+void limits_put(struct json *j, const struct report *r) {
+        struct limits_put p = {j, 0};
+
+        json_key(j, "limits");
+        json_array(j);
+        limits_each(r, put_one, &p);
+        json_end(j);
+}
+
+static void look_if_material(void *ctx, const struct trace_limit *l,
+                             const struct trace_note *note) {
+        bool *is = ctx;
+
+        (void)note;
+        *is |= l->kind != LIMIT_UNCOUNTED;
+}
+
+bool limits_are_material(const struct report *r) {
+        bool is = false;
+
+        limits_each(r, look_if_material, &is);
+        return is;
+}
+
+void limits_told_notes(const struct report *r, const struct trace_note **ret) {
+        struct limits_told t = {0};
+
+        limits_each(r, take_worst, &t);
+        for (int i = 0; i < LIMIT_N_KINDS; i++)
+                ret[i] = t.of[i].note;
+}
