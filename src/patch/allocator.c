@@ -11,7 +11,8 @@
 #include "symbol/module.h"
 
 enum {
-        ALLOCATOR_MAX_FUNCTION_BYTES = 1 << 16,
+        ALLOCATOR_MAX_FUNCTION_BYTES =
+                1 << 22, /* jemalloc's calloc has 220 KB without optimisation */
         ALLOCATOR_MAX_SPAN_BYTES =
                 4 << 20,           /* of one's code: farther apart, names are a coincidence */
         ALLOCATOR_MIN_COMPANY = 2, /* beside the mark; of a family without one, and one more */
@@ -427,8 +428,11 @@ int allocator_function_patch(const struct allocator_function *f, enum patch_mach
         size_t want_bytes = f->n_bytes + f->padding_bytes, n_bytes;
         _cleanup_free_ uint8_t *code = NULL;
 
-        if (f->n_bytes == 0 || want_bytes > ALLOCATOR_MAX_FUNCTION_BYTES)
+        if (f->n_bytes == 0)
                 return err_set(reterr, -ENOTSUP, "its length is not known");
+        if (want_bytes > ALLOCATOR_MAX_FUNCTION_BYTES)
+                return err_set(reterr, -ENOTSUP, "it is longer than %d KiB",
+                               ALLOCATOR_MAX_FUNCTION_BYTES >> 10);
         code = malloc(want_bytes);
         if (!code)
                 return err_set(reterr, -ENOMEM, "out of memory");

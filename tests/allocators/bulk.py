@@ -63,6 +63,13 @@ def test_stand_in_for_jemalloc(t):
     hold(t, build(w, "bulk_stand_in", "bulk_jemalloc.c", own, flags=["-DPREFIX=stand_"]))
 
 
+def test_long_functions(t):
+    """As a debug build has them: each of 230 KB."""
+    w = Workshop(t.context)
+    own = w.object("jemalloc_stand_in.c", "-ftls-model=initial-exec", "-DLONG_BODY", name="stand_in_long")
+    hold(t, build(w, "bulk_long", "bulk_jemalloc.c", own, flags=["-DPREFIX=stand_"]))
+
+
 @needs_sources
 def test_jemalloc_from_source(t):
     """For either machine."""

@@ -34,6 +34,15 @@ static unsigned n_bound[N_ARENAS];
 #define EXPORT __attribute__((noinline, visibility("default")))
 #endif
 
+/* Built with -DLONG_BODY: as long as functions become without optimisation when all they call is in them. */
+#ifndef LONG_BODY
+#define PASS_LONG_BODY()
+#elif defined(__x86_64__)
+#define PASS_LONG_BODY() __asm__ volatile("jmp 1f\n\t.fill 230000, 1, 0x90\n1:")
+#else
+#define PASS_LONG_BODY() __asm__ volatile("b 1f\n\t.fill 57500, 4, 0xd503201f\n1:")
+#endif
+
 static unsigned class_of(size_t n) {
         unsigned class_no = 6;
 
@@ -122,16 +131,19 @@ static size_t align_of_flags(int flags) {
 }
 
 EXPORT void *stand_malloc(size_t n) {
+        PASS_LONG_BODY();
         return take(n, 16, thread_arena);
 }
 
 EXPORT void *stand_calloc(size_t a, size_t b) {
         void *p = take(a * b, 16, thread_arena);
 
+        PASS_LONG_BODY();
         return p ? memset(p, 0, a * b) : NULL;
 }
 
 EXPORT void *stand_realloc(void *p, size_t n) {
+        PASS_LONG_BODY();
         return resize(p, n, 16, thread_arena);
 }
 
@@ -145,14 +157,17 @@ EXPORT int stand_posix_memalign(void **p, size_t align, size_t n) {
 }
 
 EXPORT void stand_free(void *p) {
+        PASS_LONG_BODY();
         give(p);
 }
 
 EXPORT void *stand_mallocx(size_t n, int flags) {
+        PASS_LONG_BODY();
         return take(n, align_of_flags(flags), arena_of_flags(flags));
 }
 
 EXPORT void *stand_rallocx(void *p, size_t n, int flags) {
+        PASS_LONG_BODY();
         return resize(p, n, align_of_flags(flags), arena_of_flags(flags));
 }
 
