@@ -13,6 +13,7 @@
 #include "base/arena.h"
 #include "base/bytes.h"
 #include "base/json.h"
+#include "base/macros.h"
 #include "base/map.h"
 #include "base/str.h"
 #include "base/units.h"
@@ -192,6 +193,23 @@ static void str_grows(void **state) {
         str_done(&s);
 }
 
+static int times_asked;
+
+static int ask(int value) {
+        times_asked++;
+        return value;
+}
+
+/* In memory that others write a second look may find something else. */
+static void min_and_max_look_once(void **state) {
+        times_asked = 0;
+        assert_int_equal(MIN(ask(3), ask(5)), 3);
+        assert_int_equal(MAX(ask(3), ask(5)), 5);
+        assert_int_equal(times_asked, 4);
+        assert_int_equal(MIN(MAX(1u, 7u), MIN((size_t)9, 8u)), 7);
+        assert_true(MIN(-1, 5u) == 5); /* as C compares them */
+}
+
 int main(void) {
         static const struct CMUnitTest tests[] = {
                 cmocka_unit_test(varint_round_trip),
@@ -204,6 +222,7 @@ int main(void) {
                 cmocka_unit_test(json_is_well_formed),
                 cmocka_unit_test(arena_keeps_its_blocks_apart),
                 cmocka_unit_test(str_grows),
+                cmocka_unit_test(min_and_max_look_once),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);

@@ -15,9 +15,18 @@
 #define unlikely(x) __builtin_expect(!!(x), 0)
 
 #define ARRAY_SIZE(a) (sizeof(a) / sizeof((a)[0]))
-#define MIN(a, b) ((a) < (b) ? (a) : (b))
-#define MAX(a, b) ((a) > (b) ? (a) : (b))
 #define ALIGN_UP(n, to) (((n) + (to)-1) & ~((__typeof__(n))(to)-1))
+
+/* Each looks at its arguments once: they may be in memory that others write. */
+#define MIN(a, b) MACRO_PICK(<, a, b, MACRO_NAME(_a, __COUNTER__), MACRO_NAME(_b, __COUNTER__))
+#define MAX(a, b) MACRO_PICK(>, a, b, MACRO_NAME(_a, __COUNTER__), MACRO_NAME(_b, __COUNTER__))
+#define MACRO_PICK(op, a, b, first, second)                                                        \
+        ({                                                                                         \
+                __typeof__(1 ? (a) : (b)) first = (a), second = (b);                               \
+                first op second ? first : second;                                                  \
+        })
+#define MACRO_NAME(name, n) MACRO_PASTE(name, n)
+#define MACRO_PASTE(name, n) name##n
 
 /* Hands a pointer or descriptor on and leaves nothing behind for the cleanup to free. */
 #define TAKE_PTR(p)                                                                                \

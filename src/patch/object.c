@@ -40,7 +40,7 @@ int object_open(struct object *o, uint32_t machine) {
         if (fs_read_at(o->fd, &ehdr, sizeof(ehdr), 0) != sizeof(ehdr) || !is_known(&ehdr, machine))
                 return -ENOEXEC;
         o->machine = ehdr.e_machine;
-        for (unsigned i = 0; i < MIN(ehdr.e_phnum, OBJECT_MAX_HEADERS); i++) {
+        for (unsigned i = 0; i < (unsigned)MIN(ehdr.e_phnum, OBJECT_MAX_HEADERS); i++) {
                 Elf64_Phdr phdr;
 
                 if (fs_read_at(o->fd, &phdr, sizeof(phdr), ehdr.e_phoff + i * sizeof(phdr)) !=
