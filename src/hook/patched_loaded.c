@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Objects that are opened later: which of them the recorder is to be asked for a plan about. */
+#include <errno.h>
 #include <link.h>
 
 #include "hook/new.h"
@@ -56,9 +57,13 @@ static struct patched_file *patched_file(const char *name) {
 /* The lists here are one thread's at a time: of one that opens objects, or of the one that silt has call silt_attached. The pid,
  * since a child may be forked in the middle of it; 0: nobody's. */
 static _Atomic uint32_t patched_turn;
+static _Atomic uint32_t patched_n_waiting;
 struct wire_guard patched_guard;
 
-enum { PATCHED_TURN_TRIES = 5000 }; /* a millisecond each */
+enum {
+        PATCHED_PATIENCE_S = 5,
+        PATCHED_TURN_TRIES = 1000 /* as often may somebody else be quicker, or a signal come */
+};
 
 bool patched_try_turn(void) {
         uint32_t pid = runtime.pid ? runtime.pid : 1, now = 0;
@@ -71,20 +76,34 @@ bool patched_try_turn(void) {
                                                        memory_order_acquire, memory_order_relaxed);
 }
 
-/* Bounded: a handler of a signal may open objects while its thread is in here. */
+/* Until whoever has it wakes us. Bounded: a handler of a signal may open objects while its thread is in here. */
 static bool patched_await_turn(void) {
-        const struct sys_timespec patience = {0, 1000000};
+        const struct sys_timespec patience = {PATCHED_PATIENCE_S, 0};
+        bool is_ours = patched_try_turn();
+        long r = 0;
 
-        for (unsigned i = 0; i < PATCHED_TURN_TRIES; i++) {
-                if (patched_try_turn())
-                        return true;
-                sys_futex_wait(&patched_turn, runtime.pid, &patience);
+        if (is_ours)
+                return true;
+        /* seq_cst: counted before the word is looked at again. Pairs with patched_end_turn. */
+        atomic_fetch_add_explicit(&patched_n_waiting, 1, memory_order_seq_cst);
+        for (unsigned i = 0; i < PATCHED_TURN_TRIES && r != -ETIMEDOUT; i++) {
+                uint32_t owner = atomic_load_explicit(&patched_turn, memory_order_seq_cst);
+
+                is_ours = patched_try_turn();
+                if (is_ours)
+                        break;
+                if (owner)
+                        r = sys_futex_wait(&patched_turn, owner, &patience);
         }
-        return false;
+        atomic_fetch_sub_explicit(&patched_n_waiting, 1, memory_order_relaxed);
+        return is_ours;
 }
 
 void patched_end_turn(void) {
-        atomic_store_explicit(&patched_turn, 0, memory_order_release);
+        /* seq_cst: given back before the waiters are counted. Pairs with patched_await_turn. */
+        atomic_store_explicit(&patched_turn, 0, memory_order_seq_cst);
+        if (atomic_load_explicit(&patched_n_waiting, memory_order_seq_cst))
+                sys_futex_wake(&patched_turn, 1);
 }
 
 bool patched_begin_writing(void) {
