@@ -341,7 +341,14 @@ bool real_is_preceded(const char *name) {
 }
 
 bool real_find_behind(const char *name, struct real_fn *ret) {
-        return real_self_map && real_find(name, ret);
+        return (real_self_map || real_find_self()) && real_find(name, ret);
+}
+
+bool real_is_next_to(const char *name) {
+        struct real_fn found = {0};
+
+        return real_self_map && real_self_map->l_next &&
+               real_find_in(real_self_map->l_next, name, &found);
 }
 
 const char *real_rename_self(const char *name) {

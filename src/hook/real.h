@@ -92,6 +92,9 @@ bool real_is_preceded(const char *name);
 /* The definition that comes next behind libsilt.so in the loader's list. False: there is none, or nothing is resolved. */
 bool real_find_behind(const char *name, struct real_fn *ret);
 
+/* True when the very next object behind libsilt.so defines the symbol. */
+bool real_is_next_to(const char *name);
+
 /* What the loader calls libsilt.so from now on; returns what it was called before. */
 const char *real_rename_self(const char *name);
 

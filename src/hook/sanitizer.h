@@ -10,3 +10,5 @@
 void sanitizer_start(void);
 
 #pragma GCC visibility pop
+
+const char *__asan_default_options(void);

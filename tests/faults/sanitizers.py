@@ -153,6 +153,25 @@ def test_where_the_sanitizer_is_preloaded(t):
         finds_the_same(t, plain, fault, via=["env", "LD_PRELOAD=" + library])
 
 
+def test_another_library_is_initialised_first(t):
+    """silt starts before the sanitizer does where its constructor is the first. Of two libraries that ask for that the
+    loader obeys one (before glibc 2.34 libpthread asked). The options of a third are heeded."""
+    program = build(t, "gcc address")
+    if not program:
+        skip("no AddressSanitizer here")
+    with open(t.path("eager.c"), "w") as f:
+        f.write('__attribute__((constructor)) static void begin(void) {}\n'
+                'const char *__asan_default_options(void) { return "exitcode=31"; }\n')
+    source = os.path.join(os.path.dirname(os.path.abspath(__file__)), "sanitized.cc")
+    for more in ([], ["-D__asan_default_options=other"]):
+        assert run(["gcc", "-shared", "-fPIC", "-Wl,-z,initfirst", *more, t.path("eager.c"), "-o", t.path("libeager.so")]).code == 0
+        out = t.path("eager")
+        assert run(["g++", "-w", "-g", "-fsanitize=address", "-fno-builtin", source, "-o", out, "-Wl,--no-as-needed",
+                    t.path("libeager.so"), "-Wl,-rpath," + t.dir]).code == 0
+        for fault in ("work", "late"):
+            finds_the_same(t, out, fault)
+
+
 def test_attach(t):
     with open(t.path("busy.c"), "w") as f:
         f.write("""
@@ -181,3 +200,16 @@ int main(int argc, char **argv) {
         p.terminate()
         _, err = p.communicate(timeout=30)
         assert p.returncode == 7 and not err, (kind, p.returncode, err)
+
+
+def test_doctor(t):
+    for kind, name in (("gcc address", "AddressSanitizer"), ("gcc address static", "AddressSanitizer"), ("clang address", "AddressSanitizer"),
+                       ("clang address shared", "AddressSanitizer"), ("gcc thread", "ThreadSanitizer"),
+                       ("clang thread", "ThreadSanitizer"), ("clang memory", "MemorySanitizer"), ("gcc leak", "LeakSanitizer"),
+                       ("clang leak", "LeakSanitizer"), ("gcc undefined", None)):
+        program = build(t, kind)
+        if not program:
+            continue
+        r = t.silt.command("doctor", program)
+        told = re.findall(r"^note  sanitizer  (\w+) has a malloc", r.text, re.M)
+        assert r.code == 0 and told == ([name] if name else []), (kind, r.code, r.text)
