@@ -144,8 +144,14 @@ static void tell_allocator(struct doctor *d, const struct survey_allocator *a,
                     name, a->n_refused, n, a->why);
 }
 
-/* Heaps that are nobody's malloc. */
+/* Heaps that are nobody's malloc, and what is no heap of the program's. */
 static void tell_runtime(struct doctor *d, const struct imprint *i) {
+        const char *sanitizer = imprint_sanitizer(i);
+
+        if (sanitizer)
+                say(d, FINDING_NOTE, "sanitizer",
+                    "%s has a malloc of its own: what the program asks of it is counted exactly, what it adds (red zones, freed blocks it keeps, shadow memory) shows only as resident memory: record a build without it to see what the program takes by itself",
+                    sanitizer);
         if (i->marks & IMPRINT_GO)
                 say(d, FINDING_NOTE, "heap",
                     "a Go program: its garbage-collected heap has no malloc and is not seen, C code it calls is: ask Go's own profiler (net/http/pprof)");

@@ -34,6 +34,11 @@ static const struct {
         {'N', "o error information", IMPRINT_MUSL}, /* its strerror(0) */
         {'G', "LIBC_TUNABLES", IMPRINT_GLIBC},
         {'P', "YTHONMALLOCSTATS", IMPRINT_PYTHON},
+        {'v', "erify_asan_link_order", IMPRINT_ASAN},
+        {'H', "WASAN_OPTIONS", IMPRINT_HWASAN},
+        {'T', "SAN_OPTIONS", IMPRINT_TSAN},
+        {'M', "SAN_OPTIONS", IMPRINT_MSAN},
+        {'L', "SAN_OPTIONS", IMPRINT_LSAN}, /* AddressSanitizer has it too */
 };
 
 static bool has_text(const char *begin, const char *end, char first, const char *rest) {
@@ -118,10 +123,29 @@ static int look_at_segment(int fd, const GElf_Phdr *phdr, struct imprint *ret) {
         return 0;
 }
 
-static void look_at_section(Elf *elf, Elf_Scn *scn, const GElf_Shdr *shdr, size_t names,
-                            struct imprint *ret) {
+static void look_at_needed(const char *needed, struct imprint *ret) {
         static const char *const libraries[] = {"libjemalloc", "libtcmalloc", "libmimalloc",
                                                 "libsnmalloc"};
+        static const struct {
+                const char *library;
+                unsigned mark;
+        } sanitizers[] = {
+                {"libasan", IMPRINT_ASAN},     {"libclang_rt.asan", IMPRINT_ASAN},
+                {"libhwasan", IMPRINT_HWASAN}, {"libclang_rt.hwasan", IMPRINT_HWASAN},
+                {"libtsan", IMPRINT_TSAN},     {"libclang_rt.tsan", IMPRINT_TSAN},
+                {"liblsan", IMPRINT_LSAN},
+        };
+
+        for (size_t k = 0; k < ARRAY_SIZE(libraries); k++)
+                if (!strncmp(needed, libraries[k], strlen(libraries[k])))
+                        snprintf(ret->library, sizeof(ret->library), "%s", needed);
+        for (size_t k = 0; k < ARRAY_SIZE(sanitizers); k++)
+                if (!strncmp(needed, sanitizers[k].library, strlen(sanitizers[k].library)))
+                        ret->marks |= sanitizers[k].mark;
+}
+
+static void look_at_section(Elf *elf, Elf_Scn *scn, const GElf_Shdr *shdr, size_t names,
+                            struct imprint *ret) {
         const char *name = elf_strptr(elf, names, shdr->sh_name);
         Elf_Data *data;
         GElf_Dyn dyn;
@@ -135,9 +159,8 @@ static void look_at_section(Elf *elf, Elf_Scn *scn, const GElf_Shdr *shdr, size_
                                              ? elf_strptr(elf, shdr->sh_link, dyn.d_un.d_val)
                                              : NULL;
 
-                for (size_t k = 0; needed && k < ARRAY_SIZE(libraries); k++)
-                        if (!strncmp(needed, libraries[k], strlen(libraries[k])))
-                                snprintf(ret->library, sizeof(ret->library), "%s", needed);
+                if (needed)
+                        look_at_needed(needed, ret);
         }
 }
 
@@ -233,6 +256,18 @@ int imprint_read(const char *path, struct imprint *ret, struct err *reterr) {
         }
         apart_unshare(shared, sizeof(*shared));
         return r < 0 ? r : 0;
+}
+
+const char *imprint_sanitizer(const struct imprint *i) {
+        if (i->marks & IMPRINT_HWASAN)
+                return "HWAddressSanitizer";
+        if (i->marks & IMPRINT_ASAN)
+                return "AddressSanitizer";
+        if (i->marks & IMPRINT_TSAN)
+                return "ThreadSanitizer";
+        if (i->marks & IMPRINT_MSAN)
+                return "MemorySanitizer";
+        return i->marks & IMPRINT_LSAN ? "LeakSanitizer" : NULL;
 }
 
 const char *imprint_allocator(const struct imprint *i, unsigned k) {

@@ -17,6 +17,12 @@ enum imprint_mark {
         IMPRINT_GLIBC = 1 << 5, /* linked in */
         IMPRINT_PYTHON = 1 << 6,
         IMPRINT_GO = 1 << 7,
+        /* sanitizers that have a malloc of their own, inside or as a shared library */
+        IMPRINT_ASAN = 1 << 8,
+        IMPRINT_HWASAN = 1 << 9,
+        IMPRINT_TSAN = 1 << 10,
+        IMPRINT_MSAN = 1 << 11,
+        IMPRINT_LSAN = 1 << 12,
 };
 
 struct imprint {
@@ -38,6 +44,9 @@ const char *imprint_version(const struct imprint *i, const char *family); /* "" 
 
 /* A number that a function gives: 209 is "2.0.9". Anything else leaves the text alone. */
 void imprint_say_version(uint32_t number, char *ret, size_t cap);
+
+/* The sanitizer that the program was built with; NULL: none that is known. */
+const char *imprint_sanitizer(const struct imprint *i);
 
 /* The k-th allocator whose messages are there, k from 0; NULL: there are no more. */
 const char *imprint_allocator(const struct imprint *i, unsigned k);
