@@ -120,6 +120,14 @@ void limits_look(struct recorder *r, struct life *one, uint64_t now_ns) {
         }
 }
 
+void limits_take_mapping(void *ctx, uint32_t process_idx, uint64_t begin, uint64_t end) {
+        struct recorder *r = ctx;
+        struct life *one = lives_find_idx(&r->lives, process_idx);
+
+        if (one)
+                ranges_add(&one->mapped, begin, end);
+}
+
 /* What came since the last look is left out: the next would have seen it. */
 static uint64_t judge_unseen(struct recorder *r, const struct life *one,
                              const struct pipeline_totals *totals) {

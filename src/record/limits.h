@@ -35,6 +35,9 @@ void recorder_limit(struct recorder *r, enum trace_limit_kind kind, const struct
 /* Of a process that was just sampled: whether its memory asks for a closer look. */
 void limits_look(struct recorder *r, struct life *one, uint64_t now_ns);
 
+/* pipeline_calls.on_mapping: what a program maps itself is seen, whatever it keeps there. */
+void limits_take_mapping(void *recorder, uint32_t process_idx, uint64_t begin, uint64_t end);
+
 /* All that is known of an image when it is over. */
 void limits_judge(struct recorder *r, struct life *one, const struct pipeline_totals *totals);
 

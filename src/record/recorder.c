@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <malloc.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -36,6 +37,7 @@ enum {
         SLICE_NS = 250 * MS,
         TERM_GRACE_NS = 3000 * MS, /* after SIGTERM the processes it followed may end first */
         LEAVE_NS = 2000 * MS,      /* for threads that were inside when the hooks were taken out */
+        RECORDER_MMAP_BYTES = 256 * 1024,
         BUSY_NAP_NS = 1 * MS, /* records trickle in: look again after this, or when a ring fills */
 };
 
@@ -123,15 +125,6 @@ static bool recorder_on_module(void *ctx, const struct pipeline_module *m,
 
         recorder_log(r, "pid %u: module %s", m->pid, is_targets ? fill->path : "(runtime)");
         return is_targets;
-}
-
-/* What a program maps itself is seen, whatever it keeps there. */
-static void recorder_on_mapping(void *ctx, uint32_t process_idx, uint64_t begin, uint64_t end) {
-        struct recorder *r = ctx;
-        struct life *one = lives_find_idx(&r->lives, process_idx);
-
-        if (one)
-                ranges_add(&one->mapped, begin, end);
 }
 
 static bool recorder_is_thread_alive(void *ctx, uint32_t pid, uint32_t tid) {
@@ -648,7 +641,7 @@ static void recorder_open_pipeline(struct recorder *r) {
                                 .on_broken = recorder_on_broken,
                                 .back_chunks = recorder_back_chunks,
                                 .on_cut = recorder_on_cut,
-                                .on_mapping = recorder_on_mapping,
+                                .on_mapping = limits_take_mapping,
                         },
         };
         struct err e = {0};
@@ -663,6 +656,8 @@ void recorder_main(const struct recorder_config *config) {
 
         if (!r)
                 _exit(1);
+        /* tables that grow are moved by their pages and leave no holes; glibc would raise the threshold by itself */
+        mallopt(M_MMAP_THRESHOLD, RECORDER_MMAP_BYTES);
         r->config = config;
         r->target_wait_status = -1;
         r->budget.pct = config->options->budget_pct;
