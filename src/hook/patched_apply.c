@@ -358,9 +358,9 @@ uint32_t patched_flags(void) {
         static uint32_t flags;
 
         if (!flags)
-                flags = runtime.is_attached ? WIRE_HELLO_ATTACHED
-                        : real_is_opener()  ? WIRE_HELLO_OPENS
-                                            : 0;
+                flags = runtime.is_attached                   ? WIRE_HELLO_ATTACHED
+                        : real_is_plain() && real_is_opener() ? WIRE_HELLO_OPENS
+                                                              : 0;
         return flags;
 }
 

@@ -421,6 +421,10 @@ bool real_is_in(const char *name, const char *soname) {
                (found = real_soname(owner, symbols.strings)) && text_equal(found, soname);
 }
 
+bool real_is_plain(void) {
+        return !real_is_preceded("malloc") && real_is_in("malloc", "libc.so.6");
+}
+
 static bool real_needs(const struct link_map *needer, const struct link_map *map) {
         struct dynamic_symbols of_needer, of_map;
         const char *soname;

@@ -74,6 +74,9 @@ struct code_range real_image_range(uintptr_t base);
 /* True when some object wants dlopen or dlmopen of the loader. */
 bool real_is_opener(void);
 
+/* True when the C library's malloc is everybody's: another may be made of it, by whatever way. */
+bool real_is_plain(void);
+
 /* Where ld.so begins to run; 0: not known. */
 uintptr_t real_loader_entry(void);
 

@@ -309,3 +309,29 @@ def test_a_namespace_of_its_own_is_told(t):
         told = [note for note in got["notes"] if "namespace" in note]
         assert len(told) == is_told, got["notes"]
         assert (got["totals"]["allocations"] >= 1000) == (not is_told), got["totals"]
+
+
+OWN_OVER_LIBC = """
+#include <dlfcn.h>
+#include <stdlib.h>
+void *__libc_malloc(size_t n);
+void __libc_free(void *p);
+static volatile int n_calls;
+__attribute__((noinline)) static void *inner(size_t n) { void *p = __libc_malloc(n + 16); n_calls++; return p; }
+__attribute__((noinline)) static void inner_free(void *p) { n_calls++; __libc_free(p); n_calls++; }
+__attribute__((noipa)) void *malloc(size_t n) { void *p = inner(n); n_calls++; return p; }
+__attribute__((noipa)) void free(void *p) { inner_free(p); n_calls++; }
+int main(int argc, char **argv) {
+        if (argc > 2) dlopen(argv[2], RTLD_NOW);
+        for (int i = 0; i < atoi(argv[1]); i++) free(malloc(50));
+        return 0;
+}
+"""
+
+
+def test_own_malloc_over_libcs_in_a_program_that_opens_libraries(t):
+    """The program's malloc calls that of libc past all hooks, by way of one more function: that is no call of its own."""
+    program = build(t, "over", OWN_OVER_LIBC)
+    (base, _), (got, _) = record(t, [program, "0"]), record(t, [program, "1000"])
+    more = {name: got["totals"][name] - base["totals"][name] for name in ("allocations", "frees", "bytes_allocated", "unknown_frees")}
+    assert more == {"allocations": 1000, "frees": 1000, "bytes_allocated": 50000, "unknown_frees": 0}, more
