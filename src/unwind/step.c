@@ -82,15 +82,18 @@ static bool can_be_record(const struct stepper *p, uint64_t sp, uint64_t fp) {
 /* A return address in no object: code made at run time, or no code at all. Nothing tells here which
  * memory is code, and memory that may be none is not read. But compilers at run time keep frame
  * pointers, and C code called theirs: records that lead, one above the other, to a return address in
- * a known object are believed. */
+ * a known object are believed. None of them lies further away than a guess may reach. */
 static bool is_made_code(struct stepper *p, uint64_t sp, uint64_t fp) {
         uint64_t stack_begin = sp;
 
         if (fp <= p->made_until)
                 return true;
-        for (uint32_t n = 0; n < STEP_MADE_MAX && can_be_record(p, sp, fp); n++) {
-                uint64_t ra = arch_strip(arch_load(fp + 8));
+        for (uint32_t n = 0; n < STEP_MADE_MAX; n++) {
+                uint64_t ra;
 
+                if (!can_be_record(p, sp, fp) || fp - stack_begin > STEP_GUESS_MAX_BYTES)
+                        return false;
+                ra = arch_strip(arch_load(fp + 8));
                 if (n > 0 && object_known(ra - 1)) {
                         p->made_until = fp - 1;
                         return true;
