@@ -227,19 +227,19 @@ static void judge_allocators(struct recorder *r, const struct life *one,
 static void judge_unpaired(struct recorder *r, const struct life *one,
                            const struct pipeline_totals *totals) {
         const struct trace_counts *c = &totals->counts;
-        char allocated[64] = "";
+        char unknown[80] = "";
         struct unit_text n;
 
         if (!c->n_implicit_frees || c->n_lost)
                 return;
         if (c->n_unknown_frees)
-                snprintf(allocated, sizeof(allocated), ", %s allocated",
+                snprintf(unknown, sizeof(unknown), ", and %s released that nobody saw allocated",
                          unit_count(&n, c->n_unknown_frees));
         recorder_limit(
                 r, LIMIT_UNPAIRED, one, 0, c->n_implicit_frees + c->n_unknown_frees,
-                "pid %d: %s block%s released%s by functions that are not hooked: a realloc or free of its own that has no name, for one (silt run --hook)",
+                "pid %d: %s block%s handed out again though nobody saw the release%s: a function that is not hooked takes part, such as a realloc of its own without a name (silt run --hook)",
                 (int)one->pid, unit_count(&n, c->n_implicit_frees),
-                c->n_implicit_frees == 1 ? " was" : "s were", allocated);
+                c->n_implicit_frees == 1 ? " was" : "s were", unknown);
 }
 
 void limits_judge(struct recorder *r, struct life *one, const struct pipeline_totals *totals) {

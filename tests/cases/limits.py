@@ -192,7 +192,7 @@ def test_a_function_without_a_name(t):
     symbols = run(["nm", program]).stdout.decode()
     regrow, = (line.split()[0] for line in symbols.splitlines() if line.endswith(" regrow"))
     run(["strip", program])
-    one = told(t, [program], "unpaired", "by functions that are not hooked")
+    one = told(t, [program], "unpaired", "a function that is not hooked takes part")
     assert one["count"] >= 50, one
     errors, _, got = look(t, [program], "--hook", f"realloc=0x{regrow}")
     assert got["totals"]["unknown_frees"] + got["totals"]["implicit_frees"] == 0 and got["limits"] == [], (got["limits"], errors)
