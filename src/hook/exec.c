@@ -28,6 +28,9 @@ struct exec_plan {
         const char *preload;   /* the value given, or NULL */
         bool has_rendezvous;
         bool strips; /* the new image is not to know of silt */
+        enum wire_unseen unseen;
+        const char *path; /* of a program that is not seen */
+        long n_path;
 };
 
 static size_t exec_length(const char *text) {
@@ -97,7 +100,13 @@ static void exec_plan_make(struct exec_plan *p, char *const envp[], const struct
                 p->stripped_bytes = list_bytes;
         if (!records && !p->stripped_bytes)
                 return;
-        p->strips = exec_file_must_strip(file, &readable);
+        p->strips = exec_file_must_strip(file, &readable, &p->unseen);
+        if (p->unseen && records) {
+                p->path = file->path;
+                p->n_path = readable_length(&readable, file->path, EXEC_TEXT_MAX);
+        } else {
+                p->unseen = WIRE_UNSEEN_NONE;
+        }
         if (p->strips) {
                 p->n_bytes = p->stripped_bytes;
                 p->stripped_bytes = 0;
@@ -204,11 +213,32 @@ static char **exec_plan_build(const struct exec_plan *p, char *const envp[], voi
                 r_;                                                                                \
         })
 
+/* A program that nothing will be seen of: that is told, of a vfork child through its parent's ring. Long paths by their end. */
+static void exec_tell_unseen(const struct exec_plan *p, int pid, unsigned flags) {
+        uint64_t words[2 + WIRE_MAX_MARK / 8];
+        uint32_t n = p->n_path > WIRE_MAX_MARK ? WIRE_MAX_MARK
+                     : p->n_path > 0           ? (uint32_t)p->n_path
+                                               : 0;
+        uint32_t n_words = 2 + (n + 7) / 8;
+        struct thread *t = thread_get();
+
+        if (!t)
+                return;
+        words[n_words - 1] = 0;
+        words[0] = (uint32_t)pid | (uint64_t)(p->unseen | flags) << 32;
+        words[1] = n;
+        for (uint32_t i = 0; i < n; i++)
+                ((char *)(words + 2))[i] = p->path[p->n_path - n + i];
+        event_words(t, WIRE_UNSEEN, words, n_words);
+}
+
 /* A vfork child shares the parent's ring, but it is not the parent that goes. */
-static struct thread *exec_log_begin(void) {
+static struct thread *exec_log_begin(const struct exec_plan *p) {
         const uint64_t about_to = 1;
         struct thread *t = thread_get();
 
+        if (p->unseen)
+                exec_tell_unseen(p, sys_getpid(), 0);
         if (!t || sys_getpid() != (int)runtime.pid)
                 return NULL;
         event_words(t, WIRE_EXEC, &about_to, 1);
@@ -216,9 +246,11 @@ static struct thread *exec_log_begin(void) {
 }
 
 /* The call returned, so it failed. Keeps errno: nothing here touches it. */
-static int exec_log_failed(struct thread *t, int r) {
+static int exec_log_failed(const struct exec_plan *p, struct thread *t, int r) {
         const uint64_t failed = 0;
 
+        if (p->unseen)
+                exec_tell_unseen(p, sys_getpid(), WIRE_UNSEEN_NOT);
         if (t)
                 event_words(t, WIRE_EXEC, &failed, 1);
         return r;
@@ -232,11 +264,12 @@ static int exec_missing(void) {
 /* Calls `call` with env, and where that is too large once more without silt. */
 #define EXEC_CALL(plan, envp, env, call)                                                           \
         ({                                                                                         \
-                struct thread *t_ = exec_log_begin();                                              \
+                struct thread *t_ = exec_log_begin(plan);                                          \
                 int result_ = (call);                                                              \
                                                                                                    \
-                exec_log_failed(t_, EXEC_SMALLER(plan, envp, env, result_ < 0 && errno == E2BIG,   \
-                                                 result_, call));                                  \
+                exec_log_failed(plan, t_,                                                          \
+                                EXEC_SMALLER(plan, envp, env, result_ < 0 && errno == E2BIG,       \
+                                             result_, call));                                      \
         })
 
 static int exec_run(const char *path, char *const argv[], char *const envp[]) {
@@ -375,20 +408,34 @@ HOOK_EXPORT int execle(const char *path, const char *arg, ...) {
 
 /* ---- spawn ------------------------------------------------------------------------------- */
 
+/* As libc does it: the number of a child is given where there is one, and the caller asks for it. */
+static int exec_spawned(const struct exec_plan *p, pid_t pid, pid_t *ret_pid, int r) {
+        int error = errno;
+
+        if (r == 0 && p->unseen)
+                exec_tell_unseen(p, pid, 0);
+        if (r == 0 && ret_pid)
+                *ret_pid = pid;
+        errno = error;
+        return r;
+}
+
 HOOK_EXPORT int posix_spawn(pid_t *ret_pid, const char *path,
                             const posix_spawn_file_actions_t *actions,
                             const posix_spawnattr_t *attr, char *const argv[], char *const envp[]) {
         struct exec_plan plan;
         char *const *env;
+        pid_t pid = 0;
         int r;
 
         thread_get();
         if (!real.posix_spawn.fn)
                 return ENOSYS;
         env = EXEC_ENVIRONMENT(&plan, envp, AT_FDCWD, path);
-        r = REAL(posix_spawn)(ret_pid, path, actions, attr, argv, env);
-        return EXEC_SMALLER(&plan, envp, env, r == E2BIG, r,
-                            REAL(posix_spawn)(ret_pid, path, actions, attr, argv, env));
+        r = REAL(posix_spawn)(&pid, path, actions, attr, argv, env);
+        r = EXEC_SMALLER(&plan, envp, env, r == E2BIG, r,
+                         REAL(posix_spawn)(&pid, path, actions, attr, argv, env));
+        return exec_spawned(&plan, pid, ret_pid, r);
 }
 
 HOOK_EXPORT int posix_spawnp(pid_t *ret_pid, const char *file,
@@ -397,13 +444,15 @@ HOOK_EXPORT int posix_spawnp(pid_t *ret_pid, const char *file,
                              char *const envp[]) {
         struct exec_plan plan;
         char *const *env;
+        pid_t pid = 0;
         int r;
 
         thread_get();
         if (!real.posix_spawnp.fn)
                 return ENOSYS;
         env = EXEC_ENVIRONMENT(&plan, envp, AT_FDCWD, file, .is_search = true);
-        r = REAL(posix_spawnp)(ret_pid, file, actions, attr, argv, env);
-        return EXEC_SMALLER(&plan, envp, env, r == E2BIG, r,
-                            REAL(posix_spawnp)(ret_pid, file, actions, attr, argv, env));
+        r = REAL(posix_spawnp)(&pid, file, actions, attr, argv, env);
+        r = EXEC_SMALLER(&plan, envp, env, r == E2BIG, r,
+                         REAL(posix_spawnp)(&pid, file, actions, attr, argv, env));
+        return exec_spawned(&plan, pid, ret_pid, r);
 }

@@ -114,26 +114,34 @@ static bool exec_is_glibc(const char *loader) {
         return false;
 }
 
-/* A static program has no loader, and its children may be followed. */
-static bool exec_elf_is_foreign(long fd, const char *head) {
+/* The loader itself, given a program as its argument, preloads us there. */
+static enum wire_unseen exec_is_static(const struct exec_file *file, bool is_script,
+                                       struct readable *readable) {
+        bool is_named = !is_script && readable_length(readable, file->path, EXEC_PATH_MAX) > 0;
+
+        return is_named && exec_is_glibc(file->path) ? WIRE_UNSEEN_NONE : WIRE_UNSEEN_STATIC;
+}
+
+/* A file that cannot be read is taken for an ordinary one. */
+static enum wire_unseen exec_look_at_elf(long fd, const char *head) {
         const Elf64_Ehdr *eh = (const Elf64_Ehdr *)head;
         char loader[EXEC_HEAD_BYTES];
         Elf64_Phdr ph;
 
         if (eh->e_ident[EI_CLASS] != ELFCLASS64 || eh->e_machine != EXEC_MACHINE)
-                return true;
+                return WIRE_UNSEEN_MACHINE;
         for (unsigned i = 0; i < eh->e_phnum && i < EXEC_PHDRS_MAX; i++) {
                 if (!exec_read(fd, &ph, sizeof(ph), eh->e_phoff + i * sizeof(ph)))
-                        return false;
+                        return WIRE_UNSEEN_NONE;
                 if (ph.p_type != PT_INTERP)
                         continue;
                 if (ph.p_filesz == 0 || ph.p_filesz > sizeof(loader) ||
                     !exec_read(fd, loader, ph.p_filesz, ph.p_offset))
-                        return false;
+                        return WIRE_UNSEEN_NONE;
                 loader[ph.p_filesz - 1] = '\0';
-                return !exec_is_glibc(loader);
+                return exec_is_glibc(loader) ? WIRE_UNSEEN_NONE : WIRE_UNSEEN_LOADER;
         }
-        return false;
+        return WIRE_UNSEEN_STATIC;
 }
 
 /* "#!interpreter": its name, put where head begins. */
@@ -151,47 +159,48 @@ static bool exec_find_interpreter(char *head, long n_bytes) {
         return n > 0 && from < n_bytes;
 }
 
-/* A file that cannot be read is taken for an ordinary one. */
-static bool exec_is_foreign(const struct exec_file *file, struct readable *readable) {
+static enum wire_unseen exec_look_at(const struct exec_file *file, struct readable *readable) {
         _Alignas(Elf64_Ehdr) char head[EXEC_HEAD_BYTES];
         long fd = exec_open(file, readable), n_bytes;
-        bool is_foreign;
+        enum wire_unseen unseen;
 
         for (unsigned i = 0; i <= EXEC_SCRIPTS_MAX && fd >= 0; i++) {
                 n_bytes = sys_call6(SYS_pread64, fd, (long)head, sizeof(head), 0, 0, 0);
                 if (n_bytes >= (long)sizeof(Elf64_Ehdr) && exec_begins(head, ELFMAG)) {
-                        is_foreign = exec_elf_is_foreign(fd, head);
+                        unseen = exec_look_at_elf(fd, head);
                         sys_close((int)fd);
-                        return is_foreign;
+                        return unseen == WIRE_UNSEEN_STATIC ? exec_is_static(file, i > 0, readable)
+                                                            : unseen;
                 }
                 sys_close((int)fd);
                 if (!exec_find_interpreter(head, n_bytes))
-                        return false;
+                        return WIRE_UNSEEN_NONE;
                 fd = exec_open_path(AT_FDCWD, head, 0);
         }
         if (fd >= 0)
                 sys_close((int)fd);
-        return false;
+        return WIRE_UNSEEN_NONE;
 }
 
 /* ---- where it is ------------------------------------------------------------------------- */
 
-static bool exec_is_stripped_at(const struct exec_file *file, struct readable *readable) {
+static enum wire_unseen exec_look(const struct exec_file *file, struct readable *readable) {
         struct stat st;
 
-        return exec_stat(file, &st) && S_ISREG(st.st_mode) &&
-               (exec_is_privileged(&st) || exec_is_foreign(file, readable));
+        if (!exec_stat(file, &st) || !S_ISREG(st.st_mode))
+                return WIRE_UNSEEN_NONE;
+        return exec_is_privileged(&st) ? WIRE_UNSEEN_PRIVILEGED : exec_look_at(file, readable);
 }
 
 /* The first file of that name in PATH decides. */
-static bool exec_found_is_stripped(const char *name, long n_name, const char *dirs,
-                                   struct readable *readable) {
+static enum wire_unseen exec_look_in(const char *name, long n_name, const char *dirs,
+                                     struct readable *readable) {
         struct exec_file file = {.dir_fd = AT_FDCWD};
         char path[EXEC_PATH_MAX];
         struct stat st;
 
         if (readable_length(readable, dirs, EXEC_DIRS_MAX) < 0)
-                return false;
+                return WIRE_UNSEEN_NONE;
         while (*dirs) {
                 long n = 0;
 
@@ -205,11 +214,11 @@ static bool exec_found_is_stripped(const char *name, long n_name, const char *di
                                 path[n + 1 + i] = name[i];
                         file.path = n ? path : path + 1; /* nothing: here */
                         if (exec_stat(&file, &st))
-                                return exec_is_stripped_at(&file, readable);
+                                return exec_look(&file, readable);
                 }
                 dirs += n + (dirs[n] == ':');
         }
-        return false;
+        return WIRE_UNSEEN_NONE;
 }
 
 static const char *exec_find_dirs(struct readable *readable) {
@@ -225,17 +234,23 @@ static const char *exec_find_dirs(struct readable *readable) {
         return NULL;
 }
 
-bool exec_file_must_strip(const struct exec_file *file, struct readable *readable) {
+bool exec_file_must_strip(const struct exec_file *file, struct readable *readable,
+                          enum wire_unseen *ret_unseen) {
         long n_name = file->is_search ? readable_length(readable, file->path, EXEC_PATH_MAX) : -1;
         bool is_name = n_name > 0;
         const char *dirs;
 
         for (long i = 0; is_name && i < n_name; i++)
                 is_name = file->path[i] != '/';
-        if (!exec_can_read(runtime.self_path))
-                return true;
-        if (!is_name)
-                return exec_is_stripped_at(file, readable);
-        dirs = exec_find_dirs(readable);
-        return dirs && exec_found_is_stripped(file->path, n_name, dirs, readable);
+        if (!exec_can_read(runtime.self_path)) {
+                *ret_unseen = WIRE_UNSEEN_ROOT;
+        } else if (!is_name) {
+                *ret_unseen = exec_look(file, readable);
+        } else {
+                dirs = exec_find_dirs(readable);
+                *ret_unseen =
+                        dirs ? exec_look_in(file->path, n_name, dirs, readable) : WIRE_UNSEEN_NONE;
+        }
+        /* a static program has no loader that would mind, and its children may be followed */
+        return *ret_unseen != WIRE_UNSEEN_NONE && *ret_unseen != WIRE_UNSEEN_STATIC;
 }

@@ -5,6 +5,7 @@
 #include <stdbool.h>
 
 #include "hook/readable.h"
+#include "wire/record.h"
 
 #pragma GCC visibility push(hidden)
 
@@ -18,7 +19,8 @@ struct exec_file {
 
 /* The runtime is not to be preloaded there. The loader would say on stderr that it cannot (another root, another machine), it
  * would end the program (musl's), or it would not do it (set-user-id). */
-bool exec_file_must_strip(const struct exec_file *file, struct readable *readable);
+bool exec_file_must_strip(const struct exec_file *file, struct readable *readable,
+                          enum wire_unseen *ret_unseen); /* why nothing is seen of it */
 
 /* The value, when entry is one of this name. NULL: it is another, or cannot be read. */
 const char *exec_value(struct readable *readable, const char *entry, const char *name);

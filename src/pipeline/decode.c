@@ -222,6 +222,23 @@ static void decode_mark(struct pipeline *p, struct slot *s, const uint64_t *word
         trace_put_note(p->config.writer, time_ns, text);
 }
 
+/* ---- programs that are not seen ---------------------------------------------------------------------- */
+
+static void decode_unseen(struct pipeline *p, struct slot *s, const uint64_t *words) {
+        const struct pipeline_calls *calls = &p->config.calls;
+        unsigned why = (unsigned)(words[1] >> 32 & 0xff);
+        char text[WIRE_MAX_MARK + 1];
+
+        if (!calls->on_unseen || (why & ~(unsigned)WIRE_UNSEEN_NOT) == WIRE_UNSEEN_NONE ||
+            (why & ~(unsigned)WIRE_UNSEEN_NOT) >= WIRE_UNSEEN_N)
+                return;
+        memcpy(text, words + 3, words[2]);
+        text[words[2]] = '\0';
+        for (char *c = text; *c; c++) /* one line, and what it says in a note has an end */
+                *c = (unsigned char)*c < ' ' || *c == '\'' || *c == 0x7f ? '?' : *c;
+        calls->on_unseen(calls->ctx, s->process->idx, (uint32_t)words[1], why, text);
+}
+
 /* ---- the rest --------------------------------------------------------------------------------------- */
 
 static void decode_lost(struct pipeline *p, struct slot *s, uint64_t time_ns, uint64_t n) {
@@ -268,6 +285,7 @@ static void decode_rare(struct pipeline *p, struct slot *s, const uint64_t *word
         case WIRE_FREE_RANGE: bulk_free_range(p, s, words, time_ns); break;
         case WIRE_HEAP: bulk_heap(p, s, words, time_ns); break;
         case WIRE_MARK: decode_mark(p, s, words, time_ns); break;
+        case WIRE_UNSEEN: decode_unseen(p, s, words); break;
         case WIRE_FORK:
                 decode_now_ns(p, time_ns);
                 forks_take_snapshot(p, s->process, words[0] >> 8);

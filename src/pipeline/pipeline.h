@@ -74,6 +74,11 @@ struct pipeline_calls {
         /* The name of a thread first seen, "" unknown; valid until the next call. */
         const char *(*thread_name)(void *ctx, uint32_t pid, uint32_t tid);
 
+        /* The process, or a child of it (pid, as they count), runs a program that the runtime cannot enter. why: enum wire_unseen;
+         * path: its end when it is long, "" unknown; nothing that does not fit on a line, and no quotes. */
+        void (*on_unseen)(void *ctx, uint32_t process_idx, uint32_t pid, unsigned why,
+                          const char *path);
+
         /* A ring broke the rules. */
         void (*on_broken)(void *ctx, uint32_t process_idx, uint32_t tid, const char *what);
 

@@ -100,8 +100,8 @@ static void add_counts(struct trace_counts *t, const struct trace_counts *c) {
 }
 
 static bool site_is_touched(const struct trace_site *s) {
-        return s->n_allocs || s->n_frees || s->n_inherited || s->all_peak_bytes ||
-               s->all_peak_blocks;
+        return s->n_allocs || s->n_frees || s->n_inherited || s->n_inherited_frees ||
+               s->inherited_free_bytes || s->all_peak_bytes || s->all_peak_blocks;
 }
 
 static void put_checkpoint(struct fabric *f) {
@@ -191,6 +191,8 @@ static unsigned life_bucket(uint64_t age_us) {
 void fabric_count_release(struct fabric *f, struct fabric_process *p, struct live_block *b,
                           bool is_temporary) {
         struct fabric_site *s = fabric_site_at(f, p->id, b->stack);
+        struct live_block old = *b;
+        uint32_t process = p->id;
 
         s->slice.n_frees++;
         s->slice.free_bytes += b->size_bytes;
@@ -207,6 +209,8 @@ void fabric_count_release(struct fabric *f, struct fabric_process *p, struct liv
                 s->slice.inherited_free_bytes += b->size_bytes;
         }
         *b = p->live.items[--p->live.n];
+        if (old.inherited)
+                fabric_heir_release(f, process, old.stack, old.size_bytes);
 }
 
 uint32_t fabric_add_process(struct fabric *f, uint32_t pid, uint32_t parent, uint32_t image) {
@@ -241,7 +245,12 @@ void fabric_end_process(struct fabric *f, struct fabric_process *p, enum trace_e
                                       .end_ns = f->time_ns,
                                       .n_threads = (uint32_t)p->threads.n,
                                       .peak_rss_bytes = 1 << 20};
+        bool passes_on = f->o.passes_on && f->has_two && fabric_has_heirs(f, p->id);
 
+        if (passes_on) {
+                fabric_end_slice(f);
+                e.end_ns = f->time_ns;
+        }
         p->is_over = true;
         trace_end_process(f->w, &e);
         fabric_touch(p);
@@ -253,6 +262,11 @@ void fabric_end_process(struct fabric *f, struct fabric_process *p, enum trace_e
                         f->all_bytes -= p->live.items[i].size_bytes, f->all_blocks--;
                 }
         f->time_ns += 1000;
+        if (passes_on) {
+                fabric_pass_on(f, p->id);
+                fabric_note_peak(f, p);
+                fabric_end_slice(f);
+        }
 }
 
 /* ---- by hand --------------------------------------------------------------------------------- */

@@ -26,7 +26,8 @@ struct fabric_options {
         unsigned max_step_us;      /* between two events */
         uint64_t sample_bytes;     /* sampled: each block stands for itself alone; 0: exact */
         bool with_names;           /* of functions, files, modules and threads */
-        bool without_moves;        /* as an older silt wrote it */
+        bool passes_on; /* blocks of a process that is over count in its heirs; else as an older silt wrote it */
+        bool without_moves; /* as an older silt wrote it */
         bool with_paths; /* names as call paths have them: recursion, allocators, inlined functions */
 };
 

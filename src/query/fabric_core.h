@@ -24,14 +24,16 @@ struct fabric_thread {
 struct fabric_site {
         struct trace_site slice, total;
         struct trace_move moves;
-        int64_t now_bytes, now_blocks; /* since the slice began, inherited counted */
+        int64_t now_bytes, now_blocks;         /* since the slice began, inherited counted */
+        int64_t adopted_bytes, adopted_blocks; /* now: inherited, and counted here */
         int64_t own_bytes,
                 own_blocks; /* since the slice began, own blocks, gone with their process */
 };
 
 struct fabric_process {
         uint32_t id, pid, image;
-        bool is_over;
+        bool is_over, has_adopted;
+        uint32_t heir_of; /* whose blocks it inherited, plus 1; 0: nobody's */
         VEC(struct fabric_thread) threads;
         VEC(struct live_block) live;
         struct trace_counts slice, total;
@@ -76,4 +78,8 @@ void fabric_move_realloc(struct fabric *f, struct fabric_process *p, struct fabr
 void fabric_put_moves(struct fabric *f);
 uint32_t fabric_add_process(struct fabric *f, uint32_t pid, uint32_t parent, uint32_t image);
 void fabric_end_process(struct fabric *f, struct fabric_process *p, enum trace_ended ended);
+/* Blocks that outlive their process: option passes_on. */
+bool fabric_has_heirs(const struct fabric *f, uint32_t process);
+void fabric_pass_on(struct fabric *f, uint32_t process);
+void fabric_heir_release(struct fabric *f, uint32_t process, uint32_t stack, uint64_t size_bytes);
 void fabric_add_named_stacks(struct fabric *f);

@@ -102,6 +102,7 @@ uint32_t fabric_fork(struct fabric *f, uint32_t parent) {
         child = fabric_add_process(f, f->next_pid++, parent, 1);
         from = &f->processes.items[parent];
         to = &f->processes.items[child];
+        to->heir_of = parent + 1;
         for (size_t i = 0; i < from->live.n; i++) {
                 struct live_block b = from->live.items[i];
                 struct fabric_site *s = fabric_site_at(f, child, b.stack);

@@ -34,6 +34,26 @@ bool query_moment_of(const struct trace_note *note, struct query_moment *ret) {
         return true;
 }
 
+/* "not seen: 3 processes of 'PROGRAM': WHY"; a program's name has no quotes. */
+bool query_unseen_of(const struct trace_note *note, struct query_unseen *ret) {
+        static const char begin[] = "not seen: ";
+        const char *at = note->text + sizeof(begin) - 1, *end;
+        struct query_unseen u = {0};
+
+        if (strncmp(note->text, begin, sizeof(begin) - 1) != 0 || *at < '0' || *at > '9')
+                return false;
+        u.n_processes = strtoull(at, NULL, 10);
+        at = strchr(at, '\'');
+        end = at ? strchr(at + 1, '\'') : NULL;
+        if (!end || strncmp(end, "': ", 3) != 0 || u.n_processes == 0)
+                return false;
+        u.program = at + 1;
+        u.n_program = (size_t)(end - u.program);
+        u.why = end + 3;
+        *ret = u;
+        return true;
+}
+
 bool query_hold_of(const struct trace_note *note, struct query_hold *ret) {
         static const char held[] = "held: ";
         const char *digits = note->text + sizeof(held) - 1;

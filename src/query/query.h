@@ -135,6 +135,15 @@ struct query_hold {
 };
 /* False: the note is another one. */
 bool query_hold_of(const struct trace_note *note, struct query_hold *ret);
+/* Processes of one program that silt could not enter. */
+struct query_unseen {
+        uint64_t n_processes;
+        const char *program; /* the trace's, as are the next: "" unknown */
+        size_t n_program;    /* its bytes */
+        const char *why;
+};
+/* False: the note is another one. */
+bool query_unseen_of(const struct trace_note *note, struct query_unseen *ret);
 /* The earliest of that name; *ret_n_same (NULL: never mind): how many have it. An unknown name is refused with the names
  * there are. */
 int query_find_moment(const struct query *q, const char *name, struct query_moment *ret,

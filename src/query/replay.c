@@ -324,6 +324,19 @@ static void replay_add_share(struct replay *p, const struct trace_site *row) {
                                                    row->inherited_free_bytes, false});
 }
 
+/* When: at the last end of a process in the slice, after which nothing happened in it. */
+static uint64_t replay_heritage_ns(const struct replay *p, const struct trace_slice_info *info) {
+        uint64_t last_ns = 0;
+
+        for (uint32_t i = 0; i < p->q->view->n_processes; i++) {
+                uint64_t gone_ns = query_process_gone_ns(p->q, i);
+
+                if (gone_ns >= info->begin_ns && gone_ns < info->end_ns)
+                        last_ns = MAX(last_ns, gone_ns);
+        }
+        return last_ns ? last_ns : info->end_ns - 1;
+}
+
 /* All that no release took, process by process. */
 static void replay_heritage(struct replay *p, uint64_t time_ns) {
         for (size_t i = 0; i < p->shares.n && !replay_is_over(p);) {
@@ -400,8 +413,12 @@ bool replay_slice(struct query *q, struct state *s, size_t slice_idx,
                 return false;
         replay_begin(&p, slice_idx);
         replay_events(&p, events, n);
-        if (limits->before_ns >= trace_slice(q->reader, slice_idx)->end_ns)
-                replay_heritage(&p, trace_slice(q->reader, slice_idx)->end_ns - 1);
+        if (p.shares.n && (n == 0 || events[n - 1].time_ns < limits->before_ns)) {
+                uint64_t at_ns = replay_heritage_ns(&p, trace_slice(q->reader, slice_idx));
+
+                if (limits->before_ns > at_ns)
+                        replay_heritage(&p, at_ns);
+        }
         while (!limits->skip_temporary && p.candidates.n > 0 && slice_idx-- > 0)
                 replay_look_back(&p, slice_idx);
         map_done(&p.last_alloc);

@@ -88,6 +88,7 @@ static void admission_note_in_vain(struct recorder *r, pid_t pid) {
 void admission_note_unheard(struct recorder *r) {
         uint64_t n = r->n_unheard;
 
+        unseen_note_rest(r);
         if (r->n_in_vain > ADMISSION_MAX_NAMED)
                 n += r->n_in_vain - ADMISSION_MAX_NAMED;
         if (n)

@@ -44,5 +44,7 @@ struct control_message {
         uint32_t n_more_limits[CONTROL_MAX_LIMITS]; /* of the same kind */
         char limits[CONTROL_MAX_LIMITS][320];
         char program[64];  /* REPLACED: which */
+        uint64_t n_unseen; /* WRITTEN, FINISHED: processes that silt could not enter, and which: */
+        char unseen[200];
         char trouble[240]; /* "" or one sentence: disk full, symbols missing, … */
 };

@@ -337,6 +337,9 @@ void front_closing_words(const struct front *f) {
                         "cpu: target %.3f s, recorder %.3f s, blocked %.3f s; it ended after %.3f s",
                         f->target_cpu_s, (double)m->recorder_cpu_ns / 1e9,
                         (double)m->blocked_ns / 1e9, f->target_wall_s);
+        if (m->n_unseen)
+                front_say(f, "%llu process%s not seen: %s", (unsigned long long)m->n_unseen,
+                          m->n_unseen == 1 ? " was" : "es were", m->unseen);
         if (m->n_living)
                 front_say(f, "%u of its descendants %s recorded to %s end", m->n_living,
                           m->n_living == 1 ? "lives on and is" : "live on and are",

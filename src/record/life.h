@@ -43,6 +43,7 @@ struct life {
         bool is_guest;  /* it said hello; a forked process has the arena already */
         bool is_ending; /* end_process was called; waiting for its last events */
         bool is_over;
+        bool runs_unseen; /* it said what it is about to become, which is not seen */
         uint64_t peak_rss_bytes, runtime_bytes;
         uint64_t n_faults; /* by the last sample: new pages come by faults */
         /* looks at its pages: the next one, and what had happened by the last */

@@ -99,7 +99,7 @@ static void recorder_on_process_end(void *ctx, uint32_t process_idx, uint32_t pr
                 return;
         if (one->pidfd >= 0)
                 watcher_remove(r->watcher, one->pidfd);
-        if (totals->ends_in_exec && one->end.ended != TRACE_ENDED_EXEC)
+        if (totals->ends_in_exec && one->end.ended != TRACE_ENDED_EXEC && !one->runs_unseen)
                 recorder_note(
                         r,
                         "pid %d ran another program that was not followed: static, privileged, or out of reach",
@@ -294,6 +294,7 @@ static void recorder_tell(struct recorder *r, enum control_kind kind) {
         m.file_bytes = fstat(r->trace_fd, &st) == 0 ? (uint64_t)st.st_size : 0;
         m.duration_ns = r->end_ns ? r->end_ns : recorder_now_ns(r);
         m.n_images = (uint32_t)r->lives.n_added;
+        unseen_tell(&r->unseen, &m);
         m.n_living = (uint32_t)r->lives.n_alive;
         recorder_count_waste(r, &m);
         pipeline_get_stats(r->pipeline, &stats);
@@ -639,6 +640,7 @@ static void recorder_open_pipeline(struct recorder *r) {
                                 .is_thread_alive = recorder_is_thread_alive,
                                 .thread_name = recorder_thread_name,
                                 .on_broken = recorder_on_broken,
+                                .on_unseen = unseen_on_program,
                                 .back_chunks = recorder_back_chunks,
                                 .on_cut = recorder_on_cut,
                                 .on_mapping = limits_take_mapping,

@@ -18,6 +18,7 @@
 #include "record/moments.h"
 #include "record/recorder.h"
 #include "record/rendezvous.h"
+#include "record/unseen.h"
 
 #if defined(__aarch64__)
 enum { MACHINE_OWN = EM_AARCH64 };
@@ -90,6 +91,7 @@ struct recorder {
         VEC(char *) told_exes;
         char name[17];
         char trouble[240];
+        struct unseen unseen;
 };
 
 uint64_t recorder_now_ns(const struct recorder *r);

@@ -8,6 +8,7 @@
 #include "report/limits.h"
 #include "report/marks.h"
 #include "report/prior.h"
+#include "report/unseen.h"
 #include "report/view.h"
 
 static double seconds(uint64_t ns) {
@@ -384,6 +385,7 @@ int report_json(FILE *out, struct report *r, struct err *reterr) {
         if (x >= 0)
                 x = put_histograms(&j, r, reterr);
         marks_put(&j, r->v);
+        unseen_put_json(&j, r);
         put_notes(&j, r);
         json_end(&j);
         return x;

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/units.h"
+#include "report/unseen.h"
 
 enum { LIMITS_MAX_PUT = 1000 };
 
@@ -120,6 +121,11 @@ void limits_print(const struct style *s, const struct report *r) {
                 style_wrap(s, str_text(&text), 2);
                 str_clear(&text);
         }
+        unseen_add_sentence(r, &text);
+        if (text.n) {
+                fprintf(s->out, "%s!%s ", s->alarm, s->plain);
+                style_wrap(s, str_text(&text), 2);
+        }
         str_done(&text);
 }
 
@@ -164,7 +170,7 @@ bool limits_are_material(const struct report *r) {
         bool is = false;
 
         limits_each(r, look_if_material, &is);
-        return is;
+        return is || unseen_is_any(r);
 }
 
 void limits_told_notes(const struct report *r, const struct trace_note **ret) {

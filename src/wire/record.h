@@ -42,7 +42,22 @@ enum wire_kind {
         WIRE_SAMPLE = 23, /* address, size, mean distance of samples, allocations of the thread so
                                  far (this one included), stack: an allocation that was sampled */
         WIRE_SAMPLE_FREE = 24, /* address, allocations of the thread so far: its release */
+        WIRE_UNSEEN =
+                25, /* pid | enum wire_unseen << 32, text length, text padded to words: a program that a child, or
+                             * this process, runs and the runtime cannot enter */
         WIRE_N_KINDS,
+};
+
+/* Why a program is not seen. */
+enum wire_unseen {
+        WIRE_UNSEEN_NONE = 0,
+        WIRE_UNSEEN_STATIC = 1,     /* it has no loader */
+        WIRE_UNSEEN_PRIVILEGED = 2, /* set-user-id or set-group-id */
+        WIRE_UNSEEN_LOADER = 3,     /* not glibc's */
+        WIRE_UNSEEN_MACHINE = 4,    /* of another machine, or 32-bit */
+        WIRE_UNSEEN_ROOT = 5,       /* the runtime's file cannot be read where it is run */
+        WIRE_UNSEEN_N,
+        WIRE_UNSEEN_NOT = 0x80, /* with one of them: it was not run after all */
 };
 
 #define WIRE_NO_SIZE UINT64_MAX

@@ -46,6 +46,7 @@ static inline uint32_t ring_record_words(const uint64_t *words, size_t n) {
                 [WIRE_BRK] = 4,        [WIRE_LOST] = 2,          [WIRE_THREAD_EXIT] = 1,
                 [WIRE_POOL_ALLOC] = 4, [WIRE_FREE_RANGE] = 3,    [WIRE_MARK] = 2,
                 [WIRE_HEAP] = 4,       [WIRE_SAMPLE] = 6,        [WIRE_SAMPLE_FREE] = 3,
+                [WIRE_UNSEEN] = 3,
         };
         unsigned kind, at;
         size_t n_words;
@@ -74,6 +75,10 @@ static inline uint32_t ring_record_words(const uint64_t *words, size_t n) {
                 if (words[1] > WIRE_MAX_MARK)
                         return 0;
                 n_words += (words[1] + 7) / 8;
+        } else if (kind == WIRE_UNSEEN) {
+                if (words[2] > WIRE_MAX_MARK)
+                        return 0;
+                n_words += (words[2] + 7) / 8;
         }
         return n_words <= n ? (uint32_t)n_words : 0;
 }

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: MIT */
+/* Processes that silt could not enter: said where a report opens, because whatever they allocated is missing from it. */
+#pragma once
+
+#include <stdbool.h>
+
+struct json;
+struct report;
+struct str;
+
+bool unseen_is_any(const struct report *r);
+
+/* "3 processes were not seen: 2 of busybox, it is a static executable; …"; nothing where all were seen. */
+void unseen_add_sentence(const struct report *r, struct str *to);
+
+/* "unseen_processes": [{"program", "processes", "reason"}] */
+void unseen_put_json(struct json *j, const struct report *r);
