@@ -230,19 +230,18 @@ static void patched_follow(const struct link_map *before) {
                 patched_end_turn();
 }
 
-/* As glibc has it from 2.35 on, where r_version is 2 once there are namespaces. Before that, what is told while the list of the
- * program's own namespace stays whole is of another. */
+/* As glibc has it from 2.35 on, where r_version is 2 once there are namespaces. Before that nothing tells. */
 struct patched_namespace {
         struct r_debug own;
         const struct patched_namespace *next;
 };
 
-static bool patched_is_namespace_used(bool is_of_own) {
+static bool patched_is_namespace_used(void) {
         const struct patched_namespace *n = (const struct patched_namespace *)&_r_debug;
 
         __asm__("" : "+r"(n)); /* it is longer than its type says */
         if (n->own.r_version < 2)
-                return !is_of_own && !runtime.is_attached;
+                return false;
         while ((n = n->next))
                 if (n->own.r_map)
                         return true;
@@ -258,7 +257,7 @@ void patched_loaded(void) {
                 is_removing |= !is_adding;
                 return;
         }
-        if (runtime_is_recording() && patched_is_namespace_used(is_adding || is_removing))
+        if (runtime_is_recording() && patched_is_namespace_used())
                 runtime_mark_unfollowed(WIRE_UNFOLLOWED_NAMESPACE);
         if (is_removing) { /* others may lie where they were: what is known of their code means nothing */
                 unwind_modules_changed();
