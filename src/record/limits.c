@@ -23,6 +23,8 @@ enum {
         LOOK_COST_SHARE = 100,
         LOOK_PAUSE_NS = 100 * MS,
 };
+#define LOOK_MAX_BYTES                                                                             \
+        (4ull << 30)          /* a look at more would keep the target from mapping for too long */
 #define UNSEEN_MIN_SHARE 0.25 /* of what is resident */
 #define UNSEEN_ROUND_UP 1.5   /* size classes, fragments, what was released and kept */
 #define LOOK_GROWTH 1.25      /* since the last */
@@ -94,11 +96,12 @@ static bool is_material(uint64_t bytes, uint64_t of_bytes) {
 void limits_look(struct recorder *r, struct life *one, uint64_t now_ns) {
         struct pipeline_totals totals;
         struct resident seen = {0};
-        uint64_t rest_bytes, begin_ns;
+        uint64_t rest_bytes, begin_ns, cost_ns;
+        struct unit_text a, b;
 
-        if (one->anon_bytes < UNSEEN_MIN_BYTES || r->config->options->launcher || one->is_foreign ||
-            one->is_ending || one->n_resident_looks >= LOOK_MAX_N ||
-            now_ns < one->next_resident_ns ||
+        if (one->anon_bytes < UNSEEN_MIN_BYTES || one->anon_bytes > LOOK_MAX_BYTES ||
+            r->config->options->launcher || one->is_foreign || one->is_ending ||
+            one->n_resident_looks >= LOOK_MAX_N || now_ns < one->next_resident_ns ||
             !pipeline_get_totals(r->pipeline, one->trace_process, &totals))
                 return;
         rest_bytes = unexplained_bytes(one, one->anon_bytes, &totals);
@@ -110,8 +113,10 @@ void limits_look(struct recorder *r, struct life *one, uint64_t now_ns) {
         one->n_resident_looks++;
         if (!resident_look(&seen, one->pid))
                 return;
-        one->next_resident_ns =
-                now_ns + MAX((recorder_now_ns(r) - begin_ns) * LOOK_COST_SHARE, LOOK_PAUSE_NS);
+        cost_ns = recorder_now_ns(r) - begin_ns;
+        one->next_resident_ns = now_ns + MAX(cost_ns * LOOK_COST_SHARE, LOOK_PAUSE_NS);
+        recorder_log(r, "pid %d: its blocks do not explain %s: looked at its mappings in %s",
+                     (int)one->pid, unit_bytes(&a, rest_bytes), unit_duration(&b, cost_ns));
         if (seen.anon_bytes > one->resident.anon_bytes) {
                 resident_done(&one->resident);
                 one->resident = seen;

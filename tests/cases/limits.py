@@ -2,6 +2,7 @@
 """What kept a recording from seeing all opens the report, is in its JSON and in run's last words, and nobody is told not to worry."""
 
 import os
+import subprocess
 
 from harness.cases import skip
 from harness.process import run
@@ -39,6 +40,26 @@ int main(void) {
         free(malloc(10));
         usleep(50000);
         for (int i = 0; i < 1000; i++) memset(take(50000), 1, 50000);
+        usleep(300000);
+        return 0;
+}
+"""
+
+PLUGIN = """
+#include <stdlib.h>
+#include <string.h>
+void grow(void) { for (int i = 0; i < 1000; i++) memset(malloc(50000), 1, 50000); }
+"""
+
+OPENER = """
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <unistd.h>
+int main(int argc, char **argv) {
+        void *h = dlmopen(LM_ID_NEWLM, argv[argc - 1], RTLD_NOW);
+        if (!h) return 1;
+        usleep(50000);
+        ((void (*)(void))dlsym(h, "grow"))();
         usleep(300000);
         return 0;
 }
@@ -179,6 +200,26 @@ def test_no_patch(t):
 def test_memory_that_nothing_explains(t):
     one = told(t, [build(t, "raw", RAW)], "unseen", "in memory silt did not see being allocated")
     assert 40e6 < one["bytes"] < 60e6, one
+
+
+def test_another_namespace(t):
+    """A library that brings a libc of its own, whose malloc nobody stands before."""
+    build(t, "plugin.so", PLUGIN, "-shared", "-fPIC")
+    program = build(t, "opener", OPENER)
+    told(t, [program, t.path("plugin.so")], "unseen", "in memory silt did not see being allocated")
+
+
+def test_attached(t):
+    """What a process has from before is not held against the recording, what it takes later is."""
+    program = build(t, "later", RAW.replace("int main(void) {", "int main(void) { memset(take(40000), 1, 40000); usleep(1500000);").replace("usleep(300000)", "usleep(1500000)"))
+    p = subprocess.Popen([program])
+    try:
+        r = run([t.silt.path, "attach", str(p.pid), "-f", "-o", t.path("a.silt")])
+    finally:
+        p.wait(timeout=60)
+    assert r.code == 0 and "in memory silt did not see being allocated" in r.errors, r.errors
+    got, why = t.silt.report(t.path("a.silt"))
+    assert got and [x["kind"] for x in got["limits"]] == ["unseen"], (why, got and got["limits"])
 
 
 def test_what_is_explained_is_silent(t):
