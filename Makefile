@@ -22,12 +22,10 @@ demo: packages ## record the example server and print the report
 	@tools/demo.sh $(BUILD)
 
 test: ## everything that must hold before a change goes in (under 25 minutes on 2 cores)
-	@$(SETUP) test
-	@tools/test.sh
+	@SETUP="$(SETUP)" tools/test.sh
 
 soak: ## the tests with the long repetition counts
-	@$(SETUP) test
-	@tools/test.sh --soak
+	@SETUP="$(SETUP)" tools/test.sh --soak
 
 bench: all ## wall and CPU ratios to the bare program and to heaptrack (30 minutes; BENCH=--quick: 2)
 	@$(SETUP) bench

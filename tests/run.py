@@ -253,6 +253,9 @@ def plain_signals():
 def main():
     plain_signals()
     options = parse_arguments()
+    if not os.path.exists("/proc/self/maps"):
+        print("silt: tests: cannot run here: nothing is mounted at /proc: mount -t proc proc /proc", file=sys.stderr)
+        return 1
     context = Context(options)
     tests = [t for t in all_tests(context, options) if not options.only or re.search(options.only, t.name)]
     tests = [t for t in tests if repeats_of(t, options)]

@@ -8,15 +8,16 @@
 # README has their package names; there this script only says which commands are absent.
 set -eu
 
-# What `make` needs.
+# What `make` needs. A name that changed from one Debian to the next has all of them: older|newer.
 build_packages="gcc g++ libc6-dev meson ninja-build pkg-config python3-minimal
         libdw-dev libelf-dev libdeflate-dev libzstd-dev libxxhash-dev libpcre2-dev libiberty-dev libzydis-dev libcmocka-dev"
 
 # What `make test` needs beside that: sanitizers and fuzzers, the other architecture
 # under emulation, the programs that are recorded, and the tools compared with.
-test_packages="binutils python3 clang clang-format clang-tidy llvm libclang-rt-14-dev lld
+test_packages="binutils python3 clang clang-format clang-tidy llvm libclang-rt-14-dev|libclang-rt-19-dev lld
         valgrind heaptrack rustc cargo librust-tokio-dev perl git sqlite3 libsqlite3-0 redis-server postgresql nginx curl gdb musl-tools golang-go
-        qemu-user libjemalloc2 libjemalloc-dev libtcmalloc-minimal4 libgoogle-perftools4 libgoogle-perftools-dev libmimalloc2.0 libmimalloc-dev
+        qemu-user libjemalloc2 libjemalloc-dev libtcmalloc-minimal4|libtcmalloc-minimal4t64
+        libgoogle-perftools4|libgoogle-perftools4t64 libgoogle-perftools-dev libmimalloc2.0|libmimalloc3 libmimalloc-dev
         cmake groff-base man-db util-linux procps libcap2-bin debootstrap dwz dpkg-dev elfutils debuginfod xz-utils
         chromium-headless-shell"
 case $(uname -m) in
@@ -53,19 +54,39 @@ if ! command -v dpkg-query >/dev/null 2>&1; then
 fi
 
 # shellcheck disable=SC2086 # the lists are words
-installed=$(dpkg-query -W -f '${db:Status-Status} ${Package}\n' $wanted 2>/dev/null |
+installed=$(dpkg-query -W -f '${db:Status-Status} ${Package}\n' $(echo $wanted | tr '|' ' ') 2>/dev/null |
         sed -n 's/^installed //p' | tr '\n' ' ')
 missing=
-for package in $wanted; do
-        case " $installed $missing " in
-        *" $package "*) ;;
-        *) missing="$missing $package" ;;
+for names in $wanted; do
+        for package in $(echo "$names" | tr '|' ' '); do
+                case " $installed " in
+                *" $package "*) continue 2 ;;
+                esac
+        done
+        case " $missing " in
+        *" $names "*) ;;
+        *) missing="$missing $names" ;;
         esac
 done
 [ -n "$missing" ] || exit 0
 
+# Of several names, the first that this Debian has.
+one_name_each() { # NAMES...
+        for names in "$@"; do
+                chosen=${names%%"|"*}
+                for package in $(echo "$names" | tr '|' ' '); do
+                        if [ "$names" != "$package" ] && apt-cache show "$package" >/dev/null 2>&1; then
+                                chosen=$package
+                                break
+                        fi
+                done
+                printf ' %s' "$chosen"
+        done
+}
+
 if [ "$(id -u)" != 0 ]; then
-        echo "silt: setup: packages are missing: as root, run: apt-get install$missing" >&2
+        # shellcheck disable=SC2086
+        echo "silt: setup: packages are missing: as root, run: apt-get install$(one_name_each $missing)" >&2
         exit 1
 fi
 
@@ -80,6 +101,8 @@ apt() { # WHAT ARGUMENT...
 echo "silt: setup: installing$missing" >&2
 export DEBIAN_FRONTEND=noninteractive DEBCONF_NOWARNINGS=yes
 apt "lists of packages" update
+# shellcheck disable=SC2086
+missing=$(one_name_each $missing)
 # Tests start servers of their own: none is to be started now, or when the machine is.
 policy=/usr/sbin/policy-rc.d
 if [ ! -e $policy ]; then

@@ -10,6 +10,13 @@ if [ "${1:-}" = --soak ]; then
         export SILT_HOSTILE_ALL=1 # src/report/hostile_test.c
 fi
 
+# Whom silt finds, attaches to and watches, it finds there; so do the tests.
+if [ ! -e /proc/self/maps ]; then
+        echo "silt: tests: cannot run here: nothing is mounted at /proc: mount -t proc proc /proc" >&2
+        exit 1
+fi
+${SETUP:-true} test || exit 1
+
 results=build-results
 rm -rf "$results"
 mkdir -p "$results/log"
@@ -118,7 +125,11 @@ if step build-tiny build build-tiny -Dtiny=true -Dsignal_points=true; then
 fi
 step fuzz tools/fuzz.sh $([ -n "$soak" ] && echo 300 || echo 5)
 
-[ -z "$soak" ] || step debian11 tools/old_root.sh build
+if [ -n "$soak" ]; then
+        step debian11 tools/old_root.sh build
+        step fresh-root tools/fresh_root.sh
+        step fresh-chroot tools/fresh_root.sh --with proc
+fi
 
 say "done"
 exec python3 tests/summarize.py "$results"/*.json

@@ -5,6 +5,7 @@ import io
 import types
 
 import run
+from harness import cases
 
 
 class Fake:
@@ -43,3 +44,18 @@ def test_many_unsteady_tests_are_a_failure(t):
 def test_soak_tries_nothing_again(t):
     line, _ = verdict(t, [Fake("once", {1})], is_last_word=True)
     assert line == "0 passed, 1 failed", line
+
+
+class Unable(Fake):
+    """A test that needs what this place lacks."""
+
+    def run(self):
+        cases.skip("no terminal here")
+
+
+def test_what_cannot_run_says_why(t):
+    """It is neither passed nor failed, has its reason in its line and is in the closing one, where there is none otherwise."""
+    line, text = verdict(t, [Fake("fine", ()), Unable("odd", ())])
+    assert line == "1 passed, 0 failed, 1 skipped", line
+    assert "SKIP odd: no terminal here\n" in text, text
+    assert verdict(t, [Fake("fine", ())])[0] == "1 passed, 0 failed"

@@ -1,0 +1,116 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# What a new user does, on a Debian with nothing installed: makes a minimal root, clones what is committed here into it,
+# runs `make demo` and `make test` there, and ends with the closing line of the tests. Needs root and the network.
+#
+#   tools/fresh_root.sh [--with all|proc|nothing] [--demo] [SUITE]        SUITE: bookworm (Debian 12), trixie (13), ...
+#
+#   --with all       /proc, /sys, /dev/pts and /dev/shm are mounted: a machine, or a container (the default)
+#   --with proc      /proc alone, and / is no mount point: a plain chroot. Tests that need more say so
+#   --with nothing   not even /proc: silt must build, and say in one line why it cannot record, as `make test` must
+#   --demo           no `make test`
+#
+# The root stays in build-fresh/ for a look; the next run begins anew. build-debian-SUITE/ is what it is copied from.
+set -eu -o pipefail
+cd "$(dirname "$0")/.."
+with=all demo_only=
+while [ $# -gt 0 ]; do
+        case $1 in
+        --with)
+                with=$2
+                shift
+                ;;
+        --demo) demo_only=yes ;;
+        -*)
+                sed -n 's/^# \{0,1\}//; 4,12p' "$0" >&2
+                exit 2
+                ;;
+        *) break ;;
+        esac
+        shift
+done
+suite=${1:-bookworm}
+pristine=$PWD/build-debian-$suite
+root=$PWD/build-fresh
+max_silence_s=30 # of `make demo`
+
+if [ "$(id -u)" != 0 ]; then
+        echo "silt: fresh_root.sh: needs root, for chroot: run it as root" >&2
+        exit 1
+fi
+# All that is mounted below is in a mount namespace of its own, and goes with it.
+if [ -z "${SILT_FRESH_ROOT:-}" ]; then
+        SILT_FRESH_ROOT=yes exec unshare -m "$0" --with "$with" ${demo_only:+--demo} "$suite"
+fi
+
+if [ ! -e "$pristine/.complete" ]; then
+        rm -rf "$pristine"
+        mirror=$(sed -n 's/^deb \(\[[^]]*\] \)\{0,1\}\([^ ]*\) .*/\2/p; s/^URIs: *\([^ ]*\).*/\1/p' \
+                /etc/apt/sources.list /etc/apt/sources.list.d/* 2>/dev/null | head -n 1)
+        debootstrap --variant=minbase "$suite" "$pristine" "$mirror" >"build-debian-$suite.log" 2>&1 ||
+                { tail "build-debian-$suite.log" >&2; exit 1; }
+        touch "$pristine/.complete"
+fi
+rm -rf "$root"
+cp -a "$pristine" "$root"
+git clone -q . "$root/root/silt"
+case $with in
+all)
+        mount --bind "$root" "$root"
+        mount -t proc proc "$root/proc"
+        mount --rbind /sys "$root/sys"
+        mount -t devpts -o newinstance,ptmxmode=0666,mode=0620,gid=5 devpts "$root/dev/pts"
+        mount -t tmpfs tmpfs "$root/dev/shm"
+        ;;
+proc) mount -t proc proc "$root/proc" ;;
+esac
+
+inside() { # SHELL-COMMAND
+        chroot "$root" /usr/bin/env -i HOME=/root PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin \
+                /bin/sh -c "$1" </dev/null 2>&1
+}
+
+# Passes what is said; at the end the seconds it took, and the longest time without a word, which has a bound.
+watch() { # WHAT MAX-SILENCE-S
+        python3 -c '
+import os, sys, time
+what, most = sys.argv[1], float(sys.argv[2])
+begin = last = time.monotonic()
+longest = 0
+while True:
+    data = os.read(0, 65536)
+    now = time.monotonic()
+    longest, last = max(longest, now - last), now
+    if not data:
+        break
+    os.write(1, data)
+print(f"{what}: {last - begin:.0f} s, longest silence {longest:.1f} s", flush=True)
+sys.exit(longest > most)' "$@"
+}
+
+inside 'apt-get -qq update && DEBIAN_FRONTEND=noninteractive apt-get -qq -y --no-install-recommends install git make' >build-fresh.log ||
+        { tail build-fresh.log >&2; exit 1; }
+if [ "$with" = nothing ]; then
+        for target in demo test; do
+                said=$(inside "cd /root/silt && make $target" | tee -a build-fresh.log | tail -n 2 || true)
+                printf '%s\n' "$said"
+                case $said in
+                "silt: "*/proc*"make: "*) ;;
+                *) exit 1 ;;
+                esac
+        done
+        exit 0
+fi
+inside 'cd /root/silt && make demo' | watch "$suite: make demo" $max_silence_s | tee -a build-fresh.log
+[ -z "$demo_only" ] || exit 0
+
+status=0
+inside 'cd /root/silt && make test' | tee -a build-fresh.log || status=1
+# Tests write into build directories alone.
+strays=$(inside 'cd /root/silt && git status --porcelain')
+if [ -n "$strays" ]; then
+        printf 'silt: fresh_root.sh: the tests left files behind:\n%s\n' "$strays" >&2
+        status=1
+fi
+printf '%s, with %s: %s\n' "$suite" "$with" "$(tail -n 1 build-fresh.log)"
+exit $status
