@@ -9,8 +9,8 @@
 #include "finding/finding.h"
 #include "name/name.h"
 
+enum { FACTS_NO_ROW = UINT32_MAX };
 enum {
-        FACTS_NO_ROW = UINT32_MAX,
         FACTS_COLUMNS = 64,
         FACTS_FEW_COLUMNS = 32, /* for traces with many sites: each column costs a pass over them */
         FACTS_MANY_STACKS = 20000, /* from which on */

@@ -7,7 +7,8 @@
 #include "base/str.h"
 #include "finding/facts.h"
 
-enum { PLACE_NONE = UINT32_MAX, PLACE_MAX_DEPTH = 128 /* farther out is left out */ };
+enum { PLACE_NONE = UINT32_MAX };
+enum { PLACE_MAX_DEPTH = 128 /* farther out is left out */ };
 
 struct place {
         uint32_t parent, first_child, next; /* PLACE_NONE: none */

@@ -11,9 +11,9 @@
 #include "base/map.h"
 #include "base/vec.h"
 
+enum { PATTERN_NO_NODE = UINT32_MAX };
 enum {
         PATTERN_ROOT = 0,
-        PATTERN_NO_NODE = UINT32_MAX,
         PATTERN_MAX_PARTS = 64,
 };
 

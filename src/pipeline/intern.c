@@ -10,6 +10,8 @@ enum {
         LOCATION_HIDDEN = UINT32_MAX, /* silt's own: no frame */
         MODULE_HIDDEN = UINT32_MAX - 1,
         MODULE_NONE = UINT32_MAX,
+};
+enum {
         N_INDEX_MIN = 2048,
         N_PCS_MIN = 256,
 };

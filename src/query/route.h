@@ -9,8 +9,8 @@
 #include "name/name.h"
 #include "query/query.h"
 
+enum { ROUTE_NO_KEY = UINT32_MAX };
 enum {
-        ROUTE_NO_KEY = UINT32_MAX,
         ROUTE_MAX_FRAMES =
                 8192, /* of a path; what lies farther out is left out: no recorder writes so much */
 };

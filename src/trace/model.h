@@ -17,12 +17,12 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+/* Apart from the others: since gcc 13 all of an enum are unsigned where one of them has to be. */
+enum { TRACE_NO_THREAD = 0xffffffff, TRACE_NO_PROCESS = 0xffffffff };
 enum {
         TRACE_MAX_SLICE_EVENTS = 262144,
         /* bucket b of lifetimes: [4^b, 4^(b+1)) microseconds; 0 also holds less, 11 also more */
         TRACE_N_LIFE_BUCKETS = 12,
-        TRACE_NO_THREAD = 0xffffffff,
-        TRACE_NO_PROCESS = 0xffffffff,
         TRACE_LARGE_BLOCK_BYTES = 65536, /* whose pages are looked at */
 };
 
