@@ -17,9 +17,13 @@ if [ "${1:-}" = --lines ]; then
 fi
 what=$1
 every_s=${SILT_PROGRESS_S:-$every_s}
-said_s=0 n_lines=0 is_open=
+said_s=0 n_lines=0 is_open= latest=begun pending=
+# A command that says nothing for long, as apt-get of a large package, is spoken for.
+tick_s=1
+[ -t 2 ] || [ "$every_s" -lt 1 ] || tick_s=$every_s
 
 show() { # TEXT
+        latest=$1
         if [ -t 2 ]; then
                 printf '\r\033[K%s: %s, %d s' "$what" "$1" $SECONDS >&2
                 is_open=yes
@@ -36,7 +40,18 @@ leave() { # TEXT
         printf '%s\n' "$1" >&2
 }
 
-while IFS= read -r line; do
+while :; do
+        if IFS= read -r -t "$tick_s" line; then
+                line=$pending$line pending=
+        elif [ $? -gt 128 ]; then
+                pending=$pending$line
+                show "$latest"
+                continue
+        elif [ -n "$pending$line" ]; then
+                line=$pending$line pending=
+        else
+                break
+        fi
         if [ "$line" = "progress: failed" ]; then
                 leave "$what: failed after $SECONDS s"
                 exit 1

@@ -36,6 +36,15 @@ def test_slow_commands_are_not_silent(t):
     assert 3 <= len(lines) <= 6 and " of 6 steps, " in lines[0], lines
 
 
+def test_silent_commands_are_spoken_for(t):
+    """One that says nothing for long, halves of lines, and a last line without an end."""
+    argv = ["sh", "-c", f"(sleep 2.5; printf '[1/2] st'; sleep 1.5; printf 'ep\n'; sleep 2.5; printf odd) | {PROGRESS} 'silt: building'"]
+    lines = run(argv, env={"SILT_PROGRESS_S": "1"}).errors.splitlines()
+    said = [x.rpartition(",")[0].removeprefix("silt: building: ") for x in lines]
+    assert said[0] == "begun" and said.count("1 of 2 steps") >= 2 and lines[-2] == "odd", lines
+    assert len(lines) >= 7 and "done in" in lines[-1], lines
+
+
 def test_packages(t):
     text = ("dlstatus:1:12.5000:Retrieving file 1 of 2\npmstatus:gcc:40.0000:Preparing gcc:amd64\n"
             "pmconffile:/etc/x:0:'a' 'b' 0 0\npmstatus:g++:100:Installed g++\n")
