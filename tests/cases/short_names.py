@@ -67,7 +67,9 @@ def test_rust_sites_begin_at_the_code_that_asked(t):
     found = call_paths(report(t, "rust_threads"))
     assert ["rust_threads::work", "rust_threads::main::{closure}"] in found, found
     for stack in found:
-        assert not stack[0].startswith(("alloc::", "core::", "<", "Vec", "Box", "__rust")), stack
+        # of what the library does before main there is nobody else to name: rustc 1.63's makes the name of the thread
+        if not stack[-1].startswith("std::rt::lang_start"):
+            assert not stack[0].startswith(("alloc::", "core::", "<", "Vec", "Box", "__rust")), stack
     assert not any("lang_start" in name for stack in found[:3] for name in stack), found
 
 
