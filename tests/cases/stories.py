@@ -16,7 +16,7 @@ ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)
 def program(t, name):
     """Built when asked for: those in Rust are no part of `ninja all`."""
     build = os.path.dirname(t.silt.path)
-    r = run(["ninja", "-C", build, "--quiet", "examples/" + name])
+    r = run(["ninja", "-C", build, "--quiet", "examples/" + name], timeout_s=900)  # a crate and what it needs, on a slow machine
     assert r.code == 0, r.text + r.errors
     return os.path.join(build, "examples", name)
 
