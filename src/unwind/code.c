@@ -3,6 +3,9 @@
 
 #include "unwind/arch.h"
 
+/* What is looked at may be data, and what lies before it not any variable a sanitizer knows. */
+#define CODE_ANY __attribute__((no_sanitize_address))
+
 /* A stretch of readable code: bytes are counted from begin. */
 struct code {
         const uint8_t *at;
@@ -33,7 +36,7 @@ enum {
         PROLOGUE_INSNS = 16, /* from saving fp to setting it, and from making room to saving it */
 };
 
-static uint32_t insn_at(const struct code *c, uint64_t off) {
+CODE_ANY static uint32_t insn_at(const struct code *c, uint64_t off) {
         const uint8_t *p = c->at + off;
 
         return (uint32_t)p[0] | (uint32_t)p[1] << 8 | (uint32_t)p[2] << 16 | (uint32_t)p[3] << 24;
@@ -72,7 +75,7 @@ static bool insn_saves_lr_alone(uint32_t insn) {
         return (insn & 0xffe00fff) == 0xf8000ffe || (insn & 0xffc003ff) == 0xf90003fe;
 }
 
-bool code_is_after_call(const struct cfi_image *image, uint64_t addr) {
+CODE_ANY bool code_is_after_call(const struct cfi_image *image, uint64_t addr) {
         struct code c;
         uint64_t off;
         uint32_t insn;
@@ -206,7 +209,7 @@ enum {
 };
 
 /* call *…: opcode ff /2 and what its operand takes. */
-static bool is_indirect_call(const uint8_t *p, uint64_t n_bytes) {
+CODE_ANY static bool is_indirect_call(const uint8_t *p, uint64_t n_bytes) {
         uint8_t mod = p[1] >> 6, rm = p[1] & 7;
         uint64_t size = 2;
 
@@ -222,7 +225,7 @@ static bool is_indirect_call(const uint8_t *p, uint64_t n_bytes) {
         return size == n_bytes;
 }
 
-bool code_is_after_call(const struct cfi_image *image, uint64_t addr) {
+CODE_ANY bool code_is_after_call(const struct cfi_image *image, uint64_t addr) {
         struct code c;
         uint64_t off;
 

@@ -290,10 +290,10 @@ static void test_made_code_is_walked_through(void **state) {
         words[5] = MADE(7);
         walk();
         ASSERT_STACK(MADE(0), MADE(1), MADE(7), AT(fake_end));
-        make_records(60);
+        make_records(20);
         walk();
-        assert_int_equal(depth, 61);
-        assert_int_equal(stack[59], MADE(59));
+        assert_int_equal(depth, 21);
+        assert_int_equal(stack[19], MADE(19));
 }
 
 static void test_records_that_lead_nowhere(void **state) {
