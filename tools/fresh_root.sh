@@ -38,10 +38,6 @@ if [ "$(id -u)" != 0 ]; then
         echo "silt: fresh_root.sh: needs root, for chroot: run it as root" >&2
         exit 1
 fi
-# All that is mounted below is in a mount namespace of its own, and goes with it.
-if [ -z "${SILT_FRESH_ROOT:-}" ]; then
-        SILT_FRESH_ROOT=yes exec unshare -m "$0" --with "$with" ${demo_only:+--demo} "$suite"
-fi
 
 if [ ! -e "$pristine/.complete" ]; then
         rm -rf "$pristine"
@@ -54,20 +50,29 @@ fi
 rm -rf "$root"
 cp -a "$pristine" "$root"
 git clone -q . "$root/root/silt"
-case $with in
-all)
-        mount --bind "$root" "$root"
-        mount -t proc proc "$root/proc"
-        mount --rbind /sys "$root/sys"
-        mount -t devpts -o newinstance,ptmxmode=0666,mode=0620,gid=5 devpts "$root/dev/pts"
-        mount -t tmpfs tmpfs "$root/dev/shm"
-        ;;
-proc) mount -t proc proc "$root/proc" ;;
-esac
 
+# Runs a command in the root, in a mount namespace of its own: what is mounted goes with it. A root that is pivoted into is
+# what a container has; one that is only changed to is no mount point, and no mount namespace can be made below it.
 inside() { # SHELL-COMMAND
-        chroot "$root" /usr/bin/env -i HOME=/root PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin \
-                /bin/sh -c "$1" </dev/null 2>&1
+        unshare -m /bin/sh -e -c '
+                root=$1 with=$2 command=$3
+                set -- env -i HOME=/root PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin /bin/sh -c "$command"
+                cd "$root"
+                case $with in
+                all)
+                        mount --bind . .
+                        cd "$root"
+                        mount -t proc proc proc
+                        mount --rbind /sys sys
+                        mount -t devpts -o newinstance,ptmxmode=0666,mode=0620,gid=5 devpts dev/pts
+                        mount -t tmpfs tmpfs dev/shm
+                        pivot_root . mnt
+                        umount -l /mnt
+                        exec "$@"
+                        ;;
+                proc) mount -t proc proc proc ;;
+                esac
+                exec chroot . "$@"' sh "$root" "$with" "$1" </dev/null 2>&1
 }
 
 # Passes what is said; at the end the seconds it took, and the longest time without a word, which has a bound.

@@ -5,7 +5,7 @@
  * For each alignment 16, 32 .. 65,536 (13 of them, 131,056 together), with size = alignment + 1:
  *   memalign, aligned_alloc, posix_memalign: 39 allocations, 3 * (131,056 + 13) = 393,207 bytes
  * valloc(100), pvalloc(100) (rounds itself up to a page; asked: 100): 2 allocations, 200 bytes
- * aligned_alloc(24, 48) (no power of two: glibc rounds the alignment up): 1 allocation, 48 bytes
+ * memalign(24, 48) (no power of two: glibc rounds the alignment up): 1 allocation, 48 bytes
  * realloc of a memalign block of 4,096 to 5,000, and free: 2 allocations, 9,096 bytes, 2 temporary
  * The 42 first ones stay: 393,455 bytes. The peak comes with the 5,000: 398,455 in 43 blocks. */
 #include "truth.h"
@@ -24,7 +24,7 @@ int main(void) {
         MUST((uintptr_t)valloc(100) % 4096 == 0);
         MUST((uintptr_t)pvalloc(100) % 4096 == 0);
         volatile size_t odd = 24;
-        MUST(aligned_alloc(odd, 48));
+        MUST(memalign(odd, 48));
         char *p = memalign(4096, 4096);
         p = realloc(p, 5000);
         MUST(p);
