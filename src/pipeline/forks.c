@@ -195,6 +195,7 @@ void forks_start(struct pipeline *p, struct process *child) {
         child->loader_number = s.loader_number;
         child->figures = sites_add_process(&p->sites, child->trace_id, s.figures, &s.inherited,
                                            p->pair.now_ns);
+        p->pair.now_ns = MAX(p->pair.now_ns, trace_slice_begin_ns(p->config.writer));
         figures_remove_heir(s.figures); /* the child is it now */
         /* last: it says that the rest is there */
         child->space = s.space ? s.space : intern_space_new(child->trace_id);

@@ -198,6 +198,8 @@ void heritage_begin(struct sites *s, struct figures *f, uint64_t now_ns) {
         add_heir(s, f);
         settle_family(s, family_of(f), now_ns);
         sites_note_all_peak(s, now_ns);
+        if (f->has_adopted) /* before events of its own: a reader takes what passed on for the slice's end */
+                sites_end_slice(s, now_ns, SITES_CHECKPOINT_WHEN_DUE);
 }
 
 void heritage_pass_on(struct sites *s, struct figures *f, uint64_t now_ns) {

@@ -13,10 +13,21 @@ struct brute_block {
         uint32_t stack, process; /* that allocated it */
 };
 
+/* Inherited bytes and blocks of a call path that count here, because their allocator is gone. */
+struct brute_adopted {
+        uint32_t stack;
+        int64_t blocks, bytes;
+};
+
+bool brute_passes_on;
+
 struct brute_process {
         bool has_begun, is_dead;
+        uint32_t heir_of; /* whose blocks it began with, plus 1; 0: nobody's */
+        VEC(struct brute_adopted) adopted;
         VEC(uint64_t) live; /* sequence numbers, in no order */
-        struct map place;   /* seq → index into live + 1, 0: gone */
+        VEC(uint64_t) began_with;
+        struct map place; /* seq → index into live + 1, 0: gone */
         uint64_t live_bytes, own_bytes, own_blocks;
 };
 
@@ -99,31 +110,147 @@ bool brute_is_gone(const struct trace_view *v, uint32_t process, uint64_t time_n
         return false;
 }
 
+/* ---- blocks of processes that are gone ------------------------------------------------------- */
+
+static struct brute_adopted *adopted_at(struct brute *b, uint32_t process, uint32_t stack) {
+        struct brute_process *p = &b->processes[process];
+
+        for (size_t i = 0; i < p->adopted.n; i++)
+                if (p->adopted.items[i].stack == stack)
+                        return &p->adopted.items[i];
+        vec_push(&p->adopted, (struct brute_adopted){stack, 0, 0});
+        return &p->adopted.items[p->adopted.n - 1];
+}
+
+/* The highest of its ancestors that are all gone. */
+static uint32_t family_of(const struct brute *b, uint32_t process) {
+        while (b->processes[process].heir_of &&
+               b->processes[b->processes[process].heir_of - 1].is_dead)
+                process = b->processes[process].heir_of - 1;
+        return process;
+}
+
+static bool is_heir(const struct brute *b, uint32_t process, uint32_t family) {
+        return process != family && b->processes[process].has_begun &&
+               !b->processes[process].is_dead && family_of(b, process) == family;
+}
+
+/* Its copies of a call path, without as many as the family itself began with, where those above it live. */
+static struct brute_adopted copies_of(const struct brute *b, uint32_t process, uint32_t stack) {
+        const struct brute_process *family = &b->processes[family_of(b, process)];
+        struct brute_adopted c = {stack, 0, 0};
+
+        for (size_t i = 0; i < b->processes[process].live.n; i++) {
+                uint64_t seq = b->processes[process].live.items[i];
+
+                if (b->blocks.items[seq].stack == stack && !is_own(b, process, seq)) {
+                        c.blocks++;
+                        c.bytes += (int64_t)b->blocks.items[seq].size_bytes;
+                }
+        }
+        for (size_t i = 0; i < family->began_with.n && family->heir_of; i++)
+                if (b->blocks.items[family->began_with.items[i]].stack == stack) {
+                        c.blocks--;
+                        c.bytes -= (int64_t)b->blocks.items[family->began_with.items[i]].size_bytes;
+                }
+        c.blocks = MAX(c.blocks, (int64_t)0);
+        c.bytes = MAX(c.bytes, (int64_t)0);
+        return c;
+}
+
+struct brute_census {
+        int64_t counted_blocks, counted_bytes, most_blocks, most_bytes;
+        uint32_t by_blocks, by_bytes;
+};
+
+static struct brute_census census_of(struct brute *b, uint32_t family, uint32_t stack) {
+        struct brute_census x = {0};
+
+        for (uint32_t p = 0; p < b->v->n_processes; p++) {
+                struct brute_adopted c;
+
+                if (!is_heir(b, p, family))
+                        continue;
+                c = copies_of(b, p, stack);
+                x.counted_blocks += adopted_at(b, p, stack)->blocks;
+                x.counted_bytes += adopted_at(b, p, stack)->bytes;
+                if (c.blocks > x.most_blocks)
+                        x.most_blocks = c.blocks, x.by_blocks = p;
+                if (c.bytes > x.most_bytes)
+                        x.most_bytes = c.bytes, x.by_bytes = p;
+        }
+        return x;
+}
+
+static void top_up(struct brute *b, uint32_t family, uint32_t stack) {
+        struct brute_census x = census_of(b, family, stack);
+
+        if (x.most_blocks > x.counted_blocks)
+                adopted_at(b, x.by_blocks, stack)->blocks += x.most_blocks - x.counted_blocks;
+        if (x.most_bytes > x.counted_bytes)
+                adopted_at(b, x.by_bytes, stack)->bytes += x.most_bytes - x.counted_bytes;
+}
+
+static void die(struct brute *b, uint32_t process) {
+        b->processes[process].is_dead = true;
+        vec_free(&b->processes[process].adopted);
+        if (!brute_passes_on)
+                return;
+        for (uint32_t p = 0; p < b->v->n_processes; p++)
+                for (size_t i = 0;
+                     is_heir(b, p, family_of(b, process)) && i < b->processes[p].live.n; i++)
+                        top_up(b, family_of(b, process),
+                               b->blocks.items[b->processes[p].live.items[i]].stack);
+}
+
+/* It has released its copy. */
+static void release_copy(struct brute *b, uint32_t process, uint64_t seq) {
+        uint32_t stack = b->blocks.items[seq].stack, family = family_of(b, process);
+        struct brute_adopted *a, c;
+        struct brute_census x;
+        int64_t blocks, bytes;
+
+        if (!brute_passes_on || !is_heir(b, process, family))
+                return;
+        c = copies_of(b, process, stack);
+        x = census_of(b, family, stack);
+        a = adopted_at(b, process, stack);
+        blocks = MAX(a->blocks - c.blocks, MIN(a->blocks, x.counted_blocks - x.most_blocks));
+        bytes = MAX(a->bytes - c.bytes, MIN(a->bytes, x.counted_bytes - x.most_bytes));
+        a->blocks -= MIN(MAX(blocks, (int64_t)0), (int64_t)1);
+        a->bytes -= MIN(MAX(bytes, (int64_t)0), (int64_t)b->blocks.items[seq].size_bytes);
+        top_up(b, family, stack);
+}
+
 enum moment { MOMENT_BEGIN, MOMENT_PEAK, MOMENT_END };
 
-static void note_live(struct brute *b, enum moment moment) {
-        for (uint32_t p = 0; p < b->v->n_processes; p++)
-                for (size_t i = 0; in_scope(b, p) && i < b->processes[p].live.n; i++) {
-                        uint64_t seq = b->processes[p].live.items[i];
-                        const struct brute_block *block = &b->blocks.items[seq];
-                        struct query_site *s;
+static void note_figures(struct query_figures *f, enum moment moment, int64_t blocks,
+                         int64_t bytes) {
+        switch (moment) {
+        case MOMENT_BEGIN: f->begin_bytes += bytes, f->begin_blocks += blocks; break;
+        case MOMENT_PEAK: f->peak_bytes += bytes, f->peak_blocks += blocks; break;
+        case MOMENT_END: f->end_bytes += bytes, f->end_blocks += blocks; break;
+        }
+}
 
-                        if (b->scope->process == QUERY_ALL &&
-                            (!is_own(b, p, seq) || b->processes[p].is_dead))
+static void note_live(struct brute *b, enum moment moment) {
+        bool is_all = b->scope->process == QUERY_ALL;
+
+        for (uint32_t p = 0; p < b->v->n_processes; p++) {
+                const struct brute_process *x = &b->processes[p];
+
+                for (size_t i = 0; in_scope(b, p) && i < x->live.n; i++) {
+                        const struct brute_block *block = &b->blocks.items[x->live.items[i]];
+
+                        if (is_all && (!is_own(b, p, x->live.items[i]) || x->is_dead))
                                 continue;
-                        s = site_of(b, p, block->stack);
-                        switch (moment) {
-                        case MOMENT_BEGIN:
-                                s->f.begin_bytes += (int64_t)block->size_bytes, s->f.begin_blocks++;
-                                break;
-                        case MOMENT_PEAK:
-                                s->f.peak_bytes += (int64_t)block->size_bytes, s->f.peak_blocks++;
-                                break;
-                        case MOMENT_END:
-                                s->f.end_bytes += (int64_t)block->size_bytes, s->f.end_blocks++;
-                                break;
-                        }
+                        note_figures(&site_of(b, p, block->stack)->f, moment, 1,
+                                     (int64_t)block->size_bytes);
                 }
+                for (size_t i = 0; is_all && i < x->adopted.n; i++)
+                        note_figures(&site_of(b, p, x->adopted.items[i].stack)->f, moment,
+                                     x->adopted.items[i].blocks, x->adopted.items[i].bytes);
+        }
 }
 
 static void level(const struct brute *b, uint32_t process, uint64_t *ret_bytes,
@@ -138,6 +265,10 @@ static void level(const struct brute *b, uint32_t process, uint64_t *ret_bytes,
                 if (!b->processes[p].is_dead) {
                         *ret_bytes += b->processes[p].own_bytes;
                         *ret_blocks += b->processes[p].own_blocks;
+                        for (size_t i = 0; i < b->processes[p].adopted.n; i++) {
+                                *ret_bytes += (uint64_t)b->processes[p].adopted.items[i].bytes;
+                                *ret_blocks += (uint64_t)b->processes[p].adopted.items[i].blocks;
+                        }
                 }
 }
 
@@ -194,21 +325,43 @@ static void begin_process(struct brute *b, uint32_t process, uint64_t time_ns) {
         p->has_begun = true;
         if (start->image != 1 || start->parent >= b->v->n_processes)
                 return;
-        for (size_t i = 0; i < b->processes[start->parent].live.n; i++)
+        p->heir_of = start->parent + 1;
+        for (size_t i = 0; i < b->processes[start->parent].live.n; i++) {
                 live_add(b, process, b->processes[start->parent].live.items[i]);
+                vec_push(&p->began_with, b->processes[start->parent].live.items[i]);
+        }
         step(b, MIN(time_ns, start->start_ns), process);
+}
+
+/* Who of those that are due to end by time_ns does so first; TRACE_NO_PROCESS: nobody. */
+static uint32_t next_to_die(const struct brute *b, uint64_t time_ns) {
+        uint32_t first = TRACE_NO_PROCESS;
+
+        for (uint32_t p = 0; p < b->v->n_processes; p++)
+                if (!b->processes[p].is_dead && brute_is_gone(b->v, p, time_ns) &&
+                    (first == TRACE_NO_PROCESS ||
+                     b->v->processes[p].end.end_ns < b->v->processes[first].end.end_ns))
+                        first = p;
+        return first;
+}
+
+static void die_before(struct brute *b, uint64_t time_ns) {
+        for (uint32_t p; (p = next_to_die(b, time_ns)) != TRACE_NO_PROCESS;)
+                die(b, p);
 }
 
 static void live_and_die(struct brute *b, uint64_t time_ns, uint32_t also) {
         for (size_t i = 0; i < b->v->n_processes; i++) {
                 uint32_t p = b->by_start[i];
-                const struct trace_process_info *info = &b->v->processes[p];
+                uint64_t start_ns = b->v->processes[p].start.start_ns;
 
-                b->processes[p].is_dead |= brute_is_gone(b->v, p, time_ns);
-                if (!b->processes[p].has_begun && (info->start.start_ns <= time_ns || p == also) &&
-                    b->n_steps < b->stop_at)
-                        begin_process(b, p, time_ns);
+                if (b->processes[p].has_begun || (start_ns > time_ns && p != also) ||
+                    b->n_steps >= b->stop_at)
+                        continue;
+                die_before(b, MIN(start_ns, time_ns));
+                begin_process(b, p, time_ns);
         }
+        die_before(b, time_ns);
 }
 
 /* ---- events ---------------------------------------------------------------------------------- */
@@ -243,6 +396,8 @@ static void on_release(struct brute *b, uint32_t process, const struct trace_eve
         const struct brute_block *block = &b->blocks.items[seq];
 
         live_remove(b, process, seq);
+        if (!is_own(b, process, seq))
+                release_copy(b, process, seq);
         if (!b->in_window || b->stop_at != UINT64_MAX)
                 return;
         t->n_frees += !implicit;
@@ -297,8 +452,7 @@ static void enter_window(struct brute *b) {
         b->in_window = true;
         if (from_ns > 0)
                 live_and_die(b, from_ns - 1, TRACE_NO_PROCESS);
-        for (uint32_t p = 0; p < b->v->n_processes; p++)
-                b->processes[p].is_dead |= brute_is_gone(b->v, p, from_ns);
+        die_before(b, from_ns);
         if (b->stop_at != UINT64_MAX)
                 return;
         note_live(b, MOMENT_BEGIN);
@@ -341,6 +495,8 @@ static int run(struct brute *b, uint64_t stop_at, struct err *reterr) {
 static void reset(struct brute *b) {
         for (size_t p = 0; p < b->v->n_processes; p++) {
                 vec_free(&b->processes[p].live);
+                vec_free(&b->processes[p].adopted);
+                vec_free(&b->processes[p].began_with);
                 map_done(&b->processes[p].place);
         }
         memset(b->processes, 0, b->v->n_processes * sizeof(b->processes[0]));
@@ -368,8 +524,7 @@ static void finish(struct brute *b) {
                 t->n_lost += x->n_lost;
                 t->n_wrong_sizes += x->n_wrong_sizes;
         }
-        for (uint32_t p = 0; p < b->v->n_processes; p++)
-                b->processes[p].is_dead |= brute_is_gone(b->v, p, b->scope->to_ns);
+        die_before(b, b->scope->to_ns);
         note_live(b, MOMENT_END);
         for (size_t i = 0; i < b->sites.n; i++) {
                 t->begin_bytes += (uint64_t)b->sites.items[i].f.begin_bytes;

@@ -9,6 +9,9 @@
 int brute_ask(const char *trace_path, const struct query_scope *scope, struct query_answer **ret,
               struct err *reterr);
 
+/* Whether blocks of a process that is over count in its heirs, as in traces of a fabric that passes on. */
+extern bool brute_passes_on;
+
 /* With the sites of each process apart. */
 int brute_ask_split(const char *trace_path, const struct query_scope *scope,
                     struct query_answer **ret, struct err *reterr);
