@@ -14,7 +14,7 @@
 #include <malloc.h>
 
 int main(void) {
-        char *a = malloc(0), *b = calloc(0, 8), *c = calloc(8, 0), *d = realloc(NULL, 0),
+        void *a = malloc(0), *b = calloc(0, 8), *c = calloc(8, 0), *d = realloc(NULL, 0),
              *e = memalign(64, 0);
 
         MUST(a && b && c && d && e);
