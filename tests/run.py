@@ -127,6 +127,8 @@ def all_tests(context, options):
         tests += cases.discover(os.path.join(HERE, "allocators"), context, "allocators/")
         tests += cases.discover(os.path.join(HERE, "attach"), context, "attach/")
         tests += cases.discover(os.path.join(HERE, "sample"), context, "sample/")
+        tests += cases.discover(os.path.join(HERE, "suites"), context, "suites/")
+        tests += cases.discover(os.path.join(HERE, "services"), context, "services/")
         tests += cases.discover_file(os.path.join(HERE, "truth_real.py"), "real", context)
     return tests
 
