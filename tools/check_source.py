@@ -5,7 +5,7 @@
     check_source.py layers     includes follow tools/layers.txt, as docs/architecture.md has it
     check_source.py headers CC every header of src/ compiles alone
     check_source.py sleeps     nothing in src/ waits by sleeping
-    check_source.py form       licence line, length of files, marks of unfinished work
+    check_source.py form       licence line, length of files, marks of unfinished work, no stray file at the top
 """
 
 import concurrent.futures
@@ -18,6 +18,8 @@ ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 SRC = os.path.join(ROOT, "src")
 RUNTIME_FOLDERS = ("hook", "unwind", "wire")
 MAX_LINES = 700
+TOP_FILES = {".clang-format", ".clang-tidy", ".editorconfig", ".gitignore", "CONTRIBUTING.md", "LICENSE", "Makefile", "NEWS.md",
+             "README.md", "meson.build", "meson_options.txt"}
 
 # Waiting is done on what is waited for (futex, poll, waitpid); there is no list of exceptions.
 SLEEPS = re.compile(r"\b(sleep|usleep|nanosleep|clock_nanosleep|thrd_sleep|sched_yield|pthread_yield)\s*\("
@@ -131,6 +133,18 @@ def check_form():
                 for number, line in enumerate(lines, 1):
                     if UNFINISHED.search(line):
                         yield f"{rel(path)}:{number}: unfinished: {line.strip()}"
+    yield from stray_files()
+
+
+def stray_files():
+    """What a commit took along: output of a script, a log. Where the sources are no repository there is nothing to ask."""
+    try:
+        done = subprocess.run(["git", "-C", ROOT, "ls-files"], capture_output=True, text=True)
+    except OSError:
+        return
+    for name in done.stdout.splitlines() if done.returncode == 0 else []:
+        if "/" not in name and name not in TOP_FILES:
+            yield f"{name}: a stray file, or one to be named in TOP_FILES"
 
 
 def main(argv):
