@@ -96,7 +96,7 @@ def program_tests(context, options):
 
 def emulated_tests(context, options):
     """Allocators inside programs, pools of programs and samples, for the other machine."""
-    tests = [test for name in ("allocators/bulk", "allocators/exact", "allocators/hook", "allocators/subsets", "allocators/thunks",
+    tests = [test for name in ("allocators/bulk", "allocators/exact", "allocators/hook", "allocators/replace", "allocators/subsets", "allocators/thunks",
                                  "cases/patched", "cases/pools", "sample/exact_totals", "sample/estimates", "attach/arenas", "attach/heaps_own")
              for test in cases.discover_file(os.path.join(HERE, name + ".py"), name.removeprefix("cases/"), context)]
     for test in tests:

@@ -49,8 +49,9 @@ HOOK_EXPORT void *memalign(size_t align_bytes, size_t size_bytes) {
                         return aligned_early(align_bytes, size_bytes, CALL_SITE);
                 return REAL(memalign)(align_bytes, size_bytes);
         }
-        if (unlikely(thread_is_recursion(t, CALL_SITE, REAL_ALLOCATES)))
-                return REAL(memalign)(align_bytes, size_bytes);
+        if (INNER_IS_RECURSION(t, REAL_ALLOCATES, NULL, NULL))
+                return INNER_NOTE(t, REAL(memalign)(align_bytes, size_bytes), size_bytes,
+                                  WIRE_FORM_ALIGNED);
         block = CALL_REAL(t, runtime.is_sampled, memalign, align_bytes, size_bytes);
         ALIGNED_DONE(t, block, size_bytes);
         return block;
@@ -65,8 +66,9 @@ HOOK_EXPORT void *aligned_alloc(size_t align_bytes, size_t size_bytes) {
                         return aligned_early(align_bytes, size_bytes, CALL_SITE);
                 return REAL(aligned_alloc)(align_bytes, size_bytes);
         }
-        if (unlikely(thread_is_recursion(t, CALL_SITE, REAL_ALLOCATES)))
-                return REAL(aligned_alloc)(align_bytes, size_bytes);
+        if (INNER_IS_RECURSION(t, REAL_ALLOCATES, NULL, NULL))
+                return INNER_NOTE(t, REAL(aligned_alloc)(align_bytes, size_bytes), size_bytes,
+                                  WIRE_FORM_ALIGNED);
         block = CALL_REAL(t, runtime.is_sampled, aligned_alloc, align_bytes, size_bytes);
         ALIGNED_DONE(t, block, size_bytes);
         return block;
@@ -74,6 +76,7 @@ HOOK_EXPORT void *aligned_alloc(size_t align_bytes, size_t size_bytes) {
 
 HOOK_EXPORT int posix_memalign(void **ret_block, size_t align_bytes, size_t size_bytes) {
         struct thread *t = thread_get();
+        const struct real_fn *outer;
         void *block;
         int r;
 
@@ -86,10 +89,17 @@ HOOK_EXPORT int posix_memalign(void **ret_block, size_t align_bytes, size_t size
                 *ret_block = block;
                 return 0;
         }
-        r = CALL_REAL(t, runtime.is_sampled, posix_memalign, ret_block, align_bytes, size_bytes);
-        if (unlikely(thread_is_recursion(t, CALL_SITE, REAL_ALLOCATES)))
+        if (INNER_IS_RECURSION(t, REAL_ALLOCATES, NULL, NULL)) {
+                r = REAL(posix_memalign)(ret_block, align_bytes, size_bytes);
+                INNER_NOTE(t, r == 0 ? *ret_block : NULL, size_bytes, WIRE_FORM_ALIGNED);
                 return r;
+        }
+        outer = call_begin(t, &real.posix_memalign, runtime.is_sampled);
+        CALL_BEGUN(t, &real.posix_memalign, outer, NULL);
+        r = REAL(posix_memalign)(ret_block, align_bytes, size_bytes);
         block = r == 0 ? *ret_block : NULL;
+        call_end(t, outer, runtime.is_sampled);
+        CALL_ENDED(t, &real.posix_memalign, block);
         ALIGNED_DONE(t, block, size_bytes);
         return r;
 }
@@ -103,8 +113,8 @@ HOOK_EXPORT void *valloc(size_t size_bytes) {
                         return aligned_early(RUNTIME_PAGE_MAX, size_bytes, CALL_SITE);
                 return REAL(valloc)(size_bytes);
         }
-        if (unlikely(thread_is_recursion(t, CALL_SITE, REAL_ALLOCATES)))
-                return REAL(valloc)(size_bytes);
+        if (INNER_IS_RECURSION(t, REAL_ALLOCATES, NULL, NULL))
+                return INNER_NOTE(t, REAL(valloc)(size_bytes), size_bytes, WIRE_FORM_ALIGNED);
         block = CALL_REAL(t, runtime.is_sampled, valloc, size_bytes);
         ALIGNED_DONE(t, block, size_bytes);
         return block;
@@ -119,8 +129,8 @@ HOOK_EXPORT void *pvalloc(size_t size_bytes) {
                         return aligned_early(RUNTIME_PAGE_MAX, size_bytes, CALL_SITE);
                 return REAL(pvalloc)(size_bytes);
         }
-        if (unlikely(thread_is_recursion(t, CALL_SITE, REAL_ALLOCATES)))
-                return REAL(pvalloc)(size_bytes);
+        if (INNER_IS_RECURSION(t, REAL_ALLOCATES, NULL, NULL))
+                return INNER_NOTE(t, REAL(pvalloc)(size_bytes), size_bytes, WIRE_FORM_ALIGNED);
         block = CALL_REAL(t, runtime.is_sampled, pvalloc, size_bytes);
         ALIGNED_DONE(t, block, size_bytes);
         return block;
@@ -128,17 +138,20 @@ HOOK_EXPORT void *pvalloc(size_t size_bytes) {
 
 /* A libc without it (before glibc 2.26) had no program that calls it; ours must still be right
  * for one. */
-static void *aligned_call_reallocarray(struct thread *t, void *old, size_t n_items,
-                                       size_t item_bytes) {
+static inline __attribute__((always_inline)) void *aligned_call_reallocarray(struct thread *t,
+                                                                             void *old,
+                                                                             size_t n_items,
+                                                                             size_t item_bytes) {
         size_t size_bytes;
 
         if (real.reallocarray.fn)
-                return CALL_REAL(t, runtime.is_sampled, reallocarray, old, n_items, item_bytes);
+                return CALL_REAL_OF(t, runtime.is_sampled, old, reallocarray, old, n_items,
+                                    item_bytes);
         if (__builtin_mul_overflow(n_items, item_bytes, &size_bytes)) {
                 errno = ENOMEM;
                 return NULL;
         }
-        return CALL_REAL(t, runtime.is_sampled, realloc, old, size_bytes);
+        return CALL_REAL_OF(t, runtime.is_sampled, old, realloc, old, size_bytes);
 }
 
 HOOK_EXPORT void *reallocarray(void *old, size_t n_items, size_t item_bytes) {
@@ -152,8 +165,11 @@ HOOK_EXPORT void *reallocarray(void *old, size_t n_items, size_t item_bytes) {
                 size_bytes = SIZE_MAX;
         if (unlikely(!t || early_owns(old)))
                 return malloc_hook_realloc(old, size_bytes); /* it knows what to do */
-        if (unlikely(thread_is_recursion(t, CALL_SITE, REAL_ALLOCATES | REAL_RELEASES)))
-                return aligned_call_reallocarray(t, old, n_items, item_bytes);
+        if (INNER_IS_RECURSION(t, REAL_ALLOCATES | REAL_RELEASES, old, real.free.fn)) {
+                block = real.reallocarray.fn ? REAL(reallocarray)(old, n_items, item_bytes)
+                                             : REAL(realloc)(old, size_bytes);
+                return INNER_NOTE(t, block, size_bytes, WIRE_FORM_REALLOC);
+        }
         if (runtime.is_sampled)
                 was_chosen = sample_realloc_begin(t, old);
         else if (old)
@@ -193,6 +209,12 @@ static void aligned_free_sized(void *block, size_t size_bytes, const struct unwi
                 return;
         if (unlikely(!t || early_owns(block))) {
                 malloc_hook_free(block);
+                return;
+        }
+        if (unlikely(t->in_real != NULL) &&
+            (inner_is_open(t) ? inner_is_recursion(t, REAL_RELEASES, block, real.free.fn, from)
+                              : thread_is_recursion(t, (const void *)from->pc, REAL_RELEASES))) {
+                REAL(free)(block);
                 return;
         }
         if (unlikely(runtime.is_sampled))

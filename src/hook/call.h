@@ -2,6 +2,7 @@
 /* How a hook calls its real function. */
 #pragma once
 
+#include "hook/inner.h"
 #include "hook/thread.h"
 
 #define CALL_SITE ((const void *)__builtin_return_address(0))
@@ -35,18 +36,44 @@ static inline __attribute__((always_inline)) void call_end(struct thread *t,
         SIGNAL_POINT("call/ended");
 }
 
-#define CALL_REAL(t, is_sampled, name, ...)                                                        \
+/* Where anybody's code may be inside: around the two above. block: that the call was given, or NULL. */
+#define CALL_BEGUN(t, fn, outer, block)                                                            \
+        do {                                                                                       \
+                if (unlikely((fn)->kinds & REAL_OPEN))                                             \
+                        inner_begin(t, fn, __builtin_frame_address(0), block, outer);              \
+        } while (0)
+#define CALL_ENDED(t, fn, result)                                                                  \
+        do {                                                                                       \
+                if (unlikely((fn)->kinds & REAL_OPEN)) {                                           \
+                        struct unwind_regs from_;                                                  \
+                                                                                                   \
+                        UNWIND_HERE(&from_);                                                       \
+                        inner_end(t, __builtin_frame_address(0), result, &from_);                  \
+                }                                                                                  \
+        } while (0)
+
+/* old: the block that it was given, or NULL. */
+#define CALL_REAL_OF(t, is_sampled, old, name, ...)                                                \
         ({                                                                                         \
                 const struct real_fn *outer_ = call_begin(t, &real.name, is_sampled);              \
-                __auto_type result_ = REAL(name)(__VA_ARGS__);                                     \
+                void *result_;                                                                     \
+                                                                                                   \
+                CALL_BEGUN(t, &real.name, outer_, old);                                            \
+                result_ = REAL(name)(__VA_ARGS__);                                                 \
                 call_end(t, outer_, is_sampled);                                                   \
+                CALL_ENDED(t, &real.name, result_);                                                \
                 result_;                                                                           \
         })
 
-/* The same for functions that return nothing. */
-#define CALL_REAL_VOID(t, is_sampled, name, ...)                                                   \
+#define CALL_REAL(t, is_sampled, name, ...) CALL_REAL_OF(t, is_sampled, NULL, name, __VA_ARGS__)
+
+/* The same for functions that release a block. */
+#define CALL_REAL_VOID(t, is_sampled, name, block)                                                 \
         do {                                                                                       \
                 const struct real_fn *outer_ = call_begin(t, &real.name, is_sampled);              \
-                REAL(name)(__VA_ARGS__);                                                           \
+                                                                                                   \
+                CALL_BEGUN(t, &real.name, outer_, block);                                          \
+                REAL(name)(block);                                                                 \
                 call_end(t, outer_, is_sampled);                                                   \
+                CALL_ENDED(t, &real.name, NULL);                                                   \
         } while (0)

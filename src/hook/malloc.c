@@ -41,8 +41,8 @@ static inline __attribute__((always_inline)) void *malloc_recorded(struct thread
         struct unwind_regs from;
         void *block;
 
-        if (unlikely(thread_is_recursion(t, CALL_SITE, REAL_ALLOCATES)))
-                return REAL(malloc)(size_bytes);
+        if (INNER_IS_RECURSION(t, REAL_ALLOCATES, NULL, NULL))
+                return INNER_NOTE(t, REAL(malloc)(size_bytes), size_bytes, WIRE_FORM_MALLOC);
         SIGNAL_POINT("malloc/begin");
         block = CALL_REAL(t, is_sampled, malloc, size_bytes);
         SIGNAL_POINT("malloc/returned");
@@ -93,7 +93,8 @@ static inline __attribute__((always_inline)) void *malloc_held(struct thread *t,
 static __attribute__((noinline)) void *malloc_sampled(size_t size_bytes) {
         struct thread *t = thread_self;
 
-        if (unlikely(!t) || unlikely(sample_is_inside(t)))
+        if (unlikely(!t) || unlikely(sample_is_inside(t)) ||
+            unlikely(real.malloc.kinds & REAL_OPEN))
                 return malloc_other(size_bytes);
         sample_begin(t, &real.malloc);
         return malloc_held(t, size_bytes);
@@ -140,8 +141,9 @@ static inline __attribute__((always_inline)) void *calloc_recorded(struct thread
 
         if (__builtin_mul_overflow(n_items, item_bytes, &size_bytes))
                 size_bytes = SIZE_MAX;
-        if (unlikely(thread_is_recursion(t, CALL_SITE, REAL_ALLOCATES)))
-                return REAL(calloc)(n_items, item_bytes);
+        if (INNER_IS_RECURSION(t, REAL_ALLOCATES, NULL, NULL))
+                return INNER_NOTE(t, REAL(calloc)(n_items, item_bytes), size_bytes,
+                                  WIRE_FORM_CALLOC);
         size_bytes -= runtime_tls_excess(item_bytes, CALL_SITE);
         block = CALL_REAL(t, is_sampled, calloc, n_items, item_bytes);
         if (unlikely(!block)) {
@@ -182,6 +184,7 @@ static __attribute__((noinline)) void *calloc_sampled(size_t n_items, size_t ite
         void *block;
 
         if (unlikely(!t) || unlikely(sample_is_inside(t)) ||
+            unlikely(real.calloc.kinds & REAL_OPEN) ||
             unlikely(code_range_has(&runtime.loader, (uintptr_t)CALL_SITE)) ||
             unlikely(__builtin_mul_overflow(n_items, item_bytes, &size_bytes)))
                 return calloc_other(n_items, item_bytes);
@@ -225,15 +228,16 @@ static inline __attribute__((always_inline)) void *realloc_recorded(struct threa
         bool was_chosen = false;
         void *block;
 
-        if (unlikely(thread_is_recursion(t, CALL_SITE, REAL_ALLOCATES | REAL_RELEASES)))
-                return REAL(realloc)(old, size_bytes);
+        if (INNER_IS_RECURSION(t, REAL_ALLOCATES | REAL_RELEASES, old, real.free.fn))
+                return INNER_NOTE(t, REAL(realloc)(old, size_bytes), size_bytes, WIRE_FORM_REALLOC);
         if (is_sampled)
                 was_chosen = sample_realloc_begin(t, old);
         else if (old)
                 event_realloc_begin(t, old);
         SIGNAL_POINT("realloc/begun");
-        block = unlikely(early_owns(old)) ? malloc_move_early(old, size_bytes)
-                                          : CALL_REAL(t, is_sampled, realloc, old, size_bytes);
+        block = unlikely(early_owns(old))
+                        ? malloc_move_early(old, size_bytes)
+                        : CALL_REAL_OF(t, is_sampled, old, realloc, old, size_bytes);
         SIGNAL_POINT("realloc/returned");
         UNWIND_HERE(&from);
         if (is_sampled)
@@ -265,7 +269,8 @@ static __attribute__((noinline)) void *realloc_sampled(void *old, size_t size_by
         void *block;
 
         /* NULL is of a class that the filter has */
-        if (unlikely(!t) || unlikely(sample_may_have(old)) || unlikely(sample_is_inside(t)))
+        if (unlikely(!t) || unlikely(sample_may_have(old)) || unlikely(sample_is_inside(t)) ||
+            unlikely(real.realloc.kinds & REAL_OPEN))
                 return realloc_other(old, size_bytes);
         sample_begin(t, &real.realloc);
         block = REAL(realloc)(old, size_bytes);
@@ -311,7 +316,7 @@ enum free_how { FREE_EXACT, FREE_EXACT_RARE, FREE_SAMPLED };
 
 static inline __attribute__((always_inline)) void free_recorded(struct thread *t, void *block,
                                                                 enum free_how how) {
-        if (unlikely(thread_is_recursion(t, CALL_SITE, REAL_RELEASES))) {
+        if (INNER_IS_RECURSION(t, REAL_RELEASES, block, real.free.fn)) {
                 REAL(free)(block);
                 return;
         }
@@ -355,7 +360,8 @@ static __attribute__((noinline)) void free_sampled(void *block) {
         struct thread *t = thread_self;
 
         /* the filter has blocks of the early arena and descriptions of objects too */
-        if (unlikely(!t) || unlikely(sample_may_have(block)) || unlikely(sample_is_inside(t))) {
+        if (unlikely(!t) || unlikely(sample_may_have(block)) || unlikely(sample_is_inside(t)) ||
+            unlikely(real.free.kinds & REAL_OPEN)) {
                 free_other(block);
                 return;
         }

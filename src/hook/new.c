@@ -4,6 +4,9 @@
  * itself, that one ends in malloc or free, whose hooks see it: the forms built on it stay silent
  * then, or a block would count twice.
  *
+ * A form inside another is a jump: an exception that passes is the outer one's to count, and what the inner one got, it
+ * got from malloc, which was seen (inner.h).
+ *
  * Where all of it is libstdc++'s own, the forms without an alignment go to the real malloc and free
  * at once, as the library would through two or three more hooks. A new that gets no memory goes to
  * the library after all, for its handler and its exception. */
@@ -140,6 +143,7 @@ static HOOK_COLD const struct real_fn *new_find_for_caller(const struct real_fn 
         }
         if (real_for_caller(caller, name, &found) && patched_moved(found.fn))
                 found.enter = patched_moved(found.fn);
+        found.kinds |= REAL_OPEN; /* it may be built on another plugin's */
         fn = new_remember(key, &found);
         return fn && fn->fn ? fn : NULL;
 }
@@ -162,7 +166,12 @@ __attribute__((used)) int new_personality(int version, int actions, uint64_t exc
         struct thread *t = thread_self;
 
         if ((actions & NEW_UA_CLEANUP_PHASE) && t && t->in_real) {
+                struct unwind_regs from;
+
+                UNWIND_HERE(&from);
                 t->in_real = NULL;
+                if (runtime_is_recording())
+                        inner_leave(t, &from);
                 if (!(actions & NEW_UA_FORCE_UNWIND) && runtime_is_recording())
                         event_failed(t, t->new_size_bytes);
         }
@@ -199,7 +208,7 @@ static inline void new_log(struct thread *t, void *block, size_t size_bytes, uns
                         return new_stand_in(size_bytes, align_bytes);                              \
                 if (unlikely(!t || (new_program_bases & (bases))))                                 \
                         return ((__typeof__(&name))fn->enter)(__VA_ARGS__);                        \
-                if (unlikely(thread_is_recursion(t, CALL_SITE, REAL_ALLOCATES))) {                 \
+                if (INNER_IS_RECURSION(t, REAL_ALLOCATES, NULL, NULL)) {                           \
                         t->in_inner = fn;                                                          \
                         return ((__typeof__(&name))fn->enter)(__VA_ARGS__);                        \
                 }                                                                                  \
@@ -214,8 +223,10 @@ static inline void new_log(struct thread *t, void *block, size_t size_bytes, uns
                 outer_bytes = t->new_size_bytes;                                                   \
                 t->new_size_bytes = size_bytes;                                                    \
                 outer = call_begin(t, fn, is_sampled);                                             \
+                CALL_BEGUN(t, fn, outer, NULL);                                                    \
                 block = ((__typeof__(&name))fn->enter)(__VA_ARGS__);                               \
                 call_end(t, outer, is_sampled);                                                    \
+                CALL_ENDED(t, fn, block);                                                          \
                 t->new_size_bytes = outer_bytes;                                                   \
                 if (unlikely(!block)) {                                                            \
                         event_failed(t, size_bytes);                                               \
@@ -310,7 +321,7 @@ void *new_array_failed(size_t size_bytes) {
                         ((__typeof__(&name))fn->enter)(__VA_ARGS__);                               \
                         return;                                                                    \
                 }                                                                                  \
-                if (unlikely(thread_is_recursion(t, CALL_SITE, REAL_RELEASES))) {                  \
+                if (INNER_IS_RECURSION(t, REAL_RELEASES, block, real.free.fn)) {                   \
                         t->in_inner = fn;                                                          \
                         ((__typeof__(&name))fn->enter)(__VA_ARGS__);                               \
                         return;                                                                    \
@@ -330,8 +341,10 @@ void *new_array_failed(size_t size_bytes) {
                         return;                                                                    \
                 }                                                                                  \
                 outer = call_begin(t, fn, is_sampled);                                             \
+                CALL_BEGUN(t, fn, outer, block);                                                   \
                 ((__typeof__(&name))fn->enter)(__VA_ARGS__);                                       \
                 call_end(t, outer, is_sampled);                                                    \
+                CALL_ENDED(t, fn, NULL);                                                           \
         }
 
 #define DELETE_HOOK(name, given_bytes, is_aligned, bases, params, ...)                             \

@@ -37,6 +37,14 @@ static uint64_t patched_size(const struct patched_frame *f) {
         return size_bytes;
 }
 
+static uint64_t patched_text_bytes(const char *text) {
+        uint64_t n = 0;
+
+        while (text && text[n])
+                n++;
+        return n + 1;
+}
+
 static __attribute__((noinline)) void patched_log_free_stack(const struct patched_frame *f,
                                                              struct thread *t,
                                                              uint64_t size_bytes) {
@@ -59,13 +67,59 @@ static inline void patched_log_free(const struct patched_frame *f, struct thread
 }
 
 /* In the thread's address, in calls whose blocks are sampled: patched_after need not ask. PLAIN: the tally is the call's alone
- * until its end. */
-enum { PATCHED_SAMPLED = 1, PATCHED_PLAIN = 2 };
-_Static_assert(_Alignof(struct thread) > (PATCHED_SAMPLED | PATCHED_PLAIN), "marks in its address");
+ * until its end. INNER: it belongs to the call around it, which wants to know what came back. */
+enum { PATCHED_SAMPLED = 1, PATCHED_PLAIN = 2, PATCHED_INNER = 4, PATCHED_MARKS = 7 };
+_Static_assert(_Alignof(struct thread) > PATCHED_MARKS, "marks in its address");
 
 static struct thread *patched_mark_sampled(struct patched_frame *f, struct thread *t) {
         f->heap = f->entry->call == WIRE_CALL_REALLOC && sample_realloc_begin(t, f->block);
         return (struct thread *)((uintptr_t)t | PATCHED_SAMPLED);
+}
+
+/* Of a call that is not the outermost: of an allocation what comes back is looked at. */
+static bool patched_before_inner(struct patched_frame *f, struct thread *t,
+                                 const struct real_fn *fn, void *block) {
+        t->in_inner = fn; /* what this one calls belongs to the outer call too */
+        if (!(fn->kinds & REAL_ALLOCATES) || f->entry->call == WIRE_CALL_RESIZE ||
+            f->entry->call == WIRE_CALL_ALLOC_THROWS) /* what passes is the outer call's to count */
+                return false;
+        f->block = f->entry->call == WIRE_CALL_ALLOC_OUT ? (void *)f->regs[0] : block;
+        f->size_bytes = patched_size(f);
+        f->outer = t->in_real;
+        f->t = (struct thread *)((uintptr_t)t | PATCHED_INNER);
+        return true;
+}
+
+static __attribute__((noinline)) void patched_after_inner(struct patched_frame *f) {
+        struct thread *t = (struct thread *)((uintptr_t)f->t & ~(uintptr_t)PATCHED_MARKS);
+        uint64_t result = f->regs[PATCHED_RESULT];
+
+        if (f->entry->call == WIRE_CALL_ALLOC_OUT)
+                result = (int)result == 0 ? *(uint64_t *)f->block : 0;
+        else if (f->entry->call == WIRE_CALL_ALLOC_TEXT)
+                f->size_bytes = patched_text_bytes((const char *)result);
+        if (inner_is_open(t))
+                inner_note(t, (void *)result, f->size_bytes, f->entry->form);
+}
+
+/* Around call_begin and call_end, where anybody's code may be inside. */
+static inline void patched_begun(struct patched_frame *f, struct thread *t,
+                                 const struct real_fn *fn) {
+        if (unlikely(fn->kinds & REAL_OPEN))
+                inner_begin(t, fn, f, fn->kinds & REAL_RELEASES ? f->block : NULL, f->outer);
+}
+
+static __attribute__((noinline)) void patched_ended(struct patched_frame *f) {
+        struct unwind_regs from = patched_caller(f);
+        uint64_t result = f->regs[PATCHED_RESULT];
+
+        if (f->entry->call == WIRE_CALL_ALLOC_OUT)
+                result = (int)result == 0 ? *(uint64_t *)f->block : 0;
+        inner_end(f->t, f, (void *)result, &from);
+}
+
+static inline bool patched_is_open(const struct patched_frame *f) {
+        return patched_fns[f->entry - patched_entries].kinds & REAL_OPEN;
 }
 
 /* Calls of all kinds, inner ones too. */
@@ -87,7 +141,18 @@ static __attribute__((noinline)) bool patched_before_any(struct patched_frame *f
         t = thread_get_mode(&is_sampled);
         if (unlikely(!t))
                 return false;
-        if (unlikely(thread_is_recursion(t, (const void *)f->pc, fn->kinds))) {
+        if (unlikely(inner_is_open(t)) && (fn->kinds & (REAL_ALLOCATES | REAL_RELEASES))) {
+                struct unwind_regs from = patched_caller(f);
+                void *block = entry->block_arg == WIRE_ENTRY_NO_ARG
+                                      ? NULL
+                                      : (void *)f->regs[entry->block_arg];
+
+                if (!block && fn->kinds == REAL_RELEASES)
+                        return false;
+                if (inner_is_recursion(t, fn->kinds & (REAL_ALLOCATES | REAL_RELEASES), block,
+                                       fn->fn, &from))
+                        return patched_before_inner(f, t, fn, block);
+        } else if (unlikely(thread_is_recursion(t, (const void *)f->pc, fn->kinds))) {
                 t->in_inner = fn; /* what this one calls belongs to the outer call too */
                 return false;
         }
@@ -120,6 +185,7 @@ static __attribute__((noinline)) bool patched_before_any(struct patched_frame *f
         }
         f->t = is_sampled && entry->call != WIRE_CALL_FREE ? patched_mark_sampled(f, t) : t;
         f->outer = call_begin(t, fn, is_sampled);
+        patched_begun(f, t, fn);
         return true;
 }
 
@@ -131,6 +197,7 @@ static __attribute__((noinline)) bool patched_before_free(struct patched_frame *
         f->t = t;
         patched_log_free(f, t);
         f->outer = call_begin(t, &patched_fns[f->entry - patched_entries], false);
+        patched_begun(f, t, &patched_fns[f->entry - patched_entries]);
         return true;
 }
 
@@ -150,7 +217,7 @@ static __attribute__((noinline)) bool patched_before_sampled(struct patched_fram
         if (entry->call == WIRE_CALL_FREE) {
                 f->block = (void *)f->regs[entry->block_arg];
                 if (unlikely(!f->block) || unlikely(sample_may_have(f->block)) ||
-                    unlikely(sample_is_inside(t)))
+                    unlikely(sample_is_inside(t)) || unlikely(fn->kinds & REAL_OPEN))
                         return patched_before_any(f);
                 f->t = t;
                 f->outer = NULL;
@@ -158,7 +225,8 @@ static __attribute__((noinline)) bool patched_before_sampled(struct patched_fram
                 sample_count(&t->lane.slot->tally.n_frees, 1);
                 return true;
         }
-        if (entry->call > WIRE_CALL_ALLOC_THROWS || unlikely(sample_is_inside(t)))
+        if (entry->call > WIRE_CALL_ALLOC_THROWS || unlikely(sample_is_inside(t)) ||
+            unlikely(fn->kinds & REAL_OPEN))
                 return patched_before_any(f);
         patched_begin_alloc(f, t);
         f->t = (struct thread *)((uintptr_t)t | PATCHED_SAMPLED | PATCHED_PLAIN);
@@ -192,6 +260,7 @@ bool patched_before(struct patched_frame *f) {
         patched_begin_alloc(f, t);
         f->t = t;
         f->outer = call_begin(t, &patched_fns[entry - patched_entries], false);
+        patched_begun(f, t, &patched_fns[entry - patched_entries]);
         return true;
 }
 
@@ -214,14 +283,6 @@ static void patched_log_resize(struct patched_frame *f, uint64_t usable_bytes) {
                 return;
         event_realloc_begin(f->t, f->block);
         event_realloc_done(f->t, f->block, f->block, f->size_bytes, f->entry->form, &from);
-}
-
-static uint64_t patched_text_bytes(const char *text) {
-        uint64_t n = 0;
-
-        while (text && text[n])
-                n++;
-        return n + 1;
 }
 
 static __attribute__((noinline)) void patched_after_any(struct patched_frame *f, uint64_t result) {
@@ -285,12 +346,14 @@ static __attribute__((noinline)) void patched_after_sampled(struct patched_frame
         uint64_t result = f->regs[PATCHED_RESULT];
         bool is_plain = (uintptr_t)f->t & PATCHED_PLAIN;
 
-        f->t = (struct thread *)((uintptr_t)f->t & ~(uintptr_t)(PATCHED_SAMPLED | PATCHED_PLAIN));
+        f->t = (struct thread *)((uintptr_t)f->t & ~(uintptr_t)PATCHED_MARKS);
         if (likely(is_plain && result)) {
                 patched_sample_plain(f, (void *)result);
                 return;
         }
         call_end(f->t, f->outer, true);
+        if (unlikely(patched_is_open(f)))
+                patched_ended(f);
         f->t->new_size_bytes = f->outer_bytes;
         switch (f->entry->call) {
         case WIRE_CALL_REALLOC: patched_sample_realloc(f, (void *)result, f->heap); break;
@@ -316,11 +379,16 @@ void patched_after(struct patched_frame *f) {
         uint64_t result = f->regs[PATCHED_RESULT];
         struct unwind_regs from = patched_caller(f);
 
-        if (unlikely((uintptr_t)f->t & PATCHED_SAMPLED)) {
-                patched_after_sampled(f);
+        if (unlikely((uintptr_t)f->t & PATCHED_MARKS)) {
+                if ((uintptr_t)f->t & PATCHED_INNER)
+                        patched_after_inner(f);
+                else
+                        patched_after_sampled(f);
                 return;
         }
         call_end(f->t, f->outer, false);
+        if (unlikely(patched_is_open(f)))
+                patched_ended(f);
         f->t->new_size_bytes = f->outer_bytes;
         if (likely(f->entry->call <= WIRE_CALL_ALLOC_THROWS) && likely(!f->heap) && likely(result))
                 event_alloc(f->t, (void *)result, f->size_bytes, f->entry->form, &from);

@@ -82,15 +82,17 @@ bool patched_write(const struct wire_plan_write *w) {
 
 /* ---- putting patches in ------------------------------------------------------------------ */
 
-static unsigned patched_kinds(uint8_t call) {
-        switch (call) {
-        case WIRE_CALL_FREE: return REAL_RELEASES;
+static unsigned patched_kinds(const struct wire_entry *entry) {
+        unsigned open = entry->heap & WIRE_ENTRY_OPEN ? REAL_OPEN : 0;
+
+        switch (entry->call) {
+        case WIRE_CALL_FREE: return REAL_RELEASES | open;
         case WIRE_CALL_REALLOC:
-        case WIRE_CALL_RESIZE: return REAL_ALLOCATES | REAL_RELEASES;
+        case WIRE_CALL_RESIZE: return REAL_ALLOCATES | REAL_RELEASES | open;
         case WIRE_CALL_ALLOC:
         case WIRE_CALL_ALLOC_THROWS:
         case WIRE_CALL_ALLOC_OUT:
-        case WIRE_CALL_ALLOC_TEXT: return REAL_ALLOCATES;
+        case WIRE_CALL_ALLOC_TEXT: return REAL_ALLOCATES | open;
         default: return 0; /* what they allocate and release themselves are calls of their own */
         }
 }
@@ -208,7 +210,8 @@ static void patched_take_entries(uint32_t first, const struct wire_entry *entrie
                 patched_fns[at] = (struct real_fn){.fn = (void *)entries[i].code_begin,
                                                    .begin = entries[i].code_begin,
                                                    .end = entries[i].code_end,
-                                                   .kinds = patched_kinds(entries[i].call)};
+                                                   .kinds = patched_kinds(&entries[i])};
+                patched_entries[at].heap &= (uint8_t)~WIRE_ENTRY_OPEN;
                 if (entries[i].call == WIRE_CALL_NAME_TO_MIB)
                         patched_heap_know(&patched_entries[at]);
         }

@@ -13,6 +13,7 @@ enum { REAL_N_RANGES = 4 };
 
 static struct code_range real_allocator[REAL_N_RANGES];
 static struct link_map *real_self_map;
+static struct code_range real_measurer; /* who has malloc_usable_size */
 
 extern struct r_debug _r_debug;
 extern const char silt_image_begin[] __asm__("__ehdr_start") __attribute__((visibility("hidden")));
@@ -24,7 +25,11 @@ struct dynamic_symbols {
         const char *strings;
         const uint32_t *gnu_hash, *sysv_hash;
         const ElfW(Half) * versions;
+        const ElfW(Verdef) * version_names;
+        uint64_t n_version_names;
 };
+
+static struct dynamic_symbols real_libc; /* empty: it is not in the list */
 
 /* glibc relocates these pointers in place, except in the vdso. */
 static const void *dynamic_pointer(const struct link_map *map, const ElfW(Dyn) * d) {
@@ -44,6 +49,8 @@ static bool dynamic_symbols_read(const struct link_map *map, struct dynamic_symb
                 case DT_GNU_HASH: s.gnu_hash = dynamic_pointer(map, d); break;
                 case DT_HASH: s.sysv_hash = dynamic_pointer(map, d); break;
                 case DT_VERSYM: s.versions = dynamic_pointer(map, d); break;
+                case DT_VERDEF: s.version_names = dynamic_pointer(map, d); break;
+                case DT_VERDEFNUM: s.n_version_names = d->d_un.d_val; break;
                 default: break;
                 }
         }
@@ -57,8 +64,40 @@ static bool text_equal(const char *a, const char *b) {
         return *a == *b;
 }
 
-/* Old versions of a symbol are hidden behind the default one: a program linked today does not
- * mean them. */
+/* NULL: it has none. */
+static const char *dynamic_symbols_version(const struct dynamic_symbols *s, uint32_t idx) {
+        const ElfW(Verdef) *v = s->version_names;
+
+        for (uint64_t i = 0; s->versions && v && i < s->n_version_names; i++) {
+                if (v->vd_ndx == (s->versions[idx] & 0x7fff) && v->vd_cnt)
+                        return s->strings +
+                               ((const ElfW(Verdaux) *)((const char *)v + v->vd_aux))->vda_name;
+                if (!v->vd_next)
+                        break;
+                v = (const ElfW(Verdef) *)((const char *)v + v->vd_next);
+        }
+        return NULL;
+}
+
+static const ElfW(Sym) * dynamic_symbols_find(const struct dynamic_symbols *s, const char *name);
+
+/* Old versions of a symbol are hidden behind the default one: a program linked today does not mean them. A library that stands
+ * before libc and has nothing but the version that such a program asks libc for (libc_malloc_debug.so) is meant all the same. */
+static bool dynamic_symbols_is_meant(const struct dynamic_symbols *s, uint32_t idx,
+                                     const char *name) {
+        const ElfW(Sym) * of_libc;
+        const char *version, *libc_version;
+
+        if (!s->versions || !(s->versions[idx] & 0x8000) || text_equal(name, "cfree"))
+                return true;
+        if (!real_libc.symbols || s->symbols == real_libc.symbols ||
+            !(version = dynamic_symbols_version(s, idx)) ||
+            !(of_libc = dynamic_symbols_find(&real_libc, name)))
+                return false;
+        libc_version = dynamic_symbols_version(&real_libc, (uint32_t)(of_libc - real_libc.symbols));
+        return libc_version && text_equal(version, libc_version);
+}
+
 static const ElfW(Sym) *
         dynamic_symbols_check(const struct dynamic_symbols *s, uint32_t idx, const char *name) {
         const ElfW(Sym) *sym = &s->symbols[idx];
@@ -69,9 +108,9 @@ static const ElfW(Sym) *
                 return NULL;
         if (type != STT_FUNC && type != STT_GNU_IFUNC && type != STT_NOTYPE)
                 return NULL;
-        if (s->versions && (s->versions[idx] & 0x8000) && !text_equal(name, "cfree"))
-                return NULL;
-        return text_equal(s->strings + sym->st_name, name) ? sym : NULL;
+        return text_equal(s->strings + sym->st_name, name) && dynamic_symbols_is_meant(s, idx, name)
+                       ? sym
+                       : NULL;
 }
 
 static const ElfW(Sym) *
@@ -146,6 +185,25 @@ static unsigned real_kinds(const char *name) {
         return REAL_ALLOCATES;
 }
 
+static const char *real_soname(const struct link_map *map, const char *strings) {
+        for (const ElfW(Dyn) *d = map->l_ld; d && d->d_tag != DT_NULL; d++)
+                if (d->d_tag == DT_SONAME)
+                        return strings + d->d_un.d_val;
+        return NULL;
+}
+
+/* Libraries whose functions of these names call each other from their own code alone. */
+static bool real_is_closed(const struct link_map *map, const char *strings) {
+        static const char *const known[] = {"libc.so.",       "ld-linux",    "libstdc++.so.",
+                                            "libjemalloc.so", "libtcmalloc", "libmimalloc"};
+        const char *soname = real_soname(map, strings);
+
+        for (size_t i = 0; soname && i < sizeof(known) / sizeof(known[0]); i++)
+                if (text_begins(soname, known[i]))
+                        return true;
+        return false;
+}
+
 static bool real_find_in(const struct link_map *map, const char *name, struct real_fn *ret) {
         struct dynamic_symbols symbols;
         const ElfW(Sym) * sym;
@@ -161,6 +219,8 @@ static bool real_find_in(const struct link_map *map, const char *name, struct re
         ret->begin = (uintptr_t)ret->fn;
         ret->end = (uintptr_t)ret->fn + size_bytes;
         ret->kinds = real_kinds(name);
+        if (!real_is_closed(map, symbols.strings))
+                ret->kinds |= REAL_OPEN;
         return true;
 }
 
@@ -187,6 +247,20 @@ static bool real_find_self(void) {
                 }
         }
         return false;
+}
+
+/* By its name: others may have any of its functions. */
+static void real_find_libc(void) {
+        for (const struct link_map *m = _r_debug.r_map; m; m = m->l_next) {
+                struct dynamic_symbols symbols;
+                const char *soname;
+
+                if (dynamic_symbols_read(m, &symbols) &&
+                    (soname = real_soname(m, symbols.strings)) && text_equal(soname, "libc.so.6")) {
+                        real_libc = symbols;
+                        return;
+                }
+        }
 }
 
 /* Whether code at `at` is where the function begins, or behind the landing pad it begins with. */
@@ -217,6 +291,33 @@ void real_is_moved(uintptr_t at, void *moved, const struct code_range *code) {
                 runtime_show_reals();
 }
 
+/* Functions of one library are built on those of another: where one is anybody's, here or in an object that is asked before
+ * this one, all may get there. */
+static void real_open_together(void) {
+        static const struct {
+                const char *name;
+                struct real_fn *fn;
+        } all[] = {
+#define REAL_ONE(name) {#name, &real.name},
+                REAL_MALLOC_NAMES(REAL_ONE) REAL_NEW_NAMES(REAL_ONE)
+#undef REAL_ONE
+        };
+        unsigned open = 0;
+
+        for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++) {
+                if (all[i].fn->fn)
+                        open |= all[i].fn->kinds & REAL_OPEN;
+                if (!runtime.is_attached && real_is_preceded(all[i].name))
+                        open = REAL_OPEN;
+        }
+        for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++)
+                all[i].fn->kinds |= open;
+}
+
+bool real_can_measure(const void *release) {
+        return real.malloc_usable_size.fn && code_range_has(&real_measurer, (uintptr_t)release);
+}
+
 int real_resolve(void) {
         static const struct {
                 const char *name;
@@ -233,10 +334,14 @@ int real_resolve(void) {
         runtime.self.end = (uintptr_t)silt_image_end;
         if (!real_find_self())
                 return -ENOENT;
+        real_find_libc();
         for (size_t i = 0; i < sizeof(wanted) / sizeof(wanted[0]); i++)
                 real_find(wanted[i].name, wanted[i].fn);
         if (!real.malloc.fn || !real.free.fn || !real.calloc.fn || !real.realloc.fn)
                 return -ENOENT;
+        real_open_together();
+        if ((owner = real_find("malloc_usable_size", &ignored)))
+                real_measurer = real_image_range(owner->l_addr);
 
         runtime.loader = real_image_range(_r_debug.r_ldbase);
         real_allocator[0] = runtime.self;
@@ -378,7 +483,9 @@ struct real_search {
         const char *name;
         const struct link_map *needer; /* the caller's object, in pass two */
         struct link_map caller_map;
-        struct real_fn first, needed; /* first in the list; in an object the caller's names */
+        bool is_behind; /* the caller's object was seen */
+        struct real_fn first,
+                needed; /* first in the list; in the caller's, one that it names, or one before that names it */
 };
 
 static void real_map_of(const struct dl_phdr_info *info, struct link_map *ret) {
@@ -402,13 +509,6 @@ static int real_search_caller(struct dl_phdr_info *info, size_t size, void *ctx)
                 }
         }
         return 0;
-}
-
-static const char *real_soname(const struct link_map *map, const char *strings) {
-        for (const ElfW(Dyn) *d = map->l_ld; d && d->d_tag != DT_NULL; d++)
-                if (d->d_tag == DT_SONAME)
-                        return strings + d->d_un.d_val;
-        return NULL;
 }
 
 bool real_is_in(const char *name, const char *soname) {
@@ -444,11 +544,13 @@ static int real_search_name(struct dl_phdr_info *info, size_t size, void *ctx) {
         struct link_map map;
 
         real_map_of(info, &map);
+        s->is_behind |= s->needer && s->needer->l_addr == map.l_addr;
         if (map.l_addr == runtime.self.begin || !real_find_in(&map, s->name, &found))
                 return 0;
         if (!s->first.fn)
                 s->first = found;
-        if (s->needer && (s->needer->l_addr == map.l_addr || real_needs(s->needer, &map))) {
+        if (s->needer && (s->needer->l_addr == map.l_addr || real_needs(s->needer, &map) ||
+                          (!s->is_behind && real_needs(&map, s->needer)))) {
                 s->needed = found;
                 return 1;
         }

@@ -20,7 +20,11 @@ struct real_fn {
         unsigned kinds;       /* enum real_kinds */
 };
 
-enum real_kinds { REAL_ALLOCATES = 1 << 0, REAL_RELEASES = 1 << 1 };
+enum real_kinds {
+        REAL_ALLOCATES = 1 << 0,
+        REAL_RELEASES = 1 << 1,
+        REAL_OPEN = 1 << 2, /* it may call anybody's code, which may call hooks: inner.h */
+};
 
 enum { REAL_FN_REACH_BYTES = 512 }; /* where a symbol has no size */
 
@@ -103,6 +107,9 @@ const char *real_rename_self(const char *name);
 
 /* True when the real function of this name belongs to the object with this soname. */
 bool real_is_in(const char *name, const char *soname);
+
+/* Whether malloc_usable_size knows the blocks that this function releases. */
+bool real_can_measure(const void *release);
 
 /* True when the executable defines the symbol itself, so that no hook of that name is ever
  * called. */

@@ -236,6 +236,7 @@ static struct thread *thread_new(void) {
         t->nested = NULL;
         t->is_starting_nested = false;
         t->in_real = NULL;
+        t->n_open = t->n_inner = 0;
         t->fork_time = 0;
         t->heap = t->arena = 0;
         t->lane.inside = 0;

@@ -16,6 +16,21 @@
 
 struct thread;
 
+/* Calls inside calls: inner.h. */
+enum { INNER_MAX_OPEN = 8, INNER_MAX_BLOCKS = 16, INNER_MAX_NOTED = 12, INNER_N_WAYS = 8 };
+
+struct inner_call {
+        const struct real_fn *fn;
+        uintptr_t frame, block;
+        uint32_t first_block; /* of those in `inner` */
+};
+
+struct inner_block {
+        uintptr_t block;
+        uint64_t size_bytes;
+        uint8_t form;
+};
+
 /* Used by one activation at a time: `inside` is set while it is. */
 struct lane {
         struct ring_writer ring;
@@ -52,6 +67,12 @@ struct thread {
         _Atomic int64_t nested_left_bytes;
         _Atomic uint64_t nested_random;
         uint64_t nested_mean_bytes;
+
+        /* the open calls that are being made, and what was allocated inside */
+        uint32_t n_open, n_inner;
+        struct inner_call open[INNER_MAX_OPEN];
+        struct inner_block inner[INNER_MAX_BLOCKS];
+        struct unwind_way ways[INNER_N_WAYS]; /* from inner calls to these, by place of the call */
 };
 
 /* Initial-exec: one load from a fixed offset, and no allocation behind our back. */

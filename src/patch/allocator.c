@@ -56,7 +56,7 @@ static void add_allocator(struct allocators *a, const struct family *family, con
 }
 
 static bool may_be(const struct family *family, const struct function *f) {
-        return !f->is_plt && !(family->is_global_only && f->is_local);
+        return !f->is_plt && !f->is_resolver && !(family->is_global_only && f->is_local);
 }
 
 /* A program's own functions may end like the mark (take_mallocx): those of an allocator are not alone. */
@@ -243,7 +243,7 @@ static bool is_version(const struct allocator *one, const struct function *f) {
 static bool is_foreign(const struct function *f) {
         static const char *const familiar[] = {"alloc", "free", "mall", "memalign", "_Zn", "_Zd"};
 
-        if (f->is_local || f->is_plt || f->end <= f->begin)
+        if (f->is_local || f->is_plt || f->is_resolver || f->end <= f->begin)
                 return false;
         for (size_t i = 0; i < ARRAY_SIZE(familiar); i++)
                 if (strstr(f->name, familiar[i]))

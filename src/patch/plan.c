@@ -12,6 +12,7 @@
 #include "base/bytes.h"
 #include "base/fs.h"
 #include "patch/allocator.h"
+#include "patch/extent.h"
 #include "patch/maps.h"
 #include "patch/object.h"
 #include "wire/record.h"
@@ -27,6 +28,7 @@ struct planner {
         VEC(struct wire_entry) entries;
         bytes_buf rooms;   /* contents of all sections, one after the other */
         uint32_t n_groups; /* allocators of the files before */
+        bool has_replaced; /* somebody has functions of C's or C++'s names, and is none of the libraries that have */
 };
 
 /* ---- files ------------------------------------------------------------------------------------- */
@@ -80,11 +82,48 @@ static int plan_function(struct planner *p, const struct object *o,
                                         reterr);
 }
 
+/* A function that is nothing but a short jump (x86_64) has no room for a longer one; where it leads has, and is the same
+ * function under another address: nothing was done to the arguments. */
+static bool find_behind_jump(const struct object *o, const struct allocator_function *f,
+                             struct allocator_function *ret) {
+        static const uint8_t endbr64[] = {0xf3, 0x0f, 0x1e, 0xfa};
+        uint8_t code[6] = {0};
+        size_t n = object_read(o, f->begin, code, sizeof(code));
+        size_t off = n == sizeof(code) && !memcmp(code, endbr64, sizeof(endbr64)) ? 4 : 0;
+        struct extent extent;
+        uint64_t to;
+
+        if (o->machine != EM_X86_64 || n < off + 2 || code[off] != 0xeb)
+                return false;
+        to = f->begin + off + 2 + (uint64_t)(int8_t)code[off + 1];
+        if (extent_find(o, to, &extent) < 0 || extent.begin != to || extent.end <= to)
+                return false;
+        *ret = *f;
+        ret->begin = to;
+        ret->n_bytes = extent.end - to;
+        ret->padding_bytes = extent.next > extent.end ? (size_t)(extent.next - extent.end) : 0;
+        return true;
+}
+
+static bool is_planned(const struct planner *p, uint64_t at) {
+        for (size_t i = 0; i < p->writes.n; i++)
+                if (p->writes.items[i].at == at)
+                        return true;
+        return false;
+}
+
 static uint8_t heap_of(const struct planner *p, const struct family *family,
                        const struct family_role *role) {
         if (family->has_nameless_code && !(p->request->hello->flags & WIRE_HELLO_ATTACHED))
                 return WIRE_ENTRY_HEAP_NONE_INNER;
         return role->heap || !family->has_heaps ? role->heap : WIRE_ENTRY_HEAP_OF_THREAD;
+}
+
+/* Somebody's own functions by C's or C++'s names: what they are built on is called from anywhere. The C++ library's are built on
+ * each other, and where somebody has replaced one of those, on his. */
+static bool is_open(const struct planner *p, const struct object *o, const struct family *family) {
+        return !family->own_names[0] && !family->is_loader && !family->is_attached_only &&
+               (o->is_program || !path_is_file(o->path, "libstdc++.so") || p->has_replaced);
 }
 
 static void add_entry(struct planner *p, const struct object *o, const struct allocators *a,
@@ -103,7 +142,9 @@ static void add_entry(struct planner *p, const struct object *o, const struct al
                          .size_arg = f->role->size_arg,
                          .count_arg = f->role->count_arg,
                          .block_arg = f->role->block_arg,
-                         .heap = heap_of(p, allocator->family, f->role),
+                         .heap = (uint8_t)(heap_of(p, allocator->family, f->role) |
+                                           (is_open(p, o, allocator->family) ? WIRE_ENTRY_OPEN
+                                                                             : 0)),
                          .group = (uint16_t)(p->n_groups + f->allocator),
                  });
 }
@@ -141,6 +182,13 @@ static struct patch_plan_allocator *note_allocator(struct planner *p, const stru
         return one;
 }
 
+static bool has_function(const struct allocators *a, uint64_t begin) {
+        for (size_t i = 0; i < a->functions.n; i++)
+                if (a->functions.items[i].begin == begin)
+                        return true;
+        return false;
+}
+
 static void plan_object(struct planner *p, const struct object *o, const struct allocators *a) {
         uint64_t room_bytes =
                 ALIGN_UP(a->functions.n * (uint64_t)PATCH_ROOM_BYTES, (uint64_t)PLAN_PAGE_BYTES);
@@ -159,6 +207,7 @@ static void plan_object(struct planner *p, const struct object *o, const struct 
                 const struct allocator_function *f = &a->functions.items[i];
                 struct patch_plan_allocator *one =
                         note_allocator(p, o, &a->list.items[f->allocator]);
+                struct allocator_function behind;
                 struct err err = {0};
                 struct patch patch;
                 int r = -EFAULT;
@@ -172,6 +221,19 @@ static void plan_object(struct planner *p, const struct object *o, const struct 
                         err_set(&err, r, "no free address space in a branch's reach");
                 } else {
                         r = plan_function(p, o, f, room + n_used * PATCH_ROOM_BYTES, &patch, &err);
+                        if (r < 0 && find_behind_jump(o, f, &behind)) {
+                                f = &behind;
+                                r = has_function(a, behind.begin)
+                                            ? 0
+                                            : plan_function(p, o, f,
+                                                            room + n_used * PATCH_ROOM_BYTES,
+                                                            &patch, &err);
+                                if (r == 0 &&
+                                    (has_function(a, behind.begin) || is_planned(p, patch.at))) {
+                                        one->n_hooked++; /* where it leads is */
+                                        continue;
+                                }
+                        }
                 }
                 if (r < 0) {
                         one->n_refused++;
@@ -278,6 +340,17 @@ static bool object_at(const struct planner *p, size_t i, struct object *ret) {
         return has_code;
 }
 
+/* What the C++ library is built on. */
+static bool replaces_any(const struct object *o, const struct allocators *a) {
+        for (size_t i = 0; i < a->list.n; i++)
+                if (a->list.items[i].family->is_preloadable &&
+                    !a->list.items[i].family->own_names[0] &&
+                    !a->list.items[i].family->is_attached_only &&
+                    !path_is_file(o->path, "libstdc++.so"))
+                        return true;
+        return false;
+}
+
 struct wanted {
         struct object *object;
         struct stat st;
@@ -321,6 +394,8 @@ static void look_at_objects(struct planner *p) {
         }
         if (files.n)
                 allocators_read_all(files.items, files.n);
+        for (size_t i = 0; i < files.n; i++)
+                p->has_replaced |= replaces_any(wanted.items[i].object, &files.items[i].found);
         for (size_t i = 0; i < files.n; i++) {
                 plan_file(p, wanted.items[i].object, &wanted.items[i].st, &files.items[i]);
                 allocators_done(&files.items[i].found);

@@ -146,7 +146,9 @@ static void load_symbols(struct functions *f, Dwfl_Module *module) {
                                            .end = address + sym.st_size,
                                            .name = name,
                                            .rank = function_rank(&sym, name),
-                                           .is_local = GELF_ST_BIND(sym.st_info) == STB_LOCAL});
+                                           .is_local = GELF_ST_BIND(sym.st_info) == STB_LOCAL,
+                                           .is_resolver =
+                                                   GELF_ST_TYPE(sym.st_info) == STT_GNU_IFUNC});
         }
 }
 

@@ -16,6 +16,7 @@ struct function {
         uint8_t rank;        /* of several names for one address the highest is shown */
         bool is_local;       /* known in its own object only */
         bool is_plt;         /* a stub that jumps to the function of that name */
+        bool is_resolver;    /* says which function has that name (STT_GNU_IFUNC) */
 };
 
 /* A section or segment of code: a symbol says nothing about addresses in another. */

@@ -66,6 +66,78 @@ uint32_t unwind_walk_once(const struct unwind_regs *from, void *ctx, uint64_t *p
         return n;
 }
 
+enum { INSIDE_MAX_STEPS = 64 };
+
+/* The words lie between the caller's sp and the frame, as they did then. */
+static bool is_same_way(const struct unwind_way *way, const struct unwind_regs *from,
+                        uint64_t frame) {
+        if (way->generation != rowtab_generation() || way->pc != from->pc ||
+            way->distance_bytes != frame - from->sp)
+                return false;
+        for (uint64_t i = 0; i < way->n_steps; i++)
+                if (arch_load(frame - way->slots[i]) != way->words[i])
+                        return false;
+        return true;
+}
+
+/* A handler that comes between finds nothing remembered. */
+static void remember_way(struct unwind_way *memory, const struct unwind_way *way) {
+        uint64_t generation = way->generation;
+
+        __atomic_store_n(&memory->generation, 0, __ATOMIC_RELAXED);
+        __atomic_signal_fence(__ATOMIC_SEQ_CST);
+        memory->pc = way->pc;
+        memory->distance_bytes = way->distance_bytes;
+        memory->n_steps = way->n_steps;
+        for (uint64_t i = 0; i < way->n_steps; i++) {
+                memory->slots[i] = way->slots[i];
+                memory->words[i] = way->words[i];
+        }
+        __atomic_signal_fence(__ATOMIC_SEQ_CST);
+        __atomic_store_n(&memory->generation, generation, __ATOMIC_RELAXED);
+}
+
+enum unwind_inside unwind_is_inside(const struct unwind_regs *from, uint64_t frame,
+                                    uint64_t code_begin, uint64_t code_end,
+                                    struct unwind_way *memory) {
+        struct unwind_way way = {.pc = from->pc, .distance_bytes = frame - from->sp};
+        struct stepper p;
+        struct state s;
+
+        if (!walk_state_from(from, &s) || s.sp > frame)
+                return UNWIND_INSIDE_UNKNOWN;
+        p = stepper_without_walker(s.sp, NULL);
+        if (p.generation == 0)
+                return UNWIND_INSIDE_UNKNOWN;
+        if (is_same_way(memory, from, frame))
+                return UNWIND_INSIDE;
+        way.generation = p.generation;
+        for (unsigned i = 0; i < INSIDE_MAX_STEPS; i++) {
+                row_t row = step_row(&p, &s);
+                bool is_simple =
+                        i < UNWIND_WAY_STEPS && step_is_plain(&s, row) && !(row & ROW_BASE_FP);
+                uint64_t pc = s.pc;
+                struct frame f;
+
+                if (step_out(&p, &s, row, &f) != STEP_OK || s.flags != 0)
+                        return UNWIND_INSIDE_UNKNOWN;
+                if (s.sp > frame) { /* this one's own words are not looked at: its code tells */
+                        if (pc < code_begin || pc >= code_end)
+                                return UNWIND_OUTSIDE;
+                        remember_way(memory, &way);
+                        return UNWIND_INSIDE;
+                }
+                if (!is_simple || (f.flags & FRAME_STOP)) {
+                        way.generation = 0;
+                        continue;
+                }
+                way.slots[i] = frame - f.ra_slot;
+                way.words[i] = arch_load(f.ra_slot);
+                way.n_steps = i + 1;
+        }
+        return UNWIND_INSIDE_UNKNOWN;
+}
+
 void unwind_regs_leave(struct unwind_regs *regs) {
         struct state s = {.pc_raw = regs->pc, .pc = regs->pc, .sp = regs->sp, .fp = regs->fp};
         struct stepper p;

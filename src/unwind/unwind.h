@@ -117,6 +117,28 @@ void unwind_forget(struct unwind_walker *w);
 uint32_t unwind_walk_once(const struct unwind_regs *from, void *ctx, uint64_t *pcs,
                           uint32_t cap_pcs, uint8_t *ret_end);
 
+/* Whether the function that has `frame` in its stack frame, and whose code is in [code_begin, code_end), is among the callers of
+ * `from`, near and with no signal handler in between. Slower than a remembered walk, re-entrant. */
+enum unwind_inside {
+        UNWIND_INSIDE,
+        UNWIND_OUTSIDE,        /* whoever had it has returned */
+        UNWIND_INSIDE_UNKNOWN, /* a handler is in between, or the walk does not get there */
+};
+
+/* The way that was walked, of frames that need sp alone: if the words on it are the same, so is the way. */
+enum { UNWIND_WAY_STEPS = 6 };
+struct unwind_way {
+        uint64_t generation; /* 0: nothing is remembered */
+        uint64_t pc, distance_bytes;
+        uint64_t n_steps;
+        uint64_t slots[UNWIND_WAY_STEPS], words[UNWIND_WAY_STEPS]; /* slots: below the frame */
+};
+
+/* memory: of the calling thread, of the last such way; zeroed at first. */
+enum unwind_inside unwind_is_inside(const struct unwind_regs *from, uint64_t frame,
+                                    uint64_t code_begin, uint64_t code_end,
+                                    struct unwind_way *memory);
+
 /* The set of loaded objects changed: nothing cached so far is used again, modules are announced
  * again. Call after an object has been unmapped and before code mapped in its place can run. */
 void unwind_modules_changed(void);

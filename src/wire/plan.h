@@ -48,6 +48,8 @@ enum wire_entry_heap {
         WIRE_ENTRY_HEAP_OF_THREAD = 1,
         WIRE_ENTRY_HEAP_ARG = 16,   /* + n: that of argument n */
         WIRE_ENTRY_HEAP_FLAGS = 32, /* + n: argument n is jemalloc's flags */
+        /* or'ed to these: what it is built on may be called from anybody's code, not only from [code_begin, code_end) */
+        WIRE_ENTRY_OPEN = 64,
         /* From none; and calls of the allocator's own code are never the program's, whatever runs: the C library's allocator releases
          * what it keeps for a thread when that ends. Its other functions come by way of the preloaded hooks. */
         WIRE_ENTRY_HEAP_NONE_INNER = 128,
