@@ -34,7 +34,7 @@ enum {
 void limits_hear(struct limits *l, const char *note) {
         struct trace_limit one;
 
-        if (!trace_limit_parse(note, &one))
+        if (!trace_limit_parse(note, &one) || one.is_summed)
                 return;
         if (l->of[one.kind].n++ && one.bytes <= l->of[one.kind].bytes)
                 return;

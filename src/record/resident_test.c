@@ -104,7 +104,7 @@ static void test_hostile_smaps(void **state) {
 }
 
 static void test_limits(void **state) {
-        struct trace_limit l = {LIMIT_UNSEEN, 7, 1000, 3, "some: words"}, back;
+        struct trace_limit l = {LIMIT_UNSEEN, 7, 1000, 3, "some: words", false}, back;
         struct limits limits = {0};
         char note[64];
 
@@ -122,6 +122,9 @@ static void test_limits(void **state) {
         assert_true(trace_limit_parse("pid 9 not followed: it is static", &back));
         assert_int_equal(back.kind, LIMIT_NOT_FOLLOWED);
         assert_int_equal(back.pid, 9);
+        assert_true(trace_limit_parse("not seen: 2 processes of 'x': static", &back));
+        assert_true(back.kind == LIMIT_NOT_FOLLOWED && back.is_summed);
+        assert_false(trace_limit_parse("attached to pid 7: blocks before are not seen", &back));
         assert_false(trace_limit_parse("limit unseen 7 x 3: y", &back));
         assert_false(trace_limit_parse("limit unseen 99999999999 1 3: y", &back));
         assert_false(trace_limit_parse("limit ", &back));

@@ -95,6 +95,8 @@ static void limits_each(const struct report *r, limit_fn fn, void *ctx) {
 static void take_worst(void *ctx, const struct trace_limit *l, const struct trace_note *note) {
         struct limits_told *t = ctx;
 
+        if (l->is_summed)
+                return;
         if (t->of[l->kind].n++ && l->bytes <= t->of[l->kind].worst.bytes)
                 return;
         t->of[l->kind].worst = *l;

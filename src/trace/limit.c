@@ -33,6 +33,7 @@ static bool parse_plain(const char *note, struct trace_limit *ret) {
                 enum trace_limit_kind kind;
         } plain[] = {
                 {"not followed: ", LIMIT_NOT_FOLLOWED},
+                {"not seen: ", LIMIT_NOT_FOLLOWED},
                 {"that was not followed", LIMIT_NOT_FOLLOWED},
                 {"more programs not followed", LIMIT_NOT_FOLLOWED},
                 {"could not be hooked", LIMIT_UNHOOKED},
@@ -51,6 +52,7 @@ static bool parse_plain(const char *note, struct trace_limit *ret) {
                         continue;
                 (void)sscanf(note, "pid %9u", &pid);
                 *ret = (struct trace_limit){.kind = plain[i].kind, .pid = pid, .text = note};
+                ret->is_summed = !strncmp(note, "not seen: ", strlen("not seen: "));
                 return true;
         }
         return false;

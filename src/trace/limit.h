@@ -26,6 +26,7 @@ struct trace_limit {
         uint32_t pid;          /* 0: no one process */
         uint64_t bytes, count; /* 0: not known */
         const char *text;      /* the sentence, inside the note's */
+        bool is_summed; /* a part of what a sentence of its own adds up: processes not seen */
 };
 
 const char *trace_limit_name(enum trace_limit_kind kind);
