@@ -7,7 +7,7 @@ import shutil
 from allocators._workshop import LOCK, Workshop
 from suites._suite import Program, Suite, soak_alone
 
-INSIDE = ("test-api", "test-api-fill", "test-stress")
+INSIDE = ("mimalloc-test-api", "mimalloc-test-api-fill", "mimalloc-test-stress")
 OVERRIDES = ("main-override.c", "main-override.cpp")
 
 
@@ -35,7 +35,7 @@ def test_suite(t):
     for kind in ("Release", "Debug"):
         folder = built(t, kind)
         for name in (*INSIDE, *(s.replace(".", "_") for s in OVERRIDES)):
-            arguments = ["8", "30", "5"] if name == "test-stress" else []
+            arguments = ["8", "30", "5"] if name == "mimalloc-test-stress" else []
             programs.append(Program(f"{name} {kind.lower()}", [os.path.join(folder, name), *arguments]))
         preload = next(os.path.join(folder, f) for f in os.listdir(folder) if f.startswith("libmimalloc") and f.endswith(".so"))
         programs.append(Program(f"preloaded {kind.lower()}", ["sqlite3", ":memory:", "with recursive c(x) as (select 1 union all select x + 1 from c "
