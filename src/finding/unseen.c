@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* unseen: anonymous memory grew far beyond all that blocks explain, and an allocator's functions mapped it: one that silt does not
- * stand before is at work, and the figures tell only a part. What nobody saw being mapped the recorder tells (record/limits.h). */
+ * stand before is at work, and the figures tell only a part. What nobody saw being mapped the recorder tells (record/limit_notes.h). */
 #include <string.h>
 
 #include "finding/rules.h"

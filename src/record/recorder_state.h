@@ -13,7 +13,7 @@
 #include "record/budget.h"
 #include "record/desk.h"
 #include "record/life.h"
-#include "record/limits.h"
+#include "record/limit_notes.h"
 #include "record/modules.h"
 #include "record/moments.h"
 #include "record/recorder.h"

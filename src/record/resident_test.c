@@ -9,7 +9,7 @@
 #include <cmocka.h>
 
 #include "base/macros.h"
-#include "record/limits.h"
+#include "record/limit_notes.h"
 #include "record/ranges.h"
 #include "record/resident.h"
 

@@ -5,7 +5,7 @@
 
 #include "base/units.h"
 #include "report/frame.h"
-#include "report/limits.h"
+#include "report/limit_lines.h"
 #include "report/sites.h"
 
 enum {
@@ -19,7 +19,7 @@ enum found_part {
         FOUND_WORRY, /* numbered */
         FOUND_CALM,  /* numbered, behind the others: true, but no reason to act */
         FOUND_DOUBT, /* about the recording, not the program */
-        FOUND_LIMIT, /* the same, and told before anything else (report/limits.h) */
+        FOUND_LIMIT, /* the same, and told before anything else (report/limit_lines.h) */
 };
 
 static enum found_part part_of(const struct finding *f) {

@@ -5,7 +5,7 @@
 #include "report/allocators.h"
 #include "report/estimate.h"
 #include "report/gather.h"
-#include "report/limits.h"
+#include "report/limit_lines.h"
 #include "report/marks.h"
 #include "report/prior.h"
 #include "report/unseen.h"

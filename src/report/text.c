@@ -8,7 +8,7 @@
 #include "report/found.h"
 #include "report/gather.h"
 #include "report/headline.h"
-#include "report/limits.h"
+#include "report/limit_lines.h"
 #include "report/marks.h"
 #include "report/sites.h"
 #include "report/spread.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "report/limits.h"
+#include "report/limit_lines.h"
 
 #include <string.h>
 

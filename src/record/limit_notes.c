@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "record/limits.h"
+#include "record/limit_notes.h"
 
 #include <stdarg.h>
 #include <stdio.h>
