@@ -56,7 +56,8 @@ def commands_of(block):
 def first_finding(text):
     """Its words, without what was counted and where to look next; [] where a report has none."""
     found = re.search(r"^ 1\. (.*?)(?=^ 2\. |^    in |^    Next:|^$)", text, re.M | re.S)
-    return re.sub(r"0x[0-9a-f]+|[^A-Za-z_:<>]+|\b([kMG]?B|[mun]?s)\b", " ", found[1] if found else "").split()
+    text = re.sub(r"\b0x[0-9a-f]+", " ", found[1] if found else "")  # of libraries of another build
+    return re.sub(r"[^A-Za-z_:<>]+|\b([kMG]?B|[mun]?s)\b", " ", text).split()
 
 
 def work_page(path, build, folder, is_check):
