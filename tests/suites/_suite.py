@@ -18,10 +18,11 @@ PATIENCE_S = 900
 
 
 class Program:
-    """One test: `argv`, with `env` beside the environment, in a folder of its own, with empty `files`, unless `cwd` is given."""
+    """One test: `argv`, with `env` beside the environment, in a folder of its own, with empty `files`, unless `cwd` is given.
+    `known`: (pattern, why) of what it prints that silt is known to change."""
 
-    def __init__(self, name, argv, env=None, cwd=None, files=()):
-        self.name, self.argv, self.env, self.cwd, self.files = name, argv, env or {}, cwd, files
+    def __init__(self, name, argv, env=None, cwd=None, files=(), known=None):
+        self.name, self.argv, self.env, self.cwd, self.files, self.known = name, argv, env or {}, cwd, files, known
 
 
 class Verdict:
@@ -55,7 +56,7 @@ class Suite:
     def __init__(self, t, name):
         self.t, self.name = t, name
         self.n = 0
-        self.different, self.flaky, self.left_out = {}, [], {}
+        self.different, self.flaky, self.left_out, self.known = {}, [], {}, {}
 
     def leave_out(self, name, reason):
         self.left_out.setdefault(reason, []).append(name)
@@ -76,7 +77,8 @@ class Suite:
         finally:
             shutil.rmtree(folder, ignore_errors=True)
         said = [line for line in r.errors.splitlines() if line.startswith("silt")]
-        return Verdict(r.code, r.stdout, "; ".join(said))
+        stdout = re.sub(program.known[0], b"", r.stdout, flags=re.M) if program.known else r.stdout
+        return Verdict(r.code, stdout, "; ".join(said))
 
     def watched(self, program):
         trace = self.path(program, "silt")
@@ -112,6 +114,9 @@ class Suite:
 
     def run(self, programs, jobs=2):
         begin = time.monotonic()
+        for program in programs:
+            if program.known:
+                self.known.setdefault(program.known[1], []).append(program.name)
         with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
             for future in [pool.submit(self.judge, p) for p in programs]:
                 future.result()
@@ -122,6 +127,7 @@ class Suite:
         told = [f"{self.name}: {self.n} tests, {self.n - n_different - len(self.flaky)} the same, {n_different} different, "
                 f"{len(self.flaky)} flaky by themselves{': ' if self.flaky else ''}{', '.join(sorted(self.flaky))}; {seconds:.0f} s"]
         told += [f"{self.name}: {len(names)} left out: {reason}: {', '.join(sorted(names))}" for reason, names in sorted(self.left_out.items())]
+        told += [f"{self.name}: {len(names)} compared without {why}: {', '.join(sorted(names))}" for why, names in sorted(self.known.items())]
         self.t.notes += told + self.more_to_tell()
         assert not self.different, "\n".join([*self.t.notes, *(f"{name}: {what}" for name, what in sorted(self.different.items()))])
 
