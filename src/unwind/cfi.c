@@ -32,12 +32,6 @@ static struct cfi_bytes bytes_from(const struct cfi_image *image, uint64_t addr)
         return b;
 }
 
-bool cfi_range_has(const struct cfi_image *image, uint64_t addr, uint64_t size_bytes) {
-        struct cfi_bytes b = bytes_from(image, addr);
-
-        return !b.bad && cfi_bytes_left(&b) >= size_bytes;
-}
-
 struct table {
         const uint8_t *entries;
         uint64_t n_entries;

@@ -18,6 +18,7 @@ enum { CFI_RANGES_MAX = 8, CFI_PROGRAM_MAX_BYTES = 1 << 16 };
 
 struct cfi_range {
         uint64_t begin, end; /* readable: [begin, end) */
+        bool is_code;        /* and executable */
 };
 
 struct cfi_image {
@@ -30,8 +31,6 @@ struct cfi_answer {
         row_t row;                   /* ROW_SIGNAL means the CIE says so ('S') */
         uint64_t fde_begin, fde_end; /* the code the FDE covers */
 };
-
-bool cfi_range_has(const struct cfi_image *image, uint64_t addr, uint64_t size_bytes);
 
 /* pc: an address inside the instruction (of a call, the return address - 1).
  * 0; -ENOENT: no FDE covers pc; -EBADMSG: the tables are broken there. */

@@ -34,7 +34,7 @@ static void fuzz_image(const uint8_t *bytes, size_t size, uint32_t hdr_off, uint
         image = (struct cfi_image){
                 .eh_frame_hdr = (uint64_t)copy + hdr_off,
                 .n_ranges = 1,
-                .ranges = {{(uint64_t)copy, (uint64_t)copy + size}},
+                .ranges = {{(uint64_t)copy, (uint64_t)copy + size, false}},
         };
         check(cfi_find(&image, (uint64_t)copy + pc_off, &a), &a);
         free(copy);

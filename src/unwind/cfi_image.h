@@ -136,7 +136,7 @@ static inline struct cfi_image image_end(struct cfi_image_builder *b) {
         return (struct cfi_image){
                 .eh_frame_hdr = hdr,
                 .n_ranges = 1,
-                .ranges = {{(uint64_t)b->base, image_here(b)}},
+                .ranges = {{(uint64_t)b->base, image_here(b), true}},
         };
 }
 

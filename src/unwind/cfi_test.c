@@ -303,8 +303,8 @@ static void test_truncation_at_every_byte(void **state) {
                 /* pointers are relative, so the image may move; only its end is cut off */
                 memmove(pages + page - size, pages, size);
                 image.eh_frame_hdr += page - size;
-                image.ranges[0] =
-                        (struct cfi_range){(uint64_t)pages + page - size, (uint64_t)pages + page};
+                image.ranges[0] = (struct cfi_range){(uint64_t)pages + page - size,
+                                                     (uint64_t)pages + page, false};
                 for (uint64_t at = 0; at < 96; at += 5)
                         n_found += cfi_find(&image, image.ranges[0].begin + at, &a) == 0;
         }

@@ -18,7 +18,7 @@ static bool code_around(const struct cfi_image *image, uint64_t addr, uint64_t b
         for (uint32_t i = 0; i < image->n_ranges && i < CFI_RANGES_MAX; i++) {
                 const struct cfi_range *r = &image->ranges[i];
 
-                if (addr < r->begin || addr > r->end)
+                if (!r->is_code || addr < r->begin || addr > r->end)
                         continue;
                 back = back < addr - r->begin ? back : addr - r->begin;
                 ahead = ahead < r->end - addr ? ahead : r->end - addr;
@@ -27,6 +27,13 @@ static bool code_around(const struct cfi_image *image, uint64_t addr, uint64_t b
                 return true;
         }
         return false;
+}
+
+bool code_can_read(const struct cfi_image *image, uint64_t addr, uint64_t size_bytes) {
+        struct code c;
+        uint64_t off;
+
+        return code_around(image, addr, 0, size_bytes, &c, &off) && c.n_bytes == size_bytes;
 }
 
 #if defined(__aarch64__)

@@ -3,7 +3,8 @@
 #define SILT_UNWIND_CODE_H
 
 /* What the instructions around a pc tell where the unwind tables say nothing, or are not believed.
- *  - reads only inside the image's ranges, whatever the bytes are; CODE_SCAN_MAX_BYTES at most
+ *  - reads only inside the image's ranges of code, whatever the bytes are; CODE_SCAN_MAX_BYTES at most. A program
+ *    may take any page of its data away (guards of static stacks), and words on a stack may point there
  *  - never sure: the bytes may be data. docs/unwinding.md says what is made of each answer */
 
 #include <stdbool.h>
@@ -14,6 +15,8 @@
 #pragma GCC visibility push(hidden)
 
 enum { CODE_SCAN_MAX_BYTES = 64 << 10 };
+
+bool code_can_read(const struct cfi_image *image, uint64_t addr, uint64_t size_bytes);
 
 /* Does a call end right before addr? Of a return address it does. */
 bool code_is_after_call(const struct cfi_image *image, uint64_t addr);

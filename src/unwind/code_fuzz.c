@@ -39,7 +39,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
                 return 0;
         memcpy(code, data + sizeof(key_off), size);
         begin = (uint64_t)code;
-        image.ranges[0] = (struct cfi_range){begin, begin + size};
+        image.ranges[0] = (struct cfi_range){begin, begin + size, true};
         check_row(code_row(&image, begin + key_off));
         check_row(code_row(&image, begin + size - 1));
         if (code_is_after_call(&image, begin) || code_is_after_call(&image, begin + size + 1))

@@ -23,7 +23,7 @@ void lookup_init(const struct unwind_env *e) {
 enum { ENTRY_MAX_BYTES = 128 };
 
 static bool code_is(const struct cfi_image *image, uint64_t addr, bool (*is)(const uint8_t *code)) {
-        return cfi_range_has(image, addr, ARCH_CODE_MAX) && is((const uint8_t *)addr);
+        return code_can_read(image, addr, ARCH_CODE_MAX) && is((const uint8_t *)addr);
 }
 
 /* Is key in the trampoline a signal handler returns to? Handlers have its first byte as return
@@ -63,7 +63,7 @@ static bool is_interrupted_plt(const struct cfi_image *image, uint64_t key) {
         if (!arch_key_is_exact(key))
                 return false;
         for (uint64_t begin = key - 12; begin <= key + 4; begin += 4)
-                if (cfi_range_has(image, begin, ARCH_PLT_BYTES) &&
+                if (code_can_read(image, begin, ARCH_PLT_BYTES) &&
                     arch_is_plt((const uint8_t *)begin))
                         return true;
 #endif

@@ -78,10 +78,11 @@ static void read_ranges(const struct entry *e, struct cfi_image *ret) {
                         continue;
                 ret->ranges[n].begin = begin;
                 ret->ranges[n].end = begin + phdrs[i].p_memsz;
+                ret->ranges[n].is_code = phdrs[i].p_flags & PF_X;
                 n++;
         }
         if (!phdrs) {
-                ret->ranges[0] = (struct cfi_range){e->begin, e->end};
+                ret->ranges[0] = (struct cfi_range){e->begin, e->end, false};
                 n = 1;
         }
         ret->n_ranges = n;

@@ -384,6 +384,28 @@ static void test_an_end_must_be_a_start(void **state) {
         assert_int_equal(last.end, UNWIND_END_COMPLETE);
 }
 
+enum { GUARD_BYTES = 64 << 10 }; /* a page, however large */
+static char guarded[3 * GUARD_BYTES];
+
+/* A stack in the program's own data with a guard below: words of it point there, and are no code. */
+static void test_pages_of_data_may_be_taken_away(void **state) {
+        uint64_t guard = ((uint64_t)guarded + GUARD_BYTES - 1) & -(uint64_t)GUARD_BYTES;
+
+        assert_int_equal(mprotect((void *)guard, GUARD_BYTES, PROT_NONE), 0);
+        from = (struct unwind_regs){.pc = AT(fake_sp), .sp = at(0), .fp = 7};
+        for (uint32_t i = 4; i < 40; i += 2) {
+                words[i] = guard + 64;
+                words[i + 1] = guard + GUARD_BYTES;
+        }
+        walk(); /* the return address is 0: is one above? */
+        ASSERT_STACK(AT(fake_sp));
+        assert_int_equal(last.end, UNWIND_END_COMPLETE);
+        words[1] = guard + 64; /* a wrong return address */
+        walk();
+        assert_int_equal(last.end, UNWIND_END_LOST);
+        assert_int_equal(mprotect((void *)guard, GUARD_BYTES, PROT_READ | PROT_WRITE), 0);
+}
+
 int main(void) {
         const struct unwind_env env = {
                 .map_pages = map_pages,
@@ -403,6 +425,7 @@ int main(void) {
                 cmocka_unit_test_setup(test_records_that_lead_nowhere, set_up),
                 cmocka_unit_test_setup(test_large_frames_are_validated, set_up),
                 cmocka_unit_test_setup(test_an_end_must_be_a_start, set_up),
+                cmocka_unit_test_setup(test_pages_of_data_may_be_taken_away, set_up),
         };
 
         walker = map_pages(unwind_walker_size());
