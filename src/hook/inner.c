@@ -117,7 +117,8 @@ static bool inner_is_inside(struct thread *t, const struct inner_call *call,
                 t->in_real = NULL;
                 thread_give_tally(t);
         }
-        return how == UNWIND_INSIDE;
+        /* where nothing tells, addresses do: a block counts once, whoever it is for */
+        return how == UNWIND_INSIDE || how == UNWIND_INSIDE_UNKNOWN;
 }
 
 bool inner_is_recursion(struct thread *t, unsigned kind, const void *block, const void *fn,

@@ -120,10 +120,11 @@ enum unwind_inside unwind_is_inside(const struct unwind_regs *from, uint64_t fra
                 struct frame f;
 
                 if (step_out(&p, &s, row, &f) != STEP_OK || s.flags != 0)
-                        return UNWIND_INSIDE_UNKNOWN;
+                        return s.flags & FRAME_EXACT ? UNWIND_INSIDE_HANDLER
+                                                     : UNWIND_INSIDE_UNKNOWN;
                 if (s.sp > frame) { /* this one's own words are not looked at: its code tells */
                         if (pc < code_begin || pc >= code_end)
-                                return UNWIND_OUTSIDE;
+                                return p.has_guessed ? UNWIND_INSIDE_UNKNOWN : UNWIND_OUTSIDE;
                         remember_way(memory, &way);
                         return UNWIND_INSIDE;
                 }

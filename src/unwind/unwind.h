@@ -122,7 +122,8 @@ uint32_t unwind_walk_once(const struct unwind_regs *from, void *ctx, uint64_t *p
 enum unwind_inside {
         UNWIND_INSIDE,
         UNWIND_OUTSIDE,        /* whoever had it has returned */
-        UNWIND_INSIDE_UNKNOWN, /* a handler is in between, or the walk does not get there */
+        UNWIND_INSIDE_HANDLER, /* a signal handler is in between */
+        UNWIND_INSIDE_UNKNOWN, /* the walk does not get there: code without CFI, or very deep */
 };
 
 /* The way that was walked, of frames that need sp alone: if the words on it are the same, so is the way. */

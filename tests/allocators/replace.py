@@ -18,6 +18,7 @@ NEVER = ("lost_events", "unknown_frees", "prior_frees", "implicit_frees")
 ROUNDS, SEED = 20000, 7
 STYLES = ("DIRECT", "TAIL", "DEEP", "POINTER", "HEADER", "TRACKER")
 SOURCES = ("replace_main.cc", "replace_work.cc", "replace_own.cc", "replace.h")
+NO_TABLES = "-O2 -fno-exceptions -fno-asynchronous-unwind-tables -fno-unwind-tables -fomit-frame-pointer"
 WRAPPED = ("malloc", "realloc", "free", "_Znwm", "_ZdlPv")
 
 
@@ -198,7 +199,8 @@ def test_known_cases(t):
                   Variant("new", "TRACKER", "PLAIN"), Variant("plain", "DEEP", "PLAIN", "library"),
                   Variant("malloc", "DIRECT", "NEXT"),  # below the C++ library's own new
                   Variant("plain", "HEADER", "PLAIN"),  # delete is a jump of two bytes
-                  Variant("base", "TAIL", "MMAP", "plugin")])  # forms that the plugin has not end in those it has
+                  Variant("base", "TAIL", "MMAP", "plugin"),  # forms that the plugin has not end in those it has
+                  *(Variant("new", style, "PLAIN", level=NO_TABLES) for style in ("DEEP", "HEADER", "TRACKER"))])  # no walk gets out
 
 
 def test_sample(t):

@@ -495,7 +495,11 @@ static NEAR void *own_new(size_t n_bytes, size_t align) {
         void *block = own_alloc(n_bytes, align);
 
         if (!block)
+#if defined(__cpp_exceptions)
                 throw std::bad_alloc();
+#else
+                __builtin_trap();
+#endif
         return block;
 #endif
 }
