@@ -12,6 +12,7 @@
 #include "hook/call.h"
 #include "hook/event.h"
 #include "hook/exec_file.h"
+#include "hook/exec_parent.h"
 #include "wire/hello.h"
 
 extern char **environ;
@@ -232,14 +233,20 @@ static void exec_tell_unseen(const struct exec_plan *p, int pid, unsigned flags)
         event_words(t, WIRE_UNSEEN, words, n_words);
 }
 
-/* A vfork child shares the parent's ring, but it is not the parent that goes. */
-static struct thread *exec_log_begin(const struct exec_plan *p) {
+/* A vfork child shares the parent's ring, but it is not the parent that goes. Nor need the parent wait, if it was made by clone with
+ * CLONE_VM alone: then its ring is not for the child to write to. */
+static struct thread *exec_log_begin(struct exec_plan *p) {
         const uint64_t about_to = 1;
         struct thread *t = thread_get();
+        bool is_child = sys_getpid() != (int)runtime.pid;
 
+        if (p->unseen && t && is_child && (t->lane.inside || !exec_parent_waits(t->tid))) {
+                p->unseen = WIRE_UNSEEN_NONE;
+                runtime_mark_unfollowed(WIRE_UNFOLLOWED_CHILDREN);
+        }
         if (p->unseen)
                 exec_tell_unseen(p, sys_getpid(), 0);
-        if (!t || sys_getpid() != (int)runtime.pid)
+        if (!t || is_child)
                 return NULL;
         event_words(t, WIRE_EXEC, &about_to, 1);
         return t;

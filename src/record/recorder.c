@@ -87,6 +87,11 @@ static void recorder_note_unfollowed(struct recorder *r, const struct life *one)
                         r,
                         "pid %d opened libraries in a namespace of their own (dlmopen): they have a C library of their own, and what they allocate is missing",
                         (int)one->pid);
+        if (what & WIRE_UNFOLLOWED_CHILDREN)
+                recorder_note(
+                        r,
+                        "pid %d ran programs that cannot be entered (static, privileged) from children that use its memory while it runs (clone): how many is not known",
+                        (int)one->pid);
 }
 
 static void recorder_on_process_end(void *ctx, uint32_t process_idx, uint32_t process,

@@ -107,6 +107,8 @@ enum wire_unfollowed {
         WIRE_UNFOLLOWED_OPENED =
                 1u << 2, /* it opened libraries that nobody looked at for allocators */
         WIRE_UNFOLLOWED_NAMESPACE = 1u << 3, /* or with a C library of their own (dlmopen) */
+        WIRE_UNFOLLOWED_CHILDREN =
+                1u << 4, /* a child that cannot tell ran a program that is not seen */
 };
 
 enum wire_process_phase { WIRE_PROCESS_FREE = 0, WIRE_PROCESS_CLAIMED = 1, WIRE_PROCESS_LIVE = 2 };

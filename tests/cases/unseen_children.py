@@ -40,6 +40,31 @@ int main(int argc, char **argv) {
 """
 
 
+# A child that shares the memory of a parent that goes on, and allocates all the while.
+SHARER = """
+#define _GNU_SOURCE
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
+static _Alignas(16) char stack[65536];
+static int child(void *argv) { execv(((char **)argv)[0], argv); _exit(9); }
+int main(int argc, char **argv) {
+        long n_blocks = 0;
+        for (int i = atoi(argv[1]); i > 0; i--) {
+                int status, pid = clone(child, stack + sizeof(stack), CLONE_VM | SIGCHLD, argv + 2);
+                while (waitpid(pid, &status, WNOHANG) == 0)
+                        for (int k = 0; k < 50; k++, n_blocks++) { void *volatile p = malloc(32); free(p); }
+                if (status) return 1;
+        }
+        fprintf(stderr, "blocks %ld\\n", n_blocks);
+        return 0;
+}
+"""
+
+
 def build(t, name, source, *options, compiler="gcc"):
     path = t.path(name)
     with open(path + ".c", "w") as f:
@@ -133,3 +158,21 @@ def test_many_are_one_line(t):
     _, report = record(t, "vfork", n, program)
     assert [u["processes"] for u in report["unseen_processes"]] == [n], report["unseen_processes"]
     assert len(report["notes"]) < 6, len(report["notes"])
+
+
+def test_children_beside_a_running_parent(t):
+    """They leave the parent's ring alone: all of its blocks are there, and that there may be such children is said."""
+    program, sharer = build(t, "static", NOTHING, "-static"), build(t, "sharer", SHARER, "-Wl,-z,now")
+    if not program:
+        skip("no static libc")
+    argv = t.silt.run_argv(t.path("t.silt"), [sharer, "60", program], ["-f", "--no-symbols"])
+    r = run([a for a in argv if a != "-q"])
+    assert r.code == 0, (r.code, r.errors)
+    report, why = t.silt.report(t.path("t.silt"))
+    assert report, why
+    told = int(r.errors.split("blocks ")[1].split()[0])
+    assert (report["totals"]["allocations"], report["totals"]["lost_events"]) == (told, 0), (report["totals"], r.errors)
+    assert any("from children that use its memory while it runs" in note for note in report["notes"]), report["notes"]
+
+
+test_children_beside_a_running_parent.native_alone = "the emulator makes other processes of them"
