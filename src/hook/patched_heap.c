@@ -303,11 +303,13 @@ const struct real_fn *patched_heap_fn(const struct patched_frame *f, const struc
         struct control *c = f->entry->call >= WIRE_CALL_CONTROL && f->size_bytes == ARENA_BATCH
                                     ? control_of(f->entry->group)
                                     : NULL;
+        struct real_fn batch;
 
         if (!c)
                 return fn;
-        c->batch_fn = *fn; /* the same whoever writes it */
-        c->batch_fn.kinds = REAL_ALLOCATES;
+        batch = *fn;
+        batch.kinds = REAL_ALLOCATES;
+        c->batch_fn = batch; /* each word the same whoever writes it: others are in it */
         return &c->batch_fn;
 }
 
