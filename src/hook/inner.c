@@ -74,9 +74,8 @@ void inner_leave(struct thread *t, const struct unwind_regs *from) {
         t->n_open = 0;
 }
 
-static struct inner_block *inner_find_block(struct thread *t, const struct inner_call *call,
-                                            const void *block) {
-        for (uint32_t i = call->first_block; i < t->n_inner; i++)
+static struct inner_block *inner_find_block(struct thread *t, uint32_t first, const void *block) {
+        for (uint32_t i = first; i < t->n_inner; i++)
                 if (t->inner[i].block == (uintptr_t)block)
                         return &t->inner[i];
         return NULL;
@@ -86,6 +85,15 @@ static void inner_remove(struct thread *t, struct inner_block *b) {
         for (; b + 1 < &t->inner[t->n_inner]; b++)
                 b[0] = b[1];
         t->n_inner--;
+}
+
+/* It came, and now it goes: both are told. */
+static void inner_tell_known(struct thread *t, struct inner_block *known,
+                             const struct unwind_regs *from) {
+        struct inner_block b = *known;
+
+        inner_remove(t, known);
+        inner_tell(t, &b, from);
 }
 
 enum { INNER_HEADER_BYTES = 256 }; /* before a block, where nobody can say more */
@@ -126,22 +134,22 @@ bool inner_is_recursion(struct thread *t, unsigned kind, const void *block, cons
         struct inner_call *call = inner_find(t, from->sp);
         struct inner_block *known;
 
-        if (!call)
+        if (!call) { /* one that was left by a jump may have left blocks behind */
+                if (block && (known = inner_find_block(t, 0, block)))
+                        inner_tell_known(t, known, from);
                 return thread_is_recursion(t, (const void *)from->pc, kind);
+        }
         if (!inner_is_inside(t, call, from))
                 return false;
         if (!block && (kind & REAL_ALLOCATES))
                 return (t->in_real->kinds & REAL_ALLOCATES) && t->n_inner < INNER_MAX_NOTED;
-        known = inner_find_block(t, call, block);
+        known = inner_find_block(t, call->first_block, block);
         if (known && (kind & REAL_ALLOCATES)) { /* it grows: what comes back is noted */
                 inner_remove(t, known);
                 return true;
         }
-        if (known) { /* it came and went */
-                struct inner_block b = *known;
-
-                inner_remove(t, known);
-                inner_tell(t, &b, from);
+        if (known) {
+                inner_tell_known(t, known, from);
                 return false;
         }
         return (t->in_real->kinds & REAL_RELEASES) && inner_holds(block, fn, call->block);
