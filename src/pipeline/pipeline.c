@@ -16,6 +16,8 @@ enum {
                 8192, /* copied from one slot at a time: stays in the cache until it is decoded */
         PUMP_MAX_RECORDS = 400000, /* then the caller gets a turn */
         PUMP_MAX_ROUNDS = 64,
+        PIPELINE_MAX_ENDS =
+                64, /* in one round, each in its place; others end behind what is there */
         SLICE_SPARE_EVENTS = 1024, /* one record may free a row of held ones */
         FOLD_BLOCKS = 4096,
         SLICE_MAX_LINES = 1 << 16, /* of what children inherited: a row each */
@@ -168,11 +170,35 @@ void pipeline_end_process(struct pipeline *p, uint32_t process_idx, uint64_t end
                 return;
         process->is_ending = true;
         process->end_ns = end_ns;
+        process->end_time = pipeline_now(p);
         process->n_scans_left = 1;
+}
+
+/* The process to end next. They end in the order in which they went, or one with much left to read would outlive the shell that
+ * waited for it; those that became another program wait for nobody, because that waits for them. */
+static struct process *pipeline_first_over(struct pipeline *p) {
+        struct process *first = NULL;
+        uint64_t unread_time = UINT64_MAX;
+
+        for (size_t i = 0; i < p->active.n; i++) {
+                struct process *x = p->active.items[i];
+
+                if (!x->is_ending)
+                        continue;
+                if (x->n_slots > 0 || x->n_scans_left > 0)
+                        unread_time = MIN(unread_time, x->end_time);
+                else if (x->ends_in_exec)
+                        return x;
+                else if (!first || x->end_time < first->end_time)
+                        first = x;
+        }
+        return first && (first->end_time <= unread_time || p->is_finishing) ? first : NULL;
 }
 
 /* Slots whose threads are gone and read to the end are free; processes without slots that ended are through. */
 static void pipeline_reap(struct pipeline *p) {
+        struct process *over;
+
         for (size_t i = 0; i < p->active.n; i++)
                 p->active.items[i]->n_slots = 0;
         for (size_t i = p->drain.active.n; i-- > 0;) {
@@ -199,16 +225,11 @@ static void pipeline_reap(struct pipeline *p) {
                         process->n_slots++;
                 }
         }
-        for (size_t i = p->active.n; i-- > 0;) {
-                struct process *process = p->active.items[i];
-
-                if (!process->is_ending || process->n_slots > 0 || process->n_scans_left > 0)
-                        continue;
-                if (!process->is_started)
-                        forks_start(p, process);
-                forks_start_children(p, process);
-                forks_end_process(p, process);
-                i = MIN(i, p->active.n);
+        while ((over = pipeline_first_over(p))) {
+                if (!over->is_started)
+                        forks_start(p, over);
+                forks_start_children(p, over);
+                forks_end_process(p, over);
         }
 }
 
@@ -329,10 +350,43 @@ static void pipeline_make_cut(struct pipeline *p) {
         p->pair.now_ns = end_ns;
 }
 
+static struct process *pipeline_next_end(struct pipeline *p, uint64_t until_time) {
+        struct process *first = NULL;
+
+        for (size_t i = 0; i < p->active.n; i++) {
+                struct process *x = p->active.items[i];
+
+                if (x->is_ending && !x->end_was_due && x->end_time < until_time &&
+                    (!first || x->end_time < first->end_time))
+                        first = x;
+        }
+        return first;
+}
+
+/* Who was seen to be gone ends before what came later is added up: else one that follows another, as in a shell's loop, would
+ * seem to have lived beside it. */
+static bool pipeline_take_ends(struct pipeline *p, uint64_t until_time) {
+        struct process *x;
+        int i;
+
+        for (i = 0; i < PIPELINE_MAX_ENDS && (x = pipeline_next_end(p, until_time)); i++) {
+                uint64_t low_water = pipeline_merge(p, x->end_time);
+
+                x->end_was_due = true;
+                p->final_time = MAX(p->final_time, low_water);
+                forks_start_due(p);
+                pipeline_reap(p);
+        }
+        return i > 0;
+}
+
 /* Decodes what is final, and makes the cut when it is due. */
 static uint64_t pipeline_take_final(struct pipeline *p) {
-        uint64_t low_water = pipeline_merge(p, MIN(pipeline_low_water(p), p->cut_time));
+        uint64_t low_water = MIN(pipeline_low_water(p), p->cut_time);
 
+        if (!p->is_finishing && pipeline_take_ends(p, low_water))
+                low_water = MIN(pipeline_low_water(p), p->cut_time); /* slots may be empty now */
+        low_water = pipeline_merge(p, low_water);
         if (low_water < p->cut_time || p->cut_time == UINT64_MAX)
                 return low_water;
         pipeline_make_cut(p);

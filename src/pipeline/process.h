@@ -30,6 +30,8 @@ struct process {
         bool is_started; /* false: seen, but its parent's events have not reached fork_time yet */
         bool is_ending;  /* gone: no new slots, what is published is all */
         uint64_t end_ns;
+        uint64_t end_time; /* the same, in the time of records */
+        bool end_was_due;  /* all before end_time was decoded once */
 
         /* from start on */
         uint32_t trace_id;

@@ -201,6 +201,16 @@ static void recorder_target_ended(struct recorder *r) {
                 recorder_end_target(r, one);
 }
 
+/* Those that were gone before a word of the front came, however the kernel orders the two. */
+static void recorder_end_gone(struct recorder *r) {
+        for (size_t i = 0; i < r->lives.list.n; i++) {
+                struct life *one = r->lives.list.items[i];
+
+                if (!one->is_ending && one->pid != r->config->target && !life_is_alive(one))
+                        recorder_see_gone(r, one);
+        }
+}
+
 /* A process is gone. Of the target the front says how it ended, as long as there is one; that may come before its last
  * image was let in. */
 void recorder_see_gone(struct recorder *r, struct life *one) {
@@ -240,6 +250,7 @@ static void recorder_take_control(struct recorder *r) {
         if (n == (ssize_t)sizeof(m) && m.kind == CONTROL_TARGET_ENDED) {
                 r->target_wait_status = m.wait_status;
                 r->target_max_rss_bytes = m.max_rss_bytes;
+                recorder_end_gone(r);
                 recorder_target_ended(r);
         } else if (n == (ssize_t)sizeof(m) && m.kind == CONTROL_PRIOR) {
                 const struct life *one = lives_find_pid(&r->lives, r->config->target);
@@ -540,10 +551,11 @@ static void recorder_loop(struct recorder *r) {
         for (;;) {
                 size_t n_handled = pipeline_pump(r->pipeline);
 
-                recorder_take_ready(r);
-                recorder_end_vanished(r);
                 if (r->config->rendezvous->n_callers)
                         admission_accept(r);
+                /* behind the last accept: whoever ended before a guest came is seen to be gone before it is let in */
+                recorder_take_ready(r);
+                recorder_end_vanished(r);
                 admission_admit(r);
                 recorder_keep_time(r);
                 if (recorder_is_done(r))
