@@ -29,6 +29,7 @@ struct process *forks_add_process(struct pipeline *p, uint32_t idx, uint32_t pid
         process->idx = idx;
         process->pid = pid;
         process->parent_idx = UINT32_MAX;
+        process->pump_no = p->pump_no;
         p->processes[idx] = process;
         vec_push(&p->active, process);
         return process;
@@ -232,6 +233,38 @@ static void forks_free(struct process *process) {
         residency_free(process->residency);
         free(process->shares);
         free(process);
+}
+
+static bool forks_awaits_child(const struct pipeline *p, const struct process *parent) {
+        for (size_t i = 0; p->n_unstarted > 0 && i < p->active.n; i++)
+                if (!p->active.items[i]->is_started &&
+                    p->active.items[i]->parent_idx == parent->idx &&
+                    p->active.items[i]->fork_time < parent->end_time)
+                        return true;
+        return false;
+}
+
+/* The process to end next. They end in the order in which they went, or one with much left to read would outlive the shell that
+ * waited for it; those that became another program wait for nobody, because that waits for them. */
+struct process *forks_first_over(struct pipeline *p) {
+        struct process *first = NULL;
+        uint64_t unread_time = UINT64_MAX;
+
+        for (size_t i = 0; i < p->active.n; i++) {
+                struct process *x = p->active.items[i];
+
+                if (!x->is_ending)
+                        continue;
+                if (x->n_slots > 0 || x->n_scans_left > 0)
+                        unread_time = MIN(unread_time, x->end_time);
+                else if (x->ends_in_exec || p->is_finishing)
+                        return x;
+                else if (forks_awaits_child(p, x))
+                        unread_time = MIN(unread_time, x->end_time);
+                else if (!first || x->end_time < first->end_time)
+                        first = x;
+        }
+        return first && first->end_time <= unread_time ? first : NULL;
 }
 
 /* Where in the order of events the process ends: behind all that was applied while it counted as alive,

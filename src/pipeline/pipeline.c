@@ -16,8 +16,8 @@ enum {
                 8192, /* copied from one slot at a time: stays in the cache until it is decoded */
         PUMP_MAX_RECORDS = 400000, /* then the caller gets a turn */
         PUMP_MAX_ROUNDS = 64,
-        PIPELINE_MAX_ENDS =
-                64, /* in one round, each in its place; others end behind what is there */
+        PUMP_MAX_WAITS = 8,  /* of a process, for the ends of others */
+        PUMP_MAX_TURNS = 64, /* of processes in a round, in their places; others come behind */
         SLICE_SPARE_EVENTS = 1024, /* one record may free a row of held ones */
         FOLD_BLOCKS = 4096,
         SLICE_MAX_LINES = 1 << 16, /* of what children inherited: a row each */
@@ -170,29 +170,9 @@ void pipeline_end_process(struct pipeline *p, uint32_t process_idx, uint64_t end
                 return;
         process->is_ending = true;
         process->end_ns = end_ns;
-        process->end_time = pipeline_now(p);
+        /* gone when it was first looked at: all that is known is that it began */
+        process->end_time = process->space ? pipeline_now(p) : process->fork_time;
         process->n_scans_left = 1;
-}
-
-/* The process to end next. They end in the order in which they went, or one with much left to read would outlive the shell that
- * waited for it; those that became another program wait for nobody, because that waits for them. */
-static struct process *pipeline_first_over(struct pipeline *p) {
-        struct process *first = NULL;
-        uint64_t unread_time = UINT64_MAX;
-
-        for (size_t i = 0; i < p->active.n; i++) {
-                struct process *x = p->active.items[i];
-
-                if (!x->is_ending)
-                        continue;
-                if (x->n_slots > 0 || x->n_scans_left > 0)
-                        unread_time = MIN(unread_time, x->end_time);
-                else if (x->ends_in_exec)
-                        return x;
-                else if (!first || x->end_time < first->end_time)
-                        first = x;
-        }
-        return first && (first->end_time <= unread_time || p->is_finishing) ? first : NULL;
 }
 
 /* Slots whose threads are gone and read to the end are free; processes without slots that ended are through. */
@@ -225,7 +205,7 @@ static void pipeline_reap(struct pipeline *p) {
                         process->n_slots++;
                 }
         }
-        while ((over = pipeline_first_over(p))) {
+        while ((over = forks_first_over(p))) {
                 if (!over->is_started)
                         forks_start(p, over);
                 forks_start_children(p, over);
@@ -350,42 +330,75 @@ static void pipeline_make_cut(struct pipeline *p) {
         p->pair.now_ns = end_ns;
 }
 
-static struct process *pipeline_next_end(struct pipeline *p, uint64_t until_time) {
+/* When it began or ended: what has not been decoded yet lies behind. */
+static uint64_t turn_time(const struct process *x) {
+        if (!x->is_started)
+                return x->fork_time;
+        return x->is_ending && !x->end_was_due ? x->end_time : UINT64_MAX;
+}
+
+static struct process *pipeline_next_turn(struct pipeline *p, uint64_t until_time) {
         struct process *first = NULL;
 
         for (size_t i = 0; i < p->active.n; i++) {
                 struct process *x = p->active.items[i];
 
-                if (x->is_ending && !x->end_was_due && x->end_time < until_time &&
-                    (!first || x->end_time < first->end_time))
+                if (turn_time(x) < until_time && (!first || turn_time(x) < turn_time(first)))
                         first = x;
         }
         return first;
 }
 
-/* Who was seen to be gone ends before what came later is added up: else one that follows another, as in a shell's loop, would
- * seem to have lived beside it. */
-static bool pipeline_take_ends(struct pipeline *p, uint64_t until_time) {
-        struct process *x;
-        int i;
+/* Somebody is gone and nothing of it is left to decode, but its slots have not been read to their ends. */
+static bool pipeline_is_any_unread(const struct pipeline *p) {
+        for (size_t i = 0; i < p->drain.active.n; i++) {
+                const struct slot *s = p->drain.active.items[i];
+                const struct process *x =
+                        s->process_idx < p->n_processes ? p->processes[s->process_idx] : NULL;
 
-        for (i = 0; i < PIPELINE_MAX_ENDS && (x = pipeline_next_end(p, until_time)); i++) {
-                uint64_t low_water = pipeline_merge(p, x->end_time);
-
-                x->end_was_due = true;
-                p->final_time = MAX(p->final_time, low_water);
-                forks_start_due(p);
-                pipeline_reap(p);
+                if (x && x->is_ending && slot_n_words(s) == 0)
+                        return true;
         }
-        return i > 0;
+        return false;
+}
+
+/* Who was seen to be gone ends before what came later is added up, and before a later process begins: else those that follow one
+ * another, as in a shell's loop, would seem to live side by side. Before one begins, the recorder has looked who is gone since it
+ * appeared. True: events behind ret_time wait for the next round. */
+static bool pipeline_take_turns(struct pipeline *p, uint64_t until_time, uint64_t *ret_time) {
+        struct process *x;
+
+        for (int i = 0; i < PUMP_MAX_TURNS && (x = pipeline_next_turn(p, until_time)); i++) {
+                uint64_t time = turn_time(x);
+                bool begins = !x->is_started;
+
+                x->end_was_due |= !begins;
+                *ret_time = pipeline_merge(p, time);
+                p->final_time = MAX(p->final_time, *ret_time);
+                pipeline_reap(p);
+                if (!begins)
+                        continue;
+                if (*ret_time < time || x->pump_no == p->pump_no ||
+                    (x->n_waits < PUMP_MAX_WAITS && pipeline_is_any_unread(p))) {
+                        x->n_waits++;
+                        return true;
+                }
+                if (!x->is_started)
+                        forks_start(p, x);
+                if (x->is_ending)
+                        return true; /* its slots are looked at once more */
+        }
+        *ret_time = MIN(pipeline_low_water(p), p->cut_time); /* slots may be empty now */
+        return false;
 }
 
 /* Decodes what is final, and makes the cut when it is due. */
 static uint64_t pipeline_take_final(struct pipeline *p) {
         uint64_t low_water = MIN(pipeline_low_water(p), p->cut_time);
 
-        if (!p->is_finishing && pipeline_take_ends(p, low_water))
-                low_water = MIN(pipeline_low_water(p), p->cut_time); /* slots may be empty now */
+        if (!p->is_finishing && pipeline_next_turn(p, low_water) &&
+            pipeline_take_turns(p, low_water, &low_water))
+                return low_water;
         low_water = pipeline_merge(p, low_water);
         if (low_water < p->cut_time || p->cut_time == UINT64_MAX)
                 return low_water;
@@ -414,6 +427,8 @@ static bool pipeline_round(struct pipeline *p) {
 
 size_t pipeline_pump(struct pipeline *p) {
         uint64_t n_before = p->n_records, n_round;
+
+        p->pump_no++;
 
         for (int i = 0; i < PUMP_MAX_ROUNDS; i++) {
                 n_round = p->n_records;

@@ -27,8 +27,10 @@ struct process {
         uint32_t parent_idx; /* UINT32_MAX: none, or unknown */
         uint64_t fork_time;  /* came by hello: when it was added */
         bool fork_is_exact;  /* fork_time names a FORK record of the parent */
-        bool is_started; /* false: seen, but its parent's events have not reached fork_time yet */
-        bool is_ending;  /* gone: no new slots, what is published is all */
+        bool is_started;  /* false: seen, but its parent's events have not reached fork_time yet */
+        uint64_t pump_no; /* of the pump in which it was first seen */
+        uint32_t n_waits; /* rounds, for the ends of others */
+        bool is_ending;   /* gone: no new slots, what is published is all */
         uint64_t end_ns;
         uint64_t end_time; /* the same, in the time of records */
         bool end_was_due;  /* all before end_time was decoded once */

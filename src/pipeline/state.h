@@ -61,6 +61,7 @@ struct pipeline {
         uint64_t
                 cut_time; /* events behind it wait until those before it are in; UINT64_MAX: no cut */
         uint64_t n_records, n_forced, n_marks;
+        uint64_t pump_no;
         uint64_t n_unslotted_told; /* counted as the main process's */
         bool is_finishing;         /* what is drained is all: nobody is waited for */
 
@@ -113,6 +114,7 @@ void forks_start_due(struct pipeline *p);                    /* those whose fork
 void forks_take_snapshot(struct pipeline *p, struct process *parent, uint64_t time);
 void forks_done(struct pipeline *p, struct process *parent, uint64_t time_ns);
 void forks_expire(struct pipeline *p);
+struct process *forks_first_over(struct pipeline *p); /* the one to end next; NULL: none */
 void forks_start_children(struct pipeline *p, const struct process *parent); /* before it ends */
 void forks_end_process(struct pipeline *p, struct process *process);
 void forks_free_all(struct pipeline *p);

@@ -58,6 +58,8 @@ static uint32_t recorder_on_process(void *ctx, uint32_t process_idx, uint32_t pi
         recorder_log(r, "pid %u: forked, entry %u", pid, process_idx);
         recorder_watch_life(r, one);
         pipeline_set_main(r->pipeline, r->lives.main_process);
+        if (!one->is_foreign && !life_is_alive(one))
+                recorder_see_gone(r, one); /* before the next one begins */
         return one->trace_process;
 }
 
@@ -199,16 +201,6 @@ static void recorder_target_ended(struct recorder *r) {
         r->target_has_ended = true;
         if (one)
                 recorder_end_target(r, one);
-}
-
-/* Those that were gone before a word of the front came, however the kernel orders the two. */
-static void recorder_end_gone(struct recorder *r) {
-        for (size_t i = 0; i < r->lives.list.n; i++) {
-                struct life *one = r->lives.list.items[i];
-
-                if (!one->is_ending && one->pid != r->config->target && !life_is_alive(one))
-                        recorder_see_gone(r, one);
-        }
 }
 
 /* A process is gone. Of the target the front says how it ended, as long as there is one; that may come before its last
@@ -465,23 +457,6 @@ static void recorder_keep_time(struct recorder *r) {
             (now_ns >= r->leave_until_ns || !recorder_is_awaited(r)))
                 recorder_stop(r);
         recorder_heed_term(r, now_ns);
-}
-
-/* Processes that still run. Those that ended while nobody looked are ended here. */
-static size_t recorder_count_living(struct recorder *r) {
-        size_t n = 0;
-
-        for (size_t i = 0; i < r->lives.list.n; i++) {
-                struct life *one = r->lives.list.items[i];
-
-                if (one->is_ending)
-                        continue;
-                if (!life_is_alive(one))
-                        recorder_see_gone(r, one);
-                else
-                        n++;
-        }
-        return n;
 }
 
 static bool recorder_is_settled(const struct recorder *r) {

@@ -96,3 +96,31 @@ void recorder_sample(struct recorder *r, uint64_t now_ns) {
         r->next_sample_ns = now_ns + interval_ns * (1 + r->lives.n_alive / 32);
         r->next_sample_ns = MIN(r->next_sample_ns, MAX(r->look_again_ns, r->next_look_ns));
 }
+
+/* Those that were gone before a word of the front came, however the kernel orders the two. */
+void recorder_end_gone(struct recorder *r) {
+        for (size_t i = 0; i < r->lives.list.n; i++) {
+                struct life *one = r->lives.list.items[i];
+
+                if (!one->is_ending && !one->is_foreign && one->pid != r->config->target &&
+                    !life_is_alive(one))
+                        recorder_see_gone(r, one);
+        }
+}
+
+/* Processes that still run. Those that ended while nobody looked are ended here. */
+size_t recorder_count_living(struct recorder *r) {
+        size_t n = 0;
+
+        for (size_t i = 0; i < r->lives.list.n; i++) {
+                struct life *one = r->lives.list.items[i];
+
+                if (one->is_ending)
+                        continue;
+                if (!life_is_alive(one))
+                        recorder_see_gone(r, one);
+                else
+                        n++;
+        }
+        return n;
+}

@@ -58,3 +58,32 @@ def test_what_children_took_with_them_is_not_there_at_the_end(t):
     main = got["processes"][0]["totals"]
     assert got["totals"]["end_live_bytes"] == main["end_live_bytes"], (got["totals"], main)
     check_sum(got)
+
+
+def check_turns(t, n_min, n_max, block):
+    got = report(t)
+    totals, main = got["totals"], got["processes"][0]["totals"]
+    rest = main["peak_live_bytes"] + 100000  # what a program's start takes
+    assert n_min * block <= totals["peak_live_bytes"] <= n_max * block + rest, totals
+    assert totals["end_live_bytes"] == main["end_live_bytes"], (totals, main)
+    check_sum(got)
+
+
+def test_children_one_after_another_are_never_side_by_side(t):
+    """Whether they are over before the recorder looks, as here, or not."""
+    for _ in range(3):
+        record(t, [t.helper(), "turns", str(t.count(200, 1000))])
+        check_turns(t, 1, 1, 5000000)
+
+
+def test_children_at_the_same_time_are_side_by_side(t):
+    record(t, [t.helper(), "together", "8"])
+    check_turns(t, 8, 8, 5000000)
+
+
+def test_programs_of_a_loop_are_never_side_by_side(t):
+    """The last of them has more to read than the shell that waits for it."""
+    loop = "i=0; while [ $i -lt $2 ]; do $1 turns 1; $1 churn $3 25; i=$((i+1)); done"
+    for n, n_pairs in ((40, 1000), (3, 100000)):
+        record(t, ["sh", "-c", loop, "sh", t.helper(), str(n), str(n_pairs)])
+        check_turns(t, 1, 1, 5000000)

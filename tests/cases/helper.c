@@ -4,6 +4,7 @@
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -117,6 +118,37 @@ static int fork_and_churn(long n_generations, long n_pairs) {
         return 0;
 }
 
+/* Children that have 5,000,000 bytes each and take them with them: one after another, or all at the same time. */
+static int fork_in_turn(long n_children, bool are_together) {
+        int came[2], go[2], status;
+        char byte = 0;
+
+        if (pipe(came) < 0 || pipe(go) < 0)
+                return 1;
+        for (long i = 0; i < n_children; i++) {
+                pid_t child = fork();
+
+                if (child == 0) {
+                        void *volatile block = malloc(5000000);
+
+                        close(go[1]);
+                        if (are_together)
+                                (void)!(write(came[1], &byte, 1) + read(go[0], &byte, 1));
+                        _exit(block == NULL);
+                }
+                if (child < 0 || (!are_together && (waitpid(child, &status, 0) != child || status)))
+                        return 1;
+        }
+        for (long i = 0; are_together && i < n_children; i++)
+                if (read(came[0], &byte, 1) != 1)
+                        return 1;
+        close(go[1]);
+        while (are_together && wait(&status) > 0)
+                if (status)
+                        return 1;
+        return 0;
+}
+
 /* 100 blocks of 1,000 bytes at once; 200 of 10 after 1.5 s, then half of the first are freed; 1.5 s
  * later the end. */
 __attribute__((noinline)) static void *allocate_early(void) {
@@ -215,6 +247,8 @@ int main(int argc, char **argv) {
                 return churn(atol(argv[2]), atol(argv[3]));
         if (strcmp(what, "forks") == 0)
                 return fork_and_churn(atol(argv[2]), atol(argv[3]));
+        if (strcmp(what, "turns") == 0 || strcmp(what, "together") == 0)
+                return fork_in_turn(atol(argv[2]), what[1] == 'o');
         if (strcmp(what, "phases") == 0)
                 return in_phases();
         if (strcmp(what, "start") == 0)
