@@ -112,9 +112,9 @@ static void add_subject(const struct style *s, const struct report *r, struct st
         struct unit_text t;
 
         add_command(s, p, main_process ? &r->v->meta : NULL, to);
-        if (r->scope.process == QUERY_ALL)
+        if (r->scope.process == QUERY_ALL && r->v->n_processes > 1)
                 str_addf(to, " and its processes (%s in all)", unit_count(&t, r->v->n_processes));
-        else if (!main_process)
+        else if (!main_process && r->scope.process != QUERY_ALL)
                 str_addf(to, " (pid %u)", p->pid);
 }
 
@@ -197,7 +197,9 @@ static void add_allocations(const struct report *r, struct str *to) {
                                : 0;
         const char *rate;
 
-        str_addf(to, " It made %s allocation%s", unit_count(&n, t->n_allocs), plural(t->n_allocs));
+        str_addf(to, " %s made %s allocation%s",
+                 r->scope.process == QUERY_ALL && r->v->n_processes > 1 ? "They" : "It",
+                 unit_count(&n, t->n_allocs), plural(t->n_allocs));
         rate = headline_rate(r, t->n_allocs, &n);
         if (rate[0] && t->n_allocs >= HEADLINE_MIN_RATED)
                 str_addf(to, ", %s per second", rate);

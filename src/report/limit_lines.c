@@ -81,14 +81,20 @@ static void each_made_here(const struct report *r, bool is_known, limit_fn fn, v
 }
 
 static void limits_each(const struct report *r, limit_fn fn, void *ctx) {
+        struct trace_limit l, unseen[UNSEEN_MAX];
+        size_t n_unseen = unseen_limits(r, unseen, UNSEEN_MAX);
+        struct query_unseen part;
         bool is_known = false;
-        struct trace_limit l;
 
         for (size_t i = 0; i < r->v->n_notes; i++)
-                if (trace_limit_parse(r->v->notes[i].text, &l) && is_asked_for(r, &l)) {
+                if (trace_limit_parse(r->v->notes[i].text, &l) && is_asked_for(r, &l) &&
+                    !query_unseen_of(&r->v->notes[i], &part)) {
+                        l.is_summed = false;
                         is_known |= l.kind == LIMIT_UNHOOKED || l.kind == LIMIT_UNSEEN;
                         fn(ctx, &l, &r->v->notes[i]);
                 }
+        for (size_t i = 0; i < n_unseen; i++)
+                fn(ctx, &unseen[i], NULL);
         each_made_here(r, is_known, fn, ctx);
 }
 

@@ -8,8 +8,9 @@
 #include "base/units.h"
 #include "report/gather.h"
 #include "report/style.h"
+#include "trace/limit.h"
 
-enum { UNSEEN_MAX = 65, UNSEEN_MAX_TOLD = 3 }; /* programs; a recorder names no more */
+enum { UNSEEN_MAX_TOLD = 3 };
 
 struct unseen {
         struct query_unseen rows[UNSEEN_MAX];
@@ -68,19 +69,20 @@ void unseen_add_sentence(const struct report *r, struct str *to) {
         for (size_t i = 0; i < u.n && i < UNSEEN_MAX_TOLD; i++) {
                 const struct query_unseen *x = &u.rows[i];
 
-                str_addf(to, "%s", i ? "; " : "");
+                str_addf(to, "%s", i ? ", " : "");
                 if (u.n > 1)
                         str_addf(to, "%s of ", unit_count(&t, x->n_processes));
                 if (x->n_program)
                         add_clean(to, x->program, x->n_program);
                 else
-                        str_add(to, "a program");
-                str_add(to, ", ");
+                        str_add(to, "others");
+                str_add(to, " (");
                 add_clean(to, x->why, strlen(x->why));
+                str_add(to, ")");
                 n_told += x->n_processes;
         }
         if (n_told < u.n_processes)
-                str_addf(to, "; %s of others", unit_count(&t, u.n_processes - n_told));
+                str_addf(to, " and %s of other programs", unit_count(&t, u.n_processes - n_told));
         str_add(to, ".");
 }
 
@@ -89,6 +91,28 @@ bool unseen_is_any(const struct report *r) {
 
         gather(r, &u);
         return u.n_processes > 0;
+}
+
+size_t unseen_limits(const struct report *r, struct trace_limit *ret, size_t cap) {
+        struct unseen u;
+        size_t n = 0;
+
+        gather(r, &u);
+        for (; n < u.n && n < cap; n++) {
+                const struct query_unseen *x = &u.rows[n];
+                struct str text = {0};
+
+                str_addf(&text, "not seen: %llu process%s of '", (unsigned long long)x->n_processes,
+                         x->n_processes == 1 ? "" : "es");
+                str_addn(&text, x->program, x->n_program);
+                str_addf(&text, "': %s", x->why);
+                ret[n] = (struct trace_limit){.kind = LIMIT_NOT_FOLLOWED,
+                                              .count = x->n_processes,
+                                              .text = arena_strdup(r->arena, str_text(&text)),
+                                              .is_summed = true};
+                str_done(&text);
+        }
+        return n;
 }
 
 void unseen_put_json(struct json *j, const struct report *r) {

@@ -157,6 +157,7 @@ def test_many_are_one_line(t):
     n = t.count(300, 12000)
     _, report = record(t, "vfork", n, program)
     assert [u["processes"] for u in report["unseen_processes"]] == [n], report["unseen_processes"]
+    assert [(l["kind"], l["count"]) for l in report["limits"]] == [("not-followed", n)], report["limits"]
     assert len(report["notes"]) < 6, len(report["notes"])
 
 
