@@ -111,7 +111,12 @@ static const struct real_fn *new_remember(uint64_t key, const struct real_fn *fn
                 if (atomic_compare_exchange_strong_explicit(&new_found[i].key, &unused, 1,
                                                             memory_order_acquire,
                                                             memory_order_relaxed)) {
-                        new_found[i].fn = *fn;
+                        /* not as a whole: without vector registers gcc calls memcpy for that */
+                        new_found[i].fn.fn = fn->fn;
+                        new_found[i].fn.enter = fn->enter;
+                        new_found[i].fn.begin = fn->begin;
+                        new_found[i].fn.end = fn->end;
+                        new_found[i].fn.kinds = fn->kinds;
                         /* release: fn before key. Pairs with the acquire in new_find_for_caller. */
                         atomic_store_explicit(&new_found[i].key, key, memory_order_release);
                         return &new_found[i].fn;
