@@ -49,10 +49,9 @@ def check_what_cannot_be_told(t, trace):
     assert any("cannot be told" in note for note in report["notes"]), report["notes"]
 
 
-def test_the_file_stays_within_the_bound_and_totals_stay_exact(t):
-    folder = t.path("out")
-    os.mkdir(folder)
-    recording = Recording(t, [t.helper(), "churn", str(N_PAIRS), str(N_KEPT)], ["--max-size", "1M"], trace="out/t.silt")
+def watch(t, folder):
+    """Records, and looks at the file all the while: (trace, looks, looks at a trace and its copy, reports)."""
+    recording = Recording(t, [t.helper(), "churn", str(N_PAIRS), str(N_KEPT)], ["-f", "--max-size", "1M"], trace="out/t.silt")
     trace, recorder = recording.trace, recording.recorder()
     n_reports = n_looks = n_pairs_seen = 0
     while recording.process.poll() is None:
@@ -66,8 +65,21 @@ def test_the_file_stays_within_the_bound_and_totals_stay_exact(t):
         time.sleep(0.001)
     status, _, words = recording.finish()
     assert status == 0 and words == "", words
+    return trace, n_looks, n_pairs_seen, n_reports
+
+
+N_WATCHED = 6  # a copy is there for few milliseconds: a run in which nobody looked just then shows nothing of it
+
+
+def test_the_file_stays_within_the_bound_and_totals_stay_exact(t):
+    folder = t.path("out")
+    os.mkdir(folder)
+    for _ in range(N_WATCHED):
+        trace, n_looks, n_pairs_seen, n_reports = watch(t, folder)
+        if n_pairs_seen and n_reports:
+            break
     assert n_reports > 0
-    assert n_pairs_seen > 0, f"the trace and its copy were never seen side by side, in {n_looks} looks"
+    assert n_pairs_seen > 0, f"the trace and its copy were never seen side by side, in {N_WATCHED} runs"
     t.notes.append(f"{n_looks} looks, {n_pairs_seen} of them at a trace and its copy, {n_reports} reports")
     assert os.listdir(folder) == ["t.silt"]
     assert os.stat(trace).st_size <= BOUND
