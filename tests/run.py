@@ -86,7 +86,9 @@ def program_tests(context, options):
     """The programs; those that cannot work under the runner are left out, with the reason."""
     for case in program.load_cases(context.source_dir):
         if options.runner:
-            reason = case.get("qemu") or (None if context.tools.can_build(case["sources"][0])
+            handlers = case.get("handlers")
+            reason = case.get("qemu") or (f"handlers are {handlers}, which ends at them there"
+                                          if isinstance(handlers, str) and not context.walks_handlers else None) or (None if context.tools.can_build(case["sources"][0])
                                           else "no Rust standard library for that machine")
             if reason:
                 print(f"left out under {options.runner.split()[0]}: program/{case['name']}: {reason}")
