@@ -17,6 +17,8 @@
 
 enum {
         ENTRIES_TRIES = 200,
+        ENTRIES_PATIENCE =
+                10, /* tries, after each of which a thread in the way gets a millisecond more */
         ENTRIES_STOP_MS =
                 20, /* those that stand still do not wait longer for one that has no processor */
         ENTRIES_MAX_STOP_MS = 1280,
@@ -320,7 +322,7 @@ static int entries_change(struct entries *e, const struct target *t, bool is_bac
         for (unsigned i = 0; !is_done && i < ENTRIES_TRIES; i++) {
                 struct crowd c = {0};
                 uint64_t begin_ns, end_ns;
-                bool is_busy;
+                bool is_busy, is_in_way;
 
                 r = crowd_stop(&c, t, tracee_now_ns() + stop_ms * MS);
                 begin_ns = crowd_since_ns(&c);
@@ -328,7 +330,8 @@ static int entries_change(struct entries *e, const struct target *t, bool is_bac
                 is_busy = r == 0 && is_runtime_writing(e, t);
                 if (r == 0 && !is_busy)
                         r = read_writes(e, t, &w, reterr);
-                if (r == 0 && !is_busy && !is_inside(&c, &w)) {
+                is_in_way = r == 0 && !is_busy && is_inside(&c, &w);
+                if (r == 0 && !is_busy && !is_in_way) {
                         see_room_left(e, &c, t);
                         look_at_list(e, t, is_back, &w);
                         write_all(e, t, &w, is_back);
@@ -343,8 +346,9 @@ static int entries_change(struct entries *e, const struct target *t, bool is_bac
                 if (r < 0 && (r != -ETIMEDOUT || stop_ms >= ENTRIES_MAX_STOP_MS))
                         break;
                 stop_ms *= r < 0 ? 2 : 1;
-                if (is_busy)
-                        tracee_pause(1);
+                /* that thread may have lost its processor there, and gets one only while nobody stops it */
+                if (is_busy || is_in_way)
+                        tracee_pause(1 + i / ENTRIES_PATIENCE);
         }
         vec_free(&w);
         if (r < 0 && !reterr->code)
