@@ -18,7 +18,7 @@
 enum {
         ENTRIES_TRIES = 200,
         ENTRIES_PATIENCE =
-                10, /* tries, after each of which a thread in the way gets a millisecond more */
+                4, /* tries, after each of which a thread in the way gets a millisecond more */
         ENTRIES_STOP_MS =
                 20, /* those that stand still do not wait longer for one that has no processor */
         ENTRIES_MAX_STOP_MS = 1280,
