@@ -49,7 +49,7 @@ if [ ! -e "$pristine/.complete" ]; then
 fi
 rm -rf "$root"
 cp -a "$pristine" "$root"
-git clone -q . "$root/root/silt"
+git clone -q . "$root/srv/silt"
 
 # Runs a command in the root, in a mount namespace of its own: what is mounted goes with it. A root that is pivoted into is
 # what a container has; one that is only changed to is no mount point, and no mount namespace can be made below it.
@@ -97,7 +97,7 @@ inside 'apt-get -qq update && DEBIAN_FRONTEND=noninteractive apt-get -qq -y --no
         { tail build-fresh.log >&2; exit 1; }
 if [ "$with" = nothing ]; then
         for target in demo test; do
-                said=$(inside "cd /root/silt && make $target" | tee -a build-fresh.log | tail -n 2 || true)
+                said=$(inside "cd /srv/silt && make $target" | tee -a build-fresh.log | tail -n 2 || true)
                 printf '%s\n' "$said"
                 case $said in
                 "silt: "*/proc*"make: "*) ;;
@@ -106,13 +106,13 @@ if [ "$with" = nothing ]; then
         done
         exit 0
 fi
-inside 'cd /root/silt && make demo' | watch "$suite: make demo" $max_silence_s | tee -a build-fresh.log
+inside 'cd /srv/silt && make demo' | watch "$suite: make demo" $max_silence_s | tee -a build-fresh.log
 [ -z "$demo_only" ] || exit 0
 
 status=0
-inside 'cd /root/silt && make test' | tee -a build-fresh.log || status=1
+inside 'cd /srv/silt && make test' | tee -a build-fresh.log || status=1
 # Tests write into build directories alone.
-strays=$(inside 'cd /root/silt && git status --porcelain')
+strays=$(inside 'cd /srv/silt && git status --porcelain')
 if [ -n "$strays" ]; then
         printf 'silt: fresh_root.sh: the tests left files behind:\n%s\n' "$strays" >&2
         status=1
