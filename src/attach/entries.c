@@ -24,6 +24,7 @@ enum {
         ENTRIES_MAX_STOP_MS = 1280,
         ENTRIES_MAX_OBJECTS = 65536, /* of a loader's list that may be damaged */
         ENTRIES_MAX_NAME_BYTES = 65536,
+        ENTRIES_STACK_BYTES = 65536, /* in which the frame of a handler lies */
 };
 
 struct one {
@@ -130,21 +131,68 @@ static uint64_t crowd_since_ns(const struct crowd *c) {
         return since_ns;
 }
 
-/* Whether a thread stands between two instructions that one will take the place of. */
-static bool is_inside(const struct crowd *c, const writes *w) {
-        for (size_t i = 0; i < c->list.n; i++) {
-                struct machine_state s;
-                uint64_t pc;
-
-                if (!c->list.items[i].thread.is_stopped ||
-                    tracee_read_regs(&c->list.items[i].thread, &s) < 0)
-                        continue;
-                pc = machine_own.pc(&s);
-                for (size_t k = 0; k < w->n; k++)
-                        if (pc > w->items[k].at && pc < w->items[k].at + w->items[k].n_bytes)
-                                return true;
-        }
+/* Between two instructions that one will take the place of. */
+static bool is_within(const writes *w, uint64_t pc) {
+        for (size_t k = 0; k < w->n; k++)
+                if (pc > w->items[k].at && pc < w->items[k].at + w->items[k].n_bytes)
+                        return true;
         return false;
+}
+
+/* A handler that interrupted a function there returns to it: the frame that says so is on the stack. One that a handler left behind costs
+ * another try. */
+static bool is_returned_to(const struct target *t, const writes *w, uint64_t sp) {
+        uint64_t words[ENTRIES_STACK_BYTES / sizeof(uint64_t)];
+        size_t n;
+
+        sp &= ~UINT64_C(7);
+        n = target_read_most(t, sp, words, sizeof(words)) / sizeof(words[0]);
+        for (size_t i = 0; i + machine_own.saved_pc_words <= n; i++)
+                if (is_within(w, words[i]) && machine_own.is_saved_pc(&words[i]))
+                        return true;
+        return false;
+}
+
+/* Whether a thread stands there, or comes back there; of those that wait in the kernel too: in a handler, or for a page. */
+static bool is_in_way(const struct target *t, const struct crowd *c, const writes *w) {
+        tids threads = {0};
+        bool is_found = false;
+
+        for (size_t i = 0; i < c->list.n && !is_found; i++) {
+                const struct tracee *one = &c->list.items[i].thread;
+                struct machine_state s;
+
+                if (one->is_stopped && tracee_read_regs(one, &s) == 0)
+                        is_found = is_within(w, machine_own.pc(&s)) ||
+                                   is_returned_to(t, w, machine_own.sp(&s));
+        }
+        if (is_found || target_threads(t, &threads) < 0)
+                return is_found;
+        for (size_t i = 0; i < threads.n && !is_found; i++) {
+                struct machine_syscall call;
+
+                if (crowd_has(c, threads.items[i]))
+                        continue;
+                target_syscall(t, threads.items[i], &call);
+                is_found = call.sp &&
+                           (is_within(w, call.pc) || is_returned_to(t, w, call.sp));
+        }
+        vec_free(&threads);
+        return is_found;
+}
+
+/* Looks until nobody has begun to run while it looked. */
+static bool is_clear(struct crowd *c, const struct target *t, const writes *w, uint64_t until_ns) {
+        size_t n_stopped;
+
+        if (!machine_own.saved_pc_words)
+                return true;
+        do {
+                n_stopped = c->list.n;
+                if (is_in_way(t, c, w) || crowd_stop(c, t, until_ns) < 0)
+                        return false;
+        } while (c->list.n > n_stopped);
+        return true;
 }
 
 /* Of those that ran nobody is in it, and those that wait have come back long ago: the call waits for nothing at its end. */
@@ -322,18 +370,19 @@ static int entries_change(struct entries *e, const struct target *t, bool is_bac
         for (unsigned i = 0; !is_done && i < ENTRIES_TRIES; i++) {
                 struct crowd c = {0};
                 uint64_t begin_ns, end_ns;
-                bool is_busy, is_in_way;
+                bool is_kept; /* from being done now */
 
                 r = crowd_stop(&c, t, tracee_now_ns() + stop_ms * MS);
                 begin_ns = crowd_since_ns(&c);
                 POINT("entries/stopped");
-                is_busy = r == 0 && is_runtime_writing(e, t);
-                if (r == 0 && !is_busy)
+                is_kept = r == 0 && is_runtime_writing(e, t);
+                if (r == 0 && !is_kept) {
                         r = read_writes(e, t, &w, reterr);
-                is_in_way = r == 0 && !is_busy && is_inside(&c, &w);
-                if (r == 0 && !is_busy && !is_in_way) {
-                        see_room_left(e, &c, t);
                         look_at_list(e, t, is_back, &w);
+                        is_kept = r == 0 && !is_clear(&c, t, &w, tracee_now_ns() + stop_ms * MS);
+                }
+                if (r == 0 && !is_kept) {
+                        see_room_left(e, &c, t);
                         write_all(e, t, &w, is_back);
                         if (!is_back)
                                 look_for_changes(e, t);
@@ -347,7 +396,7 @@ static int entries_change(struct entries *e, const struct target *t, bool is_bac
                         break;
                 stop_ms *= r < 0 ? 2 : 1;
                 /* that thread may have lost its processor there, and gets one only while nobody stops it */
-                if (is_busy || is_in_way)
+                if (is_kept)
                         tracee_pause(1 + i / ENTRIES_PATIENCE);
         }
         vec_free(&w);

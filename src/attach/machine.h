@@ -115,6 +115,11 @@ struct machine {
         void (*set_restart)(
                 struct machine_state *s); /* restart_syscall instead of the call itself */
 
+        /* Whether these words are the place a handler returns to, as the kernel keeps it on the stack. 0 words: entries are of one instruction,
+         * and nobody is in the middle of that. */
+        bool (*is_saved_pc)(const uint64_t *words);
+        unsigned saved_pc_words;
+
         size_t syscall_bytes; /* of the instruction that makes a system call */
         /* The code that makes rt_sigreturn, which every process has: its bytes, that instruction last. */
         const uint8_t *return_code;

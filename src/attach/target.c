@@ -52,6 +52,12 @@ bool target_read(const struct target *t, uint64_t addr, void *ret, size_t n_byte
         return pread(t->mem_fd, ret, n_bytes, (off_t)addr) == (ssize_t)n_bytes;
 }
 
+size_t target_read_most(const struct target *t, uint64_t addr, void *ret, size_t n_bytes) {
+        ssize_t n = pread(t->mem_fd, ret, n_bytes, (off_t)addr);
+
+        return n > 0 ? (size_t)n : 0;
+}
+
 bool target_write(const struct target *t, uint64_t addr, const void *bytes, size_t n_bytes) {
         return pwrite(t->mem_fd, bytes, n_bytes, (off_t)addr) == (ssize_t)n_bytes;
 }
@@ -348,4 +354,7 @@ void target_syscall(const struct target *t, pid_t tid, struct machine_syscall *r
                                " %" SCNx64 " %" SCNx64 " %" SCNx64 " %" SCNx64,
                                &ret->number, &a[0], &a[1], &a[2], &a[3], &a[4], &a[5], &ret->sp,
                                &ret->pc) == 9;
+        /* in the kernel without a call: it waits for a page */
+        if (!ret->is_known && sscanf(text, "-1 %" SCNx64 " %" SCNx64, &ret->sp, &ret->pc) != 2)
+                ret->sp = ret->pc = 0;
 }

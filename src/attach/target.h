@@ -27,6 +27,8 @@ int target_refresh(struct target *t, struct err *reterr);
 
 /* True when all of it was there. */
 bool target_read(const struct target *t, uint64_t addr, void *ret, size_t n_bytes);
+size_t target_read_most(const struct target *t, uint64_t addr, void *ret,
+                        size_t n_bytes); /* up to what is not there; how much */
 bool target_write(const struct target *t, uint64_t addr, const void *bytes, size_t n_bytes);
 
 /* NULL: nothing is mapped there. */
@@ -68,4 +70,5 @@ bool target_look(const struct target *t, pid_t tid, struct thread_look *ret);
 uint64_t target_queued_ns(const struct target *t, pid_t tid);
 
 struct machine_syscall;
+/* What it waits in; where it waits for a page instead, sp and pc alone; neither where it runs. */
 void target_syscall(const struct target *t, pid_t tid, struct machine_syscall *ret);

@@ -23,6 +23,7 @@ enum {
         FLAGS = 1 | 2 | 4, /* XSAVE, the stack segment is there, and is to be taken */
         BAD_STACK_FLAGS = 4, /* no alternate stack is like that: the thread keeps the one it has */
         SOFTWARE_OFF = 464, IN_USE_OFF = 512, VECTORS_HEAD_BYTES = 576, MAGIC_FIRST = 0x46505853, MAGIC_LAST = 0x46505845,
+        USER_CS = 0x33, /* of 64-bit code */
 };
 
 enum { PART_YMM = 2, PART_TILE_CONFIG = 17, PART_TILES = 18, N_PARTS = 63 };
@@ -349,6 +350,11 @@ static void x86_64_set_restart(struct machine_state *s) {
         set(s, RAX, NR_RESTART);
 }
 
+/* rip, the flags, and the selectors, that of the code first: the end of struct sigcontext's registers. */
+static bool x86_64_is_saved_pc(const uint64_t *words) {
+        return (uint16_t)words[2] == USER_CS;
+}
+
 /* mov $15, %rax; syscall */
 static const uint8_t x86_64_return_code[] = {0x48, 0xc7, 0xc0, 0x0f, 0, 0, 0, 0x0f, 0x05};
 
@@ -377,6 +383,8 @@ const struct machine machine_x86_64 = {
         .set_failed = x86_64_set_failed,
         .set_arg = x86_64_set_arg,
         .set_restart = x86_64_set_restart,
+        .is_saved_pc = x86_64_is_saved_pc,
+        .saved_pc_words = 3,
         .syscall_bytes = SYSCALL_BYTES,
         .return_code = x86_64_return_code,
         .return_code_bytes = sizeof(x86_64_return_code),

@@ -182,6 +182,23 @@ def test_busy(t):
         t.notes.append(pauses.note())
 
 
+def test_handler_returns_into_entry(t):
+    """A handler interrupted malloc behind its first instruction, and waits: nothing is written there until it has returned."""
+    with Target(t, [build(t, "inside.c")], says_ready=False) as target:
+        if os.uname().machine != "x86_64":
+            assert target.process.stdout.readline() == b"whole\n"
+            return
+        assert target.process.stdout.readline() == f"ready {target.pid}\n".encode()
+        code = bytes_of_code(target.pid)
+        silt = Attached(t, target.pid)
+        assert silt.end(None) != 0 and "in a function to be hooked" in silt.said, silt.said
+        assert bytes_of_code(target.pid) == code, "its code is not what it was"
+        target.tell("go")
+        check(record(t, target.pid, lambda: target.tell("count 12")), allocations=12, end_live_blocks=12)
+        target.process.stdin.write(b"end\n")
+        target.finish()
+
+
 def test_restless(t):
     """Threads that go to sleep and wake up all the time, in calls that a stop makes fail: none of them does, and none ends early."""
     with Target(t, [build(t, "restless.c")]) as target:
