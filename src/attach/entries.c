@@ -174,8 +174,7 @@ static bool is_in_way(const struct target *t, const struct crowd *c, const write
                 if (crowd_has(c, threads.items[i]))
                         continue;
                 target_syscall(t, threads.items[i], &call);
-                is_found = call.sp &&
-                           (is_within(w, call.pc) || is_returned_to(t, w, call.sp));
+                is_found = call.sp && (is_within(w, call.pc) || is_returned_to(t, w, call.sp));
         }
         vec_free(&threads);
         return is_found;

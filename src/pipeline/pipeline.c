@@ -370,13 +370,14 @@ static bool pipeline_take_turns(struct pipeline *p, uint64_t until_time, uint64_
 
         for (int i = 0; i < PUMP_MAX_TURNS && (x = pipeline_next_turn(p, until_time)); i++) {
                 uint64_t time = turn_time(x);
+                uint32_t idx = x->idx;
                 bool begins = !x->is_started;
 
                 x->end_was_due |= !begins;
                 *ret_time = pipeline_merge(p, time);
                 p->final_time = MAX(p->final_time, *ret_time);
                 pipeline_reap(p);
-                if (!begins)
+                if (!begins || p->processes[idx] != x) /* begun and over */
                         continue;
                 if (*ret_time < time || x->pump_no == p->pump_no ||
                     (x->n_waits < PUMP_MAX_WAITS && pipeline_is_any_unread(p))) {
