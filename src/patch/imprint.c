@@ -103,9 +103,9 @@ static void look_at_bytes(const char *begin, const char *end, struct imprint *re
         }
 }
 
-static int look_at_segment(int fd, const GElf_Phdr *phdr, struct imprint *ret) {
+static int look_at_file(int fd, uint64_t off, uint64_t n_bytes, struct imprint *ret) {
         _cleanup_free_ char *bytes = malloc(IMPRINT_STEP_BYTES);
-        uint64_t n_left = MIN(phdr->p_filesz, IMPRINT_MAX_BYTES), off = phdr->p_offset;
+        uint64_t n_left = MIN(n_bytes, IMPRINT_MAX_BYTES);
 
         if (!bytes)
                 return -ENOMEM;
@@ -164,23 +164,47 @@ static void look_at_section(Elf *elf, Elf_Scn *scn, const GElf_Shdr *shdr, size_
         }
 }
 
-static void look_at_sections(Elf *elf, struct imprint *ret) {
+/* Messages lie beside the code, not in it: half of a large program need not be read. Where sections are not told, or only code is,
+ * -ENOENT. */
+static int look_at_sections(Elf *elf, int fd, struct imprint *ret) {
         Elf_Scn *scn = NULL;
         GElf_Shdr shdr;
+        uint64_t n_left = IMPRINT_MAX_BYTES;
         size_t names;
+        int r = -ENOENT;
 
         if (elf_getshdrstrndx(elf, &names) < 0)
-                return;
-        while ((scn = elf_nextscn(elf, scn)))
-                if (gelf_getshdr(scn, &shdr))
-                        look_at_section(elf, scn, &shdr, names, ret);
+                return r;
+        while ((scn = elf_nextscn(elf, scn))) {
+                if (!gelf_getshdr(scn, &shdr))
+                        continue;
+                look_at_section(elf, scn, &shdr, names, ret);
+                if (shdr.sh_type != SHT_PROGBITS || !(shdr.sh_flags & SHF_ALLOC) ||
+                    (shdr.sh_flags & SHF_EXECINSTR) || (r < 0 && r != -ENOENT))
+                        continue;
+                r = look_at_file(fd, shdr.sh_offset, MIN(shdr.sh_size, n_left), ret);
+                n_left -= MIN(shdr.sh_size, n_left);
+        }
+        return r;
+}
+
+static int look_at_segments(Elf *elf, int fd, size_t n, struct imprint *ret) {
+        int r = 0;
+
+        for (size_t i = 0; i < n && r == 0; i++) {
+                GElf_Phdr phdr;
+
+                if (gelf_getphdr(elf, (int)i, &phdr) && phdr.p_type == PT_LOAD)
+                        r = look_at_file(fd, phdr.p_offset, phdr.p_filesz, ret);
+        }
+        return r;
 }
 
 static int look_at_elf(Elf *elf, int fd, struct imprint *ret) {
         const void *id;
         ssize_t n_id;
         size_t n;
-        int r = 0;
+        int r;
 
         if (!elf || elf_kind(elf) != ELF_K_ELF || elf_getphdrnum(elf, &n) < 0)
                 return -ENOEXEC;
@@ -189,14 +213,8 @@ static int look_at_elf(Elf *elf, int fd, struct imprint *ret) {
                 ret->build_id_bytes = (uint32_t)MIN(n_id, (ssize_t)sizeof(ret->build_id));
                 memcpy(ret->build_id, id, ret->build_id_bytes);
         }
-        for (size_t i = 0; i < n && r == 0; i++) {
-                GElf_Phdr phdr;
-
-                if (gelf_getphdr(elf, (int)i, &phdr) && phdr.p_type == PT_LOAD)
-                        r = look_at_segment(fd, &phdr, ret);
-        }
-        look_at_sections(elf, ret);
-        return r;
+        r = look_at_sections(elf, fd, ret);
+        return r == -ENOENT ? look_at_segments(elf, fd, n, ret) : r;
 }
 
 static int imprint_read_here(const char *path, struct imprint *ret, struct err *reterr) {
