@@ -30,23 +30,10 @@ while [ $# -gt 0 ]; do
         shift
 done
 suite=${1:-bookworm}
-pristine=$PWD/build-debian-$suite
 root=$PWD/build-fresh
 max_silence_s=30 # of `make demo`
 
-if [ "$(id -u)" != 0 ]; then
-        echo "silt: fresh_root.sh: needs root, for chroot: run it as root" >&2
-        exit 1
-fi
-
-if [ ! -e "$pristine/.complete" ]; then
-        rm -rf "$pristine"
-        mirror=$(sed -n 's/^deb \(\[[^]]*\] \)\{0,1\}\([^ ]*\) .*/\2/p; s/^URIs: *\([^ ]*\).*/\1/p' \
-                /etc/apt/sources.list /etc/apt/sources.list.d/* 2>/dev/null | head -n 1)
-        debootstrap --variant=minbase "$suite" "$pristine" "$mirror" >"build-debian-$suite.log" 2>&1 ||
-                { tail "build-debian-$suite.log" >&2; exit 1; }
-        touch "$pristine/.complete"
-fi
+pristine=$(tools/debian_root.sh "$suite")
 rm -rf "$root"
 cp -a "$pristine" "$root"
 git clone -q . "$root/srv/silt"

@@ -5,19 +5,7 @@
 set -eu
 cd "$(dirname "$0")/.."
 build=$(realpath "${1:-build}")
-root=$PWD/build-debian11
-
-if [ "$(id -u)" != 0 ]; then
-        echo "silt: old_root.sh: needs root, for chroot: run it as root" >&2
-        exit 1
-fi
-if [ ! -e "$root/.complete" ]; then
-        rm -rf "$root"
-        mirror=$(sed -n 's/^deb \(\[[^]]*\] \)\{0,1\}\([^ ]*\) .*/\2/p; s/^URIs: *\([^ ]*\).*/\1/p' \
-                /etc/apt/sources.list /etc/apt/sources.list.d/* 2>/dev/null | head -n 1)
-        debootstrap --variant=minbase bullseye "$root" "$mirror" >build-debian11.log 2>&1
-        touch "$root/.complete"
-fi
+root=$(tools/debian_root.sh bullseye)
 
 # The loader inside looks for the runtime under the same path as silt outside.
 mkdir -p "$root$build"
