@@ -9,6 +9,7 @@
 #include "cli/commands.h"
 #include "cli/filter.h"
 #include "cli/help_check.h"
+#include "cli/naming.h"
 #include "cli/rules.h"
 #include "cli/scope.h"
 #include "query/query.h"
@@ -202,6 +203,7 @@ static bool take_option(struct reading *r, enum check_option option) {
                 r->o->json = true;
                 break;
                 CLI_FILTER_CASES(CHECK) : return cli_take_filter(&r->p, &r->o->filter);
+        case CHECK_DEBUG_PATH: return cli_take_debug_path(&r->p);
         case CHECK_RULES: return cli_take_rules(&r->p, &r->o->rules);
         case CHECK_OPTION_NONE: break;
         }
@@ -250,6 +252,7 @@ bool check_options_parse(int argc, char **argv, struct check_command *ret, int *
         int id;
 
         *ret = (struct check_command){.options = {.source = {.to_ns = UINT64_MAX}}};
+        cli_naming_init();
         cli_parser_init(&r.p, &check_cli, argc, argv);
         while (ok && (id = cli_parser_next(&r.p)) != CLI_END)
                 ok = id != CLI_STOP &&

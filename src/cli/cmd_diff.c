@@ -11,6 +11,7 @@
 #include "cli/commands.h"
 #include "cli/filter.h"
 #include "cli/help_diff.h"
+#include "cli/naming.h"
 #include "cli/rules.h"
 #include "cli/scope.h"
 #include "query/query.h"
@@ -198,6 +199,7 @@ static bool take_option(struct reading *r, enum diff_option option) {
         case DIFF_PROCESS:
                 return take_process(r);
                 CLI_FILTER_CASES(DIFF) : return cli_take_filter(&r->p, &r->o->filter);
+        case DIFF_DEBUG_PATH: return cli_take_debug_path(&r->p);
         case DIFF_RULES: return cli_take_rules(&r->p, &r->o->rules);
         case DIFF_OPTION_NONE: break;
         }
@@ -259,6 +261,7 @@ bool diff_options_parse(int argc, char **argv, struct diff_command *ret, int *re
         int id;
 
         *ret = (struct diff_command){.options = DIFF_OPTIONS_DEFAULT};
+        cli_naming_init();
         cli_parser_init(&r.p, &diff_cli, argc, argv);
         while (ok && (id = cli_parser_next(&r.p)) != CLI_END)
                 ok = id != CLI_STOP &&

@@ -14,6 +14,7 @@
 #include "cli/commands.h"
 #include "cli/filter.h"
 #include "cli/help_flame.h"
+#include "cli/naming.h"
 #include "cli/rules.h"
 #include "cli/scope.h"
 #include "query/query.h"
@@ -106,6 +107,7 @@ static bool take_option(struct flame_command_options *o, enum flame_option optio
                 ask->full = true;
                 break;
                 CLI_FILTER_CASES(FLAME) : return cli_take_filter(p, &ask->filter);
+        case FLAME_DEBUG_PATH: return cli_take_debug_path(p);
         case FLAME_RULES: return cli_take_rules(p, &ask->rules);
         case FLAME_OPTION_NONE: break;
         }
@@ -131,6 +133,7 @@ bool flame_options_parse(int argc, char **argv, struct flame_command_options *re
         bool ok = true, has_to = false;
         int id;
 
+        cli_naming_init();
         cli_parser_init(&p, &flame_command, argc, argv);
         while (ok && (id = cli_parser_next(&p)) != CLI_END) {
                 if (id == CLI_STOP)

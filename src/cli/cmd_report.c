@@ -8,6 +8,7 @@
 #include "cli/commands.h"
 #include "cli/filter.h"
 #include "cli/help_report.h"
+#include "cli/naming.h"
 #include "cli/rules.h"
 #include "cli/scope.h"
 #include "query/query.h"
@@ -145,6 +146,7 @@ static bool take_option(struct report_options *o, enum report_option option, str
                 o->full = true;
                 break;
                 CLI_FILTER_CASES(REPORT) : return cli_take_filter(p, &o->filter);
+        case REPORT_DEBUG_PATH: return cli_take_debug_path(p);
         case REPORT_RULES: return cli_take_rules(p, &o->rules);
         case REPORT_AT: return take_at(o, p);
         case REPORT_GROUP_BY: return take_group(o, p);
@@ -167,6 +169,7 @@ bool report_options_parse(int argc, char **argv, struct report_options *ret_opti
         bool ok = true, has_to = false;
         int id;
 
+        cli_naming_init();
         cli_parser_init(&p, &report_command, argc, argv);
         while (ok && (id = cli_parser_next(&p)) != CLI_END) {
                 if (id == CLI_STOP)

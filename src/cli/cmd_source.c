@@ -8,6 +8,7 @@
 #include "cli/commands.h"
 #include "cli/filter.h"
 #include "cli/help_source.h"
+#include "cli/naming.h"
 #include "cli/rules.h"
 #include "cli/scope.h"
 #include "query/query.h"
@@ -91,6 +92,7 @@ static bool take_option(struct source_options *o, enum source_option option, str
                 o->is_full = true;
                 break;
                 CLI_FILTER_CASES(SOURCE) : return cli_take_filter(p, &v->filter);
+        case SOURCE_DEBUG_PATH: return cli_take_debug_path(p);
         case SOURCE_RULES: return cli_take_rules(p, &v->rules);
         case SOURCE_OPTION_NONE: break;
         }
@@ -119,6 +121,7 @@ bool source_options_parse(int argc, char **argv, struct source_options *ret_opti
         bool ok = true;
         int id;
 
+        cli_naming_init();
         cli_parser_init(&p, &source_command, argc, argv);
         while (ok && (id = cli_parser_next(&p)) != CLI_END) {
                 if (id == CLI_STOP)

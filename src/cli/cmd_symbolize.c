@@ -30,13 +30,15 @@ static const struct cli_command symbolize_command = {
 /* ---- the command line ------------------------------------------------------------------------ */
 
 /* Absolute: the cache must not take one directory for another. NULL after an error was printed. */
-static char *take_directory(struct cli_parser *p) {
+static char *take_path(struct cli_parser *p, bool may_be_file) {
         char *path = realpath(p->value, NULL);
         struct stat st;
 
-        if (path && stat(path, &st) == 0 && S_ISDIR(st.st_mode))
+        if (path && stat(path, &st) == 0 &&
+            (S_ISDIR(st.st_mode) || (may_be_file && S_ISREG(st.st_mode))))
                 return path;
-        cli_parser_error(p, "--%s: '%s' is not a directory: check the path", p->name, p->value);
+        cli_parser_error(p, "--%s: '%s' is %s: check the path", p->name, p->value,
+                         may_be_file ? "neither a directory nor a file" : "not a directory");
         free(path);
         return NULL;
 }
@@ -47,13 +49,13 @@ static bool take_option(struct symbolize_options *o, enum symbolize_option optio
 
         switch (option) {
         case SYMBOLIZE_DEBUG_PATH:
-                path = take_directory(p);
+                path = take_path(p, true);
                 if (path)
                         vec_push(&o->debug_paths, path);
                 return path != NULL;
         case SYMBOLIZE_SYSROOT:
                 free(o->sysroot);
-                o->sysroot = take_directory(p);
+                o->sysroot = take_path(p, false);
                 return o->sysroot != NULL;
         case SYMBOLIZE_NO_CACHE: o->no_cache = true; break;
         case SYMBOLIZE_QUIET: o->quiet = true; break;

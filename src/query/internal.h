@@ -12,10 +12,11 @@ struct pick;
 struct query {
         struct trace_reader *reader;
         const struct trace_view *view;
-        uint32_t *symbol_begin; /* n_locations + 1: where a location's symbols start */
-        uint64_t last_end_ns;   /* of the processes; UINT64_MAX: not all ended */
-        struct inherit inherit; /* filled when first needed */
-        struct pick *pick;      /* the filter asked with last; NULL: none yet */
+        struct trace_view named; /* view, where its names are not the trace's own */
+        uint32_t *symbol_begin;  /* n_locations + 1: where a location's symbols start */
+        uint64_t last_end_ns;    /* of the processes; UINT64_MAX: not all ended */
+        struct inherit inherit;  /* filled when first needed */
+        struct pick *pick;       /* the filter asked with last; NULL: none yet */
         struct names *
                 names; /* how functions are called and what is folded away; loaded when first needed */
         bool owns_names;

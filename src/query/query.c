@@ -13,6 +13,7 @@ static void index_symbols(struct query *q) {
         const struct trace_view *v = q->view;
         size_t next = 0;
 
+        free(q->symbol_begin);
         q->symbol_begin = calloc(v->n_locations + 2, sizeof(uint32_t));
         if (!q->symbol_begin)
                 abort();
@@ -73,6 +74,19 @@ struct query *query_free(struct query *q) {
 
 const struct trace_view *query_view(const struct query *q) {
         return q->view;
+}
+
+void query_set_symbols(struct query *q, const struct trace_symbol *symbols, size_t n_symbols,
+                       const struct trace_module_names *modules, size_t n_modules) {
+        q->named = *q->view;
+        q->named.symbols = symbols;
+        q->named.n_symbols = n_symbols;
+        q->named.module_names = modules;
+        q->named.n_module_names = n_modules;
+        q->view = &q->named;
+        index_symbols(q);
+        free(q->looks); /* they are by number of symbol */
+        q->looks = NULL;
 }
 
 uint64_t query_bytes_read(const struct query *q) {

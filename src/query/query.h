@@ -47,6 +47,10 @@ void query_set_progress(struct query *q, query_progress_fn fn, void *ctx);
  * they are used. */
 struct names *query_names(struct query *q);
 void query_set_names(struct query *q, struct names *names);
+/* Names of functions from elsewhere than the trace, in its own form (struct trace_view). They must live as long as the query. Before
+ * anything is asked. */
+void query_set_symbols(struct query *q, const struct trace_symbol *symbols, size_t n_symbols,
+                       const struct trace_module_names *modules, size_t n_modules);
 
 /* ---- what to ask about ----------------------------------------------------------------------- */
 

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/units.h"
+#include "report/open.h"
 
 int report_scope(const struct query *q, const struct report_options *o, struct query_scope *ret,
                  struct err *reterr) {
@@ -198,6 +199,7 @@ static void add_subject(const struct report_options *o, struct str *to) {
         else if (o->to_ns != UINT64_MAX)
                 add_time(to, "--to", o->to_ns);
         query_filter_add_options(o->filter, to);
+        opened_add_options(to);
 }
 
 static int gather_findings(struct report *r, struct err *reterr) {

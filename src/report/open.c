@@ -8,6 +8,17 @@
 
 enum { PROGRESS_WIDTH = 40 };
 
+static const struct opened_namer *namer; /* NULL: names are those of the trace */
+
+void opened_set_namer(const struct opened_namer *n) {
+        namer = n;
+}
+
+void opened_add_options(struct str *to) {
+        if (namer)
+                namer->add_options(to);
+}
+
 static uint64_t now_ns(void) {
         struct timespec t;
 
@@ -68,6 +79,8 @@ int opened_init_beside(struct opened *t, const char *path, struct names *names,
         r = query_open(path, &t->q, reterr);
         if (r < 0)
                 return r;
+        if (namer)
+                t->looked_up = namer->look_up(path, t->q);
         query_set_names(t->q, t->names);
         query_set_progress(t->q, progress_draw, &t->progress);
         return 0;
@@ -84,5 +97,8 @@ void opened_end_progress(struct opened *t) {
 void opened_done(struct opened *t) {
         opened_end_progress(t);
         t->q = query_free(t->q);
+        if (t->looked_up)
+                namer->done(t->looked_up);
+        t->looked_up = NULL;
         t->names = t->owns_names ? names_free(t->names) : NULL;
 }

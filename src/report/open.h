@@ -11,6 +11,7 @@
 #include <stdint.h>
 
 #include "base/err.h"
+#include "base/str.h"
 #include "name/name.h"
 #include "query/query.h"
 
@@ -20,8 +21,22 @@ struct opened_progress {
         bool is_terminal;
 };
 
+/* Looks up names of functions that a trace lacks and gives them to its query. NULL: none were; else to be given to done, after
+ * the query is gone. */
+struct opened_namer {
+        void *(*look_up)(const char *path, struct query *q);
+        void (*done)(void *looked_up);
+        void (*add_options)(struct str *to); /* for another command to find the same names */
+};
+/* For all traces opened from now on; it must live as long. NULL: none. */
+void opened_set_namer(const struct opened_namer *namer);
+
+/* " --debug-path DIR", as far as there is any: for commands that are told to type. */
+void opened_add_options(struct str *to);
+
 struct opened {
         struct names *names;
+        void *looked_up; /* by the namer; NULL: nothing */
         bool owns_names;
         struct query *q;
         struct opened_progress progress; /* the query points to it: do not move */

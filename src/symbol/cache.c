@@ -451,16 +451,17 @@ static bool is_worth_keeping(const struct cache_entry *e, const struct symbol_or
         switch (o->naming) {
         case TRACE_NAMING_FULL: return o->text[0] == '\0';
         case TRACE_NAMING_SYMTAB:
-        case TRACE_NAMING_DYNSYM: return !e->cache->may_improve_alone;
+        case TRACE_NAMING_DYNSYM: return !e->cache->may_improve_alone && sources_are_listed();
         default: return false;
         }
 }
 
 void cache_entry_store(struct cache_entry *e, const struct symbol_origin *origin) {
         struct merged names = {0};
+        bool is_kept = is_worth_keeping(e, origin);
 
         sources_collect(NULL, NULL);
-        if (!is_worth_keeping(e, origin))
+        if (!is_kept)
                 return;
         merge(e, e->cache->partial ? trace_view(e->cache->partial) : NULL, &names);
         if (entry_put(e, origin, &names) == 0)

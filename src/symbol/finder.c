@@ -7,8 +7,10 @@
 #include <string.h>
 
 #include "base/macros.h"
+#include "symbol/debug_files.h"
 #include "symbol/debuginfod.h"
 #include "symbol/inflate.h"
+#include "symbol/sources.h"
 
 #define SYSTEM_ROOT "/usr/lib/debug"
 
@@ -65,6 +67,14 @@ static int refuse(struct wanted *w, int why) {
         return 0;
 }
 
+/* The first that had the right name counts: it is what people take for the right one. */
+static void note_other(struct finder *f, const char *path, const struct elf_file_id *id) {
+        if (f->other_path[0])
+                return;
+        snprintf(f->other_path, sizeof(f->other_path), "%s", path);
+        f->other_id = *id;
+}
+
 /* A descriptor above 0 when it is the one; 0 to go on looking. */
 static int try_path(struct wanted *w, const char *path) {
         _cleanup_close_ int fd = elf_file_open(path);
@@ -74,8 +84,10 @@ static int try_path(struct wanted *w, const char *path) {
                 return refuse(w, fd == -EINVAL ? -ENOEXEC : -ENOENT);
         if (elf_file_identify(fd, &w->found_id, &w->found_alt) < 0)
                 return refuse(w, -ENOEXEC);
-        if (w->n_id && !elf_file_id_is(&w->found_id, w->id, w->n_id))
+        if (w->n_id && !elf_file_id_is(&w->found_id, w->id, w->n_id)) {
+                note_other(w->finder, path, &w->found_id);
                 return refuse(w, -ESTALE);
+        }
         if (!w->n_id && w->by_crc && (elf_file_crc32(fd, &crc) < 0 || crc != w->crc))
                 return refuse(w, -ESTALE);
         snprintf(w->path, sizeof(w->path), "%s", path);
@@ -120,6 +132,24 @@ static int try_link(void *ctx, const char *root) {
         if (!r)
                 r = try_format(w, "%s/%s", root, base_of(w->link));
         return r ? r : try_format(w, "%s/.dwz/%s", root, base_of(w->link));
+}
+
+/* Any file in a debug path that has the build-id, whatever it is called. */
+static int try_files(struct wanted *w) {
+        struct finder *f = w->finder;
+        const struct debug_file *file;
+
+        f->files = w->n_id ? debug_files_of(f->search) : NULL;
+        if (!f->files)
+                return 0;
+        file = debug_files_find(f->files, w->id, w->n_id);
+        if (file)
+                return try_path(w, file->path);
+        sources_note_unlisted(); /* one may be put there, anywhere */
+        file = debug_files_find_other(f->files, f->module->path, w->link);
+        if (file)
+                note_other(f, file->path, &file->id);
+        return 0;
 }
 
 static int fetch(struct wanted *w) {
@@ -186,6 +216,8 @@ int finder_open_code(struct finder *f) {
         if (!fd) {
                 fd = finder_each_root(f, try_build_id, &w);
                 if (!fd)
+                        fd = try_files(&w);
+                if (!fd)
                         fd = fetch(&w);
                 f->is_debug_file = fd > 0;
         }
@@ -216,6 +248,8 @@ static int find_debug_file(struct wanted *w, const char *of) {
         }
         if (!r && w->n_id) /* unstripped copies */
                 r = try_copies(w, w->finder->module->path);
+        if (!r)
+                r = try_files(w);
         return r ? r : fetch(w);
 }
 
@@ -232,6 +266,8 @@ static int find_alt(struct wanted *w, const char *of) {
                 r = try_path(w, w->link);
         if (!r)
                 r = finder_each_root(w->finder, try_link, w);
+        if (!r)
+                r = try_files(w);
         return r ? r : fetch(w);
 }
 

@@ -21,8 +21,11 @@ struct finder {
         char debug_path[4200];              /* the separate debug file; "" none */
         bool has_debug_info;                /* in one of the two, readable or not */
         bool has_sought;                    /* the debug file, found or not */
-        struct elf_file_alt alt;            /* what the code or the debug file wants */
-        bool lacks_alt;                     /* and it was not found */
+        const struct debug_files *files; /* of the debug paths; NULL: none, or not looked through */
+        char other_path[4200]; /* a file that may be meant, but is of another build; "" none */
+        struct elf_file_id other_id; /* and what it is of */
+        struct elf_file_alt alt;     /* what the code or the debug file wants */
+        bool lacks_alt;              /* and it was not found */
 };
 
 void finder_init(struct finder *f, const struct trace_module *m,

@@ -6,7 +6,11 @@
 #include <string.h>
 
 #include "base/str.h"
+#include "base/units.h"
+#include "symbol/debug_files.h"
 #include "symbol/debuginfod.h"
+
+enum { ORIGIN_ID_BYTES = 8 }; /* of a build-id that are told: enough to tell two apart */
 
 bool origin_is_linkers(const char *name) {
         static const char *const names[] = {"_start",
@@ -41,10 +45,40 @@ static bool is_packaged(const char *path) {
         return false;
 }
 
+static void add_id(struct str *s, const uint8_t *id, size_t n) {
+        if (n == 0)
+                str_add(s, "none");
+        for (size_t i = 0; i < n && i < ORIGIN_ID_BYTES; i++)
+                str_addf(s, "%02x", id[i]);
+        if (n > ORIGIN_ID_BYTES)
+                str_add(s, "..");
+}
+
+/* The file that looked right, where there was one. */
+static void add_other(struct str *s, const struct finder *f) {
+        if (!f->other_path[0])
+                return;
+        str_addf(s, ", '%.160s' has ", f->other_path);
+        add_id(s, f->other_id.bytes, f->other_id.n);
+}
+
+/* Where --debug-path was given: what is in it, and what of it is of another build. */
+static void add_looked(struct str *s, const struct finder *f) {
+        struct unit_text t;
+
+        str_add(s, "no file in --debug-path has its build-id, ");
+        add_id(s, f->module->build_id, f->module->build_id_len);
+        str_addf(s, ": %s%s looked at", unit_count(&t, f->files->n_seen),
+                 f->files->is_cut ? ", not all," : "");
+        add_other(s, f);
+}
+
 static void add_remedy(struct str *s, const struct finder *f, const struct functions *functions) {
         const char *trouble = debuginfod_trouble();
 
-        if (is_packaged(f->module->path))
+        if (f->files)
+                add_looked(s, f);
+        else if (is_packaged(f->module->path))
                 str_add(s, "install its debug symbols (Debian: package -dbgsym or -dbg; Fedora: "
                            "debuginfo-install) or set DEBUGINFOD_URLS, then run silt symbolize");
         else if (functions->n_rust > functions->n_cxx)
@@ -74,15 +108,25 @@ void origin_of_missing(struct symbol_origin *o, const struct finder *f, int why)
 
         if (why == -ESTALE) {
                 naming = TRACE_NAMING_REPLACED;
-                str_add(&s,
-                        "the file there is not the one that ran, its build-id differs: give silt "
-                        "symbolize the one that ran (--debug-path or --sysroot)");
+                str_add(&s, "the file there is not the one that ran, its build-id differs (");
+                add_id(&s, f->other_id.bytes, f->other_id.n);
+                str_add(&s, ", not ");
+                add_id(&s, f->module->build_id, f->module->build_id_len);
+                str_add(&s, "): ");
+                if (f->files)
+                        add_looked(&s, f);
+                else
+                        str_add(&s,
+                                "give silt symbolize the one that ran (--debug-path or --sysroot)");
         } else if (why == -ENOEXEC) {
                 naming = TRACE_NAMING_DAMAGED;
                 str_add(&s, "the file there is not a whole ELF file: give silt symbolize the one "
                             "that ran (--debug-path or --sysroot)");
         } else if (f->module->path[0] != '/') {
                 str_add(&s, "it is no file, and nothing on this machine has its names");
+        } else if (f->files) {
+                str_add(&s, "the file is gone: ");
+                add_looked(&s, f);
         } else {
                 str_add(&s, "the file is gone: give silt symbolize a copy of it (--debug-path or "
                             "--sysroot)");

@@ -13,10 +13,20 @@ struct source_text {
 
 static source_list *current;
 static struct arena *current_arena;
+static bool is_unlisted;
 
 void sources_collect(source_list *list, struct arena *arena) {
         current = list;
         current_arena = arena;
+        is_unlisted = false;
+}
+
+void sources_note_unlisted(void) {
+        is_unlisted = true;
+}
+
+bool sources_are_listed(void) {
+        return !is_unlisted;
 }
 
 static uint64_t ns_of(struct timespec t) {

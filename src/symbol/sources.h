@@ -18,5 +18,9 @@ void sources_collect(source_list *list, struct arena *arena);
 /* To be called with each path before it is opened. */
 void sources_note(const char *path);
 
+/* A whole tree was searched in vain: what may appear in it has no path yet, so that nothing tells when the answer is out of date. */
+void sources_note_unlisted(void);
+bool sources_are_listed(void); /* of what is being collected: that never happened */
+
 /* What was noted is still so. */
 bool sources_hold(const char *const *sources, size_t n);

@@ -268,3 +268,111 @@ def test_the_cache_is_private_and_can_be_turned_off(t):
         assert all(stat.S_IMODE(os.stat(os.path.join(folder, n)).st_mode) == 0o600 for n in names), names
     r = t.silt.command("symbolize", trace, env={k: v for k, v in os.environ.items() if k not in ("HOME", "XDG_CACHE_HOME")})
     assert r.code == 0 and r.stderr == b"", r.errors
+
+
+def build_id(path):
+    text = subprocess.run(["readelf", "-n", path], check=True, capture_output=True, text=True).stdout
+    return next(line.split()[-1] for line in text.splitlines() if "Build ID" in line)
+
+
+def nested(t, debug):
+    """A tree with the debug file deep in it under a name of no meaning, among others, a link that leads round, a pipe."""
+    root = t.path("tree")
+    deep = os.path.join(root, *[random.choice("abc") * random.randint(1, 9) for _ in range(random.randint(1, 8))])
+    os.makedirs(deep)
+    os.symlink(root, os.path.join(root, "round"))
+    os.mkfifo(os.path.join(root, "pipe"))
+    for i in range(random.randint(0, 20)):
+        with open(os.path.join(root, f"file{i}"), "wb") as f:
+            f.write(random.choice([b"", b"\177ELF", b"text", b"\177ELF" + os.urandom(300)]))
+    return root, shutil.copy(debug, os.path.join(deep, f"{random.randint(0, 1 << 30)}.sym"))
+
+
+def test_debug_path_finds_by_build_id(t):
+    """Anywhere below a directory and under any name, or a file itself; in every command that names functions, the trace untouched."""
+    program, debug = build(t)
+    trace = record(t, program)
+    assert not any("symbolize_me" in f for f, _ in functions(t, trace))
+    root, file = nested(t, debug)
+    with open(trace, "rb") as f:
+        before = f.read()
+    for path in (root, file):
+        for argv in (["report", trace, "--group-by", "function", "--by", "count", "--full"], ["source", trace, "symbolize_me"], ["flame", trace, "-o", "-", "--by", "count"],
+                     ["diff", trace, trace], ["check", trace, "--max-peak", "1G"]):
+            r = t.silt.command(*argv, "--debug-path", path)
+            assert r.code == 0, (argv, r.errors)
+            assert argv[0] in ("diff", "check") or "symbolize_me" in r.text, (argv, r.text)
+    with open(trace, "rb") as f:
+        assert f.read() == before
+    r = t.silt.command("symbolize", trace, "--debug-path", root)
+    assert r.code == 0, r.errors
+    assert ("symbolize_me", 3) in functions(t, trace), functions(t, trace)
+
+
+def test_debug_path_says_which_build_differs(t):
+    """The file of another build: how many were looked at, its build-id and the one that was wanted."""
+    program, debug = build(t)
+    trace = record(t, program)
+    wanted = build_id(debug)
+    other = t.path("other")
+    os.makedirs(os.path.join(other, "sub"))
+    subprocess.run(["cc", "-O2", "-g", "-DOTHER", "-Wl,--build-id", "-o", t.path("other.prog"), t.path("prog.c")], check=True)
+    wrong = os.path.join(other, "sub", "prog.debug")
+    subprocess.run(["objcopy", "--only-keep-debug", t.path("other.prog"), wrong], check=True)
+    r = t.silt.command("symbolize", trace, "--debug-path", other)
+    assert r.code == 0, r.errors
+    assert wanted[:16] in r.text and build_id(wrong)[:16] in r.text and wrong in r.text and "1 looked at" in r.text, r.text
+    shutil.copy(debug, os.path.join(other, "late"))  # what was not there is not remembered
+    r = t.silt.command("symbolize", trace, "--debug-path", other)
+    assert "all of" in r.text or "looked at" not in r.text, r.text
+    assert any("symbolize_me" in f for f, _ in functions(t, trace))
+
+
+GROWING = """#include <stdlib.h>
+#include <stdio.h>
+#include <unistd.h>
+__attribute__((noinline)) void *early_work(size_t n) { void *p = malloc(n); __asm__ volatile("" : : "r"(p) : "memory"); return p; }
+__attribute__((noinline)) void *later_work(size_t n) { void *p = malloc(n); __asm__ volatile("" : : "r"(p) : "memory"); return p; }
+int main(void) {
+        for (int i = 0; i < 50; i++) early_work(1000);
+        puts("early"); fflush(stdout); getchar();
+        for (int i = 0; i < 50; i++) later_work(2000);
+        puts("later"); fflush(stdout); getchar();
+        return 0;
+}
+"""
+
+
+def names_now(t, trace):
+    r = t.silt.command("report", trace, "--group-by", "function", "--by", "allocated")
+    return r.text if r.code == 0 else ""
+
+
+def wait_for(t, trace, name, n_s=30):
+    until = time.monotonic() + n_s
+    while name not in names_now(t, trace) and time.monotonic() < until:
+        time.sleep(0.2)
+    return names_now(t, trace)
+
+
+def test_names_while_it_is_written(t):
+    """A report of a trace that grows has names, of what is new too, and leaves the file to the recorder."""
+    with open(t.path("grow.c"), "w") as f:
+        f.write(GROWING)
+    subprocess.run(["cc", "-O1", "-g", "-Wl,--build-id", "-o", t.path("grow"), t.path("grow.c")], check=True)
+    trace = t.path("t.silt")
+    child = subprocess.Popen(t.silt.run_argv(trace, [t.path("grow")], ["-f"]), stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+    try:
+        assert child.stdout.readline() == b"early\n"
+        text = wait_for(t, trace, "early_work")
+        assert "early_work" in text and "later_work" not in text, text
+        child.stdin.write(b"x")
+        child.stdin.flush()
+        assert child.stdout.readline() == b"later\n"
+        text = wait_for(t, trace, "later_work")
+        assert "early_work" in text and "later_work" in text, text
+        assert "symbolize" not in t.silt.command("report", trace).text
+    finally:
+        child.communicate(b"x", timeout=60)
+    assert child.returncode == 0
+    assert "later_work" in names_now(t, trace)
