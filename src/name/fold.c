@@ -5,6 +5,8 @@
 #include "base/vec.h"
 #include "name/internal.h"
 
+enum { FOLD_MAX_INSIDE = 2 }; /* frames with names below an allocator that are part of it */
+
 struct name_look name_look(struct names *n, const struct name_frame *f) {
         return (struct name_look){
                 .entry = names_entry(n, f->guess ? "" : f->function),
@@ -105,6 +107,23 @@ static size_t skip_helpers(const struct name_look *frames, size_t i, size_t end)
                        : i;
 }
 
+/* The same for frames[i..] with names, when what called them is an allocator and is called one: what it calls in turn is part
+ * of it, as a program's own hook below luaM_realloc_. Containers are none: they call their elements' code. More than a few
+ * frames are other work that it set off, such as a collector's finalizers. */
+static size_t skip_inside(const struct name_look *frames, size_t i, size_t end) {
+        size_t j = i;
+
+        while (j < end && j - i <= FOLD_MAX_INSIDE && is_shown(&frames[j]))
+                j++;
+        if (j == end || j - i > FOLD_MAX_INSIDE || frames[j].kind != NAME_ALLOCATOR ||
+            !frames[j].entry->says_allocator)
+                return i;
+        for (size_t k = i; k < j && j - i > 1; k++)
+                if (frames[k].module != frames[j].module)
+                        return i;
+        return j;
+}
+
 /* The first frame that is shown: of the code that asked. */
 static size_t find_asker(const struct name_look *frames, size_t end) {
         size_t i = 0, behind;
@@ -112,7 +131,8 @@ static size_t find_asker(const struct name_look *frames, size_t end) {
         while (i < end) {
                 if (!is_shown(&frames[i]))
                         i++;
-                else if ((behind = skip_helpers(frames, i, end)) > i)
+                else if ((behind = skip_helpers(frames, i, end)) > i ||
+                         (behind = skip_inside(frames, i, end)) > i)
                         i = behind;
                 else
                         break;

@@ -10,9 +10,10 @@ struct name_entry {
         enum name_kind kind;   /* in a module and file of no name */
         bool kind_is_by_place; /* may be another elsewhere */
         bool is_driver;
-        bool is_rust;  /* by its form: what its file says counts more */
-        uint64_t idx;  /* of the entries */
-        uint64_t next; /* another entry with the same hash: its place and 1; 0: none */
+        bool says_allocator; /* by the last part of its path */
+        bool is_rust;        /* by its form: what its file says counts more */
+        uint64_t idx;        /* of the entries */
+        uint64_t next;       /* another entry with the same hash: its place and 1; 0: none */
 };
 
 /* Room for n of them, until the next call. */

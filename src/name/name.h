@@ -109,7 +109,8 @@ struct name_stack {
  * frames before it are cut, start frames at the outer end too; machinery is left out everywhere, of
  * a library's frames in a row all but the one the program called,
  * and the polls and closures of one async function are one frame, the innermost of them.
- * Frames without a name that an allocator of the same module called are its helpers.
+ * Frames without a name that an allocator of the same module called are its helpers, and so are one
+ * or two with a name below a function that is called an allocator and is one.
  * Something is always shown of a stack that is not empty. Fills *ret, which keeps its memory for
  * the next call. */
 void name_fold(struct names *n, const struct name_frame *frames, size_t n_frames,
@@ -126,6 +127,18 @@ struct name_look {
 struct name_look name_look(struct names *n, const struct name_frame *f);
 void name_fold_looks(struct names *n, const struct name_look *frames, size_t n_frames,
                      struct name_stack *ret);
+
+/* ---- wrappers -------------------------------------------------------------------------------- */
+
+/* Wrappers of allocators that no rule knows: call paths tell them (query_learn_wrappers). From now on the frame's function,
+ * or, where it has no name, the place in its module, is an allocator. A rule about it counts more. */
+void name_learn_wrapper(struct names *n, const struct name_frame *f);
+/* How many were learned: what was kept of frames before (struct name_look) may no longer be true when it has changed. */
+size_t name_n_learned(const struct names *n);
+/* Whether a rule says what the frame is: `keep` among them. */
+bool name_is_ruled(struct names *n, const struct name_frame *f);
+/* Whether a function calls itself an allocator: by the last part of its path. */
+bool name_look_says_allocator(const struct name_look *look);
 
 /* The short form of a frame's function; `run (async)` for a task; `module+0x1234` where the name is
  * unknown or a guess. Valid until the next call. */

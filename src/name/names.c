@@ -14,7 +14,8 @@ struct names {
         VEC(struct name_entry *) entries;
         struct map by_address; /* of the text asked for: most come from a table, again and again */
         struct map by_hash;
-        struct map kinds; /* of entries whose kind goes by the place: all numbers -> kind */
+        struct map kinds;    /* of entries whose kind goes by the place: all numbers -> kind */
+        struct map wrappers; /* learned: by wrapper_key */
         struct shape shape;
         struct str label;
         VEC(bool) flags;
@@ -65,6 +66,7 @@ struct names *names_free(struct names *n) {
         map_done(&n->by_address);
         map_done(&n->by_hash);
         map_done(&n->kinds);
+        map_done(&n->wrappers);
         shape_done(&n->shape);
         str_done(&n->label);
         vec_free(&n->flags);
@@ -114,6 +116,18 @@ static enum name_kind kind_at(struct names *n, const struct name_entry *e, const
         return rules_kind(&n->rules, &s, ret_by_place);
 }
 
+/* Words that functions are called by which hand out memory, whatever the language. */
+static bool says_allocator(const char *plain) {
+        static const char *const words[] = {"alloc", "memalign", "strdup", "strndup", "memdup"};
+        const char *last = strrchr(plain, ':');
+
+        last = last ? last + 1 : plain;
+        for (size_t i = 0; i < ARRAY_SIZE(words); i++)
+                if (strcasestr(last, words[i]))
+                        return true;
+        return false;
+}
+
 static struct name_entry *entry_new(struct names *n, const char *function) {
         struct name_entry *e = arena_alloc(n->arena, sizeof(*e));
         size_t full_n = shape_full_length(function);
@@ -133,6 +147,7 @@ static struct name_entry *entry_new(struct names *n, const char *function) {
         e->is_rust = is_rust_form(e->full);
         e->kind = kind_at(n, e, "", "", &e->kind_is_by_place);
         e->is_driver = rules_is_driver(&n->rules, e->plain);
+        e->says_allocator = says_allocator(e->plain);
         return e;
 }
 
@@ -206,9 +221,46 @@ enum name_kind name_kind(struct names *n, const char *function, const char *modu
         return names_entry_kind(n, names_entry(n, function), module, "");
 }
 
+/* A guess is mostly another function's name: only its place counts. */
+static const struct name_entry *frame_entry(struct names *n, const struct name_frame *f) {
+        return names_entry(n, f->guess ? "" : f->function);
+}
+
+/* Of the function in its module, or, without a name, of the place. */
+static uint64_t wrapper_key(struct names *n, const struct name_frame *f) {
+        uint64_t module = names_entry(n, f->module)->idx;
+
+        if (f->guess || !f->function[0])
+                return map_hash(map_hash(f->offset) ^ module) | 1ull << 63;
+        return names_entry(n, f->function)->idx << 31 ^ module;
+}
+
 enum name_kind name_frame_kind(struct names *n, const struct name_frame *f) {
-        /* A guess is mostly another function's name: only its place counts. */
-        return names_entry_kind(n, names_entry(n, f->guess ? "" : f->function), f->module, f->file);
+        enum name_kind kind = names_entry_kind(n, frame_entry(n, f), f->module, f->file);
+        uint64_t one;
+
+        if (kind == NAME_PLAIN && n->wrappers.n && map_get(&n->wrappers, wrapper_key(n, f), &one))
+                return NAME_ALLOCATOR;
+        return kind;
+}
+
+void name_learn_wrapper(struct names *n, const struct name_frame *f) {
+        map_put(&n->wrappers, wrapper_key(n, f), 1, NULL);
+}
+
+size_t name_n_learned(const struct names *n) {
+        return n->wrappers.n;
+}
+
+bool name_is_ruled(struct names *n, const struct name_frame *f) {
+        const struct name_entry *e = frame_entry(n, f);
+        struct rules_subject s = {e->plain, e->trait, f->module, f->file, is_rust(e, f->file)};
+
+        return rules_knows(&n->rules, &s);
+}
+
+bool name_look_says_allocator(const struct name_look *look) {
+        return look->entry->says_allocator;
 }
 
 const char *name_full(struct names *n, const char *function) {

@@ -326,7 +326,7 @@ static void best_take(void *ctx, uint32_t node) {
         }
 }
 
-enum name_kind rules_kind(struct rules *r, const struct rules_subject *s, bool *ret_by_place) {
+static struct best best_of(struct rules *r, const struct rules_subject *s) {
         const char *slash = strrchr(s->module, '/');
         struct best b = {.rules = r,
                          .patterns = &r->kinds,
@@ -337,6 +337,16 @@ enum name_kind rules_kind(struct rules *r, const struct rules_subject *s, bool *
         patterns_match(&r->kinds, s->plain, best_take, &b);
         if (s->trait[0])
                 patterns_match(&r->kinds, s->trait, best_take, &b);
+        return b;
+}
+
+bool rules_knows(struct rules *r, const struct rules_subject *s) {
+        return best_of(r, s).rule != 0;
+}
+
+enum name_kind rules_kind(struct rules *r, const struct rules_subject *s, bool *ret_by_place) {
+        struct best b = best_of(r, s);
+
         /* Another place could only bring in a later rule, or take away this one. */
         *ret_by_place = b.bound_rule && b.bound_rule >= b.rule;
         return b.rule ? r->items.items[b.rule].kind : NAME_PLAIN;

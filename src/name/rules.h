@@ -53,6 +53,7 @@ struct rules_subject {
 
 /* *ret_by_place: whether the kind may be another in another module or file. */
 enum name_kind rules_kind(struct rules *r, const struct rules_subject *s, bool *ret_by_place);
+bool rules_knows(struct rules *r, const struct rules_subject *s); /* some rule decides */
 bool rules_is_driver(struct rules *r, const char *plain);
 
 /* The fold of the path that ends at node of shapes and has these arguments (with their brackets;

@@ -22,6 +22,7 @@ struct query {
         bool owns_names;
         struct name_look *
                 looks; /* what routes found out about frames, for the next; NULL: nothing, or they are in use */
+        size_t n_learned;       /* wrappers the names knew then */
         struct chosen *chosen;  /* the blocks selected last; NULL: none yet */
         char damage[480];       /* the first thing that could not be read, "" while nothing */
         uint64_t n_event_reads; /* slices whose events were read, each time counted */

@@ -51,6 +51,9 @@ void query_set_names(struct query *q, struct names *names);
  * anything is asked. */
 void query_set_symbols(struct query *q, const struct trace_symbol *symbols, size_t n_symbols,
                        const struct trace_module_names *modules, size_t n_modules);
+/* Teaches the names which functions of this trace only pass requests on to an allocator, by its call paths (docs/names.md,
+ * "Wrappers"). Before anything is asked; traces that are shown beside each other first all of them. */
+void query_learn_wrappers(struct query *q);
 
 /* ---- what to ask about ----------------------------------------------------------------------- */
 

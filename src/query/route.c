@@ -15,6 +15,11 @@ void routes_init(struct routes *p, struct query *q, enum route_merge merge, bool
                              .is_full = is_full,
                              .asker = UINT32_MAX};
         p->key_of = malloc((n + 1) * sizeof(uint32_t));
+        if (q->n_learned != name_n_learned(p->names)) {
+                free(q->looks);
+                q->looks = NULL;
+                q->n_learned = name_n_learned(p->names);
+        }
         p->look_of = TAKE_PTR(q->looks); /* several questions about the same frames are the rule */
         if (!p->look_of)
                 p->look_of = calloc(n + 1, sizeof(struct name_look));
@@ -25,7 +30,8 @@ void routes_init(struct routes *p, struct query *q, enum route_merge merge, bool
 
 void routes_done(struct routes *p) {
         free(p->key_of);
-        if (p->q && !p->q->looks && p->q->names == p->names)
+        if (p->q && !p->q->looks && p->q->names == p->names &&
+            p->q->n_learned == name_n_learned(p->names))
                 p->q->looks = TAKE_PTR(p->look_of);
         free(p->look_of);
         vec_free(&p->keys);

@@ -82,6 +82,7 @@ int opened_init_beside(struct opened *t, const char *path, struct names *names,
         if (namer)
                 t->looked_up = namer->look_up(path, t->q);
         query_set_names(t->q, t->names);
+        query_learn_wrappers(t->q);
         query_set_progress(t->q, progress_draw, &t->progress);
         return 0;
 }
