@@ -14,7 +14,12 @@
 #include "base/fs.h"
 #include "base/macros.h"
 
-enum { TARGET_MAX_PHDRS = 64, TARGET_MAX_DYNAMIC = 512, TARGET_MAX_CHAIN = 65536 };
+enum {
+        TARGET_MAX_PHDRS = 64,
+        TARGET_MAX_DYN = 256,
+        TARGET_MAX_DYNAMIC = 512,
+        TARGET_MAX_CHAIN = 65536
+};
 
 int target_open(struct target *t, pid_t pid, struct err *reterr) {
         char path[64];
@@ -277,14 +282,41 @@ static bool is_library(const struct target *t, const struct mapping *m) {
                strcmp(m->path, t->exe) != 0;
 }
 
-/* Of one that no other thread closes meanwhile: the C library, or those that the program began with, which lie above what it has opened
- * since. */
+/* Whether the program itself names it: such a library is never closed. Where it lies says nothing: one that is opened later may fill a
+ * hole above. */
+static bool is_needed(const struct target *t, const struct mapping *library) {
+        const struct mapping *exe = NULL;
+        struct exports e;
+        uint64_t addr;
+        Elf64_Dyn d;
+
+        for (size_t i = 0; i < t->maps.list.n && !exe; i++)
+                if (!t->maps.list.items[i].offset && !strcmp(t->maps.list.items[i].path, t->exe))
+                        exe = &t->maps.list.items[i];
+        if (!exe || !exports_open(&e, t, exe->begin) ||
+            !exports_find_dynamic(&e, exe->begin, &addr))
+                return false;
+        for (unsigned i = 0; i < TARGET_MAX_DYNAMIC; i++) {
+                char name[256];
+
+                if (!target_read(t, addr + i * sizeof(d), &d, sizeof(d)) || d.d_tag == DT_NULL)
+                        break;
+                if (d.d_tag != DT_NEEDED)
+                        continue;
+                name[target_read_most(t, e.strings + d.d_un.d_val, name, sizeof(name) - 1)] = '\0';
+                if (name[0] && is_named(library, name))
+                        return true;
+        }
+        return false;
+}
+
+/* Of one that no other thread closes meanwhile: the C library, or one that the program itself names. */
 uint64_t target_find_slack(const struct target *t, size_t n_bytes) {
         const struct mapping *libc = target_mapping(t, target_libc(t));
         uint64_t at = libc && is_library(t, libc) ? slack_of(t, libc, n_bytes) : 0;
 
         for (size_t i = t->maps.list.n; i-- > 0 && !at;)
-                if (is_library(t, &t->maps.list.items[i]))
+                if (is_library(t, &t->maps.list.items[i]) && is_needed(t, &t->maps.list.items[i]))
                         at = slack_of(t, &t->maps.list.items[i], n_bytes);
         return at;
 }
