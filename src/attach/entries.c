@@ -228,10 +228,11 @@ static int read_writes(const struct entries *e, const struct target *t, writes *
         return 0;
 }
 
+/* In the order they were planned in (patch/plan.c says why), and back the other way round: a thread that wakes up now runs beside it. */
 static void write_all(struct entries *e, const struct target *t, const writes *w, bool is_back) {
         e->n_written = 0;
         for (size_t i = 0; i < w->n; i++) {
-                const struct wire_plan_write *one = &w->items[i];
+                const struct wire_plan_write *one = &w->items[is_back ? w->n - 1 - i : i];
                 const uint8_t *from = is_back ? one->after : one->before;
                 const uint8_t *to = is_back ? one->before : one->after;
                 uint8_t now[WIRE_PLAN_MAX_WRITE];

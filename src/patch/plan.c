@@ -189,6 +189,22 @@ static bool has_function(const struct allocators *a, uint64_t begin) {
         return false;
 }
 
+/* Entries are written one by one, and taken back the other way round, beside threads that wake up meanwhile. Releases come first:
+ * whatever is seen to be allocated is then seen to be released. Those that give a size come behind the one they end in. */
+static unsigned turn_of(const struct allocator_function *f) {
+        if (f->role->call != WIRE_CALL_FREE)
+                return 2;
+        return f->role->size_arg == WIRE_ENTRY_NO_ARG ? 0 : 1;
+}
+
+static const struct allocator_function *in_turn(const struct allocators *a, size_t idx) {
+        for (unsigned turn = 0; turn <= 2; turn++)
+                for (size_t i = 0; i < a->functions.n; i++)
+                        if (turn_of(&a->functions.items[i]) == turn && idx-- == 0)
+                                return &a->functions.items[i];
+        abort();
+}
+
 static void plan_object(struct planner *p, const struct object *o, const struct allocators *a) {
         uint64_t room_bytes =
                 ALIGN_UP(a->functions.n * (uint64_t)PATCH_ROOM_BYTES, (uint64_t)PLAN_PAGE_BYTES);
@@ -204,7 +220,7 @@ static void plan_object(struct planner *p, const struct object *o, const struct 
         vec_reserve(&p->rooms, room_bytes);
         memset(p->rooms.items + at_off, 0, room_bytes);
         for (size_t i = 0; i < a->functions.n; i++) {
-                const struct allocator_function *f = &a->functions.items[i];
+                const struct allocator_function *f = in_turn(a, i);
                 struct patch_plan_allocator *one =
                         note_allocator(p, o, &a->list.items[f->allocator]);
                 struct allocator_function behind;

@@ -2,16 +2,14 @@
 #include "pipeline/pair.h"
 
 #include "pipeline/heaps.h"
+#include "pipeline/pair_age.h"
+#include "pipeline/pair_prior.h"
 #include "pipeline/pair_sample.h"
 #include "pipeline/residency.h"
 #include "trace/writer.h"
 #include "wire/record.h"
 
 enum { MAX_HELD = 128 }; /* more at once means events were lost, not swapped */
-
-/* Two of them are less than the 16.7 s that a block's time takes to come round, and one is the last bucket of
- * lifetimes. */
-#define PAIR_ERA_NS ((BLOCK_MAX_AGE_US + 1) / 4 * 1000)
 
 void pair_init(struct pair *p, struct trace_writer *w, struct sites *s) {
         memset(p, 0, sizeof(*p));
@@ -37,22 +35,6 @@ void pair_add_thread(struct pair *p, uint32_t thread) {
 
 static struct trace_counts *pair_counts(struct pair *p, const struct process *process) {
         return sites_counts(p->sites, process->figures, p->now_ns);
-}
-
-/* Blocks keep their time modulo 16.7 s, so older ones would seem young. Numbers rise with time: those of blocks that
- * are older than an era, and maybe older than that, are below old_seq. */
-static void pair_begin_era(struct pair *p) {
-        bool is_long_past = p->now_ns - p->era_end_ns >= PAIR_ERA_NS; /* and nothing came since */
-
-        p->old_seq = is_long_past ? p->next_seq : p->era_seq;
-        p->era_seq = p->next_seq;
-        p->era_end_ns = is_long_past ? p->now_ns + PAIR_ERA_NS : p->era_end_ns + PAIR_ERA_NS;
-}
-
-/* At most BLOCK_MAX_AGE_US, which then stands for all that is older than an era. */
-static uint64_t pair_age_us(const struct pair *p, const struct block *b) {
-        return unlikely(block_seq(b) < p->old_seq) ? BLOCK_MAX_AGE_US
-                                                   : block_age_us(b, p->now_ns / 1000);
 }
 
 static uint32_t pair_block_stack(const struct pair *p, const struct block *b) {
@@ -421,10 +403,6 @@ static void pair_free_implicitly(struct pair *p, const struct pair_event *e) {
                       n_blocks * block_size_bytes(&b), p->now_ns, pair_age_us(p, &b), false, false);
 }
 
-static bool event_is_release(const struct pair_event *e) {
-        return e->kind == WIRE_FREE || e->kind == WIRE_FREE_SIZED || e->kind == WIRE_FREE_STACK;
-}
-
 /* An allocation that cannot be, its own thread's release right behind it, and an address that was handed out to
  * another thread only just now: that one came too early, the two belong before it. Their block is never in the table. */
 static bool pair_pass_by(struct pair *p, const struct pair_event *e) {
@@ -503,11 +481,24 @@ void pair_expire_all(struct pair *p) {
                 pair_force_first(p);
 }
 
+/* Attached: releases of blocks older than the recording are known as such before their address is given to others. */
+static void pair_settle_priors(struct pair *p, const struct pair_event *e) {
+        for (size_t i = 0; i < p->held.n; i++)
+                if (pair_is_prior(&p->held.items[i].event, e) && !pair_is_behind(p, i)) {
+                        struct pair_event h = pair_unhold(p, i);
+
+                        pair_force(p, &h);
+                        i = SIZE_MAX; /* from the first again: others may have waited for it */
+                }
+}
+
 /* ---- arrival ------------------------------------------------------------------------------------ */
 
 static void pair_apply_block(struct pair *p, const struct pair_event *e) {
         if (unlikely(p->held.n > 0)) {
                 pair_expire(p, e->time_ns);
+                if (p->prior && event_allocates(e))
+                        pair_settle_priors(p, e);
                 if (pair_is_awaited(p, e)) {
                         /* what waits for a realloc to end comes after it */
                         if (e->kind == WIRE_REALLOC_END && !pair_awaits_thread(p, e) &&

@@ -52,6 +52,10 @@ static inline bool event_allocates(const struct pair_event *e) {
                (e->kind == WIRE_REALLOC_END && e->result == WIRE_REALLOC_OK);
 }
 
+static inline bool event_is_release(const struct pair_event *e) {
+        return e->kind == WIRE_FREE || e->kind == WIRE_FREE_SIZED || e->kind == WIRE_FREE_STACK;
+}
+
 /* Of the same address. */
 static inline bool event_is_about(const struct pair_event *e, const struct process *process,
                                   uint64_t address) {
