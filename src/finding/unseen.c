@@ -35,11 +35,12 @@ static bool look_at_frame(void *ctx, const struct query_frame *frame) {
 
 static uint64_t mapped_by_allocators(struct facts *f, const struct query_scope *scope) {
         struct query_mapping *rows = NULL;
-        uint64_t peak_bytes, end_bytes, sum_bytes = 0;
+        struct query_mapped all;
+        uint64_t sum_bytes = 0;
         struct err err = {0};
         size_t n = 0;
 
-        if (query_mappings(f->q, scope, &rows, &n, &peak_bytes, &end_bytes, &err) < 0)
+        if (query_mappings(f->q, scope, &rows, &n, &all, &err) < 0)
                 return 0;
         for (size_t i = 0; i < n; i++) {
                 struct frames_look look = {0};

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* Memory the program mapped itself: which stack mapped the pages that are there. Each process
- * has a table of ranges that do not overlap, sorted by address; a fork copies its parent's. */
+ * has a table of ranges that do not overlap, sorted by address; a fork copies its parent's. What was mapped without
+ * any right to touch it (PROT_NONE) takes addresses, not memory: programs reserve terabytes so, and map parts of it anew. */
+#include <sys/mman.h>
+
 #include "base/map.h"
 #include "query/internal.h"
 #include "query/pick.h"
@@ -8,16 +11,23 @@
 struct range {
         uint64_t begin, end;
         uint32_t stack;
-        bool inherited; /* mapped by an ancestor */
+        bool is_inherited; /* mapped by an ancestor */
+        bool is_reserved;  /* nobody may touch it */
 };
 
 typedef VEC(struct range) ranges;
 
+/* Now: all, and what of it is only reserved. */
+struct mapped {
+        uint64_t bytes, reserved_bytes;
+};
+
 struct mapping_rows {
         VEC(struct query_mapping) rows;
-        VEC(uint64_t) live; /* one a row */
+        VEC(struct mapped) live; /* one a row */
         struct map by_stack;
-        uint64_t live_bytes, peak_bytes;
+        struct mapped all;
+        struct query_mapped sum;
         const struct pick *pick; /* its conditions on the call path */
         bool in_window;
 };
@@ -28,24 +38,39 @@ static size_t row_of(struct mapping_rows *m, uint32_t stack) {
 
         if (added) {
                 vec_push(&m->rows, (struct query_mapping){.stack = stack});
-                vec_push(&m->live, 0);
+                vec_push(&m->live, (struct mapped){0});
         }
         return (size_t)*idx;
 }
 
-/* A change of one stack's mapped bytes; own says whether it counts in this scope. */
-static void rows_change(struct mapping_rows *m, uint32_t stack, int64_t by_bytes) {
+static void mapped_change(struct mapped *m, int64_t by_bytes, bool is_reserved) {
+        m->bytes += (uint64_t)by_bytes;
+        m->reserved_bytes += is_reserved ? (uint64_t)by_bytes : 0;
+}
+
+static void see_peaks(struct mapping_rows *m, size_t i) {
+        struct query_mapping *row = &m->rows.items[i];
+        const struct mapped *own = &m->live.items[i];
+
+        row->peak_bytes = MAX(row->peak_bytes, own->bytes);
+        row->reserved_bytes = MAX(row->reserved_bytes, own->reserved_bytes);
+        m->sum.peak_bytes = MAX(m->sum.peak_bytes, m->all.bytes);
+        m->sum.reserved_peak_bytes = MAX(m->sum.reserved_peak_bytes, m->all.reserved_bytes);
+        m->sum.usable_peak_bytes =
+                MAX(m->sum.usable_peak_bytes, m->all.bytes - m->all.reserved_bytes);
+}
+
+/* A change of one stack's mapped bytes. */
+static void rows_change(struct mapping_rows *m, const struct range *r, int64_t by_bytes) {
         size_t i;
 
-        if (!pick_has_stack(m->pick, stack))
+        if (!pick_has_stack(m->pick, r->stack))
                 return;
-        i = row_of(m, stack);
-        m->live.items[i] += (uint64_t)by_bytes;
-        m->live_bytes += (uint64_t)by_bytes;
-        if (m->in_window) {
-                m->rows.items[i].peak_bytes = MAX(m->rows.items[i].peak_bytes, m->live.items[i]);
-                m->peak_bytes = MAX(m->peak_bytes, m->live_bytes);
-        }
+        i = row_of(m, r->stack);
+        mapped_change(&m->live.items[i], by_bytes, r->is_reserved);
+        mapped_change(&m->all, by_bytes, r->is_reserved);
+        if (m->in_window)
+                see_peaks(m, i);
 }
 
 /* The first range that ends behind `begin`. */
@@ -77,8 +102,8 @@ struct table {
 };
 
 static void table_change(struct table *t, const struct range *r, int64_t by_bytes) {
-        if (t->rows && !(t->skip_inherited && r->inherited))
-                rows_change(t->rows, r->stack, by_bytes);
+        if (t->rows && !(t->skip_inherited && r->is_inherited))
+                rows_change(t->rows, r, by_bytes);
 }
 
 /* Takes [begin, end) out of the table. */
@@ -108,8 +133,12 @@ static void table_remove(struct table *t, uint64_t begin, uint64_t end) {
         t->ranges.n -= last - i;
 }
 
-static void table_add(struct table *t, uint64_t begin, uint64_t size_bytes, uint32_t stack) {
-        struct range r = {.begin = begin, .end = begin + size_bytes, .stack = stack};
+static void table_add(struct table *t, uint64_t begin, uint64_t size_bytes, uint32_t stack,
+                      bool is_reserved) {
+        struct range r = {.begin = begin,
+                          .end = begin + size_bytes,
+                          .stack = stack,
+                          .is_reserved = is_reserved};
 
         if (r.end <= begin)
                 return;
@@ -124,8 +153,17 @@ static uint64_t to_page(const struct query *q, uint64_t size_bytes) {
         return (size_bytes + page - 1) / page * page;
 }
 
+/* Whether a range that is moved was only reserved: as its first page was. */
+static bool table_is_reserved(const struct table *t, uint64_t begin) {
+        size_t i = range_find(&t->ranges, begin);
+
+        return i < t->ranges.n && t->ranges.items[i].begin <= begin &&
+               t->ranges.items[i].is_reserved;
+}
+
 static void table_apply(const struct query *q, struct table *t, const struct trace_mapping *m) {
         uint64_t size_bytes = to_page(q, m->size_bytes);
+        bool is_reserved;
 
         if (t->rows && t->rows->in_window && m->op != TRACE_MUNMAP &&
             !(m->op == TRACE_BRK && m->address <= m->old_address) &&
@@ -137,15 +175,18 @@ static void table_apply(const struct query *q, struct table *t, const struct tra
                 row->mapped_bytes += m->op == TRACE_BRK ? m->address - m->old_address : size_bytes;
         }
         switch ((enum trace_mapping_op)m->op) {
-        case TRACE_MMAP: table_add(t, m->address, size_bytes, m->stack); break;
+        case TRACE_MMAP:
+                table_add(t, m->address, size_bytes, m->stack, m->prot == PROT_NONE);
+                break;
         case TRACE_MUNMAP: table_remove(t, m->address, m->address + size_bytes); break;
         case TRACE_MREMAP:
+                is_reserved = table_is_reserved(t, m->old_address);
                 table_remove(t, m->old_address, m->old_address + to_page(q, m->old_size_bytes));
-                table_add(t, m->address, size_bytes, m->stack);
+                table_add(t, m->address, size_bytes, m->stack, is_reserved);
                 break;
         case TRACE_BRK:
                 if (m->address > m->old_address)
-                        table_add(t, m->old_address, m->address - m->old_address, m->stack);
+                        table_add(t, m->old_address, m->address - m->old_address, m->stack, false);
                 else
                         table_remove(t, m->address, m->old_address);
                 break;
@@ -166,7 +207,7 @@ static void table_run(const struct query *q, struct table *t, uint32_t process,
                 for (size_t i = 0; i < t->ranges.n; i++) {
                         struct range *r = &t->ranges.items[i];
 
-                        r->inherited = true;
+                        r->is_inherited = true;
                         table_change(t, r, (int64_t)(r->end - r->begin));
                 }
         }
@@ -179,8 +220,13 @@ static void table_run(const struct query *q, struct table *t, uint32_t process,
         }
 }
 
+/* What is memory first. */
 static int mapping_compare(const void *a, const void *b) {
         const struct query_mapping *x = a, *y = b;
+        uint64_t of_x = x->peak_bytes - x->reserved_bytes, of_y = y->peak_bytes - y->reserved_bytes;
+
+        if (of_x != of_y)
+                return of_x > of_y ? -1 : 1;
 
         if (x->peak_bytes != y->peak_bytes)
                 return x->peak_bytes > y->peak_bytes ? -1 : 1;
@@ -188,8 +234,7 @@ static int mapping_compare(const void *a, const void *b) {
 }
 
 int query_mappings(struct query *q, const struct query_scope *scope, struct query_mapping **ret,
-                   size_t *ret_n, uint64_t *ret_peak_bytes, uint64_t *ret_end_bytes,
-                   struct err *reterr) {
+                   size_t *ret_n, struct query_mapped *ret_sum, struct err *reterr) {
         struct mapping_rows rows = {0};
         const struct trace_mapping *m;
         size_t n;
@@ -214,13 +259,19 @@ int query_mappings(struct query *q, const struct query_scope *scope, struct quer
         for (size_t i = 0; i < rows.rows.n; i++) {
                 struct query_mapping *row = &rows.rows.items[i];
 
-                row->end_bytes = rows.live.items[i];
+                row->end_bytes = rows.live.items[i].bytes;
                 row->peak_bytes = MAX(row->peak_bytes, row->end_bytes);
+                row->reserved_bytes = MAX(row->reserved_bytes, rows.live.items[i].reserved_bytes);
         }
         if (rows.rows.n)
                 qsort(rows.rows.items, rows.rows.n, sizeof(rows.rows.items[0]), mapping_compare);
-        *ret_peak_bytes = MAX(rows.peak_bytes, rows.live_bytes);
-        *ret_end_bytes = rows.live_bytes;
+        rows.sum.end_bytes = rows.all.bytes;
+        rows.sum.reserved_end_bytes = rows.all.reserved_bytes;
+        rows.sum.peak_bytes = MAX(rows.sum.peak_bytes, rows.all.bytes);
+        rows.sum.reserved_peak_bytes = MAX(rows.sum.reserved_peak_bytes, rows.all.reserved_bytes);
+        rows.sum.usable_peak_bytes =
+                MAX(rows.sum.usable_peak_bytes, rows.all.bytes - rows.all.reserved_bytes);
+        *ret_sum = rows.sum;
         *ret_n = rows.rows.n;
         *ret = TAKE_PTR(rows.rows.items);
         vec_free(&rows.live);

@@ -550,6 +550,18 @@ struct query_anon {
 };
 int query_anon(struct query *q, uint32_t process, struct query_anon *ret, struct err *reterr);
 
+/* What was resident when most was, of those moments that were looked at: of one process, or of all together (what they share
+ * counts in each). */
+struct query_resident {
+        size_t n_samples; /* 0: nobody looked */
+        uint64_t anon_bytes, file_bytes, shmem_bytes;
+};
+static inline uint64_t query_resident_bytes(const struct query_resident *r) {
+        return r->anon_bytes + r->file_bytes + r->shmem_bytes;
+}
+int query_resident(struct query *q, const struct query_scope *scope, struct query_resident *ret,
+                   struct err *reterr);
+
 /* Looks at the memory and CPU time of processes, in order of time. */
 int query_samples(struct query *q, const struct trace_sample **ret, size_t *ret_n,
                   struct err *reterr);
@@ -589,10 +601,26 @@ struct query_mapping {
         uint64_t n_calls, mapped_bytes; /* in the window */
         uint64_t peak_bytes,
                 end_bytes; /* mapped at once by this stack at most; mapped at the end */
+        uint64_t
+                reserved_bytes; /* at once at most, of what may not be touched: addresses, no memory */
+};
+/* Of all together. */
+struct query_mapped {
+        uint64_t peak_bytes, end_bytes; /* what is only reserved included */
+        uint64_t reserved_peak_bytes, reserved_end_bytes;
+        uint64_t usable_peak_bytes; /* without it */
 };
 int query_mappings(struct query *q, const struct query_scope *scope, struct query_mapping **ret,
-                   size_t *ret_n, uint64_t *ret_peak_bytes, uint64_t *ret_end_bytes,
-                   struct err *reterr);
+                   size_t *ret_n, struct query_mapped *ret_sum, struct err *reterr);
+
+/* A release that gave another size than its block has (C++'s sized delete). */
+struct query_mismatch {
+        uint64_t time_ns, size_bytes, given_bytes; /* that was asked for; that was given */
+        uint32_t stack, free_stack;                /* of the block; of its release, 0 unknown */
+};
+/* The first of them whose events are there, cap at most; how many. Reads only slices that have some. */
+size_t query_mismatches(struct query *q, const struct query_scope *scope,
+                        struct query_mismatch *ret, size_t cap);
 
 struct query_block {
         uint64_t time_ns, size_bytes, seq, address;

@@ -479,8 +479,8 @@ static void test_mappings(void **state) {
         struct fabric *f = fabric_new(TRACE_PATH, &o);
         uint32_t a = fabric_frame(f, 0, "/bin/x", "a", "", 0),
                  b = fabric_frame(f, 0, "/bin/x", "b", "", 0), child;
-        uint64_t peak_bytes, end_bytes;
         struct query_scope scope;
+        struct query_mapped sum;
         struct query_mapping *rows;
         struct err e = {0};
         struct query *q;
@@ -502,22 +502,22 @@ static void test_mappings(void **state) {
 
         assert_int_equal(query_open(TRACE_PATH, &q, &e), 0);
         scope = (struct query_scope){0, 0, UINT64_MAX};
-        assert_int_equal(query_mappings(q, &scope, &rows, &n, &peak_bytes, &end_bytes, &e), 0);
+        assert_int_equal(query_mappings(q, &scope, &rows, &n, &sum, &e), 0);
         check_mapped(rows, n, a, (struct mapped){2, 0x8000, 0x2000});
         check_mapped(rows, n, b, (struct mapped){2, 0x8000, 0x8000});
-        assert_int_equal(end_bytes, 0xa000);
-        assert_int_equal(peak_bytes, 0xc000);
+        assert_int_equal(sum.end_bytes, 0xa000);
+        assert_int_equal(sum.peak_bytes, 0xc000);
         free(rows);
 
         scope.process = child;
-        assert_int_equal(query_mappings(q, &scope, &rows, &n, &peak_bytes, &end_bytes, &e), 0);
+        assert_int_equal(query_mappings(q, &scope, &rows, &n, &sum, &e), 0);
         check_mapped(rows, n, a, (struct mapped){0, 0x2000, 0x1000});
-        assert_int_equal(end_bytes, 0x1000);
+        assert_int_equal(sum.end_bytes, 0x1000);
         free(rows);
 
         scope.process = QUERY_ALL; /* inherited ones count once */
-        assert_int_equal(query_mappings(q, &scope, &rows, &n, &peak_bytes, &end_bytes, &e), 0);
-        assert_int_equal(end_bytes, 0xa000);
+        assert_int_equal(query_mappings(q, &scope, &rows, &n, &sum, &e), 0);
+        assert_int_equal(sum.end_bytes, 0xa000);
         free(rows);
         query_free(q);
 }

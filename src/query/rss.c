@@ -74,6 +74,64 @@ int rss_find_peaks(struct query *q, const struct query_scope *w, struct query_to
         return r;
 }
 
+/* ---- the highest moment, part by part -------------------------------------------------------- */
+
+struct resident_sum {
+        struct query_resident *now; /* one a process */
+        struct query_resident all;
+        struct ends ends;
+};
+
+static void resident_set(struct resident_sum *s, uint32_t process, struct query_resident to) {
+        struct query_resident *now = &s->now[process];
+
+        s->all.anon_bytes += to.anon_bytes - now->anon_bytes;
+        s->all.file_bytes += to.file_bytes - now->file_bytes;
+        s->all.shmem_bytes += to.shmem_bytes - now->shmem_bytes;
+        *now = to;
+}
+
+int query_resident(struct query *q, const struct query_scope *scope, struct query_resident *ret,
+                   struct err *reterr) {
+        struct resident_sum sum = {.now = calloc(q->view->n_processes + 1, sizeof(sum.now[0]))};
+        const struct trace_sample *s;
+        uint64_t most_bytes = 0;
+        size_t n;
+        int r;
+
+        if (!sum.now)
+                abort();
+        *ret = (struct query_resident){0};
+        ends_init(&sum.ends, q);
+        r = trace_read_samples(q->reader, &s, &n, reterr);
+        for (size_t i = 0; r >= 0 && i < n && s[i].time_ns < scope->to_ns; i++) {
+                if (s[i].process >= q->view->n_processes ||
+                    (scope->process != QUERY_ALL && s[i].process != scope->process))
+                        continue;
+                for (uint32_t p; (p = ends_take(&sum.ends, s[i].time_ns)) != TRACE_NO_PROCESS;)
+                        resident_set(&sum, p, (struct query_resident){0});
+                if (query_process_end_ns(q, s[i].process) < s[i].time_ns && ret->n_samples)
+                        continue; /* seen when it had ended */
+                resident_set(&sum, s[i].process,
+                             (struct query_resident){.anon_bytes = s[i].anon_bytes,
+                                                     .file_bytes = s[i].file_bytes,
+                                                     .shmem_bytes = s[i].shmem_bytes});
+                if (s[i].time_ns < scope->from_ns)
+                        continue;
+                if (!ret->n_samples || query_resident_bytes(&sum.all) > most_bytes) {
+                        size_t n_samples = ret->n_samples;
+
+                        most_bytes = query_resident_bytes(&sum.all);
+                        *ret = sum.all;
+                        ret->n_samples = n_samples;
+                }
+                ret->n_samples++;
+        }
+        free(sum.now);
+        ends_done(&sum.ends);
+        return r;
+}
+
 uint64_t rss_runtime_peak(const struct query *q, const struct query_totals *processes) {
         size_t n = q->view->n_processes;
         bool *is_gone = calloc(n + 1, sizeof(*is_gone));

@@ -243,8 +243,9 @@ int report_gather(struct query *q, const struct report_options *o, struct names 
                 x = query_threads(q, &r->scope, max_events, &r->threads, &r->n_threads,
                                   &r->threads_have_figures, reterr);
         if (x >= 0)
-                x = query_mappings(q, &r->scope, &r->mappings, &r->n_mappings,
-                                   &r->mapped_peak_bytes, &r->mapped_end_bytes, reterr);
+                x = query_mappings(q, &r->scope, &r->mappings, &r->n_mappings, &r->mapped, reterr);
+        if (x >= 0)
+                x = query_resident(q, &r->scope, &r->resident, reterr);
         if (x < 0) {
                 report_done(r);
                 return x;

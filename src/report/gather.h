@@ -55,7 +55,8 @@ struct report {
         bool threads_have_figures;
         struct query_mapping *mappings;
         size_t n_mappings;
-        uint64_t mapped_peak_bytes, mapped_end_bytes;
+        struct query_mapped mapped;
+        struct query_resident resident; /* when most was; over all of the recording */
         struct report_quality quality;
         struct findings *findings;
         struct arena *arena;

@@ -8,9 +8,10 @@
 #include "report/estimate.h"
 #include "report/frame.h"
 #include "report/prior.h"
+#include "report/resident.h"
 #include "report/view.h"
 
-enum { HEADLINE_MAX_COMMAND = 72, HEADLINE_MIN_RATED = 1000 };
+enum { HEADLINE_MAX_COMMAND = 72, HEADLINE_MIN_RATED = 1000, HEADLINE_JSON_WIDTH = 1000 };
 
 #define HEADLINE_MIN_RATE_NS 1000000u
 
@@ -259,8 +260,11 @@ static void add_sentence(const struct style *s, const struct report *r, struct s
                                      : " and allocated nothing that silt could see.");
                 return;
         }
-        str_addf(to, "%s peaked at %s%s", windowed ? "" : " and", about(r),
-                 unit_bytes(&a, t->peak_bytes));
+        if (!windowed && resident_add(r, to))
+                str_add(to, ". Blocks");
+        else
+                str_add(to, windowed ? "" : " and");
+        str_addf(to, " peaked at %s%s", about(r), unit_bytes(&a, t->peak_bytes));
         estimate_add_error(to, sqrt(t->var[QUERY_PEAK]), (double)t->peak_bytes, s->utf8);
         str_addf(to, " after %s", unit_duration(&b, t->peak_ns));
         add_left(r, to);
@@ -294,23 +298,18 @@ static void print_larger_process(const struct style *s, const struct report *r) 
         str_done(&text);
 }
 
-enum { HEADLINE_MIN_MAPPED_BYTES = 16 << 20 };
+void headline_put(struct json *j, const struct report *r) {
+        const struct style plain = {.width = HEADLINE_JSON_WIDTH,
+                                    .utf8 = true,
+                                    .bold = "",
+                                    .dim = "",
+                                    .plain = "",
+                                    .alarm = ""};
+        struct str text = {0};
 
-/* Heaps that are nobody's malloc are mappings: where they hold more than all blocks, that is the first thing to know. */
-static void add_mapped(const struct report *r, struct str *to) {
-        const struct query_totals *t = &r->answer->totals;
-        struct query_anon anon;
-        struct unit_text a, b;
-        uint64_t rest_bytes;
-
-        if (r->scope.process == QUERY_ALL || report_is_windowed(r) || report_is_filtered(r) ||
-            query_anon(r->q, r->scope.process, &anon, NULL) < 0 || anon.peak_bytes <= t->peak_bytes)
-                return;
-        rest_bytes = MIN(anon.peak_bytes - t->peak_bytes, r->mapped_peak_bytes);
-        if (rest_bytes < HEADLINE_MIN_MAPPED_BYTES || rest_bytes <= t->peak_bytes)
-                return;
-        str_addf(to, "%sUp to %s of the %s resident are in mappings it made itself, not in blocks.",
-                 to->n ? " " : "", unit_bytes(&a, rest_bytes), unit_bytes(&b, t->peak_rss_bytes));
+        add_sentence(&plain, r, &text);
+        json_put_string(j, "headline", str_text(&text));
+        str_done(&text);
 }
 
 void headline_print(const struct style *s, const struct report *r) {
@@ -329,7 +328,6 @@ void headline_print(const struct style *s, const struct report *r) {
                         "%sDetail before %s was dropped (--max-size): blocks allocated earlier are not counted.",
                         text.n ? " " : "", unit_duration(&a, r->answer->known_from_ns));
         prior_add_sentences(r, &text);
-        add_mapped(r, &text);
         if (text.n)
                 style_wrap(s, str_text(&text), 0);
         str_done(&text);

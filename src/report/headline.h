@@ -2,11 +2,14 @@
 /* What ran, for how long, what it held at most and in the end: one sentence, before all others. Inside report/ only. */
 #pragma once
 
+#include "base/json.h"
 #include "base/units.h"
 #include "report/gather.h"
 #include "report/style.h"
 
 void headline_print(const struct style *s, const struct report *r);
+/* "headline": the same sentence. */
+void headline_put(struct json *j, const struct report *r);
 
 /* How long the scope lasted: of a process, or of the window. */
 uint64_t headline_span_ns(const struct report *r);

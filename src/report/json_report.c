@@ -5,9 +5,11 @@
 #include "report/allocators.h"
 #include "report/estimate.h"
 #include "report/gather.h"
+#include "report/headline.h"
 #include "report/limit_lines.h"
 #include "report/marks.h"
 #include "report/prior.h"
+#include "report/resident.h"
 #include "report/unseen.h"
 #include "report/view.h"
 
@@ -195,8 +197,10 @@ static void put_threads(struct json *j, const struct report *r) {
 static void put_mappings(struct json *j, const struct report *r) {
         json_key(j, "mappings");
         json_object(j);
-        json_put_uint(j, "peak_bytes", r->mapped_peak_bytes);
-        json_put_uint(j, "end_bytes", r->mapped_end_bytes);
+        json_put_uint(j, "peak_bytes", r->mapped.peak_bytes);
+        json_put_uint(j, "end_bytes", r->mapped.end_bytes);
+        json_put_uint(j, "reserved_peak_bytes", r->mapped.reserved_peak_bytes);
+        json_put_uint(j, "usable_peak_bytes", r->mapped.usable_peak_bytes);
         json_key(j, "sites");
         json_array(j);
         for (size_t i = 0; i < r->n_mappings && i < r->options->n_top; i++) {
@@ -206,6 +210,7 @@ static void put_mappings(struct json *j, const struct report *r) {
                 json_put_uint(j, "peak_bytes", m->peak_bytes);
                 json_put_uint(j, "end_bytes", m->end_bytes);
                 json_put_uint(j, "mapped_bytes", m->mapped_bytes);
+                json_put_uint(j, "reserved_bytes", m->reserved_bytes);
                 json_put_uint(j, "calls", m->n_calls);
                 view_put_stack(j, r->q, m->stack);
                 json_end(j);
@@ -372,6 +377,7 @@ int report_json(FILE *out, struct report *r, struct err *reterr) {
         json_put_double(&j, "to_s", seconds(MIN(r->scope.to_ns, r->v->end_ns)), 6);
         json_end(&j);
         put_filter(&j, r);
+        headline_put(&j, r);
         put_totals(&j, r->q, &r->answer->totals);
         put_quality(&j, r);
         limits_put(&j, r);
@@ -381,6 +387,7 @@ int report_json(FILE *out, struct report *r, struct err *reterr) {
         put_top(&j, r);
         put_threads(&j, r);
         put_mappings(&j, r);
+        resident_put(&j, r);
         x = put_timeline(&j, r, reterr);
         if (x >= 0)
                 x = put_histograms(&j, r, reterr);

@@ -159,8 +159,16 @@ void tables_print_mappings(const struct style *s, const struct report *r) {
 
         if (r->n_mappings == 0)
                 return;
-        style_heading(s, "Own mappings: at most %s, %s at the end",
-                      unit_bytes(&a, r->mapped_peak_bytes), unit_bytes(&b, r->mapped_end_bytes));
+        if (r->mapped.reserved_peak_bytes)
+                style_heading(
+                        s,
+                        "Own mappings: at most %s, and %s of addresses reserved, which take no memory",
+                        unit_bytes(&a, r->mapped.usable_peak_bytes),
+                        unit_bytes(&b, r->mapped.reserved_peak_bytes));
+        else
+                style_heading(s, "Own mappings: at most %s, %s at the end",
+                              unit_bytes(&a, r->mapped.peak_bytes),
+                              unit_bytes(&b, r->mapped.end_bytes));
         fprintf(s->out, "  %s%10s  %10s  %8s  call path%s\n", s->dim, "at most", "at the end",
                 "calls", s->plain);
         for (size_t i = 0; i < n; i++) {
@@ -169,6 +177,9 @@ void tables_print_mappings(const struct style *s, const struct report *r) {
 
                 str_addf(&line, "  %10s  %10s  %8s  ", unit_bytes(&a, m->peak_bytes),
                          unit_bytes(&b, m->end_bytes), unit_count(&c, m->n_calls));
+                if (m->reserved_bytes)
+                        str_add(&line, m->reserved_bytes == m->peak_bytes ? "(reserved) "
+                                                                          : "(partly reserved) ");
                 sites_add_short(s, r, m->stack, &line, s->width - str_width(str_text(&line)));
                 fprintf(s->out, "%s\n", str_text(&line));
                 str_done(&line);

@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: MIT */
+/* Resident memory beside blocks: where most of it is something else, that is the first thing to know. */
+#pragma once
+
+#include "base/json.h"
+#include "base/str.h"
+#include "report/gather.h"
+
+/* Appends " and took up to 127 MB of memory, of which …", to a sentence that says how long it ran. False: blocks are what there is
+ * to tell, and nothing was appended. */
+bool resident_add(const struct report *r, struct str *to);
+void resident_put(struct json *j, const struct report *r);
