@@ -24,15 +24,48 @@ static void note_losses(struct facts *f) {
                          unit_count(&n, n_unwritten), plural(n_unwritten)));
 }
 
+/* A mistake of the program: said with both sizes and the path to the block, or not at all. */
+static void note_wrong_size(struct facts *f) {
+        uint64_t n = f->totals->n_wrong_sizes;
+        struct unit_text asked, given, times;
+        struct query_mismatch m;
+        struct name_frame frame;
+        struct finding *x;
+        bool is_task;
+
+        if (!n || !query_mismatches(f->q, &f->source->answer->scope, &m, 1))
+                return;
+        frame = place_of_stack(f, m.stack, &is_task);
+        x = found_about_none(f, "wrong-size", "");
+        x->is_note = true;
+        x->has_site = true;
+        x->site = (struct query_site){.stack = m.stack, .process = QUERY_ALL};
+        x->metric = QUERY_ALLOCATED;
+        x->function = place_name(f, &frame, is_task);
+        x->next = next_callers(f, &frame, QUERY_ALLOCATED);
+        x->text = say(
+                f,
+                "A block of %s that %s asked for was deleted as one of %s: undefined behaviour in C++%s.",
+                unit_bytes(&asked, m.size_bytes), x->function, unit_bytes(&given, m.given_bytes),
+                n > 1 ? say(f, "; %s such deletes in all", unit_count(&times, n)) : "");
+        if (m.free_stack) {
+                frame = place_of_stack(f, m.free_stack, &is_task);
+                x->text =
+                        say(f, "%s It was deleted in %s.", x->text, place_name(f, &frame, is_task));
+        } else {
+                x->text = say(f, "%s Recorded with --free-stacks, it is known where.", x->text);
+        }
+        found_number(x, "count", (double)n);
+        found_number(x, "asked_bytes", (double)m.size_bytes);
+        found_number(x, "given_bytes", (double)m.given_bytes);
+        found_number(x, "at_s", (double)m.time_ns / 1e9);
+}
+
 static void note_mistakes(struct facts *f) {
         const struct query_totals *t = f->totals;
         struct unit_text n;
 
-        if (t->n_wrong_sizes)
-                note(f, "wrong-size",
-                     say(f,
-                         "%s sized delete%s gave a size other than the block's: undefined behaviour in C++.",
-                         unit_count(&n, t->n_wrong_sizes), plural(t->n_wrong_sizes)));
+        note_wrong_size(f);
         if (t->n_unknown_frees)
                 note(f, "unknown-frees",
                      say(f, "%s release%s of addresses that were not allocated at that moment.",

@@ -236,11 +236,15 @@ const char *place_quoted(struct facts *f, const struct name_frame *frame) {
 }
 
 struct name_frame place_of_row(struct facts *f, uint32_t row, bool *ret_is_task) {
+        return place_of_stack(f, f->rows[row].stack, ret_is_task);
+}
+
+struct name_frame place_of_stack(struct facts *f, uint32_t stack, bool *ret_is_task) {
         struct name_frame frame = {.function = "", .file = "", .module = ""};
         struct path path = {0};
 
         *ret_is_task = false;
-        path_load(&path, f, f->rows[row].stack);
+        path_load(&path, f, stack);
         if (path.shown.n) {
                 frame = path.frames.items[path.shown.items[0].frame_idx];
                 *ret_is_task = path.shown.items[0].is_task;

@@ -63,6 +63,7 @@ const char *place_name(struct facts *f, const struct name_frame *frame, bool is_
 const char *place_quoted(struct facts *f, const struct name_frame *frame);
 /* The code that asked of a row; blank for a call path that is empty. */
 struct name_frame place_of_row(struct facts *f, uint32_t row, bool *ret_is_task);
+struct name_frame place_of_stack(struct facts *f, uint32_t stack, bool *ret_is_task);
 /* Whether the code that asked was called, directly or not, by the function with this key. */
 bool place_is_called_by(struct facts *f, uint32_t row, uint64_t key);
 /* Whether a path starts tasks: something named spawn stands between the allocator and the code that asked. */
