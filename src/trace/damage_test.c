@@ -240,7 +240,7 @@ static void test_not_a_trace(void **state) {
         struct trace_reader *t = NULL;
         struct err err = {0};
 
-        file_store((const uint8_t *)"#!/bin/sh\n", 10);
+        file_store((const uint8_t *)"not a one\n", 10);
         assert_int_equal(trace_reader_open(file_path, &t, &err), -EINVAL);
         assert_non_null(strstr(err.text, "not a silt trace: record one"));
         file_store(NULL, 0);

@@ -14,6 +14,7 @@
 #include "base/fs.h"
 #include "trace/defs.h"
 #include "trace/events.h"
+#include "trace/foreign.h"
 #include "trace/index.h"
 #include "trace/moves.h"
 #include "trace/rows.h"
@@ -317,8 +318,7 @@ static int reader_load(struct trace_reader *t, const char *path, struct err *ret
         if (r < 0)
                 return err_set(reterr, r, "'%s': %s", path, e.text);
         if (!t->list.chunks.n)
-                return err_set(reterr, -EINVAL,
-                               "'%s': not a silt trace: record one with 'silt run'", path);
+                return foreign_refuse(t->fd, path, reterr);
         r = reader_take_chunks(t, &e);
         if (r < 0)
                 return err_set(reterr, r, "'%s': %s", path, e.text);

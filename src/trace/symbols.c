@@ -13,6 +13,7 @@
 
 #include "base/fs.h"
 #include "trace/defs.h"
+#include "trace/foreign.h"
 #include "trace/index.h"
 #include "trace/swap.h"
 #include "trace/writer.h"
@@ -217,8 +218,7 @@ int trace_put_names_to(int fd, const char *path, const struct trace_names *names
                 return err_set_errno(reterr, -errno, "'%s': cannot read it", path);
         r = trace_chunk_list_load(fd, (uint64_t)st.st_size, &l, reterr);
         if (r == 0 && !l.chunks.n)
-                r = err_set(reterr, -EINVAL, "'%s': not a silt trace: record one with 'silt run'",
-                            path);
+                r = foreign_refuse(fd, path, reterr);
         if (r == 0 && symbols_swap(fd, &l, names) < 0)
                 r = symbols_append(fd, &l, names, path, reterr);
         trace_chunk_list_done(&l);
