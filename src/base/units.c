@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <math.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -131,5 +132,42 @@ int unit_parse_duration(const char *text, uint64_t *ret_ns, struct err *reterr) 
 
         if (r < 0)
                 return err_set(reterr, r, "'%s': not a time: write it as 250ms, 90s or 5m", text);
+        return 0;
+}
+
+/* "1,234,567", as silt prints counts, without its commas; false: they do not stand before three digits each. */
+static bool without_commas(const char *text, char *to, size_t cap) {
+        size_t n = 0, n_digits = 0;
+        bool has_comma = false;
+
+        for (; *text; text++) {
+                bool is_digit = *text >= '0' && *text <= '9';
+
+                if (*text == ',' && (has_comma ? n_digits == 3 : n_digits > 0 && n_digits <= 3)) {
+                        has_comma = true;
+                        n_digits = 0;
+                        continue;
+                }
+                if (!is_digit && has_comma)
+                        return false;
+                if (n + 1 >= cap)
+                        return false;
+                n_digits += is_digit;
+                to[n++] = *text;
+        }
+        to[n] = 0;
+        return !has_comma || n_digits == 3;
+}
+
+int unit_parse_count(const char *text, uint64_t *ret_n, struct err *reterr) {
+        static const struct unit_suffix suffixes[] = {
+                {"", 1}, {"k", 1e3}, {"K", 1e3}, {"M", 1e6}, {"G", 1e9}, {"T", 1e12}, {NULL, 0},
+        };
+        char plain[64];
+        int r = without_commas(text, plain, sizeof(plain)) ? unit_parse(plain, suffixes, ret_n)
+                                                           : -EINVAL;
+
+        if (r < 0)
+                return err_set(reterr, r, "'%s': not a count: write it as 5000, 100K or 2M", text);
         return 0;
 }

@@ -27,3 +27,10 @@ int unit_parse_bytes(const char *text, uint64_t *ret_bytes,
                      struct err *reterr); /* 512K 1M 2G; 1024-based */
 int unit_parse_duration(const char *text, uint64_t *ret_ns,
                         struct err *reterr); /* 90s 5m 250ms 1.5h 10us */
+int unit_parse_count(const char *text, uint64_t *ret_n,
+                     struct err *reterr); /* 100000 100K 1.5M; 1000-based, 1,000,000 too */
+
+/* "s", or nothing behind one: "%s block%s". */
+static inline const char *unit_s(uint64_t n) {
+        return n == 1 ? "" : "s";
+}

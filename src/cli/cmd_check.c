@@ -65,7 +65,7 @@ static bool take_bytes(struct reading *r, enum limit_kind kind) {
 static bool take_count(struct reading *r) {
         uint64_t n;
 
-        if (!cli_value_number(&r->p, 0, UINT64_MAX / 2, &n))
+        if (!cli_value_count(&r->p, &n))
                 return false;
         add_limit(r, LIMIT_ALLOCATIONS, LIMIT_IN_COUNT, (double)n);
         return true;
@@ -150,7 +150,10 @@ static bool take_function(struct reading *r) {
 
 static bool take_file(struct reading *r) {
         if (r->o->source.path) {
-                cli_parser_error(&r->p, "one trace at a time: leave out '%s'", r->p.value);
+                cli_parser_error(
+                        &r->p,
+                        "one trace at a time: to compare it with another, write '--against %s'",
+                        r->p.value);
                 return false;
         }
         r->o->source.path = r->p.value;

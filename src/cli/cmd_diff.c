@@ -267,6 +267,7 @@ bool diff_options_parse(int argc, char **argv, struct diff_command *ret, int *re
                 ok = id != CLI_STOP &&
                      (id == CLI_OPERAND ? take_file(&r) : take_option(&r, (enum diff_option)id));
         ok = ok && check_all(&r);
+        cli_choose_metric(r.o->filter, &r.o->metric);
         *ret_exit_status = r.p.exit_status;
         return ok;
 }

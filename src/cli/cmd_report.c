@@ -125,7 +125,8 @@ static bool check_window(const struct report_options *o, bool has_to, struct cli
 
 static bool take_file(struct report_options *o, struct cli_parser *p) {
         if (o->path) {
-                cli_parser_error(p, "one trace at a time: leave out '%s'", p->value);
+                cli_parser_error(p, "one trace at a time: 'silt diff %s %s' compares two", o->path,
+                                 p->value);
                 return false;
         }
         o->path = p->value;
@@ -185,6 +186,7 @@ bool report_options_parse(int argc, char **argv, struct report_options *ret_opti
                 ok = false;
         }
         ok = ok && check_window(&o, has_to, &p) && check_views(&o, &p);
+        cli_choose_metric(o.filter, &o.metric);
         *ret_exit_status = p.exit_status;
         if (ok)
                 *ret_options = o;

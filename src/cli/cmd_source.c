@@ -132,6 +132,7 @@ bool source_options_parse(int argc, char **argv, struct source_options *ret_opti
                         ok = take_option(&o, (enum source_option)id, &p);
         }
         ok = ok && check(&o, &p);
+        cli_choose_metric(o.view.filter, &o.view.metric);
         *ret_exit_status = p.exit_status;
         if (ok)
                 *ret_options = o;

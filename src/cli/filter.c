@@ -3,6 +3,11 @@
 
 #include "query/query.h"
 
+void cli_choose_metric(const struct query_filter *f, const char **metric) {
+        if (!*metric && query_filter_is_by_age(f))
+                *metric = "end";
+}
+
 bool cli_take_filter(struct cli_parser *p, struct query_filter **f) {
         struct err err = {0};
 

@@ -21,9 +21,13 @@ struct query_filter;
         case COMMAND##_THREAD:                                                                     \
         case COMMAND##_SIZE:                                                                       \
         case COMMAND##_LIFETIME:                                                                   \
+        case COMMAND##_OLDER_THAN:                                                                 \
         case COMMAND##_ALLOCATED:                                                                  \
         case COMMAND##_ALIVE_AT:                                                                   \
         case COMMAND##_FREED_BEFORE
 
 /* Adds the option just read to *f, which is made when it is NULL. False after an error was printed. */
 bool cli_take_filter(struct cli_parser *p, struct query_filter **f);
+
+/* Where nothing is said of the metric: what is alive at the end, if that is what the filter is about. */
+void cli_choose_metric(const struct query_filter *f, const char **metric);

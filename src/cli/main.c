@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/macros.h"
 #include "cli/commands.h"
@@ -17,6 +18,7 @@
 #include "cli/help_source.h"
 #include "cli/help_symbolize.h"
 #include "cli/help_verify.h"
+#include "cli/near.h"
 
 static const struct {
         const char *name;
@@ -55,8 +57,40 @@ static void print_help(FILE *to) {
               to);
 }
 
+/* What other programs call it. */
+static const struct near_other other_commands[] = {
+        {"record", "run"},        {"trace", "run"},           {"exec", "run"},
+        {"start", "run"},         {"profile", "run"},         {"launch", "run"},
+        {"stat", "report"},       {"stats", "report"},        {"show", "report"},
+        {"print", "report"},      {"analyze", "report"},      {"analyse", "report"},
+        {"summary", "report"},    {"read", "report"},         {"open", "report"},
+        {"compare", "diff"},      {"delta", "diff"},          {"annotate", "source"},
+        {"list", "source"},       {"graph", "flame"},         {"flamegraph", "flame"},
+        {"svg", "flame"},         {"html", "flame"},          {"plot", "flame"},
+        {"assert", "check"},      {"limit", "check"},         {"gate", "check"},
+        {"symbols", "symbolize"}, {"symbolise", "symbolize"}, {"addr2line", "symbolize"},
+        {"validate", "verify"},   {"fsck", "verify"},         {"diagnose", "doctor"},
+        {"info", "doctor"},       {"mark", "snapshot"},       {"leaks", "report"},
+        {"top", "report"},
+};
+
 static int unknown_command(const char *name) {
-        fprintf(stderr, "silt: '%s' is not a command: see 'silt --help'\n", name);
+        struct near near;
+
+        near_init(&near, name, strlen(name));
+        for (size_t i = 0; i < ARRAY_SIZE(commands); i++)
+                near_offer(&near, commands[i].name);
+        for (size_t i = 0; i < ARRAY_SIZE(other_commands); i++)
+                near_offer_other(&near, &other_commands[i]);
+        fprintf(stderr, "silt: '");
+        for (const char *c = name; *c && c < name + 80; c++) /* one line, whatever was written */
+                fputc(*c >= ' ' && *c != 0x7f ? *c : '?', stderr);
+        if (near_best(&near))
+                fprintf(stderr, "' is not a command: did you mean 'silt %s'?\n", near_best(&near));
+        else if (access(name, X_OK) == 0 && strchr(name, '/'))
+                fprintf(stderr, "' is not a command: to record it, write 'silt run %s'\n", name);
+        else
+                fprintf(stderr, "' is not a command: see 'silt --help'\n");
         return EXIT_STATUS_TROUBLE;
 }
 

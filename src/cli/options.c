@@ -7,7 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/macros.h"
 #include "base/units.h"
+#include "cli/near.h"
 
 void cli_parser_init(struct cli_parser *p, const struct cli_command *command, int argc,
                      char **argv) {
@@ -27,9 +29,66 @@ int cli_parser_error(struct cli_parser *p, const char *fmt, ...) {
         return p->exit_status;
 }
 
+/* Options other programs have for what silt calls otherwise. */
+static const struct near_other other_options[] = {
+        {"pid", "process"},
+        {"out", "output"},
+        {"reversed", "reverse"},
+        {"inverted", "reverse"},
+        {"since", "from"},
+        {"until", "to"},
+        {"begin", "from"},
+        {"start", "from"},
+        {"end", "to"},
+        {"time", "at"},
+        {"sort", "by"},
+        {"metric", "by"},
+        {"sort-by", "by"},
+        {"order-by", "by"},
+        {"limit", "top"},
+        {"filter", "function"},
+        {"symbol", "function"},
+        {"exclude", "not-function"},
+        {"lib", "module"},
+        {"library", "module"},
+        {"dso", "module"},
+        {"min-age", "older-than"},
+        {"age", "older-than"},
+        {"all", "full"},
+        {"verbose", "full"},
+        {"overwrite", "force"},
+        {"baseline", "against"},
+        {"base", "against"},
+        {"threshold", "fail-above"},
+        {"group", "group-by"},
+        {"inverse", "reverse"},
+        {"timeout", "duration"},
+        {"rate", "sample"},
+};
+
+/* The option that was probably meant; NULL: none is like it. */
+static const char *option_near(const struct cli_command *command, const char *name, size_t n) {
+        struct near near;
+
+        near_init(&near, name, n);
+        for (size_t i = 0; i < command->n_options; i++)
+                near_offer(&near, command->options[i].long_name);
+        for (size_t i = 0; i < ARRAY_SIZE(other_options); i++)
+                for (size_t k = 0; k < command->n_options; k++)
+                        if (strcmp(command->options[k].long_name, other_options[i].means) == 0)
+                                near_offer_other(&near, &other_options[i]);
+        return near_best(&near);
+}
+
 static int stop_unknown(struct cli_parser *p, const char *dashes, const char *name, size_t n) {
-        cli_parser_error(p, "unknown option '%s%.*s': see 'silt %s --help'", dashes, (int)n, name,
-                         p->command->name);
+        const char *meant = dashes[1] ? option_near(p->command, name, n) : NULL;
+
+        if (meant)
+                cli_parser_error(p, "unknown option '%s%.*s': did you mean '--%s'?", dashes, (int)n,
+                                 name, meant);
+        else
+                cli_parser_error(p, "unknown option '%s%.*s': see 'silt %s --help'", dashes, (int)n,
+                                 name, p->command->name);
         return CLI_STOP;
 }
 
@@ -148,6 +207,15 @@ bool cli_value_bytes(struct cli_parser *p, uint64_t *ret_bytes) {
         struct err err = {0};
 
         if (unit_parse_bytes(p->value, ret_bytes, &err) >= 0)
+                return true;
+        cli_parser_error(p, "--%s: %s", p->name, err.text);
+        return false;
+}
+
+bool cli_value_count(struct cli_parser *p, uint64_t *ret_n) {
+        struct err err = {0};
+
+        if (unit_parse_count(p->value, ret_n, &err) >= 0)
                 return true;
         cli_parser_error(p, "--%s: %s", p->name, err.text);
         return false;

@@ -67,6 +67,8 @@ bool cli_value_duration(struct cli_parser *p, uint64_t *ret_ns);
 /* A time, or @NAME of a moment of the recording: then *ret_name is the name without '@', else NULL. */
 bool cli_value_time(struct cli_parser *p, uint64_t *ret_ns, const char **ret_name);
 bool cli_value_bytes(struct cli_parser *p, uint64_t *ret_bytes);
+/* 5000, 100K, 2M: thousands, not 1024. */
+bool cli_value_count(struct cli_parser *p, uint64_t *ret_n);
 bool cli_value_number(struct cli_parser *p, uint64_t min, uint64_t max, uint64_t *ret_number);
 
 /* 3%, 0.5 or 12.5%: from 0 on. */

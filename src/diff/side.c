@@ -128,32 +128,36 @@ static int check_window(const struct diff_side *s, struct err *reterr) {
 }
 
 /* Moments that have a name are at another time in each recording. */
-static int name_times(struct diff_side *s, const struct query_filter *filter, struct err *reterr) {
+static int name_times(struct diff_side *s, uint32_t process, const struct query_filter *filter,
+                      struct err *reterr) {
         struct diff_source *o = &s->own;
         struct times_window w = {o->from_name, o->to_name, o->from_ns, o->to_ns, o->is_at};
+        struct query_scope scope = {.process = process};
         struct err why = {0};
-        int r = times_find(s->q, &w, &why);
+        int r = times_find(s->q, process, &w, &why);
 
+        scope.to_ns = w.to_ns;
         if (r >= 0)
-                r = query_filter_name_times(filter, s->q, &s->filter, &why);
+                r = query_filter_name_times(filter, s->q, &scope, &s->filter, &why);
         if (r < 0)
                 return err_set(reterr, r, "%s: %s", o->path, why.text);
         if (why.text[0] && !why.code)
                 err_set(reterr, 0, "%s: %s", o->path, why.text);
         o->from_ns = w.from_ns;
         o->to_ns = w.to_ns;
+        o->is_at = w.is_at;
         return 0;
 }
 
 int side_ask(struct diff_side *s, const struct query_filter *filter, struct err *reterr) {
         struct query_scope scope = {0};
         struct err why = {0};
-        int r = name_times(s, filter, reterr);
+        int r = find_process(s, &scope.process, reterr);
 
         if (r >= 0)
-                r = check_window(s, reterr);
+                r = name_times(s, scope.process, filter, reterr);
         if (r >= 0)
-                r = find_process(s, &scope.process, reterr);
+                r = check_window(s, reterr);
         if (r < 0)
                 return r;
         scope.from_ns = s->source->from_ns;

@@ -202,7 +202,7 @@ static int parse_moment(struct query_filter *f, const char *text, uint64_t *ret,
         if (!text[1])
                 return err_set(reterr, -EINVAL, "'@' names no moment: write @NAME");
         if (f->q)
-                r = query_find_moment(f->q, text + 1, &m, NULL, reterr);
+                r = query_find_moment(f->q, f->scope.process, text + 1, &m, NULL, reterr);
         else
                 f->has_names = true;
         *ret = m.time_ns;
@@ -284,6 +284,36 @@ static int add_allocated(struct query_filter *f, const char *value, struct err *
         return 0;
 }
 
+/* Alive at the end of the window, and since so long before it. */
+static int add_older_than(struct query_filter *f, const char *value, struct err *reterr) {
+        uint64_t age_ns, at_ns;
+        struct unit_text t;
+        int r = unit_parse_duration(value, &age_ns, reterr);
+
+        if (r < 0)
+                return r;
+        if (f->q) {
+                at_ns = MIN(f->scope.to_ns, query_view(f->q)->end_ns);
+                if (age_ns > at_ns)
+                        return err_set(
+                                reterr, -ERANGE,
+                                "no block can be that old: only %s had passed: choose a shorter time",
+                                unit_duration(&t, at_ns));
+                vec_push(&f->alive_at_ns, at_ns);
+                vec_push(&f->allocated, ((struct filter_range){0, at_ns - age_ns + 1}));
+        } else {
+                vec_push(&f->alive_at_ns, 0); /* events are needed */
+        }
+        f->has_names |= !f->q;
+        f->is_by_age = true;
+        say(f, "age over %s", value);
+        return 0;
+}
+
+bool query_filter_is_by_age(const struct query_filter *f) {
+        return f && f->is_by_age;
+}
+
 static int add_alive_at(struct query_filter *f, const char *value, struct err *reterr) {
         uint64_t time_ns;
         int r = parse_moment(f, value, &time_ns, reterr);
@@ -328,6 +358,7 @@ static const struct {
         {"process", add_process},
         {"size", add_size},
         {"lifetime", add_lifetime},
+        {"older-than", add_older_than},
         {"allocated", add_allocated},
         {"alive-at", add_alive_at},
         {"freed-before", add_freed_before},
@@ -344,7 +375,7 @@ static int add_condition(struct query_filter *f, const char *kind, const char *v
         return err_set(
                 reterr, -EINVAL,
                 "'%s' is no condition: use function, module, file, asked-by, thread, process, size, lifetime, "
-                "allocated, alive-at or freed-before",
+                "older-than, allocated, alive-at or freed-before",
                 kind);
 }
 

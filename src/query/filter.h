@@ -38,8 +38,10 @@ struct query_filter {
         VEC(struct filter_range) allocated;        /* [min, max) ns */
         VEC(uint64_t) alive_at_ns, freed_before_ns;
         VEC(struct filter_word) words; /* as they were added; texts are owned */
-        const struct query *q;         /* where moments are looked up; NULL: they are left open */
-        bool has_names;                /* some time is a moment that was left open */
+        struct query *q;               /* where moments are looked up; NULL: they are left open */
+        struct query_scope scope;      /* likewise: whose peak, and where ages count from */
+        bool has_names;                /* some time is a moment, or an age, that was left open */
+        bool is_by_age;
         struct str text;
         uint64_t serial; /* changes with the filter and is never used again */
 };

@@ -104,20 +104,57 @@ static int refuse_name(const struct query *q, const char *name, struct err *rete
 
         list_names(q, &names);
         if (names.n)
-                err_set(reterr, -ENOENT, "no moment is called '@%.*s': there are %s",
+                err_set(reterr, -ENOENT,
+                        "no moment is called '@%.*s': there are %s, @start, @peak and @end",
                         MOMENT_NAME_BYTES, name, str_text(&names));
         else
                 err_set(reterr, -ENOENT,
-                        "no moment is called '@%.*s': the recording has no snapshots and no marks: give a time such as 90s",
+                        "no moment is called '@%.*s': the recording has no snapshots and no marks: give a time such as 90s, @start, @peak or @end",
                         MOMENT_NAME_BYTES, name);
         str_done(&names);
         return -ENOENT;
 }
 
-int query_find_moment(const struct query *q, const char *name, struct query_moment *ret,
+/* Behind the event that made the peak, so that what is alive there is what made it. */
+static int find_peak(struct query *q, uint32_t process, uint64_t *ret_ns, struct err *reterr) {
+        const struct query_scope scope = {.process = process, .to_ns = UINT64_MAX};
+        _cleanup_(query_answer_freep) struct query_answer *a = NULL;
+        int r = query_ask(q, &scope, &a, reterr);
+
+        if (r >= 0)
+                *ret_ns = a->totals.peak_ns + 1;
+        return r;
+}
+
+/* 1: found; 0: not one of the three. */
+static int find_edge(struct query *q, uint32_t process, const char *name, struct query_moment *ret,
+                     struct err *reterr) {
+        struct query_moment m = {.name = name};
+        int r = 0;
+
+        if (strcmp(name, "start") == 0) {
+                m.edge = QUERY_START;
+        } else if (strcmp(name, "end") == 0) {
+                m.edge = QUERY_FINISH;
+                m.time_ns = q->view->end_ns;
+        } else if (strcmp(name, "peak") == 0) {
+                m.edge = QUERY_AT_PEAK;
+                r = find_peak(q, process, &m.time_ns, reterr);
+        } else {
+                return 0;
+        }
+        if (r < 0)
+                return r;
+        m.time_ns = MIN(m.time_ns, q->view->end_ns);
+        *ret = m;
+        return 1;
+}
+
+int query_find_moment(struct query *q, uint32_t process, const char *name, struct query_moment *ret,
                       size_t *ret_n_same, struct err *reterr) {
         struct query_moment m;
         size_t n = 0;
+        int r;
 
         for (size_t i = 0; i < q->view->n_notes; i++) {
                 if (!query_moment_of(&q->view->notes[i], &m) || strcmp(m.name, name) != 0)
@@ -125,16 +162,35 @@ int query_find_moment(const struct query *q, const char *name, struct query_mome
                 if (n++ == 0 || m.time_ns < ret->time_ns)
                         *ret = m;
         }
-        if (n == 0)
-                return refuse_name(q, name, reterr);
+        if (n == 0) {
+                r = find_edge(q, process, name, ret, reterr);
+                if (ret_n_same)
+                        *ret_n_same = 1;
+                return r < 0 ? r : r == 0 ? refuse_name(q, name, reterr) : 0;
+        }
         ret->time_ns = MIN(ret->time_ns, q->view->end_ns);
         if (ret_n_same)
                 *ret_n_same = n;
         return 0;
 }
 
-int query_filter_name_times(const struct query_filter *f, const struct query *q,
-                            struct query_filter **ret, struct err *reterr) {
+struct query_filter *query_filter_copy(const struct query_filter *f) {
+        struct query_filter *copy = query_filter_new();
+
+        if (!f)
+                return copy;
+        copy->q = f->q;
+        copy->scope = f->scope;
+        for (size_t i = 0; i < f->words.n; i++)
+                if (query_filter_add(copy, f->words.items[i].kind, f->words.items[i].value, NULL) <
+                    0)
+                        abort(); /* it was added before */
+        return copy;
+}
+
+int query_filter_name_times(const struct query_filter *f, struct query *q,
+                            const struct query_scope *scope, struct query_filter **ret,
+                            struct err *reterr) {
         _cleanup_(query_filter_freep) struct query_filter *named = NULL;
 
         *ret = NULL;
@@ -142,6 +198,7 @@ int query_filter_name_times(const struct query_filter *f, const struct query *q,
                 return 0;
         named = query_filter_new();
         named->q = q;
+        named->scope = *scope;
         for (size_t i = 0; i < f->words.n; i++) {
                 const struct filter_word *w = &f->words.items[i];
                 struct err why = {0};

@@ -100,17 +100,24 @@ struct query_filter *query_filter_new(void);
 struct query_filter *query_filter_free(struct query_filter *f); /* NULL ok; returns NULL */
 DEFINE_CLEANUP(struct query_filter, query_filter_free)
 
+/* The same conditions, to be added to; of NULL an empty one. */
+struct query_filter *query_filter_copy(const struct query_filter *f);
+
 /* kind: function, not-function, module, not-module, file, not-file, asked-by, not-asked-by, thread,
- * process, size, lifetime, allocated, alive-at, freed-before. On failure the filter is as before. */
+ * process, size, lifetime, older-than, allocated, alive-at, freed-before. On failure the filter is as before. */
 int query_filter_add(struct query_filter *f, const char *kind, const char *value,
                      struct err *reterr);
 bool query_filter_is_empty(const struct query_filter *f); /* NULL or no condition: selects all */
 /* Whether history does not suffice: some condition is on single blocks. */
 bool query_filter_needs_events(const struct query_filter *f);
-/* Times of conditions may be moments of a recording: @NAME. Then *ret is a filter of the caller's with what they are in q;
- * else it is NULL, and f does as it is. A filter with names that was not put through this selects nothing that can be relied on. */
-int query_filter_name_times(const struct query_filter *f, const struct query *q,
-                            struct query_filter **ret, struct err *reterr);
+/* Times of conditions may be moments of a recording, @NAME, and an age (older-than) is one at the end of a window. Then *ret is
+ * a filter of the caller's with what they are in q, asked about the process and window of `scope`; else it is NULL, and f does
+ * as it is. A filter with such conditions that was not put through this selects nothing that can be relied on. */
+int query_filter_name_times(const struct query_filter *f, struct query *q,
+                            const struct query_scope *scope, struct query_filter **ret,
+                            struct err *reterr);
+/* Has older-than: it asks about what is alive at the window's end. */
+bool query_filter_is_by_age(const struct query_filter *f);
 /* Refuses moments behind the end of a recording: they are slips. Where a range ends may lie behind it. */
 int query_filter_check(const struct query_filter *f, uint64_t end_ns, struct err *reterr);
 /* The conditions in words that "blocks with …" can begin: "function /^Cache::/, size 1K..1M"; valid
@@ -130,6 +137,12 @@ struct query_moment {
                 name; /* the trace's; as it was given: it may hold anything but control characters */
         uint32_t pid; /* of a mark's process */
         bool is_snapshot;
+        enum query_edge {
+                QUERY_NO_EDGE,
+                QUERY_START,
+                QUERY_AT_PEAK,
+                QUERY_FINISH
+        } edge; /* one of the three */
 };
 
 /* False: the note is for people and names no moment. */
@@ -151,9 +164,10 @@ struct query_unseen {
 };
 /* False: the note is another one. */
 bool query_unseen_of(const struct trace_note *note, struct query_unseen *ret);
-/* The earliest of that name; *ret_n_same (NULL: never mind): how many have it. An unknown name is refused with the names
- * there are. */
-int query_find_moment(const struct query *q, const char *name, struct query_moment *ret,
+/* The earliest of that name; *ret_n_same (NULL: never mind): how many have it. Where neither snapshot nor mark is called so,
+ * every recording has three more: start, end, and peak, the moment behind the event with which the process (QUERY_ALL: the
+ * sum of all) held most. An unknown name is refused with the names there are. */
+int query_find_moment(struct query *q, uint32_t process, const char *name, struct query_moment *ret,
                       size_t *ret_n_same, struct err *reterr);
 
 /* ---- totals and sites ------------------------------------------------------------------------ */
@@ -347,6 +361,7 @@ struct query_tree_options {
         enum query_merge merge;
         enum query_metric metric; /* children are sorted by it, largest first */
         bool is_full;             /* nothing is folded away */
+        bool with_lines; /* by function, top down: below the code that asked its lines that did, where they are known */
         double min_share; /* of the whole, from 0 to 1: smaller nodes become the rest of their parent */
         uint32_t max_depth; /* nodes below the root, deeper ones become the rest; 0: no limit */
         /* Callers and callees: the name of a function, whole or short; where none is called so, a regular
@@ -358,6 +373,7 @@ struct query_tree_options {
 struct query_node {
         struct query_frame frame; /* blank: the root, or a rest */
         bool is_task;             /* an async function */
+        bool is_line;             /* of the function above it: with_lines */
         bool is_rest; /* stands for n_rest nodes that are not told; always the last child */
         uint32_t n_rest;
         struct query_figures self;  /* paths that end here */

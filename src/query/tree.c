@@ -110,6 +110,20 @@ static void grow(struct growing *g, size_t depth, const struct route_frame *f, b
         vec_push(&g->trail, bud_below(g, parent, key, f->is_task));
 }
 
+/* Below the innermost frame its line. */
+static size_t grow_line(struct growing *g, size_t depth) {
+        const struct route_frame *f = &g->routes.shown.items[0];
+        struct query_frame frame = routes_frame(g->q, f->number);
+        uint32_t key;
+
+        if (!frame.function[0] || frame.guess || !frame.file[0] || !frame.line)
+                return depth;
+        key = routes_key(&g->lines, f->number) | BUD_BY_LINE;
+        g->trail.n = depth;
+        vec_push(&g->trail, bud_below(g, g->trail.items[depth - 1], key, f->is_task));
+        return depth + 1;
+}
+
 /* Frames from `begin` of shown on: outwards, or inwards from behind `begin`. */
 static size_t grow_outwards(struct growing *g, size_t depth, size_t begin) {
         for (size_t i = begin; i < g->routes.shown.n; i++)
@@ -165,6 +179,8 @@ static uint32_t grow_path(struct growing *g, uint32_t stack) {
                 return grow_from_function(g);
         depth = g->o->kind == QUERY_BOTTOM_UP ? grow_outwards(g, 0, 0)
                                               : grow_inwards(g, 0, g->routes.shown.n);
+        if (g->o->with_lines && depth)
+                depth = grow_line(g, depth);
         g->trail.n = depth;
         return depth ? g->trail.items[depth - 1] : 0;
 }
@@ -267,6 +283,7 @@ static void make_nodes(const struct growing *g, const struct places *l, struct q
                         n->frame = routes_key_frame(&g->lines, b->key & ~BUD_BY_LINE);
                 else if (i)
                         n->frame = routes_key_frame(&g->routes, b->key);
+                n->is_line = i && g->o->with_lines && b->key & BUD_BY_LINE;
                 n->is_task = b->is_task;
                 n->n_children = l->n_children[i];
                 n->children = n->n_children ? &nodes[l->first[i]] : NULL;
@@ -375,13 +392,13 @@ static void growing_init(struct growing *g, struct query *q, const struct query_
                          const struct query_tree_options *o) {
         *g = (struct growing){.q = q, .o = o, .a = a, .bud_of = new_numbers(a->n_sites)};
         routes_init(&g->routes, q, merge_of(o->merge), o->is_full);
-        if (o->merge == QUERY_MERGE_ASKER)
+        if (o->merge == QUERY_MERGE_ASKER || o->with_lines)
                 routes_init(&g->lines, q, ROUTE_BY_LINE, o->is_full);
 }
 
 static void growing_done(struct growing *g) {
         routes_done(&g->routes);
-        if (g->o->merge == QUERY_MERGE_ASKER)
+        if (g->o->merge == QUERY_MERGE_ASKER || g->o->with_lines)
                 routes_done(&g->lines);
         vec_free(&g->buds);
         vec_free(&g->trail);

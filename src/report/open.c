@@ -6,6 +6,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "report/style.h"
+
 enum { PROGRESS_WIDTH = 40 };
 
 static const struct opened_namer *namer; /* NULL: names are those of the trace */
@@ -75,7 +77,8 @@ int opened_init_beside(struct opened *t, const char *path, struct names *names,
 
         *t = (struct opened){.names = names,
                              .progress = {.began_ns = now_ns(),
-                                          .is_terminal = isatty(STDERR_FILENO) == 1}};
+                                          .is_terminal =
+                                                  isatty(STDERR_FILENO) == 1 && !style_is_dumb()}};
         r = query_open(path, &t->q, reterr);
         if (r < 0)
                 return r;

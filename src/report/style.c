@@ -41,6 +41,12 @@ static bool locale_is_utf8(void) {
         return is;
 }
 
+bool style_is_dumb(void) {
+        const char *term = getenv("TERM");
+
+        return term && (strcmp(term, "dumb") == 0 || strcmp(term, "unknown") == 0);
+}
+
 void style_init(struct style *s, FILE *out) {
         const char *no_color = getenv("NO_COLOR");
 
@@ -53,7 +59,7 @@ void style_init(struct style *s, FILE *out) {
                             .rss = "",
                             .alarm = "",
                             .plain = ""};
-        if (isatty(fileno(out)) != 1 || (no_color && no_color[0]))
+        if (isatty(fileno(out)) != 1 || (no_color && no_color[0]) || style_is_dumb())
                 return;
         s->bold = "\033[1m";
         s->dim = "\033[2m";

@@ -18,6 +18,8 @@ struct style {
 
 /* Width from COLUMNS, the terminal, or 80; colours on a terminal unless NO_COLOR; UTF-8 by the
  * locale. */
+/* A terminal that understands nothing but lines. */
+bool style_is_dumb(void);
 void style_init(struct style *s, FILE *out);
 
 void style_heading(const struct style *s, const char *fmt, ...)
