@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/fs.h"
@@ -149,6 +150,7 @@ bool flame_options_parse(int argc, char **argv, struct flame_command_options *re
                 ok = false;
         }
         ok = ok && check_window(&o.draw.ask, has_to, &p);
+        cli_choose_metric(o.draw.ask.filter, &o.draw.ask.metric);
         *ret_exit_status = p.exit_status;
         if (ok)
                 *ret_options = o;
@@ -173,15 +175,38 @@ static int refuse_existing(const char *path, struct err *reterr) {
                        "'%s': it exists already: choose another -o, or overwrite it with -f", path);
 }
 
-static int write_file(const char *path, bool force, const char *bytes, size_t n,
-                      struct err *reterr) {
-        int fd = fs_open(path, O_WRONLY | O_CREAT | O_CLOEXEC | (force ? O_TRUNC : O_EXCL), 0666);
-        int r;
+/* A picture that silt drew is drawn anew without a question; whatever else stands there is somebody's. */
+static bool is_own_picture(int fd) {
+        char head[FLAME_MARK_WITHIN + 1] = "";
+        struct stat st;
 
-        if (fd == -EEXIST)
-                return refuse_existing(path, reterr);
+        return fstat(fd, &st) == 0 && S_ISREG(st.st_mode) &&
+               fs_read_at(fd, head, sizeof(head) - 1, 0) > 0 && strstr(head, FLAME_MARK);
+}
+
+/* Opens a new file, or one that may be overwritten, empty. */
+static int open_output(const char *path, bool force, struct err *reterr) {
+        int fd = fs_open(path, O_WRONLY | O_CREAT | O_CLOEXEC | (force ? O_TRUNC : O_EXCL), 0666);
+
+        if (fd == -EEXIST) {
+                fd = fs_open(path, O_RDWR | O_CLOEXEC, 0);
+                if (fd >= 0 && (!is_own_picture(fd) || ftruncate(fd, 0) < 0)) {
+                        close(fd);
+                        return refuse_existing(path, reterr);
+                }
+        }
         if (fd < 0)
                 return err_set(reterr, fd, "'%s': %s: choose another -o", path, strerror(-fd));
+        return fd;
+}
+
+static int write_file(const char *path, bool force, const char *bytes, size_t n,
+                      struct err *reterr) {
+        int fd = open_output(path, force, reterr);
+        int r;
+
+        if (fd < 0)
+                return fd;
         r = fs_write_all(fd, bytes, n);
         if (close(fd) < 0 && r >= 0)
                 r = -errno;
@@ -190,6 +215,17 @@ static int write_file(const char *path, bool force, const char *bytes, size_t n,
                 return err_set(reterr, r, "'%s': %s: choose another -o", path, strerror(-r));
         }
         return 0;
+}
+
+static bool is_taken(const char *path) {
+        int fd = fs_open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK, 0);
+        bool is_own;
+
+        if (fd < 0)
+                return access(path, F_OK) == 0;
+        is_own = is_own_picture(fd);
+        close(fd);
+        return !is_own;
 }
 
 static int draw_into_file(const struct flame_command_options *o, const char *path,
@@ -201,7 +237,7 @@ static int draw_into_file(const struct flame_command_options *o, const char *pat
         FILE *out;
         int r;
 
-        if (!o->force && access(path, F_OK) == 0) /* before the work; O_EXCL has the last word */
+        if (!o->force && is_taken(path)) /* before the work; O_EXCL has the last word */
                 return refuse_existing(path, reterr);
         out = open_memstream(&text, &n);
         if (!out)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Which colour a frame has: by the crate, namespace or module of its code; of changes, by how much it grew or shrank. */
+/* Which colour a frame has: by the crate, namespace or module of its code, the same in every picture; of changes, by how much
+ * it grew or shrank. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -7,6 +8,7 @@
 
 struct crate {
         uint32_t text;
+        uint8_t hue;
         double own;  /* what its code asked for itself */
         double seen; /* the widest of its frames, or own if that is more */
 };
@@ -31,18 +33,53 @@ static int crate_compare(const void *a, const void *b, void *graph) {
 }
 
 static bool has_crate(const struct graph_frame *f) {
-        return f->depth > 0 && !f->is_rest && !f->is_unnamed && !f->is_helper;
+        return f->depth > 0 && !f->is_rest && !f->is_helper && !f->is_process && f->crate;
 }
 
-/* The hue a crate would like by its name, or the next free one: the same program looks the same tomorrow. */
-static uint8_t take_hue(bool *is_taken, const char *name) {
-        uint32_t hue = hash_of(name) % HUE_N_CRATES;
+/* ---- what a name stands for ---------------------------------------------------------------------- */
 
-        while (is_taken[hue])
-                hue = (hue + 1) % HUE_N_CRATES;
-        is_taken[hue] = true;
-        return (uint8_t)hue;
+/* libc and what comes with compilers: modules up to their version, crates and namespaces as they are. */
+static bool is_system(const char *name) {
+        static const char *const modules[] = {"libc",     "libc++",     "libc++abi",  "libstdc++",
+                                              "libgcc_s", "libm",       "libpthread", "libdl",
+                                              "librt",    "libresolv",  "libutil",    "ld-linux",
+                                              "ld-musl",  "linux-vdso", "libsupc++",  "libatomic"};
+        static const char *const crates[] = {"std",       "core",       "alloc",
+                                             "__gnu_cxx", "__cxxabiv1", "[vdso]"};
+
+        for (size_t i = 0; i < ARRAY_SIZE(modules); i++) {
+                size_t n = strlen(modules[i]);
+
+                if (strncmp(name, modules[i], n) == 0 &&
+                    (strncmp(name + n, ".so", 3) == 0 || strncmp(name + n, "-", 1) == 0))
+                        return true;
+        }
+        for (size_t i = 0; i < ARRAY_SIZE(crates); i++)
+                if (strcmp(name, crates[i]) == 0)
+                        return true;
+        return false;
 }
+
+/* A program's C functions have no crate but its file, a Rust program's own crate is called like it. */
+static bool is_program_crate(const char *crate, const char *place) {
+        const char *comma = strrchr(place, ','), *module = comma ? comma + 2 : place;
+
+        for (; *crate && *module; crate++, module++)
+                if (*crate != *module && !(*crate == '_' && *module == '-'))
+                        return false;
+        return !*crate && !*module;
+}
+
+/* By the name alone, whatever else is in the picture: the same code looks the same tomorrow, and in another picture. */
+static uint8_t hue_of(const struct graph *g, const struct graph_frame *f) {
+        const char *crate = g->texts->items.items[f->crate];
+
+        if (f->is_own && is_program_crate(crate, g->texts->items.items[f->place]))
+                return HUE_OWN;
+        return is_system(crate) ? HUE_SYSTEM : (uint8_t)(hash_of(crate) % HUE_N_NAMES);
+}
+
+/* ---- keys ---------------------------------------------------------------------------------------- */
 
 /* What a frame's own code asked for: the outermost end of a reversed picture did not. */
 static double asked_by(const struct graph *g, const struct graph_frame *f) {
@@ -61,11 +98,11 @@ static void add_key(struct graph *g, uint8_t hue, uint32_t text, double own) {
         g->keys[g->n_keys++] = (struct graph_key){hue, text, whole > 0 ? own / whole : 0};
 }
 
-/* text → hue of the crates that are seen most; the keys tell them. */
-static void share_out_hues(struct graph *g, struct map *hues) {
-        double visible = 0.01 * g->frames.items[0].width, other = 0, unnamed = 0;
-        bool is_taken[HUE_N_CRATES] = {0}, has_other = false, has_helpers = false;
+/* The keys tell the crates that are seen most. */
+static void find_keys(struct graph *g) {
+        double visible = 0.01 * g->frames.items[0].width;
         VEC(struct crate) crates = {0};
+        bool has_helpers = false;
         struct map idx = {0};
 
         for (size_t i = 0; i < g->frames.n; i++) {
@@ -73,13 +110,13 @@ static void share_out_hues(struct graph *g, struct map *hues) {
                 bool added;
                 uint64_t *at;
 
-                unnamed += f->is_unnamed && !f->is_helper ? asked_by(g, f) : 0;
                 has_helpers |= f->is_helper;
                 if (!has_crate(f))
                         continue;
-                at = map_put(&idx, f->crate, crates.n, &added);
+                /* a library's code and a program's may have a namespace in common */
+                at = map_put(&idx, (uint64_t)f->crate << 8 | f->hue, crates.n, &added);
                 if (added)
-                        vec_push(&crates, (struct crate){f->crate, 0, 0});
+                        vec_push(&crates, (struct crate){f->crate, f->hue, 0, 0});
                 crates.items[*at].own += asked_by(g, f);
                 crates.items[*at].seen =
                         MAX(crates.items[*at].seen, MAX(f->width, crates.items[*at].own));
@@ -88,26 +125,20 @@ static void share_out_hues(struct graph *g, struct map *hues) {
                 qsort_r(crates.items, crates.n, sizeof(crates.items[0]), crate_compare, g);
         for (size_t i = 0; i < crates.n; i++) {
                 const struct crate *c = &crates.items[i];
-                bool has_hue = i < HUE_N_CRATES;
-                uint8_t hue =
-                        has_hue ? take_hue(is_taken, g->texts->items.items[c->text]) : HUE_OTHER;
 
-                if (has_hue && c->seen >= visible)
-                        add_key(g, hue, c->text, c->own);
-                has_other |= !has_hue;
-                other += has_hue ? 0 : c->own;
-                *map_put(hues, c->text, 0, NULL) = hue;
+                g->has_system |= c->hue == HUE_SYSTEM && c->seen >= visible;
+                if (i < GRAPH_MAX_KEYS && c->seen >= visible)
+                        add_key(g, c->hue, c->text, c->own);
         }
-        qsort(g->keys, g->n_keys, sizeof(g->keys[0]), key_compare);
-        if (has_other)
-                add_key(g, HUE_OTHER, texts_add(g->texts, "other"), other);
-        if (unnamed >= 0.5 * visible)
-                add_key(g, HUE_UNNAMED, texts_add(g->texts, "without a name"), unnamed);
+        if (g->n_keys > 1)
+                qsort(g->keys, g->n_keys, sizeof(g->keys[0]), key_compare);
         if (has_helpers)
                 add_key(g, HUE_HELPER, texts_add(g->texts, "allocators and the like"), 0);
         vec_free(&crates);
         map_done(&idx);
 }
+
+/* ---- changes ------------------------------------------------------------------------------------- */
 
 int64_t graph_change(const struct graph *g, const struct graph_frame *f) {
         int64_t change;
@@ -119,52 +150,60 @@ int64_t graph_change(const struct graph *g, const struct graph_frame *f) {
         return change;
 }
 
-/* In steps: under 1 % is no change; up to 10 %, 33 %, 67 %, more. */
+static uint8_t in_steps(double amount, const double *limits, bool is_less) {
+        int steps = 0;
+
+        while (steps < HUE_CHANGE_STEPS && amount >= limits[steps])
+                steps++;
+        return (uint8_t)(HUE_SAME + (is_less ? -steps : steps));
+}
+
+/* In steps: under 1 % is no change; then, larger or smaller by a factor of up to 1.1, 1.5, 2.5, 6, and more. What was not there
+ * is new, what is not there any more is gone. viewer.js has the same rule. */
 uint8_t graph_change_hue(const struct graph *g, const struct graph_frame *f) {
-        double change = (double)graph_change(g, f), base = f->width, share;
-        int steps;
+        static const double factors[] = {1.01, 1.1, 1.5, 2.5, 6},
+                            shares[] = {0.01, 0.1, 1 / 3.0, 2 / 3.0, 0.9};
+        double is = (double)f->is.value, was = (double)f->was.value;
+        double change = (double)graph_change(g, f), base = f->width;
 
-        if (g->has_old) {
-                double is = (double)f->is.value, was = (double)f->was.value;
+        if (g->has_old && is > 0 && was > 0)
+                return in_steps(is > was ? is / was : was / is, factors, is < was);
+        if (g->has_old && was == 0 && is > 0)
+                return HUE_NEW;
+        if (g->has_old && is == 0 && was > 0)
+                return HUE_GONE;
+        if (g->has_old) /* growth of two windows: something is below 0 */
+                base = MAX(is < 0 ? -is : is, was < 0 ? -was : was);
+        return in_steps(base > 0 ? (change < 0 ? -change : change) / base : 0, shares, change < 0);
+}
 
-                is = is < 0 ? -is : is;
-                was = was < 0 ? -was : was;
-                base = is > was ? is : was;
-        }
-        share = base > 0 ? (change < 0 ? -change : change) / base : 0;
-        steps = share < 0.01      ? 0
-                : share < 0.1     ? 1
-                : share < 1 / 3.0 ? 2
-                : share < 2 / 3.0 ? 3
-                                  : HUE_CHANGE_STEPS;
-        return (uint8_t)(HUE_SAME + (change < 0 ? -steps : steps));
+/* ---- all of them --------------------------------------------------------------------------------- */
+
+static uint8_t frame_hue(const struct graph *g, const struct graph_frame *f) {
+        if (f->depth == 0)
+                return HUE_ROOT;
+        if (graph_is_change(g))
+                return graph_change_hue(g, f);
+        if (f->is_rest)
+                return HUE_REST;
+        if (f->is_process)
+                return HUE_PROCESS;
+        if (f->is_helper)
+                return HUE_HELPER;
+        return has_crate(f) ? hue_of(g, f) : HUE_NO_PATH;
 }
 
 void graph_colour(struct graph *g) {
-        struct map hues = {0};
-
-        g->n_keys = 0;
-        if (!graph_is_change(g))
-                share_out_hues(g, &hues);
         for (size_t i = 0; i < g->frames.n; i++) {
                 struct graph_frame *f = &g->frames.items[i];
-                uint64_t hue = HUE_UNNAMED;
 
-                if (f->depth == 0)
-                        hue = HUE_ROOT;
-                else if (graph_is_change(g))
-                        hue = graph_change_hue(g, f);
-                else if (f->is_rest)
-                        hue = HUE_REST;
-                else if (f->is_helper)
-                        hue = HUE_HELPER;
-                else if (has_crate(f))
-                        map_get(&hues, f->crate, &hue);
-                f->hue = (uint8_t)hue;
+                f->hue = frame_hue(g, f);
                 f->shade =
-                        f->is_rest
+                        f->is_rest || f->is_process || f->depth == 0
                                 ? 0
                                 : (uint8_t)(hash_of(g->texts->items.items[f->name]) % HUE_N_SHADES);
         }
-        map_done(&hues);
+        g->n_keys = 0;
+        if (!graph_is_change(g))
+                find_keys(g);
 }

@@ -18,7 +18,8 @@ static int64_t column_rest(const struct graph_frame *f) {
         return f->n_rest;
 }
 static int64_t column_marks(const struct graph_frame *f) {
-        return f->is_inlined + 2 * f->is_task + 4 * f->is_rest;
+        return f->is_inlined + 2 * f->is_task + 4 * f->is_rest + 8 * f->is_unnamed +
+               16 * f->is_process;
 }
 static int64_t column_colour(const struct graph_frame *f) {
         return f->hue * HUE_N_SHADES + f->shade;
@@ -82,14 +83,37 @@ static void add_picture(struct str *to, const struct picture *p) {
         str_add(to, "}");
 }
 
-void write_data(struct str *to, const struct picture *pictures, size_t n,
-                const struct flame_options *o, double top) {
+static void add_curve(struct str *to, const struct timeline_curve *c) {
+        str_addf(to,
+                 "{\"end\":%llu,\"from\":%llu,\"to\":%llu,\"peak\":%llu,\"bytes\":%llu,\"live\":[",
+                 (unsigned long long)c->end_ns, (unsigned long long)c->from_ns,
+                 (unsigned long long)c->to_ns, (unsigned long long)c->peak_ns,
+                 (unsigned long long)c->peak_bytes);
+        for (size_t i = 0; i < TIMELINE_COLUMNS; i++)
+                str_addf(to, "%s%llu", i ? "," : "", (unsigned long long)c->live_bytes[i]);
+        str_add(to, "]}");
+}
+
+static void add_timeline(struct str *to, const struct timeline *t) {
+        str_add(to, "\"timeline\":[");
+        for (size_t i = 0; i < t->n; i++) {
+                str_add(to, i ? "," : "");
+                add_curve(to, &t->curves[i]);
+        }
+        str_add(to, "],\n");
+}
+
+void write_data(struct str *to, const struct picture *pictures, size_t n, const struct timeline *t,
+                const struct flame_options *o) {
         const struct texts *texts = pictures[0].graph.texts;
 
         str_addf(
                 to,
-                "const silt_flame = {\"row\":%d,\"pad\":%d,\"cell\":%g,\"width\":%u,\"top\":%.0f,\n\"names\":[",
-                PICTURE_ROW, PICTURE_PAD, PICTURE_CELL, o->width_px, top);
+                "const silt_flame = {\"row\":%d,\"maxRow\":%d,\"rows\":%d,\"twoLines\":%d,\"pad\":%d,\"cell\":%g,\"width\":%u,\n",
+                PICTURE_ROW, PICTURE_MAX_ROW, PICTURE_ROWS, PICTURE_TWO_LINES, PICTURE_PAD,
+                PICTURE_CELL, o->width_px);
+        add_timeline(to, t);
+        str_add(to, "\"names\":[");
         for (size_t i = 0; i < texts->items.n; i++) {
                 str_add(to, i ? ",\n" : "");
                 escape_add_script(to, texts->items.items[i]);

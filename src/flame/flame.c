@@ -4,6 +4,8 @@
 
 #include <errno.h>
 
+#include "flame/parts.h"
+#include "flame/timeline.h"
 #include "flame/write.h"
 #include "report/open.h"
 #include "report/times.h"
@@ -17,6 +19,7 @@ struct side {
         struct times_options times; /* ask, with times in place of names */
         struct view view;
         struct query_answer *answer;
+        struct parts parts; /* of the answer, by process; none: it is drawn as one */
 };
 
 struct asking {
@@ -27,6 +30,7 @@ struct asking {
         struct arena *arena; /* words */
         struct picture pictures[MAX_PICTURES];
         size_t n_pictures;
+        struct timeline timeline;
 };
 
 static int ask_side(struct side *s, const char *path, const struct flame_options *o, FILE *out,
@@ -63,43 +67,99 @@ static void keep_sites(struct query_answer *a, const struct query_answer *all,
                         a->sites[a->n_sites++] = all->sites[i];
 }
 
-static struct query_tree *tree_of(const struct asking *k, struct side *s, enum query_metric m,
-                                  bool is_reversed, double min_share) {
+/* How a picture is asked for. */
+struct drawn {
+        enum query_metric metric;
+        bool is_reversed, with_lines;
+        double min_share;
+};
+
+static struct query_tree *tree_of(const struct asking *k, struct side *s,
+                                  const struct query_answer *answer, const struct drawn *d) {
         /* of two traces a frame may be small in one of them: what is cut off there must not look new here */
-        const struct query_tree_options t = {.kind = is_reversed ? QUERY_BOTTOM_UP : QUERY_TOP_DOWN,
+        const struct query_tree_options t = {.kind = d->is_reversed ? QUERY_BOTTOM_UP
+                                                                    : QUERY_TOP_DOWN,
                                              .merge = QUERY_MERGE_FUNCTION,
-                                             .metric = m,
+                                             .metric = d->metric,
                                              .is_full = k->o->ask.full,
-                                             .min_share =
-                                                     k->n_sides > 1 ? min_share / 10 : min_share,
+                                             .with_lines = d->with_lines,
+                                             .min_share = k->n_sides > 1 ? d->min_share / 10
+                                                                         : d->min_share,
                                              .max_depth = FLAME_MAX_DEPTH};
         struct query_answer some;
         struct query_tree *tree;
 
-        keep_sites(&some, s->answer, m);
+        keep_sites(&some, answer, d->metric);
         tree = query_tree_answer(s->opened.q, &some, &t);
         free(some.sites);
         return tree;
 }
 
-static void make_picture(struct asking *k, enum query_metric m, bool is_reversed) {
-        struct picture *p = &k->pictures[k->n_pictures++];
+typedef VEC(struct graph_part) part_vec;
+
+/* The trees of one side: of all, or a row of processes and theirs below. Reversed, the code that asked stands on top,
+ * whoever ran it. */
+static void grow_parts(const struct asking *k, struct side *s, const struct drawn *d,
+                       part_vec *ret) {
+        if (d->is_reversed || s->parts.items.n == 0) {
+                vec_push(ret, (struct graph_part){tree_of(k, s, s->answer, d), NULL, NULL, 0});
+                return;
+        }
+        for (size_t i = 0; i < s->parts.items.n; i++) {
+                const struct part *p = &s->parts.items.items[i];
+
+                vec_push(ret, (struct graph_part){tree_of(k, s, p->answer, d), p->name, p->place,
+                                                  p->pid});
+        }
+}
+
+static void make_graph(struct asking *k, struct graph *g, const struct drawn *d) {
         struct graph_source of[GRAPH_N_SIDES] = {0};
-        struct words_source says[GRAPH_N_SIDES] = {0};
-        double share =
-                k->o->ask.min_share_pct >= 0 ? k->o->ask.min_share_pct / 100 : FLAME_MIN_SHARE;
+        part_vec parts[GRAPH_N_SIDES] = {0};
 
         for (size_t i = 0; i < k->n_sides; i++) {
-                struct side *s = &k->sides[i];
-
-                s->view.metric = m;
-                of[i] = (struct graph_source){&s->view, tree_of(k, s, m, is_reversed, share)};
-                says[i] = (struct words_source){&s->view, s->answer, s->ask.path};
+                k->sides[i].view.metric = d->metric;
+                grow_parts(k, &k->sides[i], d, &parts[i]);
+                of[i] = (struct graph_source){&k->sides[i].view, parts[i].items, parts[i].n};
         }
-        graph_make(&p->graph, of, k->n_sides, share, &k->texts);
-        words_find(&p->words, &p->graph, says, k->o, k->arena);
+        graph_make(g, of, k->n_sides, d->min_share, &k->texts);
+        for (size_t i = 0; i < k->n_sides; i++) {
+                for (size_t n = 0; n < parts[i].n; n++)
+                        query_tree_free((struct query_tree *)parts[i].items[n].tree);
+                vec_free(&parts[i]);
+        }
+}
+
+/* Few calls, and much room below them: which lines asked is worth seeing. */
+static bool is_shallow(const struct graph *g) {
+        double visible = 0.01 * g->frames.items[0].width;
+        size_t n_visible = 0;
+
+        for (size_t i = 0; i < g->frames.n; i++)
+                n_visible += g->frames.items[i].width >= visible;
+        return !g->is_reversed && !g->has_old && n_visible > 1 &&
+               n_visible <= FLAME_SHALLOW_FRAMES &&
+               graph_last_row(g, visible) <= FLAME_SHALLOW_DEPTH;
+}
+
+static void make_picture(struct asking *k, enum query_metric m, bool is_reversed) {
+        struct picture *p = &k->pictures[k->n_pictures++];
+        struct words_source says[GRAPH_N_SIDES] = {0};
+        struct drawn d = {.metric = m,
+                          .is_reversed = is_reversed,
+                          .min_share = k->o->ask.min_share_pct >= 0 ? k->o->ask.min_share_pct / 100
+                                                                    : FLAME_MIN_SHARE};
+
+        make_graph(k, &p->graph, &d);
+        if (is_shallow(&p->graph)) {
+                graph_done(&p->graph);
+                d.with_lines = true;
+                make_graph(k, &p->graph, &d);
+        }
         for (size_t i = 0; i < k->n_sides; i++)
-                query_tree_free((struct query_tree *)of[i].tree);
+                says[i] = (struct words_source){&k->sides[i].view, k->sides[i].answer,
+                                                k->sides[i].ask.path};
+        words_find(&p->words, &p->graph, says, k->o, k->arena);
 }
 
 /* Beside the metric asked for. Growth since the start is what is live at the end; of two large traces all metrics would
@@ -130,12 +190,27 @@ static void asking_done(struct asking *k) {
         for (size_t i = 0; i < k->n_pictures; i++)
                 graph_done(&k->pictures[i].graph);
         for (size_t i = 0; i < k->n_sides; i++) {
+                parts_done(&k->sides[i].parts);
                 query_answer_free(k->sides[i].answer);
                 times_options_done(&k->sides[i].times);
                 opened_done(&k->sides[i].opened);
         }
         texts_done(&k->texts);
         arena_free(k->arena);
+}
+
+/* Of two traces, both have the row of processes or none. */
+static int ask_parts(struct asking *k, struct err *reterr) {
+        size_t most = 0;
+        int r = 0;
+
+        for (size_t i = 0; i < k->n_sides; i++)
+                most = MAX(most, parts_count(&k->sides[i].view, k->sides[i].answer));
+        for (size_t i = 0; r >= 0 && most > 1 && i < k->n_sides; i++)
+                if (k->sides[i].view.scope.process == QUERY_ALL)
+                        r = parts_ask(&k->sides[i].parts, &k->sides[i].view, k->sides[i].answer,
+                                      k->arena, reterr);
+        return r;
 }
 
 int flame_draw(FILE *out, const struct flame_options *o, struct flame_result *ret,
@@ -151,13 +226,17 @@ int flame_draw(FILE *out, const struct flame_options *o, struct flame_result *re
                 k.n_sides = 2;
                 r = ask_side(&k.sides[GRAPH_OLD], o->old_path, o, out, reterr);
         }
+        if (r >= 0)
+                r = ask_parts(&k, reterr);
+        for (size_t i = 0; r >= 0 && i < k.n_sides; i++)
+                timeline_ask(&k.timeline, &k.sides[i].view, i);
         if (r >= 0) {
                 make_pictures(&k);
                 ret->n_frames = k.pictures[0].graph.frames.n - 1;
                 if (o->is_page)
-                        write_page(&text, k.pictures, k.n_pictures, o);
+                        write_page(&text, k.pictures, k.n_pictures, &k.timeline, o);
                 else
-                        write_svg(&text, k.pictures, o);
+                        write_svg(&text, k.pictures, &k.timeline, o);
                 if (fwrite(text.bytes, 1, text.n, out) != text.n)
                         r = err_set_errno(reterr, errno ? -errno : -EIO,
                                           "cannot write the picture");

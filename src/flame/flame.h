@@ -10,6 +10,10 @@ enum {
         FLAME_WIDTH_PX = 1200, /* default */
 };
 
+/* Stands within the first bytes of every picture: it may be drawn anew where it lies. */
+#define FLAME_MARK "drawn by silt flame"
+enum { FLAME_MARK_WITHIN = 256 };
+
 struct flame_options {
         struct report_options ask; /* of a difference: about the newer trace */
         const char *old_path;      /* the trace to compare with; NULL: none */

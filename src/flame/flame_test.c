@@ -125,6 +125,7 @@ struct made {
         struct report_options ask;
         struct view view[GRAPH_N_SIDES];
         struct query_tree *tree[GRAPH_N_SIDES];
+        struct graph_part part[GRAPH_N_SIDES];
         struct texts texts;
         struct graph graph;
 };
@@ -150,7 +151,8 @@ static void make(struct made *m, const char *const *paths, size_t n_paths, const
                 o.metric = m->view[i].metric;
                 assert_int_equal(query_tree(m->opened[i].q, &m->view[i].scope, &o, &m->tree[i], &e),
                                  0);
-                of[i] = (struct graph_source){&m->view[i], m->tree[i]};
+                m->part[i] = (struct graph_part){.tree = m->tree[i]};
+                of[i] = (struct graph_source){&m->view[i], &m->part[i], 1};
         }
         graph_make(&m->graph, of, n_paths, min_share, &m->texts);
 }
@@ -312,8 +314,8 @@ static void test_difference(void **state) {
         check_pair(&m.graph, "same", 1000, 1000, 1000, HUE_SAME);
         check_pair(&m.graph, "grew", 500, 1000, 1000, HUE_SAME + 3);
         check_pair(&m.graph, "shrank", 800, 760, 800, HUE_SAME - 1);
-        check_pair(&m.graph, "gone", 300, 0, 300, HUE_SAME - 4);
-        check_pair(&m.graph, "made", 0, 400, 400, HUE_SAME + 4);
+        check_pair(&m.graph, "gone", 300, 0, 300, HUE_GONE);
+        check_pair(&m.graph, "made", 0, 400, 400, HUE_NEW);
         check_pair(&m.graph, "clone", 70, 70, 70, HUE_SAME);
         check_pair(&m.graph, "main", 2670, 3230, 1000 + 1000 + 800 + 300 + 400 + 70, HUE_SAME + 2);
         assert_int_equal(m.graph.frames.n, 8);

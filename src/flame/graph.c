@@ -17,7 +17,7 @@ struct laying {
         struct map by_edge; /* parent << 32 | class of the function → frame */
 };
 
-enum { CLASS_REST = UINT32_MAX, CLASS_NO_PATH = UINT32_MAX - 1 };
+enum { CLASS_REST = UINT32_MAX, CLASS_NO_PATH = UINT32_MAX - 1, CLASS_N = UINT32_MAX - 2 };
 
 static uint32_t frame_below(struct laying *l, uint32_t parent, uint32_t class_number,
                             bool *ret_added) {
@@ -79,7 +79,7 @@ static void put_figures(struct laying *l, own_vec *own, uint32_t idx, enum graph
 }
 
 /* Blocks without a call path have a frame too: nothing of the whole is left blank. */
-static void lay_no_path(struct laying *l, own_vec *own, enum graph_side side,
+static void lay_no_path(struct laying *l, own_vec *own, uint32_t parent, enum graph_side side,
                         const struct query_node *root) {
         const struct query_figure f = query_figure_of(&root->self, l->g->metric);
         bool added;
@@ -87,7 +87,7 @@ static void lay_no_path(struct laying *l, own_vec *own, enum graph_side side,
 
         if (f.value == 0)
                 return;
-        idx = frame_below(l, 0, CLASS_NO_PATH, &added);
+        idx = frame_below(l, parent, CLASS_NO_PATH, &added);
         l->g->frames.items[idx].is_unnamed = true;
         put_figures(l, own, idx, side, &root->self, &root->self);
 }
@@ -111,15 +111,36 @@ static void lay_node(struct laying *l, own_vec *own, uint32_t parent, enum graph
         *ret_idx = idx;
 }
 
-static void lay_tree(struct laying *l, own_vec *own, enum graph_side side,
-                     const struct query_tree *t) {
+/* The row of a process. Of two traces, processes of one name are the same, however many there are of it. */
+static uint32_t lay_process(struct laying *l, own_vec *own, enum graph_side side,
+                            const struct graph_part *part) {
         static const struct query_figures nothing;
+        bool added;
+        uint32_t class_number = CLASS_N - texts_add(l->g->texts, part->name);
+        uint32_t idx = frame_below(l, 0, class_number, &added);
+        struct graph_frame *f = &l->g->frames.items[idx];
+
+        if (added) {
+                f->is_process = true;
+                f->part = part;
+                f->side = side;
+        }
+        put_figures(l, own, idx, side, &part->tree->root->total, &nothing);
+        return idx;
+}
+
+static void lay_tree(struct laying *l, own_vec *own, enum graph_side side,
+                     const struct graph_part *part) {
+        static const struct query_figures nothing;
+        const struct query_tree *t = part->tree;
         uint32_t *idx_of = calloc(t->n_nodes, sizeof(uint32_t)); /* node → frame */
 
         if (!idx_of)
                 abort();
         put_figures(l, own, 0, side, &t->root->total, &nothing);
-        lay_no_path(l, own, side, t->root);
+        if (part->name)
+                idx_of[0] = lay_process(l, own, side, part);
+        lay_no_path(l, own, idx_of[0], side, t->root);
         for (size_t i = 0; i < t->n_nodes; i++) /* parents stand before children */
                 for (size_t k = 0; k < t->nodes[i].n_children; k++) {
                         const struct query_node *child = &t->nodes[i].children[k];
@@ -148,7 +169,8 @@ static void lay_all(struct graph *g, const struct graph_source *of, size_t n_sou
 
         vec_push(&g->frames, (struct graph_frame){.is_kept = true});
         for (size_t i = 0; i < n_sources; i++)
-                lay_tree(&l, &own, i ? GRAPH_OLD : GRAPH_NEW, of[i].tree);
+                for (size_t k = 0; k < of[i].n_parts; k++)
+                        lay_tree(&l, &own, i ? GRAPH_OLD : GRAPH_NEW, &of[i].parts[k]);
         for (size_t i = 0; i < g->frames.n; i++)
                 g->frames.items[i].own = larger(own.items[i].is, own.items[i].was);
         add_up_widths(g);
@@ -259,22 +281,52 @@ static bool is_helper(const struct view *v, const struct query_frame *q) {
         return kind == NAME_ALLOCATOR || kind == NAME_START || kind == NAME_MACHINERY;
 }
 
+enum { MAX_PROGRAMS = 256 }; /* looked at: a build may have started thousands of processes */
+
+/* Code of a program that was recorded, not of a library. */
+static bool is_own(const struct view *v, const struct query_frame *q) {
+        for (size_t i = 0; i < MIN(v->v->n_processes, (size_t)MAX_PROGRAMS) && q->module[0]; i++)
+                if (strcmp(v->v->processes[i].start.exe, q->module) == 0)
+                        return true;
+        return false;
+}
+
+static void name_line(const struct query_frame *q, struct str *to) {
+        style_add_clean(to, frame_base(q->file));
+        str_addf(to, ":%u", q->line);
+}
+
 static void name_frame(struct graph *g, const struct graph_source *of, struct graph_frame *f) {
         const struct view *v = of[f->side].view;
         const struct query_frame *q = f->node ? &f->node->frame : NULL;
         struct str s = {0};
 
+        if (f->is_process) {
+                style_add_clean(&s, f->part->name);
+                if (f->part->pid && !g->has_old)
+                        str_addf(&s, " (%u)", f->part->pid);
+                f->name = add_cut(g->texts, &s);
+                style_add_clean(&s, g->has_old ? "" : f->part->place);
+                f->place = add_cut(g->texts, &s);
+                str_done(&s);
+                return;
+        }
         if (f->is_rest || !q) {
-                f->name = texts_add(g->texts, f->is_rest              ? ""
-                                              : f->parent || f->depth ? "(no call path)"
-                                                                      : "all");
+                f->name = texts_add(g->texts, f->is_rest ? ""
+                                              : f->depth ? "(no call path)"
+                                                         : "all");
                 return;
         }
         f->is_task = f->node->is_task;
         f->is_inlined = q->inlined;
         f->is_unnamed = !q->function[0] || q->guess;
         f->is_helper = v->o->full && is_helper(v, q);
-        view_add_name(v, q, f->is_task, &s);
+        f->is_line = f->node->is_line;
+        f->is_own = is_own(v, q);
+        if (f->is_line)
+                name_line(q, &s);
+        else
+                view_add_name(v, q, f->is_task, &s);
         f->name = add_cut(g->texts, &s);
         name_place(q, &s);
         f->place = add_cut(g->texts, &s);
@@ -369,10 +421,19 @@ static void place_frames(struct graph *g) {
         }
 }
 
+uint32_t graph_last_row(const struct graph *g, double least_width) {
+        uint32_t row = 0;
+
+        for (size_t i = 0; i < g->frames.n; i++)
+                if (g->frames.items[i].width >= least_width)
+                        row = MAX(row, g->frames.items[i].depth);
+        return row;
+}
+
 void graph_make(struct graph *g, const struct graph_source *of, size_t n_sources, double min_share,
                 struct texts *texts) {
         *g = (struct graph){.metric = of[0].view->metric,
-                            .is_reversed = of[0].tree->options.kind == QUERY_BOTTOM_UP,
+                            .is_reversed = of[0].parts[0].tree->options.kind == QUERY_BOTTOM_UP,
                             .has_old = n_sources > 1,
                             .texts = texts};
         lay_all(g, of, n_sources);

@@ -22,17 +22,26 @@ enum {
 
 #define FLAME_MIN_SHARE 0.0001
 
-/* Colours: classes h0 to h28 of picture.css. */
+/* What shallow pictures have beside functions: the lines that asked. */
+enum { FLAME_SHALLOW_DEPTH = 8, FLAME_SHALLOW_FRAMES = 80 };
+
+/* Colours: classes h0 to h52 of picture.css. */
 enum {
-        HUE_N_CRATES = 11, /* 0 to 10: the crates, namespaces or modules with most, one each */
-        HUE_OTHER = 11,    /* all other ones */
-        HUE_UNNAMED = 12,
-        HUE_REST = 13,
-        HUE_ROOT = 14,
-        HUE_HELPER = 15, /* allocators, machinery and start code, where they are drawn */
-        HUE_SAME = 24,   /* 20 gone, … 28 new */
-        HUE_CHANGE_STEPS = 4,
+        HUE_N_NAMES =
+                32, /* 0 to 31: crates, namespaces and modules, each always the same one by its name */
+        HUE_OWN = 32,    /* the program itself */
+        HUE_SYSTEM = 33, /* libc and what comes with compilers */
+        HUE_REST = 34,
+        HUE_ROOT = 35,
+        HUE_HELPER = 36, /* allocators, machinery and start code, where they are drawn */
+        HUE_PROCESS = 37,
+        HUE_NO_PATH = 38,
+        HUE_GONE = 40,
+        HUE_SAME = 46, /* 41 … 45 smaller, 47 … 51 larger */
+        HUE_NEW = 52,
+        HUE_CHANGE_STEPS = 5,
         HUE_N_SHADES = 3, /* of each, so that neighbours can be told apart */
+        GRAPH_MAX_KEYS = 14,
 };
 
 enum graph_side { GRAPH_NEW, GRAPH_OLD, GRAPH_N_SIDES };
@@ -50,6 +59,9 @@ struct graph_frame {
         bool is_task, is_inlined;
         bool is_unnamed; /* no function is known */
         bool is_helper;  /* drawn only because everything is */
+        bool is_line;    /* of the function above it */
+        bool is_process; /* of several: between all and the functions */
+        bool is_own;     /* code of a program of the recording, not of a library */
         uint32_t n_rest;
         uint8_t hue, shade;          /* colour.c */
         struct graph_figure is, was; /* was: of two traces */
@@ -57,7 +69,8 @@ struct graph_frame {
 
         /* while the graph is made */
         const struct query_node *node;
-        enum graph_side side; /* of node */
+        const struct graph_part *part; /* whose process row it is */
+        enum graph_side side;          /* of node */
         double own;
         bool is_kept;
 };
@@ -76,14 +89,24 @@ struct graph {
         struct texts *texts;            /* not owned */
         uint32_t max_depth;             /* of a frame */
         uint64_t n_rest;                /* frames that are not told */
-        struct graph_key keys[HUE_N_CRATES + 3];
-        size_t n_keys; /* of changes: none */
+        struct graph_key keys[GRAPH_MAX_KEYS + 2];
+        size_t n_keys;   /* of changes: none */
+        bool has_system; /* some colour is that of the system's libraries */
 };
 
-/* A trace that was asked, with the tree it answered. */
+/* What one process has of the whole, or several that are not worth a box each. */
+struct graph_part {
+        const struct query_tree *tree;
+        const char *name;  /* NULL: all there is, without a row of its own */
+        const char *place; /* more about it */
+        uint32_t pid;      /* 0: several */
+};
+
+/* A trace that was asked, with the trees it answered. */
 struct graph_source {
         const struct view *view;
-        const struct query_tree *tree;
+        const struct graph_part *parts;
+        size_t n_parts;
 };
 
 /* of has one source, or two: the newer first. */
@@ -100,6 +123,9 @@ uint8_t graph_change_hue(const struct graph *g, const struct graph_frame *f);
 int64_t graph_change(const struct graph *g, const struct graph_frame *f);
 
 void graph_figure_add(struct graph_figure *to, const struct graph_figure *f);
+
+/* The last row with a frame that is at least as wide: what is below is not worth its height. */
+uint32_t graph_last_row(const struct graph *g, double least_width);
 
 /* Signed metrics and differences are coloured by what changed. */
 static inline bool graph_is_change(const struct graph *g) {

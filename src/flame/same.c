@@ -67,12 +67,14 @@ struct same *same_new(const struct graph_source *of) {
         s->of = of;
         s->match = name_match_new(of[GRAPH_NEW].view->r.names);
         for (int side = 0; side < GRAPH_N_SIDES; side++) {
-                const struct query_tree *t = of[side].tree;
-
                 s->program[side] = program_of(of[side].view);
-                for (size_t i = 1; i < t->n_nodes; i++)
-                        if (!t->nodes[i].is_rest)
-                                number_of(s, (enum graph_side)side, &t->nodes[i].frame);
+                for (size_t part = 0; part < of[side].n_parts; part++) {
+                        const struct query_tree *t = of[side].parts[part].tree;
+
+                        for (size_t i = 1; i < t->n_nodes; i++)
+                                if (!t->nodes[i].is_rest)
+                                        number_of(s, (enum graph_side)side, &t->nodes[i].frame);
+                }
         }
         name_match_solve(s->match);
         return s;

@@ -5,6 +5,7 @@
 #include "flame/cut.h"
 #include "flame/escape.h"
 #include "flame/picture_css.h"
+#include "flame/texts_js.h"
 #include "flame/viewer_css.h"
 #include "flame/viewer_js.h"
 #include "flame/write.h"
@@ -18,6 +19,7 @@ struct drawing {
         uint32_t
                 max_depth; /* the last row with a frame wide enough for a letter: what is below is put together */
         uint32_t rows;
+        double row; /* height of one */
 };
 
 /* ---- lines of text ----------------------------------------------------------------------------- */
@@ -65,18 +67,24 @@ static void add_key(struct str *to, unsigned hue, const char *text, double width
 }
 
 static void add_legend(struct str *to, const struct graph *g, double width, double *y) {
-        static const char *const changes[] = {"gone", "smaller", NULL,     NULL, "same",
-                                              NULL,   NULL,      "larger", "new"};
+        static const struct {
+                unsigned hue;
+                const char *of_two, *of_growth;
+        } changes[] = {{HUE_GONE, "gone", NULL},
+                       {HUE_SAME - 4, "smaller", "shrank"},
+                       {HUE_SAME, "same", NULL},
+                       {HUE_SAME + 2, "larger", NULL},
+                       {HUE_SAME + 4, "over 2.5 times", "grew"},
+                       {HUE_SAME + 5, "over 6 times", NULL},
+                       {HUE_NEW, "new", NULL}};
         double x = PICTURE_PAD;
         struct str text = {0};
 
         for (size_t i = 0; graph_is_change(g) && i < ARRAY_SIZE(changes); i++)
-                if (changes[i] && (g->has_old || i == 0 || i + 1 == ARRAY_SIZE(changes)))
-                        add_key(to, (unsigned)(HUE_SAME - HUE_CHANGE_STEPS + i),
-                                g->has_old ? changes[i]
-                                : i        ? "grew"
-                                           : "shrank",
-                                width, &x, y);
+                if (g->has_old || changes[i].of_growth)
+                        add_key(to, changes[i].hue,
+                                g->has_old ? changes[i].of_two : changes[i].of_growth, width, &x,
+                                y);
         for (size_t i = 0; i < g->n_keys; i++) {
                 str_clear(&text);
                 cut_add_name(&text, g->texts->items.items[g->keys[i].crate], 30);
@@ -91,49 +99,77 @@ static void add_legend(struct str *to, const struct graph *g, double width, doub
 
 /* ---- frames ------------------------------------------------------------------------------------ */
 
-static void add_box(struct drawing *d, const struct graph_frame *f, double begin, double width,
-                    const char *label, const char *title) {
-        double x = PICTURE_PAD + begin * d->scale, w = width * d->scale;
-        double y = d->top + (double)f->depth * PICTURE_ROW;
+struct label {
+        const char *name, *figures;
+};
+
+static void add_label(struct drawing *d, double x, double y, const char *classes,
+                      const char *text) {
+        str_addf(d->to, "<text%s x=\"%.1f\" y=\"%.0f\">", classes, x, y);
+        escape_add_xml(d->to, text);
+        str_add(d->to, "</text>");
+}
+
+/* The name, and where there is room its figures: below it, or at the right end. */
+static void add_labels(struct drawing *d, double x, double y, double w, const struct label *l,
+                       bool is_whole) {
         size_t room = w > 6 ? (size_t)((w - 6) / PICTURE_CELL) : 0;
+        size_t n_figures = cut_cells(l->figures);
+        bool is_high = d->row >= PICTURE_TWO_LINES;
+        bool has_two = is_high && n_figures && n_figures <= room;
+        bool has_figures = n_figures && !is_high && cut_cells(l->name) + n_figures + 2 <= room;
         struct str cut = {0};
 
-        if (!f->is_rest || cut_cells(label) <= room)
-                cut_add_name(&cut, label, room);
-        str_addf(d->to, "<g class=\"f%s%s\"><title>", f->is_inlined ? " i" : "",
-                 f->is_task ? " t" : "");
+        if (!is_whole || cut_cells(l->name) <= room)
+                cut_add_name(&cut, l->name, room);
+        if (cut.n)
+                add_label(d, x + 3, y + (has_two ? d->row / 2 - 3 : d->row / 2 + 3.5), "",
+                          str_text(&cut));
+        if (cut.n && has_two)
+                add_label(d, x + 3, y + d->row / 2 + 10, " class=\"n\"", l->figures);
+        else if (cut.n && has_figures)
+                add_label(d, x + w - 4 - PICTURE_CELL * (double)n_figures, y + d->row / 2 + 3.5,
+                          " class=\"n\"", l->figures);
+        str_done(&cut);
+}
+
+static void add_box(struct drawing *d, const struct graph_frame *f, double begin, double width,
+                    const struct label *label, const char *title) {
+        double x = PICTURE_PAD + begin * d->scale, w = width * d->scale;
+        double y = d->top + (double)f->depth * d->row;
+
+        str_addf(d->to, "<g class=\"f%s%s%s\"><title>", f->is_inlined ? " i" : "",
+                 f->is_task ? " t" : "", f->is_unnamed ? " u" : "");
         escape_add_xml(d->to, title);
         str_addf(
                 d->to,
-                "</title><rect class=\"h%u%s\" x=\"%.1f\" y=\"%.0f\" width=\"%.1f\" height=\"%d\"/>",
+                "</title><rect class=\"h%u%s\" x=\"%.1f\" y=\"%.0f\" width=\"%.1f\" height=\"%.0f\"/>",
                 f->hue,
                 f->shade == 1   ? " s1"
                 : f->shade == 2 ? " s2"
                                 : "",
-                x, y, w > 3 ? w - 0.8 : w, PICTURE_ROW - 1);
-        if (cut.n) {
-                str_addf(d->to, "<text x=\"%.1f\" y=\"%.0f\">", x + 3, y + 12);
-                escape_add_xml(d->to, str_text(&cut));
-                str_add(d->to, "</text>");
-        }
+                x, y, w > 3 ? w - 0.8 : w, d->row - 1);
+        add_labels(d, x, y, w, label, f->is_rest);
         str_add(d->to, "</g>\n");
         d->rows = MAX(d->rows, f->depth + 1);
-        str_done(&cut);
 }
 
 static void add_frame(struct drawing *d, const struct graph_frame *f) {
-        struct str title = {0}, label = {0};
+        struct str title = {0}, name = {0}, figures = {0};
 
         words_add_frame(&title, d->g, f);
         if (f->depth == 0) {
-                str_add(&label, "all: ");
-                words_add_figures(&label, d->g, f);
+                str_add(&name, "all: ");
+                words_add_figures(&name, d->g, f);
         } else {
-                str_add(&label, d->g->texts->items.items[f->name]);
+                str_add(&name, d->g->texts->items.items[f->name]);
+                words_add_brief(&figures, d->g, f);
         }
-        add_box(d, f, f->begin, f->width, str_text(&label), str_text(&title));
+        add_box(d, f, f->begin, f->width, &(struct label){str_text(&name), str_text(&figures)},
+                str_text(&title));
         str_done(&title);
-        str_done(&label);
+        str_done(&name);
+        str_done(&figures);
 }
 
 /* The children from `first` on are too narrow, or a rest: one bar for all of them. */
@@ -141,7 +177,7 @@ static void add_rest(struct drawing *d, const struct graph_frame *parent, uint32
         struct graph_frame rest = {.is_rest = true,
                                    .depth = parent->depth + 1,
                                    .parent = d->g->frames.items[first].parent};
-        struct str title = {0}, label = {0};
+        struct str title = {0}, name = {0}, figures = {0};
         struct unit_text t;
 
         for (uint32_t i = first; i < parent->first_child + parent->n_children; i++) {
@@ -156,11 +192,13 @@ static void add_rest(struct drawing *d, const struct graph_frame *parent, uint32
                 return;
         rest.hue = graph_is_change(d->g) ? graph_change_hue(d->g, &rest) : HUE_REST;
         words_add_frame(&title, d->g, &rest);
-        str_addf(&label, "%s more", unit_count(&t, rest.n_rest));
-        add_box(d, &rest, d->g->frames.items[first].begin, rest.width, str_text(&label),
-                str_text(&title));
+        str_addf(&name, "%s more", unit_count(&t, rest.n_rest));
+        words_add_brief(&figures, d->g, &rest);
+        add_box(d, &rest, d->g->frames.items[first].begin, rest.width,
+                &(struct label){str_text(&name), str_text(&figures)}, str_text(&title));
         str_done(&title);
-        str_done(&label);
+        str_done(&name);
+        str_done(&figures);
 }
 
 static void add_children(struct drawing *d, const struct graph_frame *f, bool *is_drawn) {
@@ -201,14 +239,9 @@ static double least_drawn(const struct graph *g, double scale) {
         return least;
 }
 
-/* Towers thinner than a letter say nothing and make the picture high. */
-static uint32_t last_row(const struct graph *g, double scale) {
-        uint32_t row = 0;
-
-        for (size_t i = 0; i < g->frames.n; i++)
-                if (g->frames.items[i].width * scale >= PICTURE_LETTER)
-                        row = MAX(row, g->frames.items[i].depth);
-        return row;
+/* Few rows are high ones. */
+static double row_height(uint32_t n_rows) {
+        return MIN(MAX(PICTURE_ROWS / n_rows, (uint32_t)PICTURE_ROW), (uint32_t)PICTURE_MAX_ROW);
 }
 
 static void add_frames(struct drawing *d) {
@@ -222,7 +255,9 @@ static void add_frames(struct drawing *d) {
                            : 0;
         if (d->scale > 0) {
                 d->least = least_drawn(g, d->scale);
-                d->max_depth = last_row(g, d->scale);
+                /* towers thinner than a letter say nothing and make the picture high */
+                d->max_depth = graph_last_row(g, PICTURE_LETTER / d->scale);
+                d->row = row_height(d->max_depth + 1);
                 add_frame(d, &g->frames.items[0]);
                 is_drawn[0] = true;
         }
@@ -234,7 +269,8 @@ static void add_frames(struct drawing *d) {
 
 /* ---- all of it --------------------------------------------------------------------------------- */
 
-void write_svg(struct str *to, const struct picture *p, const struct flame_options *o) {
+void write_svg(struct str *to, const struct picture *p, const struct timeline *t,
+               const struct flame_options *o) {
         struct str body = {0};
         struct drawing d = {.to = &body, .g = &p->graph, .width = o->width_px};
         double y = 8;
@@ -247,12 +283,14 @@ void write_svg(struct str *to, const struct picture *p, const struct flame_optio
         d.top = y;
         str_add(&body, "</g>\n<g id=\"frames\">\n");
         add_frames(&d);
-        y = d.top + (double)d.rows * PICTURE_ROW + 4;
+        y = d.top + (double)d.rows * d.row + 4;
+        str_add(&body, "</g>\n<g id=\"timeline\">\n");
+        y = timeline_draw(&body, t, d.width, PICTURE_PAD, y);
         str_add(&body, "</g>\n<g id=\"note\">\n");
         add_lines(&body, p->words.note, false, d.width, &y);
         str_add(&body, "</g>\n");
 
-        str_add(to, "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n");
+        str_add(to, "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<!-- " FLAME_MARK " -->\n");
         str_addf(
                 to,
                 "<svg xmlns=\"http://www.w3.org/2000/svg\" class=\"silt\" width=\"%.0f\" height=\"%.0f\" "
@@ -265,7 +303,8 @@ void write_svg(struct str *to, const struct picture *p, const struct flame_optio
         str_add(to, "</style>\n<rect class=\"paper\" width=\"100%\" height=\"100%\"/>\n");
         str_addn(to, str_text(&body), body.n);
         str_add(to, "<script><![CDATA[\n");
-        write_data(to, p, 1, o, d.top);
+        write_data(to, p, 1, t, o);
+        str_addn(to, texts_js, sizeof(texts_js));
         str_addn(to, viewer_js, sizeof(viewer_js));
         str_add(to, "]]></script>\n</svg>\n");
         str_done(&body);

@@ -2,38 +2,28 @@
 // The moving part of a flame graph, inside the SVG and inside the page: zoom, search, figures under the pointer, keys.
 // It draws from silt_flame (data.c) and asks nothing of the network. Frames are numbered level by level, the children of one
 // in a row, widest first, their rest last.
-"use strict";
 (function () {
 const SVG = "http://www.w3.org/2000/svg", HTML = "http://www.w3.org/1999/xhtml";
-const data = silt_flame, names = data.names;
+const data = silt_flame, names = data.names, {bytes, count, duration, width, cut, wrap} = silt_texts;
 const isPage = document.documentElement.namespaceURI === HTML;
 const picture = isPage ? document.getElementById("picture") : document.documentElement;
 const layer = document.getElementById("frames");
-const LEAST = 0.8, LETTER = 10, BAR = 34, INLINED = 1, TASK = 2, REST = 4, SHADES = 3, SAME = 24;
+const timelineLayer = document.getElementById("timeline");
+const LEAST = 0.8, LETTER = 10, INLINED = 1, TASK = 2, REST = 4, UNNAMED = 8, SHADES = 3, REST_HUE = 34;
+const GONE = 40, SAME = 46, NEW = 52, STEPS = 5, CURVE = 54, TIMELINE = 96; // colour.c, timeline.h
 
 let shown = null;          // the picture of data.pictures, with what was worked out
 let zoomed = 0;            // the frame that fills the width
-let marked = -1;           // the frame keys are at
-let search = null;         // {matches, text}
-let drawn = new Map();     // frame → its element
+let marked = null;         // the box keys are at: its key
+let search = null;         // {matches, inside, text}; inside: of frames, 1 found, 2 below one that is
+let boxes = [];            // what is drawn: {g, frame, rest, row, x, w}
+let rowHeight = data.row;
+let headEnd = 0;           // where frames begin in the SVG
+let address = "";          // the state as the URL has it
 let scrolls = false;       // higher than the window: a scroll bar takes some of the width
-let tip = null, input = null, said = null, reset = null;
+let tip = null, input = null, said = null, reset = null, bar = null, choice = null;
 
 // ---- figures --------------------------------------------------------------------------------------
-
-function bytes(n) {
-        const units = ["B", "kB", "MB", "GB", "TB", "PB", "EB"];
-        let v = Math.abs(n), i = 0;
-        while (v >= (i ? 999.95 : 1000) && i + 1 < units.length) {
-                v /= 1000;
-                i++;
-        }
-        return (n < 0 ? "-" : "") + v.toFixed(i ? 1 : 0) + " " + units[i];
-}
-
-function count(n) {
-        return String(Math.round(n)).replace(/\B(?=(\d{3})+$)/g, ",");
-}
 
 function isCount() {
         return shown.metric === "count" || shown.metric === "temporary";
@@ -68,6 +58,28 @@ function change(is, was) {
                 (was > 0 ? " (" + (by > 0 ? "+" : "") + pct.toFixed(Math.abs(pct) < 10 ? 1 : 0) + " %)" : ""));
 }
 
+// In a few letters, for inside of a box, as words.c does it.
+function brief(of) {
+        const p = shown, by = of.value - of.was;
+        if (!p.old) {
+                const pct = p.width[0] > 0 ? 100 * of.width / p.width[0] : 0;
+                return p.metric === "growth" ? signed(of.value) : amount(of.value) + ", " + pct.toFixed(pct < 9.95 ? 1 : 0) + " %";
+        }
+        if (of.was === 0 && of.value > 0)
+                return "new, " + amount(of.value);
+        if (of.value === 0 && of.was > 0)
+                return "gone, was " + amount(of.was);
+        if (by === 0)
+                return "";
+        const pct = 100 * by / of.was;
+        return signed(by) + (of.was > 0 ? ", " + (by > 0 ? "+" : "") + pct.toFixed(Math.abs(pct) < 9.95 ? 1 : 0) + " %" : "");
+}
+
+function figuresOf(i) {
+        const p = shown;
+        return {value: p.value[i], beside: p.beside[i], was: p.was ? p.was[i] : 0, width: p.width[i], parent: p.parent[i], n: p.rest[i]};
+}
+
 // What a frame itself asked for: what is left when its children are taken away.
 function own(i) {
         let rest = shown.value[i];
@@ -79,8 +91,7 @@ function own(i) {
 // Lines about frame i, or about `rest`: {n, value, beside, was, width, parent} of frames that were put together.
 function tell(i, rest) {
         const p = shown, lines = [];
-        const of = rest || {value: p.value[i], beside: p.beside[i], was: p.was ? p.was[i] : 0, width: p.width[i],
-                            parent: p.parent[i], n: p.rest[i]};
+        const of = rest || figuresOf(i);
         lines.push(rest || p.marks[i] & REST ? count(of.n) + " more" : names[p.name[i]]);
         lines.push(p.old ? change(of.value, of.was) : figure(of.value, of.beside));
         if (i !== 0 && !p.change) {
@@ -97,58 +108,6 @@ function tell(i, rest) {
                         lines.push(names[p.place[i]] + (p.marks[i] & INLINED ? ", inlined" : ""));
         }
         return lines;
-}
-
-// ---- texts that fit ---------------------------------------------------------------------------------
-
-function cells(c) {
-        const n = c.codePointAt(0);
-        if (n >= 0x300 && n < 0x370 || n >= 0x200b && n <= 0x200f || n >= 0xfe00 && n <= 0xfe0f)
-                return 0;
-        return n >= 0x1100 && n <= 0x115f || n >= 0x2e80 && n <= 0xa4cf || n >= 0xac00 && n <= 0xd7a3 ||
-               n >= 0xf900 && n <= 0xfaff || n >= 0xfe30 && n <= 0xfe6f || n >= 0xff00 && n <= 0xff60 ||
-               n >= 0x1f300 && n <= 0x1faff || n >= 0x20000 && n <= 0x3fffd ? 2 : 1;
-}
-
-function width(letters) {
-        return letters.reduce((sum, c) => sum + cells(c), 0);
-}
-
-function lastPart(name) {
-        let found = 0, depth = 0;
-        for (let i = 0; i < name.length; i++) {
-                if ("<([{".includes(name[i]))
-                        depth++;
-                else if (">)]}".includes(name[i]) && depth && !(name[i] === ">" && name[i - 1] === "-"))
-                        depth--;
-                else if (name[i] === ":" && name[i + 1] === ":" && !depth)
-                        found = i + 2;
-        }
-        return found;
-}
-
-// In the middle, as cut.c does it.
-function cut(name, room) {
-        if (room < 1)
-                return "";
-        if (name.length <= room && /^[\x20-\x7e]*$/.test(name))
-                return name;
-        const letters = Array.from(name);
-        let have = width(letters);
-        if (have <= room)
-                return name;
-        if (room < 5)
-                return "";
-        const part = width(Array.from(name.slice(lastPart(name))));
-        let tail = Math.floor((room - 1) / 2);
-        if (part > tail && part <= Math.floor((room - 1) * 3 / 4))
-                tail = part;
-        let head = room - 1 - tail, begin = 0, end = 0;
-        while (begin < letters.length && cells(letters[begin]) <= head)
-                head -= cells(letters[begin++]);
-        while (have > tail)
-                have -= cells(letters[end++]);
-        return letters.slice(0, begin).join("") + "…" + letters.slice(end).join("");
 }
 
 // ---- drawing ----------------------------------------------------------------------------------------
@@ -184,16 +143,33 @@ function prepare(p) {
         }
 }
 
-function box(i, x, w, label, look, rest) {
-        const y = top() + row(i, rest) * data.row, g = make(SVG, "g", {"class": "f" + look.classes});
-        const room = Math.floor((w - 6) / data.cell), text = rest && label.length > room ? "" : cut(label, room);
+function label(g, x, y, text, isFigure) {
+        g.appendChild(make(SVG, "text", isFigure ? {"class": "n", x: x.toFixed(1), y: Math.round(y)} : {x: x.toFixed(1), y: Math.round(y)}, text));
+}
+
+// The name, and where there is room its figures: below it, or at the right end.
+function labels(g, x, y, w, name, figures, isWhole) {
+        const room = Math.floor((w - 6) / data.cell), cellsOf = t => width(Array.from(t));
+        const isHigh = rowHeight >= data.twoLines, two = isHigh && figures && figures.length <= room;
+        const text = isWhole && cellsOf(name) > room ? "" : cut(name, room);
+        if (!text)
+                return;
+        label(g, x + 3, y + (two ? rowHeight / 2 - 3 : rowHeight / 2 + 3.5), text);
+        if (two)
+                label(g, x + 3, y + rowHeight / 2 + 10, figures, true);
+        else if (figures && !isHigh && cellsOf(name) + figures.length + 2 <= room)
+                label(g, x + w - 4 - data.cell * figures.length, y + rowHeight / 2 + 3.5, figures, true);
+}
+
+function box(i, x, w, name, figures, look, rest) {
+        const y = headEnd + row(i, rest) * rowHeight, g = make(SVG, "g", {"class": "f" + look.classes});
         g.appendChild(make(SVG, "rect", {"class": look.fill, x: x.toFixed(1), y: y,
-                                         width: Math.max(0.3, w > 3 ? w - 0.8 : w).toFixed(1), height: data.row - 1}));
-        if (text)
-                g.appendChild(make(SVG, "text", {x: (x + 3).toFixed(1), y: y + 12}, text));
+                                         width: Math.max(0.3, w > 3 ? w - 0.8 : w).toFixed(1), height: rowHeight - 1}));
+        labels(g, x, y, w, name, figures, rest);
         g.frame = i;
         g.rest = rest;
         layer.appendChild(g);
+        boxes.push({g: g, frame: i, rest: rest, row: row(i, rest), x: x, w: w});
         return g;
 }
 
@@ -201,26 +177,28 @@ function row(i, rest) {
         return rest ? shown.depth[rest.parent] + 1 : shown.depth[i];
 }
 
-function top() {
-        return isPage ? 0 : data.top + BAR;
-}
-
 function look(i) {
         const p = shown, hue = Math.floor(p.colour[i] / SHADES), shade = p.colour[i] % SHADES;
-        const found = search && search.matches[p.name[i]] && i !== 0 && !(p.marks[i] & REST);
+        const inside = search && search.inside ? search.inside[i] : 0;
         let above = zoomed;
         while (above > 0 && p.depth[above] > p.depth[i])
                 above = p.parent[above];
-        return {classes: (p.marks[i] & INLINED ? " i" : "") + (p.marks[i] & TASK ? " t" : "") + (found ? " m" : "") +
-                         (above === i && i !== zoomed ? " a" : "") + (i === marked ? " k" : ""),
+        return {classes: (p.marks[i] & INLINED ? " i" : "") + (p.marks[i] & TASK ? " t" : "") + (p.marks[i] & UNNAMED ? " u" : "") +
+                         (inside === 1 ? " m" : search && inside === 0 ? " d" : "") +
+                         (above === i && i !== zoomed ? " a" : ""),
                 fill: "h" + hue + (shade ? " s" + shade : "")};
 }
 
-function labelOf(i) {
+// A box as keys know it, also after it was drawn anew.
+function keyOf(i, rest) {
+        return rest ? "rest of " + rest.parent : String(i);
+}
+
+function drawBox(i, x, w) {
         const p = shown;
         if (i === 0)
-                return "all: " + (p.old ? change(p.value[0], p.was[0]) : figure(p.value[0], p.beside[0]));
-        return names[p.name[i]];
+                return box(0, x, w, "all: " + (p.old ? change(p.value[0], p.was[0]) : figure(p.value[0], p.beside[0])), "", look(0));
+        return box(i, x, w, names[p.name[i]], brief(figuresOf(i)), look(i));
 }
 
 function draw() {
@@ -228,15 +206,17 @@ function draw() {
         const scale = p.width[zoomed] > 0 ? room / p.width[zoomed] : 0, todo = [];
         let rows = 1;
         layer.textContent = "";
-        drawn = new Map();
+        boxes = [];
+        headEnd = isPage ? 0 : drawHead();
+        rowHeight = Math.min(Math.max(Math.floor(data.rows / (lastRow(p.width[0] > 0 ? room / p.width[0] : 0, 0) + 1)), data.row), data.maxRow);
         for (let i = zoomed; scale > 0; i = p.parent[i]) {
-                drawn.set(i, box(i, padding(), room, labelOf(i), look(i)));
+                drawBox(i, padding(), room);
                 if (i === 0)
                         break;
         }
         if (scale > 0)
                 todo.push(zoomed);
-        const lowest = lastRow(scale);
+        const lowest = lastRow(scale, zoomed);
         while (todo.length) {
                 const i = todo.pop();
                 rows = Math.max(rows, p.depth[i] + 1);
@@ -248,28 +228,37 @@ function draw() {
                                 rows = Math.max(rows, p.depth[i] + 2);
                                 break;
                         }
-                        drawn.set(c, box(c, x, w, names[p.name[c]], look(c)));
+                        drawBox(c, x, w);
                         todo.push(c);
                 }
         }
         finish(rows);
 }
 
+function inSteps(amount, limits, isLess) {
+        const steps = limits.filter(limit => amount >= limit).length;
+        return SAME + (isLess ? -steps : steps);
+}
+
 // The colour of a change, in the steps of colour.c.
 function changeHue(f) {
         const by = shown.old ? f.value - f.was : f.value;
+        if (shown.old && f.value > 0 && f.was > 0)
+                return inSteps(f.value > f.was ? f.value / f.was : f.was / f.value, [1.01, 1.1, 1.5, 2.5, 6], f.value < f.was);
+        if (shown.old && f.was === 0 && f.value > 0)
+                return NEW;
+        if (shown.old && f.value === 0 && f.was > 0)
+                return GONE;
         const base = shown.old ? Math.max(Math.abs(f.value), Math.abs(f.was)) : f.width;
-        const part = base > 0 ? Math.abs(by) / base : 0;
-        const steps = part < 0.01 ? 0 : part < 0.1 ? 1 : part < 1 / 3 ? 2 : part < 2 / 3 ? 3 : 4;
-        return SAME + (by < 0 ? -steps : steps);
+        return inSteps(base > 0 ? Math.abs(by) / base : 0, [0.01, 0.1, 1 / 3, 2 / 3, 0.9], by < 0);
 }
 
-// The last row with a frame wide enough for a letter; towers below are put together until they are zoomed into.
-function lastRow(scale) {
-        const p = shown, end = p.begin[zoomed] + p.width[zoomed];
-        let row = p.depth[zoomed];
-        for (let i = zoomed; i < p.name.length; i++)
-                if (p.width[i] * scale >= LETTER && p.begin[i] >= p.begin[zoomed] && p.begin[i] < end)
+// The last row below a frame with one wide enough for a letter; towers below are put together until they are zoomed into.
+function lastRow(scale, from) {
+        const p = shown, end = p.begin[from] + p.width[from];
+        let row = p.depth[from];
+        for (let i = from; i < p.name.length; i++)
+                if (p.width[i] * scale >= LETTER && p.begin[i] >= p.begin[from] && p.begin[i] < end)
                         row = Math.max(row, p.depth[i]);
         return row;
 }
@@ -286,8 +275,9 @@ function drawRest(i, k, x, scale) {
                 rest.width += p.width[c];
         }
         if (rest.width * scale >= LEAST)
-                box(i, x, rest.width * scale, count(rest.n) + " more",
-                    {classes: "", fill: "h" + (p.change ? changeHue(rest) : 13)}, rest);
+                box(i, x, rest.width * scale, count(rest.n) + " more", brief(rest),
+                    {classes: (search && !(search.inside && search.inside[i]) ? " d" : ""),
+                     fill: "h" + (p.change ? changeHue(rest) : REST_HUE)}, rest);
 }
 
 function padding() {
@@ -295,17 +285,84 @@ function padding() {
 }
 
 function pictureWidth() {
-        return isPage ? document.body.clientWidth - 20 : Math.max(data.width, window.innerWidth - (scrolls ? 16 : 0));
+        return isPage ? document.body.clientWidth - 20 : Math.max(200, window.innerWidth - (scrolls ? 16 : 0));
+}
+
+// ---- what is above and below the frames, in the SVG ----------------------------------------------------
+
+// As svg.c writes them; returns where they end.
+function addLines(to, text, isTitle, y) {
+        const step = isTitle ? 20 : 16;
+        for (const line of wrap(text, Math.max(8, Math.floor((pictureWidth() - 2 * data.pad) / (isTitle ? 9.8 : 7.2))))) {
+                to.appendChild(make(SVG, "text", {"class": isTitle ? "title" : "words", x: data.pad, y: y + step - 5}, line));
+                y += step;
+        }
+        return y;
+}
+
+function drawHead() {
+        const head = document.getElementById("head"), p = shown, w = pictureWidth();
+        let x = data.pad, y = 8;
+        head.textContent = "";
+        y = addLines(head, p.title, true, y);
+        y = addLines(head, p.subtitle, false, y) + 4;
+        for (const [hue, text] of keysOf(p)) {
+                const most = Math.max(6, Math.floor((w - 2 * data.pad - 32) / 7.2)), word = cut(text, most);
+                const needs = 18 + 7.2 * width(Array.from(word)) + 14;
+                if (x > data.pad && x + needs > w - data.pad) {
+                        x = data.pad;
+                        y += 18;
+                }
+                head.appendChild(make(SVG, "rect", {"class": "h" + hue, x: x, y: y + 2, width: 12, height: 12, rx: 2}));
+                head.appendChild(make(SVG, "text", {"class": "words", x: x + 17, y: y + 12}, word));
+                x += needs;
+        }
+        y += x > data.pad ? 22 : 0;
+        const high = w < 560 ? 58 : 34;
+        bar.setAttribute("y", y);
+        bar.setAttribute("width", w - 2 * data.pad);
+        bar.setAttribute("height", high);
+        return y + high;
+}
+
+function curve(c, x, y, w, most, isOld) {
+        const step = w / c.live.length;
+        const path = c.live.map((v, i) => "V" + (y + CURVE - CURVE * v / most).toFixed(1) + "H" + (x + step * (i + 1)).toFixed(1));
+        return make(SVG, "path", {"class": isOld ? "told" : "tnew",
+                                  d: "M" + x + "," + (y + CURVE) + path.join("") + "V" + (y + CURVE) + (isOld ? "" : "Z")});
+}
+
+// Live memory over time, as timeline.c draws it; returns where it ends.
+function drawTimeline(y) {
+        const curves = data.timeline, x = padding(), w = pictureWidth() - 2 * x;
+        timelineLayer.textContent = "";
+        if (!curves.length)
+                return y;
+        const add = (name, attributes, text) => timelineLayer.appendChild(make(SVG, name, attributes, text));
+        const most = Math.max(...curves.map(c => Math.max(...c.live))), end = Math.max(...curves.map(c => c.end));
+        const c = curves[0], top = y + 22, words = (x, anchor, text) => add("text", {"class": "words", x: x, y: top + CURVE + 14, "text-anchor": anchor}, text);
+        const text = "Live memory over time: at most " + bytes(c.bytes) + ", at " + duration(c.peak) +
+                     (curves.length > 1 ? "; line: before, at most " + bytes(curves[1].bytes) : "");
+        add("text", {"class": "words", x: x, y: y + 14}, cut(text, Math.floor(w / 7)));
+        curves.forEach((c, i) => timelineLayer.appendChild(curve(c, x, top, w * c.end / end, most, i > 0)));
+        for (const [from, to] of [[0, Math.min(c.from, c.end)], [c.to, c.end]])
+                if (to > from)
+                        add("rect", {"class": "tveil", x: x + w * from / end, y: top, width: w * (to - from) / end, height: CURVE});
+        add("path", {"class": "taxis", d: "M" + x + "," + (top + CURVE) + "H" + (x + w)});
+        words(x, "start", "0 s");
+        words(x + w / 2, "middle", duration(Math.floor(end / 2)));
+        words(x + w, "end", duration(end));
+        return y + TIMELINE;
 }
 
 function finish(rows) {
-        const height = top() + rows * data.row;
         const note = isPage ? null : document.getElementById("note");
-        let all = height + 8;
+        let all = drawTimeline(headEnd + rows * rowHeight + 4);
         if (note) {
-                note.setAttribute("transform", "translate(0," + (height + 4 - note.begin) + ")");
-                all = height + 4 + note.extent + 8;
+                note.textContent = "";
+                all = addLines(note, shown.note, false, all);
         }
+        all += 8;
         if (!isPage && !scrolls && all > window.innerHeight) {
                 scrolls = true;
                 draw();
@@ -316,6 +373,10 @@ function finish(rows) {
         picture.setAttribute("height", all);
         picture.setAttribute("viewBox", "0 0 " + pictureWidth() + " " + all);
         reset.disabled = zoomed === 0;
+        const at = markedBox();
+        if (at) // above its neighbours
+                layer.appendChild(make(SVG, "rect", {"class": "k", x: at.x.toFixed(1), y: headEnd + at.row * rowHeight,
+                                                     width: Math.max(2, at.w - 0.8).toFixed(1), height: rowHeight - 1}));
         say();
 }
 
@@ -323,7 +384,9 @@ function finish(rows) {
 
 function say() {
         const p = shown;
-        if (search)
+        if (said.wrong)
+                said.textContent = "not a regular expression";
+        else if (search)
                 said.textContent = search.text;
         else if (zoomed)
                 said.textContent = names[p.name[zoomed]] + ": " + tell(zoomed).slice(1, 3).join(", ");
@@ -332,12 +395,14 @@ function say() {
 }
 
 function showTip(i, rest, x, y) {
-        const lines = tell(i, rest), most = 100, rows = [];
+        const lines = tell(i, rest), rows = [];
+        const most = Math.max(10, Math.min(100, Math.floor((pictureWidth() - 26) / (data.cell + 0.6))));
         const first = Array.from(lines[0]);
         for (let at = 0; at < first.length && rows.length < 6; at += most)
                 rows.push(first.slice(at, at + most).join(""));
         const n = rows.length;
-        rows.push(...lines.slice(1));
+        for (const line of lines.slice(1))
+                rows.push(...wrap(line, Math.max(10, Math.floor((pictureWidth() - 26) / 6.9))));
         tip.textContent = "";
         const w = Math.max(...rows.map((r, k) => width(Array.from(r)) * (k < n ? data.cell + 0.6 : 6.9))) + 18;
         const h = rows.length * 16 + 10;
@@ -362,12 +427,15 @@ function find(pattern) {
         if (pattern) {
                 try {
                         expression = new RegExp(pattern, /[A-Z]/.test(pattern) ? "u" : "iu");
-                        search = {matches: names.map(n => n !== "" && expression.test(n)), text: ""};
+                        search = {matches: names.map(n => n !== "" && expression.test(n)), inside: null, text: ""};
                         search.text = searchText();
                 } catch (e) {
-                        search = {matches: [], text: "not a regular expression"};
+                        search = null;
+                        said.wrong = true;
                 }
         }
+        if (search || !pattern)
+                said.wrong = false;
         draw();
 }
 
@@ -375,6 +443,7 @@ function find(pattern) {
 function searchText() {
         const p = shown, inside = new Uint8Array(p.name.length);
         let n = 0, value = 0, was = 0, w = 0;
+        search.inside = inside;
         for (let i = 1; i < p.name.length; i++) {
                 const found = search.matches[p.name[i]] && !(p.marks[i] & REST);
                 n += found ? 1 : 0;
@@ -383,7 +452,7 @@ function searchText() {
                         was += p.was ? p.was[i] : 0;
                         w += p.width[i];
                 }
-                inside[i] = found || inside[p.parent[i]] ? 1 : 0;
+                inside[i] = found ? 1 : inside[p.parent[i]] ? 2 : 0;
         }
         if (!n)
                 return "no frame matches";
@@ -397,29 +466,104 @@ function zoom(i) {
         zoomed = i;
         hideTip();
         draw();
+        remember(true);
 }
 
-function mark(i) {
-        if (!drawn.has(i))
-                return;
-        marked = i;
+function markedBox() {
+        return boxes.find(b => keyOf(b.frame, b.rest) === marked);
+}
+
+function mark(b) {
+        marked = keyOf(b.frame, b.rest);
         draw();
-        const r = drawn.get(i).firstChild;
-        showTip(i, undefined, parseFloat(r.getAttribute("x")), parseFloat(r.getAttribute("y")));
-        said.textContent = tell(i).join(", ");
+        const at = markedBox();
+        if (!at)
+                return;
+        if (at.g.scrollIntoView)
+                at.g.scrollIntoView({block: "nearest"});
+        showTip(at.frame, at.rest, at.x, headEnd + at.row * rowHeight);
+        said.textContent = tell(at.frame, at.rest).join(", ");
 }
 
+// From box to box: up to the caller, down to the widest below, left and right along the row.
 function step(key) {
-        const p = shown, i = drawn.has(marked) ? marked : zoomed;
-        if (marked < 0 || key === "ArrowDown" && !drawn.has(marked))
-                return mark(zoomed);
-        if (key === "ArrowUp")
-                return mark(p.parent[i]);
-        if (key === "ArrowDown")
-                return p.children[i] && mark(p.first[i]);
-        const next = i + (key === "ArrowRight" ? 1 : -1);
-        if (next > 0 && next < p.name.length && p.parent[next] === p.parent[i])
-                mark(next);
+        const at = markedBox(), here = b => b.x + b.w / 2;
+        if (!at)
+                return mark(boxes.find(b => b.frame === zoomed && !b.rest) || boxes[0]);
+        const inRow = boxes.filter(b => b.row === at.row + (key === "ArrowUp" ? -1 : key === "ArrowDown" ? 1 : 0) && b !== at);
+        const fit = {ArrowUp: b => b.x <= here(at) && b.x + b.w >= here(at),
+                     ArrowDown: b => here(b) >= at.x && here(b) <= at.x + at.w,
+                     ArrowLeft: b => b.x < at.x, ArrowRight: b => b.x > at.x}[key];
+        const found = fit ? inRow.filter(fit) : [];
+        const score = {ArrowUp: b => 0, ArrowDown: b => -b.w, ArrowLeft: b => -b.x, ArrowRight: b => b.x}[key];
+        if (found.length)
+                mark(found.reduce((best, b) => score(b) < score(best) ? b : best));
+}
+
+// ---- the address ---------------------------------------------------------------------------------------
+
+// #by=end&reverse&zoom=main;serve&search=parse: metric, direction, zoom and search as the picture shows them.
+function state() {
+        const p = shown, path = [], parts = [], first = data.pictures[0];
+        if (p.metric !== first.metric || p.reversed !== first.reversed)
+                parts.push("by=" + p.metric + (p.reversed ? "&reverse" : ""));
+        for (let i = zoomed; i; i = p.parent[i])
+                path.unshift(encodeURIComponent(names[p.name[i]]));
+        if (path.length)
+                parts.push("zoom=" + path.join(";"));
+        if (input.value)
+                parts.push("search=" + encodeURIComponent(input.value));
+        return parts.join("&");
+}
+
+// A new place in the browser's history, so that it leads back; or none, while somebody types.
+function remember(isNew) {
+        const text = state();
+        if (text === address)
+                return;
+        address = text;
+        if (isNew)
+                location.hash = text;
+        else
+                location.replace("#" + text);
+}
+
+function decoded(text) {
+        try {
+                return decodeURIComponent(text);
+        } catch (e) {
+                return text;
+        }
+}
+
+// The frame with this path of names, or the nearest above it that there is.
+function frameAtPath(p, path) {
+        let at = 0;
+        for (const name of path) {
+                let next = 0;
+                for (let k = 0; k < p.children[at] && !next; k++)
+                        if (names[p.name[p.first[at] + k]] === name && !(p.marks[p.first[at] + k] & REST))
+                                next = p.first[at] + k;
+                if (!next)
+                        break;
+                at = next;
+        }
+        return at;
+}
+
+// Shows what the address says; what it says of other pictures is passed over.
+function recall() {
+        const words = new Map(), text = location.hash.replace(/^#/, "");
+        for (const part of text.split("&")) {
+                const equals = part.indexOf("=");
+                words.set(equals < 0 ? part : part.slice(0, equals), equals < 0 ? "" : part.slice(equals + 1));
+        }
+        const p = data.pictures.find(q => q.metric === words.get("by") && q.reversed === (words.has("reverse") ? 1 : 0)) || data.pictures[0];
+        address = text;
+        input.value = decoded(words.get("search") || "");
+        prepare(p);
+        show(p, frameAtPath(p, (words.get("zoom") || "").split(";").filter(n => n).map(decoded)));
+        address = state() === text ? text : address;
 }
 
 function pressed(e) {
@@ -428,6 +572,7 @@ function pressed(e) {
                         input.value = "";
                         input.blur();
                         find("");
+                        remember(false);
                 }
                 return;
         }
@@ -438,11 +583,13 @@ function pressed(e) {
         } else if (e.key === "Escape") {
                 input.value = "";
                 search = null;
-                marked = -1;
+                said.wrong = false;
+                marked = null;
                 zoom(0);
-        } else if (e.key === "Enter" && marked >= 0) {
-                zoom(marked);
-                mark(marked);
+        } else if (e.key === "Enter" && markedBox()) {
+                const at = markedBox();
+                zoom(at.frame);
+                mark(at.rest ? {frame: at.frame} : at);
         } else if (e.key.startsWith("Arrow")) {
                 step(e.key);
         } else {
@@ -461,43 +608,53 @@ function frameAt(e) {
 const LABELS = {peak: "live at the peak", end: "live at the end", allocated: "bytes allocated", count: "allocations",
                 temporary: "temporary allocations", growth: "growth"};
 
-function addChoice(bar) {
+function addChoice(to) {
         const select = make(HTML, "select", {"aria-label": "what is drawn"});
         if (data.pictures.length < 2)
                 return;
         data.pictures.forEach((p, k) => select.appendChild(
                 make(HTML, "option", {value: k}, LABELS[p.metric] + (p.reversed ? ", code that asked first" : ""))));
-        select.addEventListener("change", () => show(data.pictures[Number(select.value)]));
-        bar.appendChild(select);
+        select.addEventListener("change", () => {
+                show(data.pictures[Number(select.value)], 0);
+                remember(true);
+        });
+        to.appendChild(select);
+        choice = select;
 }
 
 function makeBar() {
-        const bar = make(HTML, "div", {"class": "bar"});
+        const line = make(HTML, "div", {"class": "bar"});
         input = make(HTML, "input", {type: "search", title: "a regular expression", placeholder: "search ( / )", "aria-label": "search", spellcheck: "false"});
         reset = make(HTML, "button", {type: "button", title: "Esc"}, "whole picture");
         said = make(HTML, "span", {"class": "said", role: "status", "aria-live": "polite"});
-        addChoice(bar);
-        bar.append(input, reset, said);
-        input.addEventListener("input", () => find(input.value));
+        addChoice(line);
+        line.append(input, reset, said);
+        input.addEventListener("input", () => {
+                find(input.value);
+                remember(false);
+        });
         reset.addEventListener("click", () => zoom(0));
         if (isPage) {
-                document.getElementById("bar").appendChild(bar);
-        } else {
-                const frame = make(SVG, "foreignObject", {id: "bar", x: data.pad, y: data.top, width: "100%", height: BAR});
-                frame.appendChild(bar);
-                picture.appendChild(frame);
-                const fit = () => frame.setAttribute("width", Math.max(100, Math.min(pictureWidth(), window.innerWidth) - 2 * data.pad));
-                window.addEventListener("resize", fit);
-                fit();
+                document.getElementById("bar").appendChild(line);
+                return;
         }
+        bar = make(SVG, "foreignObject", {id: "bar", x: data.pad, y: 0, width: "100%", height: 34});
+        bar.appendChild(line);
+        picture.appendChild(bar);
+}
+
+// What colours mean: [hue, words].
+function keysOf(p) {
+        if (!p.change)
+                return p.keys.map(k => [k[0], k[1] + (k[2] ? " " + k[2] + " %" : "")]);
+        return p.old ? [[GONE, "gone"], [SAME - 4, "smaller"], [SAME, "same"], [SAME + 2, "larger"], [SAME + 4, "over 2.5 times"],
+                        [SAME + STEPS, "over 6 times"], [NEW, "new"]] : [[SAME - 4, "shrank"], [SAME + 4, "grew"]];
 }
 
 function showKeys(p) {
         const keys = document.getElementById("keys");
-        const list = !p.change ? p.keys.map(k => [k[0], k[1] + (k[2] ? " " + k[2] + " %" : "")])
-                     : p.old ? [[20, "gone"], [21, "smaller"], [24, "same"], [27, "larger"], [28, "new"]] : [[20, "shrank"], [28, "grew"]];
         keys.textContent = "";
-        for (const [hue, text] of list) {
+        for (const [hue, text] of keysOf(p)) {
                 const span = make(HTML, "span", {}), mark = make(SVG, "svg", {viewBox: "0 0 12 12"});
                 mark.appendChild(make(SVG, "rect", {"class": "h" + hue, width: 12, height: 12, rx: 2}));
                 span.append(mark, text);
@@ -505,11 +662,13 @@ function showKeys(p) {
         }
 }
 
-function show(p) {
+function show(p, frame) {
         shown = p;
         prepare(p);
-        zoomed = 0;
-        marked = -1;
+        zoomed = frame;
+        marked = null;
+        if (choice)
+                choice.value = String(data.pictures.indexOf(p));
         if (isPage) {
                 document.title = p.title;
                 document.getElementById("title").textContent = p.title;
@@ -522,12 +681,8 @@ function show(p) {
 }
 
 function begin() {
-        if (!isPage) {
+        if (!isPage)
                 picture.setAttribute("role", "group"); // an image has nothing to use in it
-                const note = document.getElementById("note"), lines = note.querySelectorAll("text");
-                note.begin = lines.length ? parseFloat(lines[0].getAttribute("y")) - 11 : 0;
-                note.extent = 16 * lines.length;
-        }
         makeBar();
         tip = picture.appendChild(make(SVG, "g", {id: "tip", display: "none"}));
         layer.addEventListener("click", e => {
@@ -548,7 +703,11 @@ function begin() {
                 scrolls = false;
                 draw();
         });
-        show(data.pictures[0]);
+        window.addEventListener("hashchange", () => {
+                if (location.hash.replace(/^#/, "") !== address)
+                        recall();
+        });
+        recall();
 }
 
 begin();

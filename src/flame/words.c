@@ -66,6 +66,32 @@ void words_add_figures(struct str *to, const struct graph *g, const struct graph
                 add_figure(to, g->metric, &f->is);
 }
 
+void words_add_brief(struct str *to, const struct graph *g, const struct graph_frame *f) {
+        int64_t change = graph_change(g, f);
+        struct unit_text t;
+
+        if (!g->has_old) {
+                double pct = g->frames.items[0].width > 0
+                                     ? 100 * f->width / g->frames.items[0].width
+                                     : 0;
+
+                str_add(to, value_text(g->metric, f->is.value, &t));
+                if (g->metric != QUERY_GROWTH)
+                        str_addf(to, ", %.*f %%", pct < 9.95, pct);
+        } else if (f->was.value == 0 && f->is.value > 0) {
+                str_addf(to, "new, %s", value_text(g->metric, f->is.value, &t));
+        } else if (f->is.value == 0 && f->was.value > 0) {
+                str_addf(to, "gone, was %s", value_text(g->metric, f->was.value, &t));
+        } else if (change != 0) {
+                str_add(to, change_text(g->metric, change, &t));
+                if (f->was.value > 0)
+                        str_addf(to, ", %+.*f %%",
+                                 100.0 * (double)change / (double)f->was.value < 9.95 &&
+                                         100.0 * (double)change / (double)f->was.value > -9.95,
+                                 100.0 * (double)change / (double)f->was.value);
+        }
+}
+
 static void add_share(struct str *to, double part, double whole) {
         if (whole > 0)
                 str_addf(to, "%.1f %%", 100 * part / whole);
@@ -127,16 +153,18 @@ static const struct graph_frame *first_child(const struct graph *g, const struct
 static const struct graph_frame *named_above(const struct graph *g, const struct graph_frame *f) {
         const struct graph_frame *named = f;
 
-        while ((named->is_unnamed || named->is_helper) && named->depth)
+        while ((named->is_unnamed || named->is_helper || named->is_line) && named->depth)
                 named = &g->frames.items[named->parent];
-        return named->depth ? named : f;
+        return named->depth && !named->is_process ? named : f;
 }
 
 /* "under Cache::insert", "asked for by it"; of code without a name its module. */
 static void add_whom(const struct graph *g, const struct graph_frame *f, struct str *to) {
         const char *const *texts = g->texts->items.items;
 
-        if (f->is_unnamed)
+        if (f->is_process)
+                str_addf(to, " in %s", texts[f->name]);
+        else if (f->is_unnamed)
                 str_addf(to, " in %s", f->crate ? texts[f->crate] : texts[f->name]);
         else
                 str_addf(to, " %s %s",
@@ -169,6 +197,14 @@ static void add_pct(struct str *to, double share) {
                 str_addf(to, "%.0f %%", pct < 100 && pct > 99 ? 99.0 : pct);
 }
 
+/* " in worker", where there is a row of processes. */
+static void add_process(const struct graph *g, const struct graph_frame *f, struct str *to) {
+        while (f->depth > 1)
+                f = &g->frames.items[f->parent];
+        if (f->is_process)
+                str_addf(to, " in %s", g->texts->items.items[f->name]);
+}
+
 static void add_telling(const struct graph *g, struct str *to) {
         const struct graph_frame *f = telling_frame(g);
 
@@ -177,6 +213,8 @@ static void add_telling(const struct graph *g, struct str *to) {
         str_add(to, ": ");
         add_pct(to, f->width / g->frames.items[0].width);
         add_whom(g, f, to);
+        if (!f->is_process)
+                add_process(g, f, to);
 }
 
 /* Downwards while one child has half of what changed in all. */
@@ -214,6 +252,8 @@ static void add_changed_most(const struct graph *g, struct str *to) {
                 return;
         str_addf(to, ": %s", change_text(g->metric, graph_change(g, f), &t));
         add_whom(g, f, to);
+        if (!f->is_process)
+                add_process(g, f, to);
 }
 
 static void add_state(const struct view *v, const struct query_answer *a, struct str *to) {
@@ -311,6 +351,22 @@ static void add_subtitle(const struct graph *g, const struct words_source *of, s
                 add_doubts(&of[GRAPH_OLD], to);
 }
 
+/* What colours mean beside what the keys say. */
+static void add_colours(const struct graph *g, struct str *to) {
+        bool has_own = false, has_unnamed = false;
+
+        for (size_t i = 0; i < g->frames.n; i++) {
+                has_own |= g->frames.items[i].hue == HUE_OWN;
+                has_unnamed |= g->frames.items[i].is_unnamed && g->frames.items[i].crate;
+        }
+        if (has_own)
+                str_add(to, " Orange: the program's own code.");
+        if (g->has_system)
+                str_add(to, " Grey-blue: the system's libraries.");
+        if (has_unnamed)
+                str_add(to, " Pale: code without a name.");
+}
+
 static void add_note(const struct graph *g, struct str *to) {
         static const char *const widths[QUERY_N_METRICS] = {"bytes live at the peak",
                                                             "bytes live at the end",
@@ -331,8 +387,13 @@ static void add_note(const struct graph *g, struct str *to) {
                  g->has_old ? ", the larger of both" : "",
                  g->is_reversed ? "who called it"
                                 : "what it called, down to the code that asked for the memory");
-        if (graph_is_change(g))
+        if (g->has_old)
+                str_add(to,
+                        " Red grew, the darker the more; purple is new. Blue shrank; dark blue is gone.");
+        else if (graph_is_change(g))
                 str_add(to, " Red grew, blue shrank.");
+        else
+                add_colours(g, to);
         if (has_inlined)
                 str_add(to, " Italic: inlined.");
         if (has_tasks)

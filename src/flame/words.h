@@ -23,5 +23,7 @@ void words_find(struct words *w, const struct graph *g, const struct words_sourc
 
 /* "7.6 MB in 1,234 blocks"; of counts "1,234 allocations of 7.6 MB"; of two traces both. */
 void words_add_figures(struct str *to, const struct graph *g, const struct graph_frame *f);
+/* The same in a few letters, for inside of a box: "7.6 MB, 45 %"; of two traces "+1.2 MB, +78 %", "new", "gone". */
+void words_add_brief(struct str *to, const struct graph *g, const struct graph_frame *f);
 /* All that is told of a frame, a line each: name, figures, place. */
 void words_add_frame(struct str *to, const struct graph *g, const struct graph_frame *f);

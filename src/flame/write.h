@@ -2,10 +2,14 @@
 /* The forms a picture takes. Inside flame/ only. */
 #pragma once
 
+#include "flame/timeline.h"
 #include "flame/words.h"
 
-enum { /* pixels */
-       PICTURE_ROW = 17,
+enum {                         /* pixels */
+       PICTURE_ROW = 17,       /* at least */
+       PICTURE_MAX_ROW = 36,   /* of a picture with few of them */
+       PICTURE_ROWS = 440,     /* so high a picture may become by high rows */
+       PICTURE_TWO_LINES = 30, /* rows from which on figures have a line of their own */
        PICTURE_PAD = 10,
        PICTURE_TITLE_LINE = 20,
        PICTURE_WORDS_LINE = 16,
@@ -23,10 +27,11 @@ struct picture {
         struct words words;
 };
 
-void write_svg(struct str *to, const struct picture *p, const struct flame_options *o);
-void write_page(struct str *to, const struct picture *pictures, size_t n,
+void write_svg(struct str *to, const struct picture *p, const struct timeline *t,
+               const struct flame_options *o);
+void write_page(struct str *to, const struct picture *pictures, size_t n, const struct timeline *t,
                 const struct flame_options *o);
 
-/* The script's data: `const silt_flame = {…};`. top: where frames begin in the SVG. */
-void write_data(struct str *to, const struct picture *pictures, size_t n,
-                const struct flame_options *o, double top);
+/* The script's data: `const silt_flame = {…};`. */
+void write_data(struct str *to, const struct picture *pictures, size_t n, const struct timeline *t,
+                const struct flame_options *o);

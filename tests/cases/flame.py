@@ -133,7 +133,7 @@ def test_difference(t):
     check_sums(p, "difference")
     same = data_of(flame(t, "--by", "end", traces=("old.silt", "old.silt")))["pictures"][0]
     assert same["was"] == same["value"] and "as before" in same["title"], same["title"]
-    assert all(c // 3 in (14, 24) for c in same["colour"])
+    assert all(c // 3 in (35, 46) for c in same["colour"])
 
 
 def test_files(t):
@@ -144,9 +144,7 @@ def test_files(t):
     r = run_here(t.path("t.silt"))
     assert r.code == 0 and os.listdir(folder) == ["t.svg"] and "t.svg (" in r.errors, r.errors
     first = open(os.path.join(folder, "t.svg"), "rb").read()
-    r = run_here(t.path("t.silt"))
-    assert r.code == 2 and "exists already" in r.errors and len(r.errors.splitlines()) == 1, r.errors
-    assert run_here(t.path("t.silt"), "-f").code == 0
+    check_overwriting(t, run_here, folder)
     r = run_here(t.path("t.silt"), "-o", "-")
     assert r.code == 0 and r.stderr == b""
     assert first == r.stdout == open(os.path.join(folder, "t.svg"), "rb").read(), "not the same picture"
@@ -159,6 +157,22 @@ def test_files(t):
     assert os.listdir(folder) == ["t.svg"], os.listdir(folder)
     r = t.silt.command("flame")
     assert r.code == 2 and "no trace given" in r.errors
+
+
+def check_overwriting(t, run_here, folder):
+    """What silt drew it draws anew; everything else needs -f."""
+    for name in ("t.svg", "t.html"):
+        for _ in range(2):
+            r = run_here(t.path("t.silt"), "-o", name)
+            assert r.code == 0, r.errors
+    os.unlink(os.path.join(folder, "t.html"))
+    for theirs in (b"<?xml version=\"1.0\"?>\n<svg/>", b"", b"drawn by hand"):
+        with open(os.path.join(folder, "t.svg"), "wb") as f:
+            f.write(theirs)
+        r = run_here(t.path("t.silt"))
+        assert r.code == 2 and "exists already" in r.errors and len(r.errors.splitlines()) == 1, r.errors
+        assert open(os.path.join(folder, "t.svg"), "rb").read() == theirs, "somebody's file was overwritten"
+    assert run_here(t.path("t.silt"), "-f").code == 0
 
 
 def test_full_disk(t):
