@@ -47,13 +47,16 @@ step() { # NAME COMMAND...
         fi
 }
 
-# Configures a build directory once, and builds it.
+# Configures a build directory once, and builds it. What `make demo` has configured knows nothing of what the tests' packages bring.
 build() { # DIR SETUP-ARGUMENT...
         local dir=$1
         shift
         if [ ! -e "$dir/build.ninja" ]; then
                 meson setup "$dir" "$@" || return 1
+        elif [ ! -e "$dir/configured-for-tests" ]; then
+                meson setup --reconfigure "$dir" || return 1
         fi
+        touch "$dir/configured-for-tests"
         ninja -C "$dir"
 }
 
