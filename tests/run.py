@@ -126,6 +126,7 @@ def all_tests(context, options):
         tests += cases.discover(os.path.join(HERE, "faults"), context)
         tests += cases.discover(os.path.join(HERE, "symbols"), context)
         tests += cases.discover(os.path.join(HERE, "findings"), context, "findings/")
+        tests += cases.discover(os.path.join(HERE, "wild"), context, "wild/")
         tests += cases.discover(os.path.join(HERE, "allocators"), context, "allocators/")
         tests += cases.discover(os.path.join(HERE, "attach"), context, "attach/")
         tests += cases.discover(os.path.join(HERE, "sample"), context, "sample/")

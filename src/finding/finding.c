@@ -89,31 +89,7 @@ const char *next_callers(struct facts *f, const struct name_frame *frame, enum q
                    query_metric_name(by));
 }
 
-/* ---- rank ------------------------------------------------------------------------------------ */
-
-/* By harm: what does not stop first, then what is large, then what costs time, last what is no alarm. */
-static unsigned rank_of(const struct finding *x) {
-        static const char *const order[] = {"growing",    "leak",  "large-site", "short-peak",
-                                            "regrowth",   "slack", "temporary",  "freed-elsewhere",
-                                            "left-at-end"};
-
-        for (unsigned i = 0; i < ARRAY_SIZE(order); i++)
-                if (strcmp(x->kind, order[i]) == 0)
-                        return i < 2 ? 0 : i < 4 ? 2 : i < 6 ? 4 : i;
-        return ARRAY_SIZE(order);
-}
-
-static int by_rank(const void *a, const void *b) {
-        const struct finding *x = a, *y = b;
-
-        if (x->is_note != y->is_note)
-                return x->is_note ? 1 : -1;
-        if (rank_of(x) != rank_of(y))
-                return rank_of(x) < rank_of(y) ? -1 : 1;
-        if (x->bytes != y->bytes)
-                return x->bytes > y->bytes ? -1 : 1;
-        return strcmp(x->text, y->text);
-}
+/* ---- which, and in which order ------------------------------------------------------------------ */
 
 /* Of a recording of samples only what many of them say: of so many the standard error is a quarter at most, and less
  * where blocks are large. */
@@ -126,8 +102,10 @@ static bool is_well_founded(const struct facts *f, const struct finding *x) {
 static void keep(struct facts *f, struct findings *ret) {
         size_t n_told = 0;
 
+        for (size_t i = 0; i < f->found.n; i++)
+                f->found.items[i].severity = severity_of(f, &f->found.items[i]);
         if (f->found.n)
-                qsort(f->found.items, f->found.n, sizeof(f->found.items[0]), by_rank);
+                qsort(f->found.items, f->found.n, sizeof(f->found.items[0]), severity_compare);
         ret->items = arena_alloc(f->arena, (f->found.n + 1) * sizeof(ret->items[0]));
         for (size_t i = 0; i < f->found.n; i++)
                 if (is_well_founded(f, &f->found.items[i]) &&
@@ -153,6 +131,7 @@ int findings_make(const struct finding_source *source, struct findings **ret, st
                 return r;
         }
         askers_gather(&askers, &f);
+        find_heaps(&f);
         find_growing(&f, &askers);
         left = left_new(&f, &askers);
         find_leaks(left);
@@ -161,6 +140,7 @@ int findings_make(const struct finding_source *source, struct findings **ret, st
         find_moves(&f, &askers);
         find_slack(&f, &askers);
         find_temporary(&f, &askers);
+        find_holder(&f, &askers);
         x->left = find_left(left);
         find_notes(&f);
         find_unseen(&f);

@@ -20,6 +20,13 @@ enum {
         FINDING_MAX_PARTS = 4,
 };
 
+enum finding_severity {
+        FINDING_PROBLEM,       /* harms, or will */
+        FINDING_WORTH_KNOWING, /* may be made better */
+        FINDING_NOTE,          /* true, and no reason to act */
+};
+const char *finding_severity_name(enum finding_severity s); /* "problem", "worth-knowing", "note" */
+
 /* A figure the finding rests on. */
 struct finding_number {
         const char *name; /* with its unit: rise_bytes */
@@ -28,7 +35,7 @@ struct finding_number {
 
 struct finding {
         const char *
-                kind; /* growing leak large-site short-peak regrowth slack temporary freed-elsewhere left-at-end; notes:
+                kind; /* growing leak large-site short-peak regrowth slack temporary freed-elsewhere heap peak-site left-at-end; notes:
                            * lost wrong-size unknown-frees failed incomplete-stacks unseen */
         const char *text;     /* one sentence, or two */
         const char *next;     /* what to look at next; "" nothing */
@@ -39,6 +46,8 @@ struct finding {
         struct query_site site;   /* the largest of those it is about */
         enum query_metric metric; /* that `site` is told by */
         bool is_open;             /* no alarm, and nothing to be calm about either */
+        bool is_brief; /* growing: the run is too short to tell a leak from what a program builds */
+        enum finding_severity severity;
         struct finding_number numbers[FINDING_MAX_NUMBERS];
         size_t n_numbers;
 };
@@ -49,7 +58,7 @@ struct finding_left {
 };
 
 struct findings {
-        struct finding *items; /* notes last */
+        struct finding *items; /* the most severe first */
         size_t n;
         struct finding_left left;
         struct arena *arena; /* everything in it */
@@ -64,6 +73,9 @@ struct finding_source {
         const char *subject; /* the trace and what of it is looked at, for commands to type */
         bool is_windowed;
 };
+
+/* Not where nothing but who holds how much is told. */
+bool finding_is_worry(const struct finding *x);
 
 int findings_make(const struct finding_source *source, struct findings **ret, struct err *reterr);
 struct findings *findings_free(struct findings *f); /* NULL ok; returns NULL */

@@ -25,7 +25,10 @@ enum {
 #define GROW_WHOLE_S 60.0
 #define GROW_START_SHARE 0.1 /* (counted behind the start, which keeps much) */
 #define GROW_LONG_S 10.0     /* … or when it goes on for long. */
-#define GROW_MIN_S 0.1       /* What takes less is a burst: something is built. */
+/* What a run of so long built and released at the end, it took back itself: no pace is told of it. Of a run of a moment nobody can tell. */
+#define GROW_TAKEN_BACK_S 60.0
+#define GROW_BRIEF_S 2.0
+#define GROW_MIN_S 0.1 /* What takes less is a burst: something is built. */
 /* The function that asked must gain so much of what one of its paths does: else another path loses it. */
 #define GROW_NET_SHARE 0.5
 /* As many blocks as before that hold more: what they lose now and then is at most so much of what they gain. */
@@ -79,7 +82,7 @@ static void choose_rows(struct growing *g) {
 
         for (size_t row = 0; row < f->n_told; row++) {
                 struct course c = facts_course(f, row);
-                double rise = late_rise(f, &c);
+                double rise = f->is_claimed[row] ? 0 : late_rise(f, &c);
 
                 if (rise > 0)
                         all[n++] = (struct candidate){(uint32_t)row, rise};
@@ -92,7 +95,7 @@ static void choose_rows(struct growing *g) {
                 is_asker[g->askers->of_row[all[i].row]] = true;
         g->rows = arena_alloc(f->arena, GROW_MAX_ROWS * sizeof(g->rows[0]));
         for (size_t row = 0; row < f->n_told && g->n_rows < GROW_MAX_ROWS; row++)
-                if (is_asker[g->askers->of_row[row]])
+                if (is_asker[g->askers->of_row[row]] && !f->is_claimed[row])
                         g->rows[g->n_rows++] = (uint32_t)row;
 }
 
@@ -231,6 +234,16 @@ static const char *say_each(struct growing *g, uint32_t row, const struct growth
                    unit_count(&n, unit_nearest(x->n_allocs / x->rise_blocks)));
 }
 
+/* It goes on at no pace when the program ended it. */
+static const char *say_pace(struct facts *f, const struct growth *x) {
+        struct unit_text t;
+
+        if (x->is_released && x->end_s < GROW_TAKEN_BACK_S)
+                return say(f, " built up within %s",
+                           unit_duration(&t, unit_nearest((x->end_s - x->begin_s) * 1e9)));
+        return say(f, " and rising by %s", say_rate(f, x->trend.slope));
+}
+
 static const char *say_released(struct facts *f, const struct growth *x) {
         if (x->is_released)
                 return ", released only at the end";
@@ -292,10 +305,10 @@ static void tell(struct growing *g, uint32_t place, const struct growth *x, bool
                 frame = place_of_row(f, row, &is_task);
         y = found(f, "growing", most_bytes(g, place, x, only_self), row, QUERY_GROWTH);
         y->function = place_name(f, &frame, is_task);
-        y->text = say(f, "%s%s: %s and rising by %s, %s%s; %u %% of all growth.",
-                      place_name(f, &frame, is_task), is_spawn ? " spawns tasks that stay" : "",
-                      unit_bytes(&now, y->bytes), say_rate(f, x->trend.slope),
-                      say_each(g, row, x, is_spawn), say_released(f, x), pct);
+        y->is_brief = x->end_s < (x->is_released ? GROW_TAKEN_BACK_S : GROW_BRIEF_S);
+        y->text = say(f, "%s%s: %s%s, %s%s; %u %% of all growth.", place_name(f, &frame, is_task),
+                      is_spawn ? " spawns tasks that stay" : "", unit_bytes(&now, y->bytes),
+                      say_pace(f, x), say_each(g, row, x, is_spawn), say_released(f, x), pct);
         y->next = next_callers(f, &frame, QUERY_GROWTH);
         found_number(y, "bytes_per_s", x->trend.slope);
         found_number(y, "rise_bytes", x->rise_bytes);

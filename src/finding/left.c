@@ -507,7 +507,7 @@ struct finding_left find_left(struct left *l) {
         x = found(f, "left-at-end", calm, largest->row, QUERY_END);
         x->function = place_name(f, &frame, is_task);
         x->text = say(f, "%s%s in %s block%s %s still allocated %s: %s; most of it, %s, from %s.%s",
-                      calm < (double)f->totals->end_bytes ? "Besides, " : "",
+                      f->found.n > 1 && calm < (double)f->totals->end_bytes ? "Besides, " : "",
                       unit_bytes(&bytes, unit_nearest(calm)), unit_count(&blocks, n_blocks),
                       plural(n_blocks), n_blocks == 1 ? "was" : "were", ending(f), say_split(l),
                       unit_bytes(&most, unit_nearest(end_bytes(largest))),

@@ -8,6 +8,8 @@
 #include "finding/place.h"
 #include "finding/series.h"
 
+/* Heaps of garbage collectors and the C++ library's reserve: their rows are claimed before anybody looks at them. */
+void find_heaps(struct facts *f);
 void find_growing(struct facts *f, const struct askers *askers);
 /* What is left at the end, judged once: behind growing. */
 struct left;
@@ -20,8 +22,12 @@ void find_short_peak(struct facts *f, const struct askers *askers);
 void find_temporary(struct facts *f, const struct askers *askers);
 void find_moves(struct facts *f, const struct askers *askers); /* regrowth, freed-elsewhere */
 void find_slack(struct facts *f, const struct askers *askers);
+void find_holder(struct facts *f, const struct askers *askers); /* behind all that may tell of it */
 void find_notes(struct facts *f);
 void find_unseen(struct facts *f);
+
+enum finding_severity severity_of(const struct facts *f, const struct finding *x);
+int severity_compare(const void *a, const void *b); /* of findings, for qsort */
 
 /* ---- telling --------------------------------------------------------------------------------- */
 

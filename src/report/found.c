@@ -16,8 +16,7 @@ enum {
 
 /* How a kind is told. */
 enum found_part {
-        FOUND_WORRY, /* numbered */
-        FOUND_CALM,  /* numbered, behind the others: true, but no reason to act */
+        FOUND_NUMBERED,
         FOUND_DOUBT, /* about the recording, not the program */
         FOUND_LIMIT, /* the same, and told before anything else (report/limit_lines.h) */
 };
@@ -27,7 +26,7 @@ static enum found_part part_of(const struct finding *f) {
                 return FOUND_LIMIT;
         if (strcmp(f->kind, "incomplete-stacks") == 0)
                 return FOUND_DOUBT;
-        return strcmp(f->kind, "left-at-end") == 0 ? FOUND_CALM : FOUND_WORRY;
+        return FOUND_NUMBERED;
 }
 
 /* ---- one finding ----------------------------------------------------------------------------- */
@@ -174,11 +173,17 @@ static void print_next(const struct style *s, const char *next) {
 
 static void print_finding(const struct style *s, const struct report *r, const size_t *order,
                           size_t n) {
+        static const char *const tags[] = {[FINDING_PROBLEM] = "problem",
+                                           [FINDING_WORTH_KNOWING] = "worth knowing",
+                                           [FINDING_NOTE] = "note"};
         const struct finding *f = &r->findings->items[order[n]];
+        struct str text = {0};
         size_t before;
 
         fprintf(s->out, "%s%2zu.%s ", s->bold, n + 1, s->plain);
-        style_wrap(s, f->text, FOUND_INDENT);
+        str_addf(&text, "[%s] %s", tags[f->severity], f->text);
+        style_wrap(s, str_text(&text), FOUND_INDENT);
+        str_done(&text);
         before = f->has_site ? same_place(r, order, n) : 0;
         if (before)
                 fprintf(s->out, "%*s%sin the same place as %zu%s\n", FOUND_INDENT, "", s->dim,
@@ -218,20 +223,17 @@ static void print_nothing(const struct style *s, const struct report *r) {
 
 void found_print(const struct style *s, const struct report *r) {
         size_t order[FOUND_MAX], n = 0, n_worries = 0, n_doubts = 0;
-        bool is_all_seen = !limits_are_material(r), is_open = false;
+        bool is_all_seen = !limits_are_material(r);
 
-        for (int part = FOUND_WORRY; part <= FOUND_CALM; part++)
-                for (size_t i = 0; i < r->findings->n && n < FOUND_MAX; i++)
-                        if (part_of(&r->findings->items[i]) == (enum found_part)part) {
-                                order[n++] = i;
-                                n_worries += part == FOUND_WORRY;
-                        }
-        for (size_t i = 0; i < r->findings->n; i++)
-                is_open |= r->findings->items[i].is_open;
+        for (size_t i = 0; i < r->findings->n && n < FOUND_MAX; i++)
+                if (part_of(&r->findings->items[i]) == FOUND_NUMBERED) {
+                        order[n++] = i;
+                        n_worries += finding_is_worry(&r->findings->items[i]);
+                }
         if (n)
-                style_heading(s, !is_all_seen           ? "Findings in what was seen"
-                                 : n_worries || is_open ? "Findings"
-                                                        : "Findings: nothing to worry about");
+                style_heading(s, !is_all_seen ? "Findings in what was seen"
+                                 : n_worries  ? "Findings"
+                                              : "Findings: nothing to worry about");
         else if (is_all_seen)
                 print_nothing(s, r);
         for (size_t i = 0; i < n; i++)

@@ -123,6 +123,7 @@ static void put_findings(struct json *j, const struct report *r) {
 
                 json_object(j);
                 json_put_string(j, "kind", f->kind);
+                json_put_string(j, "severity", finding_severity_name(f->severity));
                 json_put_string(j, "text", f->text);
                 json_put_uint(j, "bytes", f->bytes);
                 json_put_string(j, "next", f->next ? f->next : "");

@@ -6,7 +6,8 @@
 #include "report/prior.h"
 
 enum {
-        RESIDENT_MIN_BYTES = 16 << 20, /* beside blocks; every program has some of it */
+        RESIDENT_MIN_BYTES = 16 << 20,       /* beside blocks; every program has some of it */
+        RESIDENT_MIN_MAPPED_BYTES = 4 << 20, /* that it mapped itself: not every program does */
         RESIDENT_MIN_SHARE = 10, /* of the whole, 1 in so many: parts with less are not told */
 };
 
@@ -40,15 +41,16 @@ static struct resident resident_of(const struct report *r) {
 /* Not where a part of the blocks was not seen: those would be taken for something else. */
 static bool is_told(const struct report *r, const struct resident *x) {
         return r->resident.n_samples && !report_is_windowed(r) && !report_is_filtered(r) &&
-               !prior_is_there(r) && !limits_are_material(r) &&
-               x->bytes >= x->blocks_bytes + RESIDENT_MIN_BYTES && x->blocks_bytes < x->bytes / 2;
+               !prior_is_there(r) && !limits_are_material(r) && x->blocks_bytes < x->bytes / 2 &&
+               (x->bytes >= x->blocks_bytes + RESIDENT_MIN_BYTES ||
+                x->parts[RESIDENT_MAPPED] >= RESIDENT_MIN_MAPPED_BYTES);
 }
 
 static void add_part(struct str *to, uint64_t bytes, enum resident_part part, const char *before) {
         static const char *const what[RESIDENT_N_PARTS] = {
-                [RESIDENT_MAPPED] = "in memory it mapped itself",
-                [RESIDENT_FILES] = "in files, such as its code and libraries",
-                [RESIDENT_REST] = "in what its allocator keeps, stacks and variables",
+                [RESIDENT_MAPPED] = "memory it mapped itself",
+                [RESIDENT_FILES] = "files (code, libraries, data)",
+                [RESIDENT_REST] = "stacks, variables and what the allocator keeps",
         };
         struct unit_text t;
 
@@ -83,7 +85,7 @@ bool resident_add(const struct report *r, struct str *to) {
 
         if (!is_told(r, &x))
                 return false;
-        str_addf(to, " and took up to %s of memory, of which at most %s were blocks",
+        str_addf(to, " and took up to %s of memory, of which blocks were at most %s",
                  unit_bytes(&all, x.bytes), unit_bytes(&blocks, x.blocks_bytes));
         add_parts(&x, to);
         return true;

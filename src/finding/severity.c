@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: MIT */
+/* How much a finding matters to who reads it, and which comes first: what harms before what may be made better before what is only
+ * true; of what holds memory the most bytes first. */
+#include <string.h>
+
+#include "finding/rules.h"
+
+#define PROBLEM_BYTES 1e6          /* lost: so much is one in any program, */
+#define PROBLEM_SHARE 0.1          /* and so much of the peak, */
+#define PROBLEM_SHARE_BYTES 16e3   /* unless that is next to nothing */
+#define PROBLEM_BYTES_PER_DAY 10e6 /* at this pace */
+#define CHURN_SHARE_PCT 30 /* of all allocations: temporary ones with less are only noted, */
+#define CHURN_MIN 100000   /* and fewer of them */
+#define COPIED_SHARE 0.1   /* of all bytes allocated: buffers made larger */
+
+const char *finding_severity_name(enum finding_severity s) {
+        static const char *const names[] = {[FINDING_PROBLEM] = "problem",
+                                            [FINDING_WORTH_KNOWING] = "worth-knowing",
+                                            [FINDING_NOTE] = "note"};
+
+        return names[s];
+}
+
+static double number_of(const struct finding *x, const char *name) {
+        for (size_t i = 0; i < x->n_numbers; i++)
+                if (strcmp(x->numbers[i].name, name) == 0)
+                        return x->numbers[i].value;
+        return 0;
+}
+
+static bool is_much(const struct facts *f, const struct finding *x) {
+        double bytes = (double)x->bytes;
+
+        return bytes >= PROBLEM_BYTES || (bytes >= PROBLEM_SHARE_BYTES &&
+                                          bytes >= PROBLEM_SHARE * (double)f->totals->peak_bytes);
+}
+
+/* What may be lost. */
+static enum finding_severity severity_of_loss(const struct facts *f, const struct finding *x) {
+        if (x->is_brief)
+                return FINDING_WORTH_KNOWING;
+        return is_much(f, x) || number_of(x, "bytes_per_s") * 86400 >= PROBLEM_BYTES_PER_DAY
+                       ? FINDING_PROBLEM
+                       : FINDING_WORTH_KNOWING;
+}
+
+static enum finding_severity severity_of_churn(const struct facts *f, const struct finding *x) {
+        bool is_costly = strcmp(x->kind, "temporary") == 0
+                                 ? number_of(x, "site_share_pct") >= CHURN_SHARE_PCT &&
+                                           number_of(x, "site_temporary") >= CHURN_MIN
+                                 : number_of(x, "copied_bytes") - number_of(x, "in_place_bytes") >=
+                                           COPIED_SHARE * (double)f->totals->alloc_bytes;
+
+        return is_costly ? FINDING_WORTH_KNOWING : FINDING_NOTE;
+}
+
+static bool is_one_of(const char *kind, const char *const *kinds, size_t n) {
+        for (size_t i = 0; i < n; i++)
+                if (strcmp(kind, kinds[i]) == 0)
+                        return true;
+        return false;
+}
+#define IS_ONE_OF(x, ...)                                                                          \
+        is_one_of((x)->kind, (const char *const[]){__VA_ARGS__},                                   \
+                  sizeof((const char *const[]){__VA_ARGS__}) / sizeof(const char *))
+
+enum finding_severity severity_of(const struct facts *f, const struct finding *x) {
+        if (IS_ONE_OF(x, "growing", "leak"))
+                return severity_of_loss(f, x);
+        if (IS_ONE_OF(x, "temporary", "regrowth"))
+                return severity_of_churn(f, x);
+        if (IS_ONE_OF(x, "wrong-size"))
+                return FINDING_PROBLEM;
+        if (IS_ONE_OF(x, "large-site", "short-peak", "slack", "heap", "peak-site", "unknown-frees",
+                      "failed") ||
+            x->is_open)
+                return FINDING_WORTH_KNOWING;
+        return FINDING_NOTE;
+}
+
+/* What holds memory can be compared by bytes; what costs time comes behind it. */
+static unsigned group_of(const struct finding *x) {
+        if (x->is_note)
+                return 5;
+        if (IS_ONE_OF(x, "growing", "leak", "large-site", "short-peak", "slack", "heap",
+                      "peak-site"))
+                return 0;
+        if (IS_ONE_OF(x, "regrowth", "temporary"))
+                return 2;
+        return IS_ONE_OF(x, "freed-elsewhere") ? 3 : 4;
+}
+
+bool finding_is_worry(const struct finding *x) {
+        return x->is_open || (x->severity != FINDING_NOTE && !IS_ONE_OF(x, "heap", "peak-site"));
+}
+
+int severity_compare(const void *a, const void *b) {
+        const struct finding *x = a, *y = b;
+
+        if (x->severity != y->severity)
+                return x->severity < y->severity ? -1 : 1;
+        if (group_of(x) != group_of(y))
+                return group_of(x) < group_of(y) ? -1 : 1;
+        if (x->bytes != y->bytes)
+                return x->bytes > y->bytes ? -1 : 1;
+        return strcmp(x->text, y->text);
+}
