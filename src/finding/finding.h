@@ -46,7 +46,7 @@ struct finding {
         struct query_site site;   /* the largest of those it is about */
         enum query_metric metric; /* that `site` is told by */
         bool is_open;             /* no alarm, and nothing to be calm about either */
-        bool is_brief; /* growing: the run is too short to tell a leak from what a program builds */
+        bool is_brief; /* growing, leak: the run is too short to tell a leak from what a program builds */
         enum finding_severity severity;
         struct finding_number numbers[FINDING_MAX_NUMBERS];
         size_t n_numbers;

@@ -14,7 +14,7 @@ enum {
         RESERVE_MAX_BYTES = 90000,
 };
 #define HEAP_MIN_SHARE 0.2 /* of the peak */
-#define HEAP_LONG_S 10.0   /* from which on it is said that it rises */
+#define HEAP_LONG_S 60.0   /* from which on it is said that it rises */
 
 /* By the file that the code which asked is in, or by the function. "" matches none. */
 struct collector {
@@ -129,7 +129,7 @@ static void heap_tell(struct facts *f, const struct collector *c, const struct h
         x->function = "";
         x->text = say(
                 f,
-                "The heap of %s: %s at the peak, %s at the end%s. Its garbage collector decides what is released, so this is no leak of the functions that fetch it; %s tells what is in it.",
+                "The heap of %s: %s at the peak, %s at the end%s. Its garbage collector decides what is released, so this is no leak of the functions that fetch it: ask %s what is in it.",
                 c->name, unit_bytes(&most, x->bytes), unit_bytes(&end, unit_nearest(h->end_bytes)),
                 rises ? say(f, ", and rising by %s", say_rate(f, g.trend.slope)) : "", c->ask);
         x->next = say(f, "silt report %s --tree --by peak", f->source->subject);

@@ -50,6 +50,8 @@ enum {
 #define LEAK_MAX_KEPT 0.01
 #define LEAK_TIDY 0.25
 
+/* Nothing released in a run of a moment: it may be what the program builds. */
+#define LEAK_BRIEF_S 2.0
 /* What takes less time is a burst: something is built. */
 #define LEAK_MIN_S 0.1
 
@@ -413,6 +415,7 @@ static void tell_leak(struct left *l, size_t asker) {
         load_floor(l, a);
         n_blocks = unit_nearest(lost_of(l, a).blocks);
         x = found(f, "leak", lost_bytes(l, a), a->row, QUERY_END);
+        x->is_brief = a->figures.n_frees == 0 && f->at_s[f->n_columns - 1] < LEAK_BRIEF_S;
 
         x->function = place_name(f, &frame, is_task);
         x->text = say(

@@ -48,9 +48,9 @@ static bool is_told(const struct report *r, const struct resident *x) {
 
 static void add_part(struct str *to, uint64_t bytes, enum resident_part part, const char *before) {
         static const char *const what[RESIDENT_N_PARTS] = {
-                [RESIDENT_MAPPED] = "memory it mapped itself",
-                [RESIDENT_FILES] = "files (code, libraries, data)",
-                [RESIDENT_REST] = "stacks, variables and what the allocator keeps",
+                [RESIDENT_MAPPED] = "is memory it mapped itself",
+                [RESIDENT_FILES] = "is files (code, libraries, data)",
+                [RESIDENT_REST] = "is the rest (stacks, variables, what the allocator keeps)",
         };
         struct unit_text t;
 
