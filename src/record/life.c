@@ -18,6 +18,10 @@
 
 enum { LIFE_MAX_ANCESTORS = 64 };
 
+/* Titles are written soon after the start; later ones change with what a process does, and any of them tells who it is. */
+#define TITLE_MIN_NS 20000000ull
+#define TITLE_MAX_NS 60000000000ull
+
 void lives_init(struct lives *l, struct trace_writer *w, const struct patch_memory *names) {
         struct timespec now;
 
@@ -310,6 +314,30 @@ void lives_end(struct lives *l, struct life *one, uint64_t end_ns,
                 close(TAKE_FD(one->pidfd));
         lives_add_past(l, one, totals);
         lives_retire(l, one);
+}
+
+/* A process that has just become another program is still called by its old one here: its arguments are no title. */
+static bool life_is_same_program(const struct life *one) {
+        _cleanup_(arena_freep) struct arena *arena = arena_new();
+
+        return strcmp(proc_exe(arena, one->pid), one->exe) == 0;
+}
+
+void lives_read_title(struct lives *l, struct life *one, uint64_t now_ns) {
+        char title[PROC_MAX_TITLE_BYTES];
+        uint64_t age_ns = now_ns - MIN(one->began_ns, now_ns), hash = 1;
+
+        if (one->is_ending || one->is_foreign || now_ns < one->next_title_ns)
+                return;
+        one->next_title_ns = now_ns + MIN(MAX(age_ns, TITLE_MIN_NS), TITLE_MAX_NS);
+        if (!proc_title(one->pid, one->args, one->n_args, title))
+                return;
+        for (const char *c = title; *c; c++)
+                hash = map_hash(hash ^ (unsigned char)*c);
+        if (hash == one->title_hash || !life_is_same_program(one))
+                return;
+        one->title_hash = hash;
+        trace_title_process(l->writer, one->trace_process, title);
 }
 
 void lives_sample(struct lives *l, struct life *one, uint64_t now_ns, uint64_t runtime_bytes,

@@ -34,10 +34,12 @@ struct life {
         const char *exe; /* "" unknown */
         const char *const *args;
         uint32_t n_args;
-        void *command;    /* the memory of both; owned */
-        int pidfd;        /* -1: none; owned */
-        double started_s; /* since boot; -1 unknown */
-        bool is_foreign;  /* its pid names an older process here: it is in another pid namespace */
+        void *command; /* the memory of both; owned */
+        uint64_t title_hash,
+                next_title_ns; /* of what it last wrote over them, 0: nothing; when to look again */
+        int pidfd;             /* -1: none; owned */
+        double started_s;      /* since boot; -1 unknown */
+        bool is_foreign; /* its pid names an older process here: it is in another pid namespace */
         bool is_unwatched; /* no pidfd to be had, for want of descriptors or on an old kernel: /proc is asked instead */
         bool is_inside; /* in a pid namespace of its own */
         bool is_guest;  /* it said hello; a forked process has the arena already */
@@ -126,6 +128,9 @@ uint32_t lives_parent_of(const struct lives *l, pid_t pid);
 /* Writes the end record: everything of the image is in the trace. It leaves the list, and is valid until others end. */
 void lives_end(struct lives *l, struct life *one, uint64_t end_ns,
                const struct pipeline_totals *totals);
+
+/* Looks whether it calls itself otherwise by now, ever more rarely; a title that is new goes into the trace. */
+void lives_read_title(struct lives *l, struct life *one, uint64_t now_ns);
 
 /* Reads its memory now and puts a sample into the trace. arena_bytes: shared memory that may be silt's own. */
 void lives_sample(struct lives *l, struct life *one, uint64_t now_ns, uint64_t runtime_bytes,

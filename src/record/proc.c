@@ -55,6 +55,57 @@ const char *const *proc_args(struct arena *arena, pid_t pid, uint32_t *ret_n) {
         return copy;
 }
 
+/* Arguments in one line, as far as there is room. */
+static size_t join_args(const char *const *args, uint32_t n_args, char *to, size_t cap) {
+        size_t n = 0;
+
+        for (uint32_t i = 0; i < n_args && n + 1 < cap; i++) {
+                size_t len = strlen(args[i]);
+
+                if (i > 0)
+                        to[n++] = ' ';
+                len = MIN(len, cap - 1 - n);
+                memcpy(to + n, args[i], len);
+                n += len;
+        }
+        while (n > 0 && to[n - 1] == ' ')
+                n--;
+        to[n] = '\0';
+        return n;
+}
+
+/* One text of several words: arguments that stand apart are those of a program, this one or the one it has just become. */
+static bool is_one_text(const char *raw, size_t n_bytes) {
+        size_t n = strlen(raw);
+
+        if (!strchr(raw, ' '))
+                return false;
+        while (n < n_bytes && !raw[n])
+                n++;
+        return n >= n_bytes;
+}
+
+bool proc_title(pid_t pid, const char *const *args, uint32_t n_args,
+                char ret_title[PROC_MAX_TITLE_BYTES]) {
+        char raw[PROC_MAX_TITLE_BYTES], before[PROC_MAX_TITLE_BYTES], path[64];
+        ssize_t n;
+        size_t len;
+
+        snprintf(path, sizeof(path), "/proc/%d/cmdline", (int)pid);
+        n = fs_read_text(path, raw, sizeof(raw));
+        if (n <= 0 || !raw[0] || !is_one_text(raw, (size_t)n))
+                return false;
+        len = strlen(raw);
+        while (len > 0 && raw[len - 1] == ' ')
+                raw[--len] = '\0';
+        join_args(args, n_args, before, sizeof(before));
+        /* arguments that were read when the title was there already are its words */
+        if (strcmp(raw, before) == 0 && !is_title(raw, (size_t)n))
+                return false;
+        memcpy(ret_title, raw, len + 1);
+        return true;
+}
+
 const char *proc_exe(struct arena *arena, pid_t pid) {
         char path[64], target[4096];
         ssize_t n;

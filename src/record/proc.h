@@ -17,6 +17,11 @@ struct proc_memory {
 
 /* The arguments, copied into arena; *ret_n = 0 when they cannot be read. */
 const char *const *proc_args(struct arena *arena, pid_t pid, uint32_t *ret_n);
+/* What a process has written over its arguments, which were these when it began: in one line, cut where it is long. False:
+ * they are as they were, or cannot be read. */
+enum { PROC_MAX_TITLE_BYTES = 512 };
+bool proc_title(pid_t pid, const char *const *args, uint32_t n_args,
+                char ret_title[PROC_MAX_TITLE_BYTES]);
 const char *proc_exe(struct arena *arena, pid_t pid); /* "" when unknown */
 double proc_started_s(pid_t pid);                     /* since boot; -1 when unknown */
 pid_t proc_parent(pid_t pid);                         /* 0 when unknown */

@@ -37,6 +37,7 @@ static void recorder_sample_one(struct recorder *r, struct life *one, uint64_t n
         lives_sample(&r->lives, one, now_ns,
                      atomic_load_explicit(&p->runtime_bytes, memory_order_relaxed),
                      stats->backed_bytes);
+        lives_read_title(&r->lives, one, now_ns);
         limits_look(r, one, now_ns);
 }
 

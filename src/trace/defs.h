@@ -25,8 +25,8 @@ struct trace_rows {
 struct trace_defs {
         struct trace_rows modules, locations, stacks, processes,
                 threads; /* first_id + n = the next id */
-        struct trace_rows process_ends, thread_names, notes, costs, allocators, priors, tallies,
-                samples, residency, mappings;
+        struct trace_rows process_ends, thread_names, titles, notes, costs, allocators, priors,
+                tallies, samples, residency, mappings;
 };
 
 void trace_defs_init(struct trace_defs *d);
@@ -38,6 +38,7 @@ uint32_t trace_defs_stack(struct trace_defs *d, uint32_t parent, uint32_t locati
 uint32_t trace_defs_process(struct trace_defs *d, const struct trace_process *p);
 uint32_t trace_defs_thread(struct trace_defs *d, const struct trace_thread *t);
 void trace_defs_thread_name(struct trace_defs *d, uint32_t thread, const char *name);
+void trace_defs_title(struct trace_defs *d, uint32_t process, const char *title);
 void trace_defs_process_end(struct trace_defs *d, const struct trace_process_end *e);
 void trace_defs_note(struct trace_defs *d, uint64_t time_ns, const char *text);
 void trace_defs_cost(struct trace_defs *d, const struct trace_cost *c);

@@ -231,6 +231,20 @@ static int load_thread_names(struct trace_tables *t, struct bytes_reader *r, uin
         return 0;
 }
 
+static int load_titles(struct trace_tables *t, struct bytes_reader *r, uint32_t n) {
+        for (uint32_t i = 0; i < n; i++) {
+                uint32_t process = bytes_u32(r);
+                const char *title = get_text(r);
+
+                if (r->bad)
+                        break;
+                if (process >= t->processes.n)
+                        return TRACE_E_BAD_ID;
+                t->processes.items[process].title = title[0] ? title : NULL;
+        }
+        return 0;
+}
+
 static int load_notes(struct trace_tables *t, struct bytes_reader *r, uint32_t n) {
         for (uint32_t i = 0; i < n; i++) {
                 struct trace_note note = {.time_ns = bytes_u64(r)};
@@ -556,6 +570,7 @@ static int tables_dispatch(struct trace_tables *t, uint32_t kind, struct bytes_r
         case TRACE_PROC: return load_processes(t, r, n);
         case TRACE_PEND: return load_process_ends(t, r, n);
         case TRACE_THRD: return load_threads(t, r, n);
+        case TRACE_TITL: return load_titles(t, r, n);
         case TRACE_TNAM: return load_thread_names(t, r, n);
         case TRACE_NOTE: return load_notes(t, r, n);
         case TRACE_COST: return load_costs(t, r, n);
@@ -573,8 +588,8 @@ static int tables_dispatch(struct trace_tables *t, uint32_t kind, struct bytes_r
 
 static bool kind_has_text(uint32_t kind) {
         return kind == TRACE_META || kind == TRACE_MODS || kind == TRACE_PROC ||
-               kind == TRACE_TNAM || kind == TRACE_NOTE || kind == TRACE_ALOC ||
-               kind == TRACE_PRIO || kind == TRACE_SYMS || kind == TRACE_NSRC;
+               kind == TRACE_TITL || kind == TRACE_TNAM || kind == TRACE_NOTE ||
+               kind == TRACE_ALOC || kind == TRACE_PRIO || kind == TRACE_SYMS || kind == TRACE_NSRC;
 }
 
 void trace_tables_skip(struct trace_tables *t, const struct trace_chunk *c) {

@@ -16,9 +16,9 @@ static void rows_done(struct trace_rows *r) {
 
 void trace_defs_done(struct trace_defs *d) {
         struct trace_rows *all[] = {&d->modules, &d->locations,    &d->stacks,       &d->processes,
-                                    &d->threads, &d->process_ends, &d->thread_names, &d->notes,
-                                    &d->costs,   &d->allocators,   &d->priors,       &d->tallies,
-                                    &d->samples, &d->residency,    &d->mappings};
+                                    &d->threads, &d->process_ends, &d->thread_names, &d->titles,
+                                    &d->notes,   &d->costs,        &d->allocators,   &d->priors,
+                                    &d->tallies, &d->samples,      &d->residency,    &d->mappings};
 
         for (size_t i = 0; i < ARRAY_SIZE(all); i++)
                 rows_done(all[i]);
@@ -89,6 +89,12 @@ void trace_defs_thread_name(struct trace_defs *d, uint32_t thread, const char *n
         buf_u32(&d->thread_names.a, thread);
         put_text(&d->thread_names.a, name);
         d->thread_names.n++;
+}
+
+void trace_defs_title(struct trace_defs *d, uint32_t process, const char *title) {
+        buf_u32(&d->titles.a, process);
+        put_text(&d->titles.a, title);
+        d->titles.n++;
 }
 
 void trace_defs_process_end(struct trace_defs *d, const struct trace_process_end *e) {
@@ -241,6 +247,7 @@ void trace_defs_flush(struct trace_defs *d, struct trace_packer *p, bytes_buf *o
         rows_flush(&d->locations, TRACE_LOCS, true, p, out);
         rows_flush(&d->stacks, TRACE_STKS, true, p, out);
         rows_flush(&d->processes, TRACE_PROC, true, p, out);
+        rows_flush(&d->titles, TRACE_TITL, false, p, out);
         rows_flush(&d->threads, TRACE_THRD, true, p, out);
         rows_flush(&d->thread_names, TRACE_TNAM, false, p, out);
         rows_flush(&d->process_ends, TRACE_PEND, false, p, out);

@@ -17,6 +17,7 @@
 #define TRACE_STKS TRACE_KIND('S', 'T', 'K', 'S')
 #define TRACE_PROC TRACE_KIND('P', 'R', 'O', 'C')
 #define TRACE_PEND TRACE_KIND('P', 'E', 'N', 'D')
+#define TRACE_TITL TRACE_KIND('T', 'I', 'T', 'L')
 #define TRACE_THRD TRACE_KIND('T', 'H', 'R', 'D')
 #define TRACE_TNAM TRACE_KIND('T', 'N', 'A', 'M')
 #define TRACE_NOTE TRACE_KIND('N', 'O', 'T', 'E')

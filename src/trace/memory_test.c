@@ -74,6 +74,7 @@ static void test_memory_by_kind(void **state) {
                  25, true},
                 {"THRD", TRACE_THRD, "\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0", 16, true},
                 {"TNAM", TRACE_TNAM, "\0\0\0\0\0", 5, false},
+                {"TITL", TRACE_TITL, "\0\0\0\0\0", 5, false},
                 {"NOTE", TRACE_NOTE, "\0\0\0\0\0\0\0\0\0", 9, false},
                 {"SMPL", TRACE_SMPL, "\0\0\0\0\0\0\0\0\0", 9, false},
                 {"RESI", TRACE_RESI, "\0\0\0\0\0\0\0\0\0\0\0\0\0\0", 14, false},

@@ -213,6 +213,7 @@ static int reader_take_chunk(struct trace_reader *t, size_t i, struct slice_plac
         case TRACE_STKS:
         case TRACE_PROC:
         case TRACE_PEND:
+        case TRACE_TITL:
         case TRACE_THRD:
         case TRACE_TNAM:
         case TRACE_COST:

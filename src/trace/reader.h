@@ -25,6 +25,7 @@ struct trace_note {
 struct trace_process_info {
         struct trace_process start;
         struct trace_process_end end; /* ended == TRACE_ENDED_UNKNOWN while it has not */
+        const char *title;            /* that it wrote over its arguments; NULL: none */
         bool has_end;
 };
 

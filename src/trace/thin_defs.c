@@ -329,9 +329,9 @@ static int copy_residency(struct gather *g) {
 /* ---- all of it ------------------------------------------------------------------------------- */
 
 int thin_copy_defs(int fd, const struct plan *p, struct trace_packer *packer, bytes_buf *out) {
-        static const uint32_t kinds[] = {TRACE_MODS, TRACE_LOCS, TRACE_STKS, TRACE_PROC,
-                                         TRACE_THRD, TRACE_TNAM, TRACE_PEND, TRACE_NOTE,
-                                         TRACE_COST, TRACE_ALOC, TRACE_PRIO, TRACE_TALY};
+        static const uint32_t kinds[] = {TRACE_MODS, TRACE_LOCS, TRACE_STKS, TRACE_PROC, TRACE_THRD,
+                                         TRACE_TNAM, TRACE_PEND, TRACE_NOTE, TRACE_COST, TRACE_ALOC,
+                                         TRACE_PRIO, TRACE_TALY, TRACE_TITL};
         struct gather g = {.fd = fd, .plan = p, .packer = packer, .out = out};
         int r = copy_meta(&g);
 

@@ -185,13 +185,12 @@ static bool verify_trailer(struct verify *v) {
 /* ---- the chain ------------------------------------------------------------------------------- */
 
 static bool kind_is_known(uint32_t kind) {
-        static const uint32_t known[] = {TRACE_META, TRACE_MODS, TRACE_LOCS, TRACE_STKS,
-                                         TRACE_PROC, TRACE_PEND, TRACE_THRD, TRACE_TNAM,
-                                         TRACE_NOTE, TRACE_COST, TRACE_SMPL, TRACE_MAPS,
-                                         TRACE_SITE, TRACE_EVTS, TRACE_SLIC, TRACE_CKPT,
-                                         TRACE_SYMS, TRACE_NSRC, TRACE_INDX, TRACE_SKIP,
-                                         TRACE_MOVE, TRACE_RESI, TRACE_ALOC, TRACE_PRIO,
-                                         TRACE_TALY};
+        static const uint32_t known[] = {TRACE_META, TRACE_MODS, TRACE_LOCS, TRACE_STKS, TRACE_PROC,
+                                         TRACE_PEND, TRACE_THRD, TRACE_TNAM, TRACE_NOTE, TRACE_COST,
+                                         TRACE_SMPL, TRACE_MAPS, TRACE_SITE, TRACE_EVTS, TRACE_SLIC,
+                                         TRACE_CKPT, TRACE_SYMS, TRACE_NSRC, TRACE_INDX, TRACE_SKIP,
+                                         TRACE_MOVE, TRACE_RESI, TRACE_ALOC, TRACE_PRIO, TRACE_TALY,
+                                         TRACE_TITL};
 
         for (size_t i = 0; i < ARRAY_SIZE(known); i++)
                 if (known[i] == kind)

@@ -140,6 +140,17 @@ static bool check_thread_names(struct verify *v, struct bytes_reader *r, uint32_
         return true;
 }
 
+static bool check_titles(struct verify *v, struct bytes_reader *r, uint32_t n) {
+        for (uint32_t i = 0; i < n && !r->bad; i++) {
+                uint32_t process = bytes_u32(r);
+
+                skip_string(r);
+                if (process >= v->processes.n)
+                        return bad_id(v, "process", process, i);
+        }
+        return true;
+}
+
 static bool check_notes(struct verify *v, struct bytes_reader *r, uint32_t n) {
         for (uint32_t i = 0; i < n && !r->bad; i++) {
                 bytes_u64(r);
@@ -363,6 +374,7 @@ static bool check_rows(struct verify *v, struct bytes_reader *r, uint32_t n) {
         case TRACE_PROC: return check_processes(v, r, n);
         case TRACE_PEND: return check_process_ends(v, r, n);
         case TRACE_THRD: return check_threads(v, r, n);
+        case TRACE_TITL: return check_titles(v, r, n);
         case TRACE_TNAM: return check_thread_names(v, r, n);
         case TRACE_NOTE: return check_notes(v, r, n);
         case TRACE_COST: return check_costs(r, n);

@@ -2,9 +2,7 @@
 /* Gathers one slice and writes it in one piece:
  *
  *   must      chunks of definitions: kept until a write succeeds
- *   slice     SITE, MOVE, EVTS, SLIC of the open slice: when its write fails, its rows go to the backlog
- *             and its events are dropped
- *
+ *   slice     SITE, MOVE, EVTS, SLIC of the open slice: when its write fails, rows go to the backlog, events are dropped
  * good_end is the file's length as far as everything is whole; a failed write is cut back to it. */
 #include "trace/writer.h"
 
@@ -333,6 +331,10 @@ uint32_t trace_add_thread(struct trace_writer *w, const struct trace_thread *t) 
 
 void trace_name_thread(struct trace_writer *w, uint32_t thread, const char *name) {
         trace_defs_thread_name(&w->defs, thread, name);
+}
+
+void trace_title_process(struct trace_writer *w, uint32_t process, const char *title) {
+        trace_defs_title(&w->defs, process, title);
 }
 
 void trace_end_process(struct trace_writer *w, const struct trace_process_end *e) {

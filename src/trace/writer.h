@@ -34,6 +34,7 @@ uint32_t trace_add_process(struct trace_writer *w, const struct trace_process *p
 uint32_t trace_add_thread(struct trace_writer *w, const struct trace_thread *t);
 /* The last name counts. */
 void trace_name_thread(struct trace_writer *w, uint32_t thread, const char *name);
+void trace_title_process(struct trace_writer *w, uint32_t process, const char *title);
 void trace_end_process(struct trace_writer *w, const struct trace_process_end *e);
 /* Shown in the report, e.g. "pid 12 not followed: …". */
 void trace_put_allocator(struct trace_writer *w, const struct trace_allocator *a);
