@@ -160,15 +160,6 @@ static bool take_file(struct reading *r) {
         return true;
 }
 
-static bool take_process(struct reading *r) {
-        r->o->source.all_processes = strcmp(r->p.value, "all") == 0;
-        r->o->source.process = r->p.value;
-        if (r->p.value[0])
-                return true;
-        cli_parser_error(&r->p, "--process: '' is no process: use a pid, a program's name, or all");
-        return false;
-}
-
 static bool take_metric(struct reading *r) {
         const char *metric;
 
@@ -200,7 +191,7 @@ static bool take_option(struct reading *r, enum check_option option) {
         case CHECK_FROM:
                 return cli_value_time(&r->p, &r->o->source.from_ns, &r->o->source.from_name);
         case CHECK_TO: return cli_value_time(&r->p, &r->o->source.to_ns, &r->o->source.to_name);
-        case CHECK_PROCESS: return take_process(r);
+        case CHECK_PROCESS: return cli_take_process(&r->p, &r->o->source.process);
         case CHECK_STRICT: r->o->strict = true; break;
         case CHECK_JSON:
                 r->o->json = true;

@@ -144,16 +144,13 @@ static bool take_process(struct reading *r) {
         const char *comma = strchr(r->p.value, ',');
         struct diff_source *s = r->o->sources;
 
-        for (unsigned side = 0; side < NAME_N_SIDES; side++) {
-                s[side].all_processes = strcmp(r->p.value, "all") == 0;
+        for (unsigned side = 0; side < NAME_N_SIDES; side++)
                 s[side].process = comma && side == NAME_NEW ? comma + 1 : r->p.value;
-        }
         if (comma)
                 s[NAME_OLD].process = keep(r, r->p.value, (size_t)(comma - r->p.value));
         if (s[NAME_OLD].process[0] && s[NAME_NEW].process[0])
                 return true;
-        cli_parser_error(&r->p,
-                         "--process: '%s' is no process: use a pid, a program's name, or all",
+        cli_parser_error(&r->p, "--process: '%s' is no process: use a pid, a name, main or all",
                          r->p.value);
         return false;
 }

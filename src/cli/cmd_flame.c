@@ -100,7 +100,7 @@ static bool take_option(struct flame_command_options *o, enum flame_option optio
         case FLAME_FROM: return cli_value_time(p, &ask->from_ns, &ask->from_name);
         case FLAME_TO: return cli_value_time(p, &ask->to_ns, &ask->to_name);
         case FLAME_AT: return take_at(o, p);
-        case FLAME_PROCESS: return cli_take_process(p, &ask->all_processes, &ask->pid);
+        case FLAME_PROCESS: return cli_take_process(p, &ask->process);
         case FLAME_TITLE: o->draw.title = p->value; break;
         case FLAME_WIDTH: return take_width(o, p);
         case FLAME_MIN_SHARE: return take_share(o, p);

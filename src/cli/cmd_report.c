@@ -141,7 +141,7 @@ static bool take_option(struct report_options *o, enum report_option option, str
         case REPORT_BY: return cli_take_metric(p, &o->metric);
         case REPORT_FROM: return cli_value_time(p, &o->from_ns, &o->from_name);
         case REPORT_TO: return cli_value_time(p, &o->to_ns, &o->to_name);
-        case REPORT_PROCESS: return cli_take_process(p, &o->all_processes, &o->pid);
+        case REPORT_PROCESS: return cli_take_process(p, &o->process);
         case REPORT_BLOCKS: o->blocks = true; break;
         case REPORT_FULL:
                 o->full = true;

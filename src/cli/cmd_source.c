@@ -84,7 +84,7 @@ static bool take_option(struct source_options *o, enum source_option option, str
         case SOURCE_BY: return cli_take_metric(p, &v->metric);
         case SOURCE_FROM: return cli_value_time(p, &v->from_ns, &v->from_name);
         case SOURCE_TO: return cli_value_time(p, &v->to_ns, &v->to_name);
-        case SOURCE_PROCESS: return cli_take_process(p, &v->all_processes, &v->pid);
+        case SOURCE_PROCESS: return cli_take_process(p, &v->process);
         case SOURCE_CONTEXT: return take_context(o, p);
         case SOURCE_SOURCE_DIR: return take_dir(o, p);
         case SOURCE_MAP: return take_map(o, p);

@@ -148,7 +148,7 @@ static void test_report_all(void **state) {
         assert_int_equal(o.n_top, 20);
         assert_int_equal(o.from_ns, 0);
         assert_true(o.to_ns == UINT64_MAX);
-        assert_false(o.json || o.blocks || o.full || o.all_processes);
+        assert_false(o.json || o.blocks || o.full || o.process);
 
         assert_true(PARSE(report_options_parse, &o, &status, "--json", "a.silt", "--top=3", "--by",
                           "growth", "--from", "250ms", "--to", "5m", "--process", "all", "--blocks",
@@ -157,11 +157,11 @@ static void test_report_all(void **state) {
         assert_string_equal(o.metric, "growth");
         assert_int_equal(o.from_ns, 250000000);
         assert_int_equal(o.to_ns, 300000000000);
-        assert_true(o.json && o.blocks && o.full && o.all_processes);
+        assert_true(o.json && o.blocks && o.full);
+        assert_string_equal(o.process, "all");
 
         assert_true(PARSE(report_options_parse, &o, &status, "a.silt", "--process", "4711"));
-        assert_int_equal(o.pid, 4711);
-        assert_false(o.all_processes);
+        assert_string_equal(o.process, "4711");
 }
 
 static void test_named_times(void **state) {
@@ -280,8 +280,7 @@ static void test_report_refused(void **state) {
         assert_report_refused("a.silt", "b.silt");
         assert_report_refused("a.silt", "--by", "size");
         assert_report_refused("a.silt", "--top", "-1");
-        assert_report_refused("a.silt", "--process", "0");
-        assert_report_refused("a.silt", "--process", "all processes");
+        assert_report_refused("a.silt", "--process", "");
         assert_report_refused("a.silt", "--from", "2s", "--to", "1s");
         assert_report_refused("a.silt", "--from", "1s", "--to", "1s");
         assert_report_refused("a.silt", "--function", "(");
@@ -336,7 +335,8 @@ static void test_diff_all(void **state) {
                           "64K", "--process", "all", "--function", "x"));
         assert_string_equal(s[NAME_NEW].path, "a.silt");
         assert_true(s[0].is_at && s[0].to_ns == 1000000000 && s[1].to_ns == 2000000000);
-        assert_true(c.options.min_change_bytes == 65536 && s[1].all_processes);
+        assert_true(c.options.min_change_bytes == 65536);
+        assert_string_equal(s[1].process, "all");
         assert_non_null(c.options.filter);
         diff_command_done(&c);
 
@@ -408,7 +408,8 @@ static void test_source(void **state) {
         assert_string_equal(o.what, "x.c:9");
         assert_string_equal(o.view.metric, "end");
         assert_int_equal(o.n_context, 0);
-        assert_true(o.is_full && o.view.json && o.view.all_processes);
+        assert_true(o.is_full && o.view.json);
+        assert_string_equal(o.view.process, "all");
         assert_string_equal(o.dirs[0], "/src");
         assert_int_equal(o.maps[0].n_old, 6);
         assert_string_equal(o.maps[0].new, "/home/me");

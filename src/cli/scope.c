@@ -21,9 +21,12 @@ bool cli_take_metric(struct cli_parser *p, const char **ret_metric) {
         return false;
 }
 
-bool cli_take_process(struct cli_parser *p, bool *ret_all, uint64_t *ret_pid) {
-        *ret_all = strcmp(p->value, "all") == 0;
-        return *ret_all || cli_value_number(p, 1, INT32_MAX, ret_pid);
+bool cli_take_process(struct cli_parser *p, const char **ret_process) {
+        *ret_process = p->value;
+        if (p->value[0])
+                return true;
+        cli_parser_error(p, "--process: '' is no process: use a pid, a name, main or all");
+        return false;
 }
 
 const char *cli_empty_window(uint64_t from_ns, bool is_at) {

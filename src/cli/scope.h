@@ -11,4 +11,4 @@
 bool cli_take_metric(struct cli_parser *p, const char **ret_metric);
 /* Why a window is empty, from 0 or from a time that was given. */
 const char *cli_empty_window(uint64_t from_ns, bool is_at);
-bool cli_take_process(struct cli_parser *p, bool *ret_all, uint64_t *ret_pid);
+bool cli_take_process(struct cli_parser *p, const char **ret_process);

@@ -9,6 +9,7 @@
 #include "base/units.h"
 #include "diff/measure.h"
 #include "diff/words.h"
+#include "report/holder.h"
 
 /* ---- words ----------------------------------------------------------------------------------- */
 
@@ -132,21 +133,25 @@ enum { CHECK_MAX_TOLD = 3 }; /* failures in the first sentence */
 
 void check_add_verdict(const struct check *c, struct str *to) {
         size_t n_failed = check_count(c, CHECK_FAILED), n = c->results.n, n_told = 0;
+        struct str crowd = {0};
 
         if (n_failed)
-                str_addf(to, n == 1 ? "The check failed: " : "%zu of %zu checks failed: ", n_failed,
-                         n);
+                str_addf(to, n == 1 ? "The check failed" : "%zu of %zu checks failed", n_failed, n);
         else if (check_count(c, CHECK_UNTOLD))
                 str_addf(to,
-                         n == 1 ? "The check could not be made: "
-                                : "No check failed, but %zu of %zu could not be made: ",
+                         n == 1 ? "The check could not be made"
+                                : "No check failed, but %zu of %zu could not be made",
                          check_count(c, CHECK_UNTOLD), n);
         else
                 str_addf(to,
-                         n == 1   ? "The check holds: "
-                         : n == 2 ? "Both checks hold: "
-                                  : "All %zu checks hold: ",
+                         n == 1   ? "The check holds"
+                         : n == 2 ? "Both checks hold"
+                                  : "All %zu checks hold",
                          n);
+        if (holder_add_crowd(c->side.q, c->side.answer, &crowd))
+                str_addf(to, " for %s", str_text(&crowd));
+        str_done(&crowd);
+        str_add(to, ": ");
         for (size_t i = 0; i < n; i++) {
                 if (n_failed && c->results.items[i].status != CHECK_FAILED)
                         continue;

@@ -20,8 +20,7 @@ struct diff_source {
         const char *from_name,
                 *to_name;    /* moments of the recording instead, without '@'; NULL: none */
         bool is_at;          /* to_ns is a moment asked for: it must be in the recording */
-        const char *process; /* a pid, or the name of a program; NULL: the main process */
-        bool all_processes;  /* process is not looked at */
+        const char *process; /* as query_choose_process takes it; NULL: all */
 };
 
 struct diff_options {

@@ -66,7 +66,7 @@ static int compare(FILE *out, char paths[NAME_N_SIDES][32], uint8_t choice, size
 
         for (unsigned side = 0; side < NAME_N_SIDES; side++) {
                 o.sources[side].path = paths[side];
-                o.sources[side].all_processes = choice & CHOICE_ALL;
+                o.sources[side].process = choice & CHOICE_ALL ? "all" : NULL;
                 o.sources[side].process = process_of(n);
                 if (choice & CHOICE_WINDOW)
                         o.sources[side].from_ns = 3000 * side, o.sources[side].to_ns = 50000;
@@ -84,7 +84,7 @@ static int check(FILE *out, char paths[NAME_N_SIDES][32], uint8_t choice, size_t
                  struct err *err) {
         struct check_options o = {.source = {.path = paths[NAME_NEW],
                                              .to_ns = UINT64_MAX,
-                                             .all_processes = choice & CHOICE_ALL},
+                                             .process = choice & CHOICE_ALL ? "all" : NULL},
                                   .against = paths[NAME_OLD],
                                   .rules = rules_of(n),
                                   .json = choice & CHOICE_JSON};

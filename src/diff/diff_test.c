@@ -51,7 +51,7 @@ static struct diff_options draw_options(const char *old, const char *new) {
         o.metric = metrics[draw(6)];
         o.full = draw(2);
         if (draw(3) == 0)
-                o.sources[NAME_OLD].all_processes = o.sources[NAME_NEW].all_processes = true;
+                o.sources[NAME_OLD].process = o.sources[NAME_NEW].process = "all";
         for (unsigned side = 0; side < NAME_N_SIDES && draw(3) == 0; side++)
                 o.sources[side].to_ns = 1000 * (1 + draw(20000));
         return o;

@@ -10,6 +10,7 @@
 #include "diff/words.h"
 #include "finding/series.h"
 #include "report/frame.h"
+#include "report/holder.h"
 
 enum {
         MEASURE_COLUMNS = 200,        /* of time, for growth */
@@ -280,10 +281,6 @@ static void measure_plain(struct check *c, struct check_result *r) {
                                  "the trace does not say how much was resident");
                 }
                 break;
-        case LIMIT_END:
-                r->measured = (double)t->end_bytes;
-                metric = QUERY_END;
-                break;
         case LIMIT_ALLOCATED:
                 r->measured = (double)t->alloc_bytes;
                 metric = QUERY_ALLOCATED;
@@ -304,8 +301,71 @@ static void measure_plain(struct check *c, struct check_result *r) {
         }
 }
 
+/* What it left of what it allocated itself. */
+static uint64_t own_end_bytes(const struct query_answer *a) {
+        uint64_t bytes = 0;
+
+        for (size_t i = 0; i < a->n_sites; i++) {
+                const struct query_figures *f = &a->sites[i].f;
+
+                if (f->alloc_bytes > f->free_bytes)
+                        bytes +=
+                                MIN(f->alloc_bytes - f->free_bytes, (uint64_t)MAX(f->end_bytes, 0));
+        }
+        return bytes;
+}
+
+/* A process that ended before the others has left what it held, though their sum no longer has it. */
+static int measure_left(struct check *c, struct check_result *r, uint32_t process,
+                        struct query_answer **worst, struct err *reterr) {
+        const struct trace_process_info *p = &c->side.v->processes[process];
+        struct query_scope scope = c->side.answer->scope;
+        struct query_answer *a;
+        struct str name = {0};
+        int x;
+
+        if (!p->has_end || p->end.ended == TRACE_ENDED_STOPPED || p->end.ended == TRACE_ENDED_EXEC)
+                return 0;
+        scope.process = process;
+        x = query_ask(c->side.q, &scope, &a, reterr);
+        if (x < 0)
+                return x;
+        if ((double)own_end_bytes(a) <= r->measured) {
+                query_answer_free(a);
+                return 0;
+        }
+        r->measured = (double)own_end_bytes(a);
+        query_add_process_name(c->side.q, process, &name);
+        err_make_one_line(name.bytes);
+        snprintf(r->remark, sizeof(r->remark), "when %s (pid %u) ended", str_text(&name),
+                 p->start.pid);
+        str_done(&name);
+        query_answer_free(*worst);
+        *worst = a;
+        return 0;
+}
+
+static int measure_end(struct check *c, struct check_result *r, struct err *reterr) {
+        const struct query_answer *all = c->side.answer;
+        _cleanup_(query_answer_freep) struct query_answer *worst = NULL;
+        uint32_t processes[HOLDERS_MAX];
+        bool is_of_all = all->scope.process == QUERY_ALL && !side_is_windowed(&c->side);
+        size_t n = is_of_all ? holders_of(c->side.q, all, processes) : 0;
+        int x = 0;
+
+        r->measured = (double)all->totals.end_bytes;
+        for (size_t i = 0; i < n && x >= 0; i++)
+                x = measure_left(c, r, processes[i], &worst, reterr);
+        if (x >= 0 && r->measured > r->limit->limit) {
+                r->status = CHECK_FAILED;
+                blame(c, r, worst ? worst : all, QUERY_END);
+        }
+        return x;
+}
+
 static int measure(struct check *c, struct check_result *r, struct err *reterr) {
         switch (r->limit->kind) {
+        case LIMIT_END: return measure_end(c, r, reterr);
         case LIMIT_GROWTH: return measure_growth(c, r, reterr);
         case LIMIT_FUNCTION: return measure_function(c, r, reterr);
         case LIMIT_AGAINST: return measure_against(c, r, reterr);

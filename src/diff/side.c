@@ -8,6 +8,7 @@
 #include "base/units.h"
 #include "report/estimate.h"
 #include "report/frame.h"
+#include "report/holder.h"
 #include "report/style.h"
 #include "report/times.h"
 
@@ -53,61 +54,11 @@ void side_done(struct diff_side *s) {
 
 /* ---- which process --------------------------------------------------------------------------- */
 
-static bool is_number(const char *text) {
-        return text[0] && text[strspn(text, "0123456789")] == '\0';
-}
-
-static const char *program_name(const struct trace_process *p) {
-        return frame_base(p->n_args && p->args[0][0] ? p->args[0] : p->exe);
-}
-
-/* Of several processes of that name the one that held most. */
-static int find_named(struct diff_side *s, const char *name, uint32_t *ret, struct err *reterr) {
-        const struct query_scope all = {.process = QUERY_ALL, .to_ns = UINT64_MAX};
-        _cleanup_(query_answer_freep) struct query_answer *a = NULL;
-        bool is_found = false;
-        uint64_t most = 0;
-        int r = query_ask(s->q, &all, &a, reterr);
-
-        if (r < 0)
-                return r;
-        for (uint32_t i = 0; i < s->v->n_processes && i < a->n_processes; i++) {
-                const struct trace_process *p = &s->v->processes[i].start;
-
-                if (strcmp(program_name(p), name) != 0 && strcmp(frame_base(p->exe), name) != 0)
-                        continue;
-                if (!is_found || a->processes[i].peak_bytes > most) {
-                        most = a->processes[i].peak_bytes;
-                        *ret = i;
-                }
-                is_found = true;
-        }
-        if (!is_found)
-                return err_set(reterr, -ENOENT,
-                               "%s: no process of it is called '%s': 'silt report %s' lists them",
-                               s->source->path, name, s->source->path);
-        return 0;
-}
-
 static int find_process(struct diff_side *s, uint32_t *ret, struct err *reterr) {
-        const char *who = s->source->process;
         struct err why = {0};
-        int r;
+        int r = query_choose_process(s->q, s->source->process, ret, &why);
 
-        *ret = query_main_process(s->q);
-        if (s->source->all_processes)
-                *ret = QUERY_ALL;
-        else if (who && is_number(who)) {
-                r = query_find_process(s->q, (uint32_t)strtoul(who, NULL, 10), ret, &why);
-                if (r < 0)
-                        return err_set(
-                                reterr, r,
-                                "%s: it has no process %s: give a program's name, or --process OLD,NEW with a pid of each",
-                                s->source->path, who);
-        } else if (who) {
-                return find_named(s, who, ret, reterr);
-        }
-        return 0;
+        return r < 0 ? err_set(reterr, r, "%s: %s", s->source->path, why.text) : 0;
 }
 
 /* ---- asking ---------------------------------------------------------------------------------- */
@@ -185,14 +136,14 @@ bool side_is_windowed(const struct diff_side *s) {
 }
 
 const struct trace_process_info *side_process(const struct diff_side *s) {
-        uint32_t process = s->answer->scope.process;
-
-        return &s->v->processes[process == QUERY_ALL ? query_main_process(s->q) : process];
+        return &s->v->processes[holder_process(s->q, s->answer)];
 }
 
 void side_add_command(const struct diff_side *s, size_t max_bytes, struct str *to) {
-        const struct trace_process *p = &side_process(s)->start;
-        bool is_main = !s->source->process && s->v->meta.n_args;
+        bool is_all = s->answer->scope.process == QUERY_ALL;
+        const struct trace_process *p =
+                is_all ? &s->v->processes[query_main_process(s->q)].start : &side_process(s)->start;
+        bool is_main = (is_all || !s->source->process) && s->v->meta.n_args;
         uint32_t n_args = is_main ? s->v->meta.n_args : p->n_args;
         const char *const *args = is_main ? s->v->meta.args : p->args;
         size_t begin = to->n;

@@ -31,7 +31,7 @@ void side_done(struct diff_side *s);
 
 uint64_t side_duration_ns(const struct diff_side *s); /* of the window */
 bool side_is_windowed(const struct diff_side *s);
-/* The process asked about; of all, the main one. */
+/* The process asked about; of all, the one that holds most. */
 const struct trace_process_info *side_process(const struct diff_side *s);
 /* Appends the command's words, at most about max_bytes of them. */
 void side_add_command(const struct diff_side *s, size_t max_bytes, struct str *to);

@@ -139,9 +139,9 @@ static void add_side(const struct diff *d, enum name_side side, struct str *to) 
                 str_add(to, "the same command");
         else
                 side_add_command(x, TEXT_COMMAND_BYTES, to);
-        if (x->answer->scope.process == QUERY_ALL && x->v->n_processes > 1)
-                str_addf(to, " and all its processes, %s", unit_count(&a, x->v->n_processes));
-        else if (x->source->process)
+        if (x->answer->scope.process == QUERY_ALL && query_n_pids(x->q) > 1)
+                str_addf(to, " and all its processes, %s", unit_count(&a, query_n_pids(x->q)));
+        else if (x->source->process && x->answer->scope.process != QUERY_ALL)
                 str_addf(to, ", process %u", side_process(x)->start.pid);
         str_add(to, "). ");
 }

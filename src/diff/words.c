@@ -6,6 +6,7 @@
 
 #include "name/stable.h"
 #include "report/frame.h"
+#include "report/holder.h"
 
 enum {
         WORDS_MANIFOLD_PCT = 1000, /* from here on growth is told as a factor */
@@ -266,6 +267,16 @@ static void add_no_difference(const struct diff *d, struct str *to) {
         str_add(to, ".");
 }
 
+/* Of several processes the one that holds most comes first. */
+static void add_crowd(const struct diff *d, struct str *to) {
+        const struct diff_side *s = &d->sides[NAME_NEW];
+        struct str crowd = {0};
+
+        if (holder_add_crowd(s->q, s->answer, &crowd))
+                str_addf(to, "In %s, ", str_text(&crowd));
+        str_done(&crowd);
+}
+
 void words_add_verdict(const struct diff *d, const struct style *s, struct str *to) {
         double old = diff_total(d, NAME_OLD), new = diff_total(d, NAME_NEW), change = new - old;
         bool total_moved = diff_total_is_noted(d);
@@ -275,6 +286,7 @@ void words_add_verdict(const struct diff *d, const struct style *s, struct str *
                 add_no_difference(d, to);
                 return;
         }
+        add_crowd(d, to);
         str_add(to, "NEW ");
         add_total(d, NAME_NEW, to);
         if (total_moved) {

@@ -59,6 +59,7 @@ struct finding *found(struct facts *f, const char *kind, double bytes, uint32_t 
                             .text = "",
                             .next = "",
                             .function = "",
+                            .process = QUERY_ALL,
                             .bytes = unit_nearest(bytes),
                             .has_site = true,
                             .site = {g->stack, QUERY_ALL, g->self},
@@ -69,8 +70,11 @@ struct finding *found(struct facts *f, const char *kind, double bytes, uint32_t 
 }
 
 struct finding *found_about_none(struct facts *f, const char *kind, const char *text) {
-        vec_push(&f->found,
-                 (struct finding){.kind = kind, .text = text, .next = "", .function = ""});
+        vec_push(&f->found, (struct finding){.kind = kind,
+                                             .text = text,
+                                             .next = "",
+                                             .function = "",
+                                             .process = QUERY_ALL});
         return &f->found.items[f->found.n - 1];
 }
 
@@ -151,7 +155,10 @@ int findings_make(const struct finding_source *source, struct findings **ret, st
 }
 
 struct findings *findings_free(struct findings *f) {
-        if (f)
-                arena_free(f->arena);
+        if (!f)
+                return NULL;
+        for (size_t i = 0; i < f->n_parts; i++)
+                findings_free(f->parts[i]);
+        arena_free(f->arena);
         return NULL;
 }

@@ -41,6 +41,7 @@ struct finding {
         const char *next;     /* what to look at next; "" nothing */
         const char *function; /* that is to be looked at, as people see it; "" none */
         uint64_t bytes;
+        uint32_t process; /* of several (finding/crowd.h) the one it is in; else QUERY_ALL */
         bool is_note;  /* about the recording or single mistakes: never in the place of a culprit */
         bool has_site; /* false: about no one site */
         struct query_site site;   /* the largest of those it is about */
@@ -61,7 +62,9 @@ struct findings {
         struct finding *items; /* the most severe first */
         size_t n;
         struct finding_left left;
-        struct arena *arena; /* everything in it */
+        struct arena *arena;     /* everything in it */
+        struct findings **parts; /* those it was put together of: their texts are in use */
+        size_t n_parts;
 };
 
 struct finding_source {

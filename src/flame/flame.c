@@ -49,8 +49,10 @@ static int ask_side(struct side *s, const char *path, const struct flame_options
         s->view.s.utf8 = true;
         r = query_ask(s->opened.q, &s->view.scope, &s->answer, reterr);
         opened_end_progress(&s->opened);
-        if (r >= 0)
+        if (r >= 0) {
+                s->view.answer = s->answer;
                 s->view.scope = s->answer->scope;
+        }
         return r;
 }
 

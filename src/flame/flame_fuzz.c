@@ -75,7 +75,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n) {
         o.is_page = choice & 2;
         o.is_reversed = choice & 4;
         o.ask.full = choice & 8;
-        o.ask.all_processes = choice & 16;
+        o.ask.process = choice & 16 ? "all" : NULL;
         o.old_path = choice & 32 ? old_path : NULL;
         if (choice & 64)
                 o.ask.from_ns = 3000;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "flame/same.h"
+#include "report/holder.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -54,7 +55,7 @@ static uint32_t number_of(struct same *s, enum graph_side side, const struct que
 
 static const char *program_of(const struct view *v) {
         uint32_t process =
-                v->scope.process == QUERY_ALL ? query_main_process(v->q) : v->scope.process;
+                v->scope.process == QUERY_ALL ? holder_process(v->q, v->answer) : v->scope.process;
 
         return process < v->v->n_processes ? v->v->processes[process].start.exe : "";
 }

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "report/frame.h"
+#include "report/holder.h"
 
 /* ---- figures ----------------------------------------------------------------------------------- */
 
@@ -126,21 +127,16 @@ void words_add_frame(struct str *to, const struct graph *g, const struct graph_f
 
 static const char *program_name(const struct view *v) {
         uint32_t process =
-                v->scope.process == QUERY_ALL ? query_main_process(v->q) : v->scope.process;
-        const struct trace_process *p;
+                v->scope.process == QUERY_ALL ? holder_process(v->q, v->answer) : v->scope.process;
 
-        if (process >= v->v->n_processes)
-                return "the program";
-        p = &v->v->processes[process].start;
-        if (p->n_args && p->args[0][0])
-                return frame_base(p->args[0]);
-        return p->exe[0] ? frame_base(p->exe) : "the program";
+        const char *name = process < v->v->n_processes ? query_process_name(v->q, process) : "";
+
+        return name[0] ? name : "the program";
 }
 
 static void add_program(const struct view *v, struct str *to) {
-        style_add_clean(to, program_name(v));
-        if (v->scope.process == QUERY_ALL && v->v->n_processes > 1)
-                str_add(to, " and its children");
+        if (!holder_add_crowd(v->q, v->answer, to))
+                style_add_clean(to, program_name(v));
 }
 
 static const struct graph_frame *first_child(const struct graph *g, const struct graph_frame *f) {

@@ -37,6 +37,7 @@ struct query_answer *query_answer_free(struct query_answer *a) {
                 return NULL;
         free(a->sites);
         free(a->processes);
+        free(a->held_bytes);
         free(a);
         return NULL;
 }
@@ -223,11 +224,15 @@ static void collect_sites(struct asking *k) {
 
 static void add_peak_site(void *ctx, uint32_t process, uint32_t stack, int64_t bytes,
                           int64_t blocks) {
+        struct asking *k = ctx;
         struct query_site *site;
 
-        if ((bytes == 0 && blocks == 0) || !is_picked(ctx, process, stack))
+        if ((bytes == 0 && blocks == 0) || !is_picked(k, process, stack))
                 return;
-        site = site_of(ctx, process, stack);
+        if (k->answer->held_bytes && process < k->answer->n_processes)
+                k->answer->held_bytes[process] =
+                        (int64_t)((uint64_t)k->answer->held_bytes[process] + (uint64_t)bytes);
+        site = site_of(k, process, stack);
         site->f.peak_bytes += bytes;
         site->f.peak_blocks += blocks;
 }
@@ -637,6 +642,8 @@ static int ask(struct query *q, const struct query_scope *scope, bool is_split, 
                 return r;
         if (!a || !(a->processes = calloc(n, sizeof(a->processes[0]))) ||
             !(k.peaks = calloc(n + 1, sizeof(k.peaks[0]))))
+                abort();
+        if (is_all(&k) && !k.pick && !(a->held_bytes = calloc(n, sizeof(a->held_bytes[0]))))
                 abort();
         k.is_split |= k.pick != NULL;
         k.counts_others = counts_others && !k.pick;

@@ -15,8 +15,11 @@ struct query {
         struct trace_view named; /* view, where its names are not the trace's own */
         uint32_t *symbol_begin;  /* n_locations + 1: where a location's symbols start */
         uint64_t last_end_ns;    /* of the processes; UINT64_MAX: not all ended */
-        struct inherit inherit;  /* filled when first needed */
-        struct pick *pick;       /* the filter asked with last; NULL: none yet */
+        uint32_t *next_image;    /* n_processes: see query_next_image */
+        size_t n_pids;
+        char **titles;          /* n_processes: the short form of each; NULL: it has none */
+        struct inherit inherit; /* filled when first needed */
+        struct pick *pick;      /* the filter asked with last; NULL: none yet */
         struct names *
                 names; /* how functions are called and what is folded away; loaded when first needed */
         bool owns_names;
@@ -29,6 +32,10 @@ struct query {
         query_progress_fn progress;
         void *progress_ctx;
 };
+
+void who_link_images(struct query *q);
+void who_read_titles(struct query *q);
+void who_done(struct query *q);
 
 /* The process of an event's thread; TRACE_NO_PROCESS when it has none. */
 static inline uint32_t query_event_process(const struct query *q, const struct trace_event *e) {

@@ -54,6 +54,8 @@ int query_open(const char *path, struct query **ret, struct err *reterr) {
                         "'%s': its program has not begun: wait if it is being recorded, or record it again",
                         path);
         q->last_end_ns = last_end_ns(q->view);
+        who_link_images(q);
+        who_read_titles(q);
         index_symbols(q);
         *ret = TAKE_PTR(q);
         return 0;
@@ -62,6 +64,7 @@ int query_open(const char *path, struct query **ret, struct err *reterr) {
 struct query *query_free(struct query *q) {
         if (!q)
                 return NULL;
+        who_done(q);
         trace_reader_free(q->reader);
         free(q->symbol_begin);
         query_set_names(q, NULL);

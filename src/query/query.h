@@ -74,6 +74,23 @@ struct query_scope query_whole(const struct query *q);
 int query_find_process(const struct query *q, uint32_t pid, uint32_t *ret_process,
                        struct err *reterr);
 
+/* ---- processes as people tell them apart ------------------------------------------------------ */
+
+/* What it became by exec; TRACE_NO_PROCESS: nothing. */
+uint32_t query_next_image(const struct query *q, uint32_t process);
+/* Processes, each counted once, whatever programs it was. */
+size_t query_n_pids(const struct query *q);
+/* "redis-server"; the title it gave itself: "nginx: worker process". May hold anything, and be long; "" unknown. */
+const char *query_process_name(const struct query *q, uint32_t process);
+/* The same, not too long for a sentence. */
+void query_add_process_name(const struct query *q, uint32_t process, struct str *to);
+/* As query_choose_process takes it: its pid, or PID.IMAGE where that means another. */
+void query_add_process_word(const struct query *q, uint32_t process, struct str *to);
+/* Which process is meant: a pid, PID.IMAGE, a program's name or title or a part of it, "main", or "all" (QUERY_ALL).
+ * NULL: all, where there are several. Refused with a list where none is meant, or more than one. */
+int query_choose_process(struct query *q, const char *who, uint32_t *ret_process,
+                         struct err *reterr);
+
 enum query_metric {
         QUERY_PEAK,      /* live when the process peaked in the window */
         QUERY_END,       /* live at the window's end */
@@ -220,7 +237,10 @@ struct query_answer {
         size_t n_sites;
         struct query_totals *processes;
         size_t n_processes; /* each for itself, same window; filtered: those of the scope only */
-        bool is_exact;      /* false: parts that were needed are missing from the file */
+        /* n_processes, of all processes together and without a filter: what each counted in their sum when that was highest.
+         * Else NULL */
+        int64_t *held_bytes;
+        bool is_exact; /* false: parts that were needed are missing from the file */
         /* blocks allocated before this are not in the answer: their events were dropped, and the filter
          * needs them. 0: all are in it */
         uint64_t known_from_ns;
@@ -233,6 +253,16 @@ struct query_answer {
 /* All of the window is before that: the figures are 0 because nothing is known, not because nothing was there. */
 static inline bool query_answer_is_untold(const struct query_answer *a) {
         return a->known_from_ns && a->scope.to_ns <= a->known_from_ns;
+}
+
+/* What a process held at most that it did not just inherit, as near as an answer tells. */
+static inline uint64_t query_own_peak_bytes(const struct query_answer *a, uint32_t process) {
+        const struct query_totals *t = &a->processes[process];
+        uint64_t own = MIN(t->peak_bytes, t->begin_bytes + t->alloc_bytes);
+
+        return a->held_bytes && a->held_bytes[process] > 0
+                       ? MAX(own, (uint64_t)a->held_bytes[process])
+                       : own;
 }
 
 int query_ask(struct query *q, const struct query_scope *scope, struct query_answer **ret,

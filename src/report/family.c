@@ -12,7 +12,10 @@
 
 enum { FAMILY_MAX_ROWS = 10, FAMILY_MAX_DEPTH = 5, FAMILY_MIN_COMMAND = 12, FAMILY_WIDE = 76 };
 
+/* A process with all the programs it was: kept at the place of the first of them, and called by the last. */
 struct member {
+        uint32_t first, last;          /* of its images; first is another: no row of its own */
+        uint64_t peak_bytes, n_allocs; /* of all of them */
         uint32_t first_child, last_child, next; /* of those told; TRACE_NO_PROCESS: none */
         uint32_t depth;
         uint32_t
@@ -24,22 +27,62 @@ struct member {
 struct family {
         const struct style *s;
         const struct report *r;
-        struct member *members;   /* one a process */
-        size_t n, n_told, n_rows; /* n_told: with those they stand for */
+        struct member *members; /* one an image */
+        size_t n, n_rows_all;   /* images; processes */
+        size_t n_told, n_rows;  /* n_told: with those they stand for */
         uint64_t most_untold_bytes;
+        bool joins_images;
 };
 
+/* Parents come before their children. */
 static uint32_t parent_of(const struct family *f, uint32_t process) {
         uint32_t parent = f->r->v->processes[process].start.parent;
 
-        return parent < process ? parent : TRACE_NO_PROCESS;
+        return parent < process ? f->members[parent].first : TRACE_NO_PROCESS;
 }
 
 static uint64_t peak_of(const struct family *f, uint32_t process) {
-        return f->r->answer->processes[process].peak_bytes;
+        return f->members[process].peak_bytes;
 }
 
-static void add_command(const struct trace_process *p, struct str *to) {
+static bool is_first(const struct family *f, uint32_t process) {
+        return f->members[process].first == process;
+}
+
+/* Of a child that was forked to become another program, what it only inherited does not count. --full shows every image, and so
+ * does a recording of one process. */
+static void join_images(struct family *f) {
+        const struct query_answer *a = f->r->answer;
+
+        for (uint32_t i = 0; i < f->n; i++)
+                f->members[i].first = i;
+        for (uint32_t i = 0; i < f->n; i++) {
+                uint32_t next = query_next_image(f->r->q, i);
+                struct member *m = &f->members[f->members[i].first];
+                bool goes_on = next < f->n && next > i && f->joins_images;
+
+                if (goes_on)
+                        f->members[next].first = f->members[i].first;
+                m->last = i;
+                m->n_allocs += a->processes[i].n_allocs;
+                m->peak_bytes = MAX(m->peak_bytes, goes_on ? query_own_peak_bytes(a, i)
+                                                           : a->processes[i].peak_bytes);
+                f->n_rows_all += is_first(f, i);
+        }
+}
+
+static const struct trace_process_info *info_of(const struct family *f, uint32_t process) {
+        return &f->r->v->processes[f->members[process].last];
+}
+
+static void add_command(const struct family *f, uint32_t process, struct str *to) {
+        const struct trace_process_info *info = info_of(f, process);
+        const struct trace_process *p = &info->start;
+
+        if (info->title) {
+                style_add_clean(to, query_process_name(f->r->q, f->members[process].last));
+                return;
+        }
         for (uint32_t i = 0; i < p->n_args && to->n < 4096; i++) {
                 str_add(to, i ? " " : "");
                 style_add_clean(to, i ? p->args[i] : frame_base(p->args[i]));
@@ -56,7 +99,7 @@ static uint64_t hash_of(const struct family *f, uint32_t process) {
         uint64_t hash = map_hash(parent_of(f, process));
         struct str command = {0};
 
-        add_command(&f->r->v->processes[process].start, &command);
+        add_command(f, process, &command);
         for (size_t i = 0; i < command.n; i++)
                 hash = (hash ^ (unsigned char)command.bytes[i]) * 1099511628211ull;
         str_done(&command);
@@ -68,7 +111,7 @@ static void join_alike(struct family *f) {
         struct map largest = {0};
 
         for (uint32_t i = 0; i < f->n; i++)
-                if (parent_of(f, i) != TRACE_NO_PROCESS)
+                if (is_first(f, i) && parent_of(f, i) != TRACE_NO_PROCESS)
                         f->members[parent_of(f, i)].has_children = true;
         for (uint32_t i = 0; i < f->n; i++) {
                 bool added;
@@ -76,7 +119,7 @@ static void join_alike(struct family *f) {
 
                 f->members[i].n_alike = 1;
                 f->members[i].stands_in = i;
-                if (f->r->options->full || f->members[i].has_children)
+                if (f->r->options->full || f->members[i].has_children || !is_first(f, i))
                         continue;
                 other = map_put(&largest, hash_of(f, i), i, &added);
                 if (added)
@@ -94,7 +137,7 @@ static void join_alike(struct family *f) {
 }
 
 static bool is_row(const struct family *f, uint32_t process) {
-        return f->members[process].stands_in == process;
+        return is_first(f, process) && f->members[process].stands_in == process;
 }
 
 /* ---- choosing -------------------------------------------------------------------------------- */
@@ -213,20 +256,20 @@ static void add_alike(const struct family *f, uint32_t process, size_t left, str
 }
 
 static void print_member(const struct family *f, uint32_t process) {
-        const struct trace_process_info *p = &f->r->v->processes[process];
-        const struct query_totals *t = &f->r->answer->processes[process];
+        const struct trace_process_info *p = info_of(f, process);
+        const struct query_totals *t = &f->r->answer->processes[f->members[process].last];
         struct str line = {0}, command = {0}, end = {0};
         struct unit_text a, b, c;
         size_t left;
 
-        str_addf(&line, "  %8u  %10s  %10s  ", p->start.pid, unit_bytes(&a, t->peak_bytes),
+        str_addf(&line, "  %8u  %10s  %10s  ", p->start.pid, unit_bytes(&a, peak_of(f, process)),
                  unit_bytes(&b, t->end_bytes));
         if (f->s->width >= FAMILY_WIDE)
-                str_addf(&line, "%12s  ", unit_count(&c, t->n_allocs));
+                str_addf(&line, "%12s  ", unit_count(&c, f->members[process].n_allocs));
         add_branches(f, process, &line);
         left = f->s->width - MIN(f->s->width, str_width(str_text(&line)));
         left = MAX(left, (size_t)FAMILY_MIN_COMMAND);
-        add_command(&p->start, &command);
+        add_command(f, process, &command);
         if (f->members[process].n_alike > 1)
                 add_alike(f, process, left, &end);
         else
@@ -235,7 +278,7 @@ static void print_member(const struct family *f, uint32_t process) {
                 str_clear(&end);
         style_add_cut(f->s, &line, str_text(&command), left - str_width(str_text(&end)));
         str_add(&line, str_text(&end));
-        if (process == f->r->scope.process)
+        if (f->members[process].last == f->r->scope.process)
                 fprintf(f->s->out, "%s%s%s\n", f->s->bold, str_text(&line), f->s->plain);
         else
                 fprintf(f->s->out, "%s\n", str_text(&line));
@@ -270,16 +313,18 @@ void family_print(const struct style *s, const struct report *r) {
         f.members = calloc(f.n, sizeof(f.members[0]));
         if (!f.members)
                 abort();
+        f.joins_images = !r->options->full && query_n_pids(r->q) > 1;
+        join_images(&f);
         join_alike(&f);
         choose(&f);
-        style_heading(s, "Processes (%s)", unit_count(&a, f.n));
+        style_heading(s, "Processes (%s)", unit_count(&a, f.n_rows_all));
         fprintf(s->out, "  %s%8s  %10s  %10s  %s%scommand%s\n", s->dim, "pid", "peak", "at the end",
                 s->width >= FAMILY_WIDE ? " allocations" : "", s->width >= FAMILY_WIDE ? "  " : "",
                 s->plain);
         print_members(&f, link_up(&f));
-        if (f.n_told < f.n)
+        if (f.n_told < f.n_rows_all)
                 fprintf(s->out, "  %s%s %s more, none above %s; --full shows them%s\n", s->dim,
-                        s->utf8 ? "…" : "..", unit_count(&a, f.n - f.n_told),
+                        s->utf8 ? "…" : "..", unit_count(&a, f.n_rows_all - f.n_told),
                         unit_bytes(&b, f.most_untold_bytes), s->plain);
         free(f.members);
 }

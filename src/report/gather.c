@@ -5,9 +5,11 @@
 #include <string.h>
 
 #include "base/units.h"
+#include "finding/crowd.h"
+#include "report/holder.h"
 #include "report/open.h"
 
-int report_scope(const struct query *q, const struct report_options *o, struct query_scope *ret,
+int report_scope(struct query *q, const struct report_options *o, struct query_scope *ret,
                  struct err *reterr) {
         uint64_t end_ns = query_view(q)->end_ns;
         struct unit_text t;
@@ -26,11 +28,9 @@ int report_scope(const struct query *q, const struct report_options *o, struct q
         ret->from_ns = o->from_ns;
         ret->to_ns = o->to_ns;
         ret->filter = o->filter;
-        if (o->all_processes)
-                ret->process = QUERY_ALL;
-        else if (o->pid)
-                return query_find_process(q, (uint32_t)o->pid, &ret->process, reterr);
-        return 0;
+        if (o->json && !o->process) /* programs that read it know it so */
+                return 0;
+        return query_choose_process(q, o->process, &ret->process, reterr);
 }
 
 void report_add_untold(uint64_t known_from_ns, struct str *to) {
@@ -122,7 +122,7 @@ static void gather_sites(struct report *r) {
         query_groups_free(g);
 }
 
-/* ---- all of it ------------------------------------------------------------------------------- */
+/* ---- beside it ------------------------------------------------------------------------------- */
 
 /* Quality and overhead are those of the recording, whatever the window. */
 static int gather_whole(struct report *r, struct err *reterr) {
@@ -183,13 +183,13 @@ static void add_name(struct str *to, const char *option, const char *name) {
         str_done(&word);
 }
 
-/* As a command names it that is to look at the same process, window and blocks. */
-static void add_subject(const struct report_options *o, struct str *to) {
+/* As a command names it that is to look at the same window and blocks; process: as it is named, NULL: all. */
+static void add_subject(const struct report_options *o, const char *process, struct str *to) {
         str_add_shell(to, o->path);
-        if (o->all_processes)
-                str_add(to, " --process all");
-        else if (o->pid)
-                str_addf(to, " --process %llu", (unsigned long long)o->pid);
+        if (process) {
+                str_add(to, " --process ");
+                str_add_shell(to, process);
+        }
         if (o->from_name)
                 add_name(to, "--from", o->from_name);
         else if (o->from_ns)
@@ -202,21 +202,96 @@ static void add_subject(const struct report_options *o, struct str *to) {
         opened_add_options(to);
 }
 
-static int gather_findings(struct report *r, struct err *reterr) {
+/* ---- findings -------------------------------------------------------------------------------- */
+
+static int find_in(struct report *r, const struct query_answer *a, const struct query_totals *whole,
+                   const char *process, struct findings **ret, struct err *reterr) {
         struct str subject = {0};
         int x;
 
-        add_subject(r->options, &subject);
+        add_subject(r->options, process, &subject);
         x = findings_make(&(struct finding_source){.q = r->q,
                                                    .names = r->names,
-                                                   .answer = r->answer,
-                                                   .whole = &r->whole,
+                                                   .answer = a,
+                                                   .whole = whole,
                                                    .complete_stacks_pct =
-                                                           r->quality.complete_stacks_pct,
+                                                           percent(whole->n_complete_stacks,
+                                                                   whole->n_allocs),
                                                    .subject = str_text(&subject),
                                                    .is_windowed = report_is_windowed(r)},
-                          &r->findings, reterr);
+                          ret, reterr);
         str_done(&subject);
+        return x;
+}
+
+/* What is in one of several processes. */
+static int find_in_process(struct report *r, uint32_t process, struct findings **ret,
+                           struct err *reterr) {
+        _cleanup_(query_answer_freep) struct query_answer *a = NULL;
+        struct query_scope scope = r->all->scope;
+        struct str word = {0};
+        int x;
+
+        scope.process = process;
+        x = query_ask(r->q, &scope, &a, reterr);
+        if (x < 0)
+                return x;
+        query_add_process_word(r->q, process, &word);
+        x = find_in(r, a, &a->totals, str_text(&word), ret, reterr);
+        str_done(&word);
+        return x;
+}
+
+static bool is_heir(const struct query_answer *all, uint32_t process) {
+        return query_own_peak_bytes(all, process) < all->processes[process].peak_bytes / 2;
+}
+
+/* Of several processes each is looked into that holds a good part of the memory: what happens in one of them is lost in their
+ * sum, where whoever ends gives all back, and many that begin look like growth. */
+static int find_in_all(struct report *r, struct err *reterr) {
+        uint32_t processes[HOLDERS_MAX];
+        size_t n = holders_of(r->q, r->all, processes);
+        struct findings_crowd crowd = {.q = r->q};
+        int x = find_in(r, r->all, &r->all->totals, NULL, &crowd.together, reterr);
+
+        for (size_t i = 0; i < n && x >= 0; i++) {
+                x = find_in_process(r, processes[i], &crowd.parts[crowd.n].found, reterr);
+                if (x < 0)
+                        break;
+                crowd.parts[crowd.n].is_heir = is_heir(r->all, processes[i]);
+                crowd.parts[crowd.n++].process = processes[i];
+        }
+        if (x >= 0)
+                r->findings = findings_join(&crowd);
+        else
+                findings_crowd_done(&crowd);
+        return x;
+}
+
+static int gather_findings(struct report *r, struct err *reterr) {
+        if (r->all)
+                return find_in_all(r, reterr);
+        return find_in(r, r->answer, &r->whole, r->options->process, &r->findings, reterr);
+}
+
+/* ---- all of it ------------------------------------------------------------------------------- */
+
+/* The summary as JSON tells of the main process, and of the sum beside it. */
+static int gather_all(struct report *r, struct err *reterr) {
+        struct query_scope scope = r->scope;
+        int x;
+
+        if (r->v->n_processes < 2)
+                return 0;
+        if (r->scope.process == QUERY_ALL) {
+                r->all = r->answer;
+                return 0;
+        }
+        if (r->options->process)
+                return 0;
+        scope.process = QUERY_ALL;
+        x = query_ask(r->q, &scope, &r->beside, reterr);
+        r->all = r->beside;
         return x;
 }
 
@@ -233,6 +308,8 @@ int report_gather(struct query *q, const struct report_options *o, struct names 
                 x = report_scope(q, o, &r->scope, reterr);
         if (x >= 0)
                 x = query_ask(q, &r->scope, &r->answer, reterr);
+        if (x >= 0)
+                x = gather_all(r, reterr);
         if (x >= 0)
                 r->scope = r->answer->scope;
         if (x >= 0)
@@ -260,6 +337,7 @@ int report_gather(struct query *q, const struct report_options *o, struct names 
 
 void report_done(struct report *r) {
         query_answer_free(r->answer);
+        query_answer_free(r->beside);
         free(r->threads);
         free(r->mappings);
         vec_free(&r->folded);

@@ -45,6 +45,10 @@ struct report {
         struct query_scope scope; /* as answered: see query_answer */
         enum query_metric metric;
         struct query_answer *answer;
+        const struct query_answer *
+                all; /* of all processes together, in the same window: where there are several and none
+                                         * was asked for; else NULL. The answer itself, but in the summary as JSON */
+        struct query_answer *beside;   /* `all`, where that is another; owned */
         VEC(struct query_site) folded; /* the answer's sites as people tell them apart */
         struct map with_parts; /* stacks of those that called several functions to get memory */
         struct query_totals
@@ -58,7 +62,7 @@ struct report {
         struct query_mapped mapped;
         struct query_resident resident; /* when most was; over all of the recording */
         struct report_quality quality;
-        struct findings *findings;
+        struct findings *findings; /* of all: of those that hold most, each told with its process */
         struct arena *arena;
 };
 
@@ -67,7 +71,7 @@ int report_gather(struct query *q, const struct report_options *o, struct names 
 void report_done(struct report *r);
 
 /* The scope the options ask for. */
-int report_scope(const struct query *q, const struct report_options *o, struct query_scope *ret,
+int report_scope(struct query *q, const struct report_options *o, struct query_scope *ret,
                  struct err *reterr);
 
 /* Appends "cannot be told: …", with what to do, without a full stop. */

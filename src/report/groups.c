@@ -29,6 +29,7 @@ static const char *noun(enum query_by by, bool is_plural) {
 
 static void add_process(const struct view *v, uint32_t process, struct str *to) {
         const struct trace_process *p;
+        struct str name = {0};
 
         if (process >= v->v->n_processes) {
                 str_add(to, "unknown");
@@ -36,7 +37,9 @@ static void add_process(const struct view *v, uint32_t process, struct str *to) 
         }
         p = &v->v->processes[process].start;
         str_addf(to, "%u ", p->pid);
-        style_add_clean(to, frame_base(p->n_args ? p->args[0] : p->exe));
+        query_add_process_name(v->q, process, &name);
+        style_add_clean(to, str_text(&name));
+        str_done(&name);
         if (p->image > 1)
                 str_addf(to, " (image %u)", p->image);
 }
@@ -322,6 +325,7 @@ static void put_what(struct view *v, const struct query_groups *g, const struct 
                         break;
                 json_put_uint(j, "pid", v->v->processes[row->process].start.pid);
                 json_put_uint(j, "image", v->v->processes[row->process].start.image);
+                json_put_string(j, "name", query_process_name(v->q, row->process));
                 break;
         case QUERY_N_BY: break;
         }
@@ -385,7 +389,8 @@ int report_groups(FILE *out, struct query *q, const struct report_options *o, st
                 r = query_group(q, &v.scope, &by, &alone, reterr);
         if (r < 0)
                 return r;
-        v.scope = (h ? h->groups : alone)->answer->scope;
+        v.answer = (h ? h->groups : alone)->answer;
+        v.scope = v.answer->scope;
         if (o->json)
                 put_json(&v, h->groups, h);
         else

@@ -7,11 +7,17 @@
 
 #include "report/estimate.h"
 #include "report/frame.h"
+#include "report/holder.h"
 #include "report/prior.h"
 #include "report/resident.h"
 #include "report/view.h"
 
-enum { HEADLINE_MAX_COMMAND = 72, HEADLINE_MIN_RATED = 1000, HEADLINE_JSON_WIDTH = 1000 };
+enum {
+        HEADLINE_MAX_COMMAND = 72,
+        HEADLINE_MAX_HOLDER = 40,
+        HEADLINE_MIN_RATED = 1000,
+        HEADLINE_JSON_WIDTH = 1000,
+};
 
 #define HEADLINE_MIN_RATE_NS 1000000u
 
@@ -89,7 +95,7 @@ static void add_window(const struct report *r, struct str *to) {
 /* ---- who ------------------------------------------------------------------------------------- */
 
 static void add_command(const struct style *s, const struct trace_process *p,
-                        const struct trace_meta *meta, struct str *to) {
+                        const struct trace_meta *meta, size_t max_cells, struct str *to) {
         uint32_t n_args = meta && meta->n_args ? meta->n_args : p->n_args;
         const char *const *args = meta && meta->n_args ? meta->args : p->args;
         struct str raw = {0}, clean = {0};
@@ -102,30 +108,107 @@ static void add_command(const struct style *s, const struct trace_process *p,
         if (n_args == 0)
                 str_add(&raw, p->exe[0] ? frame_base(p->exe) : "the program");
         style_add_clean(&clean, str_text(&raw));
-        style_add_cut(s, to, str_text(&clean), HEADLINE_MAX_COMMAND);
+        style_add_cut(s, to, str_text(&clean), max_cells);
         str_done(&raw);
         str_done(&clean);
 }
 
+/* Several images of one pid are one process. */
+static bool is_of_several(const struct report *r) {
+        return r->scope.process == QUERY_ALL && query_n_pids(r->q) > 1;
+}
+
+/* It was not asked for by its number or name. */
+static bool is_main(const struct report *r) {
+        return r->scope.process == QUERY_ALL || !r->options->process ||
+               strcmp(r->options->process, "main") == 0;
+}
+
 static void add_subject(const struct style *s, const struct report *r, struct str *to) {
         const struct trace_process *p = &report_process(r)->start;
-        bool main_process = r->options->pid == 0;
         struct unit_text t;
 
-        add_command(s, p, main_process ? &r->v->meta : NULL, to);
-        if (r->scope.process == QUERY_ALL && r->v->n_processes > 1)
-                str_addf(to, " and its processes (%s in all)", unit_count(&t, r->v->n_processes));
-        else if (!main_process && r->scope.process != QUERY_ALL)
+        add_command(s, p, is_main(r) ? &r->v->meta : NULL, HEADLINE_MAX_COMMAND, to);
+        if (is_of_several(r))
+                str_addf(to, " and its processes (%s in all)", unit_count(&t, query_n_pids(r->q)));
+        else if (!is_main(r))
                 str_addf(to, " (pid %u)", p->pid);
+}
+
+/* "redis-server *:6379 (pid 812)"; of several alike "16 processes called cc1plus (the largest: pid 812, 61.0 MB)". */
+static void add_holder(const struct style *s, const struct report *r, const struct holder *h,
+                       struct str *to) {
+        const struct trace_process_info *p = &r->v->processes[h->process];
+        struct str name = {0};
+        struct unit_text a;
+
+        if (h->n > 1) {
+                query_add_process_name(r->q, h->process, &name);
+                str_addf(to, "%s processes called ", unit_count(&a, h->n));
+                style_add_clean(to, str_text(&name));
+                str_addf(to, " (the largest: pid %u, %s)", p->start.pid,
+                         unit_bytes(&a, h->largest_bytes));
+        } else if (p->title) {
+                style_add_clean(&name, query_process_name(r->q, h->process));
+                style_add_cut(s, to, str_text(&name), HEADLINE_MAX_HOLDER);
+                str_addf(to, " (pid %u)", p->start.pid);
+        } else {
+                add_command(s, &p->start, NULL, HEADLINE_MAX_HOLDER, to);
+                str_addf(to, " (pid %u)", p->start.pid);
+        }
+        str_done(&name);
+}
+
+/* Whose processes they are, unless that was said just now. */
+static void add_family(const struct style *s, const struct report *r, const struct holder *h,
+                       struct str *to) {
+        size_t n = query_n_pids(r->q);
+        bool is_first = r->v->processes[h->process].start.pid == r->v->processes[0].start.pid;
+        struct str own = {0}, first = {0};
+        struct unit_text t;
+
+        if (is_first && h->n == 1) {
+                str_addf(to, "it and %s other process%s", unit_count(&t, n - 1),
+                         n == 2 ? "" : "es");
+                return;
+        }
+        str_addf(to, n == 2 ? "both processes" : "all %s processes", unit_count(&t, n));
+        add_command(s, &r->v->processes[h->process].start, NULL, HEADLINE_MAX_HOLDER, &own);
+        add_command(s, &report_process(r)->start, &r->v->meta, HEADLINE_MAX_HOLDER, &first);
+        if (strcmp(str_text(&own), str_text(&first)) != 0)
+                str_addf(to, " of %s", str_text(&first));
+        str_done(&own);
+        str_done(&first);
+}
+
+/* Of several processes the one comes first that holds the memory. */
+static void add_held(const struct style *s, const struct report *r, const struct holder *h,
+                     struct str *to) {
+        const struct query_totals *t = &r->answer->totals;
+        struct unit_text a, b;
+
+        add_holder(s, r, h, to);
+        if (strcmp(unit_bytes(&a, h->bytes), unit_bytes(&b, t->peak_bytes)) == 0)
+                str_addf(to, " held %sall of the %s%s", h->bytes < t->peak_bytes ? "nearly " : "",
+                         about(r), b.s);
+        else
+                str_addf(to, " held %s%s of the %s", about(r), unit_bytes(&a, h->bytes),
+                         unit_bytes(&b, t->peak_bytes));
+        estimate_add_error(to, sqrt(t->var[QUERY_PEAK]), (double)t->peak_bytes, s->utf8);
+        str_add(to, " that ");
+        add_family(s, r, h, to);
+        str_addf(to, " held together at the peak, after %s", unit_duration(&a, t->peak_ns));
+        if (!report_is_windowed(r))
+                str_addf(to, " of %s", unit_duration(&b, end_of(r)));
 }
 
 /* ---- how it ended ---------------------------------------------------------------------------- */
 
-/* Of all processes the end is that of the last one; NULL: that is the one the report is about, or some lived on. */
-static const struct trace_process_info *last_other(const struct report *r) {
+/* Of several processes the end is that of the last one; NULL: some lived on. */
+static const struct trace_process_info *last_of_several(const struct report *r) {
         const struct trace_process_info *last = report_process(r);
 
-        if (r->scope.process != QUERY_ALL)
+        if (!is_of_several(r))
                 return NULL;
         for (size_t i = 0; i < r->v->n_processes; i++) {
                 const struct trace_process_info *p = &r->v->processes[i];
@@ -135,12 +218,12 @@ static const struct trace_process_info *last_other(const struct report *r) {
                 if (p->end.end_ns > last->end.end_ns)
                         last = p;
         }
-        return last == report_process(r) ? NULL : last;
+        return last;
 }
 
 static void add_ending(const struct report *r, struct str *to) {
         const struct trace_process_end *end = &report_process(r)->end;
-        const struct trace_process_info *last = last_other(r);
+        const struct trace_process_info *last = last_of_several(r);
         const char *name;
 
         if (report_is_windowed(r)) {
@@ -188,6 +271,21 @@ static void add_left(const struct report *r, struct str *to) {
                          plural(t->end_blocks), t->end_blocks == 1 ? "was" : "were");
 }
 
+/* Whoever held the memory may have ended before the others, and left it. */
+static void add_left_by(const struct report *r, const struct holder *h, struct str *to) {
+        const struct trace_process_info *p = &r->v->processes[h->process];
+        const struct query_totals *t = &r->answer->processes[h->process];
+        const struct trace_process_info *last = last_of_several(r);
+        struct unit_text a, b;
+
+        if (h->n > 1 || !p->has_end || p->end.ended == TRACE_ENDED_STOPPED || !t->end_blocks ||
+            t->end_bytes > t->alloc_bytes || report_is_windowed(r) || p == last)
+                return;
+        str_addf(to, ". When pid %u ended, %s%s in %s block%s %s still allocated", p->start.pid,
+                 about(r), unit_bytes(&a, t->end_bytes), unit_count(&b, t->end_blocks),
+                 plural(t->end_blocks), t->end_blocks == 1 ? "was" : "were");
+}
+
 /* ---- the sentence ---------------------------------------------------------------------------- */
 
 static void add_allocations(const struct report *r, struct str *to) {
@@ -198,8 +296,7 @@ static void add_allocations(const struct report *r, struct str *to) {
                                : 0;
         const char *rate;
 
-        str_addf(to, " %s made %s allocation%s",
-                 r->scope.process == QUERY_ALL && r->v->n_processes > 1 ? "They" : "It",
+        str_addf(to, " %s made %s allocation%s", is_of_several(r) ? "They" : "It",
                  unit_count(&n, t->n_allocs), plural(t->n_allocs));
         rate = headline_rate(r, t->n_allocs, &n);
         if (rate[0] && t->n_allocs >= HEADLINE_MIN_RATED)
@@ -245,9 +342,17 @@ static void add_sentence(const struct style *s, const struct report *r, struct s
         const struct query_totals *t = &r->answer->totals;
         bool windowed = report_is_windowed(r);
         struct unit_text a, b;
+        struct holder h;
 
         if (windowed && !report_is_filtered(r))
                 add_window(r, to);
+        if (is_of_several(r) && !report_is_filtered(r) && holder_find(r->q, r->answer, &h)) {
+                add_held(s, r, &h, to);
+                add_left_by(r, &h, to);
+                add_left(r, to);
+                add_allocations(r, to);
+                return;
+        }
         add_subject(s, r, to);
         if (report_is_filtered(r)) {
                 add_filtered(r, to);
@@ -279,7 +384,7 @@ static void print_larger_process(const struct style *s, const struct report *r) 
         struct str text = {0};
         struct unit_text t;
 
-        if (r->options->pid || r->options->all_processes || report_is_filtered(r))
+        if (r->scope.process == QUERY_ALL || !is_main(r) || report_is_filtered(r))
                 return;
         for (uint32_t i = 0; i < r->answer->n_processes; i++)
                 if (i != r->scope.process && r->answer->processes[i].peak_bytes > bytes) {
@@ -305,9 +410,14 @@ void headline_put(struct json *j, const struct report *r) {
                                     .dim = "",
                                     .plain = "",
                                     .alarm = ""};
+        struct report all = *r; /* the sentence is the one of the text */
         struct str text = {0};
 
-        add_sentence(&plain, r, &text);
+        if (r->beside) {
+                all.answer = r->beside;
+                all.scope = r->beside->scope;
+        }
+        add_sentence(&plain, &all, &text);
         json_put_string(j, "headline", str_text(&text));
         str_done(&text);
 }

@@ -153,7 +153,7 @@ static char *report(bool json, struct err *e) {
 
         o.path = path;
         o.json = json;
-        o.all_processes = !json;
+        o.process = json ? "main" : "all";
         r = report_print(out, &o, e);
         fclose(out);
         if (r == 0 && n > 0)

@@ -25,8 +25,9 @@ static void put_args(struct json *j, const char *key, const char *const *args, u
         json_end(j);
 }
 
-static void put_totals(struct json *j, const struct query *q, const struct query_totals *t) {
-        json_key(j, "totals");
+static void put_totals(struct json *j, const char *key, const struct query *q,
+                       const struct query_totals *t) {
+        json_key(j, key);
         json_object(j);
         json_put_uint(j, "allocations", t->n_allocs);
         json_put_uint(j, "frees", t->n_frees);
@@ -126,6 +127,10 @@ static void put_findings(struct json *j, const struct report *r) {
                 json_put_string(j, "severity", finding_severity_name(f->severity));
                 json_put_string(j, "text", f->text);
                 json_put_uint(j, "bytes", f->bytes);
+                if (f->process != QUERY_ALL) {
+                        json_put_uint(j, "pid", r->v->processes[f->process].start.pid);
+                        json_put_string(j, "process", query_process_name(r->q, f->process));
+                }
                 json_put_string(j, "next", f->next ? f->next : "");
                 json_key(j, "site");
                 if (f->has_site)
@@ -160,13 +165,15 @@ static void put_processes(struct json *j, const struct report *r) {
                 json_put_uint(j, "image", p->start.image);
                 put_args(j, "command", p->start.args, p->start.n_args);
                 json_put_string(j, "exe", p->start.exe);
+                if (p->title)
+                        json_put_string(j, "title", p->title);
                 json_put_double(j, "start_s", seconds(p->start.start_ns), 6);
                 if (p->has_end)
                         json_put_double(j, "end_s", seconds(p->end.end_ns), 6);
                 json_put_string(j, "ended", report_ended_name(p->end.ended));
                 if (p->has_end && p->end.status >= 0)
                         put_int(j, "status", p->end.status);
-                put_totals(j, NULL, &r->answer->processes[i]);
+                put_totals(j, "totals", NULL, &r->answer->processes[i]);
                 json_end(j);
         }
         json_end(j);
@@ -379,7 +386,9 @@ int report_json(FILE *out, struct report *r, struct err *reterr) {
         json_end(&j);
         put_filter(&j, r);
         headline_put(&j, r);
-        put_totals(&j, r->q, &r->answer->totals);
+        put_totals(&j, "totals", r->q, &r->answer->totals);
+        if (r->all)
+                put_totals(&j, "totals_all", r->q, &r->all->totals);
         put_quality(&j, r);
         limits_put(&j, r);
         json_put_string(&j, "ended", report_ended_name(report_process(r)->end.ended));

@@ -162,7 +162,7 @@ static void check_views(unsigned width, bool is_ascii) {
                                               "count", "temporary", "growth"};
         struct report_options base = REPORT_OPTIONS_DEFAULT;
 
-        base.all_processes = draw(2);
+        base.process = draw(2) ? "all" : "main";
         base.metric = metrics[draw(ARRAY_SIZE(metrics))];
         base.from_ns = draw(3) ? 0 : 1000000000;
         for (unsigned i = 0; i < 8; i++) {

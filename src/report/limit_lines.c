@@ -19,15 +19,19 @@ struct limits_told {
 
 typedef void (*limit_fn)(void *ctx, const struct trace_limit *l, const struct trace_note *note);
 
-/* Of one process that was asked for by its number only its own are told. */
+/* Of one process that was asked for only its own are told. */
+static bool is_of_one(const struct report *r) {
+        return r->options->process && r->scope.process != QUERY_ALL;
+}
+
 static bool is_asked_for(const struct report *r, const struct trace_limit *l) {
-        return !r->options->pid || !l->pid || l->pid == r->options->pid;
+        return !is_of_one(r) || !l->pid || l->pid == report_process(r)->start.pid;
 }
 
 static uint64_t count_lost(const struct report *r) {
         uint64_t n = 0;
 
-        if (r->options->pid)
+        if (is_of_one(r))
                 return r->whole.n_lost;
         for (uint32_t i = 0; i < r->answer->n_processes; i++)
                 n += r->answer->processes[i].n_lost;

@@ -17,12 +17,12 @@ struct report_options {
         uint64_t from_ns;   /* window [from_ns, to_ns) */
         uint64_t to_ns;     /* UINT64_MAX: to the end */
         const char *from_name,
-                *to_name;   /* moments of the recording instead, without '@'; NULL: none */
-        bool is_at;         /* to_ns is a moment asked for: it must be in the recording */
-        uint64_t pid;       /* 0: the main process */
-        uint32_t n_top;     /* sites of each metric */
-        bool is_top_given;  /* so many, however small they are */
-        bool all_processes; /* pid is not looked at */
+                *to_name; /* moments of the recording instead, without '@'; NULL: none */
+        bool is_at;       /* to_ns is a moment asked for: it must be in the recording */
+        const char *
+                process; /* "all", "main", a pid or a name: query_choose_process. NULL: all, as JSON main */
+        uint32_t n_top;    /* sites of each metric */
+        bool is_top_given; /* so many, however small they are */
         bool json;
         bool blocks; /* single allocations instead of the summary */
         bool full;   /* whole stacks, long names, every row */

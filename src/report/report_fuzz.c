@@ -74,7 +74,7 @@ static void choose(struct report_options *o, uint8_t choice, size_t n) {
 
         o->metric = metrics[n % ARRAY_SIZE(metrics)];
         o->json = choice & 4;
-        o->all_processes = choice & 8;
+        o->process = choice & 8 ? "all" : NULL;
         o->blocks = choice & 16;
         o->full = choice & 32;
         if (choice & 64)
@@ -107,7 +107,7 @@ static void ask_moves(const struct report_options *o) {
         if (query_open(o->path, &q, &err) < 0)
                 return;
         scope = query_whole(q);
-        if (o->all_processes)
+        if (o->process)
                 scope.process = QUERY_ALL;
         if (o->from_ns) /* late, so that there is something before it */
                 scope.from_ns = query_view(q)->end_ns / 8 * 5;

@@ -172,14 +172,44 @@ static void check_width(const char *text, size_t width) {
         }
 }
 
-static void test_text(void **state) {
-        static const char *const widths[] = {"60", "80", "100", "120", "200"};
+/* Words, whatever lines they are in. */
+static void assert_says(const char *text, const char *words) {
+        _cleanup_free_ char *flat = strdup(text);
+
+        for (char *p = flat; *p; p++)
+                if (*p == '\n')
+                        *p = ' ';
+        assert_has(flat, words);
+}
+
+static void test_text_of_all_processes(void **state) {
+        static const char *const widths[] = {"60", "80", "200"};
 
         (void)state;
+        for (size_t i = 0; i < ARRAY_SIZE(widths); i++) {
+                _cleanup_free_ char *text = report_of(REPORT_OPTIONS_DEFAULT, widths[i], "C");
+
+                check_width(text, (size_t)atoi(widths[i]));
+                assert_says(
+                        text,
+                        "fabric --weave (pid 100) held all of the 7.9 MB that it and 1 other process held "
+                        "together at the peak, after 1.04 s of 2.1 s. When pid 100 ended, 3.4 MB in 2,040 blocks "
+                        "were still allocated. When the last of them (pid 101) ended, 5.0 kB in 1 block was");
+                assert_has(text, "] fabric (pid 100): shop::PriceCache::insert: ");
+                assert_has(text, " --process 100");
+        }
+}
+
+static void test_text(void **state) {
+        static const char *const widths[] = {"60", "80", "100", "120", "200"};
+        struct report_options o = REPORT_OPTIONS_DEFAULT;
+
+        (void)state;
+        o.process = "main";
         for (size_t i = 0; i < ARRAY_SIZE(widths); i++)
                 for (unsigned ascii = 0; ascii < 2; ascii++) {
-                        _cleanup_free_ char *text = report_of(REPORT_OPTIONS_DEFAULT, widths[i],
-                                                              ascii ? "C" : "C.UTF-8");
+                        _cleanup_free_ char *text =
+                                report_of(o, widths[i], ascii ? "C" : "C.UTF-8");
 
                         check_width(text, (size_t)atoi(widths[i]));
                         assert_has(text, "fabric --weave ran for 2.1 s and peaked at 7.9 MB");
@@ -263,8 +293,8 @@ static void test_text_of_blocks(void **state) {
         text = report_of(o, "100", "C");
         for (const char *p = text; *p; p++)
                 n_lines += *p == '\n';
-        assert_int_equal(n_lines, 12041 + 2);
-        assert_has(text, "12,041 blocks in order of allocation");
+        assert_int_equal(n_lines, 12042 + 2);
+        assert_has(text, "12,042 blocks in order of allocation");
         assert_null(strchr(text, '\033'));
         assert_has(text, "worker\\x1b\\x0a1 ");
         assert_has(text, "shop::split_words");
@@ -280,7 +310,7 @@ static void test_text_of_tree(void **state) {
         assert_string_equal(
                 text,
                 "libreport.so.2+0x102c0 asked for 6.0 MB of the 7.9 MB live at the peak (76 %).\n"
-                "Process 100 of 2 (--process all for all).\n"
+                "fabric (pid 100) and 1 other process together.\n"
                 "\n"
                 "From the start of the program inwards: live at the peak\n"
                 "     total             itself\n"
@@ -307,7 +337,7 @@ static void test_text_of_groups(void **state) {
                 text,
                 "libreport.so.2+0x102c0 asked for 6.0 MB of the 7.9 MB live at the peak (76 %); 2\n"
                 "of 7 functions for 90 % of it.\n"
-                "Process 100 of 2 (--process all for all).\n"
+                "fabric (pid 100) and 1 other process together.\n"
                 "\n"
                 "By function: live at the peak (4 of 7)\n"
                 "             itself  + callees      blocks  function\n"
@@ -317,7 +347,7 @@ static void test_text_of_groups(void **state) {
                 "        0 B   0.0 %     6.4 MB           0  main  main.cc\n"
                 "         .. 3 more; --top N or --full shows them\n");
         wide = report_of(o, "160", "C.UTF-8"); /* the cache grows all the time */
-        assert_has(wide, "  ▁▁▂▂▂▃▃▃▄▄▄▅▅▅▅▆▆▆▆▇▇▇██  shop::PriceCache::insert  cache.cc\n");
+        assert_has(wide, "  ▁▁▂▂▂▃▃▃▄▄▄▅▅▅▅▆▆▆▇▇▇██   shop::PriceCache::insert  cache.cc\n");
 }
 
 /* ---- JSON ------------------------------------------------------------------------------------ */
@@ -348,7 +378,7 @@ static void test_json(void **state) {
         text = report_of(o, "80", "C");
         for (size_t i = 0; i < ARRAY_SIZE(parts); i++)
                 assert_has(text, parts[i]);
-        o.all_processes = true;
+        o.process = "all";
         all = report_of(o, "80", "C");
         assert_has(all, "\"totals\":{\"allocations\":12042,");
         assert_has(all, "\"end_live_bytes\":5000,");
@@ -521,10 +551,10 @@ static void test_errors(void **state) {
                 e.text,
                 "'does-not-exist.silt': cannot open it: No such file or directory: check the path");
         o.path = TRACE_PATH;
-        o.pid = 4711;
+        o.process = "4711";
         assert_true(report_print(stdout, &o, &e) < 0);
         assert_has(e.text, "4711");
-        o.pid = 0;
+        o.process = NULL;
         o.metric = "weight";
         assert_true(report_print(stdout, &o, &e) < 0);
         assert_has(e.text, "weight");
@@ -545,6 +575,7 @@ int main(void) {
                 cmocka_unit_test(test_wrap),
                 cmocka_unit_test(test_clean),
                 cmocka_unit_test(test_text),
+                cmocka_unit_test(test_text_of_all_processes),
                 cmocka_unit_test(test_commands_can_be_copied),
                 cmocka_unit_test(test_text_of_window),
                 cmocka_unit_test(test_text_of_blocks),

@@ -447,6 +447,7 @@ int report_tree(FILE *out, struct query *q, const struct report_options *o, stru
         r = query_tree(q, &v.scope, &tree, &t, reterr);
         if (r < 0)
                 return r;
+        v.answer = t->answer;
         v.scope = t->answer->scope;
         if (o->json)
                 put_json(&v, t);

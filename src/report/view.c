@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "report/frame.h"
+#include "report/holder.h"
 
 int view_init(struct view *v, FILE *out, struct query *q, const struct report_options *o,
               const char *schema, struct err *reterr) {
@@ -146,14 +147,30 @@ static void add_window(const struct view *v, struct str *to) {
                 str_addf(to, "Up to %s. ", unit_duration(&b, v->scope.to_ns));
 }
 
+static void add_crowd(const struct view *v, struct str *to) {
+        struct unit_text t;
+
+        if (!holder_add_crowd(v->q, v->answer, to))
+                str_addf(to, "All %s processes", unit_count(&t, query_n_pids(v->q)));
+        str_add(to, " together. ");
+}
+
+static void add_process(const struct view *v, struct str *to) {
+        struct str name = {0};
+
+        query_add_process_name(v->q, v->scope.process, &name);
+        style_add_clean(to, str_text(&name));
+        str_addf(to, " (pid %u) alone. ", v->v->processes[v->scope.process].start.pid);
+        str_done(&name);
+}
+
 void view_add_scope(const struct view *v, struct str *to) {
         const char *filter = query_filter_text(v->scope.filter);
 
-        if (v->scope.process == QUERY_ALL && v->v->n_processes > 1)
-                str_addf(to, "All %zu processes together. ", v->v->n_processes);
-        else if (v->v->n_processes > 1)
-                str_addf(to, "Process %u of %zu (--process all for all). ",
-                         v->v->processes[v->scope.process].start.pid, v->v->n_processes);
+        if (v->scope.process == QUERY_ALL && query_n_pids(v->q) > 1)
+                add_crowd(v, to);
+        else if (v->v->n_processes > 1 && v->scope.process != QUERY_ALL)
+                add_process(v, to);
         add_window(v, to);
         if (filter[0])
                 str_addf(to, "Only blocks with %s.", filter);

@@ -19,6 +19,7 @@ struct view {
         const char *schema; /* of JSON */
         enum query_metric metric;
         struct query_scope scope;
+        const struct query_answer *answer; /* to name the process that holds most; NULL: not yet */
 };
 
 /* Reads the options. */

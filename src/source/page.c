@@ -77,6 +77,7 @@ static int ask(struct pages *p, struct query *q, struct err *reterr) {
 
         if (r < 0)
                 return r;
+        p->view.answer = p->answer;
         p->view.scope = p->answer->scope;
         line_of = calloc(p->view.v->n_symbols + 1, sizeof(line_of[0]));
         if (!line_of)

@@ -111,7 +111,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n) {
         o.view.path = is_trace ? path : own_trace();
         o.view.json = choice & 8;
         o.is_full = choice & 16;
-        o.view.all_processes = choice & 64;
+        o.view.process = choice & 64 ? "all" : NULL;
         setenv("COLUMNS", choice & 32 ? "60" : "150", 1);
         if (!is_trace) {
                 o.maps[0] = (struct source_map){"/f.cc", 5, path};

@@ -360,7 +360,8 @@ def test_refused(t):
     trace = record(t, t.program("basic"), "t.silt")
     for argv, why in (([trace, t.path("none.silt")], "cannot open"), ([trace, __file__], "not a"),
                       ([trace, trace, "--from", "1h"], "only"), ([trace + "@2h", "@3h"], "only"),
-                      ([trace, trace, "--process", "nobody"], "called 'nobody'"), ([trace, trace, "--process", "1"], "no process 1"),
+                      ([trace, trace, "--process", "nobody"], "--process nobody: no such process: use all, main, or one of "),
+                      ([trace, trace, "--process", "1"], "--process 1: no such process"),
                       ([trace, trace, "--per-second", "--by", "peak"], "no rate"), ([trace], "one trace given"),
                       ([trace, trace, "--alive-at", "2h"], "")):
         r = t.silt.command("diff", *argv)
@@ -374,8 +375,11 @@ def test_processes(t):
     trace = record(t, t.program("fork_tree"), "t.silt")
     name = os.path.basename(t.program("fork_tree"))
     pid = json.loads(t.silt.command("report", "--json", trace).text)["processes"][1]["pid"]
-    for who in (name, "all", str(pid), f"{pid},{name}", f"{name},{pid}"):
+    for who in ("main", "all", str(pid), f"{pid},main", f"main,{pid}", f"{pid}.1"):
         r = t.silt.command("diff", trace, trace, "--process", who)
         assert r.code in (0, 1) and r.stderr == b"", (who, r.errors)
-    got = diff(t, trace, trace, "--process", f"{pid},{name}")
+    got = diff(t, trace, trace, "--process", f"{pid},main")
     assert got["old"]["pid"] == pid
+    assert diff(t, trace, trace)["old"]["pid"] is None  # all of them
+    r = t.silt.command("diff", trace, trace, "--process", f"{pid},{name}")
+    assert r.code == 2 and f"--process {name}: 7 processes are called so: give the pid of one: " in r.errors, r.errors

@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: MIT */
+#include "finding/crowd.h"
+
+#include <string.h>
+
+#include "base/arena.h"
+#include "base/str.h"
+#include "base/vec.h"
+#include "finding/rules.h"
+
+/* Where processes come and go, their sum tells nothing of growth and of what is left: whoever ends gives all back. */
+static bool is_of_one(const struct finding *x) {
+        static const char *const kinds[] = {"growing", "leak", "left-at-end", "slack"};
+
+        for (size_t i = 0; i < ARRAY_SIZE(kinds); i++)
+                if (strcmp(x->kind, kinds[i]) == 0)
+                        return true;
+        return false;
+}
+
+static bool is_same(const struct finding *x, const struct finding *y) {
+        if (strcmp(x->kind, y->kind) != 0)
+                return false;
+        if (x->has_site && y->has_site && x->site.stack == y->site.stack)
+                return true;
+        return x->function[0] && strcmp(x->function, y->function) == 0;
+}
+
+struct joining {
+        struct findings_crowd *crowd;
+        struct findings *to;
+        VEC(struct finding) found;
+};
+
+/* The place of one that says the same; SIZE_MAX: none. */
+static size_t find_same(const struct joining *j, const struct finding *x) {
+        for (size_t i = 0; i < j->found.n; i++)
+                if (is_same(&j->found.items[i], x))
+                        return i;
+        return SIZE_MAX;
+}
+
+/* Of one process that was several programs, the last is who it is. */
+static bool is_alone(const struct joining *j, uint32_t process) {
+        return query_n_pids(j->crowd->q) == 1 &&
+               (process == QUERY_ALL || query_next_image(j->crowd->q, process) == TRACE_NO_PROCESS);
+}
+
+static const char *with_process(struct joining *j, uint32_t process, const char *text) {
+        const struct query *q = j->crowd->q;
+        struct str told = {0};
+        const char *kept;
+
+        if (is_alone(j, process))
+                return text;
+        if (process == QUERY_ALL) {
+                str_add(&told, "all processes");
+        } else {
+                query_add_process_name(q, process, &told);
+                str_addf(&told, " (pid %u)", query_view(q)->processes[process].start.pid);
+        }
+        str_addf(&told, ": %s", text);
+        kept = arena_strdup(j->to->arena, str_text(&told));
+        str_done(&told);
+        return kept;
+}
+
+/* A child has what it inherited as its parent has: that is told once, of the one that made most of its memory itself. */
+static bool is_told(const struct joining *j, const struct finding *x, bool is_heir) {
+        size_t same = find_same(j, x);
+
+        if (x->is_note)
+                return strcmp(x->kind, "unseen") != 0;
+        if (is_heir && strcmp(x->kind, "left-at-end") == 0)
+                return true;
+        return same != SIZE_MAX && x->bytes < 2 * j->found.items[same].bytes;
+}
+
+static void add_part(struct joining *j, uint32_t process, bool is_heir,
+                     const struct findings *part) {
+        for (size_t i = 0; i < part->n; i++) {
+                struct finding x = part->items[i];
+
+                if (is_told(j, &x, is_heir))
+                        continue;
+                x.process = process;
+                x.text = with_process(j, process, x.text);
+                vec_push(&j->found, x);
+        }
+}
+
+/* Of the sum what no single one has: much that is little in each of many. */
+static void add_together(struct joining *j, const struct findings *together) {
+        for (size_t i = 0; i < together->n; i++) {
+                struct finding x = together->items[i];
+                size_t same = x.is_note ? SIZE_MAX : find_same(j, &x);
+
+                if (!x.is_note && is_of_one(&x))
+                        continue;
+                if (same != SIZE_MAX && j->found.items[same].bytes >= x.bytes / 2)
+                        continue;
+                if (!x.is_note)
+                        x.text = with_process(j, QUERY_ALL, x.text);
+                if (same == SIZE_MAX)
+                        vec_push(&j->found, x);
+                else
+                        j->found.items[same] = x;
+        }
+}
+
+struct findings *findings_join(struct findings_crowd *c) {
+        struct findings *to = c->together;
+        struct joining j = {.crowd = c, .to = to};
+        size_t n_told = 0;
+
+        for (size_t i = 0; i < c->n; i++)
+                add_part(&j, c->parts[i].process, c->parts[i].is_heir, c->parts[i].found);
+        add_together(&j, to);
+        if (j.found.n)
+                qsort(j.found.items, j.found.n, sizeof(j.found.items[0]), severity_compare);
+        to->items = arena_alloc(to->arena, (j.found.n + 1) * sizeof(to->items[0]));
+        to->n = 0;
+        for (size_t i = 0; i < j.found.n; i++)
+                if (j.found.items[i].is_note || n_told++ < FINDING_MAX)
+                        to->items[to->n++] = j.found.items[i];
+        to->parts = arena_alloc(to->arena, (c->n + 1) * sizeof(to->parts[0]));
+        for (size_t i = 0; i < c->n; i++)
+                to->parts[to->n_parts++] = c->parts[i].found;
+        vec_free(&j.found);
+        return to;
+}
+
+void findings_crowd_done(struct findings_crowd *c) {
+        for (size_t i = 0; i < c->n; i++)
+                findings_free(c->parts[i].found);
+        findings_free(c->together);
+}

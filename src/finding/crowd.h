@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: MIT */
+/* Findings of several processes put together: each says in which process it is, most important first. */
+#pragma once
+
+#include "finding/finding.h"
+
+enum { FINDINGS_MAX_PARTS = 4 };
+
+struct findings_crowd {
+        const struct query *q;
+        struct findings *together; /* of the sum of all processes */
+        struct {
+                uint32_t process;
+                bool is_heir; /* most of what it holds was its parent's */
+                struct findings *found;
+        } parts[FINDINGS_MAX_PARTS]; /* of those that hold most, the largest first */
+        size_t n;
+};
+
+/* Takes over what the crowd has. */
+struct findings *findings_join(struct findings_crowd *c);
+void findings_crowd_done(struct findings_crowd *c);
