@@ -69,8 +69,8 @@ int main(int argc, char **argv) {
                    0) { /* a child that never comes to rest, of a parent that holds more */
                 build_index(n);
                 if (fork() == 0) {
-                        for (int i = 0; i < 1500; i++) {
-                                kept[n_kept++] = malloc(2000);
+                        for (int i = 0; i < 3000; i++) {
+                                kept[n_kept++] = malloc(5000);
                                 wait_ms(1);
                         }
                         _exit(0);

@@ -149,7 +149,7 @@ def test_a_parent_that_holds_most(t):
 
 
 def test_findings_of_a_small_child(t):
-    """What grows in a child is found, though its parent holds ten times as much."""
+    """What grows in a child is found, though its parent holds more."""
     trace = record(t, program(t), "leak", "200")
     got = summary(t, trace)
     child = [p["pid"] for p in got["processes"] if p["pid"] != got["pid"]][0]
