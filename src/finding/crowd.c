@@ -18,6 +18,16 @@ static bool is_of_one(const struct finding *x) {
         return false;
 }
 
+/* What an heir holds is its parent's. */
+static bool is_of_holding(const struct finding *x) {
+        static const char *const kinds[] = {"left-at-end", "large-site", "peak-site", "heap"};
+
+        for (size_t i = 0; i < ARRAY_SIZE(kinds); i++)
+                if (strcmp(x->kind, kinds[i]) == 0)
+                        return true;
+        return false;
+}
+
 static bool is_same(const struct finding *x, const struct finding *y) {
         if (strcmp(x->kind, y->kind) != 0)
                 return false;
@@ -71,7 +81,7 @@ static bool is_told(const struct joining *j, const struct finding *x, bool is_he
 
         if (x->is_note)
                 return strcmp(x->kind, "unseen") != 0;
-        if (is_heir && strcmp(x->kind, "left-at-end") == 0)
+        if (is_heir && is_of_holding(x))
                 return true;
         return same != SIZE_MAX && x->bytes < 2 * j->found.items[same].bytes;
 }
