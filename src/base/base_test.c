@@ -90,9 +90,22 @@ static void sizes_for_people(void **state) {
 }
 
 static void sizes_and_times_read(void **state) {
+        static const char *const no_counts[] = {"",       "K",    "1,23",   "1,2345",
+                                                "1,234K", ",123", "1,,234", "-1",
+                                                "1 K",    "nan",  "1e30",   "12,34,567"};
         struct err e = {0};
         uint64_t v;
 
+        assert_int_equal(unit_parse_count("100K", &v, NULL), 0);
+        assert_int_equal(v, 100000);
+        assert_int_equal(unit_parse_count("1.5M", &v, NULL), 0);
+        assert_int_equal(v, 1500000);
+        assert_int_equal(unit_parse_count("1,234,567", &v, NULL), 0);
+        assert_int_equal(v, 1234567);
+        assert_int_equal(unit_parse_count("7", &v, NULL), 0);
+        assert_int_equal(v, 7);
+        for (size_t i = 0; i < sizeof(no_counts) / sizeof(no_counts[0]); i++)
+                assert_true(unit_parse_count(no_counts[i], &v, NULL) < 0);
         assert_int_equal(unit_parse_bytes("512K", &v, NULL), 0);
         assert_int_equal(v, 512 * 1024);
         assert_int_equal(unit_parse_bytes("1M", &v, NULL), 0);

@@ -17,6 +17,7 @@
 #include "patch/survey.h"
 #include "record/entry.h"
 #include "record/front.h"
+#include "report/style.h"
 
 static const struct cli_command doctor_command = {
         .name = "doctor",
@@ -37,6 +38,7 @@ struct doctor {
 };
 
 enum finding { FINDING_OK, FINDING_NOTE, FINDING_STOP };
+enum { FINDING_CELLS = 17 }; /* of what stands before its words */
 
 __attribute__((format(printf, 4, 5))) static void say(struct doctor *d, enum finding finding,
                                                       const char *what, const char *fmt, ...) {
@@ -349,6 +351,23 @@ static void examine(struct doctor *d) {
                 examine_program(d, d->subject);
 }
 
+/* On a screen lines are broken below their words; a pipe gets one for each thing that was looked at. */
+static void print_lines(char *lines) {
+        struct style s;
+        char *rest = lines;
+
+        style_init(&s, stdout);
+        for (char *line; (line = strsep(&rest, "\n")) && (rest || *line);) {
+                if (style_width(line) <= s.width || strlen(line) <= FINDING_CELLS ||
+                    (!isatty(STDOUT_FILENO) && !getenv("COLUMNS"))) {
+                        puts(line);
+                        continue;
+                }
+                printf("%.*s", FINDING_CELLS, line);
+                style_wrap(&s, line + FINDING_CELLS, FINDING_CELLS);
+        }
+}
+
 int cmd_doctor(int argc, char **argv) {
         _cleanup_free_ char *lines = NULL;
         struct doctor d = {0};
@@ -364,7 +383,7 @@ int cmd_doctor(int argc, char **argv) {
         examine(&d);
         fclose(d.lines);
         tell_verdict(&d);
-        fputs(lines, stdout);
+        print_lines(lines);
         if (d.trouble)
                 return EXIT_STATUS_TROUBLE;
         return d.n_stops ? EXIT_STATUS_FOUND : EXIT_STATUS_OK;

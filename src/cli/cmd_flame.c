@@ -247,8 +247,9 @@ static int draw_into_file(const struct flame_command_options *o, const char *pat
         if (r >= 0)
                 r = write_file(path, o->force, text, n, reterr);
         if (r >= 0)
-                fprintf(stderr, "silt: flame graph: %s (%s, %s frames): open it in a browser\n",
-                        path, unit_bytes(&size, n), unit_count(&frames, result.n_frames));
+                fprintf(stderr, "silt: flame graph: %s (%s, %s frame%s): open it in a browser\n",
+                        path, unit_bytes(&size, n), unit_count(&frames, result.n_frames),
+                        unit_s(result.n_frames));
         free(text);
         return r;
 }

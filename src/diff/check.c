@@ -174,8 +174,14 @@ enum {
         CHECK_CULPRIT_CELLS = 12,
         CHECK_NAME_CELLS = 23, /* "live at the end vs base" */
         CHECK_LIMIT_CELLS = 20,
-        CHECK_VALUE_CELLS = 14
+        CHECK_VALUE_CELLS = 14,
+        CHECK_WIDE = 72, /* columns that suffice for them */
 };
+
+/* Of narrow screens a fifth less. */
+static size_t cells(const struct style *s, size_t n) {
+        return s->width < CHECK_WIDE ? n - (n + 4) / 5 : n;
+}
 
 static const char *verdict_word(enum check_status s) {
         return s == CHECK_OK ? "ok" : s == CHECK_FAILED ? "FAILED" : "unknown";
@@ -230,10 +236,10 @@ static void print_result(const struct style *s, const struct check_result *r) {
         style_add_clean(&name, check_name(r->limit));
         if (r->limit->kind == LIMIT_AGAINST)
                 str_add(&name, " vs base");
-        add_cell(s, &line, str_text(&name), CHECK_NAME_CELLS, false);
-        add_cell(s, &line, check_limit_text(r->limit, &t), CHECK_LIMIT_CELLS, true);
+        add_cell(s, &line, str_text(&name), cells(s, CHECK_NAME_CELLS), false);
+        add_cell(s, &line, check_limit_text(r->limit, &t), cells(s, CHECK_LIMIT_CELLS), true);
         str_add(&measured, r->status == CHECK_UNTOLD ? "-" : measured_text(r, &t));
-        add_cell(s, &line, str_text(&measured), CHECK_VALUE_CELLS, true);
+        add_cell(s, &line, str_text(&measured), cells(s, CHECK_VALUE_CELLS), true);
         str_addf(&line, "%s%s%s", r->status == CHECK_FAILED ? s->alarm : "",
                  verdict_word(r->status), r->status == CHECK_FAILED ? s->plain : "");
         if (r->limit->kind == LIMIT_AGAINST) {
@@ -279,9 +285,9 @@ void check_write_text(FILE *out, struct check *c) {
         fputs(s.plain, out);
         print_doubts(&s, c);
         if (check_count(c, CHECK_FAILED)) {
-                add_cell(&s, &line, "check", CHECK_NAME_CELLS, false);
-                add_cell(&s, &line, "limit", CHECK_LIMIT_CELLS, true);
-                add_cell(&s, &line, "measured", CHECK_VALUE_CELLS, true);
+                add_cell(&s, &line, "check", cells(&s, CHECK_NAME_CELLS), false);
+                add_cell(&s, &line, "limit", cells(&s, CHECK_LIMIT_CELLS), true);
+                add_cell(&s, &line, "measured", cells(&s, CHECK_VALUE_CELLS), true);
                 fprintf(out, "\n%s%sverdict%s\n", s.dim, str_text(&line), s.plain);
                 for (size_t i = 0; i < c->results.n; i++)
                         print_result(&s, &c->results.items[i]);

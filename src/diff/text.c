@@ -74,6 +74,10 @@ static const char *total_text(const struct total_row *r, double v, const char *s
         return w->s;
 }
 
+static int total_cells(const struct style *s) {
+        return s->width < 80 ? 10 : 15;
+}
+
 static void print_total(const struct style *s, const struct diff *d, const struct total_row *r) {
         bool is_rate = d->options->per_second && r->is_flow;
         double old = r->values[NAME_OLD] * (is_rate ? d->scale[NAME_OLD] : 1);
@@ -89,10 +93,11 @@ static void print_total(const struct style *s, const struct diff *d, const struc
                 total_text(r, new - old, sign, behind, &change);
                 words_percent(old, new, &pct);
         }
-        fprintf(s->out, "  %-15s %15s %15s", r->name, r->is_known[NAME_OLD] ? a.s : "unknown",
+        fprintf(s->out, "%*s%-15s %*s %*s", s->width < 80 ? 1 : 2, "", r->name, total_cells(s),
+                r->is_known[NAME_OLD] ? a.s : "unknown", total_cells(s),
                 r->is_known[NAME_NEW] ? b.s : "unknown");
         if (change.s[0])
-                fprintf(s->out, " %15s", change.s);
+                fprintf(s->out, " %*s", MAX(total_cells(s), 11), change.s);
         if (pct.s[0])
                 fprintf(s->out, " %9s", pct.s);
         fputc('\n', s->out);
@@ -103,7 +108,8 @@ static void print_totals(const struct style *s, const struct diff *d) {
         size_t n = diff_totals(d, rows);
 
         style_heading(s, "Totals");
-        fprintf(s->out, "%s  %-15s %15s %15s %15s%s\n", s->dim, "", "OLD", "NEW", "change",
+        fprintf(s->out, "%s%*s %*s %*s %*s%s\n", s->dim, s->width < 80 ? 16 : 17, "",
+                total_cells(s), "OLD", total_cells(s), "NEW", MAX(total_cells(s), 11), "change",
                 s->plain);
         for (size_t i = 0; i < n; i++)
                 print_total(s, d, &rows[i]);
@@ -229,7 +235,7 @@ enum { TEXT_ROW_CELLS = 3 * TEXT_FIGURE_CELLS + 2 + 9 + 2 };
 
 static void print_function(const struct style *s, const struct diff *d,
                            const struct diff_row *row) {
-        size_t left = s->width - MIN(s->width - 20, (size_t)TEXT_ROW_CELLS);
+        size_t left = s->width - MIN(s->width - 14, (size_t)TEXT_ROW_CELLS);
         struct str line = {0}, name = {0}, place = {0};
         bool full = d->options->full;
 
@@ -248,17 +254,25 @@ static void print_function(const struct style *s, const struct diff *d,
 
 static void print_path(const struct style *s, const struct diff *d, const struct diff_row *row) {
         enum name_side side = diff_told_side(row);
-        struct str line = {0};
+        struct str line = {0}, counts = {0};
         struct unit_text n, m;
 
         add_figures(s, d, row, &line);
-        str_add(&line, s->dim);
         if (row->f[NAME_OLD].n_allocs == row->f[NAME_NEW].n_allocs || !row->has[!side])
-                str_addf(&line, "%s allocation%s", unit_count(&n, row->f[side].n_allocs),
-                         row->f[side].n_allocs == 1 ? "" : "s");
+                str_addf(&counts, "%s allocation%s", unit_count(&n, row->f[side].n_allocs),
+                         unit_s(row->f[side].n_allocs));
         else
-                str_addf(&line, "%s %s %s allocations", unit_count(&n, row->f[NAME_OLD].n_allocs),
-                         s->utf8 ? "→" : "->", unit_count(&m, row->f[NAME_NEW].n_allocs));
+                str_addf(&counts, "%s %s %s allocation%s",
+                         unit_count(&n, row->f[NAME_OLD].n_allocs), s->utf8 ? "→" : "->",
+                         unit_count(&m, row->f[NAME_NEW].n_allocs),
+                         unit_s(row->f[NAME_NEW].n_allocs));
+        if (TEXT_ROW_CELLS + str_width(str_text(&counts)) > s->width) {
+                while (line.n && line.bytes[line.n - 1] == ' ')
+                        line.bytes[--line.n] = 0;
+                str_addf(&line, "\n%*s", TEXT_FIGURE_CELLS + 1, "");
+        }
+        str_addf(&line, "%s%s", s->dim, str_text(&counts));
+        str_done(&counts);
         fprintf(s->out, "\n%s%s\n", str_text(&line), s->plain);
         sites_print_stack(s, &d->sides[side].r, row->stacks[side], 12,
                           d->options->full ? 0 : TEXT_FRAMES);
@@ -337,6 +351,7 @@ static void print_table(const struct style *s, const struct diff *d, const char 
         struct tally t = count_rows(d, rows, n);
         bool is_functions = print == print_function;
         size_t n_shown = count_shown(d, &t, n_top, is_functions ? TEXT_SMALL_ROWS : 0);
+        struct str rest = {0};
         struct unit_text a;
         struct words w;
 
@@ -351,12 +366,15 @@ static void print_table(const struct style *s, const struct diff *d, const char 
         }
         if (n_shown >= t.n_changed)
                 return;
-        fprintf(s->out, "%s%*s %s more", s->dim, TEXT_FIGURE_CELLS, s->utf8 ? "…" : "..",
-                unit_count(&a, t.n_changed - n_shown));
+        fprintf(s->out, "%s%*s ", s->dim, TEXT_FIGURE_CELLS, s->utf8 ? "…" : "..");
+        str_addf(&rest, "%s more", unit_count(&a, t.n_changed - n_shown));
         if (n_shown >= t.n_noted)
-                fprintf(s->out, ", each by less than %s%s", words_value(d, d->limit, &w),
-                        t.n_fluttering ? " or by chance" : "");
-        fprintf(s->out, "; --full shows them%s\n", s->plain);
+                str_addf(&rest, ", each by less than %s%s", words_value(d, d->limit, &w),
+                         t.n_fluttering ? " or by chance" : "");
+        str_add(&rest, "; --full shows them");
+        style_wrap(s, str_text(&rest), TEXT_FIGURE_CELLS + 1);
+        fputs(s->plain, s->out);
+        str_done(&rest);
 }
 
 /* ---- all of it ------------------------------------------------------------------------------- */

@@ -322,6 +322,35 @@ static void test_difference(void **state) {
         unmake(&m);
 }
 
+static int change_hue(int64_t was, int64_t is) {
+        struct graph g = {.metric = QUERY_END, .has_old = true};
+        struct graph_frame f = {.was = {was, 0},
+                                .is = {is, 0},
+                                .width = (double)(is > was ? is : was)};
+
+        return graph_change_hue(&g, &f);
+}
+
+/* New and gone are colours of their own; the more something grew, the farther from "same" it is, and never less. */
+static void test_steps(void **state) {
+        (void)state;
+        assert_int_equal(change_hue(100, 100), HUE_SAME);
+        assert_int_equal(change_hue(0, 1), HUE_NEW);
+        assert_int_equal(change_hue(1, 0), HUE_GONE);
+        assert_true(change_hue(100, 178) < change_hue(100, 1000)); /* +78 %, +900 % */
+        assert_true(change_hue(100, 1000000) < HUE_NEW);
+        assert_true(change_hue(1000000, 1) > HUE_GONE);
+        srand(9);
+        for (int i = 0; i < 20000; i++) {
+                int64_t was = 1 + rand() % 100000, less = 1 + rand() % 1000000,
+                        more = less + rand() % 1000000;
+
+                assert_true(change_hue(was, less) <= change_hue(was, more));
+                assert_int_equal(change_hue(was, less) - HUE_SAME,
+                                 HUE_SAME - change_hue(less, was));
+        }
+}
+
 static void test_differences(void **state) {
         const char *paths[] = {TRACE_PATH, OLD_PATH};
 
@@ -563,13 +592,13 @@ static void test_hostile_names(void **state) {
 
 int main(void) {
         const struct CMUnitTest tests[] = {
-                cmocka_unit_test(test_cut),           cmocka_unit_test(test_cut_any),
-                cmocka_unit_test(test_lines),         cmocka_unit_test(test_escape),
-                cmocka_unit_test(test_sums),          cmocka_unit_test(test_difference),
-                cmocka_unit_test(test_differences),   cmocka_unit_test(test_bounds),
-                cmocka_unit_test(test_long_names),    cmocka_unit_test(test_sentences),
-                cmocka_unit_test(test_named_frame),   cmocka_unit_test(test_same_twice),
-                cmocka_unit_test(test_hostile_names),
+                cmocka_unit_test(test_cut),         cmocka_unit_test(test_cut_any),
+                cmocka_unit_test(test_lines),       cmocka_unit_test(test_escape),
+                cmocka_unit_test(test_sums),        cmocka_unit_test(test_difference),
+                cmocka_unit_test(test_differences), cmocka_unit_test(test_steps),
+                cmocka_unit_test(test_bounds),      cmocka_unit_test(test_long_names),
+                cmocka_unit_test(test_sentences),   cmocka_unit_test(test_named_frame),
+                cmocka_unit_test(test_same_twice),  cmocka_unit_test(test_hostile_names),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);

@@ -41,13 +41,18 @@ function share(part, whole) {
         return whole > 0 ? (100 * part / whole).toFixed(1) + " %" : "";
 }
 
+// "1 block", "2 blocks"
+function many(n, noun) {
+        return count(n) + " " + noun + (Math.abs(n) === 1 ? "" : "s");
+}
+
 function figure(value, beside) {
         switch (shown.metric) {
-        case "temporary": return count(value) + " temporary allocations";
-        case "count": return count(value) + " allocations of " + bytes(beside);
-        case "allocated": return bytes(value) + " in " + count(beside) + " allocations";
-        case "growth": return signed(value) + " in " + (beside > 0 ? "+" : "") + count(beside) + " blocks";
-        default: return bytes(value) + " in " + count(beside) + " blocks";
+        case "temporary": return many(value, "temporary allocation");
+        case "count": return many(value, "allocation") + " of " + bytes(beside);
+        case "allocated": return bytes(value) + " in " + many(beside, "allocation");
+        case "growth": return signed(value) + " in " + (beside > 0 ? "+" : "") + many(beside, "block");
+        default: return bytes(value) + " in " + many(beside, "block");
         }
 }
 

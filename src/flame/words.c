@@ -27,16 +27,19 @@ static void add_figure(struct str *to, enum query_metric m, const struct graph_f
 
         str_add(to, value_text(m, f->value, &t));
         if (m == QUERY_TEMPORARY)
-                str_add(to, " temporary allocations");
+                str_addf(to, " temporary allocation%s", unit_s((uint64_t)f->value));
         else if (m == QUERY_COUNT)
-                str_addf(to, " allocations of %s", unit_bytes(&t, (uint64_t)f->beside));
+                str_addf(to, " allocation%s of %s", unit_s((uint64_t)f->value),
+                         unit_bytes(&t, (uint64_t)f->beside));
         else if (m == QUERY_GROWTH)
-                str_addf(to, " in %s%s blocks", f->beside < 0 ? "-" : "+",
+                str_addf(to, " in %s%s block%s", f->beside < 0 ? "-" : "+",
                          unit_count(&t,
-                                    f->beside < 0 ? 0 - (uint64_t)f->beside : (uint64_t)f->beside));
+                                    f->beside < 0 ? 0 - (uint64_t)f->beside : (uint64_t)f->beside),
+                         f->beside == 1 || f->beside == -1 ? "" : "s");
         else
-                str_addf(to, " in %s %s", unit_count(&t, (uint64_t)f->beside),
-                         m == QUERY_ALLOCATED ? "allocations" : "blocks");
+                str_addf(to, " in %s %s%s", unit_count(&t, (uint64_t)f->beside),
+                         m == QUERY_ALLOCATED ? "allocation" : "block",
+                         unit_s((uint64_t)f->beside));
 }
 
 /* " (+12 %)", " (-0.4 %)" */

@@ -61,10 +61,11 @@ static void add_sizes_sentence(const struct query_histogram *h, struct str *to) 
 
         str_addf(
                 to,
-                "%s block%s of %s in all %s allocated: half of them %s bytes or less, half of the bytes in blocks of %s bytes or more.",
+                "%s block%s of %s in all %s allocated: half of them %s byte%s or less, half of the bytes in blocks of %s byte%s or more.",
                 unit_count(&a, h->n_blocks), h->n_blocks == 1 ? "" : "s", unit_bytes(&b, h->bytes),
                 h->n_blocks == 1 ? "was" : "were", unit_count(&c, blocks ? blocks->max : 0),
-                unit_count(&d, bytes ? bytes->min : 0));
+                unit_s(blocks ? blocks->max : 0), unit_count(&d, bytes ? bytes->min : 0),
+                unit_s(bytes ? bytes->min : 0));
 }
 
 static void add_lifetimes_sentence(const struct query_histogram *h, struct str *to) {

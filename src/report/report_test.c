@@ -216,8 +216,10 @@ static void test_text(void **state) {
                         assert_has(
                                 text,
                                 "HEAP SUMMARY:\n    in use at exit: 3,400,000 bytes in 2,040 blocks\n"
-                                "  total heap usage: 12,041 allocs, 10,001 frees, 9,660,000 bytes allocated\n"
-                                "  reachability not examined\n");
+                                "  total heap usage: 12,041 allocs, 10,001 frees,");
+                        assert_has(text,
+                                   i ? ", 9,660,000 bytes allocated\n  reachability not examined\n"
+                                     : ",\n    9,660,000 bytes allocated\n");
                         assert_has(text, "in shop::PriceCache::insert  cache.cc:77\n");
                         assert_has(text, ascii ? "shop::Server::serve >" : "shop::Server::serve →");
                         assert_has(text, "pid 107 not followed");

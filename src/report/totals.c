@@ -144,15 +144,17 @@ static void print_leak_summary(const struct style *s, const struct report *r) {
         if (end_bytes == 0 || report_is_windowed(r) || report_is_filtered(r))
                 return;
         fprintf(s->out, "LEAK SUMMARY:\n");
-        fprintf(s->out, "    growing or left behind: %s bytes\n",
-                unit_count(&t, end_bytes - MIN(end_bytes, calm_bytes)));
-        fprintf(s->out, "    of the start-up, or built once: %s bytes\n",
-                unit_count(&t, left->start_up_bytes));
-        fprintf(s->out, "    in steady caches, or came late: %s bytes\n",
-                unit_count(&t, left->steady_bytes + left->later_bytes));
+        fprintf(s->out, "    growing or left behind: %s byte%s\n",
+                unit_count(&t, end_bytes - MIN(end_bytes, calm_bytes)),
+                unit_s(end_bytes - MIN(end_bytes, calm_bytes)));
+        fprintf(s->out, "    of the start-up, or built once: %s byte%s\n",
+                unit_count(&t, left->start_up_bytes), unit_s(left->start_up_bytes));
+        fprintf(s->out, "    in steady caches, or came late: %s byte%s\n",
+                unit_count(&t, left->steady_bytes + left->later_bytes),
+                unit_s(left->steady_bytes + left->later_bytes));
 }
 
-/* In the words of valgrind's memcheck, for those who look for them: lines stay whole, however long. */
+/* In the words of valgrind's memcheck, for those who look for them: lines stay whole where the screen has 72 columns. */
 void totals_print_heap_summary(const struct style *s, const struct report *r) {
         const struct query_totals *t = &r->answer->totals;
         bool has_ended = report_process(r)->end.ended != TRACE_ENDED_UNKNOWN &&
@@ -163,12 +165,13 @@ void totals_print_heap_summary(const struct style *s, const struct report *r) {
         struct unit_text a, b, c;
 
         fprintf(s->out, "\nHEAP SUMMARY:\n");
-        fprintf(s->out, "    in use at %s: %s%s bytes in %s blocks\n", where,
+        fprintf(s->out, "    in use at %s: %s%s byte%s in %s block%s\n", where,
                 query_sample_bytes(r->q) ? "about " : "", unit_count(&a, t->end_bytes),
-                unit_count(&b, t->end_blocks));
-        fprintf(s->out, "  total heap usage: %s allocs, %s frees, %s bytes allocated\n",
-                unit_count(&a, t->n_allocs), unit_count(&b, t->n_frees),
-                unit_count(&c, t->alloc_bytes));
+                unit_s(t->end_bytes), unit_count(&b, t->end_blocks), unit_s(t->end_blocks));
+        fprintf(s->out, "  total heap usage: %s alloc%s, %s free%s,%s%s byte%s allocated\n",
+                unit_count(&a, t->n_allocs), unit_s(t->n_allocs), unit_count(&b, t->n_frees),
+                unit_s(t->n_frees), s->width < 72 ? "\n    " : " ", unit_count(&c, t->alloc_bytes),
+                unit_s(t->alloc_bytes));
         fprintf(s->out, "  reachability not examined\n");
         print_leak_summary(s, r);
 }

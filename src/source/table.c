@@ -202,6 +202,13 @@ static void measure(struct layout *l, const struct page *page) {
         for (size_t i = 0; i < l->n_columns; i++)
                 l->figures_width += 2 + l->columns[i].width + (i == 0 && l->has_mark);
         used = l->figures_width + 2 + l->line_width + 3;
+        /* code needs its room: the last figures go first */
+        while (l->n_columns > 1 && used + TABLE_MIN_CODE > l->v->s.width) {
+                size_t cells = 2 + l->columns[--l->n_columns].width;
+
+                l->figures_width -= cells;
+                used -= cells;
+        }
         l->code_width =
                 l->v->s.width > used + TABLE_MIN_CODE ? l->v->s.width - used : TABLE_MIN_CODE;
         l->is_tight = indents.step != SIZE_MAX && indents.step >= TABLE_LARGE_STEP &&

@@ -109,8 +109,8 @@ static void add_nothing(const struct pages *p, struct str *to) {
                 view_add_state(&p->view, to);
         }
         if (f->n_allocs)
-                str_addf(to, "; %s allocations went through it, %s", unit_count(&a, f->n_allocs),
-                         unit_bytes(&b, f->alloc_bytes));
+                str_addf(to, "; %s allocation%s went through it, %s", unit_count(&a, f->n_allocs),
+                         unit_s(f->n_allocs), unit_bytes(&b, f->alloc_bytes));
         str_add(to, ".");
 }
 

@@ -10,6 +10,7 @@
 #include <zstd.h>
 
 #include "base/fs.h"
+#include "base/units.h"
 #include "trace/verify_state.h"
 
 enum { VERIFY_MAX_LINES = 20 };
@@ -304,9 +305,10 @@ static void verify_conclude(struct verify *v, const char *path) {
         if (v->n_problems > VERIFY_MAX_LINES)
                 fprintf(v->out, "… and %llu more\n",
                         (unsigned long long)(v->n_problems - VERIFY_MAX_LINES));
-        fprintf(v->out, "%s: %llu chunks, %llu slices, %llu events: ", path,
-                (unsigned long long)v->n_chunks, (unsigned long long)v->n_slices,
-                (unsigned long long)v->n_events);
+        fprintf(v->out, "%s: %llu chunk%s, %llu slice%s, %llu event%s: ", path,
+                (unsigned long long)v->n_chunks, unit_s(v->n_chunks),
+                (unsigned long long)v->n_slices, unit_s(v->n_slices),
+                (unsigned long long)v->n_events, unit_s(v->n_events));
         if (v->n_problems)
                 fprintf(v->out, "%llu problem%s", (unsigned long long)v->n_problems,
                         v->n_problems == 1 ? "" : "s");

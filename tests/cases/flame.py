@@ -284,6 +284,171 @@ def test_colours_of_changes(t):
         assert ", was " in b.evaluate(TIP) and b.problems() == [], b.evaluate(TIP)
 
 
+HASH = "decodeURIComponent(location.hash)"
+MARK = """(r => r ? {x: r.getBoundingClientRect().x, y: r.getBoundingClientRect().y, w: r.getBoundingClientRect().width} : null)
+        (document.querySelector('#frames rect.k'))"""
+
+
+def test_address(t):
+    """Zoom, search and metric are in the address: it shows the same picture again, and the browser's history leads back."""
+    many = t.context.helpers.build("many_frames", ["many_frames.c"])
+    record(t, many, argv=["3000"])
+    flame(t, "--by", "end")
+    flame(t, "--by", "end", out="t.html")
+    with browser.Browser(t.dir) as b:
+        for name in ("t.svg", "t.html"):
+            b.open(t.path(name))
+            whole = b.evaluate(BOXES)
+            assert b.evaluate("location.hash") == ""
+            target = min((x for x in whole if re.fullmatch(r"s\d", x["text"])), key=lambda x: (x["y"], -x["w"]))
+            b.click(*middle(target))
+            b.evaluate("new Promise(done => setTimeout(done, 50))")
+            assert b.evaluate(HASH) == f"#zoom=main;{target['text']}", b.evaluate(HASH)
+            b.press("/")
+            b.type("^s3$")
+            assert b.evaluate(HASH) == f"#zoom=main;{target['text']}&search=^s3$", b.evaluate(HASH)
+            there, address = b.evaluate(BOXES), b.evaluate("location.hash")
+            b.evaluate("history.back()")
+            b.evaluate("new Promise(done => setTimeout(done, 300))")
+            assert b.evaluate(BOXES) == whole, "back is not the whole picture"
+            b.call("Page.navigate", url="about:blank")
+            b.open(t.path(name) + address)
+            assert b.evaluate(BOXES) == there, f"{name}{address} shows another picture"
+            assert b.evaluate("document.querySelector('input').value") == "^s3$"
+            assert b.problems() == [], b.problems()
+        for address in ("#zoom=none;such", "#by=colour&search=(", "#%", "#zoom=%E0%A4%A&reverse", "#zoom=main;;"):
+            b.call("Page.navigate", url="about:blank")
+            b.open(t.path("t.html") + address)
+            assert len(b.evaluate(BOXES)) > 3 and b.problems() == [], (address, b.problems())
+        b.call("Page.navigate", url="about:blank")
+        b.open(t.path("t.html") + "#by=count")
+        assert " allocations by many_frames" in b.evaluate("document.getElementById('title').textContent")
+        assert b.evaluate("document.querySelector('select').selectedOptions[0].text") == "allocations"
+
+
+def test_search_dims(t):
+    """What was found stands out, what is below it stays, the rest is dim."""
+    many = t.context.helpers.build("many_frames", ["many_frames.c"])
+    record(t, many, argv=["3000"])
+    flame(t, "--by", "end")
+    with browser.Browser(t.dir) as b:
+        b.open(t.path("t.svg"))
+        b.press("/")
+        b.type("^s3$")
+        boxes = b.evaluate(BOXES)
+        found = [x for x in boxes if " m" in x["classes"]]
+        below = lambda x: any(f["y"] <= x["y"] and f["x"] - 1 <= x["x"] and x["x"] + x["w"] <= f["x"] + f["w"] + 1 for f in found)
+        assert found and all(x["text"] in ("s3", "") for x in found)
+        for x in boxes:
+            assert (" d" in x["classes"]) == (not below(x)), x
+        assert " d" in find_box(b, "main")["classes"]
+        b.press("Escape")
+        assert not any(" d" in x["classes"] or " m" in x["classes"] for x in b.evaluate(BOXES))
+
+
+def test_keys(t):
+    """Arrows go from box to box: each press ends at one that is drawn, beside, above or below the last."""
+    many = t.context.helpers.build("many_frames", ["many_frames.c"])
+    record(t, many, argv=["3000"])
+    flame(t, "--by", "end")
+    with browser.Browser(t.dir) as b:
+        b.open(t.path("t.svg"))
+        boxes = b.evaluate(BOXES)
+        b.press("ArrowDown")
+        at = b.evaluate(MARK)
+        assert at and at["w"] > 1100, "keys do not begin at the whole"
+        seen = set()
+        for key in ["ArrowDown"] * 4 + ["ArrowRight"] * 12 + ["ArrowUp"] * 2 + ["ArrowLeft"] * 12 + ["ArrowDown"] * 3 + ["ArrowRight"] * 3:
+            b.press(key)
+            now = b.evaluate(MARK)
+            assert any(abs(x["x"] - now["x"]) < 1.5 and abs(x["y"] - now["y"]) < 1.5 for x in boxes), f"{key}: no box at {now}"
+            if now != at:
+                assert {"ArrowDown": now["y"] > at["y"], "ArrowUp": now["y"] < at["y"], "ArrowLeft": now["x"] < at["x"] and now["y"] == at["y"],
+                        "ArrowRight": now["x"] > at["x"] and now["y"] == at["y"]}[key], (key, at, now)
+            at = now
+            seen.add((now["x"], now["y"]))
+        assert len(seen) > 15, seen
+        b.press("Escape")
+        assert b.evaluate(MARK) is None and b.problems() == []
+
+
+def test_narrow(t):
+    """A window of 420 pixels: everything fits, nothing scrolls sideways."""
+    record(t, "containers")
+    flame(t)
+    flame(t, out="t.html")
+    with browser.Browser(t.dir, width=420, height=800) as b:
+        for name in ("t.svg", "t.html"):
+            b.open(t.path(name))
+            boxes = b.evaluate(BOXES)
+            assert max(x["x"] + x["w"] for x in boxes) <= 420 and max(x["w"] for x in boxes) > 340, name
+            wide = b.evaluate("""[...document.querySelectorAll('text, p, h1, #keys span, .bar > *')].map(e => e.getBoundingClientRect())
+                              .filter(r => r.width && r.right > 421).length""")
+            assert wide == 0, f"{name}: {wide} texts are too wide"
+            assert b.evaluate("document.documentElement.scrollWidth") <= 420, name
+            b.move(*middle(boxes[len(boxes) // 2]))
+            assert b.evaluate("document.querySelector('#tip rect').getBoundingClientRect().right") <= 421
+            assert b.problems() == [], b.problems()
+        b.open(t.path("t.svg"))
+    text = flame(t, "--width", "420")
+    assert ElementTree.fromstring(text).get("width") == "420"
+
+
+def test_shallow(t):
+    """A picture of few rows: they are high, with figures in them, the lines that asked, and the timeline."""
+    with open(t.path("shallow.c"), "w") as f:
+        f.write("#include <stdlib.h>\nvoid *kept[3];\n__attribute__((noinline)) void load(void) {\n  kept[0] = malloc(60000);\n"
+                "  kept[1] = malloc(30000);\n}\nint main(void) {\n  load();\n  kept[2] = malloc(10000);\n  return 0;\n}\n")
+    assert run(["gcc", "-g", "-O0", "-o", t.path("shallow"), t.path("shallow.c")]).code == 0
+    record(t, t.path("shallow"))
+    text = flame(t)
+    root = ElementTree.fromstring(text)
+    texts = [[x.text for x in g.findall(SVG + "text")] for g in root.find(f".//{SVG}g[@id='frames']")]
+    assert ["load", "90.0 kB, 90 %"] in texts and ["shallow.c:4", "60.0 kB, 60 %"] in texts and ["shallow.c:5", "30.0 kB, 30 %"] in texts, texts
+    assert ["shallow.c:9", "10.0 kB, 10 %"] in texts, texts
+    heights = {float(r.get("height")) for r in root.find(f".//{SVG}g[@id='frames']").iter(SVG + "rect")}
+    assert min(heights) >= 30, heights
+    timeline = root.find(f".//{SVG}g[@id='timeline']")
+    assert "at most 100.0 kB" in timeline.find(SVG + "text").text and timeline.find(SVG + "path") is not None
+    title = data_of(text)["pictures"][0]["title"]
+    assert title.endswith(": 90 % under load"), title
+    assert "shallow.c:4" not in flame(t, "--reverse")
+
+
+def test_processes(t):
+    """All processes: a row of them below the whole, which they add up to."""
+    record(t, "fork_tree")
+    for metric in ("end", "allocated", "count", "temporary"):
+        p = data_of(flame(t, "--process", "all", "--by", metric))
+        p, names = p["pictures"][0], p["names"]
+        rows = [i for i, m in enumerate(p["marks"]) if m & 16]
+        whole = t.silt.report(t.path("t.silt"), "--process", "all")[0]["totals"][METRICS[metric]]
+        assert p["value"][0] == whole == sum(p["value"][i] for i in range(1, 1 + p["children"][0])), (metric, whole, p["value"][:9])
+        if p["children"][0] > 1:
+            assert rows and all(re.fullmatch(r"fork_tree.* \(\d+\)|\d+ more process(es)?", names[p["name"][i]]) for i in rows), rows
+        check_sums(p, metric)
+    assert not any(m & 16 for m in data_of(flame(t, "--process", "all", "--reverse"))["pictures"][0]["marks"])
+
+
+def hues(text):
+    """Name of each named function → its colour."""
+    data = data_of(text)
+    p = data["pictures"][0]
+    return {data["names"][n]: c // 3 for n, c, m in zip(p["name"], p["colour"], p["marks"]) if not m & REST}
+
+
+def test_colours_stay(t):
+    """The same code has the same colour in every picture, whatever else is in it, and the program's own is one of its own."""
+    record(t, "containers")
+    pictures = [hues(flame(t, "--by", metric, *more)) for metric in METRICS for more in ((), ("--size", "1..64"), ("--reverse",))]
+    for a in pictures:
+        for b in pictures:
+            assert all(a[name] == b[name] for name in a.keys() & b.keys() - {"all"})
+    record(t, "basic")
+    other = hues(flame(t, "--full", "--by", "count"))
+    assert other["main"] == 32, other
+
+
 def check_choice(b):
     """Another metric and the other direction."""
     title = "document.getElementById('title').textContent"

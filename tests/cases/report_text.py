@@ -216,9 +216,9 @@ def test_leak_summary_adds_up(t):
     for name in ("sites", "basic", "fork_tree"):
         record(t, name)
         out = text(t)
-        in_use = int(re.search(r"in use at .*: ([\d,]+) bytes", out)[1].replace(",", ""))
+        in_use = int(re.search(r"in use at .*: ([\d,]+) bytes?", out)[1].replace(",", ""))
         parts = out.partition("LEAK SUMMARY:")[2]
-        sizes = [int(n.replace(",", "")) for n in re.findall(r": ([\d,]+) bytes", parts)]
+        sizes = [int(n.replace(",", "")) for n in re.findall(r": ([\d,]+) bytes?", parts)]
         assert sum(sizes) == in_use and len(sizes) == (3 if in_use else 0), out
 
 
