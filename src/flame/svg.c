@@ -241,7 +241,9 @@ static double least_drawn(const struct graph *g, double scale) {
 
 /* Few rows are high ones. */
 static double row_height(uint32_t n_rows) {
-        return MIN(MAX(PICTURE_ROWS / n_rows, (uint32_t)PICTURE_ROW), (uint32_t)PICTURE_MAX_ROW);
+        uint32_t px = PICTURE_ROWS / n_rows;
+
+        return MIN(MAX(px, (uint32_t)PICTURE_ROW), (uint32_t)PICTURE_MAX_ROW);
 }
 
 static void add_frames(struct drawing *d) {
