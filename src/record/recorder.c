@@ -355,7 +355,8 @@ static void recorder_write_end(struct recorder *r) {
 static void recorder_finish(struct recorder *r) {
         struct pipeline_stats stats;
 
-        for (size_t i = 0; i < r->lives.list.n; i++)
+        /* children first: their parents run on, and pass nothing on to them */
+        for (size_t i = r->lives.list.n; i-- > 0;)
                 if (!r->lives.list.items[i]->is_ending)
                         recorder_end_life(r, r->lives.list.items[i], TRACE_ENDED_STOPPED, -1);
         for (int i = 0; i < 1000 && r->lives.n_alive; i++)

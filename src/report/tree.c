@@ -219,17 +219,22 @@ static void print_chain(const struct drawing *d, const struct place *p,
 }
 
 static void print_rest(const struct drawing *d, const struct place *p) {
-        struct str line = {0};
+        size_t indent = figures_width(d) + branches_width(d, p->depth);
+        struct str line = {0}, more = {0}, under = {0};
         struct unit_text t;
 
         add_figures(d, p->node, &line);
         add_branches(d, p->depth, true, p->is_last, &line);
-        fprintf(d->v->out, "%s%s%s %s more", str_text(&line), d->v->s.dim,
-                d->v->s.utf8 ? "…" : "..", unit_count(&t, p->node->n_rest));
+        str_addf(&more, "%s %s more", d->v->s.utf8 ? "…" : "..", unit_count(&t, p->node->n_rest));
         if (d->t->options.min_share > 0 && !d->t->options.max_depth)
-                fprintf(d->v->out, ", each under %g %%", d->t->options.min_share * 100);
-        fprintf(d->v->out, "%s\n", d->v->s.plain);
+                str_addf(&under, ", each under %g %%", d->t->options.min_share * 100);
+        if (indent + str_width(str_text(&more)) + under.n <= d->v->s.width)
+                str_add(&more, str_text(&under));
+        fprintf(d->v->out, "%s%s%s%s\n", str_text(&line), d->v->s.dim, str_text(&more),
+                d->v->s.plain);
         str_done(&line);
+        str_done(&more);
+        str_done(&under);
 }
 
 static void print_nodes(struct drawing *d) {

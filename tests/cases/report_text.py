@@ -120,7 +120,7 @@ def test_width_of_the_terminal(t):
 def test_parts_stand_in_their_order(t):
     record(t, "fork_tree")
     out = text(t)
-    parts = ["fork_tree ran for ", "Totals", "Live bytes over time", "by call path (", "Sizes of blocks", "How long blocks",
+    parts = ["fork_tree (pid ", "Totals", "Live bytes over time", "by call path (", "Sizes of blocks", "How long blocks",
              "Processes (7)", "Recording", "HEAP SUMMARY:"]
     at = [out.index(part) for part in parts]
     assert at == sorted(at), list(zip(parts, at))

@@ -130,6 +130,15 @@ def test_workers_with_titles(t):
         assert r.code == 2 and "--process: '' is no process" in r.errors, r.errors
 
 
+def test_workers_that_run_on(t):
+    """When recording stops before they do, what they inherited still counts once."""
+    trace = record(t, program(t), "prefork", "20", "some-room-for-a-title", options=("--duration", "500ms"))
+    totals = summary(t, trace)["totals_all"]
+    assert totals["end_live_bytes"] == totals["peak_live_bytes"] == 81 * BLOCK, totals
+    text = first(t, "report", trace)
+    assert "When recording stopped, 8.1 MB in 81 blocks were still allocated." in text, text
+
+
 def test_a_daemon(t):
     trace = record(t, program(t), "daemon", "50")
     got = check_sums(t, trace, 51 * BLOCK)
