@@ -39,6 +39,8 @@ struct facts {
         double begin_s;      /* of the window, in the recording */
         struct map row_of_stack;
         bool *is_claimed; /* rows that a finding tells about already */
+        double reserve_end_bytes,
+                collected_end_bytes; /* left: the C++ library's reserve, heaps of collectors */
         uint64_t *
                 n_regrown; /* asker → growths that are told about: what is replaced at once is temporary too */
         VEC(struct finding) found;

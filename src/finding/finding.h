@@ -56,6 +56,7 @@ struct finding {
 /* What was left at the end, told as a finding or not; with what grows or was left behind it is all. */
 struct finding_left {
         uint64_t start_up_bytes, steady_bytes, later_bytes;
+        uint64_t collected_bytes; /* in heaps of garbage collectors */
 };
 
 struct findings {

@@ -149,9 +149,13 @@ void find_heaps(struct facts *f) {
                 size_t first;
 
                 query_each_frame(f->q, f->rows[row].stack, look_at_frame, &l);
-                f->is_claimed[row] |= is_reserve(&f->rows[row].self, &l);
+                if (is_reserve(&f->rows[row].self, &l)) {
+                        f->is_claimed[row] = true;
+                        f->reserve_end_bytes += (double)f->rows[row].self.end_bytes;
+                }
                 if (!l.found)
                         continue;
+                f->collected_end_bytes += (double)MAX(f->rows[row].self.end_bytes, 0);
                 for (first = 0; strcmp(collectors[first].name, l.found->name) != 0; first++)
                         ;
                 heap_take(&heaps[first], f, (uint32_t)row);

@@ -476,9 +476,11 @@ static bool is_undecided(const struct left *l) {
 }
 
 static struct finding_left split(const struct left *l) {
-        return (struct finding_left){unit_nearest(l->bytes[LEFT_START_UP]),
+        return (struct finding_left){unit_nearest(l->bytes[LEFT_START_UP] +
+                                                  l->f->reserve_end_bytes),
                                      unit_nearest(l->bytes[LEFT_STEADY]),
-                                     unit_nearest(l->bytes[LEFT_LATE])};
+                                     unit_nearest(l->bytes[LEFT_LATE]),
+                                     unit_nearest(l->f->collected_end_bytes)};
 }
 
 struct finding_left find_left(struct left *l) {
@@ -510,7 +512,9 @@ struct finding_left find_left(struct left *l) {
         x = found(f, "left-at-end", calm, largest->row, QUERY_END);
         x->function = place_name(f, &frame, is_task);
         x->text = say(f, "%s%s in %s block%s %s still allocated %s: %s; most of it, %s, from %s.%s",
-                      f->found.n > 1 && calm < (double)f->totals->end_bytes ? "Besides, " : "",
+                      l->bytes[LEFT_LEAK] + l->bytes[LEFT_GROWING] > f->reserve_end_bytes
+                              ? "Besides, "
+                              : "",
                       unit_bytes(&bytes, unit_nearest(calm)), unit_count(&blocks, n_blocks),
                       plural(n_blocks), n_blocks == 1 ? "was" : "were", ending(f), say_split(l),
                       unit_bytes(&most, unit_nearest(end_bytes(largest))),

@@ -12,6 +12,13 @@ def draw(chance):
             "slots": chance.randint(100, 2000), "storm_pct": chance.randint(40, 65), "storm_length_pct": chance.randint(5, 20)}
 
 
+def reserve(run):
+    """What the C++ library keeps for exceptions: in no finding."""
+    sites = next(top["sites"] for top in run.report["top"] if top["metric"] == "end")
+    return sum(s["bytes"] for s in sites if s["blocks"] == 1 and 60000 <= s["bytes"] <= 90000
+               and s["stack"] and "libstdc++.so" in s["stack"][0]["module"])
+
+
 def loses(t, program, shape, kinds=("leak", "growing"), **fixed):
     def check(run):
         finding = run.alarm(*kinds)
@@ -24,8 +31,9 @@ def does_not(t, program, shape, **fixed):
     def check(run):
         run.none("growing", "leak")
         told = sum(f["bytes"] for f in run.of_kind("left-at-end"))
-        if run.totals["end_live_bytes"] >= 16 << 10:
-            run.equal("bytes left at the end", told, run.totals["end_live_bytes"])
+        left = run.totals["end_live_bytes"] - reserve(run)
+        if left >= 16 << 10:
+            run.equal("bytes left at the end", told, left)
 
     hold(t, program, shape, draw, fixed, check)
 
