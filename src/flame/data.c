@@ -54,7 +54,7 @@ static void add_keys(struct str *to, const struct graph *g) {
         for (size_t i = 0; i < g->n_keys; i++) {
                 str_addf(to, "%s[%u,", i ? "," : "", g->keys[i].hue);
                 escape_add_script(to, g->texts->items.items[g->keys[i].crate]);
-                str_addf(to, ",%.0f]", 100 * g->keys[i].share);
+                str_addf(to, ",%.0f]", graph_pct(g->keys[i].share));
         }
         str_add(to, "]");
 }

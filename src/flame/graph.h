@@ -127,6 +127,13 @@ void graph_figure_add(struct graph_figure *to, const struct graph_figure *f);
 /* The last row with a frame that is at least as wide: what is below is not worth its height. */
 uint32_t graph_last_row(const struct graph *g, double least_width);
 
+/* To be rounded: not quite all is not all. */
+static inline double graph_pct(double share) {
+        double pct = 100 * share;
+
+        return pct > 99 && pct < 100 ? 99 : pct;
+}
+
 /* Signed metrics and differences are coloured by what changed. */
 static inline bool graph_is_change(const struct graph *g) {
         return g->has_old || g->metric == QUERY_GROWTH;

@@ -6,7 +6,7 @@
 
 #include "base/str.h"
 #include "flame/cut.h"
-#include "report/frame.h"
+#include "report/style.h"
 
 /* A pid, with all its images. */
 struct family {
@@ -63,8 +63,7 @@ static void name_one(struct part *p, const struct view *v, const struct family *
         const struct trace_process *start = &v->v->processes[f->process].start;
         struct str s = {0};
 
-        style_add_clean(&s, frame_base(start->n_args && start->args[0][0] ? start->args[0]
-                                                                          : start->exe));
+        style_add_clean(&s, query_process_name(v->q, f->process));
         if (!s.n)
                 str_add(&s, "process");
         p->name = keep_cut(&s, 60, arena);

@@ -89,7 +89,7 @@ static void add_legend(struct str *to, const struct graph *g, double width, doub
                 str_clear(&text);
                 cut_add_name(&text, g->texts->items.items[g->keys[i].crate], 30);
                 if (g->keys[i].share >= 0.005)
-                        str_addf(&text, " %.0f %%", 100 * g->keys[i].share);
+                        str_addf(&text, " %.0f %%", graph_pct(g->keys[i].share));
                 add_key(to, g->keys[i].hue, str_text(&text), width, &x, y);
         }
         if (x > PICTURE_PAD)

@@ -67,7 +67,7 @@ function change(is, was) {
 function brief(of) {
         const p = shown, by = of.value - of.was;
         if (!p.old) {
-                const pct = p.width[0] > 0 ? 100 * of.width / p.width[0] : 0;
+                const exact = p.width[0] > 0 ? 100 * of.width / p.width[0] : 0, pct = exact > 99 && exact < 100 ? 99 : exact;
                 return p.metric === "growth" ? signed(of.value) : amount(of.value) + ", " + pct.toFixed(pct < 9.95 ? 1 : 0) + " %";
         }
         if (of.was === 0 && of.value > 0)

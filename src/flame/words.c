@@ -75,9 +75,8 @@ void words_add_brief(struct str *to, const struct graph *g, const struct graph_f
         struct unit_text t;
 
         if (!g->has_old) {
-                double pct = g->frames.items[0].width > 0
-                                     ? 100 * f->width / g->frames.items[0].width
-                                     : 0;
+                double whole = g->frames.items[0].width;
+                double pct = whole > 0 ? graph_pct(f->width / whole) : 0;
 
                 str_add(to, value_text(g->metric, f->is.value, &t));
                 if (g->metric != QUERY_GROWTH)
@@ -188,12 +187,12 @@ static const struct graph_frame *telling_frame(const struct graph *g) {
 }
 
 static void add_pct(struct str *to, double share) {
-        double pct = 100 * share;
+        double pct = graph_pct(share);
 
         if (pct < 1)
                 str_add(to, "under 1 %");
         else
-                str_addf(to, "%.0f %%", pct < 100 && pct > 99 ? 99.0 : pct);
+                str_addf(to, "%.0f %%", pct);
 }
 
 /* " in worker", where there is a row of processes. */
@@ -356,7 +355,8 @@ static void add_colours(const struct graph *g, struct str *to) {
 
         for (size_t i = 0; i < g->frames.n; i++) {
                 has_own |= g->frames.items[i].hue == HUE_OWN;
-                has_unnamed |= g->frames.items[i].is_unnamed && g->frames.items[i].crate;
+                has_unnamed |= g->frames.items[i].is_unnamed && g->frames.items[i].crate &&
+                               g->frames.items[i].width >= 0.01 * g->frames.items[0].width;
         }
         if (has_own)
                 str_add(to, " Orange: the program's own code.");
