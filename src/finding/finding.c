@@ -23,7 +23,9 @@ const char *plural(uint64_t n) {
 }
 
 unsigned share_pct(double part, double whole) {
-        return whole > 0 ? (unsigned)MIN(unit_nearest(part * 100 / whole), 100u) : 0;
+        unsigned pct = whole > 0 ? (unsigned)MIN(unit_nearest(part * 100 / whole), 100u) : 0;
+
+        return pct == 100 && part < whole ? 99 : pct; /* 100 % is all, and nothing less */
 }
 
 const char *say_rate(struct facts *f, double bytes_per_s) {
@@ -83,16 +85,6 @@ void found_number(struct finding *x, const char *name, double value) {
                 x->numbers[x->n_numbers++] = (struct finding_number){name, value};
 }
 
-const char *next_callers(struct facts *f, const struct name_frame *frame, enum query_metric by) {
-        const char *quoted = place_quoted(f, frame);
-
-        if (!quoted)
-                return say(f, "silt report %s --bottom-up --by %s", f->source->subject,
-                           query_metric_name(by));
-        return say(f, "silt report %s --callers %s --by %s", f->source->subject, quoted,
-                   query_metric_name(by));
-}
-
 /* ---- which, and in which order ------------------------------------------------------------------ */
 
 /* Of a recording of samples only what many of them say: of so many the standard error is a quarter at most, and less
@@ -149,6 +141,7 @@ int findings_make(const struct finding_source *source, struct findings **ret, st
         find_notes(&f);
         find_unseen(&f);
         keep(&f, x);
+        promises_keep(&f, x);
         facts_done(&f);
         *ret = x;
         return 0;

@@ -33,12 +33,26 @@ struct finding_number {
         double value;
 };
 
+/* What the command of a finding shows first: by a metric, all call paths through a function, and what that is a part of. */
+struct finding_shows {
+        const char *function; /* as --callers takes it; NULL: it is another command */
+        enum query_metric by;
+        bool is_known;
+        int64_t value;
+        uint64_t whole;
+        bool is_growth;   /* the text tells the share too */
+        bool is_windowed; /* by a window of its own: */
+        uint64_t from_ns, to_ns;
+        uint64_t since_ns; /* when that begins, where the text should say so; 0: not */
+};
+
 struct finding {
         const char *
                 kind; /* growing leak large-site short-peak regrowth slack temporary freed-elsewhere heap peak-site left-at-end; notes:
                            * lost wrong-size unknown-frees failed incomplete-stacks unseen */
-        const char *text;     /* one sentence, or two */
-        const char *next;     /* what to look at next; "" nothing */
+        const char *text; /* one sentence, or two */
+        const char *next; /* what to look at next; "" nothing */
+        struct finding_shows shows;
         const char *function; /* that is to be looked at, as people see it; "" none */
         uint64_t bytes;
         uint32_t process; /* of several (finding/crowd.h) the one it is in; else QUERY_ALL */
@@ -74,7 +88,8 @@ struct finding_source {
         const struct query_answer *answer; /* what to look into */
         const struct query_totals *whole;  /* of the process, over all of the recording */
         double complete_stacks_pct;        /* 100 where nothing is known */
-        const char *subject; /* the trace and what of it is looked at, for commands to type */
+        const char *subject;       /* the trace and what of it is looked at, for commands to type */
+        const char *whole_subject; /* the same without the window */
         bool is_windowed;
 };
 

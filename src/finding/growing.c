@@ -295,7 +295,6 @@ static void tell(struct growing *g, uint32_t place, const struct growth *x, bool
         struct facts *f = g->f;
         const struct place *p = &g->p.items.items[place];
         uint32_t row = claim(g, place, x, only_self);
-        unsigned pct = share_pct(x->rise_bytes, gain_of_all(f, x));
         bool is_spawn = place_row_spawns(f, row), is_task = p->is_task;
         struct name_frame frame = p->frame;
         struct unit_text now;
@@ -306,10 +305,10 @@ static void tell(struct growing *g, uint32_t place, const struct growth *x, bool
         y = found(f, "growing", most_bytes(g, place, x, only_self), row, QUERY_GROWTH);
         y->function = place_name(f, &frame, is_task);
         y->is_brief = x->end_s < (x->is_released ? GROW_TAKEN_BACK_S : GROW_BRIEF_S);
-        y->text = say(f, "%s%s: %s%s, %s%s; %u %% of all growth.", place_name(f, &frame, is_task),
+        y->text = say(f, "%s%s: %s%s, %s%s.", place_name(f, &frame, is_task),
                       is_spawn ? " spawns tasks that stay" : "", unit_bytes(&now, y->bytes),
-                      say_pace(f, x), say_each(g, row, x, is_spawn), say_released(f, x), pct);
-        y->next = next_callers(f, &frame, QUERY_GROWTH);
+                      say_pace(f, x), say_each(g, row, x, is_spawn), say_released(f, x));
+        y->next = next_growth(f, &frame, only_self ? &p->self : &p->all, x);
         found_number(y, "bytes_per_s", x->trend.slope);
         found_number(y, "rise_bytes", x->rise_bytes);
         found_number(y, "rise_blocks", x->rise_blocks);
@@ -322,7 +321,6 @@ static void tell(struct growing *g, uint32_t place, const struct growth *x, bool
         found_number(y, "since_s", f->begin_s + x->begin_s);
         found_number(y, "until_s", f->begin_s + x->end_s);
         found_number(y, "fit", x->trend.fit);
-        found_number(y, "share_of_growth_pct", pct);
         found_number(y, "call_paths", p->n_rows);
 }
 

@@ -522,7 +522,7 @@ struct finding_left find_left(struct left *l) {
                       is_undecided(l) ? " Whether what came later is lost this run does not tell."
                                       : "");
         x->is_open = is_undecided(l);
-        x->next = say(f, "silt report %s --by end", f->source->subject);
+        x->next = say(f, "silt report %s --group-by function --by end", f->source->subject);
         found_number(x, "blocks", (double)n_blocks);
         found_number(x, "start_up_bytes", l->bytes[LEFT_START_UP]);
         found_number(x, "steady_bytes", l->bytes[LEFT_STEADY]);

@@ -87,7 +87,7 @@ static void tell_regrowth(struct facts *f, const struct askers *askers, size_t a
                 in_place ? "grew where they were" : "were copied or moved",
                 unit_count(&saved, m->n_grown), unit_count(&all, n_allocs),
                 in_place ? "" : " and that copying");
-        x->next = next_callers(f, &frame, QUERY_ALLOCATED);
+        x->next = next_callers(f, &frame, QUERY_COUNT);
         f->n_regrown[asker] = m->n_grown;
         found_number(x, "growths", (double)m->n_grown);
         found_number(x, "copied_bytes", (double)m->copied_bytes);

@@ -108,7 +108,7 @@ void find_short_peak(struct facts *f, const struct askers *askers) {
                 unit_bytes(&low, unit_nearest(s.level)),
                 unit_bytes(&own, (uint64_t)maker->figures.peak_bytes),
                 share_pct((double)maker->figures.peak_bytes, peak));
-        x->next = say(f, "silt report %s --tree --by peak", f->source->subject);
+        x->next = next_callers(f, &frame, QUERY_PEAK);
         found_number(x, "peak_bytes", peak);
         found_number(x, "level_bytes", s.level);
         found_number(x, "site_bytes", (double)maker->figures.peak_bytes);

@@ -217,18 +217,29 @@ const char *place_name(struct facts *f, const struct name_frame *frame, bool is_
         return kept(f, &s);
 }
 
-const char *place_quoted(struct facts *f, const struct name_frame *frame) {
-        const char *name = !frame->guess ? name_short(f->names, frame->function) : "";
+/* A control character, which a shell's line cannot have, fits `.`: what is no function's name is taken for a pattern. */
+const char *place_option(struct facts *f, const struct name_frame *frame) {
+        const char *name = frame->function[0] && !frame->guess
+                                   ? name_short(f->names, frame->function)
+                                   : name_label(f->names, frame, false);
         struct str s = {0};
 
-        if (!name[0])
-                return NULL;
+        for (; *name; name++)
+                if ((unsigned char)*name < 0x20 || *name == 0x7f)
+                        str_add(&s, ".");
+                else
+                        str_addn(&s, name, 1);
+        return kept(f, &s);
+}
+
+const char *place_quoted(struct facts *f, const struct name_frame *frame) {
+        const char *name = place_option(f, frame);
+        struct str s = {0};
+
         str_add(&s, "'");
         for (; *name; name++)
                 if (*name == '\'')
                         str_add(&s, "'\\''");
-                else if ((unsigned char)*name < 0x20 || *name == 0x7f)
-                        str_add(&s, ".");
                 else
                         str_addn(&s, name, 1);
         str_add(&s, "'");

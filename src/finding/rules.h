@@ -43,8 +43,10 @@ struct finding *found(struct facts *f, const char *kind, double bytes, uint32_t 
                       enum query_metric metric);
 struct finding *found_about_none(struct facts *f, const char *kind, const char *text);
 void found_number(struct finding *x, const char *name, double value);
-/* "silt report FILE --callers 'f' --by growth", or what else there is to type. */
+/* "silt report FILE --callers 'f' --by end": of the finding added last, whose text will have what that shows. */
 const char *next_callers(struct facts *f, const struct name_frame *frame, enum query_metric by);
+/* To the texts of the findings that are told, what their commands show. */
+void promises_keep(struct facts *f, struct findings *found);
 
 /* ---- rising ---------------------------------------------------------------------------------- */
 
@@ -59,6 +61,9 @@ struct growth {
         double freed_last_s; /* when something was released last; 0: nothing was */
 };
 void growth_of(struct facts *f, const struct course *c, struct growth *ret);
+/* The command about a growth: in the time behind the warm-up where that matters, and before all is torn down. c: of the place. */
+const char *next_growth(struct facts *f, const struct name_frame *frame, const struct course *c,
+                        const struct growth *g);
 /* What a course gained in the time of a growth. */
 double growth_gain(const struct growth *g, const struct course *c);
 /* Whether it only takes over, from column begin to last, what others give up: as when the entries of a table are replaced one

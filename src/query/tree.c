@@ -31,6 +31,7 @@ struct growing {
         struct matcher {
                 struct pattern *pattern;
                 bool is_exact;        /* some function is called just so */
+                bool is_place;        /* some code without a name is */
                 struct map decided;   /* number of a frame → whether it matches */
                 struct map functions; /* keys that matched, to count them */
         } match;
@@ -44,6 +45,13 @@ static bool is_called(const struct growing *g, const struct query_frame *f) {
                strcmp(name_short(query_names(g->q), f->function), g->o->function) == 0;
 }
 
+/* Code without a name is called by its place: app+0x1234. */
+static bool is_place(const struct growing *g, const struct query_frame *f) {
+        struct name_frame frame = {f->function, f->file, f->module, f->offset, 0, false, f->guess};
+
+        return strcmp(name_label(query_names(g->q), &frame, false), g->o->function) == 0;
+}
+
 static bool frame_matches(struct growing *g, uint32_t number) {
         bool added;
         uint64_t *decided = map_put(&g->match.decided, number, 0, &added);
@@ -51,11 +59,33 @@ static bool frame_matches(struct growing *g, uint32_t number) {
         if (added) {
                 struct query_frame f = routes_frame(g->q, number);
 
-                *decided = f.function[0] && !f.guess &&
-                           (g->match.is_exact ? is_called(g, &f)
-                                              : pattern_matches(g->match.pattern, f.function));
+                if (!f.function[0] || f.guess)
+                        *decided = g->match.is_place && is_place(g, &f);
+                else
+                        *decided = g->match.is_exact
+                                           ? is_called(g, &f)
+                                           : !g->match.is_place &&
+                                                     pattern_matches(g->match.pattern, f.function);
         }
         return *decided;
+}
+
+/* Whether some code without a name is called so. Only what looks like a place is worth looking for. */
+static bool find_place(const struct growing *g) {
+        const struct trace_view *v = g->q->view;
+
+        if (!strstr(g->o->function, "0x"))
+                return false;
+        for (uint32_t i = 0; i < v->n_locations; i++) {
+                uint32_t begin = g->q->symbol_begin[i];
+                bool has_symbol = begin < g->q->symbol_begin[i + 1];
+                struct query_frame f =
+                        routes_frame(g->q, has_symbol ? begin : (uint32_t)v->n_symbols + i);
+
+                if ((!f.function[0] || f.guess) && is_place(g, &f))
+                        return true;
+        }
+        return false;
 }
 
 /* A name that fits a function exactly is no pattern: `operator()(int)` and `f` mean themselves. */
@@ -69,7 +99,10 @@ static int match_begin(struct growing *g, struct err *reterr) {
 
                 g->match.is_exact = f.function[0] && !v->symbols[i].guess && is_called(g, &f);
         }
-        return g->match.is_exact ? 0 : pattern_new(g->o->function, &g->match.pattern, reterr);
+        g->match.is_place = !g->match.is_exact && find_place(g);
+        return g->match.is_exact || g->match.is_place
+                       ? 0
+                       : pattern_new(g->o->function, &g->match.pattern, reterr);
 }
 
 /* The outermost frame of the path that is meant, as index into all; UINT32_MAX: none. */

@@ -56,41 +56,63 @@ static void print_cut(const struct style *s, const char *lead, struct str *text,
         str_clear(text);
 }
 
-/* Callers, as many as one line has room for, the first of them in any case. */
-static void print_callers(const struct style *s, const struct report *r,
-                          const struct frame_stack *x, const char *module) {
+/* Frames [begin, end) of those shown, as many as one line has room for, the first of them in any case. */
+static void print_frames(const struct style *s, const struct report *r, const struct frame_stack *x,
+                         size_t begin, size_t end, const char *lead, const char **module) {
         struct str text = {0}, more = {0};
 
-        for (size_t i = 1; i < x->shown.n && i <= FOUND_CALLERS; i++) {
+        for (size_t i = begin; i < end && i < begin + FOUND_CALLERS; i++) {
                 str_clear(&more);
-                if (i > 1)
+                if (i > begin)
                         str_add(&more, s->utf8 ? " ← " : " < ");
-                add_frame(s, r, x, i, &module, &more);
-                if (i > 1 && str_width(str_text(&text)) + str_width(str_text(&more)) >
-                                     s->width - FOUND_INDENT - strlen("called by "))
+                add_frame(s, r, x, i, module, &more);
+                if (i > begin && str_width(str_text(&text)) + str_width(str_text(&more)) >
+                                         s->width - FOUND_INDENT - strlen(lead))
                         break;
                 str_add(&text, str_text(&more));
         }
         if (text.n)
-                print_cut(s, "called by ", &text, false);
+                print_cut(s, lead, &text, false);
         str_done(&text);
         str_done(&more);
+}
+
+/* The frame that the text is about: mostly the code that asked, or one that calls it. */
+static size_t find_told(const struct report *r, const struct finding *f,
+                        const struct frame_stack *x) {
+        size_t at = 0;
+        bool is_found = false;
+
+        for (size_t i = 0; i < x->shown.n && !is_found && f->function[0]; i++) {
+                struct str name = {0};
+
+                frame_add_function(&name, r, &x->frames.items[x->shown.items[i].frame_idx],
+                                   x->shown.items[i].is_task, false, false);
+                is_found = strcmp(str_text(&name), f->function) == 0;
+                at = is_found ? i : at;
+                str_done(&name);
+        }
+        return at;
 }
 
 static void print_site(const struct style *s, const struct report *r, const struct finding *f) {
         struct frame_stack x = {0};
         struct str text = {0}, via = {0};
         const char *module = NULL;
+        size_t told;
 
         frame_stack_fill(&x, r, f->site.stack, false);
         if (x.shown.n) {
-                add_frame(s, r, &x, 0, &module, &text);
-                sites_add_via(s, r, f->site.stack, &via);
+                told = find_told(r, f, &x);
+                add_frame(s, r, &x, told, &module, &text);
+                if (told == 0)
+                        sites_add_via(s, r, f->site.stack, &via);
                 if (via.n && str_width(str_text(&text)) + 2 + str_width(str_text(&via)) <=
                                      s->width - FOUND_INDENT - strlen("in "))
                         str_addf(&text, "  %s", str_text(&via));
                 print_cut(s, "in ", &text, true);
-                print_callers(s, r, &x, module);
+                print_frames(s, r, &x, 0, told, "mostly through ", &module);
+                print_frames(s, r, &x, told + 1, x.shown.n, "called by ", &module);
         }
         str_done(&text);
         str_done(&via);

@@ -183,20 +183,21 @@ static void add_name(struct str *to, const char *option, const char *name) {
         str_done(&word);
 }
 
-/* As a command names it that is to look at the same window and blocks; process: as it is named, NULL: all. */
-static void add_subject(const struct report_options *o, const char *process, struct str *to) {
+/* As a command names it that is to look at the same window (or all of the time) and blocks; process: as it is named, NULL: all. */
+static void add_subject(const struct report_options *o, const char *process, bool with_window,
+                        struct str *to) {
         str_add_shell(to, o->path);
         if (process) {
                 str_add(to, " --process ");
                 str_add_shell(to, process);
         }
-        if (o->from_name)
+        if (o->from_name && with_window)
                 add_name(to, "--from", o->from_name);
-        else if (o->from_ns)
+        else if (o->from_ns && with_window)
                 add_time(to, "--from", o->from_ns);
-        if (o->to_name)
+        if (o->to_name && with_window)
                 add_name(to, "--to", o->to_name);
-        else if (o->to_ns != UINT64_MAX)
+        else if (o->to_ns != UINT64_MAX && with_window)
                 add_time(to, "--to", o->to_ns);
         query_filter_add_options(o->filter, to);
         opened_add_options(to);
@@ -206,10 +207,11 @@ static void add_subject(const struct report_options *o, const char *process, str
 
 static int find_in(struct report *r, const struct query_answer *a, const struct query_totals *whole,
                    const char *process, struct findings **ret, struct err *reterr) {
-        struct str subject = {0};
+        struct str subject = {0}, whole_subject = {0};
         int x;
 
-        add_subject(r->options, process, &subject);
+        add_subject(r->options, process, true, &subject);
+        add_subject(r->options, process, false, &whole_subject);
         x = findings_make(&(struct finding_source){.q = r->q,
                                                    .names = r->names,
                                                    .answer = a,
@@ -218,9 +220,11 @@ static int find_in(struct report *r, const struct query_answer *a, const struct 
                                                            percent(whole->n_complete_stacks,
                                                                    whole->n_allocs),
                                                    .subject = str_text(&subject),
+                                                   .whole_subject = str_text(&whole_subject),
                                                    .is_windowed = report_is_windowed(r)},
                           ret, reterr);
         str_done(&subject);
+        str_done(&whole_subject);
         return x;
 }
 

@@ -116,6 +116,21 @@ static void put_number(struct json *j, const struct finding_number *n) {
                 json_put_double(j, n->name, n->value, 6);
 }
 
+/* What the first sentence of the next command tells, and what of. */
+static void put_shows(struct json *j, const struct finding_shows *s) {
+        json_key(j, "next_shows");
+        if (!s->is_known) {
+                json_null(j);
+                return;
+        }
+        json_object(j);
+        json_put_string(j, "metric", query_metric_name(s->by));
+        json_key(j, "value");
+        json_int(j, s->value);
+        json_put_uint(j, "whole", s->whole);
+        json_end(j);
+}
+
 static void put_findings(struct json *j, const struct report *r) {
         json_key(j, "findings");
         json_array(j);
@@ -132,6 +147,7 @@ static void put_findings(struct json *j, const struct report *r) {
                         json_put_string(j, "process", query_process_name(r->q, f->process));
                 }
                 json_put_string(j, "next", f->next ? f->next : "");
+                put_shows(j, &f->shows);
                 json_key(j, "site");
                 if (f->has_site)
                         put_site(j, r, &f->site, f->metric);

@@ -93,6 +93,12 @@ void view_add_nothing(const struct view *v, const struct query_answer *a, struct
                 str_add(to, ".");
                 return;
         }
+        if (v->metric == QUERY_GROWTH && !a->known_from_ns) {
+                str_addf(to, "Nothing %sgrew: try another %smetric (--by), window or process.",
+                         is_filtered ? "that the filter selects " : "",
+                         is_filtered ? "filter, " : "");
+                return;
+        }
         if (a->known_from_ns)
                 str_addf(to, "Of the blocks allocated since %s, whose detail is kept, nothing was ",
                          unit_duration(&t, a->known_from_ns));

@@ -3,9 +3,12 @@
 
 A failure names its seed: SILT_FINDINGS_SEED=N tests/run.py --only '^findings/growing/list' runs the same again."""
 
+import json
 import math
 import os
 import random
+import re
+import shlex
 import shutil
 import threading
 
@@ -32,6 +35,7 @@ class Run:
 
     def __init__(self, t, program, shape, params, seed, trace):
         self.program, self.shape, self.params, self.seed = program, shape, params, seed
+        self.silt = t.silt
         first_ms = params["ms"]
         flags = [] if program.endswith(".rs") else ["-fno-optimize-sibling-calls"]  # a caller's frame stays
         binary = t.context.shapes.build(program.replace(".", "_"), [program], flags)
@@ -45,7 +49,7 @@ class Run:
         self.findings = self.report["findings"]
         self.totals = self.report["totals"]
         self.expect(self.totals["lost_events"] == 0, f"{self.totals['lost_events']} events lost")
-        self.check_form()
+        self.check_form(trace)
 
     def record(self, t, binary, trace):
         argv = [binary, self.shape, *(f"{k}={v}" for k, v in self.params.items())]
@@ -67,7 +71,32 @@ class Run:
         raise AssertionError("\n".join([text, f"{self.program} {self.shape} {params}", f"told: {getattr(self, 'truth', {})}",
                                         "findings:", *findings, f"the same again: SILT_FINDINGS_SEED={self.seed}"]))
 
-    def check_form(self):
+    def check_next(self, finding):
+        """Its command answers, and what it shows is what the text has promised."""
+        command = shlex.split(finding["next"])
+        self.expect(command[0] == "silt", f"no command: {finding['next']}")
+        text, shows = self.silt.command(*command[1:]), finding["next_shows"]
+        self.expect(text.code == 0, f"{finding['next']}: exit status {text.code}: {text.errors}")
+        if not shows:
+            return
+        tree = json.loads(self.silt.command(*command[1:], "--json").text)
+        value = tree["nodes"][0]["total"]["value"]
+        self.expect(value == shows["value"] and value > 0, f"{finding['next']} shows {value:,}, not {shows['value']:,}: {finding['text']}")
+        first = " ".join(text.text.split("\n\n")[0].split())
+        figure = re.search(r"(?:asked for|made) \+?([\d.,]+(?: [kMGT]?B)?) of the", first)
+        self.expect(figure and figure[1] in finding["text"], f"{finding['next']} says {first!r}, the finding {finding['text']!r}")
+        share = re.search(r"\((\d+) %\)", first)
+        if finding["kind"] == "growing" and share:
+            self.expect(re.search(f" {share[1]} % of (all growth|the peak)", finding["text"]), f"{finding['next']} says {first!r}, the finding {finding['text']!r}")
+
+    def check_places(self, text, told):
+        """The text of a finding and its line "in ..." name the same function."""
+        functions, text = [f["function"] for f in told], text.split("\nTotals\n")[0]
+        for place in re.findall(r"\.\n    in (?!the same place as)(.*?)(?:  .*)?$", text, re.M):
+            name = place.rstrip(".").rstrip("…")  # cut to the line
+            self.expect(any(f.startswith(name) for f in functions), f"a finding is in '{place}', and told of {functions}")
+
+    def check_form(self, trace):
         """At most seven, each a sentence with its numbers and what to look at next, no place told of twice by an alarm."""
         told = [f for f in self.findings if f["kind"] not in NOTES]
         self.expect(len(told) <= 7, f"{len(told)} findings")
@@ -75,6 +104,8 @@ class Run:
             self.expect(f["text"].endswith(".") and "\n" not in f["text"], f"no sentence: {f['text']!r}")
             self.expect(f["next"] and f["site"] and f["site"]["stack"], f"{f['kind']} does not say where")
             self.expect(f["evidence"] and all(isinstance(v, (int, float)) for v in f["evidence"].values()), f"no numbers: {f}")
+            self.check_next(f)
+        self.check_places(self.silt.command("report", trace).text, told)
         places = [str(f["site"]["stack"]) for f in self.of_kind("growing", "leak")]
         self.expect(len(set(places)) == len(places), "one place has two alarms")
 

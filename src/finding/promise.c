@@ -1,0 +1,187 @@
+/* SPDX-License-Identifier: MIT */
+/* What the command that a finding names will show. It is asked here, as the command will ask it, and the text has that
+ * number: one fact, one number, whoever tells it. */
+#include <math.h>
+#include <string.h>
+
+#include "finding/rules.h"
+
+/* From so much on, of its share behind the warm-up, the share of all that came is as good, and easier to ask for. */
+#define PROMISE_SAME_SHARE 0.9
+#define PROMISE_START_SHARE 0.1
+
+const char *next_callers(struct facts *f, const struct name_frame *frame, enum query_metric by) {
+        const char *quoted = place_quoted(f, frame);
+        struct finding *x = &f->found.items[f->found.n - 1];
+
+        x->shows = (struct finding_shows){.function = place_option(f, frame), .by = by};
+        return say(f, "silt report %s --callers %s --by %s", f->source->subject, quoted,
+                   query_metric_name(by));
+}
+
+/* A time as people type it, to a part of what matters; downwards. */
+static uint64_t round_ns(uint64_t ns, uint64_t part_ns) {
+        uint64_t step = 1;
+
+        while (step * 10 <= part_ns)
+                step *= 10;
+        return ns - ns % step;
+}
+
+static const char *say_time(struct facts *f, const char *option, uint64_t ns) {
+        static const struct {
+                uint64_t ns;
+                const char *name;
+        } units[] = {{1000000000, "s"}, {1000000, "ms"}, {1000, "us"}, {1, "ns"}};
+        size_t i = 0;
+
+        while (ns % units[i].ns)
+                i++;
+        return say(f, " %s %llu%s", option, (unsigned long long)(ns / units[i].ns), units[i].name);
+}
+
+/* Behind the warm-up, and behind the start of the program: libraries have set themselves up by then. */
+static size_t first_of(const struct facts *f, const struct growth *g) {
+        return MIN(MAX(g->trend.begin_idx, facts_column_of_time(f, PROMISE_START_SHARE)),
+                   g->end_idx - 1);
+}
+
+/* Whether most of what there was before is others': then only the time behind it tells who grows. */
+static bool is_late(const struct facts *f, const struct course *c, const struct growth *g) {
+        size_t begin = first_of(f, g), last = g->end_idx - 1;
+        double all = (double)f->total.bytes[last] - (double)f->source->answer->totals.begin_bytes;
+        double late = course_gain(f->total.bytes, begin, last);
+
+        return begin > 0 && all > 0 && late > 0 &&
+               (double)c->bytes[last] / all <
+                       PROMISE_SAME_SHARE * course_gain(c->bytes, begin, last) / late;
+}
+
+const char *next_growth(struct facts *f, const struct name_frame *frame, const struct course *c,
+                        const struct growth *g) {
+        const struct query_scope *scope = &f->source->answer->scope;
+        uint64_t begin_ns = f->h->at_ns[first_of(f, g)], last_ns = f->h->at_ns[g->end_idx - 1];
+        uint64_t span_ns = last_ns - MIN(last_ns, begin_ns);
+        uint64_t from_ns = scope->from_ns, to_ns = scope->to_ns;
+        /* What is torn down was the peak: no window needs to be typed. */
+        bool is_peak = g->is_released && !is_late(f, c, g) &&
+                       f->totals->peak_ns >= f->h->at_ns[MAX(g->end_idx, 2u) - 2];
+        const char *next = next_callers(f, frame, is_peak ? QUERY_PEAK : QUERY_GROWTH);
+        struct finding_shows *s = &f->found.items[f->found.n - 1].shows;
+
+        s->is_growth = true;
+        if (is_peak)
+                return next;
+        if (is_late(f, c, g) && round_ns(begin_ns, span_ns / 100) > from_ns)
+                s->since_ns = from_ns = round_ns(begin_ns, span_ns / 100);
+        if (g->is_released && round_ns(last_ns, span_ns / 10000) > from_ns)
+                to_ns = round_ns(last_ns, span_ns / 10000);
+        s->is_windowed = from_ns != scope->from_ns || to_ns != scope->to_ns;
+        if (!s->is_windowed)
+                return next;
+        s->from_ns = from_ns;
+        s->to_ns = to_ns;
+        return say(f, "silt report %s --callers %s --by growth%s%s", f->source->whole_subject,
+                   place_quoted(f, frame), from_ns ? say_time(f, "--from", from_ns) : "",
+                   to_ns < query_view(f->q)->end_ns ? say_time(f, "--to", to_ns) : "");
+}
+
+/* ---- what it will show ----------------------------------------------------------------------- */
+
+static uint64_t whole_of(const struct query_totals *t, enum query_metric m) {
+        switch (m) {
+        case QUERY_PEAK: return t->peak_bytes;
+        case QUERY_END: return t->end_bytes;
+        case QUERY_ALLOCATED: return t->is_tallied ? t->alloc_bytes_est : t->alloc_bytes;
+        case QUERY_COUNT: return t->is_tallied ? t->n_allocs_est : t->n_allocs;
+        case QUERY_TEMPORARY: return t->n_temporary;
+        case QUERY_GROWTH: return t->end_bytes > t->begin_bytes ? t->end_bytes - t->begin_bytes : 0;
+        case QUERY_N_METRICS: break;
+        }
+        return 0;
+}
+
+/* False: it cannot be asked, and nothing is promised. */
+static bool look_up(struct facts *f, struct finding_shows *s) {
+        _cleanup_(query_tree_freep) struct query_tree *t = NULL;
+        struct query_tree_options o = {.kind = QUERY_CALLERS,
+                                       .metric = s->by,
+                                       .min_share = 1, /* the whole is all that is wanted */
+                                       .function = s->function};
+        struct query_scope scope = f->source->answer->scope;
+        struct err err = {0};
+
+        if (s->is_windowed) {
+                scope.from_ns = s->from_ns;
+                scope.to_ns = s->to_ns;
+        }
+        if (query_tree(f->q, &scope, &o, &t, &err) < 0)
+                return false;
+        s->value = query_figure_of(&t->root->total, s->by).value;
+        s->whole = whole_of(&t->answer->totals, s->by);
+        return true;
+}
+
+static bool is_count(enum query_metric m) {
+        return m == QUERY_COUNT || m == QUERY_TEMPORARY;
+}
+
+/* The sentence without its full stop. */
+static const char *open_end(struct facts *f, const char *text) {
+        size_t n = strlen(text);
+
+        return n && text[n - 1] == '.' ? arena_strndup(f->arena, text, n - 1) : text;
+}
+
+/* The share that the command will tell. */
+static void tell_share(struct facts *f, struct finding *x) {
+        struct finding_shows *s = &x->shows;
+        double pct = s->whole ? 100.0 * (double)s->value / (double)s->whole : 0;
+        const char *since =
+                s->since_ns ? say(f, " since %s", say_moment(f, (double)s->since_ns / 1e9)) : "";
+
+        found_number(x, "share_of_growth_pct", pct);
+        if (pct >= 1)
+                x->text = say(f, "%s; %u %% of %s%s%s.", open_end(f, x->text),
+                              pct > 99 && pct < 100 ? 99 : (unsigned)unit_nearest(pct),
+                              s->by == QUERY_PEAK ? "the peak" : "all growth", since,
+                              pct >= 101 ? ": other parts shrank" : "");
+}
+
+/* Where the text has another number, because it is about a part of what the function has, it gets this one too. */
+static void tell_value(struct facts *f, struct finding *x) {
+        struct finding_shows *s = &x->shows;
+        struct unit_text t;
+
+        if (s->value <= 0)
+                return;
+        if (is_count(s->by))
+                unit_count(&t, (uint64_t)s->value);
+        else
+                unit_bytes(&t, (uint64_t)s->value);
+        if (strstr(x->text, t.s))
+                return;
+        if (s->by == QUERY_GROWTH)
+                x->text = say(f, "%s It grew by %s%s.", x->text, t.s,
+                              s->since_ns ? say(f, " since %s",
+                                                say_moment(f, (double)s->since_ns / 1e9))
+                                          : "");
+        else
+                x->text = say(f, "%s All call paths through it: %s%s.", x->text, t.s,
+                              s->by == QUERY_COUNT       ? " allocations"
+                              : s->by == QUERY_TEMPORARY ? " temporary allocations"
+                                                         : "");
+}
+
+void promises_keep(struct facts *f, struct findings *found) {
+        for (size_t i = 0; i < found->n; i++) {
+                struct finding *x = &found->items[i];
+
+                if (x->is_note || !x->shows.function || !look_up(f, &x->shows))
+                        continue;
+                x->shows.is_known = true;
+                if (x->shows.is_growth)
+                        tell_share(f, x);
+                tell_value(f, x);
+        }
+}
