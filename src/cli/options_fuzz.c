@@ -33,6 +33,8 @@ static void fuzz_numbers(const char *word) {
         if (unit_parse_duration(word, &n, &err) < 0 && !err.text[0])
                 abort();
         unit_duration(&t, n);
+        if (unit_parse_count(word, &n, &err) < 0 && !err.text[0])
+                abort();
 }
 
 /* Of a recording of a second. */
