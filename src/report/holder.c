@@ -78,7 +78,7 @@ bool holder_find(const struct query *q, const struct query_answer *all, struct h
         is_found = g.of.n > 0;
         if (is_found)
                 *ret = g.of.items[0].holder;
-        if (is_found && ret->largest_bytes >= ret->bytes / 2) { /* its like are not the point */
+        if (is_found && ret->largest_bytes > ret->bytes / 5 * 3) { /* its like are not the point */
                 ret->n = 1;
                 ret->bytes = ret->largest_bytes;
         }
