@@ -348,6 +348,8 @@ static void add_sentence(const struct style *s, const struct report *r, struct s
                 add_window(r, to);
         if (is_of_several(r) && !report_is_filtered(r) && holder_find(r->q, r->answer, &h)) {
                 add_held(s, r, &h, to);
+                if (!windowed && resident_add(r, ". Together they took", to))
+                        str_add(to, ", shared files counted in each");
                 add_left_by(r, &h, to);
                 add_left(r, to);
                 add_allocations(r, to);
@@ -365,7 +367,7 @@ static void add_sentence(const struct style *s, const struct report *r, struct s
                                      : " and allocated nothing that silt could see.");
                 return;
         }
-        if (!windowed && resident_add(r, to))
+        if (!windowed && resident_add(r, " and took", to))
                 str_add(to, ". Blocks");
         else
                 str_add(to, windowed ? "" : " and");

@@ -79,13 +79,13 @@ static void add_parts(const struct resident *x, struct str *to) {
         }
 }
 
-bool resident_add(const struct report *r, struct str *to) {
+bool resident_add(const struct report *r, const char *lead, struct str *to) {
         struct resident x = resident_of(r);
         struct unit_text all, blocks;
 
         if (!is_told(r, &x))
                 return false;
-        str_addf(to, " and took up to %s of memory, of which blocks were at most %s",
+        str_addf(to, "%s up to %s of memory, of which blocks were at most %s", lead,
                  unit_bytes(&all, x.bytes), unit_bytes(&blocks, x.blocks_bytes));
         add_parts(&x, to);
         return true;
