@@ -8,6 +8,7 @@ soak=
 if [ "${1:-}" = --soak ]; then
         soak=--soak
         export SILT_HOSTILE_ALL=1 # src/report/hostile_test.c
+        export SILT_TRAFFIC_DRAWS=10000 # src/diff/traffic_test.c
 fi
 
 # Whom silt finds, attaches to and watches, it finds there; so do the tests.

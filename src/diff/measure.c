@@ -8,6 +8,7 @@
 #include "base/units.h"
 #include "diff/pair.h"
 #include "diff/words.h"
+#include "finding/finding.h"
 #include "finding/series.h"
 #include "report/frame.h"
 #include "report/holder.h"
@@ -18,6 +19,9 @@ enum {
         MEASURE_ALIKE_PCT = 10,       /* by which lengths of recordings may differ */
         MEASURE_END_PCT = 5,          /* of the time: where programs take themselves down */
 };
+
+/* Of a rise, by functions that rise themselves. */
+#define MEASURE_OWN_RISE 0.5
 
 #define MEASURE_MIN_NS 1000000000ull /* shorter recordings tell no growth */
 
@@ -109,23 +113,132 @@ static int measure_series(struct check *c, struct growth *g, struct err *reterr)
         return 0;
 }
 
+/* ---- growth in whatever rhythm --------------------------------------------------------------- */
+
+static double number_of(const struct finding *x, const char *name) {
+        for (size_t i = 0; i < x->n_numbers; i++)
+                if (strcmp(x->numbers[i].name, name) == 0)
+                        return x->numbers[i].value;
+        return 0;
+}
+
+/* What a check measures: the steepest of what all live bytes do over time, what they do by the program's work, and what the
+ * functions do that a report says to grow, which others may hide that come and go. */
+struct pace {
+        double bytes_per_s, since_s;
+        bool is_uneven;
+        bool is_by_function;
+};
+
+static void take_pace(struct pace *p, struct pace other) {
+        if (other.bytes_per_s > p->bytes_per_s)
+                *p = other;
+}
+
+/* What a report says to grow, or to be lost. */
+static bool is_growth(const struct finding *x) {
+        return x->has_site && (strcmp(x->kind, "growing") == 0 || strcmp(x->kind, "leak") == 0);
+}
+
+static struct pace pace_of(const struct growth *g, const struct findings *f) {
+        double begin_s = g->x[0], end_s = fmax(g->x[g->n - 1], begin_s + 1e-3);
+        struct pace p = {0}, by_function = {.is_by_function = true, .since_s = INFINITY};
+
+        for (size_t i = 0; i < f->n; i++) {
+                const struct finding *x = &f->items[i];
+
+                if (!is_growth(x))
+                        continue;
+                if (strcmp(x->kind, "leak") == 0) { /* at no known pace: spread over the time */
+                        by_function.bytes_per_s += (double)x->bytes / (end_s - begin_s);
+                        by_function.since_s = begin_s;
+                        by_function.is_uneven = true;
+                        continue;
+                }
+                by_function.bytes_per_s += number_of(x, "bytes_per_s");
+                by_function.since_s = fmin(by_function.since_s, number_of(x, "since_s"));
+                by_function.is_uneven |= number_of(x, "is_uneven") > 0;
+        }
+        /* over time it is told best; unless it is only several functions that are filled one after the other */
+        if (g->trend.shape == SERIES_RISING && g->trend.slope > 0 &&
+            (by_function.bytes_per_s > 0 ||
+             f->growth.risen_bytes >= MEASURE_OWN_RISE * g->trend.rise))
+                return (struct pace){g->trend.slope, (double)g->begin_ns / 1e9, false, false};
+        take_pace(&p, (struct pace){f->growth.bytes_per_s, f->growth.since_s, f->growth.is_uneven,
+                                    false});
+        take_pace(&p, by_function);
+        return p;
+}
+
+/* Live bytes when it began. */
+static double level_at(const struct growth *g, const struct pace *p) {
+        size_t i = 0;
+
+        if (g->trend.shape == SERIES_RISING && !p->is_uneven && !p->is_by_function)
+                return fmax(g->trend.level, 1);
+        while (i + 1 < g->n && g->x[i] < p->since_s)
+                i++;
+        return fmax(g->y[i], 1);
+}
+
 static int blame_growth(struct check *c, struct check_result *r, const struct growth *g,
-                        struct err *reterr) {
+                        const struct pace *p, const struct findings *f, struct err *reterr) {
         struct query_scope scope = c->side.answer->scope;
         _cleanup_(query_answer_freep) struct query_answer *a = NULL;
         int x;
 
-        scope.from_ns = g->begin_ns;
-        scope.to_ns = (uint64_t)(g->x[g->n - 1] * 1e9);
+        for (size_t i = 0; i < f->n && p->is_by_function && r->n_culprits < CHECK_CULPRITS; i++)
+                if (is_growth(&f->items[i]))
+                        add_culprit(r, &c->side, f->items[i].site.stack,
+                                    strcmp(f->items[i].kind, "leak") == 0
+                                            ? (double)f->items[i].bytes
+                                            : number_of(&f->items[i], "rise_bytes"));
+        if (r->n_culprits)
+                return 0;
+        scope.from_ns = (uint64_t)(p->since_s * 1e9);
+        scope.to_ns = MAX((uint64_t)(g->x[g->n - 1] * 1e9), scope.from_ns + 1);
         x = query_ask(c->side.q, &scope, &a, reterr);
         if (x >= 0)
                 blame(c, r, a, QUERY_GROWTH);
         return x;
 }
 
-static int measure_growth(struct check *c, struct check_result *r, struct err *reterr) {
-        struct growth g = {0};
+static int find(struct check *c, struct findings **ret, struct err *reterr) {
+        const struct diff_side *s = &c->side;
+
+        return findings_make(&(struct finding_source){.q = s->q,
+                                                      .names = s->r.names,
+                                                      .answer = s->answer,
+                                                      .whole = &s->answer->totals,
+                                                      .complete_stacks_pct = 100,
+                                                      .subject = s->source->path,
+                                                      .is_windowed = side_is_windowed(s)},
+                             ret, reterr);
+}
+
+static void remark_growth(struct check_result *r, const struct growth *g, const struct pace *p) {
         struct unit_text t, b;
+
+        if (p->bytes_per_s > 0)
+                snprintf(r->remark, sizeof(r->remark), "%s in a second, %s since %s",
+                         unit_bytes(&b, unit_nearest(p->bytes_per_s)),
+                         p->is_uneven ? "on average, unevenly" : "steadily",
+                         unit_duration(&t, unit_nearest(p->since_s * 1e9)));
+        else if (g->trend.rise > 0 && g->trend.shape == SERIES_RISING)
+                snprintf(r->remark, sizeof(r->remark),
+                         "%s in all, by functions none of which rises all along",
+                         unit_bytes(&b, unit_nearest(g->trend.rise)));
+        else if (g->trend.rise > 0)
+                snprintf(r->remark, sizeof(r->remark), "%s: %s in all, not steadily",
+                         series_shape_name(g->trend.shape),
+                         unit_bytes(&b, unit_nearest(g->trend.rise)));
+}
+
+static int measure_growth(struct check *c, struct check_result *r, struct err *reterr) {
+        _cleanup_(findings_freep) struct findings *f = NULL;
+        struct growth g = {0};
+        struct unit_text t;
+        struct pace p;
         int x = measure_series(c, &g, reterr);
 
         if (x < 0)
@@ -137,21 +250,19 @@ static int measure_growth(struct check *c, struct check_result *r, struct err *r
                          unit_duration(&t, side_duration_ns(&c->side)));
                 return 0;
         }
-        if (g.trend.shape == SERIES_RISING)
-                r->measured = fmax(g.trend.slope, 0);
-        else if (g.trend.rise > 0)
-                snprintf(r->remark, sizeof(r->remark), "%s: %s in all, not steadily",
-                         series_shape_name(g.trend.shape),
-                         unit_bytes(&b, unit_nearest(g.trend.rise)));
-        r->growth_bytes_per_s = r->measured;
+        x = find(c, &f, reterr);
+        if (x < 0)
+                return x;
+        p = pace_of(&g, f);
+        r->measured = r->growth_bytes_per_s = p.bytes_per_s;
         if (r->limit->unit == LIMIT_IN_PERCENT_PER_S)
-                r->measured = 100 * r->measured / fmax(g.trend.level, 1);
+                r->measured = 100 * r->measured / level_at(&g, &p);
+        if (r->measured > r->limit->limit || p.bytes_per_s == 0)
+                remark_growth(r, &g, &p);
         if (r->measured <= r->limit->limit)
                 return 0;
-        snprintf(r->remark, sizeof(r->remark), "%s in a second, steadily since %s",
-                 unit_bytes(&b, unit_nearest(g.trend.slope)), unit_duration(&t, g.begin_ns));
         r->status = CHECK_FAILED;
-        return blame_growth(c, r, &g, reterr);
+        return blame_growth(c, r, &g, &p, f, reterr);
 }
 
 /* ---- one function ---------------------------------------------------------------------------- */

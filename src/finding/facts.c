@@ -1,13 +1,22 @@
 /* SPDX-License-Identifier: MIT */
 #include "finding/facts.h"
 
+#include <math.h>
 #include <string.h>
+
+#include "finding/rules.h"
+
+/* The standard error of an estimate that a finding may rest on: sixteen samples have it. */
+#define FACTS_MAX_ERROR 0.25
+
+/* Work is uneven when at some moment its part is so far from that of the time. */
+#define FACTS_UNEVEN 0.04
 
 struct course course_new(struct arena *a, size_t n) {
         return (struct course){arena_alloc(a, n * sizeof(int64_t)),
                                arena_alloc(a, n * sizeof(int64_t)),
                                arena_alloc(a, n * sizeof(int64_t)),
-                               arena_alloc(a, n * sizeof(int64_t))};
+                               arena_alloc(a, n * sizeof(int64_t)), NULL};
 }
 
 /* Figures of a damaged trace may be anything: sums of them come round. */
@@ -107,6 +116,85 @@ static bool cut_to_life(struct facts *f, struct query_scope *scope) {
         return true;
 }
 
+/* What follows from the history. */
+static void take_history(struct facts *f, uint64_t from_ns) {
+        f->rows = f->h->groups->rows;
+        f->n_rows = f->h->groups->n;
+        f->n_told = f->h->n_groups;
+        f->at_s = arena_alloc(f->arena, f->n_columns * sizeof(f->at_s[0]));
+        for (size_t i = 0; i < f->n_columns; i++)
+                f->at_s[i] = (double)(f->h->at_ns[i] - MIN(f->h->at_ns[i], from_ns)) / 1e9;
+        f->total = course_new(f->arena, f->n_columns);
+        for (size_t row = 0; row <= f->n_told; row++) {
+                struct course c = facts_course(f, row);
+
+                course_add(&f->total, &c, f->n_columns);
+        }
+}
+
+/* ---- by work --------------------------------------------------------------------------------- */
+
+static bool is_uneven(const struct facts *f) {
+        size_t last = f->n_columns - 1;
+        double all = (double)f->total.n_allocs[last], span = f->at_s[last];
+
+        for (size_t i = 0; i < last && all > 0; i++)
+                if (fabs((double)f->total.n_allocs[i] / all - f->at_s[i] / span) > FACTS_UNEVEN)
+                        return true;
+        return false;
+}
+
+static bool has_same_rows(const struct facts *a, const struct facts *b) {
+        if (a->n_rows != b->n_rows || a->n_told != b->n_told)
+                return false;
+        for (size_t row = 0; row < a->n_rows; row++)
+                if (a->rows[row].stack != b->rows[row].stack)
+                        return false;
+        return true;
+}
+
+static void gather_by_work(struct facts *f) {
+        const struct query_group_options by = {.by = QUERY_BY_SITE,
+                                               .metric = QUERY_ALLOCATED,
+                                               .is_full = true};
+        const struct query_scope *scope = &f->h->groups->answer->scope;
+        struct facts *w = arena_alloc(f->arena, sizeof(*w));
+        struct err err = {0};
+
+        *w = (struct facts){.q = f->q, .arena = f->arena, .n_columns = f->n_columns};
+        if (!is_uneven(f) || query_history_by_work(f->q, scope, &by, FACTS_MAX_SITES, f->n_columns,
+                                                   facts_max_events(f->q), &w->h, &err) < 0)
+                return;
+        take_history(w, scope->from_ns);
+        if (!has_same_rows(f, w)) {
+                query_history_free(w->h);
+                return;
+        }
+        f->by_work = w;
+        f->total.by_work = &w->total;
+}
+
+struct course facts_course_new(struct facts *f) {
+        struct course c = course_new(f->arena, f->n_columns), *w;
+
+        if (f->by_work) {
+                w = arena_alloc(f->arena, sizeof(*w));
+                *w = course_new(f->arena, f->n_columns);
+                c.by_work = w;
+        }
+        return c;
+}
+
+void facts_add_row(struct facts *f, struct course *to, uint32_t row) {
+        struct course c = facts_course(f, row), w;
+
+        course_add(to, &c, f->n_columns);
+        if (to->by_work) {
+                w = facts_course(f->by_work, row);
+                course_add((struct course *)to->by_work, &w, f->n_columns);
+        }
+}
+
 int facts_gather(struct facts *f, const struct finding_source *source, struct arena *arena,
                  struct err *reterr) {
         struct query_scope scope = life_scope(source);
@@ -128,26 +216,18 @@ int facts_gather(struct facts *f, const struct finding_source *source, struct ar
                 if (r < 0)
                         return r;
         }
-        f->rows = f->h->groups->rows;
-        f->n_rows = f->h->groups->n;
-        f->n_told = f->h->n_groups;
+        take_history(f, scope.from_ns);
         f->is_claimed = arena_alloc(arena, f->n_rows + 1);
-        f->at_s = arena_alloc(arena, f->n_columns * sizeof(f->at_s[0]));
-        for (size_t i = 0; i < f->n_columns; i++)
-                f->at_s[i] = (double)(f->h->at_ns[i] - MIN(f->h->at_ns[i], scope.from_ns)) / 1e9;
         for (size_t row = 0; row < f->n_rows; row++)
                 map_put(&f->row_of_stack, f->rows[row].stack, row, NULL);
-        f->total = course_new(arena, f->n_columns);
-        for (size_t row = 0; row <= f->n_told; row++) {
-                struct course c = facts_course(f, row);
-
-                course_add(&f->total, &c, f->n_columns);
-        }
+        gather_by_work(f);
         return 0;
 }
 
 void facts_done(struct facts *f) {
         query_history_free(f->h);
+        if (f->by_work)
+                query_history_free(f->by_work->h);
         vec_free(&f->found);
         map_done(&f->row_of_stack);
 }
@@ -167,6 +247,10 @@ size_t facts_column_of_work(const struct facts *f, double share) {
                (double)f->total.n_allocs[i] < (double)f->total.n_allocs[f->n_columns - 1] * share)
                 i++;
         return i;
+}
+
+bool is_sure(const struct facts *f, double bytes, double var) {
+        return !query_sample_bytes(f->q) || sqrt(MAX(var, 0.0)) <= FACTS_MAX_ERROR * bytes;
 }
 
 uint32_t facts_row_of_stack(const struct facts *f, uint32_t stack) {

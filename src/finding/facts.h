@@ -22,6 +22,8 @@ enum {
 /* Over time, one value a column. */
 struct course {
         int64_t *bytes, *blocks, *n_allocs, *n_frees; /* alive; since the window's begin */
+        const struct course
+                *by_work; /* in columns of equal work (facts.by_work); NULL: not known */
 };
 
 struct facts {
@@ -34,7 +36,10 @@ struct facts {
         const struct query_group *rows; /* sites, most bytes allocated first */
         size_t n_rows, n_told;          /* of the first so many the course is known */
         size_t n_columns;
-        double *at_s;        /* of columns, since the window's begin */
+        double *at_s; /* of columns, since the window's begin */
+        /* the same in columns of equal work, by all allocations: only history, rows, at_s and total; NULL: work is done
+         * evenly, they would be no others */
+        struct facts *by_work;
         struct course total; /* of all rows */
         double begin_s;      /* of the window, in the recording */
         struct map row_of_stack;
@@ -44,6 +49,7 @@ struct facts {
         uint64_t *
                 n_regrown; /* asker → growths that are told about: what is replaced at once is temporary too */
         VEC(struct finding) found;
+        struct finding_growth growth;
 };
 
 /* How many events columns are worth. */
@@ -52,17 +58,19 @@ uint64_t facts_max_events(const struct query *q);
 int facts_gather(struct facts *f, const struct finding_source *source, struct arena *arena,
                  struct err *reterr);
 void facts_done(struct facts *f);
-
 static inline struct course facts_course(const struct facts *f, size_t row) {
         size_t i = row * f->n_columns;
 
         return (struct course){f->h->live_bytes + i, f->h->live_blocks + i, f->h->n_allocs + i,
-                               f->h->n_frees + i};
+                               f->h->n_frees + i, NULL};
 }
 
 uint32_t facts_row_of_stack(const struct facts *f, uint32_t stack); /* FACTS_NO_ROW: none */
 
 struct course course_new(struct arena *a, size_t n);
+/* With room for columns of equal work beside, where facts have them; facts_add_row() fills both. */
+struct course facts_course_new(struct facts *f);
+void facts_add_row(struct facts *f, struct course *to, uint32_t row);
 void course_add(struct course *to, const struct course *c, size_t n);
 /* Between two columns; of any figures, a damaged trace's among them. */
 static inline double course_gain(const int64_t *values, size_t from, size_t to) {

@@ -138,6 +138,7 @@ int findings_make(const struct finding_source *source, struct findings **ret, st
         find_temporary(&f, &askers);
         find_holder(&f, &askers);
         x->left = find_left(left);
+        x->growth = f.growth;
         find_notes(&f);
         find_unseen(&f);
         keep(&f, x);

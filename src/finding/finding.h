@@ -16,7 +16,7 @@
 
 enum {
         FINDING_MAX = 7, /* notes about the recording come on top */
-        FINDING_MAX_NUMBERS = 12,
+        FINDING_MAX_NUMBERS = 14,
         FINDING_MAX_PARTS = 4,
 };
 
@@ -73,10 +73,19 @@ struct finding_left {
         uint64_t collected_bytes; /* in heaps of garbage collectors */
 };
 
+/* How all live bytes together rise, in whatever rhythm. */
+struct finding_growth {
+        double bytes_per_s; /* in the mean; 0: they do not */
+        double since_s;     /* of the recording */
+        bool is_uneven;     /* in bursts, or with pauses */
+        double risen_bytes; /* by functions that rise themselves: several that are filled in turn only look so together */
+};
+
 struct findings {
         struct finding *items; /* the most severe first */
         size_t n;
         struct finding_left left;
+        struct finding_growth growth;
         struct arena *arena;     /* everything in it */
         struct findings **parts; /* those it was put together of: their texts are in use */
         size_t n_parts;

@@ -6,8 +6,10 @@
 enum {
         GROW_MAX_CANDIDATES = 512,
         GROW_MAX_ROWS = 2048,
-        GROW_MIN_RISES = 8,  /* columns: fewer are steps */
-        GROW_MAX_PARTS = 12, /* callees that rise together */
+        GROW_MIN_BLOCKS = 8,   /* of parts that rise together */
+        GROW_MAX_PARTS = 12,   /* callees that rise together */
+        GROW_SURE_BLOCKS = 16, /* fewer more than before are there by chance */
+        GROW_MAX_PASSES = 8,   /* over all blocks, for their ages */
 };
 /* of a caller's rise: from here on it is the callee's */
 #define GROW_CALLEE_SHARE 0.85
@@ -33,6 +35,10 @@ enum {
 #define GROW_NET_SHARE 0.5
 /* As many blocks as before that hold more: what they lose now and then is at most so much of what they gain. */
 #define GROW_MAX_DOWN 0.2
+/* Where so many are released, ages of those there tell whether it is always others: so many of the first half must still be there. */
+#define GROW_REPLACED 0.1
+#define GROW_OLD_SHARE 0.5
+#define GROW_MORE_ASKED 1.25 /* in the second half of the time, of the first */
 /* Callees rise together when their blocks are as many, or twice or three times as many. */
 #define GROW_TOGETHER 0.05 /* with less of the rise it is no part */
 #define GROW_AS_MANY 0.02
@@ -43,7 +49,9 @@ struct growing {
         struct places p;
         uint32_t *rows;
         size_t n_rows;
-        double late_rise; /* of all sites that did */
+        double late_rise;            /* of all sites that did */
+        const struct course *caller; /* that rises by its own allocations; NULL: none does */
+        unsigned n_passes;           /* over all blocks */
 };
 
 /* ---- candidates ------------------------------------------------------------------------------ */
@@ -56,10 +64,14 @@ static int64_t highest_late(const struct facts *f, const struct course *c) {
         return high;
 }
 
+/* From about the middle on: in one column a large block may be there for a moment. */
 static double late_rise(const struct facts *f, const struct course *c) {
-        size_t middle = f->n_columns / 2;
+        size_t middle = f->n_columns / 2, few = f->n_columns / 16;
+        int64_t low = c->bytes[middle];
 
-        return (double)highest_late(f, c) - (double)c->bytes[middle];
+        for (size_t i = middle - few; i <= middle + few; i++)
+                low = MIN(low, c->bytes[i]);
+        return (double)highest_late(f, c) - (double)low;
 }
 
 struct candidate {
@@ -158,10 +170,10 @@ static bool matters(struct facts *f, const struct growth *x) {
         double n_allocs = course_gain(f->total.n_allocs, begin, last);
         double n_kept = course_gain(f->total.blocks, begin, last);
 
-        double weight = x->rise_bytes / ((double)f->totals->peak_bytes + 1);
+        double weight = x->weight_bytes / ((double)f->totals->peak_bytes + 1);
 
         return weight >= GROW_MIN_WEIGHT ||
-               (weight >= GROW_MIN_WEIGHT_LARGE && x->rise_bytes >= GROW_LARGE_BYTES) ||
+               (weight >= GROW_MIN_WEIGHT_LARGE && x->weight_bytes >= GROW_LARGE_BYTES) ||
                MAX(n_kept, x->rise_blocks) <= GROW_MAX_KEPT * n_allocs || is_long(x);
 }
 
@@ -199,11 +211,83 @@ static bool is_only_resized(const struct growth *x, const struct course *c) {
         return down > GROW_MAX_DOWN * up;
 }
 
+/* ---- ages ------------------------------------------------------------------------------------ */
+
+struct old_blocks {
+        struct growing *g;
+        uint32_t place;
+        uint64_t from_ns, half_ns, end_ns;
+        double n; /* made in the first half of the rise, and there at its end */
+};
+
+static bool count_old(void *ctx, const struct query_block *b) {
+        struct old_blocks *o = ctx;
+        uint32_t row = facts_row_of_stack(o->g->f, b->stack);
+
+        if (b->time_ns >= o->half_ns)
+                return false;
+        if (row != FACTS_NO_ROW && b->time_ns >= o->from_ns &&
+            (b->is_live || b->time_ns + b->age_ns > o->end_ns) &&
+            places_has(&o->g->p, o->place, row))
+                o->n += b->n_blocks;
+        return true;
+}
+
+/* Whether ever more of it is asked for: then ever more is there at a time, though none stays. */
+static bool is_asked_more(const struct facts *f, const struct course *c, const struct growth *x) {
+        size_t begin = x->trend.begin_idx, last = x->end_idx - 1, half = begin;
+
+        while (half < last && f->at_s[half] < (f->at_s[begin] + f->at_s[last]) / 2)
+                half++;
+        return course_gain(c->n_allocs, half, last) >
+               GROW_MORE_ASKED * course_gain(c->n_allocs, begin, half);
+}
+
+/* Whether the blocks that make it high are those that made it rise. Where there are ever more sessions at a time, each of them ends:
+ * what is there is new. A queue whose reader is too slow is new too, but nobody asks for more than before. */
+static bool has_old_blocks(struct growing *g, uint32_t place, const struct course *c,
+                           const struct growth *x) {
+        struct facts *f = g->f;
+        size_t last = x->end_idx - 1, half = x->trend.begin_idx;
+        double *floor = course_values(f->arena, c->blocks, x->end_idx), level;
+        struct old_blocks o = {.g = g, .place = place};
+        struct err err = {0};
+
+        if (x->n_frees < GROW_REPLACED * x->n_allocs || /* or blocks that are made larger */
+            x->rise_blocks * x->now_bytes < x->rise_bytes * x->now_blocks / 2 ||
+            (!is_asked_more(f, c, x) && x->rise_blocks >= GROW_SURE_BLOCKS) ||
+            query_view(f->q)->n_events > FACTS_MAX_EVENTS || g->n_passes >= GROW_MAX_PASSES)
+                return true;
+        series_floor(floor, x->end_idx, floor);
+        level = (floor[half] + floor[last]) / 2;
+        while (half < last && floor[half] < level)
+                half++;
+        o.from_ns = f->h->at_ns[x->trend.begin_idx];
+        o.half_ns = f->h->at_ns[half];
+        o.end_ns = f->h->at_ns[last];
+        g->n_passes++;
+        query_blocks(f->q, &f->h->groups->answer->scope, count_old, &o, &err);
+        return o.n >= GROW_OLD_SHARE * (floor[half] - floor[x->trend.begin_idx]);
+}
+
+/* Of samples: those that are still there, or were when there were most. */
+static bool is_founded(struct growing *g, uint32_t place, const struct growth *x) {
+        double var = 0;
+
+        for (size_t i = 0; i < g->n_rows && query_sample_bytes(g->f->q); i++)
+                if (places_has(&g->p, place, g->rows[i])) {
+                        const double *v = g->f->rows[g->rows[i]].self.var;
+
+                        var += x->is_released ? v[QUERY_PEAK] : v[QUERY_END];
+                }
+        return is_sure(g->f, x->rise_bytes, var);
+}
+
 static bool is_growing(struct growing *g, uint32_t place, const struct course *c,
                        const struct growth *x) {
         return x->is_rising && x->end_s - x->begin_s >= GROW_MIN_S && !is_only_resized(x, c) &&
-               x->n_rises >= GROW_MIN_RISES && x->rise_bytes > 0 && stands_out(g->f, x) &&
-               matters(g->f, x) && is_net(g, place, x) &&
+               x->rise_bytes > 0 && stands_out(g->f, x) && matters(g->f, x) &&
+               is_net(g, place, x) && is_founded(g, place, x) && has_old_blocks(g, place, c, x) &&
                !is_taken_over(g->f, g->askers, c, x->trend.begin_idx, x->end_idx - 1);
 }
 
@@ -322,6 +406,8 @@ static void tell(struct growing *g, uint32_t place, const struct growth *x, bool
         found_number(y, "until_s", f->begin_s + x->end_s);
         found_number(y, "fit", x->trend.fit);
         found_number(y, "call_paths", p->n_rows);
+        if (x->is_uneven)
+                found_number(y, "is_uneven", 1);
 }
 
 /* ---- the function responsible ---------------------------------------------------------------- */
@@ -355,8 +441,8 @@ static void parts_add(struct growing *g, struct parts *p, const struct course *c
         }
         if (p->n++ == 0)
                 p->blocks = blocks;
-        growth_of(g->f, c, &own);
-        p->is_together &= blocks >= GROW_MIN_RISES && is_multiple(blocks, p->blocks) &&
+        growth_of(g->f, c, g->caller, &own);
+        p->is_together &= blocks >= GROW_MIN_BLOCKS && is_multiple(blocks, p->blocks) &&
                           own.is_rising &&
                           !is_taken_over(g->f, g->askers, c, x->trend.begin_idx, x->end_idx - 1);
 }
@@ -381,7 +467,7 @@ static bool search_parts(struct growing *g, uint32_t place) {
         bool is_found = false;
 
         if (p->self.bytes) {
-                growth_of(g->f, &p->self, &own);
+                growth_of(g->f, &p->self, g->caller, &own);
                 is_found = is_growing(g, place, &p->self, &own);
                 if (is_found)
                         tell(g, place, &own, true);
@@ -394,12 +480,14 @@ static bool search_parts(struct growing *g, uint32_t place) {
 /* Tells about what rises at a place or below it; false: nothing does. */
 static bool search(struct growing *g, uint32_t place) {
         const struct place *p = &g->p.items.items[place];
+        const struct course *caller = g->caller;
         struct parts parts;
         struct growth x;
+        bool is_found;
 
         if (late_rise(g->f, &p->all) < GROW_LOOK_SHARE * g->late_rise)
                 return false;
-        growth_of(g->f, &p->all, &x);
+        growth_of(g->f, &p->all, g->caller, &x);
         if (p->depth == 0 || !is_growing(g, place, &p->all, &x))
                 return search_parts(g, place);
         parts = parts_of(g, place, &x);
@@ -408,7 +496,29 @@ static bool search(struct growing *g, uint32_t place) {
                 tell(g, place, &x, false);
                 return true;
         }
-        return search_parts(g, place);
+        if (x.is_uneven && !g->caller && x.n_frees >= GROW_REPLACED * x.n_allocs)
+                g->caller = &p->all;
+        is_found = search_parts(g, place);
+        g->caller = caller;
+        return is_found;
+}
+
+/* What functions have gained that rise themselves: a few that are filled one after the other look like a rise together. */
+static double risen_by_functions(struct facts *f, const struct askers *askers) {
+        double sum = 0;
+
+        for (size_t i = 0; i < askers->n; i++) {
+                const struct course *c = &askers->items[i].c;
+                struct growth own;
+
+                if (late_rise(f, c) <= 0)
+                        continue;
+                growth_of(f, c, NULL, &own);
+                if (own.is_rising && own.rise_bytes > 0 && own.n_frees < own.n_allocs / 2 &&
+                    !is_taken_over(f, askers, c, own.trend.begin_idx, own.end_idx - 1))
+                        sum += own.rise_bytes;
+        }
+        return sum;
 }
 
 /* The program rises, and nothing in it stands out: said of long runs, where it matters and is no program that builds something. */
@@ -419,8 +529,9 @@ static void tell_whole(struct growing *g) {
         struct growth x;
         int64_t largest = 0;
 
-        growth_of(f, &f->total, &x);
+        growth_of(f, &f->total, NULL, &x);
         if (!x.is_rising || x.end_s - x.begin_s < GROW_WHOLE_S ||
+            f->growth.risen_bytes < GROW_NET_SHARE * x.rise_bytes ||
             x.rise_bytes < GROW_MIN_WEIGHT * (double)f->totals->peak_bytes)
                 return;
         for (size_t i = 0; i < g->askers->n; i++)
@@ -438,9 +549,24 @@ static void tell_whole(struct growing *g) {
         found_number(y, "functions", (double)g->askers->n);
 }
 
+/* Of all together. */
+static void note_growth(struct facts *f, const struct askers *askers) {
+        struct growth x;
+
+        growth_of(f, &f->total, NULL, &x);
+        f->growth.risen_bytes = risen_by_functions(f, askers);
+        if (!x.is_rising || x.rise_bytes <= 0 ||
+            f->growth.risen_bytes < GROW_NET_SHARE * x.rise_bytes)
+                return;
+        f->growth.bytes_per_s = x.trend.slope;
+        f->growth.since_s = f->begin_s + x.begin_s;
+        f->growth.is_uneven = x.is_uneven;
+}
+
 void find_growing(struct facts *f, const struct askers *askers) {
         struct growing g = {.f = f, .askers = askers};
 
+        note_growth(f, askers);
         choose_rows(&g);
         places_build(&g.p, f, g.rows, g.n_rows);
         if (!search(&g, 0))

@@ -9,10 +9,13 @@
 #define TEAR_DOWN_LEFT 0.5
 #define TEAR_DOWN_HIGH 0.8
 #define TEAR_DOWN_BEGUN 0.97
+#define TEAR_DOWN_WORK 0.1 /* of its allocations: while it is let go, few are made */
 
 /* How well another's loss must fit to be the source of a gain: within this part of the blocks gained. */
 #define MIRROR 0.2
 #define MIRROR_SURE 0.02 /* so well by chance nothing fits */
+
+enum { GROWTH_MIN_RISES = 8 }; /* columns: fewer are steps */
 
 /* Letting go may take a while, or be held up: it begins at the highest of the last points. */
 static size_t begin_of_end(const struct course *c, size_t n, size_t end) {
@@ -23,9 +26,15 @@ static size_t begin_of_end(const struct course *c, size_t n, size_t end) {
         return (double)c->bytes[end - 1] < (double)c->bytes[top] * TEAR_DOWN_BEGUN ? top + 1 : end;
 }
 
+/* Whether it is still being allocated behind the highest point: then that is one of many, of a level. */
+static bool goes_on(const struct course *c, size_t n, size_t end) {
+        return course_gain(c->n_allocs, end - 1, n - 1) >
+               TEAR_DOWN_WORK * (double)c->n_allocs[n - 1];
+}
+
 static size_t end_of_work(const struct course *c, size_t n, bool *ret_is_released) {
         int64_t top = 0;
-        size_t end = n;
+        size_t end = n, begin;
 
         for (size_t i = 0; i < n; i++)
                 top = MAX(top, c->bytes[i]);
@@ -33,18 +42,35 @@ static size_t end_of_work(const struct course *c, size_t n, bool *ret_is_release
                 end--;
         *ret_is_released = (double)end >= (double)n * TEAR_DOWN_FROM &&
                            (double)c->bytes[n - 1] <= (double)top * TEAR_DOWN_LEFT;
-        return *ret_is_released ? begin_of_end(c, n, end) : n;
+        if (!*ret_is_released)
+                return n;
+        begin = begin_of_end(c, n, end);
+        return goes_on(c, n, begin) ? end : begin;
 }
 
-static void count_rises(struct facts *f, const double *y, struct growth *g) {
+static size_t count_rises(struct facts *f, const double *y, const struct growth *g) {
         double *floor = arena_alloc(f->arena, (g->end_idx + 1) * sizeof(floor[0]));
+        size_t n = 0;
 
         series_floor(y, g->end_idx, floor);
         for (size_t i = g->trend.begin_idx + 1; i < g->end_idx; i++)
-                g->n_rises += floor[i] > floor[i - 1];
+                n += floor[i] > floor[i - 1];
+        return n;
 }
 
-void growth_of(struct facts *f, const struct course *c, struct growth *ret) {
+/* The rise; where work is uneven, with what rose before the line by the same work. */
+static double weight_of(struct facts *f, const struct course *c, const struct course *caller,
+                        const struct growth *g) {
+        struct growth by_work = *g;
+
+        if (!g->is_rising || g->is_uneven || !f->by_work ||
+            !growth_has_rhythm(f, c, caller, &by_work))
+                return g->rise_bytes;
+        return MAX(g->rise_bytes, course_gain(c->bytes, by_work.trend.begin_idx, g->end_idx - 1));
+}
+
+void growth_of(struct facts *f, const struct course *c, const struct course *caller,
+               struct growth *ret) {
         size_t n = f->n_columns, begin, last;
         struct growth *g = ret;
         struct series s;
@@ -60,8 +86,10 @@ void growth_of(struct facts *f, const struct course *c, struct growth *ret) {
         if (s.quantum > (double)c->bytes[last] / 4)
                 s.quantum = 0; /* few large blocks, such as a buffer that is made larger: no unit */
         series_trend(&s, &g->trend);
-        g->is_rising = g->trend.shape == SERIES_RISING;
-        count_rises(f, y, g);
+        g->is_rising = g->trend.shape == SERIES_RISING &&
+                       count_rises(f, y, g) >= GROWTH_MIN_RISES && growth_is_repeated(f, c, g);
+        if (!g->is_rising)
+                g->is_rising = g->is_uneven = growth_has_rhythm(f, c, caller, g);
         begin = g->trend.begin_idx;
         g->begin_s = f->at_s[begin];
         g->end_s = f->at_s[last];
@@ -69,6 +97,9 @@ void growth_of(struct facts *f, const struct course *c, struct growth *ret) {
         g->now_blocks = (double)c->blocks[last];
         g->rise_bytes = (double)c->bytes[last] - (double)c->bytes[begin];
         g->rise_blocks = (double)c->blocks[last] - (double)c->blocks[begin];
+        g->weight_bytes = weight_of(f, c, caller, g);
+        if (g->is_uneven)
+                g->trend.slope = g->rise_bytes / MAX(g->end_s - g->begin_s, 1e-9);
         g->n_allocs = (double)c->n_allocs[last] - (double)c->n_allocs[begin];
         g->n_frees = (double)c->n_frees[last] - (double)c->n_frees[begin];
         for (size_t i = 1; i < g->end_idx; i++)
@@ -98,13 +129,15 @@ static double mirror_error(const struct course *gains, const struct course *lose
         return most / gained;
 }
 
-/* Whether one may be a part of the other: it never has more blocks. */
+/* Whether one may be a part of the other: it never has more blocks, nor allocates or releases more. */
 static bool are_nested(const struct course *a, const struct course *b, size_t last) {
         bool has_more = false, has_less = false;
 
         for (size_t i = 0; i <= last; i++) {
-                has_more |= a->blocks[i] > b->blocks[i];
-                has_less |= a->blocks[i] < b->blocks[i];
+                has_more |= a->blocks[i] > b->blocks[i] || a->n_allocs[i] > b->n_allocs[i] ||
+                            a->n_frees[i] > b->n_frees[i];
+                has_less |= a->blocks[i] < b->blocks[i] || a->n_allocs[i] < b->n_allocs[i] ||
+                            a->n_frees[i] < b->n_frees[i];
         }
         return !has_more || !has_less;
 }

@@ -250,15 +250,16 @@ static bool is_late(struct left *l, const struct asker *a) {
 /* Again and again, to the end: what comes at one moment is part of something built then. */
 static bool is_spread(const struct left *l, const struct asker *a) {
         struct series s = {.x = l->f->at_s, .n = l->f->n_columns, .quantum = 1};
-        struct series_trend t;
+        struct growth g = {.end_idx = l->f->n_columns};
         size_t n = 0;
 
         for (size_t i = 1; i < l->f->n_columns; i++)
                 n += l->floor[i] > l->floor[i - 1];
         s.y = course_values(l->f->arena, a->c.blocks, l->f->n_columns);
-        series_trend(&s, &t);
-        return n >= LEAK_MIN_RISES && t.shape == SERIES_RISING &&
-               l->f->at_s[l->f->n_columns - 1] - l->f->at_s[t.begin_idx] >= LEAK_MIN_S;
+        series_trend(&s, &g.trend);
+        return n >= LEAK_MIN_RISES && g.trend.shape == SERIES_RISING &&
+               l->f->at_s[l->f->n_columns - 1] - l->f->at_s[g.trend.begin_idx] >= LEAK_MIN_S &&
+               growth_is_repeated(l->f, &a->c, &g);
 }
 
 /* A leak comes again and again by the same path. What is left of one block here and one there, under a function that many
@@ -272,17 +273,17 @@ static bool is_repeated(const struct left *l, const struct asker *a) {
         return (double)a->figures.end_blocks >= LEAK_MIN_PER_PATH * n_paths;
 }
 
-static bool has_marks(struct left *l, const struct asker *a) {
-        if (!is_repeated(l, a))
-                return false;
-        return (is_lost_among_released(l, a) && matters(l, a)) || is_forgotten(l, a) ||
-               is_outliving(l, a);
-}
-
 /* Blocks that are replaced become as old as those that are left, which are there as long as work goes on. */
 static bool are_replaced(const struct ages *x) {
         return x->n_released > 0 && x->n_left > 0 &&
                x->life_ns / x->n_released * REPLACED_LIFE > x->last_ns - x->made_ns / x->n_left;
+}
+
+static bool has_marks(struct left *l, const struct asker *a) {
+        if (!is_repeated(l, a))
+                return false;
+        return (is_lost_among_released(l, a) && matters(l, a) && !are_replaced(ages_of(l, a))) ||
+               is_forgotten(l, a) || is_outliving(l, a);
 }
 
 /* Whether time tells nothing about when work was done: in a run of a moment, or where all of it came late. */
@@ -299,7 +300,10 @@ static bool is_spread_by_work(struct left *l, const struct asker *a) {
         double n_frees = (double)t->n_frees - (double)a->figures.n_frees;
         const struct ages *x = ages_of(l, a);
         double all = (double)(x->work[0] + x->work[1] + x->work[2]);
+        struct growth g = {.end_idx = l->f->n_columns};
 
+        if (l->f->at_s[l->f->n_columns - 1] >= MOMENT_S && !growth_is_repeated(l->f, &a->c, &g))
+                return false; /* at a few moments: something is set up */
         if (all < LOST_MIN_BLOCKS || n_allocs < all / 2 || n_frees < (1 - LEAK_TIDY) * n_allocs ||
             !is_only_work(l) || are_replaced(x))
                 return false;
@@ -326,7 +330,7 @@ static bool stands_out(struct left *l, const struct asker *a, double late_bytes)
         load_floor(l, a);
         return a->figures.end_blocks >= LEAK_MIN_BLOCKS &&
                end_bytes(a) >= LEAK_MIN_PART * late_bytes && matters(l, a) &&
-               (is_spread(l, a) || is_spread_by_work(l, a));
+               !are_replaced(ages_of(l, a)) && (is_spread(l, a) || is_spread_by_work(l, a));
 }
 
 struct suspect {
@@ -439,10 +443,13 @@ static void tell_leak(struct left *l, size_t asker) {
 }
 
 void find_leaks(struct left *l) {
-        for (size_t i = 0; i < l->askers->n; i++)
-                if (l->class_of[i] == LEFT_LEAK &&
-                    end_bytes(&l->askers->items[i]) >= LEFT_MIN_BYTES)
+        for (size_t i = 0; i < l->askers->n; i++) {
+                const struct asker *a = &l->askers->items[i];
+
+                if (l->class_of[i] == LEFT_LEAK && end_bytes(a) >= LEFT_MIN_BYTES &&
+                    is_sure(l->f, end_bytes(a), a->figures.var[QUERY_END]))
                         tell_leak(l, i);
+        }
 }
 
 /* ---- left at the end ------------------------------------------------------------------------- */
@@ -472,7 +479,7 @@ static const char *say_split(struct left *l) {
 /* Much came later and stayed, without the marks of a leak or of anything else. */
 static bool is_undecided(const struct left *l) {
         return l->bytes[LEFT_LATE] >= LEAK_LARGE_BYTES / 16 &&
-               l->bytes[LEFT_LATE] >= LEAK_MIN_WEIGHT * (double)l->f->totals->peak_bytes;
+               l->bytes[LEFT_LATE] >= LEAK_MIN_WEIGHT_LARGE * (double)l->f->totals->peak_bytes;
 }
 
 static struct finding_left split(const struct left *l) {

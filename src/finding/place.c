@@ -51,7 +51,7 @@ static uint32_t place_add(struct places *p, uint32_t parent, const struct name_f
                           .key = key,
                           .frame = {.function = "", .file = "", .module = ""},
                           .is_task = is_task,
-                          .all = course_new(p->f->arena, p->f->n_columns)};
+                          .all = facts_course_new(p->f)};
 
         if (frame)
                 x.frame = *frame;
@@ -81,16 +81,15 @@ static uint32_t place_below(struct places *p, uint32_t at, const struct name_fra
 }
 
 static void take_row(struct places *p, uint32_t at, uint32_t row) {
-        struct course c = facts_course(p->f, row);
         struct place *x = &p->items.items[at];
 
         p->of_row[row] = at;
         if (!x->self.bytes)
-                x->self = course_new(p->f->arena, p->f->n_columns);
-        course_add(&x->self, &c, p->f->n_columns);
+                x->self = facts_course_new(p->f);
+        facts_add_row(p->f, &x->self, row);
         for (; at != PLACE_NONE; at = x->parent) {
                 x = &p->items.items[at];
-                course_add(&x->all, &c, p->f->n_columns);
+                facts_add_row(p->f, &x->all, row);
                 if (x->n_rows++ == 0)
                         x->row = row;
         }

@@ -48,6 +48,9 @@ const char *next_callers(struct facts *f, const struct name_frame *frame, enum q
 /* To the texts of the findings that are told, what their commands show. */
 void promises_keep(struct facts *f, struct findings *found);
 
+/* Whether bytes with this variance rest on enough: in a recording of samples a few of them are no evidence. */
+bool is_sure(const struct facts *f, double bytes, double var);
+
 /* ---- rising ---------------------------------------------------------------------------------- */
 
 struct growth {
@@ -55,12 +58,21 @@ struct growth {
         size_t end_idx;   /* columns looked at: behind them everything is torn down */
         bool is_released; /* at the end */
         bool is_rising;
+        bool is_uneven;        /* over time: by work, or in bursts */
         double begin_s, end_s; /* since the window's begin */
         double now_bytes, now_blocks, rise_bytes, rise_blocks, n_allocs, n_frees;
-        size_t n_rises;      /* columns in which it did */
+        double weight_bytes; /* the rise, with what came before the line at the same pace */
         double freed_last_s; /* when something was released last; 0: nothing was */
 };
-void growth_of(struct facts *f, const struct course *c, struct growth *ret);
+/* caller: who called it, where its allocations are a clock to look at it by; else NULL. */
+void growth_of(struct facts *f, const struct course *c, const struct course *caller,
+               struct growth *ret);
+/* Whether it rises for long, or again and again, and not at a few moments, and has not ended before others' work. The trend is
+ * known. */
+bool growth_is_repeated(struct facts *f, const struct course *c, struct growth *g);
+/* Whether it rises by another clock than time; then sets the trend's begin and fit. end_idx is known. */
+bool growth_has_rhythm(struct facts *f, const struct course *c, const struct course *caller,
+                       struct growth *g);
 /* The command about a growth: in the time behind the warm-up where that matters, and before all is torn down. c: of the place. */
 const char *next_growth(struct facts *f, const struct name_frame *frame, const struct course *c,
                         const struct growth *g);

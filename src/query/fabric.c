@@ -343,7 +343,7 @@ void fabric_free(struct fabric *f, uint32_t process, uint32_t thread, uint64_t s
 }
 
 void fabric_wait(struct fabric *f, uint64_t us) {
-        uint64_t slice_ns = 250000000;
+        uint64_t slice_ns = f->o.slice_us ? f->o.slice_us * 1000 : 250000000;
 
         if ((f->time_ns + us * 1000) / slice_ns != f->time_ns / slice_ns)
                 fabric_end_slice(f);

@@ -24,6 +24,7 @@ struct fabric_options {
         unsigned max_threads;      /* a process */
         unsigned checkpoint_every; /* slices; 0: none */
         unsigned max_step_us;      /* between two events */
+        uint64_t slice_us;         /* a slice that fabric_wait() ends; 0: 250 ms */
         uint64_t sample_bytes;     /* sampled: each block stands for itself alone; 0: exact */
         bool with_names;           /* of functions, files, modules and threads */
         bool passes_on; /* blocks of a process that is over count in its heirs; else as an older silt wrote it */

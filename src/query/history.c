@@ -7,6 +7,7 @@
 #include "query/internal.h"
 #include "query/pick.h"
 #include "query/replay.h"
+#include "query/work.h"
 
 enum { RANK_UNKNOWN = UINT32_MAX, RANK_OUTSIDE = UINT32_MAX - 1 };
 
@@ -20,6 +21,7 @@ struct telling {
         struct query_scope scope; /* as answered, to_ns at most the recording's end */
         const struct pick *pick;
         struct query_history *h;
+        uint64_t *ends_ns; /* of columns; NULL: they are of equal length */
         struct group_keys keys;
         struct map rank_of_key;
         uint32_t *rank_of_stack; /* RANK_UNKNOWN while not asked for */
@@ -77,6 +79,8 @@ static void begin_ranks(struct telling *t) {
 static uint64_t column_end_ns(const struct telling *t, size_t column) {
         uint64_t span_ns = t->scope.to_ns - t->scope.from_ns;
 
+        if (t->ends_ns)
+                return t->ends_ns[column];
         return t->scope.from_ns + (uint64_t)((__uint128_t)span_ns * (column + 1) / t->h->n_columns);
 }
 
@@ -447,9 +451,10 @@ static int tell(struct telling *t, struct err *reterr) {
         return 0;
 }
 
-int query_history(struct query *q, const struct query_scope *scope,
-                  const struct query_group_options *o, size_t n_groups, size_t n_columns,
-                  uint64_t max_events, struct query_history **ret, struct err *reterr) {
+static int ask(struct query *q, const struct query_scope *scope,
+               const struct query_group_options *o, size_t n_groups, size_t n_columns,
+               uint64_t max_events, bool is_by_work, struct query_history **ret,
+               struct err *reterr) {
         _cleanup_(query_history_freep) struct query_history *h = calloc(1, sizeof(*h));
         struct query_group_options by_self = *o;
         struct telling t = {.q = q,
@@ -468,6 +473,10 @@ int query_history(struct query *q, const struct query_scope *scope,
         h->n_columns = n_columns;
         t.scope = h->groups->answer->scope;
         t.scope.to_ns = MAX(MIN(t.scope.to_ns, q->view->end_ns), t.scope.from_ns + 1);
+        if (is_by_work) {
+                t.ends_ns = zeroed(n_columns, sizeof(t.ends_ns[0]));
+                work_ends(q, &t.scope, n_columns, max_events, t.ends_ns);
+        }
         group_keys_init(&t.keys, q, &by_self);
         r = pick_get(q, t.scope.filter, &t.pick, reterr);
         if (r >= 0)
@@ -477,10 +486,23 @@ int query_history(struct query *q, const struct query_scope *scope,
         free(t.rank_of_stack);
         free(t.held);
         free(t.before);
+        free(t.ends_ns);
         if (r < 0)
                 return r;
         *ret = TAKE_PTR(h);
         return 0;
+}
+
+int query_history(struct query *q, const struct query_scope *scope,
+                  const struct query_group_options *o, size_t n_groups, size_t n_columns,
+                  uint64_t max_events, struct query_history **ret, struct err *reterr) {
+        return ask(q, scope, o, n_groups, n_columns, max_events, false, ret, reterr);
+}
+
+int query_history_by_work(struct query *q, const struct query_scope *scope,
+                          const struct query_group_options *o, size_t n_groups, size_t n_columns,
+                          uint64_t max_events, struct query_history **ret, struct err *reterr) {
+        return ask(q, scope, o, n_groups, n_columns, max_events, true, ret, reterr);
 }
 
 struct query_history *query_history_free(struct query_history *h) {

@@ -117,9 +117,15 @@ static void check_history(struct setting *s, const struct query_scope *scope) {
         uint64_t to_ns = MAX(MIN(scope->to_ns, s->v->end_ns), scope->from_ns + 1), last_ns = 0;
         struct err err = {0};
         struct query_figures figures[8];
+        bool is_by_work = draw(s, 3) == 0;
+        int r;
 
-        assert_int_equal(query_history(s->q, scope, &o, n_groups, n_columns, max_events, &h, &err),
-                         0);
+        if (is_by_work)
+                r = query_history_by_work(s->q, scope, &o, n_groups, n_columns, max_events, &h,
+                                          &err);
+        else
+                r = query_history(s->q, scope, &o, n_groups, n_columns, max_events, &h, &err);
+        assert_int_equal(r, 0);
         assert_true(h->n_groups <= n_groups && h->n_columns == n_columns);
         for (size_t c = 0; c < n_columns; c++) {
                 uint64_t end_ns =
@@ -130,7 +136,7 @@ static void check_history(struct setting *s, const struct query_scope *scope) {
                 last_ns = h->at_ns[c];
                 s->n_exact += h->at_ns[c] == end_ns;
                 s->n_snapped += h->at_ns[c] != end_ns;
-                if (max_events == UINT64_MAX)
+                if (max_events == UINT64_MAX && (!is_by_work || c + 1 == n_columns))
                         assert_int_equal(h->at_ns[c], end_ns);
                 if (c % 5 && c + 1 < n_columns)
                         continue; /* brute force takes its time */
@@ -554,8 +560,39 @@ static void test_bytes_read(void **state) {
         }
 }
 
+/* All of the work in two moments of a long recording: as many allocations in each column. */
+static void test_by_work(void **state) {
+        enum { N = 3000, COLUMNS = 50 };
+        const struct fabric_options o = {.seed = 7, .max_processes = 1, .max_threads = 1};
+        const struct query_group_options by = {.by = QUERY_BY_SITE, .metric = QUERY_ALLOCATED};
+        struct fabric *f = fabric_new("history_by_work.silt", &o);
+        uint32_t thread = fabric_thread(f, 0, "thread");
+        uint32_t stack = fabric_frame(f, 0, "/usr/bin/fabric", "main", "main.c", 1);
+        struct query_history *h;
+        struct query_scope scope;
+        struct err err = {0};
+        struct query *q;
+
+        (void)state;
+        for (unsigned i = 0; i < N; i++) {
+                fabric_alloc(f, 0, thread, stack, 10 + i % 7);
+                fabric_wait(f, i == N / 3 ? 3600000000ull : 100);
+        }
+        fabric_wait(f, 600000000);
+        fabric_end(f);
+        assert_int_equal(query_open("history_by_work.silt", &q, &err), 0);
+        scope = query_whole(q);
+        assert_int_equal(query_history_by_work(q, &scope, &by, 1, COLUMNS, UINT64_MAX, &h, &err),
+                         0);
+        for (size_t c = 0; c < COLUMNS; c++)
+                assert_true(labs((long)h->n_allocs[c] - (long)(N * (c + 1) / COLUMNS)) <= 1);
+        query_history_free(h);
+        query_free(q);
+}
+
 int main(int argc, char **argv) {
         const struct CMUnitTest tests[] = {cmocka_unit_test(test_random),
+                                           cmocka_unit_test(test_by_work),
                                            cmocka_unit_test(test_filters),
                                            cmocka_unit_test(test_bytes_read)};
         struct setting sums = {0};

@@ -490,6 +490,10 @@ struct query_history {
 int query_history(struct query *q, const struct query_scope *scope,
                   const struct query_group_options *o, size_t n_groups, size_t n_columns,
                   uint64_t max_events, struct query_history **ret, struct err *reterr);
+/* The same with columns of equal work, by allocations, instead of equal length: many where much is done, and a pause is in one. */
+int query_history_by_work(struct query *q, const struct query_scope *scope,
+                          const struct query_group_options *o, size_t n_groups, size_t n_columns,
+                          uint64_t max_events, struct query_history **ret, struct err *reterr);
 struct query_history *query_history_free(struct query_history *h);
 DEFINE_CLEANUP(struct query_history, query_history_free)
 

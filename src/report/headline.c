@@ -21,6 +21,8 @@ enum {
 
 #define HEADLINE_MIN_RATE_NS 1000000u
 
+#define HEADLINE_MIN_EXCESS 0.005 /* of the peak: less does not show in the curve */
+
 /* Before figures that samples give. */
 static const char *about(const struct report *r) {
         return query_sample_bytes(r->q) ? "about " : "";
@@ -424,6 +426,22 @@ void headline_put(struct json *j, const struct report *r) {
         str_done(&text);
 }
 
+/* The curve below is one of estimates, and its highest point is above the peak told: without a word that looks like a mistake. */
+static void add_curve(const struct report *r, struct str *to) {
+        const struct query_answer *a = r->answer;
+        struct unit_text top, more;
+
+        if (!query_sample_bytes(r->q) ||
+            a->peak_excess_bytes < HEADLINE_MIN_EXCESS * (double)a->totals.peak_bytes)
+                return;
+        str_addf(
+                to,
+                "%sThe curve below reaches %s, %s more than this peak: chance lifts the highest of many estimates, and the peak is told without that.",
+                to->n ? " " : "",
+                unit_bytes(&top, a->totals.peak_bytes + unit_nearest(a->peak_excess_bytes)),
+                unit_bytes(&more, unit_nearest(a->peak_excess_bytes)));
+}
+
 void headline_print(const struct style *s, const struct report *r) {
         struct str text = {0};
         struct unit_text a;
@@ -434,6 +452,7 @@ void headline_print(const struct style *s, const struct report *r) {
         fputs(s->plain, s->out);
         str_clear(&text);
         estimate_add_sentence(&text, r->q, r->answer->totals.is_tallied);
+        add_curve(r, &text);
         if (r->answer->known_from_ns && !query_answer_is_untold(r->answer))
                 str_addf(
                         &text,
