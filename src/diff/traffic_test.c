@@ -129,6 +129,11 @@ static void print_rate(const char *what, unsigned k, unsigned n) {
                       k ? 100 * limit_of(k - 1, n, 1 - SURE) : 0, 100 * limit_of(k, n, SURE));
 }
 
+/* Not surely more than the rate; of the few draws of `make test`, none. */
+static void expect_rare(unsigned k, unsigned n) {
+        assert_true(k == 0 || (n > FEW_DRAWS * 2 && limit_of(k - 1, n, 1 - SURE) <= MAX_RATE));
+}
+
 static void test_interval(void **state) {
         (void)state;
         /* of none among n: 1 - 0.025^(1/n); of 3 among 10,000 as in tables */
@@ -199,9 +204,9 @@ static void test_traffic(void **state) {
                               traffic_rhythm_name((enum traffic_rhythm)i), x.missed_by_rhythm[i],
                               x.false_by_rhythm[i]);
         print_message("%u draws in all lacked evidence and were drawn again\n", x.n_redrawn);
-        assert_true(x.n_missed <= MAX_RATE * x.n[true]);
-        assert_true(x.n_passed <= MAX_RATE * x.n[true]);
-        assert_true(x.n_false[false] + x.n_false[true] <= MAX_RATE * (x.n[false] + x.n[true]));
+        expect_rare(x.n_missed, x.n[true]);
+        expect_rare(x.n_passed, x.n[true]);
+        expect_rare(x.n_false[false] + x.n_false[true], x.n[false] + x.n[true]);
 }
 
 int main(void) {
