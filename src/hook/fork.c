@@ -85,6 +85,7 @@ static void fork_fill_entry(struct wire_process *p, uint32_t pid, const struct t
         atomic_store_explicit(&p->n_ring_pages, 0, memory_order_relaxed);
         atomic_store_explicit(&p->n_unsampled, 0, memory_order_relaxed);
         atomic_store_explicit(&p->unfollowed, 0, memory_order_relaxed);
+        atomic_store_explicit(&p->exit_ts, 0, memory_order_relaxed);
         atomic_store_explicit(&p->runtime_bytes,
                               atomic_load_explicit(&runtime.process->runtime_bytes,
                                                    memory_order_relaxed),

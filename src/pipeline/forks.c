@@ -17,6 +17,8 @@
 #define SNAPSHOT_GRACE_NS                                                                          \
         10000000000u /* after the parent came back: a child that has not appeared by then is not coming */
 
+#define EXIT_MAX_NS 1000000000u /* from exit() to the end of a process */
+
 enum { HERITAGE_MAX_SLICES = 4096 }; /* more than these are not told to the moment */
 
 struct process *forks_add_process(struct pipeline *p, uint32_t idx, uint32_t pid) {
@@ -235,6 +237,27 @@ static void forks_free(struct process *process) {
         free(process);
 }
 
+/* When it began to end, as it says itself; 0: it does not, or went on for long after that. */
+static uint64_t forks_told_time(const struct pipeline *p, const struct process *process,
+                                uint64_t seen_time) {
+        uint64_t told = atomic_load_explicit(&p->shared_processes[process->idx].exit_ts,
+                                             memory_order_relaxed);
+        bool is_good = told > process->fork_time && told <= seen_time &&
+                       pipeline_time_ns(p, seen_time) - pipeline_time_ns(p, told) < EXIT_MAX_NS;
+
+        return is_good ? told : 0;
+}
+
+/* Its own word, or when it was seen to be gone. Of one that was gone when it was first looked at all that is known then is that it
+ * began. */
+void forks_set_end_time(const struct pipeline *p, struct process *process) {
+        uint64_t seen = process->gone_time ? process->gone_time : pipeline_now(p);
+        uint64_t told = forks_told_time(p, process, seen);
+
+        process->end_is_told = told > 0;
+        process->end_time = told ? told : process->space ? seen : process->fork_time;
+}
+
 static bool forks_awaits_child(const struct pipeline *p, const struct process *parent) {
         for (size_t i = 0; p->n_unstarted > 0 && i < p->active.n; i++)
                 if (!p->active.items[i]->is_started &&
@@ -253,13 +276,19 @@ struct process *forks_first_over(struct pipeline *p) {
         for (size_t i = 0; i < p->active.n; i++) {
                 struct process *x = p->active.items[i];
 
-                if (!x->is_ending)
+                if (!x->is_ending) { /* its files are closed, which others may wait for, before it is gone */
+                        uint64_t told = forks_told_time(p, x, pipeline_now(p));
+
+                        if (told || x->gone_time)
+                                unread_time = MIN(unread_time, told ? told : x->gone_time);
                         continue;
+                }
                 if (x->n_slots > 0 || x->n_scans_left > 0)
                         unread_time = MIN(unread_time, x->end_time);
                 else if (x->ends_in_exec || p->is_finishing)
                         return x;
-                else if (forks_awaits_child(p, x))
+                else if (forks_awaits_child(p, x) ||
+                         (x->end_is_told && !x->end_was_due && x->end_time > p->final_time))
                         unread_time = MIN(unread_time, x->end_time);
                 else if (!first || x->end_time < first->end_time)
                         first = x;

@@ -163,6 +163,13 @@ void pipeline_set_loader_allocator(struct pipeline *p, uint32_t process_idx, uin
                 process->loader_number = number;
 }
 
+void pipeline_see_gone(struct pipeline *p, uint32_t process_idx) {
+        struct process *process = forks_find(p, process_idx);
+
+        if (process && !process->is_ending && !process->gone_time)
+                process->gone_time = pipeline_now(p);
+}
+
 void pipeline_end_process(struct pipeline *p, uint32_t process_idx, uint64_t end_ns) {
         struct process *process = forks_find(p, process_idx);
 
@@ -170,8 +177,7 @@ void pipeline_end_process(struct pipeline *p, uint32_t process_idx, uint64_t end
                 return;
         process->is_ending = true;
         process->end_ns = end_ns;
-        /* gone when it was first looked at: all that is known is that it began */
-        process->end_time = process->space ? pipeline_now(p) : process->fork_time;
+        forks_set_end_time(p, process);
         process->n_scans_left = 1;
 }
 

@@ -145,6 +145,9 @@ bool pipeline_has_work(const struct pipeline *p);
  * freed by later pumps, once everything is in order. */
 void pipeline_end_process(struct pipeline *p, uint32_t process_idx, uint64_t end_ns);
 
+/* The process is gone, and pipeline_end_process follows when it is known how: who is seen to go later does not end before it. */
+void pipeline_see_gone(struct pipeline *p, uint32_t process_idx);
+
 /* Ends the slice: rows, a checkpoint when it is time. Nothing to do when nothing happened (unless force:
  * samples wait in the writer). Full slices end by themselves. */
 void pipeline_end_slice(struct pipeline *p, uint64_t now_ns, bool force);

@@ -30,10 +30,12 @@ struct process {
         bool is_started;  /* false: seen, but its parent's events have not reached fork_time yet */
         uint64_t pump_no; /* of the pump in which it was first seen */
         uint32_t n_waits; /* rounds, for the ends of others */
-        bool is_ending;   /* gone: no new slots, what is published is all */
+        uint64_t gone_time; /* seen to be gone, and how it ended is still to be told; 0: not */
+        bool is_ending;     /* gone: no new slots, what is published is all */
         uint64_t end_ns;
         uint64_t end_time; /* the same, in the time of records */
-        bool end_was_due;  /* all before end_time was decoded once */
+        bool end_is_told; /* end_time is its own word: it does not end before all until then is decoded */
+        bool end_was_due; /* all before end_time was decoded once */
 
         /* from start on */
         uint32_t trace_id;

@@ -114,6 +114,7 @@ void forks_start_due(struct pipeline *p);                    /* those whose fork
 void forks_take_snapshot(struct pipeline *p, struct process *parent, uint64_t time);
 void forks_done(struct pipeline *p, struct process *parent, uint64_t time_ns);
 void forks_expire(struct pipeline *p);
+void forks_set_end_time(const struct pipeline *p, struct process *process);
 struct process *forks_first_over(struct pipeline *p); /* the one to end next; NULL: none */
 void forks_start_children(struct pipeline *p, const struct process *parent); /* before it ends */
 void forks_end_process(struct pipeline *p, struct process *process);

@@ -66,6 +66,7 @@ static bool admission_claim_entry(const struct recorder *r, pid_t pid, uint32_t 
                 atomic_store_explicit(&p->n_early_events, 0, memory_order_relaxed);
                 atomic_store_explicit(&p->n_unsampled, 0, memory_order_relaxed);
                 atomic_store_explicit(&p->unfollowed, 0, memory_order_relaxed);
+                atomic_store_explicit(&p->exit_ts, 0, memory_order_relaxed);
                 atomic_store_explicit(&p->n_patched, 0, memory_order_relaxed);
                 atomic_store_explicit(&p->n_unpatched, 0, memory_order_relaxed);
                 atomic_store_explicit(&p->state, (uint64_t)pid << 8 | WIRE_PROCESS_LIVE,

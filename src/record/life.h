@@ -41,9 +41,10 @@ struct life {
         double started_s;      /* since boot; -1 unknown */
         bool is_foreign; /* its pid names an older process here: it is in another pid namespace */
         bool is_unwatched; /* no pidfd to be had, for want of descriptors or on an old kernel: /proc is asked instead */
-        bool is_inside; /* in a pid namespace of its own */
-        bool is_guest;  /* it said hello; a forked process has the arena already */
-        bool is_ending; /* end_process was called; waiting for its last events */
+        bool is_inside;   /* in a pid namespace of its own */
+        bool is_guest;    /* it said hello; a forked process has the arena already */
+        uint64_t gone_ns; /* seen to be gone, and how it ended is still to be told; 0: not */
+        bool is_ending;   /* end_process was called; waiting for its last events */
         bool is_over;
         bool runs_unseen; /* it said what it is about to become, which is not seen */
         uint64_t peak_rss_bytes, runtime_bytes;

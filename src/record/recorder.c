@@ -212,8 +212,11 @@ void recorder_see_gone(struct recorder *r, struct life *one) {
                 recorder_end_target(r, one);
         else if (r->front_is_gone || r->config->options->attached)
                 recorder_target_ended(r);
-        else if (one->pidfd >= 0)
+        else if (one->pidfd >= 0) {
                 watcher_remove(r->watcher, one->pidfd);
+                one->gone_ns = recorder_now_ns(r);
+                pipeline_see_gone(r->pipeline, one->process_idx);
+        }
 }
 
 static void recorder_stop(struct recorder *r) {

@@ -52,7 +52,8 @@ void recorder_end_life(struct recorder *r, struct life *one, enum trace_ended en
         one->end.status = status;
         if (one->pidfd >= 0)
                 watcher_remove(r->watcher, one->pidfd);
-        pipeline_end_process(r->pipeline, one->process_idx, recorder_now_ns(r));
+        pipeline_end_process(r->pipeline, one->process_idx,
+                             one->gone_ns ? one->gone_ns : recorder_now_ns(r));
 }
 
 bool recorder_is_awaited(const struct recorder *r) {

@@ -3,6 +3,7 @@
 
 #include <math.h>
 #include <signal.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "report/estimate.h"
@@ -223,37 +224,43 @@ static const struct trace_process_info *last_of_several(const struct report *r) 
         return last;
 }
 
-static void add_ending(const struct report *r, struct str *to) {
-        const struct trace_process_end *end = &report_process(r)->end;
-        const struct trace_process_info *last = last_of_several(r);
+static void add_end_of(const struct report *r, const struct trace_process_end *end, const char *who,
+                       struct str *to) {
         const char *name;
 
-        if (report_is_windowed(r)) {
-                str_add(to, "At the end of the window");
-                return;
-        }
-        if (last) {
-                str_addf(to, "When the last of them (pid %u) ended", last->start.pid);
-                return;
-        }
         switch ((enum trace_ended)end->ended) {
         case TRACE_ENDED_EXIT:
-                str_add(to, "When it exited");
+                str_addf(to, "When %s exited", who);
                 if (end->status > 0)
                         str_addf(to, " with status %d", end->status);
                 break;
         case TRACE_ENDED_SIGNAL:
                 name = sigabbrev_np(end->status);
-                str_addf(to, "When signal %d (%s) ended it", end->status, name ? name : "?");
+                str_addf(to, "When signal %d (%s) ended %s", end->status, name ? name : "?", who);
                 break;
-        case TRACE_ENDED_OOM: str_add(to, "When the kernel killed it for want of memory"); break;
+        case TRACE_ENDED_OOM:
+                str_addf(to, "When the kernel killed %s for want of memory", who);
+                break;
         case TRACE_ENDED_STOPPED: str_add(to, "When recording stopped"); break;
-        case TRACE_ENDED_EXEC: str_add(to, "When it became another program"); break;
+        case TRACE_ENDED_EXEC: str_addf(to, "When %s became another program", who); break;
         case TRACE_ENDED_UNKNOWN:
                 str_add(to, r->v->finished ? "When the recording ended"
                                            : "As far as the recording goes");
                 break;
         }
+}
+
+static void add_ending(const struct report *r, struct str *to) {
+        const struct trace_process_info *last = last_of_several(r);
+        char who[64];
+
+        if (report_is_windowed(r)) {
+                str_add(to, "At the end of the window");
+        } else if (last) {
+                snprintf(who, sizeof(who), "the last of them (pid %u)", last->start.pid);
+                add_end_of(r, &last->end, who, to);
+        } else
+                add_end_of(r, &report_process(r)->end, "it", to);
 }
 
 static void add_left(const struct report *r, struct str *to) {
@@ -279,13 +286,17 @@ static void add_left_by(const struct report *r, const struct holder *h, struct s
         const struct query_totals *t = &r->answer->processes[h->process];
         const struct trace_process_info *last = last_of_several(r);
         struct unit_text a, b;
+        char who[32];
 
         if (h->n > 1 || !p->has_end || p->end.ended == TRACE_ENDED_STOPPED || !t->end_blocks ||
             t->end_bytes > t->alloc_bytes || report_is_windowed(r) || p == last)
                 return;
-        str_addf(to, ". When pid %u ended, %s%s in %s block%s %s still allocated", p->start.pid,
-                 about(r), unit_bytes(&a, t->end_bytes), unit_count(&b, t->end_blocks),
-                 plural(t->end_blocks), t->end_blocks == 1 ? "was" : "were");
+        snprintf(who, sizeof(who), "pid %u", p->start.pid);
+        str_add(to, ". ");
+        add_end_of(r, &p->end, who, to);
+        str_addf(to, ", %s%s in %s block%s %s still allocated", about(r),
+                 unit_bytes(&a, t->end_bytes), unit_count(&b, t->end_blocks), plural(t->end_blocks),
+                 t->end_blocks == 1 ? "was" : "were");
 }
 
 /* ---- the sentence ---------------------------------------------------------------------------- */

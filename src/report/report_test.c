@@ -193,8 +193,8 @@ static void test_text_of_all_processes(void **state) {
                 assert_says(
                         text,
                         "fabric --weave (pid 100) held all of the 7.9 MB that it and 1 other process held "
-                        "together at the peak, after 1.04 s of 2.1 s. When pid 100 ended, 3.4 MB in 2,040 blocks "
-                        "were still allocated. When the last of them (pid 101) ended, 5.0 kB in 1 block was");
+                        "together at the peak, after 1.04 s of 2.1 s. When pid 100 exited, 3.4 MB in 2,040 blocks "
+                        "were still allocated. When the last of them (pid 101) exited, 5.0 kB in 1 block was");
                 assert_says(text, "] fabric (pid 100): shop::PriceCache::insert: ");
                 assert_has(text, " --process 100");
         }

@@ -98,6 +98,8 @@ struct wire_process {
         _Atomic uint32_t
                 n_unsampled; /* samples not recorded: the table of sampled blocks was full */
         _Atomic uint32_t unfollowed; /* enum wire_unfollowed */
+        _Atomic uint64_t
+                exit_ts; /* when exit() came to the runtime; 0: it has not, or the process ends otherwise */
 };
 
 /* What a process did that is not followed: the first two by a recording of samples. */

@@ -43,7 +43,7 @@ def test_a_daemon_keeps_what_it_inherited(t):
     check_sum(got)
     text = " ".join(t.silt.command("report", "--process", "all", t.path("t.silt")).text.split())
     daemon = max(got["processes"], key=lambda p: p["totals"]["allocations"])
-    assert f"When the last of them (pid {daemon['pid']}) ended, 13 B in 2 blocks" in text, text[:400]
+    assert f"When the last of them (pid {daemon['pid']}) exited, 13 B in 2 blocks" in text, text[:400]
     # the parts of any window are those of the same sum
     duration = got["duration_s"]
     for part in (0.2, 0.5, 0.9):

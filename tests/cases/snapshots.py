@@ -198,7 +198,7 @@ def test_every_command(t):
                  ["diff", p.trace, "--at", "@a", "--at", "@wram"], ["check", p.trace, "--max-peak", "1M", "--to", "@wram"]):
         r = t.silt.command(*argv)
         assert r.code == 2 and not r.stdout, (argv, r.code, r.text)
-        assert "no moment is called '@wram': there are @a, @b c, @warm" in r.errors, r.errors
+        assert "no moment is called '@wram': there are @a, @b c, @warm, @start, @peak and @end" in r.errors, r.errors
         one_line(r.errors)
     r = t.silt.command("report", p.trace, "--from", "@b c", "--to", "@a")
     assert r.code == 2 and "the window is empty" in r.errors, r.errors
@@ -278,7 +278,7 @@ def test_many(t):
     text = t.silt.command("report", p.trace).text
     assert "more marks: --json has them all" in text, text
     r = t.silt.command("report", p.trace, "--at", "@no")
-    assert r.code == 2 and " more\n" in r.errors and len(r.errors) < 500, r.errors
+    assert r.code == 2 and " more, @start, @peak and @end\n" in r.errors and len(r.errors) < 500, r.errors
 
 
 def test_killed_after(t):

@@ -78,7 +78,7 @@ def test_a_wrapper_script(t):
     check_names_first(t, trace, "which_process", pid, 1, 80 * BLOCK)
     text = first(t, "report", trace)
     assert f"(pid {pid}) held nearly all of the 8.0 MB that both processes of sh " in text, text
-    assert f"When pid {pid} ended, 8.0 MB in 80 blocks were still allocated. When the last of them (pid {got['pid']}) ended, " in text, text
+    assert f"When pid {pid} exited, 8.0 MB in 80 blocks were still allocated. When the last of them (pid {got['pid']}) exited, " in text, text
     found = got["findings"][0]
     assert found["text"].startswith(f"which_process (pid {pid}): build_index: ") and found["pid"] == pid, found
     assert found["process"] == "which_process" and f"--process {pid}" in found["next"], found

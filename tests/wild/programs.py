@@ -1,31 +1,22 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Programs that nobody here wrote: what a stranger reads first about each. One line a program:
-
-    name | verdict | must | must not | command
-
-    verdict   calm: no finding is a problem; problem: the first one is; any
-    must, must not   regular expressions, held against the first sentence and the first finding, in lines of their own; - for none
-    command   {name} is an input that INPUTS makes, or the path of a tool that TOOLS finds
-
-What is not installed is left out. `make soak` runs all of them, `make test` those of QUICK.
+"""Programs that nobody here wrote: what a stranger reads first about each (_reader.py says how a line is written).
 tests/wild/programs.py SILT [REGEX] prints a table instead."""
 
 import json
 import os
-import re
-import shlex
-import shutil
 import subprocess
 import sys
-import tempfile
+
+sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+from wild._reader import ENV, List  # noqa: E402
 
 PROGRAMS = r"""
 sqlite3     | calm | - | leak | sqlite3 :memory: '.read {t.sql}'
 sqlite_grow | calm | 41\.3 MB | rising | sqlite3 :memory: '.read {big.sql}'
 python      | calm | - | - | python3 {work.py}
 perl        | calm | - | - | perl {work.pl}
-jq          | calm | built up | rising | jq length {big.json}
+jq          | calm | built up|held | rising | jq length {big.json}
 node        | calm | mapped itself | TB|still allocated at the end, neither | node {work.js}
 java        | calm | mapped itself | TB|rising | java -Xmx256m {Work.java}
 php         | calm | - | - | php {work.php}
@@ -73,9 +64,9 @@ m4          | calm | - | - | m4 {work.m4}
 QUICK = ("sqlite3", "jq", "cc1", "sort")
 
 TOOLS = {
-    "cc1plus": lambda: subprocess.check_output(["g++", "-print-prog-name=cc1plus"], text=True).strip(),
-    "multiarch": lambda: subprocess.check_output(["gcc", "-print-multiarch"], text=True).strip(),
-    "cc1": lambda: subprocess.check_output(["gcc", "-print-prog-name=cc1"], text=True).strip(),
+    "cc1plus": lambda *_: subprocess.check_output(["g++", "-print-prog-name=cc1plus"], text=True).strip(),
+    "multiarch": lambda *_: subprocess.check_output(["gcc", "-print-multiarch"], text=True).strip(),
+    "cc1": lambda *_: subprocess.check_output(["gcc", "-print-prog-name=cc1"], text=True).strip(),
 }
 
 SQL = """create table t(id integer primary key, name text, n real);
@@ -113,124 +104,30 @@ INPUTS = {
     "work.bc": lambda: "scale = 400\n4 * a(1)\nquit\n",
     "work.m4": lambda: "".join(f"define(`m{i}', `text {i} $1')m{i}(x)\n" for i in range(5000)),
 }
-ENV = {"LC_ALL": "C", "HOME": "/nonexistent", "TERM": "dumb", "GIT_CONFIG_GLOBAL": "/dev/null", "GIT_PAGER": "cat", "R_HOME": "/usr/lib/R",
-       "LD_LIBRARY_PATH": "/usr/lib/R/lib"}
 
 
-class Line:
-    def __init__(self, text):
-        # a pattern may have alternatives, columns are set apart by blanks
-        self.name, self.verdict, self.must, self.must_not, self.command = (x.strip() for x in re.split(r"\s\|\s", text, maxsplit=4))
-
-
-def lines():
-    return [Line(text) for text in PROGRAMS.strip().splitlines() if text and not text.startswith("#")]
-
-
-def make_input(folder, name):
-    path = os.path.join(folder, name)
-    if name in TOOLS:
-        return TOOLS[name]()
-    if name in INPUTS and not os.path.exists(path):
-        with open(path, "w") as f:
-            f.write(INPUTS[name]())
-    if name == "asm.o":
-        subprocess.run(["as", make_input(folder, "asm.s"), "-o", path], check=True)
-    if name == "repo" and not os.path.exists(path):
-        env = {**os.environ, **ENV, "GIT_AUTHOR_NAME": "a", "GIT_AUTHOR_EMAIL": "a@b", "GIT_COMMITTER_NAME": "a", "GIT_COMMITTER_EMAIL": "a@b"}
-        subprocess.run(["git", "init", "-q", path], check=True, env=env)
-        for i in range(20):
-            with open(os.path.join(path, f"f{i % 5}"), "w") as f:
-                f.write(f"line {i}\n" * 500)
-            subprocess.run(["git", "-C", path, "add", "."], check=True, env=env)
-            subprocess.run(["git", "-C", path, "commit", "-qm", str(i)], check=True, env=env)
+def make_object(folder, _silt):
+    source, path = os.path.join(folder, "asm.s"), os.path.join(folder, "asm.o")
+    with open(source, "w") as f:
+        f.write(INPUTS["asm.s"]())
+    subprocess.run(["as", source, "-o", path], check=True)
     return path
 
 
-def argv_of(line, folder):
-    """None: a program is not installed."""
-    text = re.sub(r"(?<!\{)\{([\w.]+)\}(?!\})", lambda m: make_input(folder, m[1]), line.command)
-    argv = shlex.split(text.replace("{{", "{").replace("}}", "}"))
-    path = {"Rbin": "/usr/lib/R/bin/exec/R", "emacs": "/usr/bin/emacs-nox"}.get(argv[0], shutil.which(argv[0], path="/usr/bin:/bin:/usr/local/bin"))
-    if argv[0] == "python3":
-        path = "/usr/bin/python3"
-    if argv[0] == "Rbin":
-        argv[1:1] = ["--vanilla", "--no-echo"]
-    return [path, *argv[1:]] if path and os.path.exists(path) else None
+def make_repository(folder, _silt):
+    path = os.path.join(folder, "repo")
+    env = {**os.environ, **ENV, "GIT_AUTHOR_NAME": "a", "GIT_AUTHOR_EMAIL": "a@b", "GIT_COMMITTER_NAME": "a", "GIT_COMMITTER_EMAIL": "a@b"}
+    subprocess.run(["git", "init", "-q", path], check=True, env=env)
+    for i in range(20):
+        with open(os.path.join(path, f"f{i % 5}"), "w") as f:
+            f.write(f"line {i}\n" * 500)
+        subprocess.run(["git", "-C", path, "add", "."], check=True, env=env)
+        subprocess.run(["git", "-C", path, "commit", "-qm", str(i)], check=True, env=env)
+    return path
 
 
-def read(silt, line, folder, options=()):
-    """(first sentence, findings) as told, None: not installed."""
-    argv = argv_of(line, folder)
-    if not argv:
-        return None
-    trace = os.path.join(folder, line.name + ".silt")
-    env = {**os.environ, **ENV}
-    r = subprocess.run([silt, "run", "-q", "-f", "-o", trace, *options, "--", *argv], env=env, cwd=folder, stdin=subprocess.DEVNULL,
-                       stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, timeout=600)
-    assert r.returncode == 0, f"{line.name}: {r.returncode}: {r.stderr[-300:]!r}"
-    out = subprocess.run([silt, "report", "--json", trace], capture_output=True, timeout=600)
-    report = json.loads(out.stdout)
-    text = subprocess.run([silt, "report", trace], capture_output=True, text=True, timeout=600, env={**os.environ, "COLUMNS": "1000"}).stdout
-    return report.get("headline") or text.lstrip().split("\n")[0], report["findings"], text
-
-
-def check(line, headline, findings, _text):
-    first = findings[0]["text"] if findings else ""
-    told = f"{headline}\n{first}"
-    problems = [f["text"] for f in findings if f.get("severity") == "problem"]
-    wrong = []
-    if line.verdict == "calm" and problems:
-        wrong.append(f"false alarm: {problems[0]}")
-    if line.verdict == "problem" and not (findings and findings[0].get("severity") == "problem"):
-        wrong.append("the first finding is no problem")
-    if line.must != "-" and not re.search(line.must, told):
-        wrong.append(f"'{line.must}' is missing")
-    if line.must_not != "-" and re.search(line.must_not, told):
-        wrong.append(f"'{line.must_not}' is told")
-    # a library's reserve, told in the first sentence at most
-    if re.search(r"7\d\.\d KB in 1 block", first):
-        wrong.append("libstdc++'s reserve is a finding")
-    return [f"{line.name}: {w}:\n{told}" for w in wrong]
-
-
-def case_of(line):
-    def test(t):
-        told = read(t.silt.path, line, t.dir, ["--runtime", t.silt.runtime] if t.silt.runtime else [])
-        if told is None:
-            from harness.cases import skip
-            skip(f"{line.name}: not installed")
-        wrong = check(line, *told)
-        assert not wrong, "\n".join(wrong)
-
-    test.repeats = 1 if line.name in QUICK else 0
-    test.soak_repeats = 1
-    return test
-
-
-for one in lines():
-    globals()[f"test_{one.name}"] = case_of(one)
-
-
-def main():
-    silt, only = sys.argv[1], re.compile(sys.argv[2] if len(sys.argv) > 2 else ".")
-    with tempfile.TemporaryDirectory() as folder:
-        for line in lines():
-            if not only.search(line.name):
-                continue
-            try:
-                told = read(os.path.abspath(silt), line, folder)
-            except (AssertionError, subprocess.TimeoutExpired) as e:
-                print(f"{line.name}\tfailed\t{e}", flush=True)
-                continue
-            if told is None:
-                print(f"{line.name}\tnot installed", flush=True)
-                continue
-            headline, findings, _ = told
-            first = findings[0] if findings else {"text": "none"}
-            verdict = "wrong" if check(line, *told) else "right"
-            print(f"{line.name}\t{verdict}\t{headline}\n\t{first.get('severity', '')}\t{first.get('kind', '')}: {first['text']}", flush=True)
-
+ALL = List(PROGRAMS, INPUTS, {**TOOLS, "asm.o": make_object, "repo": make_repository}, QUICK)
+globals().update(ALL.cases())
 
 if __name__ == "__main__":
-    main()
+    ALL.main()
