@@ -14,7 +14,7 @@ from wild._reader import List  # noqa: E402
 TRAFFIC = "ms=4000 requests=2000 size=1500 kept_pct=100 hold_kb=40 others=0 steps=100 seed=7"
 
 STORIES = rf"""
-tasks_nobody_collects    | problem | run_ticks | - | {{simulator}} 400
+tasks_nobody_collects    | any | run_ticks | - | {{simulator}} 400
 tasks_collected          | calm | - | rising | {{simulator}} 400 --drain
 state_per_client         | any | MqttState::MqttState | rising | {{mqtt_server}} 300 --inflight 8000
 cache_without_bound      | problem | cache_insert | nothing to worry | {{resolver}} 120
@@ -33,7 +33,7 @@ bursts_without_a_leak    | calm | - | rising | {{traffic.c}} bursts is_leaky=0 {
 wrapper_script           | calm | held nearly all of the 145 | peaked at .* kB | sh {{wrapper.sh}} {{which_process.c}}
 preforking_server        | calm | pool: worker process | - | {{which_process.c}} prefork 200
 daemon                   | calm | build_index | - | sh {{daemon.sh}} {{which_process.c}}
-child_that_leaks         | problem | build_index | - | sh {{wrapper_leak.sh}} {{which_process.c}}
+child_that_leaks         | problem | pid \d+\): main: 15 | - | sh {{wrapper_leak.sh}} {{which_process.c}}
 redis_fills              | any | - | nothing to worry | sh {{redis.sh}} {{port}}
 nginx_serves             | calm | - | rising | sh {{nginx.sh}} {{port}}
 killed_by_the_kernel     | any | hog | - | sh {{killed.sh}} {{hog.c}}
@@ -67,7 +67,7 @@ def compile_one(name):
             with open(source, "w") as f:
                 f.write(INPUTS[name]())
         if not os.path.exists(out):
-            subprocess.run(["cc", "-O1", "-g", "-pthread", "-o", out, source, "-lm"], check=True)
+            subprocess.run(["cc", "-O0", "-g", "-pthread", "-o", out, source, "-lm"], check=True)
         return out
     return make
 
