@@ -84,6 +84,9 @@ static void sizes_for_people(void **state) {
         assert_string_equal(unit_bytes_signed(&t, INT64_MIN), "-9.2 EB");
         assert_string_equal(unit_count(&t, 1234567), "1,234,567");
         assert_string_equal(unit_count(&t, 12), "12");
+        assert_string_equal(unit_time(&t, 1250000000), "1250ms");
+        assert_string_equal(unit_time(&t, 3000000000), "3s");
+        assert_string_equal(unit_time(&t, 1000001), "1000001ns");
         assert_string_equal(unit_duration(&t, 1250000000), "1.25 s");
         assert_string_equal(unit_duration(&t, 3 * 3600000000000ull + 12 * 60000000000ull),
                             "3 h 12 min");

@@ -45,6 +45,20 @@ const char *unit_count(struct unit_text *t, uint64_t n) {
         return t->s;
 }
 
+const char *unit_time(struct unit_text *t, uint64_t ns) {
+        static const struct {
+                uint64_t ns;
+                const char *name;
+        } units[] = {{1000000000, "s"}, {1000000, "ms"}, {1000, "us"}, {1, "ns"}};
+        size_t i = 0;
+
+        while (ns % units[i].ns)
+                i++;
+        snprintf(t->s, sizeof(t->s), "%llu%s", (unsigned long long)(ns / units[i].ns),
+                 units[i].name);
+        return t->s;
+}
+
 const char *unit_duration(struct unit_text *t, uint64_t ns) {
         uint64_t s = ns / 1000000000u;
 

@@ -13,7 +13,9 @@ struct unit_text {
 
 const char *unit_bytes(struct unit_text *t, uint64_t bytes); /* 1000-based: "41.2 MB", "812 B" */
 const char *unit_bytes_signed(struct unit_text *t, int64_t bytes);
-const char *unit_count(struct unit_text *t, uint64_t n);     /* "1,234,567" */
+const char *unit_count(struct unit_text *t, uint64_t n); /* "1,234,567" */
+const char *unit_time(struct unit_text *t,
+                      uint64_t ns); /* to the nanosecond, as options take it: "1250ms" */
 const char *unit_duration(struct unit_text *t, uint64_t ns); /* "1.25 s", "12 ms", "3 h 12 min" */
 
 /* The nearest whole number; 0 and UINT64_MAX for what lies outside: figures of a damaged trace may. */

@@ -9,7 +9,7 @@
 #include "query/fabric.h"
 #include "trace/plain.h"
 
-enum { N_SEEDS = 96, MAX_BYTES = 65535 };
+enum { N_MIXED = 96, N_SEEDS = 104, MAX_BYTES = 65535, CHOICE_ALL = 4, CHOICE_CHECK = 16 };
 
 static void put_names(struct fabric *f, unsigned build) {
         static const char *const names[][2] = {
@@ -50,6 +50,21 @@ static void put_waves(struct fabric *f, unsigned n_held) {
         }
 }
 
+/* Requests of which each leaves a record, in a child that outlives nobody: what a check of growth, or of the end, is about. */
+static void put_leak(struct fabric *f) {
+        uint32_t process = fabric_fork(f, 0), thread = fabric_thread(f, process, "worker");
+        uint32_t serve = fabric_frame(f, 0, "/bin/x", "serve", "a.cc", 3);
+        uint32_t keep = fabric_frame(f, serve, "/bin/x", "keep_record", "a.cc", 9);
+
+        for (unsigned i = 0; i < 200; i++) {
+                uint64_t request = fabric_alloc(f, process, thread, serve, 200 + i % 7);
+
+                fabric_alloc(f, process, thread, keep, 3000);
+                fabric_free(f, process, thread, request);
+                fabric_wait(f, 30000);
+        }
+}
+
 static void write_trace(const char *path, unsigned seed, unsigned build) {
         struct fabric_options o = {.seed = seed,
                                    .n_stacks = 3 + seed % 4,
@@ -60,11 +75,13 @@ static void write_trace(const char *path, unsigned seed, unsigned build) {
                                    .with_paths = seed % 3 == 0};
         struct fabric *f = fabric_new(path, &o);
 
-        if (seed % 3 == 1)
+        if (seed >= N_MIXED)
+                put_leak(f);
+        else if (seed % 3 == 1)
                 put_waves(f, 3 + 2 * build);
         else if (seed % 4)
                 put_names(f, build);
-        if (seed % 3 != 1)
+        if (seed % 3 != 1 && seed < N_MIXED)
                 fabric_run(f, 20);
         fabric_end(f);
         trace_make_plain(path, seed % 5 != 0, 0);
@@ -104,7 +121,10 @@ int main(int argc, char **argv) {
                 }
                 fputc((int)(n_first & 255), out);
                 fputc((int)(n_first >> 8), out);
-                fputc((int)(1 | seed << 1 | (seed * 3 % 4) << 6) & 255, out);
+                fputc((int)(1 | seed << 1 | (seed * 3 % 4) << 6 |
+                            (seed >= N_MIXED ? CHOICE_ALL | CHOICE_CHECK : 0)) &
+                              255,
+                      out);
                 fclose(out);
         }
         return 0;

@@ -29,15 +29,9 @@ static uint64_t round_ns(uint64_t ns, uint64_t part_ns) {
 }
 
 static const char *say_time(struct facts *f, const char *option, uint64_t ns) {
-        static const struct {
-                uint64_t ns;
-                const char *name;
-        } units[] = {{1000000000, "s"}, {1000000, "ms"}, {1000, "us"}, {1, "ns"}};
-        size_t i = 0;
+        struct unit_text t;
 
-        while (ns % units[i].ns)
-                i++;
-        return say(f, " %s %llu%s", option, (unsigned long long)(ns / units[i].ns), units[i].name);
+        return say(f, " %s %s", option, unit_time(&t, ns));
 }
 
 /* Behind the warm-up, and behind the start of the program: libraries have set themselves up by then. */
@@ -88,19 +82,6 @@ const char *next_growth(struct facts *f, const struct name_frame *frame, const s
 
 /* ---- what it will show ----------------------------------------------------------------------- */
 
-static uint64_t whole_of(const struct query_totals *t, enum query_metric m) {
-        switch (m) {
-        case QUERY_PEAK: return t->peak_bytes;
-        case QUERY_END: return t->end_bytes;
-        case QUERY_ALLOCATED: return t->is_tallied ? t->alloc_bytes_est : t->alloc_bytes;
-        case QUERY_COUNT: return t->is_tallied ? t->n_allocs_est : t->n_allocs;
-        case QUERY_TEMPORARY: return t->n_temporary;
-        case QUERY_GROWTH: return t->end_bytes > t->begin_bytes ? t->end_bytes - t->begin_bytes : 0;
-        case QUERY_N_METRICS: break;
-        }
-        return 0;
-}
-
 /* False: it cannot be asked, and nothing is promised. */
 static bool look_up(struct facts *f, struct finding_shows *s) {
         _cleanup_(query_tree_freep) struct query_tree *t = NULL;
@@ -118,7 +99,7 @@ static bool look_up(struct facts *f, struct finding_shows *s) {
         if (query_tree(f->q, &scope, &o, &t, &err) < 0)
                 return false;
         s->value = query_figure_of(&t->root->total, s->by).value;
-        s->whole = whole_of(&t->answer->totals, s->by);
+        s->whole = query_metric_whole(&t->answer->totals, s->by);
         return true;
 }
 

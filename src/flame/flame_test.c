@@ -202,7 +202,7 @@ static int64_t sum_of_children(const struct graph *g, const struct graph_frame *
 
 static void check_values(const struct made *m, bool is_signed) {
         const struct graph *g = &m->graph;
-        uint64_t whole = metric_whole(&m->tree[0]->answer->totals, m->view[0].metric);
+        uint64_t whole = query_metric_whole(&m->tree[0]->answer->totals, m->view[0].metric);
 
         if (!is_signed) {
                 assert_true(g->frames.items[0].width == (double)whole);

@@ -38,7 +38,8 @@ static void find_families(const struct view *v, const struct query_answer *a, fa
                 if (added)
                         vec_push(ret, (struct family){v->v->processes[i].start.pid, i, 0});
                 ret->items[*at].process = i;
-                ret->items[*at].weight = MAX(ret->items[*at].weight, metric_whole(t, v->metric));
+                ret->items[*at].weight =
+                        MAX(ret->items[*at].weight, query_metric_whole(t, v->metric));
         }
         map_done(&by_pid);
         if (ret->n > 1)

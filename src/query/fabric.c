@@ -327,7 +327,8 @@ uint64_t fabric_alloc(struct fabric *f, uint32_t process, uint32_t thread, uint3
         return b.seq;
 }
 
-void fabric_free(struct fabric *f, uint32_t process, uint32_t thread, uint64_t seq) {
+static void fabric_release(struct fabric *f, uint32_t process, uint32_t thread, uint64_t seq,
+                           uint32_t free_stack) {
         struct fabric_process *p = &f->processes.items[process];
         struct fabric_thread *t = &p->threads.items[thread];
         size_t i = p->live.n;
@@ -336,10 +337,24 @@ void fabric_free(struct fabric *f, uint32_t process, uint32_t thread, uint64_t s
                 assert(i > 0);
         fabric_touch(p);
         trace_put_free(f->w, t->id, f->time_ns, seq, p->live.items[i].stack,
-                       p->live.items[i].size_bytes, 0);
+                       p->live.items[i].size_bytes, free_stack);
         p->slice.n_frees++;
         fabric_move_free(f, p, t, &p->live.items[i]);
         fabric_count_release(f, p, &p->live.items[i], t->last_seq == seq + 1);
+}
+
+void fabric_free(struct fabric *f, uint32_t process, uint32_t thread, uint64_t seq) {
+        fabric_release(f, process, thread, seq, 0);
+}
+
+void fabric_delete_wrongly(struct fabric *f, uint32_t process, uint32_t thread, uint64_t seq,
+                           uint64_t given_bytes, uint32_t free_stack) {
+        struct fabric_process *p = &f->processes.items[process];
+
+        fabric_release(f, process, thread, seq, free_stack);
+        trace_put_other(f->w, p->threads.items[thread].id, f->time_ns, TRACE_WRONG_SIZE,
+                        given_bytes, 0, 0);
+        p->slice.n_wrong_sizes++;
 }
 
 void fabric_wait(struct fabric *f, uint64_t us) {

@@ -47,5 +47,8 @@ uint32_t fabric_fork(struct fabric *f, uint32_t parent);
 uint64_t fabric_alloc(struct fabric *f, uint32_t process, uint32_t thread, uint32_t stack,
                       uint64_t size_bytes);
 void fabric_free(struct fabric *f, uint32_t process, uint32_t thread, uint64_t seq);
+/* The same by a delete that gives another size; free_stack 0: nobody knows where. */
+void fabric_delete_wrongly(struct fabric *f, uint32_t process, uint32_t thread, uint64_t seq,
+                           uint64_t given_bytes, uint32_t free_stack);
 void fabric_wait(struct fabric *f, uint64_t us); /* ends slices on the way */
 uint64_t fabric_now_ns(const struct fabric *f);

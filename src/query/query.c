@@ -219,6 +219,19 @@ const char *query_metric_name(enum query_metric m) {
         return metric_names[m];
 }
 
+uint64_t query_metric_whole(const struct query_totals *t, enum query_metric m) {
+        switch (m) {
+        case QUERY_PEAK: return t->peak_bytes;
+        case QUERY_END: return t->end_bytes;
+        case QUERY_ALLOCATED: return t->is_tallied ? t->alloc_bytes_est : t->alloc_bytes;
+        case QUERY_COUNT: return t->is_tallied ? t->n_allocs_est : t->n_allocs;
+        case QUERY_TEMPORARY: return t->n_temporary;
+        case QUERY_GROWTH: return t->end_bytes > t->begin_bytes ? t->end_bytes - t->begin_bytes : 0;
+        case QUERY_N_METRICS: break;
+        }
+        return 0;
+}
+
 int query_metric_parse(const char *name, enum query_metric *ret, struct err *reterr) {
         if (!name) {
                 *ret = QUERY_PEAK;

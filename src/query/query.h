@@ -207,6 +207,9 @@ struct query_totals {
         double var[QUERY_N_METRICS]; /* as in struct query_figures; of what is not counted */
 };
 
+/* Of which the sites have their parts. */
+uint64_t query_metric_whole(const struct query_totals *t, enum query_metric m);
+
 /* What happened to a set of blocks in the window, and what of it was live when. */
 struct query_figures {
         uint64_t n_allocs, alloc_bytes, n_frees, free_bytes, n_temporary, n_reallocs;

@@ -514,7 +514,9 @@ void forest_print(const struct style *s, struct report *r) {
                                        .merge = QUERY_MERGE_ASKER,
                                        .metric = r->metric};
         struct query_answer folded = *r->answer;
-        struct forest f = {.s = s, .r = r, .whole = metric_whole(&r->answer->totals, r->metric)};
+        struct forest f = {.s = s,
+                           .r = r,
+                           .whole = query_metric_whole(&r->answer->totals, r->metric)};
 
         o.min_share = find_min_share(&f);
         folded.sites = f.sites.items;

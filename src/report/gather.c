@@ -163,15 +163,9 @@ static int gather_unfiltered(struct report *r, struct err *reterr) {
 }
 
 static void add_time(struct str *to, const char *option, uint64_t ns) {
-        static const struct {
-                uint64_t ns;
-                const char *name;
-        } units[] = {{1000000000, "s"}, {1000000, "ms"}, {1000, "us"}, {1, "ns"}};
-        size_t i = 0;
+        struct unit_text t;
 
-        while (ns % units[i].ns)
-                i++;
-        str_addf(to, " %s %llu%s", option, (unsigned long long)(ns / units[i].ns), units[i].name);
+        str_addf(to, " %s %s", option, unit_time(&t, ns));
 }
 
 static void add_name(struct str *to, const char *option, const char *name) {

@@ -138,7 +138,7 @@ static size_t count_most(const struct query_groups *g, uint64_t whole) {
 
 /* "shop::insert asked for 4.8 MB of the 6.0 MB live at the peak (80 %); 3 of 214 functions for 90 % of it." */
 static void print_first(const struct view *v, const struct query_groups *g) {
-        uint64_t whole = metric_whole(&g->answer->totals, v->metric);
+        uint64_t whole = query_metric_whole(&g->answer->totals, v->metric);
         int64_t most = g->n ? value_of(&g->rows[0].self, g) : 0;
         struct str text = {0};
         struct unit_text a, b;
@@ -172,7 +172,7 @@ static void print_first(const struct view *v, const struct query_groups *g) {
 
 static void add_figure(const struct view *v, const struct query_groups *g,
                        const struct query_figures *f, bool with_share, struct str *to) {
-        uint64_t whole = metric_whole(&g->answer->totals, v->metric);
+        uint64_t whole = query_metric_whole(&g->answer->totals, v->metric);
         struct unit_text t;
 
         str_addf(to, "%11s", metric_text(v->metric, value_of(f, g), &t));
@@ -206,7 +206,7 @@ static void add_spark(const struct view *v, const struct query_history *h, size_
 
 static void print_heading(const struct view *v, const struct query_groups *g,
                           const struct query_history *h, size_t n_shown, size_t n) {
-        bool has_share = metric_whole(&g->answer->totals, v->metric) > 0;
+        bool has_share = query_metric_whole(&g->answer->totals, v->metric) > 0;
         int width = has_share ? 19 : 11;
         struct unit_text a, b;
         struct str text = {0};

@@ -13,7 +13,7 @@
 enum {
         N_SEEDS = 16,
         N_VIEWS = 16,
-        N_CULPRITS = 12,
+        N_CULPRITS = 14,
         N_STEPS = 70, /* of a program with one */
         CHOICE_REHASH = 1,
         CHOICE_VIEW = 2,
@@ -217,6 +217,13 @@ static void take_step(struct culprit *c, unsigned kind, unsigned i) {
                 for (unsigned k = 0; k < 16; k++)
                         keep(c, c->own, 500);
                 drop(c, c->other);
+                break;
+        case 12: /* deletes that give another size, one of them where it is known who made it */
+        case 13:
+                if (i % 30 == 7)
+                        fabric_delete_wrongly(c->f, 0, c->thread,
+                                              fabric_alloc(c->f, 0, c->thread, c->own, 100), 60,
+                                              kind == 12 ? c->part : 0);
                 break;
         default:
                 i < 8 ? keep(c, c->own, (1 << 20) + i * 70000) : (void)0;

@@ -155,7 +155,7 @@ static void add_evidence(const struct report *r, const struct query_site *site,
 static void print_site(const struct style *s, const struct report *r,
                        const struct query_site *site) {
         struct query_figure f = query_figure_of(&site->f, r->metric);
-        uint64_t whole = metric_whole(&r->answer->totals, r->metric);
+        uint64_t whole = query_metric_whole(&r->answer->totals, r->metric);
         struct unit_text t;
         struct str line = {0};
 

@@ -349,7 +349,9 @@ static void print_text(const struct view *v, const struct query_tree *t) {
         static const char *const titles[] = {"From the start of the program inwards",
                                              "From the code that asked outwards", "Who called it",
                                              "What it called"};
-        struct drawing d = {.v = v, .t = t, .whole = metric_whole(&t->answer->totals, v->metric)};
+        struct drawing d = {.v = v,
+                            .t = t,
+                            .whole = query_metric_whole(&t->answer->totals, v->metric)};
         struct str what = {0};
 
         print_first(&d);

@@ -32,19 +32,6 @@ bool metric_is_count(enum query_metric m) {
         return m == QUERY_COUNT || m == QUERY_TEMPORARY;
 }
 
-uint64_t metric_whole(const struct query_totals *t, enum query_metric m) {
-        switch (m) {
-        case QUERY_PEAK: return t->peak_bytes;
-        case QUERY_END: return t->end_bytes;
-        case QUERY_ALLOCATED: return t->is_tallied ? t->alloc_bytes_est : t->alloc_bytes;
-        case QUERY_COUNT: return t->is_tallied ? t->n_allocs_est : t->n_allocs;
-        case QUERY_TEMPORARY: return t->n_temporary;
-        case QUERY_GROWTH: return t->end_bytes > t->begin_bytes ? t->end_bytes - t->begin_bytes : 0;
-        case QUERY_N_METRICS: break;
-        }
-        return 0;
-}
-
 const char *metric_text(enum query_metric m, int64_t value, struct unit_text *t) {
         if (metric_is_count(m))
                 return unit_count(t, (uint64_t)value);
@@ -77,7 +64,7 @@ void view_add_state(const struct view *v, struct str *to) {
 void view_add_whole(const struct view *v, const struct query_totals *t, struct str *to) {
         struct unit_text n;
 
-        str_addf(to, "%s ", metric_text(v->metric, (int64_t)metric_whole(t, v->metric), &n));
+        str_addf(to, "%s ", metric_text(v->metric, (int64_t)query_metric_whole(t, v->metric), &n));
         view_add_state(v, to);
 }
 

@@ -30,7 +30,6 @@ int view_init(struct view *v, FILE *out, struct query *q, const struct report_op
 
 bool metric_is_count(enum query_metric m); /* of blocks, not bytes */
 /* What all of the scope has of a metric; 0: shares make no sense. */
-uint64_t metric_whole(const struct query_totals *t, enum query_metric m);
 const char *metric_text(enum query_metric m, int64_t value, struct unit_text *t);
 double metric_share_pct(int64_t value, uint64_t whole);
 

@@ -436,7 +436,7 @@ static void print_line(struct layout *l, const struct page *page, uint32_t line,
 void source_table(const struct pages *p, const struct page *page, const struct page_row *most) {
         struct layout layout = {.p = p,
                                 .v = &p->view,
-                                .whole = metric_whole(&p->answer->totals, p->view.metric)};
+                                .whole = query_metric_whole(&p->answer->totals, p->view.metric)};
         struct layout *l = &layout;
 
         measure(l, page);

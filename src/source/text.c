@@ -127,7 +127,7 @@ static void print_first(const struct pages *p, const struct page_row *most) {
         const struct view *v = &p->view;
         int64_t value = query_figure_of(&p->lines->subject_total, v->metric).value;
         int64_t self = query_figure_of(&p->lines->subject_self, v->metric).value;
-        uint64_t whole = metric_whole(&p->answer->totals, v->metric);
+        uint64_t whole = query_metric_whole(&p->answer->totals, v->metric);
         struct str s = {0};
         struct unit_text t;
 
