@@ -98,7 +98,7 @@ int main(int argc, char **argv) {
                         sum += resolve(question)->address[0];
                         free(question);
                 }
-                nanosleep(&(struct timespec){.tv_nsec = 15000000}, NULL);
+                nanosleep(&(struct timespec){.tv_nsec = 25000000}, NULL);
         }
         printf("%u,000 questions, %zu answers in the cache (%lu)\n", n_thousands, n_answers, sum);
 }
