@@ -48,17 +48,26 @@ step() { # NAME COMMAND...
         fi
 }
 
-# Configures a build directory once, and builds it. What `make demo` has configured knows nothing of what the tests' packages bring.
+# What `make demo` has configured knows nothing of what the tests' packages bring: once, it is configured anew.
+configure_anew() { # DIR
+        [ -e "$1/build.ninja" ] && [ ! -e "$1/configured-for-tests" ] || return 0
+        meson setup --reconfigure "$1" && touch "$1/configured-for-tests"
+}
+
+# Configures a build directory once, and builds it.
 build() { # DIR SETUP-ARGUMENT...
         local dir=$1
         shift
         if [ ! -e "$dir/build.ninja" ]; then
                 meson setup "$dir" "$@" || return 1
-        elif [ ! -e "$dir/configured-for-tests" ]; then
-                meson setup --reconfigure "$dir" || return 1
+                touch "$dir/configured-for-tests"
         fi
-        touch "$dir/configured-for-tests"
-        ninja -C "$dir"
+        configure_anew "$dir" && ninja -C "$dir"
+}
+
+# The directory people build in, as they build it.
+build_all() {
+        configure_anew build && make --no-print-directory all && touch build/configured-for-tests
 }
 
 # The tests of a build directory; each counts.
@@ -96,7 +105,7 @@ x86_64) other=aarch64 ;;
 *) other=x86_64 ;;
 esac
 
-if step build make --no-print-directory all; then
+if step build build_all; then
         suite unit build
         programs programs --build build $soak
         if step "build-$other" build "build-$other" --cross-file "tools/cross/$other.ini" \
