@@ -6,7 +6,7 @@
 #include <stdlib.h>
 
 #include "base/macros.h"
-#include "query/fabric.h"
+#include "query/testing/fabric.h"
 #include "trace/plain.h"
 
 enum { N_MIXED = 96, N_SEEDS = 104, MAX_BYTES = 65535, CHOICE_ALL = 4, CHOICE_CHECK = 16 };

@@ -13,7 +13,7 @@
 
 #include "diff/pair.h"
 #include "name/stable.h"
-#include "query/fabric.h"
+#include "query/testing/fabric.h"
 #include "report/frame.h"
 
 #define OLD_PATH "diff_test_old.silt"

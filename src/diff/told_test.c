@@ -16,8 +16,8 @@
 #include "diff/check.h"
 #include "diff/diff.h"
 #include "diff/words.h"
-#include "query/fabric.h"
 #include "query/query.h"
+#include "query/testing/fabric.h"
 
 #define OLD_PATH "told_test_old.silt"
 #define NEW_PATH "told_test_new.silt"

@@ -13,7 +13,7 @@
 
 #include "base/vec.h"
 #include "finding/finding.h"
-#include "query/fabric.h"
+#include "query/testing/fabric.h"
 
 #define TRACE_PATH "finding_test.silt"
 #define EXE "/usr/bin/server"

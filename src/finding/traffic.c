@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "base/vec.h"
-#include "query/fabric.h"
+#include "query/testing/fabric.h"
 
 #define EXE "/usr/bin/service"
 /* In a shorter one nobody can tell what is lost while something is built. */

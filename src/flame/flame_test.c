@@ -14,7 +14,7 @@
 #include "flame/escape.h"
 #include "flame/flame.h"
 #include "flame/graph.h"
-#include "query/fabric.h"
+#include "query/testing/fabric.h"
 #include "report/open.h"
 #include "report/story.h"
 

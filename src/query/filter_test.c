@@ -13,10 +13,10 @@
 
 #include <cmocka.h>
 
-#include "query/brute.h"
-#include "query/brute_filter.h"
-#include "query/fabric.h"
 #include "query/internal.h"
+#include "query/testing/brute.h"
+#include "query/testing/brute_filter.h"
+#include "query/testing/fabric.h"
 #include "trace/writer.h"
 
 #define TRACE_PATH "filter_test.silt"

@@ -12,10 +12,10 @@
 #include <cmocka.h>
 
 #include "base/vec.h"
-#include "query/brute.h"
-#include "query/brute_path.h"
-#include "query/fabric.h"
 #include "query/query.h"
+#include "query/testing/brute.h"
+#include "query/testing/brute_path.h"
+#include "query/testing/fabric.h"
 
 #define TRACE_PATH "group_test.silt"
 

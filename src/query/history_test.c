@@ -12,11 +12,11 @@
 
 #include "base/map.h"
 #include "base/vec.h"
-#include "query/brute.h"
-#include "query/brute_filter.h"
-#include "query/brute_path.h"
-#include "query/fabric.h"
 #include "query/query.h"
+#include "query/testing/brute.h"
+#include "query/testing/brute_filter.h"
+#include "query/testing/brute_path.h"
+#include "query/testing/fabric.h"
 
 #define TRACE_PATH "history_test.silt"
 

@@ -11,8 +11,8 @@
 #include <cmocka.h>
 
 #include "name/name.h"
-#include "query/fabric.h"
 #include "query/query.h"
+#include "query/testing/fabric.h"
 
 #define TRACE_PATH "lines_test.silt"
 

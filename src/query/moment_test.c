@@ -14,8 +14,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "query/fabric.h"
 #include "query/query.h"
+#include "query/testing/fabric.h"
 #include "trace/reader.h"
 #include "trace/writer.h"
 

@@ -14,9 +14,9 @@
 #include "base/json.h"
 #include "base/map.h"
 #include "base/vec.h"
-#include "query/fabric.h"
 #include "query/moves.h"
 #include "query/query.h"
+#include "query/testing/fabric.h"
 #include "trace/writer.h"
 
 #define TRACE_PATH "moves_test.silt"

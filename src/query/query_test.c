@@ -10,9 +10,9 @@
 
 #include <cmocka.h>
 
-#include "query/brute.h"
-#include "query/fabric.h"
 #include "query/query.h"
+#include "query/testing/brute.h"
+#include "query/testing/fabric.h"
 #include "trace/writer.h"
 
 #define TRACE_PATH "query_test.silt"

@@ -9,8 +9,8 @@
 
 #include <cmocka.h>
 
-#include "query/fabric.h"
 #include "query/query.h"
+#include "query/testing/fabric.h"
 #include "trace/writer.h"
 
 #define TRACE_PATH "residency_test.silt"

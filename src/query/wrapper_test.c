@@ -13,8 +13,8 @@
 
 #include "base/macros.h"
 #include "name/name.h"
-#include "query/fabric_core.h"
 #include "query/query.h"
+#include "query/testing/fabric_core.h"
 
 #define TRACE_PATH "wrapper_test.silt"
 #define RULES_PATH "wrapper_test.rules"

@@ -20,7 +20,7 @@
 #include "base/bytes.h"
 #include "base/fs.h"
 #include "base/heap_peak.h"
-#include "query/fabric.h"
+#include "query/testing/fabric.h"
 #include "report/report.h"
 #include "trace/plain.h"
 #include "trace/reader.h"

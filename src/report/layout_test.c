@@ -13,7 +13,7 @@
 
 #include "base/macros.h"
 #include "base/str.h"
-#include "query/fabric.h"
+#include "query/testing/fabric.h"
 #include "report/chain.h"
 #include "report/report.h"
 #include "trace/writer.h"

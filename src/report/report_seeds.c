@@ -6,7 +6,7 @@
 #include <stdlib.h>
 
 #include "base/macros.h"
-#include "query/fabric.h"
+#include "query/testing/fabric.h"
 #include "trace/plain.h"
 #include "trace/writer.h"
 

@@ -3,7 +3,7 @@
 
 #include <stdint.h>
 
-#include "query/fabric.h"
+#include "query/testing/fabric.h"
 #include "trace/writer.h"
 
 #define EXE "/usr/bin/order_server"

@@ -15,7 +15,7 @@
 
 #include "base/fs.h"
 #include "base/heap_peak.h"
-#include "query/fabric.h"
+#include "query/testing/fabric.h"
 #include "source/file.h"
 #include "source/source.h"
 #include "trace/rehash.h"

@@ -12,8 +12,8 @@
 
 #include <unistd.h>
 
-#include "query/fabric.h"
 #include "query/query.h"
+#include "query/testing/fabric.h"
 #include "source/source.h"
 
 #define TRACE_PATH "source_test.silt"

@@ -25,7 +25,7 @@ def record(t, ms, how):
     for line in recorded.text.splitlines():
         name, blocks, size, in_core = line.split()
         told[name] = (int(blocks), int(size), int(in_core))
-    probe = run([os.path.join(t.context.build_dir, "src", "query", "residency_probe"), trace])
+    probe = run([os.path.join(t.context.build_dir, "src", "query", "testing", "residency_probe"), trace])
     assert probe.code == 0, probe.errors
     rows = {}
     for line in probe.text.splitlines():

@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "query/fabric_core.h"
+#include "query/testing/fabric_core.h"
 
 uint64_t fabric_draw(struct fabric *f, uint64_t below) {
         f->random ^= f->random << 13;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "query/brute.h"
+#include "query/testing/brute.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

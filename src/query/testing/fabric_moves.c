@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Moves, by the rules of docs/trace-format.md. */
-#include "query/fabric_core.h"
+#include "query/testing/fabric_core.h"
 
 static void grow(struct trace_move *m, uint64_t old_bytes, uint64_t new_bytes) {
         m->n_grown++;

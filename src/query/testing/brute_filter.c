@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "query/brute_filter.h"
+#include "query/testing/brute_filter.h"
 
 #include <regex.h>
 #include <stdlib.h>
@@ -8,7 +8,7 @@
 #include "base/map.h"
 #include "base/vec.h"
 #include "name/name.h"
-#include "query/brute.h"
+#include "query/testing/brute.h"
 
 /* One block in one process: its allocator's, or a child's that inherited it. */
 struct copy {

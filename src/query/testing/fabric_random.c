@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Random events, forks, execs and ends. */
-#include "query/fabric_core.h"
+#include "query/testing/fabric_core.h"
 
 static struct fabric_thread *any_thread(struct fabric *f, struct fabric_process *p) {
         if (p->threads.n == 0 || (p->threads.n < f->o.max_threads && fabric_draw(f, 50) == 0)) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Stacks with names: functions that recur, inlined ones, allocators at the inner end, code without names, the same
  * name in two modules. */
-#include "query/fabric_core.h"
+#include "query/testing/fabric_core.h"
 
 static const char *const functions[] = {
         "main",

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Blocks that outlive their process in a child, in the books of the fabric: counted from the lists of live blocks, all over
  * again each time (docs/query.md, "The sum of all processes"). */
-#include "query/fabric_core.h"
+#include "query/testing/fabric_core.h"
 
 struct count {
         int64_t blocks, bytes;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "query/brute_path.h"
+#include "query/testing/brute_path.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -4,7 +4,7 @@
 
 #include "base/map.h"
 #include "base/vec.h"
-#include "query/fabric.h"
+#include "query/testing/fabric.h"
 #include "trace/writer.h"
 
 struct live_block {
