@@ -55,7 +55,7 @@ struct finding {
         struct finding_shows shows;
         const char *function; /* that is to be looked at, as people see it; "" none */
         uint64_t bytes;
-        uint32_t process; /* of several (finding/crowd.h) the one it is in; else QUERY_ALL */
+        uint32_t process; /* of several (finding/joined.h) the one it is in; else QUERY_ALL */
         bool is_note;  /* about the recording or single mistakes: never in the place of a culprit */
         bool has_site; /* false: about no one site */
         struct query_site site;   /* the largest of those it is about */

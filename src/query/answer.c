@@ -6,14 +6,14 @@
 #include <string.h>
 
 #include "base/units.h"
+#include "query/block_life.h"
 #include "query/chosen.h"
-#include "query/halves.h"
-#include "query/internal.h"
-#include "query/life.h"
-#include "query/peak.h"
+#include "query/fair_peak.h"
 #include "query/pick.h"
+#include "query/query_internal.h"
 #include "query/rss.h"
-#include "query/state.h"
+#include "query/site_state.h"
+#include "query/window_peak.h"
 
 struct asking {
         struct query *q;
@@ -408,7 +408,7 @@ static int add_lives(struct asking *k, struct err *reterr) {
         if (r >= 0)
                 chosen_end(k->chosen, &k->scope);
         /* which single blocks outlive their allocator in a child is not followed */
-        k->answer->is_exact &= is_exact && !(is_all(k) && inherit_outlives(k->q));
+        k->answer->is_exact &= is_exact && !(is_all(k) && inherited_outlives(k->q));
         k->answer->known_from_ns = k->q->view->detail_from_ns;
         return r;
 }
@@ -441,7 +441,7 @@ static void bound_vars(struct asking *k) {
 }
 
 /* The sites of an answer from history, whose rows know nothing of it. */
-static int add_vars(struct asking *k, const struct peak *peak, struct halves *halves,
+static int add_vars(struct asking *k, const struct peak *peak, struct fair_peak *halves,
                     struct err *reterr) {
         bool is_exact = true;
         int r;
@@ -453,7 +453,8 @@ static int add_vars(struct asking *k, const struct peak *peak, struct halves *ha
         if (!is_all(k) && !k->is_split &&
             !(k->place_of = calloc(k->q->view->n_stacks + 1, sizeof(uint32_t))))
                 abort();
-        r = life_scan_halves(k->q, &k->scope, 0, peak, halves, add_life_var, k, &is_exact, reterr);
+        r = life_scan_fair_peak(k->q, &k->scope, 0, peak, halves, add_life_var, k, &is_exact,
+                                reterr);
         free(k->place_of);
         k->place_of = NULL;
         if (r >= 0 && !is_exact)
@@ -471,14 +472,14 @@ static bool add_whole_var(void *ctx, const struct query_life *l) {
 }
 
 /* Of an answer about some blocks the moment is that of all, and so is the luck that chose it. */
-static int scan_whole(struct asking *k, const struct peak *peak, struct halves *halves,
+static int scan_whole(struct asking *k, const struct peak *peak, struct fair_peak *halves,
                       struct err *reterr) {
         struct query_scope whole = k->scope;
         bool is_exact = true;
         int r;
 
         whole.filter = NULL;
-        r = life_scan_halves(k->q, &whole, 0, peak, halves, add_whole_var, k, &is_exact, reterr);
+        r = life_scan_fair_peak(k->q, &whole, 0, peak, halves, add_whole_var, k, &is_exact, reterr);
         halves->has_looked &= is_exact;
         return r;
 }
@@ -490,15 +491,15 @@ static bool has_halves(const struct asking *k) {
 }
 
 /* Not less than what there was at both ends, which are no moments of luck. */
-static uint64_t peak_level(const struct asking *k, const struct halves *halves) {
+static uint64_t peak_level(const struct asking *k, const struct fair_peak *halves) {
         uint32_t process = is_all(k) ? 0 : k->scope.process;
         uint64_t ends = MAX(k->begin.counts[process].live_bytes, k->end.counts[process].live_bytes);
 
-        return MAX(halves_level(halves), ends);
+        return MAX(fair_peak_level(halves), ends);
 }
 
 /* Luck is where chance is: each site's part of it is its part of the variance. */
-static void lower_peak(struct asking *k, struct peak *peak, const struct halves *halves) {
+static void lower_peak(struct asking *k, struct peak *peak, const struct fair_peak *halves) {
         struct query_answer *a = k->answer;
 
         if (!halves->has_looked || !(k->whole_var[QUERY_PEAK] > 0))
@@ -554,7 +555,7 @@ static void sum_vars(const struct asking *k, struct query_totals *t) {
         t->var[QUERY_ALLOCATED] = t->var[QUERY_COUNT] = 0;
 }
 
-static int add_history(struct asking *k, struct halves *halves, struct err *reterr) {
+static int add_history(struct asking *k, struct fair_peak *halves, struct err *reterr) {
         const struct peak *peak = &k->peaks[is_all(k) ? k->answer->n_processes : k->scope.process];
         int r;
 
@@ -570,7 +571,7 @@ static int add_history(struct asking *k, struct halves *halves, struct err *rete
 
 static int add_sites(struct asking *k, struct err *reterr) {
         struct peak *peak = &k->peaks[is_all(k) ? k->answer->n_processes : k->scope.process];
-        struct halves halves = {0};
+        struct fair_peak halves = {0};
         int r;
 
         if (k->pick && k->pick->needs_events)
@@ -591,7 +592,7 @@ static int asking_run(struct asking *k, bool keep_split, struct err *reterr) {
         int r = 0;
 
         if (is_all(k))
-                inherit_load(k->q);
+                inherited_load(k->q);
         k->q->inherit.is_unsure = false;
         if (k->scope.from_ns > 0)
                 state_load_time(k->q, &k->begin, k->scope.from_ns);

@@ -2,8 +2,8 @@
 /* Single allocations in time order, with their ages. Sequence numbers count the allocations of a slice without
  * gap, so the releases of a batch of blocks fit an array: one pass over the events from the batch on fills it, a second
  * over the batch tells the blocks. */
-#include "query/internal.h"
 #include "query/pick.h"
+#include "query/query_internal.h"
 
 enum { BLOCK_BATCH_SLICES = 32 }; /* at most 8 M blocks, 128 MB */
 

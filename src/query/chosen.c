@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "query/filter.h"
-#include "query/internal.h"
+#include "query/query_internal.h"
 
 enum { ALLOCS_PER_BYTE = 128 }; /* two bits an event, 32 bytes from one stored */
 

@@ -3,7 +3,7 @@
  * allocation. Who asks about the same scope again (a timeline after totals) needs no second pass. Inside query/ only. */
 #pragma once
 
-#include "query/life.h"
+#include "query/block_life.h"
 
 struct chosen {
         struct query_scope scope;

@@ -4,8 +4,8 @@
 
 #include "base/str.h"
 #include "base/vec.h"
-#include "query/pattern.h"
 #include "query/query.h"
+#include "query/search_pattern.h"
 
 enum filter_name { FILTER_FUNCTION, FILTER_MODULE, FILTER_FILE, FILTER_ASKED_BY };
 

@@ -13,7 +13,7 @@
 
 #include <cmocka.h>
 
-#include "query/internal.h"
+#include "query/query_internal.h"
 #include "query/testing/brute.h"
 #include "query/testing/brute_filter.h"
 #include "query/testing/fabric.h"

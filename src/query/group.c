@@ -5,7 +5,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "query/internal.h"
+#include "query/query_internal.h"
 
 static const char *const by_names[QUERY_N_BY] = {
         [QUERY_BY_SITE] = "site", [QUERY_BY_FUNCTION] = "function", [QUERY_BY_MODULE] = "module",
@@ -40,7 +40,7 @@ struct query_groups *query_groups_free(struct query_groups *g) {
 
 /* ---- keys ------------------------------------------------------------------------------------ */
 
-enum { KEY_NO_STACK = ROUTE_NO_KEY };
+enum { KEY_NO_STACK = CALL_PATH_NO_KEY };
 
 bool group_is_by_block(enum query_by by) {
         return by == QUERY_BY_THREAD || by == QUERY_BY_SIZE;
@@ -50,48 +50,48 @@ static bool is_by_path(enum query_by by) {
         return !group_is_by_block(by) && by != QUERY_BY_PROCESS;
 }
 
-static enum route_merge merge_of(enum query_by by) {
+static enum call_path_merge merge_of(enum query_by by) {
         switch (by) {
-        case QUERY_BY_FUNCTION: return ROUTE_BY_FUNCTION;
-        case QUERY_BY_MODULE: return ROUTE_BY_MODULE;
-        case QUERY_BY_LINE: return ROUTE_BY_SOURCE;
-        case QUERY_BY_CRATE: return ROUTE_BY_CRATE;
-        default: return ROUTE_BY_LINE;
+        case QUERY_BY_FUNCTION: return CALL_PATH_BY_FUNCTION;
+        case QUERY_BY_MODULE: return CALL_PATH_BY_MODULE;
+        case QUERY_BY_LINE: return CALL_PATH_BY_SOURCE;
+        case QUERY_BY_CRATE: return CALL_PATH_BY_CRATE;
+        default: return CALL_PATH_BY_LINE;
         }
 }
 
 void group_keys_init(struct group_keys *k, struct query *q, const struct query_group_options *o) {
         *k = (struct group_keys){.by = o->by};
         if (is_by_path(o->by))
-                routes_init(&k->routes, q, merge_of(o->by), o->is_full);
+                call_paths_init(&k->paths, q, merge_of(o->by), o->is_full);
 }
 
 void group_keys_done(struct group_keys *k) {
         if (is_by_path(k->by))
-                routes_done(&k->routes);
+                call_paths_done(&k->paths);
 }
 
 /* Call paths that differ only in frames nobody is shown are one. */
-static uint64_t key_of_shown(struct routes *p) {
+static uint64_t key_of_shown(struct call_paths *p) {
         uint64_t hash = p->shown.n;
 
         for (size_t i = 0; i < p->shown.n; i++)
-                hash = map_hash(hash * 31 + routes_key(p, p->shown.items[i].number));
+                hash = map_hash(hash * 31 + call_paths_key(p, p->shown.items[i].number));
         return hash;
 }
 
 /* Of the path that is loaded. */
 static uint64_t key_of_path(struct group_keys *k, uint32_t stack) {
-        struct routes *p = &k->routes;
+        struct call_paths *p = &k->paths;
 
         if (k->by == QUERY_BY_SITE)
                 return p->is_full || p->shown.n == 0 ? stack : key_of_shown(p);
         return p->asker == UINT32_MAX ? (uint64_t)KEY_NO_STACK
-                                      : routes_key(p, p->all.items[p->asker].number);
+                                      : call_paths_key(p, p->all.items[p->asker].number);
 }
 
 uint64_t group_keys_of_stack(struct group_keys *k, uint32_t stack) {
-        routes_load(&k->routes, stack);
+        call_paths_load(&k->paths, stack);
         return key_of_path(k, stack);
 }
 
@@ -161,7 +161,7 @@ static void row_add(struct query_group *row, const struct query_figures *f) {
 }
 
 static uint64_t hash_label(struct query *q, uint32_t number) {
-        struct query_frame f = routes_frame(q, number);
+        struct query_frame f = call_paths_frame(q, number);
         struct name_frame frame = {f.function, f.file,    f.module, f.offset,
                                    f.line,     f.inlined, f.guess};
         uint64_t hash = 14695981039346656037ull;
@@ -176,7 +176,7 @@ static uint64_t hash_label(struct query *q, uint32_t number) {
 /* What the program called, as the reader is told it; 0: it asked itself. Names may be long: each is
  * read once. */
 static uint64_t key_of_via(struct grouping *g) {
-        const struct routes *p = &g->keys.routes;
+        const struct call_paths *p = &g->keys.paths;
         uint64_t *key;
         uint32_t number;
         bool added;
@@ -229,34 +229,34 @@ static void choose_parts(struct grouping *g) {
 }
 
 static void group_whole_path(struct grouping *g, const struct query_site *site) {
-        struct routes *p = &g->keys.routes;
+        struct call_paths *p = &g->keys.paths;
         bool added;
         struct query_group *row = row_at(g, key_of_path(&g->keys, site->stack), &added);
 
         if (added) {
                 row->stack = site->stack;
                 if (p->asker != UINT32_MAX)
-                        row->frame = routes_frame(p->q, p->all.items[p->asker].number);
+                        row->frame = call_paths_frame(p->q, p->all.items[p->asker].number);
         }
         row_add(row, &site->f);
         part_add(g, row, site);
 }
 
 static struct query_group *row_of_key(struct grouping *g, uint64_t key) {
-        struct routes *p = &g->keys.routes;
+        struct call_paths *p = &g->keys.paths;
         bool added;
         struct query_group *row = row_at(g, key, &added);
 
         if (added && key != KEY_NO_STACK) {
-                row->frame = routes_key_frame(p, (uint32_t)key);
-                row->name = p->merge == ROUTE_BY_CRATE ? p->keys.items[key].text : "";
+                row->frame = call_paths_key_frame(p, (uint32_t)key);
+                row->name = p->merge == CALL_PATH_BY_CRATE ? p->keys.items[key].text : "";
         }
         return row;
 }
 
 /* Each key of a path counts once, however often it is on it. */
 static void group_frames(struct grouping *g, const struct query_site *site) {
-        struct routes *p = &g->keys.routes;
+        struct call_paths *p = &g->keys.paths;
         uint64_t self = key_of_path(&g->keys, site->stack);
         struct query_group *row = row_of_key(g, self);
 
@@ -267,7 +267,7 @@ static void group_frames(struct grouping *g, const struct query_site *site) {
         if (self == KEY_NO_STACK)
                 query_figures_add(&row->total, &site->f);
         for (size_t i = 0; i < p->shown.n; i++) {
-                uint32_t key = routes_key(p, p->shown.items[i].number);
+                uint32_t key = call_paths_key(p, p->shown.items[i].number);
 
                 while (g->seen.n <= key)
                         vec_push(&g->seen, 0);
@@ -291,7 +291,7 @@ static void group_processes(struct grouping *g, const struct query_site *site) {
 static void group_sites(struct grouping *g, const struct query_answer *a) {
         for (size_t i = 0; i < a->n_sites; i++) {
                 if (is_by_path(g->o->by))
-                        routes_load(&g->keys.routes, a->sites[i].stack);
+                        call_paths_load(&g->keys.paths, a->sites[i].stack);
                 if (g->o->by == QUERY_BY_PROCESS)
                         group_processes(g, &a->sites[i]);
                 else if (g->o->by == QUERY_BY_SITE)

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: MIT */
-/* What the two ways of grouping share: by call path (group.c) and block by block (blocks.c). Inside query/ only. */
+/* What the two ways of grouping share: by call path and block by block. Inside query/ only. */
 #pragma once
 
 #include "base/map.h"
 #include "base/vec.h"
-#include "query/life.h"
+#include "query/block_life.h"
+#include "query/call_path.h"
 #include "query/query.h"
-#include "query/route.h"
 
 /* A number for each group, the same for everything that belongs to it. */
 struct group_keys {
         enum query_by by;
-        struct routes routes; /* of groups by call path */
+        struct call_paths paths; /* of groups by call path */
 };
 
 bool group_is_by_block(enum query_by by); /* thread, size: call paths do not tell */

@@ -2,9 +2,9 @@
 /* How many blocks of which size, or of which lifetime. */
 #include "base/map.h"
 #include "base/vec.h"
-#include "query/internal.h"
-#include "query/life.h"
+#include "query/block_life.h"
 #include "query/pick.h"
+#include "query/query_internal.h"
 
 struct counting {
         struct query *q;

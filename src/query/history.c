@@ -4,10 +4,10 @@
 #include <string.h>
 
 #include "query/group.h"
-#include "query/internal.h"
 #include "query/pick.h"
+#include "query/query_internal.h"
 #include "query/replay.h"
-#include "query/work.h"
+#include "query/work_columns.h"
 
 enum { RANK_UNKNOWN = UINT32_MAX, RANK_OUTSIDE = UINT32_MAX - 1 };
 
@@ -321,7 +321,7 @@ static void tell_slices(struct telling *t) {
         struct state s;
 
         if (is_all(t))
-                inherit_load(t->q);
+                inherited_load(t->q);
         load_before(t);
         begin_state(t, &s);
         state_load(t->q, &s, slice_idx);
@@ -475,7 +475,7 @@ static int ask(struct query *q, const struct query_scope *scope,
         t.scope.to_ns = MAX(MIN(t.scope.to_ns, q->view->end_ns), t.scope.from_ns + 1);
         if (is_by_work) {
                 t.ends_ns = zeroed(n_columns, sizeof(t.ends_ns[0]));
-                work_ends(q, &t.scope, n_columns, max_events, t.ends_ns);
+                work_column_ends(q, &t.scope, n_columns, max_events, t.ends_ns);
         }
         group_keys_init(&t.keys, q, &by_self);
         r = pick_get(q, t.scope.filter, &t.pick, reterr);

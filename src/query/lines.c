@@ -2,13 +2,13 @@
 /* Figures of chosen lines of source: what each asked for itself, and what was asked for through it, by whom. */
 #include <string.h>
 
-#include "query/internal.h"
-#include "query/route.h"
+#include "query/call_path.h"
+#include "query/query_internal.h"
 
 struct lining {
         const struct query_lines_options *o;
         struct query *q;
-        struct routes routes;
+        struct call_paths paths;
         bool *is_touched;   /* by location: has a frame that is meant */
         uint64_t *seen;     /* by line: the path it was counted for last */
         struct map by_call; /* line << 32 | key → index into calls */
@@ -47,7 +47,7 @@ static void find_touched(struct lining *l) {
 static bool path_is_touched(const struct lining *l, uint32_t stack) {
         const struct trace_view *v = l->q->view;
 
-        for (size_t n = 0; stack && stack < v->n_stacks && n < ROUTE_MAX_FRAMES; n++) {
+        for (size_t n = 0; stack && stack < v->n_stacks && n < CALL_PATH_MAX_FRAMES; n++) {
                 if (v->stacks[stack].location < v->n_locations &&
                     l->is_touched[v->stacks[stack].location])
                         return true;
@@ -65,22 +65,23 @@ static bool is_subject(const struct lining *l, uint32_t number) {
         return number < l->q->view->n_symbols && l->o->is_subject[number];
 }
 
-static void add_call(struct lining *l, uint32_t line, const struct route_frame *callee,
+static void add_call(struct lining *l, uint32_t line, const struct call_path_frame *callee,
                      const struct query_figures *f) {
-        uint32_t key = routes_key(&l->routes, callee->number);
+        uint32_t key = call_paths_key(&l->paths, callee->number);
         bool added;
         uint64_t *idx = map_put(&l->by_call, (uint64_t)line << 32 | key, l->calls.n, &added);
 
         if (added)
-                vec_push(&l->calls, (struct query_call){.line = line,
-                                                        .frame = routes_frame(l->q, callee->number),
-                                                        .is_task = callee->is_task});
+                vec_push(&l->calls,
+                         (struct query_call){.line = line,
+                                             .frame = call_paths_frame(l->q, callee->number),
+                                             .is_task = callee->is_task});
         query_figures_add(&l->calls.items[*idx].total, f);
 }
 
 /* From the outermost frame inwards, so that a line that is on the path twice is told by its first call. */
 static void line_path(struct lining *l, const struct query_figures *f) {
-        const struct routes *p = &l->routes;
+        const struct call_paths *p = &l->paths;
         size_t n_inside = p->folded.n; /* shown frames that are farther in */
         bool has_subject = false;
 
@@ -107,10 +108,10 @@ static void line_site(struct lining *l, const struct query_site *site) {
 
         if (!path_is_touched(l, site->stack))
                 return;
-        routes_load(&l->routes, site->stack);
-        if (l->routes.asker == UINT32_MAX)
+        call_paths_load(&l->paths, site->stack);
+        if (l->paths.asker == UINT32_MAX)
                 return;
-        asker = l->routes.all.items[l->routes.asker].number;
+        asker = l->paths.all.items[l->paths.asker].number;
         line = line_of(l, asker);
         if (line != QUERY_NO_LINE)
                 query_figures_add(&l->ret->self[line], &site->f);
@@ -142,7 +143,7 @@ struct query_lines *query_lines_of(struct query *q, const struct query_answer *a
         ret->total = new_table(o->n_lines, sizeof(ret->total[0]));
         l.is_touched = new_table(q->view->n_locations, sizeof(bool));
         l.seen = new_table(o->n_lines, sizeof(uint64_t));
-        routes_init(&l.routes, q, ROUTE_BY_FUNCTION, false);
+        call_paths_init(&l.paths, q, CALL_PATH_BY_FUNCTION, false);
         find_touched(&l);
         for (size_t i = 0; i < a->n_sites; i++)
                 line_site(&l, &a->sites[i]);
@@ -150,7 +151,7 @@ struct query_lines *query_lines_of(struct query *q, const struct query_answer *a
                 qsort_r(l.calls.items, l.calls.n, sizeof(l.calls.items[0]), call_compare, &metric);
         ret->calls = l.calls.items;
         ret->n_calls = l.calls.n;
-        routes_done(&l.routes);
+        call_paths_done(&l.paths);
         map_done(&l.by_call);
         free(l.is_touched);
         free(l.seen);

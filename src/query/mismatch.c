@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "query/internal.h"
+#include "query/query_internal.h"
 
 static bool slice_has_any(struct query *q, size_t slice_idx, const struct query_scope *scope) {
         const struct trace_counts *counts;

@@ -6,8 +6,8 @@
 
 #include "base/str.h"
 #include "query/filter.h"
-#include "query/internal.h"
 #include "query/query.h"
+#include "query/query_internal.h"
 
 enum { MOMENT_LIST_BYTES = 280, MOMENT_NAME_BYTES = 64 }; /* of the names an error lists */
 

@@ -5,8 +5,8 @@
  * count can need either. */
 #include <stdlib.h>
 
-#include "query/internal.h"
-#include "query/moves.h"
+#include "query/moves_by_path.h"
+#include "query/query_internal.h"
 #include "trace/format.h"
 
 /* An old block whose thread decides. */
@@ -76,7 +76,7 @@ static bool in_window(const struct cut *c, const struct trace_event *e) {
 
 /* Blocks of an ancestor have lower numbers than any of the process's own. */
 static bool is_own(struct cut *c, uint32_t process, uint64_t seq) {
-        const struct inherit *h = &c->q->inherit;
+        const struct inherited_frees *h = &c->q->inherit;
 
         if (!h->is_loaded || seq >= h->first_seq[process])
                 return true;
@@ -312,7 +312,7 @@ bool moves_count_cut(struct query *q, size_t slice_idx, const struct query_scope
         if (!c.latest)
                 abort();
         if (q->view->n_processes > 1)
-                inherit_load(q);
+                inherited_load(q);
         if (query_read_events(q, slice_idx, &events, &n)) {
                 want_all(&c, events, n);
                 find_threads(&c);

@@ -6,9 +6,9 @@
 #include <string.h>
 
 #include "base/map.h"
+#include "query/call_path.h"
 #include "query/filter.h"
-#include "query/internal.h"
-#include "query/route.h"
+#include "query/query_internal.h"
 
 struct pick *pick_free(struct pick *p) {
         if (!p)
@@ -93,19 +93,19 @@ static void match_stacks(struct matcher *m, bool *stacks) {
 
 /* The frame matches that the rules of names take for the one that asked. */
 static void match_askers(struct matcher *m, bool *stacks) {
-        struct routes routes;
+        struct call_paths paths;
 
-        routes_init(&routes, m->q, ROUTE_BY_FUNCTION, false);
+        call_paths_init(&paths, m->q, CALL_PATH_BY_FUNCTION, false);
         for (uint32_t i = 1; i < m->q->view->n_stacks; i++) {
-                routes_load(&routes, i);
-                if (routes.asker < routes.all.n) {
-                        uint32_t number = routes.all.items[routes.asker].number;
-                        struct query_frame f = routes_frame(m->q, number);
+                call_paths_load(&paths, i);
+                if (paths.asker < paths.all.n) {
+                        uint32_t number = paths.all.items[paths.asker].number;
+                        struct query_frame f = call_paths_frame(m->q, number);
 
                         stacks[i] = text_matches(m, frame_text(m, &f));
                 }
         }
-        routes_done(&routes);
+        call_paths_done(&paths);
 }
 
 /* Clears the bits of stacks that the condition does not select. */

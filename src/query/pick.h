@@ -6,7 +6,7 @@
  *   if (pick_has_stack(pick, stack)) … */
 #pragma once
 
-#include "query/life.h"
+#include "query/block_life.h"
 
 struct query_filter;
 

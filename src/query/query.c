@@ -6,8 +6,8 @@
 #include <string.h>
 
 #include "query/chosen.h"
-#include "query/internal.h"
 #include "query/pick.h"
+#include "query/query_internal.h"
 
 static void index_symbols(struct query *q) {
         const struct trace_view *v = q->view;
@@ -54,8 +54,8 @@ int query_open(const char *path, struct query **ret, struct err *reterr) {
                         "'%s': its program has not begun: wait if it is being recorded, or record it again",
                         path);
         q->last_end_ns = last_end_ns(q->view);
-        who_link_images(q);
-        who_read_titles(q);
+        process_names_link_images(q);
+        process_names_read_titles(q);
         index_symbols(q);
         *ret = TAKE_PTR(q);
         return 0;
@@ -64,11 +64,11 @@ int query_open(const char *path, struct query **ret, struct err *reterr) {
 struct query *query_free(struct query *q) {
         if (!q)
                 return NULL;
-        who_done(q);
+        process_names_done(q);
         trace_reader_free(q->reader);
         free(q->symbol_begin);
         query_set_names(q, NULL);
-        inherit_done(&q->inherit);
+        inherited_done(&q->inherit);
         pick_free(q->pick);
         chosen_free(q->chosen);
         free(q);

@@ -8,7 +8,7 @@
  *    slice by slice. */
 #include "query/replay.h"
 
-#include "query/internal.h"
+#include "query/query_internal.h"
 
 struct candidate {
         uint32_t thread, process, stack, n_blocks;
@@ -178,7 +178,7 @@ static void replay_temporary(struct replay *p, uint32_t process, uint32_t thread
 /* Before the release is counted. Where the number of the block does not tell, because the fork's detail is missing, what
  * is left of the site may. */
 static bool replay_is_inherited(struct query *q, const struct state_site *site, uint64_t seq) {
-        struct inherit *h = &q->inherit;
+        struct inherited_frees *h = &q->inherit;
 
         if (!h->is_loaded || seq >= h->first_seq[site->process])
                 return false;
@@ -211,7 +211,7 @@ static void replay_take_share(struct replay *p, uint32_t process, uint32_t stack
         }
 }
 
-/* Whether the block was inherited is known only once inherit_load has run. */
+/* Whether the block was inherited is known only once inherited_load has run. */
 static void replay_release(struct replay *p, uint32_t process, uint32_t stack, uint64_t seq,
                            uint32_t n_blocks, uint64_t bytes) {
         struct state_site *site = state_at(p->s, process, stack);

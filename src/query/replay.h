@@ -3,7 +3,7 @@
  * Inside query/ only. */
 #pragma once
 
-#include "query/state.h"
+#include "query/site_state.h"
 
 struct replay_step {
         uint64_t number; /* of this step in the slice: events and forks, from 0 */
@@ -12,7 +12,7 @@ struct replay_step {
         const struct trace_event *event; /* NULL: the process began, with what it inherited */
         size_t event_idx; /* of the event in the slice, or of the one before which the process began */
         bool is_heritage; /* no event either: blocks of a process that is over passed on to it */
-        /* of all processes together, where inherit_load has run: how many blocks it counts more, or less */
+        /* of all processes together, where inherited_load has run: how many blocks it counts more, or less */
         int64_t own_bytes, own_blocks;
         uint64_t gone_bytes,
                 gone_blocks; /* of a release: how many fewer it counts, the new block not counted */

@@ -2,8 +2,8 @@
 #include "query/rss.h"
 
 #include "base/vec.h"
-#include "query/ends.h"
-#include "query/internal.h"
+#include "query/process_ends.h"
+#include "query/query_internal.h"
 
 static uint64_t sample_resident(const struct trace_sample *s) {
         return s->anon_bytes + s->file_bytes + s->shmem_bytes;
@@ -13,7 +13,7 @@ static uint64_t sample_resident(const struct trace_sample *s) {
 struct rss_sum {
         uint64_t *now; /* one a process */
         uint64_t bytes;
-        struct ends ends;
+        struct process_ends ends;
         VEC(uint32_t) late; /* sampled when they had ended: gone with the next that ends */
 };
 
@@ -23,8 +23,9 @@ static void rss_sum_drop(struct rss_sum *s, uint32_t process) {
 }
 
 static void rss_sum_put(struct rss_sum *s, const struct trace_sample *sample) {
-        if (ends_next_ns(&s->ends) < sample->time_ns) {
-                for (uint32_t p; (p = ends_take(&s->ends, sample->time_ns)) != TRACE_NO_PROCESS;)
+        if (process_ends_next_ns(&s->ends) < sample->time_ns) {
+                for (uint32_t p;
+                     (p = process_ends_take(&s->ends, sample->time_ns)) != TRACE_NO_PROCESS;)
                         rss_sum_drop(s, p);
                 for (size_t i = 0; i < s->late.n; i++)
                         rss_sum_drop(s, s->late.items[i]);
@@ -46,7 +47,7 @@ int rss_find_peaks(struct query *q, const struct query_scope *w, struct query_to
 
         if (!sum.now)
                 abort();
-        ends_init(&sum.ends, q);
+        process_ends_init(&sum.ends, q);
         r = trace_read_samples(q->reader, &s, &n, reterr);
         for (size_t i = 0; r >= 0 && i < n && s[i].time_ns < w->to_ns; i++) {
                 uint32_t p = s[i].process;
@@ -61,7 +62,7 @@ int rss_find_peaks(struct query *q, const struct query_scope *w, struct query_to
                 *ret_all = MAX(*ret_all, sum.bytes);
         }
         free(sum.now);
-        ends_done(&sum.ends);
+        process_ends_done(&sum.ends);
         vec_free(&sum.late);
         /* The kernel's own high-water mark sees what lies between two samples, but only for the
          * whole time. */
@@ -79,7 +80,7 @@ int rss_find_peaks(struct query *q, const struct query_scope *w, struct query_to
 struct resident_sum {
         struct query_resident *now; /* one a process */
         struct query_resident all;
-        struct ends ends;
+        struct process_ends ends;
 };
 
 static void resident_set(struct resident_sum *s, uint32_t process, struct query_resident to) {
@@ -102,13 +103,14 @@ int query_resident(struct query *q, const struct query_scope *scope, struct quer
         if (!sum.now)
                 abort();
         *ret = (struct query_resident){0};
-        ends_init(&sum.ends, q);
+        process_ends_init(&sum.ends, q);
         r = trace_read_samples(q->reader, &s, &n, reterr);
         for (size_t i = 0; r >= 0 && i < n && s[i].time_ns < scope->to_ns; i++) {
                 if (s[i].process >= q->view->n_processes ||
                     (scope->process != QUERY_ALL && s[i].process != scope->process))
                         continue;
-                for (uint32_t p; (p = ends_take(&sum.ends, s[i].time_ns)) != TRACE_NO_PROCESS;)
+                for (uint32_t p;
+                     (p = process_ends_take(&sum.ends, s[i].time_ns)) != TRACE_NO_PROCESS;)
                         resident_set(&sum, p, (struct query_resident){0});
                 if (query_process_end_ns(q, s[i].process) < s[i].time_ns && ret->n_samples)
                         continue; /* seen when it had ended */
@@ -128,7 +130,7 @@ int query_resident(struct query *q, const struct query_scope *scope, struct quer
                 ret->n_samples++;
         }
         free(sum.now);
-        ends_done(&sum.ends);
+        process_ends_done(&sum.ends);
         return r;
 }
 
@@ -136,22 +138,43 @@ uint64_t rss_runtime_peak(const struct query *q, const struct query_totals *proc
         size_t n = q->view->n_processes;
         bool *is_gone = calloc(n + 1, sizeof(*is_gone));
         uint64_t now = 0, most = 0;
-        struct ends ends;
+        struct process_ends ends;
 
         if (!is_gone)
                 abort();
-        ends_init(&ends, q);
+        process_ends_init(&ends, q);
         for (uint32_t p = 0; p < n; p++) { /* they are numbered as they begin, or nearly */
                 uint64_t start_ns = q->view->processes[p].start.start_ns;
 
-                for (uint32_t e; (e = ends_take(&ends, start_ns)) != TRACE_NO_PROCESS;) {
+                for (uint32_t e; (e = process_ends_take(&ends, start_ns)) != TRACE_NO_PROCESS;) {
                         is_gone[e] = true;
                         now -= e < p ? processes[e].runtime_bytes : 0;
                 }
                 now += is_gone[p] ? 0 : processes[p].runtime_bytes;
                 most = MAX(most, now);
         }
-        ends_done(&ends);
+        process_ends_done(&ends);
         free(is_gone);
         return most;
+}
+
+int query_anon(struct query *q, uint32_t process, struct query_anon *ret, struct err *reterr) {
+        const struct trace_sample *s;
+        size_t n;
+        int r;
+
+        *ret = (struct query_anon){0};
+        r = trace_read_samples(q->reader, &s, &n, reterr);
+        for (size_t i = 0; r >= 0 && i < n; i++) {
+                if (s[i].process != process)
+                        continue;
+                if (!ret->n_samples++)
+                        ret->first_bytes = s[i].anon_bytes;
+                ret->last_ns = MAX(ret->last_ns, s[i].time_ns);
+                if (s[i].anon_bytes > ret->peak_bytes) {
+                        ret->peak_bytes = s[i].anon_bytes;
+                        ret->peak_ns = s[i].time_ns;
+                }
+        }
+        return r;
 }

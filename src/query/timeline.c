@@ -3,9 +3,9 @@
 #include "query/timeline.h"
 
 #include "base/units.h"
-#include "query/crowd.h"
-#include "query/internal.h"
 #include "query/pick.h"
+#include "query/process_sum.h"
+#include "query/query_internal.h"
 
 size_t timeline_column(const struct timeline *t, uint64_t time_ns) {
         size_t i;
@@ -145,16 +145,16 @@ static void draw_slices(struct timeline *t, size_t slice_idx) {
 
 struct together {
         struct timeline *t;
-        struct crowd crowd;
+        struct process_sum sum;
 };
 
 /* Those who end before time_ns take their blocks with them. */
 static void together_bury(struct together *g, uint64_t time_ns) {
-        for (uint64_t end_ns; (end_ns = ends_next_ns(&g->crowd.ends)) < time_ns;) {
-                crowd_bury(&g->crowd, end_ns + 1);
+        for (uint64_t end_ns; (end_ns = process_ends_next_ns(&g->sum.ends)) < time_ns;) {
+                process_sum_bury(&g->sum, end_ns + 1);
                 if (end_ns >= g->t->from_ns)
-                        timeline_step_to(g->t, end_ns, (uint64_t)g->crowd.bytes);
-                g->t->level = (uint64_t)g->crowd.bytes;
+                        timeline_step_to(g->t, end_ns, (uint64_t)g->sum.bytes);
+                g->t->level = (uint64_t)g->sum.bytes;
         }
 }
 
@@ -164,10 +164,10 @@ static void together_step(void *ctx, const struct state *s, const struct replay_
         (void)s;
         if (!step->is_heritage) /* else that is one step with the end of their owner */
                 together_bury(g, step->time_ns);
-        crowd_step(&g->crowd, step);
+        process_sum_step(&g->sum, step);
         if (step->time_ns >= g->t->from_ns)
-                timeline_step_to(g->t, step->time_ns, (uint64_t)g->crowd.bytes);
-        g->t->level = (uint64_t)g->crowd.bytes;
+                timeline_step_to(g->t, step->time_ns, (uint64_t)g->sum.bytes);
+        g->t->level = (uint64_t)g->sum.bytes;
 }
 
 /* Whether all events of the window from the slice on are there, and no more than may be read. */
@@ -194,12 +194,12 @@ static void draw_together(struct timeline *t, size_t slice_idx) {
         struct together g = {.t = t};
         struct state s;
 
-        inherit_load(t->q);
+        inherited_load(t->q);
         state_init(&s, t->q->view->n_processes, QUERY_ALL);
         state_fold(&s);
         state_load(t->q, &s, slice_idx);
-        crowd_init(&g.crowd, t->q, &s, t->time_ns);
-        t->level = (uint64_t)g.crowd.bytes;
+        process_sum_init(&g.sum, t->q, &s, t->time_ns);
+        t->level = (uint64_t)g.sum.bytes;
         for (; slice_idx < t->q->view->n_slices; slice_idx++) {
                 if (trace_slice(t->q->reader, slice_idx)->begin_ns >= t->to_ns)
                         break;
@@ -207,7 +207,7 @@ static void draw_together(struct timeline *t, size_t slice_idx) {
                 state_join_ended(t->q, &s, trace_slice(t->q->reader, slice_idx)->end_ns);
         }
         together_bury(&g, t->to_ns);
-        crowd_done(&g.crowd);
+        process_sum_done(&g.sum);
         state_done(&s);
 }
 
@@ -235,7 +235,7 @@ static uint64_t level_before(struct timeline *t, size_t slice_idx) {
 struct resident {
         uint64_t *now; /* one a process */
         uint64_t sum;
-        struct ends ends;
+        struct process_ends ends;
         uint32_t late; /* the latest sample's process, if it had ended; else TRACE_NO_PROCESS */
         size_t column; /* of the latest sample; SIZE_MAX before the first */
 };
@@ -249,7 +249,7 @@ static void resident_take(struct timeline *t, struct resident *r, const struct t
         uint64_t bytes = s->anon_bytes + s->file_bytes + s->shmem_bytes;
 
         if (t->scope->process == QUERY_ALL) {
-                for (uint32_t p; (p = ends_take(&r->ends, s->time_ns)) != TRACE_NO_PROCESS;)
+                for (uint32_t p; (p = process_ends_take(&r->ends, s->time_ns)) != TRACE_NO_PROCESS;)
                         resident_drop(r, p);
                 if (r->late != TRACE_NO_PROCESS)
                         resident_drop(r, r->late);
@@ -288,7 +288,7 @@ static int draw_samples(struct timeline *t, struct err *reterr) {
 
         if (!r.now)
                 abort();
-        ends_init(&r.ends, t->q);
+        process_ends_init(&r.ends, t->q);
         x = trace_read_samples(t->q->reader, &s, &n, reterr);
         for (size_t i = 0; x >= 0 && i < n && s[i].time_ns < t->to_ns; i++) {
                 uint64_t before = r.sum;
@@ -305,7 +305,7 @@ static int draw_samples(struct timeline *t, struct err *reterr) {
         for (size_t i = r.column; i < t->n_columns; i++)
                 column_resident(&t->columns[i], r.sum);
         free(r.now);
-        ends_done(&r.ends);
+        process_ends_done(&r.ends);
         return x;
 }
 

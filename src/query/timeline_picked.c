@@ -2,9 +2,9 @@
 /* Live bytes over time of the blocks a filter selects. From events where they may be read (conditions on single blocks always
  * read them): exact. Else from the rows of slices: what is live at each slice's end and when the process peaked in it. */
 #include "query/chosen.h"
-#include "query/internal.h"
 #include "query/pick.h"
-#include "query/state.h"
+#include "query/query_internal.h"
+#include "query/site_state.h"
 #include "query/timeline.h"
 
 struct drawing {
@@ -65,7 +65,7 @@ static void begin_from_history(struct drawing *d) {
         struct state begin;
 
         if (is_all(d))
-                inherit_load(q);
+                inherited_load(q);
         state_init(&begin, q->view->n_processes, d->t->scope->process);
         if (d->t->from_ns > 0)
                 state_load_time(q, &begin, d->t->from_ns);

@@ -4,9 +4,9 @@
 #include <errno.h>
 #include <string.h>
 
-#include "query/internal.h"
-#include "query/pattern.h"
-#include "query/route.h"
+#include "query/call_path.h"
+#include "query/query_internal.h"
+#include "query/search_pattern.h"
 
 enum { BUD_BY_LINE = 1u << 31 }; /* in keys: one of `lines` */
 
@@ -22,8 +22,8 @@ struct growing {
         struct query *q;
         const struct query_tree_options *o;
         const struct query_answer *a;
-        struct routes routes;
-        struct routes lines; /* QUERY_MERGE_ASKER: keys of the code that asked */
+        struct call_paths paths;
+        struct call_paths lines; /* QUERY_MERGE_ASKER: keys of the code that asked */
         VEC(struct bud) buds;
         struct map by_edge;  /* parent << 32 | key → bud */
         uint32_t *bud_of;    /* site → where its path ends; UINT32_MAX: not in the tree */
@@ -57,7 +57,7 @@ static bool frame_matches(struct growing *g, uint32_t number) {
         uint64_t *decided = map_put(&g->match.decided, number, 0, &added);
 
         if (added) {
-                struct query_frame f = routes_frame(g->q, number);
+                struct query_frame f = call_paths_frame(g->q, number);
 
                 if (!f.function[0] || f.guess)
                         *decided = g->match.is_place && is_place(g, &f);
@@ -80,7 +80,7 @@ static bool find_place(const struct growing *g) {
                 uint32_t begin = g->q->symbol_begin[i];
                 bool has_symbol = begin < g->q->symbol_begin[i + 1];
                 struct query_frame f =
-                        routes_frame(g->q, has_symbol ? begin : (uint32_t)v->n_symbols + i);
+                        call_paths_frame(g->q, has_symbol ? begin : (uint32_t)v->n_symbols + i);
 
                 if ((!f.function[0] || f.guess) && is_place(g, &f))
                         return true;
@@ -107,8 +107,8 @@ static int match_begin(struct growing *g, struct err *reterr) {
 
 /* The outermost frame of the path that is meant, as index into all; UINT32_MAX: none. */
 static uint32_t find_outermost(struct growing *g) {
-        for (size_t i = g->routes.all.n; i-- > 0;)
-                if (frame_matches(g, g->routes.all.items[i].number))
+        for (size_t i = g->paths.all.n; i-- > 0;)
+                if (frame_matches(g, g->paths.all.items[i].number))
                         return (uint32_t)i;
         return UINT32_MAX;
 }
@@ -125,14 +125,14 @@ static uint32_t bud_below(struct growing *g, uint32_t parent, uint32_t key, bool
         return (uint32_t)*idx;
 }
 
-static uint32_t key_of(struct growing *g, const struct route_frame *f, bool is_asker) {
+static uint32_t key_of(struct growing *g, const struct call_path_frame *f, bool is_asker) {
         return is_asker && g->o->merge == QUERY_MERGE_ASKER
-                       ? routes_key(&g->lines, f->number) | BUD_BY_LINE
-                       : routes_key(&g->routes, f->number);
+                       ? call_paths_key(&g->lines, f->number) | BUD_BY_LINE
+                       : call_paths_key(&g->paths, f->number);
 }
 
 /* The next frame of the path that is being put in; what it shares with the path before is not looked up again. */
-static void grow(struct growing *g, size_t depth, const struct route_frame *f, bool is_asker) {
+static void grow(struct growing *g, size_t depth, const struct call_path_frame *f, bool is_asker) {
         uint32_t key = key_of(g, f, is_asker);
         uint32_t parent = depth ? g->trail.items[depth - 1] : 0;
 
@@ -145,13 +145,13 @@ static void grow(struct growing *g, size_t depth, const struct route_frame *f, b
 
 /* Below the innermost frame its line. */
 static size_t grow_line(struct growing *g, size_t depth) {
-        const struct route_frame *f = &g->routes.shown.items[0];
-        struct query_frame frame = routes_frame(g->q, f->number);
+        const struct call_path_frame *f = &g->paths.shown.items[0];
+        struct query_frame frame = call_paths_frame(g->q, f->number);
         uint32_t key;
 
         if (!frame.function[0] || frame.guess || !frame.file[0] || !frame.line)
                 return depth;
-        key = routes_key(&g->lines, f->number) | BUD_BY_LINE;
+        key = call_paths_key(&g->lines, f->number) | BUD_BY_LINE;
         g->trail.n = depth;
         vec_push(&g->trail, bud_below(g, g->trail.items[depth - 1], key, f->is_task));
         return depth + 1;
@@ -159,19 +159,19 @@ static size_t grow_line(struct growing *g, size_t depth) {
 
 /* Frames from `begin` of shown on: outwards, or inwards from behind `begin`. */
 static size_t grow_outwards(struct growing *g, size_t depth, size_t begin) {
-        for (size_t i = begin; i < g->routes.shown.n; i++)
-                grow(g, depth++, &g->routes.shown.items[i], i == 0);
+        for (size_t i = begin; i < g->paths.shown.n; i++)
+                grow(g, depth++, &g->paths.shown.items[i], i == 0);
         return depth;
 }
 
 static size_t grow_inwards(struct growing *g, size_t depth, size_t end) {
         for (size_t i = end; i-- > 0;)
-                grow(g, depth++, &g->routes.shown.items[i], i == 0);
+                grow(g, depth++, &g->paths.shown.items[i], i == 0);
         return depth;
 }
 
 /* How many frames are shown that are farther in than `frame_idx` of all. */
-static size_t n_shown_inside(const struct routes *p, uint32_t frame_idx) {
+static size_t n_shown_inside(const struct call_paths *p, uint32_t frame_idx) {
         size_t n = 0;
 
         if (p->is_full)
@@ -181,7 +181,7 @@ static size_t n_shown_inside(const struct routes *p, uint32_t frame_idx) {
         return n;
 }
 
-static bool is_shown(const struct routes *p, size_t n_inside, uint32_t frame_idx) {
+static bool is_shown(const struct call_paths *p, size_t n_inside, uint32_t frame_idx) {
         return p->is_full ||
                (n_inside < p->folded.n && p->folded.items[n_inside].frame_idx == frame_idx);
 }
@@ -193,12 +193,12 @@ static uint32_t grow_from_function(struct growing *g) {
 
         if (at == UINT32_MAX)
                 return UINT32_MAX;
-        map_put(&g->match.functions, routes_key(&g->routes, g->routes.all.items[at].number), 0,
+        map_put(&g->match.functions, call_paths_key(&g->paths, g->paths.all.items[at].number), 0,
                 NULL);
-        inside = n_shown_inside(&g->routes, at);
-        grow(g, depth++, &g->routes.all.items[at], false);
+        inside = n_shown_inside(&g->paths, at);
+        grow(g, depth++, &g->paths.all.items[at], false);
         depth = g->o->kind == QUERY_CALLERS
-                        ? grow_outwards(g, depth, inside + is_shown(&g->routes, inside, at))
+                        ? grow_outwards(g, depth, inside + is_shown(&g->paths, inside, at))
                         : grow_inwards(g, depth, inside);
         g->trail.n = depth;
         return g->trail.items[depth - 1];
@@ -207,11 +207,11 @@ static uint32_t grow_from_function(struct growing *g) {
 static uint32_t grow_path(struct growing *g, uint32_t stack) {
         size_t depth;
 
-        routes_load(&g->routes, stack);
+        call_paths_load(&g->paths, stack);
         if (g->o->kind == QUERY_CALLERS || g->o->kind == QUERY_CALLEES)
                 return grow_from_function(g);
         depth = g->o->kind == QUERY_BOTTOM_UP ? grow_outwards(g, 0, 0)
-                                              : grow_inwards(g, 0, g->routes.shown.n);
+                                              : grow_inwards(g, 0, g->paths.shown.n);
         if (g->o->with_lines && depth)
                 depth = grow_line(g, depth);
         g->trail.n = depth;
@@ -231,7 +231,7 @@ static uint64_t weight_of(const struct growing *g, const struct query_site *site
 }
 
 static void grow_all(struct growing *g) {
-        vec_push(&g->buds, (struct bud){0, ROUTE_NO_KEY, 0, false, 0});
+        vec_push(&g->buds, (struct bud){0, CALL_PATH_NO_KEY, 0, false, 0});
         for (size_t i = 0; i < g->a->n_sites; i++) {
                 g->bud_of[i] = grow_path(g, g->a->sites[i].stack);
                 if (g->bud_of[i] != UINT32_MAX)
@@ -313,9 +313,9 @@ static void make_nodes(const struct growing *g, const struct places *l, struct q
                 }
                 *n = tree_nothing;
                 if (i && b->key & BUD_BY_LINE)
-                        n->frame = routes_key_frame(&g->lines, b->key & ~BUD_BY_LINE);
+                        n->frame = call_paths_key_frame(&g->lines, b->key & ~BUD_BY_LINE);
                 else if (i)
-                        n->frame = routes_key_frame(&g->routes, b->key);
+                        n->frame = call_paths_key_frame(&g->paths, b->key);
                 n->is_line = i && g->o->with_lines && b->key & BUD_BY_LINE;
                 n->is_task = b->is_task;
                 n->n_children = l->n_children[i];
@@ -411,28 +411,28 @@ static void grow_nodes(const struct growing *g, struct query_tree *t) {
 
 /* ---- asking ---------------------------------------------------------------------------------- */
 
-static enum route_merge merge_of(enum query_merge merge) {
+static enum call_path_merge merge_of(enum query_merge merge) {
         switch (merge) {
         case QUERY_MERGE_FUNCTION:
-        case QUERY_MERGE_ASKER: return ROUTE_BY_FUNCTION;
-        case QUERY_MERGE_LINE: return ROUTE_BY_LINE;
+        case QUERY_MERGE_ASKER: return CALL_PATH_BY_FUNCTION;
+        case QUERY_MERGE_LINE: return CALL_PATH_BY_LINE;
         case QUERY_MERGE_ADDRESS: break;
         }
-        return ROUTE_BY_PLACE;
+        return CALL_PATH_BY_PLACE;
 }
 
 static void growing_init(struct growing *g, struct query *q, const struct query_answer *a,
                          const struct query_tree_options *o) {
         *g = (struct growing){.q = q, .o = o, .a = a, .bud_of = new_numbers(a->n_sites)};
-        routes_init(&g->routes, q, merge_of(o->merge), o->is_full);
+        call_paths_init(&g->paths, q, merge_of(o->merge), o->is_full);
         if (o->merge == QUERY_MERGE_ASKER || o->with_lines)
-                routes_init(&g->lines, q, ROUTE_BY_LINE, o->is_full);
+                call_paths_init(&g->lines, q, CALL_PATH_BY_LINE, o->is_full);
 }
 
 static void growing_done(struct growing *g) {
-        routes_done(&g->routes);
+        call_paths_done(&g->paths);
         if (g->o->merge == QUERY_MERGE_ASKER || g->o->with_lines)
-                routes_done(&g->lines);
+                call_paths_done(&g->lines);
         vec_free(&g->buds);
         vec_free(&g->trail);
         map_done(&g->by_edge);

@@ -9,9 +9,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "query/internal.h"
-#include "query/route.h"
-#include "query/state.h"
+#include "query/call_path.h"
+#include "query/query_internal.h"
+#include "query/site_state.h"
 
 enum {
         WRAPPER_MAX_SITES = 262144, /* looked at: more tell nothing new */
@@ -35,7 +35,7 @@ enum {
 struct request {
         uint32_t stack;
         uint64_t n_allocs, alloc_bytes;
-        uint32_t asker, caller; /* keys of functions; ROUTE_NO_KEY: none */
+        uint32_t asker, caller; /* keys of functions; CALL_PATH_NO_KEY: none */
         uint32_t place;         /* the frame's location: where it calls the allocator */
 };
 
@@ -56,7 +56,7 @@ struct function {
 
 struct learning {
         struct query *q;
-        struct routes routes;
+        struct call_paths paths;
         VEC(struct request) requests;
         VEC(struct function) functions; /* by key */
         VEC(struct pair) pairs;
@@ -74,29 +74,29 @@ static struct function *function_at(struct learning *l, uint32_t key) {
 }
 
 static const struct name_look *look_of_key(const struct learning *l, uint32_t key) {
-        return &l->routes.look_of[l->routes.keys.items[key].number];
+        return &l->paths.look_of[l->paths.keys.items[key].number];
 }
 
 /* The keys of the code that asked on a path and of what called it. */
 static void find_askers(struct learning *l, struct request *r) {
-        struct routes *p = &l->routes;
+        struct call_paths *p = &l->paths;
 
-        routes_load(p, r->stack);
-        r->asker = r->caller = ROUTE_NO_KEY;
+        call_paths_load(p, r->stack);
+        r->asker = r->caller = CALL_PATH_NO_KEY;
         if (p->shown.n == 0 || p->looks.items[p->asker].kind != NAME_PLAIN)
                 return; /* nothing but library */
-        r->asker = routes_key(p, p->shown.items[0].number);
-        r->place = routes_frame(p->q, p->shown.items[0].number).location;
+        r->asker = call_paths_key(p, p->shown.items[0].number);
+        r->place = call_paths_frame(p->q, p->shown.items[0].number).location;
         function_at(l, r->asker);
         if (p->shown.n > 1)
-                r->caller = routes_key(p, p->shown.items[1].number);
+                r->caller = call_paths_key(p, p->shown.items[1].number);
 }
 
 /* The path loaded last: on which functions are. */
 static void count_paths(struct learning *l, uint32_t request) {
-        for (size_t i = 0; i < l->routes.shown.n; i++) {
+        for (size_t i = 0; i < l->paths.shown.n; i++) {
                 struct function *f =
-                        function_at(l, routes_key(&l->routes, l->routes.shown.items[i].number));
+                        function_at(l, call_paths_key(&l->paths, l->paths.shown.items[i].number));
 
                 if (f->last != request + 1) /* recursion counts once */
                         f->n_paths++;
@@ -153,7 +153,7 @@ static void count_request(struct learning *l, const struct request *r) {
         if (added) {
                 vec_push(&l->pairs, (struct pair){.asker = r->asker, .caller = r->caller});
                 f->n_callers++;
-                f->n_foreign_callers += r->caller != ROUTE_NO_KEY &&
+                f->n_foreign_callers += r->caller != CALL_PATH_NO_KEY &&
                                         look_of_key(l, r->caller)->module != look->module;
         }
         l->pairs.items[*at].n_allocs += r->n_allocs;
@@ -170,7 +170,7 @@ static int by_asker(const void *a, const void *b) {
 static void count_requests(struct learning *l) {
         clear_counts(l);
         for (size_t i = 0; i < l->requests.n; i++)
-                if (l->requests.items[i].asker != ROUTE_NO_KEY)
+                if (l->requests.items[i].asker != CALL_PATH_NO_KEY)
                         count_request(l, &l->requests.items[i]);
         if (l->pairs.n)
                 qsort(l->pairs.items, l->pairs.n, sizeof(l->pairs.items[0]), by_asker);
@@ -235,7 +235,7 @@ static bool is_wrapper(struct learning *l, uint32_t key) {
 }
 
 static struct name_frame frame_of_key(const struct learning *l, uint32_t key) {
-        struct query_frame f = routes_frame(l->q, l->routes.keys.items[key].number);
+        struct query_frame f = call_paths_frame(l->q, l->paths.keys.items[key].number);
 
         return (struct name_frame){f.function, f.file,    f.module, f.offset,
                                    f.line,     f.inlined, f.guess};
@@ -252,8 +252,8 @@ static void learn(struct learning *l, uint32_t key) {
         l->functions.items[key].is_learned = true;
         name_learn_wrapper(query_names(l->q), &frame);
         for (size_t i = 0; i < v->n_symbols + v->n_locations; i++)
-                if (l->routes.key_of[i] == key)
-                        l->routes.look_of[i].kind = NAME_ALLOCATOR;
+                if (l->paths.key_of[i] == key)
+                        l->paths.look_of[i].kind = NAME_ALLOCATOR;
 }
 
 /* Learns what the counts show; false: nothing. */
@@ -276,7 +276,7 @@ void query_learn_wrappers(struct query *q) {
         char damage[sizeof(q->damage)];
 
         memcpy(damage, q->damage, sizeof(damage));
-        routes_init(&l.routes, q, ROUTE_BY_FUNCTION, false);
+        call_paths_init(&l.paths, q, CALL_PATH_BY_FUNCTION, false);
         load_requests(&l);
         for (unsigned round = 0; round < WRAPPER_MAX_ROUNDS; round++) {
                 count_requests(&l);
@@ -285,12 +285,12 @@ void query_learn_wrappers(struct query *q) {
                 for (size_t i = 0; i < l.requests.n; i++) {
                         struct request *r = &l.requests.items[i];
 
-                        if (r->asker != ROUTE_NO_KEY && l.functions.items[r->asker].is_learned)
+                        if (r->asker != CALL_PATH_NO_KEY && l.functions.items[r->asker].is_learned)
                                 find_askers(&l, r);
                 }
         }
         memcpy(q->damage, damage, sizeof(damage)); /* told by those whose answer it harms */
-        routes_done(&l.routes);
+        call_paths_done(&l.paths);
         vec_free(&l.requests);
         vec_free(&l.functions);
         vec_free(&l.pairs);

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/units.h"
-#include "finding/crowd.h"
+#include "finding/joined.h"
 #include "report/holder.h"
 #include "report/open.h"
 
@@ -249,7 +249,7 @@ static bool is_heir(const struct query_answer *all, uint32_t process) {
 static int find_in_all(struct report *r, struct err *reterr) {
         uint32_t processes[HOLDERS_MAX];
         size_t n = holders_of(r->q, r->all, processes);
-        struct findings_crowd crowd = {.q = r->q};
+        struct findings_parts crowd = {.q = r->q};
         int x = find_in(r, r->all, &r->all->totals, NULL, &crowd.together, reterr);
 
         for (size_t i = 0; i < n && x >= 0; i++) {
@@ -262,7 +262,7 @@ static int find_in_all(struct report *r, struct err *reterr) {
         if (x >= 0)
                 r->findings = findings_join(&crowd);
         else
-                findings_crowd_done(&crowd);
+                findings_parts_done(&crowd);
         return x;
 }
 

@@ -2,7 +2,7 @@
 /* Of several processes, those that hold the memory. Inside report/ and diff/ only. */
 #pragma once
 
-#include "finding/crowd.h"
+#include "finding/joined.h"
 #include "query/query.h"
 
 enum { HOLDERS_MAX = FINDINGS_MAX_PARTS };

@@ -13,12 +13,12 @@
  * covers: src/finding/left.c src/finding/moves.c src/finding/notes.c src/finding/peak.c src/finding/place.c src/finding/series.c
  * covers: src/finding/slack.c src/finding/temporary.c
  * covers: src/report/gather.c src/report/json_report.c src/report/sites.c src/report/tables.c src/report/text.c
- * covers: src/query/answer.c src/query/block.c src/query/crowd.c src/query/inherit.c src/query/mapping.c
- * covers: src/query/peak.c src/query/query.c src/query/replay.c src/query/state.c src/query/thread.c
- * covers: src/query/heirs.c src/query/life.c src/query/pick.c
+ * covers: src/query/answer.c src/query/block.c src/query/process_sum.c src/query/inherited_frees.c src/query/mappings.c
+ * covers: src/query/window_peak.c src/query/query.c src/query/replay.c src/query/site_state.c src/query/threads.c
+ * covers: src/query/living_heirs.c src/query/block_life.c src/query/pick.c
  * covers: src/query/timeline.c src/query/figures.c src/query/group.c src/query/histogram.c src/query/history.c
- * covers: src/query/route.c src/query/size.c src/query/tree.c src/report/groups.c src/report/histogram.c
- * covers: src/query/moves.c src/query/moves_cut.c
+ * covers: src/query/call_path.c src/query/size_class.c src/query/tree.c src/report/groups.c src/report/histogram.c
+ * covers: src/query/moves_by_path.c src/query/moves_cut.c
  * covers: src/report/tree.c src/report/view.c src/report/chain.c src/report/family.c src/report/forest.c
  * covers: src/report/found.c src/report/headline.c src/report/prior.c src/report/spread.c src/report/totals.c */
 #include <stdlib.h>

@@ -8,7 +8,7 @@
 
 #include "base/map.h"
 #include "name/name.h"
-#include "query/pattern.h"
+#include "query/search_pattern.h"
 #include "source/file.h"
 
 enum { SUBJECT_MAX_TOLD = 5, SUBJECT_MAX_NAME = 70 };

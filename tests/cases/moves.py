@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 """Releases by other threads and growth, of programs whose figures are known (moves.c, moves.cc, moves.rs), through
-src/query/moves_test.c, which also holds every answer against the trace's events."""
+src/query/moves_by_path_test.c, which also holds every answer against the trace's events."""
 
 import json
 import os

@@ -9,7 +9,7 @@
 #include "base/str.h"
 #include "base/units.h"
 #include "base/vec.h"
-#include "query/internal.h"
+#include "query/query_internal.h"
 
 enum { WHO_MAX_LISTED = 6, WHO_MAX_NAME = 40 };
 
@@ -21,7 +21,7 @@ static bool is_exec(const struct trace_view *v, uint32_t process) {
                v->processes[process].end.ended == TRACE_ENDED_EXEC;
 }
 
-void who_link_images(struct query *q) {
+void process_names_link_images(struct query *q) {
         const struct trace_view *v = q->view;
         struct map last_by_pid = {0};
 
@@ -88,7 +88,7 @@ static char *name_from_title(const struct trace_process_info *p) {
         return strndup(title, n);
 }
 
-void who_read_titles(struct query *q) {
+void process_names_read_titles(struct query *q) {
         const struct trace_view *v = q->view;
 
         q->titles = calloc(v->n_processes + 1, sizeof(q->titles[0]));
@@ -99,7 +99,7 @@ void who_read_titles(struct query *q) {
                         abort();
 }
 
-void who_done(struct query *q) {
+void process_names_done(struct query *q) {
         for (size_t i = 0; q->titles && i < q->view->n_processes; i++)
                 free(q->titles[i]);
         free(q->titles);

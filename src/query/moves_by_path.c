@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* Moves of a window: sums of the rows of its slices. */
-#include "query/moves.h"
+#include "query/moves_by_path.h"
 
 #include <stdlib.h>
 
 #include "base/map.h"
-#include "query/internal.h"
 #include "query/pick.h"
+#include "query/query_internal.h"
 #include "trace/moves.h"
 
 enum { CUT_MAX_EVENTS = 4000000 }; /* read for one cut slice beside its own */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-#include "query/work.h"
+#include "query/work_columns.h"
 
-#include "query/internal.h"
+#include "query/query_internal.h"
 
 struct cutter {
         struct query *q;
@@ -70,8 +70,8 @@ static void cut_evenly(struct cutter *c, const struct trace_slice_info *s, doubl
         }
 }
 
-void work_ends(struct query *q, const struct query_scope *scope, size_t n_columns,
-               uint64_t max_events, uint64_t *ret_ends_ns) {
+void work_column_ends(struct query *q, const struct query_scope *scope, size_t n_columns,
+                      uint64_t max_events, uint64_t *ret_ends_ns) {
         struct cutter c = {.q = q,
                            .scope = scope,
                            .ends_ns = ret_ends_ns,

@@ -7,5 +7,5 @@
 
 /* Where each of n_columns parts ends: rising or equal, the last one the window's end. Exact where slices that hold several ends
  * have no more than max_events together; else work is taken to be even within a slice. Of all processes together. */
-void work_ends(struct query *q, const struct query_scope *scope, size_t n_columns,
-               uint64_t max_events, uint64_t *ret_ends_ns);
+void work_column_ends(struct query *q, const struct query_scope *scope, size_t n_columns,
+                      uint64_t max_events, uint64_t *ret_ends_ns);

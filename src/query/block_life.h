@@ -78,7 +78,7 @@ int life_scan_peak(struct query *q, const struct query_scope *scope, unsigned fl
                    struct err *reterr);
 
 /* And finds what was alive at the peak by halves of the samples (NULL: is not wanted). Without a filter. */
-struct halves;
-int life_scan_halves(struct query *q, const struct query_scope *scope, unsigned flags,
-                     const struct peak *peak, struct halves *halves, life_fn fn, void *ctx,
-                     bool *ret_is_exact, struct err *reterr);
+struct fair_peak;
+int life_scan_fair_peak(struct query *q, const struct query_scope *scope, unsigned flags,
+                        const struct peak *peak, struct fair_peak *halves, life_fn fn, void *ctx,
+                        bool *ret_is_exact, struct err *reterr);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-#include "query/peak.h"
+#include "query/window_peak.h"
 
-#include "query/crowd.h"
-#include "query/internal.h"
+#include "query/process_sum.h"
+#include "query/query_internal.h"
 #include "query/replay.h"
 
 /* ---- finding --------------------------------------------------------------------------------- */
@@ -13,7 +13,7 @@ struct finder {
         bool want_all;
         struct peak *peaks;
         struct peak *all;
-        struct crowd crowd;
+        struct process_sum sum;
         size_t slice_idx;
 };
 
@@ -31,13 +31,13 @@ static void finder_step(void *ctx, const struct state *s, const struct replay_st
                             .step = step->number};
 
         if (f->want_all)
-                crowd_step(&f->crowd, step);
+                process_sum_step(&f->sum, step);
         if (step->time_ns < f->from_ns)
                 return;
         here.bytes = c->live_bytes, here.blocks = c->live_blocks;
         peak_raise(&f->peaks[step->process], here);
         if (f->want_all) {
-                here.bytes = (uint64_t)f->crowd.bytes, here.blocks = (uint64_t)f->crowd.blocks;
+                here.bytes = (uint64_t)f->sum.bytes, here.blocks = (uint64_t)f->sum.blocks;
                 peak_raise(f->all, here);
         }
 }
@@ -54,10 +54,11 @@ static bool finder_cut_slice(struct finder *f) {
         state_fold(&s);
         state_load(f->q, &s, f->slice_idx);
         if (f->want_all)
-                crowd_init(&f->crowd, f->q, &s, trace_slice(f->q->reader, f->slice_idx)->begin_ns);
+                process_sum_init(&f->sum, f->q, &s,
+                                 trace_slice(f->q->reader, f->slice_idx)->begin_ns);
         done = replay_slice(f->q, &s, f->slice_idx, &limits, finder_step, f);
         if (f->want_all)
-                crowd_done(&f->crowd);
+                process_sum_done(&f->sum);
         state_done(&s);
         return done;
 }
@@ -96,12 +97,12 @@ static void finder_begin(struct finder *f, const struct state *begin) {
                                             .time_ns = f->from_ns};
         *f->all = (struct peak){.time_ns = f->from_ns};
         if (f->want_all) {
-                struct crowd c;
+                struct process_sum c;
 
-                crowd_init(&c, f->q, begin, f->from_ns);
+                process_sum_init(&c, f->q, begin, f->from_ns);
                 f->all->bytes = (uint64_t)c.bytes;
                 f->all->blocks = (uint64_t)c.blocks;
-                crowd_done(&c);
+                process_sum_done(&c);
         }
 }
 
@@ -136,7 +137,7 @@ void peak_of_scope(struct query *q, const struct query_scope *scope, struct peak
         if (!peaks)
                 abort();
         if (is_all)
-                inherit_load(q);
+                inherited_load(q);
         state_init(&begin, n, is_all ? QUERY_ALL : STATE_COUNTS_ONLY);
         state_fold(&begin);
         if (scope->from_ns > 0)
@@ -152,7 +153,7 @@ void peak_of_scope(struct query *q, const struct query_scope *scope, struct peak
 struct locator {
         const struct peak *peak;
         uint32_t process;
-        struct crowd crowd; /* all together only */
+        struct process_sum sum; /* all together only */
         uint64_t pos, bytes;
         bool is_found, is_fork;
         /* The best there is while no step has exactly the peak's bytes: a recorder learns late of processes that end, and
@@ -183,11 +184,10 @@ static void locator_step(void *ctx, const struct state *s, const struct replay_s
         uint64_t bytes;
 
         if (l->process == QUERY_ALL)
-                crowd_step(&l->crowd, step);
+                process_sum_step(&l->sum, step);
         if (l->is_found || (l->process != QUERY_ALL && step->process != l->process))
                 return;
-        bytes = l->process == QUERY_ALL ? (uint64_t)l->crowd.bytes
-                                        : s->counts[l->process].live_bytes;
+        bytes = l->process == QUERY_ALL ? (uint64_t)l->sum.bytes : s->counts[l->process].live_bytes;
         l->is_found = l->peak->place == PEAK_AT_STEP ? step->number == l->peak->step
                                                      : bytes == l->peak->bytes;
         if (l->is_found)
@@ -207,10 +207,10 @@ bool peak_locate(struct query *q, const struct peak *peak, uint32_t process, uin
                 state_fold(&s);
         state_load(q, &s, peak->slice_idx);
         if (process == QUERY_ALL)
-                crowd_init(&l.crowd, q, &s, trace_slice(q->reader, peak->slice_idx)->begin_ns);
+                process_sum_init(&l.sum, q, &s, trace_slice(q->reader, peak->slice_idx)->begin_ns);
         replay_slice(q, &s, peak->slice_idx, &limits, locator_step, &l);
         if (process == QUERY_ALL)
-                crowd_done(&l.crowd);
+                process_sum_done(&l.sum);
         state_done(&s);
         *ret_pos = l.pos;
         *ret_is_fork = l.is_fork;

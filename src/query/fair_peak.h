@@ -8,7 +8,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-struct halves {
+struct fair_peak {
         /* Twice the bytes alive by each half. Modulo 2^64: of damaged traces sums may be anything. */
         uint64_t now[2];
         uint64_t highest[2], others[2]; /* and what the other half had at the same moment */
@@ -16,11 +16,11 @@ struct halves {
 };
 
 /* A sample that stands for n_blocks is there from now on, or gone. */
-void halves_add(struct halves *h, uint64_t seq, uint64_t size_bytes, uint32_t n_blocks);
-void halves_take(struct halves *h, uint64_t seq, uint64_t size_bytes, uint32_t n_blocks);
+void fair_peak_add(struct fair_peak *h, uint64_t seq, uint64_t size_bytes, uint32_t n_blocks);
+void fair_peak_take(struct fair_peak *h, uint64_t seq, uint64_t size_bytes, uint32_t n_blocks);
 
 /* This is a moment that may be the highest. */
-void halves_look(struct halves *h);
+void fair_peak_look(struct fair_peak *h);
 
 /* Bytes alive at the peak. */
-uint64_t halves_level(const struct halves *h);
+uint64_t fair_peak_level(const struct fair_peak *h);

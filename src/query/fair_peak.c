@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "query/halves.h"
+#include "query/fair_peak.h"
 
 #include <math.h>
 
@@ -28,7 +28,7 @@ static uint64_t unevenness(uint64_t size_bytes, uint32_t n_blocks) {
         return n_blocks > 1 ? unit_nearest((double)size_bytes * sqrt(n * (n - 1))) : 0;
 }
 
-void halves_add(struct halves *h, uint64_t seq, uint64_t size_bytes, uint32_t n_blocks) {
+void fair_peak_add(struct fair_peak *h, uint64_t seq, uint64_t size_bytes, uint32_t n_blocks) {
         uint64_t more = unevenness(size_bytes, n_blocks);
         unsigned half = half_of(seq);
 
@@ -36,7 +36,7 @@ void halves_add(struct halves *h, uint64_t seq, uint64_t size_bytes, uint32_t n_
         h->now[!half] += size_bytes * n_blocks - more;
 }
 
-void halves_take(struct halves *h, uint64_t seq, uint64_t size_bytes, uint32_t n_blocks) {
+void fair_peak_take(struct fair_peak *h, uint64_t seq, uint64_t size_bytes, uint32_t n_blocks) {
         uint64_t more = unevenness(size_bytes, n_blocks);
         unsigned half = half_of(seq);
 
@@ -44,7 +44,7 @@ void halves_take(struct halves *h, uint64_t seq, uint64_t size_bytes, uint32_t n
         h->now[!half] -= size_bytes * n_blocks - more;
 }
 
-void halves_look(struct halves *h) {
+void fair_peak_look(struct fair_peak *h) {
         for (unsigned i = 0; i < 2; i++)
                 if (!h->has_looked || h->now[i] > h->highest[i]) {
                         h->highest[i] = h->now[i];
@@ -53,6 +53,6 @@ void halves_look(struct halves *h) {
         h->has_looked = true;
 }
 
-uint64_t halves_level(const struct halves *h) {
+uint64_t fair_peak_level(const struct fair_peak *h) {
         return (h->others[0] + h->others[1]) / 2;
 }

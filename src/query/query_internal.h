@@ -3,7 +3,7 @@
 #pragma once
 
 #include "name/name.h"
-#include "query/inherit.h"
+#include "query/inherited_frees.h"
 #include "query/query.h"
 
 struct chosen;
@@ -17,14 +17,14 @@ struct query {
         uint64_t last_end_ns;    /* of the processes; UINT64_MAX: not all ended */
         uint32_t *next_image;    /* n_processes: see query_next_image */
         size_t n_pids;
-        char **titles;          /* n_processes: the short form of each; NULL: it has none */
-        struct inherit inherit; /* filled when first needed */
-        struct pick *pick;      /* the filter asked with last; NULL: none yet */
+        char **titles;                  /* n_processes: the short form of each; NULL: it has none */
+        struct inherited_frees inherit; /* filled when first needed */
+        struct pick *pick;              /* the filter asked with last; NULL: none yet */
         struct names *
                 names; /* how functions are called and what is folded away; loaded when first needed */
         bool owns_names;
         struct name_look *
-                looks; /* what routes found out about frames, for the next; NULL: nothing, or they are in use */
+                looks; /* what call paths found out about frames, for the next; NULL: nothing, or they are in use */
         size_t n_learned;       /* wrappers the names knew then */
         struct chosen *chosen;  /* the blocks selected last; NULL: none yet */
         char damage[480];       /* the first thing that could not be read, "" while nothing */
@@ -33,9 +33,9 @@ struct query {
         void *progress_ctx;
 };
 
-void who_link_images(struct query *q);
-void who_read_titles(struct query *q);
-void who_done(struct query *q);
+void process_names_link_images(struct query *q);
+void process_names_read_titles(struct query *q);
+void process_names_done(struct query *q);
 
 /* The process of an event's thread; TRACE_NO_PROCESS when it has none. */
 static inline uint32_t query_event_process(const struct query *q, const struct trace_event *e) {

@@ -14,7 +14,7 @@
 #include "base/json.h"
 #include "base/map.h"
 #include "base/vec.h"
-#include "query/moves.h"
+#include "query/moves_by_path.h"
 #include "query/query.h"
 #include "query/testing/fabric.h"
 #include "trace/writer.h"

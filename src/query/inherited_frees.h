@@ -13,14 +13,14 @@
 
 struct query;
 
-struct inherit_release {
+struct inherited_release {
         size_t slice_idx;
         uint32_t process, stack;
         uint64_t n_frees, free_bytes;
 };
 
-struct inherit {
-        VEC(struct inherit_release) releases; /* that the rows do not say, by slice */
+struct inherited_frees {
+        VEC(struct inherited_release) releases; /* that the rows do not say, by slice */
         /* one a process, both 0 when it inherited nothing: from first_seq on blocks are its own, before unsure_seq
          * they are inherited. What lies between was allocated in the slice of the fork, whose events are missing. */
         uint64_t *first_seq, *unsure_seq;
@@ -29,10 +29,10 @@ struct inherit {
         bool is_unsure;    /* a release had to be guessed since the question was asked */
 };
 
-void inherit_load(struct query *q);
+void inherited_load(struct query *q);
 /* The process whose blocks it began with; TRACE_NO_PROCESS: it inherited nothing, as after an exec or a spawn.
- * inherit_load must have run. */
-uint32_t inherit_parent(const struct query *q, uint32_t process);
-/* Whether some process ended before one that inherited from it. inherit_load must have run. */
-bool inherit_outlives(const struct query *q);
-void inherit_done(struct inherit *h);
+ * inherited_load must have run. */
+uint32_t inherited_parent(const struct query *q, uint32_t process);
+/* Whether some process ended before one that inherited from it. inherited_load must have run. */
+bool inherited_outlives(const struct query *q);
+void inherited_done(struct inherited_frees *h);

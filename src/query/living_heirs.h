@@ -17,21 +17,23 @@ struct heir_family {
         bool has_begun, has_ended;
 };
 
-struct heirs {
+struct living_heirs {
         const struct query *q;
         struct heir_family *families; /* one a process */
         uint32_t *by_start, *by_end;  /* processes in the order of their moments */
         size_t n_begun, n_ended;
 };
 
-void heirs_init(struct heirs *h, const struct query *q); /* inherit_load must have run */
-void heirs_done(struct heirs *h);
+void living_heirs_init(struct living_heirs *h,
+                       const struct query *q); /* inherited_load must have run */
+void living_heirs_done(struct living_heirs *h);
 
 /* Lets processes begin and end up to time_ns; `also` (its event is here) has begun. next_seq: of the
  * next allocation. True when a process ended. */
-bool heirs_advance(struct heirs *h, uint64_t time_ns, uint32_t also, uint64_t next_seq);
+bool living_heirs_advance(struct living_heirs *h, uint64_t time_ns, uint32_t also,
+                          uint64_t next_seq);
 
 /* Blocks of the process with lower numbers may be inherited by someone alive; 0: none. */
-static inline uint64_t heirs_below_seq(const struct heirs *h, uint32_t process) {
+static inline uint64_t living_heirs_below_seq(const struct living_heirs *h, uint32_t process) {
         return h->families[process].below_seq;
 }

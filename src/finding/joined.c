@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "finding/crowd.h"
+#include "finding/joined.h"
 
 #include <string.h>
 
@@ -37,7 +37,7 @@ static bool is_same(const struct finding *x, const struct finding *y) {
 }
 
 struct joining {
-        struct findings_crowd *crowd;
+        struct findings_parts *parts;
         struct findings *to;
         VEC(struct finding) found;
 };
@@ -52,12 +52,12 @@ static size_t find_same(const struct joining *j, const struct finding *x) {
 
 /* Of one process that was several programs, the last is who it is. */
 static bool is_alone(const struct joining *j, uint32_t process) {
-        return query_n_pids(j->crowd->q) == 1 &&
-               (process == QUERY_ALL || query_next_image(j->crowd->q, process) == TRACE_NO_PROCESS);
+        return query_n_pids(j->parts->q) == 1 &&
+               (process == QUERY_ALL || query_next_image(j->parts->q, process) == TRACE_NO_PROCESS);
 }
 
 static const char *with_process(struct joining *j, uint32_t process, const char *text) {
-        const struct query *q = j->crowd->q;
+        const struct query *q = j->parts->q;
         struct str told = {0};
         const char *kept;
 
@@ -118,9 +118,9 @@ static void add_together(struct joining *j, const struct findings *together) {
         }
 }
 
-struct findings *findings_join(struct findings_crowd *c) {
+struct findings *findings_join(struct findings_parts *c) {
         struct findings *to = c->together;
-        struct joining j = {.crowd = c, .to = to};
+        struct joining j = {.parts = c, .to = to};
         size_t n_told = 0;
 
         for (size_t i = 0; i < c->n; i++)
@@ -140,7 +140,7 @@ struct findings *findings_join(struct findings_crowd *c) {
         return to;
 }
 
-void findings_crowd_done(struct findings_crowd *c) {
+void findings_parts_done(struct findings_parts *c) {
         for (size_t i = 0; i < c->n; i++)
                 findings_free(c->parts[i].found);
         findings_free(c->together);

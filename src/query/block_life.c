@@ -2,14 +2,14 @@
 /* One pass over the events. One process: follows it from its oldest ancestor on; at each fork of
  * the line the table of the parent becomes that of the child. All processes: one table of everyone's own blocks; what
  * an allocator has released but a child may still release waits in a second one (heirs.h). */
-#include "query/life.h"
+#include "query/block_life.h"
 
 #include "query/alive.h"
-#include "query/halves.h"
-#include "query/heirs.h"
-#include "query/internal.h"
-#include "query/peak.h"
+#include "query/fair_peak.h"
+#include "query/living_heirs.h"
 #include "query/pick.h"
+#include "query/query_internal.h"
+#include "query/window_peak.h"
 
 struct scan {
         struct query *q;
@@ -26,13 +26,13 @@ struct scan {
         uint64_t *last_seq; /* thread → number of its latest allocation, plus 1 */
         uint64_t pos;       /* of the event at hand */
         bool is_exact, is_over;
-        struct halves *halves; /* NULL: not wanted */
+        struct fair_peak *halves; /* NULL: not wanted */
         /* one process */
         VEC(uint32_t) line;     /* the process and its ancestors, oldest first */
         size_t line_idx;        /* whose blocks are in the table */
         bool is_forked_by_from; /* it began before the window did */
         /* all processes */
-        struct heirs heirs;
+        struct living_heirs heirs;
         struct alive kept;    /* released by their allocator; a child may still do so */
         size_t n_kept_before; /* when they were looked through last */
         uint64_t next_seq;
@@ -150,7 +150,7 @@ static bool tell_survivor(void *ctx, struct alive_block *b) {
 /* ---- forks: one process ---------------------------------------------------------------------- */
 
 static void line_init(struct scan *s) {
-        for (uint32_t p = s->scope->process; p != TRACE_NO_PROCESS; p = inherit_parent(s->q, p))
+        for (uint32_t p = s->scope->process; p != TRACE_NO_PROCESS; p = inherited_parent(s->q, p))
                 vec_push(&s->line, p);
         for (size_t i = 0; i < s->line.n / 2; i++) {
                 uint32_t x = s->line.items[i];
@@ -212,7 +212,7 @@ static void on_alloc(struct scan *s, const struct trace_event *e) {
             !pick_rules_out(s->pick, e->stack, e->thread, e->size_bytes, e->time_ns)) {
                 alive_put(&s->live, &b);
                 if (s->halves)
-                        halves_add(s->halves, b.seq, b.size_bytes, b.n_blocks);
+                        fair_peak_add(s->halves, b.seq, b.size_bytes, b.n_blocks);
         }
 }
 
@@ -221,7 +221,7 @@ static bool take_live(struct scan *s, uint64_t seq, struct alive_block *ret) {
         if (!alive_take(&s->live, seq, ret))
                 return false;
         if (s->halves)
-                halves_take(s->halves, seq, ret->size_bytes, ret->n_blocks);
+                fair_peak_take(s->halves, seq, ret->size_bytes, ret->n_blocks);
         return true;
 }
 
@@ -263,7 +263,7 @@ static void on_release(struct scan *s, uint32_t process, const struct trace_even
         }
         if (!take_live(s, seq, &b))
                 return;
-        if (seq < heirs_below_seq(&s->heirs, process))
+        if (seq < living_heirs_below_seq(&s->heirs, process))
                 alive_put(&s->kept, &b);
         tell_released(s, &b, process, e);
 }
@@ -271,7 +271,7 @@ static void on_release(struct scan *s, uint32_t process, const struct trace_even
 static bool keeps_block(void *ctx, struct alive_block *b) {
         const struct scan *s = ctx;
 
-        return b->seq < heirs_below_seq(&s->heirs, thread_process(s, b->thread));
+        return b->seq < living_heirs_below_seq(&s->heirs, thread_process(s, b->thread));
 }
 
 /* Now and then, when there are twice as many as after the last time. */
@@ -285,7 +285,7 @@ static void drop_kept(struct scan *s) {
 /* What the events so far left, if it was so in the window. */
 static void look_at_halves(struct scan *s, uint64_t until_ns) {
         if (s->halves && until_ns >= s->scope->from_ns && (is_all(s) || line_is_at_end(s)))
-                halves_look(s->halves);
+                fair_peak_look(s->halves);
 }
 
 static void on_event(struct scan *s, const struct trace_event *e) {
@@ -294,7 +294,7 @@ static void on_event(struct scan *s, const struct trace_event *e) {
         if (process >= s->q->view->n_processes || e->thread > ALIVE_MAX_THREAD)
                 return;
         if (is_all(s)) {
-                if (heirs_advance(&s->heirs, e->time_ns, process, s->next_seq))
+                if (living_heirs_advance(&s->heirs, e->time_ns, process, s->next_seq))
                         drop_kept(s);
         } else {
                 line_advance(s, s->pos - 1, e->time_ns, process);
@@ -369,9 +369,9 @@ static void scan_set_peak(struct scan *s, const struct peak *peak) {
         }
 }
 
-int life_scan_halves(struct query *q, const struct query_scope *scope, unsigned flags,
-                     const struct peak *peak, struct halves *halves, life_fn fn, void *ctx,
-                     bool *ret_is_exact, struct err *reterr) {
+int life_scan_fair_peak(struct query *q, const struct query_scope *scope, unsigned flags,
+                        const struct peak *peak, struct fair_peak *halves, life_fn fn, void *ctx,
+                        bool *ret_is_exact, struct err *reterr) {
         struct scan s = {
                 .q = q, .scope = scope, .fn = fn, .ctx = ctx, .is_exact = true, .halves = halves};
         int r = pick_get(q, scope->filter, &s.pick, reterr);
@@ -386,14 +386,14 @@ int life_scan_halves(struct query *q, const struct query_scope *scope, unsigned 
                 abort();
         if (peak)
                 scan_set_peak(&s, peak);
-        inherit_load(q);
+        inherited_load(q);
         if (is_all(&s))
-                heirs_init(&s.heirs, q);
+                living_heirs_init(&s.heirs, q);
         else
                 line_init(&s);
         scan_run(&s);
         if (is_all(&s))
-                heirs_done(&s.heirs);
+                living_heirs_done(&s.heirs);
         vec_free(&s.line);
         alive_done(&s.live);
         alive_done(&s.kept);
@@ -406,7 +406,7 @@ int life_scan_halves(struct query *q, const struct query_scope *scope, unsigned 
 int life_scan_peak(struct query *q, const struct query_scope *scope, unsigned flags,
                    const struct peak *peak, life_fn fn, void *ctx, bool *ret_is_exact,
                    struct err *reterr) {
-        return life_scan_halves(q, scope, flags, peak, NULL, fn, ctx, ret_is_exact, reterr);
+        return life_scan_fair_peak(q, scope, flags, peak, NULL, fn, ctx, ret_is_exact, reterr);
 }
 
 int life_scan(struct query *q, const struct query_scope *scope, unsigned flags, life_fn fn,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "query/pattern.h"
+#include "query/search_pattern.h"
 
 #define PCRE2_CODE_UNIT_WIDTH 8
 #include <errno.h>

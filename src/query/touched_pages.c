@@ -3,8 +3,8 @@
 #include <stdlib.h>
 
 #include "base/map.h"
-#include "query/internal.h"
 #include "query/pick.h"
+#include "query/query_internal.h"
 
 static struct query_look look_of(const struct trace_look *l, uint64_t at_ns) {
         return (struct query_look){at_ns, l->n_blocks, l->bytes, l->touched_bytes};

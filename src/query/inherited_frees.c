@@ -1,26 +1,26 @@
 /* SPDX-License-Identifier: MIT */
-#include "query/inherit.h"
+#include "query/inherited_frees.h"
 
 #include "base/map.h"
-#include "query/internal.h"
+#include "query/query_internal.h"
 
-void inherit_done(struct inherit *h) {
+void inherited_done(struct inherited_frees *h) {
         vec_free(&h->releases);
         free(h->first_seq);
         free(h->unsure_seq);
-        *h = (struct inherit){0};
+        *h = (struct inherited_frees){0};
 }
 
-uint32_t inherit_parent(const struct query *q, uint32_t process) {
+uint32_t inherited_parent(const struct query *q, uint32_t process) {
         uint32_t parent = q->view->processes[process].start.parent;
 
         /* a parent is defined before its child, so there are no circles */
         return parent < process && q->inherit.first_seq[process] > 0 ? parent : TRACE_NO_PROCESS;
 }
 
-bool inherit_outlives(const struct query *q) {
+bool inherited_outlives(const struct query *q) {
         for (uint32_t p = 0; p < q->view->n_processes; p++) {
-                uint32_t parent = inherit_parent(q, p);
+                uint32_t parent = inherited_parent(q, p);
 
                 if (parent != TRACE_NO_PROCESS &&
                     query_process_gone_ns(q, parent) < query_process_gone_ns(q, p))
@@ -39,7 +39,7 @@ struct walk {
 
 /* Marks the sites inherited in this slice; returns whether a process began with something. */
 static bool walk_forks(struct query *q, struct walk *w, const struct trace_site *rows, size_t n) {
-        struct inherit *h = &q->inherit;
+        struct inherited_frees *h = &q->inherit;
         bool forks = false;
 
         for (size_t i = 0; i < n; i++) {
@@ -71,8 +71,8 @@ static bool walk_needs_releases(const struct walk *w, const struct trace_site *r
 
 static void walk_release(struct query *q, struct walk *w, uint32_t process, uint32_t stack,
                          uint64_t seq, uint32_t n_blocks, uint64_t bytes) {
-        struct inherit *h = &q->inherit;
-        struct inherit_release *f;
+        struct inherited_frees *h = &q->inherit;
+        struct inherited_release *f;
         uint64_t *idx;
         bool added;
 
@@ -81,9 +81,9 @@ static void walk_release(struct query *q, struct walk *w, uint32_t process, uint
         h->lacks_events |= seq >= h->unsure_seq[process];
         idx = map_put(&w->found, (uint64_t)process << 32 | stack, h->releases.n, &added);
         if (added) {
-                struct inherit_release first = {.slice_idx = w->slice_idx,
-                                                .process = process,
-                                                .stack = stack};
+                struct inherited_release first = {.slice_idx = w->slice_idx,
+                                                  .process = process,
+                                                  .stack = stack};
 
                 vec_push(&h->releases, first);
         }
@@ -137,7 +137,7 @@ static void walk_slice(struct query *q, struct walk *w, size_t slice_idx) {
                 walk_event(q, w, &events[i]);
 }
 
-void inherit_load(struct query *q) {
+void inherited_load(struct query *q) {
         struct walk w = {0};
 
         if (q->inherit.is_loaded)

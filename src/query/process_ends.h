@@ -7,17 +7,17 @@
 
 struct query;
 
-struct ends {
+struct process_ends {
         const struct query *q;
         uint32_t *order; /* processes that ended while others went on */
         size_t n, next;
 };
 
-void ends_init(struct ends *e, const struct query *q);
-void ends_done(struct ends *e);
+void process_ends_init(struct process_ends *e, const struct query *q);
+void process_ends_done(struct process_ends *e);
 
 /* When the next one ends; UINT64_MAX: nobody does. */
-uint64_t ends_next_ns(const struct ends *e);
+uint64_t process_ends_next_ns(const struct process_ends *e);
 
 /* The next one, if it ended before time_ns; TRACE_NO_PROCESS: nobody more did. */
-uint32_t ends_take(struct ends *e, uint64_t time_ns);
+uint32_t process_ends_take(struct process_ends *e, uint64_t time_ns);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "query/pattern.h"
+#include "query/search_pattern.h"
 
 #include <errno.h>
 #include <setjmp.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* What each thread did. Only the events know. */
-#include "query/internal.h"
-#include "query/life.h"
+#include "query/block_life.h"
+#include "query/query_internal.h"
 
 struct counting {
         const struct query_scope *scope;

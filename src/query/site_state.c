@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* Builds a state from the nearest checkpoint, the rows of the slices after it and, where a
  * moment lies inside a slice, that slice's events. */
-#include "query/state.h"
+#include "query/site_state.h"
 
-#include "query/internal.h"
+#include "query/query_internal.h"
 #include "query/replay.h"
 
 enum { STATE_MIN_FOLDED = 16 }; /* fewer are not worth it */
@@ -199,7 +199,7 @@ static void state_add_slice_rows(struct query *q, struct state *s, size_t slice_
 /* Of the slices [first, end). */
 static void state_add_inherited_frees(struct query *q, struct state *s, size_t first, size_t end) {
         for (size_t i = 0; i < q->inherit.releases.n; i++) {
-                const struct inherit_release *f = &q->inherit.releases.items[i];
+                const struct inherited_release *f = &q->inherit.releases.items[i];
                 struct state_site *site;
 
                 if (f->slice_idx >= end)

@@ -6,7 +6,7 @@
 
 enum { FINDINGS_MAX_PARTS = 4 };
 
-struct findings_crowd {
+struct findings_parts {
         const struct query *q;
         struct findings *together; /* of the sum of all processes */
         struct {
@@ -17,6 +17,6 @@ struct findings_crowd {
         size_t n;
 };
 
-/* Takes over what the crowd has. */
-struct findings *findings_join(struct findings_crowd *c);
-void findings_crowd_done(struct findings_crowd *c);
+/* Takes over what the parts has. */
+struct findings *findings_join(struct findings_parts *c);
+void findings_parts_done(struct findings_parts *c);

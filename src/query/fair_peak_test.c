@@ -10,7 +10,7 @@
 #include <cmocka.h>
 
 #include "base/macros.h"
-#include "query/halves.h"
+#include "query/fair_peak.h"
 
 enum { N_TRIALS = 400, N_LIVE = 600, N_TURNS = 20 };
 
@@ -49,7 +49,7 @@ static struct trial try_once(uint64_t seed, double distance) {
         struct block live[N_LIVE] = {0};
         uint64_t random = seed, seq = seed << 32;
         uint64_t sum = 0, highest = 0, truth = 0;
-        struct halves h = {0};
+        struct fair_peak h = {0};
         double var = 0;
 
         for (unsigned turn = 0; turn < N_TURNS; turn++)
@@ -57,24 +57,24 @@ static struct trial try_once(uint64_t seed, double distance) {
                         struct block *b = &live[i];
 
                         if (b->n_blocks)
-                                halves_take(&h, b->seq, b->size_bytes, b->n_blocks);
+                                fair_peak_take(&h, b->seq, b->size_bytes, b->n_blocks);
                         sum -= b->size_bytes * b->n_blocks;
                         b->size_bytes = sizes[i % ARRAY_SIZE(sizes)];
                         b->n_blocks = choose(&random, b->size_bytes, distance);
                         b->seq = seq++;
                         if (b->n_blocks)
-                                halves_add(&h, b->seq, b->size_bytes, b->n_blocks);
+                                fair_peak_add(&h, b->seq, b->size_bytes, b->n_blocks);
                         sum += b->size_bytes * b->n_blocks;
                         truth += turn == 0 ? b->size_bytes : 0;
                         highest = MAX(highest, sum);
-                        halves_look(&h);
+                        fair_peak_look(&h);
                 }
         for (unsigned i = 0; i < N_LIVE; i++) {
                 double n = live[i].n_blocks, s = (double)live[i].size_bytes;
 
                 var += n * (n - 1) * s * s;
         }
-        return (struct trial){(double)halves_level(&h) / (double)truth,
+        return (struct trial){(double)fair_peak_level(&h) / (double)truth,
                               (double)highest / (double)truth, sqrt(var) / (double)truth};
 }
 
@@ -106,26 +106,26 @@ static void test_level(void **state) {
 
 /* Where nothing is left to chance nothing is changed; nor where both halves are highest at one moment. */
 static void test_certain(void **state) {
-        struct halves h = {0};
+        struct fair_peak h = {0};
 
         (void)state;
-        halves_look(&h);
-        assert_int_equal(halves_level(&h), 0);
-        halves_add(&h, 1, 1000, 1);
-        halves_look(&h);
-        halves_add(&h, 2, 33, 1);
-        halves_look(&h);
-        halves_take(&h, 1, 1000, 1);
-        halves_look(&h);
-        assert_int_equal(halves_level(&h), 1033);
+        fair_peak_look(&h);
+        assert_int_equal(fair_peak_level(&h), 0);
+        fair_peak_add(&h, 1, 1000, 1);
+        fair_peak_look(&h);
+        fair_peak_add(&h, 2, 33, 1);
+        fair_peak_look(&h);
+        fair_peak_take(&h, 1, 1000, 1);
+        fair_peak_look(&h);
+        assert_int_equal(fair_peak_level(&h), 1033);
         for (uint64_t seq = 3; seq < 1000; seq++) {
-                halves_add(&h, seq, 20000, 7);
+                fair_peak_add(&h, seq, 20000, 7);
                 if (seq == 999)
-                        halves_look(&h);
+                        fair_peak_look(&h);
         }
-        assert_int_equal(halves_level(&h), 33 + 997 * 140000);
+        assert_int_equal(fair_peak_level(&h), 33 + 997 * 140000);
         for (uint64_t seq = 3; seq < 1000; seq++)
-                halves_take(&h, seq, 20000, 7);
+                fair_peak_take(&h, seq, 20000, 7);
         assert_int_equal(h.now[0], 33);
         assert_int_equal(h.now[1], 33);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-#include "query/heirs.h"
+#include "query/living_heirs.h"
 
-#include "query/internal.h"
+#include "query/query_internal.h"
 
 static int start_compare(const void *a, const void *b, void *ctx) {
         const struct trace_process_info *p = ctx;
@@ -22,10 +22,10 @@ static int end_compare(const void *a, const void *b, void *ctx) {
         return x < y ? -1 : x > y;
 }
 
-void heirs_init(struct heirs *h, const struct query *q) {
+void living_heirs_init(struct living_heirs *h, const struct query *q) {
         size_t n = q->view->n_processes;
 
-        *h = (struct heirs){.q = q};
+        *h = (struct living_heirs){.q = q};
         h->families = calloc(n + 1, sizeof(h->families[0]));
         h->by_start = calloc(n + 1, sizeof(h->by_start[0]));
         h->by_end = calloc(n + 1, sizeof(h->by_end[0]));
@@ -37,17 +37,17 @@ void heirs_init(struct heirs *h, const struct query *q) {
         qsort_r(h->by_end, n, sizeof(h->by_end[0]), end_compare, (void *)q->view->processes);
 }
 
-void heirs_done(struct heirs *h) {
+void living_heirs_done(struct living_heirs *h) {
         for (size_t p = 0; h->families && p < h->q->view->n_processes; p++)
                 vec_free(&h->families[p].heirs);
         free(h->families);
         free(h->by_start);
         free(h->by_end);
-        *h = (struct heirs){0};
+        *h = (struct living_heirs){0};
 }
 
-static void begin(struct heirs *h, uint32_t process, uint64_t next_seq) {
-        uint32_t parent = inherit_parent(h->q, process);
+static void begin(struct living_heirs *h, uint32_t process, uint64_t next_seq) {
+        uint32_t parent = inherited_parent(h->q, process);
 
         if (h->families[process].has_begun)
                 return;
@@ -59,11 +59,11 @@ static void begin(struct heirs *h, uint32_t process, uint64_t next_seq) {
 }
 
 /* The process, and those of its ancestors that ended before, no longer have anyone. */
-static void close_line(struct heirs *h, uint32_t process) {
+static void close_line(struct living_heirs *h, uint32_t process) {
         uint32_t parent;
 
         while (h->families[process].has_ended && h->families[process].heirs.n == 0 &&
-               (parent = inherit_parent(h->q, process)) != TRACE_NO_PROCESS) {
+               (parent = inherited_parent(h->q, process)) != TRACE_NO_PROCESS) {
                 struct heir_family *f = &h->families[parent];
 
                 f->below_seq = 0;
@@ -76,7 +76,8 @@ static void close_line(struct heirs *h, uint32_t process) {
         }
 }
 
-bool heirs_advance(struct heirs *h, uint64_t time_ns, uint32_t also, uint64_t next_seq) {
+bool living_heirs_advance(struct living_heirs *h, uint64_t time_ns, uint32_t also,
+                          uint64_t next_seq) {
         const struct trace_process_info *p = h->q->view->processes;
         size_t n = h->q->view->n_processes;
         bool ended = false;

@@ -5,8 +5,8 @@
 #include <sys/mman.h>
 
 #include "base/map.h"
-#include "query/internal.h"
 #include "query/pick.h"
+#include "query/query_internal.h"
 
 struct range {
         uint64_t begin, end;

@@ -3,7 +3,7 @@
  * Inside query/ only. */
 #pragma once
 
-#include "query/state.h"
+#include "query/site_state.h"
 
 enum peak_place {
         PEAK_AT_BEGIN, /* the window begins at its highest */
@@ -19,7 +19,7 @@ struct peak {
 };
 
 /* peaks has one entry a process and one more for all of them together, which is filled only when
- * want_all (inherit_load must have run). begin is the state at from_ns. The earliest of equal
+ * want_all (inherited_load must have run). begin is the state at from_ns. The earliest of equal
  * peaks counts. */
 void peak_find(struct query *q, const struct state *begin, uint64_t from_ns, uint64_t to_ns,
                bool want_all, struct peak *ret_peaks);

@@ -1,19 +1,20 @@
 /* SPDX-License-Identifier: MIT */
 /* A frame's number: that of its row among the trace's symbols, or, where a location has none, n_symbols + location. */
-#include "query/route.h"
+#include "query/call_path.h"
 
 #include <string.h>
 
-#include "query/internal.h"
+#include "query/query_internal.h"
 
-void routes_init(struct routes *p, struct query *q, enum route_merge merge, bool is_full) {
+void call_paths_init(struct call_paths *p, struct query *q, enum call_path_merge merge,
+                     bool is_full) {
         size_t n = q->view->n_symbols + q->view->n_locations;
 
-        *p = (struct routes){.q = q,
-                             .names = query_names(q),
-                             .merge = merge,
-                             .is_full = is_full,
-                             .asker = UINT32_MAX};
+        *p = (struct call_paths){.q = q,
+                                 .names = query_names(q),
+                                 .merge = merge,
+                                 .is_full = is_full,
+                                 .asker = UINT32_MAX};
         p->key_of = malloc((n + 1) * sizeof(uint32_t));
         if (q->n_learned != name_n_learned(p->names)) {
                 free(q->looks);
@@ -28,7 +29,7 @@ void routes_init(struct routes *p, struct query *q, enum route_merge merge, bool
         memset(p->key_of, 0xff, (n + 1) * sizeof(uint32_t));
 }
 
-void routes_done(struct routes *p) {
+void call_paths_done(struct call_paths *p) {
         free(p->key_of);
         if (p->q && !p->q->looks && p->q->names == p->names &&
             p->q->n_learned == name_n_learned(p->names))
@@ -40,10 +41,10 @@ void routes_done(struct routes *p) {
         vec_free(&p->shown);
         vec_free(&p->looks);
         name_stack_done(&p->folded);
-        *p = (struct routes){0};
+        *p = (struct call_paths){0};
 }
 
-struct query_frame routes_frame(const struct query *q, uint32_t number) {
+struct query_frame call_paths_frame(const struct query *q, uint32_t number) {
         const struct trace_view *v = q->view;
         bool has_symbol = number < v->n_symbols;
         const struct trace_symbol *s = has_symbol ? &v->symbols[number] : NULL;
@@ -61,11 +62,11 @@ struct query_frame routes_frame(const struct query *q, uint32_t number) {
                                     .guess = s && s->guess};
 }
 
-static const struct name_look *look_at(struct routes *p, uint32_t number) {
+static const struct name_look *look_at(struct call_paths *p, uint32_t number) {
         struct name_look *look = &p->look_of[number];
 
         if (!look->entry) {
-                struct query_frame f = routes_frame(p->q, number);
+                struct query_frame f = call_paths_frame(p->q, number);
                 struct name_frame frame = {f.function, f.file,    f.module, f.offset,
                                            f.line,     f.inlined, f.guess};
 
@@ -101,20 +102,20 @@ static bool same_line(const struct query_frame *a, const struct query_frame *b) 
         return a->line == b->line && strcmp(a->file, b->file) == 0;
 }
 
-static bool same_key(const struct routes *p, uint32_t number, const struct query_frame *f,
-                     const struct route_key *key, const char *text) {
-        struct query_frame g = routes_frame(p->q, key->number);
+static bool same_key(const struct call_paths *p, uint32_t number, const struct query_frame *f,
+                     const struct call_path_key *key, const char *text) {
+        struct query_frame g = call_paths_frame(p->q, key->number);
 
         switch (p->merge) {
-        case ROUTE_BY_FUNCTION: return same_function(f, &g);
-        case ROUTE_BY_LINE:
+        case CALL_PATH_BY_FUNCTION: return same_function(f, &g);
+        case CALL_PATH_BY_LINE:
                 return same_function(f, &g) && same_line(f, &g) &&
                        (has_line(f) || f->location == g.location);
-        case ROUTE_BY_SOURCE:
+        case CALL_PATH_BY_SOURCE:
                 return has_line(f) ? same_line(f, &g) : !has_line(&g) && same_function(f, &g);
-        case ROUTE_BY_MODULE: return strcmp(f->module, g.module) == 0;
-        case ROUTE_BY_CRATE: return strcmp(text, key->text) == 0;
-        case ROUTE_BY_PLACE: return number == key->number;
+        case CALL_PATH_BY_MODULE: return strcmp(f->module, g.module) == 0;
+        case CALL_PATH_BY_CRATE: return strcmp(text, key->text) == 0;
+        case CALL_PATH_BY_PLACE: return number == key->number;
         }
         return false;
 }
@@ -124,26 +125,27 @@ static uint64_t hash_function(const struct query_frame *f) {
                            : map_hash(f->location + 1);
 }
 
-static uint64_t hash_key(const struct routes *p, uint32_t number, const struct query_frame *f,
+static uint64_t hash_key(const struct call_paths *p, uint32_t number, const struct query_frame *f,
                          const char *text) {
         switch (p->merge) {
-        case ROUTE_BY_FUNCTION: return hash_function(f);
-        case ROUTE_BY_LINE:
+        case CALL_PATH_BY_FUNCTION: return hash_function(f);
+        case CALL_PATH_BY_LINE:
                 return map_hash(hash_function(f) + f->line + (has_line(f) ? 0 : f->location));
-        case ROUTE_BY_SOURCE: return has_line(f) ? hash_text(f->line, f->file) : hash_function(f);
-        case ROUTE_BY_MODULE: return hash_text(1, f->module);
-        case ROUTE_BY_CRATE: return hash_text(1, text);
-        case ROUTE_BY_PLACE: break;
+        case CALL_PATH_BY_SOURCE:
+                return has_line(f) ? hash_text(f->line, f->file) : hash_function(f);
+        case CALL_PATH_BY_MODULE: return hash_text(1, f->module);
+        case CALL_PATH_BY_CRATE: return hash_text(1, text);
+        case CALL_PATH_BY_PLACE: break;
         }
         return map_hash(number);
 }
 
 /* Of functions, which is asked most: each text has one entry, so that no text is read. */
-static uint32_t find_function(struct routes *p, uint32_t number) {
+static uint32_t find_function(struct call_paths *p, uint32_t number) {
         const struct name_look *look = look_at(p, number), *other;
         uint64_t hash =
                 look->is_nameless
-                        ? map_hash(routes_frame(p->q, number).location + 1)
+                        ? map_hash(call_paths_frame(p->q, number).location + 1)
                         : map_hash(map_hash((uintptr_t)look->entry) ^ (uintptr_t)look->module);
 
         for (;; hash = map_hash(hash + 1)) { /* until it is this key's own */
@@ -151,24 +153,24 @@ static uint32_t find_function(struct routes *p, uint32_t number) {
                 uint64_t *key = map_put(&p->by_hash, hash, p->keys.n, &added);
 
                 if (added) {
-                        vec_push(&p->keys, (struct route_key){number, ""});
+                        vec_push(&p->keys, (struct call_path_key){number, ""});
                         return (uint32_t)*key;
                 }
                 other = look_at(p, p->keys.items[*key].number);
                 if (look->is_nameless != other->is_nameless)
                         continue;
                 if (look->is_nameless
-                            ? routes_frame(p->q, number).location ==
-                                      routes_frame(p->q, p->keys.items[*key].number).location
+                            ? call_paths_frame(p->q, number).location ==
+                                      call_paths_frame(p->q, p->keys.items[*key].number).location
                             : look->entry == other->entry && look->module == other->module)
                         return (uint32_t)*key;
         }
 }
 
-static uint32_t find_key(struct routes *p, uint32_t number) {
-        struct query_frame f = routes_frame(p->q, number);
+static uint32_t find_key(struct call_paths *p, uint32_t number) {
+        struct query_frame f = call_paths_frame(p->q, number);
         const char *text =
-                p->merge == ROUTE_BY_CRATE
+                p->merge == CALL_PATH_BY_CRATE
                         ? name_crate(query_names(p->q), has_name(&f) ? f.function : "", f.module)
                         : "";
         uint64_t hash = hash_key(p, number, &f, text);
@@ -178,49 +180,50 @@ static uint32_t find_key(struct routes *p, uint32_t number) {
                 uint64_t *key = map_put(&p->by_hash, hash, p->keys.n, &added);
 
                 if (added)
-                        vec_push(&p->keys, (struct route_key){number, text});
+                        vec_push(&p->keys, (struct call_path_key){number, text});
                 if (added || same_key(p, number, &f, &p->keys.items[*key], text))
                         return (uint32_t)*key;
         }
 }
 
-uint32_t routes_key(struct routes *p, uint32_t number) {
+uint32_t call_paths_key(struct call_paths *p, uint32_t number) {
         uint32_t *key = &p->key_of[number];
 
-        if (*key == ROUTE_NO_KEY)
-                *key = p->merge == ROUTE_BY_FUNCTION ? find_function(p, number)
-                                                     : find_key(p, number);
+        if (*key == CALL_PATH_NO_KEY)
+                *key = p->merge == CALL_PATH_BY_FUNCTION ? find_function(p, number)
+                                                         : find_key(p, number);
         return *key;
 }
 
-struct query_frame routes_key_frame(const struct routes *p, uint32_t key) {
-        struct query_frame f = routes_frame(p->q, p->keys.items[key].number);
+struct query_frame call_paths_key_frame(const struct call_paths *p, uint32_t key) {
+        struct query_frame f = call_paths_frame(p->q, p->keys.items[key].number);
 
         switch (p->merge) {
-        case ROUTE_BY_FUNCTION:
+        case CALL_PATH_BY_FUNCTION:
                 if (has_name(&f))
                         f.line = 0;
                 break;
-        case ROUTE_BY_SOURCE:
+        case CALL_PATH_BY_SOURCE:
                 if (has_line(&f))
                         f.function = "";
                 break;
-        case ROUTE_BY_MODULE: return (struct query_frame){"", "", f.module, 0, 0, 0, false, false};
-        case ROUTE_BY_CRATE: return (struct query_frame){"", "", "", 0, 0, 0, false, false};
-        case ROUTE_BY_LINE:
-        case ROUTE_BY_PLACE: break;
+        case CALL_PATH_BY_MODULE:
+                return (struct query_frame){"", "", f.module, 0, 0, 0, false, false};
+        case CALL_PATH_BY_CRATE: return (struct query_frame){"", "", "", 0, 0, 0, false, false};
+        case CALL_PATH_BY_LINE:
+        case CALL_PATH_BY_PLACE: break;
         }
         return f;
 }
 
 /* ---- paths ----------------------------------------------------------------------------------- */
 
-static void add_frame(struct routes *p, uint32_t number) {
-        vec_push(&p->all, (struct route_frame){number, false});
+static void add_frame(struct call_paths *p, uint32_t number) {
+        vec_push(&p->all, (struct call_path_frame){number, false});
         vec_push(&p->looks, *look_at(p, number));
 }
 
-static void add_location(struct routes *p, uint32_t location) {
+static void add_location(struct call_paths *p, uint32_t location) {
         uint32_t begin, end;
 
         if (location >= p->q->view->n_locations)
@@ -232,13 +235,13 @@ static void add_location(struct routes *p, uint32_t location) {
                 add_frame(p, i);
 }
 
-void routes_load(struct routes *p, uint32_t stack) {
+void call_paths_load(struct call_paths *p, uint32_t stack) {
         const struct trace_view *v = p->q->view;
 
         vec_clear(&p->all);
         vec_clear(&p->looks);
         vec_clear(&p->shown);
-        for (; stack && stack < v->n_stacks && p->all.n < ROUTE_MAX_FRAMES;
+        for (; stack && stack < v->n_stacks && p->all.n < CALL_PATH_MAX_FRAMES;
              stack = v->stacks[stack].parent)
                 add_location(p, v->stacks[stack].location);
         p->asker = UINT32_MAX;
@@ -250,6 +253,6 @@ void routes_load(struct routes *p, uint32_t stack) {
                 vec_push(&p->shown, p->all.items[i]);
         for (size_t i = 0; i < p->folded.n && !p->is_full; i++)
                 vec_push(&p->shown,
-                         (struct route_frame){p->all.items[p->folded.items[i].frame_idx].number,
-                                              p->folded.items[i].is_task});
+                         (struct call_path_frame){p->all.items[p->folded.items[i].frame_idx].number,
+                                                  p->folded.items[i].is_task});
 }
