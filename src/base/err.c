@@ -2,6 +2,7 @@
 #include "base/err.h"
 
 #include <stdarg.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -13,6 +14,7 @@ void err_make_one_line(char *text) {
 
 static void err_fill(struct err *e, int code, const char *fmt, va_list args) {
         e->code = code;
+        e->key = NULL;
         if (vsnprintf(e->text, sizeof(e->text), fmt, args) < 0)
                 e->text[0] = 0;
         err_make_one_line(e->text);
@@ -41,4 +43,14 @@ int err_set_errno(struct err *e, int code, const char *fmt, ...) {
         used = strlen(e->text);
         snprintf(e->text + used, sizeof(e->text) - used, ": %s", strerror(-code));
         return code;
+}
+
+int err_about(struct err *e, const char *key, int code) {
+        if (e)
+                e->key = key;
+        return code;
+}
+
+int err_within(struct err *e, const char *subject, const struct err *why) {
+        return err_about(e, why->key, err_set(e, why->code, "%s: %s", subject, why->text));
 }

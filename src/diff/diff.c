@@ -23,10 +23,11 @@ static int set_metric(struct diff *d, struct err *reterr) {
         if (r < 0)
                 return r;
         if (o->per_second && !is_flow(d->metric))
-                return err_set(
-                        reterr, -EINVAL,
-                        "--per-second: %s is no rate: use --by allocated, count, temporary or growth",
-                        query_metric_name(d->metric));
+                return err_about(
+                        reterr, "per-second",
+                        err_set(reterr, -EINVAL,
+                                "%s is no rate: ask for allocated, count, temporary or growth",
+                                query_metric_name(d->metric)));
         return 0;
 }
 
@@ -38,9 +39,10 @@ static int set_scale(struct diff *d, struct err *reterr) {
                 if (!d->options->per_second)
                         continue;
                 if (ns == 0)
-                        return err_set(reterr, -ERANGE,
-                                       "%s: nothing lasted: leave out --per-second",
-                                       d->sides[side].source->path);
+                        return err_about(reterr, "per-second",
+                                         err_set(reterr, -ERANGE,
+                                                 "%s: nothing lasted: leave it out",
+                                                 d->sides[side].source->path));
                 d->scale[side] = 1e9 / (double)ns;
         }
         return 0;

@@ -58,7 +58,7 @@ static int find_process(struct diff_side *s, uint32_t *ret, struct err *reterr) 
         struct err why = {0};
         int r = query_choose_process(s->q, s->source->process, ret, &why);
 
-        return r < 0 ? err_set(reterr, r, "%s: %s", s->source->path, why.text) : 0;
+        return r < 0 ? err_within(reterr, s->source->path, &why) : 0;
 }
 
 /* ---- asking ---------------------------------------------------------------------------------- */
@@ -91,9 +91,9 @@ static int name_times(struct diff_side *s, uint32_t process, const struct query_
         if (r >= 0)
                 r = query_filter_name_times(filter, s->q, &scope, &s->filter, &why);
         if (r < 0)
-                return err_set(reterr, r, "%s: %s", o->path, why.text);
+                return err_within(reterr, o->path, &why);
         if (why.text[0] && !why.code)
-                err_set(reterr, 0, "%s: %s", o->path, why.text);
+                err_within(reterr, o->path, &why);
         o->from_ns = w.from_ns;
         o->to_ns = w.to_ns;
         o->is_at = w.is_at;
@@ -116,7 +116,7 @@ int side_ask(struct diff_side *s, const struct query_filter *filter, struct err 
         scope.filter = s->filter ? s->filter : filter;
         r = query_filter_check(scope.filter, s->v->end_ns, &why);
         if (r < 0)
-                return err_set(reterr, r, "%s: %s", s->source->path, why.text);
+                return err_within(reterr, s->source->path, &why);
         r = query_ask(s->q, &scope, &s->answer, reterr);
         if (r < 0)
                 return r;

@@ -72,13 +72,22 @@ int query_filter_check(const struct query_filter *f, uint64_t end_ns, struct err
                         late = "freed-before";
         if (!late)
                 return 0;
-        return err_set(reterr, -ERANGE,
-                       "--%s: the recording is only %s long: choose an earlier time", late,
-                       unit_duration(&t, end_ns));
+        return err_about(reterr, late,
+                         err_set(reterr, -ERANGE,
+                                 "the recording is only %s long: choose an earlier time",
+                                 unit_duration(&t, end_ns)));
 }
 
 const char *query_filter_text(const struct query_filter *f) {
         return f && f->text.n ? f->text.bytes : "";
+}
+
+size_t query_filter_n(const struct query_filter *f) {
+        return f ? f->words.n : 0;
+}
+
+struct query_condition query_filter_condition(const struct query_filter *f, size_t i) {
+        return (struct query_condition){f->words.items[i].kind, f->words.items[i].value};
 }
 
 void query_filter_add_options(const struct query_filter *f, struct str *to) {
@@ -379,6 +388,17 @@ static int add_condition(struct query_filter *f, const char *kind, const char *v
                 kind);
 }
 
+/* The constant that is called so; NULL: none. */
+static const char *kind_of(const char *kind) {
+        for (size_t i = 0; i < ARRAY_SIZE(path_kinds); i++)
+                if (strcmp(kind, path_kinds[i].kind) == 0)
+                        return path_kinds[i].kind;
+        for (size_t i = 0; i < ARRAY_SIZE(other_kinds); i++)
+                if (strcmp(kind, other_kinds[i].kind) == 0)
+                        return other_kinds[i].kind;
+        return NULL;
+}
+
 int query_filter_add(struct query_filter *f, const char *kind, const char *value,
                      struct err *reterr) {
         static _Atomic uint64_t last_serial;
@@ -390,7 +410,7 @@ int query_filter_add(struct query_filter *f, const char *kind, const char *value
         if (r < 0) {
                 free(word.kind);
                 free(word.value);
-                return r;
+                return err_about(reterr, kind_of(kind), r);
         }
         vec_push(&f->words, word);
         /* relaxed: only different numbers are needed */

@@ -201,11 +201,10 @@ int query_filter_name_times(const struct query_filter *f, struct query *q,
         named->scope = *scope;
         for (size_t i = 0; i < f->words.n; i++) {
                 const struct filter_word *w = &f->words.items[i];
-                struct err why = {0};
-                int r = query_filter_add(named, w->kind, w->value, &why);
+                int r = query_filter_add(named, w->kind, w->value, reterr);
 
                 if (r < 0)
-                        return err_set(reterr, r, "--%s: %s", w->kind, why.text);
+                        return r;
         }
         *ret = TAKE_PTR(named);
         return 0;

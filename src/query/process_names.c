@@ -236,15 +236,15 @@ static int refuse(struct query *q, const char *who, struct listing *l, struct er
         add_bounded(&word, who);
         if (n_found)
                 r = err_set(reterr, -EINVAL,
-                            "--process %s: %zu processes are called so: give the pid of one: %s",
+                            "'%s': %zu processes are called so: give the pid of one: %s",
                             str_text(&word), n_found, str_text(&list));
         else
                 r = err_set(reterr, -ESRCH,
-                            "--process %s: no such process: use all, main, or one of %s",
+                            "'%s': no such process: use all, main, or one of %s",
                             str_text(&word), str_text(&list));
         str_done(&list);
         str_done(&word);
-        return r;
+        return err_about(reterr, "process", r);
 }
 
 /* PID, or PID.IMAGE for what it was before it became another program. */

@@ -201,11 +201,8 @@ struct query_scope query_whole(const struct query *q) {
 int query_find_process(const struct query *q, uint32_t pid, uint32_t *ret_process,
                        struct err *reterr) {
         if (!find_last_image(q->view, pid, ret_process))
-                return err_set(
-                        reterr, -ESRCH,
-                        "--process %u: no such process in this trace: 'silt report' without it lists the "
-                        "processes",
-                        pid);
+                return err_about(reterr, "process",
+                                 err_set(reterr, -ESRCH, "'%u': no such process", pid));
         return 0;
 }
 

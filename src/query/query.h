@@ -140,6 +140,12 @@ int query_filter_check(const struct query_filter *f, uint64_t end_ns, struct err
 /* The conditions in words that "blocks with …" can begin: "function /^Cache::/, size 1K..1M"; valid
  * until the filter changes. "" when empty. */
 const char *query_filter_text(const struct query_filter *f);
+/* One by one, as they were added. */
+struct query_condition {
+        const char *kind, *value; /* valid until the filter changes */
+};
+size_t query_filter_n(const struct query_filter *f); /* of NULL 0 */
+struct query_condition query_filter_condition(const struct query_filter *f, size_t i);
 /* As options of a command, quoted for a shell: " --function '^Cache::' --size 1K..1M". */
 void query_filter_add_options(const struct query_filter *f, struct str *to);
 

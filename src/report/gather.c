@@ -15,13 +15,17 @@ int report_scope(struct query *q, const struct report_options *o, struct query_s
         struct unit_text t;
 
         if (o->from_ns > 0 && o->from_ns >= end_ns)
-                return err_set(reterr, -ERANGE,
-                               "--from: the recording is only %s long: choose an earlier time",
-                               unit_duration(&t, end_ns));
+                return err_about(
+                        reterr, "from",
+                        err_set(reterr, -ERANGE,
+                                "the recording is only %s long: choose an earlier time",
+                                unit_duration(&t, end_ns)));
         if (o->is_at && o->to_ns > end_ns)
-                return err_set(reterr, -ERANGE,
-                               "--at: the recording is only %s long: choose an earlier time",
-                               unit_duration(&t, end_ns));
+                return err_about(
+                        reterr, "at",
+                        err_set(reterr, -ERANGE,
+                                "the recording is only %s long: choose an earlier time",
+                                unit_duration(&t, end_ns)));
         if (query_filter_check(o->filter, end_ns, reterr) < 0)
                 return -ERANGE;
         *ret = query_whole(q);

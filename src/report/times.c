@@ -7,7 +7,7 @@
 #include "base/units.h"
 #include "report/gather.h"
 
-static int find_one(struct query *q, uint32_t process, const char *option, const char *name,
+static int find_one(struct query *q, uint32_t process, const char *key, const char *name,
                     uint64_t *ret_ns, enum query_edge *ret_edge, struct err *reterr) {
         struct query_moment m;
         struct unit_text at, n;
@@ -19,7 +19,7 @@ static int find_one(struct query *q, uint32_t process, const char *option, const
                 return 0;
         r = query_find_moment(q, process, name, &m, &n_same, &text);
         if (r < 0)
-                return err_set(reterr, r, "%s: %s", option, text.text);
+                return err_about(reterr, key, err_set(reterr, r, "%s", text.text));
         if (n_same > 1) {
                 if (reterr && !reterr->code)
                         before = *reterr;
@@ -34,9 +34,9 @@ static int find_one(struct query *q, uint32_t process, const char *option, const
 }
 
 int times_find(struct query *q, uint32_t process, struct times_window *w, struct err *reterr) {
-        const char *to = w->is_at ? "--at" : "--to";
+        const char *to = w->is_at ? "at" : "to";
         enum query_edge edge = QUERY_NO_EDGE;
-        int r = find_one(q, process, "--from", w->from_name, &w->from_ns, &edge, reterr);
+        int r = find_one(q, process, "from", w->from_name, &w->from_ns, &edge, reterr);
 
         edge = QUERY_NO_EDGE;
         if (r >= 0)
@@ -51,8 +51,12 @@ int times_find(struct query *q, uint32_t process, struct times_window *w, struct
         if (w->from_ns == 0 && w->is_at) /* a moment before anything happened */
                 return 0;
         if (w->from_ns == 0)
-                return err_set(reterr, -ERANGE, "the window is empty: %s must be later than 0", to);
-        return err_set(reterr, -ERANGE, "the window is empty: --from must be earlier than %s", to);
+                return err_about(reterr, to,
+                                 err_set(reterr, -ERANGE,
+                                         "the window is empty: it must end later than 0"));
+        return err_about(reterr, "from",
+                         err_set(reterr, -ERANGE,
+                                 "the window is empty: it must begin before it ends"));
 }
 
 int times_options_init(struct times_options *t, const struct report_options *o, struct query *q,

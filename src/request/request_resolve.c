@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: MIT */
+/* From what was asked to what it means for one trace. */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/units.h"
+#include "request/request.h"
+
+static void add_note(struct request_resolved *x, const char *name, size_t n_same,
+                     uint64_t time_ns) {
+        struct unit_text at, n;
+        size_t used = strlen(x->note);
+
+        if (used > 200) /* the longest name there is room for, twice */
+                used = 200;
+        snprintf(x->note + used, sizeof(x->note) - used,
+                 "%s@%.120s: %s moments are called so: the first is taken, at %s",
+                 used ? "; " : "", name, unit_count(&n, n_same), unit_duration(&at, time_ns));
+        err_make_one_line(x->note);
+}
+
+/* Fills in *ret_ns, but for a time that is not given. */
+static int find_time(const struct request_time *t, const char *key, struct query *q,
+                     struct request_resolved *x, uint64_t *ret_ns, enum query_edge *ret_edge,
+                     struct err *reterr) {
+        struct query_moment m = {0};
+        size_t n_same;
+        int r;
+
+        *ret_edge = QUERY_NO_EDGE;
+        if (!t->is_set)
+                return 0;
+        *ret_ns = t->ns;
+        if (!t->name)
+                return 0;
+        r = query_find_moment(q, x->scope.process, t->name, &m, &n_same, reterr);
+        if (r < 0)
+                return err_about(reterr, key, r);
+        if (n_same > 1)
+                add_note(x, t->name, n_same, m.time_ns);
+        *ret_ns = m.time_ns;
+        *ret_edge = m.edge;
+        return 0;
+}
+
+static int check_end(const char *key, uint64_t end_ns, struct err *reterr) {
+        struct unit_text t;
+
+        return err_about(reterr, key,
+                         err_set(reterr, -ERANGE,
+                                 "the recording is only %s long: choose an earlier time",
+                                 unit_duration(&t, end_ns)));
+}
+
+static int resolve_window(const struct request *r, struct query *q, struct request_resolved *x,
+                          struct err *reterr) {
+        const struct request_time *end = r->at.is_set ? &r->at : &r->to;
+        const char *key = r->at.is_set ? "at" : "to";
+        uint64_t end_ns = query_view(q)->end_ns;
+        bool is_at = r->at.is_set;
+        enum query_edge edge;
+        int y = find_time(&r->from, "from", q, x, &x->scope.from_ns, &edge, reterr);
+
+        if (y >= 0)
+                y = find_time(end, key, q, x, &x->scope.to_ns, &edge, reterr);
+        if (y < 0)
+                return y;
+        /* what was alive at the peak: not a release later, in the same microsecond */
+        if (is_at && edge == QUERY_AT_PEAK && x->metric == QUERY_END)
+                x->metric = QUERY_PEAK;
+        if (edge == QUERY_FINISH) { /* the last event is before the end */
+                x->scope.to_ns = UINT64_MAX;
+                is_at = false;
+        }
+        if (x->scope.from_ns >= x->scope.to_ns && x->scope.from_ns > 0)
+                return err_about(reterr, "from",
+                                 err_set(reterr, -ERANGE,
+                                         "the window is empty: it must begin before it ends"));
+        /* a moment before anything happened may be asked about */
+        if (x->scope.from_ns >= x->scope.to_ns && !is_at)
+                return err_about(reterr, key,
+                                 err_set(reterr, -ERANGE,
+                                         "the window is empty: it must end later than 0"));
+        if (x->scope.from_ns > 0 && x->scope.from_ns >= end_ns)
+                return check_end("from", end_ns, reterr);
+        return is_at && x->scope.to_ns > end_ns ? check_end("at", end_ns, reterr) : 0;
+}
+
+static int resolve_filter(const struct request *r, struct query *q, struct request_resolved *x,
+                          struct err *reterr) {
+        int y = query_filter_name_times(r->filter, q, &x->scope, &x->filter, reterr);
+
+        if (y < 0)
+                return y;
+        x->scope.filter = x->filter ? x->filter : r->filter;
+        return query_filter_check(x->scope.filter, query_view(q)->end_ns, reterr);
+}
+
+int request_resolve(const struct request *r, struct query *q, enum request_default whom,
+                    struct request_resolved *ret, struct err *reterr) {
+        int x = 0;
+
+        *ret = (struct request_resolved){.scope = query_whole(q), .metric = request_metric(r)};
+        if (r->process || whom == REQUEST_ALL)
+                x = query_choose_process(q, r->process, &ret->scope.process, reterr);
+        if (x >= 0)
+                x = resolve_window(r, q, ret, reterr);
+        if (x >= 0)
+                x = resolve_filter(r, q, ret, reterr);
+        return x;
+}
+
+void request_resolved_done(struct request_resolved *x) {
+        x->filter = query_filter_free(x->filter);
+        *x = (struct request_resolved){0};
+}
