@@ -298,7 +298,7 @@ static int end(struct attach *a, const void *unused, struct err *reterr) {
         tracee_begin();
         entries_close(&a->entries, &a->target);
         POINT("entries/closed");
-        r = entries_take_back(&a->entries, &a->target, reterr);
+        r = entries_take_back(&a->entries, &a->target, a->leave, a->leave_ctx, reterr);
         a->leave_pause_ns = a->entries.pause_ns;
         a->is_on = r < 0;
         return r;

@@ -32,7 +32,9 @@ struct attach {
         uint64_t entry_pause_ns; /* and all that ran, when the entries were written */
         uint64_t enter_pause_ns,
                 leave_pause_ns; /* at most so long did any thread stand still, one stop after another */
-        bool is_on;             /* entries may be written */
+        void (*leave)(void *ctx); /* as entries_take_back calls it; NULL: nothing */
+        void *leave_ctx;
+        bool is_on;          /* entries may be written */
         bool is_list_unseen; /* libraries were opened meanwhile that nobody has looked at for allocators */
 };
 

@@ -360,7 +360,7 @@ bool entries_close(const struct entries *e, const struct target *t) {
 /* ---- all of it ----------------------------------------------------------------------------------- */
 
 static int entries_change(struct entries *e, const struct target *t, bool is_back,
-                          struct err *reterr) {
+                          void (*leave)(void *ctx), void *ctx, struct err *reterr) {
         writes w = {0};
         int r = 0;
         bool is_done = false;
@@ -383,6 +383,8 @@ static int entries_change(struct entries *e, const struct target *t, bool is_bac
                 }
                 if (r == 0 && !is_kept) {
                         see_room_left(e, &c, t);
+                        if (leave)
+                                leave(ctx);
                         write_all(e, t, &w, is_back);
                         if (!is_back)
                                 look_for_changes(e, t);
@@ -412,9 +414,10 @@ static int entries_change(struct entries *e, const struct target *t, bool is_bac
 }
 
 int entries_put(struct entries *e, const struct target *t, struct err *reterr) {
-        return entries_change(e, t, false, reterr);
+        return entries_change(e, t, false, NULL, NULL, reterr);
 }
 
-int entries_take_back(struct entries *e, const struct target *t, struct err *reterr) {
-        return entries_change(e, t, true, reterr);
+int entries_take_back(struct entries *e, const struct target *t, void (*leave)(void *ctx),
+                      void *ctx, struct err *reterr) {
+        return entries_change(e, t, true, leave, ctx, reterr);
 }

@@ -23,4 +23,6 @@ struct entries {
 bool entries_close(const struct entries *e, const struct target *t);
 
 int entries_put(struct entries *e, const struct target *t, struct err *reterr);
-int entries_take_back(struct entries *e, const struct target *t, struct err *reterr);
+/* leave (NULL: nothing) is called when the threads stand still, before the first entry goes. */
+int entries_take_back(struct entries *e, const struct target *t, void (*leave)(void *ctx),
+                      void *ctx, struct err *reterr);

@@ -481,6 +481,10 @@ bool decode_settle(struct pipeline *p, struct slot *s) {
                 uint64_t word = s->words[s->head];
                 uint64_t time = word >> 8;
 
+                if (unlikely(s->is_left)) {
+                        drain_consume(&p->drain, s, slot_n_words_in_chunk(s));
+                        continue;
+                }
                 if ((word & 0xff) == WIRE_PAD) {
                         size_t n = slot_n_words_in_chunk(s);
 
@@ -496,6 +500,10 @@ bool decode_settle(struct pipeline *p, struct slot *s) {
                 if (time > p->now + p->ticks_per_s && time > pipeline_now(p) + p->ticks_per_s) {
                         drain_break(&p->drain, s, "its time lies in the future");
                         return false;
+                }
+                if (unlikely(time > p->leave_time)) {
+                        s->is_left = true;
+                        continue;
                 }
                 s->head_time = MAX(time, s->last_time);
                 return true;
@@ -553,7 +561,8 @@ static inline size_t decode_fast_words(const uint64_t *words, size_t n) {
 static void decode_fast(struct pipeline *p, struct slot *s, uint64_t end_time) {
         const uint64_t *words = s->words + s->head, *begin = words;
         const uint64_t *end = words + slot_n_words_in_chunk(s);
-        uint64_t time = s->head_time, latest = MIN(end_time, p->now + p->ticks_per_s);
+        uint64_t time = s->head_time,
+                 latest = MIN(MIN(end_time, p->leave_time), p->now + p->ticks_per_s);
         size_t n_words;
 
         while ((n_words = decode_fast_words(words, (size_t)(end - words))) > 0) {

@@ -140,6 +140,22 @@ static void test_traffic(void **state) {
         check(n_prior, 0, n_live);
 }
 
+/* A thread was inside a hook when the entries were taken out, and gets what another released unseen. */
+static void test_leaving(void **state) {
+        (void)state;
+        fake_alloc(&p.a, 1100000, 0x1000, 48, 1);
+        fake_alloc(&p.b, 1101000, 0x2000, 48, 1);
+        fake_settle(&p.t);
+        atomic_store(&p.t.header->leave_ts, 1200000);
+        fake_free(&p.a, 1199000, 0x2000); /* was written before it stopped, or behind that */
+        fake_alloc(&p.b, 1200001, 0x1000, 32, 1);
+        fake_alloc(&p.b, 1200100, 0x3000, 32, 1);
+        check(0, 0, 1);
+        for (unsigned i = 0; i < 4000; i++) /* several chunks: none of it is a record any more */
+                fake_alloc(&p.b, 1300000 + i, 0x10000 + 64 * i, 32, 1 + i % 7);
+        check(0, 0, 1);
+}
+
 int main(void) {
         const struct CMUnitTest tests[] = {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
@@ -149,6 +165,7 @@ int main(void) {
                 TEST(test_realloc_of_older),
                 TEST(test_inversion),
                 TEST(test_traffic),
+                TEST(test_leaving),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);

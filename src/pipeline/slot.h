@@ -49,6 +49,7 @@ struct slot {
         struct callpath path;    /* its last stack */
         bool has_realloc;        /* between begin and end */
         uint64_t realloc_address;
+        bool is_left;  /* all that follows came while silt was leaving */
         bool has_heap; /* its next allocation was said to be in one */
         uint8_t n_heap_tries;
         uint64_t heap_id, heap_address;

@@ -60,6 +60,7 @@ struct pipeline {
         uint64_t final_time; /* everything before it is in order and written */
         uint64_t
                 cut_time; /* events behind it wait until those before it are in; UINT64_MAX: no cut */
+        uint64_t leave_time; /* of wire_header; UINT64_MAX: silt stays */
         uint64_t n_records, n_forced, n_marks;
         uint64_t pump_no;
         uint64_t n_unslotted_told; /* counted as the main process's */

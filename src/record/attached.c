@@ -184,6 +184,14 @@ static void attached_tell_pause(const struct attached *a, bool is_leaving, uint6
                   is_leaving ? "leave it" : "attach");
 }
 
+/* Up to here the recording is whole. Also called by the hand, to which the arena is shared. */
+static void attached_end_time(void *ctx) {
+        struct wire_header *h = shm_header(ctx);
+
+        atomic_store_explicit(&h->leave_ts, counter_now(h->clock) - h->clock_base,
+                              memory_order_release);
+}
+
 /* While the recorder still takes what comes: what happened until then is in the trace. */
 static void attached_leave(struct attached *a) {
         struct err e = {0};
@@ -252,6 +260,8 @@ static int attached_record(struct attached *a) {
         a->target_fd = (int)syscall(SYS_pidfd_open, f->target, 0);
         request.rendezvous = f->rendezvous.env;
         attached_hurry(a, true);
+        a->attach.leave = attached_end_time;
+        a->attach.leave_ctx = &f->shm;
         a->is_recording = attach_begin(&a->attach, &request, &e) == 0;
         attached_hurry(a, false);
         if (!a->is_recording) {

@@ -15,7 +15,7 @@
 #include <stdint.h>
 
 #define WIRE_MAGIC 0x314552495754534cull /* "LSTWIRE1" */
-#define WIRE_VERSION 5u
+#define WIRE_VERSION 6u
 
 #ifndef SILT_TINY
 #define SILT_TINY 0
@@ -69,6 +69,8 @@ struct wire_header {
         _Atomic uint32_t
                 asleep; /* 1 while the recorder waits on `wake`; cleared by whoever wakes it */
         _Atomic uint64_t sample_bytes; /* WIRE_SAMPLED: mean distance of samples; may change */
+        _Atomic uint64_t
+                leave_ts; /* when silt, attached, began to take its entries out; what comes later is not told. 0: not yet */
 
         /* written by targets */
         _Alignas(128) _Atomic uint32_t wake; /* futex; bumped when the recorder should look */
