@@ -589,6 +589,8 @@ static void decode_fast(struct pipeline *p, struct slot *s, uint64_t end_time) {
 }
 
 bool decode_run(struct pipeline *p, struct slot *s, uint64_t end_time) {
+        if (unlikely(s->head_time > p->leave_time) && !decode_settle(p, s))
+                return false; /* it was settled before that time was known */
         for (;;) {
                 if (likely(s->process && !s->has_heap))
                         decode_fast(p, s, end_time);
