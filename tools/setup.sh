@@ -15,7 +15,7 @@ build_packages="gcc g++ libc6-dev meson ninja-build pkg-config python3-minimal
 # What `make test` needs beside that: sanitizers and fuzzers, the other architecture
 # under emulation, the programs that are recorded, and the tools compared with.
 test_packages="binutils python3 clang clang-format clang-tidy llvm libclang-rt-14-dev|libclang-rt-19-dev lld
-        valgrind heaptrack rustc cargo librust-tokio-dev perl git sqlite3 libsqlite3-0 redis-server postgresql nginx curl gdb musl-tools golang-go
+        valgrind heaptrack rustc cargo librust-tokio-dev perl git sqlite3 libsqlite3-0 redis-server postgresql nginx curl jq gdb musl-tools golang-go
         qemu-user libjemalloc2 libjemalloc-dev libtcmalloc-minimal4|libtcmalloc-minimal4t64
         libgoogle-perftools4|libgoogle-perftools4t64 libgoogle-perftools-dev libmimalloc2.0|libmimalloc3 libmimalloc-dev
         cmake groff-base man-db util-linux procps libcap2-bin debootstrap dwz dpkg-dev elfutils debuginfod xz-utils

@@ -18,7 +18,8 @@ fn main() {
     let mut n = 0;
     match s.name.as_str() {
         "channel" => {
-            let (sender, receiver) = sync_channel::<Vec<u8>>(64);
+            // room for all: a sender that has to wait allocates too, as often as the machine is busy
+            let (sender, receiver) = sync_channel::<Vec<u8>>(s.steps * per_step);
             let worker = thread::spawn(move || receiver.iter().map(|packet| packet.len()).sum::<usize>());
             for i in 0..s.steps {
                 s.step(i);
