@@ -130,6 +130,29 @@ static void check_find(const struct functions *f, uint64_t address) {
                 abort();
 }
 
+static void check_all(const struct functions *f) {
+        for (uint64_t a = ELF_FUZZ_PLT - 64; a < ELF_FUZZ_TEXT + 512; a += 24) {
+                const struct function *back = functions_find_trampoline(f, a - 1);
+
+                check_find(f, a);
+                if (back && back->begin != a)
+                        abort();
+        }
+        check_find(f, UINT64_MAX);
+}
+
+static void check_exported(int fd) {
+        struct functions f = {0};
+        Elf *elf;
+
+        elf_version(EV_CURRENT);
+        elf = elf_begin(fd, ELF_C_READ, NULL);
+        functions_load_exported(&f, elf);
+        check_all(&f);
+        functions_done(&f);
+        elf_end(elf);
+}
+
 static int no_debug_file(Dwfl_Module *module, void **userdata, const char *name, Dwarf_Addr base,
                          const char *path, const char *link, GElf_Word crc, char **ret) {
         (void)module, (void)userdata, (void)name, (void)base;
@@ -151,9 +174,7 @@ static void check_functions(int fd) {
         dwfl_report_end(dwfl, NULL, NULL);
         if (module) {
                 functions_load(&f, module);
-                for (uint64_t a = ELF_FUZZ_PLT - 64; a < ELF_FUZZ_TEXT + 512; a += 24)
-                        check_find(&f, a);
-                check_find(&f, UINT64_MAX);
+                check_all(&f);
                 functions_code_begin(&f);
         } else {
                 close(copy);
@@ -175,6 +196,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n) {
         close(again);
         check_identity(fd);
         check_functions(fd);
+        check_exported(fd);
         if (elf_file_crc32(fd, &crc) < 0)
                 abort();
         close(fd);
