@@ -114,7 +114,7 @@ class Ways:
 
     def silt_(self, w):
         one = timed(w, [self.silt, "run", "--verbose", "-f", "-o", self.trace, "--", *w.argv], {}, watches=True)
-        cpu = re.search(r"cpu: target ([0-9.]+) s, recorder ([0-9.]+) s, blocked ([0-9.]+) s; it ended after ([0-9.]+) s",
+        cpu = re.search(r"cpu: target ([0-9.]+) s, recorder ([0-9.]+) s, blocked ([0-9.]+) s; the target ended after ([0-9.]+) s",
                         one["said"])
         counts = re.search(r"recorded ([0-9,]+) events .*; ([0-9,]+) lost", one["said"])
         one["is_silent"] = not cpu or not counts

@@ -56,10 +56,10 @@ static int open_runtime(struct attach *a, struct caller *c, const char *path, st
         if (!function)
                 return err_set(
                         reterr, -ENOENT,
-                        "process %d (%s): its C library cannot open libraries: link it dynamically",
+                        "process %d (%s): its C library cannot load libraries: link it dynamically",
                         (int)a->target.pid, a->target.name);
         if (!target_write(&a->target, caller_data(c), path, strlen(path) + 1))
-                return err_set(reterr, -EIO, "process %d: its memory cannot be written",
+                return err_set(reterr, -EIO, "process %d: cannot write its memory",
                                (int)a->target.pid);
         r = caller_call(c, function, args, 2, ATTACH_OPEN_MS, reterr);
         POINT("opened");
@@ -68,7 +68,7 @@ static int open_runtime(struct attach *a, struct caller *c, const char *path, st
         if (r == 0 && !target_file(&a->target, runtime_name))
                 r = err_set(
                         reterr, -ELIBACC,
-                        "process %d (%s): its loader did not take '%s': see that it has descriptors and address space left (prlimit --pid %d)",
+                        "process %d (%s): its loader did not load '%s': check its limits on descriptors and address space (prlimit --pid %d)",
                         (int)a->target.pid, a->target.name, path, (int)a->target.pid);
         return r;
 }
@@ -78,20 +78,20 @@ static int explain_result(const struct attach *a, int result, struct err *reterr
 
         switch (result) {
         case -EALREADY:
-                why = "it was started by silt, whose runtime stands before its functions: let it end, or use that recording";
+                why = "it was started by silt, whose runtime is still in it: use that recording, or wait until the process ends";
                 break;
-        case -EBUSY: why = "another silt records it: end that first"; break;
-        case -EAGAIN: why = "a thread is always inside silt's runtime: try again"; break;
+        case -EBUSY: why = "another silt is recording it: stop that one first"; break;
+        case -EAGAIN: why = "some thread was always inside silt's runtime: try again"; break;
         case -ETIMEDOUT:
-                why = "its recorder did not answer in time: the machine is busy: try again";
+                why = "its recorder did not answer in time on this busy machine: try again";
                 break;
         case -ENOMEM:
-                why = "it has no address space left for silt's runtime: raise its limit (prlimit --as)";
+                why = "it has too little address space for silt's runtime: raise its limit (prlimit --as)";
                 break;
         case -EMFILE:
-                why = "it has no descriptor left to reach the recorder: raise its limit (prlimit --nofile)";
+                why = "it has no free descriptor to reach the recorder: raise its limit (prlimit --nofile)";
                 break;
-        case -EPROTO: why = "an older silt's runtime is inside: start the program again"; break;
+        case -EPROTO: why = "it contains the runtime of an older silt: restart the program"; break;
         default: break;
         }
         return err_set(reterr, result, "process %d (%s): %s", (int)a->target.pid, a->target.name,
@@ -127,7 +127,7 @@ static int start_runtime(struct attach *a, struct caller *c, const struct attach
                 tell_wait(&request, c);
         }
         if (!target_write(&a->target, args[0], &request, sizeof(request)))
-                return err_set(reterr, -EIO, "process %d: its memory cannot be written",
+                return err_set(reterr, -EIO, "process %d: cannot write its memory",
                                (int)a->target.pid);
         r = caller_send(c, function, args, 1, args[0] + offsetof(struct wire_attach, result),
                         WIRE_ATTACH_UNDONE, ATTACH_START_MS, reterr);
@@ -135,7 +135,7 @@ static int start_runtime(struct attach *a, struct caller *c, const struct attach
         if (r < 0)
                 return r;
         if (!target_read(&a->target, args[0], &request, sizeof(request)))
-                return err_set(reterr, -EIO, "process %d: its memory cannot be read",
+                return err_set(reterr, -EIO, "process %d: cannot read its memory",
                                (int)a->target.pid);
         a->back = moment_returns(c->moment, request.is_ended_by_all);
         a->back.room = c->room;

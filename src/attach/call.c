@@ -61,9 +61,10 @@ static int rescue(struct caller *c, int r, const char *why, struct err *reterr) 
         if (r == -ESRCH)
                 return err_set(
                         reterr, r,
-                        "process %d (%s): it ended while silt entered it: there is nothing to record",
+                        "process %d (%s) ended while silt was entering it: there is nothing to record",
                         (int)c->target->pid, c->target->name);
-        return err_set(reterr, r, "process %d (%s): silt could not enter: %s: it goes on as it was",
+        return err_set(reterr, r,
+                       "process %d (%s): silt could not enter it: %s: it runs on unchanged",
                        (int)c->target->pid, c->target->name, why);
 }
 
@@ -203,12 +204,12 @@ static int call_on(struct caller *c, uint64_t frame, uint64_t function, const ui
         POINT("call/returned");
         switch (r) {
         case 0: return 0;
-        case -EFAULT: put_back(c); return rescue(c, r, "a call that it made faulted", reterr);
+        case -EFAULT: put_back(c); return rescue(c, r, "a call made in it faulted", reterr);
         case -ESRCH: c->is_lost = true; return rescue(c, r, NULL, reterr);
         default:
                 c->is_lost = true;
                 tracee_drop(&c->moment->thread);
-                return rescue(c, r, "a call took too long", reterr);
+                return rescue(c, r, "a call in it took too long", reterr);
         }
 }
 
@@ -258,7 +259,7 @@ int caller_send(struct caller *c, uint64_t function, const uint64_t *args, unsig
         tracee_let_go(&c->moment->thread);
         POINT("call/sent");
         r = await_word(c, done_addr, undone, tracee_now_ns() + patience_ms * 1000000u);
-        return r < 0 ? rescue(c, r, "a call took too long", reterr) : 0;
+        return r < 0 ? rescue(c, r, "a call in it took too long", reterr) : 0;
 }
 
 static int map_room(struct caller *c, struct err *reterr) {
@@ -272,13 +273,13 @@ static int map_room(struct caller *c, struct err *reterr) {
         int r;
 
         if (!function)
-                return rescue(c, -ENOENT, "its C library is not known", reterr);
+                return rescue(c, -ENOENT, "its C library is unknown", reterr);
         r = call_on(c, frame_place(c, false), function, args, 6, CALLER_SHORT_MS, reterr);
         if (r < 0)
                 return r;
         if (c->syscall_result < 0 && c->syscall_result > -4096) {
                 put_back(c);
-                return rescue(c, (int)c->syscall_result, "it has no memory left", reterr);
+                return rescue(c, (int)c->syscall_result, "it is out of memory", reterr);
         }
         c->room = (uint64_t)c->syscall_result;
         c->room_bytes = CALLER_ROOM_BYTES;
@@ -305,7 +306,8 @@ int caller_begin(struct caller *c, const struct target *t, struct moment *m, str
                 c->return_to = target_find_code(t, "libc-2", machine_own.return_code,
                                                 machine_own.return_code_bytes);
         if (!c->return_to)
-                return rescue(c, -ENOENT, "it has no code to return from signals", reterr);
+                return rescue(c, -ENOENT, "its code for returning from signals was not found",
+                              reterr);
         c->slack = target_find_slack(t, n);
         if (!c->slack)
                 c->slack = find_stack(t, &m->state, n);

@@ -154,12 +154,12 @@ int code_read(struct code *c, const struct target *t, struct err *reterr) {
         if (!c->has_libc && c->is_libc_unread)
                 return err_set(
                         reterr, -EBADMSG,
-                        "process %d (%s): its C library cannot be read: it is damaged, or the machine is too busy: try again",
+                        "process %d (%s): cannot read its C library: it is damaged, or the machine is too busy: try again",
                         (int)t->pid, t->name);
         if (!c->has_libc)
                 return err_set(
                         reterr, -ENOTSUP,
-                        "process %d (%s): the file of its C library is not there any more (was it upgraded?): start it again",
+                        "process %d (%s): the file of its C library is gone (was it upgraded?): restart the program",
                         (int)t->pid, t->name);
         return 0;
 }

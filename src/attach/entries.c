@@ -219,7 +219,8 @@ static int read_writes(const struct entries *e, const struct target *t, writes *
         vec_reserve(ret, e->n_entries);
         if (!e->n_entries ||
             !target_read(t, e->addr, ret->items, e->n_entries * sizeof(ret->items[0])))
-                return err_set(reterr, -EIO, "process %d: its runtime does not say what to hook",
+                return err_set(reterr, -EIO,
+                               "process %d: silt's runtime in it does not say what to hook",
                                (int)t->pid);
         for (size_t i = 0; i < e->n_entries; i++)
                 if (ret->items[i].n_bytes && ret->items[i].n_bytes <= WIRE_PLAN_MAX_WRITE)
@@ -403,12 +404,11 @@ static int entries_change(struct entries *e, const struct target *t, bool is_bac
         }
         vec_free(&w);
         if (r < 0 && !reterr->code)
-                return err_set_errno(reterr, r, "process %d: its threads cannot be stopped",
-                                     (int)t->pid);
+                return err_set_errno(reterr, r, "process %d: cannot stop its threads", (int)t->pid);
         if (r == 0 && !is_done)
                 return err_set(
                         reterr, -EBUSY,
-                        "process %d: a thread is always in a function to be hooked: try again",
+                        "process %d: some thread was always inside a function to be hooked: try again",
                         (int)t->pid);
         return r < 0 ? r : 0;
 }

@@ -59,7 +59,7 @@ static int hear(struct attach *a, pid_t hand, struct err *reterr) {
         if (!hand_report->is_done)
                 return err_set(
                         reterr, -EINTR,
-                        "process %d (%s): the part of silt that stops its threads was killed: try again",
+                        "process %d (%s): silt's helper that stops its threads was killed: try again",
                         (int)a->target.pid, a->target.name);
         if (hand_report->result < 0)
                 *reterr = hand_report->err;

@@ -42,13 +42,13 @@ int identity_check_file(const char *path, struct err *reterr) {
         case IDENTITY_OTHER:
                 return err_set(
                         reterr, -ELIBBAD,
-                        "runtime '%s': it is of another build of silt: use the libsilt.so that came with this one",
+                        "runtime '%s' comes from another build of silt: use the libsilt.so that came with this one",
                         path);
         case IDENTITY_NONE: break;
         }
         return err_set(
                 reterr, -ELIBBAD,
-                "runtime '%s': it is no runtime of silt, or an older one: use the libsilt.so that came with this silt",
+                "runtime '%s' is not silt's runtime, or an older one: use the libsilt.so that came with this silt",
                 path);
 }
 
@@ -67,6 +67,6 @@ int identity_check_target(const struct target *t, struct err *reterr) {
         }
         return err_set(
                 reterr, -ELIBBAD,
-                "process %d (%s): the runtime of another build of silt is inside: attach with that silt, or start the program again",
+                "process %d (%s) contains the runtime of another build of silt: attach with that build, or restart the program",
                 (int)t->pid, t->name);
 }

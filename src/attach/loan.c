@@ -157,7 +157,7 @@ int loan_make(struct loan *l, pid_t pid, const char *path, struct err *reterr) {
         loan_end(l);
         return err_set(
                 reterr, r,
-                "process %d: it cannot open '%s', and none of its folders takes a copy (/tmp, /dev/shm, /var/tmp, /run): make one writable, and not noexec",
+                "process %d: cannot open '%s', and no directory takes a copy (/tmp, /dev/shm, /var/tmp, /run): make one of them writable and not noexec",
                 (int)pid, path);
 }
 

@@ -275,11 +275,10 @@ int moment_find(const struct target *t, const struct code *code, struct stack_wa
         if (r == -ETIMEDOUT)
                 return err_set(
                         reterr, r,
-                        "process %d: none of its threads was at a point where silt could enter: try again later",
+                        "process %d: none of its threads reached a point where silt can enter: try again later",
                         (int)t->pid);
         if (r < 0)
-                return err_set_errno(reterr, r, "process %d: its threads cannot be stopped",
-                                     (int)t->pid);
+                return err_set_errno(reterr, r, "process %d: cannot stop its threads", (int)t->pid);
         return 0;
 }
 

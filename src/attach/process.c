@@ -81,7 +81,7 @@ static const char *machine_name(uint16_t machine) {
         case EM_X86_64: return "x86_64";
         case EM_ARM: return "32-bit arm";
         case EM_386: return "32-bit x86";
-        default: return "another machine";
+        default: return "another architecture";
         }
 }
 
@@ -117,17 +117,17 @@ static int check_program(pid_t pid, const char *name, uint16_t machine, struct e
         if (strncmp(name, "qemu-", 5) == 0)
                 return err_set(
                         reterr, -ENOTSUP,
-                        "process %d (%s): it is an emulator, whose program silt cannot enter: start it with 'silt run --launcher'",
+                        "process %d (%s) is an emulator, and silt cannot enter the program in it: start it with 'silt run --launcher'",
                         (int)pid, name);
         if (eh.e_machine != machine || eh.e_ident[EI_CLASS] != ELFCLASS64)
                 return err_set(
                         reterr, -ENOTSUP,
-                        "process %d (%s): it is built for %s, the runtime for %s: use a silt built for it",
+                        "process %d (%s) is built for %s, but silt's runtime for %s: use a silt built for its architecture",
                         (int)pid, name, machine_name(eh.e_machine), machine_name(machine));
         if (!has_mapping(pid, "/libc.so.6") && !has_mapping(pid, "/libc-2."))
                 return err_set(
                         reterr, -ENOTSUP,
-                        "process %d (%s): it is static, or has another C library than glibc: nothing can be brought into it: link it dynamically",
+                        "process %d (%s) is static or does not use glibc, so silt cannot enter it: link it dynamically against glibc",
                         (int)pid, name);
         return 0;
 }
@@ -140,10 +140,9 @@ bool process_is_over(pid_t pid) {
 }
 
 static int explain_end(pid_t pid, const char *name, struct err *reterr) {
-        return err_set(
-                reterr, -ESRCH,
-                "process %d (%s): it has ended, and waits for its parent to ask: there is nothing to record",
-                (int)pid, name);
+        return err_set(reterr, -ESRCH,
+                       "process %d (%s) has already ended (zombie): there is nothing to record",
+                       (int)pid, name);
 }
 
 /* 1: ancestors may trace, 2: root may, 3: nobody, until the machine starts again. */
@@ -162,25 +161,26 @@ int process_explain(pid_t pid, int error, struct err *reterr) {
         if (pid > 0 && read_status(pid, &s) == 0 && (s.state == 'Z' || s.state == 'X'))
                 return explain_end(pid, s.name, reterr);
         if (error == -ESRCH || error == -ENOENT)
-                return err_set(reterr, -ESRCH, "process %d: there is none: see 'ps'", (int)pid);
+                return err_set(reterr, -ESRCH, "process %d: no such process: see 'ps'", (int)pid);
         if (read_status(pid, &s) == 0 && s.tracer && s.tracer != getpid())
-                return err_set(reterr, -EBUSY,
-                               "process %d (%s): process %d traces it already: end that first",
-                               (int)pid, s.name, (int)s.tracer);
+                return err_set(
+                        reterr, -EBUSY,
+                        "process %d (%s) is already being traced by process %d: end that one first",
+                        (int)pid, s.name, (int)s.tracer);
         fs_read_text("/proc/sys/kernel/yama/ptrace_scope", scope, sizeof(scope));
         if (scope[0] >= '1' && scope[0] <= '3')
                 return err_set(
                         reterr, -EPERM,
-                        "process %d: not permitted, kernel.yama.ptrace_scope is %c: start it with 'silt run'%s",
+                        "process %d: not permitted because kernel.yama.ptrace_scope is %c: start it with 'silt run'%s",
                         (int)pid, scope[0], scope_remedy(scope[0]));
         if (geteuid() == 0)
                 return err_set(
                         reterr, -EPERM,
-                        "process %d: not permitted, even to this root: give it CAP_SYS_PTRACE, or run silt outside of the container or security module that forbids it",
+                        "process %d: not permitted, even as root: grant CAP_SYS_PTRACE, or run silt outside the container or security module that forbids it",
                         (int)pid);
         return err_set(
                 reterr, -EPERM,
-                "process %d: not permitted: run silt as its user, or as root (with CAP_SYS_PTRACE)",
+                "process %d: not permitted: run silt as that process's user, or as root (with CAP_SYS_PTRACE)",
                 (int)pid);
 }
 
@@ -191,43 +191,41 @@ int process_check(pid_t pid, uint16_t machine, struct err *reterr) {
         if (r < 0)
                 return process_explain(pid, r, reterr);
         if (pid == getpid())
-                return err_set(reterr, -EINVAL, "process %d: that is silt itself: name another",
+                return err_set(reterr, -EINVAL, "process %d is silt itself: name another process",
                                (int)pid);
         if (s.leader != pid)
                 return err_set(reterr, -EINVAL,
-                               "process %d: it is a thread of process %d: attach to that", (int)pid,
-                               (int)s.leader);
+                               "process %d is a thread of process %d: attach to that process",
+                               (int)pid, (int)s.leader);
         if (s.state == 'Z' || s.state == 'X')
                 return err_set(
                         reterr, -ESRCH,
-                        "process %d (%s): it has ended, and waits for its parent to ask: there is nothing to record",
+                        "process %d (%s) has already ended (zombie): there is nothing to record",
                         (int)pid, s.name);
         if (!s.has_memory)
-                return err_set(
-                        reterr, -EINVAL,
-                        "process %d (%s): it belongs to the kernel: name a program's process",
-                        (int)pid, s.name);
+                return err_set(reterr, -EINVAL,
+                               "process %d (%s) is a kernel thread: name another process", (int)pid,
+                               s.name);
         if (s.tracer)
                 return process_explain(pid, -EPERM, reterr);
         if (s.state == 'T')
-                return err_set(
-                        reterr, -EAGAIN,
-                        "process %d (%s): it is stopped: continue it first, with kill -CONT %d",
-                        (int)pid, s.name, (int)pid);
+                return err_set(reterr, -EAGAIN,
+                               "process %d (%s) is stopped: continue it first with kill -CONT %d",
+                               (int)pid, s.name, (int)pid);
         if (s.seccomp)
                 return err_set(
                         reterr, -EPERM,
-                        "process %d (%s): it restricts its system calls (seccomp), and may die of one that silt needs: start it with 'silt run'",
+                        "process %d (%s) has a seccomp filter that may kill it for a system call silt needs: start it with 'silt run'",
                         (int)pid, s.name);
         if (s.has_shadow_stack)
                 return err_set(
                         reterr, -ENOTSUP,
-                        "process %d (%s): it has a shadow stack, which calls from outside would break: start it with 'silt run'",
+                        "process %d (%s) has a shadow stack, which silt's calls would break: start it with 'silt run'",
                         (int)pid, s.name);
         if (is_privileged(pid))
                 return err_set(
                         reterr, -EPERM,
-                        "process %d (%s): it is privileged (set-user-id, or capabilities): silt leaves such programs alone: run it without",
+                        "process %d (%s) is privileged (set-user-id or capabilities), and silt does not enter such programs: run it without privileges",
                         (int)pid, s.name);
         return check_program(pid, s.name, machine, reterr);
 }

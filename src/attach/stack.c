@@ -129,15 +129,15 @@ int stack_walker_new(const struct target *t, struct stack_walker **ret, struct e
         if (!w->dwfl || dwfl_linux_proc_report(w->dwfl, t->pid) != 0 ||
             dwfl_report_end(w->dwfl, NULL, NULL) != 0) {
                 stack_walker_free(w);
-                return err_set(reterr, -EIO, "process %d: its files cannot be listed: %s",
-                               (int)t->pid, dwfl_errmsg(-1));
+                return err_set(reterr, -EIO, "process %d: cannot list its files: %s", (int)t->pid,
+                               dwfl_errmsg(-1));
         }
         dwfl_getmodules(w->dwfl, give_walker, w, 0);
         dwfl_getmodules(w->dwfl, open_tables, w, 0);
         if (!dwfl_attach_state(w->dwfl, NULL, t->pid, &thread_callbacks, w)) {
                 stack_walker_free(w);
-                return err_set(reterr, -EIO, "process %d: its stacks cannot be walked: %s",
-                               (int)t->pid, dwfl_errmsg(-1));
+                return err_set(reterr, -EIO, "process %d: cannot walk its stacks: %s", (int)t->pid,
+                               dwfl_errmsg(-1));
         }
         *ret = w;
         return 0;

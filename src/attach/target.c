@@ -35,7 +35,7 @@ int target_open(struct target *t, pid_t pid, struct err *reterr) {
         snprintf(path, sizeof(path), "/proc/%d/mem", (int)pid);
         t->mem_fd = fs_open(path, O_RDWR, 0);
         if (t->mem_fd < 0)
-                return err_set_errno(reterr, t->mem_fd, "process %d: its memory is not to be had",
+                return err_set_errno(reterr, t->mem_fd, "process %d: cannot access its memory",
                                      (int)pid);
         return target_refresh(t, reterr);
 }

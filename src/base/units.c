@@ -133,7 +133,7 @@ int unit_parse_bytes(const char *text, uint64_t *ret_bytes, struct err *reterr) 
         int r = unit_parse(text, suffixes, ret_bytes);
 
         if (r < 0)
-                return err_set(reterr, r, "'%s': not a size: write it as 512K, 1M or 2G", text);
+                return err_set(reterr, r, "'%s' is not a size: write 512K, 1M or 2G", text);
         return 0;
 }
 
@@ -145,7 +145,7 @@ int unit_parse_duration(const char *text, uint64_t *ret_ns, struct err *reterr) 
         int r = unit_parse(text, suffixes, ret_ns);
 
         if (r < 0)
-                return err_set(reterr, r, "'%s': not a time: write it as 250ms, 90s or 5m", text);
+                return err_set(reterr, r, "'%s' is not a time: write 250ms, 90s or 5m", text);
         return 0;
 }
 
@@ -182,6 +182,6 @@ int unit_parse_count(const char *text, uint64_t *ret_n, struct err *reterr) {
                                                            : -EINVAL;
 
         if (r < 0)
-                return err_set(reterr, r, "'%s': not a count: write it as 5000, 100K or 2M", text);
+                return err_set(reterr, r, "'%s' is not a count: write 5000, 100K or 2M", text);
         return 0;
 }

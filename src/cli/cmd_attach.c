@@ -34,7 +34,7 @@ static bool take_pid(struct run_options *o, struct cli_parser *p) {
         pid = strtoull(p->value, &end, 10);
         if (p->value[0] < '0' || p->value[0] > '9' || *end || errno || pid < 1 ||
             pid > ATTACH_MAX_PID) {
-                cli_parser_error(p, "'%s' is no process's number: see 'ps' or 'pidof'", p->value);
+                cli_parser_error(p, "'%s' is not a pid: see 'ps' or 'pidof'", p->value);
                 return false;
         }
         o->attached = (pid_t)pid;

@@ -113,10 +113,9 @@ static bool take_rate(struct reading *r) {
                         time++;
         }
         if (!is_known || time == ARRAY_SIZE(times)) {
-                cli_parser_error(
-                        &r->p,
-                        "--max-growth: '%s' is no rate: write it like 1%%/min, 10K/s or 5M/h",
-                        text);
+                cli_parser_error(&r->p,
+                                 "--max-growth: '%s' is not a rate: write 1%%/min, 10K/s or 5M/h",
+                                 text);
                 return false;
         }
         add_limit(r, LIMIT_GROWTH, is_pct ? LIMIT_IN_PERCENT_PER_S : LIMIT_IN_BYTES_PER_S,
@@ -133,10 +132,9 @@ static bool take_function(struct reading *r) {
         uint64_t bytes;
 
         if (!equals || equals == r->p.value || unit_parse_bytes(equals + 1, &bytes, &err) < 0) {
-                cli_parser_error(
-                        &r->p,
-                        "--max: '%s' is no limit of a function: write it like Cache::insert=10M",
-                        r->p.value);
+                cli_parser_error(&r->p,
+                                 "--max: '%s' does not limit a function: write Cache::insert=10M",
+                                 r->p.value);
                 return false;
         }
         add_limit(r, LIMIT_FUNCTION, LIMIT_IN_BYTES, (double)bytes);
@@ -152,7 +150,7 @@ static bool take_file(struct reading *r) {
         if (r->o->source.path) {
                 cli_parser_error(
                         &r->p,
-                        "one trace at a time: to compare it with another, write '--against %s'",
+                        "only one trace can be checked: to compare it with another, add '--against %s'",
                         r->p.value);
                 return false;
         }
@@ -227,7 +225,7 @@ static bool check_all(struct reading *r) {
         if (!r->o->against && (r->fail_above || r->metrics.n))
                 return refuse(
                         r,
-                        "--fail-above and --by need something to compare with: add --against BASE");
+                        "--fail-above and --by need a trace to compare with: add --against BASE");
         if (!r->o->source.from_name && !r->o->source.to_name &&
             r->o->source.from_ns >= r->o->source.to_ns)
                 return refuse(r, cli_empty_window(r->o->source.from_ns, false));
@@ -236,7 +234,7 @@ static bool check_all(struct reading *r) {
         if (r->o->limits.n == 0)
                 return refuse(
                         r,
-                        "no limit given: add --max-peak 200M, --against BASE, or see 'silt check --help'");
+                        "no limit given: add --max-peak 200M or --against BASE, or see 'silt check --help'");
         return true;
 }
 

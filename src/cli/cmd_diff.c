@@ -83,8 +83,7 @@ static bool take_window(struct reading *r, const char *text, struct diff_source 
                 return false;
         if (s->from_name || s->to_name || s->from_ns < s->to_ns)
                 return true;
-        cli_parser_error(&r->p, "%s: the window is empty: it must end later than it begins",
-                         r->p.value);
+        cli_parser_error(&r->p, "%s: the window is empty: it must end after it begins", r->p.value);
         return false;
 }
 
@@ -112,7 +111,7 @@ static bool take_file(struct reading *r) {
         struct diff_source *s = &r->o->sources[MIN(r->n_files, (size_t)NAME_NEW)];
 
         if (r->n_files == NAME_N_SIDES) {
-                cli_parser_error(&r->p, "two traces at a time: leave out '%s'", text);
+                cli_parser_error(&r->p, "only two traces can be compared: leave out '%s'", text);
                 return false;
         }
         s->path = text;
@@ -131,7 +130,7 @@ static bool take_file(struct reading *r) {
 
 static bool take_moment(struct reading *r) {
         if (r->n_moments == NAME_N_SIDES) {
-                cli_parser_error(&r->p, "--at: two moments at most: leave out '%s'", r->p.value);
+                cli_parser_error(&r->p, "--at: given more than twice: leave out '%s'", r->p.value);
                 return false;
         }
         r->n_moments++;
@@ -150,7 +149,7 @@ static bool take_process(struct reading *r) {
                 s[NAME_OLD].process = keep(r, r->p.value, (size_t)(comma - r->p.value));
         if (s[NAME_OLD].process[0] && s[NAME_NEW].process[0])
                 return true;
-        cli_parser_error(&r->p, "--process: '%s' is no process: use a pid, a name, main or all",
+        cli_parser_error(&r->p, "--process: '%s' is not a process: use a pid, a name, main or all",
                          r->p.value);
         return false;
 }
@@ -215,12 +214,14 @@ static bool set_windows(struct reading *r) {
         bool has_own = r->has_own_window[NAME_OLD] || r->has_own_window[NAME_NEW];
 
         if (has_own + r->has_window + (r->n_moments > 0) > 1)
-                return refuse(r, "one way to say when: FILE@WINDOW, --from and --to, or --at");
+                return refuse(
+                        r,
+                        "conflicting times: use only one of FILE@WINDOW, --from and --to, or --at");
         if (r->has_window && !r->from_name && !r->to_name && r->from_ns >= r->to_ns)
                 return refuse(r, cli_empty_window(r->from_ns, false));
         if (has_own && s[NAME_OLD].is_at != s[NAME_NEW].is_at)
-                return refuse(r,
-                              "a moment and a window do not compare: write FILE@10s..20s for both");
+                return refuse(
+                        r, "cannot compare a moment with a window: write FILE@10s..20s for both");
         for (unsigned side = 0; side < NAME_N_SIDES; side++) {
                 if (r->has_window) {
                         s[side].from_ns = r->from_ns;
@@ -245,8 +246,7 @@ static bool check_all(struct reading *r) {
                 if (r->n_moments != NAME_N_SIDES)
                         return refuse(
                                 r,
-                                "one trace given: add another, or two moments (--at 10s --at 50s), or a window of each "
-                                "(FILE@10s..20s @50s..60s)");
+                                "only one trace given: add a second, two moments (--at 10s --at 50s) or two windows (FILE@10s..20s @50s..60s)");
                 s[NAME_NEW].path = s[NAME_OLD].path;
         }
         return set_windows(r);

@@ -58,19 +58,19 @@ __attribute__((format(printf, 4, 5))) static void say(struct doctor *d, enum fin
 
 /* The sentence that comes first. */
 static void tell_verdict(const struct doctor *d) {
-        const char *subject = d->subject ? d->subject : "programs here";
+        const char *subject = d->subject ? d->subject : "programs on this machine";
 
         if (d->quiet || d->trouble)
                 return;
         if (d->process)
-                printf("Process %s runs a program that %s be recorded", subject,
+                printf("Process %s runs a program that silt %s record", subject,
                        d->refused ? "cannot" : "can");
         else if (d->refused || (d->n_stops && !d->subject))
                 printf("silt cannot record %s", subject);
         else
                 printf("silt can record %s", subject);
         if (d->n_stops && !d->refused && d->subject)
-                printf(", but would not see all it allocates");
+                printf(", but would miss some of its allocations");
         if (d->n_stops + d->n_notes)
                 printf(": see %s below", d->n_stops ? "stop" : "note");
         putchar('\n');
@@ -82,14 +82,13 @@ static void examine_machine(struct doctor *d, const char *runtime_path) {
         say(d, FINDING_OK, "runtime", "%s", runtime_path);
         if (fd < 0) {
                 say(d, FINDING_STOP, "kernel",
-                    "no memory files (memfd_create: %s): allow the call in your sandbox",
-                    strerror(errno));
+                    "memfd_create failed: %s: allow the call in your sandbox", strerror(errno));
                 return;
         }
         close(fd);
-        say(d, FINDING_OK, "kernel", "shared memory files can be made and sealed");
+        say(d, FINDING_OK, "kernel", "shared memory can be created and sealed");
         say(d, FINDING_OK, "memory",
-            "at most 4 MiB in a program of one thread, 64 MiB in one of 1,000; the recorder 200 MB and 64 bytes per live block");
+            "at most 4 MiB in a program with one thread, 64 MiB with 1,000; the recorder takes 200 MB plus 64 bytes per live block");
 }
 
 /* "the debug file of build-id 1f…", or how to go without one. */
@@ -111,7 +110,7 @@ static void tell_nameless(struct doctor *d, const char *name, const struct impri
 
         tell_remedy(i, remedy, sizeof(remedy));
         say(d, FINDING_STOP, "allocator",
-            "%s is inside the program, and no symbol names its functions: what it allocates will not be seen: %s, or give their addresses (silt run --hook)",
+            "%s is linked into the program, but its functions have no symbols: silt will not see what it allocates: %s, or give their addresses (silt run --hook)",
             name, remedy);
 }
 
@@ -132,17 +131,18 @@ static void tell_allocator(struct doctor *d, const struct survey_allocator *a,
                 tell_nameless(d, name, i);
         else if (!a->n_refused && a->is_exported_only)
                 say(d, FINDING_NOTE, "allocator",
-                    "%s is inside the program: the %" PRIu32
-                    " functions it exports will be hooked; others have no names, and what they do will not be seen (see symbols)",
+                    "%s is linked into the program: silt will hook the %" PRIu32
+                    " functions it exports, but not those without symbols (see symbols)",
                     name, n);
         else if (!a->n_refused)
                 say(d, FINDING_OK, "allocator",
-                    "%s is inside the program: its %" PRIu32 " function%s will be hooked", name, n,
-                    n == 1 ? "" : "s");
+                    "%s is linked into the program: silt will hook its %" PRIu32 " function%s",
+                    name, n, n == 1 ? "" : "s");
         else
                 say(d, FINDING_STOP, "allocator",
-                    "%s is inside the program, and %" PRIu32 " of its %" PRIu32
-                    " functions cannot be hooked (%s): what they allocate will be missing: build it with other flags, or with the allocator as a shared library",
+                    "%s is linked into the program, but silt cannot hook %" PRIu32
+                    " of its %" PRIu32
+                    " functions (%s) and will miss what they allocate: build with other flags, or link the allocator as a shared library",
                     name, a->n_refused, n, a->why);
 }
 
@@ -152,14 +152,14 @@ static void tell_runtime(struct doctor *d, const struct imprint *i) {
 
         if (sanitizer)
                 say(d, FINDING_NOTE, "sanitizer",
-                    "%s has a malloc of its own: what the program asks of it is counted exactly, what it adds (red zones, freed blocks it keeps, shadow memory) shows only as resident memory: record a build without it to see what the program takes by itself",
+                    "%s has its own malloc: silt counts the program's requests exactly, but the memory it adds (red zones, quarantined blocks, shadow memory) shows only as resident memory: record a build without it to see the program's own memory",
                     sanitizer);
         if (i->marks & IMPRINT_GO)
                 say(d, FINDING_NOTE, "heap",
-                    "a Go program: its garbage-collected heap has no malloc and is not seen, C code it calls is: ask Go's own profiler (net/http/pprof)");
+                    "this is a Go program: silt sees the C code it calls, but not Go's garbage-collected heap: use Go's own profiler (net/http/pprof)");
         if (i->marks & IMPRINT_PYTHON)
                 say(d, FINDING_NOTE, "heap",
-                    "Python keeps objects up to 512 bytes in arenas of its own, which are seen as mappings: PYTHONMALLOC=malloc shows each object");
+                    "Python keeps objects of up to 512 bytes in its own arenas, which silt sees as mappings: set PYTHONMALLOC=malloc to see each object");
 }
 
 static void tell_symbols(struct doctor *d, const struct survey *survey, bool is_remedy_told) {
@@ -172,7 +172,7 @@ static void tell_symbols(struct doctor *d, const struct survey *survey, bool is_
         if (!is_remedy_told)
                 tell_remedy(&survey->imprint, remedy, sizeof(remedy));
         say(d, FINDING_NOTE, "symbols",
-            "the program is stripped, only exported functions have names: %s", remedy);
+            "the program is stripped, so only exported functions have names: %s", remedy);
 }
 
 static void examine_allocators(struct doctor *d, const char *path) {
@@ -189,11 +189,11 @@ static void examine_allocators(struct doctor *d, const char *path) {
                 is_remedy_told |= survey.allocators.items[i].is_nameless;
         }
         if (survey.imprint.library[0])
-                say(d, FINDING_OK, "allocator", "%s is a shared library: its functions are hooked",
-                    survey.imprint.library);
+                say(d, FINDING_OK, "allocator",
+                    "%s is a shared library: silt will hook its functions", survey.imprint.library);
         else if (!survey.allocators.n)
                 say(d, FINDING_OK, "allocator",
-                    "none inside the program: malloc is called through the loader");
+                    "none is linked into the program: it calls malloc through the loader");
         tell_runtime(d, &survey.imprint);
         tell_symbols(d, &survey, is_remedy_told);
         survey_done(&survey);
@@ -203,13 +203,13 @@ static void examine_allocators(struct doctor *d, const char *path) {
 static void tell_static(struct doctor *d, const struct imprint *i) {
         if (i->marks & IMPRINT_GO)
                 say(d, FINDING_NOTE, "heap",
-                    "a Go program: its garbage-collected heap has no malloc: ask Go's own profiler (net/http/pprof)");
+                    "this is a Go program: its garbage-collected heap does not use malloc: use Go's own profiler (net/http/pprof)");
         else if (i->marks & IMPRINT_MUSL)
                 say(d, FINDING_NOTE, "library",
-                    "musl is inside the program, with its malloc: build it against glibc and link it dynamically (for Rust: the target …-linux-gnu)");
+                    "musl and its malloc are linked into the program: build it against glibc and link it dynamically (for Rust: the target …-linux-gnu)");
         else if (i->marks & IMPRINT_GLIBC)
                 say(d, FINDING_NOTE, "library",
-                    "glibc is inside the program, with its malloc: build it without -static");
+                    "glibc and its malloc are linked into the program: build it without -static");
 }
 
 static void examine_refused(struct doctor *d, const struct entry *entry, const char *why) {
@@ -223,14 +223,14 @@ static void examine_refused(struct doctor *d, const struct entry *entry, const c
         }
         if (i.marks & (IMPRINT_GO | IMPRINT_MUSL | IMPRINT_GLIBC))
                 say(d, FINDING_STOP, "program",
-                    "%s is statically linked: the loader never runs, so silt cannot enter it (see %s)",
+                    "%s is statically linked, so the loader never runs and silt cannot enter it (see %s)",
                     path, i.marks & IMPRINT_GO ? "heap" : "library");
         else
                 say(d, FINDING_STOP, "program", "%s", why);
         for (unsigned k = 0; (name = imprint_allocator(&i, k)); k++) {
                 const char *version = imprint_version(&i, name);
 
-                say(d, FINDING_NOTE, "allocator", "%s%s%s is inside the program", name,
+                say(d, FINDING_NOTE, "allocator", "%s%s%s is linked into the program", name,
                     version[0] ? " " : "", version);
         }
         tell_static(d, &i);
@@ -287,7 +287,7 @@ static void examine_process(struct doctor *d, pid_t pid) {
         path[n] = 0;
         d->process = true;
         if (process_maps(pid, "libsilt.so"))
-                say(d, FINDING_NOTE, "process", "%d is being recorded already", (int)pid);
+                say(d, FINDING_NOTE, "process", "%d is already being recorded", (int)pid);
         else
                 say(d, FINDING_OK, "process", "%d runs the program below", (int)pid);
         examine_program(d, path);
@@ -325,7 +325,8 @@ static bool parse(struct cli_parser *p, struct doctor *d) {
                 if (id != CLI_OPERAND) {
                         take_option(d, (enum doctor_option)id);
                 } else if (d->subject) {
-                        cli_parser_error(p, "one program at a time: leave out '%s'", p->value);
+                        cli_parser_error(p, "only one program can be checked: leave out '%s'",
+                                         p->value);
                         return false;
                 } else {
                         d->subject = p->value;

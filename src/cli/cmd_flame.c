@@ -41,8 +41,9 @@ static bool take_output(struct flame_command_options *o, struct cli_parser *p) {
         o->draw.is_page = ends_with(p->value, ".html") || ends_with(p->value, ".htm");
         if (o->draw.is_page || ends_with(p->value, ".svg") || strcmp(p->value, "-") == 0)
                 return true;
-        cli_parser_error(p, "--output: '%s' is neither SVG nor HTML: end it with .svg or .html",
-                         p->value);
+        cli_parser_error(
+                p, "--output: '%s' is neither SVG nor HTML: use a name that ends in .svg or .html",
+                p->value);
         return false;
 }
 
@@ -72,14 +73,15 @@ static bool take_share(struct flame_command_options *o, struct cli_parser *p) {
         *pct = strtod(p->value, &end);
         if (end > p->value && *end == '\0' && *pct >= 0 && *pct <= 100)
                 return true;
-        cli_parser_error(p, "--min-share: '%s' is no share: use a number from 0 to 100", p->value);
+        cli_parser_error(p, "--min-share: '%s' is not a percentage: use a number from 0 to 100",
+                         p->value);
         return false;
 }
 
 /* The newer trace is the last one. */
 static bool take_file(struct flame_command_options *o, struct cli_parser *p) {
         if (o->draw.old_path) {
-                cli_parser_error(p, "one trace, or two to compare: leave out '%s'", p->value);
+                cli_parser_error(p, "more than two traces given: leave out '%s'", p->value);
                 return false;
         }
         o->draw.old_path = o->draw.ask.path;
@@ -117,7 +119,7 @@ static bool take_option(struct flame_command_options *o, enum flame_option optio
 
 static bool check_window(const struct report_options *o, bool has_to, struct cli_parser *p) {
         if (o->is_at && has_to) {
-                cli_parser_error(p, "--at, --to: both say where the window ends: leave one out");
+                cli_parser_error(p, "--at, --to: both set the end of the window: leave one out");
                 return false;
         }
         if (!o->from_name && !o->to_name && o->from_ns >= o->to_ns) {
@@ -172,7 +174,7 @@ static void add_default_output(const char *trace, struct str *to) {
 
 static int refuse_existing(const char *path, struct err *reterr) {
         return err_set(reterr, -EEXIST,
-                       "'%s': it exists already: choose another -o, or overwrite it with -f", path);
+                       "'%s' already exists: choose another file (-o) or overwrite it (-f)", path);
 }
 
 /* A picture that silt drew is drawn anew without a question; whatever else stands there is somebody's. */
@@ -196,7 +198,8 @@ static int open_output(const char *path, bool force, struct err *reterr) {
                 }
         }
         if (fd < 0)
-                return err_set(reterr, fd, "'%s': %s: choose another -o", path, strerror(-fd));
+                return err_set(reterr, fd, "'%s': %s: choose another file (-o)", path,
+                               strerror(-fd));
         return fd;
 }
 
@@ -212,7 +215,7 @@ static int write_file(const char *path, bool force, const char *bytes, size_t n,
                 r = -errno;
         if (r < 0) {
                 unlink(path); /* half a picture is none */
-                return err_set(reterr, r, "'%s': %s: choose another -o", path, strerror(-r));
+                return err_set(reterr, r, "'%s': %s: choose another file (-o)", path, strerror(-r));
         }
         return 0;
 }

@@ -55,7 +55,7 @@ static bool take_group(struct report_options *o, struct cli_parser *p) {
                 }
         cli_parser_error(
                 p,
-                "--group-by: '%s' is nothing to group by: use site, function, module, line, crate, thread, size or process",
+                "--group-by: cannot group by '%s': use site, function, module, line, crate, thread, size or process",
                 p->value);
         return false;
 }
@@ -66,7 +66,8 @@ static bool take_histogram(struct report_options *o, struct cli_parser *p) {
         else if (strcmp(p->value, "lifetime") == 0)
                 o->histogram = REPORT_LIFETIMES;
         else
-                cli_parser_error(p, "--histogram: '%s' has none: use size or lifetime", p->value);
+                cli_parser_error(p, "--histogram: '%s' has no histogram: use size or lifetime",
+                                 p->value);
         return o->histogram != REPORT_NO_HISTOGRAM;
 }
 
@@ -85,7 +86,8 @@ static bool take_share(struct report_options *o, struct cli_parser *p) {
         o->min_share_pct = strtod(p->value, &end);
         if (end > p->value && *end == '\0' && o->min_share_pct >= 0 && o->min_share_pct <= 100)
                 return true;
-        cli_parser_error(p, "--min-share: '%s' is no share: use a number from 0 to 100", p->value);
+        cli_parser_error(p, "--min-share: '%s' is not a percentage: use a number from 0 to 100",
+                         p->value);
         return false;
 }
 
@@ -96,15 +98,15 @@ static bool check_views(const struct report_options *o, struct cli_parser *p) {
         const char *lost = o->max_depth ? "--depth" : o->min_share_pct >= 0 ? "--min-share" : NULL;
 
         if (n > 1) {
-                cli_parser_error(p,
-                                 "one view at a time: choose one of --blocks, --group-by, --tree, "
-                                 "--bottom-up, --callers, --callees and --histogram");
+                cli_parser_error(
+                        p,
+                        "more than one view given: use only one of --blocks, --group-by, --tree, --bottom-up, --callers, --callees and --histogram");
                 return false;
         }
         if (lost && n_trees == 0) {
                 cli_parser_error(
                         p,
-                        "%s: there is no tree to cut: add --tree, --bottom-up, --callers or --callees",
+                        "%s: applies only to trees: add --tree, --bottom-up, --callers or --callees",
                         lost);
                 return false;
         }
@@ -113,7 +115,7 @@ static bool check_views(const struct report_options *o, struct cli_parser *p) {
 
 static bool check_window(const struct report_options *o, bool has_to, struct cli_parser *p) {
         if (o->is_at && has_to) {
-                cli_parser_error(p, "--at, --to: both say where the window ends: leave one out");
+                cli_parser_error(p, "--at, --to: both set the end of the window: leave one out");
                 return false;
         }
         if (!o->from_name && !o->to_name && o->from_ns >= o->to_ns) {
@@ -125,8 +127,9 @@ static bool check_window(const struct report_options *o, bool has_to, struct cli
 
 static bool take_file(struct report_options *o, struct cli_parser *p) {
         if (o->path) {
-                cli_parser_error(p, "one trace at a time: 'silt diff %s %s' compares two", o->path,
-                                 p->value);
+                cli_parser_error(
+                        p, "only one trace can be reported: to compare two, use 'silt diff %s %s'",
+                        o->path, p->value);
                 return false;
         }
         o->path = p->value;

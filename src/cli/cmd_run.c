@@ -28,7 +28,7 @@ static bool take_start_after(struct run_options *o, struct cli_parser *p) {
         if (!cli_value_duration(p, &o->start_after_ns))
                 return false;
         if (o->start_after_ns == 0)
-                cli_parser_error(p, "--start-after: '%s' is no time to wait: leave out --dormant",
+                cli_parser_error(p, "--start-after: '%s' is no delay: leave out --dormant",
                                  p->value);
         return o->start_after_ns != 0;
 }
@@ -37,7 +37,7 @@ static bool take_start_above(struct run_options *o, struct cli_parser *p) {
         if (!cli_value_bytes(p, &o->start_above_bytes))
                 return false;
         if (o->start_above_bytes == 0)
-                cli_parser_error(p, "--start-above: '%s' is nothing: leave out --dormant",
+                cli_parser_error(p, "--start-above: '%s' is always exceeded: leave out --dormant",
                                  p->value);
         return o->start_above_bytes != 0;
 }
@@ -50,12 +50,12 @@ static bool check_dormant(const struct run_options *o, struct cli_parser *p) {
                                                       : NULL;
 
         if (!o->dormant && (o->start_after_ns || o->start_above_bytes)) {
-                cli_parser_error(p, "%s: recording begins with the program: add --dormant",
+                cli_parser_error(p, "%s: has no effect without --dormant: add --dormant",
                                  o->start_after_ns ? "--start-after" : "--start-above");
                 return false;
         }
         if (o->dormant && wrong)
-                cli_parser_error(p, "%s: it does not go with --dormant: leave one out", wrong);
+                cli_parser_error(p, "%s: cannot be combined with --dormant: leave one out", wrong);
         return !o->dormant || !wrong;
 }
 
@@ -63,14 +63,14 @@ static bool take_launcher(struct run_options *o, struct cli_parser *p) {
         bool is_blank = p->value[strspn(p->value, " \t")] == '\0';
 
         if (is_blank)
-                cli_parser_error(p, "--launcher: it is empty: name an emulator, or leave it out");
+                cli_parser_error(p, "--launcher: empty command: name an emulator, or leave it out");
         o->launcher = p->value;
         return !is_blank;
 }
 
 static bool take_hook(struct run_options *o, struct cli_parser *p) {
         if (o->n_hooks == RUN_MAX_HOOKS) {
-                cli_parser_error(p, "--hook: more than %d functions are not taken", RUN_MAX_HOOKS);
+                cli_parser_error(p, "--hook: given more than %d times", RUN_MAX_HOOKS);
                 return false;
         }
         o->hooks[o->n_hooks++] = p->value;
@@ -158,12 +158,12 @@ static void warn_of_allocators(const struct run_options *o) {
 
                 if (a->n_refused)
                         fprintf(stderr,
-                                "silt: '%s': not all of %s inside it can be hooked (%s): see 'silt doctor %s'\n",
+                                "silt: '%s': cannot hook all of %s linked into it (%s): see 'silt doctor %s'\n",
                                 entry.interpreter[0] ? path : o->argv[0], a->name, a->why,
                                 o->argv[0]);
                 if (a->is_nameless && !o->n_hooks)
                         fprintf(stderr,
-                                "silt: '%s': %s%s%s is inside it and no symbol names its functions: what it allocates will not be seen: see 'silt doctor %s'\n",
+                                "silt: '%s': cannot see what %s%s%s allocates, which is linked into it without symbols: see 'silt doctor %s'\n",
                                 entry.interpreter[0] ? path : o->argv[0], a->name,
                                 a->version[0] ? " " : "", a->version, o->argv[0]);
         }

@@ -32,9 +32,10 @@ static bool take_name(struct snapshot_options *o, struct cli_parser *p) {
 
 static bool take_operand(struct snapshot_options *o, struct cli_parser *p) {
         if (o->who)
-                cli_parser_error(p, "one recording at a time: leave out '%s'", p->value);
+                cli_parser_error(p, "only one recording can be marked: leave out '%s'", p->value);
         else if (!p->value[0])
-                cli_parser_error(p, "'' is no process and no trace: write 'silt snapshot PID'");
+                cli_parser_error(p,
+                                 "'' is neither a process nor a trace: write 'silt snapshot PID'");
         else {
                 o->who = p->value;
                 return true;
@@ -67,7 +68,7 @@ bool snapshot_options_parse(int argc, char **argv, struct snapshot_options *ret_
         if (ok && !o.who) {
                 cli_parser_error(
                         &p,
-                        "nothing to mark given: write 'silt snapshot PID' or 'silt snapshot FILE'");
+                        "no recording given: write 'silt snapshot PID' or 'silt snapshot FILE'");
                 ok = false;
         }
         *ret_exit_status = p.exit_status;

@@ -33,12 +33,14 @@ static bool take_context(struct source_options *o, struct cli_parser *p) {
 
 static bool take_dir(struct source_options *o, struct cli_parser *p) {
         if (!p->value[0]) {
-                cli_parser_error(p, "--source-dir: '' is no directory: write '--source-dir DIR'");
+                cli_parser_error(p,
+                                 "--source-dir: '' is not a directory: write '--source-dir DIR'");
                 return false;
         }
         if (o->n_dirs == SOURCE_MAX_DIRS) {
-                cli_parser_error(p, "--source-dir: at most %d directories: name one above them",
-                                 SOURCE_MAX_DIRS);
+                cli_parser_error(
+                        p, "--source-dir: given more than %d times: name a common parent directory",
+                        SOURCE_MAX_DIRS);
                 return false;
         }
         o->dirs[o->n_dirs++] = p->value;
@@ -49,13 +51,13 @@ static bool take_map(struct source_options *o, struct cli_parser *p) {
         const char *equals = strchr(p->value, '=');
 
         if (!equals || equals == p->value || !equals[1]) {
-                cli_parser_error(p,
-                                 "--map: '%s' says not what became of what: write '--map OLD=NEW'",
+                cli_parser_error(p, "--map: '%s' is not a mapping: write '--map OLD=NEW'",
                                  p->value);
                 return false;
         }
         if (o->n_maps == SOURCE_MAX_MAPS) {
-                cli_parser_error(p, "--map: at most %d of them: try --source-dir", SOURCE_MAX_MAPS);
+                cli_parser_error(p, "--map: given more than %d times: use --source-dir",
+                                 SOURCE_MAX_MAPS);
                 return false;
         }
         o->maps[o->n_maps++] =
@@ -69,7 +71,8 @@ static bool take_operand(struct source_options *o, struct cli_parser *p) {
         } else if (!o->what) {
                 o->what = p->value;
         } else {
-                cli_parser_error(p, "one function or file at a time: leave out '%s'", p->value);
+                cli_parser_error(p, "only one function or file can be shown: leave out '%s'",
+                                 p->value);
                 return false;
         }
         return true;
@@ -104,7 +107,7 @@ static bool check(const struct source_options *o, struct cli_parser *p) {
                 cli_parser_error(
                         p,
                         "%s: write 'silt source FILE FUNCTION' or 'silt source FILE SOURCE:LINE'",
-                        o->view.path ? "nothing to show given" : "no trace given");
+                        o->view.path ? "no function or file given" : "no trace given");
                 return false;
         }
         if (!o->view.from_name && !o->view.to_name && o->view.from_ns >= o->view.to_ns) {

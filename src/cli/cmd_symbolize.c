@@ -85,7 +85,8 @@ bool symbolize_options_parse(int argc, char **argv, struct symbolize_options *re
                 } else if (id != CLI_OPERAND) {
                         ok = take_option(&o, (enum symbolize_option)id, &p);
                 } else if (o.path) {
-                        cli_parser_error(&p, "one trace at a time: leave out '%s'", p.value);
+                        cli_parser_error(&p, "only one trace can be given: leave out '%s'",
+                                         p.value);
                         ok = false;
                 } else {
                         o.path = p.value;
@@ -175,16 +176,16 @@ static void add_sentence(struct str *s, const char *path, const struct tally *t)
 
         add_plain(s, path);
         if (t->n_frames == 0)
-                str_add(s, ": there are no frames to name.\n");
+                str_add(s, ": no frames to name.\n");
         else if (t->n_lines == t->n_frames && t->n_named == t->n_frames)
-                str_addf(s, ": all of %s frames have names and source lines.\n",
+                str_addf(s, ": all %s frames have names and source lines.\n",
                          unit_count(&n, t->n_frames));
         else {
                 str_addf(s, ": %.1f %% of %s frames have names", percent(t->n_named, t->n_frames),
                          unit_count(&n, t->n_frames));
                 if (t->n_guessed)
                         str_addf(s, " (%.1f %% are guesses)", percent(t->n_guessed, t->n_frames));
-                str_addf(s, ", %.1f %% source lines.\n", percent(t->n_lines, t->n_frames));
+                str_addf(s, ", %.1f %% have source lines.\n", percent(t->n_lines, t->n_frames));
         }
 }
 
@@ -203,9 +204,7 @@ static int more_frames_first(const void *a, const void *b) {
 static const char *module_text(const struct module_tally *m) {
         return m->names
                        ? m->names->text
-                       : "made at run time, and no /tmp/perf-PID.map that can be trusted names it: let "
-                         "the runtime write one (node --perf-basic-prof, java "
-                         "-XX:+DumpPerfMapAtExit, PYTHONPERFSUPPORT=1)";
+                       : "code generated at run time, without a trustworthy /tmp/perf-PID.map: let the runtime write one (node --perf-basic-prof, java -XX:+DumpPerfMapAtExit, PYTHONPERFSUPPORT=1)";
 }
 
 /* Many modules lack the same: it is said once. Those told are taken out. */
@@ -224,7 +223,8 @@ static void add_group(struct str *s, struct module_tally **modules, size_t n) {
                 if (n_told++ < SYMBOLIZE_MAX_MODULES) {
                         str_addf(s, "%12s frame%s ", unit_count(&count, modules[i]->tally.n_frames),
                                  modules[i]->tally.n_frames == 1 ? " " : "s");
-                        add_plain(s, modules[i]->path[0] ? modules[i]->path : "code in no file");
+                        add_plain(s,
+                                  modules[i]->path[0] ? modules[i]->path : "code not from a file");
                         str_add(s, "\n");
                 } else {
                         n_more++;
@@ -263,8 +263,7 @@ static int tell(const char *path, int n_kept, struct err *reterr) {
         tally_all(trace_view(t), &all, modules);
         add_sentence(&s, path, &all);
         if (n_kept)
-                str_addf(&s,
-                         "  %d module%s kept the names found before: there would be fewer now\n",
+                str_addf(&s, "  %d module%s kept the names found earlier: fewer can be found now\n",
                          n_kept, n_kept == 1 ? "" : "s");
         add_modules(&s, modules, trace_view(t)->n_modules + 1);
         fputs(str_text(&s), stdout);

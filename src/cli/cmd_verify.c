@@ -38,7 +38,8 @@ static bool parse(struct cli_parser *p, struct verify_options *o) {
                 if (id != CLI_OPERAND) {
                         take_option(o, (enum verify_option)id);
                 } else if (o->path) {
-                        cli_parser_error(p, "one trace at a time: leave out '%s'", p->value);
+                        cli_parser_error(p, "only one trace can be given: leave out '%s'",
+                                         p->value);
                         return false;
                 } else {
                         o->path = p->value;
@@ -62,7 +63,8 @@ int cmd_verify(int argc, char **argv) {
         if (options.quiet)
                 out = fopen("/dev/null", "we");
         if (!out) {
-                fprintf(stderr, "silt: verify: cannot open /dev/null: %m: leave out --quiet\n");
+                fprintf(stderr,
+                        "silt: verify: cannot open /dev/null: %m: run it without --quiet\n");
                 return EXIT_STATUS_TROUBLE;
         }
         r = trace_verify(options.path, out, &err);

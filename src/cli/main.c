@@ -40,20 +40,11 @@ static const struct {
 };
 
 static void print_help(FILE *to) {
-        fputs("usage: silt COMMAND [options] [arguments]\n"
-              "\n"
-              "Finds out where a program's memory goes.\n"
-              "\n"
-              "commands:\n",
+        fputs("usage: silt COMMAND [options] [arguments]\n\nFind out where a program's memory goes.\n\ncommands:\n",
               to);
         for (size_t i = 0; i < ARRAY_SIZE(commands); i++)
                 fprintf(to, "  %-9s  %s\n", commands[i].name, commands[i].summary);
-        fputs("\n"
-              "'silt COMMAND --help' tells more of each; 'silt --version' tells which silt this is.\n"
-              "\n"
-              "examples:\n"
-              "  silt run ./server --port 8080\n"
-              "  silt report silt.server.4711.silt\n",
+        fputs("\nSee 'silt COMMAND --help' for a command's options, and 'silt --version' for the version.\n\nexamples:\n  silt run ./server --port 8080\n  silt report silt.server.4711.silt\n",
               to);
 }
 
@@ -105,7 +96,7 @@ static int print_help_of(const char *name) {
 
 static int dispatch(int argc, char **argv) {
         if (argc < 2) {
-                fputs("silt: no command given: try 'silt run PROG', or see 'silt --help'\n",
+                fputs("silt: no command given: write 'silt run PROG', or see 'silt --help'\n",
                       stderr);
                 return EXIT_STATUS_TROUBLE;
         }

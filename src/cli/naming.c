@@ -25,8 +25,9 @@ bool cli_take_debug_path(struct cli_parser *p) {
                 return false;
         }
         if (n_debug_paths == CLI_MAX_DEBUG_PATHS) {
-                cli_parser_error(p, "--debug-path: at most %d of them: give a directory above them",
-                                 CLI_MAX_DEBUG_PATHS);
+                cli_parser_error(
+                        p, "--debug-path: given more than %d times: name a common parent directory",
+                        CLI_MAX_DEBUG_PATHS);
                 return false;
         }
         debug_paths[n_debug_paths++] = p->value;

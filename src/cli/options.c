@@ -196,7 +196,7 @@ bool cli_value_time(struct cli_parser *p, uint64_t *ret_ns, const char **ret_nam
         if (p->value[0] != '@')
                 return cli_value_duration(p, ret_ns);
         if (!p->value[1]) {
-                cli_parser_error(p, "--%s: '@' names no moment: write @NAME", p->name);
+                cli_parser_error(p, "--%s: '@' has no name: write @NAME", p->name);
                 return false;
         }
         *ret_name = p->value + 1;
@@ -226,8 +226,7 @@ bool cli_value_percent(struct cli_parser *p, double *ret_pct) {
         double v = p->value[0] >= '0' && p->value[0] <= '9' ? strtod(p->value, &end) : 0;
 
         if (!end || (end[0] != '\0' && strcmp(end, "%") != 0) || !(v >= 0 && v <= 1e9)) {
-                cli_parser_error(p, "--%s: '%s' is no percentage: write it like 3%%", p->name,
-                                 p->value);
+                cli_parser_error(p, "--%s: '%s' is not a percentage: write 3%%", p->name, p->value);
                 return false;
         }
         *ret_pct = v;

@@ -16,8 +16,7 @@ bool cli_take_duration(struct cli_parser *p, struct run_options *o) {
         if (!cli_value_duration(p, &o->duration_ns))
                 return false;
         if (o->duration_ns == 0)
-                cli_parser_error(p, "--duration: '%s' records nothing: give a longer time",
-                                 p->value);
+                cli_parser_error(p, "--duration: '%s' is too short: give a longer time", p->value);
         return o->duration_ns != 0;
 }
 
@@ -43,7 +42,7 @@ bool cli_take_snapshot_growth(struct cli_parser *p, struct run_options *o) {
         if (!cli_value_percent(p, &o->snapshot_growth_pct))
                 return false;
         if (o->snapshot_growth_pct < 1)
-                cli_parser_error(p, "--snapshot-growth: '%s' is too little: give at least 1%%",
+                cli_parser_error(p, "--snapshot-growth: '%s' is too small: give at least 1%%",
                                  p->value);
         return o->snapshot_growth_pct >= 1;
 }
@@ -78,7 +77,7 @@ bool cli_check_sample(struct cli_parser *p, struct run_options *o) {
         if (o->sample_bytes && o->free_stacks) {
                 cli_parser_error(
                         p,
-                        "--free-stacks: not with --sample or --budget, which see few releases: leave one of them out");
+                        "--free-stacks: cannot be combined with --sample or --budget, which see few frees: leave one out");
                 return false;
         }
         return true;

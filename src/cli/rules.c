@@ -3,7 +3,7 @@
 
 bool cli_take_rules(struct cli_parser *p, struct name_sources *rules) {
         if (rules->n_files == NAME_MAX_FILES) {
-                cli_parser_error(p, "--rules: at most %d files: put rules into fewer",
+                cli_parser_error(p, "--rules: given more than %d times: merge the files",
                                  NAME_MAX_FILES);
                 return false;
         }

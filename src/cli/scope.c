@@ -25,13 +25,13 @@ bool cli_take_process(struct cli_parser *p, const char **ret_process) {
         *ret_process = p->value;
         if (p->value[0])
                 return true;
-        cli_parser_error(p, "--process: '' is no process: use a pid, a name, main or all");
+        cli_parser_error(p, "--process: '' is not a process: use a pid, a name, main or all");
         return false;
 }
 
 const char *cli_empty_window(uint64_t from_ns, bool is_at) {
         if (from_ns == 0)
-                return is_at ? "nothing had happened yet: --at must be later than 0"
+                return is_at ? "--at is the start of the recording: choose a time later than 0"
                              : "the window is empty: --to must be later than 0";
         return is_at ? "the window is empty: --from must be earlier than --at"
                      : "the window is empty: --from must be earlier than --to";

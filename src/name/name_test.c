@@ -386,27 +386,28 @@ static void test_refused_rules(void **state) {
 
         (void)state;
         check_refused("\n\nallocater x\n",
-                      "rules: my.rules:3: a rule begins with allocator, start");
-        check_refused("allocator", "rules: my.rules:1: a rule is a word and a pattern");
-        check_refused("allocator # x", "rules: my.rules:1: a rule is a word and a pattern");
+                      "rules: my.rules:3: a rule must begin with allocator, start");
+        check_refused("allocator", "rules: my.rules:1: a rule needs a keyword and a pattern");
+        check_refused("allocator # x", "rules: my.rules:1: a rule needs a keyword and a pattern");
         check_refused("allocator a::", "rules: my.rules:1: a part of the path is empty");
         check_refused("allocator a::::b", "rules: my.rules:1: a part of the path is empty");
-        check_refused("allocator a**", "rules: my.rules:1: '**' is a part of its own");
-        check_refused("allocator std::vector<int>", "rules: my.rules:1: patterns have no template");
-        check_refused("driver a<b>", "rules: my.rules:1: patterns have no template");
-        check_refused("driver a in b", "rules: my.rules:1: a driver is one everywhere");
-        check_refused("rust", "rules: my.rules:1: a rule is a word and a pattern");
-        check_refused("rust keep", "rules: my.rules:1: a rule is a word and a pattern");
-        check_refused("rust driver a", "rules: my.rules:1: behind 'rust' stands allocator");
+        check_refused("allocator a**", "rules: my.rules:1: '**' must be a whole part");
+        check_refused("allocator std::vector<int>",
+                      "rules: my.rules:1: patterns cannot contain template");
+        check_refused("driver a<b>", "rules: my.rules:1: patterns cannot contain template");
+        check_refused("driver a in b", "rules: my.rules:1: a driver applies everywhere");
+        check_refused("rust", "rules: my.rules:1: a rule needs a keyword and a pattern");
+        check_refused("rust keep", "rules: my.rules:1: a rule needs a keyword and a pattern");
+        check_refused("rust driver a", "rules: my.rules:1: 'rust' must be followed by allocator");
         check_refused("keep a in /lib/b", "rules: my.rules:1: a module is named by its file name");
         check_refused("fold a", "rules: my.rules:1: 'fold' needs '=>'");
         check_refused("fold a<int => b", "rules: my.rules:1: the type's arguments must end");
-        check_refused("fold a::* => b", "rules: my.rules:1: '*' cannot stand in the path");
+        check_refused("fold a::* => b", "rules: my.rules:1: '*' is not allowed in the path");
         check_refused("fold => b", "rules: my.rules:1: a part of the path is empty");
-        check_refused("inline a", "rules: my.rules:1: an inline namespace is named with");
-        check_refused("inline a*::b", "rules: my.rules:1: '*' can only stand in the last part");
-        check_refused("inline a::**", "rules: my.rules:1: '*' can only stand in the last part");
-        check_refused("keep a\x01", "rules: my.rules:1: the line is no text");
+        check_refused("inline a", "rules: my.rules:1: an inline namespace needs the name");
+        check_refused("inline a*::b", "rules: my.rules:1: '*' is only allowed in the last part");
+        check_refused("inline a::**", "rules: my.rules:1: '*' is only allowed in the last part");
+        check_refused("keep a\x01", "rules: my.rules:1: the line is not text");
         str_add(&s, "keep ");
         str_pad(&s, 'a', RULES_MAX_LINE_BYTES);
         check_refused(str_text(&s), "rules: my.rules:1: the line is too long");
@@ -446,7 +447,7 @@ static void test_files(void **state) {
         check_files("/", false, "rules: cannot read '/': Is a directory");
         str_pad(&s, '\n', RULES_MAX_FILE_BYTES + 1);
         write_file("name_test.rules", str_text(&s));
-        check_files("name_test.rules", false, "rules: 'name_test.rules' is larger than a megabyte");
+        check_files("name_test.rules", false, "rules: 'name_test.rules' is larger than 1 MiB");
         str_done(&s);
 
         assert_non_null(getcwd(here, sizeof(here)));

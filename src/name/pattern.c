@@ -136,7 +136,7 @@ const char *patterns_add(struct patterns *p, const char *text, size_t n, uint32_
                 else if (part_n == 2 && memcmp(part, "**", 2) == 0)
                         node = add_any(p, node);
                 else if (memmem(part, part_n, "**", 2))
-                        return "'**' is a part of its own: write it between '::'";
+                        return "'**' must be a whole part: write it between '::'";
                 else if (part_n == 9 && memcmp(part, "operator*", 9) == 0)
                         node = add_literal(p, node, part, part_n);
                 else

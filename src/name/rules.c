@@ -135,15 +135,15 @@ static const char *add_kind(struct rules *r, struct span rest, enum name_kind ki
         if (rule.module && strchr(rule.module, '/'))
                 return "a module is named by its file name: leave out the directory";
         if (has_arguments(rest))
-                return "patterns have no template arguments: leave out '<' and what follows it";
+                return "patterns cannot contain template arguments: leave out '<' and everything after it";
         return add_rule(r, &r->kinds, rest, rule);
 }
 
 static const char *add_driver(struct rules *r, struct span rest) {
         if (find_last(rest, " in ") || find_last(rest, " at "))
-                return "a driver is one everywhere: leave out 'in' and 'at'";
+                return "a driver applies everywhere: leave out 'in' and 'at'";
         if (has_arguments(rest))
-                return "patterns have no template arguments: leave out '<' and what follows it";
+                return "patterns cannot contain template arguments: leave out '<' and everything after it";
         return add_rule(r, &r->drivers, rest, (struct rule){0});
 }
 
@@ -170,7 +170,7 @@ static const char *add_fold(struct rules *r, struct span rest) {
         struct span type, text;
 
         if (!arrow)
-                return "'fold' needs '=>' and what the type is called then";
+                return "'fold' needs '=>' and the type's new name";
         type = trim((struct span){rest.p, (size_t)(arrow - rest.p)});
         text = trim((struct span){arrow + 2, (size_t)(rest.p + rest.n - arrow - 2)});
         rule.text = arena_strndup(r->arena, text.p, text.n);
@@ -191,7 +191,7 @@ static const char *add_fold(struct rules *r, struct span rest) {
                 type.n = (size_t)(bracket - type.p);
         }
         if (memchr(type.p, '*', type.n))
-                return "'*' cannot stand in the path of a fold";
+                return "'*' is not allowed in the path of a fold";
         return add_rule(r, &r->shapes, type, rule);
 }
 
@@ -200,10 +200,10 @@ static const char *add_inline(struct rules *r, struct span rest) {
         struct span parents = {rest.p, last ? (size_t)(last - rest.p) : 0};
 
         if (!last)
-                return "an inline namespace is named with the one it is in";
+                return "an inline namespace needs the name of its parent";
         if (memchr(parents.p, '*', parents.n) ||
             memmem(last, (size_t)(rest.p + rest.n - last), "**", 2))
-                return "'*' can only stand in the last part of an inline namespace";
+                return "'*' is only allowed in the last part of an inline namespace";
         return add_rule(r, &r->shapes, rest, (struct rule){.is_inline = true});
 }
 
@@ -223,7 +223,7 @@ static const char *add_line(struct rules *r, struct span line) {
                 return "the line is too long";
         line = without_comment(line);
         if (line.n == SIZE_MAX)
-                return "the line is no text";
+                return "the line is not text";
         line = trim(line);
         if (line.n == 0)
                 return NULL;
@@ -232,19 +232,19 @@ static const char *add_line(struct rules *r, struct span line) {
         if (is_rust)
                 verb = take_word(&line);
         if (line.n == 0)
-                return "a rule is a word and a pattern";
+                return "a rule needs a keyword and a pattern";
         for (size_t i = 0; i < ARRAY_SIZE(kinds); i++)
                 if (span_is(verb, kinds[i].verb))
                         return add_kind(r, line, kinds[i].kind, is_rust);
         if (is_rust)
-                return "behind 'rust' stands allocator, start, machinery, task or keep";
+                return "'rust' must be followed by allocator, start, machinery, task or keep";
         if (span_is(verb, "driver"))
                 return add_driver(r, line);
         if (span_is(verb, "fold"))
                 return add_fold(r, line);
         if (span_is(verb, "inline"))
                 return add_inline(r, line);
-        return "a rule begins with allocator, start, machinery, task, driver, keep, fold or inline";
+        return "a rule must begin with allocator, start, machinery, task, driver, keep, fold or inline";
 }
 
 /* ---- files ----------------------------------------------------------------------------------- */
@@ -291,7 +291,7 @@ int rules_add_file(struct rules *r, const char *path, struct err *reterr) {
                 n += (size_t)got;
         }
         return err_set(reterr, -EFBIG,
-                       "rules: '%s' is larger than a megabyte: it is no file of rules", path);
+                       "rules: '%s' is larger than 1 MiB, so it is not a file of rules", path);
 }
 
 /* ---- asking ---------------------------------------------------------------------------------- */

@@ -204,7 +204,7 @@ int patch_make_aarch64(const struct patch_function *f, const struct patch_target
         bool can;
 
         if (f->n_bytes < 4 || f->addr % 4)
-                return err_set(reterr, -ENOTSUP, "it has no whole instruction");
+                return err_set(reterr, -ENOTSUP, "it has no complete instruction");
         entry = bytes_le32(f->code);
         at_off = is_landing(entry) ? 4 : 0;
         if (f->n_bytes < at_off + 4)
@@ -229,7 +229,8 @@ int patch_make_aarch64(const struct patch_function *f, const struct patch_target
                 return err_set(reterr, -ENOTSUP, "instruction %08" PRIx32 " cannot be moved",
                                moved);
         if (r.is_out_of_reach || !branch_reaches(ret->at, to->room_addr, &branch))
-                return err_set(reterr, -EFAULT, "room at 0x%" PRIx64 " is out of a branch's reach",
+                return err_set(reterr, -EFAULT,
+                               "the trampoline at 0x%" PRIx64 " is out of branch range",
                                to->room_addr);
         room_finish(&r, ret);
         ret->n_bytes = 4;

@@ -392,7 +392,7 @@ int allocators_read_here(const char *path, enum allocators_of of, struct allocat
                 return read_exported(path, of, ret, reterr);
         r = symbol_module_open(&m, NULL, &module, &origin);
         if (r < 0)
-                return err_set(reterr, r, "'%s': cannot be read as a program: %s", path,
+                return err_set(reterr, r, "'%s': cannot read it as a program: %s", path,
                                origin.text);
         find_all(ret, symbol_module_functions(module), of);
         return 0;
@@ -429,7 +429,7 @@ int allocator_function_patch(const struct allocator_function *f, enum patch_mach
         _cleanup_free_ uint8_t *code = NULL;
 
         if (f->n_bytes == 0)
-                return err_set(reterr, -ENOTSUP, "its length is not known");
+                return err_set(reterr, -ENOTSUP, "its length is unknown");
         if (want_bytes > ALLOCATOR_MAX_FUNCTION_BYTES)
                 return err_set(reterr, -ENOTSUP, "it is longer than %d KiB",
                                ALLOCATOR_MAX_FUNCTION_BYTES >> 10);

@@ -145,7 +145,7 @@ static void settle(struct allocators_file *file, bool is_done, const struct answ
                 allocators_done(&file->found);
                 memset(&file->found, 0, sizeof(file->found));
                 file->r = err_set(&file->err, -EBADMSG,
-                                  "'%s': cannot be read: it is damaged, or takes too long",
+                                  "cannot read '%s': it is damaged, or reading takes too long",
                                   file->path);
         }
 }

@@ -55,8 +55,8 @@ static const struct family_role *find_role(const char *text, size_t n, struct er
                 snprintf(all + used, sizeof(all) - used, "%s%s", used ? ", " : "",
                          given_roles[i].name);
         }
-        err_set(reterr, -EINVAL, "--hook: '%.*s' is no role: use one of %s", (int)MIN(n, 40u), text,
-                all);
+        err_set(reterr, -EINVAL, "--hook: '%.*s' is not a role: use one of %s", (int)MIN(n, 40u),
+                text, all);
         return NULL;
 }
 
@@ -157,18 +157,19 @@ static int find_begin(const char *where, const struct functions *functions, cons
                 errno = 0;
                 f->begin = strtoull(where, &end, 16);
                 if (*end || end == where + 2 || errno)
-                        return err_set(reterr, -EINVAL, "it is no address: write it as 0x4010a0");
+                        return err_set(reterr, -EINVAL, "not an address: write 0x4010a0");
         } else {
                 named = function_named(functions, where);
                 if (!named)
-                        return err_set(reterr, -ENOENT,
-                                       "no function has that name: give its address, as 0x4010a0");
+                        return err_set(
+                                reterr, -ENOENT,
+                                "no function has this name: give its address, such as 0x4010a0");
                 f->begin = named->begin;
         }
         if (!is_code(o, functions, f->begin))
                 return err_set(
                         reterr, -EINVAL,
-                        "no code of the file is there: give the address as nm or objdump print it");
+                        "the file has no code there: give the address as nm or objdump print it");
         if (o->machine == EM_AARCH64 && f->begin % 4)
                 return err_set(reterr, -EINVAL, "no function begins there");
         return 0;
@@ -183,7 +184,7 @@ static int check_patch(const struct allocator_function *f, const struct object *
         int r = allocator_function_patch(f, patch_machine_of(o->machine), o, &nowhere, &patch,
                                          &err);
 
-        return r < 0 ? err_set(reterr, r, "it cannot be hooked: %.200s", err.text) : 0;
+        return r < 0 ? err_set(reterr, r, "cannot be hooked: %.200s", err.text) : 0;
 }
 
 /* ---- one ----------------------------------------------------------------------------------------- */
@@ -205,7 +206,7 @@ static int read_function_here(const char *path, const char *where, struct alloca
                 r = symbol_module_open(&m, NULL, &module, &origin);
         if (r < 0) {
                 object_close(&o);
-                return err_set(reterr, r, "'%s' cannot be read as a program", path);
+                return err_set(reterr, r, "cannot read '%s' as a program", path);
         }
         r = find_begin(where, symbol_module_functions(module), &o, f, reterr);
         if (r == 0)
@@ -250,7 +251,7 @@ static int read_function(const char *path, const char *where, const struct famil
         if (r < 0)
                 err_set(reterr, r, "%.*s", (int)sizeof(shared->err.text) - 1,
                         is_done ? shared->err.text
-                                : "its file is damaged, or takes too long to read");
+                                : "its file is damaged, or reading it takes too long");
         apart_unshare(shared, sizeof(*shared));
         return r < 0 ? r : 0;
 }
@@ -262,7 +263,7 @@ static int check_library(const char *path, struct err *reterr) {
         if (!real || !plan_leaves_alone(real))
                 return 0;
         return err_set(reterr, -EEXIST,
-                       "silt hooks allocators of '%.100s' already, by their names: leave it out",
+                       "silt already hooks the allocators of '%.100s' by their names: leave it out",
                        strrchr(real, '/') + 1);
 }
 
@@ -277,7 +278,7 @@ static int add_at(struct given *g, const struct family_role *role, const char *p
         for (size_t i = 0; r == 0 && i < g->n; i++)
                 if (g->list[i].dev == one.dev && g->list[i].ino == one.ino &&
                     g->list[i].function.begin == one.function.begin)
-                        r = err_set(reterr, -EEXIST, "it was given before");
+                        r = err_set(reterr, -EEXIST, "given twice");
         if (r == 0)
                 g->list[g->n++] = one;
         return r;
@@ -291,8 +292,10 @@ int given_add(struct given *g, const char *text, const char *program, struct err
         int r;
 
         if (!equals || !equals[1])
-                return err_set(reterr, -EINVAL,
-                               "--hook: '%.80s': write ROLE=ADDRESS, as alloc=0x4010a0", text);
+                return err_set(
+                        reterr, -EINVAL,
+                        "--hook: '%.80s' has no role: write ROLE=ADDRESS, such as alloc=0x4010a0",
+                        text);
         role = find_role(text, (size_t)(equals - text), reterr);
         if (!role)
                 return -EINVAL;

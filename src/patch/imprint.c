@@ -264,7 +264,7 @@ int imprint_read(const char *path, struct imprint *ret, struct err *reterr) {
         r = is_done ? shared->r : -EBADMSG;
         if (r < 0) {
                 err_set(reterr, r, "%.*s", (int)sizeof(shared->why) - 1,
-                        is_done ? shared->why : "it is damaged, or takes too long");
+                        is_done ? shared->why : "it is damaged, or reading takes too long");
         } else {
                 *ret = shared->imprint;
                 ret->jemalloc_version[sizeof(ret->jemalloc_version) - 1] = '\0';

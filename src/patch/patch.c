@@ -23,7 +23,8 @@ int patch_make(const struct patch_function *f, const struct patch_target *to, st
                 to->room_addr > f->addr ? to->room_addr - f->addr : f->addr - to->room_addr;
 
         if (away_bytes > patch_reach_bytes(f->machine))
-                return err_set(reterr, -EFAULT, "room at 0x%" PRIx64 " is out of a branch's reach",
+                return err_set(reterr, -EFAULT,
+                               "the trampoline at 0x%" PRIx64 " is out of branch range",
                                to->room_addr);
         memset(ret, 0, sizeof(*ret));
         ret->room_addr = to->room_addr;

@@ -234,7 +234,7 @@ static void plan_object(struct planner *p, const struct object *o, const struct 
                         add_entry(p, o, a, f, one->number, f->begin + o->bias);
                         continue;
                 } else if (!room) {
-                        err_set(&err, r, "no free address space in a branch's reach");
+                        err_set(&err, r, "no free address space within branch range");
                 } else {
                         r = plan_function(p, o, f, room + n_used * PATCH_ROOM_BYTES, &patch, &err);
                         if (r < 0 && find_behind_jump(o, f, &behind)) {

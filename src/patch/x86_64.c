@@ -194,7 +194,7 @@ static int move_entry(const struct patch_function *f, size_t at_off, struct room
                 off += d.instruction.length;
                 if (d.instruction.mnemonic == ZYDIS_MNEMONIC_CALL && r->literal_at &&
                     off - at_off < X64_JMP_BYTES)
-                        return err_set(reterr, -ENOTSUP, "a call stands in its first bytes");
+                        return err_set(reterr, -ENOTSUP, "its first bytes contain a call");
         }
         room_jump(r, f->addr + off);
         return (int)(off - at_off);
@@ -231,7 +231,8 @@ int patch_make_x86_64(const struct patch_function *f, const struct patch_target 
         buf_put_le32(ret->after + 1, (uint32_t)(to->room_addr - (ret->at + X64_JMP_BYTES)));
         memset(ret->after + X64_JMP_BYTES, 0x90, (size_t)n_bytes - X64_JMP_BYTES);
         if (r.is_out_of_reach)
-                return err_set(reterr, -EFAULT, "room at 0x%" PRIx64 " is out of a branch's reach",
+                return err_set(reterr, -EFAULT,
+                               "the trampoline at 0x%" PRIx64 " is out of branch range",
                                to->room_addr);
         return 0;
 }

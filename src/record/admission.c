@@ -82,7 +82,7 @@ static void admission_note_in_vain(struct recorder *r, pid_t pid) {
         if (r->n_in_vain++ < ADMISSION_MAX_NAMED)
                 recorder_note(
                         r,
-                        "pid %d not followed: it waited for the recorder in vain, which was stopped or starved, or ended at once",
+                        "pid %d not followed: the recorder was stopped or too busy to answer it, or it ended at once",
                         (int)pid);
 }
 
@@ -95,7 +95,7 @@ void admission_note_unheard(struct recorder *r) {
         if (n)
                 recorder_note(
                         r,
-                        "%llu more programs not followed: they waited for the recorder in vain, which was stopped or starved",
+                        "%llu more programs not followed: the recorder was stopped or too busy to answer them",
                         (unsigned long long)n);
 }
 
@@ -128,13 +128,13 @@ static void admission_plan(struct recorder *r, const struct rendezvous_guest *gu
         if (r->config->options->no_patch)
                 return;
         if (patch_plan_make(&request, ret, &err) < 0)
-                recorder_log(r, "pid %d: own allocators not looked for: %s", (int)guest->pid,
+                recorder_log(r, "pid %d: did not look for its own allocators: %s", (int)guest->pid,
                              err.text);
         admission_log_plan(r, guest->pid, ret);
         if (ret->unreadable[0])
                 recorder_note(
                         r,
-                        "pid %d: '%s' was not looked at for allocators: it is damaged, or takes too long to read",
+                        "pid %d: '%s' was not looked at for allocators: it is damaged, or too slow to read",
                         (int)guest->pid, ret->unreadable);
 }
 
@@ -161,7 +161,7 @@ void admission_note_unpatched(struct recorder *r, const struct life *one) {
         if (n && one->is_guest)
                 recorder_note(
                         r,
-                        "pid %d: %u functions of allocators inside it could not be hooked: blocks may be missing",
+                        "pid %d: %u functions of allocators linked into it could not be hooked: blocks may be missing",
                         (int)one->pid, n);
 }
 
@@ -207,7 +207,7 @@ static void admission_admit_one(struct recorder *r, struct rendezvous_guest *gue
         one->is_older = r->config->options->attached && guest->pid == r->config->target;
         if (one->is_older)
                 recorder_note(
-                        r, "attached to pid %d while it ran: blocks allocated before are not seen",
+                        r, "attached to pid %d while it ran: blocks allocated earlier are not seen",
                         (int)guest->pid);
         admission_plan(r, guest, is_emulated ? one->exe : NULL, &plan);
         one->is_nameless = plan.is_nameless;

@@ -160,15 +160,14 @@ static void find_recorder(const struct subject *s, struct found *ret) {
 
 static int refuse_pid(const struct subject *s, int shared_error, struct err *reterr) {
         if (kill(s->pid, 0) < 0 && errno == ESRCH)
-                return err_set(reterr, -ESRCH, "pid %d: there is no such process: check the number",
+                return err_set(reterr, -ESRCH, "pid %d: no such process: check the number",
                                (int)s->pid);
         if ((shared_error == -EACCES || shared_error == -EPERM) && geteuid() != 0)
                 return err_set(reterr, -EPERM,
-                               "pid %d: it belongs to another user: ask as that user, or as root",
+                               "pid %d belongs to another user: run silt as that user or as root",
                                (int)s->pid);
-        return err_set(reterr, -ESRCH,
-                       "pid %d: it is not being recorded: begin with 'silt attach %d'", (int)s->pid,
-                       (int)s->pid);
+        return err_set(reterr, -ESRCH, "pid %d is not being recorded: start with 'silt attach %d'",
+                       (int)s->pid, (int)s->pid);
 }
 
 static int subject_of_pid(struct subject *s, struct found *ret, struct err *reterr) {
@@ -183,7 +182,7 @@ static int subject_of_file(struct subject *s, struct found *ret, struct err *ret
 
         for (int i = 0; i < ASKER_TRIES; i++) {
                 if (stat(s->who, &st) < 0)
-                        return err_set(reterr, -errno, "'%s': cannot open it: %s: check the path",
+                        return err_set(reterr, -errno, "cannot open '%s': %s: check the path",
                                        s->who, strerror(errno));
                 s->trace = (struct identity){st.st_dev, st.st_ino};
                 find_recorder(s, ret);
@@ -192,11 +191,11 @@ static int subject_of_file(struct subject *s, struct found *ret, struct err *ret
         }
         if (st.st_uid != geteuid() && geteuid() != 0)
                 return err_set(reterr, -EPERM,
-                               "'%s': it belongs to another user: ask as that user, or as root",
+                               "'%s' belongs to another user: run silt as that user or as root",
                                s->who);
         return err_set(
                 reterr, -ESRCH,
-                "'%s': no recording is being written there: of a finished one give times, such as --at 90s",
+                "'%s' is not being recorded: for a finished recording use times, such as --at 90s",
                 s->who);
 }
 
@@ -219,12 +218,13 @@ static int connect_to(const char *path) {
 
 static int refuse_silence(const struct found *f, const char *who, int why, struct err *reterr) {
         if (why == -EAGAIN)
-                return err_set(reterr, -ETIMEDOUT, "'%s': its recorder, pid %d, does not answer%s",
+                return err_set(reterr, -ETIMEDOUT, "'%s': its recorder (pid %d) does not answer%s",
                                who, (int)f->recorder,
-                               proc_is_stopped(f->recorder) ? ": it is stopped: kill -CONT it"
-                                                            : ": try again");
+                               proc_is_stopped(f->recorder)
+                                       ? ": it is stopped: continue it with kill -CONT"
+                                       : ": try again");
         return err_set(reterr, -ESRCH,
-                       "'%s': its recording has just ended: give times, such as --at 90s", who);
+                       "'%s': the recording has just ended: use times, such as --at 90s", who);
 }
 
 static int ask(const struct found *f, const char *who, const struct ask_request *q,
@@ -246,7 +246,7 @@ static int ask(const struct found *f, const char *who, const struct ask_request 
                 return refuse_silence(f, who, n < 0 ? -errno : -EPIPE, reterr);
         if (n != (ssize_t)sizeof(*ret) || ret->magic != ASK_MAGIC || ret->version != ASK_VERSION)
                 return err_set(reterr, -EPROTO,
-                               "'%s': its recorder is of another silt: use the one that records",
+                               "'%s': its recorder is a different build of silt: use that build",
                                who);
         ret->name[sizeof(ret->name) - 1] = ret->text[sizeof(ret->text) - 1] =
                 ret->path[sizeof(ret->path) - 1] = 0;

@@ -111,7 +111,7 @@ static void attached_tell_replaced(struct attached *a) {
         (void)!send(a->front.control_fd, &m, sizeof(m), MSG_NOSIGNAL);
         front_say(
                 &a->front,
-                "process %d replaced its program by '%s' (exec): what was before is recorded: attach again for what follows",
+                "process %d replaced itself with '%s' (exec); the recording ends there: attach again to record the new program",
                 (int)a->front.target, m.program);
 }
 
@@ -180,8 +180,8 @@ static void attached_tell_pause(const struct attached *a, bool is_leaving, uint6
                                     .is_leaving = is_leaving};
 
         (void)!send(a->front.control_fd, &m, sizeof(m), MSG_NOSIGNAL | MSG_DONTWAIT);
-        front_say(&a->front, "its threads stood still for %.1f ms to %s", (double)pause_ns / 1e6,
-                  is_leaving ? "leave it" : "attach");
+        front_say(&a->front, "its threads were stopped for %.1f ms to %s", (double)pause_ns / 1e6,
+                  is_leaving ? "detach" : "attach");
 }
 
 /* Up to here the recording is whole. Also called by the hand, to which the arena is shared. */
@@ -203,7 +203,8 @@ static void attached_leave(struct attached *a) {
                 r = attach_end(&a->attach, &e);
                 attached_hurry(a, false);
                 if (r < 0 && !attached_target_is_gone(a))
-                        fprintf(stderr, "silt: %s: its hooks stay, and pass through\n", e.text);
+                        fprintf(stderr, "silt: %s: its hooks stay in place and do nothing\n",
+                                e.text);
                 else if (r == 0 && a->is_recording)
                         attached_tell_pause(a, true, a->attach.leave_pause_ns);
         }
@@ -270,18 +271,18 @@ static int attached_record(struct attached *a) {
                 return front_fail(&e, ATTACHED_REFUSED);
         }
         prior_tell(f->control_fd, &had, &seen);
-        front_say(f, "recording process %d (%s) from now on%s", (int)f->target,
-                  a->attach.target.name,
-                  f->options->begin_note ? "" : ": Ctrl-C ends it, the process goes on");
+        front_say(f, "recording process %d (%s)%s", (int)f->target, a->attach.target.name,
+                  f->options->begin_note ? ""
+                                         : ": press Ctrl-C to stop; the process keeps running");
         attached_tell_pause(a, false, a->attach.enter_pause_ns);
         if (a->attach.is_list_unseen)
                 front_say(
                         f,
-                        "libraries were opened while silt attached: allocators inside them are not seen: attach again");
+                        "the process opened libraries while silt attached; allocators in them are not seen: attach again");
         if (f->options->verbose)
                 front_say(
                         f,
-                        "%u entries hooked; one thread stood still for %.1f ms (and waited %.1f ms for a processor), all that ran for %.1f ms",
+                        "%u functions hooked; one thread was stopped for %.1f ms (and waited %.1f ms for a CPU), all running threads for %.1f ms",
                         a->attach.entries.n_written, (double)a->attach.call_pause_ns / 1e6,
                         (double)a->attach.call_queued_ns / 1e6,
                         (double)a->attach.entry_pause_ns / 1e6);

@@ -41,7 +41,7 @@ static int dormant_check_output(const struct run_options *o, struct err *reterr)
         if (!o->output_path || o->overwrite || access(o->output_path, F_OK) < 0)
                 return 0;
         return err_set(reterr, -EEXIST,
-                       "'%s': it exists already: choose another -o, or overwrite it with -f",
+                       "'%s' already exists: choose another file (-o) or overwrite it (-f)",
                        o->output_path);
 }
 
@@ -51,14 +51,14 @@ static void dormant_say_begin(const struct front *f) {
         char when[160] = "";
 
         if (o->start_after_ns)
-                snprintf(when, sizeof(when), "%s after its start",
+                snprintf(when, sizeof(when), "%s after it started",
                          unit_duration(&after, o->start_after_ns));
         if (o->start_above_bytes)
                 snprintf(when + strlen(when), sizeof(when) - strlen(when),
-                         "%swhen it has more than %s in memory", when[0] ? ", or " : "",
+                         "%swhen it has more than %s resident", when[0] ? ", or " : "",
                          unit_bytes(&above, o->start_above_bytes));
-        front_say(f, "process %d runs without silt; recording begins %s%s'silt attach %d'",
-                  (int)f->target, when, when[0] ? ", or by " : "by ", (int)f->target);
+        front_say(f, "process %d is not being recorded yet; recording starts %s%s'silt attach %d'",
+                  (int)f->target, when, when[0] ? ", or with " : "with ", (int)f->target);
 }
 
 /* ---- waking -------------------------------------------------------------------------------------- */
@@ -72,15 +72,14 @@ static bool dormant_is_due(const struct dormant *d, char *ret_why, size_t cap) {
         if (d->helper)
                 return false;
         if (o->start_after_ns && ran_ns >= o->start_after_ns) {
-                snprintf(ret_why, cap, "recording began %s after the program's start",
+                snprintf(ret_why, cap, "recording started %s after the program",
                          unit_duration(&ran, ran_ns));
                 return true;
         }
         if (!o->start_above_bytes || !proc_memory(d->f->target, &m) ||
             m.anon_bytes + m.file_bytes + m.shmem_bytes <= o->start_above_bytes)
                 return false;
-        snprintf(ret_why, cap,
-                 "recording began %s after the program's start, when it had %s in memory",
+        snprintf(ret_why, cap, "recording started %s after the program, when it had %s resident",
                  unit_duration(&ran, ran_ns),
                  unit_bytes(&had, m.anon_bytes + m.file_bytes + m.shmem_bytes));
         return true;
@@ -111,7 +110,7 @@ static void dormant_wake(struct dormant *d) {
                 dormant_help(d, why);
         if (pid < 0)
                 fprintf(stderr,
-                        "silt: fork: no process to be had (see ulimit -u): the program is not recorded\n");
+                        "silt: fork: too many processes (see ulimit -u): the program is not recorded\n");
         d->helper_is_gone = pid < 0;
         d->helper = pid;
 }
@@ -149,7 +148,7 @@ static int dormant_wait(struct dormant *d, const sigset_t *signals) {
         if (d->helper > 0 && !d->helper_is_gone) /* it writes the end of the trace */
                 waitpid(d->helper, NULL, 0);
         if (!d->helper)
-                front_say(d->f, "the program ended before recording began: there is no trace");
+                front_say(d->f, "the program ended before recording started: no trace was written");
         return status;
 }
 
@@ -175,7 +174,7 @@ int dormant_run(struct front *f) {
         if (r < 0) {
                 relay_end(&f->relay);
                 front_drop_target(f);
-                err_set_errno(&e, r, "'%s': cannot run it", f->options->argv[0]);
+                err_set_errno(&e, r, "cannot run '%s'", f->options->argv[0]);
                 return front_fail(&e, r == -ENOENT ? FRONT_NOT_FOUND : FRONT_NOT_EXECUTABLE);
         }
         dormant_say_begin(f);

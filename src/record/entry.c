@@ -23,7 +23,7 @@ static const char *entry_machine_name(uint16_t machine) {
         case EM_386: return "32-bit x86";
         case EM_ARM: return "32-bit arm";
         case EM_RISCV: return "riscv";
-        default: return "another machine";
+        default: return "another architecture";
         }
 }
 
@@ -42,17 +42,17 @@ static enum entry_verdict entry_find(const char *name, char ret_path[4096], stru
                 struct stat st;
 
                 if (stat(name, &st) < 0) {
-                        err_set_errno(reterr, -errno, "'%s': cannot run it", name);
+                        err_set_errno(reterr, -errno, "cannot run '%s'", name);
                         return errno == ENOENT || errno == ENOTDIR ? ENTRY_NOT_FOUND
                                                                    : ENTRY_NOT_EXECUTABLE;
                 }
                 snprintf(ret_path, 4096, "%s", name);
                 if (entry_is_program(name))
                         return ENTRY_OK;
-                err_set(reterr, -EACCES, "'%s': cannot run it: %s", name,
+                err_set(reterr, -EACCES, "cannot run '%s': %s", name,
                         S_ISDIR(st.st_mode)
-                                ? "it is a folder: name the program in it"
-                                : "it is not executable: chmod +x, or name its interpreter");
+                                ? "is a directory: name the program in it"
+                                : "not executable: make it executable with chmod +x, or name its interpreter");
                 return ENTRY_NOT_EXECUTABLE;
         }
         if (!dirs || !*dirs)
@@ -68,10 +68,12 @@ static enum entry_verdict entry_find(const char *name, char ret_path[4096], stru
                         break;
         }
         if (denied) {
-                err_set(reterr, -EACCES, "'%s': cannot run it: permission denied: chmod +x", name);
+                err_set(reterr, -EACCES,
+                        "cannot run '%s': permission denied: make it executable with chmod +x",
+                        name);
                 return ENTRY_NOT_EXECUTABLE;
         }
-        err_set(reterr, -ENOENT, "'%s': not found: give its path, or check PATH", name);
+        err_set(reterr, -ENOENT, "'%s': not found: give its path or check PATH", name);
         return ENTRY_NOT_FOUND;
 }
 
@@ -146,23 +148,22 @@ static enum entry_verdict entry_judge(const char *path, uint16_t machine, const 
         char why[128];
 
         if (e->machine != machine) {
-                snprintf(why, sizeof(why), "it is built for %s and this silt records %s",
+                snprintf(why, sizeof(why), "it is built for %s, but this silt records %s",
                          entry_machine_name(e->machine), entry_machine_name(machine));
-                return entry_refuse(reterr, path, why, "use a silt built for that machine");
+                return entry_refuse(reterr, path, why, "use a silt built for that architecture");
         }
         if (e->is_static)
                 return entry_refuse(reterr, path,
                                     "it is statically linked, so the loader never runs",
                                     "link it dynamically to record it");
         if (e->is_musl)
-                return entry_refuse(reterr, path,
-                                    "it runs with musl, and silt's library needs glibc",
+                return entry_refuse(reterr, path, "it uses musl, but silt's library needs glibc",
                                     "build it against glibc to record it");
         if (privilege) {
-                snprintf(why, sizeof(why), "it is %s, and the loader ignores preloading there",
+                snprintf(why, sizeof(why), "it is %s, so the loader does not preload libraries",
                          privilege);
                 return entry_refuse(reterr, path, why,
-                                    "run silt as root, or record a copy without those rights");
+                                    "run silt as root, or record a copy without that privilege");
         }
         return ENTRY_OK;
 }
@@ -190,7 +191,7 @@ enum entry_verdict entry_check(const char *name, uint16_t machine, struct entry 
                 if (n > 0 && entry_read_shebang(head, ret->interpreter)) {
                         if (!entry_is_program(ret->interpreter)) {
                                 err_set(reterr, -ENOENT,
-                                        "'%s': cannot run it: its interpreter '%s' is missing: install it",
+                                        "cannot run '%s': its interpreter '%s' is missing: install it",
                                         ret->path, ret->interpreter);
                                 return ENTRY_NOT_EXECUTABLE;
                         }
@@ -200,6 +201,6 @@ enum entry_verdict entry_check(const char *name, uint16_t machine, struct entry 
                 }
                 memcpy(path, ret->interpreter, sizeof(path));
         }
-        return entry_refuse(reterr, ret->path, "its interpreters lead to each other",
+        return entry_refuse(reterr, ret->path, "its interpreters refer to each other",
                             "name the interpreter yourself");
 }

@@ -84,7 +84,7 @@ void expense_keep_budget(struct recorder *r, uint64_t now_ns) {
         wanted_bytes = budget_step(&r->budget, &now, sample_bytes);
         if (wanted_bytes == sample_bytes)
                 return;
-        recorder_log(r, "samples are %llu bytes apart, were %llu", (unsigned long long)wanted_bytes,
+        recorder_log(r, "sampling one byte in %llu, was %llu", (unsigned long long)wanted_bytes,
                      (unsigned long long)sample_bytes);
         /* relaxed: each sample says what it was drawn with */
         atomic_store_explicit(&h->sample_bytes, wanted_bytes, memory_order_relaxed);
@@ -104,11 +104,11 @@ void expense_judge_budget(struct recorder *r) {
         if (s.counting_pct > b->pct)
                 recorder_note(
                         r,
-                        "the budget of %g %% was not kept: counting this program's calls takes about %.1f %% of its CPU time, however few samples are taken",
+                        "the budget of %g %% was exceeded: counting this program's calls alone takes about %.1f %% of its CPU time, without any samples",
                         b->pct, s.counting_pct);
         else
                 recorder_note(
                         r,
-                        "the budget of %g %% was not kept: silt took about %.1f %% of the program's CPU time, %.1f %% for counting, %.1f %% for samples, %.1f %% beside it",
+                        "the budget of %g %% was exceeded: silt took about %.1f %% of the program's CPU time: %.1f %% for counting, %.1f %% for samples, %.1f %% in the recorder",
                         b->pct, all_pct, s.counting_pct, s.samples_pct, s.rest_pct);
 }

@@ -85,10 +85,10 @@ int front_fork_target(struct front *f, struct err *reterr) {
         int go[2], failed[2];
 
         if (pipe2(go, O_CLOEXEC) < 0 || pipe2(failed, O_CLOEXEC) < 0)
-                return err_set_errno(reterr, -errno, "pipes: cannot make them (raise ulimit -n)");
+                return err_set_errno(reterr, -errno, "cannot create pipes (raise ulimit -n)");
         f->target = fork();
         if (f->target < 0)
-                return err_set_errno(reterr, -errno, "fork: no process to be had (see ulimit -u)");
+                return err_set_errno(reterr, -errno, "fork: too many processes (see ulimit -u)");
         if (f->target == 0) {
                 close(go[1]);
                 close(failed[0]);
@@ -241,7 +241,7 @@ static int front_record(struct front *f) {
                 relay_end(&f->relay);
                 front_drop_target(f);
                 unlink(f->trace_path);
-                err_set_errno(&e, r, "'%s': cannot run it", f->options->argv[0]);
+                err_set_errno(&e, r, "cannot run '%s'", f->options->argv[0]);
                 return front_fail(&e, r == -ENOENT ? FRONT_NOT_FOUND : FRONT_NOT_EXECUTABLE);
         }
         status = front_wait_for_target(f, &signals, &usage);
@@ -283,7 +283,7 @@ int front_run(const struct run_options *o) {
 
         front_fill_standard_fds();
         if (access("/proc/self/stat", R_OK) < 0) {
-                fputs("silt: /proc: it is not mounted, and silt follows processes by it: mount -t proc proc /proc\n",
+                fputs("silt: /proc: not mounted, but silt needs it to follow processes: mount -t proc proc /proc\n",
                       stderr);
                 return FRONT_FAILED;
         }

@@ -45,7 +45,8 @@ int front_find_runtime(char *ret_path, size_t cap, struct err *reterr) {
         char *slash;
 
         if (n < 0)
-                return err_set_errno(reterr, -errno, "runtime: cannot tell where silt is");
+                return err_set_errno(reterr, -errno,
+                                     "runtime: cannot find out where silt is installed");
         exe[n] = 0;
         slash = strrchr(exe, '/');
         if (slash)
@@ -57,7 +58,7 @@ int front_find_runtime(char *ret_path, size_t cap, struct err *reterr) {
         }
         return err_set(
                 reterr, -ENOENT,
-                "runtime: libsilt.so is neither beside silt nor in ../lib/silt: install silt again");
+                "runtime: libsilt.so is neither next to silt nor in ../lib/silt: reinstall silt");
 }
 
 /* ELF e_machine of the runtime decides which programs can be entered. */
@@ -70,7 +71,7 @@ static int front_runtime_machine(const char *path, uint16_t *ret_machine, struct
         if (fs_read_at(fd, &eh, sizeof(eh), 0) != sizeof(eh) ||
             memcmp(eh.e_ident, ELFMAG, SELFMAG) != 0)
                 return err_set(reterr, -ENOEXEC,
-                               "runtime '%s': not a shared library: give the path of libsilt.so",
+                               "runtime '%s' is not a shared library: give the path of libsilt.so",
                                path);
         *ret_machine = eh.e_machine;
         return identity_check_file(path, reterr);
@@ -123,13 +124,13 @@ static int front_make_private(const struct front *f, int fd, struct err *reterr)
                 return err_set_errno(reterr, -errno, "'%s'", f->trace_path);
         if (!S_ISREG(st.st_mode))
                 return err_set(reterr, -EINVAL,
-                               "'%s': it is no regular file: a trace cannot be written there",
+                               "'%s' is not a regular file: choose another file (-o)",
                                f->trace_path);
         /* Some file systems have no modes: there a new file would not be private either. */
         if ((st.st_mode & 077) && fchmod(fd, 0600) < 0 && st.st_uid != geteuid())
                 return err_set(
                         reterr, -EPERM,
-                        "'%s': it belongs to another user and others may read it: choose another -o",
+                        "'%s' belongs to another user and is readable by others: choose another file (-o)",
                         f->trace_path);
         return 0;
 }
@@ -147,17 +148,17 @@ int front_open_trace(struct front *f, struct err *reterr) {
                          slash ? slash + 1 : o->argv[0], (int)f->target);
         fd = fs_open(f->trace_path, flags | (o->overwrite ? 0 : O_EXCL), 0600);
         if (fd == -EEXIST)
+                return err_set(reterr, fd,
+                               "'%s' already exists: choose another file (-o) or overwrite it (-f)",
+                               f->trace_path);
+        if (fd == -ELOOP)
                 return err_set(
                         reterr, fd,
-                        "'%s': it exists already: choose another -o, or overwrite it with -f",
+                        "'%s' is a symbolic link, which silt does not follow: name the file it points to",
                         f->trace_path);
-        if (fd == -ELOOP)
-                return err_set(reterr, fd,
-                               "'%s': it is a symbolic link, which is not followed: name the file",
-                               f->trace_path);
         if (fd < 0)
                 return err_set(reterr, fd,
-                               "'%s': cannot write the trace there: %s: choose another -o",
+                               "cannot write the trace to '%s': %s: choose another file (-o)",
                                f->trace_path, strerror(-fd));
         r = front_make_private(f, fd, reterr);
         if (r < 0) {
@@ -182,10 +183,10 @@ int front_fork_recorder(struct front *f, int trace_fd, struct err *reterr) {
 
         if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
                 return err_set_errno(reterr, -errno,
-                                     "control socket: cannot make it (raise ulimit -n)");
+                                     "cannot create the control socket (raise ulimit -n)");
         f->recorder = fork();
         if (f->recorder < 0)
-                return err_set_errno(reterr, -errno, "fork: no process to be had (see ulimit -u)");
+                return err_set_errno(reterr, -errno, "fork: too many processes (see ulimit -u)");
         if (f->recorder == 0) {
                 close(pair[0]);
                 close(f->go_fd);
@@ -239,9 +240,10 @@ int front_await_ready(struct front *f, struct err *reterr) {
         if (!front_hear(f, &m)) {
                 if (f->recorder_pulse == PULSE_BEATS)
                         return err_set(reterr, -EIO,
-                                       "recorder: it ended before it began: see --log");
+                                       "recorder: ended before recording started: see --log");
                 kill(f->recorder, SIGKILL);
-                return err_set(reterr, -EIO, "recorder: it was stopped before it began: try again");
+                return err_set(reterr, -EIO,
+                               "recorder: was stopped before recording started: try again");
         }
         if (m.kind != CONTROL_READY)
                 return err_set(reterr, -EIO, "recorder: %s", m.trouble);
@@ -284,9 +286,9 @@ static void front_say_limits(const struct front *f) {
 
                 words_plain(m->limits[i], text, sizeof(text));
                 if (m->n_more_limits[i])
-                        snprintf(more, sizeof(more), " (and %s more like it)",
+                        snprintf(more, sizeof(more), " (and %s more like this)",
                                  unit_count(&n, m->n_more_limits[i]));
-                front_say(f, "not all was seen: %s%s", text, more);
+                front_say(f, "incomplete: %s%s", text, more);
         }
 }
 
@@ -300,29 +302,29 @@ void front_closing_words(const struct front *f) {
         words_plain(f->trace_path, path, sizeof(path));
         if (f->recorder_pulse != PULSE_BEATS) {
                 fprintf(stderr,
-                        "silt: recorder: pid %d %s: '%s' has what it wrote until then, the rest when it goes on: kill -CONT %d\n",
+                        "silt: recorder: pid %d %s: '%s' is incomplete until it continues: kill -CONT %d\n",
                         (int)f->recorder,
                         f->recorder_pulse == PULSE_STOPPED ? "is stopped" : "hangs", path,
                         (int)f->recorder);
                 return;
         }
         if (!f->has_summary) {
-                fprintf(stderr, "silt: recorder: it %s: what it wrote until then is in '%s'\n",
+                fprintf(stderr, "silt: recorder: %s: '%s' holds what it wrote until then\n",
                         f->recorder_was_oom_killed
-                                ? "was killed for want of memory during the recording"
+                                ? "killed by the kernel during the recording because memory ran out"
                                 : "died during the recording",
                         path);
                 return;
         }
         if (m->trouble[0] && m->n_unwritten)
-                fprintf(stderr, "silt: %s: %s %s missing there\n", m->trouble,
+                fprintf(stderr, "silt: %s: %s %s missing from it\n", m->trouble,
                         unit_count(&unwritten, m->n_unwritten),
                         m->n_unwritten == 1 ? "event is" : "events are");
         else if (m->trouble[0])
                 fprintf(stderr, "silt: %s\n", m->trouble);
         if (!m->n_images) {
                 fprintf(stderr,
-                        "silt: '%s': nothing was recorded: the program ended before it reported, or dropped LD_PRELOAD: see 'silt doctor'\n",
+                        "silt: '%s': nothing was recorded: the program ended before it contacted silt, or dropped LD_PRELOAD: see 'silt doctor'\n",
                         program);
                 return;
         }
@@ -334,16 +336,16 @@ void front_closing_words(const struct front *f) {
         if (f->options->verbose)
                 front_say(
                         f,
-                        "cpu: target %.3f s, recorder %.3f s, blocked %.3f s; it ended after %.3f s",
+                        "cpu: target %.3f s, recorder %.3f s, blocked %.3f s; the target ended after %.3f s",
                         f->target_cpu_s, (double)m->recorder_cpu_ns / 1e9,
                         (double)m->blocked_ns / 1e9, f->target_wall_s);
         if (m->n_unseen)
                 front_say(f, "%llu process%s not seen: %s", (unsigned long long)m->n_unseen,
                           m->n_unseen == 1 ? " was" : "es were", m->unseen);
         if (m->n_living)
-                front_say(f, "%u of its descendants %s recorded to %s end", m->n_living,
-                          m->n_living == 1 ? "lives on and is" : "live on and are",
-                          m->n_living == 1 ? "its" : "their");
+                front_say(f, "%u of its descendants %s still running; recording continues until %s",
+                          m->n_living, m->n_living == 1 ? "is" : "are",
+                          m->n_living == 1 ? "it ends" : "they end");
         front_say(f, "trace: %s (%s)", path, unit_bytes(&size, m->file_bytes));
         if (m->file_bytes) {
                 str_add_shell(&quoted, f->trace_path);
@@ -358,7 +360,7 @@ int front_open_log(struct front *f, struct err *reterr) {
         if (o->log_path) {
                 f->log_fd = fs_open(o->log_path, O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW, 0600);
                 if (f->log_fd < 0)
-                        return err_set_errno(reterr, f->log_fd, "--log '%s': cannot write there",
+                        return err_set_errno(reterr, f->log_fd, "--log: cannot write to '%s'",
                                              o->log_path);
         } else if (o->verbose) {
                 f->log_fd = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 3);

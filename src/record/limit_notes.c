@@ -115,7 +115,7 @@ void limits_look(struct recorder *r, struct life *one, uint64_t now_ns) {
                 return;
         cost_ns = recorder_now_ns(r) - begin_ns;
         one->next_resident_ns = now_ns + MAX(cost_ns * LOOK_COST_SHARE, LOOK_PAUSE_NS);
-        recorder_log(r, "pid %d: its blocks do not explain %s: looked at its mappings in %s",
+        recorder_log(r, "pid %d: blocks do not account for %s: examined its mappings in %s",
                      (int)one->pid, unit_bytes(&a, rest_bytes), unit_duration(&b, cost_ns));
         if (seen.anon_bytes > one->resident.anon_bytes) {
                 resident_done(&one->resident);
@@ -146,7 +146,7 @@ static uint64_t judge_unseen(struct recorder *r, const struct life *one,
                 return 0;
         recorder_limit(
                 r, LIMIT_UNSEEN, one, bytes, 0,
-                "%s of the %s resident in pid %d are in memory silt did not see being allocated: neither blocks, mappings, stacks nor files explain them",
+                "silt did not see who allocated %s of the %s resident in pid %d: they are not blocks, mappings, stacks or files",
                 unit_bytes(&a, bytes), unit_bytes(&b, one->resident.anon_bytes), (int)one->pid);
         return bytes;
 }
@@ -177,7 +177,7 @@ static void tell_unhooked(struct recorder *r, const struct life *one,
 
         recorder_limit(
                 r, LIMIT_UNHOOKED, one, bytes, 0,
-                "%s%s%s is inside '%.120s', and %s: what it allocates was not seen (%s of the %s resident are no block): silt doctor says what to do",
+                "silt did not see what %s%s%s in '%.120s' allocates: %s (%s of the %s resident are not in blocks): run silt doctor",
                 name, version[0] ? " " : "", version, one->exe, why, unit_bytes(&a, bytes),
                 unit_bytes(&b, one->peak_anon_bytes));
 }
@@ -194,11 +194,11 @@ static void judge_imprint(struct recorder *r, const struct life *one,
                 return;
         for (unsigned k = 0; !has_names && (name = imprint_allocator(&i, k)); k++)
                 tell_unhooked(r, one, totals, name, imprint_version(&i, name),
-                              one->has_exported ? "only functions that it exports have names"
-                                                : "no symbol names its functions");
+                              one->has_exported ? "only its exported functions have symbols"
+                                                : "its functions have no symbols");
         if (i.marks & IMPRINT_GO)
                 tell_unhooked(r, one, totals, "Go's garbage-collected heap", "",
-                              "it has no malloc");
+                              "it does not use malloc");
 }
 
 static void judge_unpatched(struct recorder *r, const struct life *one,
@@ -209,7 +209,7 @@ static void judge_unpatched(struct recorder *r, const struct life *one,
                 return;
         for (size_t i = 0; i < s.allocators.n; i++)
                 tell_unhooked(r, one, totals, s.allocators.items[i].name,
-                              s.allocators.items[i].version, "--no-patch leaves it alone");
+                              s.allocators.items[i].version, "--no-patch was given");
         survey_done(&s);
 }
 
@@ -238,11 +238,11 @@ static void judge_unpaired(struct recorder *r, const struct life *one,
         if (!c->n_implicit_frees || c->n_lost)
                 return;
         if (c->n_unknown_frees)
-                snprintf(unknown, sizeof(unknown), ", and %s released that nobody saw allocated",
+                snprintf(unknown, sizeof(unknown), ", and %s freed that silt did not see allocated",
                          unit_count(&n, c->n_unknown_frees));
         recorder_limit(
                 r, LIMIT_UNPAIRED, one, 0, c->n_implicit_frees + c->n_unknown_frees,
-                "pid %d: %s block%s handed out again though nobody saw the release%s: a function that is not hooked takes part, such as a realloc of its own without a name (silt run --hook)",
+                "pid %d: %s block%s allocated again although silt saw no free%s: some function is not hooked, such as a stripped realloc (silt run --hook)",
                 (int)one->pid, unit_count(&n, c->n_implicit_frees),
                 c->n_implicit_frees == 1 ? " was" : "s were", unknown);
 }

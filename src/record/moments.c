@@ -54,16 +54,17 @@ int moments_wish(struct moments *m, const char *name, size_t name_bytes, int cal
         if (m->names.n >= ASK_MAX_SNAPSHOTS)
                 return err_set(
                         reterr, -ENOSPC,
-                        "the recording has %d snapshots, which is all it can hold: look at it, and record anew",
+                        "the recording already has %d snapshots, the maximum: start a new recording",
                         ASK_MAX_SNAPSHOTS);
         if (name_bytes)
                 memcpy(text, name, name_bytes);
         else
                 moments_number(m, "", &m->n_numbers, text, sizeof(text));
         if (moments_has(m, text))
-                return err_set(reterr, -EEXIST,
-                               "'%s': the recording has a snapshot of that name: choose another",
-                               text);
+                return err_set(
+                        reterr, -EEXIST,
+                        "'%s': the recording already has a snapshot with this name: choose another",
+                        text);
         moments_add(m, text, caller);
         return 0;
 }

@@ -72,27 +72,27 @@ static void recorder_note_unfollowed(struct recorder *r, const struct life *one)
         if (what & WIRE_UNFOLLOWED_POOLS)
                 recorder_note(
                         r,
-                        "pid %d told of pools (silt.h): a recording of samples does not follow what is in them, only the blocks they are made of",
+                        "pid %d uses pools (silt.h): a recording of samples does not follow the blocks in them, only the memory they are made of",
                         (int)one->pid);
         if (what & WIRE_UNFOLLOWED_HEAPS)
                 recorder_note(
                         r,
-                        "pid %d released heaps whole: in a recording of samples the blocks in them seem to live on, so live figures are too high",
+                        "pid %d freed whole heaps: a recording of samples still counts the blocks in them as live, so live figures are too high",
                         (int)one->pid);
         if (what & WIRE_UNFOLLOWED_OPENED)
                 recorder_note(
                         r,
-                        "pid %d opened libraries that were not looked at for allocators, whose blocks may be missing: it had given up rights, or the recorder was late",
+                        "pid %d opened libraries that were not looked at for allocators: it had dropped privileges, or the recorder was late: blocks may be missing",
                         (int)one->pid);
         if (what & WIRE_UNFOLLOWED_NAMESPACE)
                 recorder_note(
                         r,
-                        "pid %d opened libraries in a namespace of their own (dlmopen): they have a C library of their own, and what they allocate is missing",
+                        "pid %d opened libraries in a separate namespace (dlmopen), with their own C library: what they allocate is missing",
                         (int)one->pid);
         if (what & WIRE_UNFOLLOWED_CHILDREN)
                 recorder_note(
                         r,
-                        "pid %d ran programs that cannot be entered (static, privileged) from children that use its memory while it runs (clone): how many is not known",
+                        "pid %d started programs that silt cannot enter (static, privileged) from children that share its memory (clone): their number is unknown",
                         (int)one->pid);
 }
 
@@ -114,7 +114,7 @@ static void recorder_on_process_end(void *ctx, uint32_t process_idx, uint32_t pr
         if (one->is_guest && !totals->runtime_bytes && one->pid != r->config->options->attached)
                 recorder_note(
                         r,
-                        "pid %d not followed: the runtime could not start there: too few descriptors, too little address space, or it ended at once",
+                        "pid %d not followed: the runtime could not start in it: too few descriptors, too little address space, or it ended at once",
                         (int)one->pid);
         admission_note_unpatched(r, one);
         recorder_note_unfollowed(r, one);
@@ -150,7 +150,8 @@ static void recorder_on_broken(void *ctx, uint32_t process_idx, uint32_t tid, co
         struct recorder *r = ctx;
         struct life *one = lives_find_idx(&r->lives, process_idx);
 
-        recorder_note(r, "pid %d thread %u: its ring was damaged (%s); what followed is lost",
+        recorder_note(r,
+                      "pid %d thread %u: its ring was damaged (%s); everything after that is lost",
                       one ? (int)one->pid : 0, tid, what);
 }
 
@@ -220,7 +221,7 @@ void recorder_see_gone(struct recorder *r, struct life *one) {
 }
 
 static void recorder_stop(struct recorder *r) {
-        recorder_log(r, "recording stops");
+        recorder_log(r, "stopping the recording");
         shm_stop_recording(r->config->shm);
         r->is_stopped = true;
 }
@@ -230,7 +231,8 @@ static void recorder_target_replaced(struct recorder *r, const struct control_me
         struct life *one = lives_find_pid(&r->lives, r->config->target);
         struct unit_text at;
 
-        recorder_note(r, "the program replaced itself by '%.*s' after %s: recording ended there",
+        recorder_note(r,
+                      "the program replaced itself with '%.*s' after %s: the recording ends there",
                       (int)sizeof(m->program) - 1, m->program,
                       unit_duration(&at, recorder_now_ns(r)));
         if (one)
@@ -347,7 +349,7 @@ static void recorder_write_end(struct recorder *r) {
         if (!recorder_trace_is_there(r))
                 code = err_set(
                         &e, -ENOENT,
-                        "'%s': it was deleted or moved during the recording: nothing to report there",
+                        "'%s' was deleted or moved during the recording: there is nothing to report",
                         r->config->trace_path);
         else if (code == 0 && o->symbolize && !o->no_symbols)
                 code = o->symbolize(r->config->trace_path, &e);
@@ -368,8 +370,7 @@ static void recorder_finish(struct recorder *r) {
         if (stats.n_unslotted)
                 recorder_note(
                         r,
-                        "%llu of the lost events may be of any process: "
-                        "more than %d threads or %d processes at once, or signal handlers that interrupted others inside silt",
+                        "%llu of the lost events may be of any process: there were more than %d threads or %d processes at once, or signal handlers interrupted each other inside silt",
                         (unsigned long long)stats.n_unslotted, WIRE_N_SLOTS, WIRE_N_PROCESSES);
         admission_note_unheard(r);
         r->end_ns = recorder_now_ns(r);

@@ -36,7 +36,9 @@ void recorder_open_desk(struct recorder *r) {
                 x = desk_open(&r->desk, folder);
         }
         if (x < 0)
-                recorder_log(r, "no snapshots on demand: no socket to ask at: %s", strerror(-x));
+                recorder_log(r,
+                             "snapshots on demand are not available: cannot create the socket: %s",
+                             strerror(-x));
         recorder_watch_desk(r);
 }
 
@@ -54,9 +56,9 @@ void recorder_hear_desk(struct recorder *r) {
 
         while ((caller = desk_hear(&r->desk, &q)) >= 0) {
                 if (q.kind != ASK_SNAPSHOT)
-                        recorder_refuse(r, caller,
-                                        "the recorder is of another silt and does not know this "
-                                        "request");
+                        recorder_refuse(
+                                r, caller,
+                                "the recorder is a different build of silt and does not know this request");
                 else if (moments_wish(&r->moments, q.name, q.name_bytes, caller, &e) < 0)
                         recorder_refuse(r, caller, e.text);
         }
@@ -96,7 +98,7 @@ static void recorder_answer_all(struct recorder *r) {
         if (trace_writer_is_behind(r->writer))
                 snprintf(
                         a.text, sizeof(a.text),
-                        "it is not in the trace yet, which cannot be written now: make room on the disk");
+                        "it is not in the trace yet: the trace cannot be written: free some disk space");
         for (size_t i = 0; i < r->moments.current.n; i++) {
                 const struct moment_wish *w = &r->moments.current.items[i];
 
@@ -123,7 +125,7 @@ void recorder_keep_moments(struct recorder *r, uint64_t now_ns) {
                 recorder_answer_all(r);
         pipeline_get_live(r->pipeline, &live_bytes, &live_blocks);
         if (moments_keep_time(&r->moments, now_ns, live_bytes, &is_last) && is_last)
-                recorder_note(r, "there are no more automatic snapshots: %u were made",
+                recorder_note(r, "no more automatic snapshots: %u were taken, the maximum",
                               r->moments.n_auto);
         if (r->moments.next.n && pipeline_begin_cut(r->pipeline))
                 moments_begin(&r->moments);

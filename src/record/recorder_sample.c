@@ -25,7 +25,7 @@ static void recorder_follow_group(struct recorder *r, const struct life *one) {
                                 : oom_watch_follow(&r->oom, one->pid, "/proc", "/sys/fs/cgroup");
 
         if (counter)
-                recorder_log(r, "pid %d: kills for want of memory are counted in %s", (int)one->pid,
+                recorder_log(r, "pid %d: out-of-memory kills are counted in %s", (int)one->pid,
                              counter);
 }
 

@@ -102,12 +102,13 @@ int rendezvous_open_for(struct rendezvous *r, pid_t pid, struct err *reterr) {
         r->abstract_fd = r->path_fd = -1;
         if (getrandom(r->token, sizeof(r->token), 0) != sizeof(r->token) ||
             getrandom(&id, sizeof(id), 0) != sizeof(id))
-                return err_set_errno(reterr, -errno, "random numbers: none to be had");
+                return err_set_errno(reterr, -errno, "cannot get random numbers");
         snprintf(name, sizeof(name), "silt-%d-%016llx", (int)getpid(), (unsigned long long)id);
         r->abstract_fd = rendezvous_listen_abstract(name);
         r->path_fd = rendezvous_listen_path(r, pid);
         if (r->abstract_fd < 0 && r->path_fd < 0)
-                return err_set_errno(reterr, r->abstract_fd, "rendezvous socket: cannot listen");
+                return err_set_errno(reterr, r->abstract_fd,
+                                     "cannot listen on the rendezvous socket");
         rendezvous_write_env(r, name);
         return 0;
 }

@@ -85,22 +85,22 @@ int shm_open_arena(struct shm *s, uint32_t flags, uint32_t clock, uint64_t clock
         if (s->fd < 0)
                 return err_set_errno(
                         reterr, r,
-                        "shared memory: cannot create it (see ulimit -n, and what a sandbox forbids)");
+                        "cannot create shared memory (see ulimit -n and the sandbox's rules)");
         if (ftruncate(s->fd, (off_t)h.size_bytes) < 0 ||
             fallocate(s->fd, 0, 0, (off_t)h.chunk_off) < 0) {
                 r = err_set_errno(reterr, -errno,
-                                  "shared memory: cannot size it (raise ulimit -f)");
+                                  "cannot set the size of shared memory (raise ulimit -f)");
                 goto fail;
         }
         r = shm_seal(s->fd);
         if (r < 0) {
-                err_set_errno(reterr, r, "shared memory: cannot seal it");
+                err_set_errno(reterr, r, "cannot seal shared memory");
                 goto fail;
         }
         s->base = mmap(NULL, h.size_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, s->fd, 0);
         if (s->base == MAP_FAILED) {
                 s->base = NULL;
-                r = err_set_errno(reterr, -errno, "shared memory: cannot map it (raise ulimit -v)");
+                r = err_set_errno(reterr, -errno, "cannot map shared memory (raise ulimit -v)");
                 goto fail;
         }
         s->size_bytes = h.size_bytes;

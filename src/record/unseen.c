@@ -10,13 +10,13 @@
 
 static const char *unseen_why(unsigned why) {
         static const char *const words[WIRE_UNSEEN_N] = {
-                [WIRE_UNSEEN_NONE] = "there are too many such programs to name",
+                [WIRE_UNSEEN_NONE] = "too many such programs to name each",
                 [WIRE_UNSEEN_STATIC] = "it is a static executable",
                 [WIRE_UNSEEN_PRIVILEGED] =
-                        "it is set-user-id or set-group-id, where the loader preloads nothing",
-                [WIRE_UNSEEN_LOADER] = "its loader is not glibc's (musl)",
-                [WIRE_UNSEEN_MACHINE] = "it is built for another machine",
-                [WIRE_UNSEEN_ROOT] = "silt's library cannot be read where it ran",
+                        "it is set-user-id or set-group-id, so the loader does not preload libraries",
+                [WIRE_UNSEEN_LOADER] = "it uses musl, not glibc",
+                [WIRE_UNSEEN_MACHINE] = "it is built for another architecture",
+                [WIRE_UNSEEN_ROOT] = "it cannot read silt's library",
         };
 
         return words[why];
@@ -82,7 +82,8 @@ void unseen_tell(const struct unseen *u, struct control_message *m) {
         m->n_unseen = u->n;
         if (most)
                 snprintf(m->unseen, sizeof(m->unseen), "'%.100s': %s%s", most->path,
-                         unseen_why(most->why), most->n < u->n ? "; others in the report" : "");
+                         unseen_why(most->why),
+                         most->n < u->n ? "; the report lists the others" : "");
 }
 
 void unseen_on_program(void *recorder, uint32_t process_idx, uint32_t pid, unsigned why,

@@ -123,7 +123,7 @@ void limits_print(const struct style *s, const struct report *r) {
                 if (!t.of[i].n)
                         continue;
                 str_addf(&text, "%s%s",
-                         i == LIMIT_UNCOUNTED ? "" : "Not all was seen: ", t.of[i].worst.text);
+                         i == LIMIT_UNCOUNTED ? "" : "Incomplete: ", t.of[i].worst.text);
                 if (t.of[i].n > 1)
                         str_addf(&text, " (and %s more like it: see Notes)",
                                  unit_count(&n, t.of[i].n - 1));

@@ -97,7 +97,7 @@ void report_count_lines(struct report *r, const struct query_groups *sites) {
 /* ---- in words -------------------------------------------------------------------------------- */
 
 static const char *module_name(const struct report_module *m) {
-        return m->path[0] ? m->path : "code in no file";
+        return m->path[0] ? m->path : "code not from a file";
 }
 
 static bool add_unnamed(const struct report *r, struct str *to) {

@@ -551,7 +551,7 @@ static void test_errors(void **state) {
         assert_true(report_print(stdout, &o, &e) < 0);
         assert_string_equal(
                 e.text,
-                "'does-not-exist.silt': cannot open it: No such file or directory: check the path");
+                "cannot open 'does-not-exist.silt': No such file or directory: check the path");
         o.path = TRACE_PATH;
         o.process = "4711";
         assert_true(report_print(stdout, &o, &e) < 0);

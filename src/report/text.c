@@ -93,8 +93,7 @@ static void print_holds(const struct style *s, const struct report *r, struct st
                 if (query_hold_of(&r->v->notes[i], &h))
                         str_addf(text, "%s%s to %s",
                                  text->n ? ", " : "the program's threads stood still for ",
-                                 unit_duration(&a, h.held_ns),
-                                 h.is_leaving ? "leave it" : "attach");
+                                 unit_duration(&a, h.held_ns), h.is_leaving ? "detach" : "attach");
         }
         if (text->n)
                 print_line(s, text);

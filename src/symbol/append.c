@@ -290,11 +290,11 @@ static void table_fill_symbols(struct symbol_table *t, const struct crew *c) {
 static const char *text_of_death(enum trace_naming naming) {
         switch (naming) {
         case TRACE_NAMING_CRASHED:
-                return "looking its names up crashed: its debug information is damaged: build it anew, or install the right one";
+                return "name lookup crashed: its debug information is damaged: rebuild it, or install the matching debug file";
         case TRACE_NAMING_TIMED_OUT:
-                return "looking its names up took too long: try again with 'silt symbolize'";
+                return "name lookup took too long: try again with 'silt symbolize'";
         case TRACE_NAMING_OVER_MEMORY:
-                return "looking its names up took too much memory: try again with 'silt symbolize' on a larger machine";
+                return "name lookup took too much memory: try again with 'silt symbolize' on a larger machine";
         default: return "";
         }
 }
@@ -381,7 +381,7 @@ int symbol_lookup(const char *trace_path, const struct symbol_options *options,
         map_done(&c.heard.texts);
         if (r < 0)
                 return err_set(reterr, r,
-                               "'%s': cannot look up names: %s: its report shows addresses",
+                               "'%s': cannot look up names: %s: reports will show addresses",
                                trace_path, strerror(-r));
         *ret = TAKE_PTR(t);
         return 0;

@@ -56,11 +56,11 @@ static int progress(struct client *c, long a, long size_bytes) {
                 question.heard_ns = now;
         }
         if (now - question.heard_ns > DEBUGINFOD_SILENCE_NS)
-                trouble = "the server of DEBUGINFOD_URLS sent nothing for 8 s and was asked no "
-                          "more: check it and run silt symbolize";
+                trouble =
+                        "the server in DEBUGINFOD_URLS sent nothing for 8 s, so silt stopped asking: check it and run silt symbolize";
         else if (spent_ns + (now - question.begin_ns) > DEBUGINFOD_TOTAL_NS)
-                trouble = "downloading from DEBUGINFOD_URLS took longer than 45 s and was stopped: "
-                          "run silt symbolize to go on";
+                trouble =
+                        "downloading from DEBUGINFOD_URLS took more than 45 s and was stopped: run silt symbolize to continue";
         else
                 return 0;
         question.was_stopped = true;
@@ -155,12 +155,12 @@ int debuginfod_fetch(const uint8_t *build_id, size_t build_id_len, char **ret_pa
         case ENETUNREACH:
         case ECONNRESET:
         case ETIME:
-                trouble = "the server of DEBUGINFOD_URLS cannot be reached: check it and run silt "
-                          "symbolize";
+                trouble =
+                        "cannot reach the server in DEBUGINFOD_URLS: check it and run silt symbolize";
                 break;
         case ENOSYS:
-                trouble = "DEBUGINFOD_URLS holds no usable address: "
-                          "set it as in https://debuginfod.debian.net";
+                trouble =
+                        "DEBUGINFOD_URLS contains no usable address: set it to one such as https://debuginfod.debian.net";
                 break;
         default: break;
         }

@@ -151,22 +151,19 @@ static void set_origin(const struct jit *j, size_t n_named, struct symbol_origin
         if (j->refused_pid)
                 snprintf(
                         ret->text, sizeof(ret->text),
-                        "code made at run time: '/tmp/perf-%u.map' was not read, %s: remove it and "
-                        "record again",
+                        "code generated at run time: ignored '/tmp/perf-%u.map' because %s: remove it and record again",
                         j->refused_pid,
-                        j->why_refused == -EPERM    ? "it is another user's"
+                        j->why_refused == -EPERM    ? "it belongs to another user"
                         : j->why_refused == -ESTALE ? "it is older than the process"
-                        : j->why_refused == -EINVAL ? "it is no plain file"
+                        : j->why_refused == -EINVAL ? "it is not a regular file"
                                                     : strerror(-j->why_refused));
         else if (!j->n_maps)
                 snprintf(
                         ret->text, sizeof(ret->text),
-                        "code made at run time, of which no /tmp/perf-PID.map has the names: let the "
-                        "runtime write one (node --perf-basic-prof, java -XX:+DumpPerfMapAtExit, "
-                        "PYTHONPERFSUPPORT=1, DOTNET_PerfMapEnabled=1)");
+                        "code generated at run time, without a /tmp/perf-PID.map that names it: let the runtime write one (node --perf-basic-prof, java -XX:+DumpPerfMapAtExit, PYTHONPERFSUPPORT=1, DOTNET_PerfMapEnabled=1)");
         else
                 snprintf(ret->text, sizeof(ret->text),
-                         "code made at run time: /tmp/perf-PID.map names %zu of %zu places",
+                         "code generated at run time: /tmp/perf-PID.map names %zu of %zu places",
                          n_named, j->n_raw);
 }
 

@@ -82,11 +82,11 @@ static void add_remedy(struct str *s, const struct finder *f, const struct funct
                 str_add(s, "install its debug symbols (Debian: package -dbgsym or -dbg; Fedora: "
                            "debuginfo-install) or set DEBUGINFOD_URLS, then run silt symbolize");
         else if (functions->n_rust > functions->n_cxx)
-                str_add(s, "set debug = 1 under [profile.release] in Cargo.toml, or give rustc "
-                           "-C debuginfo=1");
+                str_add(s,
+                        "set debug = 1 under [profile.release] in Cargo.toml, or pass -C debuginfo=1 to rustc");
         else
-                str_add(s, "build it with -g, or give silt symbolize its debug file "
-                           "(--debug-path)");
+                str_add(s,
+                        "build it with -g, or give its debug file to silt symbolize (--debug-path)");
         if (trouble)
                 str_addf(s, " (%s)", trouble);
 }
@@ -108,7 +108,7 @@ void origin_of_missing(struct symbol_origin *o, const struct finder *f, int why)
 
         if (why == -ESTALE) {
                 naming = TRACE_NAMING_REPLACED;
-                str_add(&s, "the file there is not the one that ran, its build-id differs (");
+                str_add(&s, "the file is not the one that ran: its build-id differs (");
                 add_id(&s, f->other_id.bytes, f->other_id.n);
                 str_add(&s, ", not ");
                 add_id(&s, f->module->build_id, f->module->build_id_len);
@@ -117,19 +117,19 @@ void origin_of_missing(struct symbol_origin *o, const struct finder *f, int why)
                         add_looked(&s, f);
                 else
                         str_add(&s,
-                                "give silt symbolize the one that ran (--debug-path or --sysroot)");
+                                "give the one that ran to silt symbolize (--debug-path or --sysroot)");
         } else if (why == -ENOEXEC) {
                 naming = TRACE_NAMING_DAMAGED;
-                str_add(&s, "the file there is not a whole ELF file: give silt symbolize the one "
-                            "that ran (--debug-path or --sysroot)");
+                str_add(&s,
+                        "the file is not a complete ELF file: give the one that ran to silt symbolize (--debug-path or --sysroot)");
         } else if (f->module->path[0] != '/') {
-                str_add(&s, "it is no file, and nothing on this machine has its names");
+                str_add(&s, "it is not a file, and nothing on this machine has its names");
         } else if (f->files) {
                 str_add(&s, "the file is gone: ");
                 add_looked(&s, f);
         } else {
-                str_add(&s, "the file is gone: give silt symbolize a copy of it (--debug-path or "
-                            "--sysroot)");
+                str_add(&s,
+                        "the file is gone: give a copy of it to silt symbolize (--debug-path or --sysroot)");
         }
         if (trouble)
                 str_addf(&s, " (%s)", trouble);
@@ -140,29 +140,27 @@ void origin_of_missing(struct symbol_origin *o, const struct finder *f, int why)
 static void add_lacks(struct str *s, const struct finder *f, const struct functions *functions,
                       const struct origin_counts *c) {
         if (f->lacks_alt)
-                str_addf(s,
-                         "some names and lines are missing: its debug information needs '%.200s' "
-                         "too, which was not found: install it, or give --debug-path",
-                         f->alt.name);
+                str_addf(
+                        s,
+                        "some names and lines are missing: its debug information also needs '%.200s', which was not found: install it, or name it with --debug-path",
+                        f->alt.name);
         else if (c->is_damaged)
                 str_add(s,
-                        "lines or inlined functions are missing: its debug information is damaged "
-                        "or too large: build it anew, or install the right debug file");
+                        "lines or inlined functions are missing: its debug information is damaged or too large: rebuild it, or install the matching debug file");
         else if (c->n_unsplit)
-                str_addf(s,
-                         "inlined functions are missing: the .dwo files of %zu of its units were "
-                         "not found: keep them, or make a .dwp file beside the program, then run "
-                         "silt symbolize",
-                         c->n_unsplit);
+                str_addf(
+                        s,
+                        "inlined functions are missing: the .dwo files of %zu of its units were not found: keep them, or put a .dwp file next to the program, then run silt symbolize",
+                        c->n_unsplit);
         else if (c->n_lineless * 10 > c->n_addresses) {
-                str_addf(s,
-                         "%zu of %zu places have no source line: parts were built without debug "
-                         "information: ",
-                         c->n_lineless, c->n_addresses);
+                str_addf(
+                        s,
+                        "%zu of %zu places have no source line because parts were built without debug information: ",
+                        c->n_lineless, c->n_addresses);
                 add_remedy(s, f, functions);
         } else if (f->is_unproven && f->id.n == 0)
-                str_add(s, "the file has no build-id, so whether it is still the one that ran is "
-                           "unknown: link it with -Wl,--build-id");
+                str_add(s,
+                        "the file has no build-id, so silt cannot tell whether it is the one that ran: link it with -Wl,--build-id");
 }
 
 void origin_of_names(struct symbol_origin *o, const struct finder *f,
@@ -183,27 +181,25 @@ void origin_of_names(struct symbol_origin *o, const struct finder *f,
         }
         if ((f->has_debug_info && !has_dwarf) || c->is_damaged) {
                 str_add(&s,
-                        "lines and inlined functions are missing: its debug information is damaged, "
-                        "too large, or of a kind that the installed libdw does not know: build it "
-                        "anew, or install the right debug file");
+                        "lines and inlined functions are missing: its debug information is damaged, too large, or too new for the installed libdw: rebuild it, or install the matching debug file");
                 origin_set(o, TRACE_NAMING_DAMAGED, f, &s);
                 return;
         }
         if (functions->has_symtab && functions->by_begin.n) {
-                str_add(&s, "functions have names but no lines, and inlined functions are missing: "
-                            "no debug information: ");
+                str_add(&s,
+                        "it has no debug information, so lines and inlined functions are missing: ");
                 add_remedy(&s, f, functions);
                 origin_set(o, TRACE_NAMING_SYMTAB, f, &s);
                 return;
         }
         if (c->n_named || c->n_guesses) {
                 str_add(&s,
-                        "only exported functions have names, others are guesses: it is stripped: ");
+                        "it is stripped, so only exported functions have names and others are guesses: ");
                 add_remedy(&s, f, functions);
                 origin_set(o, TRACE_NAMING_DYNSYM, f, &s);
                 return;
         }
-        str_add(&s, "no function has a name: it is stripped: ");
+        str_add(&s, "it is stripped, so no function has a name: ");
         add_remedy(&s, f, functions);
         origin_set(o, TRACE_NAMING_NOTHING, f, &s);
 }

@@ -25,13 +25,11 @@ static const struct {
         size_t n; /* its bytes; 0: up to its end */
         struct foreign is;
 } beginnings[] = {
-        {"PERFILE2", 0, {"a file of perf", "read it with 'perf report', or " RECORD_ONE}},
-        {"2ELIFREP", 0, {"a file of perf", "read it with 'perf report', or " RECORD_ONE}},
-        {"heap_v2/", 0, {"a heap profile of jemalloc", "read it with jeprof, or " RECORD_ONE}},
-        {"heap profile: ", 0, {"a heap profile of tcmalloc", "read it with pprof, or " RECORD_ONE}},
-        {"{\"dhatFileVersion\"",
-         0,
-         {"a profile of DHAT", "open it in dh_view.html, or " RECORD_ONE}},
+        {"PERFILE2", 0, {"a perf data file", "read it with 'perf report', or " RECORD_ONE}},
+        {"2ELIFREP", 0, {"a perf data file", "read it with 'perf report', or " RECORD_ONE}},
+        {"heap_v2/", 0, {"a jemalloc heap profile", "read it with jeprof, or " RECORD_ONE}},
+        {"heap profile: ", 0, {"a tcmalloc heap profile", "read it with pprof, or " RECORD_ONE}},
+        {"{\"dhatFileVersion\"", 0, {"a DHAT profile", "open it in dh_view.html, or " RECORD_ONE}},
         {"desc: ", 0, {"a massif profile", "read it with ms_print, or " RECORD_ONE}},
         {"# callgrind format",
          0,
@@ -39,12 +37,12 @@ static const struct {
         {"memray\0", 7, {"a memray recording", "read it with 'memray summary', or " RECORD_ONE}},
         {"{\"snapshot\":",
          0,
-         {"a heap snapshot of V8", "open it in the browser's developer tools, or " RECORD_ONE}},
+         {"a V8 heap snapshot", "open it in the browser's developer tools, or " RECORD_ONE}},
         {"{\"$schema\":\"https://www.speedscope", 0, {"a speedscope profile", RECORD_ONE}},
-        {"JAVA PROFILE 1.0", 0, {"a heap dump of Java", RECORD_ONE}},
+        {"JAVA PROFILE 1.0", 0, {"a Java heap dump", RECORD_ONE}},
         {"SQLite format 3", 0, {"an SQLite database", "name a trace, or " RECORD_ONE}},
         {"#!", 0, {"a script", "record it with 'silt run'"}},
-        {"!<arch>\n", 0, {"a library of object files", "name a trace, or " RECORD_ONE}},
+        {"!<arch>\n", 0, {"a static library", "name a trace, or " RECORD_ONE}},
         {"PK\3\4", 4, {"a zip archive", "unpack it first"}},
         {"\xfd"
          "7zXZ",
@@ -135,15 +133,15 @@ static struct foreign elf_is(const uint8_t *bytes, size_t n) {
 /* What silt itself writes beside traces. */
 static bool own_is(const uint8_t *bytes, size_t n, struct foreign *ret) {
         if (has(bytes, MIN(n, (size_t)512), "\"silt.")) {
-                *ret = (struct foreign){"JSON that silt wrote", "name the trace it is about"};
+                *ret = (struct foreign){"silt's JSON output", "name the trace it was made from"};
                 return true;
         }
         if (!begins(bytes, n, "<?xml", 0) && !begins(bytes, n, "<!DOCTYPE", 0) &&
             !begins(bytes, n, "<svg", 0) && !begins(bytes, n, "<html", 0))
                 return false;
         if (has(bytes, MIN(n, (size_t)1024), "silt"))
-                *ret = (struct foreign){"a picture that silt drew",
-                                        "open it in a browser, or name the trace it is of"};
+                *ret = (struct foreign){"a picture made by silt",
+                                        "open it in a browser, or name the trace it was made from"};
         else
                 *ret = (struct foreign){"a page or a picture", "name a trace, or " RECORD_ONE};
         return true;
@@ -226,14 +224,13 @@ int foreign_find(const uint8_t *bytes, size_t n, const char *base, struct foreig
         if (!f.what && begins(bytes, n, ELFMAG, SELFMAG))
                 f = elf_is(bytes, n);
         if (!f.what && is_valgrind_log(bytes, n))
-                f = (struct foreign){"a log of valgrind", "read it as text, or " RECORD_ONE};
+                f = (struct foreign){"a valgrind log", "read it as text, or " RECORD_ONE};
         if (!f.what && is_heaptrack(bytes, n))
                 f = (struct foreign){"a heaptrack recording",
                                      "read it with heaptrack_print, or " RECORD_ONE};
         if (!f.what && begins(bytes, n, "{", 0) &&
             has(bytes, MIN(n, (size_t)PLAIN_BYTES), "\"dhatFileVersion\""))
-                f = (struct foreign){"a profile of DHAT",
-                                     "open it in dh_view.html, or " RECORD_ONE};
+                f = (struct foreign){"a DHAT profile", "open it in dh_view.html, or " RECORD_ONE};
         if (!f.what && has(bytes, MIN(n, (size_t)PLAIN_BYTES), "creator: callgrind"))
                 f = (struct foreign){"a callgrind profile",
                                      "read it with callgrind_annotate, or " RECORD_ONE};
@@ -258,7 +255,7 @@ int foreign_refuse(int fd, const char *path, struct err *reterr) {
         struct foreign f;
 
         if (n > 0 && foreign_find(head, (size_t)n, slash ? slash + 1 : path, &f) == 0)
-                return err_set(reterr, -EINVAL, "'%s': it is %s, not a silt trace: %s", path,
-                               f.what, f.advice);
-        return err_set(reterr, -EINVAL, "'%s': not a silt trace: " RECORD_ONE, path);
+                return err_set(reterr, -EINVAL, "'%s' is %s, not a silt trace: %s", path, f.what,
+                               f.advice);
+        return err_set(reterr, -EINVAL, "'%s' is not a silt trace: " RECORD_ONE, path);
 }

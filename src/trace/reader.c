@@ -191,7 +191,7 @@ static int reader_refuse(const struct trace_chunk *c, struct err *reterr) {
         struct trace_kind_text kind;
 
         return err_set(reterr, -EPROTONOSUPPORT,
-                       "it needs %s version %u: use a newer silt to read it",
+                       "it needs %s version %u: read it with a newer silt",
                        trace_kind_name(&kind, c->kind), c->version);
 }
 
@@ -289,12 +289,14 @@ static void reader_tell_damage(struct trace_reader *t) {
 
         t->view.n_damaged_bytes += t->list.n_damaged_bytes;
         if (inside)
-                reader_damage(t, "%llu bytes inside the file are damaged and were passed over",
+                reader_damage(t, "%llu bytes inside the file are damaged and were skipped",
                               (unsigned long long)inside);
         if (!t->tables.has_meta)
-                reader_damage(t, "what was recorded and when is lost: its first chunk is damaged");
+                reader_damage(
+                        t,
+                        "its first chunk is damaged: the command and the time of the recording are lost");
         if (t->list.n_tail_bytes)
-                reader_damage(t, "the file ends inside a chunk: the last %llu bytes were not read",
+                reader_damage(t, "the file ends inside a chunk: its last %llu bytes were not read",
                               (unsigned long long)t->list.n_tail_bytes);
 }
 
@@ -304,15 +306,15 @@ static int reader_load(struct trace_reader *t, const char *path, struct err *ret
         int r;
 
         if (fstat(t->fd, &st) < 0)
-                return err_set(reterr, -errno, "'%s': cannot read it: %s: check the disk", path,
+                return err_set(reterr, -errno, "cannot read '%s': %s: check the disk", path,
                                strerror(errno));
         if (!S_ISREG(st.st_mode))
-                return err_set(reterr, -EINVAL, "'%s': not a file: name a trace", path);
+                return err_set(reterr, -EINVAL, "'%s' is not a file: name a trace", path);
         t->view.file_bytes = (uint64_t)st.st_size;
         if (st.st_size == 0)
                 return err_set(
                         reterr, -EINVAL,
-                        "'%s': the file is empty: its recording has just begun, or never did",
+                        "'%s' is empty: its recording has only just started, or never started",
                         path);
         trace_tables_init(&t->tables, t->view.file_bytes);
         r = trace_chunk_list_load(t->fd, t->view.file_bytes, &t->list, &e);
@@ -333,11 +335,11 @@ int trace_reader_open(const char *path, struct trace_reader **ret, struct err *r
         int r;
 
         if (!t)
-                return err_set(reterr, -ENOMEM, "'%s': cannot open it: %s: free some memory", path,
+                return err_set(reterr, -ENOMEM, "cannot open '%s': %s: free some memory", path,
                                strerror(ENOMEM));
         t->fd = fs_open(path, O_RDONLY, 0);
         if (t->fd < 0)
-                return err_set(reterr, t->fd, "'%s': cannot open it: %s: check the path", path,
+                return err_set(reterr, t->fd, "cannot open '%s': %s: check the path", path,
                                strerror(-t->fd));
         r = reader_load(t, path, reterr);
         if (r < 0)

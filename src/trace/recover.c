@@ -121,8 +121,7 @@ int trace_recover(int fd, uint64_t file_bytes, struct trace_chunk_list *ret, str
         int r;
 
         if (!s)
-                return err_set(reterr, -ENOMEM,
-                               "the trace cannot be searched: %s: free some memory",
+                return err_set(reterr, -ENOMEM, "cannot search the trace: %s: free some memory",
                                strerror(ENOMEM));
         s->fd = fd;
         s->file_bytes = file_bytes;
@@ -130,7 +129,7 @@ int trace_recover(int fd, uint64_t file_bytes, struct trace_chunk_list *ret, str
         r = scan_run(s);
         free(s);
         if (r < 0)
-                return err_set(reterr, r, "the trace cannot be read: %s: check the disk",
+                return err_set(reterr, r, "cannot read the trace: %s: check the disk",
                                strerror(-r));
         return 0;
 }

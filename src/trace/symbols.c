@@ -200,10 +200,11 @@ static int symbols_append(int fd, const struct trace_chunk_list *l, const struct
         vec_free(&out);
         if (r == 0)
                 return 0;
-        err_set(reterr, r, "'%s': cannot add names to it: %s: the trace is as it was before", path,
+        err_set(reterr, r, "cannot add names to '%s': %s: the trace is unchanged", path,
                 strerror(-r));
         if (ftruncate(fd, (off_t)l->end_off) < 0)
-                err_set(reterr, r, "'%s': cannot add names to it: %s: its end is damaged now", path,
+                err_set(reterr, r,
+                        "cannot add names to '%s': %s: the end of the trace is now damaged", path,
                         strerror(-r));
         return r;
 }
@@ -215,7 +216,7 @@ int trace_put_names_to(int fd, const char *path, const struct trace_names *names
         int r;
 
         if (fstat(fd, &st) < 0)
-                return err_set_errno(reterr, -errno, "'%s': cannot read it", path);
+                return err_set_errno(reterr, -errno, "cannot read '%s'", path);
         r = trace_chunk_list_load(fd, (uint64_t)st.st_size, &l, reterr);
         if (r == 0 && !l.chunks.n)
                 r = foreign_refuse(fd, path, reterr);
@@ -230,8 +231,8 @@ int trace_put_names_to(int fd, const char *path, const struct trace_names *names
 static const char *open_remedy(int error) {
         switch (-error) {
         case ENOENT: return "check the path";
-        case ELOOP: return "name the file that the link leads to";
-        default: return "make it writable, or work on a copy";
+        case ELOOP: return "name the file the link points to";
+        default: return "make it writable, or use a copy";
         }
 }
 
@@ -247,13 +248,13 @@ int trace_open_for_names(const char *path, struct err *reterr) {
                 _cleanup_close_ int fd = fs_open(path, O_RDWR | O_NOFOLLOW, 0);
 
                 if (fd < 0)
-                        return err_set(reterr, fd, "'%s': cannot add names to it: %s: %s", path,
+                        return err_set(reterr, fd, "cannot add names to '%s': %s: %s", path,
                                        strerror(-fd), open_remedy(fd));
                 if (flock(fd, LOCK_EX | LOCK_NB) < 0 && errno == EWOULDBLOCK)
-                        return err_set(reterr, -EBUSY,
-                                       "'%s': cannot add names to it: it is still being written: "
-                                       "try again when that has ended",
-                                       path);
+                        return err_set(
+                                reterr, -EBUSY,
+                                "cannot add names to '%s': the trace is still being written: try again when the recording has ended",
+                                path);
                 if (is_still_there(fd))
                         return TAKE_FD(fd);
         }

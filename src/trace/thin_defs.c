@@ -30,7 +30,7 @@ struct gather {
         uint64_t n_dropped_mappings;
 };
 
-#define DROPPED_MAPPINGS " old mappings were dropped to keep the file small"
+#define DROPPED_MAPPINGS " old mappings were dropped to limit the file's size"
 
 static void gather_flush(struct gather *g) {
         uint8_t head[TRACE_DEFS_HEAD_BYTES];

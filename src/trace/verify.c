@@ -151,7 +151,7 @@ static bool verify_index(struct verify *v) {
                 return verify_bad(v, TRACE_E_BAD_PAYLOAD, "unknown flags");
         if (!(flags & TRACE_INDX_REBUILT) && bytes_le64(v->head + 8))
                 return verify_bad(v, TRACE_E_BAD_INDEX,
-                                  "tells of damaged bytes, but was not rebuilt");
+                                  "reports damaged bytes, but was not rebuilt");
         if (n != v->n_entries)
                 return verify_bad(v, TRACE_E_BAD_INDEX, "names %llu chunks, the file has %llu",
                                   (unsigned long long)n, (unsigned long long)v->n_entries);
@@ -277,8 +277,9 @@ static void verify_chain(struct verify *v) {
         v->off = v->file_bytes;
         v->kind = 0;
         if (!is_trailer)
-                verify_bad(v, TRACE_E_NO_INDEX,
-                           "no index at the end: still being written, or the recorder died");
+                verify_bad(
+                        v, TRACE_E_NO_INDEX,
+                        "no index at the end: the trace is still being written, or its recorder died");
         if (v->has_site || v->has_move || v->has_evts)
                 verify_bad(v, TRACE_E_BAD_ORDER, "the last slice has no SLIC chunk");
 }
@@ -319,7 +320,7 @@ static void verify_conclude(struct verify *v, const char *path) {
                         (unsigned long long)v->n_without_events,
                         v->n_without_events == 1 ? "" : "s");
         if (v->has_index && !v->is_finished)
-                fputs("; the recording stopped early: the recorder died before its end", v->out);
+                fputs("; the recorder died before the recording ended", v->out);
         fputc('\n', v->out);
 }
 
@@ -330,17 +331,17 @@ int trace_verify(const char *path, FILE *out, struct err *reterr) {
         uint8_t magic[4] = {0};
 
         if (fd < 0)
-                return err_set(reterr, fd, "'%s': cannot open it: %s: check the path", path,
+                return err_set(reterr, fd, "cannot open '%s': %s: check the path", path,
                                strerror(-fd));
         if (fstat(fd, &st) < 0)
-                return err_set(reterr, -errno, "'%s': cannot read it: %s: check the disk", path,
+                return err_set(reterr, -errno, "cannot read '%s': %s: check the disk", path,
                                strerror(errno));
         if (!S_ISREG(st.st_mode))
-                return err_set(reterr, -EINVAL, "'%s': not a file: name a trace", path);
+                return err_set(reterr, -EINVAL, "'%s' is not a file: name a trace", path);
         v.fd = fd;
         v.file_bytes = (uint64_t)st.st_size;
         if (fs_read_at(fd, magic, sizeof(magic), 0) < 0)
-                return err_set(reterr, -EIO, "'%s': cannot read it: %s: check the disk", path,
+                return err_set(reterr, -EIO, "cannot read '%s': %s: check the disk", path,
                                strerror(EIO));
         if (bytes_le32(magic) != TRACE_CHUNK_MAGIC)
                 verify_bad(&v, TRACE_E_NOT_A_TRACE, "this is not the beginning of a silt trace");

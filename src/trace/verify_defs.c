@@ -177,8 +177,9 @@ static bool check_tallies(struct verify *v, struct bytes_reader *r, uint32_t n) 
                 if (process >= v->processes.n)
                         return bad_id(v, "process", process, i);
                 if (!(v->meta_flags & TRACE_IS_SAMPLED))
-                        return verify_bad(v, TRACE_E_BAD_PAYLOAD,
-                                          "row %u: a tally, but META says that all is recorded", i);
+                        return verify_bad(
+                                v, TRACE_E_BAD_PAYLOAD,
+                                "row %u: a tally, but META says that everything is recorded", i);
                 for (size_t k = 0; k < 6; k++) { /* time, allocations, … , samples not kept */
                         uint64_t *last = &v->processes.items[process].tally[k];
 
@@ -221,7 +222,7 @@ static bool check_priors(struct verify *v, struct bytes_reader *r, uint32_t n) {
                 if (flags > 7 || (flags & 3) == 2 || f[3] > f[2] ||
                     (!(flags & 1) && (f[2] || f[6])) || (!(flags & 4) && (f[4] || f[5])))
                         return verify_bad(v, TRACE_E_BAD_PAYLOAD,
-                                          "row %u: what was there before cannot be so", i);
+                                          "row %u: the memory held before is impossible", i);
         }
         return true;
 }
@@ -267,8 +268,7 @@ static bool check_residency(struct verify *v, struct bytes_reader *r, uint32_t n
                 if (stack >= v->n_stacks)
                         return bad_id(v, "stack", stack, i);
                 if (!residency_can_be(fields, time_ns, ago_ns))
-                        return verify_bad(v, TRACE_E_BAD_PAYLOAD, "row %u: figures that cannot be",
-                                          i);
+                        return verify_bad(v, TRACE_E_BAD_PAYLOAD, "row %u: impossible figures", i);
         }
         return true;
 }
@@ -301,11 +301,11 @@ static bool check_symbols(struct verify *v, struct bytes_reader *r, uint32_t n) 
         uint64_t n_ends = 0;
 
         if (!text)
-                return verify_bad(v, TRACE_E_BAD_PAYLOAD, "its strings are longer than itself");
+                return verify_bad(v, TRACE_E_BAD_PAYLOAD, "its strings are longer than the chunk");
         for (uint64_t i = 0; i < text_bytes; i++)
                 n_ends += text[i] == 0;
         if (n_ends != n_strings || (text_bytes && text[text_bytes - 1]))
-                return verify_bad(v, TRACE_E_BAD_PAYLOAD, "%llu strings, said to be %llu",
+                return verify_bad(v, TRACE_E_BAD_PAYLOAD, "%llu strings, but the head says %llu",
                                   (unsigned long long)n_ends, (unsigned long long)n_strings);
         for (uint32_t i = 0; i < n; i++, last = location) {
                 location += (uint64_t)bytes_unzigzag(bytes_varint(r));

@@ -46,7 +46,7 @@ static bool replay_stack_code(struct replay *p, enum trace_column column, size_t
         if (code == 0) {
                 if (!follower)
                         return replay_bad(p, TRACE_E_BAD_PAYLOAD,
-                                          "its stack follows one that nothing followed yet");
+                                          "its stack continues one that nothing has continued yet");
                 *ret = follower;
         } else if (code == 1) {
                 if (p->n_seen + 1 >= p->stacks.n)
@@ -55,7 +55,8 @@ static bool replay_stack_code(struct replay *p, enum trace_column column, size_t
                 *ret = ++p->n_seen;
         } else {
                 if (code - 1 > p->n_seen)
-                        return replay_bad(p, TRACE_E_BAD_PAYLOAD, "a stack that was not seen yet");
+                        return replay_bad(p, TRACE_E_BAD_PAYLOAD,
+                                          "a stack that has not occurred yet");
                 *ret = (size_t)(code - 1);
         }
         return true;
@@ -117,25 +118,25 @@ static bool book_take_block(struct replay *p, uint32_t process, const struct rel
         *ret_own = b != NULL;
         *ret_thread = b ? b->thread : TRACE_NO_THREAD;
         if (b && b->size_bytes == UINT64_MAX)
-                return replay_bad(p, TRACE_E_BAD_REFERENCE, "releases an inherited block again");
+                return replay_bad(p, TRACE_E_BAD_REFERENCE, "frees an inherited block twice");
         if (b) {
                 bool same = b->stack == x->stack && b->size_bytes == x->size_bytes &&
                             b->n_blocks == x->n_blocks;
 
                 verify_live_remove(live, b);
                 return same || replay_bad(p, TRACE_E_BAD_REFERENCE,
-                                          "stack or size is not that of the block it releases");
+                                          "stack or size differs from the block it frees");
         }
         if (ancestor == TRACE_NO_PROCESS)
                 return p->v->lacks_events ||
-                       replay_bad(p, TRACE_E_BAD_REFERENCE, "releases a block that is not live");
+                       replay_bad(p, TRACE_E_BAD_REFERENCE, "frees a block that is not live");
         for (; ancestor != TRACE_NO_PROCESS; ancestor = p->v->processes.items[ancestor].parent) {
                 b = verify_live_find(live, ancestor, x->seq);
                 if (b && b->size_bytes != UINT64_MAX &&
                     (b->stack != x->stack || b->size_bytes != x->size_bytes ||
                      b->n_blocks != x->n_blocks))
                         return replay_bad(p, TRACE_E_BAD_REFERENCE,
-                                          "stack or size is not that of the block it inherited");
+                                          "stack or size differs from the block it inherited");
         }
         verify_live_add(live, process, x->seq)->size_bytes = UINT64_MAX;
         return true;
@@ -232,7 +233,7 @@ static bool replay_release(struct replay *p, struct released *ret) {
                 return replay_old_block(p, ret);
         if (distance > p->blocks.n)
                 return replay_bad(p, TRACE_E_BAD_REFERENCE,
-                                  "releases a block from before the slice by its distance");
+                                  "frees a block from before the slice by distance");
         i = p->blocks.n - (size_t)distance;
         *ret = (struct released){p->first_seq + i, p->blocks.items[i].size_bytes,
                                  p->blocks.items[i].stack, p->blocks.items[i].n_blocks,
@@ -245,13 +246,12 @@ static bool replay_free_stack(struct replay *p, size_t block_entry) {
 
         if (code == 0)
                 return p->stacks.items[block_entry].last_free ||
-                       replay_bad(p, TRACE_E_BAD_PAYLOAD,
-                                  "released where nothing was released yet");
+                       replay_bad(p, TRACE_E_BAD_PAYLOAD, "freed where nothing has been freed yet");
         if (code == p->n_seen + 1 && code < p->stacks.n)
                 p->n_seen++;
         if (code > p->n_seen)
                 return replay_bad(p, TRACE_E_BAD_PAYLOAD,
-                                  "released at a stack that was not seen yet");
+                                  "freed at a stack that has not occurred yet");
         p->stacks.items[block_entry].last_free = (size_t)code;
         return true;
 }
@@ -266,7 +266,7 @@ static bool replay_other(struct replay *p, uint64_t thread_id) {
                 return replay_bad(p, TRACE_E_BAD_PAYLOAD, "an unknown kind of event");
         if (other == TRACE_IMPLICIT_FREE) {
                 if (!thread_id)
-                        return replay_bad(p, TRACE_E_BAD_ID, "a release by no thread");
+                        return replay_bad(p, TRACE_E_BAD_ID, "a free by no thread");
                 return replay_release(p, &x) &&
                        book_release(p, (uint32_t)thread_id - 1, &x, true, false);
         }

@@ -127,7 +127,8 @@ bool verify_move_chunk(struct verify *v) {
                 return verify_bad(v, TRACE_E_BAD_ORDER, "moves of slice %u do not belong here",
                                   bytes_le32(v->head));
         if (!v->knows_moves && v->n_slices)
-                verify_bad(v, TRACE_E_BAD_ORDER, "the first slice has no MOVE, this one has");
+                verify_bad(v, TRACE_E_BAD_ORDER,
+                           "the first slice has no MOVE chunk, but this one has");
         v->has_move = v->knows_moves = true;
         for (uint32_t i = 0; i < n; i++)
                 if (!row_parse(v, &r, i, &process, &next_stack))
@@ -163,10 +164,10 @@ static bool check_against_site(struct verify *v, const struct trace_move *m) {
         if (map_get(&v->site_by_key, (uint64_t)m->process << 32 | m->stack, &place))
                 s = &v->sites.items[place].row;
         if (m->n_foreign_frees > s->n_frees || m->foreign_bytes > s->free_bytes)
-                return verify_bad(v, TRACE_E_BAD_ROW,
-                                  "moves of process %u stack %u: more released by other threads "
-                                  "than released",
-                                  m->process, m->stack);
+                return verify_bad(
+                        v, TRACE_E_BAD_ROW,
+                        "moves of process %u stack %u: more frees by other threads than frees",
+                        m->process, m->stack);
         if (m->grown_bytes < m->copied_bytes || m->grown_bytes - m->copied_bytes < m->n_grown ||
             m->in_place_bytes > m->copied_bytes)
                 return verify_bad(v, TRACE_E_BAD_ROW,

@@ -55,13 +55,13 @@ static bool check_row(struct verify *v, const struct trace_site *s) {
                 n_life += s->n_life[i];
         if (n_life != s->n_frees)
                 return verify_bad(v, TRACE_E_BAD_ROW,
-                                  "process %u stack %u: %llu releases, but lifetimes of %llu",
+                                  "process %u stack %u: %llu frees, but lifetimes of %llu",
                                   s->process, s->stack, (unsigned long long)s->n_frees,
                                   (unsigned long long)n_life);
         if (s->n_temporary > s->n_frees || s->n_reallocs > s->n_allocs)
                 return verify_bad(
                         v, TRACE_E_BAD_ROW,
-                        "process %u stack %u: more temporary or reallocated than there are",
+                        "process %u stack %u: more temporary or reallocated blocks than allocations",
                         s->process, s->stack);
         return true;
 }
@@ -119,10 +119,9 @@ static bool check_inherited(struct verify *v, const struct verify_site *s) {
         x->n += s->events.n_inherited_frees;
         x->bytes += s->events.inherited_free_bytes;
         if (t->n_inherited_frees > t->n_inherited || t->inherited_free_bytes > t->inherited_bytes)
-                return verify_bad(
-                        v, TRACE_E_BAD_ROW,
-                        "process %u stack %u: more inherited blocks released than inherited",
-                        t->process, t->stack);
+                return verify_bad(v, TRACE_E_BAD_ROW,
+                                  "process %u stack %u: more inherited blocks freed than inherited",
+                                  t->process, t->stack);
         if (!v->lacks_events && (t->n_inherited_frees < x->n || t->inherited_free_bytes < x->bytes))
                 return verify_bad(
                         v, TRACE_E_BAD_ROW,
@@ -313,10 +312,10 @@ static bool slic_check_head(struct verify *v) {
                            v->evts_n_allocs);
         if (v->has_evts && flags & (TRACE_SLIC_UNWRITTEN | TRACE_SLIC_DROPPED))
                 verify_bad(v, TRACE_E_BAD_PAYLOAD,
-                           "its events are there, but it says they were never written or dropped");
+                           "its events exist, but it says they were never written or were dropped");
         if (flags & TRACE_SLIC_DROPPED && v->n_detailed)
                 verify_bad(v, TRACE_E_BAD_ORDER,
-                           "its detail was dropped, that of an older slice was not");
+                           "its detail was dropped, but that of an older slice was not");
         if (flags & TRACE_SLIC_DROPPED && n_events > UINT32_MAX)
                 verify_bad(v, TRACE_E_TOO_LARGE, "%llu events in one slice",
                            (unsigned long long)n_events);
@@ -389,13 +388,13 @@ static void check_total(struct verify *v, const struct trace_site *s) {
         want.process = s->process;
         want.stack = s->stack;
         if (memcmp(&want, s, sizeof(want)) != 0)
-                verify_bad(v, TRACE_E_BAD_CHECKPOINT,
-                           "process %u stack %u: %llu allocations of %llu bytes, %llu releases; "
-                           "the slices add up to %llu, %llu, %llu",
-                           s->process, s->stack, (unsigned long long)s->n_allocs,
-                           (unsigned long long)s->alloc_bytes, (unsigned long long)s->n_frees,
-                           (unsigned long long)t->n_allocs, (unsigned long long)t->alloc_bytes,
-                           (unsigned long long)t->n_frees);
+                verify_bad(
+                        v, TRACE_E_BAD_CHECKPOINT,
+                        "process %u stack %u: %llu allocations of %llu bytes, %llu frees; the slices add up to %llu, %llu, %llu",
+                        s->process, s->stack, (unsigned long long)s->n_allocs,
+                        (unsigned long long)s->alloc_bytes, (unsigned long long)s->n_frees,
+                        (unsigned long long)t->n_allocs, (unsigned long long)t->alloc_bytes,
+                        (unsigned long long)t->n_frees);
 }
 
 static void check_total_counts(struct verify *v, const struct trace_counts *c) {
@@ -447,7 +446,7 @@ bool verify_ckpt_chunk(struct verify *v) {
                                   MAX(n_sites, n_counts), v->stored_bytes);
         at = counts_bytes <= bytes_left(&r) ? bytes_take(&r, (size_t)counts_bytes) : NULL;
         if (!at)
-                return verify_bad(v, TRACE_E_BAD_PAYLOAD, "its counts are longer than itself");
+                return verify_bad(v, TRACE_E_BAD_PAYLOAD, "its counts are longer than the chunk");
         c = bytes_reader_of(at, (size_t)counts_bytes);
         ok = verify_parse_counts(v, &c, n_counts, &counts) &&
              verify_parse_sites(v, &r, n_sites, &rows);

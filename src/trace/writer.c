@@ -266,16 +266,15 @@ int trace_writer_open(int fd, const struct trace_meta *meta, struct trace_writer
         struct trace_writer *w;
 
         if (lseek(fd, 0, SEEK_SET) < 0)
-                return err_set_errno(reterr, -errno,
-                                     "cannot write a trace there: it must be a file");
+                return err_set_errno(reterr, -errno, "cannot write the trace: not a regular file");
         if (flock(fd, LOCK_EX | LOCK_NB) < 0 && errno == EWOULDBLOCK)
                 return err_set(reterr, -EBUSY,
-                               "cannot write the trace: another silt is writing to it");
+                               "cannot write the trace: another silt is writing it");
         if (ftruncate(fd, 0) < 0)
-                return err_set_errno(reterr, -errno, "cannot empty the trace's file");
+                return err_set_errno(reterr, -errno, "cannot truncate the trace");
         w = calloc(1, sizeof(*w));
         if (!w)
-                return err_set_errno(reterr, -ENOMEM, "cannot write a trace");
+                return err_set_errno(reterr, -ENOMEM, "cannot write the trace");
         w->fd = fd;
         w->swap = TRACE_SWAP_NONE;
         w->packer = trace_packer_new();

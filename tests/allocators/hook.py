@@ -97,12 +97,12 @@ def test_refused(t):
     at = addresses(w, whole)
     begin, unfit = at["stand_malloc"], at["unfit"]
     cases = (
-        ([f"take={begin:#x}"], "no role"), (["alloc"], "write ROLE=ADDRESS"), (["alloc="], "write ROLE=ADDRESS"),
-        (["alloc=0x"], "no address"), (["alloc=0xzz"], "no address"), (["alloc=0x1" + "0" * 20], "no address"),
-        (["alloc=0x10"], "no code"), (["alloc=0xfffffffffffffff0"], "no code"), (["alloc=stand_malloc"], "no function has that name"),
+        ([f"take={begin:#x}"], "not a role"), (["alloc"], "write ROLE=ADDRESS"), (["alloc="], "write ROLE=ADDRESS"),
+        (["alloc=0x"], "not an address"), (["alloc=0xzz"], "not an address"), (["alloc=0x1" + "0" * 20], "not an address"),
+        (["alloc=0x10"], "no code"), (["alloc=0xfffffffffffffff0"], "no code"), (["alloc=stand_malloc"], "no function has this name"),
         ([f"alloc={begin + 8:#x}"], "in the middle"), ([f"alloc={begin + 1:#x}"], "begins"), ([f"alloc={unfit:#x}"], "cannot be hooked"),
-        ([f"alloc={begin:#x}", f"free={begin:#x}"], "given before"), ([f"alloc=/nowhere/lib.so:{begin:#x}"], "cannot be read"),
-        ([f"alloc={HERE}/hook.py:{begin:#x}"], "cannot be read"), ([f"alloc={libc(w)}:malloc"], "hooks allocators of 'libc.so.6' already"),
+        ([f"alloc={begin:#x}", f"free={begin:#x}"], "given twice"), ([f"alloc=/nowhere/lib.so:{begin:#x}"], "cannot read"),
+        ([f"alloc={HERE}/hook.py:{begin:#x}"], "cannot read"), ([f"alloc={libc(w)}:malloc"], "already hooks the allocators of 'libc.so.6'"),
     )
     for hooks, why in cases:
         options = [word for hook in hooks for word in ("--hook", hook)]

@@ -104,7 +104,7 @@ class Pauses:
 
     def __init__(self):
         self.watch = Client("watch")
-        self.all_ms = {"attach": [], "leave it": []}
+        self.all_ms = {"attach": [], "detach": []}
         self.late()
 
     def late(self):
@@ -113,8 +113,8 @@ class Pauses:
         return float(self.watch.process.stdout.readline())
 
     def take(self, said):
-        found = re.findall(r"stood still for ([\d.]+) ms to (attach|leave it)", said)
-        assert [what for _, what in found] == ["attach", "leave it"], said
+        found = re.findall(r"were stopped for ([\d.]+) ms to (attach|detach)", said)
+        assert [what for _, what in found] == ["attach", "detach"], said
         for ms, what in found:
             self.all_ms[what].append(float(ms))
 

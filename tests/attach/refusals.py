@@ -50,7 +50,7 @@ def test_no_such_process(t):
         pid = int(f.read())
     while os.path.exists(f"/proc/{pid}"):
         pid -= 1
-    refused(t, pid, "there is none")
+    refused(t, pid, "no such process")
 
 
 def test_itself(t):
@@ -61,14 +61,14 @@ def test_itself(t):
 def test_kernel_thread(t):
     for name in os.listdir("/proc"):
         if name.isdigit() and os.access(f"/proc/{name}/status", os.R_OK) and stat_fields(name)[1] == b"2":
-            return refused(t, int(name), "belongs to the kernel")
+            return refused(t, int(name), "is a kernel thread")
     skip("the kernel's own processes are not to be seen here")
 
 
 def test_zombie(t):
     target = subprocess.Popen([build(t, "odd.c"), "zombie"], stdout=subprocess.PIPE)
     child = int(target.stdout.readline().split()[1])
-    refused(t, child, "it has ended")
+    refused(t, child, "has already ended")
     target.kill()
     target.communicate()
 
@@ -85,7 +85,7 @@ def test_stopped(t):
     with odd(t) as target:
         os.kill(target.pid, signal.SIGSTOP)
         await_true(lambda: stat_fields(target.pid)[0] == b"T", "it does not stop")
-        untouched(t, target, "it is stopped", "kill -CONT")
+        untouched(t, target, "is stopped", "kill -CONT")
         os.kill(target.pid, signal.SIGCONT)
         goes_on(target)
 
@@ -106,14 +106,14 @@ def test_static(t):
 def test_traced(t):
     with odd(t) as target:
         with odd(t, "tracer", str(target.pid)) as tracer:
-            untouched(t, target, "traces it already", str(tracer.pid))
+            untouched(t, target, "already being traced by", str(tracer.pid))
         goes_on(target)
 
 
 def test_attached_already(t):
     with odd(t) as target:
         silt = Attached(t, target.pid).await_recording()
-        refused(t, target.pid, "another silt records it")
+        refused(t, target.pid, "another silt is recording it")
         assert silt.end() == 0, silt.said
         record(t, target.pid)
         goes_on(target)
@@ -160,7 +160,7 @@ def test_other_architecture(t):
         f.seek(18)  # e_machine
         f.write(machines[other])
     with odd(t) as target:
-        untouched(t, target, f"built for {os.uname().machine}, the runtime for {other}",
+        untouched(t, target, f"built for {os.uname().machine}, but silt's runtime for {other}",
                   argv=with_runtime(t, target, runtime))
         goes_on(target)
 
@@ -180,10 +180,10 @@ def test_other_runtime(t):
     with odd(t) as target:
         untouched(t, target, "another build of silt", "that came with", argv=with_runtime(t, target, runtime))
         for path in (cut, build(t, "odd.c")):
-            untouched(t, target, "no runtime of silt", "that came with", argv=with_runtime(t, target, path))
+            untouched(t, target, "not silt's runtime", "that came with", argv=with_runtime(t, target, path))
         goes_on(target)
     with odd(t, env={**os.environ, "LD_PRELOAD": runtime}) as target:
-        untouched(t, target, "another build of silt is inside", "with that silt")
+        untouched(t, target, "contains the runtime of another build of silt", "with that build")
         goes_on(target)
     r = t.silt.command("run", "-o", t.path("run.silt"), "--runtime", runtime, build(t, "odd.c"))
     assert r.code == 125 and "another build of silt" in r.errors and r.errors.count("\n") == 1, (r.code, r.errors)
@@ -194,7 +194,7 @@ def test_not_permitted(t):
     """As any hardened kernel says it."""
     library = t.context.attached.build("forbid.so", ["forbid.c"], shared=True)
     with odd(t) as target:
-        remedy = "CAP_SYS_PTRACE, or run silt outside" if os.getuid() == 0 else "run silt as its user"
+        remedy = "CAP_SYS_PTRACE, or run silt outside" if os.getuid() == 0 else "run silt as that process's user"
         untouched(t, target, "not permitted", remedy, env={**os.environ, "LD_PRELOAD": library})
         goes_on(target)
 
@@ -217,7 +217,7 @@ def test_other_user(t):
         for name in ("silt", "libsilt.so"):
             shutil.copy(os.path.join(os.path.dirname(t.silt.path), name), folder)
         argv = [os.path.join(folder, "silt"), "attach", str(target.pid), "-o", os.path.join(folder, "t.silt")]
-        untouched(t, target, "not permitted", "run silt as its user", argv=argv, preexec_fn=lambda: os.setuid(NOBODY))
+        untouched(t, target, "not permitted", "run silt as that process's user", argv=argv, preexec_fn=lambda: os.setuid(NOBODY))
         goes_on(target)
 
 
@@ -235,8 +235,8 @@ def test_setuid(t):
 
 
 def test_command_line(t):
-    for words, why in ((["x"], "no process's number"), ([], "no process given"), (["1", "2"], "more than one"),
-                       (["1", "--duration", "0s"], "records nothing"), (["-1"], "")):
+    for words, why in ((["x"], "not a pid"), ([], "no process given"), (["1", "2"], "more than one"),
+                       (["1", "--duration", "0s"], "too short"), (["-1"], "")):
         r = t.silt.command("attach", *words)
         assert r.code == 2 and why in r.errors and r.errors.count("\n") == 1, (words, r.errors)
 

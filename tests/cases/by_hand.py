@@ -105,13 +105,13 @@ def test_foreign_files(t):
     os.mkdir(folder)
     made = {sys.executable: "a program or a library", os.path.abspath(__file__): None}
     if shutil.which("valgrind"):
-        for tool, name, what in (("massif", "massif.out", "a massif profile"), ("dhat", "dhat.out", "a profile of DHAT"),
+        for tool, name, what in (("massif", "massif.out", "a massif profile"), ("dhat", "dhat.out", "a DHAT profile"),
                                  ("callgrind", "callgrind.out", "a callgrind profile")):
             path = os.path.join(folder, name)
             run(["valgrind", "-q", f"--tool={tool}", f"--{tool}-out-file={path}", t.path("story")])
             made[path] = what
         run(["valgrind", f"--log-file={folder}/log", t.path("story")])
-        made[f"{folder}/log"] = "a log of valgrind"
+        made[f"{folder}/log"] = "a valgrind log"
     if shutil.which("heaptrack"):
         run(["heaptrack", "-o", f"{folder}/heaptrack", t.path("story")], cwd=folder)
         for name in os.listdir(folder):
@@ -119,17 +119,17 @@ def test_foreign_files(t):
                 made[os.path.join(folder, name)] = "a heaptrack recording"
     with open(f"{folder}/report.json", "wb") as f:
         f.write(t.silt.command("report", "--json", t.path("t.silt")).stdout)
-    made[f"{folder}/report.json"] = "JSON that silt wrote"
+    made[f"{folder}/report.json"] = "silt's JSON output"
     for name in ("x.svg", "x.html"):
         assert t.silt.command("flame", t.path("t.silt"), "-o", f"{folder}/{name}").code == 0
-        made[f"{folder}/{name}"] = "a picture that silt drew"
+        made[f"{folder}/{name}"] = "a picture made by silt"
     for path, what in made.items():
         if not os.path.exists(path):
             continue
         for command in (["report"], ["flame", "-o", "-"], ["check", "--max-peak", "1"], ["diff", t.path("t.silt")]):
             r = t.silt.command(*command, path)
             assert r.code == 2 and len(r.errors.splitlines()) == 1 and "not a silt trace" in r.errors, (path, r.errors)
-            assert what is None or f"it is {what}, not a silt trace: " in r.errors, (path, what, r.errors)
+            assert what is None or f"is {what}, not a silt trace: " in r.errors, (path, what, r.errors)
     t.notes.append(f"{len(made)} files of other kinds")
 
 

@@ -164,7 +164,7 @@ def test_table_fits(t):
 
 def test_refused(t):
     trace = record(t, "plain", LEAK_BYTES=1)
-    for argv, why in (([trace], "no limit"), (["--max-peak", "1M"], "no trace"), ([trace, "--max-growth", "1"], "no rate"),
+    for argv, why in (([trace], "no limit"), (["--max-peak", "1M"], "no trace"), ([trace, "--max-growth", "1"], "not a rate"),
                       ([t.path("none.silt"), "--max-peak", "1M"], "cannot open"), ([__file__, "--max-peak", "1M"], ""),
                       ([trace, "--against", t.path("none.silt")], "cannot open"), ([trace, "--max", "(=1M"], "--max"),
                       ([trace, "--max-peak", "1M", "--from", "1h"], "only"),

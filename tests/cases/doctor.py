@@ -52,7 +52,7 @@ def lines(t, code, *argv):
     stops = [line for line in rest if line.startswith("stop")]
     notes = [line for line in rest if line.startswith("note")]
     refused = "cannot enter" in r.text or "does not start" in r.text
-    assert (" cannot " in sentence) == refused and ("not see all" in sentence) == (bool(stops) and not refused), sentence
+    assert (" cannot " in sentence) == refused and ("would miss" in sentence) == (bool(stops) and not refused), sentence
     assert sentence.endswith(": see stop below" if stops else ": see note below" if notes else argv[-1]), sentence
     said = {}
     for line in rest:
@@ -70,7 +70,7 @@ def test_jemalloc_inside(t):
     program = build(t, "je", PLAIN, archive("libjemalloc.a"), *JEMALLOC_NEEDS)
     said = lines(t, 0, program)
     (verdict, text), = said["allocator"]
-    assert verdict == "ok" and re.match(r"jemalloc 5\.\d+\.\d+ is inside the program: its \d+ functions will be", text), said
+    assert verdict == "ok" and re.match(r"jemalloc 5\.\d+\.\d+ is linked into the program: silt will hook its \d+ functions", text), said
 
 
 def test_jemalloc_inside_a_stripped_program(t):
@@ -79,7 +79,7 @@ def test_jemalloc_inside_a_stripped_program(t):
     assert run(["strip", program]).code == 0
     said = lines(t, 0, program)
     (verdict, text), = said["allocator"]
-    assert verdict == "note" and re.match(r"jemalloc 5\.\d+\.\d+ is inside", text) and "no names" in text, said
+    assert verdict == "note" and re.match(r"jemalloc 5\.\d+\.\d+ is linked into", text) and "without symbols" in text, said
     assert build_id(program) in said["symbols"][0][1], said
 
 
@@ -107,7 +107,7 @@ def test_prefixed_jemalloc(t):
     assert run(["strip", program]).code == 0
     said = lines(t, 1, program)
     verdict, text = said["allocator"][0]
-    assert verdict == "stop" and re.match(r"jemalloc 5\.\d+\.\d+ is inside", text) and "not be seen" in text, said
+    assert verdict == "stop" and re.match(r"jemalloc 5\.\d+\.\d+ is linked into", text) and "will not see" in text, said
     assert build_id(program) in text and "--hook" in text, said
     assert "not be seen" in t.silt.command("doctor", "-q", program).text
 
@@ -115,7 +115,7 @@ def test_prefixed_jemalloc(t):
 def test_gperftools_inside(t):
     program = build(t, "tc", PLAIN, archive("libtcmalloc_minimal.a"), "-lstdc++", "-lpthread", "-lm")
     said = lines(t, 0, program)["allocator"]
-    assert any(re.match(r"gperftools 2\.\d+ is inside", text) for _, text in said), said
+    assert any(re.match(r"gperftools 2\.\d+ is linked into", text) for _, text in said), said
     assert len({text.split(" is ")[0] for _, text in said}) == len(said), said
 
 
@@ -133,7 +133,7 @@ NOINLINE int mi_version(void) { return 217; }
 int main(void) { mi_free(mi_malloc(3)); mi_free(mi_heap_malloc(0, 3)); return mi_version() != 217; }
 """
     (verdict, text), = lines(t, 0, build(t, "mi", stand_in))["allocator"]
-    assert verdict == "ok" and text.startswith("mimalloc 2.1.7 is inside the program: its 3 functions"), text
+    assert verdict == "ok" and text.startswith("mimalloc 2.1.7 is linked into the program: silt will hook its 3 functions"), text
 
 
 def test_malloc_of_its_own(t):
@@ -147,7 +147,7 @@ __attribute__((noinline)) void free(void *p) { n_freed += p != NULL; __asm__ vol
 int main(void) { free(malloc(10)); return n_freed != 1; }
 """
     (verdict, text), = lines(t, 0, build(t, "own", own))["allocator"]
-    assert verdict == "ok" and text.startswith("malloc of its own is inside the program: its 2 functions"), text
+    assert verdict == "ok" and text.startswith("malloc of its own is linked into the program: silt will hook its 2 functions"), text
 
 
 def test_shared_allocator(t):
@@ -163,12 +163,12 @@ def test_nothing_inside(t):
     assert run(["strip", t.silt.path, "-o", stripped]).code == 0
     for program in ("/bin/ls", t.silt.path, stripped):
         said = lines(t, 0, program)
-        assert said["allocator"][0][1].startswith("none inside") and "heap" not in said, said
+        assert said["allocator"][0][1].startswith("none is linked into") and "heap" not in said, said
 
 
 def test_static_glibc(t):
     said = lines(t, 1, build(t, "static", PLAIN, "-static"))
-    assert "static" in said["program"][0][1] and "glibc is inside" in said["library"][0][1], said
+    assert "static" in said["program"][0][1] and "glibc and its malloc are linked into" in said["library"][0][1], said
 
 
 def test_static_musl(t):
@@ -177,7 +177,7 @@ def test_static_musl(t):
     program = build(t, "musl", PLAIN, "-static", compiler="musl-gcc")
     for _ in range(2):
         said = lines(t, 1, program)
-        assert "static" in said["program"][0][1] and said["library"][0][1].startswith("musl is inside"), said
+        assert "static" in said["program"][0][1] and said["library"][0][1].startswith("musl and its malloc are linked into"), said
         assert run(["strip", program]).code == 0
 
 
@@ -201,14 +201,14 @@ def test_go(t):
             env={**os.environ, "GOCACHE": t.path("cache"), "GO111MODULE": "off", "CGO_ENABLED": "0"})
     assert r.code == 0, r.errors
     said = lines(t, 1, program)
-    assert "static" in said["program"][0][1] and said["heap"][0][1].startswith("a Go program"), said
+    assert "static" in said["program"][0][1] and said["heap"][0][1].startswith("this is a Go program"), said
 
 
 def test_go_with_c(t):
     """Dynamically linked, as cgo makes it; a stand-in that has the section."""
     section = '__attribute__((section(".go.buildinfo"), used)) static char info[16] = "x";'
     said = lines(t, 0, build(t, "cgo", section + PLAIN))
-    assert said["heap"][0][0] == "note" and "C code it calls is" in said["heap"][0][1], said
+    assert said["heap"][0][0] == "note" and "silt sees the C code it calls" in said["heap"][0][1], said
 
 
 def test_python(t):

@@ -120,10 +120,10 @@ def test_rules_of_ones_own(t):
 def test_wrong_rules_are_told_in_one_line(t):
     report(t, "containers")
     rules = t.path("my.rules")
-    for text, expected in (("keep a\nallocater b\n", f"silt: rules: {rules}:2: a rule begins with allocator"),
-                           ("keep a<b>\n", f"silt: rules: {rules}:1: patterns have no template arguments"),
+    for text, expected in (("keep a\nallocater b\n", f"silt: rules: {rules}:2: a rule must begin with allocator"),
+                           ("keep a<b>\n", f"silt: rules: {rules}:1: patterns cannot contain template arguments"),
                            ("fold a\n", f"silt: rules: {rules}:1: 'fold' needs '=>'"),
-                           ("\0\0\n", f"silt: rules: {rules}:1: the line is no text"),
+                           ("\0\0\n", f"silt: rules: {rules}:1: the line is not text"),
                            (None, f"silt: rules: cannot open '{rules}': No such file")):
         if text is None:
             os.unlink(rules)

@@ -211,21 +211,21 @@ def test_refused(t):
         p.snapshot("--name", "x" * 100)
         p.snapshot("--name", "größer 数")
         p.snapshot("--name", "-rf $(x) ;'")
-        refused(t, p.trace, "--name", "größer 数", says="has a snapshot of that name")
+        refused(t, p.trace, "--name", "größer 数", says="already has a snapshot with this name")
         assert p.snapshot()["name"] == "1"
         assert p.snapshot("--name", "2")["name"] == "2"
         assert p.snapshot()["name"] == "3"
         refused(t, "999999999", says="no such process")
         refused(t, str(os.getpid()), says="not being recorded")
         refused(t, t.path("nothing.silt"), says="No such file")
-        refused(t, t.path("moments"), says="no recording is being written there")
-        refused(t, p.trace, "b.silt", says="one recording at a time")
-        refused(t, says="nothing to mark")
+        refused(t, t.path("moments"), says="is not being recorded")
+        refused(t, p.trace, "b.silt", says="only one recording")
+        refused(t, says="no recording given")
         text = t.silt.command("snapshot", p.trace, "--name", "it's").text
         assert text.startswith("@it's at ") and text.splitlines()[1].startswith("next:  silt report "), text
         pid = p.pid()
         p.end()
-    refused(t, p.trace, says="give times, such as --at 90s")  # it has ended, or just now
+    refused(t, p.trace, says="use times, such as --at 90s")  # it has ended, or just now
     refused(t, str(pid), says="no such process")
     r = t.silt.command("report", p.trace, "--at", "@-rf $(x) ;'")
     assert r.code == 0, r.errors

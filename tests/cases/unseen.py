@@ -72,7 +72,7 @@ def test_an_allocator_that_is_not_hooked(t):
     told, = unseen(t, [program], "--no-patch")
     assert 60e6 < told["bytes"] < 130e6 and "silt doctor " + os.path.realpath(program) in told["text"], told
     text = t.silt.command("report", t.path("t.silt")).text
-    assert text.startswith("! Not all was seen: jemalloc") and "--no-patch leaves it alone" in " ".join(text.split()), text
+    assert text.startswith("! Incomplete: silt did not see what jemalloc") and "--no-patch was given" in " ".join(text.split()), text
     assert "othing to worry" not in text, text
     assert unseen(t, [program]) == []
 

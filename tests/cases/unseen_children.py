@@ -173,7 +173,7 @@ def test_children_beside_a_running_parent(t):
     assert report, why
     told = int(r.errors.split("blocks ")[1].split()[0])
     assert (report["totals"]["allocations"], report["totals"]["lost_events"]) == (told, 0), (report["totals"], r.errors)
-    assert any("from children that use its memory while it runs" in note for note in report["notes"]), report["notes"]
+    assert any("from children that share its memory" in note for note in report["notes"]), report["notes"]
 
 
 test_children_beside_a_running_parent.native_alone = "the emulator makes other processes of them"

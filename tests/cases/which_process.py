@@ -127,7 +127,7 @@ def test_workers_with_titles(t):
             r = t.silt.command(*command, *operands, "--process", who)
             assert r.code == 2 and why in r.errors and r.errors.count("\n") == 1, (command, who, r.errors)
         r = t.silt.command(*command, *operands, "--process", "")
-        assert r.code == 2 and "--process: '' is no process" in r.errors, r.errors
+        assert r.code == 2 and "--process: '' is not a process" in r.errors, r.errors
 
 
 def test_workers_that_run_on(t):

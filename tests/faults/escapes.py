@@ -102,4 +102,4 @@ def test_program_in_another_root_as_root(t):
     assert r.stderr == bare.stderr, f"words the program did not say: {r.errors}"
     whole(t, t.path("t.silt"))
     said = t.silt.command("report", t.path("t.silt")).text
-    assert "1 process was not seen: /crew (silt's library cannot be read where it ran)" in said, said[:300]
+    assert "1 process was not seen: /crew (it cannot read silt's library)" in said, said[:300]

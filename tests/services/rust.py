@@ -247,7 +247,7 @@ def is_unseen_and_said(t, trace, program):
     said = " ".join(x["text"] for x in report["limits"])
     assert said, "nothing was seen, and nobody said so"
     text = t.silt.command("report", trace).text
-    assert text.startswith("! Not all was seen"), text[:300]
+    assert text.startswith("! Incomplete"), text[:300]
     doctor = t.silt.command("doctor", program)
     assert doctor.code != 0 or "stop" in doctor.text, doctor.text
     t.notes.append(f"{os.path.basename(program)}: unseen, and said: {said}")
