@@ -31,7 +31,7 @@ bool cli_take_process(struct cli_parser *p, const char **ret_process) {
 
 const char *cli_empty_window(uint64_t from_ns, bool is_at) {
         if (from_ns == 0)
-                return is_at ? "--at is the start of the recording: choose a time later than 0"
+                return is_at ? "nothing is recorded at 0: --at must be later than 0"
                              : "the window is empty: --to must be later than 0";
         return is_at ? "the window is empty: --from must be earlier than --at"
                      : "the window is empty: --from must be earlier than --to";

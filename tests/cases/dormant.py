@@ -165,7 +165,7 @@ def test_for_a_while(t):
 def test_by_hand(t):
     """Whenever somebody attaches; the sleeping silt goes on waiting for the program."""
     with Dormant(t) as d:
-        assert "recording begins by 'silt attach" in d.said, d.said
+        assert "recording starts with 'silt attach" in d.said, d.said
         r = t.silt.command("attach", str(d.pid), "--duration", "200ms", "--snapshot-every", "50ms", "-o", t.path("by_hand.silt"))
         assert r.code == 0, r.errors
         assert t.silt.report(t.path("by_hand.silt"))[0]["snapshots"][0]["name"] == "auto-1"

@@ -39,7 +39,7 @@ def check(t, n_threads, n_calls, limit_bytes):
 
 def test_doctor_states_the_bounds(t):
     said = t.silt.command("doctor").text
-    assert "4 MiB in a program of one thread" in said and "64 MiB in one of 1,000" in said, said
+    assert "4 MiB in a program with one thread" in said and "64 MiB with 1,000" in said, said
 
 
 def test_one_quiet_thread(t):
