@@ -14,12 +14,7 @@
 #include "base/fs.h"
 #include "base/macros.h"
 
-enum {
-        TARGET_MAX_PHDRS = 64,
-        TARGET_MAX_DYN = 256,
-        TARGET_MAX_DYNAMIC = 512,
-        TARGET_MAX_CHAIN = 65536
-};
+enum { TARGET_MAX_PHDRS = 64, TARGET_MAX_DYNAMIC = 512, TARGET_MAX_CHAIN = 65536 };
 
 int target_open(struct target *t, pid_t pid, struct err *reterr) {
         char path[64];

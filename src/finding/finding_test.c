@@ -613,8 +613,73 @@ static void test_rank(void **state) {
         done(&w);
 }
 
+/* One function keeps blocks for two callers: each finding has its own bytes, and all growth has 100 % only together. */
+static void test_two_callers(void **state) {
+        struct world w = {.random = 31};
+        unsigned n_growing = 0;
+
+        (void)state;
+        for (unsigned round = 0; round < N_ROUNDS; round++) {
+                uint32_t by[2];
+                uint64_t n_a = draw(&w, 2, 5);
+
+                begin(&w, round);
+                by[0] = frame(&w, frame(&w, w.serve, "log_access", "log.c"), "make_line", "line.c");
+                by[1] = frame(&w, frame(&w, w.main, "log_audit", "log.c"), "make_line", "line.c");
+                for (unsigned i = 0; i < w.n_steps; i++) {
+                        step(&w);
+                        for (uint64_t k = 0; k < n_a; k++)
+                                keep(&w, by[0], 400);
+                        if (i % 3 != 2)
+                                keep(&w, by[1], 700);
+                }
+                end(&w);
+                for (size_t i = 0; i < w.found->n; i++) {
+                        const struct finding *x = &w.found->items[i];
+                        const char *own = strstr(x->text, "; ");
+
+                        if (strcmp(x->kind, "growing") != 0 ||
+                            (double)x->shows.value <= 1.1 * x->bytes)
+                                continue;
+                        n_growing++;
+                        if (own && strstr(own, "of all growth"))
+                                complain(&w, "a part of the growth is told as all of it");
+                        assert_non_null(strstr(x->text, "All call paths through it grew by"));
+                }
+                done(&w);
+        }
+        assert_true(n_growing > 0);
+}
+
+/* Blocks of rising sizes, released in the order they were made: nothing is replaced by anything. */
+static void test_batches_are_no_growth(void **state) {
+        struct world w = {.random = 32};
+
+        (void)state;
+        for (unsigned round = 0; round < N_ROUNDS; round++) {
+                uint32_t rows;
+                uint64_t first_bytes = draw(&w, 300, 900), more_bytes = draw(&w, 10, 90);
+
+                begin(&w, round);
+                rows = frame(&w, w.serve, "read_rows", "rows.c");
+                for (unsigned i = 0; i < 10 * w.n_steps; i++) {
+                        uint64_t block[24], n = draw(&w, 4, ARRAY_SIZE(block));
+
+                        for (uint64_t k = 0; k < n; k++)
+                                block[k] = alloc(&w, rows, first_bytes + k * more_bytes);
+                        for (uint64_t k = 0; k < n; k++)
+                                release(&w, block[k]);
+                }
+                end(&w);
+                none(&w, "regrowth");
+                done(&w);
+        }
+}
+
 int main(void) {
         const struct CMUnitTest tests[] = {
+                cmocka_unit_test(test_two_callers),
+                cmocka_unit_test(test_batches_are_no_growth),
                 cmocka_unit_test(test_small_leak),
                 cmocka_unit_test(test_unit),
                 cmocka_unit_test(test_tasks),

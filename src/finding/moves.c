@@ -13,11 +13,21 @@ enum {
 #define REGROW_MIN_SHARE 0.02 /* of all bytes allocated, that growths asked for */
 #define REGROW_LARGE_SHARE 0.2
 #define REGROW_MAX_SHRUNK                                                                          \
-        0.25                /* of the growths: with more of them sizes go up and down by chance */
-#define REGROW_CREEPING 1.3 /* mean factor: less is creeping, */
-#define REGROW_DOUBLING 1.7 /* as much is doubling */
+        0.25 /* of the growths: with more of them sizes go up and down by chance */
+#define REGROW_MIN_PER_BUFFER                                                                      \
+        0.5 /* growths for each block that replaced none: with fewer they are by chance, too */
+#define REGROW_CREEPING 1.3      /* mean factor: less is creeping, */
+#define REGROW_DOUBLING 1.7      /* as much is doubling */
 #define ELSEWHERE_OWN_SHARE 0.75 /* of the function's releases */
 #define ELSEWHERE_ALL_SHARE 0.1  /* of all releases */
+
+/* A place that makes blocks of rising sizes and lets them go in order looks like one growth each time. Where buffers do grow, most of
+ * what the place makes replaces another; realloc says so itself. */
+static bool is_by_chance(const struct query_figures *self, const struct query_move *m) {
+        double n_fresh = (double)(self->n_allocs - MIN(self->n_allocs, m->n_grown));
+
+        return self->n_reallocs == 0 && (double)m->n_grown < REGROW_MIN_PER_BUFFER * n_fresh;
+}
 
 /* Moves of the functions that asked. */
 static struct query_move *moves_by_asker(struct facts *f, const struct askers *askers) {
@@ -36,6 +46,8 @@ static struct query_move *moves_by_asker(struct facts *f, const struct askers *a
                 to = &sums[askers->of_row[row]];
                 to->n_foreign_frees += m->rows[i].n_foreign_frees;
                 to->foreign_bytes += m->rows[i].foreign_bytes;
+                if (is_by_chance(&f->rows[row].self, &m->rows[i]))
+                        continue;
                 to->n_grown += m->rows[i].n_grown;
                 to->copied_bytes += m->rows[i].copied_bytes;
                 to->grown_bytes += m->rows[i].grown_bytes;

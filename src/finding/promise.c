@@ -9,6 +9,8 @@
 /* From so much on, of its share behind the warm-up, the share of all that came is as good, and easier to ask for. */
 #define PROMISE_SAME_SHARE 0.9
 #define PROMISE_START_SHARE 0.1
+/* The command shows so many times what the finding is about: other call paths of the function grow as well. */
+#define PROMISE_MORE 1.1
 
 const char *next_callers(struct facts *f, const struct name_frame *frame, enum query_metric by) {
         const char *quoted = place_quoted(f, frame);
@@ -114,19 +116,31 @@ static const char *open_end(struct facts *f, const char *text) {
         return n && text[n - 1] == '.' ? arena_strndup(f->arena, text, n - 1) : text;
 }
 
-/* The share that the command will tell. */
+static const char *say_since(struct facts *f, const struct finding_shows *s) {
+        return s->since_ns ? say(f, " since %s", say_moment(f, (double)s->since_ns / 1e9)) : "";
+}
+
+static bool is_growth_of_others(const struct finding *x) {
+        return x->shows.by == QUERY_GROWTH && (double)x->shows.value > PROMISE_MORE * x->bytes;
+}
+
+/* The share that the command will tell; of what is said before it: behind the finding's own bytes, or behind those of all call paths. */
 static void tell_share(struct facts *f, struct finding *x) {
         struct finding_shows *s = &x->shows;
         double pct = s->whole ? 100.0 * (double)s->value / (double)s->whole : 0;
-        const char *since =
-                s->since_ns ? say(f, " since %s", say_moment(f, (double)s->since_ns / 1e9)) : "";
+        bool is_others = is_growth_of_others(x);
+        struct unit_text t;
 
         found_number(x, "share_of_growth_pct", pct);
-        if (pct >= 1)
-                x->text = say(f, "%s; %u %% of %s%s%s.", open_end(f, x->text),
-                              pct > 99 && pct < 100 ? 99 : (unsigned)unit_nearest(pct),
-                              s->by == QUERY_PEAK ? "the peak" : "all growth", since,
-                              pct >= 101 ? ": other parts shrank" : "");
+        if (pct < 1)
+                return;
+        x->text = say(f, "%s%s%u %% of %s%s%s.", open_end(f, x->text),
+                      is_others ? say(f, ". All call paths through it grew by %s, ",
+                                      unit_bytes(&t, (uint64_t)s->value))
+                                : "; ",
+                      pct > 99 && pct < 100 ? 99 : (unsigned)unit_nearest(pct),
+                      s->by == QUERY_PEAK ? "the peak" : "all growth", say_since(f, s),
+                      pct >= 101 ? ": other parts shrank" : "");
 }
 
 /* Where the text has another number, because it is about a part of what the function has, it gets this one too. */
@@ -143,10 +157,7 @@ static void tell_value(struct facts *f, struct finding *x) {
         if (strstr(x->text, t.s))
                 return;
         if (s->by == QUERY_GROWTH)
-                x->text = say(f, "%s It grew by %s%s.", x->text, t.s,
-                              s->since_ns ? say(f, " since %s",
-                                                say_moment(f, (double)s->since_ns / 1e9))
-                                          : "");
+                x->text = say(f, "%s It grew by %s%s.", x->text, t.s, say_since(f, s));
         else
                 x->text = say(f, "%s All call paths through it: %s%s.", x->text, t.s,
                               s->by == QUERY_COUNT       ? " allocations"
