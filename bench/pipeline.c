@@ -147,10 +147,10 @@ static void print_results(const struct bench *b, double busy_s, uint64_t n_count
                b->n_threads, b->n_live, (unsigned long long)s.n_sites,
                (unsigned long long)s.n_stacks, busy_s * 1e9 / (double)n_counted,
                (double)n_counted / busy_s / 1e6);
-        printf("live table %.1f bytes/block, sites %.1f MB, intern %.1f MB, queues %.1f MB, lent %.1f MB\n",
-               (double)s.live_table_bytes / (double)b->n_live, (double)s.site_bytes / 1e6,
-               (double)s.intern_bytes / 1e6, (double)s.queue_bytes / 1e6,
-               (double)s.lent_bytes / 1e6);
+        printf("live table %.1f bytes/block, sites %.1f MiB, intern %.1f MiB, queues %.1f MiB, lent %.1f MiB\n",
+               (double)s.live_table_bytes / (double)b->n_live, (double)s.site_bytes / (1 << 20),
+               (double)s.intern_bytes / (1 << 20), (double)s.queue_bytes / (1 << 20),
+               (double)s.lent_bytes / (1 << 20));
 }
 
 static void bench_init(struct bench *b, struct trace_writer *w) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // A message server whose memory decides how many clients fit: each connection gets an MqttState, and that reserves room
-// for as many unanswered messages as the protocol allows, 300 KB a client, where ten would do.
+// for as many unanswered messages as the protocol allows, 293 KiB a client, where ten would do.
 // `mqtt_server N` has N clients; `mqtt_server N --inflight 64` is the mended program.
 #include <sys/socket.h>
 #include <unistd.h>

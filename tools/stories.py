@@ -57,7 +57,7 @@ def first_finding(text):
     """Its words, without what was counted and where to look next; [] where a report has none."""
     found = re.search(r"^ 1\. (.*?)(?=^ 2\. |^    in |^    Next:|^$)", text, re.M | re.S)
     text = re.sub(r"\b0x[0-9a-f]+", " ", found[1] if found else "")  # of libraries of another build
-    return re.sub(r"[^A-Za-z_:<>]+|\b([kMG]?B|[mun]?s)\b", " ", text).split()
+    return re.sub(r"[^A-Za-z_:<>]+|\b(([KMG]i)?B|[mun]?s)\b", " ", text).split()
 
 
 def work_page(path, build, folder, is_check):

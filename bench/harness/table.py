@@ -4,7 +4,7 @@ from harness import figures, machine
 
 
 def bytes_text(n):
-    return f"{n / 1e6:.1f} MB" if n >= 99_950 else f"{n / 1e3:.0f} kB"
+    return f"{n / 2**20:.1f} MiB" if n >= 102_350 else f"{n / 2**10:.0f} KiB"
 
 
 def heaptrack_text(row):

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The small parts everything stands on: numbers in bytes, numbers for people, maps, JSON. */
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -76,12 +77,17 @@ static void sizes_for_people(void **state) {
 
         assert_string_equal(unit_bytes(&t, 0), "0 B");
         assert_string_equal(unit_bytes(&t, 999), "999 B");
-        assert_string_equal(unit_bytes(&t, 1000), "1.0 kB");
-        assert_string_equal(unit_bytes(&t, 999960), "1.0 MB");
-        assert_string_equal(unit_bytes(&t, 41200000), "41.2 MB");
-        assert_string_equal(unit_bytes(&t, UINT64_MAX), "18.4 EB");
-        assert_string_equal(unit_bytes_signed(&t, -1500), "-1.5 kB");
-        assert_string_equal(unit_bytes_signed(&t, INT64_MIN), "-9.2 EB");
+        assert_string_equal(unit_bytes(&t, 1023), "1023 B");
+        assert_string_equal(unit_bytes(&t, 1024), "1.0 KiB");
+        assert_string_equal(unit_bytes(&t, 1000 * 1024 - 64), "999.9 KiB");
+        assert_string_equal(unit_bytes(&t, 1000 * 1024 - 32), "1000 KiB");
+        assert_string_equal(unit_bytes(&t, 1048576 - 513), "1023 KiB");
+        assert_string_equal(unit_bytes(&t, 1048576 - 512), "1.0 MiB");
+        assert_string_equal(unit_bytes(&t, 10 << 20), "10.0 MiB");
+        assert_string_equal(unit_bytes(&t, 41200000), "39.3 MiB");
+        assert_string_equal(unit_bytes(&t, UINT64_MAX), "16.0 EiB");
+        assert_string_equal(unit_bytes_signed(&t, -1500), "-1.5 KiB");
+        assert_string_equal(unit_bytes_signed(&t, INT64_MIN), "-8.0 EiB");
         assert_string_equal(unit_count(&t, 1234567), "1,234,567");
         assert_string_equal(unit_count(&t, 12), "12");
         assert_string_equal(unit_time(&t, 1250000000), "1250ms");
@@ -124,6 +130,30 @@ static void sizes_and_times_read(void **state) {
         assert_true(unit_parse_bytes("nan", &v, NULL) < 0);
         assert_true(unit_parse_bytes("0x10", &v, NULL) < 0);
         assert_true(unit_parse_duration("99999999999999d", &v, NULL) < 0);
+}
+
+/* A size that is written, and what is printed of it, are one number. */
+static void sizes_round_trip(void **state) {
+        static const char *const written[] = {"812", "1K", "512K", "10M", "1.5G", "3T", "1000K"};
+        static const char *const printed[] = {"812 B",   "1.0 KiB", "512.0 KiB", "10.0 MiB",
+                                              "1.5 GiB", "3.0 TiB", "1000 KiB"};
+        struct unit_text t;
+        uint64_t a, b;
+
+        for (size_t i = 0; i < ARRAY_SIZE(written); i++) {
+                assert_int_equal(unit_parse_bytes(written[i], &a, NULL), 0);
+                assert_string_equal(unit_bytes(&t, a), printed[i]);
+                assert_int_equal(unit_parse_bytes(t.s, &b, NULL), 0);
+                assert_true(a == b);
+        }
+        for (a = 1; a < 1ull << 49; a += 1 + a / 7) { /* a tenth of a unit, or a thousandth */
+                assert_int_equal(unit_parse_bytes(unit_bytes(&t, a), &b, NULL), 0);
+                assert_true(a < 1024 ? a == b : fabs((double)a - (double)b) <= 0.05 * (double)a);
+                assert_true(strlen(t.s) <= 9);
+        }
+        assert_true(unit_parse_bytes("1  MiB", &a, NULL) < 0);
+        assert_true(unit_parse_bytes("1 MB", &a, NULL) < 0);
+        assert_true(unit_parse_bytes("1 ", &a, NULL) < 0);
 }
 
 static void map_holds_what_was_put(void **state) {
@@ -234,6 +264,7 @@ int main(void) {
                 cmocka_unit_test(zigzag_round_trip),
                 cmocka_unit_test(sizes_for_people),
                 cmocka_unit_test(sizes_and_times_read),
+                cmocka_unit_test(sizes_round_trip),
                 cmocka_unit_test(map_holds_what_was_put),
                 cmocka_unit_test(json_is_well_formed),
                 cmocka_unit_test(arena_keeps_its_blocks_apart),

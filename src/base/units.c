@@ -11,16 +11,16 @@
 #include "base/macros.h"
 
 const char *unit_bytes(struct unit_text *t, uint64_t bytes) {
-        static const char *const names[] = {"B", "kB", "MB", "GB", "TB", "PB", "EB"};
+        static const char *const names[] = {"B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
         double v = (double)bytes;
         size_t i = 0;
 
-        /* 999.95 would print as "1000.0 kB": go to the next unit there. */
-        while (v >= (i ? 999.95 : 1000.0) && i + 1 < ARRAY_SIZE(names)) {
-                v /= 1000.0;
+        /* 1023.5 would print as "1024 KiB": go to the next unit there. */
+        while (v >= 1023.5 && i + 1 < ARRAY_SIZE(names)) {
+                v /= 1024.0;
                 i++;
         }
-        snprintf(t->s, sizeof(t->s), i ? "%.1f %s" : "%.0f %s", v, names[i]);
+        snprintf(t->s, sizeof(t->s), i && v < 999.95 ? "%.1f %s" : "%.0f %s", v, names[i]);
         return t->s;
 }
 
@@ -128,6 +128,12 @@ int unit_parse_bytes(const char *text, uint64_t *ret_bytes, struct err *reterr) 
                 {"G", 1073741824.0},
                 {"GiB", 1073741824.0},
                 {"T", 1099511627776.0},
+                {"TiB", 1099511627776.0},
+                {" B", 1}, /* as it is printed */
+                {" KiB", 1024.0},
+                {" MiB", 1048576.0},
+                {" GiB", 1073741824.0},
+                {" TiB", 1099511627776.0},
                 {NULL, 0},
         };
         int r = unit_parse(text, suffixes, ret_bytes);

@@ -11,7 +11,9 @@ struct unit_text {
         char s[32];
 };
 
-const char *unit_bytes(struct unit_text *t, uint64_t bytes); /* 1000-based: "41.2 MB", "812 B" */
+/* 1024-based, as options take sizes: "41.2 MiB", "812 B"; from 1000 of a unit on without a tenth ("1012 KiB"), so that no text
+ * is wider than 9 cells, 10 with a sign. */
+const char *unit_bytes(struct unit_text *t, uint64_t bytes);
 const char *unit_bytes_signed(struct unit_text *t, int64_t bytes);
 const char *unit_count(struct unit_text *t, uint64_t n); /* "1,234,567" */
 const char *unit_time(struct unit_text *t,
@@ -26,7 +28,7 @@ static inline uint64_t unit_nearest(double v) {
 }
 
 int unit_parse_bytes(const char *text, uint64_t *ret_bytes,
-                     struct err *reterr); /* 512K 1M 2G; 1024-based */
+                     struct err *reterr); /* 512K 1M 2G; 1024-based, "1.5 MiB" too */
 int unit_parse_duration(const char *text, uint64_t *ret_ns,
                         struct err *reterr); /* 90s 5m 250ms 1.5h 10us */
 int unit_parse_count(const char *text, uint64_t *ret_n,

@@ -88,7 +88,7 @@ static void examine_machine(struct doctor *d, const char *runtime_path) {
         close(fd);
         say(d, FINDING_OK, "kernel", "shared memory can be created and sealed");
         say(d, FINDING_OK, "memory",
-            "at most 4 MiB in a program with one thread, 64 MiB with 1,000; the recorder takes 200 MB plus 64 bytes per live block");
+            "at most 4 MiB in a program with one thread, 64 MiB with 1,000; the recorder takes 190 MiB plus 64 bytes per live block");
 }
 
 /* "the debug file of build-id 1f…", or how to go without one. */

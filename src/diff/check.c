@@ -78,21 +78,13 @@ static const char *measured_text(const struct check_result *r, struct check_text
 }
 
 const char *check_limit_text(const struct limit *l, struct check_text *t) {
-        struct check_text value;
-
-        if (l->unit == LIMIT_IN_COUNT || l->unit == LIMIT_IN_PERCENT_PER_S)
+        if (l->unit != LIMIT_IN_PERCENT)
                 return check_value(l, l->limit, t);
-        if (l->unit == LIMIT_IN_PERCENT) {
-                snprintf(t->s, sizeof(t->s), l->kind == LIMIT_AGAINST ? "+%g %%" : "%g %%",
-                         l->limit);
-                return t->s;
-        }
-        check_value(l, l->limit, &value);
-        snprintf(t->s, sizeof(t->s), "%.20s = %.40s", l->text, value.s);
+        snprintf(t->s, sizeof(t->s), l->kind == LIMIT_AGAINST ? "+%g %%" : "%g %%", l->limit);
         return t->s;
 }
 
-/* "peak 62.8 MB of at most 200M = 209.7 MB"; compared: "peak 62.8 MB, base 61.0 MB (+3 %)". */
+/* "peak 62.8 MiB of at most 200.0 MiB"; compared: "peak 62.8 MiB, base 61.0 MiB (+3 %)". */
 static void add_result(const struct check_result *r, struct str *to) {
         struct check_text a, b;
         struct words w;

@@ -40,12 +40,12 @@ size_t check_count(const struct check *c, enum check_status s);
 const char *check_name(const struct limit *l); /* "peak", "growth" … */
 const char *check_status_name(enum check_status s);
 
-/* "200.0 MB", "1.2 %/min"; buffer of the caller. */
+/* "200.0 MiB", "1.2 %/min"; buffer of the caller. */
 struct check_text {
         char s[64];
 };
 const char *check_value(const struct limit *l, double v, struct check_text *t);
-/* The limit, as it was written and, where that says more, in the units of tables: "200M = 209.7 MB". */
+/* The limit in the units of tables: "200.0 MiB" for 200M, "+5 %". */
 const char *check_limit_text(const struct limit *l, struct check_text *t);
 
 void check_write_text(FILE *out, struct check *c);

@@ -187,8 +187,9 @@ void side_add_doubt(const struct diff_side *s, struct str *to) {
         else if (!a->is_exact)
                 str_add(to, "Parts that its figures need are missing from the file.");
         else if (query_sample_bytes(s->q)) {
-                str_add(to, "It consists of samples of one in ");
-                estimate_add_distance(to, query_sample_bytes(s->q));
-                str_add(to, ", so figures by function are estimates.");
+                str_addf(
+                        to,
+                        "It consists of samples of one in %s, so figures by function are estimates.",
+                        unit_bytes(&t, query_sample_bytes(s->q)));
         }
 }

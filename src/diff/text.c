@@ -74,8 +74,17 @@ static const char *total_text(const struct total_row *r, double v, const char *s
         return w->s;
 }
 
-static int total_cells(const struct style *s) {
-        return s->width < 80 ? 10 : 15;
+/* Of a row, beside its name; together with that 60 where the terminal is narrow. */
+struct total_cells {
+        int indent, value, change, pct;
+};
+
+static struct total_cells total_cells(const struct style *s, const struct diff *d) {
+        if (s->width >= 80)
+                return (struct total_cells){2, 15, 15, 9};
+        if (d->options->per_second) /* "+999.9 KiB/s" */
+                return (struct total_cells){0, 11, 12, 7};
+        return (struct total_cells){1, 10, 11, 9};
 }
 
 static void print_total(const struct style *s, const struct diff *d, const struct total_row *r) {
@@ -83,6 +92,7 @@ static void print_total(const struct style *s, const struct diff *d, const struc
         double old = r->values[NAME_OLD] * (is_rate ? d->scale[NAME_OLD] : 1);
         double new = r->values[NAME_NEW] * (is_rate ? d->scale[NAME_NEW] : 1);
         const char *behind = is_rate ? "/s" : "", *sign = new < old ? "-" : "+";
+        struct total_cells cells = total_cells(s, d);
         struct words a, b, change = {"="}, pct = {""};
 
         total_text(r, old, "", behind, &a);
@@ -93,24 +103,24 @@ static void print_total(const struct style *s, const struct diff *d, const struc
                 total_text(r, new - old, sign, behind, &change);
                 words_percent(old, new, &pct);
         }
-        fprintf(s->out, "%*s%-15s %*s %*s", s->width < 80 ? 1 : 2, "", r->name, total_cells(s),
-                r->is_known[NAME_OLD] ? a.s : "unknown", total_cells(s),
+        fprintf(s->out, "%*s%-15s %*s %*s", cells.indent, "", r->name, cells.value,
+                r->is_known[NAME_OLD] ? a.s : "unknown", cells.value,
                 r->is_known[NAME_NEW] ? b.s : "unknown");
         if (change.s[0])
-                fprintf(s->out, " %*s", MAX(total_cells(s), 11), change.s);
+                fprintf(s->out, " %*s", cells.change, change.s);
         if (pct.s[0])
-                fprintf(s->out, " %9s", pct.s);
+                fprintf(s->out, " %*s", cells.pct, pct.s);
         fputc('\n', s->out);
 }
 
 static void print_totals(const struct style *s, const struct diff *d) {
         struct total_row rows[TOTALS_MAX];
+        struct total_cells cells = total_cells(s, d);
         size_t n = diff_totals(d, rows);
 
         style_heading(s, "Totals");
-        fprintf(s->out, "%s%*s %*s %*s %*s%s\n", s->dim, s->width < 80 ? 16 : 17, "",
-                total_cells(s), "OLD", total_cells(s), "NEW", MAX(total_cells(s), 11), "change",
-                s->plain);
+        fprintf(s->out, "%s%*s %*s %*s %*s%s\n", s->dim, cells.indent + 15, "", cells.value, "OLD",
+                cells.value, "NEW", cells.change, "change", s->plain);
         for (size_t i = 0; i < n; i++)
                 print_total(s, d, &rows[i]);
 }
@@ -231,15 +241,14 @@ static void add_figures(const struct style *s, const struct diff *d, const struc
         str_addf(to, " %8s  ", ratio(d, row, &a));
 }
 
-enum { TEXT_ROW_CELLS = 3 * TEXT_FIGURE_CELLS + 2 + 9 + 2 };
-
 static void print_function(const struct style *s, const struct diff *d,
                            const struct diff_row *row) {
-        size_t left = s->width - MIN(s->width - 14, (size_t)TEXT_ROW_CELLS);
         struct str line = {0}, name = {0}, place = {0};
         bool full = d->options->full;
+        size_t left;
 
         add_figures(s, d, row, &line);
+        left = s->width - MIN(s->width - 10, style_width(str_text(&line)));
         words_add_function(d, row, full, s->utf8, &name);
         words_add_old_name(d, row, s->utf8, &name);
         words_add_place(d, row, full, &place);
@@ -266,7 +275,7 @@ static void print_path(const struct style *s, const struct diff *d, const struct
                          unit_count(&n, row->f[NAME_OLD].n_allocs), s->utf8 ? "→" : "->",
                          unit_count(&m, row->f[NAME_NEW].n_allocs),
                          unit_s(row->f[NAME_NEW].n_allocs));
-        if (TEXT_ROW_CELLS + str_width(str_text(&counts)) > s->width) {
+        if (style_width(str_text(&line)) + str_width(str_text(&counts)) > s->width) {
                 while (line.n && line.bytes[line.n - 1] == ' ')
                         line.bytes[--line.n] = 0;
                 str_addf(&line, "\n%*s", TEXT_FIGURE_CELLS + 1, "");

@@ -124,23 +124,23 @@ static void test_verdicts(void **state) {
         (void)state;
         assert_has(
                 text,
-                "NEW peaks at 160.0 kB, 50.0 kB more than OLD (+45 %); f alone grew by 50.0 kB.\n");
+                "NEW peaks at 156.2 KiB, 48.8 KiB more than OLD (+45 %); f alone grew by 48.8 KiB.\n");
         assert_has(text, "By function, live at the peak: 1 grown\n");
-        assert_has(text, "   +50.0 kB    100.0 kB    150.0 kB    +50 %  f");
+        assert_has(text, "  +48.8 KiB    97.7 KiB   146.5 KiB    +50 %  f");
         assert_has(text, "100 → 150 allocations\n            f");
         free(text);
 
         text = check_told(SITES({"f<main", 100, 1000}), SITES({"f<main", 100, 1000}), false);
-        assert_has(text, "No difference above 1 %: NEW peaks at 100.0 kB, as OLD does.\n");
+        assert_has(text, "No difference above 1 %: NEW peaks at 97.7 KiB, as OLD does.\n");
         assert_has_not(text, "By function");
         free(text);
 
         /* one for the other: the total stays */
         text = check_told(SITES({"f<main", 100, 1000}), SITES({"g<main", 50, 2000}), true);
-        assert_has(text, "NEW peaks at 100.0 kB, as OLD does, but ");
+        assert_has(text, "NEW peaks at 97.7 KiB, as OLD does, but ");
         assert_has(text, "1 new, 1 gone\n");
-        assert_has(text, "g is new with 100.0 kB");
-        assert_has(text, "f, 100.0 kB, is gone");
+        assert_has(text, "g is new with 97.7 KiB");
+        assert_has(text, "f, 97.7 KiB, is gone");
         free(text);
 
         text = check_told(SITES({"f<main", 10, 100}), SITES({"f<main", 1000, 100}), true);
@@ -170,11 +170,11 @@ static void test_builds(void **state) {
         /* but a new function is new, and other amounts are others */
         text = check_told(SITES({"f<main", 100, 1000}),
                           SITES({"f<main", 100, 1000}, {"help<f<main", 50, 1000}), true);
-        assert_has(text, "help is new with 50.0 kB");
+        assert_has(text, "help is new with 48.8 KiB");
         free(text);
         text = check_told(SITES({"f<step<main", 100, 1000}, {"step<main", 1, 1}),
                           SITES({"f<main", 150, 1000}, {"step<main", 1, 1}), true);
-        assert_has(text, "f alone grew by 50.0 kB");
+        assert_has(text, "f alone grew by 48.8 KiB");
         assert_has(text, "By call path, live at the peak: 1 new, 1 gone\n");
         free(text);
         /* another caller is another path, be the amounts as they may */
@@ -313,7 +313,7 @@ static void test_no_chance(void **state) {
         }
         text = told(&o, &found);
         assert_true(found);
-        assert_has(text, "load alone grew by 100.0 kB");
+        assert_has(text, "load alone grew by 97.7 KiB");
         free(text);
 }
 

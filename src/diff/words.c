@@ -165,7 +165,7 @@ void words_add_old_name(const struct diff *d, const struct diff_row *row, bool u
 
 /* ---- the verdict ----------------------------------------------------------------------------- */
 
-/* "peaks at 62.8 MB" */
+/* "peaks at 62.8 MiB" */
 static void add_total(const struct diff *d, enum name_side side, struct str *to) {
         const char *a_second = d->options->per_second ? " a second" : "";
         struct unit_text t, when;
@@ -197,7 +197,7 @@ static void add_total(const struct diff *d, enum name_side side, struct str *to)
         }
 }
 
-/* "Cache::insert grew by 11.9 MB" */
+/* "Cache::insert grew by 11.9 MiB" */
 static void add_mover(const struct diff *d, const struct style *s, const struct diff_row *row,
                       const char *alone, struct str *to) {
         double change = diff_change(d, row);

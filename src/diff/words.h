@@ -10,7 +10,7 @@ struct words {
         char s[48];
 };
 
-/* "12.1 MB", "1,234", "3.4 MB/s"; signed: "+12.1 MB". */
+/* "12.1 MiB", "1,234", "3.4 MiB/s"; signed: "+12.1 MiB". */
 const char *words_value(const struct diff *d, double v, struct words *w);
 const char *words_change(const struct diff *d, double v, struct words *w);
 /* "+24 %", "x 12" where it grew manifold; "" where there was nothing before. */

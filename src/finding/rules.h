@@ -34,7 +34,7 @@ int severity_compare(const void *a, const void *b); /* of findings, for qsort */
 const char *say(struct facts *f, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 const char *plural(uint64_t n);
 unsigned share_pct(double part, double whole);
-const char *say_rate(struct facts *f, double bytes_per_s); /* "1.2 MB/s", "35 KB/h" */
+const char *say_rate(struct facts *f, double bytes_per_s); /* "1.2 MiB/s", "35 KiB/h" */
 const char *say_moment(struct facts *f,
                        double s); /* of the recording: "00:12", "1:02:30", "120 ms" */
 

@@ -5,13 +5,13 @@ const silt_texts = (function () {
 // ---- figures --------------------------------------------------------------------------------------
 
 function bytes(n) {
-        const units = ["B", "kB", "MB", "GB", "TB", "PB", "EB"];
+        const units = ["B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"];
         let v = Math.abs(n), i = 0;
-        while (v >= (i ? 999.95 : 1000) && i + 1 < units.length) {
-                v /= 1000;
+        while (v >= 1023.5 && i + 1 < units.length) {
+                v /= 1024;
                 i++;
         }
-        return (n < 0 ? "-" : "") + v.toFixed(i ? 1 : 0) + " " + units[i];
+        return (n < 0 ? "-" : "") + v.toFixed(i && v < 999.95 ? 1 : 0) + " " + units[i];
 }
 
 function count(n) {

@@ -21,9 +21,9 @@ struct words_source {
 void words_find(struct words *w, const struct graph *g, const struct words_source *of,
                 const struct flame_options *o, struct arena *arena);
 
-/* "7.6 MB in 1,234 blocks"; of counts "1,234 allocations of 7.6 MB"; of two traces both. */
+/* "7.6 MiB in 1,234 blocks"; of counts "1,234 allocations of 7.6 MiB"; of two traces both. */
 void words_add_figures(struct str *to, const struct graph *g, const struct graph_frame *f);
-/* The same in a few letters, for inside of a box: "7.6 MB, 45 %"; of two traces "+1.2 MB, +78 %", "new", "gone". */
+/* The same in a few letters, for inside of a box: "7.6 MiB, 45 %"; of two traces "+1.2 MiB, +78 %", "new", "gone". */
 void words_add_brief(struct str *to, const struct graph *g, const struct graph_frame *f);
 /* All that is told of a frame, a line each: name, figures, place. */
 void words_add_frame(struct str *to, const struct graph *g, const struct graph_frame *f);

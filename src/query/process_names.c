@@ -201,7 +201,7 @@ static void list_all(const struct query *q, struct listing *l) {
                         vec_push(&l->of, (struct listed){.process = i});
 }
 
-/* "812 python3 (145.0 MB), 700 sh (91.5 kB)", largest first. */
+/* "812 python3 (145.0 MiB), 700 sh (91.5 KiB)", largest first. */
 static void add_listing(struct query *q, struct listing *l, struct str *to) {
         const struct query_scope all = {.process = QUERY_ALL, .to_ns = UINT64_MAX};
         _cleanup_(query_answer_freep) struct query_answer *a = NULL;

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /* Live bytes are filled, resident memory is a line:
  *
- *                      ▼ peak 41.2 MB at 1.2 s
- *   50.0 MB ┤        ────────
- *           │      ▂▄▆███▆▄
- *   25.0 MB ┤   ──▄████████─────
- *           │ ▂▅███████████▅▃▂
- *         0 ┼──────┬──────┬──────
- *           0 s    0.5 s  1 s
- *               ▲ warm-up done (0.3 s)
+ *                       ▼ peak 41.2 MiB at 1.2 s
+ *   48.0 MiB ┤        ────────
+ *            │      ▂▄▆███▆▄
+ *   24.0 MiB ┤   ──▄████████─────
+ *            │ ▂▅███████████▅▃▂
+ *          0 ┼──────┬──────┬──────
+ *            0 s    0.5 s  1 s
+ *                ▲ warm-up done (0.3 s)
  *
  * When resident memory is far above the heap it gets rows of its own below, so that neither is squashed. */
 #include "report/chart.h"
@@ -31,13 +31,15 @@ size_t chart_n_columns(const struct style *s) {
 
 /* A round number not below `bytes`, for the top of the axis. */
 static uint64_t round_up(uint64_t bytes) {
-        static const double steps[] = {1, 1.2, 1.6, 2, 2.4, 3, 4, 5, 6, 8, 10};
+        static const double steps[] = {1,   1.2, 1.6, 2,   2.4, 3,   4,   5,   6,   8,  10,
+                                       12,  16,  20,  24,  32,  40,  48,  64,  80,  96, 128,
+                                       160, 192, 256, 320, 400, 512, 640, 800, 1024};
         double unit = 1;
 
         if (bytes <= 10)
                 return 10;
-        while (unit * 10 < (double)bytes)
-                unit *= 10;
+        while (unit * 1024 < (double)bytes)
+                unit *= 1024;
         for (size_t i = 0; i < ARRAY_SIZE(steps); i++)
                 if (steps[i] * unit >= (double)bytes)
                         return unit_nearest(steps[i] * unit);

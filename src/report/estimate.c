@@ -6,15 +6,6 @@
 
 #include "base/units.h"
 
-void estimate_add_distance(struct str *to, uint64_t sample_bytes) {
-        if (sample_bytes >= 1 << 20 && sample_bytes % (1 << 20) == 0)
-                str_addf(to, "%llu MiB", (unsigned long long)sample_bytes >> 20);
-        else if (sample_bytes >= 1 << 10 && sample_bytes % (1 << 10) == 0)
-                str_addf(to, "%llu KiB", (unsigned long long)sample_bytes >> 10);
-        else
-                str_addf(to, "%llu bytes", (unsigned long long)sample_bytes);
-}
-
 void estimate_add_error(struct str *to, double error, double value, bool utf8) {
         double pct = value > 0 ? error * 100 / value : 0;
 
@@ -27,15 +18,14 @@ void estimate_add_error(struct str *to, double error, double value, bool utf8) {
 void estimate_add_sentence(struct str *to, const struct query *q, bool is_tallied) {
         const struct trace_view *v = query_view(q);
         uint64_t now_bytes = query_sample_bytes(q);
+        struct unit_text t;
 
         if (!now_bytes)
                 return;
-        str_add(to, "Estimated from samples of one in ");
-        estimate_add_distance(to, now_bytes);
+        str_addf(to, "Estimated from samples of one in %s", unit_bytes(&t, now_bytes));
         for (size_t i = 0; i < v->n_tallies; i++)
                 if (v->tallies[i].sample_bytes && v->tallies[i].sample_bytes != now_bytes) {
-                        str_add(to, ", later ");
-                        estimate_add_distance(to, v->tallies[i].sample_bytes);
+                        str_addf(to, ", later %s", unit_bytes(&t, v->tallies[i].sample_bytes));
                         break;
                 }
         str_add(to,

@@ -6,9 +6,6 @@
 #include "base/str.h"
 #include "query/query.h"
 
-/* "512 KiB": the mean distance of samples in the units it was asked for in. */
-void estimate_add_distance(struct str *to, uint64_t sample_bytes);
-
 /* " ±3 %": the standard error of a figure, as a share of it; nothing where it is exact. */
 void estimate_add_error(struct str *to, double error, double value, bool utf8);
 

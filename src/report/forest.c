@@ -2,11 +2,11 @@
 /* Callers stand above what they called; a path that does not branch is one entry:
  *
  *      bytes    share   blocks  call path
- *    19.4 MB   97.2 %  240,000  main → shop::serve
- *     9.9 MB   49.6 %  199,999  ├ shop::Sessions::remember  order_server.cc:51  via std::vector::operator=
- *     9.5 MB   47.6 %   40,001  └ shop::Sessions::remember  order_server.cc:49
- *   475.7 kB    2.4 %   10,001  main → shop::Catalogue::load  order_server.cc:32
- *    80.3 kB    0.4 %        6  … 69 more call paths, none above 3.1 kB
+ *    19.4 MiB   97.2 %  240,000  main → shop::serve
+ *     9.9 MiB   49.6 %  199,999  ├ shop::Sessions::remember  order_server.cc:51  via std::vector::operator=
+ *     9.5 MiB   47.6 %   40,001  └ shop::Sessions::remember  order_server.cc:49
+ *   475.7 KiB    2.4 %   10,001  main → shop::Catalogue::load  order_server.cc:32
+ *    80.3 KiB    0.4 %        6  … 69 more call paths, none above 3.1 KiB
  *
  * The figures are those of an entry's last function: whatever else its callers had is in the rest of the branching
  * above, so that the parts of every branching add up. */

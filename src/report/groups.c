@@ -136,7 +136,7 @@ static size_t count_most(const struct query_groups *g, uint64_t whole) {
         return 0;
 }
 
-/* "shop::insert asked for 4.8 MB of the 6.0 MB live at the peak (80 %); 3 of 214 functions for 90 % of it." */
+/* "shop::insert asked for 4.8 MiB of the 6.0 MiB live at the peak (80 %); 3 of 214 functions for 90 % of it." */
 static void print_first(const struct view *v, const struct query_groups *g) {
         uint64_t whole = query_metric_whole(&g->answer->totals, v->metric);
         int64_t most = g->n ? value_of(&g->rows[0].self, g) : 0;

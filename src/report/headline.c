@@ -138,7 +138,7 @@ static void add_subject(const struct style *s, const struct report *r, struct st
                 str_addf(to, " (pid %u)", p->pid);
 }
 
-/* "redis-server *:6379 (pid 812)"; of several alike "16 processes called cc1plus (the largest: pid 812, 61.0 MB)". */
+/* "redis-server *:6379 (pid 812)"; of several alike "16 processes called cc1plus (the largest: pid 812, 61.0 MiB)". */
 static void add_holder(const struct style *s, const struct report *r, const struct holder *h,
                        struct str *to) {
         const struct trace_process_info *p = &r->v->processes[h->process];

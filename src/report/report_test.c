@@ -125,9 +125,9 @@ static void test_wrap(void **state) {
 
         (void)state;
         s.out = open_memstream(&text, &n);
-        style_wrap(&s, "of the peak there were 6.0 MB, 12 % of all", 2);
+        style_wrap(&s, "of the peak there were 5.7 MiB, 12 % of all", 2);
         fclose(s.out);
-        assert_string_equal(text, "of the peak there\n  were 6.0 MB, 12 %\n  of all\n");
+        assert_string_equal(text, "of the peak there\n  were 5.7 MiB, 12 %\n  of all\n");
         free(text);
 }
 
@@ -192,9 +192,9 @@ static void test_text_of_all_processes(void **state) {
                 check_width(text, (size_t)atoi(widths[i]));
                 assert_says(
                         text,
-                        "fabric --weave (pid 100) held all of the 7.9 MB that it and 1 other process held "
-                        "together at the peak, after 1.04 s of 2.1 s. When pid 100 exited, 3.4 MB in 2,040 blocks "
-                        "were still allocated. When the last of them (pid 101) exited, 5.0 kB in 1 block was");
+                        "fabric --weave (pid 100) held all of the 7.5 MiB that it and 1 other process held "
+                        "together at the peak, after 1.04 s of 2.1 s. When pid 100 exited, 3.2 MiB in 2,040 blocks "
+                        "were still allocated. When the last of them (pid 101) exited, 4.9 KiB in 1 block was");
                 assert_says(text, "] fabric (pid 100): shop::PriceCache::insert: ");
                 assert_has(text, " --process 100");
         }
@@ -212,7 +212,7 @@ static void test_text(void **state) {
                                 report_of(o, widths[i], ascii ? "C" : "C.UTF-8");
 
                         check_width(text, (size_t)atoi(widths[i]));
-                        assert_has(text, "fabric --weave ran for 2.1 s and peaked at 7.9 MB");
+                        assert_has(text, "fabric --weave ran for 2.1 s and peaked at 7.5 MiB");
                         assert_has(
                                 text,
                                 "HEAP SUMMARY:\n    in use at exit: 3,400,000 bytes in 2,040 blocks\n"
@@ -311,19 +311,19 @@ static void test_text_of_tree(void **state) {
         text = report_of(o, "80", "C");
         assert_string_equal(
                 text,
-                "libreport.so.2+0x102c0 asked for 6.0 MB of the 7.9 MB live at the peak (76 %).\n"
+                "libreport.so.2+0x102c0 asked for 5.7 MiB of the 7.5 MiB live at the peak (76 %).\n"
                 "fabric (pid 100) and 1 other process together.\n"
                 "\n"
                 "From the start of the program inwards: live at the peak\n"
                 "     total             itself\n"
-                "    6.4 MB  81.0 %             main  main.cc\n"
-                "    6.0 MB  75.9 %     6.0 MB  + libreport.so.2+0x102c0\n"
-                "  400.0 kB   5.1 %   400.0 kB  ` shop::Config::load  config.cc\n"
-                "    1.5 MB  19.0 %     1.5 MB  shop::Server::serve > shop::dispatch<..> >\n"
+                "   6.1 MiB  81.0 %             main  main.cc\n"
+                "   5.7 MiB  75.9 %    5.7 MiB  + libreport.so.2+0x102c0\n"
+                " 390.6 KiB   5.1 %  390.6 KiB  ` shop::Config::load  config.cc\n"
+                "   1.4 MiB  19.0 %    1.4 MiB  shop::Server::serve > shop::dispatch<..> >\n"
                 "                               shop::Session::on_request >\n"
                 "                               shop::PriceCache::insert  cache.cc\n");
         wide = report_of(o, "160", "C.UTF-8");
-        assert_has(wide, "  1.5 MB  19.0 %     1.5 MB  shop::Server::serve → shop::dispatch<…> → "
+        assert_has(wide, "  1.4 MiB  19.0 %    1.4 MiB  shop::Server::serve → shop::dispatch<…> → "
                          "shop::Session::on_request → shop::PriceCache::insert  cache.cc\n");
 }
 
@@ -337,16 +337,16 @@ static void test_text_of_groups(void **state) {
         text = report_of(o, "80", "C");
         assert_string_equal(
                 text,
-                "libreport.so.2+0x102c0 asked for 6.0 MB of the 7.9 MB live at the peak (76 %); 2\n"
-                "of 7 functions for 90 % of it.\n"
+                "libreport.so.2+0x102c0 asked for 5.7 MiB of the 7.5 MiB live at the peak (76 %);\n"
+                "2 of 7 functions for 90 % of it.\n"
                 "fabric (pid 100) and 1 other process together.\n"
                 "\n"
                 "By function: live at the peak (4 of 7)\n"
                 "             itself  + callees      blocks  function\n"
-                "     6.0 MB  75.9 %     6.0 MB           1  libreport.so.2+0x102c0\n"
-                "     1.5 MB  19.0 %     1.5 MB       1,000  shop::PriceCache::insert  cache.cc\n"
-                "   400.0 kB   5.1 %   400.0 kB          40  shop::Config::load  config.cc\n"
-                "        0 B   0.0 %     6.4 MB           0  main  main.cc\n"
+                "    5.7 MiB  75.9 %    5.7 MiB           1  libreport.so.2+0x102c0\n"
+                "    1.4 MiB  19.0 %    1.4 MiB       1,000  shop::PriceCache::insert  cache.cc\n"
+                "  390.6 KiB   5.1 %  390.6 KiB          40  shop::Config::load  config.cc\n"
+                "        0 B   0.0 %    6.1 MiB           0  main  main.cc\n"
                 "         .. 3 more; --top N or --full shows them\n");
         wide = report_of(o, "160", "C.UTF-8"); /* the cache grows all the time */
         assert_has(wide, "  ▁▁▂▂▂▃▃▃▄▄▄▅▅▅▅▆▆▆▇▇▇██   shop::PriceCache::insert  cache.cc\n");
@@ -448,9 +448,9 @@ static void test_prior(void **state) {
                   .n_arenas = 5,
                   .n_mapped = 2,
                   .mapped_bytes = 8192},
-                 "Recording began 3 h 12 min after the program's start, when it had 500.0 MB of memory of its own: "
-                 "blocks allocated before are not seen. glibc's 5 arenas held 412.0 MB then, about 389.0 MB in use and "
-                 "23.0 MB free; 2 blocks beside them had 8.2 kB. ",
+                 "Recording began 3 h 12 min after the program's start, when it had 476.8 MiB of memory of its own: "
+                 "blocks allocated before are not seen. glibc's 5 arenas held 392.9 MiB then, about 371.0 MiB in use and "
+                 "21.9 MiB free; 2 blocks beside them had 8.0 KiB. ",
                  "\"prior\":{\"age_s\":11520.000,\"anon_bytes\":500000000,\"allocators\":[{\"name\":\"glibc\","
                  "\"held_bytes\":412000000,\"arenas\":5,\"free_bytes\":23000000,\"used_bytes\":389000000,"
                  "\"free_is_whole\":true,\"mapped_blocks\":2,\"mapped_bytes\":8192}]}"},
@@ -461,14 +461,14 @@ static void test_prior(void **state) {
                   .free_bytes = 1000000,
                   .n_arenas = 1},
                  "Recording began 2 s after the program's start: blocks allocated before are not seen. glibc's "
-                 "arena held 5.0 MB then, at most 4.0 MB in use and at least 1.0 MB free. ",
+                 "arena held 4.8 MiB then, at most 3.8 MiB in use and at least 976.6 KiB free. ",
                  "\"used_bytes\":4000000,\"free_is_whole\":false}]}"},
                 {{.age_ns = 2000000000,
                   .allocator = "mimalloc",
                   .flags = TRACE_PRIOR_HELD | TRACE_PRIOR_WHOLE,
                   .held_bytes = 5000000,
                   .free_bytes = 1000000},
-                 "mimalloc held 5.0 MB then, about 4.0 MB in use and 1.0 MB free. ",
+                 "mimalloc held 4.8 MiB then, about 3.8 MiB in use and 976.6 KiB free. ",
                  "{\"name\":\"mimalloc\",\"held_bytes\":5000000,\"free_bytes\":1000000,"
                  "\"used_bytes\":4000000,\"free_is_whole\":true}]}"},
                 {{.allocator = ""},

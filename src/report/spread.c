@@ -47,18 +47,6 @@ void spread_add_bar(const struct style *s, struct str *to, uint64_t part, uint64
 
 /* ---- rows ------------------------------------------------------------------------------------ */
 
-/* Powers of two have short names. */
-static void add_size(struct str *to, uint64_t bytes) {
-        static const char *const units[] = {"B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
-        size_t unit = 0;
-
-        while (bytes >= 1024 && bytes % 1024 == 0 && unit + 1 < ARRAY_SIZE(units)) {
-                bytes /= 1024;
-                unit++;
-        }
-        str_addf(to, "%llu %s", (unsigned long long)bytes, units[unit]);
-}
-
 static void add_row(struct spread *x, struct str label, uint64_t n_blocks, uint64_t bytes) {
         vec_push(&x->rows, (struct spread_row){label, n_blocks, bytes});
         x->most = MAX(x->most, n_blocks);
@@ -100,7 +88,7 @@ static void fill(struct spread *x, const struct query_histogram *h, uint64_t top
                         continue;
                 done += n_blocks;
                 if (is_sizes)
-                        add_size(&label, top);
+                        str_add(&label, unit_bytes(&t, top));
                 else if (top == UINT64_MAX)
                         str_add(&label, "longer");
                 else

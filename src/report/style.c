@@ -90,8 +90,8 @@ size_t style_width(const char *text) {
 }
 
 static bool is_unit(const char *text, size_t n) {
-        static const char *const units[] = {"B", "kB", "MB", "GB", "TB",  "%",
-                                            "s", "ms", "us", "ns", "min", "h"};
+        static const char *const units[] = {"B", "KiB", "MiB", "GiB", "TiB", "%",
+                                            "s", "ms",  "us",  "ns",  "min", "h"};
 
         while (n && strchr(".,;:)", text[n - 1]))
                 n--;

@@ -35,7 +35,7 @@ double metric_share_pct(int64_t value, uint64_t whole);
 
 /* "live at the peak", "still allocated at the end": behind a number of bytes or blocks. */
 void view_add_state(const struct view *v, struct str *to);
-/* "6.0 MB live at the peak", "12,345 allocations". */
+/* "6.0 MiB live at the peak", "12,345 allocations". */
 void view_add_whole(const struct view *v, const struct query_totals *t, struct str *to);
 /* The sentence where the whole is nothing. */
 void view_add_nothing(const struct view *v, const struct query_answer *a, struct str *to);

@@ -137,15 +137,15 @@ static void test_function(void **state) {
         (void)state;
         expect_text(
                 usual, "Cache::insert", "80",
-                "Cache::insert in cache.cc, with what it calls, asked for 1.0 kB of the 10.0 kB\n"
-                "live at the peak (10 %); line 10 alone 1.0 kB.\n"
+                "Cache::insert in cache.cc, with what it calls, asked for 1000 B of the 9.8 KiB\n"
+                "live at the peak (10 %); line 10 alone 1000 B.\n"
                 "\n"
                 "cache.cc:7-12\n"
                 "  at peak   allocs  at end  line   > partly or all in what it calls\n"
                 "                               7 │ void Cache::insert(int key) {\n"
                 "                               8 │         if (key < 0)\n"
                 "                               9 │                 return;\n"
-                "   1.0 kB>       4  1.0 kB    10 │         entries.push_back(make(key));\n"
+                "   1000 B>       4  1000 B    10 │         entries.push_back(make(key));\n"
                 "                                 │   └ make  cache.cc:4  800 B\n"
                 "        -        1       -    11 │         last = new Key(key); /* \\x1b[2J */\n"
                 "                              12 │ }\n");
@@ -158,14 +158,14 @@ static void test_wide(void **state) {
         o.view.metric = "allocated";
         expect_text(
                 o, "Cache::insert", "120",
-                "Cache::insert in cache.cc, with what it calls, asked for 1.1 kB of the 10.1 kB allocated (11 %); line 10 alone 1.0 kB.\n"
+                "Cache::insert in cache.cc, with what it calls, asked for 1.0 KiB of the 9.8 KiB allocated (11 %); line 10 alone 1000 B.\n"
                 "\n"
                 "cache.cc:7-12\n"
                 "  itself  + callees  share  allocs  at end  line   itself, + callees: allocated\n"
                 "                                               7 │ void Cache::insert(int key) {\n"
                 "                                               8 │         if (key < 0)\n"
                 "                                               9 │                 return;\n"
-                "   200 B     1.0 kB  9.9 %       4  1.0 kB    10 │         entries.push_back(make(key));\n"
+                "   200 B     1000 B  9.9 %       4  1000 B    10 │         entries.push_back(make(key));\n"
                 "                                                 │   └ make  cache.cc:4  800 B\n"
                 "    64 B       64 B  0.6 %       1       -    11 │         last = new Key(key); /* \\x1b[2J */\n"
                 "                                              12 │ }\n");
@@ -183,15 +183,15 @@ static void test_narrow(void **state) {
                                  "}\n");
         expect_text(usual, "Cache::insert", "60",
                     "Cache::insert in cache.cc, with what it calls, asked for\n"
-                    "1.0 kB of the 10.0 kB live at the peak (10 %); line 10 alone\n"
-                    "1.0 kB.\n"
+                    "1000 B of the 9.8 KiB live at the peak (10 %); line 10 alone\n"
+                    "1000 B.\n"
                     "\n"
                     "cache.cc:7-12\n"
                     "  at peak   allocs  at end  line\n"
                     "                               7 │ void Cache::insert(int k…\n"
                     "                               8 │     if (key < 0 || key >…\n"
                     "                               9 │         return;\n"
-                    "   1.0 kB>       4  1.0 kB    10 │     entries.push_back(\n"
+                    "   1000 B>       4  1000 B    10 │     entries.push_back(\n"
                     "                                 │         make(key +\n"
                     "                                 │         entries.size() *…\n"
                     "                                 │   └ make  800 B\n"
@@ -229,15 +229,15 @@ static void test_names(void **state) {
         (void)state;
         /* instances of a template together, by any of their names */
         expect_has(usual, "Table::add",
-                   "Table::add in table.h asked for 8.0 kB of the 10.0 kB live");
-        expect_has(usual, "add", "Table::add in table.h asked for 8.0 kB");
-        expect_has(usual, "dd$|Table.*add", "asked for 8.0 kB");
-        expect_has(usual, "Table<int>::add", "Table<int>::add in table.h asked for 4.0 kB");
+                   "Table::add in table.h asked for 7.8 KiB of the 9.8 KiB live");
+        expect_has(usual, "add", "Table::add in table.h asked for 7.8 KiB");
+        expect_has(usual, "dd$|Table.*add", "asked for 7.8 KiB");
+        expect_has(usual, "Table<int>::add", "Table<int>::add in table.h asked for 3.9 KiB");
         expect_has(usual, "make",
-                   "make in cache.cc asked for 800 B of the 10.0 kB live at the peak (8 %)");
-        expect_has(usual, "cache.cc", "cache.cc asked for 1.0 kB of the 10.0 kB");
+                   "make in cache.cc asked for 800 B of the 9.8 KiB live at the peak (8 %)");
+        expect_has(usual, "cache.cc", "cache.cc asked for 1000 B of the 9.8 KiB");
         expect_has(usual, "cache.cc", "line 4 alone 800 B.");
-        expect_has(usual, "./cache.cc:10", "cache.cc:10, with what it calls, asked for 1.0 kB");
+        expect_has(usual, "./cache.cc:10", "cache.cc:10, with what it calls, asked for 1000 B");
         expect_has(usual, "bits/stl_vector.h", "stl_vector.h, with what it calls, asked for 200 B");
         /* closures belong to their function, and what the program is made of comes before libraries */
         expect_has(usual, "app::serve", "app::serve in app.rs asked for 250 B");
@@ -282,7 +282,7 @@ static void test_scope(void **state) {
                 "make in cache.cc made no temporary allocations; 3 allocations went through it, 800 B.");
         o.view.metric = "growth";
         o.view.to_ns = UINT64_MAX;
-        expect_has(o, "make", "make in cache.cc has +800 B of the +10.0 kB of growth (8 %)");
+        expect_has(o, "make", "make in cache.cc has +800 B of the +9.8 KiB of growth (8 %)");
 }
 
 static void test_json(void **state) {

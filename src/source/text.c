@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* Source for people: figures on the left, as many as the width allows, the code on the right.
  *
- *   Cache::insert in cache.cc asked for 41.2 MB of the 62.8 MB live at the peak (66 %); line 88 alone 40.1 MB.
+ *   Cache::insert in cache.cc asked for 41.2 MiB of the 62.8 MiB live at the peak (66 %); line 88 alone 40.1 MiB.
  *
  *   cache.cc:80-97
  *     at peak   allocs    at end   line
  *                                    80 │ void Cache::insert(const Key &k) {
- *     40.1 MB   12,345   40.1 MB     88 │         entries_.push_back(make(k)); */
+ *     40.1 MiB   12,345   40.1 MiB     88 │         entries_.push_back(make(k)); */
 #include <stdio.h>
 #include <string.h>
 

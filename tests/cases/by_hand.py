@@ -57,7 +57,7 @@ def test_moments(t):
     r = t.silt.command("check", t.path("t.silt"), "--from", "@peak", "--max-allocated", "40000")
     assert r.code == 0, r.stdout
     r = t.silt.command("flame", t.path("t.silt"), "--at", "@peak", "-o", "-")
-    assert b"600.0 kB" in r.stdout, r.errors
+    assert b"585.9 KiB" in r.stdout, r.errors
     r = t.silt.command("source", t.path("t.silt"), "main", "--to", "@peak")
     assert r.code == 0, r.errors
     r = t.silt.command("report", t.path("t.silt"), "--at", "@top")

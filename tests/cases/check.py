@@ -106,7 +106,7 @@ def test_growth(t):
 def test_growth_from_nearly_nothing_is_told_in_bytes(t):
     trace = record(t, "tiny", START_BYTES=1, LEAK_BYTES=random.randint(5_000, 20_000), N_STEPS=250, STEP_MS=6)
     got, text = check(t, trace, "--max-growth", "1%/min", code=1)
-    assert not re.search(r"\d{4,} %", text) and re.search(r"growth [\d.]+ MB/min instead of at most 1 %/min", text), text
+    assert not re.search(r"\d{4,} %", text) and re.search(r"growth [\d.]+ MiB/min instead of at most 1 %/min", text), text
     growth = got["checks"][0]
     assert growth["unit"] == "percent_per_second" and growth["growth_bytes_per_s"] > 100_000, growth
 
@@ -143,7 +143,7 @@ def test_against(t):
     got, text = check(t, more, "--against", base, code=1)
     c = got["checks"][0]
     assert c["measured"] - c["base"] == 4000 and c["sites"] == [{"name": "leak", "place": c["sites"][0]["place"], "value": 4000}], c
-    assert "base" in text and "+4.0 kB" in text and "leak" in text, text
+    assert "base" in text and "+3.9 KiB" in text and "leak" in text, text
     check(t, more, "--against", base, "--fail-above", "3.4%", code=0)
     check(t, base, "--against", more, "--fail-above", "0%", code=0)  # less is no failure
     check(t, more, "--against", base, "--not-function", "leak", code=0)

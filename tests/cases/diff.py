@@ -353,7 +353,7 @@ def test_text(t):
                 assert locale != "C" or r.text.isascii()
     r = t.silt.command("diff", old, new, env={**os.environ, "COLUMNS": "200"})
     first = r.text.splitlines()[0]
-    assert re.match(r"NEW peaks at [\d.]+ kB, 150\.0 kB more than OLD \(\+\d+ %\); shop::Fonts::load alone grew by 150\.0 kB\.$", first), first
+    assert re.match(r"NEW peaks at [\d.]+ KiB, 146\.5 KiB more than OLD \(\+\d+ %\); shop::Fonts::load alone grew by 146\.5 KiB\.$", first), first
 
 
 def test_refused(t):

@@ -130,7 +130,7 @@ def test_for_production(t):
     assert got, why
     totals = got["totals"]
     assert (got["mode"], totals["allocations"], totals["frees"], totals["bytes_allocated"]) == ("sampled", 30000, 5, 15000000), totals
-    # one in 4 KiB to begin with, of 15.5 MB: the standard error is 1.6 %, and more once the budget has made samples rarer
+    # one in 4 KiB to begin with, of 15,000,000 bytes: the standard error is 1.6 %, and more once the budget has made samples rarer
     assert abs(totals["end_live_bytes"] - 15000000) < 6000000 and totals["lost_events"] == 0, totals
     assert got["sampling"]["cost_pct"] >= 0 and got["snapshots"][0]["name"] == "auto-1", got["sampling"]
     assert any("when it had " in n for n in got["notes"]), got["notes"]
@@ -139,7 +139,7 @@ def test_for_production(t):
 
 def test_above(t):
     with Dormant(t, "--start-above", "30M") as d:
-        assert "starts when it has more than 31.5 MB resident" in d.said, d.said
+        assert "starts when it has more than 30.0 MiB resident" in d.said, d.said
         d.tell("+10 1000000")
         time.sleep(0.6)  # it is looked at, and is not enough
         nothing_of_silt(d.pid)

@@ -8,6 +8,7 @@ import xml.etree.ElementTree as ElementTree
 
 from harness import browser
 from harness.process import run
+from harness.units import FACTORS, size_text
 
 METRICS = {"peak": "peak_live_bytes", "end": "end_live_bytes", "allocated": "bytes_allocated", "count": "allocations",
            "temporary": "temporary_allocations"}
@@ -91,8 +92,8 @@ def test_picture(t):
             assert any(abs(10 + begin * scale - x) < 0.1 for begin in begins), f"{width}: no frame begins at {x}"
             if label is not None:
                 assert len(label.text) * 6.6 <= w, f"{width}: '{label.text}' in {w}"
-            figure = re.search(r"([\d.]+) (B|kB|MB) in", g.find(SVG + "title").text)
-            size = float(figure[1]) * {"B": 1, "kB": 1e3, "MB": 1e6}[figure[2]]
+            figure = re.search(r"([\d.]+) (B|KiB|MiB) in", g.find(SVG + "title").text)
+            size = float(figure[1]) * FACTORS[figure[2]]
             assert abs(w + 0.8 - size * scale) < 0.8 + 0.06 * size * scale, f"{width}: {w} for {size} bytes"
         ys = sorted(rows)
         for above, y in zip(ys, ys[1:]):
@@ -108,16 +109,12 @@ def test_sentence(t):
     report = t.silt.report(t.path("t.silt"))[0]
     text = flame(t)
     title = data_of(text)["pictures"][0]["title"]
-    assert re.fullmatch(r"[\d.]+ [kM]?B live at the peak \([\d.]+ m?s\) of containers: \d+ % (under|in) .+", title), title
+    assert re.fullmatch(r"[\d.]+ (B|[KM]iB) live at the peak \([\d.]+ m?s\) of containers: \d+ % (under|in) .+", title), title
     assert f"<title>all\n" in text and title.startswith(size_text(report["totals"]["peak_live_bytes"]))
     assert data_of(flame(t, "--at", "1ms"))["pictures"][0]["subtitle"].endswith("Up to 1 ms.")
     filtered = data_of(flame(t, "--size", "10..5000", "--by", "count", "--title", "Mine"))["pictures"][0]
     assert filtered["title"] == "Mine" and "Only blocks with size 10..5000" in filtered["subtitle"], filtered
     assert " allocations by containers" in filtered["subtitle"]
-
-
-def size_text(n):
-    return f"{n} B" if n < 1000 else f"{n / 1e3:.1f} kB" if n < 999950 else f"{n / 1e6:.1f} MB"
 
 
 def test_difference(t):
@@ -264,8 +261,8 @@ def test_moves(t):
         page_seconds = b.open(t.path("t.html"))
         check_moving(b, 1200)
         check_choice(b)
-    t.notes.append(f"{n_frames:,} frames: SVG {os.path.getsize(t.path('t.svg')) // 1000} kB shown in {seconds:.2f} s, "
-                   f"page {os.path.getsize(t.path('t.html')) // 1000} kB in {page_seconds:.2f} s")
+    t.notes.append(f"{n_frames:,} frames: SVG {os.path.getsize(t.path('t.svg')) // 1024} KiB shown in {seconds:.2f} s, "
+                   f"page {os.path.getsize(t.path('t.html')) // 1024} KiB in {page_seconds:.2f} s")
     assert os.path.getsize(t.path("t.svg")) < 4e6 and seconds < 30 and page_seconds < 30
 
 
@@ -404,12 +401,12 @@ def test_shallow(t):
     text = flame(t)
     root = ElementTree.fromstring(text)
     texts = [[x.text for x in g.findall(SVG + "text")] for g in root.find(f".//{SVG}g[@id='frames']")]
-    assert ["load", "90.0 kB, 90 %"] in texts and ["shallow.c:4", "60.0 kB, 60 %"] in texts and ["shallow.c:5", "30.0 kB, 30 %"] in texts, texts
-    assert ["shallow.c:9", "10.0 kB, 10 %"] in texts, texts
+    assert ["load", "87.9 KiB, 90 %"] in texts and ["shallow.c:4", "58.6 KiB, 60 %"] in texts and ["shallow.c:5", "29.3 KiB, 30 %"] in texts, texts
+    assert ["shallow.c:9", "9.8 KiB, 10 %"] in texts, texts
     heights = {float(r.get("height")) for r in root.find(f".//{SVG}g[@id='frames']").iter(SVG + "rect")}
     assert min(heights) >= 30, heights
     timeline = root.find(f".//{SVG}g[@id='timeline']")
-    assert "at most 100.0 kB" in timeline.find(SVG + "text").text and timeline.find(SVG + "path") is not None
+    assert "at most 97.7 KiB" in timeline.find(SVG + "text").text and timeline.find(SVG + "path") is not None
     title = data_of(text)["pictures"][0]["title"]
     assert title.endswith(": 90 % under load"), title
     assert "shallow.c:4" not in flame(t, "--reverse")

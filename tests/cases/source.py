@@ -119,13 +119,13 @@ def test_the_first_sentence(t):
     source = build(t, "lines.cc")
     line = next(number for number, says in told(source).items() if says["self"] == 30000)
     first = text(t, "Cache::insert", columns=200).splitlines()[0]
-    assert re.fullmatch(rf"Cache::insert in lines\.cc asked for 30\.0 kB of the [\d.]+ kB live at the peak \(\d+ %\); line {line} alone "
-                        r"30\.0 kB\.", first), first
+    assert re.fullmatch(rf"Cache::insert in lines\.cc asked for 29\.3 KiB of the [\d.]+ KiB live at the peak \(\d+ %\); line {line} alone "
+                        r"29\.3 KiB\.", first), first
     first = text(t, "shop::run", "--by", "count", columns=200).splitlines()[0]
     assert re.fullmatch(r"shop::run in lines\.cc, with what it calls, made 5 of the [\d,]+ allocations \(\d+ %\); line \d+ alone 5\.",
                         first), first
     first = text(t, f"lines.cc:{line}", "--by", "end", columns=200).splitlines()[0]
-    assert first.startswith(f"lines.cc:{line} asked for 30.0 kB of the "), first
+    assert first.startswith(f"lines.cc:{line} asked for 29.3 KiB of the "), first
 
 
 def test_widths(t):

@@ -77,21 +77,21 @@ def test_a_wrapper_script(t):
     pid = pid_of(got, "hold", "80")
     check_names_first(t, trace, "which_process", pid, 1, 80 * BLOCK)
     text = first(t, "report", trace)
-    assert f"(pid {pid}) held nearly all of the 8.0 MB that both processes of sh " in text, text
-    assert f"When pid {pid} exited, 8.0 MB in 80 blocks were still allocated. When the last of them (pid {got['pid']}) exited, " in text, text
+    assert f"(pid {pid}) held nearly all of the 7.6 MiB that both processes of sh " in text, text
+    assert f"When pid {pid} exited, 7.6 MiB in 80 blocks were still allocated. When the last of them (pid {got['pid']}) exited, " in text, text
     found = got["findings"][0]
     assert found["text"].startswith(f"which_process (pid {pid}): build_index: ") and found["pid"] == pid, found
     assert found["process"] == "which_process" and f"--process {pid}" in found["next"], found
     # nothing is left when the wrapper ends, but a check of what is left means whoever held it
     failed = first(t, "check", trace, "--max-end", "1M")
-    assert failed.startswith("The check failed") and "live at the end 8.0 MB" in failed, failed
+    assert failed.startswith("The check failed") and "live at the end 7.6 MiB" in failed, failed
 
 
 def test_a_launcher_that_becomes_the_program(t):
     trace = record(t, "/bin/sh", "-c", f"exec {program(t)} hold 30")
     got = check_sums(t, trace, 30 * BLOCK)
     text = first(t, "report", trace)
-    assert " ran for " in text and " and peaked at 3.0 MB " in text and "together" not in text, text
+    assert " ran for " in text and " and peaked at 2.9 MiB " in text and "together" not in text, text
     assert got["findings"][0]["text"].startswith("build_index: "), got["findings"]
 
 
@@ -108,7 +108,7 @@ def test_what_it_was_before(t):
     assert summary(t, trace, "--process", str(pid))["totals"]["peak_live_bytes"] == BLOCK
     rows = t.silt.command("report", trace).text.partition("Processes (2)")[2].splitlines()
     row = [r for r in rows if r.split()[:1] == [str(pid)]]
-    assert len(row) == 1 and "which_process hold 1" in row[0] and "5.0 MB" in row[0], rows
+    assert len(row) == 1 and "which_process hold 1" in row[0] and "4.8 MiB" in row[0], rows
 
 
 def test_workers_with_titles(t):
@@ -117,7 +117,7 @@ def test_workers_with_titles(t):
     titles = sorted(p.get("title", "") for p in got["processes"])
     assert titles == ["pool: master process"] + ["pool: worker process"] * 4, titles
     text = first(t, "report", trace)
-    assert re.match(r"4 processes called pool: worker process \(the largest: pid \d+, 2.0 MB\) held 8.0 MB of the 8.1 MB", text), text
+    assert re.match(r"4 processes called pool: worker process \(the largest: pid \d+, 1.9 MiB\) held 7.6 MiB of the 7.7 MiB", text), text
     assert summary(t, trace, "--process", "pool: master process")["totals"] == got["totals"]
     assert summary(t, trace, "--process", "master")["totals"] == got["totals"]
     for command in (["report"], ["flame", "-o", t.path("x.svg")], ["source"], ["check", "--max-peak", "1M"], ["diff"]):
@@ -136,7 +136,7 @@ def test_workers_that_run_on(t):
     totals = summary(t, trace)["totals_all"]
     assert totals["end_live_bytes"] == totals["peak_live_bytes"] == 81 * BLOCK, totals
     text = first(t, "report", trace)
-    assert "When recording stopped, 8.1 MB in 81 blocks were still allocated." in text, text
+    assert "When recording stopped, 7.7 MiB in 81 blocks were still allocated." in text, text
 
 
 def test_a_daemon(t):

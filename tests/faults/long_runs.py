@@ -19,8 +19,8 @@ def test_days_within_a_bound(t):
     books = json.loads(r.text)
     assert books["thinned"] > 2 and books["max_file_bytes"] <= bound_mb << 20, books
     assert books["allocations"] + books["frees"] == millions * 1_000_000, books
-    t.notes.append(f"{books['thinned']} copies, at most {books['max_file_bytes'] / 1e6:.0f} MB, recorder "
-           f"{books['recorder_bytes'] / 1e6:.0f} MB, {books['cpu_s']} s of CPU")
+    t.notes.append(f"{books['thinned']} copies, at most {books['max_file_bytes'] / 2**20:.0f} MiB, recorder "
+           f"{books['recorder_bytes'] / 2**20:.0f} MiB, {books['cpu_s']} s of CPU")
     verdict = t.silt.command("verify", trace)
     assert verdict.code == 0, verdict.text
     report, why = t.silt.report(trace)

@@ -120,17 +120,17 @@ def test_all_that_is_estimated_says_so(t):
     wide = {**os.environ, "COLUMNS": "120"}
     text = t.silt.command("report", trace, env=wide).text
     assert " peaked at about " in text and "±" in text.split("\n")[0] + text.split("\n")[1], text
-    assert "Estimated from samples of one in 16 KiB: allocations, frees and bytes allocated are exact" in " ".join(text.split()), text
+    assert "Estimated from samples of one in 16.0 KiB: allocations, frees and bytes allocated are exact" in " ".join(text.split()), text
     assert "peak live      ~" in text and "~bytes" in text and "+-error" in text, text
     for options in (["--group-by", "function"], ["--tree"], ["--bottom-up"], ["--from", "1ms"]):
         text = " ".join(t.silt.command("report", trace, *options).text.split())
-        assert "Estimated from samples of one in 16 KiB" in text, (options, text)
+        assert "Estimated from samples of one in 16.0 KiB" in text, (options, text)
     assert "stands for" in t.silt.command("report", "--blocks", trace).text
     flame = t.silt.command("flame", trace, "-o", "-")
-    assert "Estimated from samples of one in 16 KiB" in flame.text, flame.errors
+    assert "Estimated from samples of one in 16.0 KiB" in flame.text, flame.errors
     exact = s.record(t, [s.program(t), "build", SCALE], name="e")
     text = " ".join(t.silt.command("diff", exact, trace).text.split())
-    assert "samples of one in 16 KiB" in text, text
+    assert "samples of one in 16.0 KiB" in text, text
     assert "stimate" not in t.silt.command("report", exact).text
 
 

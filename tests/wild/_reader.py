@@ -118,6 +118,6 @@ def check(line, headline, findings):
     if line.must_not != "-" and re.search(line.must_not, told):
         wrong.append(f"'{line.must_not}' is told")
     # a library's reserve, told in the first sentence at most
-    if re.search(r"7\d\.\d KB in 1 block", first):
+    if re.search(r"7\d\.\d KiB in 1 block", first):
         wrong.append("libstdc++'s reserve is a finding")
     return [f"{line.name}: {w}:\n{told}" for w in wrong]

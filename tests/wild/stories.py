@@ -30,10 +30,10 @@ leak_with_a_stall        | problem | make_record | - | {{traffic.c}} stall is_le
 leak_on_a_stopped_machine | problem | make_record | - | {{traffic.c}} stop is_leaky=1 {TRAFFIC}
 irregular_without_a_leak | calm | - | rising | {{traffic.c}} chance is_leaky=0 {TRAFFIC}
 bursts_without_a_leak    | calm | - | rising | {{traffic.c}} bursts is_leaky=0 {TRAFFIC}
-wrapper_script           | calm | held nearly all of the 145 | peaked at .* kB | sh {{wrapper.sh}} {{which_process.c}}
+wrapper_script           | calm | held nearly all of the 138 | peaked at .* KiB | sh {{wrapper.sh}} {{which_process.c}}
 preforking_server        | calm | pool: worker process | - | {{which_process.c}} prefork 200
 daemon                   | calm | build_index | - | sh {{daemon.sh}} {{which_process.c}}
-child_that_leaks         | problem | pid \d+\): main: 15 | - | sh {{wrapper_leak.sh}} {{which_process.c}}
+child_that_leaks         | problem | pid \d+\): main: 14 | - | sh {{wrapper_leak.sh}} {{which_process.c}}
 redis_fills              | any | - | nothing to worry | sh {{redis.sh}} {{port}}
 nginx_serves             | calm | - | rising | sh {{nginx.sh}} {{port}}
 killed_by_the_kernel     | any | hog | - | sh {{killed.sh}} {{hog.c}}
