@@ -15,7 +15,7 @@
 #include <unistd.h>
 
 #include "attach/arenas_fake.h"
-#include "attach/prior.h"
+#include "attach/prior_scan.h"
 #include "base/macros.h"
 
 enum { HELD_BYTES = 8192 + 4096, SYSTEM_OFF = 2184, NEXT_OFF = 2160, TOP_OFF = 96, BINS_OFF = 112 };

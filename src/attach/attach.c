@@ -8,20 +8,20 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "attach/call.h"
+#include "attach/caller.h"
 #include "attach/code.h"
-#include "attach/hand.h"
-#include "attach/identity.h"
-#include "attach/loan.h"
-#include "attach/moment.h"
-#include "attach/point.h"
-#include "attach/process.h"
+#include "attach/kill_point.h"
+#include "attach/process_check.h"
+#include "attach/runtime_check.h"
+#include "attach/safepoint.h"
 #include "attach/stack.h"
+#include "attach/stopper.h"
 #include "attach/tracee.h"
+#include "attach/visible_copy.h"
 #include "base/macros.h"
-#include "wire/attach.h"
+#include "wire/attach_message.h"
 #include "wire/layout.h"
-#include "wire/plan.h"
+#include "wire/patch_plan.h"
 
 #define MS UINT64_C(1000000)
 
@@ -99,11 +99,11 @@ static int explain_result(const struct attach *a, int result, struct err *reterr
 }
 
 static void tell_wait(struct wire_attach *request, const struct caller *c) {
-        request->ends_by_handler = c->moment->ends_by_handler;
-        request->failed_pc = c->moment->failed_pc;
+        request->ends_by_handler = c->safepoint->ends_by_handler;
+        request->failed_pc = c->safepoint->failed_pc;
         request->frame_pc = caller_frame(c) + machine_own.frame_pc_off;
         request->frame_result = caller_frame(c) + machine_own.frame_result_off;
-        request->mask = c->moment->state.mask;
+        request->mask = c->safepoint->state.mask;
 }
 
 static int start_runtime(struct attach *a, struct caller *c, const struct attach_request *to,
@@ -121,7 +121,7 @@ static int start_runtime(struct attach *a, struct caller *c, const struct attach
         if (!function)
                 return explain_result(a, -EPROTO, reterr);
         snprintf(request.rendezvous, sizeof(request.rendezvous), "%s", to->rendezvous);
-        if (c->moment->again != AGAIN_RESTART) {
+        if (c->safepoint->again != AGAIN_RESTART) {
                 request.room = c->room;
                 request.room_bytes = c->room_bytes;
                 tell_wait(&request, c);
@@ -137,7 +137,7 @@ static int start_runtime(struct attach *a, struct caller *c, const struct attach
         if (!target_read(&a->target, args[0], &request, sizeof(request)))
                 return err_set(reterr, -EIO, "process %d: cannot read its memory",
                                (int)a->target.pid);
-        a->back = moment_returns(c->moment, request.is_ended_by_all);
+        a->back = safepoint_returns(c->safepoint, request.is_ended_by_all);
         a->back.room = c->room;
         a->back.room_bytes = c->room_bytes;
         if (request.result)
@@ -157,20 +157,20 @@ static int start_runtime(struct attach *a, struct caller *c, const struct attach
 
 /* The runtime is opened where it is not there yet. */
 static int bring_runtime(struct attach *a, struct caller *c, const char *path, struct err *reterr) {
-        struct loan loan;
+        struct visible_copy copy;
         int r;
 
         if (target_file(&a->target, runtime_name))
                 return 0;
-        r = loan_make(&loan, a->target.pid, path, reterr);
+        r = visible_copy_make(&copy, a->target.pid, path, reterr);
         if (r == 0)
-                r = open_runtime(a, c, loan.path, reterr);
-        loan_end(&loan);
+                r = open_runtime(a, c, copy.path, reterr);
+        visible_copy_end(&copy);
         return r;
 }
 
 static int make_calls(struct attach *a, const struct attach_request *request, bool is_again,
-                      struct moment *m, struct err *reterr) {
+                      struct safepoint *m, struct err *reterr) {
         uint64_t queued_ns = target_queued_ns(&a->target, m->thread.tid), pause_ns;
         struct caller c;
         int r = caller_begin(&c, &a->target, m, reterr);
@@ -211,7 +211,7 @@ int attach_open(struct attach *a, pid_t pid, struct err *reterr) {
         r = target_open(&a->target, pid, reterr);
         if (r < 0)
                 return process_explain(pid, r, reterr);
-        r = identity_check_target(&a->target, reterr);
+        r = runtime_check_target(&a->target, reterr);
         if (r == 0)
                 r = read_code(a, reterr);
         if (r == 0)
@@ -224,23 +224,23 @@ static int enter(struct attach *a, const struct attach_request *request, bool is
                  struct err *reterr) {
         uint64_t until_ns = tracee_now_ns() + (is_again ? ATTACH_LOOK_MS : ATTACH_MOMENT_MS) * MS;
         bool is_entered = false;
-        struct moment m;
+        struct safepoint m;
         int r = 0;
 
         for (unsigned again_ms = 1; r == 0 && tracee_now_ns() < until_ns; again_ms *= 2) {
-                r = moment_find(&a->target, &a->code, a->walker, until_ns, &m, reterr);
+                r = safepoint_find(&a->target, &a->code, a->walker, until_ns, &m, reterr);
                 if (r == -EPERM || r == -ESRCH || r == -ENOENT)
                         process_explain(a->target.pid, r, reterr);
                 a->enter_pause_ns += m.tried_ns;
                 if (r < 0)
                         break;
-                POINT("moment");
+                POINT("safepoint");
                 r = make_calls(a, request, is_again, &m, reterr);
                 is_entered = r == 0;
                 if (r != -EAGAIN)
                         break;
                 r = 0;
-                moment_settle(&a->target, &a->back);
+                safepoint_settle(&a->target, &a->back);
                 /* one that waits for a processor, or for room in a ring, needs its time */
                 again_ms = MIN(again_ms, (unsigned)ATTACH_AGAIN_MS);
                 tracee_pause(again_ms);
@@ -279,13 +279,13 @@ static int begin(struct attach *a, const void *request, struct err *reterr) {
         r = enter(a, request, false, reterr);
         if (r == 0) {
                 a->is_on = true;
-                hand_tell(a);
+                stopper_tell(a);
                 r = put_entries(a, reterr);
         }
-        moment_settle(&a->target, &a->back);
+        safepoint_settle(&a->target, &a->back);
         if (r == 0 && a->entries.is_list_changed)
                 a->is_list_unseen = look_again(a, request) < 0;
-        moment_settle(&a->target, &a->back);
+        safepoint_settle(&a->target, &a->back);
         return r < 0 && process_is_over(a->target.pid)
                        ? process_explain(a->target.pid, -ESRCH, reterr)
                        : r;
@@ -305,12 +305,12 @@ static int end(struct attach *a, const void *unused, struct err *reterr) {
 }
 
 int attach_begin(struct attach *a, const struct attach_request *request, struct err *reterr) {
-        return hand_run(a, begin, request, reterr);
+        return stopper_run(a, begin, request, reterr);
 }
 
 int attach_end(struct attach *a, struct err *reterr) {
         a->leave_pause_ns = 0;
-        return a->is_on ? hand_run(a, end, NULL, reterr) : 0;
+        return a->is_on ? stopper_run(a, end, NULL, reterr) : 0;
 }
 
 /* Its memory was opened then, and stays that of this program. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Brings the runtime into a running process, and takes its hooks out again. Used by one thread; threads
- * of the process are stopped by a process of its own (attach/hand.h). docs/attaching.md has the steps and what happens when silt dies in any of them. */
+ * of the process are stopped by a process of its own (attach/stopper.h). docs/attaching.md has the steps and what happens when silt dies in any of them. */
 #pragma once
 
 #include <stdbool.h>
@@ -9,7 +9,7 @@
 
 #include "attach/code.h"
 #include "attach/entries.h"
-#include "attach/moment.h"
+#include "attach/safepoint.h"
 #include "attach/stack.h"
 #include "attach/target.h"
 #include "base/err.h"
@@ -25,7 +25,7 @@ struct attach {
         struct code code;
         struct stack_walker *walker; /* owned */
         struct entries entries;
-        struct moment_return back; /* of the thread that made the calls */
+        struct safepoint_return back; /* of the thread that made the calls */
         uint64_t
                 call_pause_ns; /* how long the thread that made the calls stood still for the program */
         uint64_t call_queued_ns; /* and how long, beside that, it waited for a processor */

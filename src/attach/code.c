@@ -19,7 +19,7 @@ static void add(struct code *c, uint64_t begin, uint64_t end, enum code_kind kin
         vec_push(&c->list, (struct code_span){begin, end, kind});
 }
 
-static void add_allocators(struct code *c, const struct object *o, const struct allocators *a) {
+static void add_allocators(struct code *c, const struct code_file *o, const struct allocators *a) {
         for (size_t i = 0; i < a->list.n; i++)
                 if (a->list.items[i].code_end)
                         add(c, a->list.items[i].code_begin + o->bias,
@@ -42,21 +42,24 @@ static bool is_libc(const char *path) {
         return is_named(path, "libc.so") || is_named(path, "libc-2");
 }
 
-typedef VEC(struct object) object_list;
+typedef VEC(struct code_file) object_list;
 
 static void find_object(struct code *c, const struct target *t, const struct mapping *first,
                         object_list *ret) {
-        struct object o = {.path = first->path, .begin = first->begin, .end = first->end, .fd = -1};
+        struct code_file o = {.path = first->path,
+                              .begin = first->begin,
+                              .end = first->end,
+                              .fd = -1};
 
         if (!strcmp(first->path, t->exe))
                 snprintf(o.open_path, sizeof(o.open_path), "/proc/%d/exe", (int)t->pid);
         else
-                object_locate(t->pid, first->path, o.open_path, sizeof(o.open_path));
-        if (object_open(&o, machine_own.elf_machine) == 0) {
+                code_file_locate(t->pid, first->path, o.open_path, sizeof(o.open_path));
+        if (code_file_open(&o, machine_own.elf_machine) == 0) {
                 vec_push(ret, o);
                 return;
         }
-        object_close(&o);
+        code_file_close(&o);
         add_unknown(c, t, first->path);
 }
 
@@ -92,7 +95,7 @@ static void read_allocators(struct code *c, const struct target *t, object_list 
                         add_unknown(c, t, objects->items[i].path);
                 c->has_libc |= is_libc(objects->items[i].path) && files.items[i].found.functions.n;
                 allocators_done(&files.items[i].found);
-                object_close(&objects->items[i]);
+                code_file_close(&objects->items[i]);
         }
         vec_free(&files);
 }

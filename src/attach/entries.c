@@ -6,12 +6,12 @@
 #include <stddef.h>
 #include <string.h>
 
-#include "attach/moment.h"
-#include "attach/point.h"
+#include "attach/kill_point.h"
+#include "attach/safepoint.h"
 #include "attach/tracee.h"
 #include "base/macros.h"
-#include "wire/attach.h"
-#include "wire/plan.h"
+#include "wire/attach_message.h"
+#include "wire/patch_plan.h"
 
 #define MS UINT64_C(1000000)
 
@@ -29,7 +29,7 @@ enum {
 
 struct one {
         struct tracee thread;
-        uint64_t repaired; /* moment_repair */
+        uint64_t repaired; /* safepoint_repair */
 };
 
 struct crowd {
@@ -51,14 +51,14 @@ static void crowd_let_go(struct crowd *c, const struct target *t, uint64_t *ret_
                 struct one *one = &c->list.items[i];
 
                 if (one->thread.is_stopped) {
-                        moment_let_go(t, &one->thread, one->repaired);
+                        safepoint_let_go(t, &one->thread, one->repaired);
                         one->thread.stop = STOP_GONE;
                 }
         }
         *ret_end_ns = tracee_now_ns();
         for (size_t i = 0; i < c->list.n; i++)
                 if (c->list.items[i].thread.stop != STOP_GONE)
-                        moment_let_go(t, &c->list.items[i].thread, 0);
+                        safepoint_let_go(t, &c->list.items[i].thread, 0);
         vec_free(&c->list);
 }
 
@@ -103,7 +103,7 @@ static int crowd_await(struct one *one, const struct target *t, uint64_t until_n
                         r = tracee_resume(thread, false);
         }
         if (thread->is_stopped)
-                one->repaired = moment_repair(t, thread);
+                one->repaired = safepoint_repair(t, thread);
         return r;
 }
 

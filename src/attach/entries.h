@@ -9,7 +9,7 @@
 #include "base/err.h"
 
 struct entries {
-        uint64_t addr, n_entries; /* where the runtime keeps them: wire/attach.h */
+        uint64_t addr, n_entries; /* where the runtime keeps them: wire/attach_message.h */
         uint64_t guard;           /* its wire_guard */
         uint64_t room, room_bytes,
                 left_addr; /* of a call that came back by itself: where to say that its thread has left; 0: none */

@@ -10,7 +10,7 @@
 
 #include "base/fs.h"
 #include "base/macros.h"
-#include "patch/object.h"
+#include "patch/code_file.h"
 
 struct stack_walker {
         const struct target *target;
@@ -36,7 +36,7 @@ static int find_elf(Dwfl_Module *module, void **userdata, const char *name, Dwar
         w = *userdata;
         if (!w || name[0] != '/')
                 return dwfl_linux_proc_find_elf(module, userdata, name, base, ret_path, ret_elf);
-        object_locate(w->target->pid, name, path, sizeof(path));
+        code_file_locate(w->target->pid, name, path, sizeof(path));
         fd = fs_open(path, O_RDONLY, 0);
         if (fd < 0 && !strcmp(name, w->target->exe)) {
                 snprintf(path, sizeof(path), "/proc/%d/exe", (int)w->target->pid);

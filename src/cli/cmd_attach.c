@@ -9,7 +9,7 @@
 #include "cli/help_attach.h"
 #include "cli/options.h"
 #include "cli/recording.h"
-#include "record/front.h"
+#include "record/supervisor.h"
 #include "symbol/symbol.h"
 
 static const struct cli_command attach_command = {
@@ -103,5 +103,5 @@ int cmd_attach(int argc, char **argv) {
                 return exit_status;
         options.silt_version = SILT_VERSION;
         options.symbolize = options.no_symbols ? NULL : symbol_append;
-        return front_attach(&options);
+        return supervisor_attach(&options);
 }

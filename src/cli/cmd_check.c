@@ -7,10 +7,10 @@
 #include "base/units.h"
 #include "cli/cmd_parse.h"
 #include "cli/commands.h"
-#include "cli/filter.h"
+#include "cli/filter_options.h"
 #include "cli/help_check.h"
-#include "cli/naming.h"
-#include "cli/rules.h"
+#include "cli/missing_names.h"
+#include "cli/rules_option.h"
 #include "cli/scope.h"
 #include "query/query.h"
 
@@ -244,7 +244,7 @@ bool check_options_parse(int argc, char **argv, struct check_command *ret, int *
         int id;
 
         *ret = (struct check_command){.options = {.source = {.to_ns = UINT64_MAX}}};
-        cli_naming_init();
+        cli_missing_names_init();
         cli_parser_init(&r.p, &check_cli, argc, argv);
         while (ok && (id = cli_parser_next(&r.p)) != CLI_END)
                 ok = id != CLI_STOP &&

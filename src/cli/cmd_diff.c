@@ -9,10 +9,10 @@
 #include "base/units.h"
 #include "cli/cmd_parse.h"
 #include "cli/commands.h"
-#include "cli/filter.h"
+#include "cli/filter_options.h"
 #include "cli/help_diff.h"
-#include "cli/naming.h"
-#include "cli/rules.h"
+#include "cli/missing_names.h"
+#include "cli/rules_option.h"
 #include "cli/scope.h"
 #include "query/query.h"
 
@@ -258,7 +258,7 @@ bool diff_options_parse(int argc, char **argv, struct diff_command *ret, int *re
         int id;
 
         *ret = (struct diff_command){.options = DIFF_OPTIONS_DEFAULT};
-        cli_naming_init();
+        cli_missing_names_init();
         cli_parser_init(&r.p, &diff_cli, argc, argv);
         while (ok && (id = cli_parser_next(&r.p)) != CLI_END)
                 ok = id != CLI_STOP &&

@@ -13,10 +13,10 @@
 #include "base/macros.h"
 #include "cli/commands.h"
 #include "cli/help_doctor.h"
-#include "cli/machine.h"
+#include "cli/own_machine.h"
 #include "patch/survey.h"
-#include "record/entry.h"
-#include "record/front.h"
+#include "record/program_check.h"
+#include "record/supervisor.h"
 #include "report/style.h"
 
 static const struct cli_command doctor_command = {
@@ -212,7 +212,8 @@ static void tell_static(struct doctor *d, const struct imprint *i) {
                     "glibc and its malloc are linked into the program: build it without -static");
 }
 
-static void examine_refused(struct doctor *d, const struct entry *entry, const char *why) {
+static void examine_refused(struct doctor *d, const struct checked_program *entry,
+                            const char *why) {
         const char *path = entry->interpreter[0] ? entry->interpreter : entry->path, *name;
         struct imprint i;
 
@@ -238,13 +239,13 @@ static void examine_refused(struct doctor *d, const struct entry *entry, const c
 
 static void examine_program(struct doctor *d, const char *name) {
         struct err err = {0};
-        struct entry entry;
+        struct checked_program entry;
 
-        switch (entry_check(name, OWN_MACHINE, &entry, &err)) {
-        case ENTRY_OK: break;
-        case ENTRY_REFUSED: examine_refused(d, &entry, err.text); return;
-        case ENTRY_NOT_FOUND:
-        case ENTRY_NOT_EXECUTABLE:
+        switch (program_check(name, OWN_MACHINE, &entry, &err)) {
+        case PROGRAM_OK: break;
+        case PROGRAM_REFUSED: examine_refused(d, &entry, err.text); return;
+        case PROGRAM_NOT_FOUND:
+        case PROGRAM_NOT_EXECUTABLE:
                 fprintf(stderr, "silt: doctor: %s\n", err.text);
                 d->trouble = true;
                 return;
@@ -340,7 +341,7 @@ static void examine(struct doctor *d) {
         struct err err = {0};
         pid_t pid;
 
-        if (front_find_runtime(runtime_path, sizeof(runtime_path), &err) < 0) {
+        if (supervisor_find_runtime(runtime_path, sizeof(runtime_path), &err) < 0) {
                 d->refused = true;
                 say(d, FINDING_STOP, "runtime", "%s", err.text);
                 return;

@@ -13,10 +13,10 @@
 #include "base/units.h"
 #include "cli/cmd_parse.h"
 #include "cli/commands.h"
-#include "cli/filter.h"
+#include "cli/filter_options.h"
 #include "cli/help_flame.h"
-#include "cli/naming.h"
-#include "cli/rules.h"
+#include "cli/missing_names.h"
+#include "cli/rules_option.h"
 #include "cli/scope.h"
 #include "query/query.h"
 
@@ -136,7 +136,7 @@ bool flame_options_parse(int argc, char **argv, struct flame_command_options *re
         bool ok = true, has_to = false;
         int id;
 
-        cli_naming_init();
+        cli_missing_names_init();
         cli_parser_init(&p, &flame_command, argc, argv);
         while (ok && (id = cli_parser_next(&p)) != CLI_END) {
                 if (id == CLI_STOP)

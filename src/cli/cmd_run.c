@@ -7,12 +7,12 @@
 #include "cli/cmd_parse.h"
 #include "cli/commands.h"
 #include "cli/help_run.h"
-#include "cli/machine.h"
+#include "cli/own_machine.h"
 #include "cli/recording.h"
 #include "patch/given.h"
 #include "patch/survey.h"
-#include "record/entry.h"
-#include "record/front.h"
+#include "record/program_check.h"
+#include "record/supervisor.h"
 #include "symbol/symbol.h"
 
 static const struct cli_command run_command = {
@@ -143,12 +143,12 @@ bool run_options_parse(int argc, char **argv, struct run_options *ret_options,
  * empty. */
 static void warn_of_allocators(const struct run_options *o) {
         struct err err = {0};
-        struct entry entry = {0};
+        struct checked_program entry = {0};
         struct survey survey;
         const char *path;
 
         if (o->quiet || o->launcher || o->no_patch ||
-            entry_check(o->argv[0], OWN_MACHINE, &entry, &err) != ENTRY_OK)
+            program_check(o->argv[0], OWN_MACHINE, &entry, &err) != PROGRAM_OK)
                 return;
         path = entry.interpreter[0] ? entry.interpreter : entry.path;
         if (survey_make(path, OWN_MACHINE, &survey, &err) < 0)
@@ -174,13 +174,13 @@ static void warn_of_allocators(const struct run_options *o) {
 static bool check_hooks(struct run_options *o) {
         static struct given given;
         struct err err = {0};
-        struct entry entry = {0};
+        struct checked_program entry = {0};
         const char *path = o->argv[0];
 
         if (!o->n_hooks)
                 return true;
         if (!o->launcher) {
-                if (entry_check(o->argv[0], OWN_MACHINE, &entry, &err) != ENTRY_OK)
+                if (program_check(o->argv[0], OWN_MACHINE, &entry, &err) != PROGRAM_OK)
                         return true; /* which is said in its place */
                 path = entry.interpreter[0] ? entry.interpreter : entry.path;
         }
@@ -204,5 +204,5 @@ int cmd_run(int argc, char **argv) {
         options.silt_version = SILT_VERSION;
         options.symbolize = options.no_symbols ? NULL : symbol_append;
         warn_of_allocators(&options);
-        return front_run(&options);
+        return supervisor_run(&options);
 }

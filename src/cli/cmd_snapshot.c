@@ -10,7 +10,7 @@
 #include "cli/cmd_parse.h"
 #include "cli/commands.h"
 #include "cli/help_snapshot.h"
-#include "record/asker.h"
+#include "record/snapshot_client.h"
 
 static const struct cli_command snapshot_command = {
         .name = "snapshot",
@@ -24,7 +24,7 @@ static bool take_name(struct snapshot_options *o, struct cli_parser *p) {
         struct err err = {0};
 
         o->name = p->value;
-        if (ask_check_name(p->value, strlen(p->value), &err) >= 0)
+        if (snapshot_check_name(p->value, strlen(p->value), &err) >= 0)
                 return true;
         cli_parser_error(p, "--name: %s", err.text);
         return false;
@@ -76,7 +76,7 @@ bool snapshot_options_parse(int argc, char **argv, struct snapshot_options *ret_
         return ok;
 }
 
-static void print_json(const struct ask_answer *a) {
+static void print_json(const struct snapshot_answer *a) {
         struct json j;
 
         json_init(&j, stdout);
@@ -84,14 +84,14 @@ static void print_json(const struct ask_answer *a) {
         json_put_string(&j, "schema", "silt.snapshot/1");
         json_put_string(&j, "name", a->name);
         json_put_double(&j, "at_s", (double)a->time_ns / 1e9, 6);
-        json_put_string(&j, "mode", a->flags & ASK_ESTIMATE ? "sampled" : "exact");
+        json_put_string(&j, "mode", a->flags & SNAPSHOT_ESTIMATE ? "sampled" : "exact");
         json_put_uint(&j, "live_bytes", a->live_bytes);
         json_put_uint(&j, "live_blocks", a->live_blocks);
         json_put_string(&j, "trace", a->path);
         json_end(&j);
 }
 
-static void print_text(const struct ask_answer *a, const char *path) {
+static void print_text(const struct snapshot_answer *a, const char *path) {
         struct unit_text at, bytes, blocks;
         struct str command = {0}, moment = {0};
 
@@ -101,7 +101,7 @@ static void print_text(const struct ask_answer *a, const char *path) {
         str_add(&command, " --at ");
         str_add_shell(&command, str_text(&moment));
         printf("%s at %s: %s%s live in %s block%s\n", str_text(&moment),
-               unit_duration(&at, a->time_ns), a->flags & ASK_ESTIMATE ? "about " : "",
+               unit_duration(&at, a->time_ns), a->flags & SNAPSHOT_ESTIMATE ? "about " : "",
                unit_bytes(&bytes, a->live_bytes), unit_count(&blocks, a->live_blocks),
                a->live_blocks == 1 ? "" : "s");
         printf("next:  %s\n", str_text(&command));
@@ -110,14 +110,14 @@ static void print_text(const struct ask_answer *a, const char *path) {
 }
 
 int cmd_snapshot(int argc, char **argv) {
-        static struct ask_answer answer;
+        static struct snapshot_answer answer;
         struct snapshot_options o;
         struct err err = {0};
         int exit_status;
 
         if (!snapshot_options_parse(argc, argv, &o, &exit_status))
                 return exit_status;
-        if (asker_snapshot(o.who, o.name, &answer, &err) < 0) {
+        if (snapshot_client_take(o.who, o.name, &answer, &err) < 0) {
                 fprintf(stderr, "silt: %s\n", err.text);
                 return EXIT_STATUS_TROUBLE;
         }

@@ -6,10 +6,10 @@
 #include "base/macros.h"
 #include "cli/cmd_parse.h"
 #include "cli/commands.h"
-#include "cli/filter.h"
+#include "cli/filter_options.h"
 #include "cli/help_source.h"
-#include "cli/naming.h"
-#include "cli/rules.h"
+#include "cli/missing_names.h"
+#include "cli/rules_option.h"
 #include "cli/scope.h"
 #include "query/query.h"
 #include "source/source.h"
@@ -124,7 +124,7 @@ bool source_options_parse(int argc, char **argv, struct source_options *ret_opti
         bool ok = true;
         int id;
 
-        cli_naming_init();
+        cli_missing_names_init();
         cli_parser_init(&p, &source_command, argc, argv);
         while (ok && (id = cli_parser_next(&p)) != CLI_END) {
                 if (id == CLI_STOP)

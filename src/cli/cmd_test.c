@@ -11,7 +11,7 @@
 #include "base/macros.h"
 #include "cli/cmd_parse.h"
 #include "query/query.h"
-#include "record/front.h"
+#include "record/supervisor.h"
 #include "report/report.h"
 #include "source/source.h"
 

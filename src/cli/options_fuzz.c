@@ -3,7 +3,7 @@
  * understood. The input is words with tabs or NULs between them; the low bits of the first byte choose the command ('0'
  * report, '1' run, '2' diff, '4' source, '6' check, '8' flame, '@' snapshot).
  *
- * covers: src/cli/options.c src/cli/filter.c src/base/units.c src/query/filter.c src/record/ask.c */
+ * covers: src/cli/options.c src/cli/filter_options.c src/base/units.c src/query/filter.c src/record/snapshot_protocol.c */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,7 +12,7 @@
 #include "base/units.h"
 #include "cli/cmd_parse.h"
 #include "query/query.h"
-#include "record/front.h"
+#include "record/supervisor.h"
 #include "report/report.h"
 #include "source/source.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "cli/recording.h"
 
-#include "record/front.h"
+#include "record/supervisor.h"
 
 enum {
         RECORDING_MIN_TRACE_BYTES = 1 << 20,

@@ -7,12 +7,12 @@
 #include <sys/mman.h>
 
 #include "hook/fork.h"
+#include "hook/join.h"
 #include "hook/patched.h"
 #include "hook/patched_table.h"
-#include "hook/rendezvous.h"
 #include "hook/runtime.h"
 #include "hook/thread.h"
-#include "wire/attach.h"
+#include "wire/attach_message.h"
 
 #pragma weak dl_iterate_phdr
 
@@ -115,7 +115,7 @@ static int attached_check(void) {
                 return -EALREADY;
         if (atomic_load_explicit(&runtime.life, memory_order_acquire) == RUNTIME_LIFE_RECORDING) {
                 if (atomic_load_explicit(&runtime.header->recording, memory_order_acquire) &&
-                    rendezvous_is_open(attached_rendezvous))
+                    join_is_open(attached_rendezvous))
                         return -EBUSY;
                 /* nobody has noticed yet that it is over, or all of that silt was killed at once */
                 atomic_store_explicit(&runtime.header->recording, 0, memory_order_release);
@@ -170,7 +170,7 @@ static int attached_join_again(void) {
                 return -EAGAIN;
         n_changes = attached_n_changes;
         patched_defer(true);
-        if (rendezvous_plan_again(runtime.rendezvous) < 0) {
+        if (join_plan_again(runtime.rendezvous) < 0) {
                 patched_defer(false);
                 return -EAGAIN;
         }

@@ -11,10 +11,10 @@
 #include "hook/early.h"
 #include "hook/event.h"
 #include "hook/fork.h"
+#include "hook/join.h"
 #include "hook/new.h"
 #include "hook/patched.h"
 #include "hook/real.h"
-#include "hook/rendezvous.h"
 #include "hook/runtime.h"
 #include "hook/sample.h"
 #include "hook/sanitizer.h"
@@ -206,7 +206,7 @@ bool runtime_start_unwinder(void) {
 }
 
 int runtime_join(void) {
-        int r = rendezvous_join(runtime.rendezvous);
+        int r = join_recorder(runtime.rendezvous);
 
         if (r < 0)
                 return r;

@@ -81,7 +81,7 @@ malloc_enter_begin:
         bti_c
 .endm
 
-/* wire/point.h. Flags are not kept. */
+/* wire/signal_point.h. Flags are not kept. */
 .macro point label
 #if SILT_SIGNAL_POINTS
         .section .rodata.str1.1, "aMS", %progbits, 1

@@ -4,7 +4,7 @@
 
 #include <stddef.h>
 
-#include "wire/point.h"
+#include "wire/signal_point.h"
 
 #pragma GCC visibility push(hidden)
 

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* Allocators linked into the program: their functions were given a branch to these hooks (wire/plan.h). */
+/* Allocators linked into the program: their functions were given a branch to these hooks (wire/patch_plan.h). */
 #pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-#include "wire/attach.h"
+#include "wire/attach_message.h"
 #include "wire/hello.h"
 
 #pragma GCC visibility push(hidden)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Puts a plan of the recorder's (wire/plan.h) into this process: maps the room, takes the entries, compares and writes. Whatever
+/* Puts a plan of the recorder's (wire/patch_plan.h) into this process: maps the room, takes the entries, compares and writes. Whatever
  * is not as it should be is left alone and counted. */
 #include <sys/mman.h>
 

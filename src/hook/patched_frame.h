@@ -3,7 +3,7 @@
 #pragma once
 
 #include "hook/thread.h"
-#include "wire/plan.h"
+#include "wire/patch_plan.h"
 
 /* A call of a patched function, as patched_enter.S has saved it. */
 struct patched_frame {

@@ -3,10 +3,10 @@
 #include <errno.h>
 #include <link.h>
 
+#include "hook/join.h"
 #include "hook/new.h"
 #include "hook/patched.h"
 #include "hook/patched_table.h"
-#include "hook/rendezvous.h"
 #include "hook/runtime.h"
 #include "unwind/unwind.h"
 
@@ -194,7 +194,7 @@ static void patched_take_news(const struct link_map *before) {
         patched_end_writing();
         if (!patched_n_news)
                 return;
-        if (rendezvous_plan_again(runtime.rendezvous) < 0)
+        if (join_plan_again(runtime.rendezvous) < 0)
                 runtime_mark_unfollowed(WIRE_UNFOLLOWED_OPENED);
         patched_settle_new(before);
 }

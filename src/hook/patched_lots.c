@@ -2,7 +2,7 @@
 /* What belongs to whom: each object that was patched has a lot, with room for code, and entries that say so. */
 #include "hook/patched_heap.h"
 #include "hook/patched_table.h"
-#include "wire/attach.h"
+#include "wire/attach_message.h"
 #include "wire/sys.h"
 
 struct patched_lot {

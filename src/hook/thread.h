@@ -9,8 +9,8 @@
 #include "hook/real.h"
 #include "hook/runtime.h"
 #include "unwind/unwind.h"
-#include "wire/point.h"
 #include "wire/ring_writer.h"
+#include "wire/signal_point.h"
 
 #pragma GCC visibility push(hidden)
 

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "base/vec.h"
-#include "name/internal.h"
+#include "name/name_entry.h"
 
 enum { FOLD_MAX_INSIDE = 2 }; /* frames with names below an allocator that are part of it */
 

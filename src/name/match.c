@@ -6,7 +6,7 @@
 #include "base/map.h"
 #include "base/str.h"
 #include "base/vec.h"
-#include "name/internal.h"
+#include "name/name_entry.h"
 #include "name/stable.h"
 
 /* From strict to loose. */

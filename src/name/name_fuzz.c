@@ -5,8 +5,8 @@
  * function that begins with '?' is a guess.
  *
  * seeds: src/name/name_seeds
- * covers: src/name/fold.c src/name/names.c src/name/pattern.c src/name/rules.c src/name/scan.c src/name/shape.c
- * covers: src/name/text.c src/name/match.c src/name/stable.c */
+ * covers: src/name/fold.c src/name/names.c src/name/path_pattern.c src/name/name_rules.c src/name/scan.c src/name/shape.c
+ * covers: src/name/name_text.c src/name/match.c src/name/stable.c */
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>

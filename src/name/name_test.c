@@ -12,8 +12,8 @@
 
 #include "base/str.h"
 #include "name/name.h"
-#include "name/pattern.h"
-#include "name/rules.h"
+#include "name/name_rules.h"
+#include "name/path_pattern.h"
 
 static struct names *builtin(void) {
         struct names *names = NULL;

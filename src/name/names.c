@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "base/str.h"
-#include "name/internal.h"
+#include "name/name_entry.h"
 #include "name/shape.h"
 
 enum { ENTRY_ID_BITS = 21 };

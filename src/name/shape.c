@@ -6,8 +6,8 @@
 
 #include <string.h>
 
+#include "name/name_text.h"
 #include "name/scan.h"
-#include "name/text.h"
 
 struct reader {
         struct scan s;

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "base/str.h"
-#include "name/rules.h"
+#include "name/name_rules.h"
 
 enum {
         SHAPE_MAX_ARGS_CELLS = 24, /* longer lists of arguments are <…> */

@@ -404,14 +404,14 @@ void allocators_done(struct allocators *a) {
 }
 
 /* mov w0, #n; ret, or mov eax, n; ret, behind a landing pad. */
-uint32_t allocator_version_number(const struct allocator *a, const struct object *o) {
+uint32_t allocator_version_number(const struct allocator *a, const struct code_file *o) {
         static const uint8_t endbr64[] = {0xf3, 0x0f, 0x1e, 0xfa};
         uint8_t code[16] = {0};
         const uint8_t *at = code;
         uint32_t word;
 
         if (!a->version_begin ||
-            object_read(o, a->version_begin, code, sizeof(code)) != sizeof(code))
+            code_file_read(o, a->version_begin, code, sizeof(code)) != sizeof(code))
                 return 0;
         if (bytes_le32(at) == 0xd503245f || memcmp(at, endbr64, sizeof(endbr64)) == 0) /* bti c */
                 at += 4;
@@ -422,7 +422,7 @@ uint32_t allocator_version_number(const struct allocator *a, const struct object
 }
 
 int allocator_function_patch(const struct allocator_function *f, enum patch_machine machine,
-                             const struct object *o, const struct patch_target *to,
+                             const struct code_file *o, const struct patch_target *to,
                              struct patch *ret, struct err *reterr) {
         struct patch_function function = {.machine = machine, .addr = f->begin + o->bias};
         size_t want_bytes = f->n_bytes + f->padding_bytes, n_bytes;
@@ -436,7 +436,7 @@ int allocator_function_patch(const struct allocator_function *f, enum patch_mach
         code = malloc(want_bytes);
         if (!code)
                 return err_set(reterr, -ENOMEM, "out of memory");
-        n_bytes = object_read(o, f->begin, code, want_bytes);
+        n_bytes = code_file_read(o, f->begin, code, want_bytes);
         if (n_bytes < f->n_bytes)
                 return err_set(reterr, -ENOTSUP, "its code is not in the file");
         function.code = code;

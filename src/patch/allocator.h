@@ -5,8 +5,8 @@
 
 #include "base/err.h"
 #include "base/vec.h"
-#include "patch/family.h"
-#include "patch/object.h"
+#include "patch/allocator_family.h"
+#include "patch/code_file.h"
 #include "patch/patch.h"
 
 enum { ALLOCATORS_MAX = 16 }; /* of one file */
@@ -44,7 +44,7 @@ enum allocators_of {
 };
 
 /* 0, also when there are none; -errno when the file cannot be read. Files may be anything: they are read in a process of its
- * own (apart.h). */
+ * own (isolated.h). */
 int allocators_read(const char *path, enum allocators_of of, struct allocators *ret,
                     struct err *reterr);
 
@@ -65,9 +65,9 @@ int allocators_read_here(const char *path, enum allocators_of of, struct allocat
 void allocators_done(struct allocators *a);
 
 /* What the function says that tells its version, read from its code; 0: not known. */
-uint32_t allocator_version_number(const struct allocator *a, const struct object *o);
+uint32_t allocator_version_number(const struct allocator *a, const struct code_file *o);
 
 /* The patch for one of them, in the file as it is mapped. */
 int allocator_function_patch(const struct allocator_function *f, enum patch_machine machine,
-                             const struct object *o, const struct patch_target *to,
+                             const struct code_file *o, const struct patch_target *to,
                              struct patch *ret, struct err *reterr);

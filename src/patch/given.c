@@ -8,8 +8,8 @@
 #include <string.h>
 
 #include "base/bytes.h"
-#include "patch/apart.h"
-#include "patch/extent.h"
+#include "patch/function_extent.h"
+#include "patch/isolated.h"
 #include "patch/plan.h"
 #include "symbol/module.h"
 #include "wire/record.h"
@@ -87,11 +87,11 @@ static const struct function *function_named(const struct functions *functions, 
 }
 
 /* Whether what stands before addr ends there: a return, a jump, a trap, filling. */
-static bool is_behind_end(const struct object *o, uint64_t addr) {
+static bool is_behind_end(const struct code_file *o, uint64_t addr) {
         uint8_t before[4];
         uint32_t word;
 
-        if (object_read(o, addr - 4, before, sizeof(before)) != sizeof(before))
+        if (code_file_read(o, addr - 4, before, sizeof(before)) != sizeof(before))
                 return true; /* the first of the segment */
         word = bytes_le32(before);
         if (o->machine == EM_X86_64)
@@ -104,10 +104,10 @@ static bool is_behind_end(const struct object *o, uint64_t addr) {
 
 /* Names say most, unwind tables are what strip leaves, and then there is what stands before it. */
 static int find_end(struct allocator_function *f, const struct functions *functions,
-                    const struct object *o, struct err *reterr) {
+                    const struct code_file *o, struct err *reterr) {
         const struct function *named = function_around(functions, f->begin);
-        struct extent e = {0};
-        bool is_told = extent_find(o, f->begin, &e) == 0;
+        struct function_extent e = {0};
+        bool is_told = function_extent_find(o, f->begin, &e) == 0;
 
         if (named && named->begin != f->begin)
                 return err_set(reterr, -EINVAL,
@@ -124,7 +124,7 @@ static int find_end(struct allocator_function *f, const struct functions *functi
         } else if (named || is_behind_end(o, f->begin)) {
                 uint8_t code[GIVEN_MAX_BYTES];
 
-                f->n_bytes = object_read(o, f->begin, code, sizeof(code));
+                f->n_bytes = code_file_read(o, f->begin, code, sizeof(code));
                 if (is_told && e.next > f->begin)
                         f->n_bytes = MIN(f->n_bytes, e.next - f->begin);
         } else {
@@ -136,19 +136,19 @@ static int find_end(struct allocator_function *f, const struct functions *functi
 }
 
 /* In a section of code, where there are sections: segments have headers and data in them too. */
-static bool is_code(const struct object *o, const struct functions *functions, uint64_t addr) {
+static bool is_code(const struct code_file *o, const struct functions *functions, uint64_t addr) {
         uint8_t byte;
         bool is_in = functions->code.n == 0;
 
         for (size_t i = 0; i < functions->code.n; i++)
                 is_in |= addr >= functions->code.items[i].begin &&
                          addr < functions->code.items[i].end;
-        return is_in && object_read(o, addr, &byte, 1) == 1;
+        return is_in && code_file_read(o, addr, &byte, 1) == 1;
 }
 
 /* An address as nm prints it, or a name. */
-static int find_begin(const char *where, const struct functions *functions, const struct object *o,
-                      struct allocator_function *f, struct err *reterr) {
+static int find_begin(const char *where, const struct functions *functions,
+                      const struct code_file *o, struct allocator_function *f, struct err *reterr) {
         const struct function *named;
         char *end;
 
@@ -175,7 +175,7 @@ static int find_begin(const char *where, const struct functions *functions, cons
         return 0;
 }
 
-static int check_patch(const struct allocator_function *f, const struct object *o,
+static int check_patch(const struct allocator_function *f, const struct code_file *o,
                        struct err *reterr) {
         const struct patch_target nowhere = {
                 .room_addr = ((f->begin + GIVEN_AWAY_BYTES) & -(uint64_t)16)};
@@ -193,19 +193,19 @@ static int read_function_here(const char *path, const char *where, struct alloca
                               struct given_function *ret, struct err *reterr) {
         _cleanup_(symbol_module_freep) struct symbol_module *module = NULL;
         struct trace_module m = {.path = path};
-        struct object o = {.path = path, .fd = -1};
+        struct code_file o = {.path = path, .fd = -1};
         struct symbol_origin origin;
         struct stat st;
         int r;
 
         snprintf(o.open_path, sizeof(o.open_path), "%s", path);
-        r = object_open(&o, 0);
+        r = code_file_open(&o, 0);
         if (r == 0 && fstat(o.fd, &st) < 0)
                 r = -errno;
         if (r == 0)
                 r = symbol_module_open(&m, NULL, &module, &origin);
         if (r < 0) {
-                object_close(&o);
+                code_file_close(&o);
                 return err_set(reterr, r, "cannot read '%s' as a program", path);
         }
         r = find_begin(where, symbol_module_functions(module), &o, f, reterr);
@@ -213,7 +213,7 @@ static int read_function_here(const char *path, const char *where, struct alloca
                 r = find_end(f, symbol_module_functions(module), &o, reterr);
         if (r == 0)
                 r = check_patch(f, &o, reterr);
-        object_close(&o);
+        code_file_close(&o);
         *ret = (struct given_function){st.st_dev, st.st_ino, *f};
         return r;
 }
@@ -236,14 +236,14 @@ static void read_function_apart(void *ctx, size_t i) {
 /* In a process of its own: the file may be anything. */
 static int read_function(const char *path, const char *where, const struct family_role *role,
                          struct given_function *ret, struct err *reterr) {
-        struct given_reading *shared = apart_share(sizeof(*shared));
+        struct given_reading *shared = isolated_share(sizeof(*shared));
         bool is_done = false;
         int r;
 
         if (!shared)
                 return err_set(reterr, -ENOMEM, "out of memory");
         *shared = (struct given_reading){.path = path, .where = where, .function.role = role};
-        apart_run(1, read_function_apart, shared, &apart_limits_usual, &is_done);
+        isolated_run(1, read_function_apart, shared, &isolated_limits_usual, &is_done);
         *ret = shared->given;
         ret->function.role = role;
         ret->function.name[sizeof(ret->function.name) - 1] = '\0';
@@ -252,7 +252,7 @@ static int read_function(const char *path, const char *where, const struct famil
                 err_set(reterr, r, "%.*s", (int)sizeof(shared->err.text) - 1,
                         is_done ? shared->err.text
                                 : "its file is damaged, or reading it takes too long");
-        apart_unshare(shared, sizeof(*shared));
+        isolated_unshare(shared, sizeof(*shared));
         return r < 0 ? r : 0;
 }
 

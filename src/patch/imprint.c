@@ -13,7 +13,7 @@
 
 #include "base/fs.h"
 #include "base/macros.h"
-#include "patch/apart.h"
+#include "patch/isolated.h"
 
 enum {
         IMPRINT_STEP_BYTES = 1 << 20,
@@ -252,7 +252,7 @@ static void imprint_read_apart(void *ctx, size_t i) {
 }
 
 int imprint_read(const char *path, struct imprint *ret, struct err *reterr) {
-        struct imprint_reading *shared = apart_share(sizeof(*shared));
+        struct imprint_reading *shared = isolated_share(sizeof(*shared));
         bool is_done = false;
         int r;
 
@@ -260,7 +260,7 @@ int imprint_read(const char *path, struct imprint *ret, struct err *reterr) {
         if (!shared)
                 return err_set(reterr, -ENOMEM, "out of memory");
         shared->path = path;
-        apart_run(1, imprint_read_apart, shared, &apart_limits_usual, &is_done);
+        isolated_run(1, imprint_read_apart, shared, &isolated_limits_usual, &is_done);
         r = is_done ? shared->r : -EBADMSG;
         if (r < 0) {
                 err_set(reterr, r, "%.*s", (int)sizeof(shared->why) - 1,
@@ -272,7 +272,7 @@ int imprint_read(const char *path, struct imprint *ret, struct err *reterr) {
                 ret->library[sizeof(ret->library) - 1] = '\0';
                 ret->build_id_bytes = MIN(ret->build_id_bytes, (uint32_t)sizeof(ret->build_id));
         }
-        apart_unshare(shared, sizeof(*shared));
+        isolated_unshare(shared, sizeof(*shared));
         return r < 0 ? r : 0;
 }
 

@@ -37,7 +37,7 @@ struct imprint {
 /* All that is loaded of the file. 0, also when it says nothing; -errno: it cannot be read as an ELF file. */
 int imprint_read(const char *path, struct imprint *ret, struct err *reterr);
 
-/* What an allocator of the family (patch/family.h) that was found by its functions really is: the C functions of a program
+/* What an allocator of the family (patch/allocator_family.h) that was found by its functions really is: the C functions of a program
  * that says it has jemalloc are jemalloc's. */
 const char *imprint_name(const struct imprint *i, const char *family);
 const char *imprint_version(const struct imprint *i, const char *family); /* "" not known */

@@ -6,7 +6,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "patch/machine.h"
+#include "patch/patch_machine.h"
 
 enum patch_machine patch_machine_of(uint32_t e_machine) {
         return e_machine == EM_X86_64 ? PATCH_X86_64 : PATCH_AARCH64;

@@ -12,9 +12,9 @@
 #include "base/bytes.h"
 #include "base/fs.h"
 #include "patch/allocator.h"
-#include "patch/extent.h"
+#include "patch/code_file.h"
+#include "patch/function_extent.h"
 #include "patch/maps.h"
-#include "patch/object.h"
 #include "wire/record.h"
 
 enum { PLAN_PAGE_BYTES = 65536 }; /* the largest there is: room is whole pages anywhere */
@@ -67,7 +67,7 @@ static bool is_left_alone(const struct planner *p, const char *path) {
 
 /* ---- one function ------------------------------------------------------------------------------ */
 
-static int plan_function(struct planner *p, const struct object *o,
+static int plan_function(struct planner *p, const struct code_file *o,
                          const struct allocator_function *f, uint64_t room_addr, struct patch *ret,
                          struct err *reterr) {
         struct patch_target to = {
@@ -84,19 +84,19 @@ static int plan_function(struct planner *p, const struct object *o,
 
 /* A function that is nothing but a short jump (x86_64) has no room for a longer one; where it leads has, and is the same
  * function under another address: nothing was done to the arguments. */
-static bool find_behind_jump(const struct object *o, const struct allocator_function *f,
+static bool find_behind_jump(const struct code_file *o, const struct allocator_function *f,
                              struct allocator_function *ret) {
         static const uint8_t endbr64[] = {0xf3, 0x0f, 0x1e, 0xfa};
         uint8_t code[6] = {0};
-        size_t n = object_read(o, f->begin, code, sizeof(code));
+        size_t n = code_file_read(o, f->begin, code, sizeof(code));
         size_t off = n == sizeof(code) && !memcmp(code, endbr64, sizeof(endbr64)) ? 4 : 0;
-        struct extent extent;
+        struct function_extent extent;
         uint64_t to;
 
         if (o->machine != EM_X86_64 || n < off + 2 || code[off] != 0xeb)
                 return false;
         to = f->begin + off + 2 + (uint64_t)(int8_t)code[off + 1];
-        if (extent_find(o, to, &extent) < 0 || extent.begin != to || extent.end <= to)
+        if (function_extent_find(o, to, &extent) < 0 || extent.begin != to || extent.end <= to)
                 return false;
         *ret = *f;
         ret->begin = to;
@@ -121,12 +121,13 @@ static uint8_t heap_of(const struct planner *p, const struct family *family,
 
 /* Somebody's own functions by C's or C++'s names: what they are built on is called from anywhere. The C++ library's are built on
  * each other, and where somebody has replaced one of those, on his. */
-static bool is_open(const struct planner *p, const struct object *o, const struct family *family) {
+static bool is_open(const struct planner *p, const struct code_file *o,
+                    const struct family *family) {
         return !family->own_names[0] && !family->is_loader && !family->is_attached_only &&
                (o->is_program || !path_is_file(o->path, "libstdc++.so") || p->has_replaced);
 }
 
-static void add_entry(struct planner *p, const struct object *o, const struct allocators *a,
+static void add_entry(struct planner *p, const struct code_file *o, const struct allocators *a,
                       const struct allocator_function *f, uint32_t number, uint64_t moved_addr) {
         const struct allocator *allocator = &a->list.items[f->allocator];
         bool is_whole = f->begin >= allocator->code_begin && f->begin < allocator->code_end;
@@ -163,7 +164,7 @@ static void add_write(struct planner *p, const struct patch *patch) {
 
 /* ---- one file ---------------------------------------------------------------------------------- */
 
-static struct patch_plan_allocator *note_allocator(struct planner *p, const struct object *o,
+static struct patch_plan_allocator *note_allocator(struct planner *p, const struct code_file *o,
                                                    const struct allocator *a) {
         struct patch_plan_allocator *one;
 
@@ -177,8 +178,8 @@ static struct patch_plan_allocator *note_allocator(struct planner *p, const stru
         snprintf(one->name, sizeof(one->name), "%s", a->family->name);
         snprintf(one->module, sizeof(one->module), "%s", o->path);
         if (!a->family->is_loader && !(a->family->is_preloadable && !o->is_program))
-                one->number = memory_number(p->request->memory, a->family->name, o->path,
-                                            o->open_path, allocator_version_number(a, o));
+                one->number = known_files_number(p->request->memory, a->family->name, o->path,
+                                                 o->open_path, allocator_version_number(a, o));
         return one;
 }
 
@@ -205,7 +206,7 @@ static const struct allocator_function *in_turn(const struct allocators *a, size
         abort();
 }
 
-static void plan_object(struct planner *p, const struct object *o, const struct allocators *a) {
+static void plan_object(struct planner *p, const struct code_file *o, const struct allocators *a) {
         uint64_t room_bytes =
                 ALIGN_UP(a->functions.n * (uint64_t)PATCH_ROOM_BYTES, (uint64_t)PLAN_PAGE_BYTES);
         const struct allocator_function *first = &a->functions.items[0];
@@ -276,7 +277,7 @@ static bool is_loader(const char *path) {
 }
 
 /* At the begin everything is; later what the process says it has opened. */
-static bool is_news(const struct planner *p, const struct object *o) {
+static bool is_news(const struct planner *p, const struct code_file *o) {
         const struct wire_hello *hello = p->request->hello;
 
         if (!hello->is_again || hello->n_news > WIRE_MAX_NEWS)
@@ -287,7 +288,7 @@ static bool is_news(const struct planner *p, const struct object *o) {
         return false;
 }
 
-static enum allocators_of of_whom(const struct planner *p, const struct object *o) {
+static enum allocators_of of_whom(const struct planner *p, const struct code_file *o) {
         bool is_attached = p->request->hello->flags & WIRE_HELLO_ATTACHED;
 
         return o->is_program              ? ALLOCATORS_OF_PROGRAM
@@ -297,11 +298,11 @@ static enum allocators_of of_whom(const struct planner *p, const struct object *
                                           : ALLOCATORS_OF_LIBRARY;
 }
 
-static bool is_wanted(struct planner *p, struct object *o, struct stat *ret_st) {
-        bool is = object_open(o, p->request->machine) == 0 && is_news(p, o) &&
-                  fstat(o->fd, ret_st) == 0 && !memory_is_plain(p->request->memory, ret_st);
+static bool is_wanted(struct planner *p, struct code_file *o, struct stat *ret_st) {
+        bool is = code_file_open(o, p->request->machine) == 0 && is_news(p, o) &&
+                  fstat(o->fd, ret_st) == 0 && !known_files_is_plain(p->request->memory, ret_st);
 
-        object_close(o);
+        code_file_close(o);
         return is;
 }
 
@@ -314,41 +315,41 @@ static bool has_malloc(const struct allocators *a) {
         return false;
 }
 
-static void plan_file(struct planner *p, struct object *o, const struct stat *st,
+static void plan_file(struct planner *p, struct code_file *o, const struct stat *st,
                       struct allocators_file *file) {
         /* where there is no room for entries the files are read ahead, and nobody hears what could not be: that is tried again */
         bool is_said = p->request->hello->n_free > 0;
 
         if (!file->is_known && (file->found.functions.n || file->of == ALLOCATORS_OF_PROGRAM))
-                memory_keep(p->request->memory, st, file->of, &file->found);
+                known_files_keep(p->request->memory, st, file->of, &file->found);
         given_join(p->request->given, st, &file->found); /* what cannot be read has none itself */
         if (file->of == ALLOCATORS_OF_PROGRAM && file->r == 0 && !file->found.has_symbol_table)
                 p->plan->is_nameless = true;
         if (p->plan->is_nameless && file->of == ALLOCATORS_OF_PROGRAM)
                 p->plan->has_exported = has_malloc(&file->found);
         if (file->found.functions.n && p->sections.n < WIRE_PLAN_MAX_SECTIONS &&
-            object_open(o, p->request->machine) == 0)
+            code_file_open(o, p->request->machine) == 0)
                 plan_object(p, o, &file->found);
         else if (file->of != ALLOCATORS_OF_PROGRAM && /* as a library it may have another answer */
                  (file->r == 0 || is_said))
-                memory_add_plain(p->request->memory, st);
+                known_files_add_plain(p->request->memory, st);
         if (file->r == -EBADMSG)
                 snprintf(p->plan->unreadable, sizeof(p->plan->unreadable), "%s", o->path);
-        object_close(o);
+        code_file_close(o);
 }
 
 /* The mappings of a file follow each other, the first of them at its begin; false: none of them is code. */
-static bool object_at(const struct planner *p, size_t i, struct object *ret) {
+static bool code_file_at(const struct planner *p, size_t i, struct code_file *ret) {
         const struct mapping *first = &p->maps.list.items[i];
         bool has_code =
                 first->is_code || p->request->exe; /* an emulator does not run what it maps */
 
         if (first->path[0] != '/' || first->offset != 0 || is_left_alone(p, first->path))
                 return false;
-        *ret = (struct object){.path = first->path,
-                               .begin = first->begin,
-                               .end = first->end,
-                               .fd = -1};
+        *ret = (struct code_file){.path = first->path,
+                                  .begin = first->begin,
+                                  .end = first->end,
+                                  .fd = -1};
         while (++i < p->maps.list.n && !strcmp(p->maps.list.items[i].path, first->path)) {
                 ret->end = p->maps.list.items[i].end;
                 has_code |= p->maps.list.items[i].is_code;
@@ -357,7 +358,7 @@ static bool object_at(const struct planner *p, size_t i, struct object *ret) {
 }
 
 /* What the C++ library is built on. */
-static bool replaces_any(const struct object *o, const struct allocators *a) {
+static bool replaces_any(const struct code_file *o, const struct allocators *a) {
         for (size_t i = 0; i < a->list.n; i++)
                 if (a->list.items[i].family->is_preloadable &&
                     !a->list.items[i].family->own_names[0] &&
@@ -368,12 +369,12 @@ static bool replaces_any(const struct object *o, const struct allocators *a) {
 }
 
 struct wanted {
-        struct object *object;
+        struct code_file *object;
         struct stat st;
 };
 
 static void look_at_objects(struct planner *p) {
-        VEC(struct object) objects = {0};
+        VEC(struct code_file) objects = {0};
         VEC(struct wanted) wanted = {0};
         VEC(struct allocators_file) files = {0}; /* of those */
         char exe[4096] = "", link[64];
@@ -385,13 +386,13 @@ static void look_at_objects(struct planner *p) {
         if (p->request->exe)
                 snprintf(exe, sizeof(exe), "%s", p->request->exe);
         for (size_t i = 0; i < p->maps.list.n; i++) {
-                struct object o;
+                struct code_file o;
 
-                if (object_at(p, i, &o))
+                if (code_file_at(p, i, &o))
                         vec_push(&objects, o);
         }
         for (size_t i = 0; i < objects.n; i++) {
-                struct object *o = &objects.items[i];
+                struct code_file *o = &objects.items[i];
                 struct allocators_file file;
                 struct stat st = {0};
 
@@ -400,12 +401,13 @@ static void look_at_objects(struct planner *p) {
                 if (o->is_program && !p->request->exe)
                         snprintf(o->open_path, sizeof(o->open_path), "%s", link);
                 else
-                        object_locate(p->request->pid, o->path, o->open_path, sizeof(o->open_path));
+                        code_file_locate(p->request->pid, o->path, o->open_path,
+                                         sizeof(o->open_path));
                 if (!is_wanted(p, o, &st))
                         continue;
                 vec_push(&wanted, ((struct wanted){o, st}));
                 file = (struct allocators_file){.path = o->open_path, .of = of_whom(p, o)};
-                file.is_known = memory_recall(p->request->memory, &st, file.of, &file.found);
+                file.is_known = known_files_recall(p->request->memory, &st, file.of, &file.found);
                 vec_push(&files, file);
         }
         if (files.n)
@@ -427,7 +429,7 @@ static void name_loader_allocator(struct planner *p) {
                                                {"libtcmalloc", "gperftools"},
                                                {"libmimalloc", "mimalloc"},
                                                {"libc.so", "glibc"}};
-        char open_path[sizeof(((struct object *)0)->open_path)];
+        char open_path[sizeof(((struct code_file *)0)->open_path)];
 
         for (size_t k = 0; k < ARRAY_SIZE(files); k++)
                 for (size_t i = 0; i < p->maps.list.n; i++) {
@@ -435,9 +437,9 @@ static void name_loader_allocator(struct planner *p) {
 
                         if (!path_is_file(path, files[k][0]))
                                 continue;
-                        object_locate(p->request->pid, path, open_path, sizeof(open_path));
-                        p->plan->loader_number =
-                                memory_number(p->request->memory, files[k][1], path, open_path, 0);
+                        code_file_locate(p->request->pid, path, open_path, sizeof(open_path));
+                        p->plan->loader_number = known_files_number(p->request->memory, files[k][1],
+                                                                    path, open_path, 0);
                         return;
                 }
 }

@@ -10,7 +10,7 @@
 #include "base/str.h"
 #include "base/vec.h"
 #include "patch/given.h"
-#include "patch/memory.h"
+#include "patch/known_files.h"
 #include "wire/hello.h"
 
 struct patch_plan_request {
@@ -19,20 +19,20 @@ struct patch_plan_request {
         const char *runtime_path; /* libsilt.so, which is left alone */
         uint32_t machine;         /* ELF e_machine */
         const struct wire_hello *hello;
-        struct patch_memory *memory;
+        struct known_files *memory;
         const struct given *given; /* functions that the user named; NULL: none */
 };
 
 struct patch_plan_allocator {
         char name[80];    /* "jemalloc", "mimalloc" */
         char module[512]; /* file it is in */
-        uint32_t number;  /* of patch/memory.h; 0: none */
+        uint32_t number;  /* of patch/known_files.h; 0: none */
         uint32_t n_hooked, n_refused;
         char why[160]; /* the first reason to refuse; "" none */
 };
 
 struct patch_plan {
-        int fd; /* sealed memory file as wire/plan.h has it; -1: nothing to patch. Owned */
+        int fd; /* sealed memory file as wire/patch_plan.h has it; -1: nothing to patch. Owned */
         uint64_t n_bytes;
         VEC(struct patch_plan_allocator) allocators;
         char unreadable

@@ -9,7 +9,7 @@
 enum { SURVEY_AWAY_BYTES = 1 << 20 }; /* room as near as it commonly is */
 
 static void try_function(const struct allocator_function *f, enum patch_machine machine,
-                         const struct object *o, struct survey_allocator *to) {
+                         const struct code_file *o, struct survey_allocator *to) {
         const struct patch_target nowhere = {
                 .room_addr = ((f->begin + SURVEY_AWAY_BYTES) & -(uint64_t)16)};
         struct err err = {0};
@@ -82,7 +82,7 @@ static void add_nameless(struct survey *s) {
 }
 
 int survey_make(const char *path, uint32_t machine, struct survey *ret, struct err *reterr) {
-        struct object o = {.path = path, .fd = -1};
+        struct code_file o = {.path = path, .fd = -1};
         struct allocators a;
         int r;
 
@@ -92,7 +92,7 @@ int survey_make(const char *path, uint32_t machine, struct survey *ret, struct e
                 return r;
         imprint_read(path, &ret->imprint, NULL); /* it says more, or nothing */
         snprintf(o.open_path, sizeof(o.open_path), "%s", path);
-        r = object_open(&o, machine);
+        r = code_file_open(&o, machine);
         ret->has_symbol_table = a.has_symbol_table;
         for (size_t i = 0; i < a.list.n; i++) {
                 struct survey_allocator one = {.name = a.list.items[i].family->name};
@@ -112,7 +112,7 @@ int survey_make(const char *path, uint32_t machine, struct survey *ret, struct e
                 add_version(&ret->allocators.items[i], ret);
         fold(ret);
         add_nameless(ret);
-        object_close(&o);
+        code_file_close(&o);
         allocators_done(&a);
         return 0;
 }

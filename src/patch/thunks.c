@@ -4,7 +4,7 @@
  *
  *   patch_thunks MACHINE MAPS N SEED OUT FILE...      of all functions of the FILEs, N drawn at random
  *
- * OUT is a file as wire/plan.h has it. Prints how many were patched, and why others were refused. */
+ * OUT is a file as wire/patch_plan.h has it. Prints how many were patched, and why others were refused. */
 #include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -15,11 +15,11 @@
 
 #include "base/bytes.h"
 #include "base/fs.h"
+#include "patch/code_file.h"
 #include "patch/maps.h"
-#include "patch/object.h"
 #include "patch/patch.h"
 #include "symbol/module.h"
-#include "wire/plan.h"
+#include "wire/patch_plan.h"
 
 enum { ROOM_ALIGN = 65536, MAX_FUNCTION_BYTES = 1 << 16 };
 
@@ -48,15 +48,15 @@ static int make_pass_through(const struct patch_function *f, uint64_t room_addr,
         return patch_make(f, &to, ret, reterr);
 }
 
-static bool patch_one(const struct object *o, const struct function *f, enum patch_machine machine,
-                      uint64_t room_addr, uint64_t ret_addr) {
+static bool patch_one(const struct code_file *o, const struct function *f,
+                      enum patch_machine machine, uint64_t room_addr, uint64_t ret_addr) {
         static uint8_t code[MAX_FUNCTION_BYTES];
         struct patch_function function = {machine, f->begin + o->bias, code, f->end - f->begin, 0};
         struct wire_plan_write w = {0};
         struct err err = {0};
         struct patch p;
 
-        if (object_read(o, f->begin, code, function.n_bytes) != function.n_bytes)
+        if (code_file_read(o, f->begin, code, function.n_bytes) != function.n_bytes)
                 return false;
         if (make_pass_through(&function, room_addr, ret_addr, &p, &err) < 0) {
                 if (n_refused++ < 10)
@@ -83,7 +83,7 @@ static bool may_patch(const struct function *f, uint64_t last_begin, uint64_t re
 
 static int patch_file(struct maps *maps, const char *path, uint32_t machine, size_t n_here) {
         _cleanup_(symbol_module_freep) struct symbol_module *module = NULL;
-        struct object o = {.path = path, .fd = -1};
+        struct code_file o = {.path = path, .fd = -1};
         struct trace_module m = {.path = path};
         struct symbol_origin origin;
         const struct functions *functions;
@@ -98,7 +98,7 @@ static int patch_file(struct maps *maps, const char *path, uint32_t machine, siz
                         o.end = maps->list.items[i].end;
                 }
         snprintf(o.open_path, sizeof(o.open_path), "%s", path);
-        if (!o.begin || object_open(&o, machine) < 0 ||
+        if (!o.begin || code_file_open(&o, machine) < 0 ||
             symbol_module_open(&m, NULL, &module, &origin) < 0)
                 return -ENOENT;
         /* functions at the far end of a large file may be out of reach: others are drawn */
@@ -127,7 +127,7 @@ static int patch_file(struct maps *maps, const char *path, uint32_t machine, siz
         vec_push(&sections, (struct wire_plan_section){room, off, room_bytes});
         while (rooms.n < off + room_bytes)
                 buf_u8(&rooms, 0);
-        object_close(&o);
+        code_file_close(&o);
         return 0;
 }
 

@@ -125,7 +125,7 @@ DEFINE_CLEANUP(struct pipeline, pipeline_free)
 void pipeline_add_image(struct pipeline *p, uint32_t process_idx, uint32_t pid,
                         uint32_t trace_process);
 
-/* The number (patch/memory.h) of the allocator that the loader gives the process, and its children. */
+/* The number (patch/known_files.h) of the allocator that the loader gives the process, and its children. */
 void pipeline_set_loader_allocator(struct pipeline *p, uint32_t process_idx, uint32_t number);
 
 /* Lends, drains, orders, pairs and writes, up to a bounded amount of work; returns the records handled.

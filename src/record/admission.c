@@ -8,7 +8,7 @@
 #include "pipeline/pipeline.h"
 #include "record/counter.h"
 #include "record/proc.h"
-#include "record/strays.h"
+#include "record/unreported.h"
 
 enum {
         ADMISSION_PATIENCE_MS =
@@ -30,7 +30,7 @@ static bool admission_has_unsettled_entry(const struct recorder *r, pid_t pid) {
                 uint64_t state =
                         atomic_load_explicit(&shm_process(shm, i)->state, memory_order_acquire);
 
-                if (state && (pid_t)(state >> 8) == pid && !lives_find_idx(&r->lives, i))
+                if (state && (pid_t)(state >> 8) == pid && !images_find_idx(&r->images, i))
                         return true;
         }
         return false;
@@ -153,7 +153,7 @@ void admission_foresee(struct recorder *r) {
         patch_plan_done(&plan);
 }
 
-void admission_note_unpatched(struct recorder *r, const struct life *one) {
+void admission_note_unpatched(struct recorder *r, const struct image *one) {
         uint32_t n =
                 atomic_load_explicit(&shm_process(r->config->shm, one->process_idx)->n_unpatched,
                                      memory_order_relaxed);
@@ -167,7 +167,7 @@ void admission_note_unpatched(struct recorder *r, const struct life *one) {
 
 /* It is recorded already and has opened objects, which may bring an allocator. It waits for the answer. */
 static void admission_plan_again(struct recorder *r, struct rendezvous_guest *guest) {
-        struct life *one = lives_find_pid(&r->lives, guest->pid);
+        struct image *one = images_find_pid(&r->images, guest->pid);
         bool is_emulated = r->config->options->launcher && guest->pid == r->config->target;
         struct patch_plan plan = {.fd = -1};
 
@@ -180,7 +180,7 @@ static void admission_plan_again(struct recorder *r, struct rendezvous_guest *gu
 }
 
 static void admission_admit_one(struct recorder *r, struct rendezvous_guest *guest) {
-        struct life *one;
+        struct image *one;
         struct patch_plan plan;
         uint32_t parent, idx;
         bool is_emulated;
@@ -192,18 +192,19 @@ static void admission_admit_one(struct recorder *r, struct rendezvous_guest *gue
                 rendezvous_welcome(guest, r->config->shm, 0, 0, -1, 0);
                 return;
         }
-        parent = lives_parent_of(&r->lives, guest->pid);
-        one = lives_add(&r->lives, idx, guest->pid, guest->pid, parent, recorder_now_ns(r));
+        parent = images_parent_of(&r->images, guest->pid);
+        one = images_add(&r->images, idx, guest->pid, guest->pid, parent, recorder_now_ns(r));
         one->is_guest = true;
         is_emulated = r->config->options->launcher && guest->pid == r->config->target;
         if (is_emulated)
                 one->exe = realpath(r->config->options->argv[0], NULL)
                                    ?: ""; /* /proc names the emulator */
-        recorder_log(r, "pid %d image %u: hooked, entry %u", (int)guest->pid, one->image, idx);
+        recorder_log(r, "pid %d image %u: hooked, entry %u", (int)guest->pid, one->image_number,
+                     idx);
         pipeline_add_image(r->pipeline, idx, (uint32_t)guest->pid, one->trace_process);
-        pipeline_set_main(r->pipeline, r->lives.main_process);
+        pipeline_set_main(r->pipeline, r->images.main_process);
         recorder_watch_life(r, one);
-        lives_sample(&r->lives, one, recorder_now_ns(r), 0, 0);
+        images_sample(&r->images, one, recorder_now_ns(r), 0, 0);
         one->is_older = r->config->options->attached && guest->pid == r->config->target;
         if (one->is_older)
                 recorder_note(
@@ -223,12 +224,12 @@ static void admission_admit_one(struct recorder *r, struct rendezvous_guest *gue
 /* The image that this one replaces ends first: its blocks are gone before the new one's first. True once all its
  * events are through. */
 static bool admission_is_settled(struct recorder *r, pid_t pid) {
-        struct life *before = lives_find_pid(&r->lives, pid);
+        struct image *before = images_find_pid(&r->images, pid);
 
         if (before)
-                recorder_end_life(r, before, TRACE_ENDED_EXEC, -1);
-        for (size_t i = r->lives.list.n; i-- > 0;)
-                if (r->lives.list.items[i]->pid == pid)
+                recorder_end_image(r, before, TRACE_ENDED_EXEC, -1);
+        for (size_t i = r->images.list.n; i-- > 0;)
+                if (r->images.list.items[i]->pid == pid)
                         return false;
         return true;
 }
@@ -269,18 +270,18 @@ void admission_accept(struct recorder *r) {
         admission_end_silence(r);
 }
 
-static struct recorder_stray *admission_find_stray(struct recorder *r, pid_t pid) {
-        for (size_t i = 0; i < r->strays.n; i++)
-                if (r->strays.items[i].pid == pid)
-                        return &r->strays.items[i];
-        vec_push(&r->strays,
-                 (struct recorder_stray){pid, recorder_now_ns(r), proc_cpu_ns(pid), 0, false});
-        return &r->strays.items[r->strays.n - 1];
+static struct recorder_unreported *admission_find_unreported(struct recorder *r, pid_t pid) {
+        for (size_t i = 0; i < r->unreported.n; i++)
+                if (r->unreported.items[i].pid == pid)
+                        return &r->unreported.items[i];
+        vec_push(&r->unreported,
+                 (struct recorder_unreported){pid, recorder_now_ns(r), proc_cpu_ns(pid), 0, false});
+        return &r->unreported.items[r->unreported.n - 1];
 }
 
 /* A descendant may take 300 ms to report, of time in which it could: one that stands in line for a processor has not
  * had them, and of a recorder that was not there itself nobody knows what it missed. */
-static bool admission_may_report(struct recorder *r, struct recorder_stray *s) {
+static bool admission_may_report(struct recorder *r, struct recorder_unreported *s) {
         uint64_t waited_ns = recorder_now_ns(r) - s->since_ns;
         uint64_t cpu_ns = proc_cpu_ns(s->pid) - s->cpu_ns;
         bool is_in_line = proc_state(s->pid) == 'R' && cpu_ns < STRAY_PATIENCE_NS;
@@ -302,20 +303,20 @@ static bool admission_awaits_unclear(struct recorder *r, size_t n_unclear) {
         return n_unclear && now_ns - r->unclear_since_ns < UNCLEAR_PATIENCE_NS;
 }
 
-bool admission_awaits_strays(struct recorder *r) {
-        strays found = {0};
+bool admission_awaits_unreported(struct recorder *r) {
+        unreported found = {0};
         size_t n_unclear;
         bool may_report;
 
-        strays_find(&found, &n_unclear, r->config->rendezvous->env, r->lives.began_s - 1);
+        unreported_find(&found, &n_unclear, r->config->rendezvous->env, r->images.began_s - 1);
         may_report = admission_awaits_unclear(r, n_unclear);
         for (size_t i = 0; i < found.n; i++) {
-                struct recorder_stray *s;
+                struct recorder_unreported *s;
                 char name[17] = "";
 
-                if (lives_find_pid(&r->lives, found.items[i]))
+                if (images_find_pid(&r->images, found.items[i]))
                         continue;
-                s = admission_find_stray(r, found.items[i]);
+                s = admission_find_unreported(r, found.items[i]);
                 if (s->is_noted)
                         continue;
                 if (admission_may_report(r, s)) {

@@ -14,7 +14,7 @@ void admission_end_silence(struct recorder *r);
 void admission_note_unheard(struct recorder *r);
 
 /* At an image's end: functions of its own allocators that were planned for and could not be written to. */
-void admission_note_unpatched(struct recorder *r, const struct life *one);
+void admission_note_unpatched(struct recorder *r, const struct image *one);
 
 /* Before a process is attached to: what its files have is read beforehand, so that it does not wait for that. */
 void admission_foresee(struct recorder *r);
@@ -23,4 +23,4 @@ void admission_foresee(struct recorder *r);
 void admission_admit(struct recorder *r);
 
 /* Descendants that were started but have not reported: true while they may still do so, then a note names them. */
-bool admission_awaits_strays(struct recorder *r);
+bool admission_awaits_unreported(struct recorder *r);

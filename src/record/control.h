@@ -1,21 +1,22 @@
 /* SPDX-License-Identifier: MIT */
-/* What the front (the `silt run` the shell sees) and the recorder say to each other over a SEQPACKET
- * pair. The recorder goes on when the front is gone; the front notices the recorder's death as its parent. */
+/* What the supervisor (the `silt run` the shell sees) and the recorder say to each other over a SEQPACKET
+ * pair. The recorder goes on when the supervisor is gone; the supervisor notices the recorder's death as its parent. */
 #pragma once
 
 #include <stdint.h>
 
 enum control_kind {
-        CONTROL_READY = 1,        /* recorder → front: the target may start */
-        CONTROL_TARGET_ENDED = 2, /* front → recorder */
-        CONTROL_WRITTEN = 3,      /* recorder → front: the target's part is in the file */
-        CONTROL_DUE = 6,   /* recorder → front: the time is over, of a target that runs on */
-        CONTROL_STOP = 5,  /* front → recorder: end the recording, of a target that runs on */
-        CONTROL_PRIOR = 7, /* front → recorder: what the target had before it was attached to */
-        CONTROL_HELD = 8,  /* front → recorder: how long the target's threads stood still */
+        CONTROL_READY = 1,        /* recorder → supervisor: the target may start */
+        CONTROL_TARGET_ENDED = 2, /* supervisor → recorder */
+        CONTROL_WRITTEN = 3,      /* recorder → supervisor: the target's part is in the file */
+        CONTROL_DUE = 6,  /* recorder → supervisor: the time is over, of a target that runs on */
+        CONTROL_STOP = 5, /* supervisor → recorder: end the recording, of a target that runs on */
+        CONTROL_PRIOR =
+                7, /* supervisor → recorder: what the target had before it was attached to */
+        CONTROL_HELD = 8, /* supervisor → recorder: how long the target's threads stood still */
         CONTROL_REPLACED =
-                9, /* front → recorder: the target that was attached to has become another program; as STOP */
-        CONTROL_FINISHED = 4, /* recorder → front: the file is whole; nobody is left */
+                9, /* supervisor → recorder: the target that was attached to has become another program; as STOP */
+        CONTROL_FINISHED = 4, /* recorder → supervisor: the file is whole; nobody is left */
 };
 
 /* struct trace_prior has what it means. */

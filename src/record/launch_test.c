@@ -23,13 +23,13 @@
 
 #include "base/fs.h"
 #include "base/macros.h"
-#include "record/entry.h"
 #include "record/oom.h"
 #include "record/proc.h"
-#include "record/pulse.h"
+#include "record/program_check.h"
 #include "record/rendezvous.h"
 #include "record/shm.h"
-#include "record/strays.h"
+#include "record/stall.h"
+#include "record/unreported.h"
 
 #if defined(__aarch64__)
 enum { HOST_MACHINE = EM_AARCH64, OTHER_MACHINE = EM_X86_64 };
@@ -73,55 +73,55 @@ static const char *put_file(const char *name, const char *text, mode_t mode) {
 
 static void entry_finds_programs(void **state) {
         struct err e = {0};
-        struct entry entry;
+        struct checked_program entry;
 
-        assert_int_equal(entry_check("sh", HOST_MACHINE, &entry, &e), ENTRY_OK);
+        assert_int_equal(program_check("sh", HOST_MACHINE, &entry, &e), PROGRAM_OK);
         assert_true(entry.path[0] == '/');
-        assert_int_equal(entry_check("/bin/sh", HOST_MACHINE, &entry, &e), ENTRY_OK);
-        assert_int_equal(entry_check("silt-no-such-program", HOST_MACHINE, &entry, &e),
-                         ENTRY_NOT_FOUND);
-        assert_int_equal(entry_check("", HOST_MACHINE, &entry, &e), ENTRY_NOT_FOUND);
-        assert_int_equal(entry_check("/tmp", HOST_MACHINE, &entry, &e), ENTRY_NOT_EXECUTABLE);
+        assert_int_equal(program_check("/bin/sh", HOST_MACHINE, &entry, &e), PROGRAM_OK);
+        assert_int_equal(program_check("silt-no-such-program", HOST_MACHINE, &entry, &e),
+                         PROGRAM_NOT_FOUND);
+        assert_int_equal(program_check("", HOST_MACHINE, &entry, &e), PROGRAM_NOT_FOUND);
+        assert_int_equal(program_check("/tmp", HOST_MACHINE, &entry, &e), PROGRAM_NOT_EXECUTABLE);
         assert_non_null(strstr(e.text, "folder"));
-        assert_int_equal(entry_check(put_file("plain", "x", 0644), HOST_MACHINE, &entry, &e),
-                         ENTRY_NOT_EXECUTABLE);
+        assert_int_equal(program_check(put_file("plain", "x", 0644), HOST_MACHINE, &entry, &e),
+                         PROGRAM_NOT_EXECUTABLE);
 }
 
 static void entry_follows_scripts(void **state) {
         struct err e = {0};
-        struct entry entry;
+        struct checked_program entry;
 
-        assert_int_equal(entry_check(put_file("script", "#!/bin/sh -e\ntrue\n", 0755), HOST_MACHINE,
-                                     &entry, &e),
-                         ENTRY_OK);
+        assert_int_equal(program_check(put_file("script", "#!/bin/sh -e\ntrue\n", 0755),
+                                       HOST_MACHINE, &entry, &e),
+                         PROGRAM_OK);
         assert_string_equal(entry.interpreter, "/bin/sh");
-        assert_int_equal(entry_check(put_file("bare", "true\n", 0755), HOST_MACHINE, &entry, &e),
-                         ENTRY_OK);
+        assert_int_equal(program_check(put_file("bare", "true\n", 0755), HOST_MACHINE, &entry, &e),
+                         PROGRAM_OK);
         assert_string_equal(entry.interpreter, "/bin/sh");
-        assert_int_equal(entry_check(put_file("lost", "#!/no/such/interpreter\n", 0755),
-                                     HOST_MACHINE, &entry, &e),
-                         ENTRY_NOT_EXECUTABLE);
+        assert_int_equal(program_check(put_file("lost", "#!/no/such/interpreter\n", 0755),
+                                       HOST_MACHINE, &entry, &e),
+                         PROGRAM_NOT_EXECUTABLE);
         assert_non_null(strstr(e.text, "/no/such/interpreter"));
 }
 
 static void entry_refuses_other_machines(void **state) {
         struct err e = {0};
-        struct entry entry;
+        struct checked_program entry;
 
-        assert_int_equal(entry_check("/bin/sh", OTHER_MACHINE, &entry, &e), ENTRY_REFUSED);
+        assert_int_equal(program_check("/bin/sh", OTHER_MACHINE, &entry, &e), PROGRAM_REFUSED);
         assert_non_null(strstr(e.text, "built for"));
 }
 
 static void entry_survives_cut_headers(void **state) {
         struct err e = {0};
-        struct entry entry;
+        struct checked_program entry;
         char elf[200] = ELFMAG;
 
         memset(elf + SELFMAG, 'x', sizeof(elf) - SELFMAG - 1);
-        assert_int_equal(entry_check(put_file("wild", elf, 0755), HOST_MACHINE, &entry, &e),
-                         ENTRY_REFUSED);
-        assert_true(entry_check(put_file("cut", ELFMAG, 0755), HOST_MACHINE, &entry, &e) !=
-                    ENTRY_NOT_FOUND);
+        assert_int_equal(program_check(put_file("wild", elf, 0755), HOST_MACHINE, &entry, &e),
+                         PROGRAM_REFUSED);
+        assert_true(program_check(put_file("cut", ELFMAG, 0755), HOST_MACHINE, &entry, &e) !=
+                    PROGRAM_NOT_FOUND);
 }
 
 static void oom_reads_both_versions(void **state) {
@@ -326,48 +326,48 @@ static void proc_reads_itself(void **state) {
 }
 
 /* How many looks at an unchanged recorder until it is given up, at most max. */
-static int looks_until_given_up(struct pulse *p, char state, uint64_t cpu_ns, int max) {
+static int looks_until_given_up(struct stall_watch *p, char state, uint64_t cpu_ns, int max) {
         for (int i = 1; i <= max; i++)
-                if (pulse_judge(p, state, cpu_ns) != PULSE_BEATS)
+                if (stall_judge(p, state, cpu_ns) != STALL_NONE)
                         return i;
         return 0;
 }
 
-static void pulse_tells_stopped_from_slow(void **state) {
-        const int per_s = 1000 / PULSE_LOOK_MS;
-        struct pulse p;
+static void stall_tells_stopped_from_slow(void **state) {
+        const int per_s = 1000 / STALL_LOOK_MS;
+        struct stall_watch p;
 
-        pulse_begin(&p, 1);
-        pulse_judge(&p, 'R', 1000);
-        assert_int_equal(looks_until_given_up(&p, 'T', 1000, 1000), PULSE_STOPPED_S * per_s);
-        assert_int_equal(pulse_judge(&p, 'T', 1000), PULSE_STOPPED);
+        stall_begin(&p, 1);
+        stall_judge(&p, 'R', 1000);
+        assert_int_equal(looks_until_given_up(&p, 'T', 1000, 1000), STALL_STOPPED_S * per_s);
+        assert_int_equal(stall_judge(&p, 'T', 1000), STALL_STOPPED);
 
-        pulse_begin(&p, 1); /* a debugger's stop is one too */
-        pulse_judge(&p, 't', 1);
-        assert_int_equal(looks_until_given_up(&p, 't', 1, 1000), PULSE_STOPPED_S * per_s);
+        stall_begin(&p, 1); /* a debugger's stop is one too */
+        stall_judge(&p, 't', 1);
+        assert_int_equal(looks_until_given_up(&p, 't', 1, 1000), STALL_STOPPED_S * per_s);
 
-        pulse_begin(&p, 1); /* every look finds it stopped, but it ran in between */
+        stall_begin(&p, 1); /* every look finds it stopped, but it ran in between */
         for (uint64_t i = 1; i < 10000; i++)
-                assert_int_equal(pulse_judge(&p, 'T', i), PULSE_BEATS);
+                assert_int_equal(stall_judge(&p, 'T', i), STALL_NONE);
 
-        pulse_begin(&p, 1); /* continued for a moment: it has all the time again */
-        pulse_judge(&p, 'T', 7);
-        assert_int_equal(looks_until_given_up(&p, 'T', 7, PULSE_STOPPED_S * per_s - 1), 0);
-        assert_int_equal(pulse_judge(&p, 'S', 7), PULSE_BEATS);
-        assert_int_equal(looks_until_given_up(&p, 'T', 7, PULSE_STOPPED_S * per_s - 1), 0);
+        stall_begin(&p, 1); /* continued for a moment: it has all the time again */
+        stall_judge(&p, 'T', 7);
+        assert_int_equal(looks_until_given_up(&p, 'T', 7, STALL_STOPPED_S * per_s - 1), 0);
+        assert_int_equal(stall_judge(&p, 'S', 7), STALL_NONE);
+        assert_int_equal(looks_until_given_up(&p, 'T', 7, STALL_STOPPED_S * per_s - 1), 0);
 
-        pulse_begin(&p, 1); /* waiting for a disk, or for a processor */
-        pulse_judge(&p, 'D', 7);
-        assert_int_equal(looks_until_given_up(&p, 'D', 7, 10000), PULSE_SILENT_S * per_s);
-        assert_int_equal(pulse_judge(&p, 'R', 7), PULSE_SILENT);
-        assert_int_equal(pulse_judge(&p, 'R', 8), PULSE_BEATS);
+        stall_begin(&p, 1); /* waiting for a disk, or for a processor */
+        stall_judge(&p, 'D', 7);
+        assert_int_equal(looks_until_given_up(&p, 'D', 7, 10000), STALL_SILENT_S * per_s);
+        assert_int_equal(stall_judge(&p, 'R', 7), STALL_SILENT);
+        assert_int_equal(stall_judge(&p, 'R', 8), STALL_NONE);
 }
 
-static void pulse_of_a_process(void **state) {
-        struct pulse p;
+static void stall_of_a_process(void **state) {
+        struct stall_watch p;
 
-        pulse_begin(&p, getpid());
-        assert_int_equal(pulse_look(&p), PULSE_BEATS);
+        stall_begin(&p, getpid());
+        assert_int_equal(stall_look(&p), STALL_NONE);
         assert_true(p.cpu_ns > 0);
 }
 
@@ -419,8 +419,8 @@ static bool drop_arguments(void) {
         return prctl(PR_SET_MM, PR_SET_MM_MAP, &map, sizeof(map), 0) == 0;
 }
 
-static void strays_in_the_middle_of_an_exec_are_unclear(void **state) {
-        strays found = {0};
+static void unreported_in_the_middle_of_an_exec_are_unclear(void **state) {
+        unreported found = {0};
         double since_s;
         size_t n_unclear;
         int told[2];
@@ -435,7 +435,7 @@ static void strays_in_the_middle_of_an_exec_are_unclear(void **state) {
         }
         assert_int_equal(read(told[0], &byte, 1), 1);
         since_s = proc_started_s(child);
-        strays_find(&found, &n_unclear, "none", since_s);
+        unreported_find(&found, &n_unclear, "none", since_s);
         kill(child, SIGKILL);
         waitpid(child, NULL, 0);
         close(told[0]);
@@ -460,10 +460,10 @@ int main(void) {
                 cmocka_unit_test(rendezvous_knows_its_guests),
                 cmocka_unit_test(rendezvous_hears_everybody),
                 cmocka_unit_test(proc_reads_itself),
-                cmocka_unit_test(pulse_tells_stopped_from_slow),
-                cmocka_unit_test(pulse_of_a_process),
+                cmocka_unit_test(stall_tells_stopped_from_slow),
+                cmocka_unit_test(stall_of_a_process),
                 cmocka_unit_test(silence_ends_and_is_counted),
-                cmocka_unit_test(strays_in_the_middle_of_an_exec_are_unclear),
+                cmocka_unit_test(unreported_in_the_middle_of_an_exec_are_unclear),
         };
 
         return cmocka_run_group_tests(tests, make_scratch, drop_scratch);

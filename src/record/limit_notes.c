@@ -42,7 +42,7 @@ void limits_hear(struct limits *l, const char *note) {
         snprintf(l->of[one.kind].text, sizeof(l->of[one.kind].text), "%s", one.text);
 }
 
-void recorder_limit(struct recorder *r, enum trace_limit_kind kind, const struct life *one,
+void recorder_limit(struct recorder *r, enum trace_limit_kind kind, const struct image *one,
                     uint64_t bytes, uint64_t count, const char *fmt, ...) {
         struct trace_limit l = {.kind = kind,
                                 .pid = one ? (uint32_t)one->pid : 0,
@@ -80,7 +80,7 @@ static uint64_t saturating_sub(uint64_t a, double b) {
 
 /* Of so much that an allocator holds: what blocks do not explain. Of a process that was there before it was recorded, or was
  * forked, only what came since counts. */
-static uint64_t unexplained_bytes(const struct life *one, uint64_t held_bytes,
+static uint64_t unexplained_bytes(const struct image *one, uint64_t held_bytes,
                                   const struct pipeline_totals *t) {
         return saturating_sub(held_bytes,
                               (double)one->first_anon_bytes +
@@ -93,15 +93,15 @@ static bool is_material(uint64_t bytes, uint64_t of_bytes) {
         return bytes >= UNSEEN_MIN_BYTES && (double)bytes >= UNSEEN_MIN_SHARE * (double)of_bytes;
 }
 
-void limits_look(struct recorder *r, struct life *one, uint64_t now_ns) {
+void limits_look(struct recorder *r, struct image *one, uint64_t now_ns) {
         struct pipeline_totals totals;
-        struct resident seen = {0};
+        struct own_pages seen = {0};
         uint64_t rest_bytes, begin_ns, cost_ns;
         struct unit_text a, b;
 
         if (one->anon_bytes < UNSEEN_MIN_BYTES || one->anon_bytes > LOOK_MAX_BYTES ||
             r->config->options->launcher || one->is_foreign || one->is_ending ||
-            one->n_resident_looks >= LOOK_MAX_N || now_ns < one->next_resident_ns ||
+            one->n_own_pages_looks >= LOOK_MAX_N || now_ns < one->next_own_pages_ns ||
             !pipeline_get_totals(r->pipeline, one->trace_process, &totals))
                 return;
         rest_bytes = unexplained_bytes(one, one->anon_bytes, &totals);
@@ -110,44 +110,44 @@ void limits_look(struct recorder *r, struct life *one, uint64_t now_ns) {
                 return;
         begin_ns = recorder_now_ns(r);
         one->looked_rest_bytes = rest_bytes;
-        one->n_resident_looks++;
-        if (!resident_look(&seen, one->pid))
+        one->n_own_pages_looks++;
+        if (!own_pages_look(&seen, one->pid))
                 return;
         cost_ns = recorder_now_ns(r) - begin_ns;
-        one->next_resident_ns = now_ns + MAX(cost_ns * LOOK_COST_SHARE, LOOK_PAUSE_NS);
+        one->next_own_pages_ns = now_ns + MAX(cost_ns * LOOK_COST_SHARE, LOOK_PAUSE_NS);
         recorder_log(r, "pid %d: blocks do not account for %s: examined its mappings in %s",
                      (int)one->pid, unit_bytes(&a, rest_bytes), unit_duration(&b, cost_ns));
-        if (seen.anon_bytes > one->resident.anon_bytes) {
-                resident_done(&one->resident);
-                one->resident = seen;
+        if (seen.anon_bytes > one->own_pages.anon_bytes) {
+                own_pages_done(&one->own_pages);
+                one->own_pages = seen;
         } else {
-                resident_done(&seen);
+                own_pages_done(&seen);
         }
 }
 
 void limits_take_mapping(void *ctx, uint32_t process_idx, uint64_t begin, uint64_t end) {
         struct recorder *r = ctx;
-        struct life *one = lives_find_idx(&r->lives, process_idx);
+        struct image *one = images_find_idx(&r->images, process_idx);
 
         if (one)
                 ranges_add(&one->mapped, begin, end);
 }
 
 /* What came since the last look is left out: the next would have seen it. */
-static uint64_t judge_unseen(struct recorder *r, const struct life *one,
+static uint64_t judge_unseen(struct recorder *r, const struct image *one,
                              const struct pipeline_totals *totals) {
-        uint64_t held_bytes = resident_unmapped_bytes(&one->resident, &one->mapped), bytes;
+        uint64_t held_bytes = own_pages_unmapped_bytes(&one->own_pages, &one->mapped), bytes;
         struct unit_text a, b;
 
         if (one->mapped.is_full)
                 return 0;
         bytes = unexplained_bytes(one, held_bytes, totals);
-        if (!is_material(bytes, one->resident.anon_bytes))
+        if (!is_material(bytes, one->own_pages.anon_bytes))
                 return 0;
         recorder_limit(
                 r, LIMIT_UNSEEN, one, bytes, 0,
                 "silt did not see who allocated %s of the %s resident in pid %d: they are not blocks, mappings, stacks or files",
-                unit_bytes(&a, bytes), unit_bytes(&b, one->resident.anon_bytes), (int)one->pid);
+                unit_bytes(&a, bytes), unit_bytes(&b, one->own_pages.anon_bytes), (int)one->pid);
         return bytes;
 }
 
@@ -164,12 +164,12 @@ static bool is_news(struct recorder *r, const char *exe) {
 }
 
 /* Of the memory that the process had of its own, blocks explain the rest. */
-static uint64_t judge_beside_blocks(const struct life *one, const struct pipeline_totals *t) {
+static uint64_t judge_beside_blocks(const struct image *one, const struct pipeline_totals *t) {
         return saturating_sub(one->peak_anon_bytes,
                               (double)one->first_anon_bytes + (double)t->counts.peak_bytes);
 }
 
-static void tell_unhooked(struct recorder *r, const struct life *one,
+static void tell_unhooked(struct recorder *r, const struct image *one,
                           const struct pipeline_totals *totals, const char *name,
                           const char *version, const char *why) {
         uint64_t bytes = judge_beside_blocks(one, totals);
@@ -183,7 +183,7 @@ static void tell_unhooked(struct recorder *r, const struct life *one,
 }
 
 /* Where a program has no symbols its messages say what is inside; with them, who speaks of an allocator need not have one. */
-static void judge_imprint(struct recorder *r, const struct life *one,
+static void judge_imprint(struct recorder *r, const struct image *one,
                           const struct pipeline_totals *totals, uint64_t bytes) {
         bool has_names = !one->is_nameless, is_much = is_material(bytes, one->peak_anon_bytes);
         struct imprint i;
@@ -201,7 +201,7 @@ static void judge_imprint(struct recorder *r, const struct life *one,
                               "it does not use malloc");
 }
 
-static void judge_unpatched(struct recorder *r, const struct life *one,
+static void judge_unpatched(struct recorder *r, const struct image *one,
                             const struct pipeline_totals *totals) {
         struct survey s;
 
@@ -213,7 +213,7 @@ static void judge_unpatched(struct recorder *r, const struct life *one,
         survey_done(&s);
 }
 
-static void judge_allocators(struct recorder *r, const struct life *one,
+static void judge_allocators(struct recorder *r, const struct image *one,
                              const struct pipeline_totals *totals) {
         uint64_t bytes = unexplained_bytes(one, one->peak_anon_bytes, totals);
 
@@ -229,7 +229,7 @@ static void judge_allocators(struct recorder *r, const struct life *one,
 
 /* A block that came or went by a function nobody hooked leaves both: a release without an allocation, and an address that is
  * handed out twice. Either alone may be the program's mistake. */
-static void judge_unpaired(struct recorder *r, const struct life *one,
+static void judge_unpaired(struct recorder *r, const struct image *one,
                            const struct pipeline_totals *totals) {
         const struct trace_counts *c = &totals->counts;
         char unknown[80] = "";
@@ -247,10 +247,10 @@ static void judge_unpaired(struct recorder *r, const struct life *one,
                 c->n_implicit_frees == 1 ? " was" : "s were", unknown);
 }
 
-void limits_judge(struct recorder *r, struct life *one, const struct pipeline_totals *totals) {
+void limits_judge(struct recorder *r, struct image *one, const struct pipeline_totals *totals) {
         judge_allocators(r, one, totals);
         judge_unseen(r, one, totals);
         judge_unpaired(r, one, totals);
-        resident_done(&one->resident);
+        own_pages_done(&one->own_pages);
         ranges_done(&one->mapped);
 }

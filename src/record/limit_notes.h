@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What keeps a recording from seeing all: kept in the trace as notes (trace/limit.h), and here until the front has said it. */
+/* What keeps a recording from seeing all: kept in the trace as notes (trace/limit.h), and here until the supervisor has said it. */
 #pragma once
 
 #include <stdint.h>
@@ -7,7 +7,7 @@
 #include "trace/limit.h"
 
 struct control_message;
-struct life;
+struct image;
 struct pipeline_totals;
 struct recorder;
 
@@ -28,18 +28,18 @@ struct limits {
 void limits_hear(struct limits *l, const char *note);
 
 /* Writes it into the trace. */
-void recorder_limit(struct recorder *r, enum trace_limit_kind kind, const struct life *one,
+void recorder_limit(struct recorder *r, enum trace_limit_kind kind, const struct image *one,
                     uint64_t bytes, uint64_t count, const char *fmt, ...)
         __attribute__((format(printf, 6, 7)));
 
 /* Of a process that was just sampled: whether its memory asks for a closer look. */
-void limits_look(struct recorder *r, struct life *one, uint64_t now_ns);
+void limits_look(struct recorder *r, struct image *one, uint64_t now_ns);
 
 /* pipeline_calls.on_mapping: what a program maps itself is seen, whatever it keeps there. */
 void limits_take_mapping(void *recorder, uint32_t process_idx, uint64_t begin, uint64_t end);
 
 /* All that is known of an image when it is over. */
-void limits_judge(struct recorder *r, struct life *one, const struct pipeline_totals *totals);
+void limits_judge(struct recorder *r, struct image *one, const struct pipeline_totals *totals);
 
-/* The worst of each kind, for the front. */
+/* The worst of each kind, for the supervisor. */
 void limits_tell(const struct limits *l, struct control_message *m);

@@ -23,11 +23,11 @@
 #include "record/admission.h"
 #include "record/control.h"
 #include "record/counter.h"
-#include "record/expense.h"
-#include "record/prior.h"
+#include "record/own_cost.h"
+#include "record/prior_message.h"
 #include "record/proc.h"
-#include "record/recorder_moments.h"
 #include "record/recorder_sample.h"
+#include "record/recorder_snapshots.h"
 #include "record/watcher.h"
 #include "trace/writer.h"
 
@@ -48,23 +48,24 @@ static volatile sig_atomic_t recorder_got_term;
 static uint32_t recorder_on_process(void *ctx, uint32_t process_idx, uint32_t pid, uint32_t parent,
                                     uint64_t start_ns) {
         struct recorder *r = ctx;
-        pid_t number = lives_find_number(&r->lives, (pid_t)pid, parent);
-        struct life *one = lives_add(&r->lives, process_idx, number, (pid_t)pid, parent, start_ns);
+        pid_t number = images_find_number(&r->images, (pid_t)pid, parent);
+        struct image *one =
+                images_add(&r->images, process_idx, number, (pid_t)pid, parent, start_ns);
 
         one->is_older = true;
-        for (size_t i = 0; i < r->lives.list.n; i++)
-                if (r->lives.list.items[i]->trace_process == parent)
-                        ranges_copy(&one->mapped, &r->lives.list.items[i]->mapped);
+        for (size_t i = 0; i < r->images.list.n; i++)
+                if (r->images.list.items[i]->trace_process == parent)
+                        ranges_copy(&one->mapped, &r->images.list.items[i]->mapped);
         recorder_log(r, "pid %u: forked, entry %u", pid, process_idx);
         recorder_watch_life(r, one);
-        pipeline_set_main(r->pipeline, r->lives.main_process);
-        if (!one->is_foreign && !life_is_alive(one))
+        pipeline_set_main(r->pipeline, r->images.main_process);
+        if (!one->is_foreign && !image_is_alive(one))
                 recorder_see_gone(r, one); /* before the next one begins */
         return one->trace_process;
 }
 
 /* Once, of whichever process does it first. */
-static void recorder_note_unfollowed(struct recorder *r, const struct life *one) {
+static void recorder_note_unfollowed(struct recorder *r, const struct image *one) {
         const struct wire_process *p = shm_process(r->config->shm, one->process_idx);
         uint32_t what = atomic_load_explicit(&p->unfollowed, memory_order_relaxed) & ~r->unfollowed;
 
@@ -99,7 +100,7 @@ static void recorder_note_unfollowed(struct recorder *r, const struct life *one)
 static void recorder_on_process_end(void *ctx, uint32_t process_idx, uint32_t process,
                                     uint64_t end_ns, const struct pipeline_totals *totals) {
         struct recorder *r = ctx;
-        struct life *one = lives_find_idx(&r->lives, process_idx);
+        struct image *one = images_find_idx(&r->images, process_idx);
 
         (void)process;
         if (!one)
@@ -119,15 +120,15 @@ static void recorder_on_process_end(void *ctx, uint32_t process_idx, uint32_t pr
         admission_note_unpatched(r, one);
         recorder_note_unfollowed(r, one);
         limits_judge(r, one, totals);
-        lives_end(&r->lives, one, end_ns, totals);
-        recorder_log(r, "pid %d image %u: over, %llu allocations", (int)one->pid, one->image,
+        images_end(&r->images, one, end_ns, totals);
+        recorder_log(r, "pid %d image %u: over, %llu allocations", (int)one->pid, one->image_number,
                      (unsigned long long)totals->counts.n_allocs);
 }
 
 static bool recorder_on_module(void *ctx, const struct pipeline_module *m,
                                struct trace_module *fill) {
         struct recorder *r = ctx;
-        const struct life *one = lives_find_idx(&r->lives, m->process_idx);
+        const struct image *one = images_find_idx(&r->images, m->process_idx);
         bool is_targets = modules_resolve(&r->modules, m, one ? one->exe : "", fill);
 
         recorder_log(r, "pid %u: module %s", m->pid, is_targets ? fill->path : "(runtime)");
@@ -137,7 +138,7 @@ static bool recorder_on_module(void *ctx, const struct pipeline_module *m,
 static bool recorder_is_thread_alive(void *ctx, uint32_t pid, uint32_t tid) {
         const struct recorder *r = ctx;
 
-        return lives_thread_is_alive(&r->lives, (pid_t)pid, (pid_t)tid);
+        return images_thread_is_alive(&r->images, (pid_t)pid, (pid_t)tid);
 }
 
 static const char *recorder_thread_name(void *ctx, uint32_t pid, uint32_t tid) {
@@ -148,7 +149,7 @@ static const char *recorder_thread_name(void *ctx, uint32_t pid, uint32_t tid) {
 
 static void recorder_on_broken(void *ctx, uint32_t process_idx, uint32_t tid, const char *what) {
         struct recorder *r = ctx;
-        struct life *one = lives_find_idx(&r->lives, process_idx);
+        struct image *one = images_find_idx(&r->images, process_idx);
 
         recorder_note(r,
                       "pid %d thread %u: its ring was damaged (%s); everything after that is lost",
@@ -163,55 +164,55 @@ static int recorder_back_chunks(void *ctx, uint32_t n_chunks) {
 
 /* ---- the end ----------------------------------------------------------------------------------- */
 
-static void recorder_end_with_status(struct recorder *r, struct life *one, int wait_status) {
+static void recorder_end_with_status(struct recorder *r, struct image *one, int wait_status) {
         bool is_oom;
 
         if (WIFSIGNALED(wait_status)) {
                 is_oom = WTERMSIG(wait_status) == SIGKILL && oom_watch_take(&r->oom, "/proc");
-                recorder_end_life(r, one, is_oom ? TRACE_ENDED_OOM : TRACE_ENDED_SIGNAL,
-                                  WTERMSIG(wait_status));
+                recorder_end_image(r, one, is_oom ? TRACE_ENDED_OOM : TRACE_ENDED_SIGNAL,
+                                   WTERMSIG(wait_status));
         } else
-                recorder_end_life(r, one, TRACE_ENDED_EXIT, WEXITSTATUS(wait_status));
+                recorder_end_image(r, one, TRACE_ENDED_EXIT, WEXITSTATUS(wait_status));
 }
 
-static void recorder_end_target(struct recorder *r, struct life *one) {
+static void recorder_end_target(struct recorder *r, struct image *one) {
         int status = r->target_wait_status;
 
         /* what wait() tells is the most that it or any child it waited for had */
-        if (!r->lives.has_children)
+        if (!r->images.has_children)
                 one->end.peak_rss_bytes = r->target_max_rss_bytes;
-        if (status >= 0 || life_end_status(one, &status))
+        if (status >= 0 || image_end_status(one, &status))
                 recorder_end_with_status(r, one, status);
         else
-                recorder_end_life(r, one, TRACE_ENDED_UNKNOWN, -1);
+                recorder_end_image(r, one, TRACE_ENDED_UNKNOWN, -1);
 }
 
 /* Nobody tells the recorder how others than the target ended. */
-static void recorder_end_other(struct recorder *r, struct life *one) {
+static void recorder_end_other(struct recorder *r, struct image *one) {
         int status;
 
-        if (life_end_status(one, &status))
+        if (image_end_status(one, &status))
                 recorder_end_with_status(r, one, status);
         else
-                recorder_end_life(r, one, TRACE_ENDED_EXIT, -1);
+                recorder_end_image(r, one, TRACE_ENDED_EXIT, -1);
 }
 
 static void recorder_target_ended(struct recorder *r) {
-        struct life *one = lives_find_pid(&r->lives, r->config->target);
+        struct image *one = images_find_pid(&r->images, r->config->target);
 
         r->target_has_ended = true;
         if (one)
                 recorder_end_target(r, one);
 }
 
-/* A process is gone. Of the target the front says how it ended, as long as there is one; that may come before its last
+/* A process is gone. Of the target the supervisor says how it ended, as long as there is one; that may come before its last
  * image was let in. */
-void recorder_see_gone(struct recorder *r, struct life *one) {
+void recorder_see_gone(struct recorder *r, struct image *one) {
         if (one->pid != r->config->target)
                 recorder_end_other(r, one);
         else if (r->target_has_ended)
                 recorder_end_target(r, one);
-        else if (r->front_is_gone || r->config->options->attached)
+        else if (r->supervisor_is_gone || r->config->options->attached)
                 recorder_target_ended(r);
         else if (one->pidfd >= 0) {
                 watcher_remove(r->watcher, one->pidfd);
@@ -228,7 +229,7 @@ static void recorder_stop(struct recorder *r) {
 
 /* The runtime went with the program it was brought into. */
 static void recorder_target_replaced(struct recorder *r, const struct control_message *m) {
-        struct life *one = lives_find_pid(&r->lives, r->config->target);
+        struct image *one = images_find_pid(&r->images, r->config->target);
         struct unit_text at;
 
         recorder_note(r,
@@ -236,7 +237,7 @@ static void recorder_target_replaced(struct recorder *r, const struct control_me
                       (int)sizeof(m->program) - 1, m->program,
                       unit_duration(&at, recorder_now_ns(r)));
         if (one)
-                recorder_end_life(r, one, TRACE_ENDED_EXEC, -1);
+                recorder_end_image(r, one, TRACE_ENDED_EXEC, -1);
         r->leave_until_ns = recorder_now_ns(r) + LEAVE_NS;
 }
 
@@ -250,7 +251,7 @@ static void recorder_take_control(struct recorder *r) {
                 recorder_end_gone(r);
                 recorder_target_ended(r);
         } else if (n == (ssize_t)sizeof(m) && m.kind == CONTROL_PRIOR) {
-                const struct life *one = lives_find_pid(&r->lives, r->config->target);
+                const struct image *one = images_find_pid(&r->images, r->config->target);
 
                 if (one)
                         prior_write(r->writer, one->trace_process, &m.prior);
@@ -262,9 +263,9 @@ static void recorder_take_control(struct recorder *r) {
         } else if (n == (ssize_t)sizeof(m) && m.kind == CONTROL_STOP) {
                 r->leave_until_ns = recorder_now_ns(r) + LEAVE_NS;
         } else if (n == 0 || (n < 0 && errno != EAGAIN && errno != EINTR)) {
-                struct life *one = lives_find_pid(&r->lives, r->config->target);
+                struct image *one = images_find_pid(&r->images, r->config->target);
 
-                r->front_is_gone = true;
+                r->supervisor_is_gone = true;
                 watcher_remove(r->watcher, r->config->control_fd);
                 /* nobody is left to take the hooks out of a process that was attached to */
                 if (r->config->options->attached && !r->is_stopped)
@@ -278,7 +279,7 @@ static void recorder_take_control(struct recorder *r) {
 
 /* Lost events and waits, of all processes. */
 static void recorder_count_waste(const struct recorder *r, struct control_message *m) {
-        const struct lives *l = &r->lives;
+        const struct images *l = &r->images;
         struct pipeline_totals totals;
         bool main_is_over = true;
 
@@ -306,9 +307,9 @@ static void recorder_tell(struct recorder *r, enum control_kind kind) {
         m.n_unwritten = trace_writer_n_unwritten(r->writer);
         m.file_bytes = fstat(r->trace_fd, &st) == 0 ? (uint64_t)st.st_size : 0;
         m.duration_ns = r->end_ns ? r->end_ns : recorder_now_ns(r);
-        m.n_images = (uint32_t)r->lives.n_added;
+        m.n_images = (uint32_t)r->images.n_added;
         unseen_tell(&r->unseen, &m);
-        m.n_living = (uint32_t)r->lives.n_alive;
+        m.n_living = (uint32_t)r->images.n_alive;
         recorder_count_waste(r, &m);
         pipeline_get_stats(r->pipeline, &stats);
         m.n_lost += stats.n_unslotted;
@@ -342,8 +343,8 @@ static void recorder_write_end(struct recorder *r) {
         struct err e = {0};
         int code;
 
-        expense_judge_budget(r);
-        expense_tell(r, recorder_now_ns(r));
+        own_cost_judge_budget(r);
+        own_cost_tell(r, recorder_now_ns(r));
         code = trace_writer_finish(r->writer, &e);
 
         if (!recorder_trace_is_there(r))
@@ -361,10 +362,10 @@ static void recorder_finish(struct recorder *r) {
         struct pipeline_stats stats;
 
         /* children first: their parents run on, and pass nothing on to them */
-        for (size_t i = r->lives.list.n; i-- > 0;)
-                if (!r->lives.list.items[i]->is_ending)
-                        recorder_end_life(r, r->lives.list.items[i], TRACE_ENDED_STOPPED, -1);
-        for (int i = 0; i < 1000 && r->lives.n_alive; i++)
+        for (size_t i = r->images.list.n; i-- > 0;)
+                if (!r->images.list.items[i]->is_ending)
+                        recorder_end_image(r, r->images.list.items[i], TRACE_ENDED_STOPPED, -1);
+        for (int i = 0; i < 1000 && r->images.n_alive; i++)
                 pipeline_pump(r->pipeline);
         pipeline_get_stats(r->pipeline, &stats);
         if (stats.n_unslotted)
@@ -375,16 +376,16 @@ static void recorder_finish(struct recorder *r) {
         admission_note_unheard(r);
         r->end_ns = recorder_now_ns(r);
         pipeline_finish(r->pipeline, r->end_ns);
-        while (r->lives.list.n) {
-                struct life *one = r->lives.list.items[0];
+        while (r->images.list.n) {
+                struct image *one = r->images.list.items[0];
                 struct pipeline_totals totals = {0};
 
                 pipeline_get_totals(r->pipeline, one->trace_process, &totals);
                 recorder_note_unfollowed(r, one);
                 limits_judge(r, one, &totals);
-                lives_end(&r->lives, one, recorder_now_ns(r), &totals);
+                images_end(&r->images, one, recorder_now_ns(r), &totals);
         }
-        recorder_close_desk(r);
+        recorder_close_snapshot_server(r);
         recorder_write_end(r);
         recorder_tell(r, CONTROL_FINISHED);
         rendezvous_close(r->config->rendezvous);
@@ -401,14 +402,14 @@ static void recorder_take_ready(struct recorder *r) {
                         admission_accept(r);
                 } else if (tag == TAG_CONTROL) {
                         recorder_take_control(r);
-                } else if (tag == TAG_DESK) {
-                        recorder_hear_desk(r);
+                } else if (tag == TAG_SNAPSHOT_SERVER) {
+                        recorder_hear_snapshot_server(r);
                 } else {
-                        struct life *one = NULL;
+                        struct image *one = NULL;
 
-                        for (size_t i = 0; i < r->lives.list.n; i++)
-                                if (r->lives.list.items[i]->trace_process == tag - TAG_PIDFD)
-                                        one = r->lives.list.items[i];
+                        for (size_t i = 0; i < r->images.list.n; i++)
+                                if (r->images.list.items[i]->trace_process == tag - TAG_PIDFD)
+                                        one = r->images.list.items[i];
                         if (one)
                                 recorder_see_gone(r, one);
                 }
@@ -416,9 +417,9 @@ static void recorder_take_ready(struct recorder *r) {
 }
 
 /* A service manager ends all of a service at once: the recorder writes what the others do at their end. Nobody but it
- * can end a recording whose front has gone. */
+ * can end a recording whose supervisor has gone. */
 static void recorder_heed_term(struct recorder *r, uint64_t now_ns) {
-        if (!r->front_is_gone)
+        if (!r->supervisor_is_gone)
                 recorder_got_term = 0;
         if (!recorder_got_term || r->is_stopped)
                 return;
@@ -432,9 +433,9 @@ static void recorder_heed_term(struct recorder *r, uint64_t now_ns) {
 static uint64_t recorder_deadline_ns(const struct recorder *r) {
         const struct run_options *o = r->config->options;
 
-        if (!o->duration_ns || (o->attached && (!r->lives.n_added || r->is_due)))
+        if (!o->duration_ns || (o->attached && (!r->images.n_added || r->is_due)))
                 return UINT64_MAX;
-        return o->duration_ns + (o->attached ? r->lives.first_began_ns : 0);
+        return o->duration_ns + (o->attached ? r->images.first_began_ns : 0);
 }
 
 static void recorder_keep_time(struct recorder *r) {
@@ -442,17 +443,17 @@ static void recorder_keep_time(struct recorder *r) {
 
         if (now_ns >= r->next_sample_ns)
                 recorder_sample(r, now_ns);
-        if (now_ns >= r->next_young_ns || r->lives.n_added > r->n_lives_seen)
+        if (now_ns >= r->next_young_ns || r->images.n_added > r->n_images_seen)
                 recorder_sample_young(r, now_ns);
         if (now_ns >= r->next_slice_ns) {
                 pipeline_end_slice(r->pipeline, now_ns, false);
                 admission_end_silence(r);
                 r->next_slice_ns = now_ns + SLICE_NS;
         }
-        recorder_keep_moments(r, now_ns);
+        recorder_keep_snapshots(r, now_ns);
         if (now_ns >= recorder_deadline_ns(r) && !r->is_stopped) {
-                /* of a process that was attached to the front takes the hooks out first: then nothing is lost */
-                if (!r->config->options->attached || r->front_is_gone)
+                /* of a process that was attached to the supervisor takes the hooks out first: then nothing is lost */
+                if (!r->config->options->attached || r->supervisor_is_gone)
                         recorder_stop(r);
                 else if (!r->is_due)
                         recorder_tell(r, CONTROL_DUE);
@@ -465,15 +466,15 @@ static void recorder_keep_time(struct recorder *r) {
 }
 
 static bool recorder_is_settled(const struct recorder *r) {
-        for (size_t i = 0; i < r->lives.list.n; i++)
-                if (r->lives.list.items[i]->is_ending && !r->lives.list.items[i]->is_over)
+        for (size_t i = 0; i < r->images.list.n; i++)
+                if (r->images.list.items[i]->is_ending && !r->images.list.items[i]->is_over)
                         return false;
         return !r->guests.n && !pipeline_has_newcomers(r->pipeline);
 }
 
 /* The target has ended and all that ended with it is in the file; descendants are recorded on. */
 static void recorder_tell_written(struct recorder *r) {
-        expense_tell(r, recorder_now_ns(r));
+        own_cost_tell(r, recorder_now_ns(r));
         pipeline_end_slice(r->pipeline, recorder_now_ns(r), true);
         r->target_is_written = true;
         recorder_tell(r, CONTROL_WRITTEN);
@@ -484,10 +485,10 @@ static bool recorder_is_done(struct recorder *r) {
 
         if (r->is_stopped)
                 return true;
-        if (!r->target_has_ended || (r->target_is_written && r->lives.n_alive))
+        if (!r->target_has_ended || (r->target_is_written && r->images.n_alive))
                 return false;
         n_living = recorder_count_living(r);
-        if (!recorder_is_settled(r) || admission_awaits_strays(r))
+        if (!recorder_is_settled(r) || admission_awaits_unreported(r))
                 return false;
         if (n_living && !r->target_is_written)
                 recorder_tell_written(r);
@@ -504,13 +505,13 @@ static void recorder_rest(struct recorder *r, size_t n_handled) {
         uint64_t now_ns = recorder_now_ns(r), until_ns = MIN(r->next_sample_ns, r->next_slice_ns);
         bool is_ending = r->target_has_ended && !r->target_is_written;
         bool is_busy = n_handled || pipeline_has_pending(r->pipeline) || r->guests.n ||
-                       r->config->rendezvous->n_callers || is_ending || recorder_awaits_moment(r) ||
-                       r->leave_until_ns;
+                       r->config->rendezvous->n_callers || is_ending ||
+                       recorder_awaits_snapshot(r) || r->leave_until_ns;
 
         if (n_handled > 4096)
                 return;
         until_ns = MIN(until_ns, recorder_deadline_ns(r));
-        until_ns = MIN(MIN(until_ns, moments_due_ns(&r->moments)), r->next_young_ns);
+        until_ns = MIN(MIN(until_ns, snapshots_due_ns(&r->snapshots)), r->next_young_ns);
         if (is_busy)
                 until_ns = MIN(until_ns, now_ns + BUSY_NAP_NS);
         if (until_ns > now_ns)
@@ -519,9 +520,9 @@ static void recorder_rest(struct recorder *r, size_t n_handled) {
 
 /* Ended here and not when they were found: that was in the middle of the pipeline's work. */
 static void recorder_end_vanished(struct recorder *r) {
-        struct life *one;
+        struct image *one;
 
-        while ((one = lives_next_vanished(&r->lives)))
+        while ((one = images_next_vanished(&r->images)))
                 recorder_see_gone(r, one);
 }
 
@@ -551,7 +552,7 @@ static void recorder_on_term(int sig) {
         recorder_got_term = 1;
 }
 
-/* Out of the terminal's and the pipes' way: a daemon may be followed long after the front has gone. */
+/* Out of the terminal's and the pipes' way: a daemon may be followed long after the supervisor has gone. */
 static void recorder_detach(struct recorder *r) {
         struct rlimit files;
         int null_fd;
@@ -578,7 +579,7 @@ static void recorder_detach(struct recorder *r) {
                 dup2(null_fd, fd);
         if (null_fd > 2)
                 close(null_fd);
-        prctl(PR_SET_NAME, ASK_RECORDER_NAME);
+        prctl(PR_SET_NAME, SNAPSHOT_RECORDER_NAME);
 }
 
 static void recorder_open_writer(struct recorder *r) {
@@ -667,12 +668,12 @@ void recorder_main(const struct recorder_config *config) {
         r->clock_hz = counter_hz(r->clock);
         r->start_counter = counter_now(r->clock);
         recorder_open_writer(r);
-        lives_init(&r->lives, r->writer, &r->patches);
+        images_init(&r->images, r->writer, &r->patches);
         if (config->options->attached) /* who is older than the recording may be its own */
-                r->lives.began_s = MIN(r->lives.began_s, proc_started_s(config->target));
+                r->images.began_s = MIN(r->images.began_s, proc_started_s(config->target));
         modules_init(&r->modules, config->runtime_path);
-        moments_init(&r->moments, config->options->snapshot_every_ns,
-                     config->options->snapshot_growth_pct);
+        snapshots_init(&r->snapshots, config->options->snapshot_every_ns,
+                       config->options->snapshot_growth_pct);
         recorder_open_pipeline(r);
         if (watcher_new(shm_header(config->shm), &r->watcher, &e) < 0)
                 recorder_fail(r, e.text);
@@ -681,7 +682,7 @@ void recorder_main(const struct recorder_config *config) {
         if (config->rendezvous->path_fd >= 0)
                 watcher_add(r->watcher, config->rendezvous->path_fd, TAG_PATH);
         watcher_add(r->watcher, config->control_fd, TAG_CONTROL);
-        recorder_open_desk(r);
+        recorder_open_snapshot_server(r);
         if (config->options->begin_note)
                 recorder_note(r, "%s", config->options->begin_note);
         oom_watch_begin(&r->oom, config->target, "/proc", "/sys/fs/cgroup");

@@ -7,19 +7,19 @@
 
 #include <sys/types.h>
 
-#include "record/front.h"
 #include "record/rendezvous.h"
 #include "record/shm.h"
+#include "record/supervisor.h"
 
 struct recorder_config {
         struct shm *shm;
         struct rendezvous *rendezvous;
-        int control_fd; /* to the front */
+        int control_fd; /* to the supervisor */
         int trace_fd;
         int log_fd; /* -1: none */
         const char *trace_path, *runtime_path;
         const struct run_options *options;
-        pid_t target; /* the front's child, not yet running */
+        pid_t target; /* the supervisor's child, not yet running */
 };
 
 void recorder_main(const struct recorder_config *config) __attribute__((noreturn));

@@ -21,7 +21,7 @@ enum {
 };
 
 /* At the pages of one process, unless nothing can have changed. */
-static void recorder_look_at(struct recorder *r, struct life *one, uint64_t now_ns,
+static void recorder_look_at(struct recorder *r, struct image *one, uint64_t now_ns,
                              uint64_t n_records, struct residency_budget *budget) {
         bool has_changed =
                 n_records != one->n_records_looked || one->n_faults != one->n_faults_looked;
@@ -47,11 +47,11 @@ static void recorder_look_at(struct recorder *r, struct life *one, uint64_t now_
 void recorder_look(struct recorder *r, uint64_t now_ns, uint64_t n_records) {
         struct residency_budget budget = {LOOK_BLOCKS, LOOK_PAGES};
         uint64_t begin_ns = proc_cpu_ns(getpid()), cost_ns;
-        size_t n = r->config->options->launcher ? 0 : r->lives.list.n;
+        size_t n = r->config->options->launcher ? 0 : r->images.list.n;
 
         r->look_again_ns = UINT64_MAX;
         for (size_t i = 0; i < n; i++) {
-                struct life *one = r->lives.list.items[(i + r->n_looks) % n];
+                struct image *one = r->images.list.items[(i + r->n_looks) % n];
 
                 recorder_look_at(r, one, now_ns, n_records, &budget);
                 if (one->wants_look && !one->is_ending)

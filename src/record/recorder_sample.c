@@ -3,7 +3,7 @@
 
 #include "base/macros.h"
 #include "pipeline/pipeline.h"
-#include "record/expense.h"
+#include "record/own_cost.h"
 #include "record/recorder_look.h"
 #include "record/shm.h"
 
@@ -19,7 +19,7 @@ enum {
         IDLE_SAMPLE_NS = 1000 * MS, /* when nothing happens */
 };
 
-static void recorder_follow_group(struct recorder *r, const struct life *one) {
+static void recorder_follow_group(struct recorder *r, const struct image *one) {
         const char *counter =
                 one->is_foreign ? NULL
                                 : oom_watch_follow(&r->oom, one->pid, "/proc", "/sys/fs/cgroup");
@@ -29,20 +29,20 @@ static void recorder_follow_group(struct recorder *r, const struct life *one) {
                              counter);
 }
 
-static void recorder_sample_one(struct recorder *r, struct life *one, uint64_t now_ns,
+static void recorder_sample_one(struct recorder *r, struct image *one, uint64_t now_ns,
                                 const struct pipeline_stats *stats) {
         const struct wire_process *p = shm_process(r->config->shm, one->process_idx);
 
         /* relaxed: a figure of its own */
-        lives_sample(&r->lives, one, now_ns,
-                     atomic_load_explicit(&p->runtime_bytes, memory_order_relaxed),
-                     stats->backed_bytes);
-        lives_read_title(&r->lives, one, now_ns);
+        images_sample(&r->images, one, now_ns,
+                      atomic_load_explicit(&p->runtime_bytes, memory_order_relaxed),
+                      stats->backed_bytes);
+        images_read_title(&r->images, one, now_ns);
         limits_look(r, one, now_ns);
 }
 
 /* Or has just been noticed, by a recorder that slept. */
-static bool recorder_is_young(const struct life *one, uint64_t now_ns) {
+static bool recorder_is_young(const struct image *one, uint64_t now_ns) {
         return !one->is_over && !one->is_ending &&
                (now_ns < one->began_ns + YOUNG_NS || one->next_sample_ns == 0);
 }
@@ -52,12 +52,12 @@ void recorder_sample_young(struct recorder *r, uint64_t now_ns) {
 
         pipeline_get_stats(r->pipeline, &stats);
         r->next_young_ns = UINT64_MAX;
-        r->n_lives_seen = r->lives.n_added;
-        for (size_t i = r->lives.n_grown_up; i < r->lives.list.n; i++) {
-                struct life *one = r->lives.list.items[i];
+        r->n_images_seen = r->images.n_added;
+        for (size_t i = r->images.n_grown_up; i < r->images.list.n; i++) {
+                struct image *one = r->images.list.items[i];
 
                 if (!recorder_is_young(one, now_ns)) {
-                        r->lives.n_grown_up += i == r->lives.n_grown_up;
+                        r->images.n_grown_up += i == r->images.n_grown_up;
                         continue;
                 }
                 if (now_ns >= one->next_sample_ns) {
@@ -75,12 +75,12 @@ void recorder_sample(struct recorder *r, uint64_t now_ns) {
         bool is_idle;
 
         pipeline_get_stats(r->pipeline, &stats);
-        for (size_t i = 0; i < r->lives.list.n; i++) {
-                struct life *one = r->lives.list.items[i];
+        for (size_t i = 0; i < r->images.list.n; i++) {
+                struct image *one = r->images.list.items[i];
 
                 if (one->is_over || one->is_ending)
                         continue;
-                if (one->is_unwatched && !life_is_alive(one))
+                if (one->is_unwatched && !image_is_alive(one))
                         recorder_see_gone(r, one);
                 recorder_follow_group(r, one);
                 recorder_sample_one(r, one, now_ns, &stats);
@@ -88,23 +88,23 @@ void recorder_sample(struct recorder *r, uint64_t now_ns) {
         if (now_ns >= r->next_look_ns)
                 recorder_look(r, now_ns, stats.n_records);
         if (now_ns >= r->next_cost_ns)
-                expense_tell(r, now_ns);
-        expense_keep_budget(r, now_ns);
+                own_cost_tell(r, now_ns);
+        own_cost_keep_budget(r, now_ns);
         is_idle = stats.n_records == r->n_records_at_sample && now_ns > IDLE_SAMPLE_NS;
         r->n_records_at_sample = stats.n_records;
         interval_ns =
                 is_idle ? IDLE_SAMPLE_NS : MAX(SAMPLE_MIN_NS, MIN(now_ns / 20, SAMPLE_MAX_NS));
-        r->next_sample_ns = now_ns + interval_ns * (1 + r->lives.n_alive / 32);
+        r->next_sample_ns = now_ns + interval_ns * (1 + r->images.n_alive / 32);
         r->next_sample_ns = MIN(r->next_sample_ns, MAX(r->look_again_ns, r->next_look_ns));
 }
 
-/* Those that were gone before a word of the front came, however the kernel orders the two. */
+/* Those that were gone before a word of the supervisor came, however the kernel orders the two. */
 void recorder_end_gone(struct recorder *r) {
-        for (size_t i = 0; i < r->lives.list.n; i++) {
-                struct life *one = r->lives.list.items[i];
+        for (size_t i = 0; i < r->images.list.n; i++) {
+                struct image *one = r->images.list.items[i];
 
                 if (!one->is_ending && !one->is_foreign && one->pid != r->config->target &&
-                    !life_is_alive(one))
+                    !image_is_alive(one))
                         recorder_see_gone(r, one);
         }
 }
@@ -113,12 +113,12 @@ void recorder_end_gone(struct recorder *r) {
 size_t recorder_count_living(struct recorder *r) {
         size_t n = 0;
 
-        for (size_t i = 0; i < r->lives.list.n; i++) {
-                struct life *one = r->lives.list.items[i];
+        for (size_t i = 0; i < r->images.list.n; i++) {
+                struct image *one = r->images.list.items[i];
 
                 if (one->is_ending)
                         continue;
-                if (!life_is_alive(one))
+                if (!image_is_alive(one))
                         recorder_see_gone(r, one);
                 else
                         n++;

@@ -10,6 +10,6 @@ void recorder_sample(struct recorder *r, uint64_t now_ns);
 void recorder_sample_young(struct recorder *r, uint64_t now_ns);
 
 /* In recorder.c. A process is gone. */
-void recorder_see_gone(struct recorder *r, struct life *one);
+void recorder_see_gone(struct recorder *r, struct image *one);
 size_t recorder_count_living(struct recorder *r);
 void recorder_end_gone(struct recorder *r); /* all but the target that are */

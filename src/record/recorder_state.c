@@ -39,12 +39,12 @@ void recorder_note(struct recorder *r, const char *fmt, ...) {
         recorder_log(r, "%s", text);
 }
 
-void recorder_watch_life(struct recorder *r, struct life *one) {
+void recorder_watch_life(struct recorder *r, struct image *one) {
         if (one->pidfd >= 0)
                 watcher_add(r->watcher, one->pidfd, TAG_PIDFD + one->trace_process);
 }
 
-void recorder_end_life(struct recorder *r, struct life *one, enum trace_ended ended, int status) {
+void recorder_end_image(struct recorder *r, struct image *one, enum trace_ended ended, int status) {
         if (one->is_ending)
                 return;
         one->is_ending = true;

@@ -9,16 +9,16 @@
 #include <stdio.h>
 
 #include "base/vec.h"
-#include "patch/memory.h"
+#include "patch/known_files.h"
 #include "record/budget.h"
-#include "record/desk.h"
-#include "record/life.h"
+#include "record/images.h"
 #include "record/limit_notes.h"
 #include "record/modules.h"
-#include "record/moments.h"
 #include "record/recorder.h"
 #include "record/rendezvous.h"
-#include "record/unseen.h"
+#include "record/snapshot_server.h"
+#include "record/snapshots.h"
+#include "record/unseen_programs.h"
 
 #if defined(__aarch64__)
 enum { MACHINE_OWN = EM_AARCH64 };
@@ -29,7 +29,7 @@ enum { MACHINE_OWN = EM_X86_64 };
 struct pipeline;
 struct watcher;
 
-enum recorder_tag { TAG_ABSTRACT = 1, TAG_PATH, TAG_CONTROL, TAG_DESK, TAG_PIDFD = 16 };
+enum recorder_tag { TAG_ABSTRACT = 1, TAG_PATH, TAG_CONTROL, TAG_SNAPSHOT_SERVER, TAG_PIDFD = 16 };
 
 struct recorder_guest {
         struct rendezvous_guest guest;
@@ -37,7 +37,7 @@ struct recorder_guest {
 };
 
 /* A descendant that has not reported, since it was first seen after the target's end. */
-struct recorder_stray {
+struct recorder_unreported {
         pid_t pid;
         uint64_t since_ns, cpu_ns;
         uint32_t n_looks;
@@ -50,21 +50,21 @@ struct recorder {
         int trace_fd; /* the writer's: of the file that has the trace's name, also after it was made smaller */
         struct pipeline *pipeline;
         struct watcher *watcher;
-        struct lives lives;
+        struct images images;
         struct modules modules;
-        struct patch_memory patches; /* what is known of files and processes */
+        struct known_files patches; /* what is known of files and processes */
         struct oom_watch oom;
         FILE *log; /* NULL: none */
         VEC(struct recorder_guest)
         guests; /* waiting for an older image of their pid to be settled */
-        VEC(struct recorder_stray) strays;
+        VEC(struct recorder_unreported) unreported;
         uint64_t n_in_vain,
                 n_unheard;         /* programs that nobody answered in time, or did not even hear */
-        uint64_t unclear_since_ns; /* some process might be a stray; 0: none */
+        uint64_t unclear_since_ns; /* some process might be one of them; 0: none */
 
-        struct desk desk;
-        bool desk_is_watched;
-        struct moments moments;
+        struct snapshot_server snapshot_server;
+        bool snapshot_server_is_watched;
+        struct snapshots snapshots;
         uint64_t cut_ns, cut_live_bytes, cut_live_blocks; /* of the latest snapshot */
 
         uint32_t clock;
@@ -72,7 +72,7 @@ struct recorder {
         uint64_t end_ns; /* of the recording; 0 while it goes on */
         uint64_t next_slice_ns, next_sample_ns, next_cost_ns;
         uint64_t next_young_ns; /* a young process is to be sampled; UINT64_MAX: none */
-        size_t n_lives_seen;
+        size_t n_images_seen;
         struct budget budget;
         uint32_t unfollowed;       /* that was noted: enum wire_unfollowed */
         uint64_t term_deadline_ns; /* 0: nobody asked it to end */
@@ -81,12 +81,12 @@ struct recorder {
         uint64_t look_again_ns; /* though nothing happens; UINT64_MAX: no need */
         uint64_t target_max_rss_bytes;
         int target_wait_status;
-        bool target_has_ended;  /* the front said so, or it is gone */
-        bool target_is_written; /* the front was told */
-        bool front_is_gone, is_stopped;
+        bool target_has_ended;  /* the supervisor said so, or it is gone */
+        bool target_is_written; /* the supervisor was told */
+        bool supervisor_is_gone, is_stopped;
         uint64_t
                 leave_until_ns; /* the hooks are out: the end comes when nobody is inside, at the latest then; 0: not yet */
-        bool is_due; /* the front was told that the time is over */
+        bool is_due; /* the supervisor was told that the time is over */
         struct limits limits;
         VEC(char *) told_exes;
         char name[17];
@@ -103,10 +103,10 @@ void recorder_log(const struct recorder *r, const char *fmt, ...)
 /* A sentence for the report's readers, kept in the trace. */
 void recorder_note(struct recorder *r, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
-void recorder_watch_life(struct recorder *r, struct life *one);
+void recorder_watch_life(struct recorder *r, struct image *one);
 
 /* The image is over; its last events are still on their way through the pipeline. */
-void recorder_end_life(struct recorder *r, struct life *one, enum trace_ended ended, int status);
+void recorder_end_image(struct recorder *r, struct image *one, enum trace_ended ended, int status);
 
 /* Threads that were inside the runtime when its hooks were taken out have something to write. */
 bool recorder_is_awaited(const struct recorder *r);

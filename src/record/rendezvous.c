@@ -15,7 +15,7 @@
 #include <unistd.h>
 
 #include "base/macros.h"
-#include "record/ask.h"
+#include "record/snapshot_protocol.h"
 
 enum { RENDEZVOUS_BACKLOG = 512 };
 
@@ -157,8 +157,8 @@ void rendezvous_close(struct rendezvous *r) {
 
                 rendezvous_end_silence(r, &n_unheard);
                 unlink(r->path);
-                memcpy(slash + 1, ASK_SOCKET_NAME,
-                       sizeof(ASK_SOCKET_NAME)); /* a killed recorder's */
+                memcpy(slash + 1, SNAPSHOT_SOCKET_NAME,
+                       sizeof(SNAPSHOT_SOCKET_NAME)); /* a killed recorder's */
                 unlink(r->path);
                 *slash = 0;
                 rmdir(r->path);

@@ -27,7 +27,7 @@ static int64_t sentinel_now_ms(void) {
         return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
 }
 
-/* Takes the signal off the pending ones. One of the same number from another sender, which the front was not asked
+/* Takes the signal off the pending ones. One of the same number from another sender, which the supervisor was not asked
  * about or the terminal made, goes too. */
 static bool sentinel_take(const struct sentinel_question *q) {
         int64_t now_ms = sentinel_now_ms(), end_ms = now_ms + q->wait_ms;
@@ -47,9 +47,9 @@ static bool sentinel_take(const struct sentinel_question *q) {
         return false;
 }
 
-static void sentinel_main(int fd, pid_t front) __attribute__((noreturn));
+static void sentinel_main(int fd, pid_t supervisor) __attribute__((noreturn));
 
-static void sentinel_main(int fd, pid_t front) {
+static void sentinel_main(int fd, pid_t supervisor) {
         struct sentinel_question q;
         sigset_t all;
 
@@ -57,7 +57,7 @@ static void sentinel_main(int fd, pid_t front) {
         sigprocmask(SIG_SETMASK, &all, NULL);
         prctl(PR_SET_NAME, "silt-sentinel");
         prctl(PR_SET_PDEATHSIG, SIGKILL);
-        if (getppid() != front)
+        if (getppid() != supervisor)
                 _exit(0);
         /* Whoever reads what silt or the target write must not wait for this process. */
         if (dup2(fd, 0) < 0)
@@ -74,7 +74,7 @@ static void sentinel_main(int fd, pid_t front) {
 }
 
 void sentinel_start(struct sentinel *s) {
-        pid_t front = getpid();
+        pid_t supervisor = getpid();
         int pair[2];
 
         *s = (struct sentinel){.fd = -1};
@@ -82,7 +82,7 @@ void sentinel_start(struct sentinel *s) {
                 return;
         s->pid = fork();
         if (s->pid == 0)
-                sentinel_main(pair[1], front);
+                sentinel_main(pair[1], supervisor);
         close(pair[1]);
         s->fd = pair[0];
         if (s->pid < 0)

@@ -3,9 +3,9 @@
  * whom: `kill PID` and `kill -- -PGID` look the same. A signal to the group has reached the target already, and passing
  * it on would deliver it twice.
  *
- * So the front keeps one process more in the group, which does nothing but hold its signals: what it holds too was sent to
+ * So the supervisor keeps one process more in the group, which does nothing but hold its signals: what it holds too was sent to
  * the group. It also holds what a service manager sends to each process of a service by itself, if it comes to this one
- * within SENTINEL_WAIT_MS. Nobody else knows of it; it dies with the front. */
+ * within SENTINEL_WAIT_MS. Nobody else knows of it; it dies with the supervisor. */
 #pragma once
 
 #include <signal.h>

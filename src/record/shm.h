@@ -42,6 +42,6 @@ static inline struct wire_slot *shm_slot(const struct shm *s, uint32_t idx) {
         return (struct wire_slot *)((char *)s->base + s->slot_off) + idx;
 }
 
-/* Ends recording in every process at once and lets waiting threads go. Also called by the front when
+/* Ends recording in every process at once and lets waiting threads go. Also called by the supervisor when
  * the recorder died: nothing but this word tells a target. */
 void shm_stop_recording(const struct shm *s);

@@ -14,9 +14,9 @@
 
 #include "base/arena.h"
 #include "base/fs.h"
-#include "symbol/hearing.h"
-#include "symbol/keep.h"
+#include "symbol/kept_names.h"
 #include "symbol/worker.h"
+#include "symbol/worker_reply.h"
 #include "trace/writer.h"
 
 enum {
@@ -27,13 +27,13 @@ enum {
 struct seat {
         pid_t pid; /* 0: nobody sits here */
         int fd;
-        struct hearing hearing;
+        struct worker_reply reply;
         bool is_late;
 };
 
 struct crew {
         struct worker_orders orders;
-        struct hearings heard;
+        struct worker_replies heard;
         struct arena *arena;
         struct seat seats[WORKER_MAX];
         unsigned n_seats, n_barren;
@@ -65,7 +65,7 @@ static void seat_fill(struct crew *c, unsigned i) {
         close(fds[1]);
         s->fd = fds[0];
         s->is_late = false;
-        hearing_restart(&s->hearing);
+        worker_reply_restart(&s->reply);
         if (s->pid < 0) {
                 s->pid = 0;
                 close(s->fd);
@@ -73,7 +73,7 @@ static void seat_fill(struct crew *c, unsigned i) {
 }
 
 static enum trace_naming naming_of_death(const struct seat *s, int status) {
-        if (s->hearing.is_mad)
+        if (s->reply.is_mad)
                 return TRACE_NAMING_CRASHED;
         if (s->is_late || (WIFSIGNALED(status) && WTERMSIG(status) == SIGXCPU))
                 return TRACE_NAMING_TIMED_OUT;
@@ -92,18 +92,18 @@ static void seat_clear(struct crew *c, unsigned i) {
                 atomic_load_explicit(&c->orders.board->seats[i].job_plus_1, memory_order_relaxed);
         int status = 0;
 
-        if (s->is_late || s->hearing.is_mad)
+        if (s->is_late || s->reply.is_mad)
                 kill(s->pid, SIGKILL);
         close(s->fd);
         while (waitpid(s->pid, &status, 0) < 0 && errno == EINTR)
                 ;
         s->pid = 0;
-        if (s->hearing.has_ended)
+        if (s->reply.has_ended)
                 return;
         if (job > 0 && job <= c->orders.n_jobs && !c->heard.outcomes[job - 1].is_done)
                 c->heard.outcomes[job - 1] =
-                        (struct hearing_outcome){.naming = naming_of_death(s, status),
-                                                 .is_done = true};
+                        (struct worker_reply_outcome){.naming = naming_of_death(s, status),
+                                                      .is_done = true};
         else
                 c->n_barren++;
 }
@@ -132,7 +132,7 @@ static bool crew_man(struct crew *c) {
 
 static void seat_hear(struct crew *c, unsigned i) {
         struct seat *s = &c->seats[i];
-        struct hearing *h = &s->hearing;
+        struct worker_reply *h = &s->reply;
         uint64_t n_results = c->heard.n_results;
         ssize_t n;
 
@@ -140,7 +140,7 @@ static void seat_hear(struct crew *c, unsigned i) {
         n = fs_read_some(s->fd, h->in.items + h->in.n, 65536);
         if (n > 0) {
                 h->in.n += (size_t)n;
-                hearing_understand(&c->heard, h);
+                worker_reply_understand(&c->heard, h);
         }
         if (c->heard.n_results != n_results)
                 c->n_barren = 0;
@@ -273,9 +273,8 @@ static void table_fill_symbols(struct symbol_table *t, const struct crew *c) {
         VEC(struct sorted) all = {0};
 
         for (unsigned i = 0; i < c->n_seats; i++)
-                for (size_t k = 0; k < c->seats[i].hearing.n_sure; k++)
-                        vec_push(&all,
-                                 (struct sorted){c->seats[i].hearing.symbols.items[k], all.n});
+                for (size_t k = 0; k < c->seats[i].reply.n_sure; k++)
+                        vec_push(&all, (struct sorted){c->seats[i].reply.symbols.items[k], all.n});
         if (all.n)
                 qsort(all.items, all.n, sizeof(all.items[0]), sorted_compare);
         t->n_symbols = all.n;
@@ -310,7 +309,7 @@ static void table_fill_modules(struct symbol_table *t, const struct crew *c) {
         if (!t->modules)
                 abort();
         for (uint32_t i = 0; i < c->orders.n_jobs; i++) {
-                struct hearing_outcome o = c->heard.outcomes[i];
+                struct worker_reply_outcome o = c->heard.outcomes[i];
 
                 if (!o.is_done) /* never begun */
                         o.naming = c->n_barren >= APPEND_MAX_BARREN ? TRACE_NAMING_OVER_MEMORY
@@ -344,12 +343,12 @@ static int crew_look_up(struct crew *c, struct trace_reader *reader) {
         c->orders.view = v;
         c->orders.board = board;
         make_jobs(c, v);
-        c->heard = (struct hearings){.arena = c->arena,
-                                     .n_locations = v->n_locations,
-                                     .n_jobs = c->orders.n_jobs,
-                                     .outcomes = arena_alloc(c->arena,
-                                                             (c->orders.n_jobs + 1) *
-                                                                     sizeof(*c->heard.outcomes))};
+        c->heard = (struct worker_replies){
+                .arena = c->arena,
+                .n_locations = v->n_locations,
+                .n_jobs = c->orders.n_jobs,
+                .outcomes =
+                        arena_alloc(c->arena, (c->orders.n_jobs + 1) * sizeof(*c->heard.outcomes))};
         c->n_seats = choose_workers(c);
         crew_run(c);
         munmap(board, sizeof(struct worker_board));
@@ -374,10 +373,10 @@ int symbol_lookup(const char *trace_path, const struct symbol_options *options,
         if (r >= 0) {
                 table_fill_symbols(t, &c);
                 table_fill_modules(t, &c);
-                t->n_kept_modules = keep_better_names(t, trace_view(reader));
+                t->n_kept_modules = kept_names_put_back(t, trace_view(reader));
         }
         for (unsigned i = 0; i < WORKER_MAX; i++)
-                hearing_done(&c.seats[i].hearing);
+                worker_reply_done(&c.seats[i].reply);
         map_done(&c.heard.texts);
         if (r < 0)
                 return err_set(reterr, r,

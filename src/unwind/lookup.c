@@ -5,10 +5,10 @@
 
 #include "unwind/arch.h"
 #include "unwind/cfi.h"
-#include "unwind/code.h"
+#include "unwind/instructions.h"
 #include "unwind/object.h"
 #include "unwind/rowtab.h"
-#include "wire/point.h"
+#include "wire/signal_point.h"
 
 #define SILENT (UINT64_C(1) << 63)
 

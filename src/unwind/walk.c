@@ -16,7 +16,7 @@
 #include "unwind/walk.h"
 
 #include "unwind/rowtab.h"
-#include "wire/point.h"
+#include "wire/signal_point.h"
 
 enum {
         OUTER = UNWIND_OUTER_KEPT, /* the marker, if any, is R[OUTER] */

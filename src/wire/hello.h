@@ -6,7 +6,7 @@
 
 #include <stdint.h>
 
-#include "wire/plan.h"
+#include "wire/patch_plan.h"
 
 /* "<name>[;<name>]:<32 hex digits of token>"; a name beginning with '/' is a path, else abstract. No comma: emulators split
  * the variables they hand on at commas. */
@@ -37,7 +37,7 @@ struct wire_hello {
         uint8_t token[16];
         uint64_t now; /* the target's counter, to notice a clock that does not agree */
 
-        /* For entry patches (wire/plan.h): where the runtime's hooks are, and the table of its entries; those that are free begin
+        /* For entry patches (wire/patch_plan.h): where the runtime's hooks are, and the table of its entries; those that are free begin
          * at first_free, and are n_free. */
         uint64_t hooks[WIRE_N_CALLS];
         uint64_t entries;

@@ -63,7 +63,7 @@ struct wire_header {
         uint32_t flags;       /* enum wire_flags */
         uint64_t sample_seed; /* WIRE_SAMPLED: what the threads' random numbers begin with */
 
-        /* written by the recorder (or the front when the recorder died) */
+        /* written by the recorder (or the supervisor when the recorder died) */
         _Alignas(128) _Atomic uint32_t
                 recording; /* 1: record. 0: pass through for ever; the recorder is gone or done */
         _Atomic uint32_t

@@ -14,8 +14,8 @@
 
 #include "wire/clock.h"
 #include "wire/layout.h"
-#include "wire/point.h"
 #include "wire/record.h"
+#include "wire/signal_point.h"
 #include "wire/sys.h"
 
 #pragma GCC visibility push(hidden)

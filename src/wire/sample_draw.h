@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The random numbers of sampling, without floating point: the runtime must leave vector registers alone. Apart from
- * the rest, so that a test can draw millions of them (record/sample_test.c). */
+ * the rest, so that a test can draw millions of them (record/sample_draw_test.c). */
 #pragma once
 
 #include <stdint.h>

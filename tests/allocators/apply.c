@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Preloaded: writes its process's maps to THUNK_MAPS and ends, or puts the plan THUNK_PLAN (wire/plan.h) into it. */
+/* Preloaded: writes its process's maps to THUNK_MAPS and ends, or puts the plan THUNK_PLAN (wire/patch_plan.h) into it. */
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <stdint.h>

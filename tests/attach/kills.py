@@ -116,24 +116,24 @@ def sudden(t, target, who, **when):
 
 
 def test_silt_at_a_stop(t):
-    """Right after a thread was stopped, at each call that silt makes then: its hand comes to the end of what it does."""
+    """Right after a thread was stopped, at each call that silt makes then: its stopper comes to the end of what it does."""
     for how in ("epoll", "receive-time")[:t.count(1, 2)]:
         for step in range(0, t.count(6, 20), t.count(2, 1)):
             check_idle(t, how, lambda target, step=step: sudden(t, target, "silt", step=step), 1)
 
 
 def test_hand_at_a_stop(t):
-    """The same for the hand itself; where the kernel ends a call for nothing but a stop, as soon as it had the time to put that right."""
+    """The same for the stopper itself; where the kernel ends a call for nothing but a stop, as soon as it had the time to put that right."""
     for how, first in (("epoll", 4), ("read", 0), ("futex", 2), ("poll", 0), ("accept", 0))[:t.count(3, 5)]:
         for step in range(first, first + t.count(1, 20)):
-            check_idle(t, how, lambda target, step=step: sudden(t, target, "hand", step=step), 1)
+            check_idle(t, how, lambda target, step=step: sudden(t, target, "stopper", step=step), 1)
 
 
 def test_microseconds(t):
     chance = random.Random()
     for how in ("epoll", "poll", "read", "futex", "accept", "select", "child")[:t.count(2, 7)]:
-        for who in ("silt", "hand"):
-            if (how, who) != ("epoll", "hand"):
+        for who in ("silt", "stopper"):
+            if (how, who) != ("epoll", "stopper"):
                 check_idle(t, how, lambda target, who=who: sudden(t, target, who, ns=chance.randrange(400000)), t.count(1, 200))
 
 

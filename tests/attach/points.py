@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""silt kills itself at every labelled step of attaching and detaching (src/attach/point.h): the process goes on, and can be attached to again."""
+"""silt kills itself at every labelled step of attaching and detaching (src/attach/kill_point.h): the process goes on, and can be attached to again."""
 
 import glob
 import os

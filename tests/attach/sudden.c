@@ -2,7 +2,7 @@
 /* Preloaded into silt: it is killed at a given moment after it has first asked a thread to stop (PTRACE_INTERRUPT).
  *   SUDDEN_STEP=N  before the N-th call of ptrace after that; 0: at once
  *   SUDDEN_NS=N    so many nanoseconds later, whatever is done by then
- *   SUDDEN_WHO     silt: the process that was started; hand: the one that stops threads */
+ *   SUDDEN_WHO     silt: the process that was started; stopper: the one that stops threads */
 #include <dlfcn.h>
 #include <signal.h>
 #include <stdarg.h>

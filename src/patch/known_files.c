@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: MIT */
+#include "patch/known_files.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "patch/imprint.h"
+#include "wire/record.h"
+
+enum {
+        MEMORY_MAX_FILES = 4096,
+        MEMORY_MAX_FOUND = 256,
+        MEMORY_MAX_ALLOCATORS = WIRE_N_ALLOCATORS - 1,
+};
+
+static struct known_file file_of(const struct stat *st) {
+        return (struct known_file){st->st_dev, st->st_ino, st->st_size, st->st_mtim};
+}
+
+static bool is_same(const struct known_file *f, const struct stat *st) {
+        return f->dev == st->st_dev && f->ino == st->st_ino && f->size_bytes == st->st_size &&
+               f->changed.tv_sec == st->st_mtim.tv_sec && f->changed.tv_nsec == st->st_mtim.tv_nsec;
+}
+
+bool known_files_is_plain(const struct known_files *m, const struct stat *file) {
+        for (size_t i = 0; i < m->plain.n; i++)
+                if (is_same(&m->plain.items[i], file))
+                        return true;
+        return false;
+}
+
+void known_files_add_plain(struct known_files *m, const struct stat *file) {
+        if (m->plain.n < MEMORY_MAX_FILES)
+                vec_push(&m->plain, file_of(file));
+}
+
+static void copy_allocators(struct allocators *to, const struct allocators *from) {
+        memset(to, 0, sizeof(*to));
+        to->has_symbol_table = from->has_symbol_table;
+        for (size_t i = 0; i < from->list.n; i++)
+                vec_push(&to->list, from->list.items[i]);
+        for (size_t i = 0; i < from->functions.n; i++)
+                vec_push(&to->functions, from->functions.items[i]);
+}
+
+bool known_files_recall(const struct known_files *m, const struct stat *file, enum allocators_of of,
+                        struct allocators *ret) {
+        for (size_t i = 0; i < m->found.n; i++)
+                if (m->found.items[i].of == of && is_same(&m->found.items[i].file, file)) {
+                        copy_allocators(ret, &m->found.items[i].found);
+                        return true;
+                }
+        return false;
+}
+
+void known_files_keep(struct known_files *m, const struct stat *file, enum allocators_of of,
+                      const struct allocators *found) {
+        struct known_files_found *to;
+
+        if (m->found.n < MEMORY_MAX_FOUND) {
+                to = vec_add(&m->found);
+        } else {
+                to = &m->found.items[m->oldest++ % MEMORY_MAX_FOUND];
+                allocators_done(&to->found);
+        }
+        to->file = file_of(file);
+        to->of = of;
+        copy_allocators(&to->found, found);
+}
+
+uint32_t known_files_number(struct known_files *m, const char *family, const char *module,
+                            const char *open_path, uint32_t said_version) {
+        struct known_allocator *one;
+        struct imprint imprint;
+
+        for (size_t i = 0; i < m->allocators.n; i++)
+                if (!strcmp(m->allocators.items[i].family, family) &&
+                    !strncmp(m->allocators.items[i].module, module, sizeof(one->module) - 1))
+                        return (uint32_t)i + 1;
+        if (m->allocators.n == MEMORY_MAX_ALLOCATORS)
+                return MEMORY_MAX_ALLOCATORS;
+        one = vec_add(&m->allocators);
+        one->family = one->name = family;
+        if (m->allocators.n == MEMORY_MAX_ALLOCATORS) {
+                one->family = one->name = "others"; /* the last number is everybody's */
+                return MEMORY_MAX_ALLOCATORS;
+        }
+        snprintf(one->module, sizeof(one->module), "%s", module);
+        if (imprint_read(open_path, &imprint, NULL) == 0) {
+                one->name = imprint_name(&imprint, family);
+                snprintf(one->version, sizeof(one->version), "%s",
+                         imprint_version(&imprint, one->name));
+        }
+        imprint_say_version(said_version, one->version, sizeof(one->version));
+        return (uint32_t)m->allocators.n;
+}
+
+const struct known_allocator *known_allocator(const struct known_files *m, uint32_t number) {
+        return number > 0 && number <= m->allocators.n ? &m->allocators.items[number - 1] : NULL;
+}
+
+void patch_memory_done(struct known_files *m) {
+        vec_free(&m->allocators);
+        vec_free(&m->plain);
+        for (size_t i = 0; i < m->found.n; i++)
+                allocators_done(&m->found.items[i].found);
+        vec_free(&m->found);
+}

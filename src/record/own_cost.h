@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: MIT */
+/* What recording itself takes: told in the trace, and, with --budget, kept within bounds. */
+#pragma once
+
+#include <stdint.h>
+
+struct recorder;
+
+void own_cost_tell(struct recorder *r, uint64_t now_ns);
+void own_cost_keep_budget(struct recorder *r, uint64_t now_ns);
+/* At the end: says so where the budget was not kept. */
+void own_cost_judge_budget(struct recorder *r);

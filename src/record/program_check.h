@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: MIT */
+/* Can silt enter a program? The loader ignores LD_PRELOAD for static, privileged and foreign programs;
+ * that is said before the run, with what to do, instead of leaving an empty trace. */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/err.h"
+
+enum program_verdict {
+        PROGRAM_OK = 0,
+        PROGRAM_NOT_FOUND,      /* exit status 127 */
+        PROGRAM_NOT_EXECUTABLE, /* 126 */
+        PROGRAM_REFUSED,        /* 125: static, set-user-id, capabilities, other machine, no ELF */
+};
+
+struct checked_program {
+        char path[4096];        /* the program as found */
+        char interpreter[4096]; /* of a script, the program that is really entered; else "" */
+        uint16_t machine;       /* ELF e_machine of what is entered */
+        bool is_pie, has_symtab, is_static;
+        bool is_musl; /* run by musl's loader */
+};
+
+/* name as given to execvp. machine: the runtime's, e.g. EM_AARCH64. reterr explains any verdict but PROGRAM_OK. */
+enum program_verdict program_check(const char *name, uint16_t machine, struct checked_program *ret,
+                                   struct err *reterr);

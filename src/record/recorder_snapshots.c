@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: MIT */
+#include "record/recorder_snapshots.h"
+
+#include <errno.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "pipeline/pipeline.h"
+#include "record/watcher.h"
+#include "trace/writer.h"
+
+/* ---- the server -------------------------------------------------------------------------------- */
+
+/* While all places are taken nobody is let in, and the recorder must not be woken for those who wait outside. */
+static void recorder_watch_snapshot_server(struct recorder *r) {
+        bool has_room = r->snapshot_server.n_callers < SNAPSHOT_SERVER_N_CALLERS;
+
+        if (r->snapshot_server.listen_fd < 0 || has_room == r->snapshot_server_is_watched)
+                return;
+        if (has_room)
+                watcher_add(r->watcher, r->snapshot_server.listen_fd, TAG_SNAPSHOT_SERVER);
+        else
+                watcher_remove(r->watcher, r->snapshot_server.listen_fd);
+        r->snapshot_server_is_watched = has_room;
+}
+
+void recorder_open_snapshot_server(struct recorder *r) {
+        const struct rendezvous *v = r->config->rendezvous;
+        const char *slash = strrchr(v->path, '/');
+        char folder[sizeof(v->path)] = "";
+        int x = -ENOENT;
+
+        r->snapshot_server.listen_fd = -1;
+        if (slash) {
+                memcpy(folder, v->path, (size_t)(slash - v->path));
+                x = snapshot_server_open(&r->snapshot_server, folder);
+        }
+        if (x < 0)
+                recorder_log(r,
+                             "snapshots on demand are not available: cannot create the socket: %s",
+                             strerror(-x));
+        recorder_watch_snapshot_server(r);
+}
+
+static void recorder_refuse(struct recorder *r, int caller, const char *why) {
+        struct snapshot_answer a = {.magic = SNAPSHOT_MAGIC,
+                                    .version = SNAPSHOT_VERSION,
+                                    .result = SNAPSHOT_REFUSED};
+
+        memcpy(a.text, why, MIN(strlen(why), sizeof(a.text) - 1));
+        snapshot_server_answer(&r->snapshot_server, caller, &a);
+}
+
+void recorder_hear_snapshot_server(struct recorder *r) {
+        struct snapshot_request q;
+        struct err e = {0};
+        int caller;
+
+        while ((caller = snapshot_server_hear(&r->snapshot_server, &q)) >= 0) {
+                if (q.kind != SNAPSHOT_TAKE)
+                        recorder_refuse(
+                                r, caller,
+                                "the recorder is a different build of silt and does not know this request");
+                else if (snapshots_wish(&r->snapshots, q.name, q.name_bytes, caller, &e) < 0)
+                        recorder_refuse(r, caller, e.text);
+        }
+        recorder_watch_snapshot_server(r);
+}
+
+/* ---- the cut ----------------------------------------------------------------------------------- */
+
+void recorder_on_cut(void *ctx, uint64_t time_ns) {
+        struct recorder *r = ctx;
+        char text[SNAPSHOT_NAME_BYTES + 32];
+
+        for (size_t i = 0; i < r->snapshots.current.n; i++) {
+                snprintf(text, sizeof(text), "snapshot: %s", r->snapshots.current.items[i].name);
+                trace_put_note(r->writer, time_ns, text);
+                recorder_log(r, "%s", text);
+        }
+        trace_keep_moment(r->writer, time_ns);
+        r->cut_ns = time_ns;
+        pipeline_get_live(r->pipeline, &r->cut_live_bytes, &r->cut_live_blocks);
+}
+
+/* The cut is made, and in the file unless that cannot be written. */
+static void recorder_answer_all(struct recorder *r) {
+        struct snapshot_answer a = {.magic = SNAPSHOT_MAGIC,
+                                    .version = SNAPSHOT_VERSION,
+                                    .result = SNAPSHOT_DONE,
+                                    .flags = r->config->options->sample_bytes ? SNAPSHOT_ESTIMATE
+                                                                              : 0,
+                                    .time_ns = r->cut_ns,
+                                    .live_bytes = r->cut_live_bytes,
+                                    .live_blocks = r->cut_live_blocks};
+        char link[64];
+
+        snprintf(link, sizeof(link), "/proc/self/fd/%d", r->trace_fd);
+        if (readlink(link, a.path, sizeof(a.path) - 1) < 0)
+                a.path[0] = 0;
+        if (trace_writer_is_behind(r->writer))
+                snprintf(
+                        a.text, sizeof(a.text),
+                        "it is not in the trace yet: the trace cannot be written: free some disk space");
+        for (size_t i = 0; i < r->snapshots.current.n; i++) {
+                const struct snapshot_wish *w = &r->snapshots.current.items[i];
+
+                if (w->caller < 0)
+                        continue;
+                snprintf(a.name, sizeof(a.name), "%s", w->name);
+                snapshot_server_answer(&r->snapshot_server, w->caller, &a);
+        }
+        snapshots_end(&r->snapshots, r->cut_ns, r->cut_live_bytes);
+        recorder_watch_snapshot_server(r);
+}
+
+bool recorder_awaits_snapshot(const struct recorder *r) {
+        return r->snapshots.next.n || r->snapshots.current.n || r->snapshot_server.n_silent;
+}
+
+void recorder_keep_snapshots(struct recorder *r, uint64_t now_ns) {
+        uint64_t live_bytes, live_blocks;
+        bool is_last;
+
+        if (r->snapshot_server.n_silent)
+                recorder_hear_snapshot_server(r);
+        if (r->snapshots.current.n && !pipeline_is_cutting(r->pipeline))
+                recorder_answer_all(r);
+        pipeline_get_live(r->pipeline, &live_bytes, &live_blocks);
+        if (snapshots_keep_time(&r->snapshots, now_ns, live_bytes, &is_last) && is_last)
+                recorder_note(r, "no more automatic snapshots: %u were taken, the maximum",
+                              r->snapshots.n_auto);
+        if (r->snapshots.next.n && pipeline_begin_cut(r->pipeline))
+                snapshots_begin(&r->snapshots);
+}
+
+void recorder_close_snapshot_server(struct recorder *r) {
+        if (r->snapshots.current.n && !pipeline_is_cutting(r->pipeline))
+                recorder_answer_all(r);
+        if (r->snapshot_server.listen_fd >= 0 && r->snapshot_server_is_watched)
+                watcher_remove(r->watcher, r->snapshot_server.listen_fd);
+        snapshot_server_close(&r->snapshot_server);
+}

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: MIT */
+/* Snapshots (docs/snapshots.md): who asks for them, when they come by themselves, what becomes of them in the trace. A part of the
+ * recorder. */
+#pragma once
+
+#include "record/recorder_state.h"
+
+void recorder_open_snapshot_server(struct recorder *r);
+/* Nobody can ask any more; whoever waits is told what came of it. */
+void recorder_close_snapshot_server(struct recorder *r);
+
+/* Somebody may be at the snapshot server. */
+void recorder_hear_snapshot_server(struct recorder *r);
+/* Takes what is due by itself, begins a cut when somebody waits for one, answers when it is made. */
+void recorder_keep_snapshots(struct recorder *r, uint64_t now_ns);
+bool recorder_awaits_snapshot(const struct recorder *r);
+
+/* Called back by the pipeline. */
+void recorder_on_cut(void *ctx, uint64_t time_ns);

@@ -1,8 +1,0 @@
-/* SPDX-License-Identifier: MIT */
-/* Names made fit for a message: a program may be called anything, and a message is one line. */
-#pragma once
-
-#include <stddef.h>
-
-/* Control bytes become '?'. Cut at cap. Returns ret. */
-const char *words_plain(const char *text, char *ret, size_t cap);
