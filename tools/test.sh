@@ -7,7 +7,7 @@ cd "$(dirname "$0")/.." || exit 1
 soak=
 if [ "${1:-}" = --soak ]; then
         soak=--soak
-        export SILT_HOSTILE_ALL=1 # src/report/hostile_test.c
+        export SILT_HOSTILE_ALL=1 # src/report/report_hostile_test.c
         export SILT_TRAFFIC_DRAWS=10000 # src/diff/traffic_test.c
 fi
 

@@ -17,7 +17,7 @@
 #include "patch/survey.h"
 #include "record/program_check.h"
 #include "record/supervisor.h"
-#include "report/style.h"
+#include "show/style.h"
 
 static const struct cli_command doctor_command = {
         .name = "doctor",

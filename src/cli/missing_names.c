@@ -7,7 +7,7 @@
 #include "base/macros.h"
 #include "base/str.h"
 #include "query/query.h"
-#include "report/open.h"
+#include "show/opened.h"
 #include "symbol/symbol.h"
 
 enum { NAMING_TIME_S = 30 }; /* where nobody asked for it */

@@ -7,9 +7,9 @@
 
 #include "base/json.h"
 #include "base/units.h"
-#include "diff/measure.h"
-#include "diff/words.h"
-#include "report/holder.h"
+#include "diff/check_measure.h"
+#include "diff/diff_words.h"
+#include "show/process_holders.h"
 
 /* ---- words ----------------------------------------------------------------------------------- */
 

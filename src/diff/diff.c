@@ -5,9 +5,9 @@
 #include <errno.h>
 #include <string.h>
 
-#include "diff/flutter.h"
-#include "diff/pair.h"
-#include "diff/text.h"
+#include "diff/chance.h"
+#include "diff/paired.h"
+#include "diff/diff_text.h"
 
 static bool is_flow(enum query_metric m) {
         return m != QUERY_PEAK && m != QUERY_END;

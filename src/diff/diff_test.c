@@ -11,10 +11,10 @@
 
 #include <cmocka.h>
 
-#include "diff/pair.h"
+#include "diff/paired.h"
 #include "name/stable.h"
 #include "query/testing/fabric.h"
-#include "report/frame.h"
+#include "show/frame.h"
 
 #define OLD_PATH "diff_test_old.silt"
 #define NEW_PATH "diff_test_new.silt"

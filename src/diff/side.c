@@ -6,11 +6,11 @@
 #include <sys/stat.h>
 
 #include "base/units.h"
-#include "report/estimate.h"
-#include "report/frame.h"
-#include "report/holder.h"
-#include "report/style.h"
-#include "report/times.h"
+#include "show/estimate.h"
+#include "show/frame.h"
+#include "show/process_holders.h"
+#include "show/style.h"
+#include "show/times.h"
 
 /* ---- opening --------------------------------------------------------------------------------- */
 

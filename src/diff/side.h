@@ -6,7 +6,7 @@
 #include "diff/diff.h"
 #include "query/query.h"
 #include "report/gather.h"
-#include "report/open.h"
+#include "show/opened.h"
 
 struct diff_side {
         const struct diff_source *source; /* own */

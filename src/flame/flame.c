@@ -4,11 +4,11 @@
 
 #include <errno.h>
 
-#include "flame/parts.h"
-#include "flame/timeline.h"
-#include "flame/write.h"
-#include "report/open.h"
-#include "report/times.h"
+#include "flame/process_parts.h"
+#include "flame/flame_timeline.h"
+#include "flame/flame_write.h"
+#include "show/opened.h"
+#include "show/times.h"
 
 enum { MAX_PICTURES = QUERY_N_METRICS + 1 };
 

@@ -10,13 +10,13 @@
 #include <cmocka.h>
 
 #include "base/macros.h"
-#include "flame/cut.h"
+#include "flame/text_cut.h"
 #include "flame/escape.h"
 #include "flame/flame.h"
 #include "flame/graph.h"
 #include "query/testing/fabric.h"
-#include "report/open.h"
-#include "report/story.h"
+#include "show/opened.h"
+#include "show/testing/server_trace.h"
 
 #define TRACE_PATH "flame_test.silt"
 #define OLD_PATH "flame_test.old.silt"

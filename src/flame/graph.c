@@ -5,9 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "flame/cut.h"
-#include "flame/same.h"
-#include "report/frame.h"
+#include "flame/text_cut.h"
+#include "flame/same_functions.h"
+#include "show/frame.h"
 
 /* ---- laying trees over each other -------------------------------------------------------------- */
 

@@ -9,9 +9,9 @@
 #pragma once
 
 #include "base/vec.h"
-#include "flame/texts.h"
+#include "flame/text_pool.h"
 #include "query/query.h"
-#include "report/view.h"
+#include "show/view.h"
 
 enum {
         /* Bounds of a picture, whatever the trace: the smallest frames beyond become the rest of their callers. */

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "query/query.h"
-#include "report/style.h"
+#include "show/style.h"
 
 struct chart_mark {
         uint64_t time_ns;

@@ -6,8 +6,8 @@
 
 #include "base/units.h"
 #include "finding/joined.h"
-#include "report/holder.h"
-#include "report/open.h"
+#include "show/process_holders.h"
+#include "show/opened.h"
 
 int report_scope(struct query *q, const struct report_options *o, struct query_scope *ret,
                  struct err *reterr) {

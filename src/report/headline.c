@@ -6,12 +6,12 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "report/estimate.h"
-#include "report/frame.h"
-#include "report/holder.h"
-#include "report/prior.h"
-#include "report/resident.h"
-#include "report/view.h"
+#include "show/estimate.h"
+#include "show/frame.h"
+#include "show/process_holders.h"
+#include "report/late_start.h"
+#include "report/resident_memory.h"
+#include "show/view.h"
 
 enum {
         HEADLINE_MAX_COMMAND = 72,

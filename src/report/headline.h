@@ -5,7 +5,7 @@
 #include "base/json.h"
 #include "base/units.h"
 #include "report/gather.h"
-#include "report/style.h"
+#include "show/style.h"
 
 void headline_print(const struct style *s, const struct report *r);
 /* "headline": the same sentence. */

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/units.h"
-#include "report/unseen.h"
+#include "report/unseen_processes.h"
 
 enum { LIMITS_MAX_PUT = 1000 };
 

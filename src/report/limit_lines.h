@@ -4,7 +4,7 @@
 
 #include "base/json.h"
 #include "report/gather.h"
-#include "report/style.h"
+#include "show/style.h"
 #include "trace/limit.h"
 
 /* One sentence a kind, worst first. */

@@ -3,9 +3,9 @@
 #include "report/report.h"
 
 #include "report/gather.h"
-#include "report/open.h"
-#include "report/times.h"
-#include "report/view.h"
+#include "show/opened.h"
+#include "show/times.h"
+#include "show/view.h"
 
 static bool report_is_view(const struct report_options *o) {
         return o->histogram || o->group_by || o->tree || o->bottom_up || o->callers || o->callees;

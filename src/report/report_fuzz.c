@@ -8,19 +8,19 @@
  * input's length.
  *
  * seeds: src/report/report_seeds
- * covers: src/report/blocks.c src/report/chart.c src/report/frame.c
+ * covers: src/report/report_blocks.c src/report/chart.c src/show/frame.c
  * covers: src/finding/facts.c src/finding/finding.c src/finding/growing.c src/finding/growth.c src/finding/large.c
  * covers: src/finding/left.c src/finding/moves.c src/finding/notes.c src/finding/peak.c src/finding/place.c src/finding/series.c
  * covers: src/finding/slack.c src/finding/temporary.c
- * covers: src/report/gather.c src/report/json_report.c src/report/sites.c src/report/tables.c src/report/text.c
+ * covers: src/report/gather.c src/report/report_json.c src/show/stack_text.c src/report/threads_mappings.c src/report/report_text.c
  * covers: src/query/answer.c src/query/block.c src/query/process_sum.c src/query/inherited_frees.c src/query/mappings.c
  * covers: src/query/window_peak.c src/query/query.c src/query/replay.c src/query/site_state.c src/query/threads.c
  * covers: src/query/living_heirs.c src/query/block_life.c src/query/pick.c
  * covers: src/query/timeline.c src/query/figures.c src/query/group.c src/query/histogram.c src/query/history.c
- * covers: src/query/call_path.c src/query/size_class.c src/query/tree.c src/report/groups.c src/report/histogram.c
+ * covers: src/query/call_path.c src/query/size_class.c src/query/tree.c src/report/report_groups.c src/report/report_histogram.c
  * covers: src/query/moves_by_path.c src/query/moves_cut.c
- * covers: src/report/tree.c src/report/view.c src/report/chain.c src/report/family.c src/report/forest.c
- * covers: src/report/found.c src/report/headline.c src/report/prior.c src/report/spread.c src/report/totals.c */
+ * covers: src/report/report_tree.c src/show/view.c src/show/chain.c src/report/process_tree.c src/report/site_forest.c
+ * covers: src/report/finding_text.c src/report/headline.c src/report/late_start.c src/report/sizes_lifetimes.c src/report/totals_text.c */
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>

@@ -14,10 +14,10 @@
 #include "base/macros.h"
 #include "base/str.h"
 #include "query/testing/fabric.h"
-#include "report/frame.h"
+#include "show/frame.h"
 #include "report/report.h"
-#include "report/story.h"
-#include "report/style.h"
+#include "show/testing/server_trace.h"
+#include "show/style.h"
 #include "trace/writer.h"
 
 #define TRACE_PATH "report_test.silt"

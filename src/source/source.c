@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "source/source.h"
 
-#include "report/times.h"
-#include "source/page.h"
+#include "show/times.h"
+#include "source/source_page.h"
 
 int source_print(FILE *out, const struct source_options *options, struct err *reterr) {
         struct source_options own = *options;

@@ -6,8 +6,8 @@
  * bit 4 every line; bit 5 a narrow output; bit 6 all processes.
  *
  * seeds: src/source/source_seeds
- * covers: src/source/extent.c src/source/file.c src/source/json.c src/source/page.c src/source/shown.c src/source/source.c
- * covers: src/source/subject.c src/source/table.c src/source/text.c src/query/lines.c */
+ * covers: src/source/function_extent.c src/source/source_file.c src/source/source_json.c src/source/source_page.c src/source/line_cells.c src/source/source.c
+ * covers: src/source/subject.c src/source/line_table.c src/source/source_text.c src/query/lines.c */
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -16,7 +16,7 @@
 #include "base/fs.h"
 #include "base/heap_peak.h"
 #include "query/testing/fabric.h"
-#include "source/file.h"
+#include "source/source_file.h"
 #include "source/source.h"
 #include "trace/rehash.h"
 

@@ -9,7 +9,7 @@
 #include "base/map.h"
 #include "name/name.h"
 #include "query/search_pattern.h"
-#include "source/file.h"
+#include "source/source_file.h"
 
 enum { SUBJECT_MAX_TOLD = 5, SUBJECT_MAX_NAME = 70 };
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 """A real trace, cut off, flipped and overwritten, through the command line. Every cut, bit and number of small traces is
-tried in src/report/hostile_test.c; here it is the programs themselves, their exit statuses and what they print."""
+tried in src/report/report_hostile_test.c; here it is the programs themselves, their exit statuses and what they print."""
 
 import json
 import os

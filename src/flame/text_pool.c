@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: MIT */
+#include "flame/text_pool.h"
+
+#include <string.h>
+
+void texts_init(struct texts *t) {
+        *t = (struct texts){.arena = arena_new()};
+        texts_add(t, "");
+}
+
+void texts_done(struct texts *t) {
+        vec_free(&t->items);
+        map_done(&t->by_hash);
+        arena_free(t->arena);
+        *t = (struct texts){0};
+}
+
+static uint64_t hash_of(const char *text) {
+        uint64_t h = 0xcbf29ce484222325u;
+
+        for (; *text; text++)
+                h = (h ^ (unsigned char)*text) * 0x100000001b3u;
+        return h;
+}
+
+uint32_t texts_add(struct texts *t, const char *text) {
+        for (uint64_t h = hash_of(text);; h++) {
+                bool added;
+                uint64_t *number = map_put(&t->by_hash, h, t->items.n, &added);
+
+                if (added)
+                        vec_push(&t->items, arena_strdup(t->arena, text));
+                if (added || strcmp(t->items.items[*number], text) == 0)
+                        return (uint32_t)*number;
+        }
+}

@@ -1,0 +1,425 @@
+/* SPDX-License-Identifier: MIT */
+/* The report for programs: schema silt.report/1. Fields may be added; what stands here keeps its
+ * meaning. */
+#include "base/json.h"
+#include "report/allocators.h"
+#include "show/estimate.h"
+#include "report/gather.h"
+#include "report/headline.h"
+#include "report/limit_lines.h"
+#include "report/marks.h"
+#include "report/late_start.h"
+#include "report/resident_memory.h"
+#include "report/unseen_processes.h"
+#include "show/view.h"
+
+static double seconds(uint64_t ns) {
+        return (double)ns / 1e9;
+}
+
+static void put_args(struct json *j, const char *key, const char *const *args, uint32_t n) {
+        json_key(j, key);
+        json_array(j);
+        for (uint32_t i = 0; i < n; i++)
+                json_string(j, args[i]);
+        json_end(j);
+}
+
+static void put_totals(struct json *j, const char *key, const struct query *q,
+                       const struct query_totals *t) {
+        json_key(j, key);
+        json_object(j);
+        json_put_uint(j, "allocations", t->n_allocs);
+        json_put_uint(j, "frees", t->n_frees);
+        json_put_uint(j, "reallocations", t->n_reallocs);
+        json_put_uint(j, "failed_allocations", t->n_failed);
+        json_put_uint(j, "unknown_frees", t->n_unknown_frees);
+        json_put_uint(j, "prior_frees", t->n_prior_frees);
+        json_put_uint(j, "implicit_frees", t->n_implicit_frees);
+        json_put_uint(j, "bytes_allocated", t->alloc_bytes);
+        json_put_uint(j, "temporary_allocations", t->n_temporary);
+        json_put_uint(j, "peak_live_bytes", t->peak_bytes);
+        json_put_uint(j, "peak_live_blocks", t->peak_blocks);
+        json_put_double(j, "peak_at_s", seconds(t->peak_ns), 6);
+        json_put_uint(j, "end_live_bytes", t->end_bytes);
+        json_put_uint(j, "end_live_blocks", t->end_blocks);
+        json_put_uint(j, "peak_rss_bytes", t->peak_rss_bytes);
+        json_put_uint(j, "lost_events", t->n_lost);
+        json_put_uint(j, "threads", t->n_threads);
+        json_put_uint(j, "sites", t->n_sites);
+        json_put_uint(j, "wrong_size_frees", t->n_wrong_sizes);
+        if (q)
+                estimate_put_totals(j, q, t);
+        json_end(j);
+}
+
+/* ---- stacks and sites ------------------------------------------------------------------------ */
+
+static void put_int(struct json *j, const char *key, int64_t v) {
+        json_key(j, key);
+        json_int(j, v);
+}
+
+static void put_site(struct json *j, const struct report *r, const struct query_site *s,
+                     enum query_metric m) {
+        struct query_figure f = query_figure_of(&s->f, m);
+
+        json_object(j);
+        put_int(j, "bytes", f.bytes);
+        put_int(j, "blocks", f.blocks);
+        json_put_uint(j, "allocations", s->f.n_allocs);
+        if (s->f.var[m] > 0)
+                json_put_double(j, "standard_error", query_figures_error(&s->f, m), 1);
+        if (f.bytes_are_estimated) {
+                json_key(j, "bytes_estimated");
+                json_bool(j, true);
+        }
+        view_put_stack(j, r->q, s->stack);
+        json_end(j);
+}
+
+static void put_top_metric(struct json *j, struct report *r, enum query_metric m) {
+        struct query_answer *a = r->answer;
+
+        query_sort_sites(a->sites, a->n_sites, m);
+        json_object(j);
+        json_put_string(j, "metric", query_metric_name(m));
+        json_key(j, "sites");
+        json_array(j);
+        for (size_t i = 0, n = 0; i < a->n_sites && n < r->options->n_top; i++) {
+                struct query_figure f = query_figure_of(&a->sites[i].f, m);
+
+                if (f.value == 0 && f.blocks == 0)
+                        continue;
+                put_site(j, r, &a->sites[i], m);
+                n++;
+        }
+        json_end(j);
+        json_end(j);
+}
+
+static void put_top(struct json *j, struct report *r) {
+        json_key(j, "top");
+        json_array(j);
+        put_top_metric(j, r, r->metric);
+        for (unsigned m = 0; m < QUERY_N_METRICS; m++)
+                if (m != r->metric)
+                        put_top_metric(j, r, (enum query_metric)m);
+        json_end(j);
+}
+
+/* Counts and bytes are whole numbers and are written so. */
+static void put_number(struct json *j, const struct finding_number *n) {
+        if (n->value >= 0 && n->value < 9e15 && n->value == (double)(uint64_t)n->value)
+                json_put_uint(j, n->name, (uint64_t)n->value);
+        else
+                json_put_double(j, n->name, n->value, 6);
+}
+
+/* What the first sentence of the next command tells, and what of. */
+static void put_shows(struct json *j, const struct finding_shows *s) {
+        json_key(j, "next_shows");
+        if (!s->is_known) {
+                json_null(j);
+                return;
+        }
+        json_object(j);
+        json_put_string(j, "metric", query_metric_name(s->by));
+        json_key(j, "value");
+        json_int(j, s->value);
+        json_put_uint(j, "whole", s->whole);
+        json_end(j);
+}
+
+static void put_findings(struct json *j, const struct report *r) {
+        json_key(j, "findings");
+        json_array(j);
+        for (size_t i = 0; i < r->findings->n; i++) {
+                const struct finding *f = &r->findings->items[i];
+
+                json_object(j);
+                json_put_string(j, "kind", f->kind);
+                json_put_string(j, "severity", finding_severity_name(f->severity));
+                json_put_string(j, "text", f->text);
+                json_put_uint(j, "bytes", f->bytes);
+                if (f->process != QUERY_ALL) {
+                        json_put_uint(j, "pid", r->v->processes[f->process].start.pid);
+                        json_put_string(j, "process", query_process_name(r->q, f->process));
+                }
+                json_put_string(j, "next", f->next ? f->next : "");
+                put_shows(j, &f->shows);
+                json_key(j, "site");
+                if (f->has_site)
+                        put_site(j, r, &f->site, f->metric);
+                else
+                        json_null(j);
+                json_put_string(j, "function", f->function);
+                json_key(j, "evidence");
+                json_object(j);
+                for (size_t k = 0; k < f->n_numbers; k++)
+                        put_number(j, &f->numbers[k]);
+                json_end(j);
+                json_end(j);
+        }
+        json_end(j);
+}
+
+/* ---- processes, threads, mappings, time ------------------------------------------------------ */
+
+static void put_processes(struct json *j, const struct report *r) {
+        json_key(j, "processes");
+        json_array(j);
+        for (size_t i = 0; i < r->v->n_processes; i++) {
+                const struct trace_process_info *p = &r->v->processes[i];
+
+                json_object(j);
+                json_put_uint(j, "pid", p->start.pid);
+                json_put_uint(j, "parent",
+                              p->start.parent < r->v->n_processes
+                                      ? r->v->processes[p->start.parent].start.pid
+                                      : 0);
+                json_put_uint(j, "image", p->start.image);
+                put_args(j, "command", p->start.args, p->start.n_args);
+                json_put_string(j, "exe", p->start.exe);
+                if (p->title)
+                        json_put_string(j, "title", p->title);
+                json_put_double(j, "start_s", seconds(p->start.start_ns), 6);
+                if (p->has_end)
+                        json_put_double(j, "end_s", seconds(p->end.end_ns), 6);
+                json_put_string(j, "ended", report_ended_name(p->end.ended));
+                if (p->has_end && p->end.status >= 0)
+                        put_int(j, "status", p->end.status);
+                put_totals(j, "totals", NULL, &r->answer->processes[i]);
+                json_end(j);
+        }
+        json_end(j);
+}
+
+static void put_threads(struct json *j, const struct report *r) {
+        json_key(j, "threads");
+        json_array(j);
+        for (size_t i = 0; i < r->n_threads; i++) {
+                const struct query_thread *t = &r->threads[i];
+                const struct trace_thread_info *info = &r->v->threads[t->thread];
+
+                json_object(j);
+                json_put_uint(j, "tid", info->start.tid);
+                json_put_string(j, "name", info->name);
+                json_put_double(j, "start_s", seconds(info->start.start_ns), 6);
+                if (r->threads_have_figures) {
+                        json_put_uint(j, "allocations", t->n_allocs);
+                        json_put_uint(j, "bytes_allocated", t->alloc_bytes);
+                        json_put_uint(j, "frees", t->n_frees);
+                        json_put_uint(j, "temporary_allocations", t->n_temporary);
+                        json_put_uint(j, "foreign_frees", t->n_foreign_frees);
+                }
+                json_end(j);
+        }
+        json_end(j);
+}
+
+static void put_mappings(struct json *j, const struct report *r) {
+        json_key(j, "mappings");
+        json_object(j);
+        json_put_uint(j, "peak_bytes", r->mapped.peak_bytes);
+        json_put_uint(j, "end_bytes", r->mapped.end_bytes);
+        json_put_uint(j, "reserved_peak_bytes", r->mapped.reserved_peak_bytes);
+        json_put_uint(j, "usable_peak_bytes", r->mapped.usable_peak_bytes);
+        json_key(j, "sites");
+        json_array(j);
+        for (size_t i = 0; i < r->n_mappings && i < r->options->n_top; i++) {
+                const struct query_mapping *m = &r->mappings[i];
+
+                json_object(j);
+                json_put_uint(j, "peak_bytes", m->peak_bytes);
+                json_put_uint(j, "end_bytes", m->end_bytes);
+                json_put_uint(j, "mapped_bytes", m->mapped_bytes);
+                json_put_uint(j, "reserved_bytes", m->reserved_bytes);
+                json_put_uint(j, "calls", m->n_calls);
+                view_put_stack(j, r->q, m->stack);
+                json_end(j);
+        }
+        json_end(j);
+        json_end(j);
+}
+
+static int put_timeline(struct json *j, const struct report *r, struct err *reterr) {
+        struct query_column columns[REPORT_JSON_COLUMNS];
+        int x = query_timeline(r->q, &r->scope, REPORT_JSON_COLUMNS, REPORT_MAX_EVENTS, columns,
+                               reterr);
+
+        json_key(j, "timeline");
+        json_array(j);
+        for (size_t i = 0; i < REPORT_JSON_COLUMNS && x >= 0; i++) {
+                json_object(j);
+                json_put_double(j, "at_s", seconds(columns[i].begin_ns), 6);
+                json_put_uint(j, "live_bytes", columns[i].live_bytes);
+                if (columns[i].has_rss)
+                        json_put_uint(j, "rss_bytes", columns[i].rss_bytes);
+                json_end(j);
+        }
+        json_end(j);
+        return x;
+}
+
+static int put_histogram(struct json *j, const struct report *r, const char *key,
+                         enum query_histogram_kind kind, struct err *reterr) {
+        _cleanup_(query_histogram_freep) struct query_histogram *h = NULL;
+        int x;
+
+        json_key(j, key);
+        if (!(kind == QUERY_SIZES ? report_counts_sizes(r) : report_counts_lifetimes(r))) {
+                json_null(j);
+                return 0;
+        }
+        x = query_histogram(r->q, &r->scope, kind, kind == QUERY_SIZES, &h, reterr);
+        if (x < 0) {
+                json_null(j);
+                return x;
+        }
+        json_object(j);
+        view_put_histogram(j, h);
+        json_end(j);
+        return 0;
+}
+
+/* As --histogram tells them; null where there are too many events to count them. */
+static int put_histograms(struct json *j, const struct report *r, struct err *reterr) {
+        int x = put_histogram(j, r, "sizes", QUERY_SIZES, reterr);
+
+        return x < 0 ? x : put_histogram(j, r, "lifetimes", QUERY_LIFETIMES, reterr);
+}
+
+static void put_notes(struct json *j, const struct report *r) {
+        const char *damage = query_damage(r->q);
+
+        json_key(j, "notes");
+        json_array(j);
+        if (damage[0])
+                json_string(j, damage);
+        else if (!r->v->finished)
+                json_string(
+                        j,
+                        "the trace has no end yet: it is still being written, or its recorder died");
+        if (query_answer_is_untold(r->answer)) {
+                struct str text = {0};
+
+                report_add_untold(r->answer->known_from_ns, &text);
+                json_string(j, str_text(&text));
+                str_done(&text);
+        } else if (r->answer->is_moved)
+                json_string(
+                        j,
+                        "event detail there was dropped (--max-size): the window was moved to the nearest one "
+                        "that is known");
+        if (!r->answer->is_exact)
+                json_string(j, "parts that the figures need are missing from the file");
+        for (size_t i = 0; i < r->v->n_notes; i++) {
+                struct query_moment m;
+                struct query_hold h;
+                struct trace_limit l;
+
+                if (!query_moment_of(&r->v->notes[i], &m) && !query_hold_of(&r->v->notes[i], &h))
+                        json_string(j, trace_limit_parse(r->v->notes[i].text, &l)
+                                               ? l.text
+                                               : r->v->notes[i].text);
+        }
+        json_end(j);
+}
+
+static void put_holds(struct json *j, const struct report *r) {
+        for (size_t i = 0; i < r->v->n_notes; i++) {
+                struct query_hold h;
+
+                if (query_hold_of(&r->v->notes[i], &h))
+                        json_put_double(j, h.is_leaving ? "detach_pause_s" : "attach_pause_s",
+                                        seconds(h.held_ns), 6);
+        }
+}
+
+static void put_quality(struct json *j, const struct report *r) {
+        json_key(j, "quality");
+        json_object(j);
+        json_put_double(j, "complete_stacks_pct", r->quality.complete_stacks_pct, 3);
+        json_put_double(j, "symbolized_frames_pct", r->quality.symbolized_frames_pct, 3);
+        json_put_double(j, "guessed_frames_pct", r->quality.guessed_frames_pct, 3);
+        json_put_uint(j, "inversions", r->whole.n_inversions);
+        json_put_uint(j, "unwritten_events", r->v->n_unwritten_events);
+        json_put_uint(j, "damaged_bytes", r->v->n_damaged_bytes);
+        json_put_uint(j, "dropped_events", r->v->n_dropped_events);
+        json_put_double(j, "detail_from_s", seconds(r->v->detail_from_ns), 6);
+        json_key(j, "exact");
+        json_bool(j, r->quality.is_exact);
+        report_put_naming(j, r);
+        json_end(j);
+        json_key(j, "overhead");
+        json_object(j);
+        json_put_uint(j, "runtime_bytes", r->whole.runtime_bytes);
+        json_put_uint(j, "trace_bytes", r->v->file_bytes);
+        json_put_double(j, "bytes_per_event", r->quality.bytes_per_event, 3);
+        json_put_double(j, "blocked_s", seconds(r->whole.blocked_ns), 6);
+        json_put_uint(j, "events", r->v->n_events);
+        if (r->v->cost.time_ns) { /* older traces do not say */
+                json_put_uint(j, "recorder_peak_bytes", r->v->cost.recorder_peak_bytes);
+                json_put_double(j, "recorder_cpu_s", seconds(r->v->cost.recorder_cpu_ns), 6);
+        }
+        put_holds(j, r);
+        json_end(j);
+        allocators_put(j, r);
+        prior_put(j, r);
+}
+
+static void put_filter(struct json *j, const struct report *r) {
+        json_put_string(j, "filter", query_filter_text(r->scope.filter));
+        if (!report_is_filtered(r))
+                return;
+        json_key(j, "unfiltered");
+        json_object(j);
+        json_put_uint(j, "allocations", r->unfiltered.n_allocs);
+        json_put_uint(j, "bytes_allocated", r->unfiltered.alloc_bytes);
+        json_put_uint(j, "peak_live_bytes", r->unfiltered.peak_bytes);
+        json_put_uint(j, "end_live_bytes", r->unfiltered.end_bytes);
+        json_end(j);
+        json_put_double(j, "known_from_s", seconds(r->answer->known_from_ns), 6);
+}
+
+int report_json(FILE *out, struct report *r, struct err *reterr) {
+        struct json j;
+        int x;
+
+        json_init(&j, out);
+        json_object(&j);
+        json_put_string(&j, "schema", "silt.report/1");
+        put_args(&j, "command", r->v->meta.args, r->v->meta.n_args);
+        json_put_uint(&j, "pid", r->v->meta.pid);
+        json_put_double(&j, "duration_s", seconds(r->v->end_ns), 6);
+        json_put_string(&j, "mode", query_sample_bytes(r->q) ? "sampled" : "exact");
+        estimate_put(&j, r->q, r->answer);
+        json_key(&j, "window");
+        json_object(&j);
+        json_put_double(&j, "from_s", seconds(r->scope.from_ns), 6);
+        json_put_double(&j, "to_s", seconds(MIN(r->scope.to_ns, r->v->end_ns)), 6);
+        json_end(&j);
+        put_filter(&j, r);
+        headline_put(&j, r);
+        put_totals(&j, "totals", r->q, &r->answer->totals);
+        if (r->all)
+                put_totals(&j, "totals_all", r->q, &r->all->totals);
+        put_quality(&j, r);
+        limits_put(&j, r);
+        json_put_string(&j, "ended", report_ended_name(report_process(r)->end.ended));
+        put_processes(&j, r);
+        put_findings(&j, r);
+        put_top(&j, r);
+        put_threads(&j, r);
+        put_mappings(&j, r);
+        resident_put(&j, r);
+        x = put_timeline(&j, r, reterr);
+        if (x >= 0)
+                x = put_histograms(&j, r, reterr);
+        marks_put(&j, r->v);
+        unseen_put_json(&j, r);
+        put_notes(&j, r);
+        json_end(&j);
+        return x;
+}

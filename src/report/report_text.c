@@ -1,0 +1,271 @@
+/* SPDX-License-Identifier: MIT */
+/* The report for people: the answer first, then what it rests on. */
+#include "base/units.h"
+#include "report/allocators.h"
+#include "report/chart.h"
+#include "show/estimate.h"
+#include "report/process_tree.h"
+#include "report/finding_text.h"
+#include "report/gather.h"
+#include "report/headline.h"
+#include "report/limit_lines.h"
+#include "report/marks.h"
+#include "show/stack_text.h"
+#include "report/sizes_lifetimes.h"
+#include "show/style.h"
+#include "report/threads_mappings.h"
+#include "report/totals_text.h"
+
+/* A wide chart is a little higher. */
+static unsigned chart_rows(const struct style *s) {
+        return s->width >= 160 ? 14 : s->width >= 110 ? 12 : 10;
+}
+
+static const char *plural(uint64_t n) {
+        return n == 1 ? "" : "s";
+}
+
+/* ---- timeline -------------------------------------------------------------------------------- */
+
+/* The peak of a part of the blocks is not the process's. False: there is nothing to draw. */
+static bool mark_highest(struct chart *c) {
+        c->peak_bytes = 0;
+        for (size_t i = 0; i < c->n_columns; i++)
+                if (c->columns[i].live_bytes > c->peak_bytes) {
+                        c->peak_bytes = c->columns[i].live_bytes;
+                        c->peak_ns = c->columns[i].begin_ns;
+                }
+        return c->peak_bytes > 0;
+}
+
+static int print_timeline(const struct style *s, const struct report *r, struct err *reterr) {
+        size_t n = chart_n_columns(s);
+        _cleanup_free_ struct query_column *columns = calloc(n, sizeof(*columns));
+        struct chart chart = {columns, n, r->answer->totals.peak_ns, r->answer->totals.peak_bytes,
+                              chart_rows(s)};
+        int x;
+
+        if (!columns)
+                abort();
+        if (r->answer->totals.peak_bytes == 0 && !report_is_filtered(r))
+                return 0;
+        x = query_timeline(r->q, &r->scope, n, r->options->full ? UINT64_MAX : REPORT_MAX_EVENTS,
+                           columns, reterr);
+        if (x < 0)
+                return x;
+        if (report_is_filtered(r) && !mark_highest(&chart))
+                return 0;
+        marks_gather(r, &chart);
+        style_heading(s, "Live bytes over time");
+        chart_draw(s, &chart);
+        return 0;
+}
+
+/* ---- quality, overhead, notes ---------------------------------------------------------------- */
+
+static void print_line(const struct style *s, struct str *text) {
+        fputs("  ", s->out);
+        style_wrap(s, str_text(text), 2);
+        str_clear(text);
+}
+
+/* Samples are taken where it matters what they cost. */
+static void print_share(const struct style *s, const struct report *r, struct str *text) {
+        struct estimate_cost c = estimate_cost(r->q);
+        struct unit_text a, b;
+
+        if (!c.target_ns)
+                return;
+        str_addf(
+                text,
+                "together about %.1f %% of the program's CPU time of %s: %s inside it, the rest beside it",
+                c.pct, unit_duration(&a, c.target_ns - MIN(c.inside_ns, c.target_ns)),
+                unit_duration(&b, c.inside_ns));
+        print_line(s, text);
+}
+
+/* Of a program that was attached to. */
+static void print_holds(const struct style *s, const struct report *r, struct str *text) {
+        for (size_t i = 0; i < r->v->n_notes; i++) {
+                struct query_hold h;
+                struct unit_text a;
+
+                if (query_hold_of(&r->v->notes[i], &h))
+                        str_addf(text, "%s%s to %s",
+                                 text->n ? ", " : "the program's threads stood still for ",
+                                 unit_duration(&a, h.held_ns), h.is_leaving ? "detach" : "attach");
+        }
+        if (text->n)
+                print_line(s, text);
+}
+
+static void print_cost(const struct style *s, const struct report *r, struct str *text) {
+        const struct query_totals *t = &r->whole;
+        struct unit_text a, b;
+
+        str_addf(text, "silt in the program: %s of memory at most, threads waited %s for it",
+                 unit_bytes(&a, t->runtime_bytes),
+                 t->blocked_ns ? unit_duration(&b, t->blocked_ns) : "0 s");
+        print_line(s, text);
+        print_holds(s, r, text);
+        if (!r->v->cost.time_ns)
+                return;
+        str_addf(text, "silt beside it: %s of memory at most, %s of CPU time",
+                 unit_bytes(&a, r->v->cost.recorder_peak_bytes),
+                 unit_duration(&b, r->v->cost.recorder_cpu_ns));
+        print_line(s, text);
+        if (query_sample_bytes(r->q))
+                print_share(s, r, text);
+}
+
+static void print_recording(const struct style *s, const struct report *r) {
+        const struct report_quality *q = &r->quality;
+        const struct query_totals *t = &r->whole;
+        struct unit_text a, b;
+        struct str text = {0};
+
+        style_heading(s, "Recording");
+        str_addf(&text, "stacks complete %.1f %%, frames named %.1f %%", q->complete_stacks_pct,
+                 q->symbolized_frames_pct);
+        if (q->guessed_frames_pct >= 0.05)
+                str_addf(&text, " (%.1f %% guessed)", q->guessed_frames_pct);
+        str_addf(&text, ", %s event%s lost", unit_count(&a, t->n_lost), plural(t->n_lost));
+        print_line(s, &text);
+        str_addf(&text, "trace %s for %s events, %.2f bytes each", unit_bytes(&a, r->v->file_bytes),
+                 unit_count(&b, r->v->n_events), q->bytes_per_event);
+        print_line(s, &text);
+        if (r->v->n_dropped_events) {
+                str_addf(&text,
+                         "detail kept from %s on, that of %s older events was dropped (--max-size)",
+                         unit_duration(&a, r->v->detail_from_ns),
+                         unit_count(&b, r->v->n_dropped_events));
+                print_line(s, &text);
+        }
+        if (allocators_tell(r, &text))
+                print_line(s, &text);
+        print_cost(s, r, &text);
+        if (t->n_implicit_frees) {
+                str_addf(
+                        &text,
+                        "%s release%s nobody saw, made up because the address was handed out again",
+                        unit_count(&a, t->n_implicit_frees), plural(t->n_implicit_frees));
+                print_line(s, &text);
+        }
+        if (t->n_prior_frees) {
+                str_addf(&text, "%s release%s of blocks older than the recording",
+                         unit_count(&a, t->n_prior_frees), plural(t->n_prior_frees));
+                print_line(s, &text);
+        }
+        str_done(&text);
+}
+
+static void print_note(const struct style *s, const char *text) {
+        fprintf(s->out, "  %s ", s->utf8 ? "•" : "*");
+        style_wrap(s, text, 4);
+}
+
+static bool note_is_mark(const struct trace_note *note) {
+        struct query_moment m;
+        struct query_hold h;
+
+        return query_moment_of(note, &m) || query_hold_of(note, &h);
+}
+
+/* It says something here: it is no mark, and no limit that stands at the top. */
+static bool note_is_told(const struct trace_note *note, const struct trace_note *const *limits) {
+        for (int i = 0; i < LIMIT_N_KINDS; i++)
+                if (limits[i] == note)
+                        return false;
+        return !note_is_mark(note);
+}
+
+static bool has_notes(const struct report *r, const struct trace_note *const *limits) {
+        for (size_t i = 0; i < r->v->n_notes; i++)
+                if (note_is_told(&r->v->notes[i], limits))
+                        return true;
+        return false;
+}
+
+/* Nothing is missing but what was not asked for. */
+static bool is_only_sampled(const struct report *r) {
+        return query_sample_bytes(r->q) && r->answer->is_exact && r->whole.n_lost == 0 &&
+               r->v->n_unwritten_events == 0;
+}
+
+static void print_notes(const struct style *s, const struct report *r) {
+        const char *damage = query_damage(r->q);
+        const struct trace_note *limits[LIMIT_N_KINDS];
+        struct trace_limit limit;
+        struct str text = {0};
+        struct str naming = {0};
+        bool unfinished = !r->v->finished;
+
+        limits_told_notes(r, limits);
+        if (!report_naming_note(r, &naming) && !damage[0] && !unfinished && !has_notes(r, limits) &&
+            !r->answer->is_moved && (r->quality.is_exact || is_only_sampled(r)))
+                return;
+        style_heading(s, "Notes");
+        if (unfinished && !damage[0]) /* that stands at the top */
+                print_note(
+                        s,
+                        "The trace has no end yet: it is still being written, or its recorder died.");
+        if (r->answer->is_moved) {
+                struct unit_text a, b, c;
+
+                str_addf(
+                        &text,
+                        "Event detail before %s was dropped (--max-size): these are the figures from %s to %s, "
+                        "the nearest there are.",
+                        unit_duration(&a, r->v->detail_from_ns),
+                        unit_duration(&b, r->scope.from_ns),
+                        unit_duration(&c, MIN(r->scope.to_ns, r->v->end_ns)));
+                print_note(s, str_text(&text));
+                str_clear(&text);
+        }
+        if (!r->answer->is_exact)
+                print_note(
+                        s,
+                        "Parts that these figures need are missing from the file: they are as near as the rest "
+                        "allows.");
+        else if (!r->quality.is_exact && !query_sample_bytes(r->q))
+                print_note(
+                        s,
+                        "The figures are not exact: a part of what happened is not in the trace.");
+        if (naming.n)
+                print_note(s, str_text(&naming));
+        for (size_t i = 0; i < r->v->n_notes; i++)
+                if (note_is_told(&r->v->notes[i], limits))
+                        print_note(s, trace_limit_parse(r->v->notes[i].text, &limit)
+                                              ? limit.text
+                                              : r->v->notes[i].text);
+        str_done(&text);
+        str_done(&naming);
+}
+
+int report_text(FILE *out, struct report *r, struct err *reterr) {
+        struct style s;
+        int x;
+
+        style_init(&s, out);
+        if (!query_answer_is_untold(r->answer))
+                limits_print(&s, r);
+        headline_print(&s, r);
+        if (query_answer_is_untold(r->answer)) /* every figure would be a 0 that means nothing */
+                return 0;
+        found_print(&s, r);
+        totals_print(&s, r);
+        x = print_timeline(&s, r, reterr);
+        if (x < 0)
+                return x;
+        sites_print(&s, r);
+        x = spread_print(&s, r, reterr);
+        if (x < 0)
+                return x;
+        tables_print_threads(&s, r);
+        tables_print_mappings(&s, r);
+        family_print(&s, r);
+        print_recording(&s, r);
+        print_notes(&s, r);
+        totals_print_heap_summary(&s, r);
+        return 0;
+}

@@ -1,0 +1,181 @@
+/* SPDX-License-Identifier: MIT */
+#include "report/totals_text.h"
+
+#include <math.h>
+#include <stdarg.h>
+#include <string.h>
+
+#include "base/units.h"
+#include "show/estimate.h"
+#include "report/headline.h"
+
+enum { TOTALS_LABEL_WIDTH = 15, TOTALS_GAP = 3, TOTALS_MAX = 12, TOTALS_MAX_COLUMNS = 3 };
+
+struct totals_table {
+        struct str cells[TOTALS_MAX];
+        size_t n;
+};
+
+/* Before estimates. */
+static const char *tilde(const struct report *r) {
+        return query_sample_bytes(r->q) ? "~" : "";
+}
+
+static void add(struct totals_table *t, const char *label, const char *fmt, ...)
+        __attribute__((format(printf, 3, 4)));
+
+static void add(struct totals_table *t, const char *label, const char *fmt, ...) {
+        struct str *cell = &t->cells[t->n++];
+        char value[128];
+        va_list args;
+
+        va_start(args, fmt);
+        vsnprintf(value, sizeof(value), fmt, args);
+        va_end(args);
+        str_addf(cell, "%-*s%s", TOTALS_LABEL_WIDTH, label, value);
+}
+
+/* var: of the bytes, in a recording of samples. */
+static void add_blocks(struct totals_table *t, const struct style *s, const struct report *r,
+                       const char *label, uint64_t bytes, uint64_t blocks, double var) {
+        struct unit_text a, b;
+        struct str error = {0};
+
+        estimate_add_error(&error, sqrt(var), (double)bytes, s->utf8);
+        add(t, label, "%s%s%s in %s block%s", tilde(r), unit_bytes(&a, bytes), str_text(&error),
+            unit_count(&b, blocks), blocks == 1 ? "" : "s");
+        str_done(&error);
+}
+
+/* What stands together stays so: memory, calls, the rest; of two columns the rest is in the first. */
+static struct str *cell_at(struct totals_table *t, size_t n_columns, size_t column, size_t row) {
+        static const unsigned char two[TOTALS_MAX] = {0, 1, 2, 3, 10, 11, 4, 5, 6, 7, 8, 9};
+        size_t i = column * (TOTALS_MAX / n_columns) + row;
+
+        return &t->cells[n_columns == 2 ? two[i] : i];
+}
+
+/* How wide each of n_columns is; their sum. */
+static size_t measure(struct totals_table *t, size_t n_columns, size_t *ret_widths) {
+        size_t sum = 0;
+
+        for (size_t k = 0; k < n_columns; k++) {
+                ret_widths[k] = 0;
+                for (size_t i = 0; i < TOTALS_MAX / n_columns; i++)
+                        ret_widths[k] = MAX(ret_widths[k],
+                                            str_width(str_text(cell_at(t, n_columns, k, i))));
+                sum += ret_widths[k] + (k ? TOTALS_GAP : 0);
+        }
+        return sum;
+}
+
+static void print_table(const struct style *s, struct totals_table *t) {
+        size_t widths[TOTALS_MAX_COLUMNS], n_columns = TOTALS_MAX_COLUMNS, n_rows;
+
+        while (n_columns > 1 && measure(t, n_columns, widths) + 2 > s->width)
+                n_columns--;
+        measure(t, n_columns, widths);
+        n_rows = TOTALS_MAX / n_columns;
+        for (size_t row = 0; row < n_rows; row++) {
+                struct str line = {0};
+                size_t at = 2;
+
+                for (size_t k = 0; k < n_columns; k++) {
+                        style_pad_to(&line, 0, at);
+                        str_add(&line, str_text(cell_at(t, n_columns, k, row)));
+                        at += widths[k] + TOTALS_GAP;
+                }
+                fprintf(s->out, "%s\n", str_text(&line));
+                str_done(&line);
+        }
+}
+
+static const char *title(const struct report *r) {
+        if (report_is_filtered(r))
+                return report_is_windowed(r) ? "Totals of these blocks in the window"
+                                             : "Totals of these blocks";
+        return report_is_windowed(r) ? "Totals of the window" : "Totals";
+}
+
+void totals_print(const struct style *s, const struct report *r) {
+        const struct query_totals *t = &r->answer->totals;
+        struct totals_table table = {0};
+        struct unit_text a;
+        const char *rate;
+
+        const char *counted = t->is_tallied ? "" : tilde(r);
+
+        add_blocks(&table, s, r, report_is_filtered(r) ? "at the peak" : "peak live", t->peak_bytes,
+                   t->peak_blocks, t->var[QUERY_PEAK]);
+        add_blocks(&table, s, r, "at the end", t->end_bytes, t->end_blocks, t->var[QUERY_END]);
+        add(&table, "allocated", "%s%s in all", counted, unit_bytes(&a, t->alloc_bytes));
+        add(&table, "peak resident", "%s",
+            t->peak_rss_bytes ? unit_bytes(&a, t->peak_rss_bytes) : "unknown");
+        add(&table, "allocations", "%s%s", counted, unit_count(&a, t->n_allocs));
+        rate = headline_rate(r, t->n_allocs, &a);
+        add(&table, "  per second", "%s", rate[0] ? rate : "-");
+        if (t->n_allocs)
+                add(&table, "  temporary", "%s%s (%.1f %%)", tilde(r),
+                    unit_count(&a, t->n_temporary),
+                    100.0 * (double)t->n_temporary / (double)t->n_allocs);
+        else
+                add(&table, "  temporary", "0");
+        add(&table, "frees", "%s%s", counted, unit_count(&a, t->n_frees));
+        add(&table, "reallocations", "%s%s", counted, unit_count(&a, t->n_reallocs));
+        add(&table, "call paths", "%s", unit_count(&a, t->n_sites));
+        add(&table, report_is_windowed(r) ? "window" : "run time", "%s",
+            unit_duration(&a, headline_span_ns(r)));
+        add(&table, "threads", "%s", unit_count(&a, t->n_threads));
+        style_heading(s, "%s", title(r));
+        print_table(s, &table);
+        for (size_t i = 0; i < table.n; i++)
+                str_done(&table.cells[i]);
+}
+
+/* ---- as memcheck tells it -------------------------------------------------------------------- */
+
+/* What was left at the end by what became of it. */
+static void print_leak_summary(const struct style *s, const struct report *r) {
+        const struct finding_left *left = &r->findings->left;
+        uint64_t end_bytes = r->answer->totals.end_bytes;
+        uint64_t calm_bytes = left->start_up_bytes + left->steady_bytes + left->later_bytes +
+                              left->collected_bytes;
+        struct unit_text t;
+
+        if (end_bytes == 0 || report_is_windowed(r) || report_is_filtered(r))
+                return;
+        fprintf(s->out, "LEAK SUMMARY:\n");
+        fprintf(s->out, "    growing or left behind: %s byte%s\n",
+                unit_count(&t, end_bytes - MIN(end_bytes, calm_bytes)),
+                unit_s(end_bytes - MIN(end_bytes, calm_bytes)));
+        fprintf(s->out, "    of the start-up, or built once: %s byte%s\n",
+                unit_count(&t, left->start_up_bytes), unit_s(left->start_up_bytes));
+        if (left->collected_bytes)
+                fprintf(s->out, "    in heaps of garbage collectors: %s byte%s\n",
+                        unit_count(&t, left->collected_bytes), unit_s(left->collected_bytes));
+        fprintf(s->out, "    in steady caches, or came late: %s byte%s\n",
+                unit_count(&t, left->steady_bytes + left->later_bytes),
+                unit_s(left->steady_bytes + left->later_bytes));
+}
+
+/* In the words of valgrind's memcheck, for those who look for them: lines stay whole where the screen has 72 columns. */
+void totals_print_heap_summary(const struct style *s, const struct report *r) {
+        const struct query_totals *t = &r->answer->totals;
+        bool has_ended = report_process(r)->end.ended != TRACE_ENDED_UNKNOWN &&
+                         report_process(r)->end.ended != TRACE_ENDED_STOPPED;
+        const char *where = report_is_windowed(r) ? "the window's end"
+                            : has_ended           ? "exit"
+                                                  : "the end";
+        struct unit_text a, b, c;
+
+        fprintf(s->out, "\nHEAP SUMMARY:\n");
+        fprintf(s->out, "    in use at %s: %s%s byte%s in %s block%s\n", where,
+                query_sample_bytes(r->q) ? "about " : "", unit_count(&a, t->end_bytes),
+                unit_s(t->end_bytes), unit_count(&b, t->end_blocks), unit_s(t->end_blocks));
+        fprintf(s->out, "  total heap usage: %s alloc%s, %s free%s,%s%s byte%s allocated\n",
+                unit_count(&a, t->n_allocs), unit_s(t->n_allocs), unit_count(&b, t->n_frees),
+                unit_s(t->n_frees), s->width < 72 ? "\n    " : " ", unit_count(&c, t->alloc_bytes),
+                unit_s(t->alloc_bytes));
+        fprintf(s->out, "  reachability not examined\n");
+        print_leak_summary(s, r);
+}

@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: MIT */
+#include "show/opened.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "show/style.h"
+
+enum { PROGRESS_WIDTH = 40 };
+
+static const struct opened_namer *namer; /* NULL: names are those of the trace */
+
+void opened_set_namer(const struct opened_namer *n) {
+        namer = n;
+}
+
+void opened_add_options(struct str *to) {
+        if (namer)
+                namer->add_options(to);
+}
+
+static uint64_t now_ns(void) {
+        struct timespec t;
+
+        clock_gettime(CLOCK_MONOTONIC, &t);
+        return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
+}
+
+static void progress_draw(void *ctx, uint64_t done, uint64_t total) {
+        struct opened_progress *p = ctx;
+        uint64_t now = now_ns();
+        int n;
+
+        if (!p->is_terminal || now - p->began_ns < 1000000000 || now - p->drawn_ns < 100000000)
+                return;
+        p->drawn_ns = now;
+        n = total ? (int)(done * PROGRESS_WIDTH / total) : 0;
+        fprintf(stderr, "\rsilt: reading [%.*s%*s] %3d %%", n,
+                "########################################", PROGRESS_WIDTH - n, "",
+                n * 100 / PROGRESS_WIDTH);
+        fflush(stderr);
+}
+
+/* Says what to do about rules that cannot be had; reterr has what is wrong with them. */
+static int refuse_rules(int error, struct err *reterr) {
+        struct err why = *reterr;
+        const char *advice = "correct the rule, or leave the file out";
+
+        if (error == -ENOENT || error == -ENOTDIR)
+                advice = "check the path";
+        else if (error == -EISDIR || error == -EFBIG)
+                advice = "name a file of rules";
+        else if (error != -EINVAL)
+                advice = "choose a file that can be read";
+        return err_set(reterr, error, "%s: %s", why.text, advice);
+}
+
+int opened_init(struct opened *t, const char *path, const struct name_sources *rules,
+                struct err *reterr) {
+        struct names *names = NULL;
+        int r = names_load(rules, &names, reterr);
+
+        if (r < 0) {
+                *t = (struct opened){0};
+                return refuse_rules(r, reterr);
+        }
+        r = opened_init_beside(t, path, names, reterr);
+        t->owns_names = true;
+        return r;
+}
+
+int opened_init_beside(struct opened *t, const char *path, struct names *names,
+                       struct err *reterr) {
+        int r;
+
+        *t = (struct opened){.names = names,
+                             .progress = {.began_ns = now_ns(),
+                                          .is_terminal =
+                                                  isatty(STDERR_FILENO) == 1 && !style_is_dumb()}};
+        r = query_open(path, &t->q, reterr);
+        if (r < 0)
+                return r;
+        if (namer)
+                t->looked_up = namer->look_up(path, t->q);
+        query_set_names(t->q, t->names);
+        query_learn_wrappers(t->q);
+        query_set_progress(t->q, progress_draw, &t->progress);
+        return 0;
+}
+
+void opened_end_progress(struct opened *t) {
+        if (t->progress.drawn_ns)
+                fprintf(stderr, "\r\033[K");
+        t->progress.drawn_ns = 0;
+        if (t->q)
+                query_set_progress(t->q, NULL, NULL);
+}
+
+void opened_done(struct opened *t) {
+        opened_end_progress(t);
+        t->q = query_free(t->q);
+        if (t->looked_up)
+                namer->done(t->looked_up);
+        t->looked_up = NULL;
+        t->names = t->owns_names ? names_free(t->names) : NULL;
+}
