@@ -92,7 +92,7 @@ static bool take_file(struct flame_command_options *o, struct cli_parser *p) {
 /* False after an error was printed. */
 static bool take_option(struct flame_command_options *o, enum flame_option option,
                         struct cli_parser *p) {
-        struct report_options *ask = &o->draw.ask;
+        struct show_options *ask = &o->draw.ask;
 
         switch (option) {
         case FLAME_OUTPUT: return take_output(o, p);
@@ -117,7 +117,7 @@ static bool take_option(struct flame_command_options *o, enum flame_option optio
         return true;
 }
 
-static bool check_window(const struct report_options *o, bool has_to, struct cli_parser *p) {
+static bool check_window(const struct show_options *o, bool has_to, struct cli_parser *p) {
         if (o->is_at && has_to) {
                 cli_parser_error(p, "--at, --to: both set the end of the window: leave one out");
                 return false;

@@ -16,7 +16,7 @@ struct flame_command_options {
 };
 
 struct run_options;
-struct report_options;
+struct show_options;
 struct source_options;
 
 struct diff_command {
@@ -47,7 +47,7 @@ bool attach_options_parse(int argc, char **argv, struct run_options *ret_options
                           int *ret_exit_status);
 bool run_options_parse(int argc, char **argv, struct run_options *ret_options,
                        int *ret_exit_status);
-bool report_options_parse(int argc, char **argv, struct report_options *ret_options,
+bool report_options_parse(int argc, char **argv, struct show_options *ret_options,
                           int *ret_exit_status);
 bool source_options_parse(int argc, char **argv, struct source_options *ret_options,
                           int *ret_exit_status);

@@ -24,7 +24,7 @@ static const struct cli_command report_command = {
         .usage_exit_status = EXIT_STATUS_TROUBLE,
 };
 
-static bool take_top(struct report_options *o, struct cli_parser *p) {
+static bool take_top(struct show_options *o, struct cli_parser *p) {
         uint64_t n;
 
         if (!cli_value_number(p, 0, REPORT_TOP_MAX, &n))
@@ -35,7 +35,7 @@ static bool take_top(struct report_options *o, struct cli_parser *p) {
 }
 
 /* Live figures at one moment: a window that ends there, and what was live then unless something else is asked for. */
-static bool take_at(struct report_options *o, struct cli_parser *p) {
+static bool take_at(struct show_options *o, struct cli_parser *p) {
         if (!cli_value_time(p, &o->to_ns, &o->to_name))
                 return false;
         o->is_at = true;
@@ -44,7 +44,7 @@ static bool take_at(struct report_options *o, struct cli_parser *p) {
         return true;
 }
 
-static bool take_group(struct report_options *o, struct cli_parser *p) {
+static bool take_group(struct show_options *o, struct cli_parser *p) {
         static const char *const groups[] = {"site",  "function", "module", "line",
                                              "crate", "thread",   "size",   "process"};
 
@@ -60,18 +60,18 @@ static bool take_group(struct report_options *o, struct cli_parser *p) {
         return false;
 }
 
-static bool take_histogram(struct report_options *o, struct cli_parser *p) {
+static bool take_histogram(struct show_options *o, struct cli_parser *p) {
         if (strcmp(p->value, "size") == 0)
-                o->histogram = REPORT_SIZES;
+                o->histogram = SHOW_SIZES;
         else if (strcmp(p->value, "lifetime") == 0)
-                o->histogram = REPORT_LIFETIMES;
+                o->histogram = SHOW_LIFETIMES;
         else
                 cli_parser_error(p, "--histogram: '%s' has no histogram: use size or lifetime",
                                  p->value);
-        return o->histogram != REPORT_NO_HISTOGRAM;
+        return o->histogram != SHOW_NO_HISTOGRAM;
 }
 
-static bool take_depth(struct report_options *o, struct cli_parser *p) {
+static bool take_depth(struct show_options *o, struct cli_parser *p) {
         uint64_t n;
 
         if (!cli_value_number(p, 1, REPORT_DEPTH_MAX, &n))
@@ -80,7 +80,7 @@ static bool take_depth(struct report_options *o, struct cli_parser *p) {
         return true;
 }
 
-static bool take_share(struct report_options *o, struct cli_parser *p) {
+static bool take_share(struct show_options *o, struct cli_parser *p) {
         char *end;
 
         o->min_share_pct = strtod(p->value, &end);
@@ -92,9 +92,9 @@ static bool take_share(struct report_options *o, struct cli_parser *p) {
 }
 
 /* At most one of the views that stand in for the summary, and no option that it would not look at. */
-static bool check_views(const struct report_options *o, struct cli_parser *p) {
+static bool check_views(const struct show_options *o, struct cli_parser *p) {
         int n_trees = o->tree + o->bottom_up + (o->callers != NULL) + (o->callees != NULL);
-        int n = n_trees + o->blocks + (o->group_by != NULL) + (o->histogram != REPORT_NO_HISTOGRAM);
+        int n = n_trees + o->blocks + (o->group_by != NULL) + (o->histogram != SHOW_NO_HISTOGRAM);
         const char *lost = o->max_depth ? "--depth" : o->min_share_pct >= 0 ? "--min-share" : NULL;
 
         if (n > 1) {
@@ -113,7 +113,7 @@ static bool check_views(const struct report_options *o, struct cli_parser *p) {
         return true;
 }
 
-static bool check_window(const struct report_options *o, bool has_to, struct cli_parser *p) {
+static bool check_window(const struct show_options *o, bool has_to, struct cli_parser *p) {
         if (o->is_at && has_to) {
                 cli_parser_error(p, "--at, --to: both set the end of the window: leave one out");
                 return false;
@@ -125,7 +125,7 @@ static bool check_window(const struct report_options *o, bool has_to, struct cli
         return true;
 }
 
-static bool take_file(struct report_options *o, struct cli_parser *p) {
+static bool take_file(struct show_options *o, struct cli_parser *p) {
         if (o->path) {
                 cli_parser_error(
                         p, "only one trace can be reported: to compare two, use 'silt diff %s %s'",
@@ -137,7 +137,7 @@ static bool take_file(struct report_options *o, struct cli_parser *p) {
 }
 
 /* False after an error was printed. */
-static bool take_option(struct report_options *o, enum report_option option, struct cli_parser *p) {
+static bool take_option(struct show_options *o, enum report_option option, struct cli_parser *p) {
         switch (option) {
         case REPORT_JSON: o->json = true; break;
         case REPORT_TOP: return take_top(o, p);
@@ -166,9 +166,9 @@ static bool take_option(struct report_options *o, enum report_option option, str
         return true;
 }
 
-bool report_options_parse(int argc, char **argv, struct report_options *ret_options,
+bool report_options_parse(int argc, char **argv, struct show_options *ret_options,
                           int *ret_exit_status) {
-        struct report_options o = REPORT_OPTIONS_DEFAULT;
+        struct show_options o = SHOW_OPTIONS_DEFAULT;
         struct cli_parser p;
         bool ok = true, has_to = false;
         int id;
@@ -199,7 +199,7 @@ bool report_options_parse(int argc, char **argv, struct report_options *ret_opti
 }
 
 int cmd_report(int argc, char **argv) {
-        struct report_options options;
+        struct show_options options;
         struct err err = {0};
         int exit_status, r;
 

@@ -80,7 +80,7 @@ static bool take_operand(struct source_options *o, struct cli_parser *p) {
 
 /* False after an error was printed. */
 static bool take_option(struct source_options *o, enum source_option option, struct cli_parser *p) {
-        struct report_options *v = &o->view;
+        struct show_options *v = &o->view;
 
         switch (option) {
         case SOURCE_JSON: v->json = true; break;

@@ -139,7 +139,7 @@ static void test_run_refused(void **state) {
 }
 
 static void test_report_all(void **state) {
-        struct report_options o;
+        struct show_options o;
         int status = -1;
 
         (void)state;
@@ -165,7 +165,7 @@ static void test_report_all(void **state) {
 }
 
 static void test_named_times(void **state) {
-        struct report_options o;
+        struct show_options o;
         struct diff_command c;
         const struct diff_source *s = c.options.sources;
         int status = -1;
@@ -247,7 +247,7 @@ static void test_snapshot_all(void **state) {
 }
 
 static void test_report_filter(void **state) {
-        struct report_options o;
+        struct show_options o;
         int status = -1;
 
         (void)state;
@@ -266,7 +266,7 @@ static void test_report_filter(void **state) {
 }
 
 static void test_report_refused(void **state) {
-        struct report_options o;
+        struct show_options o;
 
 #define assert_report_refused(...)                                                                 \
         do {                                                                                       \

@@ -254,6 +254,6 @@ bool cli_value_number(struct cli_parser *p, uint64_t min, uint64_t max, uint64_t
 
 void cli_say_err(int r, const struct err *err) {
         if (r < 0 || (err->text[0] && !err->code))
-                fprintf(stderr, "silt: %s%s%s%s\n", err->key ? "--" : "",
-                        err->key ? err->key : "", err->key ? ": " : "", err->text);
+                fprintf(stderr, "silt: %s%s%s%s\n", err->key ? "--" : "", err->key ? err->key : "",
+                        err->key ? ": " : "", err->text);
 }

@@ -119,7 +119,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
                 if (understood)
                         query_filter_free(o.draw.ask.filter);
         } else {
-                struct report_options o;
+                struct show_options o;
                 bool understood = report_options_parse(n, words, &o, &status);
 
                 check_said(said, &said_text, &n_said, understood);

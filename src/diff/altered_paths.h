@@ -5,8 +5,8 @@
 
 #include "base/map.h"
 #include "base/vec.h"
-#include "diff/side_paths.h"
 #include "diff/paired.h"
+#include "diff/side_paths.h"
 
 /* What a call path is found by. */
 struct seam_keys {

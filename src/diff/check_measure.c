@@ -6,8 +6,8 @@
 #include <string.h>
 
 #include "base/units.h"
-#include "diff/paired.h"
 #include "diff/diff_words.h"
+#include "diff/paired.h"
 #include "finding/finding.h"
 #include "finding/series.h"
 #include "show/frame.h"
@@ -34,7 +34,7 @@ static void add_frame(struct check_result *r, const struct diff_side *s, const s
         struct str name = {0}, place = {0};
 
         if (f) {
-                frame_add_function(&name, &s->r, f, is_task, false, true);
+                frame_add_function(&name, &s->frames, f, is_task, false, true);
                 frame_add_place(&place, f, false);
         } else {
                 str_add(&name, "(no stack)");
@@ -53,7 +53,7 @@ static void add_culprit(struct check_result *r, const struct diff_side *s, uint3
                         double value) {
         struct frame_stack x = {0};
 
-        frame_stack_fill(&x, &s->r, stack, false);
+        frame_stack_fill(&x, &s->frames, stack, false);
         if (x.shown.n)
                 add_frame(r, s, &x.frames.items[x.shown.items[0].frame_idx],
                           x.shown.items[0].is_task, value);
@@ -207,7 +207,7 @@ static int find(struct check *c, struct findings **ret, struct err *reterr) {
         const struct diff_side *s = &c->side;
 
         return findings_make(&(struct finding_source){.q = s->q,
-                                                      .names = s->r.names,
+                                                      .names = s->frames.names,
                                                       .answer = s->answer,
                                                       .whole = &s->answer->totals,
                                                       .complete_stacks_pct = 100,

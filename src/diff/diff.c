@@ -6,8 +6,8 @@
 #include <string.h>
 
 #include "diff/chance.h"
-#include "diff/paired.h"
 #include "diff/diff_text.h"
+#include "diff/paired.h"
 
 static bool is_flow(enum query_metric m) {
         return m != QUERY_PEAK && m != QUERY_END;

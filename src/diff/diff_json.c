@@ -4,6 +4,7 @@
 #include "diff/diff_text.h"
 #include "diff/diff_words.h"
 #include "show/frame.h"
+#include "show/show_json.h"
 #include "show/view.h"
 
 static void put_bool(struct json *j, const char *key, bool v) {
@@ -103,13 +104,13 @@ static void put_function(struct json *j, const struct diff *d, const struct diff
         struct frame_stack x = {0};
         struct str old = {0};
 
-        frame_stack_fill(&x, &d->sides[side].r, row->stacks[side], false);
+        frame_stack_fill(&x, &d->sides[side].frames, row->stacks[side], false);
         put_asker(j, x.shown.n ? &x.frames.items[x.shown.items[0].frame_idx]
                                : &(struct name_frame){"", "", "", 0, 0, false, false});
         words_add_old_name(d, row, true, &old);
         if (old.n) {
                 vec_clear(&x.frames);
-                frame_stack_fill(&x, &d->sides[NAME_OLD].r, row->stacks[NAME_OLD], false);
+                frame_stack_fill(&x, &d->sides[NAME_OLD].frames, row->stacks[NAME_OLD], false);
                 json_put_string(j, "old_function",
                                 x.shown.n ? x.frames.items[x.shown.items[0].frame_idx].function
                                           : "");
@@ -126,7 +127,7 @@ static void put_function(struct json *j, const struct diff *d, const struct diff
 static void put_path(struct json *j, const struct diff *d, const struct diff_row *row) {
         enum name_side side = diff_told_side(row);
 
-        view_put_stack(j, d->sides[side].q, row->stacks[side]);
+        show_put_stack(j, d->sides[side].q, row->stacks[side]);
 }
 
 static void put_row(struct json *j, const struct diff *d, const struct diff_row *row) {
@@ -138,8 +139,8 @@ static void put_row(struct json *j, const struct diff *d, const struct diff_row 
         put_percent(j, "change_pct", old, new);
         put_bool(j, "of_note", diff_row_is_noted(d, row));
         put_bool(j, "flutters", row->flutters);
-        view_put_figures(j, "old", &row->f[NAME_OLD], d->metric);
-        view_put_figures(j, "new", &row->f[NAME_NEW], d->metric);
+        show_put_figures(j, "old", &row->f[NAME_OLD], d->metric);
+        show_put_figures(j, "new", &row->f[NAME_NEW], d->metric);
 }
 
 static void put_rows(struct json *j, const struct diff *d, const char *key,

@@ -141,7 +141,7 @@ static size_t plain_function(struct plain *p, struct diff_side *s, enum name_sid
                              const struct name_frame *f) {
         struct plain_function x = {.side = side};
 
-        set_levels(s->r.names, f, side_process(s)->start.exe, build_of(s->v, f->module), &x);
+        set_levels(s->frames.names, f, side_process(s)->start.exe, build_of(s->v, f->module), &x);
         for (size_t i = 0; i < p->functions.n; i++)
                 if (p->functions.items[i].side == side &&
                     strcmp(p->functions.items[i].levels[0], x.levels[0]) == 0) {
@@ -198,7 +198,7 @@ static struct plain_path path_of(struct plain *p, struct diff_side *s, enum name
         struct frame_stack x = {0};
         struct plain_path path = {0};
 
-        frame_stack_fill(&x, &s->r, stack, false);
+        frame_stack_fill(&x, &s->frames, stack, false);
         for (size_t i = 0; i < x.frames.n; i++) /* those that are not shown take part too */
                 plain_function(p, s, side, &x.frames.items[i]);
         for (size_t i = 0; i < x.shown.n; i++) {

@@ -283,8 +283,8 @@ static void print_path(const struct style *s, const struct diff *d, const struct
         str_addf(&line, "%s%s", s->dim, str_text(&counts));
         str_done(&counts);
         fprintf(s->out, "\n%s%s\n", str_text(&line), s->plain);
-        sites_print_stack(s, &d->sides[side].r, row->stacks[side], 12,
-                          d->options->full ? 0 : TEXT_FRAMES);
+        stack_print(s, &d->sides[side].frames, row->stacks[side], 12,
+                    d->options->full ? 0 : TEXT_FRAMES);
         str_done(&line);
 }
 

@@ -85,11 +85,11 @@ static void add_name(const struct diff *d, enum name_side side, uint32_t stack, 
                      bool utf8, struct str *to) {
         struct frame_stack x = {0};
 
-        frame_stack_fill(&x, &d->sides[side].r, stack, false);
+        frame_stack_fill(&x, &d->sides[side].frames, stack, false);
         if (x.shown.n == 0)
                 str_add(to, "(no stack)");
         else
-                frame_add_function(to, &d->sides[side].r,
+                frame_add_function(to, &d->sides[side].frames,
                                    &x.frames.items[x.shown.items[0].frame_idx],
                                    x.shown.items[0].is_task, full, utf8);
         frame_stack_done(&x);
@@ -101,7 +101,7 @@ static bool is_nameless(const struct diff *d, const struct diff_row *row, struct
         const struct name_frame *f = NULL;
         struct frame_stack x = {0};
 
-        frame_stack_fill(&x, &d->sides[side].r, row->stacks[side], false);
+        frame_stack_fill(&x, &d->sides[side].frames, row->stacks[side], false);
         if (x.shown.n)
                 f = &x.frames.items[x.shown.items[0].frame_idx];
         if (f && (!f->function[0] || f->guess))
@@ -147,7 +147,7 @@ void words_add_place(const struct diff *d, const struct diff_row *row, bool full
         enum name_side side = diff_told_side(row);
         struct frame_stack x = {0};
 
-        frame_stack_fill(&x, &d->sides[side].r, row->stacks[side], false);
+        frame_stack_fill(&x, &d->sides[side].frames, row->stacks[side], false);
         if (x.shown.n)
                 frame_add_place(to, &x.frames.items[x.shown.items[0].frame_idx], full);
         frame_stack_done(&x);

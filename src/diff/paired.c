@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "base/map.h"
-#include "diff/side_paths.h"
 #include "diff/altered_paths.h"
+#include "diff/side_paths.h"
 
 /* ---- what rows say --------------------------------------------------------------------------- */
 
@@ -209,7 +209,7 @@ void diff_pair_sides(struct diff *d) {
         struct map by_key = {0};
         struct seams seams = {0};
 
-        d->match = name_match_new(d->sides[NAME_OLD].r.names);
+        d->match = name_match_new(d->sides[NAME_OLD].frames.names);
         for (unsigned side = 0; side < NAME_N_SIDES; side++) {
                 lane_init(&lanes[side], &d->sides[side], d->match, (enum name_side)side,
                           d->sides[NAME_OLD].q == d->sides[NAME_NEW].q);

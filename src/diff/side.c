@@ -30,18 +30,14 @@ int side_open(struct diff_side *s, const struct diff_source *source,
         if (other && is_same_file(other->source->path, source->path))
                 s->q = other->q;
         else if (other)
-                r = opened_init_beside(&s->opened, source->path, other->r.names, reterr);
+                r = opened_init_beside(&s->opened, source->path, other->frames.names, reterr);
         else
                 r = opened_init(&s->opened, source->path, rules, reterr);
         if (r < 0)
                 return r;
         s->q = s->q ? s->q : s->opened.q;
         s->v = query_view(s->q);
-        s->report_options = (struct report_options){.full = full};
-        s->r = (struct report){.options = &s->report_options,
-                               .q = s->q,
-                               .v = s->v,
-                               .names = query_names(s->q)};
+        s->frames = (struct frame_names){s->q, query_names(s->q), full};
         return 0;
 }
 

@@ -5,7 +5,7 @@
 #include "base/str.h"
 #include "diff/diff.h"
 #include "query/query.h"
-#include "report/gather.h"
+#include "show/frame.h"
 #include "show/opened.h"
 
 struct diff_side {
@@ -17,9 +17,7 @@ struct diff_side {
         const struct trace_view *v;
         struct query_answer *answer;
         uint64_t from_ns, to_ns; /* as answered, to_ns not behind the end */
-        /* silt's report reads names and stacks through it */
-        struct report_options report_options;
-        struct report r;
+        struct frame_names frames;
 };
 
 /* Opens the trace; beside another, with its names, and its trace when that is the same file. Must not move then. */

@@ -16,7 +16,7 @@ static uint64_t hash_build(const struct trace_module *m) {
 
 void lane_init(struct lane *p, struct diff_side *s, struct name_match *m, enum name_side which,
                bool is_one_trace) {
-        *p = (struct lane){.side = s, .match = m, .which = which, .names = s->r.names};
+        *p = (struct lane){.side = s, .match = m, .which = which, .names = s->frames.names};
         p->first_of = calloc(s->v->n_locations + 1, sizeof(p->first_of[0]));
         if (!p->first_of)
                 abort();

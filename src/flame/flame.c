@@ -4,9 +4,9 @@
 
 #include <errno.h>
 
-#include "flame/process_parts.h"
 #include "flame/flame_timeline.h"
 #include "flame/flame_write.h"
+#include "flame/process_parts.h"
 #include "show/opened.h"
 #include "show/times.h"
 
@@ -15,7 +15,7 @@ enum { MAX_PICTURES = QUERY_N_METRICS + 1 };
 /* One trace. */
 struct side {
         struct opened opened;
-        struct report_options ask;
+        struct show_options ask;
         struct times_options times; /* ask, with times in place of names */
         struct view view;
         struct query_answer *answer;

@@ -2,7 +2,10 @@
 /* Flame graphs: a picture of who asked for the memory, as SVG or as a page of HTML. docs/flame.md tells how it is read. */
 #pragma once
 
-#include "report/report.h"
+#include <stdio.h>
+
+#include "base/err.h"
+#include "show/show_options.h"
 
 enum {
         FLAME_MIN_WIDTH_PX = 300,
@@ -15,15 +18,15 @@ enum {
 enum { FLAME_MARK_WITHIN = 256 };
 
 struct flame_options {
-        struct report_options ask; /* of a difference: about the newer trace */
-        const char *old_path;      /* the trace to compare with; NULL: none */
-        const char *title;         /* NULL: what is seen, in a sentence */
-        uint32_t width_px;         /* of SVG; a page is as wide as its window */
-        bool is_reversed;          /* from the code that asked outwards */
-        bool is_page;              /* HTML, not SVG */
+        struct show_options ask; /* of a difference: about the newer trace */
+        const char *old_path;    /* the trace to compare with; NULL: none */
+        const char *title;       /* NULL: what is seen, in a sentence */
+        uint32_t width_px;       /* of SVG; a page is as wide as its window */
+        bool is_reversed;        /* from the code that asked outwards */
+        bool is_page;            /* HTML, not SVG */
 };
 #define FLAME_OPTIONS_DEFAULT                                                                      \
-        ((struct flame_options){.ask = REPORT_OPTIONS_DEFAULT, .width_px = FLAME_WIDTH_PX})
+        ((struct flame_options){.ask = SHOW_OPTIONS_DEFAULT, .width_px = FLAME_WIDTH_PX})
 
 /* What was drawn, to be told. */
 struct flame_result {

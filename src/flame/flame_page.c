@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* The picture as a page: one file, nothing from elsewhere, with all metrics and both directions in it. */
 #include "flame/escape.h"
+#include "flame/flame_write.h"
 #include "flame/page_css.h"
 #include "flame/picture_css.h"
 #include "flame/texts_js.h"
 #include "flame/viewer_css.h"
 #include "flame/viewer_js.h"
-#include "flame/flame_write.h"
 
 static void add_element(struct str *to, const char *name, const char *id, const char *text) {
         str_addf(to, "<%s id=\"%s\">", name, id);

@@ -10,10 +10,10 @@
 #include <cmocka.h>
 
 #include "base/macros.h"
-#include "flame/text_cut.h"
 #include "flame/escape.h"
 #include "flame/flame.h"
 #include "flame/graph.h"
+#include "flame/text_cut.h"
 #include "query/testing/fabric.h"
 #include "show/opened.h"
 #include "show/testing/server_trace.h"
@@ -122,7 +122,7 @@ static void test_escape(void **state) {
 
 struct made {
         struct opened opened[GRAPH_N_SIDES];
-        struct report_options ask;
+        struct show_options ask;
         struct view view[GRAPH_N_SIDES];
         struct query_tree *tree[GRAPH_N_SIDES];
         struct graph_part part[GRAPH_N_SIDES];
@@ -135,7 +135,7 @@ static void make(struct made *m, const char *const *paths, size_t n_paths, const
         struct graph_source of[GRAPH_N_SIDES];
         struct err e = {0};
 
-        *m = (struct made){.ask = REPORT_OPTIONS_DEFAULT};
+        *m = (struct made){.ask = SHOW_OPTIONS_DEFAULT};
         m->ask.metric = metric;
         if (strcmp(metric, "growth") == 0)
                 m->ask.from_ns = 15000000; /* from where on something is released too */

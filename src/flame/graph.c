@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "flame/text_cut.h"
 #include "flame/same_functions.h"
+#include "flame/text_cut.h"
 #include "show/frame.h"
 
 /* ---- laying trees over each other -------------------------------------------------------------- */
@@ -276,7 +276,7 @@ static uint32_t add_cut(struct texts *texts, struct str *text) {
 /* Whether the rules of names would leave it out. */
 static bool is_helper(const struct view *v, const struct query_frame *q) {
         struct name_frame frame = frame_of(q);
-        enum name_kind kind = name_frame_kind(v->r.names, &frame);
+        enum name_kind kind = name_frame_kind(v->frames.names, &frame);
 
         return kind == NAME_ALLOCATOR || kind == NAME_START || kind == NAME_MACHINERY;
 }
@@ -331,7 +331,7 @@ static void name_frame(struct graph *g, const struct graph_source *of, struct gr
         name_place(q, &s);
         f->place = add_cut(g->texts, &s);
         style_add_clean(&s, f->is_unnamed ? frame_base(q->module)
-                                          : name_crate(v->r.names, q->function, q->module));
+                                          : name_crate(v->frames.names, q->function, q->module));
         f->crate = s.n ? add_cut(g->texts, &s) : texts_add(g->texts, "unknown module");
         str_done(&s);
 }

@@ -66,7 +66,7 @@ struct same *same_new(const struct graph_source *of) {
         if (!s)
                 abort();
         s->of = of;
-        s->match = name_match_new(of[GRAPH_NEW].view->r.names);
+        s->match = name_match_new(of[GRAPH_NEW].view->frames.names);
         for (int side = 0; side < GRAPH_N_SIDES; side++) {
                 s->program[side] = program_of(of[side].view);
                 for (size_t part = 0; part < of[side].n_parts; part++) {

@@ -2,13 +2,13 @@
 /* The picture as SVG: whole without a script, as image viewers and <img> show it; the script draws it anew, moving. */
 #include <stdlib.h>
 
-#include "flame/text_cut.h"
 #include "flame/escape.h"
+#include "flame/flame_write.h"
 #include "flame/picture_css.h"
+#include "flame/text_cut.h"
 #include "flame/texts_js.h"
 #include "flame/viewer_css.h"
 #include "flame/viewer_js.h"
-#include "flame/flame_write.h"
 
 struct drawing {
         struct str *to;

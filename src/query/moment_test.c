@@ -310,8 +310,9 @@ static void test_too_old(void **state) {
         (void)state;
         assert_int_equal(query_filter_add(f, "older-than", "501us", &err), 0);
         assert_true(query_filter_name_times(f, q, &scope, &named, &err) < 0);
-        assert_string_equal(err.text,
-                            "no block can be that old: only 500 us had passed: choose a shorter time");
+        assert_string_equal(
+                err.text,
+                "no block can be that old: only 500 us had passed: choose a shorter time");
         assert_string_equal(err.key, "older-than");
         assert_true(query_filter_add(f, "older-than", "young", &err) < 0);
         query_filter_free(f);

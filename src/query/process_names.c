@@ -239,8 +239,7 @@ static int refuse(struct query *q, const char *who, struct listing *l, struct er
                             "'%s': %zu processes are called so: give the pid of one: %s",
                             str_text(&word), n_found, str_text(&list));
         else
-                r = err_set(reterr, -ESRCH,
-                            "'%s': no such process: use all, main, or one of %s",
+                r = err_set(reterr, -ESRCH, "'%s': no such process: use all, main, or one of %s",
                             str_text(&word), str_text(&list));
         str_done(&list);
         str_done(&word);

@@ -4,8 +4,8 @@
 #include <string.h>
 
 #include "base/units.h"
-#include "show/frame.h"
 #include "report/limit_lines.h"
+#include "show/frame.h"
 #include "show/stack_text.h"
 
 enum {
@@ -36,7 +36,7 @@ static void add_frame(const struct style *s, const struct report *r, const struc
         const struct name_frame *f = &x->frames.items[x->shown.items[i].frame_idx];
         struct str place = {0};
 
-        frame_add_next(to, r, f, x->shown.items[i].is_task, s->utf8, module);
+        frame_add_next(to, &r->frames, f, x->shown.items[i].is_task, s->utf8, module);
         if (f->file[0])
                 frame_add_place(&place, f, false);
         if (place.n)
@@ -86,7 +86,7 @@ static size_t find_told(const struct report *r, const struct finding *f,
         for (size_t i = 0; i < x->shown.n && !is_found && f->function[0]; i++) {
                 struct str name = {0};
 
-                frame_add_function(&name, r, &x->frames.items[x->shown.items[i].frame_idx],
+                frame_add_function(&name, &r->frames, &x->frames.items[x->shown.items[i].frame_idx],
                                    x->shown.items[i].is_task, false, false);
                 is_found = strcmp(str_text(&name), f->function) == 0;
                 at = is_found ? i : at;
@@ -101,12 +101,13 @@ static void print_site(const struct style *s, const struct report *r, const stru
         const char *module = NULL;
         size_t told;
 
-        frame_stack_fill(&x, r, f->site.stack, false);
+        frame_stack_fill(&x, &r->frames, f->site.stack, false);
         if (x.shown.n) {
                 told = find_told(r, f, &x);
                 add_frame(s, r, &x, told, &module, &text);
                 if (told == 0)
-                        sites_add_via(s, r, f->site.stack, &via);
+                        stack_add_via(s, &r->frames, f->site.stack,
+                                      report_has_parts(r, f->site.stack), &via);
                 if (via.n && str_width(str_text(&text)) + 2 + str_width(str_text(&via)) <=
                                      s->width - FOUND_INDENT - strlen("in "))
                         str_addf(&text, "  %s", str_text(&via));

@@ -6,47 +6,9 @@
 
 #include "base/units.h"
 #include "finding/joined.h"
-#include "show/process_holders.h"
 #include "show/opened.h"
-
-int report_scope(struct query *q, const struct report_options *o, struct query_scope *ret,
-                 struct err *reterr) {
-        uint64_t end_ns = query_view(q)->end_ns;
-        struct unit_text t;
-
-        if (o->from_ns > 0 && o->from_ns >= end_ns)
-                return err_about(
-                        reterr, "from",
-                        err_set(reterr, -ERANGE,
-                                "the recording is only %s long: choose an earlier time",
-                                unit_duration(&t, end_ns)));
-        if (o->is_at && o->to_ns > end_ns)
-                return err_about(
-                        reterr, "at",
-                        err_set(reterr, -ERANGE,
-                                "the recording is only %s long: choose an earlier time",
-                                unit_duration(&t, end_ns)));
-        if (query_filter_check(o->filter, end_ns, reterr) < 0)
-                return -ERANGE;
-        *ret = query_whole(q);
-        ret->from_ns = o->from_ns;
-        ret->to_ns = o->to_ns;
-        ret->filter = o->filter;
-        if (o->json && !o->process) /* programs that read it know it so */
-                return 0;
-        return query_choose_process(q, o->process, &ret->process, reterr);
-}
-
-void report_add_untold(uint64_t known_from_ns, struct str *to) {
-        struct unit_text t;
-
-        str_addf(to, "cannot be told: detail before %s was dropped (--max-size): ",
-                 unit_duration(&t, known_from_ns));
-        str_addf(
-                to,
-                "ask from %s on, or for nothing that needs it, such as sizes, threads and lifetimes",
-                unit_duration(&t, known_from_ns));
-}
+#include "show/process_holders.h"
+#include "show/times.h"
 
 bool report_is_windowed(const struct report *r) {
         return r->scope.from_ns > 0 || r->scope.to_ns < r->v->end_ns;
@@ -57,8 +19,14 @@ bool report_is_filtered(const struct report *r) {
 }
 
 bool report_counts_sizes(const struct report *r) {
-        return r->options->full || r->v->n_events <= REPORT_MAX_EVENTS ||
+        return r->options->full || r->v->n_events <= SHOW_MAX_EVENTS ||
                query_filter_needs_events(r->scope.filter);
+}
+
+bool report_has_parts(const struct report *r, uint32_t stack) {
+        uint64_t one;
+
+        return map_get(&r->with_parts, stack, &one);
 }
 
 bool report_counts_lifetimes(const struct report *r) {
@@ -102,7 +70,7 @@ static void gather_quality(struct report *r) {
         r->quality.complete_stacks_pct = percent(r->whole.n_complete_stacks, r->whole.n_allocs);
         r->quality.bytes_per_event =
                 r->v->n_events ? (double)r->v->file_bytes / (double)r->v->n_events : 0;
-        report_count_names(r);
+        name_quality_count(&r->quality.names, r->q, r->arena);
 }
 
 /* ---- sites ----------------------------------------------------------------------------------- */
@@ -122,7 +90,7 @@ static void gather_sites(struct report *r) {
                 if (g->rows[i].has_parts)
                         map_put(&r->with_parts, g->rows[i].stack, 1, &added);
         }
-        report_count_lines(r, g);
+        name_quality_count_lines(&r->quality.names, g);
         query_groups_free(g);
 }
 
@@ -155,7 +123,7 @@ static int gather_unfiltered(struct report *r, struct err *reterr) {
                 return 0;
         }
         if (query_answer_is_untold(r->answer)) { /* the window as answered is empty */
-                x = report_scope(r->q, r->options, &scope, reterr);
+                x = times_scope(r->q, r->options, &scope, reterr);
                 if (x < 0)
                         return x;
         }
@@ -182,7 +150,7 @@ static void add_name(struct str *to, const char *option, const char *name) {
 }
 
 /* As a command names it that is to look at the same window (or all of the time) and blocks; process: as it is named, NULL: all. */
-static void add_subject(const struct report_options *o, const char *process, bool with_window,
+static void add_subject(const struct show_options *o, const char *process, bool with_window,
                         struct str *to) {
         str_add_shell(to, o->path);
         if (process) {
@@ -297,17 +265,21 @@ static int gather_all(struct report *r, struct err *reterr) {
         return x;
 }
 
-int report_gather(struct query *q, const struct report_options *o, struct names *names,
+int report_gather(struct query *q, const struct show_options *o, struct names *names,
                   struct report *ret, struct err *reterr) {
-        uint64_t max_events = o->full ? UINT64_MAX : REPORT_MAX_EVENTS;
+        uint64_t max_events = o->full ? UINT64_MAX : SHOW_MAX_EVENTS;
         struct report *r = ret;
         int x;
 
-        *r = (struct report){
-                .options = o, .q = q, .v = query_view(q), .names = names, .arena = arena_new()};
+        *r = (struct report){.options = o,
+                             .q = q,
+                             .v = query_view(q),
+                             .names = names,
+                             .frames = {q, names, o->full},
+                             .arena = arena_new()};
         x = query_metric_parse(o->metric, &r->metric, reterr);
         if (x >= 0)
-                x = report_scope(q, o, &r->scope, reterr);
+                x = times_scope(q, o, &r->scope, reterr);
         if (x >= 0)
                 x = query_ask(q, &r->scope, &r->answer, reterr);
         if (x >= 0)

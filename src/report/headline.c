@@ -6,11 +6,11 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "report/late_start.h"
+#include "report/resident_memory.h"
 #include "show/estimate.h"
 #include "show/frame.h"
 #include "show/process_holders.h"
-#include "report/late_start.h"
-#include "report/resident_memory.h"
 #include "show/view.h"
 
 enum {
@@ -329,7 +329,7 @@ static void add_filtered(const struct report *r, struct str *to) {
         str_addf(to, ", only blocks with %s: ", query_filter_text(r->scope.filter));
         if (query_answer_is_untold(r->answer)) {
                 str_add(to, "what they are ");
-                report_add_untold(r->answer->known_from_ns, to);
+                view_add_untold(r->answer->known_from_ns, to);
                 str_add(to, ".");
                 return;
         }

@@ -5,14 +5,13 @@
 #include "report/gather.h"
 #include "show/opened.h"
 #include "show/times.h"
-#include "show/view.h"
 
-static bool report_is_view(const struct report_options *o) {
+static bool report_is_view(const struct show_options *o) {
         return o->histogram || o->group_by || o->tree || o->bottom_up || o->callers || o->callees;
 }
 
 /* The answers that stand in for the summary. */
-static int print_view(FILE *out, struct opened *t, const struct report_options *o,
+static int print_view(FILE *out, struct opened *t, const struct show_options *o,
                       struct err *reterr) {
         int r = o->histogram  ? report_histogram(out, t->q, o, reterr)
                 : o->group_by ? report_groups(out, t->q, o, reterr)
@@ -22,7 +21,7 @@ static int print_view(FILE *out, struct opened *t, const struct report_options *
         return r;
 }
 
-static int print_summary(FILE *out, struct opened *t, const struct report_options *o,
+static int print_summary(FILE *out, struct opened *t, const struct show_options *o,
                          struct err *reterr) {
         struct report r;
         int x = report_gather(t->q, o, t->names, &r, reterr);
@@ -35,9 +34,9 @@ static int print_summary(FILE *out, struct opened *t, const struct report_option
         return x;
 }
 
-int report_print(FILE *out, const struct report_options *options, struct err *reterr) {
+int report_print(FILE *out, const struct show_options *options, struct err *reterr) {
         struct times_options times = {0};
-        const struct report_options *o = &times.o;
+        const struct show_options *o = &times.o;
         struct opened t;
         int r = opened_init(&t, options->path, &options->rules, reterr);
 

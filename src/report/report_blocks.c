@@ -3,14 +3,18 @@
 #include "base/json.h"
 #include "base/units.h"
 #include "report/gather.h"
+#include "show/show_json.h"
 #include "show/stack_text.h"
 #include "show/style.h"
+#include "show/times.h"
 #include "show/view.h"
 
 enum { BLOCKS_WIDE = 80, BLOCKS_THREAD_WIDTH = 20 };
 
 struct listing {
-        struct report r; /* only what names and stacks need */
+        struct query *q;
+        const struct trace_view *v;
+        struct frame_names frames;
         struct style s;
         struct json j;
         FILE *out;
@@ -18,11 +22,11 @@ struct listing {
 };
 
 static const char *thread_name(const struct listing *l, uint32_t thread) {
-        return thread < l->r.v->n_threads ? l->r.v->threads[thread].name : "";
+        return thread < l->v->n_threads ? l->v->threads[thread].name : "";
 }
 
 static uint32_t thread_tid(const struct listing *l, uint32_t thread) {
-        return thread < l->r.v->n_threads ? l->r.v->threads[thread].start.tid : 0;
+        return thread < l->v->n_threads ? l->v->threads[thread].start.tid : 0;
 }
 
 /* Threads have a column only where that leaves enough for call paths. */
@@ -32,7 +36,7 @@ static bool has_thread(const struct listing *l) {
 
 static void print_heading(const struct listing *l) {
         fprintf(l->out, "%s%12s  %9s  %10s  ", l->s.dim, "time in s", "size", "age");
-        if (query_sample_bytes(l->r.q))
+        if (query_sample_bytes(l->q))
                 fprintf(l->out, "%10s  ", "stands for");
         if (has_thread(l))
                 fprintf(l->out, "%-*s  ", BLOCKS_THREAD_WIDTH, "thread");
@@ -48,7 +52,7 @@ static bool print_block(void *ctx, const struct query_block *b) {
         str_addf(&line, "%12.6f  %9s  %s%9s  ", (double)b->time_ns / 1e9,
                  unit_bytes(&size, b->size_bytes), b->is_live ? ">" : " ",
                  unit_duration(&age, b->age_ns));
-        if (query_sample_bytes(l->r.q))
+        if (query_sample_bytes(l->q))
                 str_addf(&line, "%10s  ", unit_count(&size, b->n_blocks));
         begin = line.n;
         if (has_thread(l)) {
@@ -57,11 +61,11 @@ static bool print_block(void *ctx, const struct query_block *b) {
                 style_add_cut(&l->s, &line, str_text(&thread), BLOCKS_THREAD_WIDTH);
                 style_pad_to(&line, begin, BLOCKS_THREAD_WIDTH + 2);
         }
-        if (l->r.options->full) {
+        if (l->frames.is_full) {
                 fprintf(l->out, "%s\n", str_text(&line));
-                sites_print_stack(&l->s, &l->r, b->stack, 14, 0);
+                stack_print(&l->s, &l->frames, b->stack, 14, 0);
         } else {
-                sites_add_short(&l->s, &l->r, b->stack, &line,
+                stack_add_short(&l->s, &l->frames, b->stack, &line,
                                 MAX(l->s.width, str_width(str_text(&line)) + 20) -
                                         str_width(str_text(&line)));
                 fprintf(l->out, "%s\n", str_text(&line));
@@ -78,7 +82,7 @@ static bool put_block(void *ctx, const struct query_block *b) {
         json_object(&l->j);
         json_put_double(&l->j, "at_s", (double)b->time_ns / 1e9, 6);
         json_put_uint(&l->j, "bytes", b->size_bytes);
-        if (query_sample_bytes(l->r.q))
+        if (query_sample_bytes(l->q))
                 json_put_uint(&l->j, "stands_for", b->n_blocks);
         json_put_double(&l->j, "age_s", (double)b->age_ns / 1e9, 6);
         json_key(&l->j, "live");
@@ -88,7 +92,7 @@ static bool put_block(void *ctx, const struct query_block *b) {
                 json_put_uint(&l->j, "address", b->address);
         json_put_uint(&l->j, "tid", thread_tid(l, b->thread));
         json_put_string(&l->j, "thread", thread_name(l, b->thread));
-        view_put_stack(&l->j, l->r.q, b->stack);
+        show_put_stack(&l->j, l->q, b->stack);
         json_end(&l->j);
         return !ferror(l->out);
 }
@@ -98,7 +102,7 @@ static int print_first(const struct listing *l, const struct query_scope *scope,
                        struct err *reterr) {
         _cleanup_(query_answer_freep) struct query_answer *a = NULL;
         const char *filter = query_filter_text(scope->filter);
-        bool is_cut = scope->from_ns < l->r.v->detail_from_ns;
+        bool is_cut = scope->from_ns < l->v->detail_from_ns;
         struct str text = {0};
         struct unit_text t;
         int x;
@@ -108,17 +112,17 @@ static int print_first(const struct listing *l, const struct query_scope *scope,
         } else if (is_cut) {
                 str_add(&text, "Blocks");
         } else {
-                x = query_ask(l->r.q, scope, &a, reterr);
+                x = query_ask(l->q, scope, &a, reterr);
                 if (x < 0)
                         return x;
-                str_addf(&text, "%s%s block%s", query_sample_bytes(l->r.q) ? "Samples of " : "",
+                str_addf(&text, "%s%s block%s", query_sample_bytes(l->q) ? "Samples of " : "",
                          unit_count(&t, a->totals.n_allocs), a->totals.n_allocs == 1 ? "" : "s");
         }
         str_add(&text, " in order of allocation; >: still there at the end.");
         if (is_cut)
                 str_addf(&text,
                          " Detail before %s was dropped (--max-size): what is older is not listed.",
-                         unit_duration(&t, l->r.v->detail_from_ns));
+                         unit_duration(&t, l->v->detail_from_ns));
         fputs(l->s.bold, l->out);
         style_wrap(&l->s, str_text(&text), 0);
         fputs(l->s.plain, l->out);
@@ -126,14 +130,13 @@ static int print_first(const struct listing *l, const struct query_scope *scope,
         return 0;
 }
 
-int report_blocks(FILE *out, struct query *q, const struct report_options *o, struct names *names,
+int report_blocks(FILE *out, struct query *q, const struct show_options *o, struct names *names,
                   struct err *reterr) {
-        struct listing l = {.r = {.options = o, .q = q, .v = query_view(q), .names = names},
-                            .out = out};
+        struct listing l = {.q = q, .v = query_view(q), .frames = {q, names, o->full}, .out = out};
         struct query_scope scope;
         int x;
 
-        x = report_scope(q, o, &scope, reterr);
+        x = times_scope(q, o, &scope, reterr);
         if (x < 0)
                 return x;
         if (!o->json) {
@@ -143,7 +146,7 @@ int report_blocks(FILE *out, struct query *q, const struct report_options *o, st
                         return x;
                 print_heading(&l);
                 x = query_blocks(q, &scope, print_block, &l, reterr);
-                if (x >= 0 && !l.n_printed && scope.to_ns > l.r.v->detail_from_ns)
+                if (x >= 0 && !l.n_printed && scope.to_ns > l.v->detail_from_ns)
                         fprintf(out, "%s",
                                 query_filter_is_empty(scope.filter)
                                         ? "No block was allocated here: try another window or process.\n"
@@ -154,7 +157,7 @@ int report_blocks(FILE *out, struct query *q, const struct report_options *o, st
         json_object(&l.j);
         json_put_string(&l.j, "schema", "silt.blocks/1");
         json_put_string(&l.j, "filter", query_filter_text(scope.filter));
-        json_put_double(&l.j, "detail_from_s", (double)l.r.v->detail_from_ns / 1e9, 6);
+        json_put_double(&l.j, "detail_from_s", (double)l.v->detail_from_ns / 1e9, 6);
         json_key(&l.j, "blocks");
         json_array(&l.j);
         x = query_blocks(q, &scope, put_block, &l, reterr);

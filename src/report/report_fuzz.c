@@ -35,7 +35,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
 
-static void choose_filter(struct report_options *o, unsigned n) {
+static void choose_filter(struct show_options *o, unsigned n) {
         static const char *const filters[][2] = {{"function", "a"},         {"not-module", "lib"},
                                                  {"size", "10..500"},       {"lifetime", "2us.."},
                                                  {"alive-at", "40us"},      {"thread", "r"},
@@ -49,7 +49,7 @@ static void choose_filter(struct report_options *o, unsigned n) {
                 abort();
 }
 
-static void choose_view(struct report_options *o, uint8_t n) {
+static void choose_view(struct show_options *o, uint8_t n) {
         static const char *const groups[] = {"site",  "function", "module", "line",
                                              "crate", "thread",   "size",   "process"};
 
@@ -58,8 +58,8 @@ static void choose_view(struct report_options *o, uint8_t n) {
         case 9: o->bottom_up = true; break;
         case 10: o->callers = "main"; break;
         case 11: o->callees = "a|e"; break;
-        case 12: o->histogram = REPORT_SIZES; break;
-        case 13: o->histogram = REPORT_LIFETIMES; break;
+        case 12: o->histogram = SHOW_SIZES; break;
+        case 13: o->histogram = SHOW_LIFETIMES; break;
         case 14:
         case 15: break; /* the summary */
         default: o->group_by = groups[n & 7]; break;
@@ -68,7 +68,7 @@ static void choose_view(struct report_options *o, uint8_t n) {
         choose_filter(o, n >> 4);
 }
 
-static void choose(struct report_options *o, uint8_t choice, size_t n) {
+static void choose(struct show_options *o, uint8_t choice, size_t n) {
         static const char *const metrics[] = {"peak",  "end",       "allocated",
                                               "count", "temporary", "growth"};
 
@@ -98,7 +98,7 @@ static int make_file(const uint8_t *data, size_t n, uint8_t choice) {
 }
 
 /* What findings are made of, asked alone: a window that cuts slices, too. */
-static void ask_moves(const struct report_options *o) {
+static void ask_moves(const struct show_options *o) {
         struct query *q = NULL;
         struct query_moves *m = NULL;
         struct query_scope scope;
@@ -122,7 +122,7 @@ static void ask_moves(const struct report_options *o) {
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n) {
-        struct report_options options = REPORT_OPTIONS_DEFAULT;
+        struct show_options options = SHOW_OPTIONS_DEFAULT;
         uint8_t choice = n ? data[--n] : 0;
         uint8_t view = choice & 2 && n ? data[--n] : 0;
         int fd = make_file(data, n, choice);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* Who asked for memory, by function, module, line, crate, thread, size or process. Text, or JSON (schema
  * silt.groups/1). */
-#include "show/frame.h"
 #include "report/gather.h"
+#include "show/frame.h"
+#include "show/show_json.h"
 #include "show/stack_text.h"
 #include "show/view.h"
 
@@ -72,7 +73,7 @@ static void add_what(const struct view *v, const struct query_groups *groups,
         struct str name = {0}, place = {0};
 
         switch (groups->options.by) {
-        case QUERY_BY_SITE: sites_add_short(&v->s, &v->r, g->stack, to, width); return;
+        case QUERY_BY_SITE: stack_add_short(&v->s, &v->frames, g->stack, to, width); return;
         case QUERY_BY_FUNCTION:
                 if (g->n_sites && !g->stack)
                         break;
@@ -106,21 +107,8 @@ static void add_what(const struct view *v, const struct query_groups *groups,
 
 /* ---- text ------------------------------------------------------------------------------------ */
 
-static bool has_totals(enum query_by by) {
-        return by == QUERY_BY_FUNCTION || by == QUERY_BY_MODULE || by == QUERY_BY_LINE ||
-               by == QUERY_BY_CRATE;
-}
-
 static int64_t value_of(const struct query_figures *f, const struct query_groups *g) {
         return query_figure_of(f, g->options.metric).value;
-}
-
-static size_t count_rows(const struct query_groups *g) {
-        size_t n = 0;
-
-        for (size_t i = 0; i < g->n; i++)
-                n += value_of(&g->rows[i].self, g) != 0 || value_of(&g->rows[i].total, g) != 0;
-        return n;
 }
 
 /* How many of the largest have most of it; 0: all of them do not. */
@@ -164,7 +152,8 @@ static void print_first(const struct view *v, const struct query_groups *g) {
         n_most = count_most(g, whole);
         if (whole && n_most > 1)
                 str_addf(&text, "; %s of %s %s for %d %% of it", unit_count(&a, n_most),
-                         unit_count(&b, count_rows(g)), noun(g->options.by, true), GROUPS_MOST_PCT);
+                         unit_count(&b, show_count_groups(g)), noun(g->options.by, true),
+                         GROUPS_MOST_PCT);
         str_add(&text, ".");
         view_print_first(v, &text);
         str_done(&text);
@@ -219,7 +208,7 @@ static void print_heading(const struct view *v, const struct query_groups *g,
         style_heading(&v->s, "%s (%s of %s)", str_text(&text), unit_count(&a, n_shown),
                       unit_count(&b, n));
         str_clear(&text);
-        if (has_totals(g->options.by))
+        if (show_groups_have_totals(g->options.by))
                 str_addf(&text, "%*s%*s", width, "itself", is_wide(v) ? width : 11,
                          is_wide(v) ? "with callees" : "+ callees");
         else
@@ -241,7 +230,7 @@ static void print_row(const struct view *v, const struct query_groups *g,
         size_t width;
 
         add_figure(v, g, &row->self, true, &line);
-        if (has_totals(g->options.by))
+        if (show_groups_have_totals(g->options.by))
                 add_figure(v, g, &row->total, is_wide(v), &line);
         str_addf(&line, "%12s  ",
                  metric_is_count(v->metric) ? unit_bytes(&t, (uint64_t)f.bytes)
@@ -260,7 +249,8 @@ static void print_row(const struct view *v, const struct query_groups *g,
 
 static void print_text(const struct view *v, const struct query_groups *g,
                        const struct query_history *h) {
-        size_t n = count_rows(g), n_shown = v->o->full ? n : MIN(n, (size_t)v->o->n_top), done = 0;
+        size_t n = show_count_groups(g), n_shown = v->o->full ? n : MIN(n, (size_t)v->o->n_top),
+               done = 0;
         struct unit_text t;
 
         print_first(v, g);
@@ -278,97 +268,16 @@ static void print_text(const struct view *v, const struct query_groups *g,
         view_print_doubts(v, g->answer);
 }
 
-/* ---- JSON ------------------------------------------------------------------------------------ */
-
-static void put_history(struct json *j, const struct query_history *h, size_t group) {
-        json_key(j, "live_bytes");
-        json_array(j);
-        for (size_t i = 0; i < h->n_columns; i++)
-                json_int(j, h->live_bytes[group * h->n_columns + i]);
-        json_end(j);
-}
-
-static void put_what(struct view *v, const struct query_groups *g, const struct query_group *row) {
-        struct json *j = &v->j;
-
-        switch (g->options.by) {
-        case QUERY_BY_SITE: view_put_stack(j, v->q, row->stack); break;
-        case QUERY_BY_FUNCTION:
-                view_put_frame(j, &row->frame);
-                if (row->is_task) {
-                        json_key(j, "async");
-                        json_bool(j, true);
-                }
-                break;
-        case QUERY_BY_LINE:
-                json_put_string(j, "file", row->frame.file);
-                json_put_uint(j, "line", row->frame.line);
-                json_put_string(j, "function", row->frame.function);
-                json_put_string(j, "module", row->frame.module);
-                break;
-        case QUERY_BY_MODULE: json_put_string(j, "module", row->frame.module); break;
-        case QUERY_BY_CRATE: json_put_string(j, "crate", row->name); break;
-        case QUERY_BY_THREAD:
-                json_put_uint(j, "tid",
-                              row->thread < v->v->n_threads ? v->v->threads[row->thread].start.tid
-                                                            : 0);
-                json_put_string(j, "name",
-                                row->thread < v->v->n_threads ? v->v->threads[row->thread].name
-                                                              : "");
-                break;
-        case QUERY_BY_SIZE:
-                json_put_uint(j, "min_bytes", row->min_bytes);
-                json_put_uint(j, "max_bytes", row->max_bytes);
-                break;
-        case QUERY_BY_PROCESS:
-                if (row->process >= v->v->n_processes)
-                        break;
-                json_put_uint(j, "pid", v->v->processes[row->process].start.pid);
-                json_put_uint(j, "image", v->v->processes[row->process].start.image);
-                json_put_string(j, "name", query_process_name(v->q, row->process));
-                break;
-        case QUERY_N_BY: break;
-        }
-}
-
-static void put_json(struct view *v, const struct query_groups *g, const struct query_history *h) {
-        struct json *j = &v->j;
-
-        view_put_answer(v, g->answer);
-        json_put_string(j, "group_by", query_by_name(g->options.by));
-        json_put_uint(j, "groups_in_all", count_rows(g));
-        json_key(j, "at_s");
-        json_array(j);
-        for (size_t i = 0; i < h->n_columns; i++)
-                json_double(j, (double)h->at_ns[i] / 1e9, 6);
-        json_end(j);
-        json_key(j, "groups");
-        json_array(j);
-        for (size_t i = 0, n = 0; i < g->n && (n < v->o->n_top || v->o->full); i++) {
-                if (value_of(&g->rows[i].self, g) == 0 && value_of(&g->rows[i].total, g) == 0)
-                        continue;
-                json_object(j);
-                put_what(v, g, &g->rows[i]);
-                json_put_uint(j, "call_paths", g->rows[i].n_sites);
-                view_put_figures(j, "self", &g->rows[i].self, v->metric);
-                if (has_totals(g->options.by))
-                        view_put_figures(j, "total", &g->rows[i].total, v->metric);
-                if (i < h->n_groups)
-                        put_history(j, h, i);
-                json_end(j);
-                n++;
-        }
-        json_end(j);
-        json_key(j, "rest");
-        json_object(j);
-        put_history(j, h, h->n_groups);
-        json_end(j);
+static void put_json(struct view *v, const struct query_history *h) {
+        view_begin(v);
+        show_put_answer(&v->j, v->q, h->groups->answer, v->metric);
+        show_put_groups(&v->j, v->q, h->groups, h, v->o->full ? SIZE_MAX : v->o->n_top);
         view_end(v);
 }
 
 /* ---- the whole ------------------------------------------------------------------------------- */
 
-int report_groups(FILE *out, struct query *q, const struct report_options *o, struct err *reterr) {
+int report_groups(FILE *out, struct query *q, const struct show_options *o, struct err *reterr) {
         _cleanup_(query_history_freep) struct query_history *h = NULL;
         _cleanup_(query_groups_freep) struct query_groups *alone = NULL;
         struct query_group_options by = {.is_full = o->full};
@@ -384,7 +293,7 @@ int report_groups(FILE *out, struct query *q, const struct report_options *o, st
         if (o->json || (v.s.utf8 && is_wide(&v)))
                 r = query_history(q, &v.scope, &by, MIN(o->n_top, (uint32_t)GROUPS_MAX_HISTORIES),
                                   o->json ? GROUPS_JSON_COLUMNS : GROUPS_SPARK_CELLS,
-                                  REPORT_MAX_EVENTS, &h, reterr);
+                                  SHOW_MAX_EVENTS, &h, reterr);
         else
                 r = query_group(q, &v.scope, &by, &alone, reterr);
         if (r < 0)
@@ -392,7 +301,7 @@ int report_groups(FILE *out, struct query *q, const struct report_options *o, st
         v.answer = (h ? h->groups : alone)->answer;
         v.scope = v.answer->scope;
         if (o->json)
-                put_json(&v, h->groups, h);
+                put_json(&v, h);
         else
                 print_text(&v, h ? h->groups : alone, h);
         return 0;

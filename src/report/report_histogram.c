@@ -3,6 +3,7 @@
 #include "base/vec.h"
 #include "report/gather.h"
 #include "report/sizes_lifetimes.h"
+#include "show/show_json.h"
 #include "show/view.h"
 
 enum { HISTOGRAM_MAX_ROWS = 24, HISTOGRAM_MIN_BAR = 4 };
@@ -148,7 +149,7 @@ static void print_text(struct view *v, const struct query_histogram *h) {
 
         if (is_untold) {
                 str_addf(&text, "What was %s here ", did);
-                report_add_untold(v->v->detail_from_ns, &text);
+                view_add_untold(v->v->detail_from_ns, &text);
                 str_add(&text, ".");
         } else if (h->n_blocks == 0)
                 str_addf(&text, "No block %swas %s here: try another %swindow or process.",
@@ -172,46 +173,15 @@ static void print_text(struct view *v, const struct query_histogram *h) {
 
 /* ---- JSON ------------------------------------------------------------------------------------ */
 
-void view_put_histogram(struct json *j, const struct query_histogram *h) {
-        json_key(j, "exact");
-        json_bool(j, h->is_exact);
-        json_put_uint(j, "blocks", h->n_blocks);
-        if (h->has_bytes)
-                json_put_uint(j, "bytes", h->bytes);
-        json_key(j, "buckets");
-        json_array(j);
-        for (size_t i = 0; i < h->n; i++) {
-                const struct query_bucket *b = &h->buckets[i];
-
-                json_object(j);
-                if (h->kind == QUERY_SIZES) {
-                        json_put_uint(j, "min_bytes", b->min);
-                        json_put_uint(j, "max_bytes", b->max);
-                } else {
-                        json_put_double(j, "from_s", (double)b->min / 1e9, 6);
-                        json_key(j, "to_s"); /* null: without end */
-                        if (b->max == UINT64_MAX)
-                                json_null(j);
-                        else
-                                json_double(j, (double)b->max / 1e9, 6);
-                }
-                json_put_uint(j, "blocks", b->n_blocks);
-                if (h->has_bytes)
-                        json_put_uint(j, "bytes", b->bytes);
-                json_end(j);
-        }
-        json_end(j);
-}
-
 static void put_json(struct view *v, const struct query_histogram *h) {
-        view_put_scope(v, &h->scope);
+        view_begin(v);
+        show_put_scope(&v->j, v->q, &h->scope);
         json_put_string(&v->j, "of", h->kind == QUERY_SIZES ? "size" : "lifetime");
-        view_put_histogram(&v->j, h);
+        show_put_histogram(&v->j, h);
         view_end(v);
 }
 
-int report_histogram(FILE *out, struct query *q, const struct report_options *o,
-                     struct err *reterr) {
+int report_histogram(FILE *out, struct query *q, const struct show_options *o, struct err *reterr) {
         _cleanup_(query_histogram_freep) struct query_histogram *h = NULL;
         struct view v;
         int r;
@@ -219,7 +189,7 @@ int report_histogram(FILE *out, struct query *q, const struct report_options *o,
         r = view_init(&v, out, q, o, "silt.histogram/1", reterr);
         if (r >= 0)
                 r = query_histogram(q, &v.scope,
-                                    o->histogram == REPORT_SIZES ? QUERY_SIZES : QUERY_LIFETIMES,
+                                    o->histogram == SHOW_SIZES ? QUERY_SIZES : QUERY_LIFETIMES,
                                     o->full, &h, reterr);
         if (r < 0)
                 return r;

@@ -145,7 +145,7 @@ static uint64_t cpu_ns(void) {
 
 /* The report, or NULL when it was refused; the caller frees it. */
 static char *report(bool json, struct err *e) {
-        struct report_options o = REPORT_OPTIONS_DEFAULT;
+        struct show_options o = SHOW_OPTIONS_DEFAULT;
         size_t n = 0;
         char *text = NULL;
         FILE *out = open_memstream(&text, &n);

@@ -3,14 +3,15 @@
  * meaning. */
 #include "base/json.h"
 #include "report/allocators.h"
-#include "show/estimate.h"
 #include "report/gather.h"
 #include "report/headline.h"
+#include "report/late_start.h"
 #include "report/limit_lines.h"
 #include "report/marks.h"
-#include "report/late_start.h"
 #include "report/resident_memory.h"
 #include "report/unseen_processes.h"
+#include "show/estimate.h"
+#include "show/show_json.h"
 #include "show/view.h"
 
 static double seconds(uint64_t ns) {
@@ -25,57 +26,11 @@ static void put_args(struct json *j, const char *key, const char *const *args, u
         json_end(j);
 }
 
-static void put_totals(struct json *j, const char *key, const struct query *q,
-                       const struct query_totals *t) {
-        json_key(j, key);
-        json_object(j);
-        json_put_uint(j, "allocations", t->n_allocs);
-        json_put_uint(j, "frees", t->n_frees);
-        json_put_uint(j, "reallocations", t->n_reallocs);
-        json_put_uint(j, "failed_allocations", t->n_failed);
-        json_put_uint(j, "unknown_frees", t->n_unknown_frees);
-        json_put_uint(j, "prior_frees", t->n_prior_frees);
-        json_put_uint(j, "implicit_frees", t->n_implicit_frees);
-        json_put_uint(j, "bytes_allocated", t->alloc_bytes);
-        json_put_uint(j, "temporary_allocations", t->n_temporary);
-        json_put_uint(j, "peak_live_bytes", t->peak_bytes);
-        json_put_uint(j, "peak_live_blocks", t->peak_blocks);
-        json_put_double(j, "peak_at_s", seconds(t->peak_ns), 6);
-        json_put_uint(j, "end_live_bytes", t->end_bytes);
-        json_put_uint(j, "end_live_blocks", t->end_blocks);
-        json_put_uint(j, "peak_rss_bytes", t->peak_rss_bytes);
-        json_put_uint(j, "lost_events", t->n_lost);
-        json_put_uint(j, "threads", t->n_threads);
-        json_put_uint(j, "sites", t->n_sites);
-        json_put_uint(j, "wrong_size_frees", t->n_wrong_sizes);
-        if (q)
-                estimate_put_totals(j, q, t);
-        json_end(j);
-}
-
 /* ---- stacks and sites ------------------------------------------------------------------------ */
 
 static void put_int(struct json *j, const char *key, int64_t v) {
         json_key(j, key);
         json_int(j, v);
-}
-
-static void put_site(struct json *j, const struct report *r, const struct query_site *s,
-                     enum query_metric m) {
-        struct query_figure f = query_figure_of(&s->f, m);
-
-        json_object(j);
-        put_int(j, "bytes", f.bytes);
-        put_int(j, "blocks", f.blocks);
-        json_put_uint(j, "allocations", s->f.n_allocs);
-        if (s->f.var[m] > 0)
-                json_put_double(j, "standard_error", query_figures_error(&s->f, m), 1);
-        if (f.bytes_are_estimated) {
-                json_key(j, "bytes_estimated");
-                json_bool(j, true);
-        }
-        view_put_stack(j, r->q, s->stack);
-        json_end(j);
 }
 
 static void put_top_metric(struct json *j, struct report *r, enum query_metric m) {
@@ -91,7 +46,7 @@ static void put_top_metric(struct json *j, struct report *r, enum query_metric m
 
                 if (f.value == 0 && f.blocks == 0)
                         continue;
-                put_site(j, r, &a->sites[i], m);
+                show_put_site(j, r->q, &a->sites[i], m);
                 n++;
         }
         json_end(j);
@@ -105,62 +60,6 @@ static void put_top(struct json *j, struct report *r) {
         for (unsigned m = 0; m < QUERY_N_METRICS; m++)
                 if (m != r->metric)
                         put_top_metric(j, r, (enum query_metric)m);
-        json_end(j);
-}
-
-/* Counts and bytes are whole numbers and are written so. */
-static void put_number(struct json *j, const struct finding_number *n) {
-        if (n->value >= 0 && n->value < 9e15 && n->value == (double)(uint64_t)n->value)
-                json_put_uint(j, n->name, (uint64_t)n->value);
-        else
-                json_put_double(j, n->name, n->value, 6);
-}
-
-/* What the first sentence of the next command tells, and what of. */
-static void put_shows(struct json *j, const struct finding_shows *s) {
-        json_key(j, "next_shows");
-        if (!s->is_known) {
-                json_null(j);
-                return;
-        }
-        json_object(j);
-        json_put_string(j, "metric", query_metric_name(s->by));
-        json_key(j, "value");
-        json_int(j, s->value);
-        json_put_uint(j, "whole", s->whole);
-        json_end(j);
-}
-
-static void put_findings(struct json *j, const struct report *r) {
-        json_key(j, "findings");
-        json_array(j);
-        for (size_t i = 0; i < r->findings->n; i++) {
-                const struct finding *f = &r->findings->items[i];
-
-                json_object(j);
-                json_put_string(j, "kind", f->kind);
-                json_put_string(j, "severity", finding_severity_name(f->severity));
-                json_put_string(j, "text", f->text);
-                json_put_uint(j, "bytes", f->bytes);
-                if (f->process != QUERY_ALL) {
-                        json_put_uint(j, "pid", r->v->processes[f->process].start.pid);
-                        json_put_string(j, "process", query_process_name(r->q, f->process));
-                }
-                json_put_string(j, "next", f->next ? f->next : "");
-                put_shows(j, &f->shows);
-                json_key(j, "site");
-                if (f->has_site)
-                        put_site(j, r, &f->site, f->metric);
-                else
-                        json_null(j);
-                json_put_string(j, "function", f->function);
-                json_key(j, "evidence");
-                json_object(j);
-                for (size_t k = 0; k < f->n_numbers; k++)
-                        put_number(j, &f->numbers[k]);
-                json_end(j);
-                json_end(j);
-        }
         json_end(j);
 }
 
@@ -189,7 +88,7 @@ static void put_processes(struct json *j, const struct report *r) {
                 json_put_string(j, "ended", report_ended_name(p->end.ended));
                 if (p->has_end && p->end.status >= 0)
                         put_int(j, "status", p->end.status);
-                put_totals(j, "totals", NULL, &r->answer->processes[i]);
+                show_put_totals(j, "totals", NULL, &r->answer->processes[i]);
                 json_end(j);
         }
         json_end(j);
@@ -236,7 +135,7 @@ static void put_mappings(struct json *j, const struct report *r) {
                 json_put_uint(j, "mapped_bytes", m->mapped_bytes);
                 json_put_uint(j, "reserved_bytes", m->reserved_bytes);
                 json_put_uint(j, "calls", m->n_calls);
-                view_put_stack(j, r->q, m->stack);
+                show_put_stack(j, r->q, m->stack);
                 json_end(j);
         }
         json_end(j);
@@ -245,7 +144,7 @@ static void put_mappings(struct json *j, const struct report *r) {
 
 static int put_timeline(struct json *j, const struct report *r, struct err *reterr) {
         struct query_column columns[REPORT_JSON_COLUMNS];
-        int x = query_timeline(r->q, &r->scope, REPORT_JSON_COLUMNS, REPORT_MAX_EVENTS, columns,
+        int x = query_timeline(r->q, &r->scope, REPORT_JSON_COLUMNS, SHOW_MAX_EVENTS, columns,
                                reterr);
 
         json_key(j, "timeline");
@@ -278,7 +177,7 @@ static int put_histogram(struct json *j, const struct report *r, const char *key
                 return x;
         }
         json_object(j);
-        view_put_histogram(j, h);
+        show_put_histogram(j, h);
         json_end(j);
         return 0;
 }
@@ -304,7 +203,7 @@ static void put_notes(struct json *j, const struct report *r) {
         if (query_answer_is_untold(r->answer)) {
                 struct str text = {0};
 
-                report_add_untold(r->answer->known_from_ns, &text);
+                view_add_untold(r->answer->known_from_ns, &text);
                 json_string(j, str_text(&text));
                 str_done(&text);
         } else if (r->answer->is_moved)
@@ -341,8 +240,8 @@ static void put_quality(struct json *j, const struct report *r) {
         json_key(j, "quality");
         json_object(j);
         json_put_double(j, "complete_stacks_pct", r->quality.complete_stacks_pct, 3);
-        json_put_double(j, "symbolized_frames_pct", r->quality.symbolized_frames_pct, 3);
-        json_put_double(j, "guessed_frames_pct", r->quality.guessed_frames_pct, 3);
+        json_put_double(j, "symbolized_frames_pct", r->quality.names.symbolized_frames_pct, 3);
+        json_put_double(j, "guessed_frames_pct", r->quality.names.guessed_frames_pct, 3);
         json_put_uint(j, "inversions", r->whole.n_inversions);
         json_put_uint(j, "unwritten_events", r->v->n_unwritten_events);
         json_put_uint(j, "damaged_bytes", r->v->n_damaged_bytes);
@@ -350,7 +249,7 @@ static void put_quality(struct json *j, const struct report *r) {
         json_put_double(j, "detail_from_s", seconds(r->v->detail_from_ns), 6);
         json_key(j, "exact");
         json_bool(j, r->quality.is_exact);
-        report_put_naming(j, r);
+        name_quality_put(j, &r->quality.names);
         json_end(j);
         json_key(j, "overhead");
         json_object(j);
@@ -402,14 +301,14 @@ int report_json(FILE *out, struct report *r, struct err *reterr) {
         json_end(&j);
         put_filter(&j, r);
         headline_put(&j, r);
-        put_totals(&j, "totals", r->q, &r->answer->totals);
+        show_put_totals(&j, "totals", r->q, &r->answer->totals);
         if (r->all)
-                put_totals(&j, "totals_all", r->q, &r->all->totals);
+                show_put_totals(&j, "totals_all", r->q, &r->all->totals);
         put_quality(&j, r);
         limits_put(&j, r);
         json_put_string(&j, "ended", report_ended_name(report_process(r)->end.ended));
         put_processes(&j, r);
-        put_findings(&j, r);
+        show_put_findings(&j, r->q, r->findings);
         put_top(&j, r);
         put_threads(&j, r);
         put_mappings(&j, r);

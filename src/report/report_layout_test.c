@@ -14,8 +14,8 @@
 #include "base/macros.h"
 #include "base/str.h"
 #include "query/testing/fabric.h"
-#include "show/chain.h"
 #include "report/report.h"
+#include "show/chain.h"
 #include "trace/writer.h"
 
 #define TRACE_PATH "report_layout_test.silt"
@@ -31,7 +31,7 @@ static uint64_t draw(uint64_t below) {
         return random_state % below;
 }
 
-static char *report_of(struct report_options o, unsigned width, bool is_ascii) {
+static char *report_of(struct show_options o, unsigned width, bool is_ascii) {
         struct err e = {0};
         char *text = NULL, columns[16];
         size_t n;
@@ -160,7 +160,7 @@ static void check_views(unsigned width, bool is_ascii) {
                                              "crate", "thread",   "size",   "process"};
         static const char *const metrics[] = {"peak",  "end",       "allocated",
                                               "count", "temporary", "growth"};
-        struct report_options base = REPORT_OPTIONS_DEFAULT;
+        struct show_options base = SHOW_OPTIONS_DEFAULT;
 
         base.process = draw(2) ? "all" : "main";
         base.metric = metrics[draw(ARRAY_SIZE(metrics))];
@@ -168,7 +168,7 @@ static void check_views(unsigned width, bool is_ascii) {
         for (unsigned i = 0; i < 8; i++) {
                 static const char *const what[] = {"summary", "top",       "tree",     "bottom-up",
                                                    "group",   "histogram", "lifetime", "blocks"};
-                struct report_options o = base;
+                struct show_options o = base;
                 _cleanup_free_ char *text = NULL;
 
                 o.is_top_given = i == 1;
@@ -176,7 +176,7 @@ static void check_views(unsigned width, bool is_ascii) {
                 o.tree = i == 2;
                 o.bottom_up = i == 3;
                 o.group_by = i == 4 ? groups[draw(ARRAY_SIZE(groups))] : NULL;
-                o.histogram = i == 5 ? REPORT_SIZES : i == 6 ? REPORT_LIFETIMES : 0;
+                o.histogram = i == 5 ? SHOW_SIZES : i == 6 ? SHOW_LIFETIMES : 0;
                 o.blocks = i == 7;
                 text = report_of(o, width, is_ascii);
                 check_lines(text, width, is_ascii, what[i]);
@@ -275,7 +275,7 @@ static long write_wood(uint64_t seed) {
 }
 
 static void check_sums(long whole, uint32_t n_top) {
-        struct report_options o = REPORT_OPTIONS_DEFAULT;
+        struct show_options o = SHOW_OPTIONS_DEFAULT;
         struct row rows[1000];
         _cleanup_free_ char *text = NULL, *copy = NULL;
         size_t n;

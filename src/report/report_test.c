@@ -14,10 +14,10 @@
 #include "base/macros.h"
 #include "base/str.h"
 #include "query/testing/fabric.h"
-#include "show/frame.h"
 #include "report/report.h"
-#include "show/testing/server_trace.h"
+#include "show/frame.h"
 #include "show/style.h"
+#include "show/testing/server_trace.h"
 #include "trace/writer.h"
 
 #define TRACE_PATH "report_test.silt"
@@ -29,7 +29,7 @@ static int write_story(void **state) {
 }
 
 /* The report as text, to be freed. */
-static char *report_of(struct report_options o, const char *columns, const char *locale) {
+static char *report_of(struct show_options o, const char *columns, const char *locale) {
         struct err e = {0};
         char *text = NULL;
         size_t n;
@@ -59,15 +59,15 @@ static void check_function(const char *function, bool guess, bool full, bool utf
                                .module = "/usr/lib/libx.so.1",
                                .offset = 0x1234,
                                .guess = guess};
-        struct report r = {0};
+        struct names *names = NULL;
         struct err err = {0};
         struct str s = {0};
 
-        assert_int_equal(names_load(&(struct name_sources){0}, &r.names, &err), 0);
-        frame_add_function(&s, &r, &f, false, full, utf8);
+        assert_int_equal(names_load(&(struct name_sources){0}, &names, &err), 0);
+        frame_add_function(&s, &(struct frame_names){.names = names}, &f, false, full, utf8);
         assert_string_equal(str_text(&s), expected);
         str_done(&s);
-        names_free(r.names);
+        names_free(names);
 }
 
 static void test_names(void **state) {
@@ -187,7 +187,7 @@ static void test_text_of_all_processes(void **state) {
 
         (void)state;
         for (size_t i = 0; i < ARRAY_SIZE(widths); i++) {
-                _cleanup_free_ char *text = report_of(REPORT_OPTIONS_DEFAULT, widths[i], "C");
+                _cleanup_free_ char *text = report_of(SHOW_OPTIONS_DEFAULT, widths[i], "C");
 
                 check_width(text, (size_t)atoi(widths[i]));
                 assert_says(
@@ -202,7 +202,7 @@ static void test_text_of_all_processes(void **state) {
 
 static void test_text(void **state) {
         static const char *const widths[] = {"60", "80", "100", "120", "200"};
-        struct report_options o = REPORT_OPTIONS_DEFAULT;
+        struct show_options o = SHOW_OPTIONS_DEFAULT;
 
         (void)state;
         o.process = "main";
@@ -248,7 +248,7 @@ static void read_command(const char *text, struct str *ret) {
 }
 
 static void test_commands_can_be_copied(void **state) {
-        struct report_options o = REPORT_OPTIONS_DEFAULT;
+        struct show_options o = SHOW_OPTIONS_DEFAULT;
         _cleanup_free_ char *one_line = report_of(o, "240", "C");
         struct str expected = {0};
         unsigned n_broken = 0;
@@ -273,7 +273,7 @@ static void test_commands_can_be_copied(void **state) {
 }
 
 static void test_text_of_window(void **state) {
-        struct report_options o = REPORT_OPTIONS_DEFAULT;
+        struct show_options o = SHOW_OPTIONS_DEFAULT;
         _cleanup_free_ char *text = NULL;
 
         (void)state;
@@ -286,7 +286,7 @@ static void test_text_of_window(void **state) {
 }
 
 static void test_text_of_blocks(void **state) {
-        struct report_options o = REPORT_OPTIONS_DEFAULT;
+        struct show_options o = SHOW_OPTIONS_DEFAULT;
         _cleanup_free_ char *text = NULL;
         size_t n_lines = 0;
 
@@ -303,7 +303,7 @@ static void test_text_of_blocks(void **state) {
 }
 
 static void test_text_of_tree(void **state) {
-        struct report_options o = REPORT_OPTIONS_DEFAULT;
+        struct show_options o = SHOW_OPTIONS_DEFAULT;
         _cleanup_free_ char *text = NULL, *wide = NULL;
 
         (void)state;
@@ -328,7 +328,7 @@ static void test_text_of_tree(void **state) {
 }
 
 static void test_text_of_groups(void **state) {
-        struct report_options o = REPORT_OPTIONS_DEFAULT;
+        struct show_options o = SHOW_OPTIONS_DEFAULT;
         _cleanup_free_ char *text = NULL, *wide = NULL;
 
         (void)state;
@@ -355,7 +355,7 @@ static void test_text_of_groups(void **state) {
 /* ---- JSON ------------------------------------------------------------------------------------ */
 
 static void test_json(void **state) {
-        struct report_options o = REPORT_OPTIONS_DEFAULT;
+        struct show_options o = SHOW_OPTIONS_DEFAULT;
         _cleanup_free_ char *text = NULL, *all = NULL;
         static const char *const parts[] = {
                 "{\"schema\":\"silt.report/1\",\"command\":[\"./fabric\",\"--weave\"],\"pid\":100,",
@@ -388,7 +388,7 @@ static void test_json(void **state) {
 
 /* The story without the end of its file. */
 static void test_cut_trace_is_not_exact(void **state) {
-        struct report_options o = REPORT_OPTIONS_DEFAULT;
+        struct show_options o = SHOW_OPTIONS_DEFAULT;
         _cleanup_free_ char *whole = NULL, *cut = NULL, *text = NULL;
         struct stat st;
 
@@ -420,7 +420,7 @@ static void test_json_of_guesses(void **state) {
         fabric_alloc(f, 0, thread, stack, 10);
         fabric_end(f);
         for (int view = 0; view < 3; view++) {
-                struct report_options o = REPORT_OPTIONS_DEFAULT;
+                struct show_options o = SHOW_OPTIONS_DEFAULT;
                 char *text;
 
                 o.json = true;
@@ -476,7 +476,7 @@ static void test_prior(void **state) {
                  "\"prior\":{\"age_s\":0.000,\"anon_bytes\":0,\"allocators\":[]}"},
         };
         struct fabric_options fabric = {.seed = 1, .max_processes = 1, .max_threads = 1};
-        struct report_options o = REPORT_OPTIONS_DEFAULT;
+        struct show_options o = SHOW_OPTIONS_DEFAULT;
         char *text;
 
         (void)state;
@@ -518,7 +518,7 @@ static void test_via_of_merged_sites(void **state) {
                 {"std::list<int>::push_back(int)", 1, 5000},
         };
         struct fabric_options fabric = {.seed = 1, .max_processes = 1, .max_threads = 1};
-        struct report_options o = REPORT_OPTIONS_DEFAULT;
+        struct show_options o = SHOW_OPTIONS_DEFAULT;
 
         (void)state;
         o.metric = "allocated";
@@ -543,7 +543,7 @@ static void test_via_of_merged_sites(void **state) {
 }
 
 static void test_errors(void **state) {
-        struct report_options o = REPORT_OPTIONS_DEFAULT;
+        struct show_options o = SHOW_OPTIONS_DEFAULT;
         struct err e = {0};
 
         (void)state;

@@ -3,18 +3,18 @@
 #include "base/units.h"
 #include "report/allocators.h"
 #include "report/chart.h"
-#include "show/estimate.h"
-#include "report/process_tree.h"
 #include "report/finding_text.h"
 #include "report/gather.h"
 #include "report/headline.h"
 #include "report/limit_lines.h"
 #include "report/marks.h"
-#include "show/stack_text.h"
+#include "report/process_tree.h"
+#include "report/site_list.h"
 #include "report/sizes_lifetimes.h"
-#include "show/style.h"
 #include "report/threads_mappings.h"
 #include "report/totals_text.h"
+#include "show/estimate.h"
+#include "show/style.h"
 
 /* A wide chart is a little higher. */
 static unsigned chart_rows(const struct style *s) {
@@ -49,7 +49,7 @@ static int print_timeline(const struct style *s, const struct report *r, struct 
                 abort();
         if (r->answer->totals.peak_bytes == 0 && !report_is_filtered(r))
                 return 0;
-        x = query_timeline(r->q, &r->scope, n, r->options->full ? UINT64_MAX : REPORT_MAX_EVENTS,
+        x = query_timeline(r->q, &r->scope, n, r->options->full ? UINT64_MAX : SHOW_MAX_EVENTS,
                            columns, reterr);
         if (x < 0)
                 return x;
@@ -126,9 +126,9 @@ static void print_recording(const struct style *s, const struct report *r) {
 
         style_heading(s, "Recording");
         str_addf(&text, "stacks complete %.1f %%, frames named %.1f %%", q->complete_stacks_pct,
-                 q->symbolized_frames_pct);
-        if (q->guessed_frames_pct >= 0.05)
-                str_addf(&text, " (%.1f %% guessed)", q->guessed_frames_pct);
+                 q->names.symbolized_frames_pct);
+        if (q->names.guessed_frames_pct >= 0.05)
+                str_addf(&text, " (%.1f %% guessed)", q->names.guessed_frames_pct);
         str_addf(&text, ", %s event%s lost", unit_count(&a, t->n_lost), plural(t->n_lost));
         print_line(s, &text);
         str_addf(&text, "trace %s for %s events, %.2f bytes each", unit_bytes(&a, r->v->file_bytes),
@@ -201,8 +201,9 @@ static void print_notes(const struct style *s, const struct report *r) {
         bool unfinished = !r->v->finished;
 
         limits_told_notes(r, limits);
-        if (!report_naming_note(r, &naming) && !damage[0] && !unfinished && !has_notes(r, limits) &&
-            !r->answer->is_moved && (r->quality.is_exact || is_only_sampled(r)))
+        if (!name_quality_add_note(&r->quality.names, r->q, &naming) && !damage[0] && !unfinished &&
+            !has_notes(r, limits) && !r->answer->is_moved &&
+            (r->quality.is_exact || is_only_sampled(r)))
                 return;
         style_heading(s, "Notes");
         if (unfinished && !damage[0]) /* that stands at the top */

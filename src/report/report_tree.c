@@ -4,8 +4,9 @@
 #include <string.h>
 
 #include "base/vec.h"
-#include "show/frame.h"
 #include "report/gather.h"
+#include "show/frame.h"
+#include "show/show_json.h"
 #include "show/view.h"
 
 enum {
@@ -24,9 +25,8 @@ enum {
 
 struct place {
         const struct query_node *node;
-        uint32_t parent; /* JSON: number of the parent */
-        uint32_t depth;  /* branchings above it */
-        bool is_last;    /* of its parent's children */
+        uint32_t depth; /* branchings above it */
+        bool is_last;   /* of its parent's children */
 };
 
 struct walk {
@@ -34,10 +34,9 @@ struct walk {
 };
 
 static void walk_push(struct walk *w, const struct query_node *n, size_t n_children,
-                      uint32_t parent, uint32_t depth) {
+                      uint32_t depth) {
         for (size_t i = n_children; i-- > 0;)
-                vec_push(&w->todo,
-                         (struct place){&n->children[i], parent, depth, i + 1 == n_children});
+                vec_push(&w->todo, (struct place){&n->children[i], depth, i + 1 == n_children});
 }
 
 /* ---- text ------------------------------------------------------------------------------------ */
@@ -150,7 +149,7 @@ static const struct query_node *print_chain_line(const struct drawing *d,
                 if (d->v->o->full)
                         view_add_name(d->v, &n->frame, n->is_task, &name);
                 else
-                        frame_add_next(&name, &d->v->r, &f, n->is_task, d->v->s.utf8, &module);
+                        frame_add_next(&name, &d->v->frames, &f, n->is_task, d->v->s.utf8, &module);
                 have = str_width(str_text(&name));
                 if (used && used + 1 + have + 2 > width) {
                         str_done(&name);
@@ -240,7 +239,7 @@ static void print_rest(const struct drawing *d, const struct place *p) {
 static void print_nodes(struct drawing *d) {
         struct walk w = {0};
 
-        walk_push(&w, d->t->root, n_shown_children(d, d->t->root), 0, 0);
+        walk_push(&w, d->t->root, n_shown_children(d, d->t->root), 0);
         vec_push(&d->goes_on, false);
         while (w.todo.n) {
                 struct place p = w.todo.items[--w.todo.n];
@@ -255,7 +254,7 @@ static void print_nodes(struct drawing *d) {
                 }
                 end = chain_end(d, p.node);
                 print_chain(d, &p, end);
-                walk_push(&w, end, n_shown_children(d, end), 0, p.depth + 1);
+                walk_push(&w, end, n_shown_children(d, end), p.depth + 1);
         }
         vec_free(&w.todo);
         vec_free(&d->goes_on);
@@ -371,66 +370,16 @@ static void print_text(const struct view *v, const struct query_tree *t) {
         str_done(&what);
 }
 
-/* ---- JSON: a list, because parsers limit how deep things may nest ------------------------------ */
-
-static void put_node(struct view *v, const struct place *p, uint32_t number) {
-        struct json *j = &v->j;
-
-        json_object(j);
-        json_put_uint(j, "id", number);
-        json_key(j, "parent");
-        if (number)
-                json_uint(j, p->parent);
-        else
-                json_null(j);
-        if (p->node->is_rest)
-                json_put_uint(j, "rest_of_children", p->node->n_rest);
-        else if (number)
-                view_put_frame(j, &p->node->frame);
-        if (p->node->is_task) {
-                json_key(j, "async");
-                json_bool(j, true);
-        }
-        if (!query_figures_are_idle(&p->node->self)) /* most nodes only pass on */
-                view_put_figures(j, "self", &p->node->self, v->metric);
-        view_put_figures(j, "total", &p->node->total, v->metric);
-        json_end(j);
-}
-
 static void put_json(struct view *v, const struct query_tree *t) {
-        static const char *const kinds[] = {"top-down", "bottom-up", "callers", "callees"};
-        static const char *const merges[] = {"function", "line", "address", "asker"};
-        struct json *j = &v->j;
-        struct walk w = {0};
-        uint32_t number = 0;
-
-        view_put_answer(v, t->answer);
-        json_put_string(j, "kind", kinds[t->options.kind]);
-        json_put_string(j, "merged_by", merges[t->options.merge]);
-        json_key(j, "function");
-        if (t->options.function)
-                json_string(j, t->options.function);
-        else
-                json_null(j);
-        json_put_double(j, "min_share", t->options.min_share, 6);
-        json_put_uint(j, "max_depth", t->options.max_depth);
-        json_key(j, "nodes"); /* parents before children, the root first */
-        json_array(j);
-        vec_push(&w.todo, (struct place){t->root, 0, 0, true});
-        while (w.todo.n) {
-                struct place p = w.todo.items[--w.todo.n];
-
-                put_node(v, &p, number);
-                walk_push(&w, p.node, p.node->n_children, number++, 0);
-        }
-        vec_free(&w.todo);
-        json_end(j);
+        view_begin(v);
+        show_put_answer(&v->j, v->q, t->answer, v->metric);
+        show_put_tree(&v->j, t);
         view_end(v);
 }
 
 /* ---- the whole ------------------------------------------------------------------------------- */
 
-int report_tree(FILE *out, struct query *q, const struct report_options *o, struct err *reterr) {
+int report_tree(FILE *out, struct query *q, const struct show_options *o, struct err *reterr) {
         struct query_tree_options tree = {
                 .kind = o->callers     ? QUERY_CALLERS
                         : o->callees   ? QUERY_CALLEES

@@ -2,8 +2,8 @@
 #include "report/resident_memory.h"
 
 #include "base/units.h"
-#include "report/limit_lines.h"
 #include "report/late_start.h"
+#include "report/limit_lines.h"
 
 enum {
         RESIDENT_MIN_BYTES = 16 << 20,       /* beside blocks; every program has some of it */

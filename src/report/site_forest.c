@@ -386,8 +386,8 @@ static void fill_chain(struct forest *f, const struct entry *e, struct chain *c)
                 struct name_frame frame = frame_of(&nodes[path.items[i - 2]].frame);
 
                 n_unnamed += frame_is_unnamed(&frame);
-                frame_add_next(chain_next(c), f->r, &frame, nodes[path.items[i - 2]].is_task,
-                               f->s->utf8, &module);
+                frame_add_next(chain_next(c), &f->r->frames, &frame,
+                               nodes[path.items[i - 2]].is_task, f->s->utf8, &module);
         }
         vec_free(&path);
         if (n_unnamed * 2 > c->names.n)
@@ -414,7 +414,8 @@ static void print_entry(struct forest *f, const struct entry *e) {
         else
                 fill_chain(f, e, &c);
         if (is_leaf && e->end != f->t->root)
-                sites_add_via(f->s, f->r, e->end->stack, &c.note);
+                stack_add_via(f->s, &f->r->frames, e->end->stack,
+                              report_has_parts(f->r, e->end->stack), &c.note);
         c.note_must = metric_share_pct(figures.value, f->whole) >= FOREST_VIA_PCT;
         chain_lay_out(&c);
         for (size_t i = 0; i < c.lines.n; i++) {

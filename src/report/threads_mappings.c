@@ -180,7 +180,8 @@ void tables_print_mappings(const struct style *s, const struct report *r) {
                 if (m->reserved_bytes)
                         str_add(&line, m->reserved_bytes == m->peak_bytes ? "(reserved) "
                                                                           : "(partly reserved) ");
-                sites_add_short(s, r, m->stack, &line, s->width - str_width(str_text(&line)));
+                stack_add_short(s, &r->frames, m->stack, &line,
+                                s->width - str_width(str_text(&line)));
                 fprintf(s->out, "%s\n", str_text(&line));
                 str_done(&line);
         }

@@ -6,8 +6,8 @@
 #include <string.h>
 
 #include "base/units.h"
-#include "show/estimate.h"
 #include "report/headline.h"
+#include "show/estimate.h"
 
 enum { TOTALS_LABEL_WIDTH = 15, TOTALS_GAP = 3, TOTALS_MAX = 12, TOTALS_MAX_COLUMNS = 3 };
 

@@ -57,8 +57,7 @@ static void replace(char **to, const char *value) {
 static int set_process(struct request *r, const char *key, const char *value, struct err *reterr) {
         (void)key;
         if (!value[0])
-                return err_set(reterr, -EINVAL,
-                               "'' is no process: use a pid, a name, main or all");
+                return err_set(reterr, -EINVAL, "'' is no process: use a pid, a name, main or all");
         replace(&r->process, value);
         return 0;
 }
@@ -98,14 +97,10 @@ static const struct {
         enum request_shape shape;
         const char *key, *value; /* NULL: any, or none */
 } shapes[] = {
-        {REQUEST_BLOCKS, "blocks", NULL},
-        {REQUEST_GROUPS, "group-by", NULL},
-        {REQUEST_TREE, "tree", NULL},
-        {REQUEST_BOTTOM_UP, "bottom-up", NULL},
-        {REQUEST_CALLERS, "callers", NULL},
-        {REQUEST_CALLEES, "callees", NULL},
-        {REQUEST_SIZES, "histogram", "size"},
-        {REQUEST_LIFETIMES, "histogram", "lifetime"},
+        {REQUEST_BLOCKS, "blocks", NULL},     {REQUEST_GROUPS, "group-by", NULL},
+        {REQUEST_TREE, "tree", NULL},         {REQUEST_BOTTOM_UP, "bottom-up", NULL},
+        {REQUEST_CALLERS, "callers", NULL},   {REQUEST_CALLEES, "callees", NULL},
+        {REQUEST_SIZES, "histogram", "size"}, {REQUEST_LIFETIMES, "histogram", "lifetime"},
 };
 
 static const char *shape_key(enum request_shape shape) {

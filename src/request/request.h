@@ -53,9 +53,9 @@ enum request_shape {
 };
 
 struct request {
-        char *process;                  /* as query_choose_process takes it; NULL: not said */
+        char *process;                    /* as query_choose_process takes it; NULL: not said */
         struct request_time from, to, at; /* window [from, to), or all up to a moment */
-        bool has_metric;                /* else request_metric() says which */
+        bool has_metric;                  /* else request_metric() says which */
         enum query_metric metric;
         struct query_filter *filter; /* which blocks count; NULL: all */
         enum request_shape shape;
@@ -67,7 +67,8 @@ struct request {
         uint32_t max_depth;   /* of trees; 0: no limit */
         bool full;            /* whole stacks, long names, every row */
         bool per_second;      /* flows are divided by the length of their window */
-        struct name_sources rules; /* how functions are called, beside what is built in; files are owned */
+        struct name_sources
+                rules; /* how functions are called, beside what is built in; files are owned */
 };
 #define REQUEST_DEFAULT ((struct request){.min_share_pct = -1})
 
@@ -138,7 +139,8 @@ struct request_resolved {
         struct query_scope scope;    /* its filter is the next, or the request's */
         struct query_filter *filter; /* with times in place of moments; NULL: the request's does */
         enum query_metric metric;
-        char note[400]; /* worth saying: of several moments of one name the first was taken; "" nothing */
+        char note
+                [400]; /* worth saying: of several moments of one name the first was taken; "" nothing */
 };
 
 /* Fills in processes, and the times of moments (@peak: of the process, or of all together; to @end is to the end, with the last

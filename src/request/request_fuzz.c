@@ -17,8 +17,9 @@ static void check_error(const struct err *err) {
 }
 
 static void check_same(const struct request *a, const struct request *b) {
-        void (*const ways[])(const struct request *, struct str *) = {
-                request_add_url, request_add_options, request_add_words};
+        void (*const ways[])(const struct request *, struct str *) = {request_add_url,
+                                                                      request_add_options,
+                                                                      request_add_words};
 
         for (size_t i = 0; i < sizeof(ways) / sizeof(ways[0]); i++) {
                 struct str x = {0}, y = {0};

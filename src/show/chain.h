@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Calls in a row as lines of text: "main → … 9 more → parse → read_line  input.c:31  via getline". What lies between the
- * outermost function and the innermost ones is left out where there is no room. Inside report/ only. */
+ * outermost function and the innermost ones is left out where there is no room. */
 #pragma once
 
 #include "base/str.h"

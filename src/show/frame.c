@@ -25,11 +25,12 @@ static bool stack_add(void *ctx, const struct query_frame *f) {
         return true;
 }
 
-void frame_stack_fill(struct frame_stack *s, const struct report *r, uint32_t stack, bool full) {
+void frame_stack_fill(struct frame_stack *s, const struct frame_names *n, uint32_t stack,
+                      bool full) {
         vec_clear(&s->frames);
-        query_each_frame(r->q, stack, stack_add, s);
+        query_each_frame(n->q, stack, stack_add, s);
         if (!full) {
-                name_fold(r->names, s->frames.items, s->frames.n, &s->shown);
+                name_fold(n->names, s->frames.items, s->frames.n, &s->shown);
                 return;
         }
         s->shown.n = 0;
@@ -57,16 +58,16 @@ static void add_ascii(struct str *to, const char *text) {
         str_add(to, text);
 }
 
-void frame_add_function(struct str *to, const struct report *r, const struct name_frame *f,
+void frame_add_function(struct str *to, const struct frame_names *n, const struct name_frame *f,
                         bool is_task, bool full, bool utf8) {
         struct str name = {0};
 
         if (full && f->function[0])
                 str_addf(&name, "%s%s", f->function, !f->guess ? "" : utf8 ? " ≈" : " ~");
         else if (utf8)
-                str_add(&name, name_label(r->names, f, is_task));
+                str_add(&name, name_label(n->names, f, is_task));
         else
-                add_ascii(&name, name_label(r->names, f, is_task));
+                add_ascii(&name, name_label(n->names, f, is_task));
         style_add_clean(to, str_text(&name));
         str_done(&name);
 }
@@ -75,12 +76,12 @@ bool frame_is_unnamed(const struct name_frame *f) {
         return (!f->function[0] || f->guess) && f->module[0];
 }
 
-void frame_add_next(struct str *to, const struct report *r, const struct name_frame *f,
+void frame_add_next(struct str *to, const struct frame_names *n, const struct name_frame *f,
                     bool is_task, bool utf8, const char **module) {
         struct str name = {0};
         const char *plus;
 
-        frame_add_function(&name, r, f, is_task, false, utf8);
+        frame_add_function(&name, n, f, is_task, false, utf8);
         plus = strrchr(str_text(&name), '+');
         if (frame_is_unnamed(f) && *module && plus && strcmp(*module, f->module) == 0)
                 str_add(to, plus);

@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* How many frames have names and lines, and what the modules of the others lack. */
+#include "show/name_quality.h"
+
 #include <stdlib.h>
 #include <string.h>
-
-#include "base/json.h"
-#include "report/gather.h"
 
 /* Less than this without lines is no news: every program has some of its libraries'. */
 #define NAMING_MATTERS_PCT 10.0
@@ -14,14 +12,14 @@ static double percent(uint64_t part, uint64_t whole) {
 }
 
 static int more_frames_first(const void *a, const void *b) {
-        const struct report_module *x = a, *y = b;
+        const struct name_module *x = a, *y = b;
 
         if (x->n_frames != y->n_frames)
                 return x->n_frames > y->n_frames ? -1 : 1;
         return strcmp(x->path, y->path);
 }
 
-static void count_frame(struct report_module *m, const struct query_frame *f) {
+static void count_frame(struct name_module *m, const struct query_frame *f) {
         m->n_frames++;
         m->n_named += f->function[0] != '\0';
         m->n_guessed += f->function[0] && f->guess;
@@ -29,24 +27,23 @@ static void count_frame(struct report_module *m, const struct query_frame *f) {
 }
 
 /* Those without a frame go. */
-static void keep_used(struct report *r, struct report_module *modules, size_t n) {
+static void keep_used(struct name_quality *n, struct name_module *modules, size_t n_modules) {
         size_t n_used = 0;
 
-        for (size_t i = 0; i < n; i++)
+        for (size_t i = 0; i < n_modules; i++)
                 if (modules[i].n_frames)
                         modules[n_used++] = modules[i];
         if (n_used)
                 qsort(modules, n_used, sizeof(*modules), more_frames_first);
-        r->quality.modules = modules;
-        r->quality.n_modules = n_used;
+        n->modules = modules;
+        n->n_modules = n_used;
 }
 
 /* Frames are nodes of the stack tree: a location counts as often as it has different callers. */
-void report_count_names(struct report *r) {
-        const struct trace_view *v = r->v;
-        struct report_module *modules =
-                arena_alloc(r->arena, (v->n_modules + 1) * sizeof(*modules));
-        struct report_module all = {0};
+void name_quality_count(struct name_quality *n, struct query *q, struct arena *arena) {
+        const struct trace_view *v = query_view(q);
+        struct name_module *modules = arena_alloc(arena, (v->n_modules + 1) * sizeof(*modules));
+        struct name_module all = {0};
 
         for (size_t i = 0; i <= v->n_modules; i++)
                 modules[i].path = i < v->n_modules ? v->modules[i].path : "";
@@ -56,28 +53,28 @@ void report_count_names(struct report *r) {
                 uint32_t location = v->stacks[i].location;
                 struct query_frame f;
 
-                if (query_location_frames(r->q, location, &f, 1) == 0)
+                if (query_location_frames(q, location, &f, 1) == 0)
                         continue;
                 count_frame(&modules[MIN((size_t)v->locations[location].module, v->n_modules)], &f);
                 count_frame(&all, &f);
         }
-        r->quality.symbolized_frames_pct = percent(all.n_named, all.n_frames);
-        r->quality.lined_frames_pct = percent(all.n_lined, all.n_frames);
-        r->quality.guessed_frames_pct = all.n_frames ? percent(all.n_guessed, all.n_frames) : 0;
-        keep_used(r, modules, v->n_modules + 1);
+        n->symbolized_frames_pct = percent(all.n_named, all.n_frames);
+        n->lined_frames_pct = percent(all.n_lined, all.n_frames);
+        n->guessed_frames_pct = all.n_frames ? percent(all.n_guessed, all.n_frames) : 0;
+        keep_used(n, modules, v->n_modules + 1);
 }
 
-static struct report_module *find_module(struct report *r, const char *path) {
-        for (size_t i = 0; i < r->quality.n_modules; i++)
-                if (strcmp(r->quality.modules[i].path, path) == 0)
-                        return &r->quality.modules[i];
+static struct name_module *find_module(struct name_quality *n, const char *path) {
+        for (size_t i = 0; i < n->n_modules; i++)
+                if (strcmp(n->modules[i].path, path) == 0)
+                        return &n->modules[i];
         return NULL;
 }
 
 /* What people look at is the code that asked; frames elsewhere may lack lines unnoticed. */
-void report_count_lines(struct report *r, const struct query_groups *sites) {
+void name_quality_count_lines(struct name_quality *n, const struct query_groups *sites) {
         uint64_t n_allocs = 0, n_unlined = 0;
-        struct report_module *m = NULL;
+        struct name_module *m = NULL;
 
         for (size_t i = 0; i < sites->n; i++) {
                 const struct query_group *g = &sites->rows[i];
@@ -87,31 +84,31 @@ void report_count_lines(struct report *r, const struct query_groups *sites) {
                         continue;
                 n_unlined += g->self.n_allocs;
                 if (!m || strcmp(m->path, g->frame.module) != 0)
-                        m = find_module(r, g->frame.module);
+                        m = find_module(n, g->frame.module);
                 if (m)
                         m->n_unlined_allocs += g->self.n_allocs;
         }
-        r->quality.unlined_allocs_pct = n_allocs ? percent(n_unlined, n_allocs) : 0;
+        n->unlined_allocs_pct = n_allocs ? percent(n_unlined, n_allocs) : 0;
 }
 
 /* ---- in words -------------------------------------------------------------------------------- */
 
-static const char *module_name(const struct report_module *m) {
+static const char *module_name(const struct name_module *m) {
         return m->path[0] ? m->path : "code not from a file";
 }
 
-static bool add_unnamed(const struct report *r, struct str *to) {
-        const struct report_module *first = NULL;
-        size_t n = 0;
+static bool add_unnamed(const struct name_quality *n, struct str *to) {
+        const struct name_module *first = NULL;
+        size_t n_unnamed = 0;
 
-        for (size_t i = 0; i < r->quality.n_modules; i++)
-                if (!r->quality.modules[i].n_named && r->quality.modules[i].path[0] && n++ == 0)
-                        first = &r->quality.modules[i];
+        for (size_t i = 0; i < n->n_modules; i++)
+                if (!n->modules[i].n_named && n->modules[i].path[0] && n_unnamed++ == 0)
+                        first = &n->modules[i];
         if (!first)
                 return false;
         str_addf(to, "No names from %s", module_name(first));
-        if (n > 1)
-                str_addf(to, " and %zu more", n - 1);
+        if (n_unnamed > 1)
+                str_addf(to, " and %zu more", n_unnamed - 1);
         if (first->names && first->names->text[0])
                 str_addf(to, ": %s.", first->names->text);
         else
@@ -120,33 +117,35 @@ static bool add_unnamed(const struct report *r, struct str *to) {
 }
 
 /* The module that asked for most without lines, where that matters, and why it has none. */
-static bool add_lineless(const struct report *r, struct str *to) {
-        const struct report_module *worst = NULL;
+static bool add_lineless(const struct name_quality *n, struct str *to) {
+        const struct name_module *worst = NULL;
 
-        for (size_t i = 0; i < r->quality.n_modules; i++) {
-                const struct report_module *m = &r->quality.modules[i];
+        for (size_t i = 0; i < n->n_modules; i++) {
+                const struct name_module *m = &n->modules[i];
 
                 if (m->names && m->names->text[0] &&
                     m->n_unlined_allocs > (worst ? worst->n_unlined_allocs : 0))
                         worst = m;
         }
-        if (!worst || r->quality.unlined_allocs_pct < NAMING_MATTERS_PCT)
+        if (!worst || n->unlined_allocs_pct < NAMING_MATTERS_PCT)
                 return false;
         str_addf(
                 to,
                 "%.0f %% of allocations were asked for by code without source lines, most of them in %s: %s.",
-                r->quality.unlined_allocs_pct, module_name(worst), worst->names->text);
+                n->unlined_allocs_pct, module_name(worst), worst->names->text);
         return true;
 }
 
-bool report_naming_note(const struct report *r, struct str *to) {
-        if (r->v->n_stacks < 2)
+bool name_quality_add_note(const struct name_quality *n, const struct query *q, struct str *to) {
+        const struct trace_view *v = query_view(q);
+
+        if (v->n_stacks < 2)
                 return false;
-        if (r->v->n_symbols == 0 && r->v->n_module_names == 0) {
+        if (v->n_symbols == 0 && v->n_module_names == 0) {
                 str_add(to, "The trace holds no names: 'silt symbolize' looks them up.");
                 return true;
         }
-        return add_lineless(r, to) || add_unnamed(r, to);
+        return add_lineless(n, to) || add_unnamed(n, to);
 }
 
 /* ---- JSON ------------------------------------------------------------------------------------ */
@@ -169,12 +168,12 @@ static const char *naming_name(const struct trace_module_names *names) {
         return "unknown";
 }
 
-void report_put_naming(struct json *j, const struct report *r) {
-        json_put_double(j, "lined_frames_pct", r->quality.lined_frames_pct, 3);
+void name_quality_put(struct json *j, const struct name_quality *n) {
+        json_put_double(j, "lined_frames_pct", n->lined_frames_pct, 3);
         json_key(j, "modules");
         json_array(j);
-        for (size_t i = 0; i < r->quality.n_modules; i++) {
-                const struct report_module *m = &r->quality.modules[i];
+        for (size_t i = 0; i < n->n_modules; i++) {
+                const struct name_module *m = &n->modules[i];
 
                 json_object(j);
                 json_put_string(j, "module", m->path);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Of several processes, those that hold the memory. Inside report/ and diff/ only. */
+/* Of several processes, those that hold the memory. */
 #pragma once
 
 #include "finding/joined.h"

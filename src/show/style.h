@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What the output can show: width, colours, UTF-8. Inside report/ only. */
+/* What the output can show: width, colours, UTF-8. */
 #pragma once
 
 #include <stdbool.h>

@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "base/units.h"
-#include "report/gather.h"
 
 static int find_one(struct query *q, uint32_t process, const char *key, const char *name,
                     uint64_t *ret_ns, enum query_edge *ret_edge, struct err *reterr) {
@@ -59,10 +58,36 @@ int times_find(struct query *q, uint32_t process, struct times_window *w, struct
                                  "the window is empty: it must begin before it ends"));
 }
 
-int times_options_init(struct times_options *t, const struct report_options *o, struct query *q,
+int times_scope(struct query *q, const struct show_options *o, struct query_scope *ret,
+                struct err *reterr) {
+        uint64_t end_ns = query_view(q)->end_ns;
+        struct unit_text t;
+
+        if (o->from_ns > 0 && o->from_ns >= end_ns)
+                return err_about(reterr, "from",
+                                 err_set(reterr, -ERANGE,
+                                         "the recording is only %s long: choose an earlier time",
+                                         unit_duration(&t, end_ns)));
+        if (o->is_at && o->to_ns > end_ns)
+                return err_about(reterr, "at",
+                                 err_set(reterr, -ERANGE,
+                                         "the recording is only %s long: choose an earlier time",
+                                         unit_duration(&t, end_ns)));
+        if (query_filter_check(o->filter, end_ns, reterr) < 0)
+                return -ERANGE;
+        *ret = query_whole(q);
+        ret->from_ns = o->from_ns;
+        ret->to_ns = o->to_ns;
+        ret->filter = o->filter;
+        if (o->json && !o->process) /* programs that read it know it so */
+                return 0;
+        return query_choose_process(q, o->process, &ret->process, reterr);
+}
+
+int times_options_init(struct times_options *t, const struct show_options *o, struct query *q,
                        struct err *reterr) {
         struct times_window w = {o->from_name, o->to_name, o->from_ns, o->to_ns, o->is_at};
-        struct report_options whole = *o;
+        struct show_options whole = *o;
         struct query_scope scope;
         int r;
 
@@ -73,7 +98,7 @@ int times_options_init(struct times_options *t, const struct report_options *o, 
         whole.to_ns = UINT64_MAX;
         whole.is_at = false;
         whole.filter = NULL;
-        r = report_scope(q, &whole, &scope, reterr);
+        r = times_scope(q, &whole, &scope, reterr);
         if (r >= 0)
                 r = times_find(q, scope.process, &w, reterr);
         if (r < 0)

@@ -4,7 +4,7 @@
 
 #include "base/err.h"
 #include "query/query.h"
-#include "report/report.h"
+#include "show/show_options.h"
 
 /* A window as options say it. */
 struct times_window {
@@ -18,11 +18,15 @@ struct times_window {
  * the first is taken, and reterr says so with code 0. */
 int times_find(struct query *q, uint32_t process, struct times_window *w, struct err *reterr);
 
+/* The scope that options with times ask for. */
+int times_scope(struct query *q, const struct show_options *o, struct query_scope *ret,
+                struct err *reterr);
+
 /* Options with times in place of names. */
 struct times_options {
-        struct report_options o;
+        struct show_options o;
         struct query_filter *filter; /* NULL: the one of the options did */
 };
-int times_options_init(struct times_options *t, const struct report_options *o, struct query *q,
+int times_options_init(struct times_options *t, const struct show_options *o, struct query *q,
                        struct err *reterr);
 void times_options_done(struct times_options *t); /* also after a failure */

@@ -1,22 +1,21 @@
 /* SPDX-License-Identifier: MIT */
 #include "show/view.h"
 
-#include "show/estimate.h"
-
 #include <string.h>
 
-#include "show/frame.h"
+#include "show/estimate.h"
 #include "show/process_holders.h"
+#include "show/times.h"
 
-int view_init(struct view *v, FILE *out, struct query *q, const struct report_options *o,
+int view_init(struct view *v, FILE *out, struct query *q, const struct show_options *o,
               const char *schema, struct err *reterr) {
         int r;
 
         *v = (struct view){.o = o, .q = q, .v = query_view(q), .out = out};
-        v->r = (struct report){.options = o, .q = q, .v = v->v, .names = query_names(q)};
+        v->frames = (struct frame_names){q, query_names(q), o->full};
         r = query_metric_parse(o->metric, &v->metric, reterr);
         if (r >= 0)
-                r = report_scope(q, o, &v->scope, reterr);
+                r = times_scope(q, o, &v->scope, reterr);
         if (r < 0)
                 return r;
         if (!o->json)
@@ -68,6 +67,17 @@ void view_add_whole(const struct view *v, const struct query_totals *t, struct s
         view_add_state(v, to);
 }
 
+void view_add_untold(uint64_t known_from_ns, struct str *to) {
+        struct unit_text t;
+
+        str_addf(to, "cannot be told: detail before %s was dropped (--max-size): ",
+                 unit_duration(&t, known_from_ns));
+        str_addf(
+                to,
+                "ask from %s on, or for nothing that needs it, such as sizes, threads and lifetimes",
+                unit_duration(&t, known_from_ns));
+}
+
 void view_add_nothing(const struct view *v, const struct query_answer *a, struct str *to) {
         bool is_filtered = !query_filter_is_empty(v->scope.filter);
         struct unit_text t;
@@ -76,7 +86,7 @@ void view_add_nothing(const struct view *v, const struct query_answer *a, struct
                 str_add(to, "What was ");
                 view_add_state(v, to);
                 str_add(to, " ");
-                report_add_untold(a->known_from_ns, to);
+                view_add_untold(a->known_from_ns, to);
                 str_add(to, ".");
                 return;
         }
@@ -117,7 +127,7 @@ void view_add_name(const struct view *v, const struct query_frame *f, bool is_ta
                    struct str *to) {
         struct name_frame n = frame_of(f);
 
-        frame_add_function(to, &v->r, &n, is_task, v->o->full, v->s.utf8);
+        frame_add_function(to, &v->frames, &n, is_task, v->o->full, v->s.utf8);
 }
 
 void view_add_place(const struct view *v, const struct query_frame *f, struct str *to) {
@@ -222,109 +232,9 @@ void view_print_doubts(const struct view *v, const struct query_answer *a) {
 
 /* ---- JSON ------------------------------------------------------------------------------------ */
 
-static void put_int(struct json *j, const char *key, int64_t v) {
-        json_key(j, key);
-        json_int(j, v);
-}
-
-void view_put_frame(struct json *j, const struct query_frame *f) {
-        json_put_string(j, "function", f->function);
-        json_put_string(j, "file", f->file);
-        json_put_uint(j, "line", f->line);
-        json_put_string(j, "module", f->module);
-        json_key(j, "inlined");
-        json_bool(j, f->inlined);
-        if (f->guess) {
-                json_key(j, "guess");
-                json_bool(j, true);
-        }
-        if (!f->function[0])
-                json_put_uint(j, "offset", f->offset);
-}
-
-static bool put_frame(void *ctx, const struct query_frame *f) {
-        struct json *j = ctx;
-
-        json_object(j);
-        view_put_frame(j, f);
-        json_end(j);
-        return true;
-}
-
-void view_put_stack(struct json *j, const struct query *q, uint32_t stack) {
-        json_key(j, "stack");
-        json_array(j);
-        query_each_frame(q, stack, put_frame, j);
-        json_end(j);
-}
-
-void view_put_figures(struct json *j, const char *key, const struct query_figures *f,
-                      enum query_metric m) {
-        json_key(j, key);
-        json_object(j);
-        put_int(j, "value", query_figure_of(f, m).value);
-        json_put_uint(j, "allocations", f->n_allocs);
-        json_put_uint(j, "bytes_allocated", f->alloc_bytes);
-        json_put_uint(j, "frees", f->n_frees);
-        json_put_uint(j, "bytes_freed", f->free_bytes);
-        json_put_uint(j, "temporary_allocations", f->n_temporary);
-        json_put_uint(j, "reallocations", f->n_reallocs);
-        put_int(j, "peak_live_bytes", f->peak_bytes);
-        put_int(j, "peak_live_blocks", f->peak_blocks);
-        put_int(j, "begin_live_bytes", f->begin_bytes);
-        put_int(j, "begin_live_blocks", f->begin_blocks);
-        put_int(j, "end_live_bytes", f->end_bytes);
-        put_int(j, "end_live_blocks", f->end_blocks);
-        if (f->var[m] > 0)
-                json_put_double(j, "standard_error", query_figures_error(f, m), 1);
-        json_end(j);
-}
-
-void view_put_scope(struct view *v, const struct query_scope *scope) {
-        struct json *j = &v->j;
-
-        json_object(j);
-        json_put_string(j, "schema", v->schema);
-        json_key(j, "command");
-        json_array(j);
-        for (uint32_t i = 0; i < v->v->meta.n_args; i++)
-                json_string(j, v->v->meta.args[i]);
-        json_end(j);
-        json_key(j, "pid"); /* null: all processes */
-        if (scope->process == QUERY_ALL)
-                json_null(j);
-        else
-                json_uint(j, v->v->processes[scope->process].start.pid);
-        json_key(j, "window");
-        json_object(j);
-        json_put_double(j, "from_s", (double)scope->from_ns / 1e9, 6);
-        json_put_double(j, "to_s", (double)MIN(scope->to_ns, v->v->end_ns) / 1e9, 6);
-        json_end(j);
-        json_put_string(j, "filter", query_filter_text(scope->filter));
-}
-
-void view_put_answer(struct view *v, const struct query_answer *a) {
-        const struct query_totals *t = &a->totals;
-        struct query_figures f = {.n_allocs = t->n_allocs,
-                                  .alloc_bytes = t->alloc_bytes,
-                                  .n_frees = t->n_frees + t->n_implicit_frees,
-                                  .n_temporary = t->n_temporary,
-                                  .n_reallocs = t->n_reallocs,
-                                  .peak_bytes = (int64_t)t->peak_bytes,
-                                  .peak_blocks = (int64_t)t->peak_blocks,
-                                  .begin_bytes = (int64_t)t->begin_bytes,
-                                  .begin_blocks = (int64_t)t->begin_blocks,
-                                  .end_bytes = (int64_t)t->end_bytes,
-                                  .end_blocks = (int64_t)t->end_blocks};
-
-        for (size_t i = 0; i < a->n_sites; i++)
-                f.free_bytes += a->sites[i].f.free_bytes;
-        view_put_scope(v, &a->scope);
-        json_put_string(&v->j, "metric", query_metric_name(v->metric));
-        json_key(&v->j, "exact");
-        json_bool(&v->j, a->is_exact);
-        json_put_double(&v->j, "known_from_s", (double)a->known_from_ns / 1e9, 6);
-        view_put_figures(&v->j, "totals", &f, v->metric);
+void view_begin(struct view *v) {
+        json_object(&v->j);
+        json_put_string(&v->j, "schema", v->schema);
 }
 
 void view_end(struct view *v) {

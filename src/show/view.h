@@ -1,20 +1,21 @@
 /* SPDX-License-Identifier: MIT */
-/* What the views by group, as a tree and as a histogram share. Inside report/ only. */
+/* What an answer is shown with: what was asked, where it goes, and the sentences all views share. */
 #pragma once
 
 #include "base/json.h"
 #include "base/units.h"
 #include "query/query.h"
-#include "report/gather.h"
+#include "show/frame.h"
+#include "show/show_options.h"
 #include "show/style.h"
 
 struct view {
-        const struct report_options *o;
+        const struct show_options *o;
         struct query *q;
         const struct trace_view *v;
-        struct report r; /* only what names and stacks need */
-        struct style s;  /* text only */
-        struct json j;   /* JSON only */
+        struct frame_names frames;
+        struct style s; /* text only */
+        struct json j;  /* JSON only */
         FILE *out;
         const char *schema; /* of JSON */
         enum query_metric metric;
@@ -23,7 +24,7 @@ struct view {
 };
 
 /* Reads the options. */
-int view_init(struct view *v, FILE *out, struct query *q, const struct report_options *o,
+int view_init(struct view *v, FILE *out, struct query *q, const struct show_options *o,
               const char *schema, struct err *reterr);
 
 /* ---- metrics --------------------------------------------------------------------------------- */
@@ -37,6 +38,8 @@ double metric_share_pct(int64_t value, uint64_t whole);
 void view_add_state(const struct view *v, struct str *to);
 /* "6.0 MiB live at the peak", "12,345 allocations". */
 void view_add_whole(const struct view *v, const struct query_totals *t, struct str *to);
+/* Appends "cannot be told: …", with what to do, without a full stop. */
+void view_add_untold(uint64_t known_from_ns, struct str *to);
 /* The sentence where the whole is nothing. */
 void view_add_nothing(const struct view *v, const struct query_answer *a, struct str *to);
 /* " (97 %)"; nothing where there is no whole. 100 % is all of it. */
@@ -57,23 +60,7 @@ void view_add_doubts(const struct view *v, const struct query_answer *a, struct 
 void view_print_first(const struct view *v, struct str *sentence);
 void view_print_doubts(const struct view *v, const struct query_answer *a);
 
-/* ---- JSON ------------------------------------------------------------------------------------ */
+/* ---- JSON (what stands between them: show/show_json.h) ---------------------------------------- */
 
-void view_put_frame(struct json *j, const struct query_frame *f);
-/* "stack": its frames, innermost first. */
-void view_put_stack(struct json *j, const struct query *q, uint32_t stack);
-void view_put_figures(struct json *j, const char *key, const struct query_figures *f,
-                      enum query_metric m);
-/* Window, filter and totals of the scope as answered. */
-void view_put_scope(struct view *v, const struct query_scope *scope);
-void view_put_answer(struct view *v, const struct query_answer *a);
-/* What of a histogram is in an object that is open: exact, blocks, bytes, buckets. */
-void view_put_histogram(struct json *j, const struct query_histogram *h);
-void view_end(struct view *v); /* closes the object and the line */
-
-/* ---- the views ------------------------------------------------------------------------------- */
-
-int report_groups(FILE *out, struct query *q, const struct report_options *o, struct err *reterr);
-int report_tree(FILE *out, struct query *q, const struct report_options *o, struct err *reterr);
-int report_histogram(FILE *out, struct query *q, const struct report_options *o,
-                     struct err *reterr);
+void view_begin(struct view *v); /* an object with the schema */
+void view_end(struct view *v);   /* closes the object and the line */

@@ -10,7 +10,10 @@
  * nothing of them reaches a terminal but characters that can be seen. */
 #pragma once
 
-#include "report/report.h"
+#include <stdio.h>
+
+#include "base/err.h"
+#include "show/show_options.h"
 
 enum {
         SOURCE_MAX_MAPS = 16,
@@ -27,17 +30,17 @@ struct source_map {
 };
 
 struct source_options {
-        struct report_options view; /* trace, metric, window, process, filter, rules, JSON */
-        const char *what;           /* a function, FILE or FILE:LINE */
-        bool is_full;               /* every line */
-        uint32_t n_context;         /* lines shown around those with figures */
+        struct show_options view; /* trace, metric, window, process, filter, rules, JSON */
+        const char *what;         /* a function, FILE or FILE:LINE */
+        bool is_full;             /* every line */
+        uint32_t n_context;       /* lines shown around those with figures */
         struct source_map maps[SOURCE_MAX_MAPS];
         size_t n_maps;
         const char *dirs[SOURCE_MAX_DIRS];
         size_t n_dirs;
 };
 #define SOURCE_OPTIONS_DEFAULT                                                                     \
-        ((struct source_options){.view = REPORT_OPTIONS_DEFAULT, .n_context = SOURCE_USUAL_CONTEXT})
+        ((struct source_options){.view = SHOW_OPTIONS_DEFAULT, .n_context = SOURCE_USUAL_CONTEXT})
 
 /* Opens the trace and prints what the options ask for. Nothing is printed when it fails. */
 int source_print(FILE *out, const struct source_options *o, struct err *reterr);

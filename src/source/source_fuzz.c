@@ -16,8 +16,8 @@
 #include "base/fs.h"
 #include "base/heap_peak.h"
 #include "query/testing/fabric.h"
-#include "source/source_file.h"
 #include "source/source.h"
+#include "source/source_file.h"
 #include "trace/rehash.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);

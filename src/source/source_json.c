@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The same for programs: schema silt.source/1. */
 #include "show/frame.h"
+#include "show/show_json.h"
 #include "source/source_page.h"
 
 static void put_text(struct json *j, const struct file *f, uint32_t line) {
@@ -28,8 +29,8 @@ static void put_calls(const struct pages *p, struct json *j, uint32_t idx) {
                 if (query_figures_are_idle(&calls[i].total))
                         continue;
                 json_object(j);
-                view_put_frame(j, &calls[i].frame);
-                view_put_figures(j, "total", &calls[i].total, p->view.metric);
+                show_put_frame(j, &calls[i].frame);
+                show_put_figures(j, "total", &calls[i].total, p->view.metric);
                 json_end(j);
         }
         json_end(j);
@@ -41,8 +42,8 @@ static void put_row(const struct pages *p, struct json *j, const struct page *pa
         json_put_uint(j, "line", row->line);
         put_text(j, &page->file, row->line);
         json_put_string(j, "function", p->view.v->symbols[p->symbol_of.items[row->idx]].function);
-        view_put_figures(j, "self", &p->lines->self[row->idx], p->view.metric);
-        view_put_figures(j, "total", &p->lines->total[row->idx], p->view.metric);
+        show_put_figures(j, "self", &p->lines->self[row->idx], p->view.metric);
+        show_put_figures(j, "total", &p->lines->total[row->idx], p->view.metric);
         put_calls(p, j, row->idx);
         json_end(j);
 }
@@ -94,14 +95,15 @@ void source_json(struct pages *p) {
         static const char *const kinds[] = {"function", "file", "line"};
         struct json *j = &p->view.j;
 
-        view_put_answer(&p->view, p->answer);
+        view_begin(&p->view);
+        show_put_answer(&p->view.j, p->view.q, p->answer, p->view.metric);
         json_put_string(j, "kind", kinds[p->subject.kind]);
         if (p->subject.kind == SUBJECT_FUNCTION)
                 json_put_string(j, "function", p->subject.name);
         if (p->subject.kind == SUBJECT_LINE)
                 json_put_uint(j, "line", p->subject.line);
-        view_put_figures(j, "self", &p->lines->subject_self, p->view.metric);
-        view_put_figures(j, "total", &p->lines->subject_total, p->view.metric);
+        show_put_figures(j, "self", &p->lines->subject_self, p->view.metric);
+        show_put_figures(j, "total", &p->lines->subject_total, p->view.metric);
         json_key(j, "files");
         json_array(j);
         for (size_t i = 0; i < p->items.n; i++)

@@ -25,23 +25,24 @@ static void put(struct random_request *r, const char *key, const char *value) {
                 r->pairs[r->n++] = (struct random_pair){key, value};
 }
 
-static const char *const early[] = {"0",      "1us",     "0.5ms", "250us", "@start", "@warm",
-                                    "@a b&c", "2000000ns", "@twice"};
-static const char *const late[] = {"@end", "@peak", "20ms", "1.5ms", "4ms", "1h", "@late%", "0.003"};
+static const char *const early[] = {"0",     "1us",    "0.5ms",     "250us", "@start",
+                                    "@warm", "@a b&c", "2000000ns", "@twice"};
+static const char *const late[] = {"@end", "@peak", "20ms",   "1.5ms",
+                                   "4ms",  "1h",    "@late%", "0.003"};
 static const char *const metrics[] = {"peak", "end", "allocated", "count", "temporary", "growth"};
 static const char *const groups[] = {"site",  "function", "module", "line",
                                      "crate", "thread",   "size",   "process"};
-static const char *const functions[] = {"f1", "^f[0-9]$", "main", "a'b \"c\"", "operator<<|f3",
+static const char *const functions[] = {"f1",  "^f[0-9]$",   "main",   "a'b \"c\"", "operator<<|f3",
                                         "f2+", "\xc3\xa4|f", "%41|f5", "x&y=z?#"};
 static const struct random_pair filters[] = {
-        {"function", "f[1-5]"},      {"function", "a b"},       {"not-function", "^f7$"},
-        {"module", "lib|bin"},       {"not-module", "libz\\."}, {"file", "\\.cc$"},
-        {"not-file", "x&y"},         {"asked-by", "f"},         {"not-asked-by", "f9"},
-        {"thread", "0,1"},           {"thread", "work.*"},      {"size", "1..500"},
-        {"size", "64"},              {"size", "..1K"},          {"lifetime", "..1ms"},
-        {"lifetime", "100us.."},     {"older-than", "10us"},    {"allocated", "1us..@end"},
-        {"allocated", "..@warm"},    {"alive-at", "@peak"},     {"alive-at", "1ms"},
-        {"freed-before", "@end"},    {"freed-before", "3ms"},
+        {"function", "f[1-5]"},   {"function", "a b"},       {"not-function", "^f7$"},
+        {"module", "lib|bin"},    {"not-module", "libz\\."}, {"file", "\\.cc$"},
+        {"not-file", "x&y"},      {"asked-by", "f"},         {"not-asked-by", "f9"},
+        {"thread", "0,1"},        {"thread", "work.*"},      {"size", "1..500"},
+        {"size", "64"},           {"size", "..1K"},          {"lifetime", "..1ms"},
+        {"lifetime", "100us.."},  {"older-than", "10us"},    {"allocated", "1us..@end"},
+        {"allocated", "..@warm"}, {"alive-at", "@peak"},     {"alive-at", "1ms"},
+        {"freed-before", "@end"}, {"freed-before", "3ms"},
 };
 
 static void put_shape(struct random_request *r, uint64_t *state) {
@@ -51,10 +52,22 @@ static void put_shape(struct random_request *r, uint64_t *state) {
 
         switch (below(state, 10)) {
         case 0: put(r, "group-by", ONE_OF(state, groups)); break;
-        case 1: put(r, "tree", NULL); is_tree = true; break;
-        case 2: put(r, "bottom-up", NULL); is_tree = true; break;
-        case 3: put(r, "callers", ONE_OF(state, functions)); is_tree = true; break;
-        case 4: put(r, "callees", ONE_OF(state, functions)); is_tree = true; break;
+        case 1:
+                put(r, "tree", NULL);
+                is_tree = true;
+                break;
+        case 2:
+                put(r, "bottom-up", NULL);
+                is_tree = true;
+                break;
+        case 3:
+                put(r, "callers", ONE_OF(state, functions));
+                is_tree = true;
+                break;
+        case 4:
+                put(r, "callees", ONE_OF(state, functions));
+                is_tree = true;
+                break;
         case 5: put(r, "histogram", ONE_OF(state, histograms)); break;
         case 6: put(r, "blocks", NULL); break;
         case 7: put(r, "group-by", ONE_OF(state, groups)); break;

@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: MIT */
+#include "show/show_json.h"
+
+/* Counts and bytes are whole numbers and are written so. */
+static void put_number(struct json *j, const struct finding_number *n) {
+        if (n->value >= 0 && n->value < 9e15 && n->value == (double)(uint64_t)n->value)
+                json_put_uint(j, n->name, (uint64_t)n->value);
+        else
+                json_put_double(j, n->name, n->value, 6);
+}
+
+/* What the first sentence of the next command tells, and what of. */
+static void put_shows(struct json *j, const struct finding_shows *s) {
+        json_key(j, "next_shows");
+        if (!s->is_known) {
+                json_null(j);
+                return;
+        }
+        json_object(j);
+        json_put_string(j, "metric", query_metric_name(s->by));
+        json_key(j, "value");
+        json_int(j, s->value);
+        json_put_uint(j, "whole", s->whole);
+        json_end(j);
+}
+
+void show_put_findings(struct json *j, const struct query *q, const struct findings *found) {
+        const struct trace_view *v = query_view(q);
+
+        json_key(j, "findings");
+        json_array(j);
+        for (size_t i = 0; i < found->n; i++) {
+                const struct finding *f = &found->items[i];
+
+                json_object(j);
+                json_put_string(j, "kind", f->kind);
+                json_put_string(j, "severity", finding_severity_name(f->severity));
+                json_put_string(j, "text", f->text);
+                json_put_uint(j, "bytes", f->bytes);
+                if (f->process != QUERY_ALL) {
+                        json_put_uint(j, "pid", v->processes[f->process].start.pid);
+                        json_put_string(j, "process", query_process_name(q, f->process));
+                }
+                json_put_string(j, "next", f->next ? f->next : "");
+                put_shows(j, &f->shows);
+                json_key(j, "site");
+                if (f->has_site)
+                        show_put_site(j, q, &f->site, f->metric);
+                else
+                        json_null(j);
+                json_put_string(j, "function", f->function);
+                json_key(j, "evidence");
+                json_object(j);
+                for (size_t k = 0; k < f->n_numbers; k++)
+                        put_number(j, &f->numbers[k]);
+                json_end(j);
+                json_end(j);
+        }
+        json_end(j);
+}

@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: MIT */
+#include "show/show_json.h"
+
+#include "show/estimate.h"
+
+static void put_int(struct json *j, const char *key, int64_t v) {
+        json_key(j, key);
+        json_int(j, v);
+}
+
+void show_put_frame(struct json *j, const struct query_frame *f) {
+        json_put_string(j, "function", f->function);
+        json_put_string(j, "file", f->file);
+        json_put_uint(j, "line", f->line);
+        json_put_string(j, "module", f->module);
+        json_key(j, "inlined");
+        json_bool(j, f->inlined);
+        if (f->guess) {
+                json_key(j, "guess");
+                json_bool(j, true);
+        }
+        if (!f->function[0])
+                json_put_uint(j, "offset", f->offset);
+}
+
+static bool put_frame(void *ctx, const struct query_frame *f) {
+        struct json *j = ctx;
+
+        json_object(j);
+        show_put_frame(j, f);
+        json_end(j);
+        return true;
+}
+
+void show_put_stack(struct json *j, const struct query *q, uint32_t stack) {
+        json_key(j, "stack");
+        json_array(j);
+        query_each_frame(q, stack, put_frame, j);
+        json_end(j);
+}
+
+void show_put_figures(struct json *j, const char *key, const struct query_figures *f,
+                      enum query_metric m) {
+        json_key(j, key);
+        json_object(j);
+        put_int(j, "value", query_figure_of(f, m).value);
+        json_put_uint(j, "allocations", f->n_allocs);
+        json_put_uint(j, "bytes_allocated", f->alloc_bytes);
+        json_put_uint(j, "frees", f->n_frees);
+        json_put_uint(j, "bytes_freed", f->free_bytes);
+        json_put_uint(j, "temporary_allocations", f->n_temporary);
+        json_put_uint(j, "reallocations", f->n_reallocs);
+        put_int(j, "peak_live_bytes", f->peak_bytes);
+        put_int(j, "peak_live_blocks", f->peak_blocks);
+        put_int(j, "begin_live_bytes", f->begin_bytes);
+        put_int(j, "begin_live_blocks", f->begin_blocks);
+        put_int(j, "end_live_bytes", f->end_bytes);
+        put_int(j, "end_live_blocks", f->end_blocks);
+        if (f->var[m] > 0)
+                json_put_double(j, "standard_error", query_figures_error(f, m), 1);
+        json_end(j);
+}
+
+void show_put_site(struct json *j, const struct query *q, const struct query_site *s,
+                   enum query_metric m) {
+        struct query_figure f = query_figure_of(&s->f, m);
+
+        json_object(j);
+        put_int(j, "bytes", f.bytes);
+        put_int(j, "blocks", f.blocks);
+        json_put_uint(j, "allocations", s->f.n_allocs);
+        if (s->f.var[m] > 0)
+                json_put_double(j, "standard_error", query_figures_error(&s->f, m), 1);
+        if (f.bytes_are_estimated) {
+                json_key(j, "bytes_estimated");
+                json_bool(j, true);
+        }
+        show_put_stack(j, q, s->stack);
+        json_end(j);
+}
+
+/* ---- answers --------------------------------------------------------------------------------- */
+
+void show_put_totals(struct json *j, const char *key, const struct query *q,
+                     const struct query_totals *t) {
+        json_key(j, key);
+        json_object(j);
+        json_put_uint(j, "allocations", t->n_allocs);
+        json_put_uint(j, "frees", t->n_frees);
+        json_put_uint(j, "reallocations", t->n_reallocs);
+        json_put_uint(j, "failed_allocations", t->n_failed);
+        json_put_uint(j, "unknown_frees", t->n_unknown_frees);
+        json_put_uint(j, "prior_frees", t->n_prior_frees);
+        json_put_uint(j, "implicit_frees", t->n_implicit_frees);
+        json_put_uint(j, "bytes_allocated", t->alloc_bytes);
+        json_put_uint(j, "temporary_allocations", t->n_temporary);
+        json_put_uint(j, "peak_live_bytes", t->peak_bytes);
+        json_put_uint(j, "peak_live_blocks", t->peak_blocks);
+        json_put_double(j, "peak_at_s", (double)t->peak_ns / 1e9, 6);
+        json_put_uint(j, "end_live_bytes", t->end_bytes);
+        json_put_uint(j, "end_live_blocks", t->end_blocks);
+        json_put_uint(j, "peak_rss_bytes", t->peak_rss_bytes);
+        json_put_uint(j, "lost_events", t->n_lost);
+        json_put_uint(j, "threads", t->n_threads);
+        json_put_uint(j, "sites", t->n_sites);
+        json_put_uint(j, "wrong_size_frees", t->n_wrong_sizes);
+        if (q)
+                estimate_put_totals(j, q, t);
+        json_end(j);
+}
+
+void show_put_scope(struct json *j, const struct query *q, const struct query_scope *scope) {
+        const struct trace_view *v = query_view(q);
+
+        json_key(j, "command");
+        json_array(j);
+        for (uint32_t i = 0; i < v->meta.n_args; i++)
+                json_string(j, v->meta.args[i]);
+        json_end(j);
+        json_key(j, "pid"); /* null: all processes */
+        if (scope->process == QUERY_ALL)
+                json_null(j);
+        else
+                json_uint(j, v->processes[scope->process].start.pid);
+        json_key(j, "window");
+        json_object(j);
+        json_put_double(j, "from_s", (double)scope->from_ns / 1e9, 6);
+        json_put_double(j, "to_s", (double)MIN(scope->to_ns, v->end_ns) / 1e9, 6);
+        json_end(j);
+        json_put_string(j, "filter", query_filter_text(scope->filter));
+}
+
+void show_put_answer(struct json *j, const struct query *q, const struct query_answer *a,
+                     enum query_metric m) {
+        const struct query_totals *t = &a->totals;
+        struct query_figures f = {.n_allocs = t->n_allocs,
+                                  .alloc_bytes = t->alloc_bytes,
+                                  .n_frees = t->n_frees + t->n_implicit_frees,
+                                  .n_temporary = t->n_temporary,
+                                  .n_reallocs = t->n_reallocs,
+                                  .peak_bytes = (int64_t)t->peak_bytes,
+                                  .peak_blocks = (int64_t)t->peak_blocks,
+                                  .begin_bytes = (int64_t)t->begin_bytes,
+                                  .begin_blocks = (int64_t)t->begin_blocks,
+                                  .end_bytes = (int64_t)t->end_bytes,
+                                  .end_blocks = (int64_t)t->end_blocks};
+
+        for (size_t i = 0; i < a->n_sites; i++)
+                f.free_bytes += a->sites[i].f.free_bytes;
+        show_put_scope(j, q, &a->scope);
+        json_put_string(j, "metric", query_metric_name(m));
+        json_key(j, "exact");
+        json_bool(j, a->is_exact);
+        json_put_double(j, "known_from_s", (double)a->known_from_ns / 1e9, 6);
+        show_put_figures(j, "totals", &f, m);
+}

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: MIT */
+/* Answers as JSON. Each function puts keys into an object that is open, and closes what it opened; figures are bytes and
+ * seconds. A view is a few of these between json_object and json_end:
+ *
+ *   json_object(j);
+ *   json_put_string(j, "schema", "silt.groups/1");
+ *   show_put_answer(j, q, groups->answer, metric);
+ *   show_put_groups(j, q, groups, history, n_top);
+ *   json_end(j); */
+#pragma once
+
+#include "base/json.h"
+#include "finding/finding.h"
+#include "query/query.h"
+
+/* ---- call paths ------------------------------------------------------------------------------ */
+
+void show_put_frame(struct json *j, const struct query_frame *f);
+/* "stack": its frames, innermost first. */
+void show_put_stack(struct json *j, const struct query *q, uint32_t stack);
+void show_put_figures(struct json *j, const char *key, const struct query_figures *f,
+                      enum query_metric m);
+/* An object: what a site has of the metric, and its stack. */
+void show_put_site(struct json *j, const struct query *q, const struct query_site *s,
+                   enum query_metric m);
+
+/* ---- answers --------------------------------------------------------------------------------- */
+
+/* "command", "pid", "window", "filter" */
+void show_put_scope(struct json *j, const struct query *q, const struct query_scope *scope);
+/* The scope as answered, "metric", "exact", "known_from_s" and "totals" as figures. */
+void show_put_answer(struct json *j, const struct query *q, const struct query_answer *a,
+                     enum query_metric m);
+/* All totals there are; q NULL: without standard errors. */
+void show_put_totals(struct json *j, const char *key, const struct query *q,
+                     const struct query_totals *t);
+
+/* "group_by", "groups_in_all", "at_s", "groups" and "rest"; the n_top first that have something. */
+void show_put_groups(struct json *j, const struct query *q, const struct query_groups *g,
+                     const struct query_history *h, size_t n_top);
+/* How many groups have any of the metric. */
+size_t show_count_groups(const struct query_groups *g);
+bool show_groups_have_totals(enum query_by by); /* beside what they asked for themselves */
+/* "kind" … "nodes": a list, parents before children, because parsers limit how deep things may nest. */
+void show_put_tree(struct json *j, const struct query_tree *t);
+/* "exact", "blocks", "bytes", "buckets" */
+void show_put_histogram(struct json *j, const struct query_histogram *h);
+/* "findings" */
+void show_put_findings(struct json *j, const struct query *q, const struct findings *found);
