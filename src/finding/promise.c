@@ -120,22 +120,23 @@ static const char *say_since(struct facts *f, const struct finding_shows *s) {
         return s->since_ns ? say(f, " since %s", say_moment(f, (double)s->since_ns / 1e9)) : "";
 }
 
-static bool is_growth_of_others(const struct finding *x) {
-        return x->shows.by == QUERY_GROWTH && (double)x->shows.value > PROMISE_MORE * x->bytes;
+static bool is_part(const struct finding *x) {
+        return (double)x->shows.value > PROMISE_MORE * x->bytes;
 }
 
 /* The share that the command will tell; of what is said before it: behind the finding's own bytes, or behind those of all call paths. */
 static void tell_share(struct facts *f, struct finding *x) {
         struct finding_shows *s = &x->shows;
         double pct = s->whole ? 100.0 * (double)s->value / (double)s->whole : 0;
-        bool is_others = is_growth_of_others(x);
+        bool is_of_all = is_part(x);
         struct unit_text t;
 
         found_number(x, "share_of_growth_pct", pct);
         if (pct < 1)
                 return;
         x->text = say(f, "%s%s%u %% of %s%s%s.", open_end(f, x->text),
-                      is_others ? say(f, ". All call paths through it grew by %s, ",
+                      is_of_all ? say(f, ". All call paths through it %s %s, ",
+                                      s->by == QUERY_PEAK ? "held" : "grew by",
                                       unit_bytes(&t, (uint64_t)s->value))
                                 : "; ",
                       pct > 99 && pct < 100 ? 99 : (unsigned)unit_nearest(pct),
