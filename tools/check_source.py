@@ -50,13 +50,16 @@ def without_comments(text):
 
 
 def read_layers():
-    layers = {}
+    """What each folder may include, and what its tests may beside that."""
+    layers, tests = {}, {}
     for line in read(os.path.join(ROOT, "tools/layers.txt")).splitlines():
         line = line.partition("#")[0].strip()
         if line:
             folder, _, allowed = line.partition(":")
+            allowed, _, for_tests = allowed.partition("|")
             layers[folder.strip()] = set(allowed.split())
-    return layers
+            tests[folder.strip()] = set(for_tests.split()) | {"base", "verify"}
+    return layers, tests
 
 
 def documented_layers():
@@ -70,14 +73,30 @@ def documented_layers():
     return layers
 
 
+def project_includes(path):
+    for number, line in enumerate(read(path).splitlines(), 1):
+        match = re.match(r'\s*#\s*include\s+"([^"]+)"', line)
+        if match:
+            yield number, match[1]
+
+
+def check_shared_headers(folder, allowed):
+    """A header that is allowed by name must not bring along others of its folder."""
+    for header in sorted(a for a in allowed if a.endswith(".h")):
+        for number, include in project_includes(os.path.join(SRC, header)):
+            if include not in allowed and include.split("/")[0] not in allowed:
+                yield f"src/{header}:{number}: {folder}/ may use this header, but not {include}"
+
+
 def check_layers():
-    layers = read_layers()
+    layers, tests = read_layers()
     documented = documented_layers()
     for folder in sorted(set(layers) | set(documented)):
         if folder not in layers or folder not in documented:
             yield f"{folder}/ must be both in tools/layers.txt and in docs/architecture.md"
             continue
-        named = set(re.findall(r"`(\w+)/`", documented[folder]))
+        named = set(re.findall(r"`(\w+)/`|`(\w+/\w+\.h)`", documented[folder]))
+        named = {one or other for one, other in named}
         if "all of" not in documented[folder] and named != layers[folder]:
             yield f"{folder}/: docs/architecture.md says {sorted(named)}, tools/layers.txt {sorted(layers[folder])}"
     for path in files(SRC, (".c", ".h")):
@@ -85,16 +104,17 @@ def check_layers():
         if folder not in layers:
             yield f"{rel(path)}: folder '{folder}' is not in tools/layers.txt"
             continue
-        is_test = path.endswith(("_test.c", "_fuzz.c"))
-        for number, line in enumerate(read(path).splitlines(), 1):
-            match = re.match(r'\s*#\s*include\s+"([^"]+)"', line)
-            if not match:
-                continue
-            used = match[1].split("/")[0]
-            if "/" not in match[1]:
-                yield f"{rel(path)}:{number}: write the include from src/: \"{folder}/{match[1]}\""
-            elif used != folder and used not in layers[folder] and not (is_test and used == "base"):
-                yield f"{rel(path)}:{number}: {folder}/ may not use {used}/"
+        allowed = layers[folder] | {folder}
+        if path.endswith(("_test.c", "_fuzz.c")) or "/testing/" in path:
+            allowed = allowed | tests[folder]
+        for number, include in project_includes(path):
+            used = include.split("/")[0]
+            if "/" not in include:
+                yield f"{rel(path)}:{number}: write the include from src/: \"{folder}/{include}\""
+            elif used not in allowed and include not in allowed:
+                yield f"{rel(path)}:{number}: {folder}/ may not use {include if any(a.startswith(used + '/') for a in allowed) else used + '/'}"
+    for folder, allowed in sorted(layers.items()):
+        yield from check_shared_headers(folder, allowed)
 
 
 def check_headers(compiler):

@@ -6,7 +6,7 @@
 #include "base/macros.h"
 #include "cli/commands.h"
 #include "cli/help_verify.h"
-#include "trace/verify.h"
+#include "verify/verify.h"
 
 static const struct cli_command verify_command = {
         .name = "verify",

@@ -25,7 +25,7 @@
 #include "trace/plain.h"
 #include "trace/reader.h"
 #include "trace/rehash.h"
-#include "trace/verify.h"
+#include "verify/verify.h"
 #include "trace/writer.h"
 
 /* What the file justifies is 64 MiB and 512 times its size (docs/trace-format.md); for files of a few KB far less is

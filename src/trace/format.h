@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Constants of docs/trace-format.md, and nothing else: verify.c shares this file with the
+/* Constants of docs/trace-format.md, and nothing else: src/verify/ shares this file with the
  * reader, but no code. */
 #pragma once
 

@@ -10,9 +10,9 @@
  *
  * seeds: src/trace/reader_seeds
  * covers: src/trace/reader.c src/trace/chunk.c src/trace/index.c src/trace/recover.c src/trace/defs_decode.c
- * covers: src/trace/residency.c src/trace/rows_decode.c src/trace/events_decode.c src/trace/verify.c
- * covers: src/trace/verify_defs.c src/trace/verify_events.c src/trace/verify_live.c src/trace/verify_rows.c
- * covers: src/trace/verify_slice.c src/trace/moves_decode.c src/trace/verify_moves.c */
+ * covers: src/trace/residency.c src/trace/rows_decode.c src/trace/events_decode.c src/verify/verify.c
+ * covers: src/verify/verify_defs.c src/verify/verify_events.c src/verify/verify_live.c src/verify/verify_rows.c
+ * covers: src/verify/verify_slice.c src/trace/moves_decode.c src/verify/verify_moves.c */
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -23,7 +23,7 @@
 #include "base/heap_peak.h"
 #include "trace/reader.h"
 #include "trace/rehash.h"
-#include "trace/verify.h"
+#include "verify/verify.h"
 #include "trace/writer.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);

@@ -18,7 +18,7 @@
 #include "base/fs.h"
 #include "trace/reader.h"
 #include "trace/trace_fake.h"
-#include "trace/verify.h"
+#include "verify/verify.h"
 #include "trace/writer.h"
 
 /* A limit on memory can be set: a sanitizer's own memory would count against it, too. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Decodes rows by the document. */
-#include "trace/verify_state.h"
+#include "verify/verify_state.h"
 
 struct row_columns {
         struct bytes_reader flags, keys, numbers, sizes;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include <stdlib.h>
 
-#include "trace/verify_state.h"
+#include "verify/verify_state.h"
 
 enum { SEQ_BITS = 40 };
 

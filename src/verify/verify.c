@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "trace/verify.h"
+#include "verify/verify.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -11,7 +11,7 @@
 
 #include "base/fs.h"
 #include "base/units.h"
-#include "trace/verify_state.h"
+#include "verify/verify_state.h"
 
 enum { VERIFY_MAX_LINES = 20 };
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Decodes rows of moves by the document, works them out from the events, and compares. */
-#include "trace/verify_state.h"
+#include "verify/verify_state.h"
 
 /* ---- from the events ------------------------------------------------------------------------- */
 

@@ -3,7 +3,7 @@
  * usage: verify_alone FILE */
 #include <stdio.h>
 
-#include "trace/verify.h"
+#include "verify/verify.h"
 
 int main(int argc, char **argv) {
         struct err err = {0};

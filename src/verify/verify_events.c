@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Decodes EVTS by the document, entry by entry, and keeps the books: which blocks are live, and
  * what each site and process did in the slice. */
-#include "trace/verify_state.h"
+#include "verify/verify_state.h"
 
 struct stack_entry {
         uint64_t id, last_size_bytes;

@@ -2,7 +2,7 @@
 /* Holds rows, counts and checkpoints against the events and against each other. */
 #include <stddef.h>
 
-#include "trace/verify_state.h"
+#include "verify/verify_state.h"
 
 struct verify_site *verify_site_at(struct verify *v, uint32_t process, uint32_t stack) {
         bool added;

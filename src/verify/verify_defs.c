@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "trace/verify_state.h"
+#include "verify/verify_state.h"
 
 static void skip_string(struct bytes_reader *r) {
         const uint8_t *end = memchr(r->pos, 0, bytes_left(r));
