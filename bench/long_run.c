@@ -18,7 +18,7 @@
 
 #include "base/vec.h"
 #include "long_run_names.h"
-#include "pipeline/fake_target.h"
+#include "pipeline/testing/fake_target.h"
 #include "trace/reader.h"
 #include "trace/writer.h"
 

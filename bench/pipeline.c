@@ -8,7 +8,7 @@
 #include <time.h>
 
 #include "base/vec.h"
-#include "pipeline/fake_target.h"
+#include "pipeline/testing/fake_target.h"
 #include "trace/writer.h"
 
 enum { DEPTH = 16, MAX_THREADS = 64, PER_PUMP = 8000 };

@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "trace/reader.h"
-#include "trace/trace_fake.h"
+#include "trace/testing/trace_fake.h"
 
 /* Processor time: one thread, and other work on the machine does not count. */
 static double now_s(void) {

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "attach/arenas_fake.h"
+#include "attach/testing/arenas_fake.h"
 #include "base/macros.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);

@@ -2,7 +2,7 @@
 /* Memory with arenas in it, for arenas_fuzz: whole, and with words of it exchanged. */
 #include <stdio.h>
 
-#include "attach/arenas_fake.h"
+#include "attach/testing/arenas_fake.h"
 
 enum { N_SEEDS = 24 };
 

@@ -14,7 +14,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "attach/arenas_fake.h"
+#include "attach/testing/arenas_fake.h"
 #include "attach/prior_scan.h"
 #include "base/macros.h"
 

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "attach/jemalloc_fake.h"
+#include "attach/testing/jemalloc_fake.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
 

@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "attach/jemalloc_fake.h"
+#include "attach/testing/jemalloc_fake.h"
 #include "base/macros.h"
 
 enum { N_KINDS = 10 };

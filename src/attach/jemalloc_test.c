@@ -8,7 +8,7 @@
 #include <cmocka.h>
 #include <string.h>
 
-#include "attach/jemalloc_fake.h"
+#include "attach/testing/jemalloc_fake.h"
 #include "base/macros.h"
 
 static struct je_fake fake;

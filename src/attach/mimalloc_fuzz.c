@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "attach/mimalloc_fake.h"
+#include "attach/testing/mimalloc_fake.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
 

@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "attach/mimalloc_fake.h"
+#include "attach/testing/mimalloc_fake.h"
 
 enum { N_KINDS = 10 };
 

@@ -8,7 +8,7 @@
 #include <cmocka.h>
 #include <string.h>
 
-#include "attach/mimalloc_fake.h"
+#include "attach/testing/mimalloc_fake.h"
 #include "base/macros.h"
 
 static struct mi_fake fake;

@@ -7,7 +7,7 @@
 
 #include "base/macros.h"
 #include "query/testing/fabric.h"
-#include "trace/plain.h"
+#include "trace/testing/trace_plain.h"
 
 enum { N_MIXED = 96, N_SEEDS = 104, MAX_BYTES = 65535, CHOICE_ALL = 4, CHOICE_CHECK = 16 };
 

@@ -11,7 +11,7 @@
 
 #include <cmocka.h>
 
-#include "hook/fake_recorder.h"
+#include "hook/testing/fake_recorder.h"
 
 static char *runtime_path, *target_path, *plugin_path;
 

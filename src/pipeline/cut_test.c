@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Cuts: what happened before a moment and what happened after it are kept apart, whatever the rings hold. */
-#include "pipeline/setup.h"
+#include "pipeline/testing/pipeline_setup.h"
 
 /* Events of all slices but the last `n_after`. */
 static size_t n_events_before(const struct setup *s, size_t n_after) {

@@ -2,7 +2,7 @@
 /* What is left of processes that are over: nothing, but what checkpoints and their children need. */
 #include "pipeline/ended.h"
 
-#include "pipeline/setup.h"
+#include "pipeline/testing/pipeline_setup.h"
 
 enum { N_SITES = 30, FIRST_SITE = 100 };
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Heaps of allocators that are released whole. */
-#include "pipeline/setup.h"
+#include "pipeline/testing/pipeline_setup.h"
 
 #include <string.h>
 

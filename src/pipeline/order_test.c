@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Order: threads merged by time, inversions repaired, what stays broken counted. */
-#include "pipeline/setup.h"
+#include "pipeline/testing/pipeline_setup.h"
 
 static void test_merges_threads_by_time(void **state) {
         struct setup *s = *state;

@@ -11,8 +11,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "pipeline/fake_target.h"
-#include "pipeline/fake_writer.h"
+#include "pipeline/testing/fake_target.h"
+#include "pipeline/testing/fake_writer.h"
 #include "pipeline/residency.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

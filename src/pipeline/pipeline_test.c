@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The pipeline on interleavings written down by hand, with every figure known. */
 #include "pipeline/live.h"
-#include "pipeline/setup.h"
+#include "pipeline/testing/pipeline_setup.h"
 
 /* ---- one process -------------------------------------------------------------------------------- */
 

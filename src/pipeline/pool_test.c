@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Blocks that pools report, ranges that release them, marks. */
-#include "pipeline/setup.h"
+#include "pipeline/testing/pipeline_setup.h"
 
 #include "pipeline/pools.h"
 

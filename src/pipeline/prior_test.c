@@ -8,8 +8,8 @@
 
 #include <cmocka.h>
 
-#include "pipeline/fake_target.h"
-#include "pipeline/fake_writer.h"
+#include "pipeline/testing/fake_target.h"
+#include "pipeline/testing/fake_writer.h"
 
 struct prior {
         struct fake_target t;

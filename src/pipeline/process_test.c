@@ -5,7 +5,7 @@
 
 #include "pipeline/live.h"
 #include "pipeline/residency.h"
-#include "pipeline/setup.h"
+#include "pipeline/testing/pipeline_setup.h"
 
 static void test_fork_inherits(void **state) {
         struct setup *s = *state;

@@ -9,8 +9,8 @@
 
 #include <cmocka.h>
 
-#include "pipeline/fake_target.h"
-#include "pipeline/fake_writer.h"
+#include "pipeline/testing/fake_target.h"
+#include "pipeline/testing/fake_writer.h"
 
 enum { N_ADDRESSES = 80, N_SITES = 7, N_THREADS = 3, MAX_PROCESSES = 24, N_STEPS = 6000 };
 

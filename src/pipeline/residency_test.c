@@ -14,7 +14,7 @@
 
 #include <cmocka.h>
 
-#include "pipeline/fake_writer.h"
+#include "pipeline/testing/fake_writer.h"
 #include "pipeline/residency.h"
 
 enum { N_STACKS = 4, PER_LARGE = 20 };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Sampled blocks: what they stand for, what is temporary among them, and what is counted beside them. */
-#include "pipeline/setup.h"
+#include "pipeline/testing/pipeline_setup.h"
 
 #include "pipeline/state.h"
 #include "wire/sample_draw.h"

@@ -9,8 +9,8 @@
 #include <cmocka.h>
 #include <pthread.h>
 
-#include "pipeline/fake_target.h"
-#include "pipeline/fake_writer.h"
+#include "pipeline/testing/fake_target.h"
+#include "pipeline/testing/fake_writer.h"
 #include "wire/ring_writer.h"
 
 enum { N_THREADS = 4, N_PAIRS = 30000 };

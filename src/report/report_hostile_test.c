@@ -22,7 +22,7 @@
 #include "base/heap_peak.h"
 #include "query/testing/fabric.h"
 #include "report/report.h"
-#include "trace/plain.h"
+#include "trace/testing/trace_plain.h"
 #include "trace/reader.h"
 #include "trace/rehash.h"
 #include "verify/verify.h"

@@ -7,7 +7,7 @@
 
 #include "base/macros.h"
 #include "query/testing/fabric.h"
-#include "trace/plain.h"
+#include "trace/testing/trace_plain.h"
 #include "trace/writer.h"
 
 enum {

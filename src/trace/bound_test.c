@@ -9,7 +9,7 @@
 
 #include "base/map.h"
 #include "trace/backlog.h"
-#include "trace/trace_file.h"
+#include "trace/testing/trace_file.h"
 
 /* ---- what a trace says of a whole recording -------------------------------------------------- */
 

@@ -10,7 +10,7 @@
 #include "trace/chunk.h"
 #include "trace/format.h"
 #include "trace/rehash.h"
-#include "trace/trace_file.h"
+#include "trace/testing/trace_file.h"
 
 static const struct trace_fake_options small = {.seed = 3,
                                                 .n_stacks = 12,

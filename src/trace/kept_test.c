@@ -4,7 +4,7 @@
  * processes, addresses and free stacks, symbols). v1-bounded: its seed 9, kept within a bound.
  * v1-inherited: the same, with SITE of version 2. v1-names: seed 7 with NSRC.
  * v1-moves: seed 8, kept within a bound, with MOVE and RESI. */
-#include "trace/trace_file.h"
+#include "trace/testing/trace_file.h"
 
 /* Sums over everything that is read; any difference shows. */
 struct digest {

@@ -7,7 +7,7 @@
 #include "trace/format.h"
 #include "trace/rows.h"
 #include "trace/slice.h"
-#include "trace/trace_file.h"
+#include "trace/testing/trace_file.h"
 
 enum { HOSTILE_ROWS = 1 << 20 };
 

@@ -7,7 +7,7 @@
 #include "trace/errors.h"
 #include "trace/format.h"
 #include "trace/moves.h"
-#include "trace/trace_file.h"
+#include "trace/testing/trace_file.h"
 
 /* Two threads, two slices. Slice 0: thread 0 allocates 100 and 200 bytes at stack 1 and releases the first (grown), thread 1
  * releases the second (foreign), thread 0 allocates 50. Slice 1: thread 0 allocates 40, releases the 50 (shrunk),

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Round trips: what a made-up program did is what the reader gives back. */
 #include "trace/events.h"
-#include "trace/trace_file.h"
+#include "trace/testing/trace_file.h"
 
 static void check_event(const struct trace_event *got, const struct trace_event *want) {
         assert_int_equal(got->op, want->op);

@@ -4,7 +4,7 @@
 
 #include "base/bytes.h"
 #include "trace/format.h"
-#include "trace/trace_file.h"
+#include "trace/testing/trace_file.h"
 
 /* What a lying recorder writes: two slices, a few blocks, everything in order until `lie` has
  * changed it. */

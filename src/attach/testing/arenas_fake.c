@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "attach/arenas_fake.h"
+#include "attach/testing/arenas_fake.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "trace/trace_fake.h"
+#include "trace/testing/trace_fake.h"
 
 #include <assert.h>
 #include <stdio.h>

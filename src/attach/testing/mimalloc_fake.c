@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "attach/mimalloc_fake.h"
+#include "attach/testing/mimalloc_fake.h"
 
 #include <string.h>
 

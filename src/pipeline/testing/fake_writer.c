@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "pipeline/fake_writer.h"
+#include "pipeline/testing/fake_writer.h"
 
 #include <assert.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "pipeline/fake_target.h"
+#include "pipeline/testing/fake_target.h"
 
 #include <assert.h>
 #include <stdlib.h>

@@ -6,7 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "hook/fake_recorder.h"
+#include "hook/testing/fake_recorder.h"
 
 static void print_tally(struct fake_recorder *r, uint32_t idx) {
         struct wire_process *p = fake_recorder_process(r, idx);

@@ -17,7 +17,7 @@
 
 #include "base/fs.h"
 #include "trace/reader.h"
-#include "trace/trace_fake.h"
+#include "trace/testing/trace_fake.h"
 #include "verify/verify.h"
 #include "trace/writer.h"
 

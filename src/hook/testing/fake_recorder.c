@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "hook/fake_recorder.h"
+#include "hook/testing/fake_recorder.h"
 
 #include <errno.h>
 #include <fcntl.h>

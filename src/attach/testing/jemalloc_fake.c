@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "attach/jemalloc_fake.h"
+#include "attach/testing/jemalloc_fake.h"
 
 #include <string.h>
 

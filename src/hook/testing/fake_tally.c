@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "hook/fake_recorder.h"
+#include "hook/testing/fake_recorder.h"
 
 struct fake_block {
         uint64_t addr, size_bytes;

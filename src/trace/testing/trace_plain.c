@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "trace/plain.h"
+#include "trace/testing/trace_plain.h"
 
 #include <fcntl.h>
 #include <stdio.h>
