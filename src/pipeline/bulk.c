@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Records that release many blocks at once: ranges of pools (silt.h), heaps of allocators. */
 #include "pipeline/heaps.h"
-#include "pipeline/state.h"
+#include "pipeline/pipeline_state.h"
 
 enum { RANGE_SLICE = 512 };
 

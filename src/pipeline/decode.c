@@ -8,7 +8,7 @@
 #include <stdio.h>
 
 #include "base/units.h"
-#include "pipeline/state.h"
+#include "pipeline/pipeline_state.h"
 #include "trace/writer.h"
 
 enum { MAX_MARKS = 10000, HEAP_TRIES = 4 };

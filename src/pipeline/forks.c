@@ -4,14 +4,14 @@
  * A FORK record of the parent takes a snapshot of its live blocks in its place in time; the child, found by
  * its entry in the arena, picks it up by (parent's entry, time). A child of a raw clone has no such
  * record: it gets what its parent has when it is first seen. */
-#include "pipeline/state.h"
+#include "pipeline/pipeline_state.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "pipeline/heaps.h"
 #include "pipeline/heritage.h"
-#include "pipeline/residency.h"
+#include "pipeline/block_residency.h"
 #include "trace/writer.h"
 
 #define SNAPSHOT_GRACE_NS                                                                          \

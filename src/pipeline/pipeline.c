@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <time.h>
 
-#include "pipeline/residency.h"
-#include "pipeline/state.h"
+#include "pipeline/block_residency.h"
+#include "pipeline/pipeline_state.h"
 #include "trace/writer.h"
 #include "wire/clock.h"
 

@@ -177,7 +177,7 @@ bool pipeline_find_process(const struct pipeline *p, uint32_t process_idx,
 bool pipeline_get_totals(const struct pipeline *p, uint32_t trace_process,
                          struct pipeline_totals *ret);
 
-/* Pages of large blocks (residency.h). Whether there is something to look at, and the look before can be settled;
+/* Pages of large blocks (block_residency.h). Whether there is something to look at, and the look before can be settled;
  * has_changed: events or page faults since then. */
 struct residency_budget;
 bool pipeline_wants_look(const struct pipeline *p, uint32_t process_idx, bool has_changed);

@@ -4,8 +4,8 @@
  *
  * covers: src/pipeline/bulk.c src/pipeline/decode.c src/pipeline/drain.c src/pipeline/forks.c src/pipeline/heaps.c
  * covers: src/pipeline/intern.c src/pipeline/lender.c
- * covers: src/pipeline/order.c src/pipeline/pair.c src/pipeline/paths.c src/pipeline/pipeline.c src/pipeline/pools.c
- * covers: src/pipeline/residency.c src/pipeline/rows.c src/pipeline/sites.c */
+ * covers: src/pipeline/order.c src/pipeline/pairing.c src/pipeline/paths.c src/pipeline/pipeline.c src/pipeline/pools.c
+ * covers: src/pipeline/block_residency.c src/pipeline/rows.c src/pipeline/sites.c */
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,7 +13,7 @@
 
 #include "pipeline/testing/fake_target.h"
 #include "pipeline/testing/fake_writer.h"
-#include "pipeline/residency.h"
+#include "pipeline/block_residency.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -4,7 +4,7 @@
 #include <unistd.h>
 
 #include "pipeline/live.h"
-#include "pipeline/residency.h"
+#include "pipeline/block_residency.h"
 #include "pipeline/testing/pipeline_setup.h"
 
 static void test_fork_inherits(void **state) {

@@ -21,7 +21,7 @@
 enum { TABLE_SEGMENT_MAX = 256, TABLE_BUCKET = 4 };
 
 /* A live block. 48 bits of size and number: 256 TiB, 2.8e14 blocks. 24 bits of time in µs: ages up to 16.7 s; of older
- * ones pair.c knows by their number that they are. */
+ * ones pairing.c knows by their number that they are. */
 struct block {
         uint64_t address; /* 0: this place is free */
         uint32_t site;    /* that allocated it, maybe in an ancestor process */

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "pipeline/state.h"
+#include "pipeline/pipeline_state.h"
 #include "trace/writer.h"
 #include "wire/sample_draw.h"
 

@@ -7,7 +7,7 @@
 #include "base/map.h"
 #include "query/pick.h"
 #include "query/query_internal.h"
-#include "trace/moves.h"
+#include "trace/moves_codec.h"
 
 enum { CUT_MAX_EVENTS = 4000000 }; /* read for one cut slice beside its own */
 

@@ -3,7 +3,7 @@
 
 #include "patch/known_files.h"
 #include "pipeline/pipeline.h"
-#include "pipeline/process.h"
+#include "pipeline/pipeline_process.h"
 #include "trace/writer.h"
 #include "wire/record.h"
 

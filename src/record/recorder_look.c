@@ -5,7 +5,7 @@
 
 #include "base/macros.h"
 #include "pipeline/pipeline.h"
-#include "pipeline/residency.h"
+#include "pipeline/block_residency.h"
 #include "record/proc.h"
 
 #define MS 1000000ull

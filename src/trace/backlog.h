@@ -4,7 +4,7 @@
 #pragma once
 
 #include "base/map.h"
-#include "trace/moves.h"
+#include "trace/moves_codec.h"
 #include "trace/rows.h"
 
 struct trace_backlog {

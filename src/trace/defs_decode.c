@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "trace/defs.h"
-#include "trace/residency.h"
+#include "trace/residency_codec.h"
 
 /* Ids of a kind that a byte of the file can define at most: 32 (the ratio) by the bytes of its
  * shortest row. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "trace/errors.h"
 #include "trace/format.h"
-#include "trace/moves.h"
+#include "trace/moves_codec.h"
 
 static bool move_get_key(struct bytes_reader *r, struct trace_move *m,
                          const struct trace_move *before) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "trace/moves.h"
+#include "trace/moves_codec.h"
 
 #include <stdlib.h>
 

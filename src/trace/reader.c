@@ -16,7 +16,7 @@
 #include "trace/events.h"
 #include "trace/foreign.h"
 #include "trace/index.h"
-#include "trace/moves.h"
+#include "trace/moves_codec.h"
 #include "trace/rows.h"
 
 enum { NO_CHUNK = -1 };

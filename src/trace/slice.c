@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "trace/slice.h"
 
-#include "trace/moves.h"
+#include "trace/moves_codec.h"
 #include "trace/rows.h"
 
 size_t trace_slice_append_site(struct trace_packer *p, bytes_buf *out, bytes_buf *scratch,

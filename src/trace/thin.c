@@ -7,7 +7,7 @@
 
 #include "trace/backlog.h"
 #include "trace/index.h"
-#include "trace/moves.h"
+#include "trace/moves_codec.h"
 #include "trace/slice.h"
 #include "trace/thin_defs.h"
 

@@ -9,7 +9,7 @@
 
 #include "base/map.h"
 #include "trace/defs.h"
-#include "trace/residency.h"
+#include "trace/residency_codec.h"
 
 enum {
         DEFS_CHUNK_BYTES = 1 << 20,

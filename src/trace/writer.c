@@ -16,7 +16,7 @@
 #include "trace/defs.h"
 #include "trace/events.h"
 #include "trace/index.h"
-#include "trace/moves.h"
+#include "trace/moves_codec.h"
 #include "trace/rows.h"
 #include "trace/slice.h"
 #include "trace/swap.h"

@@ -4,7 +4,7 @@
  * seed, same trace. */
 #pragma once
 
-#include "trace/moves.h"
+#include "trace/moves_codec.h"
 #include "trace/rows.h"
 #include "trace/writer.h"
 

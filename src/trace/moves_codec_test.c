@@ -6,7 +6,7 @@
 #include "base/bytes.h"
 #include "trace/errors.h"
 #include "trace/format.h"
-#include "trace/moves.h"
+#include "trace/moves_codec.h"
 #include "trace/testing/trace_file.h"
 
 /* Two threads, two slices. Slice 0: thread 0 allocates 100 and 200 bytes at stack 1 and releases the first (grown), thread 1

@@ -2,7 +2,7 @@
 /* Sampled blocks: what they stand for, what is temporary among them, and what is counted beside them. */
 #include "pipeline/testing/pipeline_setup.h"
 
-#include "pipeline/state.h"
+#include "pipeline/pipeline_state.h"
 #include "wire/sample_draw.h"
 
 static int setup_sampled(void **state) {

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-#include "pipeline/pair.h"
+#include "pipeline/pairing.h"
 
 #include "pipeline/heaps.h"
-#include "pipeline/pair_age.h"
-#include "pipeline/pair_prior.h"
-#include "pipeline/pair_sample.h"
-#include "pipeline/residency.h"
+#include "pipeline/pairing_age.h"
+#include "pipeline/pairing_prior.h"
+#include "pipeline/pairing_sample.h"
+#include "pipeline/block_residency.h"
 #include "trace/writer.h"
 #include "wire/record.h"
 

@@ -11,7 +11,7 @@
 #include <stdint.h>
 
 #include "base/vec.h"
-#include "pipeline/process.h"
+#include "pipeline/pipeline_process.h"
 #include "pipeline/sites.h"
 #include "pipeline/weights.h"
 #include "wire/record.h"

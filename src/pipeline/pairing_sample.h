@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* What pairing does beside in a recording of samples: each event tells how many blocks its block stands for. Inside
- * pair.c only; where everything is recorded it is one test an event. */
+ * pairing.c only; where everything is recorded it is one test an event. */
 #pragma once
 
-#include "pipeline/pair.h"
+#include "pipeline/pairing.h"
 #include "trace/writer.h"
 
 /* How many blocks a block stands for. */

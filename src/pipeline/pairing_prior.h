@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Releases of blocks that are older than the recording of a process that was attached to. Part of pair.c. */
+/* Releases of blocks that are older than the recording of a process that was attached to. Part of pairing.c. */
 #pragma once
 
-#include "pipeline/pair.h"
+#include "pipeline/pairing.h"
 
 /* What a counter that is read early is ahead by, and more: a release that is farther from the allocation behind it does not belong
  * behind that. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "pipeline/residency.h"
+#include "pipeline/block_residency.h"
 
 #include <stdio.h>
 #include <stdlib.h>

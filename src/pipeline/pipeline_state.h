@@ -5,9 +5,9 @@
 #include "pipeline/drain.h"
 #include "pipeline/intern.h"
 #include "pipeline/order.h"
-#include "pipeline/pair.h"
+#include "pipeline/pairing.h"
 #include "pipeline/pipeline.h"
-#include "pipeline/process.h"
+#include "pipeline/pipeline_process.h"
 #include "pipeline/sites.h"
 
 enum { PIPELINE_BATCH = 96 };

@@ -15,7 +15,7 @@
 #include <cmocka.h>
 
 #include "pipeline/testing/fake_writer.h"
-#include "pipeline/residency.h"
+#include "pipeline/block_residency.h"
 
 enum { N_STACKS = 4, PER_LARGE = 20 };
 

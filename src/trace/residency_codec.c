@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "trace/residency.h"
+#include "trace/residency_codec.h"
 
 static void get_look(struct bytes_reader *r, struct trace_look *ret) {
         ret->n_blocks = bytes_varint(r);

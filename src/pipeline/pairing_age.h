@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* How old blocks are. They keep their time modulo 16.7 s, so older ones would seem young. Numbers rise with time: those of blocks that are
- * older than an era, and maybe older than that, are below old_seq. Part of pair.c. */
+ * older than an era, and maybe older than that, are below old_seq. Part of pairing.c. */
 #pragma once
 
-#include "pipeline/pair.h"
+#include "pipeline/pairing.h"
 
 /* Two of them are less than the 16.7 s that a block's time takes to come round, and one is the last bucket of
  * lifetimes. */
