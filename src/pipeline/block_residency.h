@@ -11,7 +11,7 @@
 #pragma once
 
 #include "base/map.h"
-#include "pipeline/live.h"
+#include "ledger/live.h"
 #include "trace/model.h"
 
 struct trace_writer;

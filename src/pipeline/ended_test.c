@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* What is left of processes that are over: nothing, but what checkpoints and their children need. */
-#include "pipeline/ended.h"
+#include "ledger/ended.h"
 
 #include "pipeline/testing/pipeline_setup.h"
 

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 
 #include "pipeline/heaps.h"
-#include "pipeline/heritage.h"
+#include "ledger/heritage.h"
 #include "pipeline/block_residency.h"
 #include "trace/writer.h"
 

@@ -12,7 +12,7 @@
 
 #include "base/vec.h"
 #include "pipeline/pipeline_process.h"
-#include "pipeline/sites.h"
+#include "ledger/site_figures.h"
 #include "pipeline/weights.h"
 #include "wire/record.h"
 

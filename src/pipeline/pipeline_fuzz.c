@@ -5,7 +5,7 @@
  * covers: src/pipeline/bulk.c src/pipeline/decode.c src/pipeline/drain.c src/pipeline/forks.c src/pipeline/heaps.c
  * covers: src/pipeline/intern.c src/pipeline/lender.c
  * covers: src/pipeline/order.c src/pipeline/pairing.c src/pipeline/paths.c src/pipeline/pipeline.c src/pipeline/pools.c
- * covers: src/pipeline/block_residency.c src/pipeline/rows.c src/pipeline/sites.c */
+ * covers: src/pipeline/block_residency.c src/ledger/site_rows.c src/ledger/site_figures.c */
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>

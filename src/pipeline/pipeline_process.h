@@ -7,7 +7,7 @@
 #include <stdint.h>
 
 #include "base/map.h"
-#include "pipeline/live.h"
+#include "ledger/live.h"
 #include "pipeline/pools.h"
 #include "pipeline/tally.h"
 

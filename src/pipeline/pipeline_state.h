@@ -8,7 +8,7 @@
 #include "pipeline/pairing.h"
 #include "pipeline/pipeline.h"
 #include "pipeline/pipeline_process.h"
-#include "pipeline/sites.h"
+#include "ledger/site_figures.h"
 
 enum { PIPELINE_BATCH = 96 };
 

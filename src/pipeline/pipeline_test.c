@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The pipeline on interleavings written down by hand, with every figure known. */
-#include "pipeline/live.h"
+#include "ledger/live.h"
 #include "pipeline/testing/pipeline_setup.h"
 
 /* ---- one process -------------------------------------------------------------------------------- */

@@ -3,7 +3,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "pipeline/live.h"
+#include "ledger/live.h"
 #include "pipeline/block_residency.h"
 #include "pipeline/testing/pipeline_setup.h"
 

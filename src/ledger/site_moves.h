@@ -10,7 +10,7 @@
 
 struct moves {
         VEC(struct trace_move) rows; /* of the open slice */
-        VEC(uint32_t) owners;        /* the sites of the same rows, as sites.h counts them */
+        VEC(uint32_t) owners;        /* the sites of the same rows, as site_figures.h counts them */
         /* by site: its place in rows, if that is owned by it. Never cleared: a wrong guess shows itself */
         VEC(uint32_t) place;
 };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "pipeline/moves.h"
+#include "ledger/site_moves.h"
 
 #include <stdlib.h>
 

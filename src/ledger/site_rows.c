@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The figures of sites.h as rows of the trace: at the end of each slice, and in checkpoints. */
-#include "pipeline/sites.h"
+/* The figures of site_figures.h as rows of the trace: at the end of each slice, and in checkpoints. */
+#include "ledger/site_figures.h"
 #include "trace/writer.h"
 
 static void counts_add(struct trace_counts *to, const struct trace_counts *c) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "pipeline/slab.h"
+#include "ledger/slab.h"
 
 #include <stdint.h>
 #include <stdio.h>

@@ -8,8 +8,8 @@
 
 #include <cmocka.h>
 
-#include "pipeline/live.h"
-#include "pipeline/slab.h"
+#include "ledger/live.h"
+#include "ledger/slab.h"
 
 enum { N_ADDRESSES = 600, N_FAMILY = 12 };
 

@@ -9,7 +9,7 @@
  * at a time. Chains are at most LIVE_MAX_LAYERS long. */
 #pragma once
 
-#include "pipeline/table.h"
+#include "ledger/block_table.h"
 
 enum { LIVE_MAX_LAYERS = 6 };
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-#include "pipeline/table.h"
+#include "ledger/block_table.h"
 
 #include <stdlib.h>
 
-#include "pipeline/slab.h"
+#include "ledger/slab.h"
 
 enum { SEGMENT_MIN = 16, SEGMENT_STEP = TABLE_SEGMENT_MAX / 8 };
 

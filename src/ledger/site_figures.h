@@ -15,8 +15,8 @@
 
 #include "base/map.h"
 #include "base/vec.h"
-#include "pipeline/ended.h"
-#include "pipeline/moves.h"
+#include "ledger/ended.h"
+#include "ledger/site_moves.h"
 #include "trace/model.h"
 
 struct trace_writer;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-#include "pipeline/sites.h"
+#include "ledger/site_figures.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "pipeline/heritage.h"
+#include "ledger/heritage.h"
 #include "trace/writer.h"
 
 void sites_init(struct sites *s, struct trace_writer *w) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "pipeline/live.h"
+#include "ledger/live.h"
 
 #include <stdio.h>
 #include <stdlib.h>

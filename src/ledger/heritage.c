@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-#include "pipeline/heritage.h"
+#include "ledger/heritage.h"
 
-#include "pipeline/sites.h"
+#include "ledger/site_figures.h"
 
 enum { HERITAGE_MAX_HEIRS = 64 }; /* of a family; of more the eldest count */
 

@@ -3,11 +3,11 @@
  * twice, or seen by a relative it does not belong to. Addresses come from the target, so they may be any: with bit 7 of
  * the first byte they are spread over 64 bits, without it they lie close together.
  *
- * covers: src/pipeline/live.c src/pipeline/table.c */
+ * covers: src/ledger/live.c src/ledger/block_table.c */
 #include <stdlib.h>
 #include <string.h>
 
-#include "pipeline/live.h"
+#include "ledger/live.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-#include "pipeline/ended.h"
+#include "ledger/ended.h"
 
 #include <stdlib.h>
 
-#include "pipeline/sites.h"
+#include "ledger/site_figures.h"
 
 void ended_done(struct ended *e) {
         vec_free(&e->sites);
