@@ -14,8 +14,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "attach/testing/arenas_fake.h"
 #include "attach/prior_scan.h"
+#include "attach/testing/arenas_fake.h"
 #include "base/macros.h"
 
 enum { HELD_BYTES = 8192 + 4096, SYSTEM_OFF = 2184, NEXT_OFF = 2160, TOP_OFF = 96, BINS_OFF = 112 };

@@ -14,8 +14,8 @@
 
 #include <cmocka.h>
 
-#include "pipeline/testing/fake_writer.h"
 #include "pipeline/block_residency.h"
+#include "pipeline/testing/fake_writer.h"
 
 enum { N_STACKS = 4, PER_LARGE = 20 };
 

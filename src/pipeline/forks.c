@@ -9,9 +9,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "pipeline/heaps.h"
 #include "ledger/heritage.h"
 #include "pipeline/block_residency.h"
+#include "pipeline/heaps.h"
 #include "trace/writer.h"
 
 #define SNAPSHOT_GRACE_NS                                                                          \

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 #include "pipeline/pairing.h"
 
+#include "pipeline/block_residency.h"
 #include "pipeline/heaps.h"
 #include "pipeline/pairing_age.h"
 #include "pipeline/pairing_prior.h"
 #include "pipeline/pairing_sample.h"
-#include "pipeline/block_residency.h"
 #include "trace/writer.h"
 #include "wire/record.h"
 

@@ -11,8 +11,8 @@
 #include <stdint.h>
 
 #include "base/vec.h"
-#include "pipeline/pipeline_process.h"
 #include "ledger/site_figures.h"
+#include "pipeline/pipeline_process.h"
 #include "pipeline/weights.h"
 #include "wire/record.h"
 

@@ -11,9 +11,9 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "pipeline/block_residency.h"
 #include "pipeline/testing/fake_target.h"
 #include "pipeline/testing/fake_writer.h"
-#include "pipeline/block_residency.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

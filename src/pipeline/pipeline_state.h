@@ -2,13 +2,13 @@
 /* What the files behind pipeline.h share: the pipeline itself, and the steps from one file to the next. */
 #pragma once
 
+#include "ledger/site_figures.h"
 #include "pipeline/drain.h"
 #include "pipeline/intern.h"
 #include "pipeline/order.h"
 #include "pipeline/pairing.h"
 #include "pipeline/pipeline.h"
 #include "pipeline/pipeline_process.h"
-#include "ledger/site_figures.h"
 
 enum { PIPELINE_BATCH = 96 };
 

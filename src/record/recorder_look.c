@@ -4,8 +4,8 @@
 #include <unistd.h>
 
 #include "base/macros.h"
-#include "pipeline/pipeline.h"
 #include "pipeline/block_residency.h"
+#include "pipeline/pipeline.h"
 #include "record/proc.h"
 
 #define MS 1000000ull

@@ -22,11 +22,11 @@
 #include "base/heap_peak.h"
 #include "query/testing/fabric.h"
 #include "report/report.h"
-#include "trace/testing/trace_plain.h"
 #include "trace/reader.h"
 #include "trace/rehash.h"
-#include "verify/verify.h"
+#include "trace/testing/trace_plain.h"
 #include "trace/writer.h"
+#include "verify/verify.h"
 
 /* What the file justifies is 64 MiB and 512 times its size (docs/trace-format.md); for files of a few KB far less is
  * needed, so hold them to that. Under a sanitizer everything is slower, and blocks are rounded up. */

@@ -23,8 +23,8 @@
 #include "base/heap_peak.h"
 #include "trace/reader.h"
 #include "trace/rehash.h"
-#include "verify/verify.h"
 #include "trace/writer.h"
+#include "verify/verify.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
 

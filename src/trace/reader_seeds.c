@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "trace/testing/trace_plain.h"
 #include "trace/testing/trace_fake.h"
+#include "trace/testing/trace_plain.h"
 
 static _Noreturn void die(const char *what) {
         fprintf(stderr, "reader_seeds: %s\n", what);

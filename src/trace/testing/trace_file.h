@@ -18,8 +18,8 @@
 #include "base/fs.h"
 #include "trace/reader.h"
 #include "trace/testing/trace_fake.h"
-#include "verify/verify.h"
 #include "trace/writer.h"
+#include "verify/verify.h"
 
 /* A limit on memory can be set: a sanitizer's own memory would count against it, too. */
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
