@@ -3,6 +3,7 @@
 """Rules about the sources that a compiler does not check.
 
     check_source.py layers     includes follow tools/layers.txt, as docs/architecture.md has it
+    check_source.py private    a header that says "Inside FOLDER/ only" is included by that folder alone
     check_source.py headers CC every header of src/ compiles alone
     check_source.py sleeps     nothing in src/ waits by sleeping
     check_source.py form       licence line, length of files, marks of unfinished work, no stray file at the top
@@ -117,6 +118,36 @@ def check_layers():
         yield from check_shared_headers(folder, allowed)
 
 
+PRIVATE = re.compile(r"Inside (\w+)/ only\.")
+ALMOST_PRIVATE = re.compile(r"\b(?:inside|private to|within)\s+\w+/(?:(?:,| and)\s+\w+/)*\s+(?:only|alone)\b", re.IGNORECASE)
+
+
+def head_comment(text):
+    """What a file says of itself, in one line: the comment behind the licence."""
+    match = re.match(r"(?:/\*[^*]*SPDX[^*]*\*/\s*)?/\*(.*?)\*/", text, flags=re.S)
+    return re.sub(r"\s*\n\s*\*?\s*", " ", match[1]) if match else ""
+
+
+def check_private():
+    owners = {}
+    for path in files(SRC, ".h"):
+        name = os.path.relpath(path, SRC).replace(os.sep, "/")
+        said = head_comment(read(path))
+        marks = PRIVATE.findall(said)
+        if len(marks) > 1 or len(marks) != len(ALMOST_PRIVATE.findall(said)):
+            yield f'{rel(path)}: spell it "Inside {name.split("/")[0]}/ only."'
+        elif marks and marks[0] != name.split("/")[0]:
+            yield f"{rel(path)}: says it is for {marks[0]}/ only, and is not there"
+        elif marks:
+            owners[name] = marks[0]
+    for path in files(SRC, (".c", ".h")):
+        folder = os.path.relpath(path, SRC).split(os.sep)[0]
+        for number, line in enumerate(read(path).splitlines(), 1):
+            match = re.match(r'\s*#\s*include\s+"([^"]+)"', line)
+            if match and owners.get(match[1], folder) != folder:
+                yield f"{rel(path)}:{number}: {match[1]} is for {owners[match[1]]}/ only"
+
+
 def check_headers(compiler):
     def compile_one(path):
         std = "gnu11" if os.path.relpath(path, SRC).split(os.sep)[0] in RUNTIME_FOLDERS else "gnu17"
@@ -170,6 +201,7 @@ def stray_files():
 def main(argv):
     checks = {
         "layers": check_layers,
+        "private": check_private,
         "headers": lambda: check_headers(argv[2:] or ["cc"]),
         "sleeps": check_sleeps,
         "form": check_form,

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Recordings that began while the program ran: since when, and what it had by then. */
+/* Recordings that began while the program ran: since when, and what it had by then.
+ * Inside report/ only. */
 #pragma once
 
 #include "report/gather.h"

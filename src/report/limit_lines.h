@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What kept the recording from seeing all: said before anything else, since every figure behind it is too low. */
+/* What kept the recording from seeing all: said before anything else, since every figure behind it is too low.
+ * Inside report/ only. */
 #pragma once
 
 #include "base/json.h"

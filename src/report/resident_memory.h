@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Resident memory beside blocks: where most of it is something else, that is the first thing to know. */
+/* Resident memory beside blocks: where most of it is something else, that is the first thing to know.
+ * Inside report/ only. */
 #pragma once
 
 #include "base/json.h"

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Processes that silt could not enter: said where a report opens, because whatever they allocated is missing from it. */
+/* Processes that silt could not enter: said where a report opens, because whatever they allocated is missing from it.
+ * Inside report/ only. */
 #pragma once
 
 #include <stdbool.h>

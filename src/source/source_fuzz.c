@@ -6,7 +6,7 @@
  * bit 4 every line; bit 5 a narrow output; bit 6 all processes.
  *
  * seeds: src/source/source_seeds
- * covers: src/source/function_extent.c src/source/source_file.c src/source/source_json.c src/source/source_page.c src/source/line_cells.c src/source/source.c
+ * covers: src/source/function_lines.c src/source/source_file.c src/source/source_json.c src/source/source_page.c src/source/line_cells.c src/source/source.c
  * covers: src/source/subject.c src/source/line_table.c src/source/source_text.c src/query/lines.c */
 #include <stdlib.h>
 #include <string.h>

@@ -5,7 +5,7 @@
 #include "query/query.h"
 #include "show/opened.h"
 #include "show/view.h"
-#include "source/function_extent.h"
+#include "source/function_lines.h"
 #include "source/source_file.h"
 #include "source/subject.h"
 

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* One file of code, opened through libdwfl: its functions, lines and inlined functions, and a
- * sentence about how much of that there is. docs/symbols.md lists where it looks.
- * Inside symbol/ only. */
+ * sentence about how much of that there is. docs/symbols.md lists where it looks. */
 #pragma once
 
 #include <elfutils/libdwfl.h>

@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "source/function_extent.h"
+#include "source/function_lines.h"
 
 /* Expects the function on this line to be begin..end; 0: none is there. */
 static void expect(const char *text, const char *name, uint32_t line, uint32_t begin,

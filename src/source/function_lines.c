@@ -2,7 +2,7 @@
 /* One pass over the characters. Between two of `;`, `{` and `}` stands a head: the declaration of what the next brace opens, or
  * a statement. A head that calls a name with `(` or `<` behind it, outside of parentheses and not as part of an expression, is
  * that of a function. */
-#include "source/function_extent.h"
+#include "source/function_lines.h"
 
 #include <string.h>
 

@@ -1,0 +1,70 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Rules of check_source.py fail where they are broken: small trees, each with one thing wrong."""
+
+import os
+import sys
+import tempfile
+import unittest
+
+sys.dont_write_bytecode = True
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import check_source  # noqa: E402
+
+LICENCE = "/* SPDX-License-Identifier: MIT */\n"
+
+
+def problems(check, tree):
+    """What a check says of a src/ of these files."""
+    with tempfile.TemporaryDirectory() as root:
+        for path, text in tree.items():
+            path = os.path.join(root, "src", path)
+            os.makedirs(os.path.dirname(path), exist_ok=True)
+            with open(path, "w", encoding="utf-8") as f:
+                f.write(LICENCE + text)
+        before = check_source.ROOT, check_source.SRC
+        check_source.ROOT, check_source.SRC = root, os.path.join(root, "src")
+        try:
+            return list(check())
+        finally:
+            check_source.ROOT, check_source.SRC = before
+
+
+class Private(unittest.TestCase):
+    HEADER = {"report/gather.h": "/* What a report says. Inside report/ only. */\n"}
+    USE = '#include "report/gather.h"\n'
+
+    def check(self, tree, *expected):
+        found = problems(check_source.check_private, tree)
+        self.assertEqual(len(found), len(expected), found)
+        for text, part in zip(found, expected):
+            self.assertIn(part, text)
+
+    def test_own_folder(self):
+        self.check({**self.HEADER, "report/text.c": self.USE, "report/testing/fake.c": self.USE})
+
+    def test_other_folder(self):
+        self.check({**self.HEADER, "diff/side.c": "\n" + self.USE},
+                   "src/diff/side.c:3: report/gather.h is for report/ only")
+
+    def test_other_header(self):
+        self.check({**self.HEADER, "diff/side.h": "/* A side. Inside diff/ only. */\n" + self.USE},
+                   "src/diff/side.h:3: report/gather.h is for report/ only")
+
+    def test_public(self):
+        self.check({"show/style.h": "/* What is inside: words. */\n", "diff/side.c": '#include "show/style.h"\n'})
+
+    def test_broken_line(self):
+        self.check({"report/gather.h": "/* What a report says. Inside report/\n * only. */\n", "cli/main.c": self.USE},
+                   "src/cli/main.c:2")
+
+    def test_other_spellings(self):
+        for text in ("Inside report/ and diff/ only.", "inside report/ only", "Private to report/ alone."):
+            self.check({"report/gather.h": f"/* What a report says. {text} */\n"}, 'spell it "Inside report/ only."')
+
+    def test_wrong_folder(self):
+        self.check({"report/gather.h": "/* Inside diff/ only. */\n"}, "is for diff/ only, and is not there")
+
+
+if __name__ == "__main__":
+    unittest.main()
