@@ -18,6 +18,7 @@
 #include "show/frame.h"
 #include "show/style.h"
 #include "show/testing/server_trace.h"
+#include "show/testing/toy_view.h"
 #include "trace/writer.h"
 
 #define TRACE_PATH "report_test.silt"
@@ -542,6 +543,44 @@ static void test_via_of_merged_sites(void **state) {
         story_write(TRACE_PATH);
 }
 
+/* A view of a page's size, asked the same by a URL's query, has the same figures. */
+static void check_toy(struct show_options o, const char *url) {
+        static const char *const parts[] = {"\"window\":", "\"totals\":", "\"self\":"};
+        struct err e = {0};
+        char *report, *toy = NULL;
+        size_t n;
+        FILE *out = open_memstream(&toy, &n);
+
+        o.json = true;
+        report = report_of(o, "80", "C");
+        assert_int_equal(toy_view(out, TRACE_PATH, url, strlen(url), &e), 0);
+        fclose(out);
+        for (size_t i = 0; i < ARRAY_SIZE(parts); i++) {
+                const char *a = strstr(report, parts[i]), *b = strstr(toy, parts[i]);
+
+                assert_non_null(a);
+                assert_non_null(b);
+                assert_memory_equal(a, b, (size_t)(strchr(a, '}') - a));
+        }
+        free(report);
+        free(toy);
+}
+
+static void test_toy_view(void **state) {
+        struct show_options o = SHOW_OPTIONS_DEFAULT;
+
+        (void)state;
+        o.group_by = "function";
+        check_toy(o, "group-by=function");
+        o.metric = "count";
+        o.process = "all";
+        check_toy(o, "group-by=function&by=count&process=all");
+        o.from_ns = 500000000;
+        o.to_ns = 1500000000;
+        o.group_by = "line";
+        check_toy(o, "?by=count&from=0.5s&group-by=line&to=1.5s&process=all");
+}
+
 static void test_errors(void **state) {
         struct show_options o = SHOW_OPTIONS_DEFAULT;
         struct err e = {0};
@@ -589,6 +628,7 @@ int main(void) {
                 cmocka_unit_test(test_json_of_guesses),
                 cmocka_unit_test(test_prior),
                 cmocka_unit_test(test_via_of_merged_sites),
+                cmocka_unit_test(test_toy_view),
                 cmocka_unit_test(test_errors),
         };
 

@@ -18,6 +18,14 @@ size_t show_count_groups(const struct query_groups *g) {
         return n;
 }
 
+static void put_times(struct json *j, const struct query_history *h) {
+        json_key(j, "at_s");
+        json_array(j);
+        for (size_t i = 0; i < h->n_columns; i++)
+                json_double(j, (double)h->at_ns[i] / 1e9, 6);
+        json_end(j);
+}
+
 static void put_history(struct json *j, const struct query_history *h, size_t group) {
         json_key(j, "live_bytes");
         json_array(j);
@@ -72,11 +80,8 @@ void show_put_groups(struct json *j, const struct query *q, const struct query_g
                      const struct query_history *h, size_t n_top) {
         json_put_string(j, "group_by", query_by_name(g->options.by));
         json_put_uint(j, "groups_in_all", show_count_groups(g));
-        json_key(j, "at_s");
-        json_array(j);
-        for (size_t i = 0; i < h->n_columns; i++)
-                json_double(j, (double)h->at_ns[i] / 1e9, 6);
-        json_end(j);
+        if (h)
+                put_times(j, h);
         json_key(j, "groups");
         json_array(j);
         for (size_t i = 0, n = 0; i < g->n && n < n_top; i++) {
@@ -88,12 +93,14 @@ void show_put_groups(struct json *j, const struct query *q, const struct query_g
                 show_put_figures(j, "self", &g->rows[i].self, g->options.metric);
                 if (show_groups_have_totals(g->options.by))
                         show_put_figures(j, "total", &g->rows[i].total, g->options.metric);
-                if (i < h->n_groups)
+                if (h && i < h->n_groups)
                         put_history(j, h, i);
                 json_end(j);
                 n++;
         }
         json_end(j);
+        if (!h)
+                return;
         json_key(j, "rest");
         json_object(j);
         put_history(j, h, h->n_groups);

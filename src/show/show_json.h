@@ -35,7 +35,8 @@ void show_put_answer(struct json *j, const struct query *q, const struct query_a
 void show_put_totals(struct json *j, const char *key, const struct query *q,
                      const struct query_totals *t);
 
-/* "group_by", "groups_in_all", "at_s", "groups" and "rest"; the n_top first that have something. */
+/* "group_by", "groups_in_all", "groups": the n_top first that have something. With h also "at_s", the live bytes of each group
+ * at these times, and "rest", those of all others; NULL: without. */
 void show_put_groups(struct json *j, const struct query *q, const struct query_groups *g,
                      const struct query_history *h, size_t n_top);
 /* How many groups have any of the metric. */
