@@ -93,7 +93,7 @@ static uint32_t decode_find_thread(struct pipeline *p, struct process *process, 
         process->n_threads++;
         if (process->figures->first_thread == TRACE_NO_THREAD)
                 process->figures->first_thread = (uint32_t)*thread;
-        pair_add_thread(&p->pair, (uint32_t)*thread);
+        book_add_thread(&p->pair.book, (uint32_t)*thread);
         if (calls->thread_name) {
                 const char *name = calls->thread_name(calls->ctx, process->pid, tid);
 
@@ -155,9 +155,9 @@ static void decode_thread_name(struct pipeline *p, struct slot *s, const uint64_
 }
 
 static uint64_t decode_now_ns(struct pipeline *p, uint64_t time_ns) {
-        if (time_ns > p->pair.now_ns)
-                p->pair.now_ns = time_ns;
-        return p->pair.now_ns;
+        if (time_ns > p->pair.book.now_ns)
+                p->pair.book.now_ns = time_ns;
+        return p->pair.book.now_ns;
 }
 
 static void decode_mapping(struct pipeline *p, struct slot *s, const uint64_t *words,
@@ -262,10 +262,10 @@ void decode_count_lost(struct pipeline *p, struct slot *s) {
         s->n_lost = 0;
         if (n == 0)
                 return;
-        if (!s->process && !decode_attach(p, s, p->pair.now_ns))
+        if (!s->process && !decode_attach(p, s, p->pair.book.now_ns))
                 return;
         decode_flush(p);
-        decode_lost(p, s, p->pair.now_ns, n);
+        decode_lost(p, s, p->pair.book.now_ns, n);
         if (s->is_dead)
                 s->n_lost_told = told;
 }

@@ -190,15 +190,15 @@ void forks_start(struct pipeline *p, struct process *child) {
         if (parent && !parent->is_started)
                 forks_start(p, parent);
         forks_find_snapshot(p, child, parent, &s);
-        p->pair.now_ns = MAX(p->pair.now_ns, fork_ns);
+        p->pair.book.now_ns = MAX(p->pair.book.now_ns, fork_ns);
         live_init(&child->live, s.layer);
         child->pools = s.pools;
         child->heaps = s.heaps;
         child->trace_id = forks_define(p, child, s.parent, fork_ns);
         child->loader_number = s.loader_number;
         child->figures = sites_add_process(&p->sites, child->trace_id, s.figures, &s.inherited,
-                                           p->pair.now_ns);
-        p->pair.now_ns = MAX(p->pair.now_ns, trace_slice_begin_ns(p->config.writer));
+                                           p->pair.book.now_ns);
+        p->pair.book.now_ns = MAX(p->pair.book.now_ns, trace_slice_begin_ns(p->config.writer));
         figures_remove_heir(s.figures); /* the child is it now */
         /* last: it says that the rest is there */
         child->space = s.space ? s.space : intern_space_new(child->trace_id);
@@ -299,9 +299,10 @@ struct process *forks_first_over(struct pipeline *p) {
 /* Where in the order of events the process ends: behind all that was applied while it counted as alive,
  * before all that comes. Readers tell by this time alone whose blocks are part of a common peak. */
 static uint64_t forks_place_end(struct pipeline *p, uint64_t seen_ns) {
-        uint64_t end_ns = MAX(p->pair.now_ns, MIN(seen_ns, pipeline_final_ns(p)));
+        uint64_t end_ns = MAX(p->pair.book.now_ns, MIN(seen_ns, pipeline_final_ns(p)));
 
-        p->pair.now_ns = (end_ns / 1000 + 1) * 1000; /* events are written to the microsecond */
+        p->pair.book.now_ns =
+                (end_ns / 1000 + 1) * 1000; /* events are written to the microsecond */
         return end_ns;
 }
 
@@ -316,14 +317,14 @@ void forks_end_process(struct pipeline *p, struct process *process) {
         for (size_t i = 0; i < p->snapshots.n; i++)
                 if (p->snapshots.items[i].parent_idx == process->idx &&
                     p->snapshots.items[i].done_ns == 0)
-                        p->snapshots.items[i].done_ns = MAX(p->pair.now_ns, (uint64_t)1);
+                        p->snapshots.items[i].done_ns = MAX(p->pair.book.now_ns, (uint64_t)1);
         pair_end_process(&p->pair, process);
         passes_on = heritage_is_due(&p->sites, process->figures) &&
                     p->n_heritage_slices < HERITAGE_MAX_SLICES;
         if (passes_on && sites_slice_is_dirty(&p->sites))
-                pipeline_end_slice(p, p->pair.now_ns, false);
+                pipeline_end_slice(p, p->pair.book.now_ns, false);
         end_ns = forks_place_end(p, process->end_ns);
-        sites_end_process(&p->sites, process->figures, p->pair.now_ns);
+        sites_end_process(&p->sites, process->figures, p->pair.book.now_ns);
         tally_write(p, process);
         is_known = pipeline_get_totals(p, process->trace_id, &totals);
         pipeline_settle_look(p, process, !(is_known && totals.ends_in_exec));
@@ -341,7 +342,7 @@ void forks_end_process(struct pipeline *p, struct process *process) {
         atomic_store_explicit(&p->shared_processes[process->idx].state, 0, memory_order_release);
         forks_free(process);
         if (passes_on) { /* what passed on did so at this slice's end, as no event of it tells */
-                pipeline_end_slice(p, p->pair.now_ns, true);
+                pipeline_end_slice(p, p->pair.book.now_ns, true);
                 p->n_heritage_slices++;
         }
 }

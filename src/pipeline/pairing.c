@@ -3,7 +3,6 @@
 
 #include "pipeline/block_residency.h"
 #include "pipeline/heaps.h"
-#include "pipeline/pairing_age.h"
 #include "pipeline/pairing_prior.h"
 #include "pipeline/pairing_sample.h"
 #include "trace/writer.h"
@@ -13,47 +12,21 @@ enum { MAX_HELD = 128 }; /* more at once means events were lost, not swapped */
 
 void pair_init(struct pair *p, struct trace_writer *w, struct sites *s) {
         memset(p, 0, sizeof(*p));
-        p->writer = w;
-        p->sites = s;
-        p->era_end_ns = PAIR_ERA_NS;
+        book_init(&p->book, w, s);
 }
 
 void pair_done(struct pair *p) {
         weights_done(&p->weights);
+        book_done(&p->book);
         vec_free(&p->held);
         vec_free(&p->moving);
         vec_free(&p->bulks);
-        vec_free(&p->latest);
-}
-
-void pair_add_thread(struct pair *p, uint32_t thread) {
-        while (p->latest.n <= thread)
-                vec_push(&p->latest, (struct pair_latest){UINT64_MAX, 0, PAIR_NO_SITE});
 }
 
 /* ---- what an event does, once it is its turn ---------------------------------------------------- */
 
 static struct trace_counts *pair_counts(struct pair *p, const struct process *process) {
-        return sites_counts(p->sites, process->figures, p->now_ns);
-}
-
-static uint32_t pair_block_stack(const struct pair *p, const struct block *b) {
-        return sites_at(p->sites, b->site)->stack;
-}
-
-/* A release of a block that the thread has just replaced. */
-static __attribute__((noinline)) void pair_exchange(struct pair *p, const struct block *b,
-                                                    struct pair_latest *latest) {
-        struct trace_move *m = sites_moves(p->sites, b->site);
-
-        latest->site = PAIR_NO_SITE;
-        if (latest->size_bytes < block_size_bytes(b)) {
-                m->n_shrunk++;
-                return;
-        }
-        m->n_grown++;
-        m->copied_bytes += block_size_bytes(b);
-        m->grown_bytes += latest->size_bytes;
+        return sites_counts(p->book.sites, process->figures, p->book.now_ns);
 }
 
 /* The figures of a block's release by thread. */
@@ -61,18 +34,8 @@ static inline __attribute__((always_inline)) void pair_release(struct pair *p,
                                                                const struct process *process,
                                                                const struct block *b,
                                                                uint32_t thread) {
-        struct pair_latest *latest = &p->latest.items[thread];
-        uint32_t n_blocks = pair_weight(p, block_seq(b), block_size_bytes(b));
-        bool is_temporary = latest->seq == block_seq(b);
-        /* what is gone replaces nothing; without a branch, since nobody can predict it */
-        uint32_t latest_site = latest->site | (is_temporary ? PAIR_NO_SITE : 0);
-
-        latest->site = latest_site;
-        if (unlikely(latest_site == b->site && latest->size_bytes != block_size_bytes(b)))
-                pair_exchange(p, b, latest);
-        sites_release(p->sites, process->figures, b->site, n_blocks, n_blocks * block_size_bytes(b),
-                      p->now_ns, pair_age_us(p, b), is_temporary,
-                      block_thread(b) != (uint16_t)thread);
+        book_release(&p->book, process->figures, b, thread,
+                     pair_weight(p, block_seq(b), block_size_bytes(b)));
 }
 
 static __attribute__((noinline)) void pair_note_large(const struct pair_event *e, uint64_t seq) {
@@ -100,8 +63,8 @@ static bool pair_take(struct process *process, uint64_t address, uint64_t seq, s
 static void pair_put_free(struct pair *p, const struct process *process, const struct block *b,
                           uint32_t thread, uint32_t free_stack) {
         pair_will_release(p, b);
-        trace_put_free(p->writer, thread, p->now_ns, block_seq(b), pair_block_stack(p, b),
-                       block_size_bytes(b), free_stack);
+        trace_put_free(p->book.writer, thread, p->book.now_ns, block_seq(b),
+                       book_stack(&p->book, b), block_size_bytes(b), free_stack);
         pair_release(p, process, b, thread);
 }
 
@@ -117,15 +80,17 @@ static __attribute__((noinline)) void pair_note_heap(struct pair *p, const struc
 
 static void pair_allocate(struct pair *p, const struct pair_event *e, struct block *b, uint64_t seq,
                           bool is_realloc) {
-        uint32_t n_blocks = pair_weight(p, seq, e->size_bytes);
-
-        block_set(b, e->site, seq, e->size_bytes, e->thread, p->now_ns / 1000);
-        sites_alloc(p->sites, e->process->figures, e->site, n_blocks, n_blocks * e->size_bytes,
-                    p->now_ns, e->is_complete, is_realloc);
-        sites_note_peak(p->sites, e->process->figures, p->now_ns);
-        p->latest.items[e->thread] =
-                (struct pair_latest){seq, e->size_bytes, e->site, e->n_thread_allocs};
-        p->next_seq = seq + 1;
+        book_allocate(&p->book, e->process->figures, b,
+                      &(struct book_birth){
+                              .seq = seq,
+                              .size_bytes = e->size_bytes,
+                              .site = e->site,
+                              .thread = e->thread,
+                              .n_blocks = pair_weight(p, seq, e->size_bytes),
+                              .n_thread_allocs = e->n_thread_allocs,
+                              .is_complete = e->is_complete,
+                              .is_realloc = is_realloc,
+                      });
         if (unlikely(e->size_bytes >= TRACE_LARGE_BLOCK_BYTES) && !p->is_sampled)
                 pair_note_large(e, seq);
         if (unlikely(e->heap))
@@ -186,7 +151,7 @@ static bool pair_try_alloc(struct pair *p, const struct pair_event *e, bool is_r
                         return false;
         }
         pair_will_allocate(p, e, NULL);
-        seq = trace_put_alloc(p->writer, e->thread, p->now_ns, e->stack, e->size_bytes,
+        seq = trace_put_alloc(p->book.writer, e->thread, p->book.now_ns, e->stack, e->size_bytes,
                               pair_told_address(p, e));
         pair_allocate(p, e, b, seq, is_realloc);
         return true;
@@ -211,8 +176,8 @@ static void pair_finish_free(struct pair *p, const struct pair_event *e, const s
         if ((e->kind == WIRE_FREE_SIZED || e->kind == WIRE_FREE_STACK) &&
             e->size_bytes != WIRE_NO_SIZE && e->size_bytes != block_size_bytes(b)) {
                 pair_counts(p, e->process)->n_wrong_sizes++;
-                trace_put_other(p->writer, e->thread, p->now_ns, TRACE_WRONG_SIZE, e->size_bytes, 0,
-                                0);
+                trace_put_other(p->book.writer, e->thread, p->book.now_ns, TRACE_WRONG_SIZE,
+                                e->size_bytes, 0, 0);
         }
 }
 
@@ -263,15 +228,6 @@ static struct block *pair_swap_blocks(struct pair *p, const struct pair_event *e
         return NULL;
 }
 
-static void pair_grow(struct pair *p, const struct pair_event *e, uint64_t old_size_bytes) {
-        struct trace_move *m = sites_moves(p->sites, e->site);
-
-        m->n_grown++;
-        m->copied_bytes += old_size_bytes;
-        m->grown_bytes += e->size_bytes;
-        m->in_place_bytes += e->old_address == e->address ? old_size_bytes : 0;
-}
-
 /* A block that stays where it is stays in its heap. */
 static void pair_stay_in_heap(struct pair *p, const struct pair_event *e, uint64_t old_seq,
                               uint64_t seq) {
@@ -294,15 +250,17 @@ static bool pair_try_realloc(struct pair *p, const struct pair_event *e) {
         if (!b)
                 return false;
         pair_will_allocate(p, e, &old);
-        seq = trace_put_realloc(p->writer, e->thread, p->now_ns, block_seq(&old),
-                                pair_block_stack(p, &old), block_size_bytes(&old), e->stack,
+        seq = trace_put_realloc(p->book.writer, e->thread, p->book.now_ns, block_seq(&old),
+                                book_stack(&p->book, &old), block_size_bytes(&old), e->stack,
                                 e->size_bytes, pair_told_address(p, e));
-        p->latest.items[e->thread].site = PAIR_NO_SITE;
+        book_begin_realloc(&p->book, e->thread);
         pair_release(p, e->process, &old, e->thread);
         pair_allocate(p, e, b, seq, true);
-        p->latest.items[e->thread].site = PAIR_NO_SITE;
-        if (e->size_bytes > block_size_bytes(&old))
-                pair_grow(p, e, block_size_bytes(&old));
+        book_end_realloc(&p->book,
+                         &(struct book_birth){.size_bytes = e->size_bytes,
+                                              .site = e->site,
+                                              .thread = e->thread},
+                         block_size_bytes(&old), e->address == e->old_address);
         if (unlikely(e->process->heaps != NULL) && !e->heap && e->address == e->old_address)
                 pair_stay_in_heap(p, e, block_seq(&old), seq);
         return true;
@@ -382,25 +340,19 @@ static void pair_count_unknown(struct pair *p, const struct pair_event *e) {
                 c->n_prior_frees++;
         else
                 c->n_unknown_frees++;
-        trace_put_other(p->writer, e->thread, p->now_ns,
+        trace_put_other(p->book.writer, e->thread, p->book.now_ns,
                         p->prior ? TRACE_PRIOR_FREE : TRACE_UNKNOWN_FREE, 0, 0, 0);
 }
 
 /* The release that must have been: the address was handed out again. */
 static void pair_free_implicitly(struct pair *p, const struct pair_event *e) {
-        uint32_t n_blocks;
         struct block b;
 
         if (!live_take(&e->process->live, e->address, &b))
                 return;
-        n_blocks = pair_weight(p, block_seq(&b), block_size_bytes(&b));
         pair_will_release(p, &b);
-        trace_put_other(p->writer, e->thread, p->now_ns, TRACE_IMPLICIT_FREE, block_size_bytes(&b),
-                        block_seq(&b), pair_block_stack(p, &b));
-        pair_counts(p, e->process)->n_implicit_frees += n_blocks;
-        /* nobody's release: nothing temporary, nothing moved */
-        sites_release(p->sites, e->process->figures, b.site, n_blocks,
-                      n_blocks * block_size_bytes(&b), p->now_ns, pair_age_us(p, &b), false, false);
+        book_release_implicitly(&p->book, e->process->figures, &b, e->thread,
+                                pair_weight(p, block_seq(&b), block_size_bytes(&b)));
 }
 
 /* An allocation that cannot be, its own thread's release right behind it, and an address that was handed out to
@@ -410,10 +362,10 @@ static bool pair_pass_by(struct pair *p, const struct pair_event *e) {
         size_t i;
 
         if (e->kind != WIRE_ALLOC || !live_find(&e->process->live, e->address, &b) ||
-            pair_age_us(p, &b) > (p->now_ns - e->time_ns + p->skew_ns) / 1000 + 1)
+            book_age_us(&p->book, &b) > (p->book.now_ns - e->time_ns + p->skew_ns) / 1000 + 1)
                 return false;
         /* events of one thread are in order: its own block was released behind everyone's back */
-        if (e->process->n_threads < 2 || p->latest.items[e->thread].seq == block_seq(&b))
+        if (e->process->n_threads < 2 || p->book.latest.items[e->thread].seq == block_seq(&b))
                 return false;
         for (i = 0; i < p->held.n; i++)
                 if (p->held.items[i].event.thread == e->thread &&
@@ -424,8 +376,8 @@ static bool pair_pass_by(struct pair *p, const struct pair_event *e) {
         b = (struct block){.address = e->address};
         pair_will_allocate(p, e, NULL);
         pair_allocate(p, e, &b,
-                      trace_put_alloc(p->writer, e->thread, p->now_ns, e->stack, e->size_bytes,
-                                      pair_told_address(p, e)),
+                      trace_put_alloc(p->book.writer, e->thread, p->book.now_ns, e->stack,
+                                      e->size_bytes, pair_told_address(p, e)),
                       false);
         pair_finish_free(p, &p->held.items[i].event, &b);
         pair_unhold(p, i);
@@ -470,8 +422,8 @@ static void pair_hold(struct pair *p, const struct pair_event *e, bool is_new) {
 }
 
 void pair_expire(struct pair *p, uint64_t time_ns) {
-        if (p->held.n > 0 && time_ns > p->now_ns)
-                p->now_ns = time_ns;
+        if (p->held.n > 0 && time_ns > p->book.now_ns)
+                p->book.now_ns = time_ns;
         while (p->held.n > 0 && p->held.items[0].until_ns < time_ns)
                 pair_force_first(p);
 }
@@ -535,7 +487,8 @@ static void pair_end_realloc(struct pair *p, const struct pair_event *e) {
         pair_end_slot(p, e->slot_no);
         if (e->result == WIRE_REALLOC_FAILED) {
                 pair_counts(p, e->process)->n_failed++;
-                trace_put_other(p->writer, e->thread, p->now_ns, TRACE_FAILED, e->size_bytes, 0, 0);
+                trace_put_other(p->book.writer, e->thread, p->book.now_ns, TRACE_FAILED,
+                                e->size_bytes, 0, 0);
         } else if (e->result == WIRE_REALLOC_OK || end.old == PAIR_OLD_BLOCK) {
                 pair_apply_block(p, &end);
         }
@@ -547,17 +500,15 @@ static void pair_apply_rare(struct pair *p, const struct pair_event *e) {
         case WIRE_REALLOC_END: pair_end_realloc(p, e); break;
         case WIRE_FAILED:
                 pair_counts(p, e->process)->n_failed++;
-                trace_put_other(p->writer, e->thread, p->now_ns, TRACE_FAILED, e->size_bytes, 0, 0);
+                trace_put_other(p->book.writer, e->thread, p->book.now_ns, TRACE_FAILED,
+                                e->size_bytes, 0, 0);
                 break;
         default: pair_apply_block(p, e); break;
         }
 }
 
 static void pair_apply(struct pair *p, const struct pair_event *e) {
-        if (likely(e->time_ns > p->now_ns))
-                p->now_ns = e->time_ns;
-        if (unlikely(p->now_ns >= p->era_end_ns))
-                pair_begin_era(p);
+        book_set_now(&p->book, e->time_ns);
         if (likely(p->held.n == 0)) {
                 if (e->kind == WIRE_ALLOC) {
                         if (unlikely(!pair_try_alloc(p, e, false)))
@@ -579,12 +530,9 @@ void pair_apply_all(struct pair *p, const struct pair_event *events, size_t n) {
 }
 
 void pair_begin_range(struct pair *p, uint32_t thread, uint64_t time_ns) {
-        if (time_ns > p->now_ns)
-                p->now_ns = time_ns;
-        if (p->now_ns >= p->era_end_ns)
-                pair_begin_era(p);
+        book_set_now(&p->book, time_ns);
         pair_expire(p, time_ns);
-        p->latest.items[thread].site = PAIR_NO_SITE; /* a release of many exchanges nothing */
+        p->book.latest.items[thread].site = BOOK_NO_SITE; /* a release of many exchanges nothing */
 }
 
 void pair_free_in_range(struct pair *p, struct process *process, uint32_t thread,
@@ -682,9 +630,9 @@ void pair_end_slot(struct pair *p, uint32_t slot_no) {
 }
 
 void pair_lost(struct pair *p, const struct pair_event *e, uint64_t n) {
-        if (e->time_ns > p->now_ns)
-                p->now_ns = e->time_ns;
+        if (e->time_ns > p->book.now_ns)
+                p->book.now_ns = e->time_ns;
         pair_end_slot(p, e->slot_no);
         pair_counts(p, e->process)->n_lost += n;
-        trace_put_other(p->writer, e->thread, p->now_ns, TRACE_LOST, n, 0, 0);
+        trace_put_other(p->book.writer, e->thread, p->book.now_ns, TRACE_LOST, n, 0, 0);
 }

@@ -11,7 +11,7 @@
 #include <stdint.h>
 
 #include "base/vec.h"
-#include "ledger/site_figures.h"
+#include "ledger/book.h"
 #include "pipeline/pipeline_process.h"
 #include "pipeline/weights.h"
 #include "wire/record.h"
@@ -88,37 +88,20 @@ struct pair_bulk {
         uint32_t thread, slot_no, heap; /* heap: 0 if nothing is in it */
 };
 
-#define PAIR_NO_SITE UINT32_MAX
-
-/* A thread's latest allocation. */
-struct pair_latest {
-        _Alignas(32) uint64_t seq; /* UINT64_MAX: none */
-        uint64_t size_bytes;
-        uint32_t site;            /* PAIR_NO_SITE: it has replaced a block already, or is gone */
-        uint32_t n_thread_allocs; /* sampled: with it */
-};
-
 struct pair {
-        struct trace_writer *writer;
-        struct sites *sites;
+        struct book book;
         uint64_t skew_ns;
         bool addresses, prior;
         bool is_sampled;
         struct weights weights;     /* sampled: what blocks stand for */
-        uint64_t now_ns;            /* of the latest event written; never goes back */
         VEC(struct pair_held) held; /* in order of arrival */
         VEC(struct pair_moving) moving;
         VEC(struct pair_bulk) bulks;
-        VEC(struct pair_latest) latest; /* by thread */
         uint64_t n_inversions;
-
-        /* Ages: a block with a number below old_seq was allocated before the last era began. */
-        uint64_t next_seq, era_end_ns, era_seq, old_seq;
 };
 
 void pair_init(struct pair *p, struct trace_writer *w, struct sites *s);
 void pair_done(struct pair *p);
-void pair_add_thread(struct pair *p, uint32_t thread);
 
 /* The block that an event releases is in the cache by now; the site it leads to is fetched next. */
 static inline void pair_prefetch_site(const struct pair *p, struct pair_event *e) {
@@ -129,7 +112,7 @@ static inline void pair_prefetch_site(const struct pair *p, struct pair_event *e
         b = live_peek(&e->process->live, e->kind == WIRE_REALLOC_END ? e->old_address : e->address,
                       &e->hint);
         if (b)
-                sites_prefetch(p->sites, b->site, true);
+                sites_prefetch(p->book.sites, b->site, true);
 }
 
 /* In order. Each event may write several, so n is small. */

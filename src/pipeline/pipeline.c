@@ -136,7 +136,7 @@ uint64_t pipeline_now(const struct pipeline *p) {
 }
 
 uint64_t pipeline_final_ns(const struct pipeline *p) {
-        return MAX(pipeline_time_ns(p, p->final_time), p->pair.now_ns);
+        return MAX(pipeline_time_ns(p, p->final_time), p->pair.book.now_ns);
 }
 
 /* ---- processes ---------------------------------------------------------------------------------- */
@@ -154,7 +154,7 @@ void pipeline_add_image(struct pipeline *p, uint32_t process_idx, uint32_t pid,
         process->space = intern_space_new(trace_process);
         process->figures =
                 sites_add_process(&p->sites, trace_process, NULL, NULL, pipeline_final_ns(p));
-        p->pair.now_ns = pipeline_final_ns(p);
+        p->pair.book.now_ns = pipeline_final_ns(p);
 }
 
 void pipeline_set_loader_allocator(struct pipeline *p, uint32_t process_idx, uint32_t number) {
@@ -327,14 +327,14 @@ static void pipeline_fold(struct pipeline *p) {
  * of any slice, and none behind it falls short of. */
 static void pipeline_make_cut(struct pipeline *p) {
         struct trace_writer *w = p->config.writer;
-        uint64_t end_ns = MAX(p->pair.now_ns, pipeline_time_ns(p, p->cut_time));
+        uint64_t end_ns = MAX(p->pair.book.now_ns, pipeline_time_ns(p, p->cut_time));
 
         p->cut_time = UINT64_MAX;
         end_ns = trace_slice_end_ns(w, end_ns);
         if (p->config.calls.on_cut)
                 p->config.calls.on_cut(p->config.calls.ctx, end_ns);
         sites_end_slice(&p->sites, end_ns, SITES_CHECKPOINT_UNLESS_NEAR);
-        p->pair.now_ns = end_ns;
+        p->pair.book.now_ns = end_ns;
 }
 
 /* When it began or ended: what has not been decoded yet lies behind. */
@@ -504,17 +504,17 @@ void pipeline_check_slice(struct pipeline *p) {
                            p->config.max_slice_events - SLICE_SPARE_EVENTS &&
                    p->sites.n_lines_in_slice < SLICE_MAX_LINES))
                 return;
-        sites_end_slice(&p->sites, p->pair.now_ns, SITES_CHECKPOINT_WHEN_DUE);
-        p->pair.now_ns = MAX(p->pair.now_ns, trace_slice_begin_ns(p->config.writer));
+        sites_end_slice(&p->sites, p->pair.book.now_ns, SITES_CHECKPOINT_WHEN_DUE);
+        p->pair.book.now_ns = MAX(p->pair.book.now_ns, trace_slice_begin_ns(p->config.writer));
 }
 
 void pipeline_end_slice(struct pipeline *p, uint64_t now_ns, bool force) {
-        uint64_t end_ns = MAX(p->pair.now_ns, MIN(now_ns, pipeline_final_ns(p)));
+        uint64_t end_ns = MAX(p->pair.book.now_ns, MIN(now_ns, pipeline_final_ns(p)));
 
         if (!force && !sites_slice_is_dirty(&p->sites))
                 return;
         sites_end_slice(&p->sites, end_ns, SITES_CHECKPOINT_WHEN_DUE);
-        p->pair.now_ns = MAX(end_ns, trace_slice_begin_ns(p->config.writer));
+        p->pair.book.now_ns = MAX(end_ns, trace_slice_begin_ns(p->config.writer));
 }
 
 bool pipeline_begin_cut(struct pipeline *p) {
@@ -562,8 +562,9 @@ static void pipeline_count_unslotted(struct pipeline *p) {
         if (n == 0 || !f || f->first_thread == TRACE_NO_THREAD)
                 return;
         pipeline_check_slice(p);
-        sites_counts(&p->sites, f, p->pair.now_ns)->n_lost += n;
-        trace_put_other(p->config.writer, f->first_thread, p->pair.now_ns, TRACE_LOST, n, 0, 0);
+        sites_counts(&p->sites, f, p->pair.book.now_ns)->n_lost += n;
+        trace_put_other(p->config.writer, f->first_thread, p->pair.book.now_ns, TRACE_LOST, n, 0,
+                        0);
         p->n_unslotted_told += n;
 }
 
@@ -576,10 +577,10 @@ void pipeline_finish(struct pipeline *p, uint64_t end_ns) {
         pipeline_count_unslotted(p);
         for (size_t i = 0; i < p->active.n; i++)
                 pipeline_settle_look(p, p->active.items[i], true);
-        end_ns = MAX(end_ns, p->pair.now_ns);
+        end_ns = MAX(end_ns, p->pair.book.now_ns);
         tally_write_all(p);
         sites_end_slice(&p->sites, end_ns, SITES_CHECKPOINT_ALWAYS);
-        p->pair.now_ns = end_ns;
+        p->pair.book.now_ns = end_ns;
 }
 
 void pipeline_put_tallies(struct pipeline *p) {

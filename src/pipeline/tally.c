@@ -110,7 +110,7 @@ void tally_write(struct pipeline *p, struct process *process) {
                 return;
         t = tally_of(p, process);
         told->process = process->trace_id;
-        raise_to(&told->time_ns, p->pair.now_ns);
+        raise_to(&told->time_ns, p->pair.book.now_ns);
         raise_to(&told->n_allocs, t.n_allocs);
         raise_to(&told->n_frees, t.n_frees);
         raise_to(&told->n_reallocs, t.n_reallocs);
