@@ -6,7 +6,7 @@
 
 Every round starts each program afresh for each way and has it do the same work some times, then (never) nothing, (before) three recordings that are over,
 or (now, sampled) one that goes on, then the work again. The ratio of both halves, middle of all rounds, is told as one of "never": what a process costs later in its
-life is no matter of silt's. Also how long threads stood still for silt."""
+life is no matter of silt's. Also how long threads were stopped for silt."""
 import argparse
 import json
 import os
@@ -105,7 +105,7 @@ class Silt:
         self.said += self.process.communicate()[1]
         if self.process.returncode:
             raise RuntimeError(self.said.decode())
-        return [float(x) for x in re.findall(r"stood still for ([\d.]+) ms", self.said.decode())]
+        return [float(x) for x in re.findall(r"were stopped for ([\d.]+) ms", self.said.decode())]
 
 
 class Bench:

@@ -260,7 +260,7 @@ static void test_report_filter(void **state) {
         assert_string_equal(
                 query_filter_text(o.filter),
                 "function /^a::/, no module /libc/, asker /b/, thread 1,2, size 1K.., lifetime ..10s, "
-                "allocation in 1s..2s, life at 3s, release before 4s");
+                "allocation in 1s..2s, life at 3s, free before 4s");
         assert_true(query_filter_needs_events(o.filter));
         query_filter_free(o.filter);
 }

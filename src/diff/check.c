@@ -91,7 +91,7 @@ static void add_result(const struct check_result *r, struct str *to) {
 
         style_add_clean(to, check_name(r->limit));
         if (r->status == CHECK_UNTOLD) {
-                str_addf(to, " not known (%s)", r->remark);
+                str_addf(to, " unknown (%s)", r->remark);
                 return;
         }
         measured_text(r, &a);
@@ -103,7 +103,7 @@ static void add_result(const struct check_result *r, struct str *to) {
                         str_addf(to, " (%s%s%s)", w.s, r->remark[0] ? ", " : "", r->remark);
                 return;
         }
-        str_addf(to, " %s of at most %s", a.s, check_value(r->limit, r->limit->limit, &b));
+        str_addf(to, " %s, limit %s", a.s, check_value(r->limit, r->limit->limit, &b));
 }
 
 static void add_failure(const struct check_result *r, struct str *to) {
@@ -118,7 +118,7 @@ static void add_failure(const struct check_result *r, struct str *to) {
                          check_value(r->limit, r->base, &b));
                 return;
         }
-        str_addf(to, " %s instead of at most %s", a.s, check_value(r->limit, r->limit->limit, &b));
+        str_addf(to, " %s, limit %s", a.s, check_value(r->limit, r->limit->limit, &b));
 }
 
 enum { CHECK_MAX_TOLD = 3 }; /* failures in the first sentence */
@@ -131,8 +131,8 @@ void check_add_verdict(const struct check *c, struct str *to) {
                 str_addf(to, n == 1 ? "The check failed" : "%zu of %zu checks failed", n_failed, n);
         else if (check_count(c, CHECK_UNTOLD))
                 str_addf(to,
-                         n == 1 ? "The check could not be made"
-                                : "No check failed, but %zu of %zu could not be made",
+                         n == 1 ? "The check could not be done"
+                                : "No check failed, but %zu of %zu could not be done",
                          check_count(c, CHECK_UNTOLD), n);
         else
                 str_addf(to,

@@ -220,16 +220,16 @@ static void remark_growth(struct check_result *r, const struct growth *g, const 
         struct unit_text t, b;
 
         if (p->bytes_per_s > 0)
-                snprintf(r->remark, sizeof(r->remark), "%s in a second, %s since %s",
+                snprintf(r->remark, sizeof(r->remark), "%s per second, %s since %s",
                          unit_bytes(&b, unit_nearest(p->bytes_per_s)),
-                         p->is_uneven ? "on average, unevenly" : "steadily",
+                         p->is_uneven ? "on average but unevenly" : "steadily",
                          unit_duration(&t, unit_nearest(p->since_s * 1e9)));
         else if (g->trend.rise > 0 && g->trend.shape == SERIES_RISING)
                 snprintf(r->remark, sizeof(r->remark),
-                         "%s in all, by functions none of which rises all along",
+                         "%s in total, but no single function grows throughout",
                          unit_bytes(&b, unit_nearest(g->trend.rise)));
         else if (g->trend.rise > 0)
-                snprintf(r->remark, sizeof(r->remark), "%s: %s in all, not steadily",
+                snprintf(r->remark, sizeof(r->remark), "%s: %s in total, but not steadily",
                          series_shape_name(g->trend.shape),
                          unit_bytes(&b, unit_nearest(g->trend.rise)));
 }
@@ -246,7 +246,7 @@ static int measure_growth(struct check *c, struct check_result *r, struct err *r
         if (side_duration_ns(&c->side) < MEASURE_MIN_NS || g.trend.shape == SERIES_UNKNOWN) {
                 r->status = CHECK_UNTOLD;
                 snprintf(r->remark, sizeof(r->remark),
-                         "%s are too short to tell growth: record for longer",
+                         "%s are too short to measure growth: record for longer",
                          unit_duration(&t, side_duration_ns(&c->side)));
                 return 0;
         }
@@ -299,7 +299,7 @@ static int measure_function(struct check *c, struct check_result *r, struct err 
         int x = query_tree(c->side.q, &c->side.answer->scope, &o, &tree, &why);
 
         if (x == -ENOENT) {
-                snprintf(r->remark, sizeof(r->remark), "no call path has it");
+                snprintf(r->remark, sizeof(r->remark), "it is on no call path");
                 r->status = CHECK_UNTOLD; /* a slip in the name must not pass for a limit kept */
                 return 0;
         }
@@ -307,7 +307,7 @@ static int measure_function(struct check *c, struct check_result *r, struct err 
                 return err_set(reterr, x, "--max: %s", why.text);
         r->measured = (double)tree->root->total.peak_bytes;
         if (tree->n_functions > 1)
-                snprintf(r->remark, sizeof(r->remark), "%zu functions are called so",
+                snprintf(r->remark, sizeof(r->remark), "%zu functions have this name",
                          tree->n_functions);
         if (r->measured > r->limit->limit) {
                 r->status = CHECK_FAILED;
@@ -360,7 +360,7 @@ static int measure_against(struct check *c, struct check_result *r, struct err *
         side_add_doubt(&d.sides[NAME_OLD], &c->base_doubt);
         if (is_above(&d, r) && d.total_flutters && !o->strict)
                 snprintf(r->remark, sizeof(r->remark),
-                         "chance: the same work, and both go up and down by more");
+                         "chance: the work is the same, and both fluctuate by more");
         else if (is_above(&d, r))
                 r->status = CHECK_FAILED;
         for (size_t i = 0;
@@ -389,7 +389,7 @@ static void measure_plain(struct check *c, struct check_result *r) {
                 if (!t->peak_rss_bytes) {
                         r->status = CHECK_UNTOLD;
                         snprintf(r->remark, sizeof(r->remark),
-                                 "the trace does not say how much was resident");
+                                 "the trace has no figures for resident memory");
                 }
                 break;
         case LIMIT_ALLOCATED:
@@ -505,7 +505,7 @@ int check_measure(struct check *c, const struct check_options *o, struct err *re
         side_add_doubt(&c->side, &c->doubt);
         if (!c->doubt.n && !query_filter_is_empty(o->filter) && !c->side.answer->totals.n_allocs &&
             !c->side.answer->totals.peak_bytes)
-                str_addf(&c->doubt, "No block has %s: is it spelt right?",
+                str_addf(&c->doubt, "No block has %s: check the spelling.",
                          query_filter_text(o->filter));
         return 0;
 }

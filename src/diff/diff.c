@@ -26,7 +26,7 @@ static int set_metric(struct diff *d, struct err *reterr) {
                 return err_about(
                         reterr, "per-second",
                         err_set(reterr, -EINVAL,
-                                "%s is no rate: ask for allocated, count, temporary or growth",
+                                "%s is not a rate: use allocated, count, temporary or growth",
                                 query_metric_name(d->metric)));
         return 0;
 }
@@ -41,7 +41,7 @@ static int set_scale(struct diff *d, struct err *reterr) {
                 if (ns == 0)
                         return err_about(reterr, "per-second",
                                          err_set(reterr, -ERANGE,
-                                                 "%s: nothing lasted: leave it out",
+                                                 "%s: the window has no length: leave it out",
                                                  d->sides[side].source->path));
                 d->scale[side] = 1e9 / (double)ns;
         }

@@ -175,14 +175,15 @@ static void add_lengths(const struct diff *d, struct str *to) {
 
         if (d->options->per_second) {
                 str_addf(to, "OLD is %s long,", unit_duration(&t, (uint64_t)old));
-                str_addf(to, " NEW %s; figures are for one second. ",
+                str_addf(to, " NEW %s; figures are per second. ",
                          unit_duration(&t, (uint64_t) new));
                 return;
         }
         if (!is_flow(d->metric) || old <= 0 || new <= 0 ||
             fabs(new - old) * 100 <= fmin(old, new) * TEXT_LONG_PCT)
                 return;
-        str_addf(to, "NEW is %.1f times as long as OLD: --per-second compares rates. ", new / old);
+        str_addf(to, "NEW is %.1f times as long as OLD: use --per-second to compare rates. ",
+                 new / old);
 }
 
 static void print_first(const struct style *s, const struct diff *d) {
@@ -380,7 +381,7 @@ static void print_table(const struct style *s, const struct diff *d, const char 
         if (n_shown >= t.n_noted)
                 str_addf(&rest, ", each by less than %s%s", words_value(d, d->limit, &w),
                          t.n_fluttering ? " or by chance" : "");
-        str_add(&rest, "; --full shows them");
+        str_add(&rest, "; use --full to see them");
         style_wrap(s, str_text(&rest), TEXT_FIGURE_CELLS + 1);
         fputs(s->plain, s->out);
         str_done(&rest);

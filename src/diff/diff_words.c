@@ -61,7 +61,7 @@ const char *words_percent(double old, double new, struct words *w) {
 }
 
 void words_add_state(const struct diff *d, struct str *to) {
-        const char *a_second = d->options->per_second ? " a second" : "";
+        const char *a_second = d->options->per_second ? " per second" : "";
         bool is_at = d->sides[NAME_NEW].source->is_at;
 
         switch (d->metric) {
@@ -167,7 +167,7 @@ void words_add_old_name(const struct diff *d, const struct diff_row *row, bool u
 
 /* "peaks at 62.8 MiB" */
 static void add_total(const struct diff *d, enum name_side side, struct str *to) {
-        const char *a_second = d->options->per_second ? " a second" : "";
+        const char *a_second = d->options->per_second ? " per second" : "";
         struct unit_text t, when;
         double v = diff_total(d, side);
         uint64_t n = unit_nearest(fabs(v));
@@ -262,8 +262,7 @@ static void add_no_difference(const struct diff *d, struct str *to) {
         str_add(to, ", OLD ");
         add_total(d, NAME_OLD, to);
         if (d->total_flutters)
-                str_add(to,
-                        ", which is chance: both did the same work, and go up and down by more");
+                str_add(to, ", which is chance: both did the same work and fluctuate by more");
         str_add(to, ".");
 }
 

@@ -161,7 +161,7 @@ void side_add_doubt(const struct diff_side *s, struct str *to) {
         struct unit_text t;
 
         if (query_answer_is_untold(a))
-                str_addf(to, "Nothing is known of this window: detail before %s was dropped.",
+                str_addf(to, "This window is unknown: detail before %s was dropped.",
                          unit_duration(&t, a->known_from_ns));
         else if (a->totals.n_lost)
                 str_addf(to, "%s events were lost while it was recorded.",
@@ -172,16 +172,16 @@ void side_add_doubt(const struct diff_side *s, struct str *to) {
         else if (query_damage(s->q)[0])
                 style_add_clean(to, query_damage(s->q));
         else if (!s->v->finished)
-                str_add(to, "Its end is missing: it was cut off, or is still being recorded.");
+                str_add(to, "Its end is missing: it was cut off, or is still being written.");
         else if (a->known_from_ns)
                 str_addf(to,
                          "Blocks allocated before %s are not counted: their detail was dropped.",
                          unit_duration(&t, a->known_from_ns));
         else if (a->is_moved)
-                str_addf(to, "Detail before %s was dropped: this is the nearest window there is.",
+                str_addf(to, "Detail before %s was dropped: this is the nearest known window.",
                          unit_duration(&t, s->v->detail_from_ns));
         else if (!a->is_exact)
-                str_add(to, "Parts that its figures need are missing from the file.");
+                str_add(to, "Parts of the file that its figures need are missing.");
         else if (query_sample_bytes(s->q)) {
                 str_addf(
                         to,

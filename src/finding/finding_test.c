@@ -260,7 +260,7 @@ static void test_storm_behind_a_start_up(void **state) {
                 x = first(&w, "leak", "read_connection");
                 assert_int_equal(x->bytes, n_lost * size);
                 assert_true(number(&w, x, "blocks") == (double)n_lost);
-                assert_non_null(strstr(x->text, "more of it are start-up memory"));
+                assert_non_null(strstr(x->text, "more are startup memory"));
                 done(&w);
         }
 }

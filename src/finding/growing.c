@@ -310,11 +310,11 @@ static const char *say_each(struct growing *g, uint32_t row, const struct growth
         if (is_spawn)
                 return say(f, "%s per task", unit_bytes(&each, unit_nearest(per_task(g, row, x))));
         if (x->rise_blocks < 1 || x->rise_blocks < x->n_allocs / 1e6)
-                return "in blocks that are made larger";
+                return "in blocks that keep growing";
         unit_bytes(&each, unit_nearest(x->rise_bytes / x->rise_blocks));
         if (x->n_allocs / x->rise_blocks < 2)
                 return say(f, "%s per %s", each.s, unit);
-        return say(f, "%s per %s, 1 in %s allocations is kept", each.s, unit,
+        return say(f, "%s per %s; 1 in %s allocations is kept", each.s, unit,
                    unit_count(&n, unit_nearest(x->n_allocs / x->rise_blocks)));
 }
 
@@ -325,16 +325,16 @@ static const char *say_pace(struct facts *f, const struct growth *x) {
         if (x->is_released && x->end_s < GROW_TAKEN_BACK_S)
                 return say(f, " built up within %s",
                            unit_duration(&t, unit_nearest((x->end_s - x->begin_s) * 1e9)));
-        return say(f, " and rising by %s", say_rate(f, x->trend.slope));
+        return say(f, ", growing by %s", say_rate(f, x->trend.slope));
 }
 
 static const char *say_released(struct facts *f, const struct growth *x) {
         if (x->is_released)
-                return ", released only at the end";
+                return ", freed only at the end";
         if (x->freed_last_s == 0)
-                return ", nothing released";
+                return ", nothing freed";
         if (x->freed_last_s <= x->begin_s)
-                return say(f, ", nothing released since %s",
+                return say(f, ", nothing freed since %s",
                            say_moment(f, f->begin_s + x->freed_last_s));
         return "";
 }
@@ -390,8 +390,9 @@ static void tell(struct growing *g, uint32_t place, const struct growth *x, bool
         y->function = place_name(f, &frame, is_task);
         y->is_brief = x->end_s < (x->is_released ? GROW_TAKEN_BACK_S : GROW_BRIEF_S);
         y->text = say(f, "%s%s: %s%s, %s%s.", place_name(f, &frame, is_task),
-                      is_spawn ? " spawns tasks that stay" : "", unit_bytes(&now, y->bytes),
-                      say_pace(f, x), say_each(g, row, x, is_spawn), say_released(f, x));
+                      is_spawn ? " spawns tasks that are never freed" : "",
+                      unit_bytes(&now, y->bytes), say_pace(f, x), say_each(g, row, x, is_spawn),
+                      say_released(f, x));
         y->next = next_growth(f, &frame, only_self ? &p->self : &p->all, x);
         found_number(y, "bytes_per_s", x->trend.slope);
         found_number(y, "rise_bytes", x->rise_bytes);
@@ -538,8 +539,7 @@ static void tell_whole(struct growing *g) {
                 largest = MAX(largest, g->askers->items[i].figures.end_bytes);
         y = found_about_none(
                 f, "growing",
-                say(f,
-                    "%s and rising by %s in all, from %s functions, none of them with more than %s.",
+                say(f, "%s, growing by %s in total, across %s functions, none with more than %s.",
                     unit_bytes(&now, unit_nearest(x.now_bytes)), say_rate(f, x.trend.slope),
                     unit_count(&n, g->askers->n), unit_bytes(&most, (uint64_t)largest)));
         y->bytes = unit_nearest(x.now_bytes);

@@ -102,7 +102,7 @@ static void tell(struct large *l, uint32_t place, uint32_t row, double n, double
                 frame = place_of_row(f, row, &is_task);
         x = found(f, "large-site", bytes, row, QUERY_PEAK);
         x->function = place_name(f, &frame, is_task);
-        x->text = say(f, "%s: %s per call, %s alive at the peak: %s, %u %% of it.",
+        x->text = say(f, "%s: %s per call, %s live at the peak: %s, %u %% of it.",
                       place_name(f, &frame, is_task), unit_bytes(&each, unit_nearest(bytes / n)),
                       unit_count(&alive, unit_nearest(n)), unit_bytes(&all, x->bytes), pct);
         x->next = next_callers(f, &frame, QUERY_PEAK);

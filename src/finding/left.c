@@ -424,16 +424,16 @@ static void tell_leak(struct left *l, size_t asker) {
         x->function = place_name(f, &frame, is_task);
         x->text = say(
                 f,
-                "%s: %s in %s block%s %s still allocated %s, neither start-up memory nor a cache%s; %s.",
+                "%s: %s in %s block%s %s still allocated %s, neither startup memory nor a cache%s; %s.",
                 place_name(f, &frame, is_task), unit_bytes(&bytes, x->bytes),
                 unit_count(&blocks, n_blocks), plural(n_blocks), n_blocks == 1 ? "was" : "were",
                 ending(f),
-                n_blocks < n_left ? say(f, " (%s more of it are start-up memory)",
+                n_blocks < n_left ? say(f, " (%s more are startup memory)",
                                         unit_count(&early, n_left - n_blocks))
                                   : "",
-                a->figures.n_frees ? say(f, "the others of its %s allocations were released",
+                a->figures.n_frees ? say(f, "the rest of its %s allocations were freed",
                                          unit_count(&all, n_allocs))
-                                   : "none was released");
+                                   : "none was freed");
         x->next = next_callers(f, &frame, QUERY_END);
         found_number(x, "blocks", (double)n_blocks);
         found_number(x, "allocations", (double)n_allocs);
@@ -468,9 +468,9 @@ static const char *say_split(struct left *l) {
         struct str s = {0};
         const char *text;
 
-        add_part(f, &s, l->bytes[LEFT_START_UP], "of the start-up or built once");
-        add_part(f, &s, l->bytes[LEFT_STEADY], "in caches that keep a level");
-        add_part(f, &s, l->bytes[LEFT_LATE], "that came later");
+        add_part(f, &s, l->bytes[LEFT_START_UP], "startup memory or built once");
+        add_part(f, &s, l->bytes[LEFT_STEADY], "in caches of steady size");
+        add_part(f, &s, l->bytes[LEFT_LATE], "allocated later");
         text = arena_strdup(f->arena, str_text(&s));
         str_done(&s);
         return text;
@@ -526,8 +526,9 @@ struct finding_left find_left(struct left *l) {
                       plural(n_blocks), n_blocks == 1 ? "was" : "were", ending(f), say_split(l),
                       unit_bytes(&most, unit_nearest(end_bytes(largest))),
                       place_name(f, &frame, is_task),
-                      is_undecided(l) ? " Whether what came later is lost this run does not tell."
-                                      : "");
+                      is_undecided(l)
+                              ? " This run does not show whether what was allocated later leaks."
+                              : "");
         x->is_open = is_undecided(l);
         x->next = say(f, "silt report %s --group-by function --by end", f->source->subject);
         found_number(x, "blocks", (double)n_blocks);

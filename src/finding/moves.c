@@ -70,7 +70,7 @@ static bool is_regrowth(const struct facts *f, const struct query_move *m) {
 
 static const char *how_of(double factor) {
         return factor < REGROW_CREEPING   ? "in small steps"
-               : factor < REGROW_DOUBLING ? "by a part of their size"
+               : factor < REGROW_DOUBLING ? "by a fraction of their size"
                                           : "by doubling";
 }
 
@@ -92,13 +92,11 @@ static void tell_regrowth(struct facts *f, const struct askers *askers, size_t a
         in_place = moved < m->copied_bytes / 10;
         x->text = say(
                 f,
-                "%s: buffers were made larger %s times, %s (by a factor of %.*f), %s of old blocks %s; a right "
-                "first size saves %s of %s allocations%s.",
+                "%s: buffers grew %s times, %s (by a factor of %.*f), and %s of old blocks %s; the right initial size would save %s of %s allocations%s.",
                 x->function, unit_count(&times, m->n_grown), how_of(factor), factor < 1.1 ? 3 : 1,
                 factor, unit_bytes(&copied, m->copied_bytes),
-                in_place ? "grew where they were" : "were copied or moved",
-                unit_count(&saved, m->n_grown), unit_count(&all, n_allocs),
-                in_place ? "" : " and that copying");
+                in_place ? "grew in place" : "were copied or moved", unit_count(&saved, m->n_grown),
+                unit_count(&all, n_allocs), in_place ? "" : " and the copying");
         x->next = next_callers(f, &frame, QUERY_COUNT);
         f->n_regrown[asker] = m->n_grown;
         found_number(x, "growths", (double)m->n_grown);
@@ -133,8 +131,7 @@ static void tell_elsewhere(struct facts *f, const struct askers *askers, size_t 
         x->function = place_name(f, &frame, is_task);
         x->text = say(
                 f,
-                "%s: %s blocks (%u %% of its own, %u %% of all releases) were released by another thread than "
-                "allocated them, which most allocators do more slowly.",
+                "%s: %s blocks (%u %% of its own, %u %% of all frees) were freed by a different thread, which is slower in most allocators.",
                 x->function, unit_count(&n, m->n_foreign_frees),
                 share_pct((double)m->n_foreign_frees, (double)figures->n_frees),
                 share_pct((double)m->n_foreign_frees, (double)f->totals->n_frees));

@@ -14,13 +14,12 @@ static void note_losses(struct facts *f) {
 
         if (f->totals->n_lost)
                 note(f, "lost",
-                     say(f, "%s event%s could not be recorded: the figures do not contain them.",
+                     say(f, "%s event%s could not be recorded and are missing from the figures.",
                          unit_count(&n, f->totals->n_lost), plural(f->totals->n_lost)));
         if (n_unwritten)
                 note(f, "lost",
                      say(f,
-                         "%s event%s could not be written to the trace (was the disk full?): totals are right, "
-                         "their detail is missing.",
+                         "%s event%s could not be written to the trace (was the disk full?): totals are correct, but detail is missing.",
                          unit_count(&n, n_unwritten), plural(n_unwritten)));
 }
 
@@ -45,15 +44,15 @@ static void note_wrong_size(struct facts *f) {
         x->next = next_callers(f, &frame, QUERY_ALLOCATED);
         x->text = say(
                 f,
-                "A block of %s that %s asked for was deleted as one of %s: undefined behaviour in C++%s.",
+                "A block of %s requested by %s was deleted with size %s: undefined behaviour in C++%s.",
                 unit_bytes(&asked, m.size_bytes), x->function, unit_bytes(&given, m.given_bytes),
-                n > 1 ? say(f, "; %s such deletes in all", unit_count(&times, n)) : "");
+                n > 1 ? say(f, "; %s such deletes in total", unit_count(&times, n)) : "");
         if (m.free_stack) {
                 frame = place_of_stack(f, m.free_stack, &is_task);
                 x->text =
                         say(f, "%s It was deleted in %s.", x->text, place_name(f, &frame, is_task));
         } else {
-                x->text = say(f, "%s Recorded with --free-stacks, it is known where.", x->text);
+                x->text = say(f, "%s Record with --free-stacks to see where.", x->text);
         }
         found_number(x, "count", (double)n);
         found_number(x, "asked_bytes", (double)m.size_bytes);
@@ -68,7 +67,7 @@ static void note_mistakes(struct facts *f) {
         note_wrong_size(f);
         if (t->n_unknown_frees)
                 note(f, "unknown-frees",
-                     say(f, "%s release%s of addresses that were not allocated at that moment.",
+                     say(f, "%s free%s of addresses that were not allocated.",
                          unit_count(&n, t->n_unknown_frees), plural(t->n_unknown_frees)));
         if (t->n_failed)
                 note(f, "failed",
@@ -82,6 +81,6 @@ void find_notes(struct facts *f) {
         if (f->source->whole->n_allocs && f->source->complete_stacks_pct < NOTE_COMPLETE_PCT)
                 note(f, "incomplete-stacks",
                      say(f,
-                         "only %.1f %% of the stacks are complete: code without unwind information ends the others early, or hides frames of them.",
+                         "Only %.1f %% of the stacks are complete: code without unwind information cuts the others short or hides some of their frames.",
                          f->source->complete_stacks_pct));
 }

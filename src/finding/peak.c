@@ -101,7 +101,7 @@ void find_short_peak(struct facts *f, const struct askers *askers) {
         x->function = place_name(f, &frame, is_task);
         x->text = say(
                 f,
-                "%s made a peak of %s at %s, over after %s, where %s is usual; %s (%u %%) of it was its own.",
+                "%s caused a short peak of %s at %s, over after %s; the usual level is %s, and %s (%u %%) of the peak was its own.",
                 place_name(f, &frame, is_task), unit_bytes(&high, unit_nearest(peak)),
                 say_moment(f, (double)f->totals->peak_ns / 1e9),
                 unit_duration(&lasted, unit_nearest(s.share * span * 1e9)),

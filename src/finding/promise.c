@@ -141,7 +141,7 @@ static void tell_share(struct facts *f, struct finding *x) {
                                 : "; ",
                       pct > 99 && pct < 100 ? 99 : (unsigned)unit_nearest(pct),
                       s->by == QUERY_PEAK ? "the peak" : "all growth", say_since(f, s),
-                      pct >= 101 ? ": other parts shrank" : "");
+                      pct >= 101 ? ", because other parts shrank" : "");
 }
 
 /* Where the text has another number, because it is about a part of what the function has, it gets this one too. */

@@ -46,7 +46,7 @@ static void tell_slack(struct facts *f, const struct askers *askers, size_t aske
         x->function = place_name(f, &frame, is_task);
         x->text = say(
                 f,
-                "%s: %s of the %s it asked for in %s block%s (%u %%) were never touched: a smaller size would do.",
+                "%s: %s of the %s requested in %s block%s (%u %%) were never touched: request less.",
                 x->function, unit_bytes(&never, s->slack_bytes), unit_bytes(&asked, s->bytes),
                 unit_count(&blocks, s->n_blocks), plural(s->n_blocks),
                 share_pct((double)s->slack_bytes, (double)s->bytes));

@@ -46,10 +46,11 @@ void find_temporary(struct facts *f, const struct askers *askers) {
         x->function = place_name(f, &frame, is_task);
         x->text = say(
                 f,
-                "%s: %s allocations (%u %% of all) were released before the same thread allocated again%s.",
+                "%s: %s allocations (%u %% of all) were freed before the same thread allocated again%s.",
                 place_name(f, &frame, is_task), unit_count(&n, most->figures.n_temporary), own_pct,
                 t->n_temporary > most->figures.n_temporary
-                        ? say(f, "; with others %s (%u %%)", unit_count(&all, t->n_temporary), pct)
+                        ? say(f, "; together with other functions %s (%u %%)",
+                              unit_count(&all, t->n_temporary), pct)
                         : "");
         x->next = next_callers(f, &frame, QUERY_TEMPORARY);
         found_number(x, "temporary", (double)t->n_temporary);

@@ -64,7 +64,7 @@ static void tell_unseen(struct facts *f, uint32_t process, uint64_t growth_bytes
         x->bytes = unseen_bytes;
         x->text = say(
                 f,
-                "memory grew by %s, while blocks of at most %s were seen: %s or more are held by an allocator that is not hooked. silt doctor %s says which and what to do.",
+                "Memory grew by %s, but silt saw blocks of at most %s: %s or more are held by an allocator that is not hooked. Run silt doctor %s to see which, and what to do.",
                 unit_bytes(&grown, growth_bytes), unit_bytes(&seen, t->peak_bytes),
                 unit_bytes(&unseen, unseen_bytes), exe && exe[0] ? exe : "PROG");
         found_number(x, "growth_bytes", (double)growth_bytes);

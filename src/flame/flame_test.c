@@ -519,7 +519,7 @@ static void test_named_frame(void **state) {
         free(text);
         ask.is_reversed = true;
         text = draw(ask);
-        assert_has(text, ": 55 % asked for by deep");
+        assert_has(text, ": 55 % requested by deep");
         free(text);
         ask.is_reversed = false;
         ask.ask.full = true; /* drawn, but nobody to name */

@@ -168,7 +168,7 @@ static void add_whom(const struct graph *g, const struct graph_frame *f, struct 
                 str_addf(to, " %s %s",
                          !g->is_reversed              ? "under"
                          : metric_is_count(g->metric) ? "made by"
-                                                      : "asked for by",
+                                                      : "requested by",
                          texts[f->name]);
 }
 
@@ -283,7 +283,7 @@ static void add_difference(const struct graph *g, const struct view *v, struct s
                          value_text(g->metric, root->is.value, &b));
         view_add_state(v, to);
         if (change == 0)
-                str_add(to, ", as before in all");
+                str_add(to, ", unchanged in total");
         else if (root->was.value > 0)
                 add_relative(to, change, root->was.value);
         else
@@ -361,7 +361,7 @@ static void add_colours(const struct graph *g, struct str *to) {
         if (has_own)
                 str_add(to, " Orange: the program's own code.");
         if (g->has_system)
-                str_add(to, " Grey-blue: the system's libraries.");
+                str_add(to, " Grey-blue: system libraries.");
         if (has_unnamed)
                 str_add(to, " Pale: code without a name.");
 }
@@ -385,12 +385,12 @@ static void add_note(const struct graph *g, struct str *to) {
         str_addf(to, "Width: %s%s. Below a function: %s.", widths[g->metric],
                  g->has_old ? ", the larger of both" : "",
                  g->is_reversed ? "who called it"
-                                : "what it called, down to the code that asked for the memory");
+                                : "what it called, down to the code that requested the memory");
         if (g->has_old)
                 str_add(to,
-                        " Red grew, the darker the more; purple is new. Blue shrank; dark blue is gone.");
+                        " Red: grew, darker for more. Purple: new. Blue: shrank. Dark blue: gone.");
         else if (graph_is_change(g))
-                str_add(to, " Red grew, blue shrank.");
+                str_add(to, " Red: grew. Blue: shrank.");
         else
                 add_colours(g, to);
         if (has_inlined)
@@ -398,8 +398,7 @@ static void add_note(const struct graph *g, struct str *to) {
         if (has_tasks)
                 str_add(to, " Bold: async.");
         if (g->n_rest)
-                str_addf(to, " Frames too small to show: %s, put together.",
-                         unit_count(&t, g->n_rest));
+                str_addf(to, " Frames too small to show: %s, merged.", unit_count(&t, g->n_rest));
 }
 
 static char *take_clean(struct str *s, struct arena *arena) {

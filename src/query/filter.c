@@ -163,7 +163,7 @@ static int add_thread(struct query_filter *f, const char *value, struct err *ret
 
                 if (value[0] && !value[strspn(value, "0123456789,")])
                         return err_set(reterr, -EINVAL,
-                                       "'%s' is no list of threads: write 17, or 17,18", value);
+                                       "'%s' is not a list of threads: write 17, or 17,18", value);
                 r = pattern_new(value, &who.pattern, reterr);
 
                 if (r < 0)
@@ -209,7 +209,7 @@ static int parse_moment(struct query_filter *f, const char *text, uint64_t *ret,
         if (text[0] != '@')
                 return unit_parse_duration(text, ret, reterr);
         if (!text[1])
-                return err_set(reterr, -EINVAL, "'@' names no moment: write @NAME");
+                return err_set(reterr, -EINVAL, "'@' has no name: write @NAME");
         if (f->q)
                 r = query_find_moment(f->q, f->scope.process, text + 1, &m, NULL, reterr);
         else
@@ -239,14 +239,14 @@ static int parse_range(struct query_filter *f, const char *value, parse_fn parse
                 if (r >= 0 && dots[2])
                         r = parse(f, dots + 2, &range.max, reterr);
                 if (r >= 0 && !low[0] && !dots[2])
-                        return err_set(reterr, -EINVAL, "'..' has no limit: write MIN..MAX");
+                        return err_set(reterr, -EINVAL, "'..' has neither limit: write MIN..MAX");
         }
         if (r < 0)
                 return r;
         if (dots && range.min > range.max && !f->has_names)
                 return err_set(reterr, -EINVAL,
-                               "'%s' is empty: the lower limit is the higher one: write %s..%s",
-                               value, dots + 2, low);
+                               "'%s' is empty: its limits are swapped: write %s..%s", value,
+                               dots + 2, low);
         *ret = range;
         return 0;
 }
@@ -269,7 +269,7 @@ static int add_lifetime(struct query_filter *f, const char *value, struct err *r
         int r = parse_range(f, value, parse_duration, &range, &is_range, reterr);
 
         if (r >= 0 && !is_range)
-                r = err_set(reterr, -EINVAL, "'%s' is one duration: write %s.. or ..%s", value,
+                r = err_set(reterr, -EINVAL, "'%s' is a single duration: write %s.. or ..%s", value,
                             value, value);
         if (r < 0)
                 return r;
@@ -284,8 +284,8 @@ static int add_allocated(struct query_filter *f, const char *value, struct err *
         int r = parse_range(f, value, parse_moment, &range, &is_range, reterr);
 
         if (r >= 0 && !is_range)
-                r = err_set(reterr, -EINVAL, "'%s' is one moment: write %s.. or ..%s", value, value,
-                            value);
+                r = err_set(reterr, -EINVAL, "'%s' is a single time: write %s.. or ..%s", value,
+                            value, value);
         if (r < 0)
                 return r;
         vec_push(&f->allocated, range);
@@ -306,7 +306,7 @@ static int add_older_than(struct query_filter *f, const char *value, struct err 
                 if (age_ns > at_ns)
                         return err_set(
                                 reterr, -ERANGE,
-                                "no block can be that old: only %s had passed: choose a shorter time",
+                                "no block can be that old after only %s: choose a shorter time",
                                 unit_duration(&t, at_ns));
                 vec_push(&f->alive_at_ns, at_ns);
                 vec_push(&f->allocated, ((struct filter_range){0, at_ns - age_ns + 1}));
@@ -341,7 +341,7 @@ static int add_freed_before(struct query_filter *f, const char *value, struct er
         if (r < 0)
                 return r;
         vec_push(&f->freed_before_ns, time_ns);
-        say(f, "release before %s", value);
+        say(f, "free before %s", value);
         return 0;
 }
 
@@ -383,8 +383,7 @@ static int add_condition(struct query_filter *f, const char *kind, const char *v
                         return other_kinds[i].add(f, value, reterr);
         return err_set(
                 reterr, -EINVAL,
-                "'%s' is no condition: use function, module, file, asked-by, thread, process, size, lifetime, "
-                "older-than, allocated, alive-at or freed-before",
+                "'%s' is not a condition: use function, module, file, asked-by, thread, process, size, lifetime, older-than, allocated, alive-at or freed-before",
                 kind);
 }
 

@@ -25,7 +25,7 @@ int query_by_parse(const char *name, enum query_by *ret, struct err *reterr) {
                 }
         return err_set(
                 reterr, -EINVAL,
-                "'%s' is nothing to group by: use site, function, module, line, crate, thread, size or process",
+                "cannot group by '%s': use site, function, module, line, crate, thread, size or process",
                 name);
 }
 

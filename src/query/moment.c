@@ -105,11 +105,11 @@ static int refuse_name(const struct query *q, const char *name, struct err *rete
         list_names(q, &names);
         if (names.n)
                 err_set(reterr, -ENOENT,
-                        "no moment is called '@%.*s': there are %s, @start, @peak and @end",
+                        "no moment has the name '@%.*s': choose from %s, @start, @peak and @end",
                         MOMENT_NAME_BYTES, name, str_text(&names));
         else
                 err_set(reterr, -ENOENT,
-                        "no moment is called '@%.*s': the recording has no snapshots and no marks: give a time such as 90s, @start, @peak or @end",
+                        "no moment has the name '@%.*s': the recording has no snapshots and no marks: give a time such as 90s, @start, @peak or @end",
                         MOMENT_NAME_BYTES, name);
         str_done(&names);
         return -ENOENT;

@@ -100,7 +100,7 @@ static void test_unknown(void **state) {
         assert_int_equal(query_find_moment(q, 0, "no", &m, NULL, &err), -ENOENT);
         assert_string_equal(
                 err.text,
-                "no moment is called '@no': there are @warm, @1, @late, @start, @peak and @end");
+                "no moment has the name '@no': choose from @warm, @1, @late, @start, @peak and @end");
         query_free(q);
         q = ask_about(some, 1);
         assert_int_equal(query_find_moment(q, 0, "no", &m, NULL, &err), -ENOENT);
@@ -125,7 +125,7 @@ static void test_many(void **state) {
         q = ask_about(notes, N);
         assert_int_equal(time_of(q, "02999", 1), 2999);
         assert_int_equal(query_find_moment(q, 0, "no", &m, NULL, &err), -ENOENT);
-        assert_non_null(strstr(err.text, "there are @00000, @00001, @00002, @0000000"));
+        assert_non_null(strstr(err.text, "choose from @00000, @00001, @00002, @0000000"));
         assert_non_null(strstr(err.text, "..., @00004, "));
         assert_non_null(strstr(err.text, " more"));
         assert_true(strlen(err.text) < sizeof(err.text) - 30);
@@ -160,7 +160,7 @@ static void test_filters(void **state) {
         f = query_filter_new();
         assert_int_equal(query_filter_add(f, "freed-before", "@none", &err), 0);
         assert_true(query_filter_name_times(f, q, &scope, &named, &err) < 0);
-        assert_non_null(strstr(err.text, "no moment is called '@none'"));
+        assert_non_null(strstr(err.text, "no moment has the name '@none'"));
         assert_string_equal(err.key, "freed-before");
         query_filter_free(f);
         query_free(q);
@@ -310,9 +310,8 @@ static void test_too_old(void **state) {
         (void)state;
         assert_int_equal(query_filter_add(f, "older-than", "501us", &err), 0);
         assert_true(query_filter_name_times(f, q, &scope, &named, &err) < 0);
-        assert_string_equal(
-                err.text,
-                "no block can be that old: only 500 us had passed: choose a shorter time");
+        assert_string_equal(err.text,
+                            "no block can be that old after only 500 us: choose a shorter time");
         assert_string_equal(err.key, "older-than");
         assert_true(query_filter_add(f, "older-than", "young", &err) < 0);
         query_filter_free(f);

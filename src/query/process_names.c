@@ -236,7 +236,7 @@ static int refuse(struct query *q, const char *who, struct listing *l, struct er
         add_bounded(&word, who);
         if (n_found)
                 r = err_set(reterr, -EINVAL,
-                            "'%s': %zu processes are called so: give the pid of one: %s",
+                            "'%s': %zu processes have this name: give the pid of one: %s",
                             str_text(&word), n_found, str_text(&list));
         else
                 r = err_set(reterr, -ESRCH, "'%s': no such process: use all, main, or one of %s",

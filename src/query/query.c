@@ -51,7 +51,7 @@ int query_open(const char *path, struct query **ret, struct err *reterr) {
         if (q->view->n_processes == 0)
                 return err_set(
                         reterr, -ENODATA,
-                        "'%s': its program has not begun: wait if it is being recorded, or record it again",
+                        "'%s': its program has not started: wait if it is being recorded, or record it again",
                         path);
         q->last_end_ns = last_end_ns(q->view);
         process_names_link_images(q);

@@ -41,23 +41,23 @@ struct pattern *pattern_free(struct pattern *p) {
 /* What helps depends on what is wrong. */
 static const char *pattern_advice(int error) {
         switch (error) {
-        case PCRE2_ERROR_PATTERN_STRING_TOO_LONG: return "write a shorter one";
+        case PCRE2_ERROR_PATTERN_STRING_TOO_LONG: return "use a shorter one";
         case PCRE2_ERROR_PARENTHESES_NEST_TOO_DEEP: return "nest less";
         case PCRE2_ERROR_PATTERN_TOO_LARGE:
         case PCRE2_ERROR_PATTERN_TOO_COMPLICATED:
         case PCRE2_ERROR_QUANTIFIER_TOO_BIG: return "repeat less";
         case PCRE2_ERROR_UTF_IS_DISABLED:
         case PCRE2_ERROR_BACKSLASH_C_CALLER_DISABLED:
-                return "leave it out, names are searched byte by byte";
+                return "leave it out: names are searched byte by byte";
         case PCRE2_ERROR_QUANTIFIER_OUT_OF_ORDER:
-        case PCRE2_ERROR_CLASS_RANGE_ORDER: return "exchange its ends";
+        case PCRE2_ERROR_CLASS_RANGE_ORDER: return "swap its ends";
         case PCRE2_ERROR_END_BACKSLASH:
         case PCRE2_ERROR_MISSING_SQUARE_BRACKET:
         case PCRE2_ERROR_QUANTIFIER_INVALID:
         case PCRE2_ERROR_MISSING_CLOSING_PARENTHESIS:
         case PCRE2_ERROR_UNMATCHED_CLOSING_PARENTHESIS:
-                return "a backslash makes a sign mean itself";
-        default: return "pcre2pattern(3) says what can be written";
+                return "put a backslash before a character to match it literally";
+        default: return "see pcre2pattern(3)";
         }
 }
 

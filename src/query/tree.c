@@ -455,7 +455,7 @@ static int tree_grow(struct growing *g, struct query_tree *t, struct err *reterr
         if (g->o->function && t->n_functions == 0)
                 return err_set(
                         reterr, -ENOENT,
-                        "'%s': no call path in this scope has such a function: group by function to see which there are",
+                        "'%s': no call path in this scope contains such a function: group by function to list them",
                         g->o->function);
         grow_nodes(g, t);
         return 0;

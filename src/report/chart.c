@@ -168,8 +168,8 @@ static void draw_marks(const struct style *s, const struct chart *c) {
         for (size_t i = 0; i < MIN(c->n_marks, (size_t)CHART_MAX_MARKS); i++)
                 draw_mark(s, c, &c->marks[i]);
         if (c->n_marks > CHART_MAX_MARKS)
-                fprintf(s->out, "%*s  and %s more marks: --json has them all\n", CHART_LABEL_WIDTH,
-                        "", unit_count(&n, c->n_marks - CHART_MAX_MARKS));
+                fprintf(s->out, "%*s  and %s more marks: see --json\n", CHART_LABEL_WIDTH, "",
+                        unit_count(&n, c->n_marks - CHART_MAX_MARKS));
 }
 
 /* A step of 1, 2 or 5 times a power of ten that gives up to `most` ticks. */

@@ -229,16 +229,15 @@ static void print_nothing(const struct style *s, const struct report *r) {
                 return;
         str_addf(&text, "Nothing to worry about: ");
         if (t->end_bytes)
-                str_addf(&text, "%s of at most %s %s left at the end", unit_bytes(&a, t->end_bytes),
-                         unit_bytes(&b, t->peak_bytes), t->end_bytes == 1 ? "was" : "were");
-        else
-                str_addf(&text, "of at most %s nothing was left at the end",
+                str_addf(&text, "%s %s left at the end, after a peak of %s",
+                         unit_bytes(&a, t->end_bytes), t->end_bytes == 1 ? "was" : "were",
                          unit_bytes(&b, t->peak_bytes));
-        str_addf(
-                &text,
-                ", %s of %s allocation%s %s temporary, and no other pattern that silt looks for is there.",
-                unit_count(&a, t->n_temporary), unit_count(&b, t->n_allocs),
-                t->n_allocs == 1 ? "" : "s", t->n_temporary == 1 ? "was" : "were");
+        else
+                str_addf(&text, "nothing was left at the end, after a peak of %s",
+                         unit_bytes(&b, t->peak_bytes));
+        str_addf(&text, ", %s of %s allocation%s %s temporary, and no other pattern was found.",
+                 unit_count(&a, t->n_temporary), unit_count(&b, t->n_allocs),
+                 t->n_allocs == 1 ? "" : "s", t->n_temporary == 1 ? "was" : "were");
         fputc('\n', s->out);
         style_wrap(s, str_text(&text), 0);
         str_done(&text);
@@ -254,7 +253,7 @@ void found_print(const struct style *s, const struct report *r) {
                         n_worries += finding_is_worry(&r->findings->items[i]);
                 }
         if (n)
-                style_heading(s, !is_all_seen ? "Findings in what was seen"
+                style_heading(s, !is_all_seen ? "Findings in what silt saw"
                                  : n_worries  ? "Findings"
                                               : "Findings: nothing to worry about");
         else if (is_all_seen)

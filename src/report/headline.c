@@ -133,7 +133,8 @@ static void add_subject(const struct style *s, const struct report *r, struct st
 
         add_command(s, p, is_main(r) ? &r->v->meta : NULL, HEADLINE_MAX_COMMAND, to);
         if (is_of_several(r))
-                str_addf(to, " and its processes (%s in all)", unit_count(&t, query_n_pids(r->q)));
+                str_addf(to, " and its processes (%s in total)",
+                         unit_count(&t, query_n_pids(r->q)));
         else if (!is_main(r))
                 str_addf(to, " (pid %u)", p->pid);
 }
@@ -147,7 +148,7 @@ static void add_holder(const struct style *s, const struct report *r, const stru
 
         if (h->n > 1) {
                 query_add_process_name(r->q, h->process, &name);
-                str_addf(to, "%s processes called ", unit_count(&a, h->n));
+                str_addf(to, "%s processes named ", unit_count(&a, h->n));
                 style_add_clean(to, str_text(&name));
                 str_addf(to, " (the largest: pid %u, %s)", p->start.pid,
                          unit_bytes(&a, h->largest_bytes));
@@ -200,7 +201,7 @@ static void add_held(const struct style *s, const struct report *r, const struct
         estimate_add_error(to, sqrt(t->var[QUERY_PEAK]), (double)t->peak_bytes, s->utf8);
         str_add(to, " that ");
         add_family(s, r, h, to);
-        str_addf(to, " held together at the peak, after %s", unit_duration(&a, t->peak_ns));
+        str_addf(to, " together held at the peak, after %s", unit_duration(&a, t->peak_ns));
         if (!report_is_windowed(r))
                 str_addf(to, " of %s", unit_duration(&b, end_of(r)));
 }
@@ -239,13 +240,13 @@ static void add_end_of(const struct report *r, const struct trace_process_end *e
                 str_addf(to, "When signal %d (%s) ended %s", end->status, name ? name : "?", who);
                 break;
         case TRACE_ENDED_OOM:
-                str_addf(to, "When the kernel killed %s for want of memory", who);
+                str_addf(to, "When the kernel killed %s because memory ran out", who);
                 break;
         case TRACE_ENDED_STOPPED: str_add(to, "When recording stopped"); break;
-        case TRACE_ENDED_EXEC: str_addf(to, "When %s became another program", who); break;
+        case TRACE_ENDED_EXEC: str_addf(to, "When %s executed another program", who); break;
         case TRACE_ENDED_UNKNOWN:
                 str_add(to, r->v->finished ? "When the recording ended"
-                                           : "As far as the recording goes");
+                                           : "At the end of the trace so far");
                 break;
         }
 }
@@ -273,7 +274,7 @@ static void add_left(const struct report *r, struct str *to) {
                 /* what is small may be there and in no sample */
                 str_add(to, query_sample_bytes(r->q) && t->n_allocs > t->n_frees
                                     ? ", none of the sampled blocks was still allocated."
-                                    : ", everything had been released.");
+                                    : ", everything had been freed.");
         else
                 str_addf(to, ", %s%s in %s block%s %s still allocated.", about(r),
                          unit_bytes(&a, t->end_bytes), unit_count(&b, t->end_blocks),
@@ -315,7 +316,7 @@ static void add_allocations(const struct report *r, struct str *to) {
         if (rate[0] && t->n_allocs >= HEADLINE_MIN_RATED)
                 str_addf(to, ", %s per second", rate);
         if (t->n_allocs == 1)
-                str_add(to, t->n_temporary ? ", a temporary one" : "");
+                str_add(to, t->n_temporary ? ", which was temporary" : "");
         else if (pct >= 1)
                 str_addf(to, ", %s%llu %% of them temporary", about(r), (unsigned long long)pct);
         str_add(to, ".");
@@ -335,7 +336,8 @@ static void add_filtered(const struct report *r, struct str *to) {
         }
         if (t->n_allocs == 0 && t->begin_blocks == 0 && t->peak_blocks == 0) {
                 if (r->answer->known_from_ns)
-                        str_addf(to, "of those allocated since %s, whose detail is kept, ",
+                        str_addf(to,
+                                 "of those allocated since %s (detail before that was dropped), ",
                                  unit_duration(&a, r->answer->known_from_ns));
                 str_add(to, "there are none.");
                 return;
@@ -343,7 +345,7 @@ static void add_filtered(const struct report *r, struct str *to) {
         str_addf(to, "%s%s of the %s", about(r), unit_bytes(&a, t->peak_bytes),
                  unit_bytes(&b, all->peak_bytes));
         view_add_share(to, (int64_t)t->peak_bytes, all->peak_bytes);
-        str_addf(to, " live when it peaked after %s", unit_duration(&a, t->peak_ns));
+        str_addf(to, " live at its peak, after %s", unit_duration(&a, t->peak_ns));
         add_left(r, to);
         str_addf(to, " They are %s of", unit_count(&a, t->n_allocs));
         str_addf(to, " its %s allocation%s", unit_count(&a, all->n_allocs), plural(all->n_allocs));
@@ -361,8 +363,8 @@ static void add_sentence(const struct style *s, const struct report *r, struct s
                 add_window(r, to);
         if (is_of_several(r) && !report_is_filtered(r) && holder_find(r->q, r->answer, &h)) {
                 add_held(s, r, &h, to);
-                if (!windowed && resident_add(r, ". Together they took", to))
-                        str_add(to, ", shared files counted in each");
+                if (!windowed && resident_add(r, ". Together they used", to))
+                        str_add(to, ", counting shared files in each");
                 add_left_by(r, &h, to);
                 add_left(r, to);
                 add_allocations(r, to);
@@ -377,10 +379,10 @@ static void add_sentence(const struct style *s, const struct report *r, struct s
                 add_run(r, to);
         if (t->n_allocs == 0 && t->peak_bytes == 0) {
                 str_add(to, windowed ? " allocated nothing."
-                                     : " and allocated nothing that silt could see.");
+                                     : " and made no allocations that silt could see.");
                 return;
         }
-        if (!windowed && resident_add(r, " and took", to))
+        if (!windowed && resident_add(r, " and used", to))
                 str_add(to, ". Blocks");
         else
                 str_add(to, windowed ? "" : " and");
@@ -412,7 +414,7 @@ static void print_larger_process(const struct style *s, const struct report *r) 
         style_add_clean(&text, frame_base(r->v->processes[larger].start.n_args
                                                   ? r->v->processes[larger].start.args[0]
                                                   : r->v->processes[larger].start.exe));
-        str_addf(&text, " peaked at %s. --process %u tells about it, --process all about all.",
+        str_addf(&text, " peaked at %s. Use --process %u to see it, --process all to see all.",
                  unit_bytes(&t, bytes), r->v->processes[larger].start.pid);
         style_wrap(s, str_text(&text), 0);
         str_done(&text);
@@ -447,7 +449,7 @@ static void add_curve(const struct report *r, struct str *to) {
                 return;
         str_addf(
                 to,
-                "%sThe curve below reaches %s, %s more than this peak: chance lifts the highest of many estimates, and the peak is told without that.",
+                "%sThe curve below reaches %s, %s more than this peak: the highest of many estimates is too high by chance, and the peak is corrected for that.",
                 to->n ? " " : "",
                 unit_bytes(&top, a->totals.peak_bytes + unit_nearest(a->peak_excess_bytes)),
                 unit_bytes(&more, unit_nearest(a->peak_excess_bytes)));

@@ -48,8 +48,8 @@ static void add_allocator(const struct trace_prior *x, struct str *to) {
         if (knows_use(x))
                 add_use(x, to);
         if (x->n_mapped)
-                str_addf(to, "; %s block%s beside %s %s", unit_count(&a, x->n_mapped),
-                         x->n_mapped == 1 ? "" : "s", x->n_mapped == 1 ? "it had" : "them had",
+                str_addf(to, "; %s block%s outside %s %s", unit_count(&a, x->n_mapped),
+                         x->n_mapped == 1 ? "" : "s", x->n_mapped == 1 ? "it took" : "them took",
                          unit_bytes(&b, x->mapped_bytes));
         str_add(to, ".");
 }
@@ -60,15 +60,15 @@ void prior_add_sentences(const struct report *r, struct str *to) {
 
         if (!first)
                 return;
-        str_addf(to, "%sRecording began ", to->n ? " " : "");
+        str_addf(to, "%sRecording started ", to->n ? " " : "");
         if (first->age_ns)
-                str_addf(to, "%s after the program's start", unit_duration(&a, first->age_ns));
+                str_addf(to, "%s after the program", unit_duration(&a, first->age_ns));
         else
-                str_add(to, "while the program ran");
+                str_add(to, "while the program was running");
         if (first->anon_bytes)
-                str_addf(to, ", when it had %s of memory of its own",
+                str_addf(to, ", when it had %s of its own memory",
                          unit_bytes(&a, first->anon_bytes));
-        str_add(to, ": blocks allocated before are not seen.");
+        str_add(to, ": blocks allocated earlier are not seen.");
         for (size_t i = 0; i < r->v->n_priors; i++)
                 if (is_asked_for(r, &r->v->priors[i]))
                         add_allocator(&r->v->priors[i], to);

@@ -63,7 +63,7 @@ static void each_made_here(const struct report *r, bool is_known, limit_fn fn, v
         if (n_unwritten) {
                 str_addf(
                         &text,
-                        "%s event%s could not be written to the trace (was the disk full?): totals are right, their detail is missing",
+                        "%s event%s could not be written to the trace (was the disk full?): totals are correct, but detail is missing",
                         unit_count(&n, n_unwritten), n_unwritten == 1 ? "" : "s");
                 l = (struct trace_limit){.kind = LIMIT_LOST, .count = n_unwritten};
                 l.text = kept_text(r, &text);
@@ -125,7 +125,7 @@ void limits_print(const struct style *s, const struct report *r) {
                 str_addf(&text, "%s%s",
                          i == LIMIT_UNCOUNTED ? "" : "Incomplete: ", t.of[i].worst.text);
                 if (t.of[i].n > 1)
-                        str_addf(&text, " (and %s more like it: see Notes)",
+                        str_addf(&text, " (and %s more like this: see Notes)",
                                  unit_count(&n, t.of[i].n - 1));
                 if (text.n && str_text(&text)[text.n - 1] != '.')
                         str_add(&text, ".");

@@ -323,7 +323,7 @@ void family_print(const struct style *s, const struct report *r) {
                 s->plain);
         print_members(&f, link_up(&f));
         if (f.n_told < f.n_rows_all)
-                fprintf(s->out, "  %s%s %s more, none above %s; --full shows them%s\n", s->dim,
+                fprintf(s->out, "  %s%s %s more, none above %s: use --full to see them%s\n", s->dim,
                         s->utf8 ? "…" : "..", unit_count(&a, f.n_rows_all - f.n_told),
                         unit_bytes(&b, f.most_untold_bytes), s->plain);
         free(f.members);

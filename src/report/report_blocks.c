@@ -118,10 +118,10 @@ static int print_first(const struct listing *l, const struct query_scope *scope,
                 str_addf(&text, "%s%s block%s", query_sample_bytes(l->q) ? "Samples of " : "",
                          unit_count(&t, a->totals.n_allocs), a->totals.n_allocs == 1 ? "" : "s");
         }
-        str_add(&text, " in order of allocation; >: still there at the end.");
+        str_add(&text, " in order of allocation; > marks those still allocated at the end.");
         if (is_cut)
                 str_addf(&text,
-                         " Detail before %s was dropped (--max-size): what is older is not listed.",
+                         " Detail before %s was dropped (--max-size): older blocks are not listed.",
                          unit_duration(&t, l->v->detail_from_ns));
         fputs(l->s.bold, l->out);
         style_wrap(&l->s, str_text(&text), 0);
@@ -149,8 +149,8 @@ int report_blocks(FILE *out, struct query *q, const struct show_options *o, stru
                 if (x >= 0 && !l.n_printed && scope.to_ns > l.v->detail_from_ns)
                         fprintf(out, "%s",
                                 query_filter_is_empty(scope.filter)
-                                        ? "No block was allocated here: try another window or process.\n"
-                                        : "The filter selects no block here: try another filter, window or process.\n");
+                                        ? "No block was allocated: try another window or process.\n"
+                                        : "The filter matches no block: try another filter, window or process.\n");
                 return x;
         }
         json_init(&l.j, out);

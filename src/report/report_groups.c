@@ -151,7 +151,7 @@ static void print_first(const struct view *v, const struct query_groups *g) {
         view_add_share(&text, most, whole);
         n_most = count_most(g, whole);
         if (whole && n_most > 1)
-                str_addf(&text, "; %s of %s %s for %d %% of it", unit_count(&a, n_most),
+                str_addf(&text, "; %s of %s %s make up %d %% of it", unit_count(&a, n_most),
                          unit_count(&b, show_count_groups(g)), noun(g->options.by, true),
                          GROUPS_MOST_PCT);
         str_add(&text, ".");
@@ -263,8 +263,8 @@ static void print_text(const struct view *v, const struct query_groups *g,
                 done++;
         }
         if (done < n)
-                fprintf(v->out, "%s%*s %s more; --top N or --full shows them%s\n", v->s.dim, 11,
-                        v->s.utf8 ? "…" : "..", unit_count(&t, n - done), v->s.plain);
+                fprintf(v->out, "%s%*s %s more: use --top N or --full to see them%s\n", v->s.dim,
+                        11, v->s.utf8 ? "…" : "..", unit_count(&t, n - done), v->s.plain);
         view_print_doubts(v, g->answer);
 }
 

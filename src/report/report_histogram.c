@@ -62,7 +62,7 @@ static void add_sizes_sentence(const struct query_histogram *h, struct str *to) 
 
         str_addf(
                 to,
-                "%s block%s of %s in all %s allocated: half of them %s byte%s or less, half of the bytes in blocks of %s byte%s or more.",
+                "%s block%s of %s in total %s allocated: half of the blocks have %s byte%s or less, half of the bytes are in blocks of %s byte%s or more.",
                 unit_count(&a, h->n_blocks), h->n_blocks == 1 ? "" : "s", unit_bytes(&b, h->bytes),
                 h->n_blocks == 1 ? "was" : "were", unit_count(&c, blocks ? blocks->max : 0),
                 unit_s(blocks ? blocks->max : 0), unit_count(&d, bytes ? bytes->min : 0),
@@ -77,15 +77,14 @@ static void add_lifetimes_sentence(const struct query_histogram *h, struct str *
         for (size_t i = 0; i < h->n; i++)
                 if (h->buckets[i].min >= 1000000000) /* from 1.05 s on */
                         n_long += h->buckets[i].n_blocks;
-        str_addf(to, "%s block%s %s released: half of them lived %s %s",
-                 unit_count(&a, h->n_blocks), h->n_blocks == 1 ? "" : "s",
-                 h->n_blocks == 1 ? "was" : "were",
+        str_addf(to, "%s block%s %s freed: half of them lived %s %s", unit_count(&a, h->n_blocks),
+                 h->n_blocks == 1 ? "" : "s", h->n_blocks == 1 ? "was" : "were",
                  half && half->max == UINT64_MAX ? "longer than" : "less than",
                  unit_duration(&b, !half                     ? 0
                                    : half->max == UINT64_MAX ? half->min
                                                              : half->max));
         if (n_long)
-                str_addf(to, ", %s of them about a second or longer", unit_count(&a, n_long));
+                str_addf(to, ", and %s about a second or longer", unit_count(&a, n_long));
         str_add(to, ".");
 }
 
@@ -148,12 +147,12 @@ static void print_text(struct view *v, const struct query_histogram *h) {
         struct str text = {0};
 
         if (is_untold) {
-                str_addf(&text, "What was %s here ", did);
+                str_addf(&text, "What was %s ", did);
                 view_add_untold(v->v->detail_from_ns, &text);
                 str_add(&text, ".");
         } else if (h->n_blocks == 0)
-                str_addf(&text, "No block %swas %s here: try another %swindow or process.",
-                         is_filtered ? "that the filter selects " : "", did,
+                str_addf(&text, "No block %swas %s: try another %swindow or process.",
+                         is_filtered ? "that the filter matches " : "", did,
                          is_filtered ? "filter, " : "");
         else if (h->kind == QUERY_SIZES)
                 add_sizes_sentence(h, &text);
@@ -163,12 +162,12 @@ static void print_text(struct view *v, const struct query_histogram *h) {
         str_done(&text);
         if (h->n_blocks) {
                 style_heading(&v->s, h->kind == QUERY_SIZES ? "Blocks allocated, by size"
-                                                            : "Blocks released, by lifetime");
+                                                            : "Blocks freed, by lifetime");
                 print_rows(v, h);
         }
         if (!h->is_exact && !is_untold)
                 fprintf(v->out,
-                        "\nEvents that this needs are missing from the file: blocks whose allocation is not there are left out.\n");
+                        "\nSome events are missing from the file: blocks without a recorded allocation are left out.\n");
 }
 
 /* ---- JSON ------------------------------------------------------------------------------------ */

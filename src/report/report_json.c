@@ -199,7 +199,7 @@ static void put_notes(struct json *j, const struct report *r) {
         else if (!r->v->finished)
                 json_string(
                         j,
-                        "the trace has no end yet: it is still being written, or its recorder died");
+                        "the trace is incomplete: it is still being written, or its recorder died");
         if (query_answer_is_untold(r->answer)) {
                 struct str text = {0};
 
@@ -209,10 +209,9 @@ static void put_notes(struct json *j, const struct report *r) {
         } else if (r->answer->is_moved)
                 json_string(
                         j,
-                        "event detail there was dropped (--max-size): the window was moved to the nearest one "
-                        "that is known");
+                        "detail in this window was dropped (--max-size): the nearest known window is shown instead");
         if (!r->answer->is_exact)
-                json_string(j, "parts that the figures need are missing from the file");
+                json_string(j, "parts of the file that the figures need are missing");
         for (size_t i = 0; i < r->v->n_notes; i++) {
                 struct query_moment m;
                 struct query_hold h;

@@ -193,8 +193,8 @@ static void test_text_of_all_processes(void **state) {
                 check_width(text, (size_t)atoi(widths[i]));
                 assert_says(
                         text,
-                        "fabric --weave (pid 100) held all of the 7.5 MiB that it and 1 other process held "
-                        "together at the peak, after 1.04 s of 2.1 s. When pid 100 exited, 3.2 MiB in 2,040 blocks "
+                        "fabric --weave (pid 100) held all of the 7.5 MiB that it and 1 other process together held "
+                        "at the peak, after 1.04 s of 2.1 s. When pid 100 exited, 3.2 MiB in 2,040 blocks "
                         "were still allocated. When the last of them (pid 101) exited, 4.9 KiB in 1 block was");
                 assert_says(text, "] fabric (pid 100): shop::PriceCache::insert: ");
                 assert_has(text, " --process 100");
@@ -312,10 +312,10 @@ static void test_text_of_tree(void **state) {
         text = report_of(o, "80", "C");
         assert_string_equal(
                 text,
-                "libreport.so.2+0x102c0 asked for 5.7 MiB of the 7.5 MiB live at the peak (76 %).\n"
+                "libreport.so.2+0x102c0 requested 5.7 MiB of the 7.5 MiB live at the peak (76 %).\n"
                 "fabric (pid 100) and 1 other process together.\n"
                 "\n"
-                "From the start of the program inwards: live at the peak\n"
+                "From the start of the program down: live at the peak\n"
                 "     total             itself\n"
                 "   6.1 MiB  81.0 %             main  main.cc\n"
                 "   5.7 MiB  75.9 %    5.7 MiB  + libreport.so.2+0x102c0\n"
@@ -338,8 +338,8 @@ static void test_text_of_groups(void **state) {
         text = report_of(o, "80", "C");
         assert_string_equal(
                 text,
-                "libreport.so.2+0x102c0 asked for 5.7 MiB of the 7.5 MiB live at the peak (76 %);\n"
-                "2 of 7 functions for 90 % of it.\n"
+                "libreport.so.2+0x102c0 requested 5.7 MiB of the 7.5 MiB live at the peak (76 %);\n"
+                "2 of 7 functions make up 90 % of it.\n"
                 "fabric (pid 100) and 1 other process together.\n"
                 "\n"
                 "By function: live at the peak (4 of 7)\n"
@@ -348,7 +348,7 @@ static void test_text_of_groups(void **state) {
                 "    1.4 MiB  19.0 %    1.4 MiB       1,000  shop::PriceCache::insert  cache.cc\n"
                 "  390.6 KiB   5.1 %  390.6 KiB          40  shop::Config::load  config.cc\n"
                 "        0 B   0.0 %    6.1 MiB           0  main  main.cc\n"
-                "         .. 3 more; --top N or --full shows them\n");
+                "         .. 3 more: use --top N or --full to see them\n");
         wide = report_of(o, "160", "C.UTF-8"); /* the cache grows all the time */
         assert_has(wide, "  ▁▁▂▂▂▃▃▃▄▄▄▅▅▅▅▆▆▆▇▇▇██   shop::PriceCache::insert  cache.cc\n");
 }
@@ -449,9 +449,9 @@ static void test_prior(void **state) {
                   .n_arenas = 5,
                   .n_mapped = 2,
                   .mapped_bytes = 8192},
-                 "Recording began 3 h 12 min after the program's start, when it had 476.8 MiB of memory of its own: "
-                 "blocks allocated before are not seen. glibc's 5 arenas held 392.9 MiB then, about 371.0 MiB in use and "
-                 "21.9 MiB free; 2 blocks beside them had 8.0 KiB. ",
+                 "Recording started 3 h 12 min after the program, when it had 476.8 MiB of its own memory: "
+                 "blocks allocated earlier are not seen. glibc's 5 arenas held 392.9 MiB then, about 371.0 MiB in use and "
+                 "21.9 MiB free; 2 blocks outside them took 8.0 KiB. ",
                  "\"prior\":{\"age_s\":11520.000,\"anon_bytes\":500000000,\"allocators\":[{\"name\":\"glibc\","
                  "\"held_bytes\":412000000,\"arenas\":5,\"free_bytes\":23000000,\"used_bytes\":389000000,"
                  "\"free_is_whole\":true,\"mapped_blocks\":2,\"mapped_bytes\":8192}]}"},
@@ -461,7 +461,7 @@ static void test_prior(void **state) {
                   .held_bytes = 5000000,
                   .free_bytes = 1000000,
                   .n_arenas = 1},
-                 "Recording began 2 s after the program's start: blocks allocated before are not seen. glibc's "
+                 "Recording started 2 s after the program: blocks allocated earlier are not seen. glibc's "
                  "arena held 4.8 MiB then, at most 3.8 MiB in use and at least 976.6 KiB free. ",
                  "\"used_bytes\":4000000,\"free_is_whole\":false}]}"},
                 {{.age_ns = 2000000000,
@@ -473,7 +473,7 @@ static void test_prior(void **state) {
                  "{\"name\":\"mimalloc\",\"held_bytes\":5000000,\"free_bytes\":1000000,"
                  "\"used_bytes\":4000000,\"free_is_whole\":true}]}"},
                 {{.allocator = ""},
-                 "Recording began while the program ran: blocks allocated before are not seen. ",
+                 "Recording started while the program was running: blocks allocated earlier are not seen. ",
                  "\"prior\":{\"age_s\":0.000,\"anon_bytes\":0,\"allocators\":[]}"},
         };
         struct fabric_options fabric = {.seed = 1, .max_processes = 1, .max_threads = 1};

@@ -78,7 +78,7 @@ static void print_share(const struct style *s, const struct report *r, struct st
                 return;
         str_addf(
                 text,
-                "together about %.1f %% of the program's CPU time of %s: %s inside it, the rest beside it",
+                "together about %.1f %% of the program's CPU time of %s: %s inside it, the rest in the recorder",
                 c.pct, unit_duration(&a, c.target_ns - MIN(c.inside_ns, c.target_ns)),
                 unit_duration(&b, c.inside_ns));
         print_line(s, text);
@@ -92,7 +92,7 @@ static void print_holds(const struct style *s, const struct report *r, struct st
 
                 if (query_hold_of(&r->v->notes[i], &h))
                         str_addf(text, "%s%s to %s",
-                                 text->n ? ", " : "the program's threads stood still for ",
+                                 text->n ? ", " : "the program's threads were stopped for ",
                                  unit_duration(&a, h.held_ns), h.is_leaving ? "detach" : "attach");
         }
         if (text->n)
@@ -103,14 +103,14 @@ static void print_cost(const struct style *s, const struct report *r, struct str
         const struct query_totals *t = &r->whole;
         struct unit_text a, b;
 
-        str_addf(text, "silt in the program: %s of memory at most, threads waited %s for it",
+        str_addf(text, "silt in the program: at most %s of memory; threads waited %s for it",
                  unit_bytes(&a, t->runtime_bytes),
                  t->blocked_ns ? unit_duration(&b, t->blocked_ns) : "0 s");
         print_line(s, text);
         print_holds(s, r, text);
         if (!r->v->cost.time_ns)
                 return;
-        str_addf(text, "silt beside it: %s of memory at most, %s of CPU time",
+        str_addf(text, "the recorder: at most %s of memory, %s of CPU time",
                  unit_bytes(&a, r->v->cost.recorder_peak_bytes),
                  unit_duration(&b, r->v->cost.recorder_cpu_ns));
         print_line(s, text);
@@ -136,7 +136,7 @@ static void print_recording(const struct style *s, const struct report *r) {
         print_line(s, &text);
         if (r->v->n_dropped_events) {
                 str_addf(&text,
-                         "detail kept from %s on, that of %s older events was dropped (--max-size)",
+                         "detail kept since %s; that of %s older events was dropped (--max-size)",
                          unit_duration(&a, r->v->detail_from_ns),
                          unit_count(&b, r->v->n_dropped_events));
                 print_line(s, &text);
@@ -145,14 +145,13 @@ static void print_recording(const struct style *s, const struct report *r) {
                 print_line(s, &text);
         print_cost(s, r, &text);
         if (t->n_implicit_frees) {
-                str_addf(
-                        &text,
-                        "%s release%s nobody saw, made up because the address was handed out again",
-                        unit_count(&a, t->n_implicit_frees), plural(t->n_implicit_frees));
+                str_addf(&text,
+                         "%s free%s not seen, inferred because the address was allocated again",
+                         unit_count(&a, t->n_implicit_frees), plural(t->n_implicit_frees));
                 print_line(s, &text);
         }
         if (t->n_prior_frees) {
-                str_addf(&text, "%s release%s of blocks older than the recording",
+                str_addf(&text, "%s free%s of blocks older than the recording",
                          unit_count(&a, t->n_prior_frees), plural(t->n_prior_frees));
                 print_line(s, &text);
         }
@@ -209,14 +208,13 @@ static void print_notes(const struct style *s, const struct report *r) {
         if (unfinished && !damage[0]) /* that stands at the top */
                 print_note(
                         s,
-                        "The trace has no end yet: it is still being written, or its recorder died.");
+                        "The trace is incomplete: it is still being written, or its recorder died.");
         if (r->answer->is_moved) {
                 struct unit_text a, b, c;
 
                 str_addf(
                         &text,
-                        "Event detail before %s was dropped (--max-size): these are the figures from %s to %s, "
-                        "the nearest there are.",
+                        "Detail before %s was dropped (--max-size): figures are for the nearest known window, %s to %s.",
                         unit_duration(&a, r->v->detail_from_ns),
                         unit_duration(&b, r->scope.from_ns),
                         unit_duration(&c, MIN(r->scope.to_ns, r->v->end_ns)));
@@ -226,12 +224,9 @@ static void print_notes(const struct style *s, const struct report *r) {
         if (!r->answer->is_exact)
                 print_note(
                         s,
-                        "Parts that these figures need are missing from the file: they are as near as the rest "
-                        "allows.");
+                        "Parts of the file that these figures need are missing: they are approximate.");
         else if (!r->quality.is_exact && !query_sample_bytes(r->q))
-                print_note(
-                        s,
-                        "The figures are not exact: a part of what happened is not in the trace.");
+                print_note(s, "The figures are not exact: some events are not in the trace.");
         if (naming.n)
                 print_note(s, str_text(&naming));
         for (size_t i = 0; i < r->v->n_notes; i++)

@@ -317,12 +317,12 @@ static void add_path_sentence(const struct drawing *d, struct str *to) {
         if (n == d->t->root) {
                 str_add(to, "No single path has half of the ");
                 view_add_whole(d->v, &d->t->answer->totals, to);
-                str_add(to, ": look at the branches below");
+                str_add(to, ": see the branches below");
                 return;
         }
         view_add_name(d->v, &n->frame, n->is_task, to);
         if (is_inwards(d->t) && n->n_children)
-                str_add(to, " and what it called");
+                str_add(to, " and its callees");
         add_part(d, view_verb(d->v), n, to);
         if (!is_inwards(d->t) || n->n_children)
                 add_next(d, n, to);
@@ -345,8 +345,8 @@ static void print_first(const struct drawing *d) {
 }
 
 static void print_text(const struct view *v, const struct query_tree *t) {
-        static const char *const titles[] = {"From the start of the program inwards",
-                                             "From the code that asked outwards", "Who called it",
+        static const char *const titles[] = {"From the start of the program down",
+                                             "From the allocating code up", "Who called it",
                                              "What it called"};
         struct drawing d = {.v = v,
                             .t = t,

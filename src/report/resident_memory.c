@@ -48,9 +48,9 @@ static bool is_told(const struct report *r, const struct resident *x) {
 
 static void add_part(struct str *to, uint64_t bytes, enum resident_part part, const char *before) {
         static const char *const what[RESIDENT_N_PARTS] = {
-                [RESIDENT_MAPPED] = "is memory it mapped itself",
-                [RESIDENT_FILES] = "is files (code, libraries, data)",
-                [RESIDENT_REST] = "is the rest (stacks, variables, what the allocator keeps)",
+                [RESIDENT_MAPPED] = "are its own mappings",
+                [RESIDENT_FILES] = "are files (code, libraries, data)",
+                [RESIDENT_REST] = "are stacks, variables and memory the allocator keeps",
         };
         struct unit_text t;
 
@@ -85,7 +85,7 @@ bool resident_add(const struct report *r, const char *lead, struct str *to) {
 
         if (!is_told(r, &x))
                 return false;
-        str_addf(to, "%s up to %s of memory, of which blocks were at most %s", lead,
+        str_addf(to, "%s up to %s of memory, at most %s of it in blocks", lead,
                  unit_bytes(&all, x.bytes), unit_bytes(&blocks, x.blocks_bytes));
         add_parts(&x, to);
         return true;

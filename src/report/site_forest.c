@@ -506,7 +506,7 @@ static void print_hint(const struct forest *f) {
                 told += (double)f->leaves.items[i].weight;
         if (f->n_told < f->sites.n && told * 100 < (100 - FOREST_SPREAD_PCT) * (double)f->whole)
                 fprintf(f->s->out,
-                        "%sSpread over many paths: --group-by function adds them up.%s\n",
+                        "%sSpread over many paths: use --group-by function to sum them up.%s\n",
                         f->s->dim, f->s->plain);
 }
 

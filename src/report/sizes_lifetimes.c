@@ -240,10 +240,9 @@ static void print_uncounted(const struct style *s, const struct report *r) {
         struct str text = {0};
         struct unit_text t;
 
-        str_addf(&text, "%s counted here from %s events: --histogram size%s read%s them.",
-                 has_lifetimes ? "Sizes are not" : "Sizes and lifetimes are not",
-                 unit_count(&t, r->v->n_events), has_lifetimes ? "" : " and --histogram lifetime",
-                 has_lifetimes ? "s" : "");
+        str_addf(&text, "%s counted for %s events: use --histogram size%s.",
+                 has_lifetimes ? "Sizes were not" : "Sizes and lifetimes were not",
+                 unit_count(&t, r->v->n_events), has_lifetimes ? "" : " and --histogram lifetime");
         fprintf(s->out, "%s%s", has_lifetimes ? "" : "\n", s->dim);
         style_wrap(s, str_text(&text), 0);
         fputs(s->plain, s->out);

@@ -18,7 +18,7 @@ static void print_rest(const struct style *s, size_t n, const char *what) {
         struct unit_text t;
 
         if (n)
-                fprintf(s->out, "  %s%s %s more %s; --full shows them%s\n", s->dim,
+                fprintf(s->out, "  %s%s %s more %s: use --full to see them%s\n", s->dim,
                         s->utf8 ? "…" : "..", unit_count(&t, n), what, s->plain);
 }
 
@@ -147,7 +147,7 @@ void tables_print_threads(const struct style *s, const struct report *r) {
                 print_thread(s, r, by_names, &rows[i]);
         print_rest(s, n - n_shown, by_names ? "names" : "threads");
         if (!r->threads_have_figures)
-                fprintf(s->out, "  %sWhat each did: --group-by thread reads all events.%s\n",
+                fprintf(s->out, "  %sTo see what each thread did, use --group-by thread.%s\n",
                         s->dim, s->plain);
 }
 
@@ -162,7 +162,7 @@ void tables_print_mappings(const struct style *s, const struct report *r) {
         if (r->mapped.reserved_peak_bytes)
                 style_heading(
                         s,
-                        "Own mappings: at most %s, and %s of addresses reserved, which take no memory",
+                        "Own mappings: at most %s, and %s of reserved addresses, which take no memory",
                         unit_bytes(&a, r->mapped.usable_peak_bytes),
                         unit_bytes(&b, r->mapped.reserved_peak_bytes));
         else

@@ -108,7 +108,7 @@ void totals_print(const struct style *s, const struct report *r) {
         add_blocks(&table, s, r, report_is_filtered(r) ? "at the peak" : "peak live", t->peak_bytes,
                    t->peak_blocks, t->var[QUERY_PEAK]);
         add_blocks(&table, s, r, "at the end", t->end_bytes, t->end_blocks, t->var[QUERY_END]);
-        add(&table, "allocated", "%s%s in all", counted, unit_bytes(&a, t->alloc_bytes));
+        add(&table, "allocated", "%s%s in total", counted, unit_bytes(&a, t->alloc_bytes));
         add(&table, "peak resident", "%s",
             t->peak_rss_bytes ? unit_bytes(&a, t->peak_rss_bytes) : "unknown");
         add(&table, "allocations", "%s%s", counted, unit_count(&a, t->n_allocs));
@@ -148,12 +148,12 @@ static void print_leak_summary(const struct style *s, const struct report *r) {
         fprintf(s->out, "    growing or left behind: %s byte%s\n",
                 unit_count(&t, end_bytes - MIN(end_bytes, calm_bytes)),
                 unit_s(end_bytes - MIN(end_bytes, calm_bytes)));
-        fprintf(s->out, "    of the start-up, or built once: %s byte%s\n",
+        fprintf(s->out, "    startup memory, or built once: %s byte%s\n",
                 unit_count(&t, left->start_up_bytes), unit_s(left->start_up_bytes));
         if (left->collected_bytes)
                 fprintf(s->out, "    in heaps of garbage collectors: %s byte%s\n",
                         unit_count(&t, left->collected_bytes), unit_s(left->collected_bytes));
-        fprintf(s->out, "    in steady caches, or came late: %s byte%s\n",
+        fprintf(s->out, "    in steady caches, or allocated late: %s byte%s\n",
                 unit_count(&t, left->steady_bytes + left->later_bytes),
                 unit_s(left->steady_bytes + left->later_bytes));
 }

@@ -57,7 +57,8 @@ static void replace(char **to, const char *value) {
 static int set_process(struct request *r, const char *key, const char *value, struct err *reterr) {
         (void)key;
         if (!value[0])
-                return err_set(reterr, -EINVAL, "'' is no process: use a pid, a name, main or all");
+                return err_set(reterr, -EINVAL,
+                               "'' is not a process: use a pid, a name, main or all");
         replace(&r->process, value);
         return 0;
 }
@@ -70,7 +71,7 @@ static int set_time(struct request *r, const char *key, const char *value, struc
         if (value[0] != '@')
                 x = unit_parse_duration(value, &ns, reterr);
         else if (!value[1])
-                x = err_set(reterr, -EINVAL, "'@' names no moment: write @NAME");
+                x = err_set(reterr, -EINVAL, "'@' has no name: write @NAME");
         if (x < 0)
                 return x;
         replace(&t->name, value[0] == '@' ? value + 1 : NULL);
@@ -117,13 +118,14 @@ static int set_shape(struct request *r, const char *key, const char *value, stru
 
         if (before && strcmp(before, key) != 0)
                 return err_set(reterr, -EINVAL,
-                               "one view at a time: '%s' asks for another: leave one out", before);
+                               "more than one view: '%s' selects another: leave one out", before);
         for (size_t i = 0; i < ARRAY_SIZE(shapes) && shape == REQUEST_SUMMARY; i++)
                 if (strcmp(shapes[i].key, key) == 0 &&
                     (!shapes[i].value || strcmp(shapes[i].value, value) == 0))
                         shape = shapes[i].shape;
         if (shape == REQUEST_SUMMARY)
-                return err_set(reterr, -EINVAL, "'%s' has none: use size or lifetime", value);
+                return err_set(reterr, -EINVAL, "'%s' has no histogram: use size or lifetime",
+                               value);
         if (shape == REQUEST_GROUPS)
                 x = query_by_parse(value, &r->group_by, reterr);
         if (x < 0)
@@ -169,8 +171,8 @@ static int set_share(struct request *r, const char *key, const char *value, stru
 
         (void)key;
         if (!is_number || end == value || *end || !(pct >= 0 && pct <= 100))
-                return err_set(reterr, -EINVAL, "'%s' is no share: use a number from 0 to 100",
-                               value);
+                return err_set(reterr, -EINVAL,
+                               "'%s' is not a percentage: use a number from 0 to 100", value);
         r->min_share_pct = pct;
         return 0;
 }
@@ -188,7 +190,7 @@ static int set_flag(struct request *r, const char *key, const char *value, struc
 static int set_rules(struct request *r, const char *key, const char *value, struct err *reterr) {
         (void)key;
         if (r->rules.n_files == NAME_MAX_FILES)
-                return err_set(reterr, -E2BIG, "at most %d files: put rules into fewer",
+                return err_set(reterr, -E2BIG, "given more than %d times: merge the files",
                                NAME_MAX_FILES);
         r->rules.files[r->rules.n_files++] = copy_text(value);
         return 0;
@@ -273,7 +275,7 @@ int request_set(struct request *r, const char *key, const char *value, struct er
                         x = setter_of(k)(r, k->name, value, reterr);
                 return x < 0 ? err_about(reterr, k->name, x) : 0;
         }
-        return err_set(reterr, -EINVAL, "'%.64s' is nothing that can be asked for", key);
+        return err_set(reterr, -EINVAL, "'%.64s' is not a key", key);
 }
 
 /* ---- keys together --------------------------------------------------------------------------- */
@@ -303,14 +305,13 @@ static int check_window(const struct request *r, struct err *reterr) {
         const struct request_time *end = r->at.is_set ? &r->at : &r->to;
 
         if (r->at.is_set && r->to.is_set)
-                return refuse(reterr, "at",
-                              "'to' says where the window ends, too: leave one of them out");
+                return refuse(reterr, "at", "'to' also sets the end of the window: leave one out");
         if (!end->is_set || end->name || r->from.name || r->from.ns < end->ns)
                 return 0;
         if (r->from.is_set)
                 return refuse(reterr, "from", "the window is empty: it must begin before it ends");
         if (r->at.is_set)
-                return refuse(reterr, "at", "nothing had happened yet: it must be later than 0");
+                return refuse(reterr, "at", "nothing is recorded at 0: it must be later than 0");
         return refuse(reterr, "to", "the window is empty: it must end later than 0");
 }
 
@@ -318,13 +319,12 @@ int request_check(const struct request *r, enum request_view view, struct err *r
         const char *lost = r->max_depth ? "depth" : r->min_share_pct >= 0 ? "min-share" : NULL;
 
         if (view != REQUEST_REPORT && r->shape != REQUEST_SUMMARY)
-                return refuse(reterr, shape_key(r->shape), "only a report has this view");
+                return refuse(reterr, shape_key(r->shape), "this view exists only in a report");
         if (view != REQUEST_DIFF && r->per_second)
-                return refuse(reterr, "per-second", "only a comparison has rates");
+                return refuse(reterr, "per-second", "rates exist only in a comparison");
         if (lost && view != REQUEST_FLAME && !is_tree(r->shape))
-                return refuse(
-                        reterr, lost,
-                        "there is no tree to cut: ask for tree, bottom-up, callers or callees");
+                return refuse(reterr, lost,
+                              "it applies only to trees: add tree, bottom-up, callers or callees");
         return check_window(r, reterr);
 }
 

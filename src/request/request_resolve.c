@@ -15,7 +15,7 @@ static void add_note(struct request_resolved *x, const char *name, size_t n_same
         if (used > 200) /* the longest name there is room for, twice */
                 used = 200;
         snprintf(x->note + used, sizeof(x->note) - used,
-                 "%s@%.120s: %s moments are called so: the first is taken, at %s", used ? "; " : "",
+                 "%s@%.120s: %s moments have this name: using the first, at %s", used ? "; " : "",
                  name, unit_count(&n, n_same), unit_duration(&at, time_ns));
         err_make_one_line(x->note);
 }

@@ -75,18 +75,18 @@ static void test_refused(void **state) {
         struct err err = {0};
 
         (void)state;
-        refused("process", "", "is no process");
+        refused("process", "", "is not a process");
         refused("from", "soon", "not a time");
-        refused("to", "@", "names no moment");
+        refused("to", "@", "has no name");
         refused("by", "size", "is not a metric");
         refused("size", "9..1", "is empty");
         refused("function", "(", "");
-        refused("group-by", "colour", "is nothing to group by");
-        refused("histogram", "age", "has none");
+        refused("group-by", "colour", "cannot group by");
+        refused("histogram", "age", "has no histogram");
         refused("top", "-1", "is not a number from 0");
         refused("depth", "0", "is not a number from 1");
-        refused("min-share", "nan", "is no share");
-        refused("min-share", "101", "is no share");
+        refused("min-share", "nan", "is not a percentage");
+        refused("min-share", "101", "is not a percentage");
         refused("tree", "no", "takes no value");
         refused("from", NULL, "needs a value");
         assert_true(request_set(&r, "colour", "red", &err) < 0);
@@ -186,18 +186,18 @@ static void test_url(void **state) {
         url_is("function=%C3%A4%26%3d", " --function '\xc3\xa4&='");
         url_is("function=a=b", " --function a=b");
         url_is("to=1s&to=2s", " --to 2s");
-        url_refused("from=%", 6, "is no byte");
-        url_refused("from=%4", 7, "is no byte");
-        url_refused("from=%zz", 8, "is no byte");
+        url_refused("from=%", 6, "is not a byte");
+        url_refused("from=%4", 7, "is not a byte");
+        url_refused("from=%zz", 8, "is not a byte");
         url_refused("function=a%00b", 14, "zero byte");
         url_refused("function=a\0b", 12, "zero byte");
-        url_refused("=", 1, "is nothing that can be asked for");
-        url_refused("rules=/etc/passwd", 17, "cannot be asked for in a URL");
-        url_refused("%72ules=/etc/passwd", 19, "cannot be asked for in a URL");
-        url_refused("colour=%0Ared", 13, "is nothing that can be asked for");
+        url_refused("=", 1, "is not a key");
+        url_refused("rules=/etc/passwd", 17, "is not allowed in a URL");
+        url_refused("%72ules=/etc/passwd", 19, "is not allowed in a URL");
+        url_refused("colour=%0Ared", 13, "is not a key");
         for (size_t i = 0; i <= REQUEST_MAX_PAIRS; i++)
                 memcpy(many + 2 * i, "x&", 2);
-        url_refused(many, 2, "is nothing");
+        url_refused(many, 2, "is not a key");
         for (size_t i = 0; i < sizeof(long_one); i++)
                 long_one[i] = '&';
         url_refused(long_one, sizeof(long_one), "too long");

@@ -29,16 +29,16 @@ static int decode(const char *text, size_t n, char *to, struct err *reterr) {
                         if (text[i] == '+')
                                 to[k - 1] = ' ';
                         else if (!text[i])
-                                return err_set(reterr, -EINVAL, "a zero byte is no text");
+                                return err_set(reterr, -EINVAL, "a zero byte is not text");
                         continue;
                 }
                 high = i + 1 < n ? hex(text[i + 1]) : -1;
                 low = i + 2 < n ? hex(text[i + 2]) : -1;
                 if (high < 0 || low < 0)
-                        return err_set(reterr, -EINVAL, "'%.*s' is no byte: write '%%' as %%25",
+                        return err_set(reterr, -EINVAL, "'%.*s' is not a byte: write '%%' as %%25",
                                        (int)MIN(n - i, (size_t)3), text + i);
                 if (high == 0 && low == 0)
-                        return err_set(reterr, -EINVAL, "a zero byte is no text");
+                        return err_set(reterr, -EINVAL, "a zero byte is not text");
                 to[k++] = (char)(high << 4 | low);
                 i += 2;
         }
@@ -72,7 +72,7 @@ static int take_pair(struct request *r, const char *pair, size_t n, struct err *
         if (x < 0)
                 return x;
         if (is_local(key)) /* it would be read here, not where the question comes from */
-                return err_set(reterr, -EACCES, "'%s' cannot be asked for in a URL", key);
+                return err_set(reterr, -EACCES, "'%s' is not allowed in a URL", key);
         return request_set(r, key, equals ? value : NULL, reterr);
 }
 
@@ -80,7 +80,7 @@ int request_parse_url(struct request *r, const char *query, size_t n, struct err
         size_t n_pairs = 0;
 
         if (n > REQUEST_MAX_URL_BYTES)
-                return err_set(reterr, -E2BIG, "the query is too long: %d bytes are the most",
+                return err_set(reterr, -E2BIG, "the query is too long: use at most %d bytes",
                                REQUEST_MAX_URL_BYTES);
         if (n && query[0] == '?') {
                 query++;
@@ -93,7 +93,7 @@ int request_parse_url(struct request *r, const char *query, size_t n, struct err
 
                 if (len && n_pairs++ == REQUEST_MAX_PAIRS)
                         return err_set(reterr, -E2BIG,
-                                       "the query asks for too much at once: %d keys are the most",
+                                       "the query has too many keys: use at most %d",
                                        REQUEST_MAX_PAIRS);
                 if (len)
                         x = take_pair(r, query + at, len, reterr);

@@ -30,8 +30,8 @@ void estimate_add_sentence(struct str *to, const struct query *q, bool is_tallie
                 }
         str_add(to,
                 is_tallied
-                        ? ": allocations, frees and bytes allocated are exact, all else has the standard error told."
-                        : ": figures have the standard errors told.");
+                        ? ": allocations, frees and bytes allocated are exact; all other figures have the standard error shown."
+                        : ": figures have the standard errors shown.");
 }
 
 /* CPU time that processes used while they were recorded. What one has at its first sample and cannot have used since it

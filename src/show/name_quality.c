@@ -112,7 +112,7 @@ static bool add_unnamed(const struct name_quality *n, struct str *to) {
         if (first->names && first->names->text[0])
                 str_addf(to, ": %s.", first->names->text);
         else
-                str_add(to, ": stripped, or replaced or removed since the recording.");
+                str_add(to, ": it is stripped, or was replaced or removed since the recording.");
         return true;
 }
 
@@ -131,7 +131,7 @@ static bool add_lineless(const struct name_quality *n, struct str *to) {
                 return false;
         str_addf(
                 to,
-                "%.0f %% of allocations were asked for by code without source lines, most of them in %s: %s.",
+                "%.0f %% of allocations come from code without source lines, most of them in %s: %s.",
                 n->unlined_allocs_pct, module_name(worst), worst->names->text);
         return true;
 }
@@ -142,7 +142,7 @@ bool name_quality_add_note(const struct name_quality *n, const struct query *q, 
         if (v->n_stacks < 2)
                 return false;
         if (v->n_symbols == 0 && v->n_module_names == 0) {
-                str_add(to, "The trace holds no names: 'silt symbolize' looks them up.");
+                str_add(to, "The trace contains no names: run 'silt symbolize' to look them up.");
                 return true;
         }
         return add_lineless(n, to) || add_unnamed(n, to);

@@ -46,14 +46,14 @@ static void progress_draw(void *ctx, uint64_t done, uint64_t total) {
 /* Says what to do about rules that cannot be had; reterr has what is wrong with them. */
 static int refuse_rules(int error, struct err *reterr) {
         struct err why = *reterr;
-        const char *advice = "correct the rule, or leave the file out";
+        const char *advice = "correct the rule, or leave out the file";
 
         if (error == -ENOENT || error == -ENOTDIR)
                 advice = "check the path";
         else if (error == -EISDIR || error == -EFBIG)
                 advice = "name a file of rules";
         else if (error != -EINVAL)
-                advice = "choose a file that can be read";
+                advice = "choose a readable file";
         return err_set(reterr, error, "%s: %s", why.text, advice);
 }
 

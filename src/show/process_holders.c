@@ -109,7 +109,7 @@ bool holder_add_crowd(const struct query *q, const struct query_answer *a, struc
         n_others = n - MIN(n, h.n);
         query_add_process_name(q, h.process, &name);
         if (h.n > 1)
-                str_addf(to, "%s processes called ", unit_count(&t, h.n));
+                str_addf(to, "%s processes named ", unit_count(&t, h.n));
         style_add_clean(to, str_text(&name));
         if (h.n == 1)
                 str_addf(to, " (pid %u)", query_view(q)->processes[h.process].start.pid);

@@ -22,8 +22,7 @@ static int find_one(struct query *q, uint32_t process, const char *key, const ch
         if (n_same > 1) {
                 if (reterr && !reterr->code)
                         before = *reterr;
-                err_set(reterr, 0,
-                        "%.200s%s@%s: %s moments are called so: the first is taken, at %s",
+                err_set(reterr, 0, "%.200s%s@%s: %s moments have this name: using the first, at %s",
                         before.text, before.text[0] ? "; " : "", name, unit_count(&n, n_same),
                         unit_duration(&at, m.time_ns));
         }

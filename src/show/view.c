@@ -70,12 +70,10 @@ void view_add_whole(const struct view *v, const struct query_totals *t, struct s
 void view_add_untold(uint64_t known_from_ns, struct str *to) {
         struct unit_text t;
 
-        str_addf(to, "cannot be told: detail before %s was dropped (--max-size): ",
+        str_addf(to, "is unknown: detail before %s was dropped (--max-size): ",
                  unit_duration(&t, known_from_ns));
-        str_addf(
-                to,
-                "ask from %s on, or for nothing that needs it, such as sizes, threads and lifetimes",
-                unit_duration(&t, known_from_ns));
+        str_addf(to, "start the window at %s, or do not filter by size, thread or lifetime",
+                 unit_duration(&t, known_from_ns));
 }
 
 void view_add_nothing(const struct view *v, const struct query_answer *a, struct str *to) {
@@ -92,15 +90,17 @@ void view_add_nothing(const struct view *v, const struct query_answer *a, struct
         }
         if (v->metric == QUERY_GROWTH && !a->known_from_ns) {
                 str_addf(to, "Nothing %sgrew: try another %smetric (--by), window or process.",
-                         is_filtered ? "that the filter selects " : "",
+                         is_filtered ? "that the filter matches " : "",
                          is_filtered ? "filter, " : "");
                 return;
         }
         if (a->known_from_ns)
-                str_addf(to, "Of the blocks allocated since %s, whose detail is kept, nothing was ",
-                         unit_duration(&t, a->known_from_ns));
+                str_addf(
+                        to,
+                        "Among the blocks allocated since %s (detail before that was dropped), nothing was ",
+                        unit_duration(&t, a->known_from_ns));
         else
-                str_addf(to, "Nothing %swas ", is_filtered ? "that the filter selects " : "");
+                str_addf(to, "Nothing %swas ", is_filtered ? "that the filter matches " : "");
         view_add_state(v, to);
         str_addf(to, ": try another %smetric (--by), window or process.",
                  is_filtered ? "filter, " : "");
@@ -118,7 +118,7 @@ void view_add_share(struct str *to, int64_t value, uint64_t whole) {
 }
 
 const char *view_verb(const struct view *v) {
-        return metric_is_count(v->metric) ? "made" : "asked for";
+        return metric_is_count(v->metric) ? "made" : "requested";
 }
 
 /* ---- names ----------------------------------------------------------------------------------- */
@@ -163,7 +163,7 @@ static void add_process(const struct view *v, struct str *to) {
 
         query_add_process_name(v->q, v->scope.process, &name);
         style_add_clean(to, str_text(&name));
-        str_addf(to, " (pid %u) alone. ", v->v->processes[v->scope.process].start.pid);
+        str_addf(to, " (pid %u) only. ", v->v->processes[v->scope.process].start.pid);
         str_done(&name);
 }
 
@@ -212,11 +212,11 @@ void view_add_doubts(const struct view *v, const struct query_answer *a, struct 
         else if (a->is_moved)
                 str_addf(
                         to,
-                        "Event detail before %s was dropped (--max-size): these are the figures of the nearest window there is.\n",
+                        "Detail before %s was dropped (--max-size): figures are for the nearest known window.\n",
                         unit_duration(&t, v->v->detail_from_ns));
         else if (!a->is_exact)
                 str_add(to,
-                        "Parts that these figures need are missing from the file: they are as near as the rest allows.\n");
+                        "Parts of the file that these figures need are missing: they are approximate.\n");
 }
 
 void view_print_doubts(const struct view *v, const struct query_answer *a) {

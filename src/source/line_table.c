@@ -252,7 +252,7 @@ static void print_titles(const struct layout *l) {
         str_add(&s, "  ");
         add_right(&s, "line", l->line_width);
         if (l->has_mark && str_width(str_text(&s)) + TABLE_LEGEND <= l->v->s.width) {
-                str_add(&s, "   > partly or all in what it calls");
+                str_add(&s, "   > partly or wholly in its callees");
         } else if (l->has_self) {
                 str_add(&s, "   itself, + callees: ");
                 view_add_state(l->v, &s);

@@ -137,11 +137,11 @@ static void test_function(void **state) {
         (void)state;
         expect_text(
                 usual, "Cache::insert", "80",
-                "Cache::insert in cache.cc, with what it calls, asked for 1000 B of the 9.8 KiB\n"
+                "Cache::insert in cache.cc, with its callees, requested 1000 B of the 9.8 KiB\n"
                 "live at the peak (10 %); line 10 alone 1000 B.\n"
                 "\n"
                 "cache.cc:7-12\n"
-                "  at peak   allocs  at end  line   > partly or all in what it calls\n"
+                "  at peak   allocs  at end  line   > partly or wholly in its callees\n"
                 "                               7 │ void Cache::insert(int key) {\n"
                 "                               8 │         if (key < 0)\n"
                 "                               9 │                 return;\n"
@@ -158,7 +158,7 @@ static void test_wide(void **state) {
         o.view.metric = "allocated";
         expect_text(
                 o, "Cache::insert", "120",
-                "Cache::insert in cache.cc, with what it calls, asked for 1.0 KiB of the 9.8 KiB allocated (11 %); line 10 alone 1000 B.\n"
+                "Cache::insert in cache.cc, with its callees, requested 1.0 KiB of the 9.8 KiB allocated (11 %); line 10 alone 1000 B.\n"
                 "\n"
                 "cache.cc:7-12\n"
                 "  itself  + callees  share  allocs  at end  line   itself, + callees: allocated\n"
@@ -182,7 +182,7 @@ static void test_narrow(void **state) {
                                  "    last = new Key(key);\n"
                                  "}\n");
         expect_text(usual, "Cache::insert", "60",
-                    "Cache::insert in cache.cc, with what it calls, asked for\n"
+                    "Cache::insert in cache.cc, with its callees, requested\n"
                     "1000 B of the 9.8 KiB live at the peak (10 %); line 10 alone\n"
                     "1000 B.\n"
                     "\n"
@@ -229,27 +229,26 @@ static void test_names(void **state) {
         (void)state;
         /* instances of a template together, by any of their names */
         expect_has(usual, "Table::add",
-                   "Table::add in table.h asked for 7.8 KiB of the 9.8 KiB live");
-        expect_has(usual, "add", "Table::add in table.h asked for 7.8 KiB");
-        expect_has(usual, "dd$|Table.*add", "asked for 7.8 KiB");
-        expect_has(usual, "Table<int>::add", "Table<int>::add in table.h asked for 3.9 KiB");
+                   "Table::add in table.h requested 7.8 KiB of the 9.8 KiB live");
+        expect_has(usual, "add", "Table::add in table.h requested 7.8 KiB");
+        expect_has(usual, "dd$|Table.*add", "requested 7.8 KiB");
+        expect_has(usual, "Table<int>::add", "Table<int>::add in table.h requested 3.9 KiB");
         expect_has(usual, "make",
-                   "make in cache.cc asked for 800 B of the 9.8 KiB live at the peak (8 %)");
-        expect_has(usual, "cache.cc", "cache.cc asked for 1000 B of the 9.8 KiB");
+                   "make in cache.cc requested 800 B of the 9.8 KiB live at the peak (8 %)");
+        expect_has(usual, "cache.cc", "cache.cc requested 1000 B of the 9.8 KiB");
         expect_has(usual, "cache.cc", "line 4 alone 800 B.");
-        expect_has(usual, "./cache.cc:10", "cache.cc:10, with what it calls, asked for 1000 B");
-        expect_has(usual, "bits/stl_vector.h", "stl_vector.h, with what it calls, asked for 200 B");
+        expect_has(usual, "./cache.cc:10", "cache.cc:10, with its callees, requested 1000 B");
+        expect_has(usual, "bits/stl_vector.h", "stl_vector.h, with its callees, requested 200 B");
         /* closures belong to their function, and what the program is made of comes before libraries */
-        expect_has(usual, "app::serve", "app::serve in app.rs asked for 250 B");
-        expect_has(usual, "serve", "app::serve in app.rs asked for 250 B");
-        expect_has(usual, "run_ticks", "app::run_ticks in app.rs asked for 40 B");
-        expect_has(usual, "push_back", "List::push_back in list.cc asked for 50 B");
-        expect_refused("insert",
-                       "2 functions are called so: choose one of Cache::insert, List::insert");
-        expect_refused("nobody", "no call path has such a function or file");
-        expect_refused("ache.cc", "no call path has such a function or file");
-        expect_refused("other.cc:3", "no call path has code of such a file");
-        expect_refused("(a+)+$|(", "no call path has such a function");
+        expect_has(usual, "app::serve", "app::serve in app.rs requested 250 B");
+        expect_has(usual, "serve", "app::serve in app.rs requested 250 B");
+        expect_has(usual, "run_ticks", "app::run_ticks in app.rs requested 40 B");
+        expect_has(usual, "push_back", "List::push_back in list.cc requested 50 B");
+        expect_refused("insert", "matches 2 functions: choose one of Cache::insert, List::insert");
+        expect_refused("nobody", "no call path contains such a function or file");
+        expect_refused("ache.cc", "no call path contains such a function or file");
+        expect_refused("other.cc:3", "no call path contains such a file");
+        expect_refused("(a+)+$|(", "no call path contains such a function");
 }
 
 static void test_missing(void **state) {
@@ -257,11 +256,11 @@ static void test_missing(void **state) {
         char here[256];
 
         (void)state;
-        expect_has(usual, "List::insert", "/gone/list.cc is not here: name the directory");
+        expect_has(usual, "List::insert", "/gone/list.cc was not found: name the directory");
         expect_has(usual, "List::insert", "660 B       1   660 B    99 │ List::insert\n");
         assert_non_null(getcwd(here, sizeof(here)));
         o.maps[o.n_maps++] = (struct source_map){"/gone/list.cc", 13, cache_path};
-        expect_has(o, "List::insert", "Where the function begins and ends cannot be told");
+        expect_has(o, "List::insert", "Cannot find where the function begins and ends");
 }
 
 static void test_scope(void **state) {
@@ -270,7 +269,7 @@ static void test_scope(void **state) {
         (void)state;
         o.view.filter = query_filter_new();
         assert_int_equal(query_filter_add(o.view.filter, "size", "300..400", NULL), 0);
-        expect_has(o, "Cache::insert", "asked for 700 B of the 700 B live");
+        expect_has(o, "Cache::insert", "requested 700 B of the 700 B live");
         expect_has(o, "Cache::insert", "Only blocks with size 300..400.");
         query_filter_free(o.view.filter);
         o.view.filter = NULL;

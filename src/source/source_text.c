@@ -42,19 +42,19 @@ static void print_state(const struct view *v, const struct page *page) {
         if (f->state == FILE_MISSING)
                 str_addf(
                         &s,
-                        "%s is not here: name the directory that has the sources (--source-dir DIR), or where a path went (--map OLD=NEW).",
+                        "%s was not found: name the directory of the sources (--source-dir DIR), or where they moved (--map OLD=NEW).",
                         f->path);
         else if (f->state == FILE_UNREADABLE)
-                str_addf(&s, "%s %s: name another place (--source-dir DIR, --map OLD=NEW).",
+                str_addf(&s, "%s %s: name another directory (--source-dir DIR, --map OLD=NEW).",
                          f->path, f->why);
         else if (f->is_changed)
                 str_addf(
                         &s,
-                        "%s has changed since the program was built or recorded: figures may stand beside the wrong lines.",
+                        "%s has changed since the program was built or recorded: figures may be beside the wrong lines.",
                         frame_base(f->path));
         else if (!page->has_extent)
                 str_add(&s,
-                        "Where the function begins and ends cannot be told: lines with figures, and those around them.");
+                        "Cannot find where the function begins and ends: showing lines with figures and those around them.");
         if (s.n) {
                 fputs(f->state == FILE_READ && !f->is_changed ? v->s.dim : v->s.alarm, v->out);
                 style_wrap(&v->s, str_text(&s), 0);
@@ -142,7 +142,7 @@ static void print_first(const struct pages *p, const struct page_row *most) {
         }
         add_subject(p, &s);
         if (self != value)
-                str_add(&s, ", with what it calls,");
+                str_add(&s, ", with its callees,");
         str_addf(&s, " %s %s ", v->metric == QUERY_GROWTH ? "has" : view_verb(v),
                  metric_text(v->metric, value, &t));
         if (whole) {

@@ -136,8 +136,8 @@ static int refuse_several(const char *what, const char *noun, const char *const 
         }
         if (n > SUBJECT_MAX_TOLD)
                 str_addf(&s, " and %zu more", n - SUBJECT_MAX_TOLD);
-        r = err_set(reterr, -ENOTUNIQ, "'%.80s': %zu %s are called so: choose one of %s", what, n,
-                    noun, str_text(&s));
+        r = err_set(reterr, -ENOTUNIQ, "'%.80s' matches %zu %s: choose one of %s", what, n, noun,
+                    str_text(&s));
         str_done(&s);
         return r;
 }
@@ -198,7 +198,7 @@ static int find_file(struct seeking *k, struct err *reterr) {
         if (r == -ENOENT && n)
                 return err_set(
                         reterr, -ENOENT,
-                        "'%s': no call path has code of such a file: 'silt report --group-by line' lists them",
+                        "'%s': no call path contains such a file: see 'silt report --group-by line'",
                         k->what);
         if (r < 0)
                 return r;
@@ -320,12 +320,12 @@ static int choose(struct seeking *k, const struct candidates *c, unsigned *ret_r
         if (names.n == 0)
                 r = err_set(
                         reterr, -ENOENT,
-                        "'%s': no call path has such a function or file: 'silt report --group-by function' lists them",
+                        "'%s': no call path contains such a function or file: see 'silt report --group-by function'",
                         k->what);
         else if (best & RANK_NO_LINES)
                 r = err_set(
                         reterr, -ENODATA,
-                        "'%s': the trace knows no lines of it: build with -g, or 'silt symbolize FILE --debug-path DIR' with its debug information",
+                        "'%s': the trace has no line numbers for it: build with -g, or run 'silt symbolize FILE --debug-path DIR' with its debug information",
                         k->what);
         else if (names.n > 1)
                 r = refuse_several(k->what, "functions", names.items, names.n, reterr);

@@ -120,7 +120,7 @@ def test_exec(t):
         assert silt.end(None) == 0 and "replaced itself with 'count_c'" in silt.said, silt.said
         check(silt.totals(), allocations=30, end_live_blocks=30)
         said = " ".join(t.silt.command("report", silt.trace).text.split())
-        assert "When it became another program" in said and "replaced itself with 'count_c' after" in said, said
+        assert "When it executed another program" in said and "replaced itself with 'count_c' after" in said, said
         target.tell("mixed 3")
         check(record(t, target.pid, lambda: target.tell("make 5")), allocations=5)
 

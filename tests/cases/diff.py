@@ -362,7 +362,7 @@ def test_refused(t):
                       ([trace, trace, "--from", "1h"], "only"), ([trace + "@2h", "@3h"], "only"),
                       ([trace, trace, "--process", "nobody"], "'nobody': no such process: use all, main, or one of "),
                       ([trace, trace, "--process", "1"], "'1': no such process"),
-                      ([trace, trace, "--per-second", "--by", "peak"], "no rate"), ([trace], "one trace given"),
+                      ([trace, trace, "--per-second", "--by", "peak"], "not a rate"), ([trace], "one trace given"),
                       ([trace, trace, "--alive-at", "2h"], "")):
         r = t.silt.command("diff", *argv)
         assert r.code == 2 and r.text == "" and why in r.errors, (argv, r.errors)
@@ -382,4 +382,4 @@ def test_processes(t):
     assert got["old"]["pid"] == pid
     assert diff(t, trace, trace)["old"]["pid"] is None  # all of them
     r = t.silt.command("diff", trace, trace, "--process", f"{pid},{name}")
-    assert r.code == 2 and f"'{name}': 7 processes are called so: give the pid of one: " in r.errors, r.errors
+    assert r.code == 2 and f"'{name}': 7 processes have this name: give the pid of one: " in r.errors, r.errors

@@ -121,8 +121,8 @@ def test_a_filter_that_selects_nothing_is_named_as_the_reason(t):
 
 
 def test_bad_conditions_are_refused_in_one_line(t):
-    for options, says in ((["--function", "("], "--function: "), (["--size", "9K..1"], "the higher one: write 1..9K"),
-                          (["--function", "x" * 5000], "write a shorter one"), (["--function", "(*UTF)x"], "leave it out"),
+    for options, says in ((["--function", "("], "--function: "), (["--size", "9K..1"], "swapped: write 1..9K"),
+                          (["--function", "x" * 5000], "use a shorter one"), (["--function", "(*UTF)x"], "leave it out"),
                           (["--function", "(" * 200], "nest less"), (["--function", "a{70000}"], "repeat less"),
                           (["--lifetime", "3s"], "write 3s.. or ..3s"), (["--alive-at", "soon"], "--alive-at: ")):
         r = t.silt.command("report", "none.silt", *options)

@@ -454,7 +454,7 @@ def check_choice(b):
                "(document.querySelector('select'))")
     assert re.match(r"[\d,]+ allocations by many_frames", b.evaluate(title)), b.evaluate(title)
     b.evaluate("(s => { s.value = '1'; s.dispatchEvent(new Event('change')); })(document.querySelector('select'))")
-    assert "asked for by s" in b.evaluate(title), b.evaluate(title)
+    assert "requested by s" in b.evaluate(title), b.evaluate(title)
     assert b.problems() == [], b.problems()
 
 

@@ -37,7 +37,7 @@ def check_what_cannot_be_told(t, trace):
     for options in (["--size", "..64"], ["--lifetime", "1ms.."], ["--size", "..64", "--tree"], ["--size", "..64", "--group-by", "site"],
                     ["--group-by", "size"], ["--histogram", "size"]):
         text = " ".join(t.silt.command("report", *window, *options, trace).text.split())
-        assert "cannot be told: detail before" in text.split(". ")[0] and ": ask from " in text, (options, text)
+        assert "is unknown: detail before" in text.split(". ")[0] and ": start the window at " in text, (options, text)
         moments = re.search(r"From (.+?) to (.+?)\. ", text)
         assert not moments or moments[1] != moments[2], (options, text)
         assert "there are none" not in text and "0 allocs" not in text, (options, text)
@@ -95,9 +95,9 @@ def test_the_file_stays_within_the_bound_and_totals_stay_exact(t):
     assert quality["exact"] and quality["dropped_events"] > 0 and quality["detail_from_s"] > 0, quality
 
     text = t.silt.command("report", trace).text
-    assert "detail kept from" in text and "(--max-size)" in text, text
+    assert "detail kept since" in text and "(--max-size)" in text, text
     early = t.silt.command("report", "--from", "10ms", "--to", "30ms", trace).text
-    assert "Event detail before" in early and "the nearest there are" in " ".join(early.split()), early
+    assert "Detail before" in early and "the nearest known window" in " ".join(early.split()), early
     check_what_cannot_be_told(t, trace)
     blocks = t.silt.command("report", "--blocks", "--to", "30ms", trace).text
     assert "was dropped" in " ".join(blocks.split()) and not re.search(r"^ +\d+\.\d{6} ", blocks, re.M), blocks

@@ -57,7 +57,7 @@ def test_memcheck_users_find_their_summary(t):
     assert re.search(r"in use at exit: 3852 bytes in 51 blocks", tail), tail
     assert re.search(r"total heap usage: 111 allocs 60 frees 15127 bytes allocated", tail), tail
     assert "reachability not examined" in tail, tail
-    parts = [int(n) for n in re.findall(r"^    (?:growing or left|of the start-up|in steady).*: (\d+) bytes$", tail, re.M)]
+    parts = [int(n) for n in re.findall(r"^    (?:growing or left|startup memory|in steady).*: (\d+) bytes$", tail, re.M)]
     assert len(parts) == 3 and sum(parts) == 3852, tail
 
 

@@ -191,14 +191,14 @@ def test_every_command(t):
     assert "@a (" in text and "@b c (" in text and "snapshot:" not in text, text
     # of equal names the first, and that is said
     r = t.silt.command("report", "--json", p.trace, "--at", "@warm")
-    assert r.code == 0 and "@warm: 2 moments are called so: the first is taken" in r.errors, r.errors
+    assert r.code == 0 and "@warm: 2 moments have this name: using the first" in r.errors, r.errors
     one_line(r.errors)
     for argv in (["report", p.trace, "--at", "@wram"], ["report", p.trace, "--alive-at", "@wram"],
                  ["flame", p.trace, "-o", "-", "--from", "@wram"], ["source", p.trace, "hold", "--to", "@wram"],
                  ["diff", p.trace, "--at", "@a", "--at", "@wram"], ["check", p.trace, "--max-peak", "1M", "--to", "@wram"]):
         r = t.silt.command(*argv)
         assert r.code == 2 and not r.stdout, (argv, r.code, r.text)
-        assert "no moment is called '@wram': there are @a, @b c, @warm, @start, @peak and @end" in r.errors, r.errors
+        assert "no moment has the name '@wram': choose from @a, @b c, @warm, @start, @peak and @end" in r.errors, r.errors
         one_line(r.errors)
     r = t.silt.command("report", p.trace, "--from", "@b c", "--to", "@a")
     assert r.code == 2 and "the window is empty" in r.errors, r.errors
@@ -276,7 +276,7 @@ def test_many(t):
     v = t.silt.command("verify", p.trace)
     assert v.code == 0, v.text + v.errors
     text = t.silt.command("report", p.trace).text
-    assert "more marks: --json has them all" in text, text
+    assert "more marks: see --json" in text, text
     r = t.silt.command("report", p.trace, "--at", "@no")
     assert r.code == 2 and " more, @start, @peak and @end\n" in r.errors and len(r.errors) < 500, r.errors
 

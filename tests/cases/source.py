@@ -119,13 +119,13 @@ def test_the_first_sentence(t):
     source = build(t, "lines.cc")
     line = next(number for number, says in told(source).items() if says["self"] == 30000)
     first = text(t, "Cache::insert", columns=200).splitlines()[0]
-    assert re.fullmatch(rf"Cache::insert in lines\.cc asked for 29\.3 KiB of the [\d.]+ KiB live at the peak \(\d+ %\); line {line} alone "
+    assert re.fullmatch(rf"Cache::insert in lines\.cc requested 29\.3 KiB of the [\d.]+ KiB live at the peak \(\d+ %\); line {line} alone "
                         r"29\.3 KiB\.", first), first
     first = text(t, "shop::run", "--by", "count", columns=200).splitlines()[0]
-    assert re.fullmatch(r"shop::run in lines\.cc, with what it calls, made 5 of the [\d,]+ allocations \(\d+ %\); line \d+ alone 5\.",
+    assert re.fullmatch(r"shop::run in lines\.cc, with its callees, made 5 of the [\d,]+ allocations \(\d+ %\); line \d+ alone 5\.",
                         first), first
     first = text(t, f"lines.cc:{line}", "--by", "end", columns=200).splitlines()[0]
-    assert first.startswith(f"lines.cc:{line} asked for 29.3 KiB of the "), first
+    assert first.startswith(f"lines.cc:{line} requested 29.3 KiB of the "), first
 
 
 def test_widths(t):
@@ -142,9 +142,9 @@ def test_widths(t):
 
 def test_not_one_function(t):
     build(t, "lines.c")
-    for what, why in (("a", "functions are called so: choose one of"), ("nobody", "no call path has such a function or file"),
-                      ("other.c:3", "no call path has code of such a file"), ("\033[2Jx", "no call path has such"),
-                      ("(", "no call path has such")):
+    for what, why in (("a", " functions: choose one of"), ("nobody", "no call path contains such a function or file"),
+                      ("other.c:3", "no call path contains such a file"), ("\033[2Jx", "no call path contains such"),
+                      ("(", "no call path contains such")):
         said = text(t, what, code=2)
         assert why in said and said.count("\n") == 1 and "\033" not in said, (what, said)
 
@@ -214,4 +214,4 @@ def test_no_lines(t):
     source = build(t, "lines.c", ["-g0"])
     assert os.path.exists(source)
     said = text(t, "main", code=2)
-    assert "the trace knows no lines of it: build with -g" in said, said
+    assert "the trace has no line numbers for it: build with -g" in said, said

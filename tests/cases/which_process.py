@@ -117,12 +117,12 @@ def test_workers_with_titles(t):
     titles = sorted(p.get("title", "") for p in got["processes"])
     assert titles == ["pool: master process"] + ["pool: worker process"] * 4, titles
     text = first(t, "report", trace)
-    assert re.match(r"4 processes called pool: worker process \(the largest: pid \d+, 1.9 MiB\) held 7.6 MiB of the 7.7 MiB", text), text
+    assert re.match(r"4 processes named pool: worker process \(the largest: pid \d+, 1.9 MiB\) held 7.6 MiB of the 7.7 MiB", text), text
     assert summary(t, trace, "--process", "pool: master process")["totals"] == got["totals"]
     assert summary(t, trace, "--process", "master")["totals"] == got["totals"]
     for command in (["report"], ["flame", "-o", t.path("x.svg")], ["source"], ["check", "--max-peak", "1M"], ["diff"]):
         operands = [trace, "main"] if command[0] == "source" else [trace, trace] if command[0] == "diff" else [trace]
-        for who, why in (("worker", "4 processes are called so: give the pid of one: "), ("nobody", "no such process: use all, main, or one of "),
+        for who, why in (("worker", "4 processes have this name: give the pid of one: "), ("nobody", "no such process: use all, main, or one of "),
                          ("1", "no such process"), ("x" * 4000, "no such process")):
             r = t.silt.command(*command, *operands, "--process", who)
             assert r.code == 2 and why in r.errors and r.errors.count("\n") == 1, (command, who, r.errors)
@@ -184,6 +184,6 @@ def test_compilers_of_make(t):
         f.write("all: " + " ".join(f"{i}.o" for i in range(4)) + "\n%.o: %.c\n\t/usr/bin/gcc -O1 -c $< -o $@\n")
     trace = record(t, "make", "-s", "-j2", "-C", os.path.dirname(t.path("Makefile")))
     text = first(t, "report", trace)
-    assert re.match(r"(\d processes called )?cc1 .*held .* of make -s -j2 ", text), text
+    assert re.match(r"(\d processes named )?cc1 .*held .* of make -s -j2 ", text), text
     rows = t.silt.command("report", trace).text.partition("Processes (")[2]
     assert " cc1 " in rows and "[exec]" not in rows, rows

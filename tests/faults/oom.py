@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The kernel kills for want of memory: the report says so, and says who held the memory.
+"""The kernel kills because memory ran out: the report says so, and says who held the memory.
 
 With silt inside the limited group, as in a container, the kernel kills the larger of target and recorder. silt asks
 for no other choice: a recorder that could not be killed would let the target die for silt's memory."""
@@ -57,7 +57,7 @@ def check_post_mortem(t, trace, block_bytes):
     r = t.silt.command("report", trace)
     assert r.code == 0, r.errors
     text = " ".join(r.text.split())
-    assert re.search(r"the kernel killed (it|pid \d+|the last of them \(pid \d+\)) for want of memory", text), text[:600]
+    assert re.search(r"the kernel killed (it|pid \d+|the last of them \(pid \d+\)) because memory ran out", text), text[:600]
     assert 0 <= text.find("hoard") < text.find("trickle"), f"hoard does not come first: {text[:3000]}"
     return totals["end_live_bytes"]
 

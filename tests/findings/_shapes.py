@@ -83,7 +83,7 @@ class Run:
         value = tree["nodes"][0]["total"]["value"]
         self.expect(value == shows["value"] and value > 0, f"{finding['next']} shows {value:,}, not {shows['value']:,}: {finding['text']}")
         first = " ".join(text.text.split("\n\n")[0].split())
-        figure = re.search(r"(?:asked for|made) \+?([\d.,]+(?: (?:[KMGT]i)?B)?) of the", first)
+        figure = re.search(r"(?:requested|made) \+?([\d.,]+(?: (?:[KMGT]i)?B)?) of the", first)
         self.expect(figure and figure[1] in finding["text"], f"{finding['next']} says {first!r}, the finding {finding['text']!r}")
         share = re.search(r"\((\d+) %\)", first)
         if finding["kind"] == "growing" and share:

@@ -54,4 +54,4 @@ def test_not_a_table_that_is_built(t):
         found, text = record(t, TABLE, SIZE=size, N=n, DOES_CRASH=crash)
         assert not [f for f in found if f["kind"] in ("leak", "growing")], (size, n, found)
         assert found[-1]["kind"] == "left-at-end" and found[-1]["bytes"] == size * n, found
-        assert "nothing to worry about" not in text and "this run does not tell" in text, text
+        assert "nothing to worry about" not in text and "This run does not show" in text, text

@@ -202,7 +202,7 @@ def test_what_no_sample_shows_is_not_said_to_be_released(t):
     r = t.silt.record(trace, [t.program("fork_tree")], ["--sample", "64M"])
     assert r.code == 0, r.errors
     text = " ".join(t.silt.command("report", trace).text.split())
-    assert "none of the sampled blocks was still allocated" in text and "everything had been released" not in text, text[:400]
+    assert "none of the sampled blocks was still allocated" in text and "everything had been freed" not in text, text[:400]
 
 
 for _test in (test_a_level_that_is_held, test_all_that_is_estimated_says_so, test_json, test_few_samples_claim_nothing,

@@ -13,36 +13,36 @@ from wild._reader import ENV, List  # noqa: E402
 
 PROGRAMS = r"""
 sqlite3     | calm | - | leak | sqlite3 :memory: '.read {t.sql}'
-sqlite_grow | calm | 39\.[34] MiB | rising | sqlite3 :memory: '.read {big.sql}'
+sqlite_grow | calm | 39\.[34] MiB | growing by | sqlite3 :memory: '.read {big.sql}'
 python      | calm | - | - | python3 {work.py}
 perl        | calm | - | - | perl {work.pl}
-jq          | calm | built up|held | rising | jq length {big.json}
-node        | calm | mapped itself | TiB|still allocated at the end, neither | node {work.js}
-java        | calm | mapped itself | TiB|rising | java -Xmx256m {Work.java}
+jq          | calm | built up|held | growing by | jq length {big.json}
+node        | calm | its own mappings | TiB|still allocated at the end, neither | node {work.js}
+java        | calm | its own mappings | TiB|growing by | java -Xmx256m {Work.java}
 php         | calm | - | - | php {work.php}
-luajit      | calm | mapped itself | peaked at 0 B | luajit {work.lua}
-lua         | calm | - | rising | lua5.4 {work.lua}
-ruby        | calm | - | rising|neither start-up | ruby {work.rb}
-R           | calm | heap of R | rising|neither start-up | Rbin -e 'x <- lapply(1:60, function(i) runif(20000)); y <- lapply(x, sort); cat(length(y))'
-emacs       | calm | - | rising|neither start-up | emacs --batch -Q --eval '(let (l) (dotimes (i 300000) (push (list i (number-to-string i)) l)) (message "%d" (length l)))'
-guile       | calm | - | TiB|rising | guile --no-auto-compile -c '(define l (iota 1000000)) (display (length (map (lambda (x) (* x 1.5)) l)))'
-ocaml       | calm | - | rising | ocaml {work.ml}
+luajit      | calm | its own mappings | peaked at 0 B | luajit {work.lua}
+lua         | calm | - | growing by | lua5.4 {work.lua}
+ruby        | calm | - | growing by|neither startup | ruby {work.rb}
+R           | calm | heap of R | growing by|neither startup | Rbin -e 'x <- lapply(1:60, function(i) runif(20000)); y <- lapply(x, sort); cat(length(y))'
+emacs       | calm | - | growing by|neither startup | emacs --batch -Q --eval '(let (l) (dotimes (i 300000) (push (list i (number-to-string i)) l)) (message "%d" (length l)))'
+guile       | calm | - | TiB|growing by | guile --no-auto-compile -c '(define l (iota 1000000)) (display (length (map (lambda (x) (* x 1.5)) l)))'
+ocaml       | calm | - | growing by | ocaml {work.ml}
 erlang      | calm | - | TiB | erl -noshell -eval 'L = lists:seq(1, 500000), io:format("~p", [lists:sum(L)]), halt().'
-pandoc      | calm | memory it mapped itself|files | TiB | pandoc {work.md} -o {out.html}
-cc1plus     | calm | mapped itself | TiB | {cc1plus} -quiet -O1 -imultiarch {multiarch} -D_GNU_SOURCE {work.cc} -o {out.s}
+pandoc      | calm | its own mappings|files | TiB | pandoc {work.md} -o {out.html}
+cc1plus     | calm | its own mappings | TiB | {cc1plus} -quiet -O1 -imultiarch {multiarch} -D_GNU_SOURCE {work.cc} -o {out.s}
 cc1         | calm | - | TiB | {cc1} -quiet -O1 {work.c} -o {out.s}
 clang       | calm | - | - | clang -cc1 -emit-obj -O1 {work.c} -o {out.o}
 as          | calm | - | - | as {asm.s} -o {out.o}
 ld          | calm | - | - | ld -r {asm.o} -o {out2.o}
 git         | calm | - | - | git -C {repo} log --stat --format=%H
-openssl     | calm | - | neither start-up | openssl speed -seconds 1 sha256
+openssl     | calm | - | neither startup | openssl speed -seconds 1 sha256
 openssl_key | calm | - | - | openssl genpkey -algorithm RSA -pkeyopt rsa_keygen_bits:2048 -out {out.pem}
-curl        | calm | - | neither start-up | curl -s -o {out.txt} file://{big.json}
+curl        | calm | - | neither startup | curl -s -o {out.txt} file://{big.json}
 xz          | calm | - | - | xz -k -c -6 {big.json} --stdout
 zstd        | calm | - | - | zstd -q -f {big.json} -o {out.zst}
-gzip        | calm | - | rising | gzip -k -f -c {big.json}
+gzip        | calm | - | growing by | gzip -k -f -c {big.json}
 tar         | calm | - | - | tar cf {out.tar} -C /usr/share/doc/bash .
-sort        | calm | - | rising | sort {big.txt} -o {out.txt}
+sort        | calm | - | growing by | sort {big.txt} -o {out.txt}
 gawk        | calm | - | - | gawk '{{n[$1 % 1000]++}} END {{print length(n)}}' {big.txt}
 find        | calm | - | - | find /usr/share/doc/bash -name 'x*'
 bash        | calm | - | - | bash -c 'for i in {{1..5000}}; do x="$x$i"; done; echo ${{#x}}'

@@ -15,29 +15,29 @@ TRAFFIC = "ms=4000 requests=2000 size=1500 kept_pct=100 hold_kb=40 others=0 step
 
 STORIES = rf"""
 tasks_nobody_collects    | any | run_ticks | - | {{simulator}} 400
-tasks_collected          | calm | - | rising | {{simulator}} 400 --drain
-state_per_client         | any | MqttState::MqttState | rising | {{mqtt_server}} 300 --inflight 8000
+tasks_collected          | calm | - | growing by | {{simulator}} 400 --drain
+state_per_client         | any | MqttState::MqttState | growing by | {{mqtt_server}} 300 --inflight 8000
 cache_without_bound      | problem | cache_insert | nothing to worry | {{resolver}} 120
-cache_with_bound         | calm | - | rising | {{resolver}} 120 --bound
+cache_with_bound         | calm | - | growing by | {{resolver}} 120 --bound
 buffer_in_small_steps    | any | batch_append | - | {{log_shipper}} 60
 one_block_in_a_thousand  | problem | copy_header | - | {{proxy}} 200
-spike_at_start           | any | parse_record | rising | {{index_loader}} 60
-a_program_that_is_fine   | calm | - | rising | {{thumbnails}} 9000
+spike_at_start           | any | parse_record | growing by | {{index_loader}} 60
+a_program_that_is_fine   | calm | - | growing by | {{thumbnails}} 9000
 irregular_traffic_leaks  | problem | make_record | - | {{traffic.c}} chance is_leaky=1 {TRAFFIC}
 bursts_leak              | problem | make_record | - | {{traffic.c}} bursts is_leaky=1 {TRAFFIC}
 day_and_night_leak       | problem | make_record | - | {{traffic.c}} days is_leaky=1 {TRAFFIC}
 leak_with_a_stall        | problem | make_record | - | {{traffic.c}} stall is_leaky=1 {TRAFFIC}
 leak_on_a_stopped_machine | problem | make_record | - | {{traffic.c}} stop is_leaky=1 {TRAFFIC}
-irregular_without_a_leak | calm | - | rising | {{traffic.c}} chance is_leaky=0 {TRAFFIC}
-bursts_without_a_leak    | calm | - | rising | {{traffic.c}} bursts is_leaky=0 {TRAFFIC}
+irregular_without_a_leak | calm | - | growing by | {{traffic.c}} chance is_leaky=0 {TRAFFIC}
+bursts_without_a_leak    | calm | - | growing by | {{traffic.c}} bursts is_leaky=0 {TRAFFIC}
 wrapper_script           | calm | held nearly all of the 138 | peaked at .* KiB | sh {{wrapper.sh}} {{which_process.c}}
 preforking_server        | calm | pool: worker process | - | {{which_process.c}} prefork 200
 daemon                   | calm | build_index | - | sh {{daemon.sh}} {{which_process.c}}
 child_that_leaks         | problem | pid \d+\): main: 14 | - | sh {{wrapper_leak.sh}} {{which_process.c}}
 redis_fills              | any | - | nothing to worry | sh {{redis.sh}} {{port}}
-nginx_serves             | calm | - | rising | sh {{nginx.sh}} {{port}}
+nginx_serves             | calm | - | growing by | sh {{nginx.sh}} {{port}}
 killed_by_the_kernel     | any | hog | - | sh {{killed.sh}} {{hog.c}}
-shell_pipeline           | calm | - | rising | sh {{pipeline.sh}}
+shell_pipeline           | calm | - | growing by | sh {{pipeline.sh}}
 """
 
 QUICK = ("irregular_traffic_leaks", "wrapper_script")
