@@ -5,7 +5,7 @@
 #   tools/setup.sh [build|test|bench]...      without a group: build
 #
 # Says nothing and needs no root when nothing is missing. Other distributions: the
-# README has their package names; there this script only says which commands are absent.
+# docs/building.md has their package names; there this script only says which commands are absent.
 set -eu
 
 # What `make` needs. A name that changed from one Debian to the next has all of them: older|newer.
@@ -47,7 +47,7 @@ done
 if ! command -v dpkg-query >/dev/null 2>&1; then
         for tool in cc meson ninja pkg-config python3; do
                 command -v "$tool" >/dev/null 2>&1 && continue
-                echo "silt: setup: '$tool' not found: install the packages README.md names for your distribution" >&2
+                echo "silt: setup: '$tool' not found: install the packages that docs/building.md lists for your distribution" >&2
                 exit 1
         done
         exit 0

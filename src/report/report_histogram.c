@@ -141,7 +141,7 @@ static void print_rows(const struct view *v, const struct query_histogram *h) {
 }
 
 static void print_text(struct view *v, const struct query_histogram *h) {
-        const char *did = h->kind == QUERY_SIZES ? "allocated" : "released";
+        const char *did = h->kind == QUERY_SIZES ? "allocated" : "freed";
         bool is_filtered = !query_filter_is_empty(v->scope.filter);
         bool is_untold = !h->is_exact && !h->n_blocks && h->scope.to_ns <= v->v->detail_from_ns;
         struct str text = {0};
