@@ -203,6 +203,7 @@ static void put_notes(struct json *j, const struct report *r) {
         if (query_answer_is_untold(r->answer)) {
                 struct str text = {0};
 
+                str_add(&text, "what the filter matches ");
                 view_add_untold(r->answer->known_from_ns, &text);
                 json_string(j, str_text(&text));
                 str_done(&text);

@@ -115,7 +115,7 @@ def test_a_filter_that_selects_nothing_is_named_as_the_reason(t):
     for view in (["--tree"], ["--bottom-up"], ["--group-by", "function"], ["--histogram", "size"], ["--blocks"]):
         r = t.silt.command("report", trace, "--function", "nosuch", *view)
         text = " ".join(r.text.split())
-        assert r.code == 0 and "ilter selects" in text and "try another filter" in text, (view, r.text)
+        assert r.code == 0 and "ilter matches" in text and "try another filter" in text, (view, r.text)
     r = t.silt.command("report", trace, "--histogram", "size")
     assert "filter" not in r.text, r.text
 

@@ -130,7 +130,7 @@ def test_difference(t):
     assert all(w >= max(was, now) for w, was, now in zip(p["width"], p["was"], p["value"]))
     check_sums(p, "difference")
     same = data_of(flame(t, "--by", "end", traces=("old.silt", "old.silt")))["pictures"][0]
-    assert same["was"] == same["value"] and "as before" in same["title"], same["title"]
+    assert same["was"] == same["value"] and "unchanged" in same["title"], same["title"]
     assert all(c // 3 in (35, 46) for c in same["colour"])
 
 
@@ -168,7 +168,7 @@ def check_overwriting(t, run_here, folder):
         with open(os.path.join(folder, "t.svg"), "wb") as f:
             f.write(theirs)
         r = run_here(t.path("t.silt"))
-        assert r.code == 2 and "exists already" in r.errors and len(r.errors.splitlines()) == 1, r.errors
+        assert r.code == 2 and "already exists" in r.errors and len(r.errors.splitlines()) == 1, r.errors
         assert open(os.path.join(folder, "t.svg"), "rb").read() == theirs, "somebody's file was overwritten"
     assert run_here(t.path("t.silt"), "-f").code == 0
 

@@ -46,7 +46,7 @@ def check_what_cannot_be_told(t, trace):
         assert not report.get("exact", report.get("quality", {}).get("exact")), (options, r.text[:600])
     report, why = t.silt.report(trace, *window, "--size", "..64")
     assert report and report["unfiltered"]["allocations"] > 0, why or report["unfiltered"]
-    assert any("cannot be told" in note for note in report["notes"]), report["notes"]
+    assert any("is unknown" in note for note in report["notes"]), report["notes"]
 
 
 def watch(t, folder):

@@ -192,7 +192,7 @@ def test_a_program_without_allocations(t):
     r = t.silt.record(t.path("t.silt"), ["/bin/true"], ["-f"])
     assert r.code == 0, r.errors
     out = text(t)
-    assert out.startswith("true ran for ") and "allocated nothing" in out.split("\n\n")[0], out
+    assert out.startswith("true ran for ") and "made no allocations" in out.split("\n\n")[0], out
     assert "by call path" not in out and "Sizes of" not in out
 
 

@@ -172,7 +172,7 @@ def test_moved(t):
     source = build(t, "lines.c")
     os.makedirs(t.path("new/src"))
     os.rename(source, t.path("new/src/lines.c"))
-    assert "is not here" in text(t, "main", columns=200)
+    assert "was not found" in text(t, "main", columns=200)
     file = ask(t, "main")["files"][0]
     assert file["state"] == "missing" and file["changed"] is None, file
     # the figures are there all the same

@@ -152,7 +152,7 @@ def test_a_parent_that_holds_most(t):
     trace = record(t, program(t), "parent", "90")
     got = check_sums(t, trace, 90 * BLOCK)
     check_names_first(t, trace, "which_process", got["pid"], 3, 90 * BLOCK)
-    assert "that it and 3 other processes held together" in first(t, "report", trace)
+    assert "that it and 3 other processes together held" in first(t, "report", trace)
     # what children inherited is told once
     assert all(f["pid"] == got["pid"] for f in got["findings"] if "pid" in f), got["findings"]
 
