@@ -14,7 +14,7 @@ static const char *unseen_why(unsigned why) {
                 [WIRE_UNSEEN_STATIC] = "it is a static executable",
                 [WIRE_UNSEEN_PRIVILEGED] =
                         "it is set-user-id or set-group-id, so the loader does not preload libraries",
-                [WIRE_UNSEEN_LOADER] = "it uses musl, not glibc",
+                [WIRE_UNSEEN_LOADER] = "its loader is not glibc's (musl)",
                 [WIRE_UNSEEN_MACHINE] = "it is built for another architecture",
                 [WIRE_UNSEEN_ROOT] = "it cannot read silt's library",
         };
