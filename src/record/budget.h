@@ -32,9 +32,9 @@ struct budget {
 
 enum { BUDGET_MIN_BYTES = 4 << 10, BUDGET_MAX_BYTES = 64 << 20 };
 
-/* Whether it is time to look. */
-static inline int budget_is_due(const struct budget *b, uint64_t now_ns) {
-        return b->pct > 0 && now_ns >= b->next_ns;
+/* When to look; UINT64_MAX: there is no budget. */
+static inline uint64_t budget_due_ns(const struct budget *b) {
+        return b->pct > 0 ? b->next_ns : UINT64_MAX;
 }
 
 /* The distance from here on; the one it was where there is nothing to go by. */

@@ -29,6 +29,17 @@ void own_cost_tell(struct recorder *r, uint64_t now_ns) {
         r->next_cost_ns = now_ns + MAX(COST_NS, now_ns / COST_SHARE);
 }
 
+uint64_t own_cost_due(const void *ctx) {
+        const struct recorder *r = ctx;
+
+        return r->next_cost_ns;
+}
+
+uint64_t own_cost_observe(void *ctx, uint64_t now_ns) {
+        own_cost_tell(ctx, now_ns);
+        return OBSERVER_NEVER;
+}
+
 /* A process keeps what it had when it was looked at last: it may be gone before the next time. */
 static void own_cost_look(struct recorder *r, struct image *one) {
         struct image_cost *x = &one->cost;
@@ -72,22 +83,26 @@ static struct budget_figures own_cost_sum(struct recorder *r, uint64_t now_ns) {
         return sum;
 }
 
-void own_cost_keep_budget(struct recorder *r, uint64_t now_ns) {
-        struct wire_header *h = shm_header(r->config->shm);
-        uint64_t sample_bytes, wanted_bytes;
-        struct budget_figures now;
+uint64_t own_cost_budget_due(const void *ctx) {
+        const struct recorder *r = ctx;
 
-        if (!budget_is_due(&r->budget, now_ns))
-                return;
-        now = own_cost_sum(r, now_ns);
-        sample_bytes = atomic_load_explicit(&h->sample_bytes, memory_order_relaxed);
-        wanted_bytes = budget_step(&r->budget, &now, sample_bytes);
+        return budget_due_ns(&r->budget);
+}
+
+uint64_t own_cost_keep_budget(void *ctx, uint64_t now_ns) {
+        struct recorder *r = ctx;
+        struct wire_header *h = shm_header(r->config->shm);
+        struct budget_figures now = own_cost_sum(r, now_ns);
+        uint64_t sample_bytes = atomic_load_explicit(&h->sample_bytes, memory_order_relaxed);
+        uint64_t wanted_bytes = budget_step(&r->budget, &now, sample_bytes);
+
         if (wanted_bytes == sample_bytes)
-                return;
-        recorder_log(r, "sampling one byte in %llu, was %llu", (unsigned long long)wanted_bytes,
+                return OBSERVER_NEVER;
+        recorder_log(r, "samples are %llu bytes apart, were %llu", (unsigned long long)wanted_bytes,
                      (unsigned long long)sample_bytes);
         /* relaxed: each sample says what it was drawn with */
         atomic_store_explicit(&h->sample_bytes, wanted_bytes, memory_order_relaxed);
+        return OBSERVER_NEVER;
 }
 
 void own_cost_judge_budget(struct recorder *r) {

@@ -26,6 +26,7 @@
 #include "record/own_cost.h"
 #include "record/prior_message.h"
 #include "record/proc.h"
+#include "record/recorder_observers.h"
 #include "record/recorder_sample.h"
 #include "record/recorder_snapshots.h"
 #include "record/watcher.h"
@@ -34,14 +35,10 @@
 #define MS 1000000ull
 
 enum {
-        SLICE_NS = 250 * MS,
-        TERM_GRACE_NS = 3000 * MS, /* after SIGTERM the processes it followed may end first */
-        LEAVE_NS = 2000 * MS,      /* for threads that were inside when the hooks were taken out */
+        LEAVE_NS = 2000 * MS, /* for threads that were inside when the hooks were taken out */
         RECORDER_MMAP_BYTES = 256 * 1024,
         BUSY_NAP_NS = 1 * MS, /* records trickle in: look again after this, or when a ring fills */
 };
-
-static volatile sig_atomic_t recorder_got_term;
 
 /* ---- called back by the pipeline ------------------------------------------------------------- */
 
@@ -57,7 +54,7 @@ static uint32_t recorder_on_process(void *ctx, uint32_t process_idx, uint32_t pi
                 if (r->images.list.items[i]->trace_process == parent)
                         ranges_copy(&one->mapped, &r->images.list.items[i]->mapped);
         recorder_log(r, "pid %u: forked, entry %u", pid, process_idx);
-        recorder_watch_life(r, one);
+        recorder_watch_image(r, one);
         pipeline_set_main(r->pipeline, r->images.main_process);
         if (!one->is_foreign && !image_is_alive(one))
                 recorder_see_gone(r, one); /* before the next one begins */
@@ -221,7 +218,7 @@ void recorder_see_gone(struct recorder *r, struct image *one) {
         }
 }
 
-static void recorder_stop(struct recorder *r) {
+void recorder_stop(struct recorder *r) {
         recorder_log(r, "stopping the recording");
         shm_stop_recording(r->config->shm);
         r->is_stopped = true;
@@ -271,7 +268,7 @@ static void recorder_take_control(struct recorder *r) {
                 if (r->config->options->attached && !r->is_stopped)
                         recorder_stop(r);
                 if (one)
-                        recorder_watch_life(r, one); /* nobody else will say that it ended */
+                        recorder_watch_image(r, one); /* nobody else will say that it ended */
                 else if (!r->target_has_ended)
                         recorder_target_ended(r);
         }
@@ -297,7 +294,7 @@ static void recorder_count_waste(const struct recorder *r, struct control_messag
                 m->n_lost += totals.counts.n_lost - l->n_main_lost;
 }
 
-static void recorder_tell(struct recorder *r, enum control_kind kind) {
+void recorder_tell(struct recorder *r, enum control_kind kind) {
         struct control_message m = {.kind = kind};
         struct pipeline_stats stats;
         struct timespec cpu;
@@ -386,6 +383,7 @@ static void recorder_finish(struct recorder *r) {
                 images_end(&r->images, one, recorder_now_ns(r), &totals);
         }
         recorder_close_snapshot_server(r);
+        recorder_log_observers(r);
         recorder_write_end(r);
         recorder_tell(r, CONTROL_FINISHED);
         rendezvous_close(r->config->rendezvous);
@@ -414,55 +412,6 @@ static void recorder_take_ready(struct recorder *r) {
                                 recorder_see_gone(r, one);
                 }
         }
-}
-
-/* A service manager ends all of a service at once: the recorder writes what the others do at their end. Nobody but it
- * can end a recording whose supervisor has gone. */
-static void recorder_heed_term(struct recorder *r, uint64_t now_ns) {
-        if (!r->supervisor_is_gone)
-                recorder_got_term = 0;
-        if (!recorder_got_term || r->is_stopped)
-                return;
-        if (!r->term_deadline_ns)
-                r->term_deadline_ns = now_ns + TERM_GRACE_NS;
-        else if (now_ns >= r->term_deadline_ns)
-                recorder_stop(r);
-}
-
-/* A process that is attached to takes its time to come; what was asked for is time of recording. */
-static uint64_t recorder_deadline_ns(const struct recorder *r) {
-        const struct run_options *o = r->config->options;
-
-        if (!o->duration_ns || (o->attached && (!r->images.n_added || r->is_due)))
-                return UINT64_MAX;
-        return o->duration_ns + (o->attached ? r->images.first_began_ns : 0);
-}
-
-static void recorder_keep_time(struct recorder *r) {
-        uint64_t now_ns = recorder_now_ns(r);
-
-        if (now_ns >= r->next_sample_ns)
-                recorder_sample(r, now_ns);
-        if (now_ns >= r->next_young_ns || r->images.n_added > r->n_images_seen)
-                recorder_sample_young(r, now_ns);
-        if (now_ns >= r->next_slice_ns) {
-                pipeline_end_slice(r->pipeline, now_ns, false);
-                admission_end_silence(r);
-                r->next_slice_ns = now_ns + SLICE_NS;
-        }
-        recorder_keep_snapshots(r, now_ns);
-        if (now_ns >= recorder_deadline_ns(r) && !r->is_stopped) {
-                /* of a process that was attached to the supervisor takes the hooks out first: then nothing is lost */
-                if (!r->config->options->attached || r->supervisor_is_gone)
-                        recorder_stop(r);
-                else if (!r->is_due)
-                        recorder_tell(r, CONTROL_DUE);
-                r->is_due = true;
-        }
-        if (r->leave_until_ns && !r->is_stopped &&
-            (now_ns >= r->leave_until_ns || !recorder_is_awaited(r)))
-                recorder_stop(r);
-        recorder_heed_term(r, now_ns);
 }
 
 static bool recorder_is_settled(const struct recorder *r) {
@@ -502,7 +451,7 @@ static bool recorder_has_work(void *ctx) {
 }
 
 static void recorder_rest(struct recorder *r, size_t n_handled) {
-        uint64_t now_ns = recorder_now_ns(r), until_ns = MIN(r->next_sample_ns, r->next_slice_ns);
+        uint64_t now_ns = recorder_now_ns(r), until_ns = observers_next_ns(&r->observers);
         bool is_ending = r->target_has_ended && !r->target_is_written;
         bool is_busy = n_handled || pipeline_has_pending(r->pipeline) || r->guests.n ||
                        r->config->rendezvous->n_callers || is_ending ||
@@ -510,8 +459,6 @@ static void recorder_rest(struct recorder *r, size_t n_handled) {
 
         if (n_handled > 4096)
                 return;
-        until_ns = MIN(until_ns, recorder_deadline_ns(r));
-        until_ns = MIN(MIN(until_ns, snapshots_due_ns(&r->snapshots)), r->next_young_ns);
         if (is_busy)
                 until_ns = MIN(until_ns, now_ns + BUSY_NAP_NS);
         if (until_ns > now_ns)
@@ -538,7 +485,7 @@ static void recorder_loop(struct recorder *r) {
                 recorder_take_ready(r);
                 recorder_end_vanished(r);
                 admission_admit(r);
-                recorder_keep_time(r);
+                observers_run(&r->observers);
                 if (recorder_is_done(r))
                         recorder_finish(r);
                 recorder_rest(r, n_handled);
@@ -546,11 +493,6 @@ static void recorder_loop(struct recorder *r) {
 }
 
 /* ---- the beginning ------------------------------------------------------------------------------- */
-
-static void recorder_on_term(int sig) {
-        (void)sig;
-        recorder_got_term = 1;
-}
 
 /* Out of the terminal's and the pipes' way: a daemon may be followed long after the supervisor has gone. */
 static void recorder_detach(struct recorder *r) {
@@ -675,6 +617,7 @@ void recorder_main(const struct recorder_config *config) {
         snapshots_init(&r->snapshots, config->options->snapshot_every_ns,
                        config->options->snapshot_growth_pct);
         recorder_open_pipeline(r);
+        recorder_init_observers(r);
         if (watcher_new(shm_header(config->shm), &r->watcher, &e) < 0)
                 recorder_fail(r, e.text);
         if (config->rendezvous->abstract_fd >= 0)

@@ -7,6 +7,7 @@
 #include "pipeline/block_residency.h"
 #include "pipeline/pipeline.h"
 #include "record/proc.h"
+#include "record/recorder_observers.h"
 
 #define MS 1000000ull
 
@@ -44,16 +45,17 @@ static void recorder_look_at(struct recorder *r, struct image *one, uint64_t now
 }
 
 /* Addresses under an emulator are not those of its process. */
-void recorder_look(struct recorder *r, uint64_t now_ns, uint64_t n_records) {
+uint64_t recorder_look(void *ctx, uint64_t now_ns) {
+        struct recorder *r = ctx;
         struct residency_budget budget = {LOOK_BLOCKS, LOOK_PAGES};
         uint64_t begin_ns = proc_cpu_ns(getpid()), cost_ns;
         size_t n = r->config->options->launcher ? 0 : r->images.list.n;
 
-        r->look_again_ns = UINT64_MAX;
+        r->look_again_ns = OBSERVER_NEVER;
         for (size_t i = 0; i < n; i++) {
                 struct image *one = r->images.list.items[(i + r->n_looks) % n];
 
-                recorder_look_at(r, one, now_ns, n_records, &budget);
+                recorder_look_at(r, one, now_ns, r->n_records_at_sample, &budget);
                 if (one->wants_look && !one->is_ending)
                         r->look_again_ns = MIN(r->look_again_ns, one->next_look_ns);
         }
@@ -61,4 +63,6 @@ void recorder_look(struct recorder *r, uint64_t now_ns, uint64_t n_records) {
         r->n_looks++;
         r->next_look_ns =
                 now_ns + cost_ns * (now_ns < LOOK_MAX_NS ? LOOK_FIRST_SHARE : LOOK_COST_SHARE);
+        observers_wake(&r->observers, OBSERVER_SAMPLE, MAX(r->look_again_ns, r->next_look_ns));
+        return OBSERVER_NEVER;
 }

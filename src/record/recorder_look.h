@@ -4,5 +4,5 @@
 
 #include "record/recorder_state.h"
 
-/* Sets next_look_ns and look_again_ns. */
-void recorder_look(struct recorder *r, uint64_t now_ns, uint64_t n_records);
+/* Behind a sample, which says in what processes something happened. */
+uint64_t recorder_look(void *recorder, uint64_t now_ns);

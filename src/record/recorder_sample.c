@@ -3,8 +3,7 @@
 
 #include "base/macros.h"
 #include "pipeline/pipeline.h"
-#include "record/own_cost.h"
-#include "record/recorder_look.h"
+#include "record/recorder_observers.h"
 #include "record/shm.h"
 
 #define MS 1000000ull
@@ -47,7 +46,14 @@ static bool recorder_is_young(const struct image *one, uint64_t now_ns) {
                (now_ns < one->began_ns + YOUNG_NS || one->next_sample_ns == 0);
 }
 
-void recorder_sample_young(struct recorder *r, uint64_t now_ns) {
+uint64_t recorder_young_due(const void *ctx) {
+        const struct recorder *r = ctx;
+
+        return r->images.n_added > r->n_images_seen ? OBSERVER_NEXT_ROUND : r->next_young_ns;
+}
+
+uint64_t recorder_sample_young(void *ctx, uint64_t now_ns) {
+        struct recorder *r = ctx;
         struct pipeline_stats stats;
 
         pipeline_get_stats(r->pipeline, &stats);
@@ -67,11 +73,13 @@ void recorder_sample_young(struct recorder *r, uint64_t now_ns) {
                 }
                 r->next_young_ns = MIN(r->next_young_ns, one->next_sample_ns);
         }
+        return OBSERVER_NEVER;
 }
 
-void recorder_sample(struct recorder *r, uint64_t now_ns) {
+uint64_t recorder_sample(void *ctx, uint64_t now_ns) {
+        struct recorder *r = ctx;
         struct pipeline_stats stats;
-        uint64_t interval_ns;
+        uint64_t interval_ns, next_ns;
         bool is_idle;
 
         pipeline_get_stats(r->pipeline, &stats);
@@ -85,17 +93,15 @@ void recorder_sample(struct recorder *r, uint64_t now_ns) {
                 recorder_follow_group(r, one);
                 recorder_sample_one(r, one, now_ns, &stats);
         }
-        if (now_ns >= r->next_look_ns)
-                recorder_look(r, now_ns, stats.n_records);
-        if (now_ns >= r->next_cost_ns)
-                own_cost_tell(r, now_ns);
-        own_cost_keep_budget(r, now_ns);
         is_idle = stats.n_records == r->n_records_at_sample && now_ns > IDLE_SAMPLE_NS;
         r->n_records_at_sample = stats.n_records;
         interval_ns =
                 is_idle ? IDLE_SAMPLE_NS : MAX(SAMPLE_MIN_NS, MIN(now_ns / 20, SAMPLE_MAX_NS));
-        r->next_sample_ns = now_ns + interval_ns * (1 + r->images.n_alive / 32);
-        r->next_sample_ns = MIN(r->next_sample_ns, MAX(r->look_again_ns, r->next_look_ns));
+        next_ns = now_ns + interval_ns * (1 + r->images.n_alive / 32);
+        if (now_ns < r->next_look_ns)
+                return MIN(next_ns, MAX(r->look_again_ns, r->next_look_ns));
+        observers_wake(&r->observers, OBSERVER_LOOK, OBSERVER_NEXT_ROUND);
+        return next_ns;
 }
 
 /* Those that were gone before a word of the supervisor came, however the kernel orders the two. */

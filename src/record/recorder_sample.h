@@ -4,10 +4,11 @@
 
 #include "record/recorder_state.h"
 
-/* Of all; sets next_sample_ns. */
-void recorder_sample(struct recorder *r, uint64_t now_ns);
-/* Of those that may not live to see the next one of all; sets next_young_ns. */
-void recorder_sample_young(struct recorder *r, uint64_t now_ns);
+/* Of all. */
+uint64_t recorder_sample(void *recorder, uint64_t now_ns);
+/* Of those that may not live to see the next one of all. */
+uint64_t recorder_sample_young(void *recorder, uint64_t now_ns);
+uint64_t recorder_young_due(const void *recorder);
 
 /* In recorder.c. A process is gone. */
 void recorder_see_gone(struct recorder *r, struct image *one);

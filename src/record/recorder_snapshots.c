@@ -118,7 +118,17 @@ bool recorder_awaits_snapshot(const struct recorder *r) {
         return r->snapshots.next.n || r->snapshots.current.n || r->snapshot_server.n_silent;
 }
 
-void recorder_keep_snapshots(struct recorder *r, uint64_t now_ns) {
+/* Growth comes with events, not by the clock. */
+uint64_t recorder_snapshots_due(const void *ctx) {
+        const struct recorder *r = ctx;
+
+        return recorder_awaits_snapshot(r) || r->snapshots.growth_pct > 0
+                       ? OBSERVER_NEXT_ROUND
+                       : snapshots_due_ns(&r->snapshots);
+}
+
+uint64_t recorder_keep_snapshots(void *ctx, uint64_t now_ns) {
+        struct recorder *r = ctx;
         uint64_t live_bytes, live_blocks;
         bool is_last;
 
@@ -132,6 +142,7 @@ void recorder_keep_snapshots(struct recorder *r, uint64_t now_ns) {
                               r->snapshots.n_auto);
         if (r->snapshots.next.n && pipeline_begin_cut(r->pipeline))
                 snapshots_begin(&r->snapshots);
+        return OBSERVER_NEVER;
 }
 
 void recorder_close_snapshot_server(struct recorder *r) {

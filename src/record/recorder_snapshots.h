@@ -12,7 +12,8 @@ void recorder_close_snapshot_server(struct recorder *r);
 /* Somebody may be at the snapshot server. */
 void recorder_hear_snapshot_server(struct recorder *r);
 /* Takes what is due by itself, begins a cut when somebody waits for one, answers when it is made. */
-void recorder_keep_snapshots(struct recorder *r, uint64_t now_ns);
+uint64_t recorder_keep_snapshots(void *recorder, uint64_t now_ns);
+uint64_t recorder_snapshots_due(const void *recorder);
 bool recorder_awaits_snapshot(const struct recorder *r);
 
 /* Called back by the pipeline. */

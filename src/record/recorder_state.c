@@ -39,7 +39,7 @@ void recorder_note(struct recorder *r, const char *fmt, ...) {
         recorder_log(r, "%s", text);
 }
 
-void recorder_watch_life(struct recorder *r, struct image *one) {
+void recorder_watch_image(struct recorder *r, struct image *one) {
         if (one->pidfd >= 0)
                 watcher_add(r->watcher, one->pidfd, TAG_PIDFD + one->trace_process);
 }

@@ -11,9 +11,11 @@
 #include "base/vec.h"
 #include "patch/known_files.h"
 #include "record/budget.h"
+#include "record/control.h"
 #include "record/images.h"
 #include "record/limit_notes.h"
 #include "record/modules.h"
+#include "record/observer.h"
 #include "record/recorder.h"
 #include "record/rendezvous.h"
 #include "record/snapshot_server.h"
@@ -70,7 +72,8 @@ struct recorder {
         uint32_t clock;
         uint64_t clock_hz, start_counter;
         uint64_t end_ns; /* of the recording; 0 while it goes on */
-        uint64_t next_slice_ns, next_sample_ns, next_cost_ns;
+        struct observers observers;
+        uint64_t next_cost_ns;
         uint64_t next_young_ns; /* a young process is to be sampled; UINT64_MAX: none */
         size_t n_images_seen;
         struct budget budget;
@@ -103,10 +106,16 @@ void recorder_log(const struct recorder *r, const char *fmt, ...)
 /* A sentence for the report's readers, kept in the trace. */
 void recorder_note(struct recorder *r, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
-void recorder_watch_life(struct recorder *r, struct image *one);
+void recorder_watch_image(struct recorder *r, struct image *one);
 
 /* The image is over; its last events are still on their way through the pipeline. */
 void recorder_end_image(struct recorder *r, struct image *one, enum trace_ended ended, int status);
 
 /* Threads that were inside the runtime when its hooks were taken out have something to write. */
 bool recorder_is_awaited(const struct recorder *r);
+
+/* Whatever the recorder still learns is of its end. */
+void recorder_stop(struct recorder *r);
+
+/* Says to the supervisor how far it is. */
+void recorder_tell(struct recorder *r, enum control_kind kind);
