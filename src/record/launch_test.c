@@ -71,7 +71,7 @@ static const char *put_file(const char *name, const char *text, mode_t mode) {
         return path;
 }
 
-static void entry_finds_programs(void **state) {
+static void program_check_finds_programs(void **state) {
         struct err e = {0};
         struct checked_program entry;
 
@@ -82,7 +82,7 @@ static void entry_finds_programs(void **state) {
                          PROGRAM_NOT_FOUND);
         assert_int_equal(program_check("", HOST_MACHINE, &entry, &e), PROGRAM_NOT_FOUND);
         assert_int_equal(program_check("/tmp", HOST_MACHINE, &entry, &e), PROGRAM_NOT_EXECUTABLE);
-        assert_non_null(strstr(e.text, "folder"));
+        assert_non_null(strstr(e.text, "directory"));
         assert_int_equal(program_check(put_file("plain", "x", 0644), HOST_MACHINE, &entry, &e),
                          PROGRAM_NOT_EXECUTABLE);
 }
@@ -449,7 +449,7 @@ static void unreported_in_the_middle_of_an_exec_are_unclear(void **state) {
 
 int main(void) {
         static const struct CMUnitTest tests[] = {
-                cmocka_unit_test(entry_finds_programs),
+                cmocka_unit_test(program_check_finds_programs),
                 cmocka_unit_test(entry_follows_scripts),
                 cmocka_unit_test(entry_refuses_other_machines),
                 cmocka_unit_test(entry_survives_cut_headers),
