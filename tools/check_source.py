@@ -5,6 +5,7 @@
     check_source.py layers     includes follow tools/layers.txt, as docs/architecture.md has it
     check_source.py private    a header that says "Inside FOLDER/ only" is included by that folder alone
     check_source.py headers CC every header of src/ compiles alone
+    check_source.py names      the name of a file of src/ is used once
     check_source.py sleeps     nothing in src/ waits by sleeping
     check_source.py form       licence line, length of files, marks of unfinished work, no stray file at the top
 """
@@ -163,6 +164,20 @@ def check_headers(compiler):
                 yield f"{rel(path)} does not compile alone:\n{done.stderr}"
 
 
+def check_names():
+    """Folders of seeds are named by numbers, and each folder has its meson.build; there is no other exception."""
+    found = {}
+    for where, _, names in os.walk(SRC):
+        if where.endswith("_corpus"):
+            continue
+        for name in sorted(names):
+            if name != "meson.build":
+                found.setdefault(name, []).append(rel(os.path.join(where, name)))
+    for name, paths in sorted(found.items()):
+        if len(paths) > 1:
+            yield f"{' and '.join(sorted(paths))}: one name for two files: let each say what it holds"
+
+
 def check_sleeps():
     for path in files(SRC, (".c", ".h")):
         for number, line in enumerate(without_comments(read(path)).splitlines(), 1):
@@ -203,6 +218,7 @@ def main(argv):
         "layers": check_layers,
         "private": check_private,
         "headers": lambda: check_headers(argv[2:] or ["cc"]),
+        "names": check_names,
         "sleeps": check_sleeps,
         "form": check_form,
     }
