@@ -11,8 +11,8 @@ enum {
 
 /* ---- keys ------------------------------------------------------------------------------------ */
 
-struct seam_keys seam_keys_of(const struct lane *p) {
-        struct seam_keys k = {.whole = 1, .common = 1, .asker = PAIR_NO_CLASS};
+struct path_keys path_keys_of(const struct side_paths *p) {
+        struct path_keys k = {.whole = 1, .common = 1, .asker = PAIR_NO_CLASS};
         uint32_t last = PAIR_NO_CLASS, last_common = PAIR_NO_CLASS;
 
         for (size_t i = 0; i < p->numbers.n; i++) {
@@ -31,21 +31,21 @@ struct seam_keys seam_keys_of(const struct lane *p) {
         return k;
 }
 
-void seams_add_row(struct seams *s, const struct seam_keys *keys) {
+void altered_paths_add_row(struct altered_paths *s, const struct path_keys *keys) {
         vec_push(&s->joined, (uint32_t)s->keys.n);
         vec_push(&s->keys, *keys);
 }
 
-void seams_add_path(struct seams *s, uint32_t row, const struct lane *p, uint32_t stack,
-                    double value) {
-        vec_push(&s->paths, (struct seam_path){.row = row,
-                                               .line = p->line,
-                                               .stack = stack,
-                                               .side = (uint8_t)p->which,
-                                               .value = value});
+void altered_paths_add_path(struct altered_paths *s, uint32_t row, const struct side_paths *p,
+                            uint32_t stack, double value) {
+        vec_push(&s->paths, (struct altered_path){.row = row,
+                                                  .line = p->line,
+                                                  .stack = stack,
+                                                  .side = (uint8_t)p->which,
+                                                  .value = value});
 }
 
-void seams_done(struct seams *s) {
+void altered_paths_done(struct altered_paths *s) {
         vec_free(&s->keys);
         vec_free(&s->paths);
         vec_free(&s->joined);
@@ -85,7 +85,7 @@ static bool is_alone(const struct diff_row *row) {
         return row->has[NAME_OLD] != row->has[NAME_NEW];
 }
 
-static void join(struct seams *s, struct diff *d, uint32_t from, uint32_t to) {
+static void join(struct altered_paths *s, struct diff *d, uint32_t from, uint32_t to) {
         struct diff_row *x = &d->sites.items[from], *y = &d->sites.items[to];
 
         for (unsigned side = 0; side < NAME_N_SIDES; side++) {
@@ -100,9 +100,9 @@ static void join(struct seams *s, struct diff *d, uint32_t from, uint32_t to) {
 /* ---- functions that only one side has -------------------------------------------------------- */
 
 /* Where a row would go without the functions that only its side has; UINT32_MAX: nowhere. */
-static uint32_t common_row(const struct seams *s, const struct diff *d, const struct map *by_key,
-                           uint32_t row) {
-        const struct seam_keys *k = &s->keys.items[row];
+static uint32_t common_row(const struct altered_paths *s, const struct diff *d,
+                           const struct map *by_key, uint32_t row) {
+        const struct path_keys *k = &s->keys.items[row];
         uint64_t to;
 
         if (!is_alone(&d->sites.items[row]) || k->whole == k->common ||
@@ -118,7 +118,7 @@ struct gap {
 };
 
 /* Several helpers may have gone into one function, so all of them are tried together first. */
-static void join_common(struct seams *s, struct diff *d, const struct map *by_key) {
+static void join_common(struct altered_paths *s, struct diff *d, const struct map *by_key) {
         VEC(struct gap) gaps = {0};
         struct map by_row = {0};
         size_t n = d->sites.n;
@@ -157,11 +157,11 @@ static void join_common(struct seams *s, struct diff *d, const struct map *by_ke
 
 /* ---- frames that are missing from a path ----------------------------------------------------- */
 
-static void load_classes(struct seams *s, struct lane *p, uint32_t stack) {
+static void load_classes(struct altered_paths *s, struct side_paths *p, uint32_t stack) {
         uint32_t last = PAIR_NO_CLASS;
 
         vec_clear(&s->buffers[p->which]);
-        lane_load(p, stack);
+        side_paths_load(p, stack);
         for (size_t i = 0; i < p->numbers.n; i++) {
                 uint32_t c = name_match_class(p->match, p->numbers.items[i]);
 
@@ -172,7 +172,7 @@ static void load_classes(struct seams *s, struct lane *p, uint32_t stack) {
 }
 
 /* Whether one of the two loaded is the other with frames left out. */
-static bool is_gappy(const struct seams *s) {
+static bool is_gappy(const struct altered_paths *s) {
         const uint32_t *a = s->buffers[0].items, *b = s->buffers[1].items;
         size_t n = s->buffers[0].n, m = s->buffers[1].n, k = 0;
 
@@ -204,19 +204,19 @@ static int lonely_compare(const void *a, const void *b) {
         return x->row < y->row ? -1 : x->row > y->row;
 }
 
-static bool is_candidate(struct seams *s, struct diff *d, struct lane *lanes,
+static bool is_candidate(struct altered_paths *s, struct diff *d, struct side_paths *by_side,
                          const struct lonely *old, const struct lonely *new) {
         if (!are_like(&d->sites.items[old->row].f[NAME_OLD], &d->sites.items[new->row].f[NAME_NEW]))
                 return false;
-        load_classes(s, &lanes[NAME_OLD], old->stack);
-        load_classes(s, &lanes[NAME_NEW], new->stack);
+        load_classes(s, &by_side[NAME_OLD], old->stack);
+        load_classes(s, &by_side[NAME_NEW], new->stack);
         return is_gappy(s);
 }
 
 enum { SEAM_NONE = UINT32_MAX, SEAM_SEVERAL = UINT32_MAX - 1 };
 
 /* Of the rows of one function, [begin, middle) old and [middle, end) new ones, those that can only be each other. */
-static void join_lonely(struct seams *s, struct diff *d, struct lane *lanes,
+static void join_lonely(struct altered_paths *s, struct diff *d, struct side_paths *by_side,
                         const struct lonely *begin, const struct lonely *middle,
                         const struct lonely *end) {
         size_t n_old = MIN((size_t)(middle - begin), (size_t)SEAM_MAX_ROWS);
@@ -227,7 +227,7 @@ static void join_lonely(struct seams *s, struct diff *d, struct lane *lanes,
         memset(match_of_new, 0xff, sizeof(match_of_new));
         for (uint32_t i = 0; i < n_old; i++)
                 for (uint32_t k = 0; k < n_new; k++) {
-                        if (!is_candidate(s, d, lanes, &begin[i], &middle[k]))
+                        if (!is_candidate(s, d, by_side, &begin[i], &middle[k]))
                                 continue;
                         match_of_old[i] = match_of_old[i] == SEAM_NONE ? k : SEAM_SEVERAL;
                         match_of_new[k] = match_of_new[k] == SEAM_NONE ? i : SEAM_SEVERAL;
@@ -237,14 +237,14 @@ static void join_lonely(struct seams *s, struct diff *d, struct lane *lanes,
                         join(s, d, begin[i].row, middle[match_of_old[i]].row);
 }
 
-static void join_gappy(struct seams *s, struct diff *d, struct lane *lanes) {
+static void join_gappy(struct altered_paths *s, struct diff *d, struct side_paths *by_side) {
         VEC(struct lonely) rows = {0};
         VEC(bool) is_listed = {0};
 
         for (size_t i = 0; i < d->sites.n; i++)
                 vec_push(&is_listed, false);
         for (size_t i = 0; i < s->paths.n; i++) {
-                const struct seam_path *p = &s->paths.items[i];
+                const struct altered_path *p = &s->paths.items[i];
                 const struct diff_row *row = &d->sites.items[p->row];
 
                 if (is_listed.items[p->row] || !is_alone(row) || row->class_number == PAIR_NO_CLASS)
@@ -261,7 +261,8 @@ static void join_gappy(struct seams *s, struct diff *d, struct lane *lanes) {
                 for (end = begin; end < rows.n && rows.items[end].asker == rows.items[begin].asker;
                      end++)
                         middle += rows.items[end].side == NAME_OLD;
-                join_lonely(s, d, lanes, rows.items + begin, rows.items + middle, rows.items + end);
+                join_lonely(s, d, by_side, rows.items + begin, rows.items + middle,
+                            rows.items + end);
         }
         vec_free(&rows);
         vec_free(&is_listed);
@@ -269,14 +270,14 @@ static void join_gappy(struct seams *s, struct diff *d, struct lane *lanes) {
 
 /* ---- all of it ------------------------------------------------------------------------------- */
 
-static uint32_t joined_row(const struct seams *s, uint32_t row) {
+static uint32_t joined_row(const struct altered_paths *s, uint32_t row) {
         while (s->joined.items[row] != row)
                 row = s->joined.items[row];
         return row;
 }
 
 /* Rows that went into others leave no gaps. */
-static void drop_joined(struct seams *s, struct diff *d) {
+static void drop_joined(struct altered_paths *s, struct diff *d) {
         VEC(uint32_t) place = {0};
         size_t n = 0;
 
@@ -291,15 +292,16 @@ static void drop_joined(struct seams *s, struct diff *d) {
         vec_free(&place);
 }
 
-void seams_join(struct seams *s, struct diff *d, struct lane *lanes, const struct map *by_key) {
+void altered_paths_join(struct altered_paths *s, struct diff *d, struct side_paths *by_side,
+                        const struct map *by_key) {
         if (!d->options->is_strict) {
                 join_common(s, d, by_key);
-                join_gappy(s, d, lanes);
+                join_gappy(s, d, by_side);
         }
         drop_joined(s, d);
 }
 
-void seams_number_rows(const struct seams *s, struct diff *d) {
+void altered_paths_number_rows(const struct altered_paths *s, struct diff *d) {
         bool added;
 
         for (size_t i = 0; i < d->sites.n; i++)
@@ -312,7 +314,7 @@ void seams_number_rows(const struct seams *s, struct diff *d) {
 /* ---- lines ----------------------------------------------------------------------------------- */
 
 static int path_compare(const void *a, const void *b) {
-        const struct seam_path *x = a, *y = b;
+        const struct altered_path *x = a, *y = b;
 
         if (x->row != y->row)
                 return x->row < y->row ? -1 : 1;
@@ -326,7 +328,7 @@ static int path_compare(const void *a, const void *b) {
 }
 
 /* Makes one path of each line: the largest, with the sum. Returns how many there are. */
-static size_t sum_lines(struct seam_path *paths, size_t n) {
+static size_t sum_lines(struct altered_path *paths, size_t n) {
         size_t n_lines = 0;
 
         for (size_t i = 0; i < n; i++) {
@@ -338,7 +340,7 @@ static size_t sum_lines(struct seam_path *paths, size_t n) {
         return n_lines;
 }
 
-static uint32_t largest(const struct seam_path *paths, size_t n) {
+static uint32_t largest(const struct altered_path *paths, size_t n) {
         size_t best = 0;
 
         for (size_t i = 1; i < n; i++)
@@ -348,8 +350,8 @@ static uint32_t largest(const struct seam_path *paths, size_t n) {
 }
 
 /* Lines move, but they keep their order: the first with the first, and so on, where there are as many. */
-static void choose(struct diff_row *row, struct seam_path *old, size_t n_old, struct seam_path *new,
-                   size_t n_new) {
+static void choose(struct diff_row *row, struct altered_path *old, size_t n_old,
+                   struct altered_path *new, size_t n_new) {
         size_t best = 0;
 
         n_old = sum_lines(old, n_old);
@@ -366,8 +368,8 @@ static void choose(struct diff_row *row, struct seam_path *old, size_t n_old, st
         row->stacks[NAME_NEW] = new[best].stack;
 }
 
-void seams_choose_stacks(struct seams *s, struct diff *d) {
-        struct seam_path *p = s->paths.items;
+void altered_paths_choose_stacks(struct altered_paths *s, struct diff *d) {
+        struct altered_path *p = s->paths.items;
         size_t n = s->paths.n;
 
         if (n > 1)

@@ -17,7 +17,7 @@ struct slot {
         double live_bytes[NAME_N_SIDES][FLUTTER_COLUMNS];
 };
 
-struct flutter {
+struct chances {
         struct diff *d;
         VEC(struct slot) slots; /* the first is that of all together */
         struct map sites;       /* id of a row → slot */
@@ -35,12 +35,12 @@ static bool is_same_work(const struct query_figures *a, const struct query_figur
         return is_like(a->n_allocs, b->n_allocs) && is_like(a->alloc_bytes, b->alloc_bytes);
 }
 
-static bool may_flutter(const struct diff *d, const struct diff_row *row) {
+static bool may_be_chance(const struct diff *d, const struct diff_row *row) {
         return diff_row_is_noted(d, row) && row->has[NAME_OLD] && row->has[NAME_NEW] &&
                is_same_work(&row->f[NAME_OLD], &row->f[NAME_NEW]);
 }
 
-static bool total_may_flutter(const struct diff *d) {
+static bool total_may_be_chance(const struct diff *d) {
         const struct query_totals *a = &d->sides[NAME_OLD].answer->totals,
                                   *b = &d->sides[NAME_NEW].answer->totals;
 
@@ -48,7 +48,7 @@ static bool total_may_flutter(const struct diff *d) {
                is_like(a->alloc_bytes, b->alloc_bytes);
 }
 
-static void add_slot(struct flutter *f, struct map *to, uint64_t key) {
+static void add_slot(struct chances *f, struct map *to, uint64_t key) {
         bool added;
 
         map_put(to, key, f->slots.n, &added);
@@ -56,7 +56,7 @@ static void add_slot(struct flutter *f, struct map *to, uint64_t key) {
 }
 
 /* Returns whether there is anything to find out. */
-static bool choose_rows(struct flutter *f) {
+static bool choose_rows(struct chances *f) {
         const struct diff *d = f->d;
 
         vec_add(&f->slots);
@@ -66,18 +66,18 @@ static bool choose_rows(struct flutter *f) {
                 while (f->classes.n <= row->id)
                         vec_push(&f->classes, PAIR_NO_CLASS);
                 f->classes.items[row->id] = row->class_number;
-                if (may_flutter(d, row))
+                if (may_be_chance(d, row))
                         add_slot(f, &f->sites, row->id);
         }
         for (size_t i = 0; i < d->functions.n; i++)
-                if (may_flutter(d, &d->functions.items[i]))
+                if (may_be_chance(d, &d->functions.items[i]))
                         add_slot(f, &f->functions, d->functions.items[i].class_number);
-        return f->slots.n > 1 || total_may_flutter(d);
+        return f->slots.n > 1 || total_may_be_chance(d);
 }
 
 /* ---- their history --------------------------------------------------------------------------- */
 
-static void add_group(struct flutter *f, unsigned side, const struct map *slots, uint64_t key,
+static void add_group(struct chances *f, unsigned side, const struct map *slots, uint64_t key,
                       const int64_t *live_bytes, size_t n) {
         uint64_t slot;
 
@@ -87,7 +87,7 @@ static void add_group(struct flutter *f, unsigned side, const struct map *slots,
                 f->slots.items[slot].live_bytes[side][i] += (double)live_bytes[i];
 }
 
-static int read_side(struct flutter *f, unsigned side, struct err *reterr) {
+static int read_side(struct chances *f, unsigned side, struct err *reterr) {
         const struct query_group_options by = {.by = QUERY_BY_SITE, .metric = f->d->metric};
         const struct diff_side *s = &f->d->sides[side];
         _cleanup_(query_history_freep) struct query_history *h = NULL;
@@ -138,7 +138,7 @@ static double level(const double *v) {
 }
 
 /* The peaks are within what chance makes of them, and so are the levels, which know much better: they are means. */
-static bool is_chance(const struct slot *s, double change) {
+static bool is_within_swing(const struct slot *s, double change) {
         const double *old = s->live_bytes[NAME_OLD], *new = s->live_bytes[NAME_NEW];
         double least = fmin(jitter(old), jitter(new));
 
@@ -146,26 +146,27 @@ static bool is_chance(const struct slot *s, double change) {
                fabs(level(new) - level(old)) <= FLUTTER_LEVEL_JITTERS * least;
 }
 
-static void judge(struct flutter *f) {
+static void judge(struct chances *f) {
         struct diff *d = f->d;
         uint64_t slot;
 
         for (size_t i = 0; i < d->sites.n; i++)
                 if (map_get(&f->sites, d->sites.items[i].id, &slot))
-                        d->sites.items[i].flutters = is_chance(&f->slots.items[slot],
-                                                               diff_change(d, &d->sites.items[i]));
+                        d->sites.items[i].is_chance =
+                                is_within_swing(&f->slots.items[slot],
+                                                diff_change(d, &d->sites.items[i]));
         for (size_t i = 0; i < d->functions.n; i++)
                 if (map_get(&f->functions, d->functions.items[i].class_number, &slot))
-                        d->functions.items[i].flutters =
-                                is_chance(&f->slots.items[slot],
-                                          diff_change(d, &d->functions.items[i]));
-        d->total_flutters =
-                total_may_flutter(d) && is_chance(&f->slots.items[0], diff_total_change(d));
+                        d->functions.items[i].is_chance =
+                                is_within_swing(&f->slots.items[slot],
+                                                diff_change(d, &d->functions.items[i]));
+        d->total_is_chance =
+                total_may_be_chance(d) && is_within_swing(&f->slots.items[0], diff_total_change(d));
         diff_sort_rows(d);
 }
 
-int flutter_find(struct diff *d, struct err *reterr) {
-        struct flutter f = {.d = d};
+int chance_find(struct diff *d, struct err *reterr) {
+        struct chances f = {.d = d};
         int r = 0;
 
         if ((d->metric != QUERY_PEAK && d->metric != QUERY_END) ||

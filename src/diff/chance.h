@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* Differences that are chance: threads race, so the peak comes at another moment, when other requests are under way. A
- * row flutters when it did the same work on both sides (allocations and bytes) and its live bytes differ by no more than they
+ * change is chance when its row did the same work on both sides (allocations and bytes) and its live bytes differ by no more than they
  * go up and down all the time, on both sides. Inside diff/ only. */
 #pragma once
 
 #include "diff/paired.h"
 
-/* Sets `flutters` of rows and `total_flutters`, and sorts rows anew; reads history only where something of note may be
+/* Sets `is_chance` of rows and `total_is_chance`, and sorts rows anew; reads history only where something of note may be
  * chance. */
-int flutter_find(struct diff *d, struct err *reterr);
+int chance_find(struct diff *d, struct err *reterr);

@@ -31,7 +31,8 @@ static const char *metric_name(const char *metric) {
                                               : metric;
 }
 
-const char *check_name(const struct limit *l) {
+/* "peak", "growth" … */
+static const char *limit_name(const struct limit *l) {
         return l->kind == LIMIT_FUNCTION  ? l->function
                : l->kind == LIMIT_AGAINST ? metric_name(l->metric)
                                           : kind_names[l->kind];
@@ -44,7 +45,11 @@ static bool metric_counts(const char *metric) {
         return strcmp(metric, "count") == 0 || strcmp(metric, "temporary") == 0;
 }
 
-const char *check_value(const struct limit *l, double v, struct check_text *t) {
+/* "200.0 MiB", "1.2 %/min"; buffer of the caller. */
+struct value_text {
+        char s[64];
+};
+static const char *value_text(const struct limit *l, double v, struct value_text *t) {
         struct unit_text u;
         bool counts =
                 l->unit == LIMIT_IN_COUNT || (l->kind == LIMIT_AGAINST && metric_counts(l->metric));
@@ -66,64 +71,66 @@ const char *check_value(const struct limit *l, double v, struct check_text *t) {
 }
 
 /* What was measured. Growth from nearly nothing has no percentage that says anything: it is told in bytes. */
-static const char *measured_text(const struct check_result *r, struct check_text *t) {
+static const char *measured_text(const struct check_result *r, struct value_text *t) {
         const struct limit *l = r->limit;
         struct unit_text u;
 
         if (l->unit != LIMIT_IN_PERCENT_PER_S || r->measured * l->rate_s < CHECK_MAX_PCT)
-                return check_value(l, r->measured, t);
+                return value_text(l, r->measured, t);
         snprintf(t->s, sizeof(t->s), "%s/%s",
                  unit_bytes(&u, unit_nearest(r->growth_bytes_per_s * l->rate_s)), l->rate_name);
         return t->s;
 }
 
-const char *check_limit_text(const struct limit *l, struct check_text *t) {
+/* The limit in the units of tables: "200.0 MiB" for 200M, "+5 %". */
+static const char *limit_text(const struct limit *l, struct value_text *t) {
         if (l->unit != LIMIT_IN_PERCENT)
-                return check_value(l, l->limit, t);
+                return value_text(l, l->limit, t);
         snprintf(t->s, sizeof(t->s), l->kind == LIMIT_AGAINST ? "+%g %%" : "%g %%", l->limit);
         return t->s;
 }
 
 /* "peak 62.8 MiB of at most 200.0 MiB"; compared: "peak 62.8 MiB, base 61.0 MiB (+3 %)". */
 static void add_result(const struct check_result *r, struct str *to) {
-        struct check_text a, b;
+        struct value_text a, b;
         struct words w;
 
-        style_add_clean(to, check_name(r->limit));
+        style_add_clean(to, limit_name(r->limit));
         if (r->status == CHECK_UNTOLD) {
                 str_addf(to, " unknown (%s)", r->remark);
                 return;
         }
         measured_text(r, &a);
         if (r->limit->kind == LIMIT_AGAINST) {
-                check_value(r->limit, r->base, &b);
+                value_text(r->limit, r->base, &b);
                 str_addf(to, " %s, base %s", a.s, b.s);
                 words_percent(r->base, r->measured, &w);
                 if (w.s[0])
                         str_addf(to, " (%s%s%s)", w.s, r->remark[0] ? ", " : "", r->remark);
                 return;
         }
-        str_addf(to, " %s, limit %s", a.s, check_value(r->limit, r->limit->limit, &b));
+        str_addf(to, " %s, limit %s", a.s, value_text(r->limit, r->limit->limit, &b));
 }
 
 static void add_failure(const struct check_result *r, struct str *to) {
-        struct check_text a, b;
+        struct value_text a, b;
         struct words w;
 
-        style_add_clean(to, check_name(r->limit));
+        style_add_clean(to, limit_name(r->limit));
         measured_text(r, &a);
         if (r->limit->kind == LIMIT_AGAINST) {
                 words_percent(r->base, r->measured, &w);
                 str_addf(to, " %s, %s%sbase %s", a.s, w.s, w.s[0] ? " from " : "",
-                         check_value(r->limit, r->base, &b));
+                         value_text(r->limit, r->base, &b));
                 return;
         }
-        str_addf(to, " %s, limit %s", a.s, check_value(r->limit, r->limit->limit, &b));
+        str_addf(to, " %s, limit %s", a.s, value_text(r->limit, r->limit->limit, &b));
 }
 
 enum { CHECK_MAX_TOLD = 3 }; /* failures in the first sentence */
 
-void check_add_verdict(const struct check *c, struct str *to) {
+/* The first sentence. */
+static void add_verdict(const struct check *c, struct str *to) {
         size_t n_failed = check_count(c, CHECK_FAILED), n = c->results.n, n_told = 0;
         struct str crowd = {0};
 
@@ -180,7 +187,7 @@ static const char *verdict_word(enum check_status s) {
 }
 
 static void print_culprits(const struct style *s, const struct check_result *r) {
-        struct check_text t;
+        struct value_text t;
 
         for (size_t i = 0; i < r->n_culprits; i++) {
                 const struct culprit *x = &r->culprits[i];
@@ -194,7 +201,7 @@ static void print_culprits(const struct style *s, const struct check_result *r) 
                 else if (r->limit->kind == LIMIT_TEMPORARY_SHARE)
                         unit.unit = LIMIT_IN_COUNT;
                 str_add(&value, is_change ? "+" : "");
-                str_add(&value, check_value(&unit, x->value, &t));
+                str_add(&value, value_text(&unit, x->value, &t));
                 str_addf(&line, "%*s  ", CHECK_CULPRIT_CELLS, str_text(&value));
                 left = s->width - MIN(s->width - 20, str_width(str_text(&line)));
                 style_add_cut(s, &line, x->name, left);
@@ -221,15 +228,15 @@ static void add_cell(const struct style *s, struct str *line, const char *text, 
 }
 
 static void print_result(const struct style *s, const struct check_result *r) {
-        struct check_text t;
+        struct value_text t;
         struct str line = {0}, name = {0}, measured = {0}, remark = {0};
         struct words w;
 
-        style_add_clean(&name, check_name(r->limit));
+        style_add_clean(&name, limit_name(r->limit));
         if (r->limit->kind == LIMIT_AGAINST)
                 str_add(&name, " vs base");
         add_cell(s, &line, str_text(&name), cells(s, CHECK_NAME_CELLS), false);
-        add_cell(s, &line, check_limit_text(r->limit, &t), cells(s, CHECK_LIMIT_CELLS), true);
+        add_cell(s, &line, limit_text(r->limit, &t), cells(s, CHECK_LIMIT_CELLS), true);
         str_add(&measured, r->status == CHECK_UNTOLD ? "-" : measured_text(r, &t));
         add_cell(s, &line, str_text(&measured), cells(s, CHECK_VALUE_CELLS), true);
         str_addf(&line, "%s%s%s", r->status == CHECK_FAILED ? s->alarm : "",
@@ -237,7 +244,7 @@ static void print_result(const struct style *s, const struct check_result *r) {
         if (r->limit->kind == LIMIT_AGAINST) {
                 words_percent(r->base, r->measured, &w);
                 str_addf(&remark, "%s%sbase %s%s%s", w.s, w.s[0] ? ", " : "",
-                         check_value(r->limit, r->base, &t), r->remark[0] ? "; " : "", r->remark);
+                         value_text(r->limit, r->base, &t), r->remark[0] ? "; " : "", r->remark);
         } else {
                 str_add(&remark, r->remark);
         }
@@ -266,12 +273,12 @@ static void print_doubts(const struct style *s, struct check *c) {
         }
 }
 
-void check_write_text(FILE *out, struct check *c) {
+static void write_text(FILE *out, struct check *c) {
         struct str text = {0}, line = {0};
         struct style s;
 
         style_init(&s, out);
-        check_add_verdict(c, &text);
+        add_verdict(c, &text);
         fputs(s.bold, out);
         style_wrap(&s, str_text(&text), 0);
         fputs(s.plain, out);
@@ -357,12 +364,12 @@ static void put_doubt(struct json *j, const char *key, struct str *doubt) {
                 json_null(j);
 }
 
-void check_write_json(FILE *out, struct check *c) {
+static void write_json(FILE *out, struct check *c) {
         const struct diff_side *s = &c->side;
         struct str verdict = {0};
         struct json j;
 
-        check_add_verdict(c, &verdict);
+        add_verdict(c, &verdict);
         json_init(&j, out);
         json_object(&j);
         json_put_string(&j, "schema", "silt.check/1");
@@ -400,9 +407,9 @@ int check_print(FILE *out, const struct check_options *o, enum check_status *ret
                 return r;
         *ret_status = check_status_of(&c);
         if (o->json)
-                check_write_json(out, &c);
+                write_json(out, &c);
         else
-                check_write_text(out, &c);
+                write_text(out, &c);
         check_done(&c);
         return 0;
 }

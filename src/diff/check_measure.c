@@ -358,7 +358,7 @@ static int measure_against(struct check *c, struct check_result *r, struct err *
         note_lengths(&d, r);
         str_clear(&c->base_doubt);
         side_add_doubt(&d.sides[NAME_OLD], &c->base_doubt);
-        if (is_above(&d, r) && d.total_flutters && !o->strict)
+        if (is_above(&d, r) && d.total_is_chance && !o->strict)
                 snprintf(r->remark, sizeof(r->remark),
                          "chance: the work is the same, and both fluctuate by more");
         else if (is_above(&d, r))

@@ -37,18 +37,4 @@ void check_done(struct check *c);
 
 enum check_status check_status_of(const struct check *c);
 size_t check_count(const struct check *c, enum check_status s);
-const char *check_name(const struct limit *l); /* "peak", "growth" … */
 const char *check_status_name(enum check_status s);
-
-/* "200.0 MiB", "1.2 %/min"; buffer of the caller. */
-struct check_text {
-        char s[64];
-};
-const char *check_value(const struct limit *l, double v, struct check_text *t);
-/* The limit in the units of tables: "200.0 MiB" for 200M, "+5 %". */
-const char *check_limit_text(const struct limit *l, struct check_text *t);
-
-void check_write_text(FILE *out, struct check *c);
-void check_write_json(FILE *out, struct check *c);
-/* The first sentence. */
-void check_add_verdict(const struct check *c, struct str *to);

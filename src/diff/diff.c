@@ -62,7 +62,7 @@ static int gather(struct diff *d, struct err *reterr) {
                 r = set_scale(d, reterr);
         if (r >= 0) {
                 diff_pair_sides(d);
-                r = o->is_strict ? 0 : flutter_find(d, reterr);
+                r = o->is_strict ? 0 : chance_find(d, reterr);
         }
         for (unsigned side = 0; side < NAME_N_SIDES; side++)
                 opened_end_progress(&d->sides[side].opened);

@@ -138,7 +138,7 @@ static void put_row(struct json *j, const struct diff *d, const struct diff_row 
         put_value(j, d, "change", new - old);
         put_percent(j, "change_pct", old, new);
         put_bool(j, "of_note", diff_row_is_noted(d, row));
-        put_bool(j, "flutters", row->flutters);
+        put_bool(j, "flutters", row->is_chance);
         show_put_figures(j, "old", &row->f[NAME_OLD], d->metric);
         show_put_figures(j, "new", &row->f[NAME_NEW], d->metric);
 }

@@ -292,7 +292,7 @@ static void print_path(const struct style *s, const struct diff *d, const struct
 /* ---- tables ---------------------------------------------------------------------------------- */
 
 struct tally {
-        size_t n_noted, n_changed, n_fluttering, by_status[DIFF_N_STATUS];
+        size_t n_noted, n_changed, n_chance, by_status[DIFF_N_STATUS];
 };
 
 static struct tally count_rows(const struct diff *d, const struct diff_row *rows, size_t n) {
@@ -300,7 +300,7 @@ static struct tally count_rows(const struct diff *d, const struct diff_row *rows
 
         for (size_t i = 0; i < n; i++) {
                 t.n_changed += diff_change(d, &rows[i]) != 0;
-                t.n_fluttering += rows[i].flutters;
+                t.n_chance += rows[i].is_chance;
                 if (!diff_row_is_noted(d, &rows[i]))
                         continue;
                 t.n_noted++;
@@ -331,7 +331,7 @@ static size_t count_shown(const struct diff *d, const struct tally *t, size_t n_
                 return t->n_changed;
         if (t->n_noted)
                 return MIN(t->n_noted, n_top);
-        return diff_total_is_noted(d) ? MIN(t->n_changed - t->n_fluttering, n_small) : 0;
+        return diff_total_is_noted(d) ? MIN(t->n_changed - t->n_chance, n_small) : 0;
 }
 
 static void print_heading(const struct style *s, const struct diff *d, const char *by,
@@ -380,7 +380,7 @@ static void print_table(const struct style *s, const struct diff *d, const char 
         str_addf(&rest, "%s more", unit_count(&a, t.n_changed - n_shown));
         if (n_shown >= t.n_noted)
                 str_addf(&rest, ", each by less than %s%s", words_value(d, d->limit, &w),
-                         t.n_fluttering ? " or by chance" : "");
+                         t.n_chance ? " or by chance" : "");
         str_add(&rest, "; use --full to see them");
         style_wrap(s, str_text(&rest), TEXT_FIGURE_CELLS + 1);
         fputs(s->plain, s->out);

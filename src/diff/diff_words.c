@@ -261,7 +261,7 @@ static void add_no_difference(const struct diff *d, struct str *to) {
         }
         str_add(to, ", OLD ");
         add_total(d, NAME_OLD, to);
-        if (d->total_flutters)
+        if (d->total_is_chance)
                 str_add(to, ", which is chance: both did the same work and fluctuate by more");
         str_add(to, ".");
 }

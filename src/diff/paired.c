@@ -60,11 +60,11 @@ static bool is_noted(const struct diff *d, double change) {
 }
 
 bool diff_row_is_noted(const struct diff *d, const struct diff_row *row) {
-        return !row->flutters && is_noted(d, diff_change(d, row));
+        return !row->is_chance && is_noted(d, diff_change(d, row));
 }
 
 bool diff_total_is_noted(const struct diff *d) {
-        return !d->total_flutters && is_noted(d, diff_total_change(d));
+        return !d->total_is_chance && is_noted(d, diff_total_change(d));
 }
 
 bool diff_is_found(const struct diff *d) {
@@ -80,12 +80,12 @@ enum name_side diff_told_side(const struct diff_row *row) {
 
 /* ---- call paths ------------------------------------------------------------------------------ */
 
-static void learn_side(struct lane *p) {
+static void learn_side(struct side_paths *p) {
         const struct query_answer *a = p->side->answer;
 
         for (size_t i = 0; i < a->n_sites; i++)
                 if (!query_figures_are_idle(&a->sites[i].f))
-                        lane_learn(p, a->sites[i].stack);
+                        side_paths_learn(p, a->sites[i].stack);
 }
 
 static void put_row(struct diff_row *row, enum name_side side, const struct query_figures *f) {
@@ -94,27 +94,28 @@ static void put_row(struct diff_row *row, enum name_side side, const struct quer
         query_figures_add(&row->f[side], f);
 }
 
-static void pair_side(struct diff *d, struct lane *p, struct map *by_key, struct seams *seams) {
+static void pair_side(struct diff *d, struct side_paths *p, struct map *by_key,
+                      struct altered_paths *altered) {
         const struct query_answer *a = p->side->answer;
 
         for (size_t i = 0; i < a->n_sites; i++) {
                 const struct query_site *site = &a->sites[i];
-                struct seam_keys keys;
+                struct path_keys keys;
                 uint64_t *idx;
                 bool added;
 
                 if (query_figures_are_idle(&site->f))
                         continue;
-                lane_load(p, site->stack);
-                keys = seam_keys_of(p);
+                side_paths_load(p, site->stack);
+                keys = path_keys_of(p);
                 idx = map_put(by_key, keys.whole, d->sites.n, &added);
                 if (added) {
                         vec_push(&d->sites, (struct diff_row){.class_number = keys.asker});
-                        seams_add_row(seams, &keys);
+                        altered_paths_add_row(altered, &keys);
                 }
                 put_row(&d->sites.items[*idx], p->which, &site->f);
-                seams_add_path(seams, (uint32_t)*idx, p, site->stack,
-                               diff_value(d, &site->f, p->which));
+                altered_paths_add_path(altered, (uint32_t)*idx, p, site->stack,
+                                       diff_value(d, &site->f, p->which));
         }
 }
 
@@ -163,7 +164,7 @@ static int compare(double a, double b) {
 static int row_compare(const void *a, const void *b, void *ctx) {
         const struct diff_row *x = a, *y = b;
         const struct diff *d = ctx;
-        int order = x->flutters - y->flutters;
+        int order = x->is_chance - y->is_chance;
 
         if (!order)
                 order = compare(fabs(diff_change(d, x)), fabs(diff_change(d, y)));
@@ -205,29 +206,29 @@ static void set_limit(struct diff *d) {
 }
 
 void diff_pair_sides(struct diff *d) {
-        struct lane lanes[NAME_N_SIDES];
+        struct side_paths by_side[NAME_N_SIDES];
         struct map by_key = {0};
-        struct seams seams = {0};
+        struct altered_paths altered = {0};
 
         d->match = name_match_new(d->sides[NAME_OLD].frames.names);
         for (unsigned side = 0; side < NAME_N_SIDES; side++) {
-                lane_init(&lanes[side], &d->sides[side], d->match, (enum name_side)side,
-                          d->sides[NAME_OLD].q == d->sides[NAME_NEW].q);
-                learn_side(&lanes[side]);
+                side_paths_init(&by_side[side], &d->sides[side], d->match, (enum name_side)side,
+                                d->sides[NAME_OLD].q == d->sides[NAME_NEW].q);
+                learn_side(&by_side[side]);
         }
         name_match_solve(d->match);
         for (unsigned side = 0; side < NAME_N_SIDES; side++)
-                pair_side(d, &lanes[side], &by_key, &seams);
-        seams_join(&seams, d, lanes, &by_key);
-        seams_number_rows(&seams, d);
-        seams_choose_stacks(&seams, d);
+                pair_side(d, &by_side[side], &by_key, &altered);
+        altered_paths_join(&altered, d, by_side, &by_key);
+        altered_paths_number_rows(&altered, d);
+        altered_paths_choose_stacks(&altered, d);
         sort_rows(d, d->sites.items, d->sites.n);
         pair_functions(d);
         sort_rows(d, d->functions.items, d->functions.n);
         set_limit(d);
         for (unsigned side = 0; side < NAME_N_SIDES; side++)
-                lane_done(&lanes[side]);
-        seams_done(&seams);
+                side_paths_done(&by_side[side]);
+        altered_paths_done(&altered);
         map_done(&by_key);
 }
 

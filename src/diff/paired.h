@@ -17,8 +17,8 @@ struct diff_row {
         uint32_t stacks[NAME_N_SIDES]; /* one that stands for all; 0: none */
         uint32_t n_paths[NAME_N_SIDES];
         struct query_figures f[NAME_N_SIDES];
-        uint32_t id;   /* of a call path, whatever the order */
-        bool flutters; /* its change is chance */
+        uint32_t id;    /* of a call path, whatever the order */
+        bool is_chance; /* its change is chance */
 };
 
 struct diff {
@@ -29,7 +29,7 @@ struct diff {
         struct name_match *match;
         VEC(struct diff_row) sites, functions; /* the largest change first, chance last */
         double limit;                          /* changes below are of no note */
-        bool total_flutters;
+        bool total_is_chance;
         struct map row_of[NAME_N_SIDES]; /* stack → id of its call path */
 };
 

@@ -14,9 +14,9 @@ static uint64_t hash_build(const struct trace_module *m) {
         return hash;
 }
 
-void lane_init(struct lane *p, struct diff_side *s, struct name_match *m, enum name_side which,
-               bool is_one_trace) {
-        *p = (struct lane){.side = s, .match = m, .which = which, .names = s->frames.names};
+void side_paths_init(struct side_paths *p, struct diff_side *s, struct name_match *m,
+                     enum name_side which, bool is_one_trace) {
+        *p = (struct side_paths){.side = s, .match = m, .which = which, .names = s->frames.names};
         p->first_of = calloc(s->v->n_locations + 1, sizeof(p->first_of[0]));
         if (!p->first_of)
                 abort();
@@ -25,7 +25,7 @@ void lane_init(struct lane *p, struct diff_side *s, struct name_match *m, enum n
         p->no_build = is_one_trace;
 }
 
-void lane_done(struct lane *p) {
+void side_paths_done(struct side_paths *p) {
         free(p->first_of);
         vec_free(&p->frames);
         vec_free(&p->builds);
@@ -33,12 +33,12 @@ void lane_done(struct lane *p) {
         vec_free(&p->numbers);
         vec_free(&p->all);
         name_stack_done(&p->folded);
-        *p = (struct lane){0};
+        *p = (struct side_paths){0};
 }
 
 /* ---- places in the code ---------------------------------------------------------------------- */
 
-static struct lane_frame read_frame(struct lane *p, const struct query_frame *f) {
+static struct side_frame read_frame(struct side_paths *p, const struct query_frame *f) {
         const char *exe = side_process(p->side)->start.exe;
         uint32_t module = p->side->v->locations[f->location].module;
         struct name_built b = {.frame = frame_of(f),
@@ -46,12 +46,12 @@ static struct lane_frame read_frame(struct lane *p, const struct query_frame *f)
                                        module < p->builds.n ? p->builds.items[module] : p->no_build,
                                .is_program = exe[0] && strcmp(exe, f->module) == 0};
 
-        return (struct lane_frame){.look = name_look(p->names, &b.frame),
+        return (struct side_frame){.look = name_look(p->names, &b.frame),
                                    .number = name_match_add(p->match, p->which, &b),
                                    .line = f->line};
 }
 
-static void learn_location(struct lane *p, uint32_t location) {
+static void learn_location(struct side_paths *p, uint32_t location) {
         struct query_frame few[16], *frames = few;
         size_t n = query_location_frames(p->side->q, location, few, ARRAY_SIZE(few));
 
@@ -69,10 +69,10 @@ static void learn_location(struct lane *p, uint32_t location) {
                 free(frames);
 }
 
-void lane_learn(struct lane *p, uint32_t stack) {
+void side_paths_learn(struct side_paths *p, uint32_t stack) {
         const struct trace_view *v = p->side->v;
 
-        for (size_t n = 0; stack && stack < v->n_stacks && n < LANE_MAX_FRAMES; n++) {
+        for (size_t n = 0; stack && stack < v->n_stacks && n < SIDE_PATHS_MAX_FRAMES; n++) {
                 uint32_t location = v->stacks[stack].location;
 
                 if (location < v->n_locations && !p->first_of[location])
@@ -83,14 +83,14 @@ void lane_learn(struct lane *p, uint32_t stack) {
 
 /* ---- paths ----------------------------------------------------------------------------------- */
 
-void lane_load(struct lane *p, uint32_t stack) {
+void side_paths_load(struct side_paths *p, uint32_t stack) {
         const struct trace_view *v = p->side->v;
 
         vec_clear(&p->looks);
         vec_clear(&p->all);
         vec_clear(&p->numbers);
         p->line = 0;
-        while (stack && stack < v->n_stacks && p->all.n < LANE_MAX_FRAMES) {
+        while (stack && stack < v->n_stacks && p->all.n < SIDE_PATHS_MAX_FRAMES) {
                 uint32_t location = v->stacks[stack].location;
                 uint32_t i = location < v->n_locations ? p->first_of[location] : 0;
 

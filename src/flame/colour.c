@@ -133,7 +133,7 @@ static void find_keys(struct graph *g) {
         if (g->n_keys > 1)
                 qsort(g->keys, g->n_keys, sizeof(g->keys[0]), key_compare);
         if (has_helpers)
-                add_key(g, HUE_HELPER, texts_add(g->texts, "allocators and similar"), 0);
+                add_key(g, HUE_HELPER, text_pool_add(g->texts, "allocators and similar"), 0);
         vec_free(&crates);
         map_done(&idx);
 }

@@ -26,7 +26,7 @@ struct asking {
         const struct flame_options *o;
         struct side sides[GRAPH_N_SIDES]; /* the newer first */
         size_t n_sides;
-        struct texts texts;
+        struct text_pool texts;
         struct arena *arena; /* words */
         struct picture pictures[MAX_PICTURES];
         size_t n_pictures;
@@ -197,7 +197,7 @@ static void asking_done(struct asking *k) {
                 times_options_done(&k->sides[i].times);
                 opened_done(&k->sides[i].opened);
         }
-        texts_done(&k->texts);
+        text_pool_done(&k->texts);
         arena_free(k->arena);
 }
 
@@ -221,7 +221,7 @@ int flame_draw(FILE *out, const struct flame_options *o, struct flame_result *re
         struct str text = {0};
         int r;
 
-        texts_init(&k.texts);
+        text_pool_init(&k.texts);
         k.n_sides = 1;
         r = ask_side(&k.sides[GRAPH_NEW], o->ask.path, o, out, reterr);
         if (r >= 0 && o->old_path) {

@@ -28,9 +28,9 @@ static const char *const metrics[] = {"peak", "end", "allocated", "count", "temp
 static void check_cut(const char *name, size_t cells, const char *expected) {
         struct str s = {0};
 
-        cut_add_name(&s, name, cells);
+        text_cut_add_name(&s, name, cells);
         assert_string_equal(str_text(&s), expected);
-        assert_true(cut_cells(str_text(&s)) <= cells);
+        assert_true(text_cut_cells(str_text(&s)) <= cells);
         str_done(&s);
 }
 
@@ -53,8 +53,8 @@ static void test_cut(void **state) {
         /* characters are not taken apart; wide ones take two cells */
         check_cut("äöüäöüäöü", 5, "äö…öü");
         check_cut("漢字漢字漢字", 7, "漢…字");
-        assert_int_equal(cut_cells("漢字"), 4);
-        assert_int_equal(cut_cells("e\xcc\x81"), 1);
+        assert_int_equal(text_cut_cells("漢字"), 4);
+        assert_int_equal(text_cut_cells("e\xcc\x81"), 1);
         check_cut("\xff\xfe\xff\xfe\xff\xfe", 5, "\xff\xfe…\xff\xfe");
 }
 
@@ -70,9 +70,9 @@ static void test_cut_any(void **state) {
 
                 for (int n = rand() % 60; n > 0; n--)
                         str_add(&name, pieces[(size_t)rand() % ARRAY_SIZE(pieces)]);
-                cut_add_name(&s, str_text(&name), cells);
-                assert_true(cut_cells(str_text(&s)) <= cells);
-                if (cut_cells(str_text(&name)) <= cells)
+                text_cut_add_name(&s, str_text(&name), cells);
+                assert_true(text_cut_cells(str_text(&s)) <= cells);
+                if (text_cut_cells(str_text(&name)) <= cells)
                         assert_string_equal(str_text(&s), str_text(&name));
                 str_done(&name);
                 str_done(&s);
@@ -83,11 +83,11 @@ static void test_lines(void **state) {
         size_t skip;
 
         (void)state;
-        assert_int_equal(cut_line("one two three", 8, &skip), 7);
+        assert_int_equal(text_cut_line("one two three", 8, &skip), 7);
         assert_int_equal(skip, 1);
-        assert_int_equal(cut_line("unbreakable", 4, &skip), 4);
+        assert_int_equal(text_cut_line("unbreakable", 4, &skip), 4);
         assert_int_equal(skip, 0);
-        assert_int_equal(cut_line("short", 80, &skip), 5);
+        assert_int_equal(text_cut_line("short", 80, &skip), 5);
 }
 
 /* ---- hostile texts ------------------------------------------------------------------------------- */
@@ -126,7 +126,7 @@ struct made {
         struct view view[GRAPH_N_SIDES];
         struct query_tree *tree[GRAPH_N_SIDES];
         struct graph_part part[GRAPH_N_SIDES];
-        struct texts texts;
+        struct text_pool texts;
         struct graph graph;
 };
 
@@ -139,7 +139,7 @@ static void make(struct made *m, const char *const *paths, size_t n_paths, const
         m->ask.metric = metric;
         if (strcmp(metric, "growth") == 0)
                 m->ask.from_ns = 15000000; /* from where on something is released too */
-        texts_init(&m->texts);
+        text_pool_init(&m->texts);
         for (size_t i = 0; i < n_paths; i++) {
                 struct query_tree_options o = {.kind = is_reversed ? QUERY_BOTTOM_UP
                                                                    : QUERY_TOP_DOWN};
@@ -159,7 +159,7 @@ static void make(struct made *m, const char *const *paths, size_t n_paths, const
 
 static void unmake(struct made *m) {
         graph_done(&m->graph);
-        texts_done(&m->texts);
+        text_pool_done(&m->texts);
         for (int i = 0; i < GRAPH_N_SIDES; i++) {
                 query_tree_free(m->tree[i]);
                 if (m->opened[i].q)
@@ -432,7 +432,7 @@ static void test_long_names(void **state) {
         write_builds(TRACE_PATH, (const char *const *)names, bytes, 1);
         make(&m, paths, 1, "end", false, 0);
         assert_int_equal(m.graph.frames.n, 3);
-        assert_int_equal(cut_cells(m.texts.items.items[m.graph.frames.items[2].name]),
+        assert_int_equal(text_cut_cells(m.texts.items.items[m.graph.frames.items[2].name]),
                          FLAME_MAX_NAME);
         assert_int_equal(m.texts.items.items[m.graph.frames.items[2].name][0], 'b');
         unmake(&m);
@@ -471,7 +471,7 @@ static void test_sentences(void **state) {
         char *text;
 
         (void)state;
-        story_write(TRACE_PATH);
+        server_trace_write(TRACE_PATH);
         text = draw(o);
         assert_has(text, " live at the peak (");
         assert_has(text, " % under ");

@@ -116,7 +116,7 @@ static uint32_t lay_process(struct laying *l, own_vec *own, enum graph_side side
                             const struct graph_part *part) {
         static const struct query_figures nothing;
         bool added;
-        uint32_t class_number = CLASS_N - texts_add(l->g->texts, part->name);
+        uint32_t class_number = CLASS_N - text_pool_add(l->g->texts, part->name);
         uint32_t idx = frame_below(l, 0, class_number, &added);
         struct graph_frame *f = &l->g->frames.items[idx];
 
@@ -262,12 +262,12 @@ static void name_place(const struct query_frame *q, struct str *to) {
 }
 
 /* The number of the text, which is cleared. */
-static uint32_t add_cut(struct texts *texts, struct str *text) {
+static uint32_t add_cut(struct text_pool *texts, struct str *text) {
         struct str cut = {0};
         uint32_t number;
 
-        cut_add_name(&cut, str_text(text), FLAME_MAX_NAME);
-        number = texts_add(texts, str_text(&cut));
+        text_cut_add_name(&cut, str_text(text), FLAME_MAX_NAME);
+        number = text_pool_add(texts, str_text(&cut));
         str_done(&cut);
         str_clear(text);
         return number;
@@ -312,9 +312,9 @@ static void name_frame(struct graph *g, const struct graph_source *of, struct gr
                 return;
         }
         if (f->is_rest || !q) {
-                f->name = texts_add(g->texts, f->is_rest ? ""
-                                              : f->depth ? "(no call path)"
-                                                         : "all");
+                f->name = text_pool_add(g->texts, f->is_rest ? ""
+                                                  : f->depth ? "(no call path)"
+                                                             : "all");
                 return;
         }
         f->is_task = f->node->is_task;
@@ -332,7 +332,7 @@ static void name_frame(struct graph *g, const struct graph_source *of, struct gr
         f->place = add_cut(g->texts, &s);
         style_add_clean(&s, f->is_unnamed ? frame_base(q->module)
                                           : name_crate(v->frames.names, q->function, q->module));
-        f->crate = s.n ? add_cut(g->texts, &s) : texts_add(g->texts, "unknown module");
+        f->crate = s.n ? add_cut(g->texts, &s) : text_pool_add(g->texts, "unknown module");
         str_done(&s);
 }
 
@@ -431,7 +431,7 @@ uint32_t graph_last_row(const struct graph *g, double least_width) {
 }
 
 void graph_make(struct graph *g, const struct graph_source *of, size_t n_sources, double min_share,
-                struct texts *texts) {
+                struct text_pool *texts) {
         *g = (struct graph){.metric = of[0].view->metric,
                             .is_reversed = of[0].parts[0].tree->options.kind == QUERY_BOTTOM_UP,
                             .has_old = n_sources > 1,

@@ -86,7 +86,7 @@ struct graph {
         enum query_metric metric;
         bool is_reversed, has_old;
         VEC(struct graph_frame) frames; /* the root first; children in a row, widest first */
-        struct texts *texts;            /* not owned */
+        struct text_pool *texts;        /* not owned */
         uint32_t max_depth;             /* of a frame */
         uint64_t n_rest;                /* frames that are not told */
         struct graph_key keys[GRAPH_MAX_KEYS + 2];
@@ -111,7 +111,7 @@ struct graph_source {
 
 /* of has one source, or two: the newer first. */
 void graph_make(struct graph *g, const struct graph_source *of, size_t n_sources, double min_share,
-                struct texts *texts);
+                struct text_pool *texts);
 void graph_done(struct graph *g);
 
 /* Chooses hues and shades; graph_make does it last. */

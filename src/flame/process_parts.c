@@ -52,7 +52,7 @@ static char *keep_cut(struct str *s, size_t cells, struct arena *arena) {
         struct str cut = {0};
         char *text;
 
-        cut_add_name(&cut, str_text(s), cells);
+        text_cut_add_name(&cut, str_text(s), cells);
         text = arena_strdup(arena, str_text(&cut));
         str_done(&cut);
         str_clear(s);

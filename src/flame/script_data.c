@@ -105,7 +105,7 @@ static void add_timeline(struct str *to, const struct timeline *t) {
 
 void write_data(struct str *to, const struct picture *pictures, size_t n, const struct timeline *t,
                 const struct flame_options *o) {
-        const struct texts *texts = pictures[0].graph.texts;
+        const struct text_pool *texts = pictures[0].graph.texts;
 
         str_addf(
                 to,

@@ -35,7 +35,7 @@ static void add_lines(struct str *to, const char *text, bool is_title, double wi
         struct str line = {0};
 
         for (; *text; text += n + skip) {
-                n = cut_line(text, cells, &skip);
+                n = text_cut_line(text, cells, &skip);
                 str_clear(&line);
                 str_addn(&line, text, n);
                 str_addf(to, "<text class=\"%s\" x=\"%d\" y=\"%.0f\">",
@@ -51,7 +51,7 @@ static void add_lines(struct str *to, const char *text, bool is_title, double wi
 
 static void add_key(struct str *to, unsigned hue, const char *text, double width, double *x,
                     double *y) {
-        double needs = 18 + 7.2 * (double)cut_cells(text) + 14;
+        double needs = 18 + 7.2 * (double)text_cut_cells(text) + 14;
 
         if (*x > PICTURE_PAD && *x + needs > width - PICTURE_PAD) {
                 *x = PICTURE_PAD;
@@ -87,7 +87,7 @@ static void add_legend(struct str *to, const struct graph *g, double width, doub
                                 y);
         for (size_t i = 0; i < g->n_keys; i++) {
                 str_clear(&text);
-                cut_add_name(&text, g->texts->items.items[g->keys[i].crate], 30);
+                text_cut_add_name(&text, g->texts->items.items[g->keys[i].crate], 30);
                 if (g->keys[i].share >= 0.005)
                         str_addf(&text, " %.0f %%", graph_pct(g->keys[i].share));
                 add_key(to, g->keys[i].hue, str_text(&text), width, &x, y);
@@ -114,14 +114,14 @@ static void add_label(struct drawing *d, double x, double y, const char *classes
 static void add_labels(struct drawing *d, double x, double y, double w, const struct label *l,
                        bool is_whole) {
         size_t room = w > 6 ? (size_t)((w - 6) / PICTURE_CELL) : 0;
-        size_t n_figures = cut_cells(l->figures);
+        size_t n_figures = text_cut_cells(l->figures);
         bool is_high = d->row >= PICTURE_TWO_LINES;
         bool has_two = is_high && n_figures && n_figures <= room;
-        bool has_figures = n_figures && !is_high && cut_cells(l->name) + n_figures + 2 <= room;
+        bool has_figures = n_figures && !is_high && text_cut_cells(l->name) + n_figures + 2 <= room;
         struct str cut = {0};
 
-        if (!is_whole || cut_cells(l->name) <= room)
-                cut_add_name(&cut, l->name, room);
+        if (!is_whole || text_cut_cells(l->name) <= room)
+                text_cut_add_name(&cut, l->name, room);
         if (cut.n)
                 add_label(d, x + 3, y + (has_two ? d->row / 2 - 3 : d->row / 2 + 3.5), "",
                           str_text(&cut));

@@ -38,7 +38,7 @@ static unsigned code_cells(uint32_t c) {
                        : 1;
 }
 
-size_t cut_cells(const char *text) {
+size_t text_cut_cells(const char *text) {
         size_t cells = 0, n;
 
         for (; *text; text += n)
@@ -76,8 +76,8 @@ static size_t last_part(const char *name) {
         return found;
 }
 
-void cut_add_name(struct str *to, const char *name, size_t cells) {
-        size_t have = cut_cells(name), part, tail, head, at, n;
+void text_cut_add_name(struct str *to, const char *name, size_t cells) {
+        size_t have = text_cut_cells(name), part, tail, head, at, n;
 
         if (have <= cells) {
                 str_add(to, name);
@@ -85,7 +85,7 @@ void cut_add_name(struct str *to, const char *name, size_t cells) {
         }
         if (cells < CUT_MIN_CELLS)
                 return;
-        part = cut_cells(name + last_part(name));
+        part = text_cut_cells(name + last_part(name));
         tail = (cells - 1) / 2;
         if (part > tail && part <= (cells - 1) * 3 / 4)
                 tail = part;
@@ -97,7 +97,7 @@ void cut_add_name(struct str *to, const char *name, size_t cells) {
         str_add(to, name + at);
 }
 
-size_t cut_line(const char *text, size_t cells, size_t *ret_skip) {
+size_t text_cut_line(const char *text, size_t cells, size_t *ret_skip) {
         size_t n = fitting(text, MAX(cells, 2u)), at;
 
         *ret_skip = 0;

@@ -3,16 +3,16 @@
 
 #include <string.h>
 
-void texts_init(struct texts *t) {
-        *t = (struct texts){.arena = arena_new()};
-        texts_add(t, "");
+void text_pool_init(struct text_pool *t) {
+        *t = (struct text_pool){.arena = arena_new()};
+        text_pool_add(t, "");
 }
 
-void texts_done(struct texts *t) {
+void text_pool_done(struct text_pool *t) {
         vec_free(&t->items);
         map_done(&t->by_hash);
         arena_free(t->arena);
-        *t = (struct texts){0};
+        *t = (struct text_pool){0};
 }
 
 static uint64_t hash_of(const char *text) {
@@ -23,7 +23,7 @@ static uint64_t hash_of(const char *text) {
         return h;
 }
 
-uint32_t texts_add(struct texts *t, const char *text) {
+uint32_t text_pool_add(struct text_pool *t, const char *text) {
         for (uint64_t h = hash_of(text);; h++) {
                 bool added;
                 uint64_t *number = map_put(&t->by_hash, h, t->items.n, &added);

@@ -6,12 +6,12 @@
 #include "base/map.h"
 #include "base/vec.h"
 
-struct texts {
+struct text_pool {
         VEC(const char *) items; /* number → text; 0 is "" */
         struct arena *arena;
         struct map by_hash;
 };
 
-void texts_init(struct texts *t);
-void texts_done(struct texts *t);
-uint32_t texts_add(struct texts *t, const char *text); /* its number */
+void text_pool_init(struct text_pool *t);
+void text_pool_done(struct text_pool *t);
+uint32_t text_pool_add(struct text_pool *t, const char *text); /* its number */

@@ -243,7 +243,7 @@ static void print_nothing(const struct style *s, const struct report *r) {
         str_done(&text);
 }
 
-void found_print(const struct style *s, const struct report *r) {
+void finding_text_print(const struct style *s, const struct report *r) {
         size_t order[FOUND_MAX], n = 0, n_worries = 0, n_doubts = 0;
         bool is_all_seen = !limits_are_material(r);
 

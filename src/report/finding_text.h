@@ -6,4 +6,4 @@
 #include "show/style.h"
 
 /* Numbered, most important first, each with its place and what to do next; then what limits the figures. */
-void found_print(const struct style *s, const struct report *r);
+void finding_text_print(const struct style *s, const struct report *r);

@@ -71,7 +71,7 @@ const char *headline_rate(const struct report *r, uint64_t n, struct unit_text *
 
 /* It was there before the recording, or lived on after it. */
 static bool is_part_of_life(const struct report *r) {
-        return prior_is_there(r) || report_process(r)->end.ended == TRACE_ENDED_STOPPED;
+        return late_start_is_there(r) || report_process(r)->end.ended == TRACE_ENDED_STOPPED;
 }
 
 /* "ran for 2.1 s", or, of one that came later, "ran from 1.2 s to 2.1 s": one clock for all times that are told. */
@@ -471,7 +471,7 @@ void headline_print(const struct style *s, const struct report *r) {
                         &text,
                         "%sDetail before %s was dropped (--max-size): blocks allocated earlier are not counted.",
                         text.n ? " " : "", unit_duration(&a, r->answer->known_from_ns));
-        prior_add_sentences(r, &text);
+        late_start_add_sentences(r, &text);
         if (text.n)
                 style_wrap(s, str_text(&text), 0);
         str_done(&text);

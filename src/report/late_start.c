@@ -15,7 +15,7 @@ static const struct trace_prior *first_of(const struct report *r) {
         return NULL;
 }
 
-bool prior_is_there(const struct report *r) {
+bool late_start_is_there(const struct report *r) {
         return first_of(r) != NULL;
 }
 
@@ -54,7 +54,7 @@ static void add_allocator(const struct trace_prior *x, struct str *to) {
         str_add(to, ".");
 }
 
-void prior_add_sentences(const struct report *r, struct str *to) {
+void late_start_add_sentences(const struct report *r, struct str *to) {
         const struct trace_prior *first = first_of(r);
         struct unit_text a;
 
@@ -93,7 +93,7 @@ static void put_allocator(struct json *j, const struct trace_prior *x) {
         json_end(j);
 }
 
-void prior_put(struct json *j, const struct report *r) {
+void late_start_put(struct json *j, const struct report *r) {
         const struct trace_prior *first = first_of(r);
 
         json_key(j, "prior");

@@ -6,10 +6,10 @@
 #include "report/gather.h"
 
 /* It ran already when the recording began. */
-bool prior_is_there(const struct report *r);
+bool late_start_is_there(const struct report *r);
 
 /* Appends sentences. Nothing where all was seen from the start. */
-void prior_add_sentences(const struct report *r, struct str *to);
+void late_start_add_sentences(const struct report *r, struct str *to);
 
 /* "prior": null where all was seen from the start. */
-void prior_put(struct json *j, const struct report *r);
+void late_start_put(struct json *j, const struct report *r);

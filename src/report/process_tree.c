@@ -304,7 +304,7 @@ static void print_members(const struct family *f, uint32_t first) {
         vec_free(&todo);
 }
 
-void family_print(const struct style *s, const struct report *r) {
+void process_tree_print(const struct style *s, const struct report *r) {
         struct family f = {.s = s, .r = r, .n = r->v->n_processes};
         struct unit_text a, b;
 

@@ -6,4 +6,4 @@
 #include "show/style.h"
 
 /* Of many the largest with those they come from; nothing where there is one only. */
-void family_print(const struct style *s, const struct report *r);
+void process_tree_print(const struct style *s, const struct report *r);

@@ -104,7 +104,7 @@ static void print_row(const struct view *v, const struct query_histogram *h,
         used = str_width(str_text(&line)) + 2;
         if (b->n_blocks && used + HISTOGRAM_MIN_BAR <= v->s.width) {
                 str_add(&line, "  ");
-                spread_add_bar(&v->s, &line, b->n_blocks, most, v->s.width - used);
+                sizes_lifetimes_add_bar(&v->s, &line, b->n_blocks, most, v->s.width - used);
         }
         fprintf(v->out, "%s\n", str_text(&line));
         str_done(&line);

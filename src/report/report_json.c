@@ -265,7 +265,7 @@ static void put_quality(struct json *j, const struct report *r) {
         put_holds(j, r);
         json_end(j);
         allocators_put(j, r);
-        prior_put(j, r);
+        late_start_put(j, r);
 }
 
 static void put_filter(struct json *j, const struct report *r) {

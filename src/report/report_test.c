@@ -25,7 +25,7 @@
 
 static int write_story(void **state) {
         (void)state;
-        story_write(TRACE_PATH);
+        server_trace_write(TRACE_PATH);
         return 0;
 }
 
@@ -404,7 +404,7 @@ static void test_cut_trace_is_not_exact(void **state) {
         o.json = false;
         text = report_of(o, "200", "C");
         assert_has(text, "not exact");
-        story_write(TRACE_PATH);
+        server_trace_write(TRACE_PATH);
 }
 
 /* Whoever reads JSON must be able to tell a guess from a name, in every view. */
@@ -431,7 +431,7 @@ static void test_json_of_guesses(void **state) {
                 assert_has(text, frame);
                 free(text);
         }
-        story_write(TRACE_PATH);
+        server_trace_write(TRACE_PATH);
 }
 
 /* What a process had before it was attached to, as far as it is known. */
@@ -500,7 +500,7 @@ static void test_prior(void **state) {
                 assert_has(text, cases[i].json);
                 free(text);
         }
-        story_write(TRACE_PATH);
+        server_trace_write(TRACE_PATH);
         text = report_of(o, "400", "C");
         assert_has(text, "\"prior\":null");
         free(text);
@@ -540,7 +540,7 @@ static void test_via_of_merged_sites(void **state) {
                                         : "  via std::vector<int>::reserve and others\n");
                 free(text);
         }
-        story_write(TRACE_PATH);
+        server_trace_write(TRACE_PATH);
 }
 
 /* A view of a page's size, asked the same by a URL's query, has the same figures. */

@@ -248,18 +248,18 @@ int report_text(FILE *out, struct report *r, struct err *reterr) {
         headline_print(&s, r);
         if (query_answer_is_untold(r->answer)) /* every figure would be a 0 that means nothing */
                 return 0;
-        found_print(&s, r);
+        finding_text_print(&s, r);
         totals_print(&s, r);
         x = print_timeline(&s, r, reterr);
         if (x < 0)
                 return x;
         sites_print(&s, r);
-        x = spread_print(&s, r, reterr);
+        x = sizes_lifetimes_print(&s, r, reterr);
         if (x < 0)
                 return x;
         tables_print_threads(&s, r);
         tables_print_mappings(&s, r);
-        family_print(&s, r);
+        process_tree_print(&s, r);
         print_recording(&s, r);
         print_notes(&s, r);
         totals_print_heap_summary(&s, r);

@@ -41,7 +41,8 @@ static struct resident resident_of(const struct report *r) {
 /* Not where a part of the blocks was not seen: those would be taken for something else. */
 static bool is_told(const struct report *r, const struct resident *x) {
         return r->resident.n_samples && !report_is_windowed(r) && !report_is_filtered(r) &&
-               !prior_is_there(r) && !limits_are_material(r) && x->blocks_bytes < x->bytes / 2 &&
+               !late_start_is_there(r) && !limits_are_material(r) &&
+               x->blocks_bytes < x->bytes / 2 &&
                (x->bytes >= x->blocks_bytes + RESIDENT_MIN_BYTES ||
                 x->parts[RESIDENT_MAPPED] >= RESIDENT_MIN_MAPPED_BYTES);
 }

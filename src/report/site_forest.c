@@ -68,7 +68,7 @@ struct forest {
         VEC(bool) goes_on;      /* for each branching above: whether more of its branches follow */
 };
 
-const char *forest_title(const struct report *r) {
+const char *site_forest_title(const struct report *r) {
         switch (r->metric) {
         case QUERY_PEAK: return "Live at the peak, by call path";
         case QUERY_END:
@@ -463,7 +463,7 @@ static void print_heading(struct forest *f) {
         struct str line = {0};
 
         f->second_width = counts ? 9 : MAX(strlen(unit_count(&a, blocks)), strlen("blocks"));
-        style_heading(f->s, "%s (%s of %s)", forest_title(f->r), unit_count(&a, f->n_told),
+        style_heading(f->s, "%s (%s of %s)", site_forest_title(f->r), unit_count(&a, f->n_told),
                       unit_count(&b, f->sites.n));
         str_addf(&line, "%10s",
                  has_error(f) ? counts ? "~count" : "~bytes"
@@ -510,7 +510,7 @@ static void print_hint(const struct forest *f) {
                         f->s->dim, f->s->plain);
 }
 
-void forest_print(const struct style *s, struct report *r) {
+void site_forest_print(const struct style *s, struct report *r) {
         struct query_tree_options o = {.kind = QUERY_TOP_DOWN,
                                        .merge = QUERY_MERGE_ASKER,
                                        .metric = r->metric};

@@ -6,7 +6,7 @@
 #include "show/style.h"
 
 /* The n_top sites of the report's metric, and the sum of all others; nothing where there is none. */
-void forest_print(const struct style *s, struct report *r);
+void site_forest_print(const struct style *s, struct report *r);
 
 /* "Live at the peak, by call path": the heading of what tells the report's metric. */
-const char *forest_title(const struct report *r);
+const char *site_forest_title(const struct report *r);

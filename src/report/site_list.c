@@ -55,12 +55,12 @@ void sites_print(const struct style *s, struct report *r) {
         struct unit_text a, b;
 
         if (!r->options->full) {
-                forest_print(s, r);
+                site_forest_print(s, r);
                 return;
         }
         query_sort_sites(r->folded.items, r->folded.n, r->metric);
         if (n_shown)
-                style_heading(s, "%s (%s of %s)", forest_title(r), unit_count(&a, n_shown),
+                style_heading(s, "%s (%s of %s)", site_forest_title(r), unit_count(&a, n_shown),
                               unit_count(&b, n));
         for (size_t i = 0; i < n_shown; i++)
                 print_site(s, r, &r->folded.items[i]);

@@ -30,8 +30,8 @@ struct spread {
         size_t n_lines, width;
 };
 
-void spread_add_bar(const struct style *s, struct str *to, uint64_t part, uint64_t whole,
-                    size_t width) {
+void sizes_lifetimes_add_bar(const struct style *s, struct str *to, uint64_t part, uint64_t whole,
+                             size_t width) {
         static const char *const parts[] = {"", "▏", "▎", "▍", "▌", "▋", "▊", "▉"};
         uint64_t eighths =
                 whole ? unit_nearest((double)part / (double)whole * (double)width * 8) : 0;
@@ -176,8 +176,8 @@ static void lay_out(const struct style *s, struct spread *x, size_t width) {
                         add_share(line, row->bytes, x->bytes);
                 if (row->n_blocks && used + SPREAD_MIN_BAR <= width) {
                         str_add(line, "  ");
-                        spread_add_bar(s, line, row->n_blocks, x->most,
-                                       MIN(width - used, (size_t)SPREAD_MAX_BAR));
+                        sizes_lifetimes_add_bar(s, line, row->n_blocks, x->most,
+                                                MIN(width - used, (size_t)SPREAD_MAX_BAR));
                 }
         }
 }
@@ -249,7 +249,7 @@ static void print_uncounted(const struct style *s, const struct report *r) {
         str_done(&text);
 }
 
-int spread_print(const struct style *s, const struct report *r, struct err *reterr) {
+int sizes_lifetimes_print(const struct style *s, const struct report *r, struct err *reterr) {
         struct spread sizes = {0}, lifetimes = {0};
         int x = 0;
 

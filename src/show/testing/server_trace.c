@@ -67,8 +67,8 @@ static void story_requests(struct story *s, unsigned n) {
                 for (unsigned w = 0; w < 5; w++)
                         fabric_free(s->f, 0, s->worker,
                                     fabric_alloc(s->f, 0, s->worker, s->word, 24 + w));
-                fabric_alloc(s->f, 0, s->worker, s->cache, STORY_CACHED_BYTES);
-                s->live_bytes += STORY_CACHED_BYTES;
+                fabric_alloc(s->f, 0, s->worker, s->cache, SERVER_TRACE_CACHED_BYTES);
+                s->live_bytes += SERVER_TRACE_CACHED_BYTES;
                 fabric_wait(s->f, 1000);
                 if (i % 50 == 0)
                         story_sample(s, s->live_bytes * 11 / 10);
@@ -76,11 +76,11 @@ static void story_requests(struct story *s, unsigned n) {
 }
 
 static void story_spike(struct story *s) {
-        uint64_t seq = fabric_alloc(s->f, 0, s->main_thread, s->spike, STORY_SPIKE_BYTES);
+        uint64_t seq = fabric_alloc(s->f, 0, s->main_thread, s->spike, SERVER_TRACE_SPIKE_BYTES);
 
-        story_sample(s, s->live_bytes + STORY_SPIKE_BYTES);
+        story_sample(s, s->live_bytes + SERVER_TRACE_SPIKE_BYTES);
         fabric_wait(s->f, 60000);
-        story_sample(s, s->live_bytes + STORY_SPIKE_BYTES);
+        story_sample(s, s->live_bytes + SERVER_TRACE_SPIKE_BYTES);
         fabric_free(s->f, 0, s->worker, seq);
 }
 
@@ -104,7 +104,7 @@ static void story_mappings(struct story *s) {
         trace_put_mapping(fabric_writer(s->f), &m);
 }
 
-void story_write(const char *path) {
+void server_trace_write(const char *path) {
         struct fabric_options o = {.seed = 1, .max_processes = 4, .max_threads = 4};
         struct story s = {.f = fabric_new(path, &o)};
         struct trace_process_end end = {.process = 0,
@@ -119,12 +119,12 @@ void story_write(const char *path) {
         story_frames(&s);
         story_start_up(&s);
         story_mappings(&s);
-        story_requests(&s, STORY_N_CACHED / 2);
+        story_requests(&s, SERVER_TRACE_N_CACHED / 2);
         story_spike(&s);
         child = fabric_fork(s.f, 0);
         child_thread = fabric_thread(s.f, child, "helper");
         fabric_alloc(s.f, child, child_thread, s.config, 5000);
-        story_requests(&s, STORY_N_CACHED / 2);
+        story_requests(&s, SERVER_TRACE_N_CACHED / 2);
         trace_put_note(fabric_writer(s.f), fabric_now_ns(s.f),
                        "pid 107 not followed: it is a static executable.\r\x9b");
         end.end_ns = fabric_now_ns(s.f);

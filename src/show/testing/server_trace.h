@@ -4,7 +4,11 @@
 
 /* Start-up memory, a cache that grows, a spike, temporary strings, threads, a child, mappings,
  * samples. */
-void story_write(const char *path);
+void server_trace_write(const char *path);
 
 /* What it left: the cache's entries. */
-enum { STORY_N_CACHED = 2000, STORY_CACHED_BYTES = 1500, STORY_SPIKE_BYTES = 6000000 };
+enum {
+        SERVER_TRACE_N_CACHED = 2000,
+        SERVER_TRACE_CACHED_BYTES = 1500,
+        SERVER_TRACE_SPIKE_BYTES = 6000000
+};

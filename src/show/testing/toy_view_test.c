@@ -21,7 +21,7 @@
 
 static int write_trace(void **state) {
         (void)state;
-        story_write(TRACE_PATH);
+        server_trace_write(TRACE_PATH);
         return 0;
 }
 
@@ -61,7 +61,8 @@ static void test_answers(void **state) {
         char kept[64];
 
         (void)state;
-        snprintf(kept, sizeof(kept), "\"value\":%d,", STORY_N_CACHED * STORY_CACHED_BYTES);
+        snprintf(kept, sizeof(kept), "\"value\":%d,",
+                 SERVER_TRACE_N_CACHED * SERVER_TRACE_CACHED_BYTES);
         answers("process=main&by=end",
                 (const char *const[]){"\"metric\":\"end\"", "\"end_live_bytes\":3400000,", kept,
                                       NULL});
