@@ -66,5 +66,21 @@ class Private(unittest.TestCase):
         self.check({"report/gather.h": "/* Inside diff/ only. */\n"}, "is for diff/ only, and is not there")
 
 
+class Names(unittest.TestCase):
+    def test_used_once(self):
+        self.assertEqual(problems(check_source.check_names, {"diff/diff_text.c": "", "report/report_text.c": ""}), [])
+
+    def test_used_twice(self):
+        found = problems(check_source.check_names, {"diff/text.c": "", "report/text.c": ""})
+        self.assertTrue(found)
+        self.assertIn("text.c", found[0])
+
+
+class Sleeps(unittest.TestCase):
+    def test_sleeps(self):
+        tree = {"base/wait.c": "/* usleep(1) is what we do not do. */\nvoid f(void) {\n\tusleep(1);\n}\n"}
+        self.assertEqual(problems(check_source.check_sleeps, tree), ["src/base/wait.c:4: waits by sleeping: usleep(1);"])
+
+
 if __name__ == "__main__":
     unittest.main()
