@@ -199,6 +199,100 @@ static void wrappers_of_wrappers_are_too(void **state) {
         }
 }
 
+/* A wrapper that only another calls has few callers: theirs tell. */
+static void chains_are_passed_over(void **state) {
+        (void)state;
+        for (unsigned i = 0; i < n_draws(); i++) {
+                static const char *const names[] = {"zz_get", "zz_take", "zz_raw"};
+                unsigned n, n_links;
+                uint32_t links[3];
+                struct program p;
+
+                begin(&p, i + 1);
+                n = (unsigned)draw(&p, 3, MAX_CALLERS);
+                n_links = (unsigned)draw(&p, 2, 3);
+                for (unsigned k = 0; k < n_links; k++)
+                        links[k] = place(&p, false, names[k]);
+                for (unsigned k = 0; k < n; k++) {
+                        uint32_t stack = call(&p, p.main, place(&p, false, p.names[k]));
+
+                        for (unsigned link = 0; link < n_links; link++)
+                                stack = call(&p, stack, links[link]);
+                        alloc(&p, stack, 50 + 70 * k);
+                }
+                end(&p, NULL);
+                for (unsigned k = 0; k < n_links; k++)
+                        assert_false(asks(&p, names[k]));
+                assert_true(asks(&p, "work_0") && asks(&p, p.names[n - 1]));
+                done(&p);
+        }
+}
+
+/* One for malloc, one for calloc, …: none is on most paths, all are together. One of them is called through others only. */
+static void families_are_passed_over(void **state) {
+        (void)state;
+        for (unsigned i = 0; i < n_draws(); i++) {
+                static const char *const names[] = {"zz_get", "zz_zeroed", "zz_more", "zz_copy"};
+                struct program p;
+                uint32_t family[4], raw;
+
+                begin(&p, i + 1);
+                raw = place(&p, false, i % 2 ? "do_zz_get" : NULL);
+                for (unsigned k = 0; k < 4; k++)
+                        family[k] = place(&p, false, names[k]);
+                for (unsigned k = 0; k < MAX_CALLERS; k++) {
+                        uint32_t work = call(&p, p.main, place(&p, false, p.names[k]));
+                        uint32_t stack = call(&p, work, family[k % 4]);
+
+                        alloc(&p, k % 4 == 0 ? call(&p, stack, raw) : stack,
+                              draw(&p, 1, 60) + 100 * k);
+                        if (k % 4 == 3) /* asks itself, too */
+                                alloc(&p, work, draw(&p, 1, 1000));
+                }
+                end(&p, NULL);
+                for (unsigned k = 0; k < 4; k++)
+                        assert_false(asks(&p, names[k]));
+                assert_false(asks(&p, "do_zz_get"));
+                assert_true(asks(&p, "work_0") && asks(&p, "work_39"));
+                done(&p);
+        }
+}
+
+/* The rest of the file that a family is in has too few callers to be known by them. In a small program everything is near. */
+static void neighbours_of_wrappers_are_too(void **state) {
+        (void)state;
+        for (unsigned i = 0; i < n_draws(); i++) {
+                static const char *const names[] = {"zz_get", "zz_zeroed", "zz_more"};
+                bool is_large = i % 2;
+                uint32_t family[3], rare, once;
+                struct program p;
+
+                begin(&p, i + 1);
+                for (unsigned k = 0; k < 3; k++)
+                        family[k] = place(&p, false, names[k]);
+                rare = place(&p, false, "zz_rare"); /* for malloc, and one that calls it */
+                once = place(&p, false, "zz_once");
+                p.n_places += is_large ? (1 << 20) / 64 : 0;
+                for (unsigned k = 0; k < MAX_CALLERS; k++) {
+                        uint32_t work = call(&p, p.main, place(&p, false, p.names[k]));
+
+                        alloc(&p, call(&p, work, family[k % 3]), draw(&p, 1, 60) + 100 * k);
+                        if (k < 2)
+                                alloc(&p, call(&p, work, rare), 500 + 100 * k);
+                        if (k == 2)
+                                alloc(&p, call(&p, call(&p, work, once), rare), 900);
+                }
+                end(&p, NULL);
+                assert_int_equal(asks(&p, "zz_rare"), !is_large);
+                assert_false(asks(&p, "zz_once"));
+                for (unsigned k = 0; k < 3; k++)
+                        assert_false(asks(&p, names[k]));
+                for (unsigned k = 3; k < MAX_CALLERS; k++)
+                        assert_true(asks(&p, p.names[k]));
+                done(&p);
+        }
+}
+
 /* A stripped program: the place where it calls the allocator is all there is. */
 static void wrappers_need_no_name(void **state) {
         struct program p;
@@ -301,6 +395,39 @@ static void functions_beside_others_are_blamed(void **state) {
         }
 }
 
+/* What is made, at the end of a chain: of one size, for few, or by a function that has others ask, too. */
+static void workers_behind_helpers_are_blamed(void **state) {
+        (void)state;
+        for (unsigned i = 0; i < n_draws(); i++) {
+                enum { ONE_SIZE, FEW, OWN_WORK, BESIDE_OTHERS, N_KINDS } kind = i % N_KINDS;
+                struct program p;
+                uint32_t outer, inner;
+                unsigned n;
+
+                begin(&p, i + 1);
+                n = (unsigned)(kind == FEW             ? draw(&p, 1, 2)
+                               : kind == BESIDE_OTHERS ? draw(&p, 3, 7)
+                                                       : draw(&p, 3, MAX_CALLERS));
+                outer = place(&p, false, "parse_item");
+                inner = place(&p, false, "node_new");
+                for (unsigned k = 0; k < n; k++) {
+                        uint32_t work = call(&p, p.main, place(&p, false, p.names[k]));
+                        uint32_t parse = call(&p, work, outer);
+
+                        for (uint64_t times = draw(&p, 1, 3); times > 0; times--)
+                                alloc(&p, call(&p, parse, inner),
+                                      kind == ONE_SIZE ? 64 : 50 + 70 * k);
+                        if (kind == OWN_WORK)
+                                alloc(&p, call(&p, parse, place(&p, false, "list_add")), 24);
+                        if (kind == BESIDE_OTHERS)
+                                alloc(&p, work, draw(&p, 1, 1000));
+                }
+                end(&p, NULL);
+                assert_true(asks(&p, "node_new"));
+                done(&p);
+        }
+}
+
 static void rules_count_more(void **state) {
         struct program p;
 
@@ -317,11 +444,15 @@ int main(void) {
                 cmocka_unit_test(wrappers_that_say_so_are_passed_over),
                 cmocka_unit_test(wrappers_are_known_by_their_callers),
                 cmocka_unit_test(wrappers_of_wrappers_are_too),
+                cmocka_unit_test(chains_are_passed_over),
+                cmocka_unit_test(families_are_passed_over),
+                cmocka_unit_test(neighbours_of_wrappers_are_too),
                 cmocka_unit_test(wrappers_need_no_name),
                 cmocka_unit_test(makers_of_one_thing_are_blamed),
                 cmocka_unit_test(workers_of_few_callers_are_blamed),
                 cmocka_unit_test(functions_with_work_of_their_own_are_blamed),
                 cmocka_unit_test(functions_beside_others_are_blamed),
+                cmocka_unit_test(workers_behind_helpers_are_blamed),
                 cmocka_unit_test(rules_count_more),
         };
 
