@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* For programs that manage memory themselves: tells silt about blocks inside pools and arenas, about moments
- * ("warm-up done") and about threads' names. docs/pools.md has the whole story.
+/* For programs that manage memory themselves: describes blocks inside pools and arenas to silt, marks moments
+ * ("warm-up done") and names threads. See docs/pools.md.
  *
- * Include it; there is nothing to link. Each call is one test when the program does not run under `silt run`.
+ * Include it; there is nothing to link. Each call costs one test if the program does not run under silt.
  * Every function may be called from any thread and from signal handlers, never fails, and keeps errno.
- * -DSILT_OFF leaves nothing of it. C99 or C++, gcc or clang; elsewhere it is empty. */
+ * -DSILT_OFF removes it. C99 or C++, gcc or clang; elsewhere the functions are empty. */
 #ifndef SILT_SILT_H
 #define SILT_SILT_H
 
@@ -45,26 +45,26 @@ extern void silt_api_free_range(const void *begin, const void *end) SILT_WEAK;
 extern void silt_api_mark(const char *text) SILT_WEAK;
 extern void silt_api_thread_name(const char *name) SILT_WEAK;
 
-/* The pool hands out a block: after it has taken it. It counts as an allocation of the caller. */
+/* A block was allocated. Call it after the pool has taken the block. Counts as an allocation by the caller. */
 static inline void silt_alloc(const void *address, size_t size_bytes) {
         (void)address, (void)size_bytes;
         SILT_CALL(silt_api_alloc, (address, size_bytes));
 }
 
-/* The pool takes one back: before anybody else can be given it. */
+/* A block was freed. Call it before the block can be allocated again. */
 static inline void silt_free(const void *address) {
         (void)address;
         SILT_CALL(silt_api_free, (address));
 }
 
-/* The pool lets go of every block that begins in [begin, end): a reset, or its end. Before anybody else can be
- * given one of them. What was released already stays released; blocks of malloc are not meant. */
+/* Every block that begins in [begin, end) was freed: a reset, or the pool's end. Call it before one of them can be
+ * allocated again. Blocks that were freed earlier stay freed; blocks of malloc are not affected. */
 static inline void silt_free_range(const void *begin, const void *end) {
         (void)begin, (void)end;
         SILT_CALL(silt_api_free_range, (begin, end));
 }
 
-/* A moment of the program's: shown in the timeline. At most 200 bytes of text. */
+/* Marks a moment, which is shown in the timeline. At most 200 bytes of text. */
 static inline void silt_mark(const char *text) {
         (void)text;
         SILT_CALL(silt_api_mark, (text));
