@@ -390,7 +390,7 @@ static void tell(struct growing *g, uint32_t place, const struct growth *x, bool
         y->function = place_name(f, &frame, is_task);
         y->is_brief = x->end_s < (x->is_released ? GROW_TAKEN_BACK_S : GROW_BRIEF_S);
         y->text = say(f, "%s%s: %s%s, %s%s.", place_name(f, &frame, is_task),
-                      is_spawn ? " spawns tasks that are never freed" : "",
+                      is_spawn ? " spawns tasks that accumulate" : "",
                       unit_bytes(&now, y->bytes), say_pace(f, x), say_each(g, row, x, is_spawn),
                       say_released(f, x));
         y->next = next_growth(f, &frame, only_self ? &p->self : &p->all, x);

@@ -520,7 +520,7 @@ struct finding_left find_left(struct left *l) {
         x->function = place_name(f, &frame, is_task);
         x->text = say(f, "%s%s in %s block%s %s still allocated %s: %s; most of it, %s, from %s.%s",
                       l->bytes[LEFT_LEAK] + l->bytes[LEFT_GROWING] > f->reserve_end_bytes
-                              ? "Besides, "
+                              ? "Another "
                               : "",
                       unit_bytes(&bytes, unit_nearest(calm)), unit_count(&blocks, n_blocks),
                       plural(n_blocks), n_blocks == 1 ? "was" : "were", ending(f), say_split(l),
