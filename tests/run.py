@@ -16,7 +16,9 @@ import json
 import os
 import re
 import signal
+import secrets
 import shutil
+import subprocess
 import sys
 import threading
 import time
@@ -26,6 +28,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, HERE)
 
 from harness import cases, oracles, program  # noqa: E402
+from harness.load import Load  # noqa: E402
 from harness.process import TimedOut  # noqa: E402
 from harness.silt import Silt  # noqa: E402
 from harness.toolchain import BuildError, Toolchain  # noqa: E402
@@ -65,6 +68,8 @@ class Context:
         for path in (self.traces, self.failed):
             os.makedirs(path, exist_ok=True)
         self.is_soak = options.soak
+        # what tests draw: always the same, but for `make soak`
+        self.seed = int(os.environ.get("SILT_SEED") or (secrets.randbelow(1 << 31) if options.soak else 1))
         self.build_options = build_options(self.build_dir)
         # makes rare paths common and walks few frames: most stacks are cut there, by intent
         self.is_tiny = "tiny" in self.build_options
@@ -136,16 +141,16 @@ def all_tests(context, options):
     return tests
 
 
-# A test that fails while others run beside it gets as many tries alone, at the end: all must pass, and that it failed is said.
-# More tests than that which need it are no accident.
-ALONE_TRIES, MAX_UNSTEADY = 3, 3
+# A test that ran out of time on a busy machine is run once more, alone, at the end; nothing else ever is. More of them than that
+# are no accident.
+MAX_LATE = 3
 
 
 class Summary:
     def __init__(self, out=sys.stdout):
         self.out = out
         self.passed = self.failed = 0
-        self.skipped, self.again = [], []
+        self.skipped, self.late, self.repeated = [], [], []
         self.lock = threading.Lock()
 
     def say(self, text):
@@ -155,26 +160,35 @@ class Summary:
         text = f"{self.passed} passed, {self.failed} failed"
         return text + (f", {len(self.skipped)} skipped" if self.skipped else "")
 
+    def late_line(self):
+        """What was repeated; nothing where nothing was."""
+        n = len(self.repeated)
+        return f"{n} time-out{'s' if n > 1 else ''} on a busy machine, repeated: {', '.join(self.repeated)}" if n else ""
+
 
 def run_once(test):
+    """Failures, notes, and whether it was time that it lacked."""
     try:
-        return test.run()
+        return *test.run(), False
     except cases.Skip as skip:
         raise skip
-    except (TimedOut, BuildError) as e:
-        return [str(e)], []
-    except Exception:
-        return [traceback.format_exc()], []
+    except (TimedOut, subprocess.TimeoutExpired) as e:
+        return [str(e), *getattr(e, "draws", [])], [], True
+    except BuildError as e:
+        return [str(e)], [], False
+    except Exception as e:
+        return [traceback.format_exc(), *getattr(e, "draws", [])], [], False
 
 
-def run_test(test, repeats, summary, context, is_last_word=True):
+def run_test(test, repeats, summary, context, is_last_word=True, load=Load):
     """All repetitions of one test, and its line."""
     begin = time.monotonic()
     failures, notes, done = [], [], 0
-    skip = None
+    skip, is_late = None, False
     while done < repeats and not failures:
+        machine = load()
         try:
-            failures, notes = run_once(test)
+            failures, notes, is_late = run_once(test)
         except cases.Skip as e:
             skip = str(e)
             break
@@ -185,9 +199,10 @@ def run_test(test, repeats, summary, context, is_last_word=True):
             summary.skipped.append(test.name)
             summary.say(f"SKIP {test.name}: {skip}")
         elif failures:
-            summary.failed += is_last_word
-            summary.again += [] if is_last_word else [test]
-            summary.say(f"{'FAIL' if is_last_word else 'AGAIN'} {test.name} ({seconds:.1f} s, repetition {done} of {repeats})")
+            is_late = is_late and not is_last_word and len(summary.late) < MAX_LATE and machine.is_busy()
+            summary.failed += not is_late
+            summary.late += [test] if is_late else []
+            summary.say(f"{'LATE' if is_late else 'FAIL'} {test.name} ({seconds:.1f} s, repetition {done} of {repeats})")
             for failure in failures:
                 summary.say("     " + failure.replace("\n", "\n     "))
             keep_traces(test, summary, context)
@@ -199,17 +214,11 @@ def run_test(test, repeats, summary, context, is_last_word=True):
                 summary.say("     note: " + note.replace("\n", "\n           "))
 
 
-def run_again(summary, context):
-    """Those that failed beside others, alone."""
-    again, summary.again = summary.again, []
-    for i, test in enumerate(again):
-        n_failed = summary.failed
-        run_test(test, ALONE_TRIES if i < MAX_UNSTEADY else 1, summary, context)
-        if i >= MAX_UNSTEADY and summary.failed == n_failed:
-            summary.passed, summary.failed = summary.passed - 1, summary.failed + 1
-            summary.say(f"FAIL {test.name}: the {i + 1}th that failed beside others")
-        elif summary.failed == n_failed:
-            summary.say(f"     note: unsteady: {test.name} failed beside others, and passed {ALONE_TRIES} times alone")
+def run_late(summary, context):
+    """Those that ran out of time, alone."""
+    for test in summary.late:
+        summary.repeated.append(test.name)
+        run_test(test, 1, summary, context)
 
 
 def keep_traces(test, summary, context):
@@ -269,15 +278,20 @@ def main():
             print(test.name)
         return 0
     summary = Summary()
+    if options.soak:
+        print(f"drawn anew: SILT_SEED={context.seed}")
     with concurrent.futures.ThreadPoolExecutor(max(1, options.jobs)) as pool:
         is_last_word = options.soak or bool(options.repeat)
         for future in [pool.submit(run_test, t, repeats_of(t, options), summary, context, is_last_word) for t in tests]:
             future.result()
-    run_again(summary, context)
+    run_late(summary, context)
     if options.summary_file:
         with open(options.summary_file, "w") as f:
-            json.dump({"passed": summary.passed, "failed": summary.failed, "skipped": len(summary.skipped)}, f)
+            json.dump({"passed": summary.passed, "failed": summary.failed, "skipped": len(summary.skipped),
+                       "repeated": len(summary.repeated)}, f)
             f.write("\n")
+    if summary.late_line():
+        print(summary.late_line())
     print(summary.line())
     return 1 if summary.failed or not tests else 0
 

@@ -30,13 +30,15 @@ def count_file(path, counts):
 
 
 def main(paths):
-    counts = {"passed": 0, "failed": 0, "skipped": 0}
+    counts = {"passed": 0, "failed": 0, "skipped": 0, "repeated": 0}
     for path in paths:
         try:
             count_file(path, counts)
         except (OSError, ValueError) as e:
             counts["failed"] += 1
             print(f"{path}: {e}: counted as one failure")
+    if counts["repeated"]:
+        print(f"{counts['repeated']} time-outs on a busy machine, repeated")
     line = f"{counts['passed']} passed, {counts['failed']} failed"
     print(line + (f", {counts['skipped']} skipped" if counts["skipped"] else ""))
     return 1 if counts["failed"] or not counts["passed"] else 0

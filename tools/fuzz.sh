@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 # Builds the fuzzers with clang, runs each for so many seconds, two at a time, and prints executions and the
-# line coverage of the files each is answerable for: its `covers:` lines. Fails when something is found, or a
+# line coverage of the files each is answerable for: its `covers:` lines. SILT_SEED is the seed, 1 by default. Fails when something is found, or a
 # file is under 80 %. A slow machine gets further rounds of as many seconds, up to 180 s in all, until it is not.
 #
 #   tools/fuzz.sh SECONDS [NAME]...          all, or only these (reader_fuzz, cfi_fuzz, ...)
@@ -55,7 +55,8 @@ one() { # SECONDS SOURCE
         spent_s=0 executions=0
         while :; do
                 # shellcheck disable=SC2086 # words
-                if ! LLVM_PROFILE_FILE=$build/$name.$spent_s.profraw "$program" -max_total_time="$seconds" -timeout=10 \
+                if ! LLVM_PROFILE_FILE=$build/$name.$spent_s.profraw "$program" -seed=$((${SILT_SEED:-1} + spent_s)) \
+                        -max_total_time="$seconds" -timeout=10 \
                         -detect_leaks=0 -max_len=$max_input_bytes -rss_limit_mb=2048 -verbosity=0 -print_final_stats=1 \
                         -artifact_prefix=$build/"$name"- "$found" "$seeds" $kept >$build/"$name".log 2>&1; then
                         echo "fuzz: $name: FAILED, see $build/$name.log"

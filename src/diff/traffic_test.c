@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Services drawn at random (traffic.h), half of which lose memory: whether findings and a check of growth say so, and of nothing
- * else. A few, always the same ones, in `make test`; SILT_TRAFFIC_DRAWS says how many others of each kind, SILT_TRAFFIC_FIRST from which seed on.
+ * else. A few, always the same ones, in `make test`; SILT_TRAFFIC_DRAWS says how many others of each kind, SILT_TRAFFIC_FIRST or SILT_SEED
+ * from which on.
  * SILT_TRAFFIC_SEED: one alone, with all that is told of it. */
 #include <inttypes.h>
 #include <math.h>
@@ -11,10 +12,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include <cmocka.h>
 
+#include "base/testing/seed.h"
 #include "diff/check.h"
 #include "finding/finding.h"
 #include "finding/traffic.h"
@@ -179,7 +180,7 @@ static void draw_one(struct tally *x, uint64_t seed, bool is_leaky) {
 static void test_traffic(void **state) {
         const char *draws = getenv("SILT_TRAFFIC_DRAWS"), *alone = getenv("SILT_TRAFFIC_SEED");
         unsigned n = draws ? (unsigned)strtoul(draws, NULL, 10) : FEW_DRAWS;
-        uint64_t first = draws ? (uint64_t)time(NULL) * 1000003 : 1;
+        uint64_t first = draws ? seed_of_run() * 1000003 : 1;
         struct tally x = {0};
 
         (void)state;

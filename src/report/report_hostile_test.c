@@ -20,6 +20,7 @@
 #include "base/bytes.h"
 #include "base/fs.h"
 #include "base/heap_peak.h"
+#include "base/testing/seed.h"
 #include "query/testing/fabric.h"
 #include "report/report.h"
 #include "trace/reader.h"
@@ -41,19 +42,19 @@ enum { STRIDE = 3 };
 enum { STRIDE = 1 };
 #endif
 
-/* To the next place with a wrong bit or number: all with SILT_HOSTILE_ALL (`make soak`), otherwise one in four, others on every
- * run. Cuts are tried everywhere. */
+/* To the next place with a wrong bit or number: all with SILT_HOSTILE_ALL (`make soak`), otherwise one in four, by
+ * the run's seed. Cuts are tried everywhere. */
 static size_t to_next(void) {
         static bool is_all, is_known;
 
         if (!is_known) {
-                unsigned seed = (unsigned)time(NULL) ^ (unsigned)getpid();
+                uint64_t seed = seed_of_run();
 
                 is_known = true;
                 is_all = getenv("SILT_HOSTILE_ALL");
-                srandom(seed);
+                srandom((unsigned)seed);
                 if (!is_all)
-                        printf("places: seed %u\n", seed);
+                        printf("places: SILT_SEED=%llu\n", (unsigned long long)seed);
         }
         return STRIDE * (is_all ? 1 : 1 + (size_t)random() % 7);
 }
@@ -76,8 +77,8 @@ static int setup(void **state) {
 }
 
 static int teardown(void **state) {
-        printf("%zu cases, %zu refused; at most %zu KB of memory and %llu ms of CPU each\n",
-               tally.n_cases, tally.n_refused, tally.most_heap_bytes / 1000,
+        printf("%zu cases, %zu refused; at most %zu KiB of memory and %llu ms of CPU each\n",
+               tally.n_cases, tally.n_refused, tally.most_heap_bytes / 1024,
                (unsigned long long)(tally.most_ns / 1000000));
         return unlink(path);
 }

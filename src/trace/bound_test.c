@@ -8,6 +8,7 @@
 #include <time.h>
 
 #include "base/map.h"
+#include "base/testing/seed.h"
 #include "trace/backlog.h"
 #include "trace/testing/trace_file.h"
 
@@ -647,7 +648,7 @@ static uint64_t clock_ms(void) {
 static void test_killed(void **state) {
         const char *rounds = getenv("SILT_BOUND_KILLS");
         struct trace_fake_options o = program(8, 500);
-        uint64_t random = 0x2545f4914f6cdd1dull ^ (uint64_t)getpid(), n_swapped = 0;
+        uint64_t random = 0x2545f4914f6cdd1dull ^ seed_of_run(), n_swapped = 0;
         struct prefix *prefixes;
         size_t n = make_prefixes(&o, &prefixes);
         uint64_t begin_ms = clock_ms(), whole_ms;

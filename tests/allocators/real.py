@@ -11,7 +11,7 @@ import time
 from allocators._workshop import Workshop
 from allocators.exact import FIGURES, NEVER, record
 from harness.cases import skip
-from harness.process import outlived, run
+from harness.process import give_up, outlived, run
 
 SOURCE = """
 use std::collections::BTreeMap;
@@ -130,7 +130,8 @@ class Redis:
         self.process = subprocess.Popen(argv, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         end = time.monotonic() + 60
         while run(["redis-cli", "-s", self.socket, "ping"]).text.strip() != "PONG":
-            assert time.monotonic() < end and self.process.poll() is None, "redis-server does not answer"
+            assert self.process.poll() is None, "redis-server has ended"
+            give_up(end, "redis-server does not answer")
             time.sleep(0.1)
 
     def ask(self, *words):

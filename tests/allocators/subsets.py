@@ -2,8 +2,6 @@
 """Allocators of which a program has only some functions, drawn anew on every run: a linker drops what nobody calls. Whatever is left is
 recognised, and counted exactly; functions of the program's own that are called like an allocator's are not taken for one."""
 
-import os
-import random
 
 from allocators._workshop import HERE, Workshop
 from allocators.exact import built_elsewhere, record
@@ -92,8 +90,7 @@ def hold(t, name, program, n_blocks, n_resizes, n_bytes, rounds=ROUNDS):
 def subsets(t, kinds, prefix, link, strip=()):
     """strip: what an archive without a section for each function keeps although nobody calls it."""
     w = Workshop(t.context)
-    seed = int(os.environ.get("SILT_SUBSETS_SEED", random.randrange(1 << 32)))
-    rng = random.Random(seed)
+    rng = t.chance
     for i in range(t.count(3, 30) if not t.context.runner else 1):
         takes = draw(rng, merged(TAKES, *kinds), 1)
         resizes = draw(rng, merged(RESIZES, *kinds), 0)
@@ -108,8 +105,8 @@ def subsets(t, kinds, prefix, link, strip=()):
         if left:
             w.run(w.prefix + "objcopy", *(f"--strip-symbol={prefix}{name}" for name in left), path)
         chosen = ", ".join(prefix + name for some in (takes, resizes, gives) for name in some)
-        hold(t, f"seed {seed}: {chosen}", path, *figures)
-    t.notes.append(f"seed {seed}; the last: {chosen}")
+        hold(t, chosen, path, *figures)
+    t.notes.append(f"the last: {chosen}")
 
 
 def jemalloc(t, prefix):

@@ -4,7 +4,6 @@ results are the same byte for byte. clang with libLLVM and libclang-cpp; all of 
 from Debian's source, zstd."""
 
 import os
-import random
 import re
 import shutil
 
@@ -15,13 +14,13 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
 
 
-def sources(n):
+def sources(t, n):
     """Real files: this repository's own."""
     found = []
     for folder, _, names in os.walk(os.path.join(ROOT, "src")):
         found += [os.path.join(folder, name) for name in names if name.endswith(".c")]
     found.sort()
-    random.shuffle(found)
+    t.chance.shuffle(found)
     wanted = []
     for path in found:
         r = run(["clang", "-fsyntax-only", "-w", "-D_GNU_SOURCE", "-I", os.path.join(ROOT, "src"), path])
@@ -77,11 +76,11 @@ def native(test):
 @native
 def test_clang(t):
     clang, thunks = os.path.realpath(shutil.which("clang")), Thunks(t)
-    n, seed = 10000, random.randrange(1, 1 << 32)
+    n, seed = 10000, t.chance.randrange(1, 1 << 32)
     n_files, n_patched, n_refused = thunks.draw([clang, "--version"], "libLLVM-|libclang-cpp", n, seed)
     assert n_files == 2 and n_patched == n and n_refused < n / 20, (n_files, n_patched, n_refused)
     compile = ["-O2", "-w", "-g", "-D_GNU_SOURCE", "-I", os.path.join(ROOT, "src"), "-c"]
-    for source in sources(t.count(4, 20)):
+    for source in sources(t, t.count(4, 20)):
         out = t.path("o.o")
         bare = thunks.bare([clang, *compile, source, "-o", out])
         with open(out, "rb") as f:
@@ -118,7 +117,7 @@ def test_zstd(t):
     thunks = every_function(t, program, 700)
     text = t.path("text")
     with open(text, "wb") as f:
-        for path in sources(40):
+        for path in sources(t, 40):
             with open(path, "rb") as source:
                 f.write(source.read())
     for level in ("-1", "-5", "-9", "-14", "-19", "--ultra -22 --long=27"):

@@ -22,6 +22,7 @@ import threading
 import time
 
 N_THREADS, REQUESTS_PER_CONNECTION = 3, 40
+CHANCE = random.Random(os.environ.get("SILT_SEED", "1"))
 
 
 class Wrong(Exception):
@@ -152,7 +153,7 @@ class Load:
             self.over.set()
 
     def run(self):
-        threads = [threading.Thread(target=self.work, args=(random.random(),)) for _ in range(N_THREADS)]
+        threads = [threading.Thread(target=self.work, args=(CHANCE.random(),)) for _ in range(N_THREADS)]
         for thread in threads:
             thread.start()
         print("ready", flush=True)
@@ -178,7 +179,7 @@ def sql(folder):
     n, longest_s = 0, 0.0
     print("ready", int(ask("select pg_backend_pid()")), flush=True)
     while not select.select([sys.stdin], [], [], 0.0005)[0]:
-        word, times, begin = f"{random.random()}", random.randrange(1, 5000), time.monotonic()
+        word, times, begin = f"{CHANCE.random()}", CHANCE.randrange(1, 5000), time.monotonic()
         wanted = f"{n}|{hashlib.md5((word * times).encode()).hexdigest()}|{times * (times + 1) // 2}"
         found = ask(f"select {n}, md5(repeat('{word}', {times})), (select sum(x) from generate_series(1, {times}) x)")
         check(found == wanted, f"{found!r}, not {wanted!r}")

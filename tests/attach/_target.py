@@ -6,7 +6,7 @@ import signal
 import subprocess
 import time
 
-from harness.process import kill_family
+from harness.process import TimedOut, give_up, kill_family
 
 PATIENCE_S = 120
 
@@ -65,7 +65,7 @@ class Target:
         try:
             out = self.process.communicate(timeout=PATIENCE_S)[0]
         except subprocess.TimeoutExpired:
-            raise AssertionError("it did not end") from None
+            raise TimedOut("it did not end") from None
         assert self.process.returncode == 0, f"{self.process.returncode}: {out!r}"
         return out.decode()
 
@@ -95,7 +95,7 @@ class Attached:
             self.said += self.process.communicate(timeout=PATIENCE_S)[1].decode(errors="replace")
         except subprocess.TimeoutExpired:
             kill_family(self.process.pid)
-            raise AssertionError(f"silt does not end: {self.said}") from None
+            raise TimedOut(f"silt does not end: {self.said}") from None
         return self.process.returncode
 
     def totals(self, process=None):
@@ -122,5 +122,5 @@ def record(t, pid, during=None, options=(), pauses=None):
 def await_true(fn, what, patience_s=30):
     end = time.monotonic() + patience_s
     while not fn():
-        assert time.monotonic() < end, what
+        give_up(end, what)
         time.sleep(0.005)

@@ -2,7 +2,6 @@
 """silt is killed while it attaches, records or detaches: the process goes on with what it had, and can be attached to again."""
 
 import os
-import random
 import signal
 import socket
 import time
@@ -42,7 +41,7 @@ def kill_at(t, pid, delay_s, end_early, with_hand):
 
 
 def test_busy(t):
-    chance = random.Random(7)
+    chance = t.chance
     with Target(t, [build(t, "busy.c"), "4"]) as target:
         code = bytes_of_code(target.pid)
         for i in range(t.count(5, 200)):
@@ -82,7 +81,7 @@ def check_idle(t, how, kill, n):
 
 
 def test_idle(t):
-    chance = random.Random(8)
+    chance = t.chance
     for how in ("read", "poll", "futex", "accept", "epoll", "select"):
         # an epoll_wait that was stopped fails if the one who stopped it dies within microseconds (docs/attaching.md)
         check_idle(t, how, lambda target, how=how: kill_at(t, target.pid, chance.uniform(0, 0.15), False,
@@ -90,7 +89,7 @@ def test_idle(t):
 
 
 def test_idle_terminal(t):
-    chance = random.Random(9)
+    chance = t.chance
     master, slave = open_terminal()
     with Target(t, [build(t, "idle.c"), "read"], stdin=slave) as target:
         time.sleep(0.02)
@@ -130,7 +129,7 @@ def test_hand_at_a_stop(t):
 
 
 def test_microseconds(t):
-    chance = random.Random()
+    chance = t.chance
     for how in ("epoll", "poll", "read", "futex", "accept", "select", "child")[:t.count(2, 7)]:
         for who in ("silt", "stopper"):
             if (how, who) != ("epoll", "stopper"):

@@ -3,7 +3,6 @@
 has left, all code is as its files have it."""
 
 import os
-import random
 import time
 
 from attach._target import Attached, Target
@@ -128,11 +127,10 @@ def counted(t, trace):
 def test_at_any_moment(t):
     """silt comes and goes while libraries are opened and closed all the time: those that were opened at the moment it came are seen, and
     what is open when it has gone is as its file has it."""
-    seed = random.randrange(1 << 30)
-    chance, n_late, n_missed = random.Random(seed), 0, 0
+    chance, n_late, n_missed = t.chance, 0, 0
     with late(t, "one", "two", "three", "four") as target:
         for i in range(t.count(2, 300)):
-            where = f"(seed {seed}, {i})"
+            where = f"({i})"
             target.tell("spin")
             time.sleep(chance.random() * 0.02)
             silt = Attached(t, target.pid).await_recording()

@@ -4,7 +4,6 @@
 import contextlib
 import glob
 import os
-import random
 import re
 import shutil
 import signal
@@ -47,7 +46,7 @@ def test_nginx(t):
         os.mkdir(folder.file("files"))
         for name, n in (("small", 300), ("middle", 20000), ("large", 1500000)):
             with open(folder.file("files/" + name), "wb") as f:
-                f.write(random.randbytes(n // 2) + bytes(n - n // 2))
+                f.write(t.chance.randbytes(n // 2) + bytes(n - n // 2))
         with open(folder.file("conf"), "w") as f:
             f.write(NGINX.format(folder=folder.path, user="user {} {};".format(*nobody()) if is_root() else ""))
         server = stack.enter_context(Target(t, ["nginx", "-e", folder.file("error.log"), "-p", folder.path, "-c", folder.file("conf")],

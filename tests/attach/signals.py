@@ -2,12 +2,12 @@
 """Signals that arrive while silt has a thread that waits: the handler runs once, and the call ends, or goes on, as it would have."""
 
 import os
-import random
 import signal
 import subprocess
 import time
 
 from attach._target import PATIENCE_S, Attached, Target, build
+from harness.process import TimedOut
 
 WINDOW_S = 0.006  # for which a thread that makes silt's calls holds signals back, about
 
@@ -33,14 +33,14 @@ def strike(t, how, delay_s):
         try:  # its stdin stays open: the end of that would wake it too
             target.process.wait(PATIENCE_S)
         except subprocess.TimeoutExpired:
-            raise AssertionError(f"{how}: its call goes on, though a handler ran") from None
+            raise TimedOut(f"{how}: its call goes on, though a handler ran") from None
         assert target.finish() == "ok\n", how
         silt.end(None)
         assert silt.process.returncode == 0 or "ended" in silt.said or "no such process" in silt.said, silt.said
 
 
 def test_while_entering(t):
-    chance = random.Random()
+    chance = t.chance
     for how in ("handled-pause", "handled-epoll", "handled-read", "handled-restart"):
         for _ in range(t.count(2, 40)):
             strike(t, how, chance.uniform(0, WINDOW_S))

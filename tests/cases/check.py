@@ -3,7 +3,6 @@
 
 import json
 import os
-import random
 import re
 import subprocess
 
@@ -81,7 +80,7 @@ def test_limits(t):
 
 
 def test_growth(t):
-    per_step, step_ms = random.randint(500, 4000), 10
+    per_step, step_ms = t.chance.randint(500, 4000), 10
     leaky = record(t, "leaky", LEAK_BYTES=per_step, N_STEPS=250, STEP_MS=step_ms)
     rate = per_step * 1000 / (step_ms + 0.1)
     got, text = check(t, leaky, "--max-growth", "1%/min", "--max-peak", "100M", code=1)
@@ -104,7 +103,7 @@ def test_growth(t):
 
 
 def test_growth_from_nearly_nothing_is_told_in_bytes(t):
-    trace = record(t, "tiny", START_BYTES=1, LEAK_BYTES=random.randint(5_000, 20_000), N_STEPS=250, STEP_MS=6)
+    trace = record(t, "tiny", START_BYTES=1, LEAK_BYTES=t.chance.randint(5_000, 20_000), N_STEPS=250, STEP_MS=6)
     got, text = check(t, trace, "--max-growth", "1%/min", code=1)
     assert not re.search(r"\d{4,} %", text) and re.search(r"growth [\d.]+ MiB/min, limit 1 %/min", text), text
     growth = got["checks"][0]

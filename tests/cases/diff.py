@@ -3,7 +3,6 @@
 
 import json
 import os
-import random
 import re
 import shutil
 import subprocess
@@ -123,16 +122,16 @@ def told(got):
 
 
 def test_builds_of_one_source_are_the_same(t):
-    n = random.randint(150, 300)
+    n = t.chance.randint(150, 300)
     traces = {}
     for i, (name, compiler) in enumerate(BUILDS.items()):
         if not shutil.which(compiler[0]):
             continue
-        moved = "// a line\n" * random.randint(0, 40) + CXX
+        moved = "// a line\n" * t.chance.randint(0, 40) + CXX
         traces[name] = record(t, build(t, name, moved, compiler, {**SIZES, "N": n}), f"{i}.silt")
     first = list(traces)[0]
     pairs = [(a, b) for a in traces for b in traces if a < b]
-    for a, b in random.sample(pairs, t.count(8, len(pairs))):
+    for a, b in t.chance.sample(pairs, t.count(8, len(pairs))):
         for metric in ("peak", "end", "allocated", "count"):
             got = diff(t, traces[a], traces[b], "--by", metric)
             assert not got["found"], f"{a} / {b} by {metric}: {got['text']} {told(got)}"
@@ -141,7 +140,7 @@ def test_builds_of_one_source_are_the_same(t):
 
 
 def test_one_changed_size_is_all_that_is_told(t):
-    n, more = random.randint(200, 300), random.randint(40, 90)
+    n, more = t.chance.randint(200, 300), t.chance.randint(40, 90)
     compilers = [c for c in BUILDS.values() if shutil.which(c[0])]
     old = record(t, build(t, "old", CXX, compilers[1], {**SIZES, "N": n}), "old.silt")
     for i, key in enumerate(SIZES):
@@ -161,7 +160,7 @@ def test_one_changed_size_is_all_that_is_told(t):
 
 
 def test_new_and_gone(t):
-    n, extra = 200, random.randint(30_000, 60_000)
+    n, extra = 200, t.chance.randint(30_000, 60_000)
     old = record(t, build(t, "old", CXX, ["g++", "-O2", "-g"], {**SIZES, "N": n}), "old.silt")
     new = record(t, build(t, "new", CXX, ["g++", "-O2", "-g"], {**SIZES, "N": n, "EXTRA_BYTES": extra}), "new.silt")
     got = diff(t, old, new, code=1)

@@ -7,11 +7,11 @@ import signal
 import subprocess
 import time
 
-from harness.process import run
+from harness.process import in_time, run
 
 
 def test_stdin_and_stdout(t):
-    data = os.urandom(3 << 20)
+    data = t.chance.randbytes(3 << 20)
     r = t.silt.record(t.path("t.silt"), ["cat"], stdin=data)
     assert r.code == 0 and r.stderr == b"", r.errors
     assert r.stdout == data, f"{len(r.stdout)} bytes came back of {len(data)}, or others"
@@ -71,7 +71,7 @@ def test_closed_descriptors_stay_closed(t):
     begin = time.monotonic()
     seen = subprocess.run(["sh", "-c", script, "sh", *t.silt.run_argv(t.path("t.silt"), [helper, "start"])],
                           capture_output=True, timeout=60)
-    assert time.monotonic() - begin < 4, "silt waited for something: " + str(time.monotonic() - begin)
+    in_time(time.monotonic() - begin, 4, "silt waited for something")
     fds = [[x for x in r.stdout.decode().splitlines() if x.startswith("fd ")] for r in (bare, seen)]
     assert fds[0] == fds[1] and seen.returncode == 0, f"without silt {fds[0]}, with it {fds[1]}, status {seen.returncode}"
     report, why = t.silt.report(t.path("t.silt"))

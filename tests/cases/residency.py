@@ -3,7 +3,6 @@
 every run; the seed is among the notes."""
 
 import os
-import random
 
 from harness.process import run
 
@@ -14,7 +13,7 @@ FIELDS = ("peak_blocks", "peak_bytes", "peak_touched", "last_blocks", "last_byte
 def record(t, ms, how):
     """(what the program says, what the trace says): {function: …}; the trace's by (process, function)"""
     program = t.context.helpers.build("touch", ["touch.c"])
-    seed = random.SystemRandom().randrange(1 << 30)
+    seed = t.chance.randrange(1 << 30)
     t.notes.append(f"touch {seed} {ms} {how}")
     trace = t.path(f"{seed}.silt")
     recorded = t.silt.record(trace, [program, str(seed), str(ms), how])

@@ -8,7 +8,7 @@ import subprocess
 import time
 
 from harness.place import fork_terminal
-from harness.process import kill_family
+from harness.process import TimedOut, kill_family
 from harness.watch import children, comm
 
 
@@ -29,7 +29,7 @@ def finish(process, timeout_s=60):
         out, err = process.communicate(timeout=timeout_s)
     except subprocess.TimeoutExpired:
         kill_family(process.pid)
-        raise AssertionError("silt did not end") from None
+        raise TimedOut("silt did not end") from None
     return process.returncode, out.decode(), err.decode()
 
 

@@ -3,7 +3,6 @@
 
 import json
 import os
-import random
 import signal
 import subprocess
 import threading
@@ -104,7 +103,7 @@ def refused(t, *argv, says):
 
 def test_exact(t):
     """What is live at @N, and at a mark, is what the program holds; from everywhere a snapshot can be asked for."""
-    draw = random.Random(t.count(1, 0) or None)
+    draw = t.chance
     with Program(t) as p:
         expected = {}
         who = [None, p.pid(), p.process.pid, p.recorder()]
@@ -271,7 +270,7 @@ def test_many(t):
     assert not failed, failed[:3]
     assert sorted(map(int, names)) == list(range(1, len(names) + 1)), sorted(names)[:10]
     assert os.path.getsize(p.trace) < 20000 + 600 * len(names), os.path.getsize(p.trace)
-    for name in random.sample(names, 3):
+    for name in t.chance.sample(names, 3):
         assert live(t, p.trace, "--at", "@" + name) == (100000, 1000)
     v = t.silt.command("verify", p.trace)
     assert v.code == 0, v.text + v.errors

@@ -3,7 +3,6 @@
 drawn anew every time; what is mended, and the program that is fine, raise no alarm. The pages' commands still answer so."""
 
 import os
-import random
 import re
 import sys
 
@@ -49,7 +48,7 @@ def near(value, wanted, pct):
 
 
 def test_tasks_nobody_collects(t):
-    n_ticks = random.randint(250, 500)
+    n_ticks = t.chance.randint(250, 500)
     f, got, said = first(t, "growing", "run_ticks", "simulator", n_ticks)
     n_tasks = int(re.search(r"holds (\d+) tasks", said)[1])
     assert n_tasks == n_ticks * 20
@@ -61,14 +60,14 @@ def test_tasks_nobody_collects(t):
 
 
 def test_state_per_client(t):
-    n_clients, n_inflight = random.randint(150, 500), random.randint(5000, 12000)
+    n_clients, n_inflight = t.chance.randint(150, 500), t.chance.randint(5000, 12000)
     f, _, _ = first(t, "large-site", "MqttState::MqttState", "mqtt_server", n_clients, "--inflight", n_inflight)
     unit = n_inflight * 24 + n_inflight // 2 * 8 + 16384
     assert f["evidence"]["unit_bytes"] == unit and f["bytes"] == unit * n_clients, f
 
 
 def test_cache_without_bound(t):
-    f, got, said = first(t, "growing", "cache_insert", "resolver", random.randint(80, 150))
+    f, got, said = first(t, "growing", "cache_insert", "resolver", t.chance.randint(80, 150))
     n_answers = int(re.search(r"(\d+) answers", said)[1])
     held = sum(s["bytes"] for s in got["top"][0]["sites"] if any(x["function"] == "cache_insert" for x in s["stack"]))
     assert f["bytes"] == held and held > n_answers * 232, (f["bytes"], held)
@@ -76,27 +75,27 @@ def test_cache_without_bound(t):
 
 
 def test_buffer_in_small_steps(t):
-    n_batches = random.randint(30, 80)
+    n_batches = t.chance.randint(30, 80)
     f, _, _ = first(t, "regrowth", "batch_append", "log_shipper", n_batches)
     assert f["evidence"]["growths"] == n_batches * 799, f["evidence"]  # the first line of a batch replaces nothing
     check_calm(t, "log_shipper", n_batches, "--reserve")
 
 
 def test_one_block_in_a_thousand(t):
-    n_thousands = random.randint(120, 250)
+    n_thousands = t.chance.randint(120, 250)
     f, _, _ = first(t, "growing", "copy_header", "proxy", n_thousands)
     assert f["bytes"] == n_thousands * 96, f
     check_calm(t, "proxy", n_thousands, "--mend")
 
 
 def test_spike_at_start(t):
-    f, got, _ = first(t, "short-peak", "parse_record", "index_loader", random.randint(30, 80))
+    f, got, _ = first(t, "short-peak", "parse_record", "index_loader", t.chance.randint(30, 80))
     near(f["bytes"], got["totals"]["peak_live_bytes"], 10)
     check_calm(t, "index_loader", 60, "--stream")
 
 
 def test_a_program_that_is_fine(t):
-    check_calm(t, "thumbnails", random.randint(6000, 12000))
+    check_calm(t, "thumbnails", t.chance.randint(6000, 12000))
 
 
 def test_pages_are_as_printed(t):

@@ -2,7 +2,6 @@
 """`silt symbolize`: names later or again, what it says, and that a trace survives it."""
 
 import os
-import random
 import shutil
 import signal
 import stat
@@ -231,7 +230,7 @@ def test_killed_at_any_moment(t):
     assert t.silt.command("symbolize", "--no-cache", trace).code == 0
     seconds = time.monotonic() - begin
     named = contents(trace)
-    chance = random.Random(7)
+    chance = t.chance
     n_killed = 0
     for i in range(t.count(40, 2000)):
         with open(trace, "wb") as f:
@@ -278,14 +277,14 @@ def build_id(path):
 def nested(t, debug):
     """A tree with the debug file deep in it under a name of no meaning, among others, a link that leads round, a pipe."""
     root = t.path("tree")
-    deep = os.path.join(root, *[random.choice("abc") * random.randint(1, 9) for _ in range(random.randint(1, 8))])
+    deep = os.path.join(root, *[t.chance.choice("abc") * t.chance.randint(1, 9) for _ in range(t.chance.randint(1, 8))])
     os.makedirs(deep)
     os.symlink(root, os.path.join(root, "round"))
     os.mkfifo(os.path.join(root, "pipe"))
-    for i in range(random.randint(0, 20)):
+    for i in range(t.chance.randint(0, 20)):
         with open(os.path.join(root, f"file{i}"), "wb") as f:
-            f.write(random.choice([b"", b"\177ELF", b"text", b"\177ELF" + os.urandom(300)]))
-    return root, shutil.copy(debug, os.path.join(deep, f"{random.randint(0, 1 << 30)}.sym"))
+            f.write(t.chance.choice([b"", b"\177ELF", b"text", b"\177ELF" + t.chance.randbytes(300)]))
+    return root, shutil.copy(debug, os.path.join(deep, f"{t.chance.randint(0, 1 << 30)}.sym"))
 
 
 def test_debug_path_finds_by_build_id(t):

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: MIT
 """`silt verify`, and every reader, on traces that are not what they should be."""
 
-import os
-import random
 
 
 def sound(t):
@@ -24,7 +22,7 @@ def write(t, name, data):
 def test_every_changed_byte_is_found(t):
     """A bit flipped anywhere: verify finds it, report does not fall over it."""
     data = sound(t)
-    chance = random.Random(4711)
+    chance = t.chance
     places = sorted(chance.sample(range(len(data)), 60)) + [0, 1, 8, len(data) - 1]
     unseen = []
     for place in places:
@@ -47,7 +45,7 @@ def test_every_changed_byte_is_found(t):
 def test_cut_off_anywhere(t):
     """A trace that ends early is incomplete: verify says so, and what is there can be reported."""
     data = sound(t)
-    chance = random.Random(42)
+    chance = t.chance
     for length in [0, 1, 7, 8, 16, 31, *sorted(chance.sample(range(32, len(data)), 30)), len(data) - 1]:
         path = write(t, "cut.silt", data[:length])
         v = t.silt.command("verify", path)
@@ -63,13 +61,13 @@ def test_cut_off_anywhere(t):
 
 def test_appended_bytes_are_found(t):
     data = sound(t)
-    v = t.silt.command("verify", write(t, "long.silt", data + os.urandom(100)))
+    v = t.silt.command("verify", write(t, "long.silt", data + t.chance.randbytes(100)))
     assert v.code in (1, 2), f"{v.code}: {v.text}{v.errors}"
 
 
 def test_other_files_are_refused(t):
     for name, data in (("empty.silt", b""), ("text.silt", b"not a trace\n" * 100), ("zero.silt", bytes(5000)),
-                       ("random.silt", os.urandom(5000))):
+                       ("random.silt", t.chance.randbytes(5000))):
         path = write(t, name, data)
         for command in (["verify"], ["report"], ["report", "--json"]):
             r = t.silt.command(*command, path)

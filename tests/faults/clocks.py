@@ -4,6 +4,7 @@
 Setting the machine's own clock would disturb whatever else runs; so the jumps are those of a preloaded library, in
 silt and in the program, and other monotonic clocks are those of a time namespace."""
 
+import json
 import os
 import time
 
@@ -24,10 +25,17 @@ def check(t, trace, wall_s, n_rounds=N_ROUNDS):
     assert 0 <= totals["peak_at_s"] <= duration_s, totals
     for p in report["processes"]:
         assert 0 <= p["start_s"] <= p["end_s"] <= duration_s + 0.001, p
-    late, why = t.silt.report(trace, "--from", f"{int(duration_s * 500)}ms")  # the second half of it
+    r = t.silt.command("report", trace, "--blocks", "--json")
+    assert r.code == 0, r.errors
+    at_s = [b["at_s"] for b in json.loads(r.text)["blocks"]]
+    assert len(at_s) == n_rounds and at_s == sorted(at_s), at_s
+    apart_s = min(b - a for a, b in zip(at_s, at_s[1:]))  # by the sleep of a round: told in microseconds
+    assert apart_s > 0.000998 and at_s[-1] <= duration_s, (apart_s, at_s[-1], duration_s)
+    half_ms = int(duration_s * 500)
+    late, why = t.silt.report(trace, "--from", f"{half_ms}ms")
     assert late, why
-    got = late["totals"]["allocations"]
-    assert n_rounds / 10 < got < n_rounds, f"{got} of {n_rounds} allocations are in the second half"
+    got, wanted = late["totals"]["allocations"], sum(s * 1000 >= half_ms for s in at_s)
+    assert got == wanted, f"{got} allocations are in the second half, not {wanted}"
 
 
 def test_wall_clock_that_jumps(t):

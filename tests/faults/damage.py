@@ -3,8 +3,6 @@
 tried in src/report/report_hostile_test.c; here it is the programs themselves, their exit statuses and what they print."""
 
 import json
-import os
-import random
 
 from harness.process import run
 
@@ -44,7 +42,7 @@ def ask(t, data, what):
 
 def test_cut_off(t):
     data, whole = record(t)
-    chance = random.Random(1)
+    chance = t.chance
     lengths = sorted(chance.sample(range(len(data)), t.count(25, 400)))
     last = 0
     for length in [*lengths, len(data)]:
@@ -57,7 +55,7 @@ def test_cut_off(t):
 
 def test_flipped(t):
     data, _ = record(t)
-    chance = random.Random(2)
+    chance = t.chance
     for _ in range(t.count(25, 1000)):
         bad, bit = bytearray(data), chance.randrange(8 * len(data))
         bad[bit // 8] ^= 1 << bit % 8
@@ -67,11 +65,11 @@ def test_flipped(t):
 def test_overwritten(t):
     """Runs of hostile bytes anywhere: large lengths, zeros, text, a piece of the file itself."""
     data, _ = record(t)
-    chance = random.Random(3)
+    chance = t.chance
     for _ in range(t.count(25, 1000)):
         bad = bytearray(data)
         at, n = chance.randrange(len(data)), chance.choice((1, 4, 8, 100, 5000))
         other = chance.randrange(len(data))
-        filler = chance.choice((b"\xff" * n, bytes(n), b"A" * n, data[other:other + n], os.urandom(n)))
+        filler = chance.choice((b"\xff" * n, bytes(n), b"A" * n, data[other:other + n], chance.randbytes(n)))
         bad[at:at + n] = filler
         ask(t, bad, f"{n} bytes at {at}")

@@ -2,7 +2,6 @@
 """SIGKILL at random moments: the trace opens, verifies, and holds every event whose write had completed."""
 
 import os
-import random
 import signal
 import struct
 import time
@@ -110,7 +109,7 @@ def test_at_random_moments(t):
             os.unlink(tally_path)
         recording = Recording(t, [t.victim("churn"), tally_path, str(n_threads)], ["-f"])
         pid = await_pid(tally_path)
-        time.sleep(random.random() ** 2 * 0.3)
+        time.sleep(t.chance.random() ** 2 * 0.3)
         os.kill(pid, signal.SIGKILL)
         status, out, err = recording.finish()
         assert (status, out, err) == (137, b"", ""), f"run {i}: {status} {out!r} {err!r}"
@@ -133,7 +132,7 @@ def test_in_the_first_milliseconds(t):
         recording = Recording(t, [t.victim("churn"), tally_path, "4"], ["-f"])
         pid = first_child(recording.process.pid)
         assert pid, f"silt ended at once: {recording.finish()}"
-        time.sleep(random.random() * 0.05)
+        time.sleep(t.chance.random() * 0.05)
         os.kill(pid, signal.SIGKILL)
         status, out, err = recording.finish()
         assert (status, out) == (137, b""), f"run {i}: {status} {out!r} {err!r}"
@@ -162,7 +161,7 @@ def start_family(t, n_children=3):
         os.unlink(tally_path)
     recording = Recording(t, [t.victim("churn"), tally_path, "3", str(n_children)], ["-f"])
     pids = [await_pid(tally_path, page) for page in range(n_children + 1)]
-    time.sleep(random.random() * 0.1)
+    time.sleep(t.chance.random() * 0.1)
     return recording, tally_path, pids
 
 
@@ -179,7 +178,7 @@ def test_a_parent_whose_children_go_on(t):
         assert report, why
         assert report["ended"] == "signal", report["ended"]
         check_process(Tally(tally_path), report["totals"])
-        time.sleep(random.random() * 0.1)
+        time.sleep(t.chance.random() * 0.1)
         stop_file(tally_path)
         assert not outlived(recording.trace, 20), "the recorder still ran 20 s after the last child had ended"
         report = whole(t, recording.trace)
@@ -214,8 +213,8 @@ def test_sigterm_to_everybody(t):
             os.unlink(tally_path)
         recording = Recording(t, [t.victim("churn"), tally_path, "4"], ["-f"])
         pids = [await_pid(tally_path), recording.recorder(), recording.process.pid]
-        time.sleep(random.random() * 0.1)
-        random.shuffle(pids)
+        time.sleep(t.chance.random() * 0.1)
+        t.chance.shuffle(pids)
         for pid in pids:
             try:
                 os.kill(pid, signal.SIGTERM)

@@ -2,7 +2,6 @@
 """The target is stopped and continued: by kill, by a shell's job control, by silt's own stop. It goes on as alone."""
 
 import os
-import random
 import re
 import select
 import signal
@@ -10,7 +9,7 @@ import subprocess
 import time
 
 from harness.place import fork_terminal
-from harness.process import kill_family
+from harness.process import TimedOut, kill_family
 from harness.watch import await_state, whole
 
 N_ROUNDS = 400
@@ -36,7 +35,7 @@ def finish(process):
         out, err = process.communicate(timeout=60)
     except subprocess.TimeoutExpired:
         kill_family(process.pid)
-        raise AssertionError("it did not end") from None
+        raise TimedOut("it did not end") from None
     return process.returncode, out, err
 
 
@@ -99,7 +98,7 @@ def test_stopped_and_continued_at_once(t):
                            preexec_fn=lambda: os.setpgid(0, 0))
         for _ in range(5):
             os.kill(process.pid, signal.SIGTSTP)
-            time.sleep(random.random() * 0.002)
+            time.sleep(t.chance.random() * 0.002)
             os.kill(process.pid, signal.SIGCONT)
             time.sleep(0.01)
         status, out, err = finish(process)

@@ -10,7 +10,8 @@ import random
 import re
 import shlex
 import shutil
-import threading
+
+from harness.process import TimedOut
 
 ALARMS = ("growing", "leak", "large-site", "short-peak")  # what may stand first
 NOTES = ("lost", "wrong-size", "unknown-frees", "failed", "incomplete-stacks", "unseen")  # about the recording or single mistakes
@@ -44,6 +45,8 @@ class Run:
             self.truth = self.record(t, binary, trace)
             if not self.was_stalled():
                 break
+        else:
+            raise TimedOut(f"the machine stood still in each of {len(STRETCHES)} runs: {self.truth}")
         self.report, why = t.silt.report(trace)
         self.expect(self.report, why)
         self.findings = self.report["findings"]
@@ -159,48 +162,9 @@ def parameters(program, shape, seed, draw, fixed):
     return params
 
 
-class Unsteady:
-    """Draws that failed and whose repetitions did not, of all tests of this run: more than one, and one in a thousand, are no chance."""
-
-    def __init__(self):
-        self.n_draws = self.n_unsteady = 0
-        self.lock = threading.Lock()
-
-    def add(self, n_draws, n_unsteady):
-        with self.lock:
-            self.n_draws += n_draws
-            self.n_unsteady += n_unsteady
-            return self.n_unsteady <= 1 + self.n_draws // 1000
-
-
-UNSTEADY = Unsteady()
-
-
-def fresh_seed():
-    return random.SystemRandom().randrange(1 << 30)
-
-
-def judge(attempt, seeds, say, unsteady=UNSTEADY):
-    """Calls attempt(seed) for every seed. One that fails is tried again, and two fresh ones with it: if any of these fails too, the test
-    does, and by what failed first. A failure that does not come again is said, with its seed, and counted."""
-    for seed in seeds:
-        unsteady.add(1, 0)
-        try:
-            attempt(seed)
-        except AssertionError as first:
-            for n, other in enumerate([seed, fresh_seed(), fresh_seed()]):
-                try:
-                    attempt(other)
-                except AssertionError as second:
-                    what = "again" if n == 0 else "another draw too"
-                    raise AssertionError(f"{first}\n{what}: {second}") from None
-            say(f"unsteady: seed {seed} failed once and not again: {first}")
-            if not unsteady.add(3, 1):
-                raise AssertionError(f"{unsteady.n_unsteady} of {unsteady.n_draws} draws are unsteady; the last: {first}") from None
-
-
 def hold(t, program, shape, draw, fixed, check, many=20):
-    """Calls check(run) for runs with parameters drawn anew: one in `make test`, many in `make soak`, one when a seed is given."""
+    """Calls check(run) for runs with drawn parameters: the same one in every `make test`, many in `make soak`, one when a seed is
+    given."""
 
     def attempt(seed):
         trace = t.path(f"{shape}.{seed}.silt")
@@ -211,7 +175,5 @@ def hold(t, program, shape, draw, fixed, check, many=20):
                 shutil.move(trace, os.path.join(t.context.failed, f"{program}.{shape}.{seed}.silt"))
             raise
 
-    if SEED:
-        attempt(int(SEED))
-    else:
-        judge(attempt, [fresh_seed() for _ in range(t.count(1, many))], t.notes.append)
+    for seed in [int(SEED)] if SEED else [t.chance.randrange(1 << 30) for _ in range(t.count(1, many))]:
+        attempt(seed)

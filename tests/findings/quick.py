@@ -3,7 +3,6 @@
 nothing has built something, and nobody can say more."""
 
 import os
-import random
 import subprocess
 
 LEAK = """
@@ -38,7 +37,7 @@ def record(t, source, **defines):
 
 def test_a_leak_of_a_moment(t):
     for _ in range(t.count(4, 40)):
-        size, n, every = random.randint(50, 3000), random.randint(400, 5000), random.randint(1, 8)
+        size, n, every = t.chance.randint(50, 3000), t.chance.randint(400, 5000), t.chance.randint(1, 8)
         found, _ = record(t, LEAK, SIZE=size, N=n, EVERY=every, IS_MENDED=0)
         n_left = (n + every - 1) // every
         told = [(f["kind"], f["text"]) for f in found]
@@ -50,7 +49,7 @@ def test_a_leak_of_a_moment(t):
 
 def test_not_a_table_that_is_built(t):
     for crash in (0, 1):
-        size, n = random.randint(100, 3000), random.randint(500, 3000)
+        size, n = t.chance.randint(100, 3000), t.chance.randint(500, 3000)
         found, text = record(t, TABLE, SIZE=size, N=n, DOES_CRASH=crash)
         assert not [f for f in found if f["kind"] in ("leak", "growing")], (size, n, found)
         assert found[-1]["kind"] == "left-at-end" and found[-1]["bytes"] == size * n, found

@@ -1,12 +1,15 @@
 # SPDX-License-Identifier: MIT
 """Tests written as Python functions: `test_*(context)` in tests/cases/*.py. A function fails by an exception (assert,
 or `expect`), and leaves itself out by `skip(reason)`. `test_x.repeats = 3` runs it so often in `make test`,
-`test_x.soak_repeats = 300` in `make soak`; 0 is not at all."""
+`test_x.soak_repeats = 300` in `make soak`; 0 is not at all. What a function draws it draws from `t.chance`: the same in
+every `make test`, anew in `make soak`, and a failure says how to have it again."""
 
 import importlib.util
 import os
+import random
 import shutil
 import tempfile
+import traceback
 
 from .process import kill_family
 
@@ -22,9 +25,25 @@ def skip(reason):
 class Scratch:
     """What a case is given: the context, a folder of its own, and notes to print."""
 
-    def __init__(self, context, folder):
+    def __init__(self, context, folder, name="", n_run=0):
         self.context, self.silt, self.dir = context, context.silt, folder
         self.notes, self.running = [], []
+        self.name, self.n_run, self._chance = name, n_run, None
+
+    @property
+    def chance(self):
+        """The test's random numbers."""
+        if not self._chance:
+            self._chance = random.Random(f"{self.context.seed} {self.name} {self.n_run}")
+        return self._chance
+
+    def draws(self):
+        """How to have the same again, where something was drawn."""
+        if not self._chance:
+            return []
+        how = f" --repeat {self.n_run + 1}" if self.n_run else ""
+        return [f"the same draws again: SILT_SEED={self.context.seed} tests/run.py --build "
+                f"{os.path.relpath(self.context.build_dir)}{how} --only '^{self.name}$'"]
 
     def end(self):
         """What a test that failed left running goes with it."""
@@ -56,16 +75,21 @@ class CaseTest:
         self.name, self.function, self.context = name, function, context
         self.repeats = getattr(function, "repeats", 1)
         self.soak_repeats = getattr(function, "soak_repeats", self.repeats)
+        self.n_runs = 0
 
     def run(self):
         folder = tempfile.mkdtemp(prefix="case.", dir=self.context.work_dir)
-        scratch = Scratch(self.context, folder)
+        scratch = Scratch(self.context, folder, self.name, self.n_runs)
+        self.n_runs += 1
         try:
             self.function(scratch)
         except AssertionError as e:
-            import traceback
             where = traceback.extract_tb(e.__traceback__)[-1]
-            return [f"{os.path.basename(where.filename)}:{where.lineno}: {e or where.line} (files kept in {folder})"], []
+            return [f"{os.path.basename(where.filename)}:{where.lineno}: {e or where.line} (files kept in {folder})", *scratch.draws()], []
+        except Exception as e:
+            self.n_runs -= 1  # should it be repeated, then with the same draws
+            e.draws = scratch.draws()
+            raise
         finally:
             scratch.end()
         shutil.rmtree(folder, ignore_errors=True)

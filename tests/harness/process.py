@@ -8,7 +8,19 @@ import time
 
 
 class TimedOut(Exception):
-    pass
+    """Something did not come to its end, or to a state, in time: on a busy machine the one kind of failure that is repeated."""
+
+
+def give_up(deadline, text):
+    """For loops that wait: raises once the deadline has passed."""
+    if time.monotonic() > deadline:
+        raise TimedOut(text)
+
+
+def in_time(seconds, most_s, text):
+    """What took so long may take at most so long."""
+    if seconds > most_s:
+        raise TimedOut(f"{text}: {seconds:.1f} s, not at most {most_s:.1f}")
 
 
 class Result:

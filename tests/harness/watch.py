@@ -8,7 +8,7 @@ import subprocess
 import threading
 import time
 
-from .process import kill_family, run, stat_fields
+from .process import TimedOut, give_up, kill_family, run, stat_fields
 
 
 def told(output):
@@ -40,13 +40,13 @@ def await_joined(pid, patience_s=20):
         except OSError:
             break
         time.sleep(0.002)
-    raise AssertionError(f"process {pid} did not join its recording")
+    raise TimedOut(f"process {pid} did not join its recording")
 
 
 def await_file(path, patience_s=20):
     end = time.monotonic() + patience_s
     while not os.path.exists(path):
-        assert time.monotonic() < end, f"no {path} after {patience_s} s"
+        give_up(end, f"no {path} after {patience_s} s")
         time.sleep(0.01)
 
 
@@ -57,7 +57,7 @@ def await_report(t, trace, n_allocations=0, patience_s=30):
         report, why = t.silt.report(trace)
         if report and report["totals"]["allocations"] > n_allocations:
             return report
-        assert time.monotonic() < end, f"not more than {n_allocations} allocations after {patience_s} s: {why}"
+        give_up(end, f"not more than {n_allocations} allocations after {patience_s} s: {why}")
         time.sleep(0.05)
 
 
@@ -68,7 +68,7 @@ def await_state(pid, states, patience_s=20):
         if fields and fields[0] in states:
             return
         time.sleep(0.002)
-    raise AssertionError(f"process {pid} is in state {fields and fields[0]}, not {states}")
+    raise TimedOut(f"process {pid} is in state {fields and fields[0]}, not {states}")
 
 
 class Recording:
@@ -109,7 +109,7 @@ class Recording:
             out, err = self.process.communicate(timeout=timeout_s)
         except subprocess.TimeoutExpired:
             kill_family(self.process.pid)
-            raise AssertionError(f"silt did not end within {timeout_s} s") from None
+            raise TimedOut(f"silt did not end within {timeout_s} s") from None
         self.seconds = time.monotonic() - self.begin
         return self.process.returncode, out, err.decode(errors="replace")
 

@@ -147,7 +147,7 @@ def damage_many(t, name, broken_file=None, n=100):
     assert whole[0] == FULL, whole
     n_harmed = 0
     for i in range(n):
-        chance = random.Random(f"{name} {broken_file} {i}")
+        chance = random.Random(f"{t.context.seed} {name} {broken_file} {i}")
         data, what = chance.choice(DAMAGES)(bytearray(elf.data), elf, chance)
         with open(victim, "wb") as f:
             f.write(data)
@@ -198,7 +198,7 @@ def test_file_damaged_after_its_recording(t):
     identity = elf.by_name[".note.gnu.build-id"]
     n_told = 0
     for i in range(t.count(12, 400)):
-        chance = random.Random(f"recording {i}")
+        chance = random.Random(f"{t.context.seed} recording {i}")
         data, what = chance.choice(DAMAGES)(bytearray(elf.data), elf, chance)
         if len(data) > identity.offset + identity.size:
             data[identity.offset:identity.offset + identity.size] = elf.bytes_of(identity)

@@ -11,6 +11,8 @@ import time
 import urllib.error
 import urllib.request
 
+from harness.process import in_time
+
 _spec = importlib.util.spec_from_file_location("_probe", os.path.join(os.path.dirname(__file__), "_probe.py"))
 _probe = importlib.util.module_from_spec(_spec)
 _spec.loader.exec_module(_probe)
@@ -77,7 +79,7 @@ def test_no_server(t):
     sh("strip", p.path)
     _, origin = p.probe(env=environment(t, free_port()))
     assert "cannot be reached" in origin[2], origin
-    assert time.monotonic() - begin < 10
+    in_time(time.monotonic() - begin, 10, "a server that is not there")
 
 
 def ask_a_silent_server(t, first):
@@ -102,7 +104,8 @@ def ask_a_silent_server(t, first):
         assert kept, "nobody asked"
         listener.shutdown(socket.SHUT_RDWR)
     assert "sent nothing for 8 s" in origin[2], origin
-    assert 7 < seconds < 20, seconds
+    assert seconds > 7, seconds
+    in_time(seconds, 20, "a server that says nothing")
     # and it is not remembered as a no: a server that comes back is asked
     assert not os.path.exists(t.path(f"cache/{p.build_id}/debuginfo"))
     t.notes.append(f"given up after {seconds:.1f} s")

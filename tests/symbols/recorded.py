@@ -3,7 +3,6 @@
 
 import importlib.util
 import os
-import random
 import shutil
 
 _spec = importlib.util.spec_from_file_location("_probe", os.path.join(os.path.dirname(__file__), "_probe.py"))
@@ -122,8 +121,7 @@ def test_damaged_files_cost_nothing_else(t):
         with open(path, "rb") as f:
             kept[path] = f.read()
     traces = {prog: record(t, [prog], os.path.basename(prog) + ".silt") for prog in (p.path, q.path)}
-    seed = random.randrange(1 << 32)
-    rng = random.Random(seed)
+    rng = t.chance
     for n in range(t.count(15, 600)):
         path = rng.choice(list(kept))
         content = bytearray(kept[path])
@@ -134,7 +132,7 @@ def test_damaged_files_cost_nothing_else(t):
             f.write(content)
         trace = traces[path.removesuffix(".dwp")]
         r = t.silt.command("symbolize", "--no-cache", trace)
-        what = f"seed {seed}, number {n}, {path}"
+        what = f"number {n}, {path}"
         assert r.code == 0, f"{what}: {r.code}: {r.errors}"
         assert t.silt.command("verify", trace).code == 0, what
         frames = stack_of(t, trace, HIDDEN)
