@@ -7,7 +7,8 @@
     check_source.py headers CC every header of src/ compiles alone
     check_source.py names      the name of a file of src/ is used once
     check_source.py sleeps     nothing in src/ waits by sleeping
-    check_source.py form       licence line, length of files, marks of unfinished work, no stray file at the top
+    check_source.py form       licence line, length of files, marks of unfinished work
+    check_source.py root       nothing at the root of the repository but what tools/root.txt lists
 """
 
 import concurrent.futures
@@ -20,8 +21,6 @@ ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 SRC = os.path.join(ROOT, "src")
 RUNTIME_FOLDERS = ("hook", "unwind", "wire")
 MAX_LINES = 700
-TOP_FILES = {".clang-format", ".clang-tidy", ".editorconfig", ".gitignore", "CONTRIBUTING.md", "LICENSE", "Makefile", "NEWS.md",
-             "README.md", "meson.build", "meson_options.txt"}
 
 # Waiting is done on what is waited for (futex, poll, waitpid); there is no list of exceptions.
 SLEEPS = re.compile(r"\b(sleep|usleep|nanosleep|clock_nanosleep|thrd_sleep|sched_yield|pthread_yield)\s*\("
@@ -199,18 +198,21 @@ def check_form():
                 for number, line in enumerate(lines, 1):
                     if UNFINISHED.search(line):
                         yield f"{rel(path)}:{number}: unfinished: {line.strip()}"
-    yield from stray_files()
 
 
-def stray_files():
-    """What a commit took along: output of a script, a log. Where the sources are no repository there is nothing to ask."""
+def check_root():
+    """Nothing lies there that is not listed: output of a script, a log of a run. Ignored files are nobody's business; where the sources are no
+    repository there is nothing to ask."""
+    with open(os.path.join(ROOT, "tools", "root.txt"), encoding="utf-8") as f:
+        listed = {line.strip() for line in f if line.strip() and not line.startswith("#")}
     try:
-        done = subprocess.run(["git", "-C", ROOT, "ls-files"], capture_output=True, text=True)
+        done = subprocess.run(["git", "-C", ROOT, "ls-files", "--cached", "--others", "--exclude-standard"], capture_output=True, text=True)
     except OSError:
         return
-    for name in done.stdout.splitlines() if done.returncode == 0 else []:
-        if "/" not in name and name not in TOP_FILES:
-            yield f"{name}: a stray file, or one to be named in TOP_FILES"
+    if done.returncode == 0:
+        found = {name.partition("/")[0] + ("/" if "/" in name else "") for name in done.stdout.splitlines()}
+        yield from (f"{name}: lies at the root of the repository and is not in tools/root.txt" for name in sorted(found - listed))
+        yield from (f"{name}: is in tools/root.txt and not there" for name in sorted(listed - found))
 
 
 def main(argv):
@@ -221,6 +223,7 @@ def main(argv):
         "names": check_names,
         "sleeps": check_sleeps,
         "form": check_form,
+        "root": check_root,
     }
     if len(argv) < 2 or argv[1] not in checks:
         sys.exit(__doc__)

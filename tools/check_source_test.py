@@ -3,6 +3,7 @@
 """Rules of check_source.py fail where they are broken: small trees, each with one thing wrong."""
 
 import os
+import subprocess
 import sys
 import tempfile
 import unittest
@@ -80,6 +81,32 @@ class Sleeps(unittest.TestCase):
     def test_sleeps(self):
         tree = {"base/wait.c": "/* usleep(1) is what we do not do. */\nvoid f(void) {\n\tusleep(1);\n}\n"}
         self.assertEqual(problems(check_source.check_sleeps, tree), ["src/base/wait.c:4: waits by sleeping: usleep(1);"])
+
+
+class Root(unittest.TestCase):
+    def check(self, listed, *there):
+        with tempfile.TemporaryDirectory() as root:
+            for name in ("tools/root.txt", ".gitignore", *there):
+                os.makedirs(os.path.dirname(os.path.join(root, name)), exist_ok=True)
+                with open(os.path.join(root, name), "w", encoding="utf-8") as f:
+                    f.write("".join(x + "\n" for x in ("# a list", "tools/", ".gitignore", *listed)) if name == "tools/root.txt" else "build*\n")
+            subprocess.run(["git", "init", "-q", root], check=True)
+            subprocess.run(["git", "-C", root, "add", ".gitignore", "tools"], check=True)
+            before, check_source.ROOT = check_source.ROOT, root
+            try:
+                return list(check_source.check_root())
+            finally:
+                check_source.ROOT = before
+
+    def test_listed(self):
+        self.assertEqual(self.check(["src/", "Makefile"], "src/a.c", "Makefile", "build-asan/x"), [])
+
+    def test_stray(self):
+        found = self.check(["src/"], "src/a.c", "out.log", "new/x")
+        self.assertEqual([x.split(":")[0] for x in found], ["new/", "out.log"])
+
+    def test_gone(self):
+        self.assertEqual(self.check(["src/"]), ["src/: is in tools/root.txt and not there"])
 
 
 if __name__ == "__main__":
