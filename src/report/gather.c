@@ -40,18 +40,6 @@ const struct trace_process_info *report_process(const struct report *r) {
         return &r->v->processes[process];
 }
 
-const char *report_ended_name(uint32_t ended) {
-        switch ((enum trace_ended)ended) {
-        case TRACE_ENDED_EXIT: return "exit";
-        case TRACE_ENDED_SIGNAL: return "signal";
-        case TRACE_ENDED_OOM: return "oom";
-        case TRACE_ENDED_STOPPED: return "recording-stopped";
-        case TRACE_ENDED_EXEC: return "exec";
-        case TRACE_ENDED_UNKNOWN: break;
-        }
-        return "unknown";
-}
-
 /* ---- quality --------------------------------------------------------------------------------- */
 
 static double percent(uint64_t part, uint64_t whole) {

@@ -69,7 +69,6 @@ bool report_counts_lifetimes(const struct report *r);
 bool report_has_parts(const struct report *r, uint32_t stack);
 const struct trace_process_info *report_process(
         const struct report *r); /* of the scope; of all: the main one */
-const char *report_ended_name(uint32_t ended);
 
 /* What is told, and to whom. */
 int report_text(FILE *out, struct report *r, struct err *reterr);

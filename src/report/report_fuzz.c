@@ -19,7 +19,8 @@
  * covers: src/query/timeline.c src/query/figures.c src/query/group.c src/query/histogram.c src/query/history.c
  * covers: src/query/call_path.c src/query/size_class.c src/query/tree.c src/report/report_groups.c src/report/report_histogram.c
  * covers: src/query/moves_by_path.c src/query/moves_cut.c
- * covers: src/show/show_json.c src/show/json_findings.c src/show/json_groups.c src/show/json_histogram.c src/show/json_tree.c src/show/name_quality.c
+ * covers: src/show/show_json.c src/show/json_findings.c src/show/json_groups.c src/show/json_histogram.c src/show/json_tree.c
+ * covers: src/show/json_mappings.c src/show/json_processes.c src/show/json_timeline.c src/show/name_quality.c
  * covers: src/report/site_list.c
  * covers: src/report/report_tree.c src/show/view.c src/show/chain.c src/report/process_tree.c src/report/site_forest.c
  * covers: src/report/finding_text.c src/report/headline.c src/report/late_start.c src/report/sizes_lifetimes.c src/report/totals_text.c */

@@ -18,38 +18,13 @@ static double seconds(uint64_t ns) {
         return (double)ns / 1e9;
 }
 
-static void put_args(struct json *j, const char *key, const char *const *args, uint32_t n) {
-        json_key(j, key);
-        json_array(j);
-        for (uint32_t i = 0; i < n; i++)
-                json_string(j, args[i]);
-        json_end(j);
-}
-
 /* ---- stacks and sites ------------------------------------------------------------------------ */
 
-static void put_int(struct json *j, const char *key, int64_t v) {
-        json_key(j, key);
-        json_int(j, v);
-}
-
 static void put_top_metric(struct json *j, struct report *r, enum query_metric m) {
-        struct query_answer *a = r->answer;
-
-        query_sort_sites(a->sites, a->n_sites, m);
+        query_sort_sites(r->answer->sites, r->answer->n_sites, m);
         json_object(j);
         json_put_string(j, "metric", query_metric_name(m));
-        json_key(j, "sites");
-        json_array(j);
-        for (size_t i = 0, n = 0; i < a->n_sites && n < r->options->n_top; i++) {
-                struct query_figure f = query_figure_of(&a->sites[i].f, m);
-
-                if (f.value == 0 && f.blocks == 0)
-                        continue;
-                show_put_site(j, r->q, &a->sites[i], m);
-                n++;
-        }
-        json_end(j);
+        show_put_sites(j, r->q, r->answer, m, r->options->n_top);
         json_end(j);
 }
 
@@ -63,101 +38,14 @@ static void put_top(struct json *j, struct report *r) {
         json_end(j);
 }
 
-/* ---- processes, threads, mappings, time ------------------------------------------------------ */
-
-static void put_processes(struct json *j, const struct report *r) {
-        json_key(j, "processes");
-        json_array(j);
-        for (size_t i = 0; i < r->v->n_processes; i++) {
-                const struct trace_process_info *p = &r->v->processes[i];
-
-                json_object(j);
-                json_put_uint(j, "pid", p->start.pid);
-                json_put_uint(j, "parent",
-                              p->start.parent < r->v->n_processes
-                                      ? r->v->processes[p->start.parent].start.pid
-                                      : 0);
-                json_put_uint(j, "image", p->start.image);
-                put_args(j, "command", p->start.args, p->start.n_args);
-                json_put_string(j, "exe", p->start.exe);
-                if (p->title)
-                        json_put_string(j, "title", p->title);
-                json_put_double(j, "start_s", seconds(p->start.start_ns), 6);
-                if (p->has_end)
-                        json_put_double(j, "end_s", seconds(p->end.end_ns), 6);
-                json_put_string(j, "ended", report_ended_name(p->end.ended));
-                if (p->has_end && p->end.status >= 0)
-                        put_int(j, "status", p->end.status);
-                show_put_totals(j, "totals", NULL, &r->answer->processes[i]);
-                json_end(j);
-        }
-        json_end(j);
-}
-
-static void put_threads(struct json *j, const struct report *r) {
-        json_key(j, "threads");
-        json_array(j);
-        for (size_t i = 0; i < r->n_threads; i++) {
-                const struct query_thread *t = &r->threads[i];
-                const struct trace_thread_info *info = &r->v->threads[t->thread];
-
-                json_object(j);
-                json_put_uint(j, "tid", info->start.tid);
-                json_put_string(j, "name", info->name);
-                json_put_double(j, "start_s", seconds(info->start.start_ns), 6);
-                if (r->threads_have_figures) {
-                        json_put_uint(j, "allocations", t->n_allocs);
-                        json_put_uint(j, "bytes_allocated", t->alloc_bytes);
-                        json_put_uint(j, "frees", t->n_frees);
-                        json_put_uint(j, "temporary_allocations", t->n_temporary);
-                        json_put_uint(j, "foreign_frees", t->n_foreign_frees);
-                }
-                json_end(j);
-        }
-        json_end(j);
-}
-
-static void put_mappings(struct json *j, const struct report *r) {
-        json_key(j, "mappings");
-        json_object(j);
-        json_put_uint(j, "peak_bytes", r->mapped.peak_bytes);
-        json_put_uint(j, "end_bytes", r->mapped.end_bytes);
-        json_put_uint(j, "reserved_peak_bytes", r->mapped.reserved_peak_bytes);
-        json_put_uint(j, "usable_peak_bytes", r->mapped.usable_peak_bytes);
-        json_key(j, "sites");
-        json_array(j);
-        for (size_t i = 0; i < r->n_mappings && i < r->options->n_top; i++) {
-                const struct query_mapping *m = &r->mappings[i];
-
-                json_object(j);
-                json_put_uint(j, "peak_bytes", m->peak_bytes);
-                json_put_uint(j, "end_bytes", m->end_bytes);
-                json_put_uint(j, "mapped_bytes", m->mapped_bytes);
-                json_put_uint(j, "reserved_bytes", m->reserved_bytes);
-                json_put_uint(j, "calls", m->n_calls);
-                show_put_stack(j, r->q, m->stack);
-                json_end(j);
-        }
-        json_end(j);
-        json_end(j);
-}
+/* ---- time and sizes -------------------------------------------------------------------------- */
 
 static int put_timeline(struct json *j, const struct report *r, struct err *reterr) {
         struct query_column columns[REPORT_JSON_COLUMNS];
         int x = query_timeline(r->q, &r->scope, REPORT_JSON_COLUMNS, SHOW_MAX_EVENTS, columns,
                                reterr);
 
-        json_key(j, "timeline");
-        json_array(j);
-        for (size_t i = 0; i < REPORT_JSON_COLUMNS && x >= 0; i++) {
-                json_object(j);
-                json_put_double(j, "at_s", seconds(columns[i].begin_ns), 6);
-                json_put_uint(j, "live_bytes", columns[i].live_bytes);
-                if (columns[i].has_rss)
-                        json_put_uint(j, "rss_bytes", columns[i].rss_bytes);
-                json_end(j);
-        }
-        json_end(j);
+        show_put_timeline(j, columns, x >= 0 ? REPORT_JSON_COLUMNS : 0);
         return x;
 }
 
@@ -289,7 +177,7 @@ int report_json(FILE *out, struct report *r, struct err *reterr) {
         json_init(&j, out);
         json_object(&j);
         json_put_string(&j, "schema", "silt.report/1");
-        put_args(&j, "command", r->v->meta.args, r->v->meta.n_args);
+        show_put_args(&j, "command", r->v->meta.args, r->v->meta.n_args);
         json_put_uint(&j, "pid", r->v->meta.pid);
         json_put_double(&j, "duration_s", seconds(r->v->end_ns), 6);
         json_put_string(&j, "mode", query_sample_bytes(r->q) ? "sampled" : "exact");
@@ -306,12 +194,12 @@ int report_json(FILE *out, struct report *r, struct err *reterr) {
                 show_put_totals(&j, "totals_all", r->q, &r->all->totals);
         put_quality(&j, r);
         limits_put(&j, r);
-        json_put_string(&j, "ended", report_ended_name(report_process(r)->end.ended));
-        put_processes(&j, r);
+        json_put_string(&j, "ended", show_ended_name(report_process(r)->end.ended));
+        show_put_processes(&j, r->q, r->answer);
         show_put_findings(&j, r->q, r->findings);
         put_top(&j, r);
-        put_threads(&j, r);
-        put_mappings(&j, r);
+        show_put_threads(&j, r->q, r->threads, r->n_threads, r->threads_have_figures);
+        show_put_mappings(&j, r->q, &r->mapped, r->mappings, r->n_mappings, r->options->n_top);
         resident_put(&j, r);
         x = put_timeline(&j, r, reterr);
         if (x >= 0)

@@ -79,7 +79,30 @@ void show_put_site(struct json *j, const struct query *q, const struct query_sit
         json_end(j);
 }
 
+void show_put_sites(struct json *j, const struct query *q, const struct query_answer *a,
+                    enum query_metric m, size_t n_top) {
+        json_key(j, "sites");
+        json_array(j);
+        for (size_t i = 0, n = 0; i < a->n_sites && n < n_top; i++) {
+                struct query_figure f = query_figure_of(&a->sites[i].f, m);
+
+                if (f.value == 0 && f.blocks == 0)
+                        continue;
+                show_put_site(j, q, &a->sites[i], m);
+                n++;
+        }
+        json_end(j);
+}
+
 /* ---- answers --------------------------------------------------------------------------------- */
+
+void show_put_args(struct json *j, const char *key, const char *const *args, uint32_t n) {
+        json_key(j, key);
+        json_array(j);
+        for (uint32_t i = 0; i < n; i++)
+                json_string(j, args[i]);
+        json_end(j);
+}
 
 void show_put_totals(struct json *j, const char *key, const struct query *q,
                      const struct query_totals *t) {
@@ -112,11 +135,7 @@ void show_put_totals(struct json *j, const char *key, const struct query *q,
 void show_put_scope(struct json *j, const struct query *q, const struct query_scope *scope) {
         const struct trace_view *v = query_view(q);
 
-        json_key(j, "command");
-        json_array(j);
-        for (uint32_t i = 0; i < v->meta.n_args; i++)
-                json_string(j, v->meta.args[i]);
-        json_end(j);
+        show_put_args(j, "command", v->meta.args, v->meta.n_args);
         json_key(j, "pid"); /* null: all processes */
         if (scope->process == QUERY_ALL)
                 json_null(j);

@@ -24,6 +24,10 @@ void show_put_figures(struct json *j, const char *key, const struct query_figure
 void show_put_site(struct json *j, const struct query *q, const struct query_site *s,
                    enum query_metric m);
 
+/* "sites": the n_top first that have something, as they are sorted. */
+void show_put_sites(struct json *j, const struct query *q, const struct query_answer *a,
+                    enum query_metric m, size_t n_top);
+
 /* ---- answers --------------------------------------------------------------------------------- */
 
 /* "command", "pid", "window", "filter" */
@@ -46,5 +50,21 @@ bool show_groups_have_totals(enum query_by by); /* beside what they asked for th
 void show_put_tree(struct json *j, const struct query_tree *t);
 /* "exact", "blocks", "bytes", "buckets" */
 void show_put_histogram(struct json *j, const struct query_histogram *h);
+/* "timeline" */
+void show_put_timeline(struct json *j, const struct query_column *columns, size_t n);
 /* "findings" */
 void show_put_findings(struct json *j, const struct query *q, const struct findings *found);
+
+/* ---- who ran, and mapped ----------------------------------------------------------------------- */
+
+/* "processes", each with its totals of the answer */
+void show_put_processes(struct json *j, const struct query *q, const struct query_answer *a);
+const char *show_ended_name(uint32_t ended); /* of enum trace_ended: "exit", "signal" … */
+/* "threads" */
+void show_put_threads(struct json *j, const struct query *q, const struct query_thread *threads,
+                      size_t n, bool have_figures);
+/* "mappings", of all and of the n_top first sites */
+void show_put_mappings(struct json *j, const struct query *q, const struct query_mapped *all,
+                       const struct query_mapping *sites, size_t n, size_t n_top);
+/* The words of a command, as an array. */
+void show_put_args(struct json *j, const char *key, const char *const *args, uint32_t n);
