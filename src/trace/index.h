@@ -23,7 +23,7 @@ void trace_chunk_list_done(struct trace_chunk_list *l);
 int trace_chunk_list_load(int fd, uint64_t file_bytes, struct trace_chunk_list *ret,
                           struct err *reterr);
 
-/* The part of it in recover.c: a scan of the whole file. */
+/* The part of it in recover.c: a scan of the file from end_off on. */
 int trace_recover(int fd, uint64_t file_bytes, struct trace_chunk_list *ret, struct err *reterr);
 
 /* Writing. Adds the entry of the chunk whose header and head stand at p, `off` in the file. */

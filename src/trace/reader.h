@@ -17,6 +17,15 @@ int trace_reader_open(const char *path, struct trace_reader **ret, struct err *r
 struct trace_reader *trace_reader_free(struct trace_reader *t); /* NULL ok */
 DEFINE_CLEANUP(struct trace_reader, trace_reader_free)
 
+/* Another reader of what this one has opened, for another thread or another place in the trace; either may be freed first. The
+ * view is a copy, its tables are the same. Of readers that share, one call of this at a time, and none while another of them
+ * reads. */
+struct trace_reader *trace_reader_share(struct trace_reader *t);
+
+/* Takes in what was written since: 1 there is more (or another file took the name), 0 nothing, or -errno with the reader as it
+ * was. Pointers got before are no longer valid. -EBUSY while others share it. */
+int trace_reader_refresh(struct trace_reader *t, struct err *reterr);
+
 struct trace_note {
         uint64_t time_ns;
         const char *text;

@@ -9,7 +9,7 @@
  * decompresses. Not answerable for symbols.c: a fifth of it is what it does when files cannot be opened or written.
  *
  * seeds: src/trace/reader_seeds
- * covers: src/trace/reader.c src/trace/chunk.c src/trace/index.c src/trace/recover.c src/trace/defs_decode.c
+ * covers: src/trace/reader.c src/trace/reader_store.c src/trace/chunk.c src/trace/index.c src/trace/recover.c src/trace/defs_decode.c
  * covers: src/trace/residency_codec.c src/trace/rows_decode.c src/trace/events_decode.c src/verify/verify.c
  * covers: src/verify/verify_defs.c src/verify/verify_events.c src/verify/verify_live.c src/verify/verify_rows.c
  * covers: src/verify/verify_slice.c src/trace/moves_decode.c src/verify/verify_moves.c */

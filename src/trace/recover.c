@@ -89,7 +89,7 @@ static int scan_resync(struct scan *s, uint64_t *off) {
 
 static int scan_run(struct scan *s) {
         struct trace_chunk_list *l = s->list;
-        uint64_t off = 0, next = 0;
+        uint64_t off = ALIGN_UP(l->end_off, 8), next = 0; /* what is before is listed */
 
         while (off < s->file_bytes) {
                 struct trace_chunk c;
