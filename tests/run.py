@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 """Runs every test that crosses folders: the hostile programs, silt beside other tools, and the command line.
 
-  tests/run.py --build build                       once (racy ones twice)
+  tests/run.py --build build                       once (racy ones twice, but for --once)
   tests/run.py --build build --soak                programs 100 times in a row, faults as often as they say
   tests/run.py --build build --only program/fork   by name
   tests/run.py --build build --runner "qemu-x86_64 -L /usr/x86_64-linux-gnu" --runtime build-x86_64/libsilt.so
@@ -238,6 +238,7 @@ def parse_arguments():
     p.add_argument("--list", action="store_true", help="print the names and stop")
     p.add_argument("--soak", action="store_true", help="the long repetition counts")
     p.add_argument("--repeat", type=int, metavar="N", help="repeat every test N times")
+    p.add_argument("--once", action="store_true", help="racy ones once too")
     p.add_argument("--jobs", type=int, default=2, metavar="N", help="tests at once (default 2)")
     p.add_argument("--runner", metavar="COMMAND", help="emulator for programs built by the cross compiler")
     p.add_argument("--runtime", metavar="LIBSILT", help="the runtime for that machine")
@@ -254,6 +255,8 @@ def parse_arguments():
 def repeats_of(test, options):
     if options.repeat:
         return options.repeat
+    if options.once:
+        return min(1, test.repeats)
     return test.soak_repeats if options.soak else test.repeats
 
 

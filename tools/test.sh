@@ -101,6 +101,8 @@ programs() { # NAME ARGUMENT...
         [ -s "$results/$name.json" ] || record "$name" FAIL
 }
 
+# Racy programs run twice in the build that is shipped; once in each of the others.
+#
 # A sanitizer's runtime must come first in silt itself, which a preload of the user's own prevents.
 sanitized_programs='^program/(?!new_forms/on_|other_malloc/.*_preloaded|own_preload|signal_storm/preloaded)'
 
@@ -112,7 +114,7 @@ esac
 if [ -n "$check" ]; then
         if step build build_all; then
                 suite unit build
-                programs programs --build build --only '^program/' --repeat 1
+                programs programs --build build --only '^program/' --once
                 step format python3 tools/lint.py --format
         fi
         say "done"
@@ -125,7 +127,7 @@ if step build build_all; then
                 -Druntime_only=true; then
                 suite "gates-$other" "build-$other"
                 programs "programs-$other" --build build --runtime "build-$other/libsilt.so" \
-                        --runner "qemu-$other -L /usr/$other-linux-gnu"
+                        --runner "qemu-$other -L /usr/$other-linux-gnu" --once
                 [ -z "$soak" ] || programs "allocators-$other" --build build --runtime "build-$other/libsilt.so" \
                         --runner "qemu-$other -L /usr/$other-linux-gnu" --soak --only '^(allocators|patched|pools|attach/heaps_own)/'
         fi
@@ -136,17 +138,17 @@ if step build-asan build build-asan -Db_sanitize=address,undefined -Db_lundef=fa
         suite asan build-asan --no-suite gate
         # Looking for leaks at exit takes seconds a process; the unit tests do that.
         ASAN_OPTIONS=detect_leaks=0 programs programs-asan --build build-asan --runtime build/libsilt.so \
-                --only "$sanitized_programs"
+                --once --only "$sanitized_programs"
 fi
 if step build-tsan build build-tsan -Db_sanitize=thread -Db_lundef=false; then
         suite tsan build-tsan --no-suite gate --no-suite reading
         TSAN_OPTIONS=halt_on_error=1 programs programs-tsan --build build-tsan --runtime build/libsilt.so \
-                --only "$sanitized_programs"
+                --once --only "$sanitized_programs"
 fi
 [ ! -e build-tiny/build.ninja ] || meson configure build-tiny -Dsignal_points=true
 if step build-tiny build build-tiny -Dtiny=true -Dsignal_points=true; then
         suite tiny build-tiny --no-suite gate --no-suite reading
-        programs programs-tiny --build build-tiny --only '^(program|points|attach/points)/'
+        programs programs-tiny --build build-tiny --once --only '^(program|points|attach/points)/'
         [ -z "$soak" ] || programs points-tiny --build build-tiny --only '^(attach/)?points/' --soak
 fi
 step fuzz tools/fuzz.sh $([ -n "$soak" ] && echo 300 || echo 5)

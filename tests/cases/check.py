@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: MIT
 """`silt check`: limits that hold, limits that break, and what cannot be told."""
 
-import json
 import os
 import re
 import subprocess
+
+from harness.answer import parse
 
 PROGRAM = """
 #include <stdlib.h>
@@ -48,7 +49,7 @@ def check(t, trace, *options, code):
     assert r.code == code and r.stderr == b"", (options, r.code, r.text, r.errors)
     j = t.silt.command("check", trace, "--json", *options)
     assert j.code == code, (options, j.code, j.errors)
-    got = json.loads(j.text)
+    got = parse(j.text)
     assert got["schema"] == "silt.check/1"
     assert re.sub(r"\s+", " ", r.text).startswith(got["text"].replace("  ", " ")), (r.text, got["text"])
     assert got["verdict"] == {0: got["verdict"], 1: "failed", 2: "unknown"}[code], got

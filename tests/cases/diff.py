@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: MIT
 """`silt diff`: one source built in many ways is the same program; one site changed by known bytes is all that is told."""
 
-import json
 import os
 import re
 import shutil
 import subprocess
 
+from harness.answer import parse
 from harness.cases import skip
 
 # One call path each for: a plain function, two instances of a template, two lambdas, a method through a virtual call, a
@@ -111,7 +111,7 @@ def record(t, program, trace, argv=()):
 def diff(t, old, new, *options, code=None):
     r = t.silt.command("diff", old, new, "--json", *options)
     assert r.code in (0, 1) and r.stderr == b"", r.errors
-    got = json.loads(r.text)
+    got = parse(r.text)
     assert got["schema"] == "silt.diff/1" and got["found"] == (r.code == 1), got["text"]
     assert code is None or r.code == code, got["text"]
     return got
@@ -318,7 +318,7 @@ def test_windows_of_one_trace(t):
     trace = record(t, t.path("phases"), "p.silt")
     for old, new, options in ((trace + "@400ms", "@1000ms", []), (trace, "--at", ["400ms", "--at", "1000ms"])):
         r = t.silt.command("diff", "--json", old, new, *options)
-        got = json.loads(r.text)
+        got = parse(r.text)
         assert r.code == 1 and got["metric"] == "end", r.errors
         assert told(got) == [("new", "work", 100_000)], told(got)
         assert got["totals"]["end_live_bytes"] == {"old": 100_000, "new": 200_000, "change": 100_000, "change_pct": 100.0}
@@ -331,7 +331,7 @@ def test_windows_of_one_trace(t):
 def test_call_paths_are_those_of_the_report(t):
     old = record(t, build(t, "old", CXX, ["g++", "-O2", "-g"], {**SIZES, "N": 50}), "old.silt")
     new = record(t, build(t, "new", CXX, ["g++", "-O0", "-g"], {**SIZES, "N": 50, "FONT_BYTES": 900}), "new.silt")
-    paths = json.loads(t.silt.command("diff", "--json", old, new).text)["totals"]["call_paths"]
+    paths = parse(t.silt.command("diff", "--json", old, new).text)["totals"]["call_paths"]
     for side, trace in (("old", old), ("new", new)):
         assert paths[side] == t.silt.report(trace)[0]["totals"]["sites"], (side, paths)
 
@@ -373,7 +373,7 @@ def test_refused(t):
 def test_processes(t):
     trace = record(t, t.program("fork_tree"), "t.silt")
     name = os.path.basename(t.program("fork_tree"))
-    pid = json.loads(t.silt.command("report", "--json", trace).text)["processes"][1]["pid"]
+    pid = parse(t.silt.command("report", "--json", trace).text)["processes"][1]["pid"]
     for who in ("main", "all", str(pid), f"{pid},main", f"main,{pid}", f"{pid}.1"):
         r = t.silt.command("diff", trace, trace, "--process", who)
         assert r.code in (0, 1) and r.stderr == b"", (who, r.errors)

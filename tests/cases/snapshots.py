@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: MIT
 """silt snapshot, and @N wherever times are given: against a program that says what it holds."""
 
-import json
 import os
 import signal
 import subprocess
 import threading
 import time
 
+from harness.answer import parse
 from harness.process import kill_family, run
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
@@ -63,7 +63,7 @@ class Program:
     def snapshot(self, *options, who=None):
         r = self.t.silt.command("snapshot", str(who or self.trace), "--json", *options)
         assert r.code == 0, r.errors
-        got = json.loads(r.stdout)
+        got = parse(r.stdout)
         assert got["schema"] == "silt.snapshot/1", got
         return got
 
@@ -174,14 +174,14 @@ def test_every_command(t):
     assert report("--freed-before", "@b c")["allocations"] == 0
     assert report("--alive-at", "@a")["allocations"] == 100
     r = t.silt.command("diff", "--json", p.trace, "--at", "@a", "--at", "@b c")
-    assert r.code == 1 and json.loads(r.stdout)["totals"]["end_live_bytes"]["change"] == 7000, r.text[:800] + r.errors
+    assert r.code == 1 and parse(r.stdout)["totals"]["end_live_bytes"]["change"] == 7000, r.text[:800] + r.errors
     for windows in (["@@a", "@@b c"], ["@..@a", "@@a..@b c"]):
         r = t.silt.command("diff", p.trace + windows[0], windows[1])
         assert r.code == 1 and not r.errors, r.errors
     assert t.silt.command("check", p.trace, "--max-allocations", "10", "--from", "@a", "--to", "@b c").code == 0
     assert t.silt.command("check", p.trace, "--max-allocations", "9", "--from", "@a", "--to", "@b c").code == 1
     r = t.silt.command("source", p.trace, "hold", "--json", "--by", "count", "--from", "@a", "--to", "@b c")
-    assert r.code == 0 and json.loads(r.stdout)["totals"]["allocations"] == 10, r.text[:800] + r.errors
+    assert r.code == 0 and parse(r.stdout)["totals"]["allocations"] == 10, r.text[:800] + r.errors
     r = t.silt.command("flame", p.trace, "-o", t.path("f.svg"), "--by", "count", "--from", "@a", "--to", "@b c")
     assert r.code == 0, r.errors
     with open(t.path("f.svg")) as f:
@@ -258,7 +258,7 @@ def test_many(t):
                 if r.code:
                     failed.append(r.errors)
                 else:
-                    names.append(json.loads(r.stdout)["name"])
+                    names.append(parse(r.stdout)["name"])
 
         askers = [threading.Thread(target=ask) for _ in range(n_askers)]
         for a in askers:
@@ -305,7 +305,7 @@ def test_stopped_recorder(t):
         assert asker.poll() is None, "it was not waited for"
         os.kill(recorder, signal.SIGCONT)
         out, _ = asker.communicate(timeout=30)
-        assert asker.returncode == 0 and json.loads(out)["name"] == "1"
+        assert asker.returncode == 0 and parse(out)["name"] == "1"
         p.end()
 
 

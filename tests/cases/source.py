@@ -2,13 +2,13 @@
 """`silt source`: exact figures on lines that say them themselves (lines.c, lines.cc, lines.rs), how functions and files are found,
 files that changed, moved or are no files, and how it looks."""
 
-import json
 import os
 import re
 import shutil
 import subprocess
 import time
 
+from harness.answer import parse
 from harness.cases import skip
 from harness.toolchain import C_FLAGS, CXX_FLAGS, RUST_FLAGS
 
@@ -37,7 +37,7 @@ def build(t, name, flags=()):
 def ask(t, *argv):
     r = t.silt.command("source", t.path("t.silt"), *argv, "--json")
     assert r.code == 0 and r.stderr == b"", r.errors
-    got = json.loads(r.stdout)
+    got = parse(r.stdout)
     assert got["schema"] == "silt.source/1", got["schema"]
     return got
 

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
 """The silt under test, as commands."""
 
-import json
 import os
 
+from .answer import parse
 from .process import run
 
 
@@ -32,6 +32,6 @@ class Silt:
         if r.code != 0:
             return None, f"silt report: exit status {r.code}: {r.errors.strip()[-300:]}"
         try:
-            return json.loads(r.stdout), None
+            return parse(r.stdout), None
         except ValueError as e:
             return None, f"silt report --json: {e}: {r.stdout[:200]!r}"
