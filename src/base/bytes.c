@@ -52,10 +52,3 @@ void buf_u64(bytes_buf *b, uint64_t v) {
         buf_put_le64(raw, v);
         buf_bytes(b, raw, sizeof(raw));
 }
-
-void buf_string(bytes_buf *b, const char *s) {
-        size_t n = s ? strlen(s) : 0;
-
-        buf_varint(b, n);
-        buf_bytes(b, s, n);
-}

@@ -112,4 +112,3 @@ static inline void buf_varint(bytes_buf *b, uint64_t v) {
 void buf_u32(bytes_buf *b, uint32_t v);
 void buf_u64(bytes_buf *b, uint64_t v);
 void buf_bytes(bytes_buf *b, const void *p, size_t n);
-void buf_string(bytes_buf *b, const char *s); /* NULL is written as "" */

@@ -20,5 +20,3 @@ struct name_entry {
 bool *names_flags(struct names *n, size_t n_flags);
 
 const struct name_entry *names_entry(struct names *n, const char *function);
-enum name_kind names_entry_kind(struct names *n, const struct name_entry *e, const char *module,
-                                const char *file);

@@ -183,8 +183,8 @@ const struct name_entry *names_entry(struct names *n, const char *function) {
         return e;
 }
 
-enum name_kind names_entry_kind(struct names *n, const struct name_entry *e, const char *module,
-                                const char *file) {
+static enum name_kind names_entry_kind(struct names *n, const struct name_entry *e,
+                                       const char *module, const char *file) {
         uint64_t *kind, module_id, file_id;
         bool added, by_place;
 

@@ -316,7 +316,7 @@ static bool is_in(const struct given_function *f, const struct stat *st) {
         return f->dev == st->st_dev && f->ino == st->st_ino;
 }
 
-bool given_has(const struct given *g, const struct stat *st) {
+static bool given_has(const struct given *g, const struct stat *st) {
         for (size_t i = 0; g && i < g->n; i++)
                 if (is_in(&g->list[i], st))
                         return true;

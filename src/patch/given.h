@@ -25,4 +25,3 @@ int given_add(struct given *g, const char *text, const char *program, struct err
 
 /* Adds those of a file to the allocators that were found in it; theirs is one more. g may be NULL. */
 void given_join(const struct given *g, const struct stat *st, struct allocators *a);
-bool given_has(const struct given *g, const struct stat *st);

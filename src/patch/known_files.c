@@ -99,11 +99,3 @@ uint32_t known_files_number(struct known_files *m, const char *family, const cha
 const struct known_allocator *known_allocator(const struct known_files *m, uint32_t number) {
         return number > 0 && number <= m->allocators.n ? &m->allocators.items[number - 1] : NULL;
 }
-
-void patch_memory_done(struct known_files *m) {
-        vec_free(&m->allocators);
-        vec_free(&m->plain);
-        for (size_t i = 0; i < m->found.n; i++)
-                allocators_done(&m->found.items[i].found);
-        vec_free(&m->found);
-}

@@ -52,5 +52,3 @@ uint32_t known_files_number(struct known_files *m, const char *family, const cha
                             const char *open_path, uint32_t said_version);
 /* NULL: no allocator has that number. */
 const struct known_allocator *known_allocator(const struct known_files *m, uint32_t number);
-
-void patch_memory_done(struct known_files *m);

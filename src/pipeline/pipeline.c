@@ -618,15 +618,6 @@ void pipeline_settle_look(struct pipeline *p, struct process *process, bool is_v
 
 /* ---- figures ------------------------------------------------------------------------------------ */
 
-bool pipeline_find_process(const struct pipeline *p, uint32_t process_idx,
-                           uint32_t *ret_trace_process) {
-        if (process_idx >= p->n_processes || !p->processes[process_idx] ||
-            !p->processes[process_idx]->figures)
-                return false;
-        *ret_trace_process = p->processes[process_idx]->trace_id;
-        return true;
-}
-
 static void totals_add_living(const struct pipeline *p, const struct process *process,
                               struct pipeline_totals *t) {
         const struct wire_process *shared = &p->shared_processes[process->idx];

@@ -171,9 +171,7 @@ void pipeline_set_main(struct pipeline *p, uint32_t trace_process);
 /* Everything drained now is final; ends the last slice, with a checkpoint. Living processes keep their figures. */
 void pipeline_finish(struct pipeline *p, uint64_t end_ns);
 
-/* Threads as the trace knows them, for samples and notes; false when the process has none with this tid. */
-bool pipeline_find_process(const struct pipeline *p, uint32_t process_idx,
-                           uint32_t *ret_trace_process);
+/* False: there is no such process. */
 bool pipeline_get_totals(const struct pipeline *p, uint32_t trace_process,
                          struct pipeline_totals *ret);
 

@@ -303,8 +303,9 @@ static void group_sites(struct grouping *g, const struct query_answer *a) {
 
 /* ---- block by block -------------------------------------------------------------------------- */
 
-void group_add_life(struct query_figures *to, const struct query_life *l,
-                    const struct query_scope *scope) {
+/* Counts a block in figures of the scope. */
+static void group_add_life(struct query_figures *to, const struct query_life *l,
+                           const struct query_scope *scope) {
         struct query_figures f = {0};
         int64_t bytes = (int64_t)life_bytes(l), n = l->n_blocks;
 
@@ -410,7 +411,8 @@ static int row_compare(const void *a, const void *b, void *options) {
         return order ? order : compare_what(x, y);
 }
 
-void query_sort_groups(struct query_group *rows, size_t n, const struct query_group_options *o) {
+static void query_sort_groups(struct query_group *rows, size_t n,
+                              const struct query_group_options *o) {
         if (n > 1)
                 qsort_r(rows, n, sizeof(rows[0]), row_compare, (void *)o);
 }

@@ -20,7 +20,3 @@ void group_keys_done(struct group_keys *k);
 uint64_t group_keys_of_stack(struct group_keys *k, uint32_t stack);
 uint64_t group_keys_of_life(struct group_keys *k, const struct query_life *l);
 uint64_t group_keys_of_row(struct group_keys *k, const struct query_group *row);
-
-/* Counts a block in figures of the scope. */
-void group_add_life(struct query_figures *to, const struct query_life *l,
-                    const struct query_scope *scope);

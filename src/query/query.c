@@ -291,18 +291,6 @@ size_t query_location_frames(const struct query *q, uint32_t location, struct qu
         return end - begin;
 }
 
-size_t query_stack_locations(const struct query *q, uint32_t stack, uint32_t *ret, size_t cap) {
-        size_t depth = 0;
-
-        while (stack != 0 && stack < q->view->n_stacks) {
-                if (depth < cap)
-                        ret[depth] = q->view->stacks[stack].location;
-                depth++;
-                stack = q->view->stacks[stack].parent;
-        }
-        return depth;
-}
-
 void query_each_frame(const struct query *q, uint32_t stack, query_frame_fn fn, void *ctx) {
         while (stack != 0 && stack < q->view->n_stacks) {
                 uint32_t location = q->view->stacks[stack].location;

@@ -314,8 +314,6 @@ void query_each_frame(const struct query *q, uint32_t stack, query_frame_fn fn, 
 /* The frames of one location; returns how many there are and fills up to cap of them. */
 size_t query_location_frames(const struct query *q, uint32_t location, struct query_frame *ret,
                              size_t cap);
-/* Locations of a stack, innermost first; returns the depth and fills up to cap of them. */
-size_t query_stack_locations(const struct query *q, uint32_t stack, uint32_t *ret, size_t cap);
 
 /* ---- groups ---------------------------------------------------------------------------------- */
 
@@ -372,7 +370,6 @@ struct query_groups *query_group_answer(struct query *q, const struct query_answ
                                         const struct query_group_options *o);
 struct query_groups *query_groups_free(struct query_groups *g);
 DEFINE_CLEANUP(struct query_groups, query_groups_free)
-void query_sort_groups(struct query_group *rows, size_t n, const struct query_group_options *o);
 
 /* The class a size belongs to, as jemalloc and its like cut them: 0; 1 to 8; 9 to 16; steps of 16 up to 128; from there
  * four a doubling. Both ends belong to the class. */

@@ -15,8 +15,6 @@ int pattern_new(const char *text, struct pattern **ret, struct err *reterr);
 struct pattern *pattern_free(struct pattern *p); /* NULL ok; returns NULL */
 DEFINE_CLEANUP(struct pattern, pattern_free)
 
-const char *pattern_text(const struct pattern *p);
-
 /* Not safe from two threads at once: the pattern holds the scratch space. */
 bool pattern_matches(struct pattern *p, const char *text);
 

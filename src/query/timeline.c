@@ -7,7 +7,7 @@
 #include "query/process_sum.h"
 #include "query/query_internal.h"
 
-size_t timeline_column(const struct timeline *t, uint64_t time_ns) {
+static size_t timeline_column(const struct timeline *t, uint64_t time_ns) {
         size_t i;
 
         if (time_ns <= t->from_ns)

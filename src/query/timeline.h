@@ -17,7 +17,6 @@ struct timeline {
         uint64_t time_ns;
 };
 
-size_t timeline_column(const struct timeline *t, uint64_t time_ns);
 void timeline_hold_until(struct timeline *t, uint64_t time_ns); /* the level stays what it is */
 void timeline_step_to(struct timeline *t, uint64_t time_ns, uint64_t level);
 /* The level goes in a straight line to `level` at time_ns: nothing better is known. */

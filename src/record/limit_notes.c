@@ -42,8 +42,13 @@ void limits_hear(struct limits *l, const char *note) {
         snprintf(l->of[one.kind].text, sizeof(l->of[one.kind].text), "%s", one.text);
 }
 
-void recorder_limit(struct recorder *r, enum trace_limit_kind kind, const struct image *one,
-                    uint64_t bytes, uint64_t count, const char *fmt, ...) {
+/* Writes it into the trace. */
+static void recorder_limit(struct recorder *r, enum trace_limit_kind kind, const struct image *one,
+                           uint64_t bytes, uint64_t count, const char *fmt, ...)
+        __attribute__((format(printf, 6, 7)));
+
+static void recorder_limit(struct recorder *r, enum trace_limit_kind kind, const struct image *one,
+                           uint64_t bytes, uint64_t count, const char *fmt, ...) {
         struct trace_limit l = {.kind = kind,
                                 .pid = one ? (uint32_t)one->pid : 0,
                                 .bytes = bytes,

@@ -27,11 +27,6 @@ struct limits {
 /* A note was made: if it tells of a limit, the closing words tell of it too. */
 void limits_hear(struct limits *l, const char *note);
 
-/* Writes it into the trace. */
-void recorder_limit(struct recorder *r, enum trace_limit_kind kind, const struct image *one,
-                    uint64_t bytes, uint64_t count, const char *fmt, ...)
-        __attribute__((format(printf, 6, 7)));
-
 /* Of a process that was just sampled: whether its memory asks for a closer look. */
 void limits_look(struct recorder *r, struct image *one, uint64_t now_ns);
 

@@ -118,11 +118,7 @@ void request_add_url(const struct request *r, struct str *to);
 
 /* ---- as options ------------------------------------------------------------------------------ */
 
-/* " --process main --from 5s --size 1K..1M": of whom, when and which blocks. Quoted for a shell, a blank before each. */
-void request_add_scope_options(const struct request *r, struct str *to);
-/* " --tree --by growth --top 10": what is told of them, and how. */
-void request_add_shape_options(const struct request *r, struct str *to);
-/* Both, and the rules. */
+/* " --process main --from 5s --size 1K..1M --tree --by growth --top 10 --rules FILE": quoted for a shell, a blank before each. */
 void request_add_options(const struct request *r, struct str *to);
 
 /* ---- as words -------------------------------------------------------------------------------- */

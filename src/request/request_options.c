@@ -118,11 +118,13 @@ static void add_option(void *ctx, const struct request_key *key, const char *val
         str_add_shell(to, value);
 }
 
-void request_add_scope_options(const struct request *r, struct str *to) {
+/* Of whom, when and which blocks. */
+static void request_add_scope_options(const struct request *r, struct str *to) {
         request_each_pair(r, REQUEST_SCOPE_PAIRS, add_option, to);
 }
 
-void request_add_shape_options(const struct request *r, struct str *to) {
+/* What is told of them, and how. */
+static void request_add_shape_options(const struct request *r, struct str *to) {
         request_each_pair(r, REQUEST_SHAPE_PAIRS, add_option, to);
 }
 

@@ -386,8 +386,9 @@ int symbol_lookup(const char *trace_path, const struct symbol_options *options,
         return 0;
 }
 
-int symbol_table_write(const struct symbol_table *t, int fd, const char *trace_path,
-                       struct err *reterr) {
+/* fd: from trace_open_for_names. */
+static int symbol_table_write(const struct symbol_table *t, int fd, const char *trace_path,
+                              struct err *reterr) {
         return trace_put_names_to(fd, trace_path,
                                   &(struct trace_names){.symbols = t->symbols,
                                                         .n_symbols = t->n_symbols,

@@ -34,7 +34,8 @@ static bool names_code(const GElf_Sym *sym, const char *name) {
         return name && name[0] && name[0] != '$' && strncmp(name, ".L", 2) != 0;
 }
 
-bool functions_is_rust(const char *name) {
+/* Whether the linker name is one that rustc makes. */
+static bool functions_is_rust(const char *name) {
         size_t n = strlen(name);
 
         if (strncmp(name, "_R", 2) == 0)
@@ -59,7 +60,8 @@ static int function_compare(const void *a, const void *b) {
         return strcmp(y->name, x->name);
 }
 
-void functions_sort(struct functions *f) {
+/* Sorts what was added and makes it ready for functions_find. */
+static void functions_sort(struct functions *f) {
         uint64_t reach = 0;
 
         if (f->by_begin.n)

@@ -36,9 +36,6 @@ void functions_load(struct functions *f, Dwfl_Module *module);
 void functions_load_exported(struct functions *f, Elf *elf);
 void functions_done(struct functions *f);
 
-/* Sorts what was added and makes it ready for functions_find. */
-void functions_sort(struct functions *f);
-
 /* The function at the address; *ret_guess when it is only the nearest one below. NULL: none. */
 const struct function *functions_find(const struct functions *f, uint64_t address, bool *ret_guess);
 
@@ -48,6 +45,3 @@ uint64_t functions_code_begin(const struct functions *f);
 /* Where a signal handler returns to: nothing called it, so a frame there is at its very begin and the
  * byte before belongs to another function. NULL: the address is not right before such a one. */
 const struct function *functions_find_trampoline(const struct functions *f, uint64_t address);
-
-/* Whether the linker name is one that rustc makes. */
-bool functions_is_rust(const char *linker_name);

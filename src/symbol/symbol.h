@@ -61,9 +61,6 @@ struct symbol_table {
 
 int symbol_lookup(const char *trace_path, const struct symbol_options *options,
                   struct symbol_table **ret, struct err *reterr);
-/* fd: from trace_open_for_names. */
-int symbol_table_write(const struct symbol_table *t, int fd, const char *trace_path,
-                       struct err *reterr);
 struct symbol_table *symbol_table_free(struct symbol_table *t); /* NULL ok; returns NULL */
 DEFINE_CLEANUP(struct symbol_table, symbol_table_free)
 

@@ -64,7 +64,6 @@ uint64_t *ring_writer_reserve_slow(struct ring_writer *w, uint32_t n_words);
 /* The record that was just lost is no event of the program's: it does not count. */
 void ring_writer_uncount_lost(struct ring_writer *w);
 uint64_t ring_clock_monotonic_ns(void);
-void ring_writer_wake_recorder(struct wire_header *header);
 
 /* Room for a record, or NULL: it is lost (and counted). */
 static inline uint64_t *ring_writer_reserve(struct ring_writer *w, uint32_t n_words) {

@@ -65,7 +65,9 @@ void fake_put(struct fake *f, uint64_t arena, unsigned bin, uint64_t at, uint64_
         put(f, head + 16, at);
 }
 
-void fake_put_fast(struct fake *f, uint64_t arena, uint64_t at, uint64_t size, bool is_mixed) {
+/* In a fast bin, whose links are mixed with their address or plain. */
+static void fake_put_fast(struct fake *f, uint64_t arena, uint64_t at, uint64_t size,
+                          bool is_mixed) {
         uint64_t head = arena + OFF_FAST + 8 * (size / 16 - 2);
         uint64_t first = *fake_word(f, head);
 

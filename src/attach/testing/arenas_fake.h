@@ -32,9 +32,8 @@ struct fake_reader {
 void fake_init(struct fake *f);
 uint64_t *fake_word(struct fake *f, uint64_t addr);
 
-/* A free chunk, first in its bin (1: unsorted), or in a fast bin, whose links are mixed with their address or plain. */
+/* A free chunk, first in its bin (1: unsorted). */
 void fake_put(struct fake *f, uint64_t arena, unsigned bin, uint64_t at, uint64_t size);
-void fake_put_fast(struct fake *f, uint64_t arena, uint64_t at, uint64_t size, bool is_mixed);
 
 /* What the library knows of blocks that are mappings; is_new: as since 2.35. */
 void fake_put_params(struct fake *f, size_t word, bool is_new, uint32_t n_mmaps, uint64_t bytes);
