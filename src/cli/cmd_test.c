@@ -184,7 +184,7 @@ static void test_named_times(void **state) {
         assert_false(PARSE(report_options_parse, &o, &status, "a.silt", "--alive-at", "@"));
         assert_true(PARSE(report_options_parse, &o, &status, "a.silt", "--allocated", "@b..@a",
                           "--alive-at", "@c d"));
-        assert_string_equal(query_filter_text(o.filter), "allocation in @b..@a, life at @c d");
+        assert_string_equal(query_filter_text(o.filter), "allocated in @b..@a, live at @c d");
         query_filter_free(o.filter);
 
         assert_true(PARSE(diff_options_parse, &c, &status, "a.silt@@x..@y", "b@c.silt@5s..@z"));
@@ -259,8 +259,8 @@ static void test_report_filter(void **state) {
                           "--alive-at", "3s", "--freed-before", "4s"));
         assert_string_equal(
                 query_filter_text(o.filter),
-                "function /^a::/, no module /libc/, asker /b/, thread 1,2, size 1K.., lifetime ..10s, "
-                "allocation in 1s..2s, life at 3s, free before 4s");
+                "function /^a::/, no module /libc/, requested by /b/, thread 1,2, size 1K.., lifetime ..10s, "
+                "allocated in 1s..2s, live at 3s, freed before 4s");
         assert_true(query_filter_needs_events(o.filter));
         query_filter_free(o.filter);
 }

@@ -14,7 +14,7 @@ static void note_losses(struct facts *f) {
 
         if (f->totals->n_lost)
                 note(f, "lost",
-                     say(f, "%s event%s could not be recorded and are missing from the figures.",
+                     say(f, "The figures do not include %s event%s that could not be recorded.",
                          unit_count(&n, f->totals->n_lost), plural(f->totals->n_lost)));
         if (n_unwritten)
                 note(f, "lost",

@@ -128,7 +128,7 @@ static int add_path(struct query_filter *f, const char *kind, enum filter_name n
                 return r;
         vec_push(&f->paths, (struct filter_path){name, is_negated, p});
         if (name == FILTER_ASKED_BY)
-                say(f, "%sasker /%s/", is_negated ? "no " : "", value);
+                say(f, "%srequested by /%s/", is_negated ? "not " : "", value);
         else
                 say(f, "%s%s /%s/", is_negated ? "no " : "", plain, value);
         return 0;
@@ -289,7 +289,7 @@ static int add_allocated(struct query_filter *f, const char *value, struct err *
         if (r < 0)
                 return r;
         vec_push(&f->allocated, range);
-        say(f, "allocation in %s", value);
+        say(f, "allocated in %s", value);
         return 0;
 }
 
@@ -315,7 +315,7 @@ static int add_older_than(struct query_filter *f, const char *value, struct err 
         }
         f->has_names |= !f->q;
         f->is_by_age = true;
-        say(f, "age over %s", value);
+        say(f, "older than %s", value);
         return 0;
 }
 
@@ -330,7 +330,7 @@ static int add_alive_at(struct query_filter *f, const char *value, struct err *r
         if (r < 0)
                 return r;
         vec_push(&f->alive_at_ns, time_ns);
-        say(f, "life at %s", value);
+        say(f, "live at %s", value);
         return 0;
 }
 
@@ -341,7 +341,7 @@ static int add_freed_before(struct query_filter *f, const char *value, struct er
         if (r < 0)
                 return r;
         vec_push(&f->freed_before_ns, time_ns);
-        say(f, "free before %s", value);
+        say(f, "freed before %s", value);
         return 0;
 }
 
