@@ -598,8 +598,13 @@ static int asking_run(struct asking *k, bool keep_split, struct err *reterr) {
                 state_load_time(k->q, &k->begin, k->scope.from_ns);
         state_load_time(k->q, &k->end, k->scope.to_ns);
         peak_find(k->q, &k->begin, k->scope.from_ns, k->scope.to_ns, is_all(k), k->peaks);
+        r = query_end(k->q, reterr);
+        if (r < 0)
+                return r;
         a->is_exact = k->begin.is_exact && k->end.is_exact;
         r = add_sites(k, reterr);
+        if (r >= 0)
+                r = query_end(k->q, reterr);
         if (r < 0)
                 return r;
         drop_idle_sites(k);

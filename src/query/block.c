@@ -2,38 +2,15 @@
 /* Single allocations in time order, with their ages. Sequence numbers count the allocations of a slice without
  * gap, so the releases of a batch of blocks fit an array: one pass over the events from the batch on fills it, a second
  * over the batch tells the blocks. */
+#include "query/block.h"
+
 #include "query/pick.h"
 #include "query/query_internal.h"
 
-enum { BLOCK_BATCH_SLICES = 32 }; /* at most 8 M blocks, 128 MB */
-
-struct release {
-        uint64_t time_ns; /* UINT64_MAX: never */
-        uint32_t
-                process; /* that allocated it: a child's release of an inherited block is not this block's end */
-};
-
-/* Where the allocations of one slice are. Between two slices numbers may be missing, as many as a damaged file says. */
-struct batch_slice {
-        uint64_t first_seq;
-        size_t first, n; /* in releases */
-};
-
-struct batch {
-        struct query *q;
-        const struct query_scope *scope;
-        const struct pick *pick;
-        size_t first, end;                             /* slices */
-        struct batch_slice slices[BLOCK_BATCH_SLICES]; /* those that allocate, first_seq rising */
-        size_t n_slices;
-        VEC(struct release) releases;
-        uint64_t n_open; /* not yet released */
-};
-
 /* NULL: the block is older or newer than the batch. */
-static struct release *batch_find(const struct batch *b, uint64_t seq) {
+static struct block_release *batch_find(const struct block_stream *b, uint64_t seq) {
         size_t low = 0, high = b->n_slices;
-        const struct batch_slice *s;
+        const struct block_batch_slice *s;
 
         while (low < high) {
                 size_t mid = low + (high - low) / 2;
@@ -50,8 +27,8 @@ static struct release *batch_find(const struct batch *b, uint64_t seq) {
                                          : NULL;
 }
 
-static void batch_release(struct batch *b, const struct trace_event *e, uint64_t seq) {
-        struct release *r = batch_find(b, seq);
+static void batch_release(struct block_stream *b, const struct trace_event *e, uint64_t seq) {
+        struct block_release *r = batch_find(b, seq);
 
         if (!r || r->time_ns != UINT64_MAX || r->process != query_event_process(b->q, e))
                 return;
@@ -59,16 +36,16 @@ static void batch_release(struct batch *b, const struct trace_event *e, uint64_t
         b->n_open--;
 }
 
-static void batch_add(struct batch *b, const struct trace_event *e, bool is_first) {
+static void batch_add(struct block_stream *b, const struct trace_event *e, bool is_first) {
         if (is_first)
-                b->slices[b->n_slices++] = (struct batch_slice){e->seq, b->releases.n, 0};
+                b->slices[b->n_slices++] = (struct block_batch_slice){e->seq, b->releases.n, 0};
         b->slices[b->n_slices - 1].n++;
-        vec_push(&b->releases, (struct release){UINT64_MAX, query_event_process(b->q, e)});
+        vec_push(&b->releases, (struct block_release){UINT64_MAX, query_event_process(b->q, e)});
         b->n_open++;
 }
 
 /* The number of allocations. */
-static size_t batch_see(struct batch *b, const struct trace_event *e, bool in_batch,
+static size_t batch_see(struct block_stream *b, const struct trace_event *e, bool in_batch,
                         size_t n_before) {
         if (e->op == TRACE_FREE || (e->op == TRACE_OTHER && e->other == TRACE_IMPLICIT_FREE))
                 batch_release(b, e, e->seq);
@@ -81,7 +58,7 @@ static size_t batch_see(struct batch *b, const struct trace_event *e, bool in_ba
         return 1;
 }
 
-static void batch_fill(struct batch *b) {
+static void batch_fill(struct block_stream *b) {
         vec_clear(&b->releases);
         b->n_open = 0;
         b->n_slices = 0;
@@ -92,13 +69,14 @@ static void batch_fill(struct batch *b) {
                 query_read_events(b->q, i, &events, &n);
                 for (size_t k = 0; k < n; k++)
                         n_allocs += batch_see(b, &events[k], i < b->end, n_allocs);
-                query_tell_progress(b->q, i + 1, b->q->view->n_slices);
+                if (!query_go_on(b->q, i + 1, b->q->view->n_slices))
+                        break;
         }
 }
 
-static struct query_block block_of(const struct batch *b, const struct trace_event *e,
+static struct query_block block_of(const struct block_stream *b, const struct trace_event *e,
                                    uint32_t process) {
-        const struct release *r = batch_find(b, e->seq);
+        const struct block_release *r = batch_find(b, e->seq);
         uint64_t end_ns = MIN(query_process_end_ns(b->q, process), b->q->view->end_ns);
         struct query_block block = {.time_ns = e->time_ns,
                                     .size_bytes = e->size_bytes,
@@ -114,7 +92,8 @@ static struct query_block block_of(const struct batch *b, const struct trace_eve
         return block;
 }
 
-static bool is_picked(const struct batch *b, const struct query_block *block, uint32_t process) {
+static bool is_picked(const struct block_stream *b, const struct query_block *block,
+                      uint32_t process) {
         uint64_t last_ns = block->time_ns + block->age_ns;
         struct query_life l = {.process = process,
                                .stack = block->stack,
@@ -127,51 +106,84 @@ static bool is_picked(const struct batch *b, const struct query_block *block, ui
         return pick_has_block(b->pick, &l);
 }
 
-/* False when the caller has had enough. */
-static bool batch_tell_slice(struct batch *b, size_t slice_idx, query_block_fn fn, void *ctx) {
-        const struct trace_event *events;
-        size_t n;
+/* An allocation in the scope that the filter selects. */
+static bool block_is_told(const struct block_stream *b, const struct trace_event *e,
+                          struct query_block *ret) {
+        uint32_t process = query_event_process(b->q, e);
 
-        query_read_events(b->q, slice_idx, &events, &n);
-        for (size_t i = 0; i < n && events[i].time_ns < b->scope->to_ns; i++) {
-                const struct trace_event *e = &events[i];
-                uint32_t process = query_event_process(b->q, e);
-                struct query_block block;
+        if ((e->op != TRACE_ALLOC && e->op != TRACE_REALLOC) || e->time_ns < b->scope.from_ns)
+                return false;
+        if (process >= b->q->view->n_processes ||
+            (b->scope.process != QUERY_ALL && process != b->scope.process))
+                return false;
+        *ret = block_of(b, e, process);
+        return is_picked(b, ret, process);
+}
 
-                if ((e->op != TRACE_ALLOC && e->op != TRACE_REALLOC) ||
-                    e->time_ns < b->scope->from_ns)
-                        continue;
-                if (process >= b->q->view->n_processes ||
-                    (b->scope->process != QUERY_ALL && process != b->scope->process))
-                        continue;
-                block = block_of(b, e, process);
-                if (is_picked(b, &block, process) && !fn(ctx, &block))
+static bool begins_in_scope(const struct block_stream *b, size_t slice_idx) {
+        return slice_idx < b->q->view->n_slices &&
+               trace_slice(b->q->reader, slice_idx)->begin_ns < b->scope.to_ns;
+}
+
+/* The next slice of the batch, or of the next one; false: there is none, or it was told to stop. */
+static bool stream_load_slice(struct block_stream *b) {
+        if (b->next_slice == b->end) {
+                b->first = b->end;
+                while (b->end - b->first < BLOCK_BATCH_SLICES && begins_in_scope(b, b->end))
+                        b->end++;
+                if (b->first == b->end)
                         return false;
+                batch_fill(b);
+                if (b->q->stopped) {
+                        b->end = b->first; /* whoever asks again begins this batch again */
+                        return false;
+                }
         }
-        return true;
+        query_read_events(b->q, b->next_slice++, &b->events, &b->n_events);
+        b->next_event = 0;
+        return query_go_on(b->q, b->next_slice, b->q->view->n_slices);
+}
+
+int block_stream_init(struct block_stream *s, struct query *q, const struct query_scope *scope,
+                      struct err *reterr) {
+        int r;
+
+        *s = (struct block_stream){.q = q, .scope = *scope};
+        r = pick_get(q, scope->filter, &s->pick, reterr);
+        if (r < 0)
+                return r;
+        s->end = query_slice_at(q, scope->from_ns);
+        /* what was dropped may be billions of blocks */
+        while (s->end < q->view->n_slices && trace_slice(q->reader, s->end)->is_dropped)
+                s->end++;
+        s->next_slice = s->end;
+        return 0;
+}
+
+void block_stream_done(struct block_stream *s) {
+        vec_free(&s->releases);
+}
+
+int block_stream_next(struct block_stream *s, struct query_block *ret, struct err *reterr) {
+        for (;;) {
+                while (s->next_event < s->n_events &&
+                       s->events[s->next_event].time_ns < s->scope.to_ns)
+                        if (block_is_told(s, &s->events[s->next_event++], ret))
+                                return 1;
+                if (!stream_load_slice(s))
+                        return query_end(s->q, reterr);
+        }
 }
 
 int query_blocks(struct query *q, const struct query_scope *scope, query_block_fn fn, void *ctx,
                  struct err *reterr) {
-        struct batch b = {.q = q, .scope = scope, .end = query_slice_at(q, scope->from_ns)};
-        bool more = true;
-        int r = pick_get(q, scope->filter, &b.pick, reterr);
+        struct block_stream s;
+        struct query_block b;
+        int r = block_stream_init(&s, q, scope, reterr);
 
-        if (r < 0)
-                return r;
-        /* what was dropped may be billions of blocks */
-        while (b.end < q->view->n_slices && trace_slice(q->reader, b.end)->is_dropped)
-                b.end++;
-        while (more && b.end < q->view->n_slices &&
-               trace_slice(q->reader, b.end)->begin_ns < scope->to_ns) {
-                b.first = b.end;
-                while (b.end < q->view->n_slices && b.end - b.first < BLOCK_BATCH_SLICES &&
-                       trace_slice(q->reader, b.end)->begin_ns < scope->to_ns)
-                        b.end++;
-                batch_fill(&b);
-                for (size_t i = b.first; i < b.end && more; i++)
-                        more = batch_tell_slice(&b, i, fn, ctx);
-        }
-        vec_free(&b.releases);
-        return 0;
+        while (r >= 0 && (r = block_stream_next(&s, &b, reterr)) > 0)
+                if (!fn(ctx, &b))
+                        break;
+        block_stream_done(&s);
+        return MIN(r, 0);
 }

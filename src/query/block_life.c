@@ -347,7 +347,8 @@ static void scan_run(struct scan *s) {
                 if (is_done_at(s, trace_slice(s->q->reader, i)->begin_ns))
                         break;
                 scan_slice(s, i);
-                query_tell_progress(s->q, i + 1, n);
+                if (!query_go_on(s->q, i + 1, n))
+                        return;
         }
         s->pos = UINT64_MAX;
         if (!is_all(s) && s->scope->to_ns > 0)
@@ -400,7 +401,7 @@ int life_scan_fair_peak(struct query *q, const struct query_scope *scope, unsign
         free(s.last_seq);
         if (ret_is_exact)
                 *ret_is_exact = s.is_exact;
-        return 0;
+        return query_end(q, reterr);
 }
 
 int life_scan_peak(struct query *q, const struct query_scope *scope, unsigned flags,

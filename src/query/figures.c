@@ -4,6 +4,7 @@
 
 #include "base/units.h"
 #include "query/query.h"
+#include "query/weights.h"
 
 /* Figures of a damaged trace may be anything: sums of them come round, which is all that can be said of them. */
 static int64_t sum(int64_t a, int64_t b) {
@@ -43,7 +44,7 @@ void query_figures_lower_peak(struct query_figures *f, const struct query_answer
 }
 
 double query_figures_error(const struct query_figures *f, enum query_metric m) {
-        return sqrt(f->var[m]);
+        return m < QUERY_N_METRICS ? sqrt(f->var[m]) : 0;
 }
 
 bool query_figures_are_idle(const struct query_figures *f) {
@@ -62,6 +63,11 @@ static struct query_figure temporary_of(const struct query_figures *f) {
 struct query_figure query_figure_of(const struct query_figures *f, enum query_metric m) {
         int64_t grown = difference(f->end_bytes, f->begin_bytes);
 
+        if (m >= QUERY_VALUE(0) && m < QUERY_VALUE(QUERY_MAX_VALUES)) {
+                int64_t value = f->values[m - QUERY_VALUE(0)];
+
+                return (struct query_figure){value, value, 0, false};
+        }
         switch (m) {
         case QUERY_PEAK:
                 return (struct query_figure){f->peak_bytes, f->peak_bytes, f->peak_blocks, false};

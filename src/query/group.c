@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "query/query_internal.h"
+#include "query/weights.h"
 
 static const char *const by_names[QUERY_N_BY] = {
         [QUERY_BY_SITE] = "site", [QUERY_BY_FUNCTION] = "function", [QUERY_BY_MODULE] = "module",
@@ -128,6 +129,7 @@ struct part {
 
 struct grouping {
         struct query *q;
+        bool may_stop; /* whoever asked can be told of it */
         const struct query_group_options *o;
         const struct query_scope *scope;
         struct group_keys keys;
@@ -288,16 +290,18 @@ static void group_processes(struct grouping *g, const struct query_site *site) {
         row_add(row, &site->f);
 }
 
-static void group_sites(struct grouping *g, const struct query_answer *a) {
-        for (size_t i = 0; i < a->n_sites; i++) {
+static void group_rows(struct grouping *g, const struct query_site *rows, size_t n) {
+        for (size_t i = 0; i < n; i++) {
+                if (g->may_stop && !query_go_on_at(g->q, i, n))
+                        return;
                 if (is_by_path(g->o->by))
-                        call_paths_load(&g->keys.paths, a->sites[i].stack);
+                        call_paths_load(&g->keys.paths, rows[i].stack);
                 if (g->o->by == QUERY_BY_PROCESS)
-                        group_processes(g, &a->sites[i]);
+                        group_processes(g, &rows[i]);
                 else if (g->o->by == QUERY_BY_SITE)
-                        group_whole_path(g, &a->sites[i]);
+                        group_whole_path(g, &rows[i]);
                 else
-                        group_frames(g, &a->sites[i]);
+                        group_frames(g, &rows[i]);
         }
 }
 
@@ -441,8 +445,29 @@ struct query_groups *query_group_answer(struct query *q, const struct query_answ
         struct grouping g = {.q = q, .o = o};
 
         group_keys_init(&g.keys, q, o);
-        group_sites(&g, a);
+        group_rows(&g, a->sites, a->n_sites);
         return grouping_end(&g, NULL);
+}
+
+int query_group_weights(struct query *q, const struct query_weights *w,
+                        const struct query_group_options *o, struct query_groups **ret,
+                        struct err *reterr) {
+        _cleanup_(query_groups_freep) struct query_groups *groups = NULL;
+        struct grouping g = {.q = q, .o = o, .may_stop = true};
+        int r;
+
+        if (group_is_by_block(o->by))
+                return err_set(reterr, -EINVAL,
+                               "only blocks are grouped by %s: group by call path or process",
+                               query_by_name(o->by));
+        group_keys_init(&g.keys, q, o);
+        group_rows(&g, w->rows, w->n);
+        groups = grouping_end(&g, NULL);
+        r = query_end(q, reterr);
+        if (r < 0)
+                return r;
+        *ret = TAKE_PTR(groups);
+        return 0;
 }
 
 int query_group(struct query *q, const struct query_scope *scope,
@@ -450,7 +475,7 @@ int query_group(struct query *q, const struct query_scope *scope,
                 struct err *reterr) {
         _cleanup_(query_answer_freep) struct query_answer *a = NULL;
         _cleanup_(query_groups_freep) struct query_groups *groups = NULL;
-        struct grouping g = {.q = q, .o = o};
+        struct grouping g = {.q = q, .o = o, .may_stop = true};
         int r = o->by == QUERY_BY_PROCESS ? query_ask_split(q, scope, &a, reterr)
                                           : query_ask_own(q, scope, &a, reterr);
 
@@ -460,8 +485,10 @@ int query_group(struct query *q, const struct query_scope *scope,
         if (group_is_by_block(o->by))
                 r = group_lives(&g, a, reterr);
         else
-                group_sites(&g, a);
+                group_rows(&g, a->sites, a->n_sites);
         groups = grouping_end(&g, TAKE_PTR(a));
+        if (r >= 0)
+                r = query_end(q, reterr);
         if (r < 0)
                 return r;
         *ret = TAKE_PTR(groups);

@@ -67,7 +67,8 @@ static void count_rows(struct counting *k, const struct pick *pick) {
                         for (unsigned b = 0;
                              b < TRACE_N_LIFE_BUCKETS && in_scope(k, pick, &rows[r]); b++)
                                 k->buckets.items[b].n_blocks += rows[r].n_life[b];
-                query_tell_progress(k->q, i + 1, end);
+                if (!query_go_on(k->q, i + 1, end))
+                        break;
         }
 }
 
@@ -119,7 +120,7 @@ static int count(struct counting *k, bool with_bytes, struct err *reterr) {
                 if (!with_bytes && !query_filter_needs_events(k->scope.filter) &&
                     cuts_no_slice(k)) {
                         count_rows(k, pick);
-                        return 0;
+                        return query_end(k->q, reterr);
                 }
         }
         k->h->has_bytes = true;

@@ -329,7 +329,8 @@ static void tell_slices(struct telling *t) {
                 slice_idx = skip_slices(t, &s, slice_idx);
                 if (t->column < t->h->n_columns)
                         tell_slice(t, &s, slice_idx);
-                query_tell_progress(t->q, slice_idx + 1, t->q->view->n_slices);
+                if (!query_go_on(t->q, slice_idx + 1, t->q->view->n_slices))
+                        break;
         }
         load_held(t, &s);
         while (t->column < t->h->n_columns) /* behind the last slice nothing changes but ends */
@@ -481,6 +482,8 @@ static int ask(struct query *q, const struct query_scope *scope,
         r = pick_get(q, t.scope.filter, &t.pick, reterr);
         if (r >= 0)
                 r = tell(&t, reterr);
+        if (r >= 0)
+                r = query_end(q, reterr);
         group_keys_done(&t.keys);
         map_done(&t.rank_of_key);
         free(t.rank_of_stack);

@@ -142,15 +142,17 @@ void inherited_load(struct query *q) {
 
         if (q->inherit.is_loaded)
                 return;
+        inherited_done(&q->inherit); /* of an answer that was stopped */
         q->inherit.first_seq = calloc(q->view->n_processes + 1, sizeof(uint64_t));
         q->inherit.unsure_seq = calloc(q->view->n_processes + 1, sizeof(uint64_t));
         if (!q->inherit.first_seq || !q->inherit.unsure_seq)
                 abort();
         for (size_t i = 0; i < q->view->n_slices && q->view->n_processes > 1; i++) {
                 walk_slice(q, &w, i);
-                query_tell_progress(q, i + 1, q->view->n_slices);
+                if (!query_go_on(q, i + 1, q->view->n_slices))
+                        break;
         }
         map_done(&w.inherited_sites);
         map_done(&w.found);
-        q->inherit.is_loaded = true;
+        q->inherit.is_loaded = !q->stopped;
 }

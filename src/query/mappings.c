@@ -194,7 +194,7 @@ static void table_apply(const struct query *q, struct table *t, const struct tra
 }
 
 /* Brings the table of a process to time_ns, beginning with what its parent had when it began. */
-static void table_run(const struct query *q, struct table *t, uint32_t process,
+static void table_run(struct query *q, struct table *t, uint32_t process,
                       const struct trace_mapping *m, size_t n, const struct query_scope *scope,
                       uint64_t time_ns) {
         const struct trace_process *p = &q->view->processes[process].start;
@@ -211,7 +211,7 @@ static void table_run(const struct query *q, struct table *t, uint32_t process,
                         table_change(t, r, (int64_t)(r->end - r->begin));
                 }
         }
-        for (size_t i = 0; i < n && m[i].time_ns < time_ns; i++) {
+        for (size_t i = 0; i < n && m[i].time_ns < time_ns && query_go_on_at(q, i, n); i++) {
                 if (m[i].process != process)
                         continue;
                 if (t->rows)
@@ -271,10 +271,15 @@ int query_mappings(struct query *q, const struct query_scope *scope, struct quer
         rows.sum.reserved_peak_bytes = MAX(rows.sum.reserved_peak_bytes, rows.all.reserved_bytes);
         rows.sum.usable_peak_bytes =
                 MAX(rows.sum.usable_peak_bytes, rows.all.bytes - rows.all.reserved_bytes);
+        vec_free(&rows.live);
+        map_done(&rows.by_stack);
+        r = query_end(q, reterr);
+        if (r < 0) {
+                vec_free(&rows.rows);
+                return r;
+        }
         *ret_sum = rows.sum;
         *ret_n = rows.rows.n;
         *ret = TAKE_PTR(rows.rows.items);
-        vec_free(&rows.live);
-        map_done(&rows.by_stack);
         return 0;
 }

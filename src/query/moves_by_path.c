@@ -113,7 +113,8 @@ static void add_slices(struct moving *k) {
                 if (trace_slice(k->q->reader, i)->begin_ns >= k->m->scope.to_ns)
                         break;
                 add_slice(k, i);
-                query_tell_progress(k->q, i + 1, n);
+                if (!query_go_on(k->q, i + 1, n))
+                        break;
         }
 }
 
@@ -139,6 +140,9 @@ int query_moves(struct query *q, const struct query_scope *scope, struct query_m
                 qsort(m->rows, m->n, sizeof(m->rows[0]), move_compare);
         map_done(&k.by_stack);
         vec_free(&k.cut);
+        r = query_end(q, reterr);
+        if (r < 0)
+                return r;
         *ret = TAKE_PTR(m);
         return 0;
 }

@@ -90,7 +90,7 @@ static bool read_earlier(struct cut *c, size_t slice_idx, const struct trace_eve
                          size_t *ret_n) {
         uint64_t n = trace_slice(c->q->reader, slice_idx)->n_events;
 
-        if (n > c->n_events)
+        if (n > c->n_events || !query_go_on(c->q, 0, c->q->view->n_slices))
                 return false;
         c->n_events -= n;
         return query_read_events(c->q, slice_idx, ret, ret_n);
@@ -286,6 +286,8 @@ static void follow(struct cut *c, size_t first) {
                 const struct trace_event *events;
                 size_t n;
 
+                if (!query_go_on(c->q, s, c->slice_idx + 1))
+                        return;
                 if (!query_read_events(c->q, s, &events, &n))
                         continue;
                 for (size_t i = 0; i < n && events[i].time_ns < c->to_ns; i++)

@@ -80,7 +80,7 @@ static void match_stacks(struct matcher *m, bool *stacks) {
         const struct trace_view *v = m->q->view;
         bool *locations = zeroed(v->n_locations, sizeof(bool));
 
-        for (uint32_t i = 0; i < v->n_locations; i++)
+        for (uint32_t i = 0; i < v->n_locations && query_go_on_at(m->q, i, v->n_locations); i++)
                 locations[i] = match_location(m, i);
         for (uint32_t i = 1; i < v->n_stacks; i++) {
                 uint32_t location = v->stacks[i].location, parent = v->stacks[i].parent;
@@ -97,6 +97,8 @@ static void match_askers(struct matcher *m, bool *stacks) {
 
         call_paths_init(&paths, m->q, CALL_PATH_BY_FUNCTION, false);
         for (uint32_t i = 1; i < m->q->view->n_stacks; i++) {
+                if (!query_go_on_at(m->q, i, m->q->view->n_stacks))
+                        break;
                 call_paths_load(&paths, i);
                 if (paths.asker < paths.all.n) {
                         uint32_t number = paths.all.items[paths.asker].number;
@@ -219,6 +221,8 @@ int pick_get(struct query *q, const struct query_filter *f, const struct pick **
         pick_threads(p, q, f);
         pick_processes(p, q, f);
         r = pick_check(f, reterr);
+        if (r == 0)
+                r = query_end(q, reterr);
         if (r < 0) {
                 pick_free(p);
                 return r;

@@ -91,6 +91,7 @@ static char *name_from_title(const struct trace_process_info *p) {
 void process_names_read_titles(struct query *q) {
         const struct trace_view *v = q->view;
 
+        q->n_titles = v->n_processes;
         q->titles = calloc(v->n_processes + 1, sizeof(q->titles[0]));
         if (!q->titles)
                 abort();
@@ -100,10 +101,13 @@ void process_names_read_titles(struct query *q) {
 }
 
 void process_names_done(struct query *q) {
-        for (size_t i = 0; q->titles && i < q->view->n_processes; i++)
+        for (size_t i = 0; q->titles && i < q->n_titles; i++)
                 free(q->titles[i]);
         free(q->titles);
         free(q->next_image);
+        q->titles = NULL;
+        q->next_image = NULL;
+        q->n_pids = 0;
 }
 
 const char *query_process_name(const struct query *q, uint32_t process) {

@@ -1,95 +1,17 @@
 /* SPDX-License-Identifier: MIT */
-/* Opening a trace, choosing processes and metrics, names of frames. */
+/* Choosing processes and metrics, names of frames, when to stop. */
 #include "query/query.h"
 
 #include <errno.h>
 #include <string.h>
+#include <time.h>
 
 #include "query/chosen.h"
 #include "query/pick.h"
 #include "query/query_internal.h"
 
-static void index_symbols(struct query *q) {
-        const struct trace_view *v = q->view;
-        size_t next = 0;
-
-        free(q->symbol_begin);
-        q->symbol_begin = calloc(v->n_locations + 2, sizeof(uint32_t));
-        if (!q->symbol_begin)
-                abort();
-        for (size_t l = 0; l <= v->n_locations; l++) {
-                while (next < v->n_symbols && v->symbols[next].location < l)
-                        next++;
-                q->symbol_begin[l] = (uint32_t)next;
-        }
-}
-
-/* When the last process ended. */
-static uint64_t last_end_ns(const struct trace_view *v) {
-        uint64_t last_ns = 0;
-
-        for (size_t p = 0; p < v->n_processes; p++) {
-                const struct trace_process_info *x = &v->processes[p];
-
-                if (!x->has_end || x->end.ended == TRACE_ENDED_STOPPED)
-                        return UINT64_MAX;
-                last_ns = MAX(last_ns, x->end.end_ns);
-        }
-        return last_ns;
-}
-
-int query_open(const char *path, struct query **ret, struct err *reterr) {
-        _cleanup_(query_freep) struct query *q = calloc(1, sizeof(*q));
-        int r;
-
-        if (!q)
-                abort();
-        r = trace_reader_open(path, &q->reader, reterr);
-        if (r < 0)
-                return r;
-        q->view = trace_view(q->reader);
-        if (q->view->n_processes == 0)
-                return err_set(
-                        reterr, -ENODATA,
-                        "'%s': its program has not started: wait if it is being recorded, or record it again",
-                        path);
-        q->last_end_ns = last_end_ns(q->view);
-        process_names_link_images(q);
-        process_names_read_titles(q);
-        index_symbols(q);
-        *ret = TAKE_PTR(q);
-        return 0;
-}
-
-struct query *query_free(struct query *q) {
-        if (!q)
-                return NULL;
-        process_names_done(q);
-        trace_reader_free(q->reader);
-        free(q->symbol_begin);
-        query_set_names(q, NULL);
-        inherited_done(&q->inherit);
-        pick_free(q->pick);
-        chosen_free(q->chosen);
-        free(q);
-        return NULL;
-}
-
 const struct trace_view *query_view(const struct query *q) {
         return q->view;
-}
-
-void query_set_symbols(struct query *q, const struct trace_symbol *symbols, size_t n_symbols,
-                       const struct trace_module_names *modules, size_t n_modules) {
-        q->named = *q->view;
-        q->named.symbols = symbols;
-        q->named.n_symbols = n_symbols;
-        q->named.module_names = modules;
-        q->named.n_module_names = n_modules;
-        q->view = &q->named;
-        index_symbols(q);
-        free(q->looks); /* they are by number of symbol */
-        q->looks = NULL;
 }
 
 uint64_t query_bytes_read(const struct query *q) {
@@ -99,6 +21,40 @@ uint64_t query_bytes_read(const struct query *q) {
 void query_set_progress(struct query *q, query_progress_fn fn, void *ctx) {
         q->progress = fn;
         q->progress_ctx = ctx;
+}
+
+void query_set_deadline(struct query *q, uint64_t monotonic_ns) {
+        q->deadline_ns = monotonic_ns;
+}
+
+static bool is_late(const struct query *q) {
+        struct timespec now;
+
+        if (!q->deadline_ns)
+                return false;
+        clock_gettime(CLOCK_MONOTONIC, &now);
+        return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec >= q->deadline_ns;
+}
+
+bool query_go_on(struct query *q, uint64_t done, uint64_t total) {
+        if (q->stopped)
+                return false;
+        if (q->progress && !q->progress(q->progress_ctx, done, total))
+                q->stopped = -ECANCELED;
+        else if (is_late(q))
+                q->stopped = -ETIME;
+        return !q->stopped;
+}
+
+int query_end(struct query *q, struct err *reterr) {
+        int r = q->stopped;
+
+        q->stopped = 0;
+        if (r == -ETIME)
+                return err_set(
+                        reterr, r,
+                        "no answer in time: ask about less of the trace, or allow more time");
+        return r ? err_set(reterr, r, "cancelled before the answer was ready") : 0;
 }
 
 void query_set_names(struct query *q, struct names *names) {

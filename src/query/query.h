@@ -31,6 +31,14 @@ struct names;
 struct query;
 
 int query_open(const char *path, struct query **ret, struct err *reterr);
+/* Another query of the same trace, for another thread: each is used by one at a time, and so are filters and names. It has the
+ * symbols of the first (query_set_symbols) and names of its own (query_set_names). Whoever opened the trace makes the first one
+ * before others begin to read it; then each may make more. Either may be freed first. */
+struct query *query_open_shared(struct query *with);
+/* Takes in what a recording has written since it was opened or refreshed: 1 there is more, 0 nothing, or -errno; -EBUSY while
+ * other queries or cursors share it. The cost is that of what is new. Answers, views and cursors from before are not valid any
+ * more; answers from now on are those of a trace opened now. Names given from elsewhere (query_set_symbols) stay. */
+int query_refresh(struct query *q, struct err *reterr);
 struct query *query_free(struct query *q); /* NULL ok; returns NULL */
 DEFINE_CLEANUP(struct query, query_free)
 
@@ -39,9 +47,12 @@ uint64_t query_bytes_read(const struct query *q);
 /* One sentence about what could not be read so far, at opening or since; "" when all is whole. */
 const char *query_damage(const struct query *q);
 
-/* Called now and then while an answer is being made; done <= total, in no particular unit. */
-typedef void (*query_progress_fn)(void *ctx, uint64_t done, uint64_t total);
+/* Called now and then while an answer is being made; done <= total, in no particular unit. False: stop. Then whoever was asked
+ * returns -ECANCELED, and the query is as good as before. */
+typedef bool (*query_progress_fn)(void *ctx, uint64_t done, uint64_t total);
 void query_set_progress(struct query *q, query_progress_fn fn, void *ctx);
+/* Answers that are not ready by then (CLOCK_MONOTONIC) end with -ETIME; 0: they may take their time. */
+void query_set_deadline(struct query *q, uint64_t monotonic_ns);
 
 /* How functions are called and which frames are folded away: the built-in rules, or others, which must live as long as
  * they are used. */
@@ -52,8 +63,9 @@ void query_set_names(struct query *q, struct names *names);
 void query_set_symbols(struct query *q, const struct trace_symbol *symbols, size_t n_symbols,
                        const struct trace_module_names *modules, size_t n_modules);
 /* Teaches the names which functions of this trace only pass requests on to an allocator, by its call paths (docs/names.md,
- * "Wrappers"). Before anything is asked; traces that are shown beside each other first all of them. */
-void query_learn_wrappers(struct query *q);
+ * "Wrappers"). Before anything is asked; traces that are shown beside each other first all of them. Fails only when it was told
+ * to stop, and has taught nothing then. */
+int query_learn_wrappers(struct query *q, struct err *reterr);
 
 /* ---- what to ask about ----------------------------------------------------------------------- */
 
@@ -219,9 +231,15 @@ uint64_t query_metric_whole(const struct query_totals *t, enum query_metric m);
 /* What happened to a set of blocks in the window, and what of it was live when. */
 struct query_figures {
         uint64_t n_allocs, alloc_bytes, n_frees, free_bytes, n_temporary, n_reallocs;
-        int64_t peak_bytes, peak_blocks;   /* live when the scope's live bytes were highest */
-        int64_t begin_bytes, begin_blocks; /* at from */
-        int64_t end_bytes, end_blocks;     /* at to */
+        union {
+                struct {
+                        int64_t peak_bytes,
+                                peak_blocks; /* live when the scope's live bytes were highest */
+                        int64_t begin_bytes, begin_blocks; /* at from */
+                        int64_t end_bytes, end_blocks;     /* at to */
+                };
+                int64_t values[6]; /* of other weights than blocks: query/weights.h */
+        };
         /* Recordings of samples: how far each metric's value (bytes; count, temporary: blocks) may be from the truth, as
          * variances, which add up. Else 0. */
         double var[QUERY_N_METRICS];

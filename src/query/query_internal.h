@@ -17,7 +17,8 @@ struct query {
         uint64_t last_end_ns;    /* of the processes; UINT64_MAX: not all ended */
         uint32_t *next_image;    /* n_processes: see query_next_image */
         size_t n_pids;
-        char **titles;                  /* n_processes: the short form of each; NULL: it has none */
+        char **titles; /* n_titles, one a process: the short form of each; NULL: it has none */
+        size_t n_titles;
         struct inherited_frees inherit; /* filled when first needed */
         struct pick *pick;              /* the filter asked with last; NULL: none yet */
         struct names *
@@ -31,6 +32,8 @@ struct query {
         uint64_t n_event_reads; /* slices whose events were read, each time counted */
         query_progress_fn progress;
         void *progress_ctx;
+        uint64_t deadline_ns; /* CLOCK_MONOTONIC; 0: none */
+        int stopped; /* why the answer at hand is to end: -ECANCELED, -ETIME; 0: it goes on */
 };
 
 void process_names_link_images(struct query *q);
@@ -43,9 +46,16 @@ static inline uint32_t query_event_process(const struct query *q, const struct t
                                               : TRACE_NO_PROCESS;
 }
 
-static inline void query_tell_progress(const struct query *q, uint64_t done, uint64_t total) {
-        if (q->progress)
-                q->progress(q->progress_ctx, done, total);
+/* Tells how far the answer is; false: it is to stop. Whoever reads slices or walks many rows asks after each slice, or
+ * QUERY_STEP rows, and leaves its loop; what comes of it is thrown away by the public function it was called by, which
+ * ends with query_end. */
+bool query_go_on(struct query *q, uint64_t done, uint64_t total);
+/* 0, or -ECANCELED or -ETIME when it was told to stop: once, so that the next question is answered. */
+int query_end(struct query *q, struct err *reterr);
+
+enum { QUERY_STEP = 2048 };
+static inline bool query_go_on_at(struct query *q, size_t i, size_t n) {
+        return i % QUERY_STEP || query_go_on(q, i, n);
 }
 
 /* One frame of a location, of those query_location_frames counts. */

@@ -419,8 +419,11 @@ bool replay_slice(struct query *q, struct state *s, size_t slice_idx,
                 if (limits->before_ns > at_ns)
                         replay_heritage(&p, at_ns);
         }
-        while (!limits->skip_temporary && p.candidates.n > 0 && slice_idx-- > 0)
-                replay_look_back(&p, slice_idx);
+        for (size_t i = slice_idx; !limits->skip_temporary && p.candidates.n > 0 && i-- > 0;) {
+                if (!query_go_on(q, slice_idx - i, slice_idx + 1))
+                        break;
+                replay_look_back(&p, i);
+        }
         map_done(&p.last_alloc);
         map_done(&p.temporary_sites);
         vec_free(&p.forks);

@@ -244,7 +244,8 @@ size_t state_load_checkpoint(struct query *q, struct state *s, size_t slice_idx)
 void state_load(struct query *q, struct state *s, size_t slice_idx) {
         for (size_t i = state_add_checkpoint(q, s, slice_idx); i < slice_idx; i++) {
                 state_add_slice_rows(q, s, i);
-                query_tell_progress(q, i + 1, slice_idx);
+                if (!query_go_on(q, i + 1, slice_idx))
+                        return;
         }
         if (q->inherit.is_loaded)
                 state_add_inherited_frees(q, s, 0, slice_idx);
@@ -272,7 +273,8 @@ void state_load_time(struct query *q, struct state *s, uint64_t time_ns) {
 
         state_load(q, s, slice_idx);
         for (; slice_idx < q->view->n_slices; slice_idx++) {
-                if (trace_slice(q->reader, slice_idx)->begin_ns >= time_ns)
+                if (trace_slice(q->reader, slice_idx)->begin_ns >= time_ns ||
+                    !query_go_on(q, slice_idx, q->view->n_slices))
                         break;
                 if (!replay_slice(q, s, slice_idx, &limits, NULL, NULL))
                         state_add_blurred(q, s, slice_idx, time_ns);

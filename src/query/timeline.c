@@ -138,6 +138,8 @@ static void draw_slices(struct timeline *t, size_t slice_idx) {
                 if (trace_slice(t->q->reader, slice_idx)->begin_ns >= t->to_ns)
                         break;
                 draw_slice(t, slice_idx);
+                if (!query_go_on(t->q, slice_idx + 1, t->q->view->n_slices))
+                        break;
         }
 }
 
@@ -205,6 +207,8 @@ static void draw_together(struct timeline *t, size_t slice_idx) {
                         break;
                 replay_slice(t->q, &s, slice_idx, &limits, together_step, &g);
                 state_join_ended(t->q, &s, trace_slice(t->q->reader, slice_idx)->end_ns);
+                if (!query_go_on(t->q, slice_idx + 1, t->q->view->n_slices))
+                        break;
         }
         together_bury(&g, t->to_ns);
         process_sum_done(&g.sum);
@@ -216,7 +220,7 @@ static uint64_t level_before(struct timeline *t, size_t slice_idx) {
         const struct trace_counts *rows;
         struct err e = {0};
 
-        while (slice_idx-- > 0) {
+        while (slice_idx-- > 0 && query_go_on(t->q, 0, t->q->view->n_slices)) {
                 const struct trace_counts *row;
                 size_t n;
 
@@ -354,6 +358,9 @@ int query_timeline(struct query *q, const struct query_scope *scope, size_t n_co
                 r = timeline_draw_picked(&t, pick, reterr);
         else
                 draw_all(&t);
+        if (r < 0)
+                return r;
+        r = query_end(q, reterr);
         if (r < 0)
                 return r;
         timeline_hold_until(&t, t.to_ns);

@@ -311,7 +311,8 @@ static void draw_slices(struct drawing *d, bool by_events) {
                         draw_slice_events(d, i);
                 else
                         draw_slice_rows(d, i);
-                query_tell_progress(q, i + 1, q->view->n_slices);
+                if (!query_go_on(q, i + 1, q->view->n_slices))
+                        break;
         }
         drawing_bury(d, d->t->to_ns, true);
 }

@@ -7,6 +7,7 @@
 #include "query/call_path.h"
 #include "query/query_internal.h"
 #include "query/search_pattern.h"
+#include "query/weights.h"
 
 enum { BUD_BY_LINE = 1u << 31 }; /* in keys: one of `lines` */
 
@@ -21,7 +22,9 @@ struct bud {
 struct growing {
         struct query *q;
         const struct query_tree_options *o;
-        const struct query_answer *a;
+        const struct query_site *rows;
+        size_t n_rows;
+        bool may_stop; /* whoever asked can be told of it */
         struct call_paths paths;
         struct call_paths lines; /* QUERY_MERGE_ASKER: keys of the code that asked */
         VEC(struct bud) buds;
@@ -232,10 +235,12 @@ static uint64_t weight_of(const struct growing *g, const struct query_site *site
 
 static void grow_all(struct growing *g) {
         vec_push(&g->buds, (struct bud){0, CALL_PATH_NO_KEY, 0, false, 0});
-        for (size_t i = 0; i < g->a->n_sites; i++) {
-                g->bud_of[i] = grow_path(g, g->a->sites[i].stack);
+        for (size_t i = 0; i < g->n_rows; i++) {
+                if (g->may_stop && !query_go_on_at(g->q, i, g->n_rows))
+                        return;
+                g->bud_of[i] = grow_path(g, g->rows[i].stack);
                 if (g->bud_of[i] != UINT32_MAX)
-                        add_weight(&g->buds.items[g->bud_of[i]], weight_of(g, &g->a->sites[i]));
+                        add_weight(&g->buds.items[g->bud_of[i]], weight_of(g, &g->rows[i]));
         }
         for (size_t i = g->buds.n; i-- > 1;)
                 add_weight(&g->buds.items[g->buds.items[i].parent], g->buds.items[i].weight);
@@ -333,7 +338,7 @@ static void fill_nodes(const struct growing *g, const struct places *l, struct q
 
         for (size_t i = 0; i < n_nodes; i++)
                 vec_push(&most, 0);
-        for (size_t i = 0; i < g->a->n_sites; i++) {
+        for (size_t i = 0; i < g->n_rows; i++) {
                 uint32_t bud = g->bud_of[i];
                 struct query_node *n;
 
@@ -344,10 +349,10 @@ static void fill_nodes(const struct growing *g, const struct places *l, struct q
                         bud = g->buds.items[bud].parent;
                 if (!n)
                         n = rest_of(l, nodes, bud);
-                query_figures_add(&n->self, &g->a->sites[i].f);
-                if (n->n_sites++ == 0 || weight_of(g, &g->a->sites[i]) > most.items[n - nodes]) {
-                        n->stack = g->a->sites[i].stack;
-                        most.items[n - nodes] = weight_of(g, &g->a->sites[i]);
+                query_figures_add(&n->self, &g->rows[i].f);
+                if (n->n_sites++ == 0 || weight_of(g, &g->rows[i]) > most.items[n - nodes]) {
+                        n->stack = g->rows[i].stack;
+                        most.items[n - nodes] = weight_of(g, &g->rows[i]);
                 }
         }
         for (size_t i = n_nodes; i-- > 0;) {
@@ -421,9 +426,10 @@ static enum call_path_merge merge_of(enum query_merge merge) {
         return CALL_PATH_BY_PLACE;
 }
 
-static void growing_init(struct growing *g, struct query *q, const struct query_answer *a,
-                         const struct query_tree_options *o) {
-        *g = (struct growing){.q = q, .o = o, .a = a, .bud_of = new_numbers(a->n_sites)};
+static void growing_init(struct growing *g, struct query *q, const struct query_site *rows,
+                         size_t n_rows, const struct query_tree_options *o) {
+        *g = (struct growing){
+                .q = q, .o = o, .rows = rows, .n_rows = n_rows, .bud_of = new_numbers(n_rows)};
         call_paths_init(&g->paths, q, merge_of(o->merge), o->is_full);
         if (o->merge == QUERY_MERGE_ASKER || o->with_lines)
                 call_paths_init(&g->lines, q, CALL_PATH_BY_LINE, o->is_full);
@@ -447,8 +453,11 @@ static int tree_grow(struct growing *g, struct query_tree *t, struct err *reterr
 
         if (r < 0)
                 return r;
+        g->may_stop = true;
         grow_all(g);
-        r = g->match.pattern ? pattern_check(g->match.pattern, reterr) : 0;
+        r = query_end(g->q, reterr);
+        if (r == 0 && g->match.pattern)
+                r = pattern_check(g->match.pattern, reterr);
         if (r < 0)
                 return r;
         t->n_functions = g->match.functions.n;
@@ -473,7 +482,26 @@ int query_tree(struct query *q, const struct query_scope *scope, const struct qu
         r = query_ask_own(q, scope, &t->answer, reterr);
         if (r < 0)
                 return r;
-        growing_init(&g, q, t->answer, o);
+        growing_init(&g, q, t->answer->sites, t->answer->n_sites, o);
+        r = tree_grow(&g, t, reterr);
+        growing_done(&g);
+        if (r < 0)
+                return r;
+        *ret = TAKE_PTR(t);
+        return 0;
+}
+
+int query_tree_weights(struct query *q, const struct query_weights *w,
+                       const struct query_tree_options *o, struct query_tree **ret,
+                       struct err *reterr) {
+        _cleanup_(query_tree_freep) struct query_tree *t = calloc(1, sizeof(*t));
+        struct growing g;
+        int r;
+
+        if (!t)
+                abort();
+        t->options = *o;
+        growing_init(&g, q, w->rows, w->n, o);
         r = tree_grow(&g, t, reterr);
         growing_done(&g);
         if (r < 0)
@@ -490,7 +518,7 @@ struct query_tree *query_tree_answer(struct query *q, const struct query_answer 
         if (!t)
                 abort();
         t->options = *o;
-        growing_init(&g, q, a, o);
+        growing_init(&g, q, a->sites, a->n_sites, o);
         grow_all(&g);
         grow_nodes(&g, t);
         growing_done(&g);

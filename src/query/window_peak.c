@@ -124,7 +124,8 @@ void peak_find(struct query *q, const struct state *begin, uint64_t from_ns, uin
                         break;
                 if (query_slice_is_inside(info, from_ns, to_ns) || !finder_cut_slice(&f))
                         finder_whole_slice(&f);
-                query_tell_progress(q, f.slice_idx + 1, q->view->n_slices);
+                if (!query_go_on(q, f.slice_idx + 1, q->view->n_slices))
+                        break;
         }
 }
 

@@ -88,6 +88,8 @@ void work_column_ends(struct query *q, const struct query_scope *scope, size_t n
                 const struct trace_slice_info *s = trace_slice(q->reader, i);
                 double work = share_inside(s, scope) * (double)s->n_allocs, before = c.done;
 
+                if (!query_go_on(q, i + 1, q->view->n_slices))
+                        break;
                 if (work > 0 && c.n + 1 < n_columns && next_end(&c) <= c.done + work &&
                     !cut_exactly(&c, i, s, work))
                         cut_evenly(&c, s, work);

@@ -145,6 +145,8 @@ static void load_requests(struct learning *l) {
         for (size_t i = 0; i < s.sites.n && l->requests.n < WRAPPER_MAX_SITES; i++) {
                 const struct state_site *site = &s.sites.items[i];
 
+                if (!query_go_on_at(l->q, i, s.sites.n))
+                        break;
                 if (site->n_allocs == 0 || site->stack == 0)
                         continue;
                 vec_push(&l->requests, (struct request){.stack = site->stack,
@@ -573,24 +575,26 @@ static bool judge(struct learning *l) {
         return any;
 }
 
-void query_learn_wrappers(struct query *q) {
+int query_learn_wrappers(struct query *q, struct err *reterr) {
         struct learning l = {.q = q};
         char damage[sizeof(q->damage)];
+        int r;
 
         memcpy(damage, q->damage, sizeof(damage));
         call_paths_init(&l.paths, q, CALL_PATH_BY_FUNCTION, false);
         load_requests(&l);
-        for (unsigned round = 0; round < WRAPPER_MAX_ROUNDS; round++) {
+        r = query_end(q, reterr); /* from here on it is quick */
+        for (unsigned round = 0; round < WRAPPER_MAX_ROUNDS && r == 0; round++) {
                 count_requests(&l);
                 if (!judge(&l))
                         break;
                 for (size_t i = 0; i < l.requests.n; i++) {
-                        struct request *r = &l.requests.items[i];
+                        struct request *x = &l.requests.items[i];
 
-                        if (r->asker != CALL_PATH_NO_KEY &&
-                            l.functions.items[r->asker].is_learned) {
-                                find_askers(&l, r);
-                                r->is_passed_on = true;
+                        if (x->asker != CALL_PATH_NO_KEY &&
+                            l.functions.items[x->asker].is_learned) {
+                                find_askers(&l, x);
+                                x->is_passed_on = true;
                         }
                 }
         }
@@ -611,4 +615,5 @@ void query_learn_wrappers(struct query *q) {
         vec_free(&l.tried);
         vec_free(&l.chain);
         vec_free(&l.candidates);
+        return r;
 }

@@ -109,7 +109,7 @@ static void end(struct program *p, const char *rules) {
         assert_int_equal(names_load(&sources, &p->rules, &err), 0);
         assert_int_equal(query_open(TRACE_PATH, &p->q, &err), 0);
         query_set_names(p->q, p->rules);
-        query_learn_wrappers(p->q);
+        assert_int_equal(query_learn_wrappers(p->q, NULL), 0);
         unlink(TRACE_PATH);
         unlink(RULES_PATH);
 }

@@ -28,19 +28,20 @@ static uint64_t now_ns(void) {
         return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
 }
 
-static void progress_draw(void *ctx, uint64_t done, uint64_t total) {
+static bool progress_draw(void *ctx, uint64_t done, uint64_t total) {
         struct opened_progress *p = ctx;
         uint64_t now = now_ns();
         int n;
 
         if (!p->is_terminal || now - p->began_ns < 1000000000 || now - p->drawn_ns < 100000000)
-                return;
+                return true;
         p->drawn_ns = now;
         n = total ? (int)(done * PROGRESS_WIDTH / total) : 0;
         fprintf(stderr, "\rsilt: reading [%.*s%*s] %3d %%", n,
                 "########################################", PROGRESS_WIDTH - n, "",
                 n * 100 / PROGRESS_WIDTH);
         fflush(stderr);
+        return true;
 }
 
 /* Says what to do about rules that cannot be had; reterr has what is wrong with them. */
@@ -85,7 +86,7 @@ int opened_init_beside(struct opened *t, const char *path, struct names *names,
         if (namer)
                 t->looked_up = namer->look_up(path, t->q);
         query_set_names(t->q, t->names);
-        query_learn_wrappers(t->q);
+        query_learn_wrappers(t->q, NULL); /* nobody stops it: progress is told from here on */
         query_set_progress(t->q, progress_draw, &t->progress);
         return 0;
 }
