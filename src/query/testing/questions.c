@@ -35,6 +35,13 @@ const char *question_name(enum question question) {
 static void mix(uint64_t *digest, const void *p, size_t n_bytes) {
         const unsigned char *at = p;
 
+        for (; n_bytes >= sizeof(uint64_t); at += sizeof(uint64_t), n_bytes -= sizeof(uint64_t)) {
+                uint64_t word;
+
+                memcpy(&word, at, sizeof(word));
+                *digest = (*digest ^ word) * 1099511628211ull;
+                *digest ^= *digest >> 29;
+        }
         for (size_t i = 0; i < n_bytes; i++)
                 *digest = (*digest ^ at[i]) * 1099511628211ull;
 }
