@@ -3,8 +3,8 @@
 #include <math.h>
 
 #include "base/units.h"
+#include "query/path_weights.h"
 #include "query/query.h"
-#include "query/weights.h"
 
 /* Figures of a damaged trace may be anything: sums of them come round, which is all that can be said of them. */
 static int64_t sum(int64_t a, int64_t b) {

@@ -5,8 +5,8 @@
 #include <errno.h>
 #include <string.h>
 
+#include "query/path_weights.h"
 #include "query/query_internal.h"
-#include "query/weights.h"
 
 static const char *const by_names[QUERY_N_BY] = {
         [QUERY_BY_SITE] = "site", [QUERY_BY_FUNCTION] = "function", [QUERY_BY_MODULE] = "module",

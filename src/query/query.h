@@ -238,7 +238,7 @@ struct query_figures {
                         int64_t begin_bytes, begin_blocks; /* at from */
                         int64_t end_bytes, end_blocks;     /* at to */
                 };
-                int64_t values[6]; /* of other weights than blocks: query/weights.h */
+                int64_t values[6]; /* of other weights than blocks: query/path_weights.h */
         };
         /* Recordings of samples: how far each metric's value (bytes; count, temporary: blocks) may be from the truth, as
          * variances, which add up. Else 0. */

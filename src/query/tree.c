@@ -5,9 +5,9 @@
 #include <string.h>
 
 #include "query/call_path.h"
+#include "query/path_weights.h"
 #include "query/query_internal.h"
 #include "query/search_pattern.h"
-#include "query/weights.h"
 
 enum { BUD_BY_LINE = 1u << 31 }; /* in keys: one of `lines` */
 

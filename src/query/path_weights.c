@@ -5,8 +5,8 @@
 
 #include "base/map.h"
 #include "query/group.h"
+#include "query/path_weights.h"
 #include "query/query_internal.h"
-#include "query/weights.h"
 
 struct query_weights *query_weights_new(const struct query_value *values, size_t n_values) {
         struct query_weights *w = calloc(1, sizeof(*w));

@@ -11,10 +11,10 @@
 
 #include <cmocka.h>
 
+#include "query/path_weights.h"
 #include "query/query.h"
 #include "query/testing/brute_path.h"
 #include "query/testing/fabric.h"
-#include "query/weights.h"
 #include "trace/writer.h"
 
 #define TRACE_PATH "weights_test.silt"
