@@ -141,7 +141,7 @@ def test_in_the_first_milliseconds(t):
             v = t.silt.command("verify", recording.trace)
             assert v.code == 0, f"verify: {v.code}: {v.errors}{v.text}"
             r = t.silt.command("report", recording.trace)
-            assert r.code == 2 and r.errors.count("\n") == 1 and "has not begun" in r.errors, f"{r.code}: {r.errors}"
+            assert r.code == 2 and r.errors.count("\n") == 1 and "has not started" in r.errors, f"{r.code}: {r.errors}"
             continue
         n_begun += 1
         report = whole(t, recording.trace)

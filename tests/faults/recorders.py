@@ -23,7 +23,7 @@ def crew(t, n_rounds, pause_us=1000, n_threads=8):
 def is_cut_before_the_start(t, trace):
     """Nothing was due yet when the recorder died: the report says it in one line."""
     r = t.silt.command("report", trace)
-    if r.code == 2 and "its program has not begun" in r.errors:
+    if r.code == 2 and "its program has not started" in r.errors:
         one_line(r.errors)
         return True
     return False
