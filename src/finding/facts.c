@@ -218,6 +218,7 @@ int facts_gather(struct facts *f, const struct finding_source *source, struct ar
         }
         take_history(f, scope.from_ns);
         f->is_claimed = arena_alloc(arena, f->n_rows + 1);
+        f->is_collected = arena_alloc(arena, f->n_rows + 1);
         for (size_t row = 0; row < f->n_rows; row++)
                 map_put(&f->row_of_stack, f->rows[row].stack, row, NULL);
         gather_by_work(f);

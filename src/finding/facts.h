@@ -44,6 +44,7 @@ struct facts {
         double begin_s;      /* of the window, in the recording */
         struct map row_of_stack;
         bool *is_claimed; /* rows that a finding tells about already */
+        bool *is_collected; /* rows of a garbage collector's heap: their size and pace are its choice */
         double reserve_end_bytes,
                 collected_end_bytes; /* left: the C++ library's reserve, heaps of collectors */
         uint64_t *

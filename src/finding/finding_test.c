@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Made-up programs, drawn at random, whose culprit is known, and others that have none: a third of a second to days long. */
 #include "finding/testing/world.h"
+#include "trace/writer.h"
 
 /* ---- growing --------------------------------------------------------------------------------- */
 
@@ -516,8 +517,140 @@ static void test_batches_are_no_growth(void **state) {
         }
 }
 
+/* What a run of a moment leaves is no finding while it is next to nothing; ten times as much is. */
+static void test_trifle(void **state) {
+        struct world w = {.random = 33};
+
+        (void)state;
+        for (unsigned round = 0; round < 2 * N_ROUNDS; round++) {
+                bool is_more = round % 2, is_told = false;
+                uint32_t log;
+
+                begin(&w, round);
+                w.n_steps = (unsigned)draw(&w, 150, 300);
+                w.step_us = (unsigned)draw(&w, 1000, 5000);
+                w.n_requests = 12;
+                log = frame(&w, w.serve, "log_error", "log.c");
+                alloc(&w, frame(&w, w.main, "read_all", "read.c"), 1000000);
+                for (unsigned i = 0; i < w.n_steps; i++) {
+                        step(&w);
+                        if (i % 8 == 0)
+                                keep(&w, log, is_more ? 800 : 80);
+                }
+                end(&w);
+                if (!is_more) {
+                        none(&w, "growing");
+                        none(&w, "leak");
+                }
+                for (size_t i = 0; i < w.found->n; i++)
+                        is_told |= strcmp(w.found->items[i].function, "log_error") == 0 &&
+                                   !w.found->items[i].is_note;
+                if (is_told != is_more)
+                        complain(&w, "ten times as much is told, and only that");
+                done(&w);
+        }
+}
+
+/* Of all growth, which others take back, nobody has more than all. */
+static void test_share_of_growth(void **state) {
+        struct world w = {.random = 34};
+        VEC(uint64_t) rows = {0};
+        unsigned n = 0;
+
+        (void)state;
+        for (unsigned round = 0; round < N_ROUNDS; round++) {
+                uint64_t n_rows = draw(&w, 10, 200);
+                uint32_t read, log;
+
+                begin(&w, round);
+                read = frame(&w, w.main, "read_all", "read.c");
+                log = frame(&w, w.serve, "log_error", "log.c");
+                for (unsigned i = 0; i < w.n_steps; i++) {
+                        step(&w);
+                        if (i == 1)
+                                for (uint64_t k = 0; k < n_rows; k++)
+                                        vec_push(&rows, alloc(&w, read, 3000));
+                        for (unsigned k = 0; k < 4; k++)
+                                keep(&w, log, 1000);
+                        if (i == w.n_steps * 4 / 5)
+                                for (size_t k = 0; k < rows.n; k++)
+                                        release(&w, rows.items[k]);
+                }
+                vec_clear(&rows);
+                end(&w);
+                for (size_t i = 0; i < w.found->n; i++) {
+                        const struct finding *x = &w.found->items[i];
+                        double pct =
+                                x->shows.is_growth && x->shows.whole
+                                        ? 100.0 * (double)x->shows.value / (double)x->shows.whole
+                                        : 0;
+
+                        n += pct > 101;
+                        if (pct > 101 && strstr(x->text, "of all growth"))
+                                complain(&w, "a share of more than all");
+                        for (size_t k = 0; k < x->n_numbers; k++)
+                                if (strcmp(x->numbers[k].name, "share_of_growth_pct") == 0 &&
+                                    x->numbers[k].value > 100)
+                                        complain(&w, "a share of more than all");
+                }
+                done(&w);
+        }
+        assert_true(n > 0);
+        vec_free(&rows);
+}
+
+/* How large a garbage collector makes its heap, and its buffers, is its own affair. */
+static void test_heaps_are_as_they_are(void **state) {
+        struct world w = {.random = 35};
+
+        (void)state;
+        for (unsigned round = 0; round < N_ROUNDS; round++) {
+                bool is_heap = round % 2;
+                const char *module = is_heap ? "/usr/lib/libruby-3.1.so.3.1" : EXE;
+                uint32_t arena, buffer;
+                bool has_slack = false, has_regrowth = false;
+
+                begin(&w, round);
+                arena = fabric_frame(w.f, w.main, module, "heap_reserve", "heap.c", 10);
+                buffer = fabric_frame(w.f, w.main, module, "buffer_add", "buffer.c", 10);
+                alloc(&w, arena, 16 << 20);
+                trace_put_residency(fabric_writer(w.f),
+                                    &(struct trace_residency){.stack = arena,
+                                                              .time_ns = 2000000,
+                                                              .peak_ns = 1000000,
+                                                              .now = {1, 16 << 20, 65536},
+                                                              .peak = {1, 16 << 20, 65536},
+                                                              .seen = {1, 16 << 20, 65536},
+                                                              .max_touched_bytes = 65536});
+                for (unsigned i = 0; i < w.n_steps; i++) {
+                        uint64_t seq = alloc(&w, buffer, 4000);
+
+                        for (uint64_t size = 8000; size < 100000; size *= 2) {
+                                uint64_t larger = alloc(&w, buffer, size);
+
+                                release(&w, seq);
+                                seq = larger;
+                        }
+                        release(&w, seq);
+                        step(&w);
+                }
+                end(&w);
+                for (size_t i = 0; i < w.found->n; i++) {
+                        has_slack |= strcmp(w.found->items[i].kind, "slack") == 0;
+                        has_regrowth |= strcmp(w.found->items[i].kind, "regrowth") == 0;
+                }
+                if (has_slack == is_heap || has_regrowth == is_heap)
+                        complain(&w,
+                                 is_heap ? "a heap is blamed" : "slack and regrowth are missed");
+                done(&w);
+        }
+}
+
 int main(void) {
         const struct CMUnitTest tests[] = {
+                cmocka_unit_test(test_trifle),
+                cmocka_unit_test(test_share_of_growth),
+                cmocka_unit_test(test_heaps_are_as_they_are),
                 cmocka_unit_test(test_two_callers),
                 cmocka_unit_test(test_batches_are_no_growth),
                 cmocka_unit_test(test_small_leak),

@@ -286,8 +286,9 @@ static bool is_founded(struct growing *g, uint32_t place, const struct growth *x
 static bool is_growing(struct growing *g, uint32_t place, const struct course *c,
                        const struct growth *x) {
         return x->is_rising && x->end_s - x->begin_s >= GROW_MIN_S && !is_only_resized(x, c) &&
-               x->rise_bytes > 0 && stands_out(g->f, x) && matters(g->f, x) &&
-               is_net(g, place, x) && is_founded(g, place, x) && has_old_blocks(g, place, c, x) &&
+               x->rise_bytes > 0 && !is_trifle(g->f, x->weight_bytes, x->end_s) &&
+               stands_out(g->f, x) && matters(g->f, x) && is_net(g, place, x) &&
+               is_founded(g, place, x) && has_old_blocks(g, place, c, x) &&
                !is_taken_over(g->f, g->askers, c, x->trend.begin_idx, x->end_idx - 1);
 }
 

@@ -159,7 +159,7 @@ void find_heaps(struct facts *f) {
                 for (first = 0; strcmp(collectors[first].name, l.found->name) != 0; first++)
                         ;
                 heap_take(&heaps[first], f, (uint32_t)row);
-                f->is_claimed[row] = true;
+                f->is_claimed[row] = f->is_collected[row] = true;
         }
         for (size_t i = 0; i < ARRAY_SIZE(collectors); i++)
                 if (heaps[i].peak_bytes >= HEAP_MIN_BYTES &&

@@ -36,6 +36,19 @@ static bool is_same(const struct finding *x, const struct finding *y) {
         return x->function[0] && strcmp(x->function, y->function) == 0;
 }
 
+/* Of who holds memory, whatever is told about it. */
+static bool is_same_memory(const struct finding *x, const struct finding *y) {
+        static const char *const kinds[] = {"growing",    "leak", "large-site",
+                                            "short-peak", "heap", "peak-site"};
+        bool holds_x = false, holds_y = false;
+
+        for (size_t i = 0; i < ARRAY_SIZE(kinds); i++) {
+                holds_x |= strcmp(x->kind, kinds[i]) == 0;
+                holds_y |= strcmp(y->kind, kinds[i]) == 0;
+        }
+        return holds_x && holds_y && x->function[0] && strcmp(x->function, y->function) == 0;
+}
+
 struct joining {
         struct findings_parts *parts;
         struct findings *to;
@@ -99,13 +112,22 @@ static void add_part(struct joining *j, uint32_t process, bool is_heir,
         }
 }
 
+/* Whether one process has most of it, as another kind of finding. */
+static bool is_held_by_one(const struct joining *j, const struct finding *x) {
+        for (size_t i = 0; i < j->found.n; i++)
+                if (is_same_memory(&j->found.items[i], x) &&
+                    j->found.items[i].bytes >= x->bytes / 2)
+                        return true;
+        return false;
+}
+
 /* Of the sum what no single one has: much that is little in each of many. */
 static void add_together(struct joining *j, const struct findings *together) {
         for (size_t i = 0; i < together->n; i++) {
                 struct finding x = together->items[i];
                 size_t same = x.is_note ? SIZE_MAX : find_same(j, &x);
 
-                if (!x.is_note && is_of_one(&x))
+                if (!x.is_note && (is_of_one(&x) || is_held_by_one(j, &x)))
                         continue;
                 if (same != SIZE_MAX && j->found.items[same].bytes >= x.bytes / 2)
                         continue;

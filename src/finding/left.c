@@ -368,6 +368,9 @@ static void judge(struct left *l, struct suspect *suspects, size_t n) {
                 else if (*c == LEFT_LATE && suspects[i].bytes >= LEAK_MIN_PART * late &&
                          stands_out(l, &l->askers->items[suspects[i].asker], late))
                         *c = LEFT_LEAK;
+                if (*c == LEFT_LEAK &&
+                    is_trifle(l->f, suspects[i].bytes, l->f->at_s[l->f->n_columns - 1]))
+                        *c = LEFT_LATE;
         }
 }
 

@@ -41,7 +41,7 @@ static struct query_move *moves_by_asker(struct facts *f, const struct askers *a
                 uint32_t row = facts_row_of_stack(f, m->rows[i].stack);
                 struct query_move *to;
 
-                if (row == FACTS_NO_ROW)
+                if (row == FACTS_NO_ROW || f->is_collected[row])
                         continue;
                 to = &sums[askers->of_row[row]];
                 to->n_foreign_frees += m->rows[i].n_foreign_frees;

@@ -45,6 +45,11 @@ static bool is_start_up(const struct facts *f, const struct series *s, struct se
         return true;
 }
 
+/* Of several processes: whoever ends gives all back, which is no spike. Each that makes one has it told of itself. */
+static bool is_sum(const struct facts *f) {
+        return f->source->answer->scope.process == QUERY_ALL && query_view(f->q)->n_processes > 1;
+}
+
 static bool spike_of(struct facts *f, struct series_spike *ret) {
         const struct query_scope *scope = &f->h->groups->answer->scope;
         struct query_column *columns = arena_alloc(f->arena, PEAK_COLUMNS * sizeof(columns[0]));
@@ -76,7 +81,7 @@ void find_short_peak(struct facts *f, const struct askers *askers) {
         uint32_t maker_row;
         bool is_task;
 
-        if (peak < PEAK_MIN_BYTES || !spike_of(f, &s))
+        if (peak < PEAK_MIN_BYTES || is_sum(f) || !spike_of(f, &s))
                 return;
         height = peak - s.level;
         for (size_t i = 0; i < askers->n; i++) {

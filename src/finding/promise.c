@@ -124,6 +124,9 @@ static bool is_part(const struct finding *x) {
         return (double)x->shows.value > PROMISE_MORE * x->bytes;
 }
 
+/* Growth is what was gained less what others gave up: of little left of it one may have had many times as much, which is no share. */
+#define MAX_SHARE_PCT 101
+
 /* The share that the command will tell; of what is said before it: behind the finding's own bytes, or behind those of all call paths. */
 static void tell_share(struct facts *f, struct finding *x) {
         struct finding_shows *s = &x->shows;
@@ -131,17 +134,23 @@ static void tell_share(struct facts *f, struct finding *x) {
         bool is_of_all = is_part(x);
         struct unit_text t;
 
-        found_number(x, "share_of_growth_pct", pct);
+        const char *all = "";
+
+        if (pct < MAX_SHARE_PCT)
+                found_number(x, "share_of_growth_pct", MIN(pct, 100.0));
         if (pct < 1)
                 return;
-        x->text = say(f, "%s%s%u %% of %s%s%s.", open_end(f, x->text),
-                      is_of_all ? say(f, ". All call paths through it %s %s, ",
-                                      s->by == QUERY_PEAK ? "held" : "grew by",
-                                      unit_bytes(&t, (uint64_t)s->value))
-                                : "; ",
-                      pct > 99 && pct < 100 ? 99 : (unsigned)unit_nearest(pct),
-                      s->by == QUERY_PEAK ? "the peak" : "all growth", say_since(f, s),
-                      pct >= 101 ? ", because other parts shrank" : "");
+        if (is_of_all)
+                all = say(f, ". All call paths through it %s %s",
+                          s->by == QUERY_PEAK ? "held" : "grew by",
+                          unit_bytes(&t, (uint64_t)s->value));
+        if (pct >= MAX_SHARE_PCT)
+                x->text = say(f, "%s%s.", open_end(f, x->text), all);
+        else
+                x->text = say(f, "%s%s%u %% of %s%s.", open_end(f, x->text),
+                              is_of_all ? say(f, "%s, ", all) : "; ",
+                              pct > 99 && pct < 100 ? 99 : (unsigned)unit_nearest(MIN(pct, 100.0)),
+                              s->by == QUERY_PEAK ? "the peak" : "all growth", say_since(f, s));
 }
 
 /* Where the text has another number, because it is about a part of what the function has, it gets this one too. */

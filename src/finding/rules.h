@@ -51,6 +51,9 @@ void promises_keep(struct facts *f, struct findings *found);
 /* Whether bytes with this variance rest on enough: in a recording of samples a few of them are no evidence. */
 bool is_sure(const struct facts *f, double bytes, double var);
 
+/* Of a run of a moment: so little that nobody can tell what it is, and nobody misses it. It is still counted as left at the end. */
+bool is_trifle(const struct facts *f, double bytes, double run_s);
+
 /* ---- rising ---------------------------------------------------------------------------------- */
 
 struct growth {

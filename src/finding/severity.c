@@ -8,6 +8,9 @@
 #define PROBLEM_BYTES 1e6          /* lost: so much is one in any program, */
 #define PROBLEM_SHARE 0.1          /* and so much of the peak, */
 #define PROBLEM_SHARE_BYTES 16e3   /* unless that is next to nothing */
+#define TRIFLE_MAX_S 2.0           /* in a run so short, */
+#define TRIFLE_BYTES 4096          /* fewer than these, */
+#define TRIFLE_SHARE 0.01          /* and less of the peak */
 #define PROBLEM_BYTES_PER_DAY 10e6 /* at this pace */
 #define CHURN_SHARE_PCT 30 /* of all allocations: temporary ones with less are only noted, */
 #define CHURN_MIN 100000   /* and fewer of them */
@@ -33,6 +36,11 @@ static bool is_much(const struct facts *f, const struct finding *x) {
 
         return bytes >= PROBLEM_BYTES || (bytes >= PROBLEM_SHARE_BYTES &&
                                           bytes >= PROBLEM_SHARE * (double)f->totals->peak_bytes);
+}
+
+bool is_trifle(const struct facts *f, double bytes, double run_s) {
+        return run_s < TRIFLE_MAX_S && bytes < TRIFLE_BYTES &&
+               bytes < TRIFLE_SHARE * (double)f->totals->peak_bytes;
 }
 
 /* What may be lost. */

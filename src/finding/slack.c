@@ -22,7 +22,7 @@ static struct slack *slack_by_asker(struct facts *f, const struct askers *askers
                 uint32_t row = facts_row_of_stack(f, rows[i].stack);
                 struct slack *to;
 
-                if (row == FACTS_NO_ROW)
+                if (row == FACTS_NO_ROW || f->is_collected[row])
                         continue;
                 to = &sums[askers->of_row[row]];
                 to->slack_bytes += query_residency_slack_bytes(&rows[i]);

@@ -3,6 +3,8 @@
 with it does not, and peak, timeline and end are of the same sum."""
 import json
 
+from harness.process import run
+
 
 def record(t, program, *options):
     r = t.silt.command("run", "-q", "-f", "--wait", "--no-symbols", "-o", t.path("t.silt"), *options, "--", *program)
@@ -87,3 +89,28 @@ def test_programs_of_a_loop_are_never_side_by_side(t):
     for n, n_pairs in ((40, 1000), (3, 100000)):
         record(t, ["sh", "-c", loop, "sh", t.helper(), str(n), str(n_pairs)])
         check_turns(t, 1, 1, 5000000)
+
+
+HOLD = """
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+__attribute__((noinline)) static void hold_all(void) {
+        for (int i = 0; i < 30; i++) memset(malloc(100000), 1, 100000);
+        usleep(100000);
+}
+int main(void) { hold_all(); return 0; }
+"""
+
+
+def test_a_process_that_ends_is_no_spike(t):
+    """What one of them holds is told once, of it; that it ends makes no peak of the sum."""
+    with open(t.path("hold.c"), "w") as f:
+        f.write(HOLD)
+    built = run(["gcc", "-g", "-O1", "-fno-builtin", t.path("hold.c"), "-o", t.path("hold")])
+    assert built.code == 0, built.errors
+    r = t.silt.command("run", "-q", "-f", "--wait", "-o", t.path("t.silt"), "--", "/bin/sh", "-c", f"{t.path('hold')}; sleep 1.5; true")
+    assert r.code == 0, r.errors
+    findings = json.loads(t.silt.command("report", "--json", t.path("t.silt")).text)["findings"]
+    about = [(f["kind"], f["text"]) for f in findings if "hold_all" in f["text"] and f["kind"] not in ("left-at-end", "leak")]
+    assert len(about) == 1 and about[0][0] != "short-peak", findings
