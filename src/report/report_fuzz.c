@@ -68,6 +68,8 @@ static void choose_view(struct show_options *o, uint8_t n) {
         default: o->group_by = groups[n & 7]; break;
         }
         o->max_depth = n % 3;
+        if (n % 5 == 2)
+                o->process = "main";
         choose_filter(o, n >> 4);
 }
 
