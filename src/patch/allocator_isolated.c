@@ -133,7 +133,8 @@ static bool take_answer(const struct answer *said, struct allocators *a) {
         return true;
 }
 
-static void settle(struct allocators_file *file, bool is_done, const struct answer *said) {
+static void settle(struct allocators_file *file, bool is_done, bool is_in_time,
+                   const struct answer *said) {
         file->r = 0;
         if (file->is_known)
                 return;
@@ -144,8 +145,10 @@ static void settle(struct allocators_file *file, bool is_done, const struct answ
         } else if (!is_done || !take_answer(said, &file->found)) {
                 allocators_done(&file->found);
                 memset(&file->found, 0, sizeof(file->found));
-                file->r = err_set(&file->err, -EBADMSG,
-                                  "cannot read '%s': it is damaged, or reading takes too long",
+                file->r = err_set(&file->err, is_done || is_in_time ? -EBADMSG : -ETIMEDOUT,
+                                  is_done || is_in_time
+                                          ? "cannot read '%s': it is damaged"
+                                          : "cannot read '%s': reading it took too long",
                                   file->path);
         }
 }
@@ -153,14 +156,15 @@ static void settle(struct allocators_file *file, bool is_done, const struct answ
 void allocators_read_all(struct allocators_file *files, size_t n) {
         struct reading reading = {.files = files,
                                   .answers = isolated_share(n * sizeof(struct answer))};
-        bool *is_done = calloc(n + 1, sizeof(*is_done)), is_any = false;
+        bool *is_done = calloc(n + 1, sizeof(*is_done)), is_any = false, is_in_time = true;
 
         for (size_t i = 0; i < n; i++)
                 is_any |= !files[i].is_known;
         if (reading.answers && is_done && is_any)
-                isolated_run(n, read_one, &reading, &isolated_limits_usual, is_done);
+                is_in_time = isolated_run(n, read_one, &reading, &isolated_limits_usual, is_done);
         for (size_t i = 0; i < n; i++)
-                settle(&files[i], reading.answers && is_done && is_done[i], &reading.answers[i]);
+                settle(&files[i], reading.answers && is_done && is_done[i], is_in_time,
+                       &reading.answers[i]);
         free(is_done);
         isolated_unshare(reading.answers, n * sizeof(struct answer));
 }

@@ -237,21 +237,22 @@ static void read_function_apart(void *ctx, size_t i) {
 static int read_function(const char *path, const char *where, const struct family_role *role,
                          struct given_function *ret, struct err *reterr) {
         struct given_reading *shared = isolated_share(sizeof(*shared));
-        bool is_done = false;
+        bool is_done = false, is_in_time;
         int r;
 
         if (!shared)
                 return err_set(reterr, -ENOMEM, "out of memory");
         *shared = (struct given_reading){.path = path, .where = where, .function.role = role};
-        isolated_run(1, read_function_apart, shared, &isolated_limits_usual, &is_done);
+        is_in_time = isolated_run(1, read_function_apart, shared, &isolated_limits_usual, &is_done);
         *ret = shared->given;
         ret->function.role = role;
         ret->function.name[sizeof(ret->function.name) - 1] = '\0';
         r = is_done ? shared->r : -EBADMSG;
         if (r < 0)
                 err_set(reterr, r, "%.*s", (int)sizeof(shared->err.text) - 1,
-                        is_done ? shared->err.text
-                                : "its file is damaged, or reading it takes too long");
+                        is_done      ? shared->err.text
+                        : is_in_time ? "its file is damaged"
+                                     : "reading its file took too long");
         isolated_unshare(shared, sizeof(*shared));
         return r < 0 ? r : 0;
 }

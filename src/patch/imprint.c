@@ -253,18 +253,20 @@ static void imprint_read_apart(void *ctx, size_t i) {
 
 int imprint_read(const char *path, struct imprint *ret, struct err *reterr) {
         struct imprint_reading *shared = isolated_share(sizeof(*shared));
-        bool is_done = false;
+        bool is_done = false, is_in_time;
         int r;
 
         memset(ret, 0, sizeof(*ret));
         if (!shared)
                 return err_set(reterr, -ENOMEM, "out of memory");
         shared->path = path;
-        isolated_run(1, imprint_read_apart, shared, &isolated_limits_usual, &is_done);
+        is_in_time = isolated_run(1, imprint_read_apart, shared, &isolated_limits_usual, &is_done);
         r = is_done ? shared->r : -EBADMSG;
         if (r < 0) {
                 err_set(reterr, r, "%.*s", (int)sizeof(shared->why) - 1,
-                        is_done ? shared->why : "it is damaged, or reading takes too long");
+                        is_done      ? shared->why
+                        : is_in_time ? "it is damaged"
+                                     : "reading it took too long");
         } else {
                 *ret = shared->imprint;
                 ret->jemalloc_version[sizeof(ret->jemalloc_version) - 1] = '\0';

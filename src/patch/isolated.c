@@ -133,10 +133,11 @@ static size_t run_from(size_t first, size_t n, void (*fn)(void *ctx, size_t i), 
         return (size_t)MIN(atomic_load(at), (uint64_t)n);
 }
 
-void isolated_run(size_t n, void (*fn)(void *ctx, size_t i), void *ctx,
+bool isolated_run(size_t n, void (*fn)(void *ctx, size_t i), void *ctx,
                   const struct isolated_limits *limits, bool *ret_done) {
         _Atomic uint64_t *at = isolated_share(sizeof(*at));
         uint64_t end_ms = now_ms() + limits->time_ms;
+        bool is_in_time = true;
 
         for (size_t i = 0; i < n; i++)
                 ret_done[i] = false;
@@ -145,7 +146,9 @@ void isolated_run(size_t n, void (*fn)(void *ctx, size_t i), void *ctx,
 
                 for (size_t i = first; i < reached; i++)
                         ret_done[i] = true;
+                is_in_time = reached == n || now_ms() < end_ms;
                 first = MAX(reached, first) + 1;
         }
         isolated_unshare((void *)at, sizeof(*at));
+        return is_in_time;
 }

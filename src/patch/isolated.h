@@ -19,6 +19,7 @@ void *isolated_share(size_t n_bytes);
 void isolated_unshare(void *shared, size_t n_bytes);
 
 /* fn(ctx, 0), fn(ctx, 1), … fn(ctx, n - 1), all in a child, which can only change what is shared; another takes its place when it
- * dies. ret_done[i]: fn came back from i. What it left in shared memory may be anything. */
-void isolated_run(size_t n, void (*fn)(void *ctx, size_t i), void *ctx,
+ * dies. ret_done[i]: fn came back from i. What it left in shared memory may be anything. False: the time ran out, which tells
+ * nothing about what was not done: the machine may be busy. */
+bool isolated_run(size_t n, void (*fn)(void *ctx, size_t i), void *ctx,
                   const struct isolated_limits *limits, bool *ret_done);

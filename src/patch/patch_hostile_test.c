@@ -202,14 +202,14 @@ static void test_deaths(void **state) {
         bool is_done[4];
 
         (void)state;
-        isolated_run(4, die, seen, &patient, is_done);
+        assert_true(isolated_run(4, die, seen, &patient, is_done));
         assert_true(is_done[0]);
         assert_false(is_done[1]);
         assert_false(is_done[2]);
         assert_true(is_done[3]);
         assert_int_equal(seen[0], 1);
         begin_ms = now_ms();
-        isolated_run(2, never_end, seen, &hasty, is_done);
+        assert_false(isolated_run(2, never_end, seen, &hasty, is_done));
         assert_false(is_done[0] || is_done[1]);
         assert_true(now_ms() - begin_ms < MAX_MS);
         isolated_unshare(seen, 4 * sizeof(*seen));

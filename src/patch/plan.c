@@ -333,8 +333,10 @@ static void plan_file(struct planner *p, struct code_file *o, const struct stat 
         else if (file->of != ALLOCATORS_OF_PROGRAM && /* as a library it may have another answer */
                  (file->r == 0 || is_said))
                 known_files_add_plain(p->request->memory, st);
-        if (file->r == -EBADMSG)
+        if (file->r == -EBADMSG || file->r == -ETIMEDOUT) {
                 snprintf(p->plan->unreadable, sizeof(p->plan->unreadable), "%s", o->path);
+                p->plan->is_late = file->r == -ETIMEDOUT;
+        }
         code_file_close(o);
 }
 

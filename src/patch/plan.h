@@ -37,6 +37,7 @@ struct patch_plan {
         VEC(struct patch_plan_allocator) allocators;
         char unreadable
                 [512]; /* a file that damage, or its size, kept from being looked at; "" none */
+        bool is_late;  /* it was not damage: the time ran out */
         bool is_nameless; /* the program has no symbols: only functions that it exports can be found, */
         bool has_exported; /* and it exports a malloc or the like */
         uint32_t

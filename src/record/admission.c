@@ -132,10 +132,9 @@ static void admission_plan(struct recorder *r, const struct rendezvous_guest *gu
                              err.text);
         admission_log_plan(r, guest->pid, ret);
         if (ret->unreadable[0])
-                recorder_note(
-                        r,
-                        "pid %d: '%s' was not looked at for allocators: it is damaged, or too slow to read",
-                        (int)guest->pid, ret->unreadable);
+                recorder_note(r, "pid %d: '%s' was not looked at for allocators: %s",
+                              (int)guest->pid, ret->unreadable,
+                              ret->is_late ? "reading it took too long" : "it is damaged");
 }
 
 void admission_foresee(struct recorder *r) {
