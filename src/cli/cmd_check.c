@@ -5,14 +5,11 @@
 
 #include "base/macros.h"
 #include "base/units.h"
+#include "cli/asking.h"
 #include "cli/cmd_parse.h"
 #include "cli/commands.h"
-#include "cli/filter_options.h"
 #include "cli/help_check.h"
 #include "cli/missing_names.h"
-#include "cli/rules_option.h"
-#include "cli/scope.h"
-#include "query/query.h"
 
 static const struct cli_command check_cli = {
         .name = "check",
@@ -159,11 +156,11 @@ static bool take_file(struct reading *r) {
 }
 
 static bool take_metric(struct reading *r) {
-        const char *metric;
+        struct request one = REQUEST_DEFAULT;
 
-        if (!cli_take_metric(&r->p, &metric))
+        if (!cli_take_key(&r->p, &one))
                 return false;
-        vec_push(&r->metrics, metric);
+        vec_push(&r->metrics, query_metric_name(one.metric));
         return true;
 }
 
@@ -186,17 +183,14 @@ static bool take_option(struct reading *r, enum check_option option) {
         case CHECK_AGAINST: r->o->against = r->p.value; break;
         case CHECK_FAIL_ABOVE: return take_fail_above(r);
         case CHECK_BY: return take_metric(r);
-        case CHECK_FROM:
-                return cli_value_time(&r->p, &r->o->source.from_ns, &r->o->source.from_name);
-        case CHECK_TO: return cli_value_time(&r->p, &r->o->source.to_ns, &r->o->source.to_name);
-        case CHECK_PROCESS: return cli_take_process(&r->p, &r->o->source.process);
         case CHECK_STRICT: r->o->strict = true; break;
-        case CHECK_JSON:
-                r->o->json = true;
-                break;
-                CLI_FILTER_CASES(CHECK) : return cli_take_filter(&r->p, &r->o->filter);
+        case CHECK_JSON: r->o->json = true; break;
         case CHECK_DEBUG_PATH: return cli_take_debug_path(&r->p);
-        case CHECK_RULES: return cli_take_rules(&r->p, &r->o->rules);
+        case CHECK_FROM:
+        case CHECK_TO:
+        case CHECK_PROCESS:
+        case CHECK_RULES:
+                CLI_FILTER_CASES(CHECK) : return cli_take_key(&r->p, &r->command->request);
         case CHECK_OPTION_NONE: break;
         }
         return true;
@@ -226,9 +220,8 @@ static bool check_all(struct reading *r) {
                 return refuse(
                         r,
                         "--fail-above and --by need a trace to compare with: add --against BASE");
-        if (!r->o->source.from_name && !r->o->source.to_name &&
-            r->o->source.from_ns >= r->o->source.to_ns)
-                return refuse(r, cli_empty_window(r->o->source.from_ns, false));
+        if (!cli_check_request(&r->p, &r->command->request, REQUEST_DIFF))
+                return false;
         if (r->o->against)
                 add_comparisons(r);
         if (r->o->limits.n == 0)
@@ -243,7 +236,8 @@ bool check_options_parse(int argc, char **argv, struct check_command *ret, int *
         bool ok = true;
         int id;
 
-        *ret = (struct check_command){.options = {.source = {.to_ns = UINT64_MAX}}};
+        *ret = (struct check_command){.request = REQUEST_DEFAULT};
+        ret->options.source.request = &ret->request;
         cli_missing_names_init();
         cli_parser_init(&r.p, &check_cli, argc, argv);
         while (ok && (id = cli_parser_next(&r.p)) != CLI_END)
@@ -256,7 +250,7 @@ bool check_options_parse(int argc, char **argv, struct check_command *ret, int *
 }
 
 void check_command_done(struct check_command *c) {
-        query_filter_free(c->options.filter);
+        request_done(&c->request);
         vec_free(&c->options.limits);
         for (size_t i = 0; i < c->texts.n; i++)
                 free(c->texts.items[i]);
@@ -284,7 +278,7 @@ int cmd_check(int argc, char **argv) {
                 check_command_done(&command);
                 return exit_status;
         }
-        command.options.rules.with_config = true;
+        command.request.rules.with_config = true;
         is_strict = command.options.strict;
         r = check_print(stdout, &command.options, &status, &err);
         check_command_done(&command);

@@ -6,17 +6,11 @@
 #include <unistd.h>
 
 #include "base/macros.h"
-#include "base/units.h"
+#include "cli/asking.h"
 #include "cli/cmd_parse.h"
 #include "cli/commands.h"
-#include "cli/filter_options.h"
 #include "cli/help_diff.h"
 #include "cli/missing_names.h"
-#include "cli/rules_option.h"
-#include "cli/scope.h"
-#include "query/query.h"
-
-enum { DIFF_TOP_MAX = 1000000 };
 
 static const struct cli_command diff_cli = {
         .name = "diff",
@@ -30,11 +24,11 @@ struct reading {
         struct diff_command *command;
         struct diff_options *o;
         struct cli_parser p;
+        struct request both;                  /* what is asked of both */
+        struct request own[NAME_N_SIDES];     /* FILE@WINDOW and --process: of one */
+        struct request moments[NAME_N_SIDES]; /* --at */
         size_t n_files, n_moments;
-        bool has_window; /* --from or --to */
-        uint64_t moments_ns[NAME_N_SIDES], from_ns, to_ns;
-        const char *moments[NAME_N_SIDES], *from_name,
-                *to_name;                  /* names of such; NULL: the times */
+        bool has_window;                   /* --from or --to */
         bool has_own_window[NAME_N_SIDES]; /* FILE@WINDOW */
 };
 
@@ -49,42 +43,32 @@ static char *keep(struct reading *r, const char *text, size_t n) {
 
 /* ---- FILE@WINDOW ----------------------------------------------------------------------------- */
 
-static bool take_time(struct reading *r, const char *text, size_t n, uint64_t *ret_ns,
-                      const char **ret_name) {
-        char copy[64];
-        struct err err = {0};
-
-        if (n > 1 && text[0] == '@') {
-                *ret_name = keep(r, text + 1, n - 1);
-                return true;
-        }
-        if (n >= sizeof(copy))
-                n = sizeof(copy) - 1;
-        memcpy(copy, text, n);
-        copy[n] = '\0';
-        if (unit_parse_duration(copy, ret_ns, &err) >= 0)
-                return true;
-        cli_parser_error(&r->p, "%s: %s", r->p.value, err.text);
+/* About the word just read. */
+static bool refuse_word(struct reading *r, const struct err *why) {
+        cli_parser_error(&r->p, "%s: %s", r->p.value, why->text);
         return false;
 }
 
+static bool take_time(struct reading *r, const char *key, const char *text, size_t n) {
+        struct err err = {0};
+
+        return request_set(&r->own[r->n_files], key, keep(r, text, n), &err) >= 0 ||
+               refuse_word(r, &err);
+}
+
 /* A..B, A.., ..B or a moment. */
-static bool take_window(struct reading *r, const char *text, struct diff_source *s) {
+static bool take_window(struct reading *r, const char *text) {
         const char *dots = strstr(text, "..");
+        struct err err = {0};
 
         r->has_own_window[r->n_files] = true;
-        if (!dots) {
-                s->is_at = true;
-                return take_time(r, text, strlen(text), &s->to_ns, &s->to_name);
-        }
-        if (dots > text && !take_time(r, text, (size_t)(dots - text), &s->from_ns, &s->from_name))
+        if (!dots)
+                return take_time(r, "at", text, strlen(text));
+        if (dots > text && !take_time(r, "from", text, (size_t)(dots - text)))
                 return false;
-        if (dots[2] && !take_time(r, dots + 2, strlen(dots + 2), &s->to_ns, &s->to_name))
+        if (dots[2] && !take_time(r, "to", dots + 2, strlen(dots + 2)))
                 return false;
-        if (s->from_name || s->to_name || s->from_ns < s->to_ns)
-                return true;
-        cli_parser_error(&r->p, "%s: the window is empty: it must end after it begins", r->p.value);
-        return false;
+        return request_check(&r->own[r->n_files], REQUEST_DIFF, &err) >= 0 || refuse_word(r, &err);
 }
 
 static bool begins_name(const char *text, const char *at) {
@@ -116,7 +100,7 @@ static bool take_file(struct reading *r) {
         }
         s->path = text;
         if (at) {
-                if (!take_window(r, at + 1, s))
+                if (!take_window(r, at + 1))
                         return false;
                 s->path = keep(r, text, (size_t)(at - text));
         }
@@ -133,35 +117,21 @@ static bool take_moment(struct reading *r) {
                 cli_parser_error(&r->p, "--at: given more than twice: leave out '%s'", r->p.value);
                 return false;
         }
-        r->n_moments++;
-        return cli_value_time(&r->p, &r->moments_ns[r->n_moments - 1],
-                              &r->moments[r->n_moments - 1]);
+        return cli_take_key(&r->p, &r->moments[r->n_moments++]);
 }
 
 /* One for both, or OLD,NEW. */
 static bool take_process(struct reading *r) {
-        const char *comma = strchr(r->p.value, ',');
-        struct diff_source *s = r->o->sources;
+        const char *value = r->p.value, *comma = strchr(value, ',');
+        bool ok = true;
 
-        for (unsigned side = 0; side < NAME_N_SIDES; side++)
-                s[side].process = comma && side == NAME_NEW ? comma + 1 : r->p.value;
-        if (comma)
-                s[NAME_OLD].process = keep(r, r->p.value, (size_t)(comma - r->p.value));
-        if (s[NAME_OLD].process[0] && s[NAME_NEW].process[0])
-                return true;
-        cli_parser_error(&r->p, "--process: '%s' is not a process: use a pid, a name, main or all",
-                         r->p.value);
-        return false;
-}
-
-static bool take_top(struct reading *r) {
-        uint64_t n;
-
-        if (!cli_value_number(&r->p, 0, DIFF_TOP_MAX, &n))
-                return false;
-        r->o->n_top = (uint32_t)n;
-        r->o->has_top = true;
-        return true;
+        for (unsigned side = 0; side < NAME_N_SIDES && ok; side++) {
+                if (comma)
+                        r->p.value = side == NAME_NEW ? comma + 1
+                                                      : keep(r, value, (size_t)(comma - value));
+                ok = cli_take_key(&r->p, &r->own[side]);
+        }
+        return ok;
 }
 
 /* 5% or 64K. */
@@ -182,21 +152,17 @@ static bool take_change(struct reading *r) {
 static bool take_option(struct reading *r, enum diff_option option) {
         switch (option) {
         case DIFF_JSON: r->o->json = true; break;
-        case DIFF_BY: return cli_take_metric(&r->p, &r->o->metric);
-        case DIFF_TOP: return take_top(r);
-        case DIFF_FULL: r->o->full = true; break;
         case DIFF_MIN_CHANGE: return take_change(r);
-        case DIFF_PER_SECOND: r->o->per_second = true; break;
-        case DIFF_FROM:
-                r->has_window = true;
-                return cli_value_time(&r->p, &r->from_ns, &r->from_name);
-        case DIFF_TO: r->has_window = true; return cli_value_time(&r->p, &r->to_ns, &r->to_name);
         case DIFF_AT: return take_moment(r);
-        case DIFF_PROCESS:
-                return take_process(r);
-                CLI_FILTER_CASES(DIFF) : return cli_take_filter(&r->p, &r->o->filter);
+        case DIFF_PROCESS: return take_process(r);
         case DIFF_DEBUG_PATH: return cli_take_debug_path(&r->p);
-        case DIFF_RULES: return cli_take_rules(&r->p, &r->o->rules);
+        case DIFF_FROM:
+        case DIFF_TO: r->has_window = true; return cli_take_key(&r->p, &r->both);
+        case DIFF_BY:
+        case DIFF_TOP:
+        case DIFF_FULL:
+        case DIFF_PER_SECOND:
+        case DIFF_RULES: CLI_FILTER_CASES(DIFF) : return cli_take_key(&r->p, &r->both);
         case DIFF_OPTION_NONE: break;
         }
         return true;
@@ -209,32 +175,41 @@ static bool refuse(struct reading *r, const char *why) {
         return false;
 }
 
-static bool set_windows(struct reading *r) {
-        struct diff_source *s = r->o->sources;
+static bool check_windows(struct reading *r) {
         bool has_own = r->has_own_window[NAME_OLD] || r->has_own_window[NAME_NEW];
 
         if (has_own + r->has_window + (r->n_moments > 0) > 1)
                 return refuse(
                         r,
                         "conflicting times: use only one of FILE@WINDOW, --from and --to, or --at");
-        if (r->has_window && !r->from_name && !r->to_name && r->from_ns >= r->to_ns)
-                return refuse(r, cli_empty_window(r->from_ns, false));
-        if (has_own && s[NAME_OLD].is_at != s[NAME_NEW].is_at)
+        if (has_own && r->own[NAME_OLD].at.is_set != r->own[NAME_NEW].at.is_set)
                 return refuse(
                         r, "cannot compare a moment with a window: write FILE@10s..20s for both");
-        for (unsigned side = 0; side < NAME_N_SIDES; side++) {
-                if (r->has_window) {
-                        s[side].from_ns = r->from_ns;
-                        s[side].to_ns = r->to_ns;
-                        s[side].from_name = r->from_name;
-                        s[side].to_name = r->to_name;
-                } else if (r->n_moments) {
-                        s[side].is_at = true;
-                        s[side].to_ns = r->moments_ns[MIN(side, (unsigned)r->n_moments - 1)];
-                        s[side].to_name = r->moments[MIN(side, (unsigned)r->n_moments - 1)];
-                }
-        }
-        return true;
+        return cli_check_request(&r->p, &r->both, REQUEST_DIFF);
+}
+
+static void move_time(struct request_time *to, struct request_time *from) {
+        if (!from->is_set)
+                return;
+        free(to->name);
+        *to = *from;
+        *from = (struct request_time){0};
+}
+
+/* What is asked of one: what is asked of both, and what is its own. */
+static void set_request(struct reading *r, unsigned side) {
+        struct request own = request_copy(&r->own[side]), *to = &r->command->requests[side];
+        size_t moment = MIN(side, (unsigned)r->n_moments - 1);
+        struct request at = request_copy(r->n_moments ? &r->moments[moment] : NULL);
+
+        *to = request_copy(&r->both);
+        to->process = TAKE_PTR(own.process);
+        move_time(&to->from, &own.from);
+        move_time(&to->to, &own.to);
+        move_time(&to->at, &own.at);
+        move_time(&to->at, &at.at);
+        request_done(&own);
+        request_done(&at);
 }
 
 static bool check_all(struct reading *r) {
@@ -249,11 +224,15 @@ static bool check_all(struct reading *r) {
                                 "only one trace given: add a second, two moments (--at 10s --at 50s) or two windows (FILE@10s..20s @50s..60s)");
                 s[NAME_NEW].path = s[NAME_OLD].path;
         }
-        return set_windows(r);
+        return check_windows(r);
 }
 
 bool diff_options_parse(int argc, char **argv, struct diff_command *ret, int *ret_exit_status) {
-        struct reading r = {.command = ret, .o = &ret->options, .to_ns = UINT64_MAX};
+        struct reading r = {.command = ret,
+                            .o = &ret->options,
+                            .both = REQUEST_DEFAULT,
+                            .own = {REQUEST_DEFAULT, REQUEST_DEFAULT},
+                            .moments = {REQUEST_DEFAULT, REQUEST_DEFAULT}};
         bool ok = true;
         int id;
 
@@ -264,13 +243,22 @@ bool diff_options_parse(int argc, char **argv, struct diff_command *ret, int *re
                 ok = id != CLI_STOP &&
                      (id == CLI_OPERAND ? take_file(&r) : take_option(&r, (enum diff_option)id));
         ok = ok && check_all(&r);
-        cli_choose_metric(r.o->filter, &r.o->metric);
+        for (unsigned side = 0; side < NAME_N_SIDES; side++) {
+                set_request(&r, side);
+                ret->options.sources[side].request = &ret->requests[side];
+        }
+        request_done(&r.both);
+        for (unsigned side = 0; side < NAME_N_SIDES; side++) {
+                request_done(&r.own[side]);
+                request_done(&r.moments[side]);
+        }
         *ret_exit_status = r.p.exit_status;
         return ok;
 }
 
 void diff_command_done(struct diff_command *c) {
-        query_filter_free(c->options.filter);
+        for (unsigned side = 0; side < NAME_N_SIDES; side++)
+                request_done(&c->requests[side]);
         for (size_t i = 0; i < c->texts.n; i++)
                 free(c->texts.items[i]);
         vec_free(&c->texts);
@@ -287,7 +275,8 @@ int cmd_diff(int argc, char **argv) {
                 diff_command_done(&command);
                 return exit_status;
         }
-        command.options.rules.with_config = true;
+        command.requests[NAME_OLD].rules.with_config =
+                true; /* both are shown by the names of the first */
         r = diff_print(stdout, &command.options, &is_found, &err);
         diff_command_done(&command);
         cli_say_err(r, &err);

@@ -11,14 +11,11 @@
 #include "base/macros.h"
 #include "base/str.h"
 #include "base/units.h"
+#include "cli/asking.h"
 #include "cli/cmd_parse.h"
 #include "cli/commands.h"
-#include "cli/filter_options.h"
 #include "cli/help_flame.h"
 #include "cli/missing_names.h"
-#include "cli/rules_option.h"
-#include "cli/scope.h"
-#include "query/query.h"
 
 static const struct cli_command flame_command = {
         .name = "flame",
@@ -47,16 +44,6 @@ static bool take_output(struct flame_command_options *o, struct cli_parser *p) {
         return false;
 }
 
-/* Live figures at one moment, as in silt report. */
-static bool take_at(struct flame_command_options *o, struct cli_parser *p) {
-        if (!cli_value_time(p, &o->draw.ask.to_ns, &o->draw.ask.to_name))
-                return false;
-        o->draw.ask.is_at = true;
-        if (!o->draw.ask.metric)
-                o->draw.ask.metric = "end";
-        return true;
-}
-
 static bool take_width(struct flame_command_options *o, struct cli_parser *p) {
         uint64_t px;
 
@@ -64,18 +51,6 @@ static bool take_width(struct flame_command_options *o, struct cli_parser *p) {
                 return false;
         o->draw.width_px = (uint32_t)px;
         return true;
-}
-
-static bool take_share(struct flame_command_options *o, struct cli_parser *p) {
-        double *pct = &o->draw.ask.min_share_pct;
-        char *end;
-
-        *pct = strtod(p->value, &end);
-        if (end > p->value && *end == '\0' && *pct >= 0 && *pct <= 100)
-                return true;
-        cli_parser_error(p, "--min-share: '%s' is not a percentage: use a number from 0 to 100",
-                         p->value);
-        return false;
 }
 
 /* The newer trace is the last one. */
@@ -92,73 +67,56 @@ static bool take_file(struct flame_command_options *o, struct cli_parser *p) {
 /* False after an error was printed. */
 static bool take_option(struct flame_command_options *o, enum flame_option option,
                         struct cli_parser *p) {
-        struct show_options *ask = &o->draw.ask;
-
         switch (option) {
         case FLAME_OUTPUT: return take_output(o, p);
         case FLAME_FORCE: o->force = true; break;
-        case FLAME_BY: return cli_take_metric(p, &ask->metric);
         case FLAME_REVERSE: o->draw.is_reversed = true; break;
-        case FLAME_FROM: return cli_value_time(p, &ask->from_ns, &ask->from_name);
-        case FLAME_TO: return cli_value_time(p, &ask->to_ns, &ask->to_name);
-        case FLAME_AT: return take_at(o, p);
-        case FLAME_PROCESS: return cli_take_process(p, &ask->process);
         case FLAME_TITLE: o->draw.title = p->value; break;
         case FLAME_WIDTH: return take_width(o, p);
-        case FLAME_MIN_SHARE: return take_share(o, p);
-        case FLAME_FULL:
-                ask->full = true;
-                break;
-                CLI_FILTER_CASES(FLAME) : return cli_take_filter(p, &ask->filter);
         case FLAME_DEBUG_PATH: return cli_take_debug_path(p);
-        case FLAME_RULES: return cli_take_rules(p, &ask->rules);
+        case FLAME_BY:
+        case FLAME_FROM:
+        case FLAME_TO:
+        case FLAME_AT:
+        case FLAME_PROCESS:
+        case FLAME_MIN_SHARE:
+        case FLAME_FULL:
+        case FLAME_RULES: CLI_FILTER_CASES(FLAME) : return cli_take_key(p, &o->request);
         case FLAME_OPTION_NONE: break;
         }
         return true;
 }
 
-static bool check_window(const struct show_options *o, bool has_to, struct cli_parser *p) {
-        if (o->is_at && has_to) {
-                cli_parser_error(p, "--at, --to: both set the end of the window: leave one out");
-                return false;
-        }
-        if (!o->from_name && !o->to_name && o->from_ns >= o->to_ns) {
-                cli_parser_error(p, "%s", cli_empty_window(o->from_ns, o->is_at));
-                return false;
-        }
-        return true;
-}
-
-bool flame_options_parse(int argc, char **argv, struct flame_command_options *ret_options,
+bool flame_options_parse(int argc, char **argv, struct flame_command_options *ret,
                          int *ret_exit_status) {
-        struct flame_command_options o = {.draw = FLAME_OPTIONS_DEFAULT};
         struct cli_parser p;
-        bool ok = true, has_to = false;
+        bool ok = true;
         int id;
 
+        *ret = (struct flame_command_options){.draw = FLAME_OPTIONS_DEFAULT,
+                                              .request = REQUEST_DEFAULT};
+        ret->draw.ask.request = &ret->request;
         cli_missing_names_init();
         cli_parser_init(&p, &flame_command, argc, argv);
         while (ok && (id = cli_parser_next(&p)) != CLI_END) {
                 if (id == CLI_STOP)
                         ok = false;
                 else if (id == CLI_OPERAND)
-                        ok = take_file(&o, &p);
+                        ok = take_file(ret, &p);
                 else
-                        ok = take_option(&o, (enum flame_option)id, &p);
-                has_to |= id == FLAME_TO;
+                        ok = take_option(ret, (enum flame_option)id, &p);
         }
-        if (ok && !o.draw.ask.path) {
+        if (ok && !ret->draw.ask.path) {
                 cli_parser_error(&p, "no trace given: write 'silt flame FILE'");
                 ok = false;
         }
-        ok = ok && check_window(&o.draw.ask, has_to, &p);
-        cli_choose_metric(o.draw.ask.filter, &o.draw.ask.metric);
+        ok = ok && cli_check_request(&p, &ret->request, REQUEST_FLAME);
         *ret_exit_status = p.exit_status;
-        if (ok)
-                *ret_options = o;
-        else
-                query_filter_free(o.draw.ask.filter);
         return ok;
+}
+
+void flame_command_done(struct flame_command_options *c) {
+        request_done(&c->request);
 }
 
 /* ---- the file ---------------------------------------------------------------------------------- */
@@ -264,16 +222,18 @@ int cmd_flame(int argc, char **argv) {
         struct err err = {0};
         int exit_status, r;
 
-        if (!flame_options_parse(argc, argv, &options, &exit_status))
+        if (!flame_options_parse(argc, argv, &options, &exit_status)) {
+                flame_command_done(&options);
                 return exit_status;
-        options.draw.ask.rules.with_config = true;
+        }
+        options.request.rules.with_config = true;
         if (options.output)
                 str_add(&path, options.output);
         else
                 add_default_output(options.draw.ask.path, &path);
         r = strcmp(str_text(&path), "-") == 0 ? flame_draw(stdout, &options.draw, &result, &err)
                                               : draw_into_file(&options, str_text(&path), &err);
-        query_filter_free(options.draw.ask.filter);
+        flame_command_done(&options);
         str_done(&path);
         cli_say_err(r, &err);
         if (r < 0)

@@ -8,24 +8,38 @@
 #include "diff/check.h"
 #include "diff/diff.h"
 #include "flame/flame.h"
+#include "request/request.h"
+#include "source/source.h"
 
+/* What a command is to do. The options point into it: it must stay where it is. */
 struct flame_command_options {
         struct flame_options draw;
+        struct request request;
         const char *output; /* NULL: by the name of the trace; "-": standard output */
         bool force;
 };
 
 struct run_options;
-struct show_options;
-struct source_options;
+
+struct report_command {
+        struct show_options options;
+        struct request request;
+};
+
+struct source_command {
+        struct source_options options;
+        struct request request;
+};
 
 struct diff_command {
         struct diff_options options;
+        struct request requests[NAME_N_SIDES];
         VEC(char *) texts; /* parts of words that options point to */
 };
 
 struct check_command {
         struct check_options options;
+        struct request request;
         VEC(char *) texts;
 };
 
@@ -47,19 +61,19 @@ bool attach_options_parse(int argc, char **argv, struct run_options *ret_options
                           int *ret_exit_status);
 bool run_options_parse(int argc, char **argv, struct run_options *ret_options,
                        int *ret_exit_status);
-bool report_options_parse(int argc, char **argv, struct show_options *ret_options,
-                          int *ret_exit_status);
-bool source_options_parse(int argc, char **argv, struct source_options *ret_options,
-                          int *ret_exit_status);
 bool snapshot_options_parse(int argc, char **argv, struct snapshot_options *ret_options,
                             int *ret_exit_status);
-bool flame_options_parse(int argc, char **argv, struct flame_command_options *ret_options,
+/* The next fill *ret in either case, to be given to their done. */
+bool report_options_parse(int argc, char **argv, struct report_command *ret, int *ret_exit_status);
+void report_command_done(struct report_command *c);
+bool source_options_parse(int argc, char **argv, struct source_command *ret, int *ret_exit_status);
+void source_command_done(struct source_command *c);
+bool flame_options_parse(int argc, char **argv, struct flame_command_options *ret,
                          int *ret_exit_status);
-/* Fills *ret_options in either case, to be given to diff_command_done. */
+void flame_command_done(struct flame_command_options *c);
 bool diff_options_parse(int argc, char **argv, struct diff_command *ret_command,
                         int *ret_exit_status);
 void diff_command_done(struct diff_command *c);
-/* Likewise, to be given to check_command_done. */
 bool check_options_parse(int argc, char **argv, struct check_command *ret_command,
                          int *ret_exit_status);
 void check_command_done(struct check_command *c);

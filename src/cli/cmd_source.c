@@ -4,14 +4,11 @@
 #include <string.h>
 
 #include "base/macros.h"
+#include "cli/asking.h"
 #include "cli/cmd_parse.h"
 #include "cli/commands.h"
-#include "cli/filter_options.h"
 #include "cli/help_source.h"
 #include "cli/missing_names.h"
-#include "cli/rules_option.h"
-#include "cli/scope.h"
-#include "query/query.h"
 #include "source/source.h"
 
 static const struct cli_command source_command = {
@@ -79,30 +76,29 @@ static bool take_operand(struct source_options *o, struct cli_parser *p) {
 }
 
 /* False after an error was printed. */
-static bool take_option(struct source_options *o, enum source_option option, struct cli_parser *p) {
-        struct show_options *v = &o->view;
+static bool take_option(struct source_command *c, enum source_option option, struct cli_parser *p) {
+        struct source_options *o = &c->options;
 
         switch (option) {
-        case SOURCE_JSON: v->json = true; break;
-        case SOURCE_BY: return cli_take_metric(p, &v->metric);
-        case SOURCE_FROM: return cli_value_time(p, &v->from_ns, &v->from_name);
-        case SOURCE_TO: return cli_value_time(p, &v->to_ns, &v->to_name);
-        case SOURCE_PROCESS: return cli_take_process(p, &v->process);
+        case SOURCE_JSON: o->view.json = true; break;
         case SOURCE_CONTEXT: return take_context(o, p);
         case SOURCE_SOURCE_DIR: return take_dir(o, p);
         case SOURCE_MAP: return take_map(o, p);
-        case SOURCE_FULL:
-                o->is_full = true;
-                break;
-                CLI_FILTER_CASES(SOURCE) : return cli_take_filter(p, &v->filter);
+        case SOURCE_FULL: o->is_full = true; break;
         case SOURCE_DEBUG_PATH: return cli_take_debug_path(p);
-        case SOURCE_RULES: return cli_take_rules(p, &v->rules);
+        case SOURCE_BY:
+        case SOURCE_FROM:
+        case SOURCE_TO:
+        case SOURCE_PROCESS:
+        case SOURCE_RULES: CLI_FILTER_CASES(SOURCE) : return cli_take_key(p, &c->request);
         case SOURCE_OPTION_NONE: break;
         }
         return true;
 }
 
-static bool check(const struct source_options *o, struct cli_parser *p) {
+static bool check(const struct source_command *c, struct cli_parser *p) {
+        const struct source_options *o = &c->options;
+
         if (!o->view.path || !o->what || !o->what[0]) {
                 cli_parser_error(
                         p,
@@ -110,50 +106,48 @@ static bool check(const struct source_options *o, struct cli_parser *p) {
                         o->view.path ? "no function or file given" : "no trace given");
                 return false;
         }
-        if (!o->view.from_name && !o->view.to_name && o->view.from_ns >= o->view.to_ns) {
-                cli_parser_error(p, "%s", cli_empty_window(o->view.from_ns, false));
-                return false;
-        }
-        return true;
+        return cli_check_request(p, &c->request, REQUEST_SOURCE);
 }
 
-bool source_options_parse(int argc, char **argv, struct source_options *ret_options,
-                          int *ret_exit_status) {
-        struct source_options o = SOURCE_OPTIONS_DEFAULT;
+bool source_options_parse(int argc, char **argv, struct source_command *ret, int *ret_exit_status) {
         struct cli_parser p;
         bool ok = true;
         int id;
 
+        *ret = (struct source_command){.options = SOURCE_OPTIONS_DEFAULT,
+                                       .request = REQUEST_DEFAULT};
+        ret->options.view.request = &ret->request;
         cli_missing_names_init();
         cli_parser_init(&p, &source_command, argc, argv);
         while (ok && (id = cli_parser_next(&p)) != CLI_END) {
                 if (id == CLI_STOP)
                         ok = false;
                 else if (id == CLI_OPERAND)
-                        ok = take_operand(&o, &p);
+                        ok = take_operand(&ret->options, &p);
                 else
-                        ok = take_option(&o, (enum source_option)id, &p);
+                        ok = take_option(ret, (enum source_option)id, &p);
         }
-        ok = ok && check(&o, &p);
-        cli_choose_metric(o.view.filter, &o.view.metric);
+        ok = ok && check(ret, &p);
         *ret_exit_status = p.exit_status;
-        if (ok)
-                *ret_options = o;
-        else
-                query_filter_free(o.view.filter);
         return ok;
 }
 
+void source_command_done(struct source_command *c) {
+        request_done(&c->request);
+}
+
 int cmd_source(int argc, char **argv) {
-        struct source_options options;
+        struct source_command command;
         struct err err = {0};
         int exit_status, r;
 
-        if (!source_options_parse(argc, argv, &options, &exit_status))
+        if (!source_options_parse(argc, argv, &command, &exit_status)) {
+                source_command_done(&command);
                 return exit_status;
-        options.view.rules.with_config = true;
-        r = source_print(stdout, &options, &err);
-        query_filter_free(options.view.filter);
+        }
+        command.request.rules.with_config = true;
+        r = source_print(stdout, &command.options, &err);
+        source_command_done(&command);
         cli_say_err(r, &err);
         if (r < 0)
                 return EXIT_STATUS_TROUBLE;

@@ -139,70 +139,78 @@ static void test_run_refused(void **state) {
 }
 
 static void test_report_all(void **state) {
-        struct show_options o;
+        struct report_command c;
+        const struct request *r = &c.request;
         int status = -1;
 
         (void)state;
-        assert_true(PARSE(report_options_parse, &o, &status, "a.silt"));
-        assert_string_equal(o.path, "a.silt");
-        assert_int_equal(o.n_top, 20);
-        assert_int_equal(o.from_ns, 0);
-        assert_true(o.to_ns == UINT64_MAX);
-        assert_false(o.json || o.blocks || o.full || o.process);
+        assert_true(PARSE(report_options_parse, &c, &status, "a.silt"));
+        assert_string_equal(c.options.path, "a.silt");
+        assert_false(r->has_top || r->from.is_set || r->to.is_set || r->at.is_set);
+        assert_false(c.options.json || r->shape != REQUEST_SUMMARY || r->full || r->process);
+        report_command_done(&c);
 
-        assert_true(PARSE(report_options_parse, &o, &status, "--json", "a.silt", "--top=3", "--by",
+        assert_true(PARSE(report_options_parse, &c, &status, "--json", "a.silt", "--top=3", "--by",
                           "growth", "--from", "250ms", "--to", "5m", "--process", "all", "--blocks",
                           "--full"));
-        assert_int_equal(o.n_top, 3);
-        assert_string_equal(o.metric, "growth");
-        assert_int_equal(o.from_ns, 250000000);
-        assert_int_equal(o.to_ns, 300000000000);
-        assert_true(o.json && o.blocks && o.full);
-        assert_string_equal(o.process, "all");
+        assert_true(r->has_top && r->n_top == 3);
+        assert_true(r->has_metric && r->metric == QUERY_GROWTH);
+        assert_int_equal(r->from.ns, 250000000);
+        assert_int_equal(r->to.ns, 300000000000);
+        assert_true(c.options.json && r->shape == REQUEST_BLOCKS && r->full);
+        assert_string_equal(r->process, "all");
+        report_command_done(&c);
 
-        assert_true(PARSE(report_options_parse, &o, &status, "a.silt", "--process", "4711"));
-        assert_string_equal(o.process, "4711");
+        assert_true(PARSE(report_options_parse, &c, &status, "a.silt", "--process", "4711"));
+        assert_string_equal(r->process, "4711");
+        report_command_done(&c);
 }
 
 static void test_named_times(void **state) {
-        struct show_options o;
+        struct report_command o;
         struct diff_command c;
         const struct diff_source *s = c.options.sources;
+        const struct request *r = c.requests;
         int status = -1;
 
         (void)state;
         assert_true(PARSE(report_options_parse, &o, &status, "a.silt", "--from", "@warm", "--to",
                           "@2"));
-        assert_string_equal(o.from_name, "warm");
-        assert_string_equal(o.to_name, "2");
+        assert_string_equal(o.request.from.name, "warm");
+        assert_string_equal(o.request.to.name, "2");
+        report_command_done(&o);
         assert_true(PARSE(report_options_parse, &o, &status, "a.silt", "--at", "@x", "--from", "@y",
                           "--from", "3s"));
-        assert_true(o.is_at && !o.from_name && o.from_ns == 3000000000);
-        assert_string_equal(o.to_name, "x");
+        assert_true(!o.request.from.name && o.request.from.ns == 3000000000);
+        assert_string_equal(o.request.at.name, "x");
+        report_command_done(&o);
         assert_false(PARSE(report_options_parse, &o, &status, "a.silt", "--at", "@"));
         assert_int_equal(status, 2);
+        report_command_done(&o);
         assert_false(PARSE(report_options_parse, &o, &status, "a.silt", "--alive-at", "@"));
+        report_command_done(&o);
         assert_true(PARSE(report_options_parse, &o, &status, "a.silt", "--allocated", "@b..@a",
                           "--alive-at", "@c d"));
-        assert_string_equal(query_filter_text(o.filter), "allocated in @b..@a, live at @c d");
-        query_filter_free(o.filter);
+        assert_string_equal(query_filter_text(o.request.filter),
+                            "allocated in @b..@a, live at @c d");
+        report_command_done(&o);
 
         assert_true(PARSE(diff_options_parse, &c, &status, "a.silt@@x..@y", "b@c.silt@5s..@z"));
         assert_string_equal(s[0].path, "a.silt");
-        assert_string_equal(s[0].from_name, "x");
-        assert_string_equal(s[0].to_name, "y");
+        assert_string_equal(r[0].from.name, "x");
+        assert_string_equal(r[0].to.name, "y");
         assert_string_equal(s[1].path, "b@c.silt");
-        assert_true(!s[1].from_name && s[1].from_ns == 5000000000);
-        assert_string_equal(s[1].to_name, "z");
+        assert_true(!r[1].from.name && r[1].from.ns == 5000000000);
+        assert_string_equal(r[1].to.name, "z");
         diff_command_done(&c);
         assert_true(PARSE(diff_options_parse, &c, &status, "a.silt@@1", "@@2"));
         assert_string_equal(s[1].path, "a.silt");
-        assert_true(s[0].is_at && s[1].is_at);
-        assert_string_equal(s[1].to_name, "2");
+        assert_true(r[0].at.is_set && r[1].at.is_set);
+        assert_string_equal(r[1].at.name, "2");
         diff_command_done(&c);
         assert_true(PARSE(diff_options_parse, &c, &status, "a.silt", "--at", "@1", "--at", "7s"));
-        assert_string_equal(s[0].to_name, "1");
-        assert_true(!s[1].to_name && s[1].to_ns == 7000000000);
+        assert_string_equal(r[0].at.name, "1");
+        assert_true(!r[1].at.name && r[1].at.ns == 7000000000);
         diff_command_done(&c);
 }
 
@@ -247,32 +255,34 @@ static void test_snapshot_all(void **state) {
 }
 
 static void test_report_filter(void **state) {
-        struct show_options o;
+        struct report_command o;
         int status = -1;
 
         (void)state;
         assert_true(PARSE(report_options_parse, &o, &status, "a.silt"));
-        assert_null(o.filter);
+        assert_null(o.request.filter);
+        report_command_done(&o);
         assert_true(PARSE(report_options_parse, &o, &status, "a.silt", "--function",
                           "^a::", "--not-module=libc", "--asked-by", "b", "--thread", "1,2",
                           "--size", "1K..", "--lifetime", "..10s", "--allocated", "1s..2s",
                           "--alive-at", "3s", "--freed-before", "4s"));
         assert_string_equal(
-                query_filter_text(o.filter),
+                query_filter_text(o.request.filter),
                 "function /^a::/, no module /libc/, requested by /b/, thread 1,2, size 1K.., lifetime ..10s, "
                 "allocated in 1s..2s, live at 3s, freed before 4s");
-        assert_true(query_filter_needs_events(o.filter));
-        query_filter_free(o.filter);
+        assert_true(query_filter_needs_events(o.request.filter));
+        report_command_done(&o);
 }
 
 static void test_report_refused(void **state) {
-        struct show_options o;
+        struct report_command o;
 
 #define assert_report_refused(...)                                                                 \
         do {                                                                                       \
                 int status_ = -1;                                                                  \
                 assert_false(PARSE(report_options_parse, &o, &status_, ##__VA_ARGS__));            \
                 assert_int_equal(status_, 2);                                                      \
+                report_command_done(&o);                                                           \
         } while (0)
 
         (void)state;
@@ -307,15 +317,16 @@ static void test_report_refused(void **state) {
 static void test_diff_all(void **state) {
         struct diff_command c;
         const struct diff_source *s = c.options.sources;
+        const struct request *r = c.requests;
         int status = -1;
 
         (void)state;
         assert_true(PARSE(diff_options_parse, &c, &status, "a.silt", "b.silt"));
         assert_string_equal(s[NAME_OLD].path, "a.silt");
         assert_string_equal(s[NAME_NEW].path, "b.silt");
-        assert_true(s[0].from_ns == 0 && s[0].to_ns == UINT64_MAX && !s[0].is_at && !s[0].process);
+        assert_true(!r[0].from.is_set && !r[0].to.is_set && !r[0].at.is_set && !r[0].process);
         assert_true(c.options.min_change_pct == 1 && c.options.min_change_bytes == UINT64_MAX);
-        assert_false(c.options.json || c.options.full || c.options.per_second);
+        assert_false(c.options.json || r[1].full || r[1].per_second);
         diff_command_done(&c);
 
         assert_true(PARSE(diff_options_parse, &c, &status, "--json", "a.silt@10s..20s",
@@ -323,35 +334,35 @@ static void test_diff_all(void **state) {
                           "--process", "12,worker", "--per-second", "--full"));
         assert_string_equal(s[NAME_OLD].path, "a.silt");
         assert_string_equal(s[NAME_NEW].path, "b@c.silt");
-        assert_true(s[0].from_ns == 10000000000 && s[0].to_ns == 20000000000 && !s[0].is_at);
-        assert_true(s[1].from_ns == 0 && s[1].to_ns == 300000000000);
-        assert_string_equal(s[NAME_OLD].process, "12");
-        assert_string_equal(s[NAME_NEW].process, "worker");
-        assert_true(c.options.min_change_pct == 2.5 && c.options.n_top == 3);
-        assert_true(c.options.json && c.options.full && c.options.per_second);
+        assert_true(r[0].from.ns == 10000000000 && r[0].to.ns == 20000000000 && !r[0].at.is_set);
+        assert_true(!r[1].from.is_set && r[1].to.ns == 300000000000);
+        assert_string_equal(r[NAME_OLD].process, "12");
+        assert_string_equal(r[NAME_NEW].process, "worker");
+        assert_true(c.options.min_change_pct == 2.5 && r[1].n_top == 3);
+        assert_true(c.options.json && r[1].full && r[1].per_second);
         diff_command_done(&c);
 
         assert_true(PARSE(diff_options_parse, &c, &status, "a.silt@1s", "@2s", "--min-change",
                           "64K", "--process", "all", "--function", "x"));
         assert_string_equal(s[NAME_NEW].path, "a.silt");
-        assert_true(s[0].is_at && s[0].to_ns == 1000000000 && s[1].to_ns == 2000000000);
+        assert_true(r[0].at.is_set && r[0].at.ns == 1000000000 && r[1].at.ns == 2000000000);
         assert_true(c.options.min_change_bytes == 65536);
-        assert_string_equal(s[1].process, "all");
-        assert_non_null(c.options.filter);
+        assert_string_equal(r[1].process, "all");
+        assert_non_null(r[1].filter);
         diff_command_done(&c);
 
         assert_true(PARSE(diff_options_parse, &c, &status, "a.silt", "--at", "1s", "--at", "3s"));
-        assert_true(s[1].is_at && s[0].to_ns == 1000000000 && s[1].to_ns == 3000000000);
+        assert_true(r[1].at.is_set && r[0].at.ns == 1000000000 && r[1].at.ns == 3000000000);
         assert_string_equal(s[NAME_NEW].path, "a.silt");
         diff_command_done(&c);
 
         assert_true(PARSE(diff_options_parse, &c, &status, "a.silt", "b.silt", "--at", "1s"));
-        assert_true(s[0].to_ns == 1000000000 && s[1].to_ns == 1000000000);
+        assert_true(r[0].at.ns == 1000000000 && r[1].at.ns == 1000000000);
         diff_command_done(&c);
 
         assert_true(PARSE(diff_options_parse, &c, &status, "a.silt", "b.silt", "--from", "1s"));
-        assert_true(s[0].from_ns == 1000000000 && s[1].from_ns == 1000000000);
-        assert_true(s[1].to_ns == UINT64_MAX);
+        assert_true(r[0].from.ns == 1000000000 && r[1].from.ns == 1000000000);
+        assert_false(r[1].to.is_set);
         diff_command_done(&c);
 }
 
@@ -391,35 +402,38 @@ static void test_diff_refused(void **state) {
 }
 
 static void test_source(void **state) {
-        struct source_options o;
+        struct source_command c;
+        const struct source_options *o = &c.options;
         int status = -1;
 
         (void)state;
-        assert_true(PARSE(source_options_parse, &o, &status, "a.silt", "Cache::insert"));
-        assert_string_equal(o.view.path, "a.silt");
-        assert_string_equal(o.what, "Cache::insert");
-        assert_int_equal(o.n_context, 3);
-        assert_false(o.is_full || o.view.json || o.n_maps || o.n_dirs);
+        assert_true(PARSE(source_options_parse, &c, &status, "a.silt", "Cache::insert"));
+        assert_string_equal(o->view.path, "a.silt");
+        assert_string_equal(o->what, "Cache::insert");
+        assert_int_equal(o->n_context, 3);
+        assert_false(o->is_full || o->view.json || o->n_maps || o->n_dirs);
+        source_command_done(&c);
 
-        assert_true(PARSE(source_options_parse, &o, &status, "a.silt", "--by=end", "x.c:9",
+        assert_true(PARSE(source_options_parse, &c, &status, "a.silt", "--by=end", "x.c:9",
                           "--from", "1s", "--to", "2s", "--context", "0", "--full", "--json",
                           "--source-dir", "/src", "--map", "/build=/home/me", "--process", "all",
                           "--function", "f"));
-        assert_string_equal(o.what, "x.c:9");
-        assert_string_equal(o.view.metric, "end");
-        assert_int_equal(o.n_context, 0);
-        assert_true(o.is_full && o.view.json);
-        assert_string_equal(o.view.process, "all");
-        assert_string_equal(o.dirs[0], "/src");
-        assert_int_equal(o.maps[0].n_old, 6);
-        assert_string_equal(o.maps[0].new, "/home/me");
-        query_filter_free(o.view.filter);
+        assert_string_equal(o->what, "x.c:9");
+        assert_true(c.request.has_metric && c.request.metric == QUERY_END);
+        assert_int_equal(o->n_context, 0);
+        assert_true(o->is_full && o->view.json);
+        assert_string_equal(c.request.process, "all");
+        assert_string_equal(o->dirs[0], "/src");
+        assert_int_equal(o->maps[0].n_old, 6);
+        assert_string_equal(o->maps[0].new, "/home/me");
+        source_command_done(&c);
 
 #define assert_source_refused(...)                                                                 \
         do {                                                                                       \
                 int status_ = -1;                                                                  \
-                assert_false(PARSE(source_options_parse, &o, &status_, ##__VA_ARGS__));            \
+                assert_false(PARSE(source_options_parse, &c, &status_, ##__VA_ARGS__));            \
                 assert_int_equal(status_, 2);                                                      \
+                source_command_done(&c);                                                           \
         } while (0)
 
         assert_source_refused();

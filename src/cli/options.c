@@ -191,18 +191,6 @@ bool cli_value_duration(struct cli_parser *p, uint64_t *ret_ns) {
         return false;
 }
 
-bool cli_value_time(struct cli_parser *p, uint64_t *ret_ns, const char **ret_name) {
-        *ret_name = NULL;
-        if (p->value[0] != '@')
-                return cli_value_duration(p, ret_ns);
-        if (!p->value[1]) {
-                cli_parser_error(p, "--%s: '@' has no name: write @NAME", p->name);
-                return false;
-        }
-        *ret_name = p->value + 1;
-        return true;
-}
-
 bool cli_value_bytes(struct cli_parser *p, uint64_t *ret_bytes) {
         struct err err = {0};
 

@@ -64,8 +64,6 @@ int cli_parser_next(struct cli_parser *p);
 
 /* Convert p->value. On failure the error has been printed: return p->exit_status. */
 bool cli_value_duration(struct cli_parser *p, uint64_t *ret_ns);
-/* A time, or @NAME of a moment of the recording: then *ret_name is the name without '@', else NULL. */
-bool cli_value_time(struct cli_parser *p, uint64_t *ret_ns, const char **ret_name);
 bool cli_value_bytes(struct cli_parser *p, uint64_t *ret_bytes);
 /* 5000, 100K, 2M: thousands, not 1024. */
 bool cli_value_count(struct cli_parser *p, uint64_t *ret_n);

@@ -170,7 +170,7 @@ int chance_find(struct diff *d, struct err *reterr) {
         int r = 0;
 
         if ((d->metric != QUERY_PEAK && d->metric != QUERY_END) ||
-            query_filter_needs_events(d->options->filter))
+            query_filter_needs_events(diff_request(d->options)->filter))
                 return 0;
         if (choose_rows(&f)) {
                 for (unsigned side = 0; side < NAME_N_SIDES && r >= 0; side++)

@@ -386,7 +386,7 @@ static void write_json(FILE *out, struct check *c) {
         json_put_double(&j, "from_s", (double)s->from_ns / 1e9, 6);
         json_put_double(&j, "to_s", (double)s->to_ns / 1e9, 6);
         json_end(&j);
-        json_put_string(&j, "filter", query_filter_text(c->options->filter));
+        json_put_string(&j, "filter", query_filter_text(c->options->source.request->filter));
         put_doubt(&j, "doubt", &c->doubt);
         put_doubt(&j, "base_doubt", &c->base_doubt);
         json_key(&j, "checks");

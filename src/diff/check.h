@@ -44,8 +44,6 @@ struct check_options {
         VEC(struct limit) limits;
         bool json;
         bool strict; /* what cannot be told, or is not whole, is trouble */
-        struct query_filter *filter;
-        struct name_sources rules;
 };
 
 enum check_status { CHECK_OK, CHECK_FAILED, CHECK_UNTOLD };

@@ -211,7 +211,6 @@ static int find(struct check *c, struct findings **ret, struct err *reterr) {
                                                       .answer = s->answer,
                                                       .whole = &s->answer->totals,
                                                       .complete_stacks_pct = 100,
-                                                      .subject = s->source->path,
                                                       .is_windowed = side_is_windowed(s)},
                              ret, reterr);
 }
@@ -339,17 +338,15 @@ static bool is_above(const struct diff *d, const struct check_result *r) {
                more >= (counts ? DIFF_MIN_COUNT : DIFF_MIN_BYTES);
 }
 
-static int measure_against(struct check *c, struct check_result *r, struct err *reterr) {
+static int compare(struct check *c, struct check_result *r, const struct request *asked,
+                   struct err *reterr) {
         const struct check_options *o = c->options;
         struct diff_options options = DIFF_OPTIONS_DEFAULT;
         struct diff d;
         int x;
 
-        options.sources[NAME_OLD] = options.sources[NAME_NEW] = o->source;
-        options.sources[NAME_OLD].path = o->against;
-        options.metric = r->limit->metric;
-        options.filter = o->filter;
-        options.rules = o->rules;
+        options.sources[NAME_OLD] = (struct diff_source){o->against, asked};
+        options.sources[NAME_NEW] = (struct diff_source){o->source.path, asked};
         x = diff_gather(&d, &options, reterr);
         if (x < 0)
                 return x;
@@ -374,6 +371,16 @@ static int measure_against(struct check *c, struct check_result *r, struct err *
         }
         diff_done(&d);
         return 0;
+}
+
+static int measure_against(struct check *c, struct check_result *r, struct err *reterr) {
+        struct request asked = request_copy(c->options->source.request);
+        int x = request_set(&asked, "by", r->limit->metric, reterr);
+
+        if (x >= 0)
+                x = compare(c, r, &asked, reterr);
+        request_done(&asked);
+        return x;
 }
 
 /* ---- all of them ----------------------------------------------------------------------------- */
@@ -485,12 +492,13 @@ static int measure(struct check *c, struct check_result *r, struct err *reterr) 
 }
 
 int check_measure(struct check *c, const struct check_options *o, struct err *reterr) {
+        const struct query_filter *filter = o->source.request->filter;
         int r;
 
         *c = (struct check){.options = o};
-        r = side_open(&c->side, &o->source, &o->rules, NULL, false, reterr);
+        r = side_open(&c->side, &o->source, NULL, reterr);
         if (r >= 0)
-                r = side_ask(&c->side, o->filter, reterr);
+                r = side_ask(&c->side, reterr);
         for (size_t i = 0; i < o->limits.n && r >= 0; i++) {
                 struct check_result *result = vec_add(&c->results);
 
@@ -503,10 +511,10 @@ int check_measure(struct check *c, const struct check_options *o, struct err *re
                 return r;
         }
         side_add_doubt(&c->side, &c->doubt);
-        if (!c->doubt.n && !query_filter_is_empty(o->filter) && !c->side.answer->totals.n_allocs &&
+        if (!c->doubt.n && !query_filter_is_empty(filter) && !c->side.answer->totals.n_allocs &&
             !c->side.answer->totals.peak_bytes)
                 str_addf(&c->doubt, "No block has %s: check the spelling.",
-                         query_filter_text(o->filter));
+                         query_filter_text(filter));
         return 0;
 }
 

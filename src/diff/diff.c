@@ -14,15 +14,10 @@ static bool is_flow(enum query_metric m) {
 }
 
 static int set_metric(struct diff *d, struct err *reterr) {
-        const struct diff_options *o = d->options;
-        const char *fallback = o->per_second                ? "allocated"
-                               : o->sources[NAME_NEW].is_at ? "end"
-                                                            : "peak";
-        int r = query_metric_parse(o->metric ? o->metric : fallback, &d->metric, reterr);
+        const struct request *asked = diff_request(d->options);
 
-        if (r < 0)
-                return r;
-        if (o->per_second && !is_flow(d->metric))
+        d->metric = request_metric(asked);
+        if (asked->per_second && !is_flow(d->metric))
                 return err_about(
                         reterr, "per-second",
                         err_set(reterr, -EINVAL,
@@ -36,7 +31,7 @@ static int set_scale(struct diff *d, struct err *reterr) {
                 uint64_t ns = side_duration_ns(&d->sides[side]);
 
                 d->scale[side] = 1;
-                if (!d->options->per_second)
+                if (!diff_request(d->options)->per_second)
                         continue;
                 if (ns == 0)
                         return err_about(reterr, "per-second",
@@ -53,10 +48,10 @@ static int gather(struct diff *d, struct err *reterr) {
         int r = set_metric(d, reterr);
 
         for (unsigned side = 0; side < NAME_N_SIDES && r >= 0; side++) {
-                r = side_open(&d->sides[side], &o->sources[side], &o->rules,
-                              side ? &d->sides[0] : NULL, o->full, reterr);
+                r = side_open(&d->sides[side], &o->sources[side], side ? &d->sides[0] : NULL,
+                              reterr);
                 if (r >= 0)
-                        r = side_ask(&d->sides[side], o->filter, reterr);
+                        r = side_ask(&d->sides[side], reterr);
         }
         if (r >= 0)
                 r = set_scale(d, reterr);

@@ -9,41 +9,34 @@
 
 #include "base/err.h"
 #include "name/match.h"
-#include "name/name.h"
+#include "request/request.h"
 
-struct query_filter;
-
-/* What is asked of one recording. */
+/* One recording, and what is asked of it. */
 struct diff_source {
         const char *path;
-        uint64_t from_ns, to_ns; /* window [from_ns, to_ns); to_ns UINT64_MAX: to the end */
-        const char *from_name,
-                *to_name;    /* moments of the recording instead, without '@'; NULL: none */
-        bool is_at;          /* to_ns is a moment asked for: it must be in the recording */
-        const char *process; /* as query_choose_process takes it; NULL: all */
+        const struct request *request; /* must live as long as the options */
 };
 
 struct diff_options {
-        struct diff_source sources[NAME_N_SIDES]; /* the same path twice: two windows of one */
-        const char *metric; /* peak end allocated count temporary growth; NULL: peak */
-        uint32_t n_top;     /* rows of each table */
-        bool has_top;       /* n_top was asked for */
+        struct diff_source sources
+                [NAME_N_SIDES]; /* the same path twice: two windows of one. Requests differ in process and window only */
         bool json;
-        bool full;       /* whole stacks, long names, every row */
-        bool per_second; /* flows are divided by the length of their window */
-        bool is_strict;  /* only call paths that are the same are matched, nothing is chance */
+        bool is_strict; /* only call paths that are the same are matched, nothing is chance */
         double min_change_pct;     /* of the larger total; smaller changes are of no note … */
         uint64_t min_change_bytes; /* … and these too (allocations, where the metric counts) */
-        struct query_filter
-                *filter; /* which blocks count; NULL: all. Whoever parsed the options frees it */
-        struct name_sources rules; /* how functions are called, beside what is built in */
 };
 
+/* What is asked of both: metric, filter, rules, rows. */
+static inline const struct request *diff_request(const struct diff_options *o) {
+        return o->sources[NAME_NEW].request;
+}
+
+enum { DIFF_USUAL_TOP = 15 }; /* rows of each table, where the request does not say */
 enum { DIFF_MIN_BYTES = 256, DIFF_MIN_COUNT = 4 }; /* changes below are noise */
 
 #define DIFF_OPTIONS_DEFAULT                                                                       \
-        ((struct diff_options){.sources = {{.to_ns = UINT64_MAX}, {.to_ns = UINT64_MAX}},          \
-                               .n_top = 15,                                                        \
+        ((struct diff_options){.sources = {{.request = &request_default},                          \
+                                           {.request = &request_default}},                         \
                                .min_change_pct = 1,                                                \
                                .min_change_bytes = UINT64_MAX})
 

@@ -21,6 +21,7 @@
 #include "base/macros.h"
 #include "diff/check.h"
 #include "diff/diff.h"
+#include "request/testing/request_made.h"
 #include "trace/rehash.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
@@ -57,40 +58,51 @@ static const char *process_of(size_t n) {
         return n % 5 == 1 ? "100" : n % 5 == 2 ? "fabric" : n % 5 == 3 ? "x" : NULL;
 }
 
+static struct request request_of(uint8_t choice, size_t n) {
+        struct request r = {.has_metric = true, .min_share_pct = -1, .rules = rules_of(n)};
+
+        r.metric = (enum query_metric)((n + (choice >> 6)) % QUERY_N_METRICS);
+        r.full = choice & CHOICE_FULL;
+        return r;
+}
+
 static int compare(FILE *out, char paths[NAME_N_SIDES][32], uint8_t choice, size_t n,
                    struct err *err) {
-        static const char *const metrics[] = {"peak",  "end",       "allocated",
-                                              "count", "temporary", "growth"};
+        struct request requests[NAME_N_SIDES];
         struct diff_options o = DIFF_OPTIONS_DEFAULT;
         bool found;
+        int r;
 
         for (unsigned side = 0; side < NAME_N_SIDES; side++) {
-                o.sources[side].path = paths[side];
-                o.sources[side].process = choice & CHOICE_ALL ? "all" : NULL;
-                o.sources[side].process = process_of(n);
+                struct request *asked = &requests[side];
+
+                *asked = request_of(choice, n);
+                if (process_of(n))
+                        request_set(asked, "process", process_of(n), NULL);
+                asked->per_second = (choice & CHOICE_WINDOW) && asked->metric != QUERY_PEAK &&
+                                    asked->metric != QUERY_END;
                 if (choice & CHOICE_WINDOW)
-                        o.sources[side].from_ns = 3000 * side, o.sources[side].to_ns = 50000;
+                        request_ask(asked, side ? "from=3us&to=50us" : "to=50us");
+                o.sources[side] = (struct diff_source){paths[side], asked};
         }
-        o.metric = metrics[(n + (choice >> 6)) % ARRAY_SIZE(metrics)];
-        o.rules = rules_of(n);
         o.json = choice & CHOICE_JSON;
-        o.full = choice & CHOICE_FULL;
-        o.per_second = (choice & CHOICE_WINDOW) && o.metric[0] != 'p' && o.metric[0] != 'e';
         o.min_change_pct = choice & 64 ? 0 : 1;
-        return diff_print(out, &o, &found, err);
+        r = diff_print(out, &o, &found, err);
+        for (unsigned side = 0; side < NAME_N_SIDES; side++)
+                request_done(&requests[side]);
+        return r;
 }
 
 static int check(FILE *out, char paths[NAME_N_SIDES][32], uint8_t choice, size_t n,
                  struct err *err) {
-        struct check_options o = {.source = {.path = paths[NAME_NEW],
-                                             .to_ns = UINT64_MAX,
-                                             .process = choice & CHOICE_ALL ? "all" : NULL},
+        struct request asked = {.min_share_pct = -1, .rules = rules_of(n)};
+        struct check_options o = {.source = {paths[NAME_NEW], &asked},
                                   .against = paths[NAME_OLD],
-                                  .rules = rules_of(n),
                                   .json = choice & CHOICE_JSON};
         enum check_status status;
         int r;
 
+        request_ask(&asked, choice & CHOICE_ALL ? "process=all" : "");
         for (unsigned i = 0; i < LIMIT_N_KINDS; i++)
                 vec_push(&o.limits,
                          (struct limit){.kind = (enum limit_kind)i,
@@ -105,6 +117,7 @@ static int check(FILE *out, char paths[NAME_N_SIDES][32], uint8_t choice, size_t
                                         .rate_name = "s"});
         r = check_print(out, &o, &status, err);
         vec_free(&o.limits);
+        request_done(&asked);
         return r;
 }
 

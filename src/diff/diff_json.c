@@ -15,7 +15,7 @@ static void put_bool(struct json *j, const char *key, bool v) {
 /* Whole numbers where nothing is divided. */
 static void put_value(struct json *j, const struct diff *d, const char *key, double v) {
         json_key(j, key);
-        json_double(j, v, d->options->per_second ? 3 : 0);
+        json_double(j, v, diff_request(d->options)->per_second ? 3 : 0);
 }
 
 static void put_percent(struct json *j, const char *key, double old, double new) {
@@ -145,7 +145,10 @@ static void put_row(struct json *j, const struct diff *d, const struct diff_row 
 
 static void put_rows(struct json *j, const struct diff *d, const char *key,
                      const struct diff_row *rows, size_t n, bool is_path) {
-        size_t n_told = 0, n_changed = 0, n_max = d->options->full ? n : d->options->n_top;
+        size_t n_told = 0, n_changed = 0,
+               n_max = diff_request(d->options)->full
+                               ? n
+                               : request_n_top(diff_request(d->options), DIFF_USUAL_TOP);
 
         for (size_t i = 0; i < n; i++)
                 n_changed += diff_change(d, &rows[i]) != 0;
@@ -180,8 +183,8 @@ void diff_json(FILE *out, const struct diff *d) {
         json_put_string(&j, "text", str_text(&verdict));
         put_bool(&j, "found", diff_is_found(d));
         json_put_string(&j, "metric", query_metric_name(d->metric));
-        put_bool(&j, "per_second", d->options->per_second);
-        json_put_string(&j, "filter", query_filter_text(d->options->filter));
+        put_bool(&j, "per_second", diff_request(d->options)->per_second);
+        json_put_string(&j, "filter", query_filter_text(diff_request(d->options)->filter));
         json_put_double(&j, "min_change", d->limit, 3);
         put_value(&j, d, "change", new - old);
         put_percent(&j, "change_pct", old, new);

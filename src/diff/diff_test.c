@@ -14,6 +14,7 @@
 #include "diff/paired.h"
 #include "name/stable.h"
 #include "query/testing/fabric.h"
+#include "request/testing/request_made.h"
 #include "show/frame.h"
 
 #define OLD_PATH "diff_test_old.silt"
@@ -41,19 +42,29 @@ static void make_trace(const char *path, uint64_t seed) {
         fabric_end(f);
 }
 
+static struct request requests[NAME_N_SIDES];
+
+/* They point to requests, which the next call changes. */
 static struct diff_options draw_options(const char *old, const char *new) {
-        static const char *const metrics[] = {NULL,    "end",       "allocated",
-                                              "count", "temporary", "growth"};
+        const char *const paths[NAME_N_SIDES] = {[NAME_OLD] = old, [NAME_NEW] = new};
+        enum query_metric metric = (enum query_metric)draw(QUERY_N_METRICS);
+        bool is_full = draw(2), is_of_all = draw(3) == 0, is_windowed = true;
         struct diff_options o = DIFF_OPTIONS_DEFAULT;
 
-        o.sources[NAME_OLD].path = old;
-        o.sources[NAME_NEW].path = new;
-        o.metric = metrics[draw(6)];
-        o.full = draw(2);
-        if (draw(3) == 0)
-                o.sources[NAME_OLD].process = o.sources[NAME_NEW].process = "all";
-        for (unsigned side = 0; side < NAME_N_SIDES && draw(3) == 0; side++)
-                o.sources[side].to_ns = 1000 * (1 + draw(20000));
+        for (unsigned side = 0; side < NAME_N_SIDES; side++) {
+                struct request *r = &requests[side];
+
+                request_done(r);
+                r->has_metric = true;
+                r->metric = metric;
+                r->full = is_full;
+                if (is_of_all)
+                        request_ask(r, "process=all");
+                is_windowed = is_windowed && draw(3) == 0;
+                if (is_windowed)
+                        request_set_time(&r->to, 1000 * (1 + draw(20000)));
+                o.sources[side] = (struct diff_source){paths[side], r};
+        }
         return o;
 }
 

@@ -33,7 +33,7 @@ static struct total_row total(const char *key, const char *name, int unit, bool 
 size_t diff_totals(const struct diff *d, struct total_row *rows) {
         const struct query_totals *a = &d->sides[NAME_OLD].answer->totals,
                                   *b = &d->sides[NAME_NEW].answer->totals;
-        bool has_rss = query_filter_is_empty(d->options->filter);
+        bool has_rss = query_filter_is_empty(diff_request(d->options)->filter);
         size_t n = 0;
 
         rows[n++] = total("peak_live_bytes", "peak", TOTAL_BYTES, false, (double)a->peak_bytes,
@@ -82,13 +82,13 @@ struct total_cells {
 static struct total_cells total_cells(const struct style *s, const struct diff *d) {
         if (s->width >= 80)
                 return (struct total_cells){2, 15, 15, 9};
-        if (d->options->per_second) /* "+999.9 KiB/s" */
+        if (diff_request(d->options)->per_second) /* "+999.9 KiB/s" */
                 return (struct total_cells){0, 11, 12, 7};
         return (struct total_cells){1, 10, 11, 9};
 }
 
 static void print_total(const struct style *s, const struct diff *d, const struct total_row *r) {
-        bool is_rate = d->options->per_second && r->is_flow;
+        bool is_rate = diff_request(d->options)->per_second && r->is_flow;
         double old = r->values[NAME_OLD] * (is_rate ? d->scale[NAME_OLD] : 1);
         double new = r->values[NAME_NEW] * (is_rate ? d->scale[NAME_NEW] : 1);
         const char *behind = is_rate ? "/s" : "", *sign = new < old ? "-" : "+";
@@ -145,7 +145,7 @@ static void add_side(const struct diff *d, enum name_side side, struct str *to) 
 
         str_addf(to, "%s: ", side == NAME_OLD ? "OLD" : "NEW");
         style_add_clean(to, frame_base(x->source->path));
-        if (x->source->is_at)
+        if (x->resolved.is_at)
                 str_addf(to, " at %s", unit_duration(&a, x->to_ns));
         else if (side_is_windowed(x))
                 str_addf(to, " from %s to %s", unit_duration(&a, x->from_ns),
@@ -157,7 +157,7 @@ static void add_side(const struct diff *d, enum name_side side, struct str *to) 
                 side_add_command(x, TEXT_COMMAND_BYTES, to);
         if (x->answer->scope.process == QUERY_ALL && query_n_pids(x->q) > 1)
                 str_addf(to, " and all its processes, %s", unit_count(&a, query_n_pids(x->q)));
-        else if (x->source->process && x->answer->scope.process != QUERY_ALL)
+        else if (x->source->request->process && x->answer->scope.process != QUERY_ALL)
                 str_addf(to, ", process %u", side_process(x)->start.pid);
         str_add(to, "). ");
 }
@@ -173,7 +173,7 @@ static void add_lengths(const struct diff *d, struct str *to) {
         double new = (double)side_duration_ns(&d->sides[NAME_NEW]);
         struct unit_text t;
 
-        if (d->options->per_second) {
+        if (diff_request(d->options)->per_second) {
                 str_addf(to, "OLD is %s long,", unit_duration(&t, (uint64_t)old));
                 str_addf(to, " NEW %s; figures are per second. ",
                          unit_duration(&t, (uint64_t) new));
@@ -187,7 +187,7 @@ static void add_lengths(const struct diff *d, struct str *to) {
 }
 
 static void print_first(const struct style *s, const struct diff *d) {
-        const char *filter = query_filter_text(d->options->filter);
+        const char *filter = query_filter_text(diff_request(d->options)->filter);
         struct str text = {0};
 
         words_add_verdict(d, s, &text);
@@ -245,7 +245,7 @@ static void add_figures(const struct style *s, const struct diff *d, const struc
 static void print_function(const struct style *s, const struct diff *d,
                            const struct diff_row *row) {
         struct str line = {0}, name = {0}, place = {0};
-        bool full = d->options->full;
+        bool full = diff_request(d->options)->full;
         size_t left;
 
         add_figures(s, d, row, &line);
@@ -285,7 +285,7 @@ static void print_path(const struct style *s, const struct diff *d, const struct
         str_done(&counts);
         fprintf(s->out, "\n%s%s\n", str_text(&line), s->plain);
         stack_print(s, &d->sides[side].frames, row->stacks[side], 12,
-                    d->options->full ? 0 : TEXT_FRAMES);
+                    diff_request(d->options)->full ? 0 : TEXT_FRAMES);
         str_done(&line);
 }
 
@@ -327,7 +327,7 @@ static void add_tally(const struct tally *t, struct str *to) {
 /* How many rows are shown: those of note; where there are none, the largest of a total that changed. */
 static size_t count_shown(const struct diff *d, const struct tally *t, size_t n_top,
                           size_t n_small) {
-        if (d->options->full)
+        if (diff_request(d->options)->full)
                 return t->n_changed;
         if (t->n_noted)
                 return MIN(t->n_noted, n_top);
@@ -405,7 +405,7 @@ static void print_doubts(const struct style *s, const struct diff *d) {
 }
 
 void diff_text(FILE *out, const struct diff *d) {
-        size_t n_top = d->options->n_top;
+        size_t n_top = request_n_top(diff_request(d->options), DIFF_USUAL_TOP);
         struct style s;
 
         style_init(&s, out);
@@ -413,6 +413,7 @@ void diff_text(FILE *out, const struct diff *d) {
         print_totals(&s, d);
         print_table(&s, d, "function", d->functions.items, d->functions.n, n_top, print_function);
         print_table(&s, d, "call path", d->sites.items, d->sites.n,
-                    d->options->has_top ? n_top : MIN(n_top, (size_t)TEXT_MAX_PATHS), print_path);
+                    diff_request(d->options)->has_top ? n_top : MIN(n_top, (size_t)TEXT_MAX_PATHS),
+                    print_path);
         print_doubts(&s, d);
 }

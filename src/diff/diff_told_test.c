@@ -355,12 +355,11 @@ static void check_widths(const char *text, size_t width) {
 }
 
 static void test_random_text(void **state) {
-        static const char *const metrics[] = {"peak",  "end",       "allocated",
-                                              "count", "temporary", "growth"};
         static const char *const columns[] = {"80", "120", "200"};
 
         (void)state;
         for (unsigned round = 0; round < 60; round++) {
+                struct request asked = {.has_metric = true, .min_share_pct = -1};
                 struct diff_options o = DIFF_OPTIONS_DEFAULT;
                 const char *width = columns[round % 3];
                 bool found;
@@ -368,16 +367,17 @@ static void test_random_text(void **state) {
 
                 make_random(OLD_PATH);
                 make_random(NEW_PATH);
-                o.sources[NAME_OLD].path = OLD_PATH;
-                o.sources[NAME_NEW].path = draw(4) ? NEW_PATH : OLD_PATH;
-                o.metric = metrics[draw(6)];
-                o.per_second = o.metric[0] != 'p' && o.metric[0] != 'e' && draw(2);
+                o.sources[NAME_OLD] = (struct diff_source){OLD_PATH, &asked};
+                o.sources[NAME_NEW] = (struct diff_source){draw(4) ? NEW_PATH : OLD_PATH, &asked};
+                asked.metric = (enum query_metric)draw(QUERY_N_METRICS);
+                asked.per_second =
+                        asked.metric != QUERY_PEAK && asked.metric != QUERY_END && draw(2);
                 o.min_change_pct = (double)draw(4);
-                o.full = draw(4) == 0;
+                asked.full = draw(4) == 0;
                 setenv("COLUMNS", width, 1);
                 setenv("LC_ALL", draw(2) ? "C" : "C.UTF-8", 1);
                 text = told(&o, &found);
-                if (!o.full)
+                if (!asked.full)
                         check_widths(text, (size_t)atoi(width));
                 free(text);
                 o.json = true;
@@ -390,7 +390,7 @@ static void test_random_text(void **state) {
 static void test_random_checks(void **state) {
         (void)state;
         for (unsigned round = 0; round < 60; round++) {
-                struct check_options o = {.source = {.path = NEW_PATH, .to_ns = UINT64_MAX}};
+                struct check_options o = {.source = {NEW_PATH, &request_default}};
                 enum check_status status;
                 struct err err = {0};
                 char *text = NULL;

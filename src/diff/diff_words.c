@@ -25,7 +25,7 @@ const char *words_value(const struct diff *d, double v, struct words *w) {
 
         snprintf(w->s, sizeof(w->s), "%s%s%s", v < 0 && n ? "-" : "",
                  counts(d) ? unit_count(&t, n) : unit_bytes(&t, n),
-                 d->options->per_second ? "/s" : "");
+                 diff_request(d->options)->per_second ? "/s" : "");
         return w->s;
 }
 
@@ -61,8 +61,8 @@ const char *words_percent(double old, double new, struct words *w) {
 }
 
 void words_add_state(const struct diff *d, struct str *to) {
-        const char *a_second = d->options->per_second ? " per second" : "";
-        bool is_at = d->sides[NAME_NEW].source->is_at;
+        const char *a_second = diff_request(d->options)->per_second ? " per second" : "";
+        bool is_at = d->sides[NAME_NEW].resolved.is_at;
 
         switch (d->metric) {
         case QUERY_PEAK: str_add(to, "live at the peak"); break;
@@ -167,7 +167,7 @@ void words_add_old_name(const struct diff *d, const struct diff_row *row, bool u
 
 /* "peaks at 62.8 MiB" */
 static void add_total(const struct diff *d, enum name_side side, struct str *to) {
-        const char *a_second = d->options->per_second ? " per second" : "";
+        const char *a_second = diff_request(d->options)->per_second ? " per second" : "";
         struct unit_text t, when;
         double v = diff_total(d, side);
         uint64_t n = unit_nearest(fabs(v));
@@ -328,7 +328,7 @@ void words_add_others(const struct diff *d, struct str *to) {
                       {QUERY_TEMPORARY, "temporary allocations"}};
         size_t n = 0;
 
-        if (d->sides[NAME_NEW].source->is_at) /* all but what is live there is from before */
+        if (d->sides[NAME_NEW].resolved.is_at) /* all but what is live there is from before */
                 return;
         for (size_t i = 0; i < ARRAY_SIZE(others); i++) {
                 struct diff other = {.metric = others[i].metric,
@@ -341,7 +341,7 @@ void words_add_others(const struct diff *d, struct str *to) {
 
                 if (other.metric == d->metric || fabs(new - old) < least ||
                     fabs(new - old) * 100 < fmax(old, new) * WORDS_OTHER_PCT ||
-                    (is_flow && (d->options->per_second || !lengths_are_alike(d))))
+                    (is_flow && (diff_request(d->options)->per_second || !lengths_are_alike(d))))
                         continue;
                 words_percent(old, new, &pct);
                 str_addf(to, "%s %s (%s, --by %s)", n++ ? "," : "Besides:", others[i].name,

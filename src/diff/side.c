@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "diff/side.h"
 
-#include <errno.h>
 #include <string.h>
 #include <sys/stat.h>
 
@@ -10,7 +9,6 @@
 #include "show/frame.h"
 #include "show/process_holders.h"
 #include "show/style.h"
-#include "show/times.h"
 
 /* ---- opening --------------------------------------------------------------------------------- */
 
@@ -20,100 +18,44 @@ static bool is_same_file(const char *a, const char *b) {
         return stat(a, &x) == 0 && stat(b, &y) == 0 && x.st_dev == y.st_dev && x.st_ino == y.st_ino;
 }
 
-int side_open(struct diff_side *s, const struct diff_source *source,
-              const struct name_sources *rules, const struct diff_side *other, bool full,
+int side_open(struct diff_side *s, const struct diff_source *source, const struct diff_side *other,
               struct err *reterr) {
         int r = 0;
 
-        *s = (struct diff_side){.own = *source};
-        s->source = &s->own;
+        *s = (struct diff_side){.source = source};
         if (other && is_same_file(other->source->path, source->path))
                 s->q = other->q;
         else if (other)
                 r = opened_init_beside(&s->opened, source->path, other->frames.names, reterr);
         else
-                r = opened_init(&s->opened, source->path, rules, reterr);
+                r = opened_init(&s->opened, source->path, &source->request->rules, reterr);
         if (r < 0)
                 return r;
         s->q = s->q ? s->q : s->opened.q;
         s->v = query_view(s->q);
-        s->frames = (struct frame_names){s->q, query_names(s->q), full};
+        s->frames = (struct frame_names){s->q, query_names(s->q), source->request->full};
         return 0;
 }
 
 void side_done(struct diff_side *s) {
         query_answer_free(s->answer);
-        query_filter_free(s->filter);
+        request_resolved_done(&s->resolved);
         opened_done(&s->opened);
         *s = (struct diff_side){0};
 }
 
-/* ---- which process --------------------------------------------------------------------------- */
-
-static int find_process(struct diff_side *s, uint32_t *ret, struct err *reterr) {
-        struct err why = {0};
-        int r = query_choose_process(s->q, s->source->process, ret, &why);
-
-        return r < 0 ? err_within(reterr, s->source->path, &why) : 0;
-}
-
 /* ---- asking ---------------------------------------------------------------------------------- */
 
-static int check_window(const struct diff_side *s, struct err *reterr) {
-        const struct diff_source *o = s->source;
-        struct unit_text t;
-
-        if (o->from_ns > 0 && o->from_ns >= s->v->end_ns)
-                return err_set(reterr, -ERANGE,
-                               "%s: the recording is only %s long: choose an earlier time", o->path,
-                               unit_duration(&t, s->v->end_ns));
-        if (o->is_at && o->to_ns > s->v->end_ns)
-                return err_set(reterr, -ERANGE,
-                               "%s: the recording is only %s long: choose an earlier moment",
-                               o->path, unit_duration(&t, s->v->end_ns));
-        return 0;
-}
-
-/* Moments that have a name are at another time in each recording. */
-static int name_times(struct diff_side *s, uint32_t process, const struct query_filter *filter,
-                      struct err *reterr) {
-        struct diff_source *o = &s->own;
-        struct times_window w = {o->from_name, o->to_name, o->from_ns, o->to_ns, o->is_at};
-        struct query_scope scope = {.process = process};
+int side_ask(struct diff_side *s, struct err *reterr) {
+        const struct request *asked = s->source->request;
         struct err why = {0};
-        int r = times_find(s->q, process, &w, &why);
+        int r = request_resolve(asked, s->q, REQUEST_ALL, &s->resolved, &why);
 
-        scope.to_ns = w.to_ns;
-        if (r >= 0)
-                r = query_filter_name_times(filter, s->q, &scope, &s->filter, &why);
-        if (r < 0)
-                return err_within(reterr, o->path, &why);
-        if (why.text[0] && !why.code)
-                err_within(reterr, o->path, &why);
-        o->from_ns = w.from_ns;
-        o->to_ns = w.to_ns;
-        o->is_at = w.is_at;
-        return 0;
-}
-
-int side_ask(struct diff_side *s, const struct query_filter *filter, struct err *reterr) {
-        struct query_scope scope = {0};
-        struct err why = {0};
-        int r = find_process(s, &scope.process, reterr);
-
-        if (r >= 0)
-                r = name_times(s, scope.process, filter, reterr);
-        if (r >= 0)
-                r = check_window(s, reterr);
-        if (r < 0)
-                return r;
-        scope.from_ns = s->source->from_ns;
-        scope.to_ns = s->source->to_ns;
-        scope.filter = s->filter ? s->filter : filter;
-        r = query_filter_check(scope.filter, s->v->end_ns, &why);
         if (r < 0)
                 return err_within(reterr, s->source->path, &why);
-        r = query_ask(s->q, &scope, &s->answer, reterr);
+        if (s->resolved.note[0])
+                err_set(reterr, 0, "%s: %s", s->source->path, s->resolved.note);
+        r = query_ask(s->q, &s->resolved.scope, &s->answer, reterr);
         if (r < 0)
                 return r;
         s->from_ns = s->answer->scope.from_ns;
@@ -139,7 +81,7 @@ void side_add_command(const struct diff_side *s, size_t max_bytes, struct str *t
         bool is_all = s->answer->scope.process == QUERY_ALL;
         const struct trace_process *p =
                 is_all ? &s->v->processes[query_main_process(s->q)].start : &side_process(s)->start;
-        bool is_main = (is_all || !s->source->process) && s->v->meta.n_args;
+        bool is_main = (is_all || !s->source->request->process) && s->v->meta.n_args;
         uint32_t n_args = is_main ? s->v->meta.n_args : p->n_args;
         const char *const *args = is_main ? s->v->meta.args : p->args;
         size_t begin = to->n;

@@ -9,9 +9,8 @@
 #include "show/opened.h"
 
 struct diff_side {
-        const struct diff_source *source; /* own */
-        struct diff_source own;           /* with times in place of names once it was asked */
-        struct query_filter *filter;      /* likewise; NULL: the one of the options does */
+        const struct diff_source *source;
+        struct request_resolved resolved; /* once it was asked */
         struct opened opened; /* of the first of two windows of one trace: they share it */
         struct query *q;
         const struct trace_view *v;
@@ -21,10 +20,9 @@ struct diff_side {
 };
 
 /* Opens the trace; beside another, with its names, and its trace when that is the same file. Must not move then. */
-int side_open(struct diff_side *s, const struct diff_source *source,
-              const struct name_sources *rules, const struct diff_side *other, bool full,
+int side_open(struct diff_side *s, const struct diff_source *source, const struct diff_side *other,
               struct err *reterr);
-int side_ask(struct diff_side *s, const struct query_filter *filter, struct err *reterr);
+int side_ask(struct diff_side *s, struct err *reterr);
 void side_done(struct diff_side *s);
 
 uint64_t side_duration_ns(const struct diff_side *s); /* of the window */

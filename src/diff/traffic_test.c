@@ -31,7 +31,7 @@ struct verdict {
 
 /* Whether live bytes may rise at all. */
 static bool fails_check(const char *path) {
-        struct check_options o = {.source = {.path = path, .to_ns = UINT64_MAX}};
+        struct check_options o = {.source = {path, &request_default}};
         enum check_status status;
         struct err err = {0};
         char *text = NULL;
@@ -72,7 +72,7 @@ static void judge(struct traffic *t, struct verdict *v) {
                                                                 .answer = answer,
                                                                 .whole = &answer->totals,
                                                                 .complete_stacks_pct = 100,
-                                                                .subject = path},
+                                                                .is_windowed = false},
                                        &found, &err),
                          0);
         *v = (struct verdict){.is_calm = true};

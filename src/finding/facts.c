@@ -230,6 +230,7 @@ void facts_done(struct facts *f) {
         if (f->by_work)
                 query_history_free(f->by_work->h);
         vec_free(&f->found);
+        vec_free(&f->steps);
         map_done(&f->row_of_stack);
 }
 

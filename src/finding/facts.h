@@ -50,6 +50,7 @@ struct facts {
         uint64_t *
                 n_regrown; /* asker → growths that are told about: what is replaced at once is temporary too */
         VEC(struct finding) found;
+        VEC(struct request_step *) steps; /* of theirs */
         struct finding_growth growth;
 };
 

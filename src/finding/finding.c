@@ -2,6 +2,7 @@
 #include "finding/finding.h"
 
 #include <stdarg.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "finding/rules.h"
@@ -59,7 +60,6 @@ struct finding *found(struct facts *f, const char *kind, double bytes, uint32_t 
         const struct query_group *g = &f->rows[row];
         struct finding x = {.kind = kind,
                             .text = "",
-                            .next = "",
                             .function = "",
                             .process = QUERY_ALL,
                             .bytes = unit_nearest(bytes),
@@ -74,7 +74,6 @@ struct finding *found(struct facts *f, const char *kind, double bytes, uint32_t 
 struct finding *found_about_none(struct facts *f, const char *kind, const char *text) {
         vec_push(&f->found, (struct finding){.kind = kind,
                                              .text = text,
-                                             .next = "",
                                              .function = "",
                                              .process = QUERY_ALL});
         return &f->found.items[f->found.n - 1];
@@ -143,6 +142,9 @@ int findings_make(const struct finding_source *source, struct findings **ret, st
         find_unseen(&f);
         keep(&f, x);
         promises_keep(&f, x);
+        x->steps = arena_alloc(arena, (f.steps.n + 1) * sizeof(x->steps[0]));
+        for (size_t i = 0; i < f.steps.n; i++)
+                x->steps[x->n_steps++] = f.steps.items[i];
         facts_done(&f);
         *ret = x;
         return 0;
@@ -153,6 +155,10 @@ struct findings *findings_free(struct findings *f) {
                 return NULL;
         for (size_t i = 0; i < f->n_parts; i++)
                 findings_free(f->parts[i]);
+        for (size_t i = 0; i < f->n_steps; i++) {
+                request_done(&f->steps[i]->request);
+                free(f->steps[i]);
+        }
         arena_free(f->arena);
         return NULL;
 }

@@ -13,6 +13,7 @@
 #include "base/err.h"
 #include "base/macros.h"
 #include "query/query.h"
+#include "request/request.h"
 
 enum {
         FINDING_MAX = 7, /* notes about the recording come on top */
@@ -33,9 +34,9 @@ struct finding_number {
         double value;
 };
 
-/* What the command of a finding shows first: by a metric, all call paths through a function, and what that is a part of. */
+/* What the next step of a finding shows first: by a metric, all call paths through a function, and what that is a part of. */
 struct finding_shows {
-        const char *function; /* as --callers takes it; NULL: it is another command */
+        const char *function; /* as --callers takes it; NULL: it is another step */
         enum query_metric by;
         bool is_known;
         int64_t value;
@@ -50,8 +51,8 @@ struct finding {
         const char *
                 kind; /* growing leak large-site short-peak regrowth slack temporary freed-elsewhere heap peak-site left-at-end; notes:
                            * lost wrong-size unknown-frees failed incomplete-stacks unseen */
-        const char *text; /* one sentence, or two */
-        const char *next; /* what to look at next; "" nothing */
+        const char *text;                /* one sentence, or two */
+        const struct request_step *next; /* what to look at next; NULL: nothing */
         struct finding_shows shows;
         const char *function; /* that is to be looked at, as people see it; "" none */
         uint64_t bytes;
@@ -89,6 +90,8 @@ struct findings {
         struct arena *arena;     /* everything in it */
         struct findings **parts; /* those it was put together of: their texts are in use */
         size_t n_parts;
+        struct request_step **steps; /* that items point to */
+        size_t n_steps;
 };
 
 struct finding_source {
@@ -97,8 +100,8 @@ struct finding_source {
         const struct query_answer *answer; /* what to look into */
         const struct query_totals *whole;  /* of the process, over all of the recording */
         double complete_stacks_pct;        /* 100 where nothing is known */
-        const char *subject;       /* the trace and what of it is looked at, for commands to type */
-        const char *whole_subject; /* the same without the window */
+        const struct request
+                *request; /* process, window and filter of the answer; NULL: none of them */
         bool is_windowed;
 };
 

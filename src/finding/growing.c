@@ -391,9 +391,8 @@ static void tell(struct growing *g, uint32_t place, const struct growth *x, bool
         y->function = place_name(f, &frame, is_task);
         y->is_brief = x->end_s < (x->is_released ? GROW_TAKEN_BACK_S : GROW_BRIEF_S);
         y->text = say(f, "%s%s: %s%s, %s%s.", place_name(f, &frame, is_task),
-                      is_spawn ? " spawns tasks that accumulate" : "",
-                      unit_bytes(&now, y->bytes), say_pace(f, x), say_each(g, row, x, is_spawn),
-                      say_released(f, x));
+                      is_spawn ? " spawns tasks that accumulate" : "", unit_bytes(&now, y->bytes),
+                      say_pace(f, x), say_each(g, row, x, is_spawn), say_released(f, x));
         y->next = next_growth(f, &frame, only_self ? &p->self : &p->all, x);
         found_number(y, "bytes_per_s", x->trend.slope);
         found_number(y, "rise_bytes", x->rise_bytes);
@@ -544,7 +543,7 @@ static void tell_whole(struct growing *g) {
                     unit_bytes(&now, unit_nearest(x.now_bytes)), say_rate(f, x.trend.slope),
                     unit_count(&n, g->askers->n), unit_bytes(&most, (uint64_t)largest)));
         y->bytes = unit_nearest(x.now_bytes);
-        y->next = say(f, "silt report %s --tree --by growth", f->source->subject);
+        y->next = next_view(f, REQUEST_TREE, QUERY_GROWTH);
         found_number(y, "bytes_per_s", x.trend.slope);
         found_number(y, "rise_bytes", x.rise_bytes);
         found_number(y, "functions", (double)g->askers->n);

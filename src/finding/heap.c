@@ -132,7 +132,7 @@ static void heap_tell(struct facts *f, const struct collector *c, const struct h
                 "The heap of %s: %s at the peak, %s at the end%s. Its garbage collector decides what to free, so the functions that allocate it do not leak it: use %s to see what it holds.",
                 c->name, unit_bytes(&most, x->bytes), unit_bytes(&end, unit_nearest(h->end_bytes)),
                 rises ? say(f, ", growing by %s", say_rate(f, g.trend.slope)) : "", c->ask);
-        x->next = say(f, "silt report %s --tree --by peak", f->source->subject);
+        x->next = next_view(f, REQUEST_TREE, QUERY_PEAK);
         found_number(x, "end_bytes", h->end_bytes);
         found_number(x, "blocks", h->peak_blocks);
         found_number(x, "share_of_peak_pct",

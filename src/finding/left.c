@@ -521,19 +521,19 @@ struct finding_left find_left(struct left *l) {
         frame = place_of_row(f, largest->row, &is_task);
         x = found(f, "left-at-end", calm, largest->row, QUERY_END);
         x->function = place_name(f, &frame, is_task);
-        x->text = say(f, "%s%s in %s block%s %s still allocated %s: %s; most of it, %s, from %s.%s",
-                      l->bytes[LEFT_LEAK] + l->bytes[LEFT_GROWING] > f->reserve_end_bytes
-                              ? "Another "
-                              : "",
-                      unit_bytes(&bytes, unit_nearest(calm)), unit_count(&blocks, n_blocks),
-                      plural(n_blocks), n_blocks == 1 ? "was" : "were", ending(f), say_split(l),
-                      unit_bytes(&most, unit_nearest(end_bytes(largest))),
-                      place_name(f, &frame, is_task),
-                      is_undecided(l)
-                              ? " This run does not show whether what was allocated later leaks."
-                              : "");
+        x->text =
+                say(f, "%s%s in %s block%s %s still allocated %s: %s; most of it, %s, from %s.%s",
+                    l->bytes[LEFT_LEAK] + l->bytes[LEFT_GROWING] > f->reserve_end_bytes ? "Another "
+                                                                                        : "",
+                    unit_bytes(&bytes, unit_nearest(calm)), unit_count(&blocks, n_blocks),
+                    plural(n_blocks), n_blocks == 1 ? "was" : "were", ending(f), say_split(l),
+                    unit_bytes(&most, unit_nearest(end_bytes(largest))),
+                    place_name(f, &frame, is_task),
+                    is_undecided(l)
+                            ? " This run does not show whether what was allocated later leaks."
+                            : "");
         x->is_open = is_undecided(l);
-        x->next = say(f, "silt report %s --group-by function --by end", f->source->subject);
+        x->next = next_view(f, REQUEST_GROUPS, QUERY_END);
         found_number(x, "blocks", (double)n_blocks);
         found_number(x, "start_up_bytes", l->bytes[LEFT_START_UP]);
         found_number(x, "steady_bytes", l->bytes[LEFT_STEADY]);

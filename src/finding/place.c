@@ -231,20 +231,6 @@ const char *place_option(struct facts *f, const struct name_frame *frame) {
         return kept(f, &s);
 }
 
-const char *place_quoted(struct facts *f, const struct name_frame *frame) {
-        const char *name = place_option(f, frame);
-        struct str s = {0};
-
-        str_add(&s, "'");
-        for (; *name; name++)
-                if (*name == '\'')
-                        str_add(&s, "'\\''");
-                else
-                        str_addn(&s, name, 1);
-        str_add(&s, "'");
-        return kept(f, &s);
-}
-
 struct name_frame place_of_row(struct facts *f, uint32_t row, bool *ret_is_task) {
         return place_of_stack(f, f->rows[row].stack, ret_is_task);
 }

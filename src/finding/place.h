@@ -59,9 +59,8 @@ uint32_t askers_row(const struct askers *a, const struct facts *f, size_t asker,
 
 /* What a function is called: clean, in ASCII where the rules shorten it. In the arena. */
 const char *place_name(struct facts *f, const struct name_frame *frame, bool is_task);
-/* As commands take it: the short name, or the place in its module; and that quoted for a shell. */
+/* As requests take it: the short name, or the place in its module. */
 const char *place_option(struct facts *f, const struct name_frame *frame);
-const char *place_quoted(struct facts *f, const struct name_frame *frame);
 /* The code that asked of a row; blank for a call path that is empty. */
 struct name_frame place_of_row(struct facts *f, uint32_t row, bool *ret_is_task);
 struct name_frame place_of_stack(struct facts *f, uint32_t stack, bool *ret_is_task);

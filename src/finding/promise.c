@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* What the command that a finding names will show. It is asked here, as the command will ask it, and the text has that
+/* The next step of a finding, and what it will show. It is asked here, as the step will ask it, and the text has that
  * number: one fact, one number, whoever tells it. */
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "finding/rules.h"
@@ -12,13 +13,30 @@
 /* The command shows so many times what the finding is about: other call paths of the function grow as well. */
 #define PROMISE_MORE 1.1
 
-const char *next_callers(struct facts *f, const struct name_frame *frame, enum query_metric by) {
-        const char *quoted = place_quoted(f, frame);
+struct request_step *next_view(struct facts *f, enum request_shape shape, enum query_metric by) {
+        struct request_step *s = calloc(1, sizeof(*s));
+
+        if (!s)
+                abort();
+        s->request = request_copy(f->source->request);
+        s->request.shape = shape;
+        s->request.group_by = QUERY_BY_FUNCTION;
+        s->request.has_metric = true;
+        s->request.metric = by;
+        vec_push(&f->steps, s);
+        return s;
+}
+
+struct request_step *next_callers(struct facts *f, const struct name_frame *frame,
+                                  enum query_metric by) {
+        struct request_step *s = next_view(f, REQUEST_CALLERS, by);
         struct finding *x = &f->found.items[f->found.n - 1];
 
         x->shows = (struct finding_shows){.function = place_option(f, frame), .by = by};
-        return say(f, "silt report %s --callers %s --by %s", f->source->subject, quoted,
-                   query_metric_name(by));
+        s->request.function = strdup(x->shows.function);
+        if (!s->request.function)
+                abort();
+        return s;
 }
 
 /* A time as people type it, to a part of what matters; downwards. */
@@ -28,12 +46,6 @@ static uint64_t round_ns(uint64_t ns, uint64_t part_ns) {
         while (step * 10 <= part_ns)
                 step *= 10;
         return ns - ns % step;
-}
-
-static const char *say_time(struct facts *f, const char *option, uint64_t ns) {
-        struct unit_text t;
-
-        return say(f, " %s %s", option, unit_time(&t, ns));
 }
 
 /* Behind the warm-up, and behind the start of the program: libraries have set themselves up by then. */
@@ -53,8 +65,8 @@ static bool is_late(const struct facts *f, const struct course *c, const struct 
                        PROMISE_SAME_SHARE * course_gain(c->bytes, begin, last) / late;
 }
 
-const char *next_growth(struct facts *f, const struct name_frame *frame, const struct course *c,
-                        const struct growth *g) {
+struct request_step *next_growth(struct facts *f, const struct name_frame *frame,
+                                 const struct course *c, const struct growth *g) {
         const struct query_scope *scope = &f->source->answer->scope;
         uint64_t begin_ns = f->h->at_ns[first_of(f, g)], last_ns = f->h->at_ns[g->end_idx - 1];
         uint64_t span_ns = last_ns - MIN(last_ns, begin_ns);
@@ -62,7 +74,7 @@ const char *next_growth(struct facts *f, const struct name_frame *frame, const s
         /* What is torn down was the peak: no window needs to be typed. */
         bool is_peak = g->is_released && !is_late(f, c, g) &&
                        f->totals->peak_ns >= f->h->at_ns[MAX(g->end_idx, 2u) - 2];
-        const char *next = next_callers(f, frame, is_peak ? QUERY_PEAK : QUERY_GROWTH);
+        struct request_step *next = next_callers(f, frame, is_peak ? QUERY_PEAK : QUERY_GROWTH);
         struct finding_shows *s = &f->found.items[f->found.n - 1].shows;
 
         s->is_growth = true;
@@ -77,9 +89,10 @@ const char *next_growth(struct facts *f, const struct name_frame *frame, const s
                 return next;
         s->from_ns = from_ns;
         s->to_ns = to_ns;
-        return say(f, "silt report %s --callers %s --by growth%s%s", f->source->whole_subject,
-                   place_quoted(f, frame), from_ns ? say_time(f, "--from", from_ns) : "",
-                   to_ns < query_view(f->q)->end_ns ? say_time(f, "--to", to_ns) : "");
+        next->is_window_new = true;
+        request_set_time(&next->request.from, from_ns ? from_ns : UINT64_MAX);
+        request_set_time(&next->request.to, to_ns < query_view(f->q)->end_ns ? to_ns : UINT64_MAX);
+        return next;
 }
 
 /* ---- what it will show ----------------------------------------------------------------------- */

@@ -43,9 +43,12 @@ struct finding *found(struct facts *f, const char *kind, double bytes, uint32_t 
                       enum query_metric metric);
 struct finding *found_about_none(struct facts *f, const char *kind, const char *text);
 void found_number(struct finding *x, const char *name, double value);
-/* "silt report FILE --callers 'f' --by end": of the finding added last, whose text will have what that shows. */
-const char *next_callers(struct facts *f, const struct name_frame *frame, enum query_metric by);
-/* To the texts of the findings that are told, what their commands show. */
+/* A report of the same process, window and blocks, by a metric: as a tree, or by function (REQUEST_GROUPS). */
+struct request_step *next_view(struct facts *f, enum request_shape shape, enum query_metric by);
+/* By the callers of a function: of the finding added last, whose text will have what that shows. */
+struct request_step *next_callers(struct facts *f, const struct name_frame *frame,
+                                  enum query_metric by);
+/* To the texts of the findings that are told, what their next steps show. */
 void promises_keep(struct facts *f, struct findings *found);
 
 /* Whether bytes with this variance rest on enough: in a recording of samples a few of them are no evidence. */
@@ -76,9 +79,9 @@ bool growth_is_repeated(struct facts *f, const struct course *c, struct growth *
 /* Whether it rises by another clock than time; then sets the trend's begin and fit. end_idx is known. */
 bool growth_has_rhythm(struct facts *f, const struct course *c, const struct course *caller,
                        struct growth *g);
-/* The command about a growth: in the time behind the warm-up where that matters, and before all is torn down. c: of the place. */
-const char *next_growth(struct facts *f, const struct name_frame *frame, const struct course *c,
-                        const struct growth *g);
+/* The step about a growth: in the time behind the warm-up where that matters, and before all is torn down. c: of the place. */
+struct request_step *next_growth(struct facts *f, const struct name_frame *frame,
+                                 const struct course *c, const struct growth *g);
 /* What a course gained in the time of a growth. */
 double growth_gain(const struct growth *g, const struct course *c);
 /* Whether it only takes over, from column begin to last, what others give up: as when the entries of a table are replaced one

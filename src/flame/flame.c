@@ -8,7 +8,6 @@
 #include "flame/flame_write.h"
 #include "flame/process_parts.h"
 #include "show/opened.h"
-#include "show/times.h"
 
 enum { MAX_PICTURES = QUERY_N_METRICS + 1 };
 
@@ -16,7 +15,7 @@ enum { MAX_PICTURES = QUERY_N_METRICS + 1 };
 struct side {
         struct opened opened;
         struct show_options ask;
-        struct times_options times; /* ask, with times in place of names */
+        struct request_resolved resolved;
         struct view view;
         struct query_answer *answer;
         struct parts parts; /* of the answer, by process; none: it is drawn as one */
@@ -39,13 +38,12 @@ static int ask_side(struct side *s, const char *path, const struct flame_options
 
         s->ask = o->ask;
         s->ask.path = path;
-        r = opened_init(&s->opened, path, &o->ask.rules, reterr);
+        r = opened_init(&s->opened, path, &o->ask.request->rules, reterr);
         if (r >= 0)
-                r = times_options_init(&s->times, &s->ask, s->opened.q, reterr);
-        if (r >= 0)
-                r = view_init(&s->view, out, s->opened.q, &s->times.o, "", reterr);
+                r = show_resolve(&s->ask, s->opened.q, REQUEST_ALL, &s->resolved, reterr);
         if (r < 0)
                 return r;
+        view_init(&s->view, out, s->opened.q, &s->ask, "");
         s->view.s.utf8 = true;
         r = query_ask(s->opened.q, &s->view.scope, &s->answer, reterr);
         opened_end_progress(&s->opened);
@@ -83,7 +81,7 @@ static struct query_tree *tree_of(const struct asking *k, struct side *s,
                                                                     : QUERY_TOP_DOWN,
                                              .merge = QUERY_MERGE_FUNCTION,
                                              .metric = d->metric,
-                                             .is_full = k->o->ask.full,
+                                             .is_full = k->o->ask.request->full,
                                              .with_lines = d->with_lines,
                                              .min_share = k->n_sides > 1 ? d->min_share / 10
                                                                          : d->min_share,
@@ -146,11 +144,11 @@ static bool is_shallow(const struct graph *g) {
 
 static void make_picture(struct asking *k, enum query_metric m, bool is_reversed) {
         struct picture *p = &k->pictures[k->n_pictures++];
+        double share_pct = k->o->ask.request->min_share_pct;
         struct words_source says[GRAPH_N_SIDES] = {0};
         struct drawn d = {.metric = m,
                           .is_reversed = is_reversed,
-                          .min_share = k->o->ask.min_share_pct >= 0 ? k->o->ask.min_share_pct / 100
-                                                                    : FLAME_MIN_SHARE};
+                          .min_share = share_pct >= 0 ? share_pct / 100 : FLAME_MIN_SHARE};
 
         make_graph(k, &p->graph, &d);
         if (is_shallow(&p->graph)) {
@@ -168,7 +166,7 @@ static void make_picture(struct asking *k, enum query_metric m, bool is_reversed
  * take longer than people like to wait. */
 static bool is_worth_a_picture(const struct asking *k, enum query_metric m) {
         if (m == QUERY_GROWTH)
-                return k->sides[GRAPH_NEW].times.o.from_ns > 0;
+                return k->sides[GRAPH_NEW].resolved.scope.from_ns > 0;
         return k->n_sides == 1 || m == QUERY_PEAK || m == QUERY_END;
 }
 
@@ -194,7 +192,7 @@ static void asking_done(struct asking *k) {
         for (size_t i = 0; i < k->n_sides; i++) {
                 parts_done(&k->sides[i].parts);
                 query_answer_free(k->sides[i].answer);
-                times_options_done(&k->sides[i].times);
+                request_resolved_done(&k->sides[i].resolved);
                 opened_done(&k->sides[i].opened);
         }
         text_pool_done(&k->texts);

@@ -17,6 +17,7 @@
 #include "base/fs.h"
 #include "base/macros.h"
 #include "flame/flame.h"
+#include "request/testing/request_made.h"
 #include "trace/rehash.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
@@ -57,8 +58,7 @@ static void check_picture(const char *text, size_t n, bool is_page) {
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n) {
-        static const char *const metrics[] = {"peak",  "end",       "allocated",
-                                              "count", "temporary", "growth"};
+        struct request request = REQUEST_DEFAULT;
         struct flame_options o = FLAME_OPTIONS_DEFAULT;
         uint8_t choice = n ? data[--n] : 0;
         struct flame_result result;
@@ -70,17 +70,17 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n) {
         int old_fd = make_file(data, n / 2, choice & 1, old_path, sizeof(old_path));
 
         o.ask.path = path;
-        o.ask.metric = metrics[n % ARRAY_SIZE(metrics)];
+        o.ask.request = &request;
+        request.has_metric = true;
+        request.metric = (enum query_metric)(n % QUERY_N_METRICS);
         o.width_px = FLAME_MIN_WIDTH_PX + (uint32_t)n % 2000;
         o.is_page = choice & 2;
         o.is_reversed = choice & 4;
-        o.ask.full = choice & 8;
-        o.ask.process = choice & 16 ? "all" : NULL;
+        request.full = choice & 8;
+        request_ask(&request, choice & 16 ? "process=all" : "");
         o.old_path = choice & 32 ? old_path : NULL;
-        if (choice & 64)
-                o.ask.from_ns = 3000;
-        if (choice & 128)
-                o.ask.to_ns = 50000;
+        request_ask(&request, choice & 64 ? "from=3us" : "");
+        request_ask(&request, choice & 128 ? "to=50us" : "");
         if (flame_draw(out, &o, &result, &err) < 0) {
                 fclose(out);
                 if (!err.text[0] || strchr(err.text, '\n') || n_text)
@@ -89,6 +89,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n) {
                 fclose(out);
                 check_picture(text, n_text, o.is_page);
         }
+        request_done(&request);
         free(text);
         close(fd);
         close(old_fd);

@@ -15,6 +15,7 @@
 #include "flame/graph.h"
 #include "flame/text_cut.h"
 #include "query/testing/fabric.h"
+#include "request/testing/request_made.h"
 #include "show/opened.h"
 #include "show/testing/server_trace.h"
 
@@ -122,7 +123,9 @@ static void test_escape(void **state) {
 
 struct made {
         struct opened opened[GRAPH_N_SIDES];
-        struct show_options ask;
+        struct show_options ask[GRAPH_N_SIDES];
+        struct request request;
+        struct request_resolved resolved[GRAPH_N_SIDES];
         struct view view[GRAPH_N_SIDES];
         struct query_tree *tree[GRAPH_N_SIDES];
         struct graph_part part[GRAPH_N_SIDES];
@@ -135,18 +138,21 @@ static void make(struct made *m, const char *const *paths, size_t n_paths, const
         struct graph_source of[GRAPH_N_SIDES];
         struct err e = {0};
 
-        *m = (struct made){.ask = SHOW_OPTIONS_DEFAULT};
-        m->ask.metric = metric;
-        if (strcmp(metric, "growth") == 0)
-                m->ask.from_ns = 15000000; /* from where on something is released too */
+        *m = (struct made){.request = REQUEST_DEFAULT};
+        assert_int_equal(request_set(&m->request, "by", metric, &e), 0);
+        if (strcmp(metric, "growth") == 0) /* from where on something is released too */
+                assert_int_equal(request_set(&m->request, "from", "15ms", &e), 0);
         text_pool_init(&m->texts);
         for (size_t i = 0; i < n_paths; i++) {
                 struct query_tree_options o = {.kind = is_reversed ? QUERY_BOTTOM_UP
                                                                    : QUERY_TOP_DOWN};
 
-                assert_int_equal(opened_init(&m->opened[i], paths[i], &m->ask.rules, &e), 0);
-                assert_int_equal(view_init(&m->view[i], stdout, m->opened[i].q, &m->ask, "", &e),
+                assert_int_equal(opened_init(&m->opened[i], paths[i], &m->request.rules, &e), 0);
+                m->ask[i] = (struct show_options){.request = &m->request};
+                assert_int_equal(show_resolve(&m->ask[i], m->opened[i].q, REQUEST_ALL,
+                                              &m->resolved[i], &e),
                                  0);
+                view_init(&m->view[i], stdout, m->opened[i].q, &m->ask[i], "");
                 m->view[i].s.utf8 = true;
                 o.metric = m->view[i].metric;
                 assert_int_equal(query_tree(m->opened[i].q, &m->view[i].scope, &o, &m->tree[i], &e),
@@ -160,8 +166,10 @@ static void make(struct made *m, const char *const *paths, size_t n_paths, const
 static void unmake(struct made *m) {
         graph_done(&m->graph);
         text_pool_done(&m->texts);
+        request_done(&m->request);
         for (int i = 0; i < GRAPH_N_SIDES; i++) {
                 query_tree_free(m->tree[i]);
+                request_resolved_done(&m->resolved[i]);
                 if (m->opened[i].q)
                         opened_done(&m->opened[i]);
         }
@@ -440,7 +448,8 @@ static void test_long_names(void **state) {
 
 /* ---- pictures ------------------------------------------------------------------------------------------ */
 
-static char *draw(struct flame_options o) {
+static char *draw(struct flame_options o, const char *asked) {
+        struct request request = request_made(asked);
         struct flame_result result = {0};
         struct err e = {0};
         char *text = NULL;
@@ -448,8 +457,10 @@ static char *draw(struct flame_options o) {
         FILE *out = open_memstream(&text, &n);
 
         o.ask.path = TRACE_PATH;
+        o.ask.request = &request;
         assert_int_equal(flame_draw(out, &o, &result, &e), 0);
         fclose(out);
+        request_done(&request);
         return text;
 }
 
@@ -472,19 +483,16 @@ static void test_sentences(void **state) {
 
         (void)state;
         server_trace_write(TRACE_PATH);
-        text = draw(o);
+        text = draw(o, "");
         assert_has(text, " live at the peak (");
         assert_has(text, " % under ");
         free(text);
-        o.ask.metric = "count";
         o.is_reversed = true;
-        text = draw(o);
+        text = draw(o, "by=count");
         assert_has(text, " % made by ");
         free(text);
-        o.ask.metric = "growth";
-        o.ask.from_ns = 1000000;
         o.title = "A <title> of my own";
-        text = draw(o);
+        text = draw(o, "by=growth&from=1ms");
         assert_has(text, "A &lt;title&gt; of my own");
         assert_has(text, " of growth of ");
         assert_has(text, "From 1 ms on.");
@@ -514,16 +522,15 @@ static void test_named_frame(void **state) {
                      550);
         fabric_alloc(f, 0, thread, fabric_frame(f, top, "/bin/x", "other", "x.c", 4), 400);
         fabric_end(f);
-        text = draw(ask);
+        text = draw(ask, "");
         assert_has(text, ": 55 % under deep");
         free(text);
         ask.is_reversed = true;
-        text = draw(ask);
+        text = draw(ask, "");
         assert_has(text, ": 55 % requested by deep");
         free(text);
         ask.is_reversed = false;
-        ask.ask.full = true; /* drawn, but nobody to name */
-        text = draw(ask);
+        text = draw(ask, "full"); /* drawn, but nobody to name */
         assert_has(text, ">operator new(unsigned long)</text>");
         assert_has(text, ": 55 % under deep");
         free(text);
@@ -538,8 +545,8 @@ static void test_same_twice(void **state) {
 
                 o.is_page = page;
                 write_random(TRACE_PATH, 5);
-                a = draw(o);
-                b = draw(o);
+                a = draw(o, "");
+                b = draw(o, "");
                 assert_string_equal(a, b);
                 free(a);
                 free(b);
@@ -578,9 +585,8 @@ static void test_hostile_names(void **state) {
                 char *text;
 
                 o.is_page = form & 1;
-                o.ask.full = form & 2;
                 o.title = names[form];
-                text = draw(o);
+                text = draw(o, form & 2 ? "full" : "");
                 assert_int_equal(count_of(text, "<script"), 1);
                 assert_int_equal(count_of(text, "</script"), 1);
                 assert_int_equal(count_of(text, "]]>"), form & 1 ? 0 : 1);

@@ -90,15 +90,6 @@ struct query_condition query_filter_condition(const struct query_filter *f, size
         return (struct query_condition){f->words.items[i].kind, f->words.items[i].value};
 }
 
-void query_filter_add_options(const struct query_filter *f, struct str *to) {
-        for (size_t i = 0; f && i < f->words.n; i++) {
-                if (strcmp(f->words.items[i].kind, "process") == 0)
-                        continue; /* no option of this kind: --process is another */
-                str_addf(to, " --%s ", f->words.items[i].kind);
-                str_add_shell(to, f->words.items[i].value);
-        }
-}
-
 /* ---- one condition each ---------------------------------------------------------------------- */
 
 static void say(struct query_filter *f, const char *fmt, ...) __attribute__((format(printf, 2, 3)));

@@ -158,8 +158,6 @@ struct query_condition {
 };
 size_t query_filter_n(const struct query_filter *f); /* of NULL 0 */
 struct query_condition query_filter_condition(const struct query_filter *f, size_t i);
-/* As options of a command, quoted for a shell: " --function '^Cache::' --size 1K..1M". */
-void query_filter_add_options(const struct query_filter *f, struct str *to);
 
 /* ---- moments with a name --------------------------------------------------------------------- */
 

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "report/finding_text.h"
 
+#include "show/opened.h"
+
 #include <string.h>
 
 #include "base/units.h"
@@ -181,11 +183,13 @@ static bool is_breakable(const struct style *s, const char *command, size_t inde
         return true;
 }
 
-static void print_next(const struct style *s, const char *next) {
+static void print_next(const struct style *s, const struct report *r, const struct finding *f) {
         size_t indent = FOUND_INDENT + strlen("Next: ");
-        struct str clean = {0};
+        struct str clean = {0}, next = {0};
 
-        style_add_clean(&clean, next);
+        opened_add_step(f->next, r->options->path, &next);
+        style_add_clean(&clean, str_text(&next));
+        str_done(&next);
         fprintf(s->out, "%*s%sNext:%s ", FOUND_INDENT, "", s->dim, s->plain);
         if (is_breakable(s, str_text(&clean), indent))
                 print_command(s, str_text(&clean), indent);
@@ -213,8 +217,8 @@ static void print_finding(const struct style *s, const struct report *r, const s
                         before, s->plain);
         else if (f->has_site)
                 print_site(s, r, f);
-        if (f->next && f->next[0])
-                print_next(s, f->next);
+        if (f->next)
+                print_next(s, r, f);
 }
 
 /* ---- all of them ----------------------------------------------------------------------------- */

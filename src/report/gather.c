@@ -8,7 +8,6 @@
 #include "finding/joined.h"
 #include "show/opened.h"
 #include "show/process_holders.h"
-#include "show/times.h"
 
 bool report_is_windowed(const struct report *r) {
         return r->scope.from_ns > 0 || r->scope.to_ns < r->v->end_ns;
@@ -19,7 +18,7 @@ bool report_is_filtered(const struct report *r) {
 }
 
 bool report_counts_sizes(const struct report *r) {
-        return r->options->full || r->v->n_events <= SHOW_MAX_EVENTS ||
+        return r->options->request->full || r->v->n_events <= SHOW_MAX_EVENTS ||
                query_filter_needs_events(r->scope.filter);
 }
 
@@ -66,7 +65,7 @@ static void gather_quality(struct report *r) {
 static void gather_sites(struct report *r) {
         const struct query_group_options by = {.by = QUERY_BY_SITE,
                                                .metric = r->metric,
-                                               .is_full = r->options->full};
+                                               .is_full = r->options->request->full};
         struct query_groups *g = query_group_answer(r->q, r->answer, &by);
 
         for (size_t i = 0; i < g->n; i++) {
@@ -110,11 +109,8 @@ static int gather_unfiltered(struct report *r, struct err *reterr) {
                 r->unfiltered = r->answer->totals;
                 return 0;
         }
-        if (query_answer_is_untold(r->answer)) { /* the window as answered is empty */
-                x = times_scope(r->q, r->options, &scope, reterr);
-                if (x < 0)
-                        return x;
-        }
+        if (query_answer_is_untold(r->answer)) /* the window as answered is empty */
+                scope = r->options->resolved->scope;
         scope.filter = NULL;
         x = query_ask(r->q, &scope, &a, reterr);
         if (x >= 0)
@@ -122,50 +118,27 @@ static int gather_unfiltered(struct report *r, struct err *reterr) {
         return x;
 }
 
-static void add_time(struct str *to, const char *option, uint64_t ns) {
-        struct unit_text t;
-
-        str_addf(to, " %s %s", option, unit_time(&t, ns));
-}
-
-static void add_name(struct str *to, const char *option, const char *name) {
-        struct str word = {0};
-
-        str_addf(&word, "@%s", name);
-        str_addf(to, " %s ", option);
-        str_add_shell(to, str_text(&word));
-        str_done(&word);
-}
-
-/* As a command names it that is to look at the same window (or all of the time) and blocks; process: as it is named, NULL: all. */
-static void add_subject(const struct show_options *o, const char *process, bool with_window,
-                        struct str *to) {
-        str_add_shell(to, o->path);
-        if (process) {
-                str_add(to, " --process ");
-                str_add_shell(to, process);
-        }
-        if (o->from_name && with_window)
-                add_name(to, "--from", o->from_name);
-        else if (o->from_ns && with_window)
-                add_time(to, "--from", o->from_ns);
-        if (o->to_name && with_window)
-                add_name(to, "--to", o->to_name);
-        else if (o->to_ns != UINT64_MAX && with_window)
-                add_time(to, "--to", o->to_ns);
-        query_filter_add_options(o->filter, to);
-        opened_add_options(to);
-}
-
 /* ---- findings -------------------------------------------------------------------------------- */
+
+/* The same process (NULL: none is named), window and blocks, to be asked about further. */
+static struct request base_request(const struct report *r, const char *process) {
+        struct request asked = *r->options->request;
+
+        if (asked.at.is_set)
+                asked.to = asked.at;
+        asked = (struct request){.process = (char *)process,
+                                 .from = asked.from,
+                                 .to = asked.to,
+                                 .filter = asked.filter,
+                                 .min_share_pct = -1};
+        return request_copy(&asked);
+}
 
 static int find_in(struct report *r, const struct query_answer *a, const struct query_totals *whole,
                    const char *process, struct findings **ret, struct err *reterr) {
-        struct str subject = {0}, whole_subject = {0};
+        struct request base = base_request(r, process);
         int x;
 
-        add_subject(r->options, process, true, &subject);
-        add_subject(r->options, process, false, &whole_subject);
         x = findings_make(&(struct finding_source){.q = r->q,
                                                    .names = r->names,
                                                    .answer = a,
@@ -173,12 +146,10 @@ static int find_in(struct report *r, const struct query_answer *a, const struct 
                                                    .complete_stacks_pct =
                                                            percent(whole->n_complete_stacks,
                                                                    whole->n_allocs),
-                                                   .subject = str_text(&subject),
-                                                   .whole_subject = str_text(&whole_subject),
+                                                   .request = &base,
                                                    .is_windowed = report_is_windowed(r)},
                           ret, reterr);
-        str_done(&subject);
-        str_done(&whole_subject);
+        request_done(&base);
         return x;
 }
 
@@ -229,7 +200,7 @@ static int find_in_all(struct report *r, struct err *reterr) {
 static int gather_findings(struct report *r, struct err *reterr) {
         if (r->all)
                 return find_in_all(r, reterr);
-        return find_in(r, r->answer, &r->whole, r->options->process, &r->findings, reterr);
+        return find_in(r, r->answer, &r->whole, r->options->request->process, &r->findings, reterr);
 }
 
 /* ---- all of it ------------------------------------------------------------------------------- */
@@ -245,7 +216,7 @@ static int gather_all(struct report *r, struct err *reterr) {
                 r->all = r->answer;
                 return 0;
         }
-        if (r->options->process)
+        if (r->options->request->process)
                 return 0;
         scope.process = QUERY_ALL;
         x = query_ask(r->q, &scope, &r->beside, reterr);
@@ -255,7 +226,7 @@ static int gather_all(struct report *r, struct err *reterr) {
 
 int report_gather(struct query *q, const struct show_options *o, struct names *names,
                   struct report *ret, struct err *reterr) {
-        uint64_t max_events = o->full ? UINT64_MAX : SHOW_MAX_EVENTS;
+        uint64_t max_events = o->request->full ? UINT64_MAX : SHOW_MAX_EVENTS;
         struct report *r = ret;
         int x;
 
@@ -263,13 +234,11 @@ int report_gather(struct query *q, const struct show_options *o, struct names *n
                              .q = q,
                              .v = query_view(q),
                              .names = names,
-                             .frames = {q, names, o->full},
+                             .frames = {q, names, o->request->full},
                              .arena = arena_new()};
-        x = query_metric_parse(o->metric, &r->metric, reterr);
-        if (x >= 0)
-                x = times_scope(q, o, &r->scope, reterr);
-        if (x >= 0)
-                x = query_ask(q, &r->scope, &r->answer, reterr);
+        r->metric = o->resolved->metric;
+        r->scope = o->resolved->scope;
+        x = query_ask(q, &r->scope, &r->answer, reterr);
         if (x >= 0)
                 x = gather_all(r, reterr);
         if (x >= 0)

@@ -123,8 +123,8 @@ static bool is_of_several(const struct report *r) {
 
 /* It was not asked for by its number or name. */
 static bool is_main(const struct report *r) {
-        return r->scope.process == QUERY_ALL || !r->options->process ||
-               strcmp(r->options->process, "main") == 0;
+        return r->scope.process == QUERY_ALL || !r->options->request->process ||
+               strcmp(r->options->request->process, "main") == 0;
 }
 
 static void add_subject(const struct style *s, const struct report *r, struct str *to) {

@@ -21,7 +21,7 @@ typedef void (*limit_fn)(void *ctx, const struct trace_limit *l, const struct tr
 
 /* Of one process that was asked for only its own are told. */
 static bool is_of_one(const struct report *r) {
-        return r->options->process && r->scope.process != QUERY_ALL;
+        return r->options->request->process && r->scope.process != QUERY_ALL;
 }
 
 static bool is_asked_for(const struct report *r, const struct trace_limit *l) {

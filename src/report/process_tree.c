@@ -119,7 +119,7 @@ static void join_alike(struct family *f) {
 
                 f->members[i].n_alike = 1;
                 f->members[i].stands_in = i;
-                if (f->r->options->full || f->members[i].has_children || !is_first(f, i))
+                if (f->r->options->request->full || f->members[i].has_children || !is_first(f, i))
                         continue;
                 other = map_put(&largest, hash_of(f, i), i, &added);
                 if (added)
@@ -170,7 +170,7 @@ static void choose(struct family *f) {
         for (uint32_t i = 0; i < f->n; i++)
                 if (is_row(f, i))
                         order[n++] = i;
-        most = f->r->options->full || n <= FAMILY_MAX_ROWS + 1 ? n : FAMILY_MAX_ROWS;
+        most = f->r->options->request->full || n <= FAMILY_MAX_ROWS + 1 ? n : FAMILY_MAX_ROWS;
         if (most < n)
                 qsort_r(order, n, sizeof(order[0]), larger_first, f);
         for (size_t i = 0; i < n; i++)
@@ -313,7 +313,7 @@ void process_tree_print(const struct style *s, const struct report *r) {
         f.members = calloc(f.n, sizeof(f.members[0]));
         if (!f.members)
                 abort();
-        f.joins_images = !r->options->full && query_n_pids(r->q) > 1;
+        f.joins_images = !r->options->request->full && query_n_pids(r->q) > 1;
         join_images(&f);
         join_alike(&f);
         choose(&f);

@@ -4,22 +4,6 @@
 
 #include "report/gather.h"
 #include "show/opened.h"
-#include "show/times.h"
-
-static bool report_is_view(const struct show_options *o) {
-        return o->histogram || o->group_by || o->tree || o->bottom_up || o->callers || o->callees;
-}
-
-/* The answers that stand in for the summary. */
-static int print_view(FILE *out, struct opened *t, const struct show_options *o,
-                      struct err *reterr) {
-        int r = o->histogram  ? report_histogram(out, t->q, o, reterr)
-                : o->group_by ? report_groups(out, t->q, o, reterr)
-                              : report_tree(out, t->q, o, reterr);
-
-        opened_end_progress(t);
-        return r;
-}
 
 static int print_summary(FILE *out, struct opened *t, const struct show_options *o,
                          struct err *reterr) {
@@ -34,22 +18,39 @@ static int print_summary(FILE *out, struct opened *t, const struct show_options 
         return x;
 }
 
-int report_print(FILE *out, const struct show_options *options, struct err *reterr) {
-        struct times_options times = {0};
-        const struct show_options *o = &times.o;
-        struct opened t;
-        int r = opened_init(&t, options->path, &options->rules, reterr);
+static int print_asked(FILE *out, struct opened *t, const struct show_options *o,
+                       struct err *reterr) {
+        int r = 0;
 
-        if (r >= 0)
-                r = times_options_init(&times, options, t.q, reterr);
-        if (r >= 0 && o->blocks) {
-                opened_end_progress(&t); /* the list itself shows that something happens */
-                r = report_blocks(out, t.q, o, t.names, reterr);
-        } else if (r >= 0) {
-                r = report_is_view(o) ? print_view(out, &t, o, reterr)
-                                      : print_summary(out, &t, o, reterr);
+        switch (o->request->shape) {
+        case REQUEST_SUMMARY: return print_summary(out, t, o, reterr);
+        case REQUEST_BLOCKS:
+                opened_end_progress(t); /* the list itself shows that something happens */
+                return report_blocks(out, t->q, o, t->names, reterr);
+        case REQUEST_GROUPS: r = report_groups(out, t->q, o, reterr); break;
+        case REQUEST_TREE:
+        case REQUEST_BOTTOM_UP:
+        case REQUEST_CALLERS:
+        case REQUEST_CALLEES: r = report_tree(out, t->q, o, reterr); break;
+        case REQUEST_SIZES:
+        case REQUEST_LIFETIMES: r = report_histogram(out, t->q, o, reterr); break;
         }
-        times_options_done(&times);
+        opened_end_progress(t);
+        return r;
+}
+
+int report_print(FILE *out, const struct show_options *options, struct err *reterr) {
+        struct request_resolved resolved = {0};
+        struct show_options o = *options;
+        struct opened t;
+        int r = opened_init(&t, o.path, &o.request->rules, reterr);
+
+        /* programs that read JSON know it so */
+        if (r >= 0)
+                r = show_resolve(&o, t.q, o.json ? REQUEST_MAIN : REQUEST_ALL, &resolved, reterr);
+        if (r >= 0)
+                r = print_asked(out, &t, &o, reterr);
+        request_resolved_done(&resolved);
         opened_done(&t);
         return r;
 }

@@ -6,7 +6,6 @@
 #include "show/show_json.h"
 #include "show/stack_text.h"
 #include "show/style.h"
-#include "show/times.h"
 #include "show/view.h"
 
 enum { BLOCKS_WIDE = 80, BLOCKS_THREAD_WIDTH = 20 };
@@ -132,13 +131,13 @@ static int print_first(const struct listing *l, const struct query_scope *scope,
 
 int report_blocks(FILE *out, struct query *q, const struct show_options *o, struct names *names,
                   struct err *reterr) {
-        struct listing l = {.q = q, .v = query_view(q), .frames = {q, names, o->full}, .out = out};
-        struct query_scope scope;
+        struct listing l = {.q = q,
+                            .v = query_view(q),
+                            .frames = {q, names, o->request->full},
+                            .out = out};
+        const struct query_scope scope = o->resolved->scope;
         int x;
 
-        x = times_scope(q, o, &scope, reterr);
-        if (x < 0)
-                return x;
         if (!o->json) {
                 style_init(&l.s, out);
                 x = print_first(&l, &scope, reterr);

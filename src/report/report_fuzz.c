@@ -34,11 +34,12 @@
 #include "base/macros.h"
 #include "query/query.h"
 #include "report/report.h"
+#include "request/testing/request_made.h"
 #include "trace/rehash.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
 
-static void choose_filter(struct show_options *o, unsigned n) {
+static void choose_filter(struct request *o, unsigned n) {
         static const char *const filters[][2] = {{"function", "a"},         {"not-module", "lib"},
                                                  {"size", "10..500"},       {"lifetime", "2us.."},
                                                  {"alive-at", "40us"},      {"thread", "r"},
@@ -47,45 +48,45 @@ static void choose_filter(struct show_options *o, unsigned n) {
 
         if (n == 0 || n > ARRAY_SIZE(filters))
                 return;
-        o->filter = query_filter_new();
+        o->filter = query_filter_new(); /* by itself: a condition on processes is no key */
         if (query_filter_add(o->filter, filters[n - 1][0], filters[n - 1][1], &err) < 0)
                 abort();
 }
 
-static void choose_view(struct show_options *o, uint8_t n) {
-        static const char *const groups[] = {"site",  "function", "module", "line",
-                                             "crate", "thread",   "size",   "process"};
+static void choose_view(struct request *o, uint8_t n) {
+        static const char *const views[] = {"group-by=site",
+                                            "group-by=function",
+                                            "group-by=module",
+                                            "group-by=line",
+                                            "group-by=crate",
+                                            "group-by=thread",
+                                            "group-by=size",
+                                            "group-by=process",
+                                            "tree",
+                                            "bottom-up",
+                                            "callers=main",
+                                            "callees=a%7Ce",
+                                            "histogram=size",
+                                            "histogram=lifetime",
+                                            "", /* the summary */
+                                            ""};
 
-        switch (n & 15) {
-        case 8: o->tree = true; break;
-        case 9: o->bottom_up = true; break;
-        case 10: o->callers = "main"; break;
-        case 11: o->callees = "a|e"; break;
-        case 12: o->histogram = SHOW_SIZES; break;
-        case 13: o->histogram = SHOW_LIFETIMES; break;
-        case 14:
-        case 15: break; /* the summary */
-        default: o->group_by = groups[n & 7]; break;
-        }
+        if (o->shape == REQUEST_SUMMARY)
+                request_ask(o, views[n & 15]);
         o->max_depth = n % 3;
         if (n % 5 == 2)
                 o->process = "main";
         choose_filter(o, n >> 4);
 }
 
-static void choose(struct show_options *o, uint8_t choice, size_t n) {
-        static const char *const metrics[] = {"peak",  "end",       "allocated",
-                                              "count", "temporary", "growth"};
-
-        o->metric = metrics[n % ARRAY_SIZE(metrics)];
-        o->json = choice & 4;
-        o->process = choice & 8 ? "all" : NULL;
-        o->blocks = choice & 16;
+static void choose(struct request *o, uint8_t choice, size_t n) {
+        o->has_metric = true;
+        o->metric = (enum query_metric)(n % QUERY_N_METRICS);
+        request_ask(o, choice & 8 ? "process=all" : "");
+        request_ask(o, choice & 16 ? "blocks" : "");
+        request_ask(o, choice & 64 ? "from=3us" : "");
+        request_ask(o, choice & 128 ? "to=50us" : "");
         o->full = choice & 32;
-        if (choice & 64)
-                o->from_ns = 3000;
-        if (choice & 128)
-                o->to_ns = 50000;
 }
 
 static int make_file(const uint8_t *data, size_t n, uint8_t choice) {
@@ -103,21 +104,21 @@ static int make_file(const uint8_t *data, size_t n, uint8_t choice) {
 }
 
 /* What findings are made of, asked alone: a window that cuts slices, too. */
-static void ask_moves(const struct show_options *o) {
+static void ask_moves(const char *path, const struct request *o) {
         struct query *q = NULL;
         struct query_moves *m = NULL;
         struct query_scope scope;
         struct err err = {0};
 
-        if (query_open(o->path, &q, &err) < 0)
+        if (query_open(path, &q, &err) < 0)
                 return;
         scope = query_whole(q);
         if (o->process)
                 scope.process = QUERY_ALL;
-        if (o->from_ns) /* late, so that there is something before it */
+        if (o->from.is_set) /* late, so that there is something before it */
                 scope.from_ns = query_view(q)->end_ns / 8 * 5;
-        else
-                scope.to_ns = o->to_ns;
+        else if (o->to.is_set)
+                scope.to_ns = o->to.ns;
         scope.filter = o->filter;
         if (query_view(q)->n_processes > 0 && query_moves(q, &scope, &m, &err) < 0 &&
             (!err.text[0] || strchr(err.text, '\n')))
@@ -127,7 +128,8 @@ static void ask_moves(const struct show_options *o) {
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n) {
-        struct show_options options = SHOW_OPTIONS_DEFAULT;
+        struct request request = REQUEST_DEFAULT;
+        struct show_options options = {.request = &request};
         uint8_t choice = n ? data[--n] : 0;
         uint8_t view = choice & 2 && n ? data[--n] : 0;
         int fd = make_file(data, n, choice);
@@ -139,9 +141,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n) {
 
         snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
         options.path = path;
-        choose(&options, choice, n);
+        options.json = choice & 4;
+        choose(&request, choice, n);
         if (choice & 2)
-                choose_view(&options, view);
+                choose_view(&request, view);
         heap_peak_begin();
         r = report_print(out, &options, &err);
         if (heap_peak_bytes() > 2 * (512 * n + (64u << 20)))
@@ -149,8 +152,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n) {
         fclose(out);
         if (r < 0 && (!err.text[0] || strchr(err.text, '\n') || n_text))
                 abort();
-        ask_moves(&options);
-        query_filter_free(options.filter);
+        ask_moves(path, &request);
+        request_done(&request);
         free(text);
         close(fd);
         return 0;

@@ -87,7 +87,8 @@ static void add_what(const struct view *v, const struct query_groups *groups,
                         view_add_name(v, &g->frame, false, &name);
                 break;
         case QUERY_BY_MODULE:
-                style_add_clean(&name, v->o->full ? g->frame.module : frame_base(g->frame.module));
+                style_add_clean(&name, v->o->request->full ? g->frame.module
+                                                           : frame_base(g->frame.module));
                 break;
         case QUERY_BY_CRATE: style_add_clean(&name, g->name); break;
         case QUERY_BY_THREAD: add_thread(v, g->thread, &name); break;
@@ -97,7 +98,7 @@ static void add_what(const struct view *v, const struct query_groups *groups,
         }
         if (name.n == 0)
                 str_add(&name, g->n_sites && !g->stack ? "(no stack)" : "(unknown)");
-        style_add_cut(&v->s, to, str_text(&name), v->o->full ? SIZE_MAX : width);
+        style_add_cut(&v->s, to, str_text(&name), v->o->request->full ? SIZE_MAX : width);
         if (with_place && place.n &&
             str_width(str_text(&name)) + 2 + str_width(str_text(&place)) <= width)
                 str_addf(to, "  %s%s%s", v->s.dim, str_text(&place), v->s.plain);
@@ -249,8 +250,8 @@ static void print_row(const struct view *v, const struct query_groups *g,
 
 static void print_text(const struct view *v, const struct query_groups *g,
                        const struct query_history *h) {
-        size_t n = show_count_groups(g), n_shown = v->o->full ? n : MIN(n, (size_t)v->o->n_top),
-               done = 0;
+        size_t n = show_count_groups(g),
+               n_shown = v->o->request->full ? n : MIN(n, (size_t)show_n_top(v->o)), done = 0;
         struct unit_text t;
 
         print_first(v, g);
@@ -271,7 +272,8 @@ static void print_text(const struct view *v, const struct query_groups *g,
 static void put_json(struct view *v, const struct query_history *h) {
         view_begin(v);
         show_put_answer(&v->j, v->q, h->groups->answer, v->metric);
-        show_put_groups(&v->j, v->q, h->groups, h, v->o->full ? SIZE_MAX : v->o->n_top);
+        show_put_groups(&v->j, v->q, h->groups, h,
+                        v->o->request->full ? SIZE_MAX : show_n_top(v->o));
         view_end(v);
 }
 
@@ -280,18 +282,15 @@ static void put_json(struct view *v, const struct query_history *h) {
 int report_groups(FILE *out, struct query *q, const struct show_options *o, struct err *reterr) {
         _cleanup_(query_history_freep) struct query_history *h = NULL;
         _cleanup_(query_groups_freep) struct query_groups *alone = NULL;
-        struct query_group_options by = {.is_full = o->full};
+        struct query_group_options by = {.by = o->request->group_by, .is_full = o->request->full};
         struct view v;
         int r;
 
-        r = view_init(&v, out, q, o, "silt.groups/1", reterr);
-        if (r >= 0)
-                r = query_by_parse(o->group_by, &by.by, reterr);
-        if (r < 0)
-                return r;
+        view_init(&v, out, q, o, "silt.groups/1");
         by.metric = v.metric;
         if (o->json || (v.s.utf8 && is_wide(&v)))
-                r = query_history(q, &v.scope, &by, MIN(o->n_top, (uint32_t)GROUPS_MAX_HISTORIES),
+                r = query_history(q, &v.scope, &by,
+                                  MIN(show_n_top(o), (uint32_t)GROUPS_MAX_HISTORIES),
                                   o->json ? GROUPS_JSON_COLUMNS : GROUPS_SPARK_CELLS,
                                   SHOW_MAX_EVENTS, &h, reterr);
         else

@@ -118,7 +118,7 @@ static void print_rows(const struct view *v, const struct query_histogram *h) {
 
         for (size_t i = 0; i < h->n; i++)
                 vec_push(&rows, h->buckets[i]);
-        if (h->kind == QUERY_SIZES && rows.n > HISTOGRAM_MAX_ROWS && !v->o->full)
+        if (h->kind == QUERY_SIZES && rows.n > HISTOGRAM_MAX_ROWS && !v->o->request->full)
                 rows.n = merge_doublings(rows.items, rows.n);
         while (first < rows.n && rows.items[first].n_blocks == 0)
                 first++;
@@ -185,11 +185,10 @@ int report_histogram(FILE *out, struct query *q, const struct show_options *o, s
         struct view v;
         int r;
 
-        r = view_init(&v, out, q, o, "silt.histogram/1", reterr);
-        if (r >= 0)
-                r = query_histogram(q, &v.scope,
-                                    o->histogram == SHOW_SIZES ? QUERY_SIZES : QUERY_LIFETIMES,
-                                    o->full, &h, reterr);
+        view_init(&v, out, q, o, "silt.histogram/1");
+        r = query_histogram(q, &v.scope,
+                            o->request->shape == REQUEST_SIZES ? QUERY_SIZES : QUERY_LIFETIMES,
+                            o->request->full, &h, reterr);
         if (r < 0)
                 return r;
         v.scope = h->scope;

@@ -23,6 +23,7 @@
 #include "base/testing/seed.h"
 #include "query/testing/fabric.h"
 #include "report/report.h"
+#include "request/testing/request_made.h"
 #include "trace/reader.h"
 #include "trace/rehash.h"
 #include "trace/testing/trace_plain.h"
@@ -146,16 +147,15 @@ static uint64_t cpu_ns(void) {
 
 /* The report, or NULL when it was refused; the caller frees it. */
 static char *report(bool json, struct err *e) {
-        struct show_options o = SHOW_OPTIONS_DEFAULT;
+        struct request request = request_made(json ? "process=main" : "process=all");
+        const struct show_options o = {.path = path, .request = &request, .json = json};
         size_t n = 0;
         char *text = NULL;
         FILE *out = open_memstream(&text, &n);
         int r;
 
-        o.path = path;
-        o.json = json;
-        o.process = json ? "main" : "all";
         r = report_print(out, &o, e);
+        request_done(&request);
         fclose(out);
         if (r == 0 && n > 0)
                 return text;

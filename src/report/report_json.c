@@ -24,7 +24,7 @@ static void put_top_metric(struct json *j, struct report *r, enum query_metric m
         query_sort_sites(r->answer->sites, r->answer->n_sites, m);
         json_object(j);
         json_put_string(j, "metric", query_metric_name(m));
-        show_put_sites(j, r->q, r->answer, m, r->options->n_top);
+        show_put_sites(j, r->q, r->answer, m, show_n_top(r->options));
         json_end(j);
 }
 
@@ -196,10 +196,10 @@ int report_json(FILE *out, struct report *r, struct err *reterr) {
         limits_put(&j, r);
         json_put_string(&j, "ended", show_ended_name(report_process(r)->end.ended));
         show_put_processes(&j, r->q, r->answer);
-        show_put_findings(&j, r->q, r->findings);
+        show_put_findings(&j, r->q, r->options->path, r->findings);
         put_top(&j, r);
         show_put_threads(&j, r->q, r->threads, r->n_threads, r->threads_have_figures);
-        show_put_mappings(&j, r->q, &r->mapped, r->mappings, r->n_mappings, r->options->n_top);
+        show_put_mappings(&j, r->q, &r->mapped, r->mappings, r->n_mappings, show_n_top(r->options));
         resident_put(&j, r);
         x = put_timeline(&j, r, reterr);
         if (x >= 0)

@@ -15,6 +15,7 @@
 #include "base/str.h"
 #include "query/testing/fabric.h"
 #include "report/report.h"
+#include "request/testing/request_made.h"
 #include "show/chain.h"
 #include "trace/writer.h"
 
@@ -31,7 +32,8 @@ static uint64_t draw(uint64_t below) {
         return random_state % below;
 }
 
-static char *report_of(struct show_options o, unsigned width, bool is_ascii) {
+static char *report_of(const struct request *request, unsigned width, bool is_ascii) {
+        const struct show_options o = {.path = TRACE_PATH, .request = request};
         struct err e = {0};
         char *text = NULL, columns[16];
         size_t n;
@@ -40,7 +42,6 @@ static char *report_of(struct show_options o, unsigned width, bool is_ascii) {
         snprintf(columns, sizeof(columns), "%u", width);
         setenv("COLUMNS", columns, 1);
         setenv("LC_ALL", is_ascii ? "C" : "C.UTF-8", 1);
-        o.path = TRACE_PATH;
         if (report_print(out, &o, &e) < 0) {
                 print_error("%s\n", e.text);
                 fail();
@@ -160,27 +161,34 @@ static void check_views(unsigned width, bool is_ascii) {
                                              "crate", "thread",   "size",   "process"};
         static const char *const metrics[] = {"peak",  "end",       "allocated",
                                               "count", "temporary", "growth"};
-        struct show_options base = SHOW_OPTIONS_DEFAULT;
+        struct str base = {0};
 
-        base.process = draw(2) ? "all" : "main";
-        base.metric = metrics[draw(ARRAY_SIZE(metrics))];
-        base.from_ns = draw(3) ? 0 : 1000000000;
+        str_addf(&base, "process=%s&by=%s&from=%s&", draw(2) ? "all" : "main",
+                 metrics[draw(ARRAY_SIZE(metrics))], draw(3) ? "0" : "1s");
         for (unsigned i = 0; i < 8; i++) {
                 static const char *const what[] = {"summary", "top",       "tree",     "bottom-up",
                                                    "group",   "histogram", "lifetime", "blocks"};
-                struct show_options o = base;
+                static const char *const asked[] = {"",
+                                                    "top=1000",
+                                                    "tree",
+                                                    "bottom-up",
+                                                    "group-by=",
+                                                    "histogram=size",
+                                                    "histogram=lifetime",
+                                                    "blocks"};
                 _cleanup_free_ char *text = NULL;
+                struct request request;
+                struct str url = {0};
 
-                o.is_top_given = i == 1;
-                o.n_top = i == 1 ? 1000 : 20;
-                o.tree = i == 2;
-                o.bottom_up = i == 3;
-                o.group_by = i == 4 ? groups[draw(ARRAY_SIZE(groups))] : NULL;
-                o.histogram = i == 5 ? SHOW_SIZES : i == 6 ? SHOW_LIFETIMES : 0;
-                o.blocks = i == 7;
-                text = report_of(o, width, is_ascii);
+                str_addf(&url, "%s%s%s", str_text(&base), asked[i],
+                         i == 4 ? groups[draw(ARRAY_SIZE(groups))] : "");
+                request = request_made(str_text(&url));
+                text = report_of(&request, width, is_ascii);
+                request_done(&request);
+                str_done(&url);
                 check_lines(text, width, is_ascii, what[i]);
         }
+        str_done(&base);
 }
 
 static void test_hostile_names(void **state) {
@@ -275,16 +283,17 @@ static long write_wood(uint64_t seed) {
 }
 
 static void check_sums(long whole, uint32_t n_top) {
-        struct show_options o = SHOW_OPTIONS_DEFAULT;
+        struct request request = REQUEST_DEFAULT;
         struct row rows[1000];
         _cleanup_free_ char *text = NULL, *copy = NULL;
         size_t n;
         long top = 0, most_lacking = whole / 200 + 1;
 
-        o.n_top = n_top;
-        o.is_top_given = draw(2);
-        o.metric = draw(2) ? "peak" : "end";
-        text = report_of(o, 60 + (unsigned)draw(180), true);
+        request.n_top = n_top;
+        request.has_top = draw(2);
+        request.has_metric = true;
+        request.metric = draw(2) ? QUERY_PEAK : QUERY_END;
+        text = report_of(&request, 60 + (unsigned)draw(180), true);
         copy = strdup(text);
         n = read_rows(text, rows, ARRAY_SIZE(rows));
         assert_true(n > 0);

@@ -15,6 +15,7 @@
 #include "base/str.h"
 #include "query/testing/fabric.h"
 #include "report/report.h"
+#include "request/testing/request_made.h"
 #include "show/frame.h"
 #include "show/style.h"
 #include "show/testing/server_trace.h"
@@ -30,18 +31,28 @@ static int write_story(void **state) {
 }
 
 /* The report as text, to be freed. */
-static char *report_of(struct show_options o, const char *columns, const char *locale) {
+static char *print(const char *asked, bool json, const char *columns, const char *locale) {
+        struct request request = request_made(asked);
+        const struct show_options o = {.path = TRACE_PATH, .request = &request, .json = json};
         struct err e = {0};
         char *text = NULL;
         size_t n;
         FILE *out = open_memstream(&text, &n);
 
-        o.path = TRACE_PATH;
         setenv("COLUMNS", columns, 1);
         setenv("LC_ALL", locale, 1);
         assert_int_equal(report_print(out, &o, &e), 0);
         fclose(out);
+        request_done(&request);
         return text;
+}
+
+static char *report_of(const char *asked, const char *columns, const char *locale) {
+        return print(asked, false, columns, locale);
+}
+
+static char *json_of(const char *asked) {
+        return print(asked, true, "80", "C");
 }
 
 static void assert_has(const char *text, const char *part) {
@@ -188,7 +199,7 @@ static void test_text_of_all_processes(void **state) {
 
         (void)state;
         for (size_t i = 0; i < ARRAY_SIZE(widths); i++) {
-                _cleanup_free_ char *text = report_of(SHOW_OPTIONS_DEFAULT, widths[i], "C");
+                _cleanup_free_ char *text = report_of("", widths[i], "C");
 
                 check_width(text, (size_t)atoi(widths[i]));
                 assert_says(
@@ -203,14 +214,12 @@ static void test_text_of_all_processes(void **state) {
 
 static void test_text(void **state) {
         static const char *const widths[] = {"60", "80", "100", "120", "200"};
-        struct show_options o = SHOW_OPTIONS_DEFAULT;
 
         (void)state;
-        o.process = "main";
         for (size_t i = 0; i < ARRAY_SIZE(widths); i++)
                 for (unsigned ascii = 0; ascii < 2; ascii++) {
                         _cleanup_free_ char *text =
-                                report_of(o, widths[i], ascii ? "C" : "C.UTF-8");
+                                report_of("process=main", widths[i], ascii ? "C" : "C.UTF-8");
 
                         check_width(text, (size_t)atoi(widths[i]));
                         assert_has(text, "fabric --weave ran for 2.1 s and peaked at 7.5 MiB");
@@ -249,8 +258,7 @@ static void read_command(const char *text, struct str *ret) {
 }
 
 static void test_commands_can_be_copied(void **state) {
-        struct show_options o = SHOW_OPTIONS_DEFAULT;
-        _cleanup_free_ char *one_line = report_of(o, "240", "C");
+        _cleanup_free_ char *one_line = report_of("", "240", "C");
         struct str expected = {0};
         unsigned n_broken = 0;
 
@@ -262,7 +270,7 @@ static void test_commands_can_be_copied(void **state) {
                 struct str command = {0};
 
                 snprintf(columns, sizeof(columns), "%u", width);
-                text = report_of(o, columns, "C");
+                text = report_of("", columns, "C");
                 check_width(text, width);
                 read_command(text, &command);
                 assert_string_equal(str_text(&command), str_text(&expected));
@@ -274,26 +282,21 @@ static void test_commands_can_be_copied(void **state) {
 }
 
 static void test_text_of_window(void **state) {
-        struct show_options o = SHOW_OPTIONS_DEFAULT;
         _cleanup_free_ char *text = NULL;
 
         (void)state;
-        o.from_ns = 1500000000;
-        o.metric = "growth";
-        text = report_of(o, "80", "C");
+        text = report_of("from=1.5s&by=growth", "80", "C");
         assert_has(text, "Totals of the window");
         assert_has(text, "Growth of live bytes");
         assert_null(strstr(text, "libreport.so.2+"));
 }
 
 static void test_text_of_blocks(void **state) {
-        struct show_options o = SHOW_OPTIONS_DEFAULT;
         _cleanup_free_ char *text = NULL;
         size_t n_lines = 0;
 
         (void)state;
-        o.blocks = true;
-        text = report_of(o, "100", "C");
+        text = report_of("blocks", "100", "C");
         for (const char *p = text; *p; p++)
                 n_lines += *p == '\n';
         assert_int_equal(n_lines, 12042 + 2);
@@ -304,12 +307,10 @@ static void test_text_of_blocks(void **state) {
 }
 
 static void test_text_of_tree(void **state) {
-        struct show_options o = SHOW_OPTIONS_DEFAULT;
         _cleanup_free_ char *text = NULL, *wide = NULL;
 
         (void)state;
-        o.tree = true;
-        text = report_of(o, "80", "C");
+        text = report_of("tree", "80", "C");
         assert_string_equal(
                 text,
                 "libreport.so.2+0x102c0 requested 5.7 MiB of the 7.5 MiB live at the peak (76 %).\n"
@@ -323,19 +324,16 @@ static void test_text_of_tree(void **state) {
                 "   1.4 MiB  19.0 %    1.4 MiB  shop::Server::serve > shop::dispatch<..> >\n"
                 "                               shop::Session::on_request >\n"
                 "                               shop::PriceCache::insert  cache.cc\n");
-        wide = report_of(o, "160", "C.UTF-8");
+        wide = report_of("tree", "160", "C.UTF-8");
         assert_has(wide, "  1.4 MiB  19.0 %    1.4 MiB  shop::Server::serve → shop::dispatch<…> → "
                          "shop::Session::on_request → shop::PriceCache::insert  cache.cc\n");
 }
 
 static void test_text_of_groups(void **state) {
-        struct show_options o = SHOW_OPTIONS_DEFAULT;
         _cleanup_free_ char *text = NULL, *wide = NULL;
 
         (void)state;
-        o.group_by = "function";
-        o.n_top = 4;
-        text = report_of(o, "80", "C");
+        text = report_of("group-by=function&top=4", "80", "C");
         assert_string_equal(
                 text,
                 "libreport.so.2+0x102c0 requested 5.7 MiB of the 7.5 MiB live at the peak (76 %);\n"
@@ -349,14 +347,14 @@ static void test_text_of_groups(void **state) {
                 "  390.6 KiB   5.1 %  390.6 KiB          40  shop::Config::load  config.cc\n"
                 "        0 B   0.0 %    6.1 MiB           0  main  main.cc\n"
                 "         .. 3 more: use --top N or --full to see them\n");
-        wide = report_of(o, "160", "C.UTF-8"); /* the cache grows all the time */
+        wide = report_of("group-by=function&top=4", "160",
+                         "C.UTF-8"); /* the cache grows all the time */
         assert_has(wide, "  ▁▁▂▂▂▃▃▃▄▄▄▅▅▅▅▆▆▆▇▇▇██   shop::PriceCache::insert  cache.cc\n");
 }
 
 /* ---- JSON ------------------------------------------------------------------------------------ */
 
 static void test_json(void **state) {
-        struct show_options o = SHOW_OPTIONS_DEFAULT;
         _cleanup_free_ char *text = NULL, *all = NULL;
         static const char *const parts[] = {
                 "{\"schema\":\"silt.report/1\",\"command\":[\"./fabric\",\"--weave\"],\"pid\":100,",
@@ -376,33 +374,27 @@ static void test_json(void **state) {
         };
 
         (void)state;
-        o.json = true;
-        o.metric = "end";
-        text = report_of(o, "80", "C");
+        text = json_of("by=end");
         for (size_t i = 0; i < ARRAY_SIZE(parts); i++)
                 assert_has(text, parts[i]);
-        o.process = "all";
-        all = report_of(o, "80", "C");
+        all = json_of("by=end&process=all");
         assert_has(all, "\"totals\":{\"allocations\":12042,");
         assert_has(all, "\"end_live_bytes\":5000,");
 }
 
 /* The story without the end of its file. */
 static void test_cut_trace_is_not_exact(void **state) {
-        struct show_options o = SHOW_OPTIONS_DEFAULT;
         _cleanup_free_ char *whole = NULL, *cut = NULL, *text = NULL;
         struct stat st;
 
         (void)state;
-        o.json = true;
-        whole = report_of(o, "80", "C");
+        whole = json_of("");
         assert_has(whole, "\"exact\":true");
         assert_int_equal(stat(TRACE_PATH, &st), 0);
         assert_int_equal(truncate(TRACE_PATH, st.st_size - 20), 0);
-        cut = report_of(o, "80", "C");
+        cut = json_of("");
         assert_has(cut, "\"exact\":false");
-        o.json = false;
-        text = report_of(o, "200", "C");
+        text = report_of("", "200", "C");
         assert_has(text, "not exact");
         server_trace_write(TRACE_PATH);
 }
@@ -421,13 +413,9 @@ static void test_json_of_guesses(void **state) {
         fabric_alloc(f, 0, thread, stack, 10);
         fabric_end(f);
         for (int view = 0; view < 3; view++) {
-                struct show_options o = SHOW_OPTIONS_DEFAULT;
-                char *text;
+                static const char *const views[] = {"", "blocks", "group-by=site"};
+                char *text = json_of(views[view]);
 
-                o.json = true;
-                o.blocks = view == 1;
-                o.group_by = view == 2 ? "site" : NULL;
-                text = report_of(o, "100", "C");
                 assert_has(text, frame);
                 free(text);
         }
@@ -477,7 +465,6 @@ static void test_prior(void **state) {
                  "\"prior\":{\"age_s\":0.000,\"anon_bytes\":0,\"allocators\":[]}"},
         };
         struct fabric_options fabric = {.seed = 1, .max_processes = 1, .max_threads = 1};
-        struct show_options o = SHOW_OPTIONS_DEFAULT;
         char *text;
 
         (void)state;
@@ -488,20 +475,18 @@ static void test_prior(void **state) {
                              fabric_frame(f, 0, "/bin/app", "f()", "f.cc", 7), 100);
                 trace_put_prior(fabric_writer(f), &cases[i].row);
                 fabric_end(f);
-                o.json = false;
-                text = report_of(o, "400", "C");
+                text = report_of("", "400", "C");
                 for (char *c = text; *c; c++) /* lines end where they like */
                         if (*c == '\n')
                                 *c = ' ';
                 assert_has(text, cases[i].text);
                 free(text);
-                o.json = true;
-                text = report_of(o, "400", "C");
+                text = json_of("");
                 assert_has(text, cases[i].json);
                 free(text);
         }
         server_trace_write(TRACE_PATH);
-        text = report_of(o, "400", "C");
+        text = json_of("");
         assert_has(text, "\"prior\":null");
         free(text);
 }
@@ -519,10 +504,8 @@ static void test_via_of_merged_sites(void **state) {
                 {"std::list<int>::push_back(int)", 1, 5000},
         };
         struct fabric_options fabric = {.seed = 1, .max_processes = 1, .max_threads = 1};
-        struct show_options o = SHOW_OPTIONS_DEFAULT;
 
         (void)state;
-        o.metric = "allocated";
         for (size_t n = 1; n <= ARRAY_SIZE(calls); n++) {
                 struct fabric *f = fabric_new(TRACE_PATH, &fabric);
                 uint32_t thread = fabric_thread(f, 0, "main");
@@ -535,7 +518,7 @@ static void test_via_of_merged_sites(void **state) {
                                                   "/usr/include/c++/12/x.h", calls[i].line),
                                      calls[i].size_bytes);
                 fabric_end(f);
-                text = report_of(o, "120", "C");
+                text = report_of("by=allocated", "120", "C");
                 assert_has(text, n == 1 ? "fill  fill.cc:7  via std::deque<int>::push_back\n"
                                         : "  via std::vector<int>::reserve and others\n");
                 free(text);
@@ -544,15 +527,13 @@ static void test_via_of_merged_sites(void **state) {
 }
 
 /* A view of a page's size, asked the same by a URL's query, has the same figures. */
-static void check_toy(struct show_options o, const char *url) {
+static void check_toy(const char *url) {
         static const char *const parts[] = {"\"window\":", "\"totals\":", "\"self\":"};
         struct err e = {0};
-        char *report, *toy = NULL;
+        char *report = json_of(url), *toy = NULL;
         size_t n;
         FILE *out = open_memstream(&toy, &n);
 
-        o.json = true;
-        report = report_of(o, "80", "C");
         assert_int_equal(toy_view(out, TRACE_PATH, url, strlen(url), &e), 0);
         fclose(out);
         for (size_t i = 0; i < ARRAY_SIZE(parts); i++) {
@@ -567,46 +548,37 @@ static void check_toy(struct show_options o, const char *url) {
 }
 
 static void test_toy_view(void **state) {
-        struct show_options o = SHOW_OPTIONS_DEFAULT;
-
         (void)state;
-        o.group_by = "function";
-        check_toy(o, "group-by=function");
-        o.metric = "count";
-        o.process = "all";
-        check_toy(o, "group-by=function&by=count&process=all");
-        o.from_ns = 500000000;
-        o.to_ns = 1500000000;
-        o.group_by = "line";
-        check_toy(o, "?by=count&from=0.5s&group-by=line&to=1.5s&process=all");
+        check_toy("group-by=function");
+        check_toy("group-by=function&by=count&process=all");
+        check_toy("?by=count&from=0.5s&group-by=line&to=1.5s&process=all");
+}
+
+static void refused(const char *path, const char *asked, struct err *e) {
+        struct request request = request_made(asked);
+        const struct show_options o = {.path = path, .request = &request};
+
+        *e = (struct err){0};
+        assert_true(report_print(stdout, &o, e) < 0);
+        request_done(&request);
 }
 
 static void test_errors(void **state) {
-        struct show_options o = SHOW_OPTIONS_DEFAULT;
-        struct err e = {0};
+        struct err e;
 
         (void)state;
-        o.path = "does-not-exist.silt";
-        assert_true(report_print(stdout, &o, &e) < 0);
+        refused("does-not-exist.silt", "", &e);
         assert_string_equal(
                 e.text,
                 "cannot open 'does-not-exist.silt': No such file or directory: check the path");
-        o.path = TRACE_PATH;
-        o.process = "4711";
-        assert_true(report_print(stdout, &o, &e) < 0);
+        refused(TRACE_PATH, "process=4711", &e);
         assert_has(e.text, "4711");
-        o.process = NULL;
-        o.metric = "weight";
-        assert_true(report_print(stdout, &o, &e) < 0);
-        assert_has(e.text, "weight");
-        o.metric = NULL;
-        o.from_ns = 360000000000000;
-        assert_true(report_print(stdout, &o, &e) < 0);
+        assert_string_equal(e.key, "process");
+        refused(TRACE_PATH, "from=360000s", &e);
         assert_has(e.text, "the recording is only ");
         assert_string_equal(e.key, "from");
         assert_has(e.text, " long: choose an earlier time");
-        o.blocks = true;
-        assert_true(report_print(stdout, &o, &e) < 0);
+        refused(TRACE_PATH, "from=360000s&blocks", &e);
 }
 
 int main(void) {

@@ -49,8 +49,9 @@ static int print_timeline(const struct style *s, const struct report *r, struct 
                 abort();
         if (r->answer->totals.peak_bytes == 0 && !report_is_filtered(r))
                 return 0;
-        x = query_timeline(r->q, &r->scope, n, r->options->full ? UINT64_MAX : SHOW_MAX_EVENTS,
-                           columns, reterr);
+        x = query_timeline(r->q, &r->scope, n,
+                           r->options->request->full ? UINT64_MAX : SHOW_MAX_EVENTS, columns,
+                           reterr);
         if (x < 0)
                 return x;
         if (report_is_filtered(r) && !mark_highest(&chart))

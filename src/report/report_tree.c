@@ -109,7 +109,7 @@ static void add_branches(const struct drawing *d, uint32_t depth, bool is_first_
 }
 
 static bool is_nothing(const struct drawing *d, int64_t value) {
-        double least = d->v->o->full ? 0 : TREE_NOTHING_SHARE * (double)d->whole;
+        double least = d->v->o->request->full ? 0 : TREE_NOTHING_SHARE * (double)d->whole;
 
         return value == 0 || ((double)value < least && (double)value > -least);
 }
@@ -125,7 +125,7 @@ static size_t n_shown_children(const struct drawing *d, const struct query_node 
 
 /* The end of the chain that begins with n: as long as all of it goes on into one child. */
 static const struct query_node *chain_end(const struct drawing *d, const struct query_node *n) {
-        while (!d->v->o->full && n_shown_children(d, n) == 1 && !n->children[0].is_rest &&
+        while (!d->v->o->request->full && n_shown_children(d, n) == 1 && !n->children[0].is_rest &&
                is_nothing(d, value_of(d, &n->self)))
                 n = &n->children[0];
         return n;
@@ -146,7 +146,7 @@ static const struct query_node *print_chain_line(const struct drawing *d,
                 struct str name = {0};
                 size_t have;
 
-                if (d->v->o->full)
+                if (d->v->o->request->full)
                         view_add_name(d->v, &n->frame, n->is_task, &name);
                 else
                         frame_add_next(&name, &d->v->frames, &f, n->is_task, d->v->s.utf8, &module);
@@ -156,7 +156,8 @@ static const struct query_node *print_chain_line(const struct drawing *d,
                         return n;
                 }
                 str_add(to, used ? " " : "");
-                style_add_cut(&d->v->s, to, str_text(&name), d->v->o->full ? SIZE_MAX : width - 2);
+                style_add_cut(&d->v->s, to, str_text(&name),
+                              d->v->o->request->full ? SIZE_MAX : width - 2);
                 used += MIN(have, width - 2) + (used ? 1 : 0);
                 str_done(&name);
                 if (n == end)
@@ -379,26 +380,29 @@ static void put_json(struct view *v, const struct query_tree *t) {
 
 /* ---- the whole ------------------------------------------------------------------------------- */
 
+static enum query_tree_kind kind_of(enum request_shape shape) {
+        return shape == REQUEST_CALLERS     ? QUERY_CALLERS
+               : shape == REQUEST_CALLEES   ? QUERY_CALLEES
+               : shape == REQUEST_BOTTOM_UP ? QUERY_BOTTOM_UP
+                                            : QUERY_TOP_DOWN;
+}
+
 int report_tree(FILE *out, struct query *q, const struct show_options *o, struct err *reterr) {
+        const struct request *asked = o->request;
         struct query_tree_options tree = {
-                .kind = o->callers     ? QUERY_CALLERS
-                        : o->callees   ? QUERY_CALLEES
-                        : o->bottom_up ? QUERY_BOTTOM_UP
-                                       : QUERY_TOP_DOWN,
-                .is_full = o->full,
-                .min_share = o->full                 ? 0
-                             : o->min_share_pct >= 0 ? o->min_share_pct / 100
-                                                     : TREE_MIN_SHARE,
-                .max_depth = o->max_depth,
-                .function = o->callers ? o->callers : o->callees,
+                .kind = kind_of(asked->shape),
+                .is_full = asked->full,
+                .min_share = asked->full                 ? 0
+                             : asked->min_share_pct >= 0 ? asked->min_share_pct / 100
+                                                         : TREE_MIN_SHARE,
+                .max_depth = asked->max_depth,
+                .function = asked->function,
         };
         _cleanup_(query_tree_freep) struct query_tree *t = NULL;
         struct view v;
         int r;
 
-        r = view_init(&v, out, q, o, "silt.tree/1", reterr);
-        if (r < 0)
-                return r;
+        view_init(&v, out, q, o, "silt.tree/1");
         tree.metric = v.metric;
         r = query_tree(q, &v.scope, &tree, &t, reterr);
         if (r < 0)

@@ -107,7 +107,7 @@ static size_t n_worth(struct forest *f, size_t most, double weight) {
         if (f->leaves.n > 1)
                 qsort(f->leaves.items, f->leaves.n, sizeof(f->leaves.items[0]), heavier_first);
         while (n < f->leaves.n && n < most && f->leaves.items[n].weight &&
-               (f->r->options->is_top_given ||
+               (f->r->options->request->has_top ||
                 (n < FOREST_MIN_LEAVES && told < FOREST_MOST_SHARE * weight) ||
                 (double)f->leaves.items[n].weight >= FOREST_MIN_SHARE * weight))
                 told += (double)f->leaves.items[n++].weight;
@@ -130,7 +130,7 @@ static double find_min_share(struct forest *f) {
                 vec_push(&f->leaves, (struct leaf){.weight = weight});
                 sum += (double)weight;
         }
-        n = n_worth(f, f->r->options->n_top, sum);
+        n = n_worth(f, show_n_top(f->r->options), sum);
         share = n ? (double)f->leaves.items[n - 1].weight / sum : 1;
         vec_clear(&f->leaves);
         return share * (1 - 1e-9); /* rounding must not lose the last one */
@@ -149,7 +149,7 @@ static void choose_leaves(struct forest *f) {
                 for (size_t k = 0; k < nodes[i].n_children; k++)
                         f->parent_of[nodes[i].children + k - nodes] = (uint32_t)i;
         }
-        f->n_told = n_worth(f, f->r->options->n_top, weight);
+        f->n_told = n_worth(f, show_n_top(f->r->options), weight);
         for (size_t i = 0; i < f->n_told; i++)
                 f->is_told[f->leaves.items[i].node - nodes] = true;
         for (size_t i = f->t->n_nodes; i-- > 1;) /* children stand behind their parents */

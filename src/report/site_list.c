@@ -51,10 +51,10 @@ static size_t count_sites(const struct report *r) {
 }
 
 void sites_print(const struct style *s, struct report *r) {
-        size_t n = count_sites(r), n_shown = MIN(n, (size_t)r->options->n_top);
+        size_t n = count_sites(r), n_shown = MIN(n, (size_t)show_n_top(r->options));
         struct unit_text a, b;
 
-        if (!r->options->full) {
+        if (!r->options->request->full) {
                 site_forest_print(s, r);
                 return;
         }

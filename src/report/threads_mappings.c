@@ -11,7 +11,7 @@
 enum { TABLES_MAX_ROWS = 10, TABLES_NARROW = 72, TABLES_WIDE = 90, TABLES_NAME_WIDTH = 16 };
 
 static size_t rows_shown(const struct report *r, size_t n) {
-        return r->options->full || n <= TABLES_MAX_ROWS + 1 ? n : TABLES_MAX_ROWS;
+        return r->options->request->full || n <= TABLES_MAX_ROWS + 1 ? n : TABLES_MAX_ROWS;
 }
 
 static void print_rest(const struct style *s, size_t n, const char *what) {
@@ -133,7 +133,7 @@ static void print_thread_heading(const struct style *s, const struct report *r, 
 
 void tables_print_threads(const struct style *s, const struct report *r) {
         _cleanup_free_ struct thread_row *rows = calloc(r->n_threads + 1, sizeof(*rows));
-        bool by_names = !r->options->full && r->n_threads > TABLES_MAX_ROWS + 1;
+        bool by_names = !r->options->request->full && r->n_threads > TABLES_MAX_ROWS + 1;
         size_t n, n_shown;
 
         if (!rows)

@@ -9,6 +9,8 @@
 
 #include "base/units.h"
 
+const struct request request_default = {.min_share_pct = -1};
+
 static char *copy_text(const char *text) {
         char *copy = text ? strdup(text) : NULL;
 
@@ -41,6 +43,11 @@ struct request request_copy(const struct request *r) {
         for (size_t i = 0; i < copy.rules.n_files; i++)
                 copy.rules.files[i] = copy_text(copy.rules.files[i]);
         return copy;
+}
+
+void request_set_time(struct request_time *t, uint64_t ns) {
+        free(t->name);
+        *t = (struct request_time){.is_set = ns != UINT64_MAX, .ns = ns};
 }
 
 /* ---- one key each ---------------------------------------------------------------------------- */

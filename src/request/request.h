@@ -71,8 +71,11 @@ struct request {
                 rules; /* how functions are called, beside what is built in; files are owned */
 };
 #define REQUEST_DEFAULT ((struct request){.min_share_pct = -1})
+extern const struct request request_default; /* asks for nothing in particular */
 
 void request_done(struct request *r);
+/* To a time, or (UINT64_MAX) to none. */
+void request_set_time(struct request_time *t, uint64_t ns);
 struct request request_copy(const struct request *r); /* NULL: of the default */
 
 /* ---- keys ------------------------------------------------------------------------------------ */
@@ -118,7 +121,7 @@ void request_add_url(const struct request *r, struct str *to);
 
 /* ---- as options ------------------------------------------------------------------------------ */
 
-/* " --process main --from 5s --size 1K..1M --tree --by growth --top 10 --rules FILE": quoted for a shell, a blank before each. */
+/* " --process main --from 5s --size 1K..1M --tree --by growth": quoted for a shell, a blank before each. */
 void request_add_options(const struct request *r, struct str *to);
 
 /* ---- as words -------------------------------------------------------------------------------- */
@@ -129,12 +132,13 @@ void request_add_words(const struct request *r, struct str *to);
 /* ---- what it means for a trace --------------------------------------------------------------- */
 
 /* Whom a request asks about that names no process, in a trace of several. */
-enum request_default { REQUEST_ALL, REQUEST_MAIN };
+enum request_whom { REQUEST_ALL, REQUEST_MAIN };
 
 struct request_resolved {
         struct query_scope scope;    /* its filter is the next, or the request's */
         struct query_filter *filter; /* with times in place of moments; NULL: the request's does */
         enum query_metric metric;
+        bool is_at; /* scope.to_ns is a moment that was asked for, and not the end */
         char note
                 [400]; /* worth saying: of several moments of one name the first was taken; "" nothing */
 };
@@ -142,7 +146,7 @@ struct request_resolved {
 /* Fills in processes, and the times of moments (@peak: of the process, or of all together; to @end is to the end, with the last
  * event). Refuses unknown names, times behind the end of the recording, and a window that ends before it begins. The request must
  * live as long as what is made of it. */
-int request_resolve(const struct request *r, struct query *q, enum request_default whom,
+int request_resolve(const struct request *r, struct query *q, enum request_whom whom,
                     struct request_resolved *ret, struct err *reterr);
 void request_resolved_done(struct request_resolved *x); /* also after a failure */
 
@@ -152,8 +156,9 @@ void request_resolved_done(struct request_resolved *x); /* also after a failure 
 struct request_step {
         enum request_view view;
         struct request request;
+        bool is_window_new; /* the window is the step's own, not what was looked at: commands end with it */
 };
 
-/* "silt report x.silt --process main --callers f --by end"; more: further options, each with a blank before it, or "". */
+/* "silt report x.silt --process main --callers 'f' --by end"; more: further options, each with a blank before it, or "". */
 void request_add_command(const struct request_step *s, const char *path, const char *more,
                          struct str *to);

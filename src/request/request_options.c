@@ -36,12 +36,7 @@ static void tell_time(const struct telling *t, const char *key, const struct req
         str_done(&text);
 }
 
-static void tell_scope(const struct telling *t, const struct request *r) {
-        if (r->process)
-                tell(t, "process", r->process);
-        tell_time(t, "from", &r->from);
-        tell_time(t, "to", &r->to);
-        tell_time(t, "at", &r->at);
+static void tell_filter(const struct telling *t, const struct request *r) {
         for (size_t i = 0; i < query_filter_n(r->filter); i++) {
                 struct query_condition c = query_filter_condition(r->filter, i);
 
@@ -98,15 +93,33 @@ static void tell_shape(const struct telling *t, const struct request *r) {
 void request_each_pair(const struct request *r, unsigned which, request_pair_fn fn, void *ctx) {
         const struct telling t = {fn, ctx};
 
-        if (which & REQUEST_SCOPE_PAIRS)
-                tell_scope(&t, r);
+        if (r->process && which & REQUEST_PROCESS_PAIR)
+                tell(&t, "process", r->process);
+        if (which & REQUEST_WINDOW_PAIRS) {
+                tell_time(&t, "from", &r->from);
+                tell_time(&t, "to", &r->to);
+                tell_time(&t, "at", &r->at);
+        }
+        if (which & REQUEST_FILTER_PAIRS)
+                tell_filter(&t, r);
         if (which & REQUEST_SHAPE_PAIRS)
                 tell_shape(&t, r);
-        for (size_t i = 0; which == REQUEST_ALL_PAIRS && i < r->rules.n_files; i++)
+        for (size_t i = 0; which & REQUEST_RULES_PAIRS && i < r->rules.n_files; i++)
                 tell(&t, "rules", r->rules.files[i]);
 }
 
 /* ---- options --------------------------------------------------------------------------------- */
+
+/* Functions are, always: people put others in their place, with what needs it. */
+static void add_quoted(struct str *to, const char *text) {
+        str_add(to, "'");
+        for (; *text; text++)
+                if (*text == '\'')
+                        str_add(to, "'\\''");
+                else
+                        str_addn(to, text, 1);
+        str_add(to, "'");
+}
 
 static void add_option(void *ctx, const struct request_key *key, const char *value) {
         struct str *to = ctx;
@@ -115,17 +128,10 @@ static void add_option(void *ctx, const struct request_key *key, const char *val
         if (!value)
                 return;
         str_add(to, " ");
-        str_add_shell(to, value);
-}
-
-/* Of whom, when and which blocks. */
-static void request_add_scope_options(const struct request *r, struct str *to) {
-        request_each_pair(r, REQUEST_SCOPE_PAIRS, add_option, to);
-}
-
-/* What is told of them, and how. */
-static void request_add_shape_options(const struct request *r, struct str *to) {
-        request_each_pair(r, REQUEST_SHAPE_PAIRS, add_option, to);
+        if (strncmp(key->name, "calle", 5) == 0)
+                add_quoted(to, value);
+        else
+                str_add_shell(to, value);
 }
 
 void request_add_options(const struct request *r, struct str *to) {
@@ -136,9 +142,14 @@ void request_add_command(const struct request_step *s, const char *path, const c
                          struct str *to) {
         str_addf(to, "silt %s ", request_view_name(s->view));
         str_add_shell(to, path);
-        request_add_scope_options(&s->request, to);
+        request_each_pair(&s->request,
+                          REQUEST_PROCESS_PAIR | REQUEST_FILTER_PAIRS |
+                                  (s->is_window_new ? 0 : REQUEST_WINDOW_PAIRS),
+                          add_option, to);
         str_add(to, more);
-        request_add_shape_options(&s->request, to);
+        request_each_pair(&s->request, REQUEST_SHAPE_PAIRS, add_option, to);
+        if (s->is_window_new)
+                request_each_pair(&s->request, REQUEST_WINDOW_PAIRS, add_option, to);
 }
 
 /* ---- words ----------------------------------------------------------------------------------- */

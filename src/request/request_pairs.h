@@ -4,7 +4,14 @@
 
 #include "request/request.h"
 
-enum request_pairs { REQUEST_SCOPE_PAIRS = 1, REQUEST_SHAPE_PAIRS = 2, REQUEST_ALL_PAIRS = 3 };
+enum request_pairs {
+        REQUEST_PROCESS_PAIR = 1,
+        REQUEST_WINDOW_PAIRS = 2,
+        REQUEST_FILTER_PAIRS = 4,
+        REQUEST_SHAPE_PAIRS = 8,
+        REQUEST_RULES_PAIRS = 16,
+        REQUEST_ALL_PAIRS = 31,
+};
 
 /* value: NULL for a flag; valid during the call. */
 typedef void (*request_pair_fn)(void *ctx, const struct request_key *key, const char *value);

@@ -58,7 +58,6 @@ static int resolve_window(const struct request *r, struct query *q, struct reque
         const struct request_time *end = r->at.is_set ? &r->at : &r->to;
         const char *key = r->at.is_set ? "at" : "to";
         uint64_t end_ns = query_view(q)->end_ns;
-        bool is_at = r->at.is_set;
         enum query_edge edge;
         int y = find_time(&r->from, "from", q, x, &x->scope.from_ns, &edge, reterr);
 
@@ -66,25 +65,26 @@ static int resolve_window(const struct request *r, struct query *q, struct reque
                 y = find_time(end, key, q, x, &x->scope.to_ns, &edge, reterr);
         if (y < 0)
                 return y;
+        x->is_at = r->at.is_set;
         /* what was alive at the peak: not a release later, in the same microsecond */
-        if (is_at && edge == QUERY_AT_PEAK && x->metric == QUERY_END)
+        if (x->is_at && edge == QUERY_AT_PEAK && x->metric == QUERY_END)
                 x->metric = QUERY_PEAK;
         if (edge == QUERY_FINISH) { /* the last event is before the end */
                 x->scope.to_ns = UINT64_MAX;
-                is_at = false;
+                x->is_at = false;
         }
         if (x->scope.from_ns >= x->scope.to_ns && x->scope.from_ns > 0)
                 return err_about(reterr, "from",
                                  err_set(reterr, -ERANGE,
                                          "the window is empty: it must begin before it ends"));
         /* a moment before anything happened may be asked about */
-        if (x->scope.from_ns >= x->scope.to_ns && !is_at)
+        if (x->scope.from_ns >= x->scope.to_ns && !x->is_at)
                 return err_about(reterr, key,
                                  err_set(reterr, -ERANGE,
                                          "the window is empty: it must end later than 0"));
         if (x->scope.from_ns > 0 && x->scope.from_ns >= end_ns)
                 return check_end("from", end_ns, reterr);
-        return is_at && x->scope.to_ns > end_ns ? check_end("at", end_ns, reterr) : 0;
+        return x->is_at && x->scope.to_ns > end_ns ? check_end("at", end_ns, reterr) : 0;
 }
 
 static int resolve_filter(const struct request *r, struct query *q, struct request_resolved *x,
@@ -97,7 +97,7 @@ static int resolve_filter(const struct request *r, struct query *q, struct reque
         return query_filter_check(x->scope.filter, query_view(q)->end_ns, reterr);
 }
 
-int request_resolve(const struct request *r, struct query *q, enum request_default whom,
+int request_resolve(const struct request *r, struct query *q, enum request_whom whom,
                     struct request_resolved *ret, struct err *reterr) {
         int x = 0;
 

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "show/show_json.h"
 
+#include "show/opened.h"
+
 /* Counts and bytes are whole numbers and are written so. */
 static void put_number(struct json *j, const struct finding_number *n) {
         if (n->value >= 0 && n->value < 9e15 && n->value == (double)(uint64_t)n->value)
@@ -24,14 +26,17 @@ static void put_shows(struct json *j, const struct finding_shows *s) {
         json_end(j);
 }
 
-void show_put_findings(struct json *j, const struct query *q, const struct findings *found) {
+void show_put_findings(struct json *j, const struct query *q, const char *path,
+                       const struct findings *found) {
         const struct trace_view *v = query_view(q);
 
         json_key(j, "findings");
         json_array(j);
         for (size_t i = 0; i < found->n; i++) {
                 const struct finding *f = &found->items[i];
+                struct str next = {0};
 
+                opened_add_step(f->next, path, &next);
                 json_object(j);
                 json_put_string(j, "kind", f->kind);
                 json_put_string(j, "severity", finding_severity_name(f->severity));
@@ -41,7 +46,8 @@ void show_put_findings(struct json *j, const struct query *q, const struct findi
                         json_put_uint(j, "pid", v->processes[f->process].start.pid);
                         json_put_string(j, "process", query_process_name(q, f->process));
                 }
-                json_put_string(j, "next", f->next ? f->next : "");
+                json_put_string(j, "next", str_text(&next));
+                str_done(&next);
                 put_shows(j, &f->shows);
                 json_key(j, "site");
                 if (f->has_site)

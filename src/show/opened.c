@@ -6,6 +6,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "request/request.h"
 #include "show/style.h"
 
 enum { PROGRESS_WIDTH = 40 };
@@ -16,9 +17,20 @@ void opened_set_namer(const struct opened_namer *n) {
         namer = n;
 }
 
-void opened_add_options(struct str *to) {
+/* " --debug-path DIR", as far as there is any. */
+static void add_options(struct str *to) {
         if (namer)
                 namer->add_options(to);
+}
+
+void opened_add_step(const struct request_step *s, const char *path, struct str *to) {
+        struct str more = {0};
+
+        if (!s)
+                return;
+        add_options(&more);
+        request_add_command(s, path, str_text(&more), to);
+        str_done(&more);
 }
 
 static uint64_t now_ns(void) {

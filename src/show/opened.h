@@ -31,8 +31,9 @@ struct opened_namer {
 /* For all traces opened from now on; it must live as long. NULL: none. */
 void opened_set_namer(const struct opened_namer *namer);
 
-/* " --debug-path DIR", as far as there is any: for commands that are told to type. */
-void opened_add_options(struct str *to);
+/* The command that a next step is, for the trace at path, and for the names found now; nothing for NULL. */
+struct request_step;
+void opened_add_step(const struct request_step *s, const char *path, struct str *to);
 
 struct opened {
         struct names *names;

@@ -53,7 +53,9 @@ void show_put_histogram(struct json *j, const struct query_histogram *h);
 /* "timeline" */
 void show_put_timeline(struct json *j, const struct query_column *columns, size_t n);
 /* "findings" */
-void show_put_findings(struct json *j, const struct query *q, const struct findings *found);
+/* path: of the trace, for the commands of next steps */
+void show_put_findings(struct json *j, const struct query *q, const char *path,
+                       const struct findings *found);
 
 /* ---- who ran, and mapped ----------------------------------------------------------------------- */
 

@@ -5,24 +5,27 @@
 
 #include "show/estimate.h"
 #include "show/process_holders.h"
-#include "show/times.h"
 
-int view_init(struct view *v, FILE *out, struct query *q, const struct show_options *o,
-              const char *schema, struct err *reterr) {
-        int r;
+int show_resolve(struct show_options *o, struct query *q, enum request_whom whom,
+                 struct request_resolved *ret, struct err *reterr) {
+        int r = request_resolve(o->request, q, whom, ret, reterr);
 
+        o->resolved = ret;
+        if (r >= 0 && ret->note[0])
+                err_set(reterr, 0, "%s", ret->note);
+        return r;
+}
+
+void view_init(struct view *v, FILE *out, struct query *q, const struct show_options *o,
+               const char *schema) {
         *v = (struct view){.o = o, .q = q, .v = query_view(q), .out = out};
-        v->frames = (struct frame_names){q, query_names(q), o->full};
-        r = query_metric_parse(o->metric, &v->metric, reterr);
-        if (r >= 0)
-                r = times_scope(q, o, &v->scope, reterr);
-        if (r < 0)
-                return r;
+        v->frames = (struct frame_names){q, query_names(q), o->request->full};
+        v->metric = o->resolved->metric;
+        v->scope = o->resolved->scope;
         if (!o->json)
                 style_init(&v->s, out);
         json_init(&v->j, out);
         v->schema = schema;
-        return 0;
 }
 
 /* ---- metrics --------------------------------------------------------------------------------- */
@@ -127,13 +130,13 @@ void view_add_name(const struct view *v, const struct query_frame *f, bool is_ta
                    struct str *to) {
         struct name_frame n = frame_of(f);
 
-        frame_add_function(to, &v->frames, &n, is_task, v->o->full, v->s.utf8);
+        frame_add_function(to, &v->frames, &n, is_task, v->o->request->full, v->s.utf8);
 }
 
 void view_add_place(const struct view *v, const struct query_frame *f, struct str *to) {
         struct name_frame n = frame_of(f);
 
-        frame_add_place(to, &n, v->o->full);
+        frame_add_place(to, &n, v->o->request->full);
 }
 
 static void add_window(const struct view *v, struct str *to) {

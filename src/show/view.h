@@ -23,9 +23,9 @@ struct view {
         const struct query_answer *answer; /* to name the process that holds most; NULL: not yet */
 };
 
-/* Reads the options. */
-int view_init(struct view *v, FILE *out, struct query *q, const struct show_options *o,
-              const char *schema, struct err *reterr);
+/* The options are resolved. */
+void view_init(struct view *v, FILE *out, struct query *q, const struct show_options *o,
+               const char *schema);
 
 /* ---- metrics --------------------------------------------------------------------------------- */
 

@@ -30,7 +30,7 @@ struct source_map {
 };
 
 struct source_options {
-        struct show_options view; /* trace, metric, window, process, filter, rules, JSON */
+        struct show_options view; /* the trace, what is asked of it, JSON */
         const char *what;         /* a function, FILE or FILE:LINE */
         bool is_full;             /* every line */
         uint32_t n_context;       /* lines shown around those with figures */

@@ -16,6 +16,8 @@
 #include "base/fs.h"
 #include "base/heap_peak.h"
 #include "query/testing/fabric.h"
+#include "request/testing/request_made.h"
+#include "source/file.h"
 #include "source/source.h"
 #include "source/source_file.h"
 #include "trace/rehash.h"
@@ -98,6 +100,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n) {
         static const char *const whats[] = {"insert", "main", "f.cc", "f.cc:7"};
         static const char *const trace_whats[] = {"main", "a.c", "f", "a.c:9"};
         struct source_options o = SOURCE_OPTIONS_DEFAULT;
+        struct request request = REQUEST_DEFAULT;
         uint8_t choice = n ? data[n - 1] : 0;
         bool is_trace = choice & 1;
         char path[64];
@@ -111,7 +114,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n) {
         o.view.path = is_trace ? path : own_trace();
         o.view.json = choice & 8;
         o.is_full = choice & 16;
-        o.view.process = choice & 64 ? "all" : NULL;
+        request_ask(&request, choice & 64 ? "process=all" : "");
+        o.view.request = &request;
         setenv("COLUMNS", choice & 32 ? "60" : "150", 1);
         if (!is_trace) {
                 o.maps[0] = (struct source_map){"/f.cc", 5, path};
@@ -124,6 +128,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n) {
         print(&o);
         if (heap_peak_bytes() > (size_t)(64 << 20) + n * 1024)
                 abort();
+        request_done(&request);
         close(fd);
         return 0;
 }

@@ -239,9 +239,8 @@ int pages_init(struct pages *p, FILE *out, struct query *q, const struct source_
         int r;
 
         *p = (struct pages){.o = o};
-        r = view_init(&p->view, out, q, &o->view, "silt.source/1", reterr);
-        if (r >= 0)
-                r = subject_find(&p->subject, q, o->what, reterr);
+        view_init(&p->view, out, q, &o->view, "silt.source/1");
+        r = subject_find(&p->subject, q, o->what, reterr);
         if (r >= 0)
                 r = ask(p, q, reterr);
         if (r < 0)

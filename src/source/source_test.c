@@ -14,6 +14,7 @@
 
 #include "query/query.h"
 #include "query/testing/fabric.h"
+#include "request/testing/request_made.h"
 #include "source/source.h"
 
 #define TRACE_PATH "source_test.silt"
@@ -152,10 +153,13 @@ static void test_function(void **state) {
 }
 
 static void test_wide(void **state) {
+        const struct request allocated = {.has_metric = true,
+                                          .metric = QUERY_ALLOCATED,
+                                          .min_share_pct = -1};
         struct source_options o = usual;
 
         (void)state;
-        o.view.metric = "allocated";
+        o.view.request = &allocated;
         expect_text(
                 o, "Cache::insert", "120",
                 "Cache::insert in cache.cc, with its callees, requested 1.0 KiB of the 9.8 KiB allocated (11 %); line 10 alone 1000 B.\n"
@@ -265,22 +269,21 @@ static void test_missing(void **state) {
 
 static void test_scope(void **state) {
         struct source_options o = usual;
+        struct request asked;
 
         (void)state;
-        o.view.filter = query_filter_new();
-        assert_int_equal(query_filter_add(o.view.filter, "size", "300..400", NULL), 0);
+        asked = request_made("size=300..400");
+        o.view.request = &asked;
         expect_has(o, "Cache::insert", "requested 700 B of the 700 B live");
         expect_has(o, "Cache::insert", "Only blocks with size 300..400.");
-        query_filter_free(o.view.filter);
-        o.view.filter = NULL;
-        o.view.metric = "temporary";
+        request_done(&asked);
+        request_ask(&asked, "by=temporary");
         expect_has(o, "Cache::insert",
                    "made 1 of the 1 temporary allocations (100 %); line 11 alone 1.");
         expect_has(
                 o, "make",
                 "make in cache.cc made no temporary allocations; 3 allocations went through it, 800 B.");
-        o.view.metric = "growth";
-        o.view.to_ns = UINT64_MAX;
+        request_ask(&asked, "by=growth");
         expect_has(o, "make", "make in cache.cc has +800 B of the +9.8 KiB of growth (8 %)");
 }
 
@@ -298,6 +301,7 @@ static void test_json(void **state) {
 /* Long functions: the head, lines with figures and some around; --full: all. */
 static void test_long(void **state) {
         struct source_options o = usual;
+        struct request asked;
         FILE *f = fopen(cache_path, "w");
         struct err err = {0};
         char *text;
@@ -321,15 +325,14 @@ static void test_long(void **state) {
         assert_non_null(strstr(text, "line7();"));
         assert_null(strstr(text, "line14();"));
         free(text);
-        o.view.filter = query_filter_new(); /* nothing on line 11 */
-        assert_int_equal(query_filter_add(o.view.filter, "size", "100..", NULL), 0);
+        asked = request_made("size=100.."); /* nothing on line 11 */
+        o.view.request = &asked;
         o.n_context = 0;
         assert_int_equal(print(o, "Cache::insert", "80", &text, &err), 0);
         assert_non_null(strstr(text, "line10();"));
         assert_null(strstr(text, "line11();"));
         free(text);
-        query_filter_free(o.view.filter);
-        o.view.filter = NULL;
+        request_done(&asked);
         o.is_full = true;
         assert_int_equal(print(o, "Cache::insert", "80", &text, &err), 0);
         assert_non_null(strstr(text, "line200();"));

@@ -168,8 +168,8 @@ def test_refused(t):
                       ([t.path("none.silt"), "--max-peak", "1M"], "cannot open"), ([__file__, "--max-peak", "1M"], ""),
                       ([trace, "--against", t.path("none.silt")], "cannot open"), ([trace, "--max", "(=1M"], "--max"),
                       ([trace, "--max-peak", "1M", "--from", "1h"], "only"),
-                      ([trace, "--max-peak", "1M", "--to", "0s"], "--to must be later than 0"),
-                      ([trace, "--max-peak", "1M", "--from", "2s", "--to", "1s"], "--from must be earlier than --to")):
+                      ([trace, "--max-peak", "1M", "--to", "0s"], "--to: the window is empty: it must end later than 0"),
+                      ([trace, "--max-peak", "1M", "--from", "2s", "--to", "1s"], "--from: the window is empty: it must begin before it ends")):
         r = t.silt.command("check", *argv)
         assert r.code == 2 and r.text == "" and why in r.errors, (argv, r.errors)
         assert r.errors.startswith("silt: ") and r.errors.count("\n") == 1, r.errors

@@ -109,8 +109,7 @@ static inline void end(struct world *w) {
                                                                 .names = query_names(w->q),
                                                                 .answer = w->answer,
                                                                 .whole = &w->answer->totals,
-                                                                .complete_stacks_pct = 100,
-                                                                .subject = TRACE_PATH},
+                                                                .complete_stacks_pct = 100},
                                        &w->found, &err),
                          0);
 }
@@ -147,7 +146,7 @@ static inline const struct finding *first(const struct world *w, const char *kin
         if (w->found->n == 0 || strcmp(x->kind, kind) != 0 || strcmp(x->function, function) != 0)
                 complain(w, kind);
         assert_non_null(strstr(x->text, function));
-        assert_true(x->has_site && x->next[0]);
+        assert_true(x->has_site && x->next);
         return x;
 }
 

@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* The options that say which blocks count, the same for every command that asks a trace: man/filter-options.md. */
+/* Options that are keys of a request, the same for every command that asks a trace: their names are the keys. */
 #pragma once
 
 #include <stdbool.h>
 
 #include "cli/options.h"
+#include "request/request.h"
 
-struct query_filter;
-
-/* The cases of a command's switch over its options. */
+/* The cases of a command's switch over its options: man/filter-options.md. */
 #define CLI_FILTER_CASES(COMMAND)                                                                  \
         case COMMAND##_FUNCTION:                                                                   \
         case COMMAND##_NOT_FUNCTION:                                                               \
@@ -26,8 +25,7 @@ struct query_filter;
         case COMMAND##_ALIVE_AT:                                                                   \
         case COMMAND##_FREED_BEFORE
 
-/* Adds the option just read to *f, which is made when it is NULL. False after an error was printed. */
-bool cli_take_filter(struct cli_parser *p, struct query_filter **f);
-
-/* Where nothing is said of the metric: what is alive at the end, if that is what the filter is about. */
-void cli_choose_metric(const struct query_filter *f, const char **metric);
+/* Hands the option just read to the request. False after an error was printed. */
+bool cli_take_key(struct cli_parser *p, struct request *r);
+/* Whether the options make sense together. False after an error was printed. */
+bool cli_check_request(struct cli_parser *p, const struct request *r, enum request_view view);
