@@ -33,7 +33,7 @@ static __attribute__((format(printf, 2, 3))) void reader_damage(struct trace_rea
 
 /* ---- definitions ----------------------------------------------------------------------------- */
 
-void reader_load_defs(struct trace_reader *t, const struct trace_chunk *c) {
+static void reader_load_defs(struct trace_reader *t, const struct trace_chunk *c) {
         struct err err = {0};
         int error = 0;
 

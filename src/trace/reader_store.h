@@ -66,6 +66,5 @@ static inline int reader_read(struct trace_reader *t, const struct trace_chunk *
 }
 
 /* Adds a chunk's definitions; what is damaged is noted in the view. */
-void reader_load_defs(struct trace_reader *t, const struct trace_chunk *c);
 /* Loads every chunk of a kind that opening left alone. */
 void reader_load_kind(struct trace_reader *t, uint32_t kind, bool *done);
