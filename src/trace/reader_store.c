@@ -33,6 +33,7 @@ static __attribute__((format(printf, 2, 3))) void reader_damage(struct trace_rea
 
 /* ---- definitions ----------------------------------------------------------------------------- */
 
+/* Adds a chunk's definitions; what is damaged is noted in the view. */
 static void reader_load_defs(struct trace_reader *t, const struct trace_chunk *c) {
         struct err err = {0};
         int error = 0;

@@ -65,6 +65,5 @@ static inline int reader_read(struct trace_reader *t, const struct trace_chunk *
         return trace_chunk_read(t->store->fd, c, &t->body, &t->bytes_read, reterr);
 }
 
-/* Adds a chunk's definitions; what is damaged is noted in the view. */
 /* Loads every chunk of a kind that opening left alone. */
 void reader_load_kind(struct trace_reader *t, uint32_t kind, bool *done);
