@@ -75,7 +75,7 @@ static void choose_view(struct request *o, uint8_t n) {
                 request_ask(o, views[n & 15]);
         o->max_depth = n % 3;
         if (n % 5 == 2)
-                o->process = "main";
+                request_ask(o, "process=main");
         choose_filter(o, n >> 4);
 }
 
