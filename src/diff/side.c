@@ -102,7 +102,9 @@ void side_add_doubt(const struct diff_side *s, struct str *to) {
         const struct query_answer *a = s->answer;
         struct unit_text t;
 
-        if (query_answer_is_untold(a))
+        if (query_answer_is_untold(a) && s->v->meta.flags & TRACE_IS_TOTALS)
+                str_add(to, "This window is unknown: the recording has totals and no events.");
+        else if (query_answer_is_untold(a))
                 str_addf(to, "This window is unknown: detail before %s was dropped.",
                          unit_duration(&t, a->known_from_ns));
         else if (a->totals.n_lost)
@@ -115,6 +117,8 @@ void side_add_doubt(const struct diff_side *s, struct str *to) {
                 style_add_clean(to, query_damage(s->q));
         else if (!s->v->finished)
                 str_add(to, "Its end is missing: it was cut off, or is still being written.");
+        else if (s->v->meta.flags & TRACE_IS_TOTALS && (a->known_from_ns || a->is_moved))
+                str_add(to, "It has totals and no events: this is the nearest known window.");
         else if (a->known_from_ns)
                 str_addf(to,
                          "Blocks allocated before %s are not counted: their detail was dropped.",

@@ -8,6 +8,7 @@
 #include "base/vec.h"
 #include "ledger/book.h"
 #include "ledger/heritage.h"
+#include "ledger/totals.h"
 #include "trace/writer.h"
 
 enum {
@@ -19,7 +20,8 @@ enum {
 };
 
 struct maker_process {
-        struct figures *figures; /* NULL: it is over */
+        bool is_over;
+        struct figures *figures; /* NULL: it is over, or there are only totals */
         struct live live;
 };
 
@@ -34,6 +36,8 @@ struct trace_maker {
         struct map stack_by_key;                   /* parent, location → stack */
         VEC(struct maker_process) processes;
         VEC(uint32_t) thread_process;
+        struct totals
+                totals; /* TRACE_IS_TOTALS: instead of sites and book, of which only the time is used */
         uint32_t n_heritage_slices;
         uint64_t n_late;
 };
@@ -41,7 +45,8 @@ struct trace_maker {
 int trace_maker_new(struct trace_writer *w, uint32_t flags, struct trace_maker **ret) {
         struct trace_maker *m;
 
-        if (flags & ~(uint32_t)(TRACE_HAS_ADDRESSES | TRACE_HAS_FREE_STACKS))
+        if (flags != TRACE_IS_TOTALS &&
+            flags & ~(uint32_t)(TRACE_HAS_ADDRESSES | TRACE_HAS_FREE_STACKS))
                 return -EINVAL;
         m = calloc(1, sizeof(*m));
         if (!m)
@@ -51,6 +56,7 @@ int trace_maker_new(struct trace_writer *w, uint32_t flags, struct trace_maker *
         m->n_stacks = 1;
         sites_init(&m->sites, w);
         book_init(&m->book, w, &m->sites);
+        m->totals.writer = w;
         *ret = m;
         return 0;
 }
@@ -59,7 +65,7 @@ struct trace_maker *trace_maker_free(struct trace_maker *m) {
         if (!m)
                 return NULL;
         for (size_t i = 0; i < m->processes.n; i++)
-                if (m->processes.items[i].figures)
+                if (!m->processes.items[i].is_over)
                         live_done(&m->processes.items[i].live);
         for (size_t i = 0; i < m->by_module.n; i++)
                 map_done(&m->by_module.items[i]);
@@ -68,6 +74,7 @@ struct trace_maker *trace_maker_free(struct trace_maker *m) {
         map_done(&m->stack_by_key);
         vec_free(&m->processes);
         vec_free(&m->thread_process);
+        totals_done(&m->totals);
         book_done(&m->book);
         sites_done(&m->sites);
         free(m);
@@ -121,8 +128,19 @@ int trace_maker_add_stack(struct trace_maker *m, uint32_t parent, uint32_t locat
 
 /* ---- time --------------------------------------------------------------------------------------- */
 
+static bool maker_is_totals(const struct trace_maker *m) {
+        return m->flags & TRACE_IS_TOTALS;
+}
+
 static void maker_end_slice(struct trace_maker *m, uint64_t end_ns,
                             enum sites_checkpoint checkpoint) {
+        if (maker_is_totals(m)) {
+                totals_put(&m->totals, end_ns, NULL, 0);
+                m->book.now_ns = MAX(end_ns, trace_slice_begin_ns(m->w));
+                if (checkpoint == SITES_CHECKPOINT_ALWAYS)
+                        totals_put_checkpoint(&m->totals);
+                return;
+        }
         sites_end_slice(&m->sites, end_ns, checkpoint);
         m->book.now_ns = MAX(m->book.now_ns, MAX(end_ns, trace_slice_begin_ns(m->w)));
         for (size_t i = 0; i < m->processes.n; i++)
@@ -136,6 +154,10 @@ static void maker_come_to(struct trace_maker *m, uint64_t time_ns) {
 
         m->n_late += time_ns < m->book.now_ns;
         time_ns = MAX(time_ns, m->book.now_ns);
+        if (maker_is_totals(m)) {
+                m->book.now_ns = time_ns;
+                return;
+        }
         if (time_ns >= due_ns && sites_slice_is_dirty(&m->sites))
                 maker_end_slice(m, MAX(due_ns, m->book.now_ns), SITES_CHECKPOINT_WHEN_DUE);
         else if (trace_slice_n_events(m->w) + MAKER_SPARE_EVENTS > trace_slice_max_events(m->w) ||
@@ -161,7 +183,7 @@ uint64_t trace_maker_n_late(const struct trace_maker *m) {
 /* ---- processes and threads ---------------------------------------------------------------------- */
 
 static struct maker_process *maker_process(struct trace_maker *m, uint32_t process) {
-        return process < m->processes.n && m->processes.items[process].figures
+        return process < m->processes.n && !m->processes.items[process].is_over
                        ? &m->processes.items[process]
                        : NULL;
 }
@@ -174,7 +196,7 @@ int trace_maker_begin_process(struct trace_maker *m, const struct trace_process 
         uint32_t id;
 
         if ((process->parent != TRACE_NO_PROCESS && process->parent >= m->processes.n) ||
-            (inherits && !parent))
+            (inherits && (!parent || maker_is_totals(m))))
                 return -EINVAL;
         maker_come_to(m, MAX(process->start_ns, m->book.now_ns));
         if (inherits) {
@@ -184,7 +206,11 @@ int trace_maker_begin_process(struct trace_maker *m, const struct trace_process 
         } else
                 live_init(&new.live, NULL);
         id = trace_add_process(m->w, process);
-        new.figures = sites_add_process(&m->sites, id, ancestor, &inherited, m->book.now_ns);
+        if (maker_is_totals(m))
+                totals_add_process(&m->totals);
+        else
+                new.figures =
+                        sites_add_process(&m->sites, id, ancestor, &inherited, m->book.now_ns);
         m->book.now_ns = MAX(m->book.now_ns, trace_slice_begin_ns(m->w));
         vec_free(&inherited);
         vec_push(&m->processes, new);
@@ -200,17 +226,21 @@ int trace_maker_end_process(struct trace_maker *m, const struct trace_process_en
         if (!p)
                 return -EINVAL;
         maker_come_to(m, MAX(end->end_ns, m->book.now_ns));
-        passes_on = heritage_is_due(&m->sites, p->figures) &&
+        passes_on = p->figures && heritage_is_due(&m->sites, p->figures) &&
                     m->n_heritage_slices < MAKER_MAX_HERITAGE_SLICES;
         if (passes_on && sites_slice_is_dirty(&m->sites))
                 maker_end_slice(m, m->book.now_ns, SITES_CHECKPOINT_WHEN_DUE);
         placed.end_ns = m->book.now_ns;
         m->book.now_ns =
                 (m->book.now_ns / 1000 + 1) * 1000; /* events are written to the microsecond */
-        sites_end_process(&m->sites, p->figures, m->book.now_ns);
+        if (maker_is_totals(m))
+                totals_end_process(&m->totals, end->process);
+        else
+                sites_end_process(&m->sites, p->figures, m->book.now_ns);
         trace_end_process(m->w, &placed);
         live_done(&p->live);
         p->figures = NULL;
+        p->is_over = true;
         if (passes_on) { /* what passed on did so at this slice's end, as no event of it tells */
                 maker_end_slice(m, m->book.now_ns, SITES_CHECKPOINT_WHEN_DUE);
                 m->n_heritage_slices++;
@@ -235,6 +265,8 @@ int trace_maker_add_thread(struct trace_maker *m, const struct trace_thread *thr
 
 bool trace_maker_get_counts(const struct trace_maker *m, uint32_t process,
                             struct trace_counts *ret) {
+        if (maker_is_totals(m))
+                return totals_get_counts(&m->totals, process, ret);
         if (process >= m->sites.processes.n || !m->sites.processes.items[process])
                 return false;
         sites_get_counts(&m->sites, m->sites.processes.items[process], ret);
@@ -245,8 +277,9 @@ bool trace_maker_get_counts(const struct trace_maker *m, uint32_t process,
 
 /* The process of a thread that may do something; NULL: there is none. */
 static struct maker_process *maker_of_thread(struct trace_maker *m, uint32_t thread) {
-        return thread < m->thread_process.n ? maker_process(m, m->thread_process.items[thread])
-                                            : NULL;
+        return thread < m->thread_process.n && !maker_is_totals(m)
+                       ? maker_process(m, m->thread_process.items[thread])
+                       : NULL;
 }
 
 static int maker_check_block(const struct trace_maker *m, const struct trace_maker_block *b) {
@@ -383,6 +416,26 @@ int trace_maker_lose(struct trace_maker *m, uint64_t time_ns, uint32_t thread, u
         maker_come_to(m, time_ns);
         maker_counts(m, p)->n_lost += n_events;
         trace_put_other(m->w, thread, m->book.now_ns, TRACE_LOST, n_events, 0, 0);
+        return 0;
+}
+
+/* ---- totals ------------------------------------------------------------------------------------- */
+
+int trace_maker_put_totals(struct trace_maker *m, uint64_t time_ns,
+                           const struct trace_maker_total *totals, size_t n) {
+        int r;
+
+        if (!maker_is_totals(m))
+                return -EINVAL;
+        for (size_t i = 0; i < n; i++)
+                if (totals[i].process >= m->processes.n || totals[i].stack >= m->n_stacks)
+                        return -EINVAL;
+        r = totals_check(&m->totals, totals, n);
+        if (r < 0)
+                return r;
+        maker_come_to(m, time_ns);
+        totals_put(&m->totals, m->book.now_ns, totals, n);
+        m->book.now_ns = MAX(m->book.now_ns, trace_slice_begin_ns(m->w));
         return 0;
 }
 

@@ -24,7 +24,7 @@ struct trace_maker;
 struct trace_writer;
 
 /* The writer is borrowed; it is fresh, and gets definitions, events and slices from nobody else. flags: those of its
- * meta, those of samples and of totals are refused. */
+ * meta. TRACE_IS_TOTALS, alone: totals are put and no events; samples are refused. */
 int trace_maker_new(struct trace_writer *w, uint32_t flags, struct trace_maker **ret);
 struct trace_maker *trace_maker_free(struct trace_maker *m); /* NULL ok */
 DEFINE_CLEANUP(struct trace_maker, trace_maker_free)
@@ -66,6 +66,16 @@ int trace_maker_lose(struct trace_maker *m, uint64_t time_ns, uint32_t thread, u
 
 void trace_maker_note(struct trace_maker *m, uint64_t time_ns, const char *text);
 int trace_maker_sample(struct trace_maker *m, const struct trace_sample *sample);
+
+/* Totals (a writer with TRACE_IS_TOTALS): what a site did since the start, as profiles without events say it. Blocks and bytes go
+ * together: more bytes take more blocks. Sums never shrink, and no more is released than was allocated: else -ERANGE. */
+struct trace_maker_total {
+        uint32_t process, stack;
+        uint64_t n_allocs, alloc_bytes, n_frees, free_bytes;
+};
+/* At time_ns, each site once; of those not named nothing changed. All of them or, on error, none. */
+int trace_maker_put_totals(struct trace_maker *m, uint64_t time_ns,
+                           const struct trace_maker_total *totals, size_t n);
 
 /* The open slice ends now, whatever is in it: for moments that somebody will ask for. */
 void trace_maker_end_slice(struct trace_maker *m, uint64_t time_ns);

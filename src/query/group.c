@@ -359,7 +359,7 @@ static int group_lives(struct grouping *g, struct query_answer *a, struct err *r
         if (r < 0)
                 return r;
         a->is_exact &= is_exact;
-        if (g->q->view->n_dropped_events)
+        if (g->q->view->n_dropped_events || g->q->view->meta.flags & TRACE_IS_TOTALS)
                 a->known_from_ns = g->q->view->detail_from_ns;
         return 0;
 }

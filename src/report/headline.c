@@ -330,7 +330,7 @@ static void add_filtered(const struct report *r, struct str *to) {
         str_addf(to, ", only blocks with %s: ", query_filter_text(r->scope.filter));
         if (query_answer_is_untold(r->answer)) {
                 str_add(to, "what they are ");
-                view_add_untold(r->answer->known_from_ns, to);
+                view_add_untold(r->v, r->answer->known_from_ns, to);
                 str_add(to, ".");
                 return;
         }
@@ -457,7 +457,6 @@ static void add_curve(const struct report *r, struct str *to) {
 
 void headline_print(const struct style *s, const struct report *r) {
         struct str text = {0};
-        struct unit_text a;
 
         add_sentence(s, r, &text);
         fputs(s->bold, s->out);
@@ -466,11 +465,11 @@ void headline_print(const struct style *s, const struct report *r) {
         str_clear(&text);
         estimate_add_sentence(&text, r->q, r->answer->totals.is_tallied);
         add_curve(r, &text);
-        if (r->answer->known_from_ns && !query_answer_is_untold(r->answer))
-                str_addf(
-                        &text,
-                        "%sDetail before %s was dropped (--max-size): blocks allocated earlier are not counted.",
-                        text.n ? " " : "", unit_duration(&a, r->answer->known_from_ns));
+        if (r->answer->known_from_ns && !query_answer_is_untold(r->answer)) {
+                str_add(&text, text.n ? " " : "");
+                view_add_missing(r->v, r->answer->known_from_ns, &text);
+                str_add(&text, ": blocks allocated earlier are not counted.");
+        }
         late_start_add_sentences(r, &text);
         if (text.n)
                 style_wrap(s, str_text(&text), 0);

@@ -118,10 +118,11 @@ static int print_first(const struct listing *l, const struct query_scope *scope,
                          unit_count(&t, a->totals.n_allocs), a->totals.n_allocs == 1 ? "" : "s");
         }
         str_add(&text, " in order of allocation; > marks those still allocated at the end.");
-        if (is_cut)
-                str_addf(&text,
-                         " Detail before %s was dropped (--max-size): older blocks are not listed.",
-                         unit_duration(&t, l->v->detail_from_ns));
+        if (is_cut) {
+                str_add(&text, " ");
+                view_add_missing(l->v, l->v->detail_from_ns, &text);
+                str_add(&text, ": older blocks are not listed.");
+        }
         fputs(l->s.bold, l->out);
         style_wrap(&l->s, str_text(&text), 0);
         fputs(l->s.plain, l->out);
@@ -145,7 +146,8 @@ int report_blocks(FILE *out, struct query *q, const struct show_options *o, stru
                         return x;
                 print_heading(&l);
                 x = query_blocks(q, &scope, print_block, &l, reterr);
-                if (x >= 0 && !l.n_printed && scope.to_ns > l.v->detail_from_ns)
+                if (x >= 0 && !l.n_printed && scope.to_ns > l.v->detail_from_ns &&
+                    !(l.v->meta.flags & TRACE_IS_TOTALS))
                         fprintf(out, "%s",
                                 query_filter_is_empty(scope.filter)
                                         ? "No block was allocated: try another window or process.\n"

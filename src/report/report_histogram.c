@@ -148,7 +148,7 @@ static void print_text(struct view *v, const struct query_histogram *h) {
 
         if (is_untold) {
                 str_addf(&text, "What was %s ", did);
-                view_add_untold(v->v->detail_from_ns, &text);
+                view_add_untold(v->v, v->v->detail_from_ns, &text);
                 str_add(&text, ".");
         } else if (h->n_blocks == 0)
                 str_addf(&text, "No block %swas %s: try another %swindow or process.",

@@ -92,13 +92,15 @@ static void put_notes(struct json *j, const struct report *r) {
                 struct str text = {0};
 
                 str_add(&text, "what the filter matches ");
-                view_add_untold(r->answer->known_from_ns, &text);
+                view_add_untold(r->v, r->answer->known_from_ns, &text);
                 json_string(j, str_text(&text));
                 str_done(&text);
         } else if (r->answer->is_moved)
                 json_string(
                         j,
-                        "detail in this window was dropped (--max-size): the nearest known window is shown instead");
+                        r->v->meta.flags & TRACE_IS_TOTALS
+                                ? "this recording has totals and no events: the nearest known window is shown instead"
+                                : "detail in this window was dropped (--max-size): the nearest known window is shown instead");
         if (!r->answer->is_exact)
                 json_string(j, "parts of the file that the figures need are missing");
         for (size_t i = 0; i < r->v->n_notes; i++) {

@@ -15,6 +15,7 @@
 #include "report/totals_text.h"
 #include "show/estimate.h"
 #include "show/style.h"
+#include "show/view.h"
 
 /* A wide chart is a little higher. */
 static unsigned chart_rows(const struct style *s) {
@@ -132,8 +133,12 @@ static void print_recording(const struct style *s, const struct report *r) {
                 str_addf(&text, " (%.1f %% guessed)", q->names.guessed_frames_pct);
         str_addf(&text, ", %s event%s lost", unit_count(&a, t->n_lost), plural(t->n_lost));
         print_line(s, &text);
-        str_addf(&text, "trace %s for %s events, %.2f bytes each", unit_bytes(&a, r->v->file_bytes),
-                 unit_count(&b, r->v->n_events), q->bytes_per_event);
+        if (r->v->meta.flags & TRACE_IS_TOTALS)
+                str_addf(&text, "trace %s, totals and no events", unit_bytes(&a, r->v->file_bytes));
+        else
+                str_addf(&text, "trace %s for %s events, %.2f bytes each",
+                         unit_bytes(&a, r->v->file_bytes), unit_count(&b, r->v->n_events),
+                         q->bytes_per_event);
         print_line(s, &text);
         if (r->v->n_dropped_events) {
                 str_addf(&text,
@@ -211,14 +216,12 @@ static void print_notes(const struct style *s, const struct report *r) {
                         s,
                         "The trace is incomplete: it is still being written, or its recorder died.");
         if (r->answer->is_moved) {
-                struct unit_text a, b, c;
+                struct unit_text b, c;
 
-                str_addf(
-                        &text,
-                        "Detail before %s was dropped (--max-size): figures are for the nearest known window, %s to %s.",
-                        unit_duration(&a, r->v->detail_from_ns),
-                        unit_duration(&b, r->scope.from_ns),
-                        unit_duration(&c, MIN(r->scope.to_ns, r->v->end_ns)));
+                view_add_missing(r->v, r->v->detail_from_ns, &text);
+                str_addf(&text, ": figures are for the nearest known window, %s to %s.",
+                         unit_duration(&b, r->scope.from_ns),
+                         unit_duration(&c, MIN(r->scope.to_ns, r->v->end_ns)));
                 print_note(s, str_text(&text));
                 str_clear(&text);
         }

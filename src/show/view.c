@@ -70,8 +70,24 @@ void view_add_whole(const struct view *v, const struct query_totals *t, struct s
         view_add_state(v, to);
 }
 
-void view_add_untold(uint64_t known_from_ns, struct str *to) {
+void view_add_missing(const struct trace_view *v, uint64_t known_from_ns, struct str *to) {
         struct unit_text t;
+
+        if (v->meta.flags & TRACE_IS_TOTALS)
+                str_add(to, "This recording has totals and no events");
+        else
+                str_addf(to, "Detail before %s was dropped (--max-size)",
+                         unit_duration(&t, known_from_ns));
+}
+
+void view_add_untold(const struct trace_view *v, uint64_t known_from_ns, struct str *to) {
+        struct unit_text t;
+
+        if (v->meta.flags & TRACE_IS_TOTALS) {
+                str_add(to,
+                        "is unknown: this recording has totals and no events: do not ask for sizes, threads or lifetimes");
+                return;
+        }
 
         str_addf(to, "is unknown: detail before %s was dropped (--max-size): ",
                  unit_duration(&t, known_from_ns));
@@ -87,7 +103,7 @@ void view_add_nothing(const struct view *v, const struct query_answer *a, struct
                 str_add(to, "What was ");
                 view_add_state(v, to);
                 str_add(to, " ");
-                view_add_untold(a->known_from_ns, to);
+                view_add_untold(v->v, a->known_from_ns, to);
                 str_add(to, ".");
                 return;
         }
@@ -95,6 +111,10 @@ void view_add_nothing(const struct view *v, const struct query_answer *a, struct
                 str_addf(to, "Nothing %sgrew: try another %smetric (--by), window or process.",
                          is_filtered ? "that the filter matches " : "",
                          is_filtered ? "filter, " : "");
+                return;
+        }
+        if (a->known_from_ns && v->v->meta.flags & TRACE_IS_TOTALS) {
+                str_add(to, "That needs events, and this recording has totals only.");
                 return;
         }
         if (a->known_from_ns)
@@ -198,7 +218,6 @@ void view_print_first(const struct view *v, struct str *sentence) {
 
 void view_add_doubts(const struct view *v, const struct query_answer *a, struct str *to) {
         const char *damage = query_damage(v->q);
-        struct unit_text t;
 
         if (damage[0])
                 str_addf(to, "%s\n", damage);
@@ -207,17 +226,13 @@ void view_add_doubts(const struct view *v, const struct query_answer *a, struct 
         estimate_add_sentence(to, v->q, a->totals.is_tallied);
         if (query_sample_bytes(v->q))
                 str_add(to, "\n");
-        if (a->known_from_ns)
-                str_addf(
-                        to,
-                        "Detail before %s was dropped (--max-size): blocks allocated earlier are not counted.\n",
-                        unit_duration(&t, a->known_from_ns));
-        else if (a->is_moved)
-                str_addf(
-                        to,
-                        "Detail before %s was dropped (--max-size): figures are for the nearest known window.\n",
-                        unit_duration(&t, v->v->detail_from_ns));
-        else if (!a->is_exact)
+        if (a->known_from_ns) {
+                view_add_missing(v->v, a->known_from_ns, to);
+                str_add(to, ": blocks allocated earlier are not counted.\n");
+        } else if (a->is_moved) {
+                view_add_missing(v->v, v->v->detail_from_ns, to);
+                str_add(to, ": figures are for the nearest known window.\n");
+        } else if (!a->is_exact)
                 str_add(to,
                         "Parts of the file that these figures need are missing: they are approximate.\n");
 }

@@ -38,8 +38,10 @@ double metric_share_pct(int64_t value, uint64_t whole);
 void view_add_state(const struct view *v, struct str *to);
 /* "6.0 MiB live at the peak", "12,345 allocations". */
 void view_add_whole(const struct view *v, const struct query_totals *t, struct str *to);
-/* Appends "cannot be told: …", with what to do, without a full stop. */
-void view_add_untold(uint64_t known_from_ns, struct str *to);
+/* "Detail before 3.0 s was dropped (--max-size)", or that there never were events. */
+void view_add_missing(const struct trace_view *v, uint64_t known_from_ns, struct str *to);
+/* Appends "is unknown: …", with what to do, without a full stop. */
+void view_add_untold(const struct trace_view *v, uint64_t known_from_ns, struct str *to);
 /* The sentence where the whole is nothing. */
 void view_add_nothing(const struct view *v, const struct query_answer *a, struct str *to);
 /* " (97 %)"; nothing where there is no whole. 100 % is all of it. */

@@ -81,7 +81,9 @@ static int load_meta(struct trace_tables *t, struct bytes_reader *r) {
         m.sample_bytes = bytes_u64(r);
         m.n_args = bytes_u32(r);
         if (bytes_u32(r) ||
-            m.flags & ~(TRACE_HAS_ADDRESSES | TRACE_HAS_FREE_STACKS | TRACE_IS_SAMPLED))
+            m.flags & ~(TRACE_HAS_ADDRESSES | TRACE_HAS_FREE_STACKS | TRACE_IS_SAMPLED |
+                        TRACE_IS_TOTALS) ||
+            (m.flags & TRACE_IS_TOTALS && m.flags != TRACE_IS_TOTALS))
                 r->bad = true;
         m.silt_version = get_text(r);
         m.host = get_text(r);

@@ -76,7 +76,7 @@ struct trace_view {
         uint64_t n_damaged_bytes;    /* passed over when the index had to be rebuilt */
         uint64_t n_unwritten_events; /* the writer could not write (disk full) */
         /* events whose detail was dropped to keep the file within its bound, and the moment from which on it is
-         * there */
+         * there; TRACE_IS_TOTALS: 0, and the end */
         uint64_t n_dropped_events, detail_from_ns;
         char damage[200]; /* one sentence, "" when whole */
 };
@@ -85,8 +85,8 @@ const struct trace_view *trace_view(const struct trace_reader *t);
 struct trace_slice_info {
         uint64_t begin_ns, end_ns, first_seq, n_allocs; /* first_seq: of its first allocation */
         uint32_t n_events, n_sites, n_counts;
-        bool has_events; /* false when their detail was dropped or damaged */
-        bool is_dropped; /* to keep the file within its bound; maybe several slices in one */
+        bool has_events; /* false when their detail was dropped or damaged; and for totals, with n_events 1 */
+        bool is_dropped; /* to keep the file within its bound, maybe several slices in one; or there never were any */
         bool has_inherited_frees; /* its rows say which releases were of inherited blocks; older ones do not */
 };
 const struct trace_slice_info *trace_slice(const struct trace_reader *t, size_t slice_idx);

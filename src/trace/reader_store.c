@@ -72,6 +72,7 @@ static void reader_add_slice(struct trace_reader *t, const struct slice_place *o
         struct slice_place place = place_of(bytes_le32(c->head));
         struct trace_slice_info s = {0};
         uint64_t n_events;
+        bool is_total;
 
         if (c->head_bytes != TRACE_SLIC_HEAD_BYTES) {
                 t->view.n_damaged_bytes += trace_chunk_span_bytes(c);
@@ -95,7 +96,9 @@ static void reader_add_slice(struct trace_reader *t, const struct slice_place *o
         s.n_counts = bytes_le32(c->head + 52);
         s.is_dropped =
                 c->version == TRACE_SLIC_VERSION && bytes_le32(c->head + 4) & TRACE_SLIC_DROPPED;
-        s.has_events = place.evts != NO_CHUNK || !n_events;
+        is_total = s.n_sites && t->store->tables.meta.flags & TRACE_IS_TOTALS;
+        s.has_events = place.evts != NO_CHUNK || (!n_events && !is_total);
+        s.n_events += is_total; /* something happened, and nothing tells in which order */
         s.has_inherited_frees =
                 place.site != NO_CHUNK &&
                 t->store->list.chunks.items[place.site].version >= TRACE_ROWS_VERSION;

@@ -52,16 +52,16 @@ struct trace_writer {
         struct trace_backlog backlog;
         trace_move_vec moves; /* of the open slice */
         bool is_sampled;
+        uint32_t slice_flags;       /* of every slice */
         bool knows_moves, has_move; /* somebody put some, maybe none; a MOVE is in the file */
         bytes_buf must, body, site_body, index_entries;
         uint32_t n_index_entries, n_slices;
         uint64_t good_end, begin_us, first_seq, n_events;
-        uint64_t rows_bytes, checkpoint_bytes,
-                n_checkpoint_sites; /* rows since, and size of, the last checkpoint */
-        uint64_t n_unwritten_mappings,
-                n_unwritten; /* since the start: mappings to be told, events */
-        int error;           /* of the first write that failed, -errno */
-        bool dirty_tail;     /* there may be bytes behind good_end */
+        /* rows since, and size of, the last checkpoint */
+        uint64_t rows_bytes, checkpoint_bytes, n_checkpoint_sites;
+        uint64_t n_unwritten_mappings, n_unwritten; /* mappings to be told; all events ever */
+        int error;                                  /* of the first write that failed, -errno */
+        bool dirty_tail;                            /* there may be bytes behind good_end */
 
         VEC(uint64_t) moments; /* ends of slices that are to stay such, rising */
         uint64_t max_bytes;    /* 0: no bound */
@@ -280,6 +280,7 @@ int trace_writer_open(int fd, const struct trace_meta *meta, struct trace_writer
         w->packer = trace_packer_new();
         w->encoder = trace_encoder_new(meta->flags);
         w->is_sampled = meta->flags & TRACE_IS_SAMPLED;
+        w->slice_flags = meta->flags & TRACE_IS_TOTALS ? TRACE_SLIC_DROPPED : 0;
         trace_defs_init(&w->defs);
         writer_put_meta(w, meta);
         writer_write_must(w, w->must.n, true); /* on a full disk it waits in `must` */
@@ -452,7 +453,7 @@ static size_t writer_append_backlog(struct trace_writer *w) {
         const struct trace_backlog *b = &w->backlog;
         struct trace_slice_rows s = {
                 .number = w->n_slices,
-                .flags = b->n_events ? TRACE_SLIC_UNWRITTEN : 0,
+                .flags = w->slice_flags | (b->n_events ? TRACE_SLIC_UNWRITTEN : 0),
                 .n_events = b->n_events,
                 .begin_us = b->begin_us,
                 .end_us = b->end_us,
@@ -536,6 +537,7 @@ void trace_end_slice(struct trace_writer *w, uint64_t end_ns, const struct trace
                                                     w->checkpoint_bytes);
         struct trace_slice_rows s = {
                 .number = w->n_slices + (w->backlog.n_slices != 0),
+                .flags = w->slice_flags,
                 .n_events = trace_encoder_n_events(w->encoder),
                 .begin_us = w->begin_us,
                 .end_us = writer_end_us(w, end_ns),

@@ -315,7 +315,9 @@ static void verify_conclude(struct verify *v, const char *path) {
                         v->n_problems == 1 ? "" : "s");
         else
                 fputs("nothing wrong", v->out);
-        if (!v->n_problems && v->n_without_events)
+        if (!v->n_problems && v->meta_flags & TRACE_IS_TOTALS)
+                fputs("; totals without events", v->out);
+        else if (!v->n_problems && v->n_without_events)
                 fprintf(v->out, "; %llu slice%s without events",
                         (unsigned long long)v->n_without_events,
                         v->n_without_events == 1 ? "" : "s");

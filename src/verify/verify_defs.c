@@ -27,7 +27,9 @@ static bool check_meta(struct verify *v, struct bytes_reader *r) {
         bytes_take(r, 16);
         n_args = bytes_u32(r);
         if (bytes_u32(r) ||
-            flags & ~(TRACE_HAS_ADDRESSES | TRACE_HAS_FREE_STACKS | TRACE_IS_SAMPLED))
+            flags & ~(TRACE_HAS_ADDRESSES | TRACE_HAS_FREE_STACKS | TRACE_IS_SAMPLED |
+                      TRACE_IS_TOTALS) ||
+            (flags & TRACE_IS_TOTALS && flags != TRACE_IS_TOTALS))
                 return verify_bad(v, TRACE_E_BAD_PAYLOAD,
                                   "unknown flags or reserved bytes that are not zero");
         v->meta_flags = flags;

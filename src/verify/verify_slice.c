@@ -53,7 +53,7 @@ static bool check_row(struct verify *v, const struct trace_site *s) {
 
         for (int i = 0; i < TRACE_N_LIFE_BUCKETS; i++)
                 n_life += s->n_life[i];
-        if (n_life != s->n_frees)
+        if (n_life != (v->meta_flags & TRACE_IS_TOTALS ? 0 : s->n_frees))
                 return verify_bad(v, TRACE_E_BAD_ROW,
                                   "process %u stack %u: %llu frees, but lifetimes of %llu",
                                   s->process, s->stack, (unsigned long long)s->n_frees,
@@ -214,6 +214,9 @@ static void check_live(struct verify *v, const struct trace_counts *c,
                            c->process, (unsigned long long)c->live_blocks,
                            (unsigned long long)c->live_bytes, (unsigned long long)blocks,
                            (unsigned long long)bytes);
+        if (v->meta_flags & TRACE_IS_TOTALS && c->peak_bytes != MAX(p->live_bytes, bytes))
+                verify_bad(v, TRACE_E_BAD_LIVE,
+                           "process %u: its peak is neither its begin nor its end", c->process);
         if (c->peak_bytes < c->live_bytes)
                 verify_bad(v, TRACE_E_BAD_LIVE, "process %u: its peak is below its end",
                            c->process);
@@ -313,6 +316,9 @@ static bool slic_check_head(struct verify *v) {
         if (v->has_evts && flags & (TRACE_SLIC_UNWRITTEN | TRACE_SLIC_DROPPED))
                 verify_bad(v, TRACE_E_BAD_PAYLOAD,
                            "its events exist, but it says they were never written or were dropped");
+        if (v->meta_flags & TRACE_IS_TOTALS &&
+            (!(flags & TRACE_SLIC_DROPPED) || n_events || v->has_evts || v->has_move))
+                verify_bad(v, TRACE_E_BAD_PAYLOAD, "events in a recording of totals");
         if (flags & TRACE_SLIC_DROPPED && v->n_detailed)
                 verify_bad(v, TRACE_E_BAD_ORDER,
                            "its detail was dropped, but that of an older slice was not");
@@ -348,7 +354,8 @@ bool verify_slic_chunk(struct verify *v) {
         if (v->head_bytes != TRACE_SLIC_HEAD_BYTES)
                 return verify_bad(v, TRACE_E_BAD_PAYLOAD, "a head of %u bytes", v->head_bytes);
         slic_check_head(v);
-        has_events = v->has_evts ? !v->evts_is_bad : !bytes_le64(v->head + 8);
+        has_events = v->has_evts ? !v->evts_is_bad
+                                 : !bytes_le64(v->head + 8) && !(v->meta_flags & TRACE_IS_TOTALS);
         if (!has_events && !v->has_evts) {
                 v->n_without_events++;
                 v->lacks_events = true;
