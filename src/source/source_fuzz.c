@@ -17,7 +17,6 @@
 #include "base/heap_peak.h"
 #include "query/testing/fabric.h"
 #include "request/testing/request_made.h"
-#include "source/source_file.h"
 #include "source/source.h"
 #include "source/source_file.h"
 #include "trace/rehash.h"
