@@ -7,7 +7,7 @@
  * Second (session leader): inherits 100; malloc(10) kept; forks the daemon, tells its own pid and
  * the daemon's through a pipe, ends.
  *   allocations 1, bytes 10, end = peak = 110 in 2
- * Daemon: inherits 110 in 2; waits until its first ancestor is gone (the pipe's other end closes),
+ * Daemon: inherits 110 in 2; waits until its ancestors are gone (the pipe's other end closes),
  * then 1,000 times malloc(50) and free (temporary), malloc(3) kept, frees the inherited 100, exits.
  *   allocations 1,001, frees 1,001, bytes 50,003, temporary 1,000, peak 160 in 3, end 13 in 2 */
 #include "truth.h"
@@ -26,9 +26,8 @@ int main(void) {
                 MUST(read(news[0], pids, sizeof(pids)) == sizeof(pids));
                 truth_say("leader", pids[0]);
                 truth_say("daemon", pids[1]);
-                return 0; /* closes gone[1] for good */
+                return 0; /* closes gone[1], as the leader's end does */
         }
-        close(gone[1]);
         MUST(setsid() >= 0 && malloc(10));
         pid_t daemon_pid = fork();
         MUST(daemon_pid >= 0);
@@ -39,6 +38,7 @@ int main(void) {
                 _exit(0);
         }
         char byte;
+        close(gone[1]);
         MUST(read(gone[0], &byte, 1) == 0);
         for (int fd = 0; fd < 1024; fd++)
                 close(fd);
