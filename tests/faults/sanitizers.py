@@ -211,5 +211,5 @@ def test_doctor(t):
         if not program:
             continue
         r = t.silt.command("doctor", program)
-        told = re.findall(r"^note  sanitizer  (\w+) has a malloc", r.text, re.M)
+        told = re.findall(r"^note  sanitizer  (\w+) has its own malloc", r.text, re.M)
         assert r.code == 0 and told == ([name] if name else []), (kind, r.code, r.text)
