@@ -129,15 +129,20 @@ void view_add_nothing(const struct view *v, const struct query_answer *a, struct
                  is_filtered ? "filter, " : "");
 }
 
+/* What rounding adds to all of it. */
+#define VIEW_MAX_SHARE_PCT 101
+
 void view_add_share(struct str *to, int64_t value, uint64_t whole) {
         double pct = metric_share_pct(value, whole);
 
         if (!whole)
                 return;
-        if (pct > 0 && pct < 1)
+        if (pct > VIEW_MAX_SHARE_PCT)
+                str_add(to, " (other parts shrank)"); /* of what is left of a growth no share tells anything */
+        else if (pct > 0 && pct < 1)
                 str_add(to, " (under 1 %)");
         else
-                str_addf(to, " (%.0f %%)", pct < 100 && pct > 99 ? 99.0 : pct);
+                str_addf(to, " (%.0f %%)", pct < 100 && pct > 99 ? 99.0 : MIN(pct, 100));
 }
 
 const char *view_verb(const struct view *v) {

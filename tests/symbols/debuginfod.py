@@ -78,7 +78,7 @@ def test_no_server(t):
     begin = time.monotonic()
     sh("strip", p.path)
     _, origin = p.probe(env=environment(t, free_port()))
-    assert "cannot be reached" in origin[2], origin
+    assert "cannot reach the server" in origin[2], origin
     in_time(time.monotonic() - begin, 10, "a server that is not there")
 
 
