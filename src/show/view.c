@@ -137,8 +137,8 @@ void view_add_share(struct str *to, int64_t value, uint64_t whole) {
 
         if (!whole)
                 return;
-        if (pct > VIEW_MAX_SHARE_PCT)
-                str_add(to, " (other parts shrank)"); /* of what is left of a growth no share tells anything */
+        if (pct > VIEW_MAX_SHARE_PCT) /* no share of what is left of a growth tells anything */
+                str_add(to, " (other parts shrank)");
         else if (pct > 0 && pct < 1)
                 str_add(to, " (under 1 %)");
         else
