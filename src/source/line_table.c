@@ -134,13 +134,20 @@ typedef void (*line_fn)(struct layout *l, const struct page *page, uint32_t line
 
 static void each_line(struct layout *l, const struct page *page, const struct extent *range,
                       line_fn fn, void *ctx) {
-        for (uint32_t line = range->begin; line <= range->end && line; line++) {
+        uint32_t n_lines = MIN(range->end, page->file.n_lines);
+
+        for (uint32_t line = range->begin; line <= n_lines && line; line++) {
                 const struct page_row *row = page_row_at(page, line);
 
-                if (row && row->is_idle)
-                        row = NULL;
-                if (row || line <= page->file.n_lines)
-                        fn(l, page, line, row, ctx);
+                fn(l, page, line, row && row->is_idle ? NULL : row, ctx);
+        }
+        /* behind the file's end, however far a trace says */
+        for (size_t i = 0; i < page->rows.n; i++) {
+                const struct page_row *row = &page->rows.items[i];
+
+                if (row->line > n_lines && row->line >= range->begin && row->line <= range->end &&
+                    !row->is_idle)
+                        fn(l, page, row->line, row, ctx);
         }
 }
 

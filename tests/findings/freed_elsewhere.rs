@@ -4,8 +4,9 @@
 #[path = "shape.rs"]
 mod shape;
 use shape::{black_box, relay, tell, tell_text, Shape};
-use std::sync::mpsc::sync_channel;
+use std::sync::mpsc::{sync_channel, TryRecvError};
 use std::thread;
+use std::time::Duration;
 
 #[inline(never)]
 fn read_packet(size: usize) -> Vec<u8> {
@@ -18,9 +19,18 @@ fn main() {
     let mut n = 0;
     match s.name.as_str() {
         "channel" => {
-            // room for all: a sender that has to wait allocates too, as often as the machine is busy
+            // who has to wait in a channel allocates, as often as the machine is busy: nobody has to
             let (sender, receiver) = sync_channel::<Vec<u8>>(s.steps * per_step);
-            let worker = thread::spawn(move || receiver.iter().map(|packet| packet.len()).sum::<usize>());
+            let worker = thread::spawn(move || {
+                let mut n_bytes = 0;
+                loop {
+                    match receiver.try_recv() {
+                        Ok(packet) => n_bytes += packet.len(),
+                        Err(TryRecvError::Empty) => thread::sleep(Duration::from_micros(200)),
+                        Err(TryRecvError::Disconnected) => return n_bytes,
+                    }
+                }
+            });
             for i in 0..s.steps {
                 s.step(i);
                 relay(depth, &mut || {
