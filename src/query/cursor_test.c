@@ -99,6 +99,7 @@ static void setting_init(struct setting *s, uint64_t seed) {
                                          .max_threads = 3,
                                          .checkpoint_every = 6,
                                          .max_step_us = 2,
+                                         .by_maker = seed / 3 % 2,
                                          .with_names = true};
         struct fabric *f = fabric_new(TRACE_PATH, &o);
         struct err e = {0};

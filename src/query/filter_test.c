@@ -347,12 +347,13 @@ static void test_random_traces(void **state) {
                 struct fabric_options o = {.seed = seed,
                                            .n_stacks = 5 + (unsigned)seed % 30,
                                            .slice_events = 20 + (unsigned)(seed * 7 % 90),
-                                           .max_processes = 1 + (unsigned)seed % 12,
+                                           .max_processes = seed % 3 ? 1 + (unsigned)seed % 12 : 1,
                                            .max_threads = 1 + (unsigned)seed % 4,
                                            .checkpoint_every = (unsigned)seed % 4,
                                            .max_step_us = 1 + (unsigned)seed % 3,
                                            .with_names = true,
-                                           .with_paths = seed % 2}; /* has guesses */
+                                           .by_maker = seed % 3 == 0, /* brute force knows no heirs */
+                                           .with_paths = seed % 2};   /* has guesses */
                 struct fabric *f = fabric_new(TRACE_PATH, &o);
 
                 fabric_run(f, 600 + (unsigned)(seed * 131 % 1500));

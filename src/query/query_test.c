@@ -130,7 +130,8 @@ static void test_one_process(void **state) {
                                            .max_processes = 1,
                                            .max_threads = 1 + (unsigned)seed % 4,
                                            .checkpoint_every = (unsigned)seed % 5,
-                                           .max_step_us = (unsigned)seed % 3};
+                                           .max_step_us = (unsigned)seed % 3,
+                                           .by_maker = seed / 3 % 2};
 
                 check_windows(&o, 1500, 40);
         }
@@ -164,6 +165,7 @@ static void test_heirs(void **state) {
                                            .max_threads = 2,
                                            .checkpoint_every = (unsigned)seed % 4,
                                            .max_step_us = 3,
+                                           .by_maker = seed / 3 % 2,
                                            .passes_on = true};
 
                 check_windows(&o, 1200, 40);
@@ -282,7 +284,8 @@ static void test_bounded(void **state) {
                                            .max_processes = 1 + (unsigned)seed % 3,
                                            .max_threads = 2,
                                            .checkpoint_every = (unsigned)seed % 5,
-                                           .max_step_us = 3};
+                                           .max_step_us = 3,
+                                           .by_maker = seed % 6 == 0};
                 _cleanup_(query_freep) struct query *q = NULL;
                 uint64_t random = seed;
                 struct query_scope scope;

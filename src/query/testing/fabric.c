@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "ledger/trace_maker.h"
 #include "query/testing/fabric_core.h"
 
 uint64_t fabric_draw(struct fabric *f, uint64_t below) {
@@ -125,6 +126,10 @@ void fabric_end_slice(struct fabric *f) {
         VEC(struct trace_site) sites = {0};
         VEC(struct trace_counts) counts = {0};
 
+        if (f->maker) {
+                fabric_made_end_slice(f);
+                return;
+        }
         if (f->has_two) {
                 f->all.live_bytes = f->all_bytes;
                 f->all.live_blocks = f->all_blocks;
@@ -213,7 +218,8 @@ void fabric_count_release(struct fabric *f, struct fabric_process *p, struct liv
                 fabric_heir_release(f, process, old.stack, old.size_bytes);
 }
 
-uint32_t fabric_add_process(struct fabric *f, uint32_t pid, uint32_t parent, uint32_t image) {
+uint32_t fabric_add_process(struct fabric *f, uint32_t pid, uint32_t parent, uint32_t image,
+                            bool inherits) {
         static const char *const args[] = {"fabric", "--weave"};
         struct trace_process start = {.pid = pid,
                                       .parent = parent,
@@ -224,17 +230,18 @@ uint32_t fabric_add_process(struct fabric *f, uint32_t pid, uint32_t parent, uin
                                       .exe = "/usr/bin/fabric"};
         struct fabric_process p = {.pid = pid, .image = image};
 
-        if (f->processes.n == 1) {
+        if (f->processes.n == 1 && !f->maker) {
                 fabric_end_slice(f);
                 f->has_two = true;
                 f->all = (struct trace_counts){.peak_bytes = f->all_bytes,
                                                .peak_blocks = f->all_blocks};
                 start.start_ns = f->time_ns;
         }
-        p.id = trace_add_process(f->w, &start);
+        p.id = f->maker ? fabric_made_begin(f, &start, inherits) : trace_add_process(f->w, &start);
         p.total.process = p.id;
         assert(p.id == f->processes.n);
         vec_push(&f->processes, p);
+        f->has_two = f->processes.n > 1;
         fabric_touch(&f->processes.items[p.id]);
         return p.id;
 }
@@ -247,11 +254,15 @@ void fabric_end_process(struct fabric *f, struct fabric_process *p, enum trace_e
                                       .peak_rss_bytes = 1 << 20};
         bool passes_on = f->o.passes_on && f->has_two && fabric_has_heirs(f, p->id);
 
+        p->is_over = true;
+        if (f->maker) {
+                fabric_made_end_process(f, &e);
+                return;
+        }
         if (passes_on) {
                 fabric_end_slice(f);
                 e.end_ns = f->time_ns;
         }
-        p->is_over = true;
         trace_end_process(f->w, &e);
         fabric_touch(p);
         for (size_t i = 0; i < p->live.n && f->has_two; i++)
@@ -269,6 +280,77 @@ void fabric_end_process(struct fabric *f, struct fabric_process *p, enum trace_e
         }
 }
 
+/* ---- definitions and events -------------------------------------------------------------------- */
+
+uint32_t fabric_add_module(struct fabric *f, const struct trace_module *module) {
+        return f->maker ? trace_maker_add_module(f->maker, module) : trace_add_module(f->w, module);
+}
+
+uint32_t fabric_add_location(struct fabric *f, const struct trace_location *location) {
+        uint32_t id;
+
+        if (!f->maker)
+                return trace_add_location(f->w, location);
+        if (trace_maker_add_location(f->maker, location, &id) < 0)
+                abort();
+        return id;
+}
+
+uint32_t fabric_add_stack(struct fabric *f, uint32_t parent, uint32_t location) {
+        uint32_t id;
+
+        if (!f->maker)
+                return trace_add_stack(f->w, parent, location);
+        if (trace_maker_add_stack(f->maker, parent, location, &id) < 0)
+                abort();
+        return id;
+}
+
+struct fabric_thread *fabric_add_thread(struct fabric *f, struct fabric_process *p,
+                                        const char *name) {
+        struct trace_thread t = {p->id, p->pid + (uint32_t)p->threads.n, f->time_ns};
+        struct fabric_thread *new = vec_add(&p->threads);
+
+        if (f->maker) {
+                if (trace_maker_add_thread(f->maker, &t, name, &new->id) < 0)
+                        abort();
+                return new;
+        }
+        new->id = trace_add_thread(f->w, &t);
+        if (name)
+                trace_name_thread(f->w, new->id, name);
+        return new;
+}
+
+uint64_t fabric_put_alloc(struct fabric *f, struct fabric_process *p, struct fabric_thread *t,
+                          uint32_t stack, uint64_t size_bytes) {
+        struct live_block b = {.size_bytes = size_bytes,
+                               .stack = stack,
+                               .thread = t->id,
+                               .time_ns = f->time_ns};
+
+        if (f->maker)
+                return fabric_made_alloc(f, p, t, stack, size_bytes);
+        b.seq = trace_put_alloc(f->w, t->id, f->time_ns, stack, size_bytes, 0);
+        t->last_seq = b.seq + 1;
+        fabric_move_alloc(t, stack, size_bytes);
+        vec_push(&p->live, b);
+        fabric_count_alloc(f, p, stack, size_bytes);
+        return b.seq;
+}
+
+void fabric_put_free(struct fabric *f, struct fabric_process *p, struct fabric_thread *t,
+                     struct live_block *b, uint32_t free_stack) {
+        if (f->maker) {
+                fabric_made_free(f, p, t, b, free_stack);
+                return;
+        }
+        trace_put_free(f->w, t->id, f->time_ns, b->seq, b->stack, b->size_bytes, free_stack);
+        p->slice.n_frees++;
+        fabric_move_free(f, p, t, b);
+        fabric_count_release(f, p, b, t->last_seq == b->seq + 1);
+}
+
 /* ---- by hand --------------------------------------------------------------------------------- */
 
 static uint32_t module_of(struct fabric *f, const char *path) {
@@ -278,20 +360,20 @@ static uint32_t module_of(struct fabric *f, const char *path) {
                 if (strcmp(f->module_paths.items[i], path) == 0)
                         return (uint32_t)i;
         vec_push(&f->module_paths, path);
-        return trace_add_module(f->w, &m);
+        return fabric_add_module(f, &m);
 }
 
 uint32_t fabric_frame(struct fabric *f, uint32_t caller, const char *module, const char *function,
                       const char *file, uint32_t line) {
         struct trace_location l = {module_of(f, module), 0x10000 + 64 * f->symbols.n};
-        uint32_t location = trace_add_location(f->w, &l);
+        uint32_t location = fabric_add_location(f, &l);
 
         if (function)
                 vec_push(&f->symbols, (struct trace_symbol){.location = location,
                                                             .function = function,
                                                             .file = file,
                                                             .line = line});
-        return trace_add_stack(f->w, caller, location);
+        return fabric_add_stack(f, caller, location);
 }
 
 void fabric_guess(struct fabric *f) {
@@ -300,47 +382,31 @@ void fabric_guess(struct fabric *f) {
 
 uint32_t fabric_thread(struct fabric *f, uint32_t process, const char *name) {
         struct fabric_process *p = &f->processes.items[process];
-        struct trace_thread t = {process, p->pid + (uint32_t)p->threads.n, f->time_ns};
-        struct fabric_thread thread = {.id = trace_add_thread(f->w, &t)};
 
-        trace_name_thread(f->w, thread.id, name);
-        vec_push(&p->threads, thread);
+        fabric_add_thread(f, p, name);
         return (uint32_t)p->threads.n - 1;
 }
 
 uint64_t fabric_alloc(struct fabric *f, uint32_t process, uint32_t thread, uint32_t stack,
                       uint64_t size_bytes) {
         struct fabric_process *p = &f->processes.items[process];
-        struct fabric_thread *t = &p->threads.items[thread];
-        struct live_block b = {.size_bytes = size_bytes,
-                               .stack = stack,
-                               .thread = t->id,
-                               .time_ns = f->time_ns};
+        uint64_t seq;
 
         fabric_touch(p);
-        b.seq = trace_put_alloc(f->w, t->id, f->time_ns, stack, size_bytes, 0);
-        t->last_seq = b.seq + 1;
-        fabric_move_alloc(t, stack, size_bytes);
-        vec_push(&p->live, b);
-        fabric_count_alloc(f, p, stack, size_bytes);
+        seq = fabric_put_alloc(f, p, &p->threads.items[thread], stack, size_bytes);
         fabric_note_peak(f, p);
-        return b.seq;
+        return seq;
 }
 
 static void fabric_release(struct fabric *f, uint32_t process, uint32_t thread, uint64_t seq,
                            uint32_t free_stack) {
         struct fabric_process *p = &f->processes.items[process];
-        struct fabric_thread *t = &p->threads.items[thread];
         size_t i = p->live.n;
 
         while (p->live.items[--i].seq != seq)
                 assert(i > 0);
         fabric_touch(p);
-        trace_put_free(f->w, t->id, f->time_ns, seq, p->live.items[i].stack,
-                       p->live.items[i].size_bytes, free_stack);
-        p->slice.n_frees++;
-        fabric_move_free(f, p, t, &p->live.items[i]);
-        fabric_count_release(f, p, &p->live.items[i], t->last_seq == seq + 1);
+        fabric_put_free(f, p, &p->threads.items[thread], &p->live.items[i], free_stack);
 }
 
 void fabric_free(struct fabric *f, uint32_t process, uint32_t thread, uint64_t seq) {
@@ -351,6 +417,7 @@ void fabric_delete_wrongly(struct fabric *f, uint32_t process, uint32_t thread, 
                            uint64_t given_bytes, uint32_t free_stack) {
         struct fabric_process *p = &f->processes.items[process];
 
+        assert(!f->maker);
         fabric_release(f, process, thread, seq, free_stack);
         trace_put_other(f->w, p->threads.items[thread].id, f->time_ns, TRACE_WRONG_SIZE,
                         given_bytes, 0, 0);
@@ -432,34 +499,39 @@ struct fabric *fabric_new(const char *path, const struct fabric_options *o) {
         f->path = strdup(path);
         f->random = o->seed * 2654435761u + 88172645463325252ull;
         f->next_pid = 100;
-        module_id = trace_add_module(f->w, &module);
+        if (o->by_maker)
+                fabric_made_new(f);
+        module_id = fabric_add_module(f, &module);
         vec_push(&f->module_paths, module.path);
         if (o->with_paths)
                 fabric_add_named_stacks(f);
         for (unsigned i = 0; i < o->n_stacks && !o->with_paths; i++) {
                 struct trace_location l = {o->with_names ? any_module(f) : module_id,
                                            4096 + 16 * i};
-                uint32_t location = trace_add_location(f->w, &l);
+                uint32_t location = fabric_add_location(f, &l);
 
                 f->stacks[i] =
-                        trace_add_stack(f->w, i ? f->stacks[fabric_draw(f, i)] : 0, location);
+                        fabric_add_stack(f, i ? f->stacks[fabric_draw(f, i)] : 0, location);
                 if (o->with_names)
                         name_location(f, location);
         }
-        fabric_add_process(f, f->next_pid++, TRACE_NO_PROCESS, 1);
+        fabric_add_process(f, f->next_pid++, TRACE_NO_PROCESS, 1, false);
         return f;
 }
 
 void fabric_end(struct fabric *f) {
         struct err e = {0};
 
-        fabric_end_slice(f);
+        if (!f->maker)
+                fabric_end_slice(f);
         for (size_t i = 0; i < f->processes.n; i++) {
                 if (!f->processes.items[i].is_over && i > 0)
                         fabric_end_process(f, &f->processes.items[i], TRACE_ENDED_EXIT);
                 vec_free(&f->processes.items[i].threads);
                 vec_free(&f->processes.items[i].live);
         }
+        if (f->maker)
+                fabric_made_end(f);
         if (trace_writer_finish(f->w, &e) < 0)
                 abort();
         trace_writer_free(f->w);

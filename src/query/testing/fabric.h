@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* For tests: a small recorder without a program. Makes a trace of random events whose rows,
- * peaks and checkpoints are right by a plain, slow computation: every live block of every
+/* For tests: a small recorder without a program. Makes a trace of random events. Its rows, peaks and checkpoints are the
+ * recorder's own (by_maker), or those of a plain, slow computation that shares nothing with it: every live block of every
  * process is kept in a list.
  *
  *   fabric_new(path, seed) → fabric_run(f, n_events) → fabric_end(f) */
@@ -26,7 +26,9 @@ struct fabric_options {
         unsigned max_step_us;      /* between two events */
         uint64_t slice_us;         /* a slice that fabric_wait() ends; 0: 250 ms */
         uint64_t sample_bytes;     /* sampled: each block stands for itself alone; 0: exact */
-        bool with_names;           /* of functions, files, modules and threads */
+        bool by_maker;   /* ledger/trace_maker.h writes it, so passes_on; checkpoints are its choice.
+                          * Not with: sample_bytes, without_moves, deletes of a wrong size */
+        bool with_names; /* of functions, files, modules and threads */
         bool passes_on; /* blocks of a process that is over count in its heirs; else as an older silt wrote it */
         bool without_moves; /* as an older silt wrote it */
         bool with_paths; /* names as call paths have them: recursion, allocators, inlined functions */

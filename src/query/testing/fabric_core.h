@@ -9,6 +9,7 @@
 
 struct live_block {
         uint64_t seq, size_bytes, time_ns;
+        uint64_t address;       /* by_maker: its identity; else 0 */
         uint32_t stack, thread; /* thread that allocated it */
         bool inherited;
 };
@@ -44,6 +45,8 @@ struct fabric_process {
 struct fabric {
         struct fabric_options o;
         struct trace_writer *w;
+        struct trace_maker *maker;   /* NULL: the books are the fabric's own */
+        uint64_t n_seqs, n_addresses; /* handed out to it */
         uint64_t random, time_ns;
         uint32_t next_pid;
         uint32_t stacks[256];
@@ -76,10 +79,39 @@ void fabric_move_free(struct fabric *f, struct fabric_process *p, struct fabric_
 void fabric_move_realloc(struct fabric *f, struct fabric_process *p, struct fabric_thread *t,
                          const struct live_block *old, const struct live_block *b);
 void fabric_put_moves(struct fabric *f);
-uint32_t fabric_add_process(struct fabric *f, uint32_t pid, uint32_t parent, uint32_t image);
+uint32_t fabric_add_process(struct fabric *f, uint32_t pid, uint32_t parent, uint32_t image,
+                            bool inherits);
 void fabric_end_process(struct fabric *f, struct fabric_process *p, enum trace_ended ended);
 /* Blocks that outlive their process: option passes_on. */
 bool fabric_has_heirs(const struct fabric *f, uint32_t process);
 void fabric_pass_on(struct fabric *f, uint32_t process);
 void fabric_heir_release(struct fabric *f, uint32_t process, uint32_t stack, uint64_t size_bytes);
 void fabric_add_named_stacks(struct fabric *f);
+
+/* Definitions and events, whoever keeps the books. */
+uint32_t fabric_add_module(struct fabric *f, const struct trace_module *module);
+uint32_t fabric_add_location(struct fabric *f, const struct trace_location *location);
+uint32_t fabric_add_stack(struct fabric *f, uint32_t parent, uint32_t location);
+struct fabric_thread *fabric_add_thread(struct fabric *f, struct fabric_process *p,
+                                        const char *name); /* NULL: none */
+uint64_t fabric_put_alloc(struct fabric *f, struct fabric_process *p, struct fabric_thread *t,
+                          uint32_t stack, uint64_t size_bytes);
+void fabric_put_free(struct fabric *f, struct fabric_process *p, struct fabric_thread *t,
+                     struct live_block *b, uint32_t free_stack);
+
+/* by_maker: fabric_maker.c. */
+void fabric_made_new(struct fabric *f);
+void fabric_made_end(struct fabric *f);
+void fabric_made_end_slice(struct fabric *f);
+uint32_t fabric_made_begin(struct fabric *f, const struct trace_process *start, bool inherits);
+void fabric_made_end_process(struct fabric *f, const struct trace_process_end *end);
+uint64_t fabric_made_alloc(struct fabric *f, struct fabric_process *p, struct fabric_thread *t,
+                           uint32_t stack, uint64_t size_bytes);
+void fabric_made_free(struct fabric *f, struct fabric_process *p, struct fabric_thread *t,
+                      struct live_block *b, uint32_t free_stack);
+void fabric_made_realloc(struct fabric *f, struct fabric_process *p, struct fabric_thread *t,
+                         struct live_block *old, uint32_t stack, uint64_t size_bytes);
+/* An allocation where a block is live. */
+void fabric_made_replace(struct fabric *f, struct fabric_process *p, struct fabric_thread *t,
+                         struct live_block *old, uint32_t stack, uint64_t size_bytes);
+void fabric_made_other(struct fabric *f, struct fabric_thread *t, enum trace_other other);

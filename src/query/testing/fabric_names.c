@@ -45,18 +45,18 @@ void fabric_add_named_stacks(struct fabric *f) {
         for (unsigned i = 0; i < N_MODULES; i++) {
                 struct trace_module m = {.path = paths[i], .size_bytes = 1 << 20};
 
-                modules[i] = trace_add_module(f->w, &m);
+                modules[i] = fabric_add_module(f, &m);
         }
         for (unsigned i = 0; i < n_locations; i++) {
                 struct trace_location l = {modules[fabric_draw(f, N_MODULES)], 4096 + 16 * i};
 
-                locations[i] = trace_add_location(f->w, &l);
+                locations[i] = fabric_add_location(f, &l);
                 name_location(f, locations[i]);
         }
         /* the caller of stack i is one before it, so (caller, location) is new while locations are */
         for (unsigned i = 0; i < f->o.n_stacks; i++)
                 f->stacks[i] =
-                        trace_add_stack(f->w,
+                        fabric_add_stack(f,
                                         i < n_locations ? i ? f->stacks[fabric_draw(f, i)] : 0
                                                         : f->stacks[i - 1 - fabric_draw(f, 2)],
                                         locations[i % n_locations]);

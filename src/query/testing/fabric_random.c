@@ -3,14 +3,11 @@
 #include "query/testing/fabric_core.h"
 
 static struct fabric_thread *any_thread(struct fabric *f, struct fabric_process *p) {
-        if (p->threads.n == 0 || (p->threads.n < f->o.max_threads && fabric_draw(f, 50) == 0)) {
-                struct trace_thread t = {p->id, p->pid + (uint32_t)p->threads.n, f->time_ns};
-
-                vec_push(&p->threads, (struct fabric_thread){.id = trace_add_thread(f->w, &t)});
-                if (f->o.with_names && p->threads.n > 1)
-                        trace_name_thread(f->w, p->threads.items[p->threads.n - 1].id,
-                                          p->threads.n % 2 ? "worker-odd" : "worker-even");
-        }
+        if (p->threads.n == 0 || (p->threads.n < f->o.max_threads && fabric_draw(f, 50) == 0))
+                fabric_add_thread(f, p,
+                                  !f->o.with_names || p->threads.n == 0 ? NULL
+                                  : p->threads.n % 2                    ? "worker-even"
+                                                                        : "worker-odd");
         return &p->threads.items[fabric_draw(f, p->threads.n)];
 }
 
@@ -20,16 +17,9 @@ static uint64_t draw_size(struct fabric *f) {
 
 static void do_alloc(struct fabric *f, struct fabric_process *p) {
         struct fabric_thread *t = any_thread(f, p);
-        struct live_block b = {.size_bytes = draw_size(f),
-                               .stack = f->stacks[fabric_draw(f, f->o.n_stacks)],
-                               .thread = t->id,
-                               .time_ns = f->time_ns};
+        uint64_t size_bytes = draw_size(f);
 
-        b.seq = trace_put_alloc(f->w, t->id, f->time_ns, b.stack, b.size_bytes, 0);
-        t->last_seq = b.seq + 1;
-        fabric_move_alloc(t, b.stack, b.size_bytes);
-        vec_push(&p->live, b);
-        fabric_count_alloc(f, p, b.stack, b.size_bytes);
+        fabric_put_alloc(f, p, t, f->stacks[fabric_draw(f, f->o.n_stacks)], size_bytes);
 }
 
 /* Often the newest block, so that temporaries happen. */
@@ -39,12 +29,8 @@ static struct live_block *any_block(struct fabric *f, struct fabric_process *p) 
 
 static void do_free(struct fabric *f, struct fabric_process *p) {
         struct fabric_thread *t = any_thread(f, p);
-        struct live_block *b = any_block(f, p);
 
-        trace_put_free(f->w, t->id, f->time_ns, b->seq, b->stack, b->size_bytes, 0);
-        p->slice.n_frees++;
-        fabric_move_free(f, p, t, b);
-        fabric_count_release(f, p, b, t->last_seq == b->seq + 1);
+        fabric_put_free(f, p, t, any_block(f, p), 0);
 }
 
 static void do_realloc(struct fabric *f, struct fabric_process *p) {
@@ -55,6 +41,10 @@ static void do_realloc(struct fabric *f, struct fabric_process *p) {
                                .thread = t->id,
                                .time_ns = f->time_ns};
 
+        if (f->maker) {
+                fabric_made_realloc(f, p, t, old, b.stack, b.size_bytes);
+                return;
+        }
         b.seq = trace_put_realloc(f->w, t->id, f->time_ns, old->seq, old->stack, old->size_bytes,
                                   b.stack, b.size_bytes, 0);
         p->slice.n_frees++;
@@ -76,9 +66,18 @@ static void do_other(struct fabric *f, struct fabric_process *p) {
                 if (p->live.n == 0)
                         return;
                 b = any_block(f, p);
+                if (f->maker) {
+                        fabric_made_replace(f, p, t, b, f->stacks[fabric_draw(f, f->o.n_stacks)],
+                                            b->size_bytes / 2);
+                        return;
+                }
                 trace_put_other(f->w, t->id, f->time_ns, other, b->size_bytes, b->seq, b->stack);
                 p->slice.n_implicit_frees++;
                 fabric_count_release(f, p, b, false);
+                return;
+        }
+        if (f->maker) {
+                fabric_made_other(f, t, other);
                 return;
         }
         trace_put_other(f->w, t->id, f->time_ns, other, 3, 0, 0);
@@ -99,16 +98,19 @@ uint32_t fabric_fork(struct fabric *f, uint32_t parent) {
 
         f->time_ns +=
                 1000; /* a moment of its own: events of the same microsecond have no order to it */
-        child = fabric_add_process(f, f->next_pid++, parent, 1);
+        child = fabric_add_process(f, f->next_pid++, parent, 1, true);
         from = &f->processes.items[parent];
         to = &f->processes.items[child];
         to->heir_of = parent + 1;
         for (size_t i = 0; i < from->live.n; i++) {
                 struct live_block b = from->live.items[i];
-                struct fabric_site *s = fabric_site_at(f, child, b.stack);
+                struct fabric_site *s;
 
                 b.inherited = true;
                 vec_push(&to->live, b);
+                if (f->maker)
+                        continue;
+                s = fabric_site_at(f, child, b.stack);
                 to->live_bytes += b.size_bytes;
                 s->slice.n_inherited++;
                 s->slice.inherited_bytes += b.size_bytes;
@@ -128,7 +130,7 @@ static void do_exec(struct fabric *f, uint32_t process) {
                 p = &f->processes.items[process];
         }
         fabric_end_process(f, p, TRACE_ENDED_EXEC);
-        fabric_add_process(f, pid, process, image + 1);
+        fabric_add_process(f, pid, process, image + 1, false);
 }
 
 static struct fabric_process *any_process(struct fabric *f) {
