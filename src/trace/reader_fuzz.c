@@ -13,6 +13,7 @@
  * covers: src/trace/residency_codec.c src/trace/rows_decode.c src/trace/events_decode.c src/verify/verify.c
  * covers: src/verify/verify_defs.c src/verify/verify_events.c src/verify/verify_live.c src/verify/verify_rows.c
  * covers: src/verify/verify_slice.c src/trace/moves_decode.c src/verify/verify_moves.c */
+#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -81,6 +82,32 @@ static int read_file(const char *path, struct content *ret) {
         return 0;
 }
 
+/* The file comes in two parts: what the first let open follows the second. */
+static void follow(const char *path, int fd, size_t n, uint8_t choice) {
+        size_t n_first = n * (choice >> 2) / 64;
+        uint8_t *bytes = malloc(n + 1);
+        struct trace_reader *t = NULL, *other;
+        struct err err = {0};
+
+        if (pread(fd, bytes, n, 0) != (ssize_t)n || ftruncate(fd, (off_t)n_first) < 0)
+                abort();
+        if (trace_reader_open(path, &t, &err) == 0)
+                read_all(t);
+        if (pwrite(fd, bytes + n_first, n - n_first, (off_t)n_first) != (ssize_t)(n - n_first))
+                abort();
+        if (t) {
+                other = trace_reader_share(t);
+                if (trace_reader_refresh(t, &err) != -EBUSY)
+                        abort();
+                read_all(other);
+                trace_reader_free(other);
+                if (trace_reader_refresh(t, &err) >= 0)
+                        read_all(t);
+                trace_reader_free(t);
+        }
+        free(bytes);
+}
+
 static void append(const char *path, const struct content *before) {
         const struct trace_symbol symbols[] = {{1, "main", "a.c", 1, false, false},
                                                {0, "f", "a.c", 2, true, false}};
@@ -129,6 +156,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n) {
                 abort();
         if (verified == 0 && (r < 0 || !content.is_whole))
                 abort();
+        follow(path, fd, n, choice);
         if (r == 0 && choice & CHOICE_APPEND)
                 append(path, &content);
         close(fd);
