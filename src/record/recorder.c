@@ -515,7 +515,7 @@ static void recorder_detach(struct recorder *r) {
         signal(SIGALRM, SIG_IGN); /* and what whoever signals all processes means for the others */
         signal(SIGUSR1, SIG_IGN);
         signal(SIGUSR2, SIG_IGN);
-        signal(SIGTERM, recorder_on_term);
+        recorder_catch_term();
         null_fd = fs_open("/dev/null", O_RDWR, 0);
         for (int fd = 0; fd < 3 && null_fd >= 0; fd++)
                 dup2(null_fd, fd);

@@ -21,9 +21,13 @@ enum {
 
 static volatile sig_atomic_t recorder_got_term;
 
-void recorder_on_term(int sig) {
+static void recorder_on_term(int sig) {
         (void)sig;
         recorder_got_term = 1;
+}
+
+void recorder_catch_term(void) {
+        signal(SIGTERM, recorder_on_term);
 }
 
 static uint64_t recorder_end_slice(void *ctx, uint64_t now_ns) {

@@ -24,7 +24,7 @@ enum recorder_observer {
 void recorder_init_observers(struct recorder *r);
 
 /* A handler of SIGTERM. */
-void recorder_on_term(int sig);
+void recorder_catch_term(void);
 
 /* What each took: --log. */
 void recorder_log_observers(const struct recorder *r);

@@ -195,8 +195,10 @@ static void test_url(void **state) {
         url_refused("rules=/etc/passwd", 17, "is not allowed in a URL");
         url_refused("%72ules=/etc/passwd", 19, "is not allowed in a URL");
         url_refused("colour=%0Ared", 13, "is not a key");
-        for (size_t i = 0; i <= REQUEST_MAX_PAIRS; i++)
-                memcpy(many + 2 * i, "x&", 2);
+        for (size_t i = 0; i <= REQUEST_MAX_PAIRS; i++) {
+                many[2 * i] = 'x';
+                many[2 * i + 1] = '&';
+        }
         url_refused(many, 2, "is not a key");
         for (size_t i = 0; i < sizeof(long_one); i++)
                 long_one[i] = '&';

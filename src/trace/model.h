@@ -42,7 +42,7 @@ enum trace_flags {
         TRACE_HAS_ADDRESSES = 1u << 0,
         TRACE_HAS_FREE_STACKS = 1u << 1,
         TRACE_IS_SAMPLED = 1u << 2, /* blocks stand for several: docs/sampling.md */
-        TRACE_IS_TOTALS = 1u << 3, /* no events ever: sums at certain moments (docs/ledger.md) */
+        TRACE_IS_TOTALS = 1u << 3,  /* no events ever: sums at certain moments (docs/ledger.md) */
 };
 
 struct trace_module {
