@@ -352,8 +352,9 @@ static void test_random_traces(void **state) {
                                            .checkpoint_every = (unsigned)seed % 4,
                                            .max_step_us = 1 + (unsigned)seed % 3,
                                            .with_names = true,
-                                           .by_maker = seed % 3 == 0, /* brute force knows no heirs */
-                                           .with_paths = seed % 2};   /* has guesses */
+                                           .by_maker =
+                                                   seed % 3 == 0,   /* brute force knows no heirs */
+                                           .with_paths = seed % 2}; /* has guesses */
                 struct fabric *f = fabric_new(TRACE_PATH, &o);
 
                 fabric_run(f, 600 + (unsigned)(seed * 131 % 1500));

@@ -510,8 +510,7 @@ struct fabric *fabric_new(const char *path, const struct fabric_options *o) {
                                            4096 + 16 * i};
                 uint32_t location = fabric_add_location(f, &l);
 
-                f->stacks[i] =
-                        fabric_add_stack(f, i ? f->stacks[fabric_draw(f, i)] : 0, location);
+                f->stacks[i] = fabric_add_stack(f, i ? f->stacks[fabric_draw(f, i)] : 0, location);
                 if (o->with_names)
                         name_location(f, location);
         }

@@ -26,7 +26,7 @@ struct fabric_options {
         unsigned max_step_us;      /* between two events */
         uint64_t slice_us;         /* a slice that fabric_wait() ends; 0: 250 ms */
         uint64_t sample_bytes;     /* sampled: each block stands for itself alone; 0: exact */
-        bool by_maker;   /* ledger/trace_maker.h writes it, so passes_on; checkpoints are its choice.
+        bool by_maker; /* ledger/trace_maker.h writes it, so passes_on; checkpoints are its choice.
                           * Not with: sample_bytes, without_moves, deletes of a wrong size */
         bool with_names; /* of functions, files, modules and threads */
         bool passes_on; /* blocks of a process that is over count in its heirs; else as an older silt wrote it */

@@ -45,7 +45,7 @@ struct fabric_process {
 struct fabric {
         struct fabric_options o;
         struct trace_writer *w;
-        struct trace_maker *maker;   /* NULL: the books are the fabric's own */
+        struct trace_maker *maker;    /* NULL: the books are the fabric's own */
         uint64_t n_seqs, n_addresses; /* handed out to it */
         uint64_t random, time_ns;
         uint32_t next_pid;

@@ -57,7 +57,7 @@ void fabric_add_named_stacks(struct fabric *f) {
         for (unsigned i = 0; i < f->o.n_stacks; i++)
                 f->stacks[i] =
                         fabric_add_stack(f,
-                                        i < n_locations ? i ? f->stacks[fabric_draw(f, i)] : 0
-                                                        : f->stacks[i - 1 - fabric_draw(f, 2)],
-                                        locations[i % n_locations]);
+                                         i < n_locations ? i ? f->stacks[fabric_draw(f, i)] : 0
+                                                         : f->stacks[i - 1 - fabric_draw(f, 2)],
+                                         locations[i % n_locations]);
 }
