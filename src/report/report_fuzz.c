@@ -22,7 +22,7 @@
  * covers: src/show/show_json.c src/show/json_findings.c src/show/json_groups.c src/show/json_histogram.c src/show/json_tree.c
  * covers: src/show/json_mappings.c src/show/json_processes.c src/show/json_timeline.c src/show/name_quality.c
  * covers: src/report/site_list.c
- * covers: src/report/report_tree.c src/show/chain.c src/report/process_tree.c src/report/site_forest.c
+ * covers: src/report/report_tree.c src/show/view.c src/show/chain.c src/report/process_tree.c src/report/site_forest.c
  * covers: src/report/finding_text.c src/report/headline.c src/report/late_start.c src/report/sizes_lifetimes.c src/report/totals_text.c */
 #include <stdlib.h>
 #include <string.h>

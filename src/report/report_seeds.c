@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /* Writes the seeds of report_fuzz: small traces with forks, threads, names, mappings and samples, bodies decompressed.
  * usage: report_seeds DIRECTORY */
+#include <fcntl.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "base/macros.h"
+#include "ledger/trace_maker.h"
 #include "query/testing/fabric.h"
 #include "trace/testing/trace_plain.h"
 #include "trace/writer.h"
@@ -14,7 +17,8 @@ enum {
         N_SEEDS = 16,
         N_VIEWS = 16,
         N_CULPRITS = 14,
-        N_STEPS = 70, /* of a program with one */
+        N_DROPPED = 48, /* recordings whose events are gone: the first ones, or all */
+        N_STEPS = 70,   /* of a program with one */
         CHOICE_REHASH = 1,
         CHOICE_VIEW = 2,
         CHOICE_JSON = 4,
@@ -136,11 +140,71 @@ static void write_trace(const char *path, unsigned seed) {
         fabric_end(f);
 }
 
+/* --max-size: of the first part there are sums and no events. */
+static void write_bounded(const char *path, unsigned seed) {
+        const struct fabric_options o = {.seed = seed,
+                                         .n_stacks = 4,
+                                         .slice_events = 40,
+                                         .max_processes = 1,
+                                         .max_threads = 2,
+                                         .checkpoint_every = 3,
+                                         .max_step_us = 1};
+        struct fabric *f = fabric_new(path, &o);
+
+        trace_writer_bound(fabric_writer(f), 8000);
+        fabric_run(f, 1500);
+        if (trace_writer_n_thinned(fabric_writer(f)) == 0)
+                abort();
+        fabric_end(f);
+}
+
+/* A profile of sums. */
+static void write_totals(const char *path) {
+        const struct trace_meta meta = {.flags = TRACE_IS_TOTALS};
+        const struct trace_process process = {.pid = 100, .parent = TRACE_NO_PROCESS, .exe = "/x"};
+        struct trace_maker_total t = {.n_allocs = 0};
+        struct trace_writer *w = NULL;
+        struct trace_maker *m = NULL;
+        struct err err = {0};
+        uint32_t module, location;
+        int fd = open(path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+
+        if (fd < 0 || trace_writer_open(fd, &meta, &w, &err) < 0 ||
+            trace_maker_new(w, meta.flags, &m) < 0)
+                abort();
+        module =
+                trace_maker_add_module(m, &(struct trace_module){.path = "/x", .size_bytes = 4096});
+        if (trace_maker_add_location(m, &(struct trace_location){module, 16}, &location) < 0 ||
+            trace_maker_add_stack(m, 0, location, &t.stack) < 0 ||
+            trace_maker_begin_process(m, &process, false, &t.process) < 0)
+                abort();
+        for (unsigned i = 1; i <= 6; i++) {
+                t.n_allocs += 10;
+                t.alloc_bytes += 5000;
+                t.n_frees += 3;
+                t.free_bytes += 1500;
+                if (trace_maker_put_totals(m, i * 10000, &t, 1) < 0)
+                        abort();
+        }
+        trace_maker_finish(m, 70000);
+        if (trace_writer_finish(w, &err) < 0)
+                abort();
+        trace_maker_free(m);
+        trace_writer_free(w);
+}
+
+static void write_dropped(const char *path, unsigned seed) {
+        if (seed % 2)
+                write_bounded(path, seed);
+        else
+                write_totals(path);
+}
+
 /* A byte for the view and the filter, and one that asks for them. */
-static void write_view(const char *path, unsigned view) {
+static void write_view(const char *path, unsigned view, void (*write)(const char *, unsigned)) {
         FILE *f;
 
-        write_trace(path, view);
+        write(path, view);
         trace_make_plain(path, view % 5 != 0, (uint8_t)view);
         f = fopen(path, "ab");
         if (!f)
@@ -293,7 +357,14 @@ int main(int argc, char **argv) {
                 char path[4096];
 
                 snprintf(path, sizeof(path), "%s/view%u", argv[1], view);
-                write_view(path, view);
+                write_view(path, view, write_trace);
+        }
+        for (unsigned i = 0; i < N_DROPPED; i++) {
+                char path[4096];
+
+                /* each filter, and views that history answers as well as those that it does not */
+                snprintf(path, sizeof(path), "%s/dropped%u", argv[1], i);
+                write_view(path, i * 11, write_dropped);
         }
         for (unsigned kind = 0; kind < N_CULPRITS; kind++) {
                 char path[4096];
