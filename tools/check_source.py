@@ -106,7 +106,7 @@ def check_layers():
             yield f"{rel(path)}: folder '{folder}' is not in tools/layers.txt"
             continue
         allowed = layers[folder] | {folder}
-        if path.endswith(("_test.c", "_fuzz.c")) or "/testing/" in path:
+        if path.endswith(("_test.c", "_fuzz.c", "_seeds.c")) or "/testing/" in path:
             allowed = allowed | tests[folder]
         for number, include in project_includes(path):
             used = include.split("/")[0]
