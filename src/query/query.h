@@ -78,6 +78,10 @@ struct query_scope {
         const struct query_filter *filter; /* which blocks count; NULL: all. Not owned */
 };
 
+/* The moment nearest to time_ns at which history knows what was live: windows between such moments are answered without reading
+ * events, and whatever detail was dropped. */
+uint64_t query_edge_near(const struct query *q, uint64_t time_ns);
+
 /* The mean distance in bytes of the samples it consists of, when it began; 0: every event is in it. */
 uint64_t query_sample_bytes(const struct query *q);
 

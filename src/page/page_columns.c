@@ -1,0 +1,250 @@
+/* SPDX-License-Identifier: MIT */
+#include "page/page_columns.h"
+
+#include <stdlib.h>
+
+#include "base/map.h"
+
+/* ---- which call paths ------------------------------------------------------------------------ */
+
+struct ranked {
+        uint32_t stack;
+        double share; /* the largest it has of any metric */
+};
+
+static int compare_ranked(const void *a, const void *b) {
+        const struct ranked *x = a, *y = b;
+
+        if (x->share != y->share)
+                return x->share < y->share ? 1 : -1;
+        return x->stack < y->stack ? -1 : x->stack > y->stack;
+}
+
+static double share_of(const struct query_figures *f, const struct query_totals *t) {
+        double most = 0;
+
+        for (unsigned m = 0; m < QUERY_N_METRICS; m++) {
+                uint64_t whole = query_metric_whole(t, (enum query_metric)m);
+                double value = (double)query_figure_of(f, (enum query_metric)m).value;
+
+                if (whole && value / (double)whole > most)
+                        most = value / (double)whole;
+        }
+        return most;
+}
+
+/* By what they have of all of the recording: what matters in one column alone and nowhere else is small. */
+static void choose_paths(struct page_columns *c, const struct query_answer *all, size_t n_paths) {
+        VEC(struct ranked) ranks = {0};
+
+        for (size_t i = 0; i < all->n_sites; i++)
+                vec_push(&ranks, (struct ranked){all->sites[i].stack,
+                                                 share_of(&all->sites[i].f, &all->totals)});
+        if (ranks.n)
+                qsort(ranks.items, ranks.n, sizeof(ranks.items[0]), compare_ranked);
+        for (size_t i = 0; i < ranks.n && i < n_paths; i++)
+                vec_push(&c->paths, ranks.items[i].stack);
+        c->n_smaller = ranks.n - c->paths.n;
+        vec_free(&ranks);
+}
+
+/* ---- columns --------------------------------------------------------------------------------- */
+
+static void choose_edges(struct page_columns *c, const struct query *q, size_t n_columns) {
+        uint64_t end_ns = query_view(q)->end_ns;
+
+        vec_push(&c->edges_ns, 0);
+        for (size_t i = 1; i < n_columns; i++) {
+                uint64_t wanted = (uint64_t)((double)end_ns * (double)i / (double)n_columns);
+                uint64_t edge = query_edge_near(q, wanted);
+
+                if (edge > c->edges_ns.items[c->edges_ns.n - 1] && edge < end_ns)
+                        vec_push(&c->edges_ns, edge);
+        }
+        vec_push(&c->edges_ns, UINT64_MAX);
+        c->n_columns = c->edges_ns.n - 1;
+}
+
+/* What is live now, and what the column at hand did, of each path and of the smaller ones. */
+struct row {
+        struct query_figures f;
+        int64_t live_bytes, live_blocks; /* at the column's begin */
+};
+
+static void add_cell(struct page_columns *c, struct row *r, uint32_t path, uint32_t column) {
+        const struct query_figures *f = &r->f;
+
+        if (f->n_allocs || f->n_temporary || f->end_bytes != r->live_bytes ||
+            f->end_blocks != r->live_blocks || f->peak_bytes != r->live_bytes ||
+            f->peak_blocks != r->live_blocks)
+                vec_push(&c->cells,
+                         (struct page_cell){path, column, f->n_allocs, f->alloc_bytes,
+                                            f->n_temporary, f->peak_bytes, f->peak_blocks,
+                                            f->end_bytes, f->end_blocks});
+        r->live_bytes = f->end_bytes, r->live_blocks = f->end_blocks;
+        r->f = (struct query_figures){0};
+}
+
+static int fill_column(struct page_columns *c, struct query *q, size_t column,
+                       const struct map *path_of, struct row *rows, struct err *reterr) {
+        _cleanup_(query_answer_freep) struct query_answer *a = NULL;
+        struct query_scope scope = c->scope;
+        int r;
+
+        scope.from_ns = c->edges_ns.items[column], scope.to_ns = c->edges_ns.items[column + 1];
+        r = query_ask(q, &scope, &a, reterr);
+        if (r < 0)
+                return r;
+        vec_push(&c->totals, a->totals);
+        c->is_exact = c->is_exact && a->is_exact && !a->is_moved;
+        for (size_t i = 0; i < a->n_sites; i++) {
+                uint64_t path = c->paths.n;
+
+                map_get(path_of, a->sites[i].stack, &path);
+                query_figures_add(&rows[path].f, &a->sites[i].f);
+        }
+        for (size_t i = 0; i <= c->paths.n; i++)
+                add_cell(c, &rows[i], (uint32_t)i, (uint32_t)column);
+        return 0;
+}
+
+int page_columns_make(struct page_columns *c, struct query *q, const struct query_scope *scope,
+                      size_t n_columns, size_t n_paths, struct err *reterr) {
+        _cleanup_(query_answer_freep) struct query_answer *all = NULL;
+        struct map path_of = {0};
+        VEC(struct row) rows = {0};
+        int r;
+
+        *c = (struct page_columns){.scope = *scope, .is_exact = true};
+        c->scope.from_ns = 0, c->scope.to_ns = UINT64_MAX;
+        r = query_ask(q, &c->scope, &all, reterr);
+        if (r < 0)
+                return r;
+        choose_paths(c, all, n_paths);
+        choose_edges(c, q, n_columns);
+        for (size_t i = 0; i < c->paths.n; i++) {
+                *map_put(&path_of, c->paths.items[i], 0, NULL) = i;
+                vec_add(&rows);
+        }
+        vec_add(&rows); /* of the smaller ones */
+        for (size_t i = 0; i < c->n_columns && r >= 0; i++)
+                r = fill_column(c, q, i, &path_of, rows.items, reterr);
+        map_done(&path_of);
+        vec_free(&rows);
+        return r;
+}
+
+void page_columns_done(struct page_columns *c) {
+        vec_free(&c->edges_ns);
+        vec_free(&c->totals);
+        vec_free(&c->paths);
+        vec_free(&c->cells);
+        *c = (struct page_columns){0};
+}
+
+/* ---- windows --------------------------------------------------------------------------------- */
+
+size_t page_columns_peak(const struct page_columns *c, size_t from, size_t to) {
+        size_t peak = from;
+
+        for (size_t i = from; i < to; i++)
+                if (c->totals.items[i].peak_bytes > c->totals.items[peak].peak_bytes)
+                        peak = i;
+        return peak;
+}
+
+struct query_figures page_columns_add_up(const struct page_columns *c, uint32_t path, size_t from,
+                                         size_t to) {
+        size_t peak = page_columns_peak(c, from, to);
+        struct query_figures sum = {0};
+
+        for (size_t i = 0; i < c->cells.n; i++) {
+                const struct page_cell *x = &c->cells.items[i];
+
+                if (x->path != path || x->column >= to)
+                        continue;
+                if (x->column < from) {
+                        sum.begin_bytes = x->end_bytes, sum.begin_blocks = x->end_blocks;
+                } else {
+                        sum.n_allocs += x->n_allocs;
+                        sum.alloc_bytes += x->alloc_bytes;
+                        sum.n_temporary += x->n_temporary;
+                }
+                if (x->column < peak)
+                        sum.peak_bytes = x->end_bytes, sum.peak_blocks = x->end_blocks;
+                else if (x->column == peak)
+                        sum.peak_bytes = x->peak_bytes, sum.peak_blocks = x->peak_blocks;
+                sum.end_bytes = x->end_bytes, sum.end_blocks = x->end_blocks;
+        }
+        return sum;
+}
+
+/* ---- JSON ------------------------------------------------------------------------------------ */
+
+static void put_edges(struct json *j, const struct page_columns *c, uint64_t end_ns) {
+        json_key(j, "edges_s");
+        json_array(j);
+        for (size_t i = 0; i <= c->n_columns; i++)
+                json_double(j, (double)MIN(c->edges_ns.items[i], end_ns) / 1e9, 6);
+        json_end(j);
+}
+
+#define PUT_ARRAY(j, key, n, put, value)                                                           \
+        do {                                                                                       \
+                json_key(j, key);                                                                  \
+                json_array(j);                                                                     \
+                for (size_t i = 0; i < (n); i++)                                                   \
+                        put(j, value);                                                             \
+                json_end(j);                                                                       \
+        } while (0)
+
+static void put_totals(struct json *j, const struct page_columns *c) {
+        const struct query_totals *t = c->totals.items;
+
+        json_key(j, "totals");
+        json_object(j);
+        PUT_ARRAY(j, "allocations", c->n_columns, json_uint, t[i].n_allocs);
+        PUT_ARRAY(j, "frees", c->n_columns, json_uint, t[i].n_frees);
+        PUT_ARRAY(j, "bytes_allocated", c->n_columns, json_uint, t[i].alloc_bytes);
+        PUT_ARRAY(j, "temporary_allocations", c->n_columns, json_uint, t[i].n_temporary);
+        PUT_ARRAY(j, "peak_live_bytes", c->n_columns, json_uint, t[i].peak_bytes);
+        PUT_ARRAY(j, "peak_live_blocks", c->n_columns, json_uint, t[i].peak_blocks);
+        json_key(j, "peak_at_s");
+        json_array(j);
+        for (size_t i = 0; i < c->n_columns; i++)
+                json_double(j, (double)t[i].peak_ns / 1e9, 6);
+        json_end(j);
+        PUT_ARRAY(j, "end_live_bytes", c->n_columns, json_uint, t[i].end_bytes);
+        PUT_ARRAY(j, "end_live_blocks", c->n_columns, json_uint, t[i].end_blocks);
+        json_end(j);
+}
+
+static void put_cells(struct json *j, const struct page_columns *c) {
+        const struct page_cell *x = c->cells.items;
+
+        json_key(j, "cells");
+        json_object(j);
+        PUT_ARRAY(j, "path", c->cells.n, json_uint, x[i].path);
+        PUT_ARRAY(j, "column", c->cells.n, json_uint, x[i].column);
+        PUT_ARRAY(j, "count", c->cells.n, json_uint, x[i].n_allocs);
+        PUT_ARRAY(j, "allocated_bytes", c->cells.n, json_uint, x[i].alloc_bytes);
+        PUT_ARRAY(j, "temporary", c->cells.n, json_uint, x[i].n_temporary);
+        PUT_ARRAY(j, "peak_bytes", c->cells.n, json_int, x[i].peak_bytes);
+        PUT_ARRAY(j, "peak_blocks", c->cells.n, json_int, x[i].peak_blocks);
+        PUT_ARRAY(j, "end_bytes", c->cells.n, json_int, x[i].end_bytes);
+        PUT_ARRAY(j, "end_blocks", c->cells.n, json_int, x[i].end_blocks);
+        json_end(j);
+}
+
+void page_columns_put(struct json *j, const struct page_columns *c, uint64_t end_ns) {
+        json_key(j, "columns");
+        json_object(j);
+        put_edges(j, c, end_ns);
+        put_totals(j, c);
+        PUT_ARRAY(j, "paths", c->paths.n, json_uint, c->paths.items[i]);
+        json_put_uint(j, "smaller_paths", c->n_smaller);
+        json_key(j, "exact");
+        json_bool(j, c->is_exact);
+        put_cells(j, c);
+        json_end(j);
+}

@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: MIT */
+/* Columns added up are what the query layer answers for the same window, whatever the edges, the process and the metric. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "page/page_columns.h"
+#include "query/testing/fabric.h"
+
+#define TRACE_PATH "page_columns_test.silt"
+
+static uint64_t draw(uint64_t *random, uint64_t below) {
+        *random = *random * 6364136223846793005ull + 1442695040888963407ull;
+        return below ? (*random >> 33) % below : 0;
+}
+
+static struct query_figures path_figures(const struct page_columns *c, uint32_t path,
+                                         const struct query_answer *a) {
+        struct query_figures sum = {0};
+
+        for (size_t i = 0; i < a->n_sites; i++) {
+                uint32_t found = (uint32_t)c->paths.n;
+
+                for (size_t k = 0; k < c->paths.n; k++)
+                        if (c->paths.items[k] == a->sites[i].stack)
+                                found = (uint32_t)k;
+                if (found == path)
+                        query_figures_add(&sum, &a->sites[i].f);
+        }
+        return sum;
+}
+
+static void expect_window(struct query *q, const struct page_columns *c, size_t from, size_t to) {
+        _cleanup_(query_answer_freep) struct query_answer *a = NULL;
+        struct query_scope scope = c->scope;
+        size_t peak = page_columns_peak(c, from, to);
+        struct err e = {0};
+
+        scope.from_ns = c->edges_ns.items[from], scope.to_ns = c->edges_ns.items[to];
+        assert_int_equal(query_ask(q, &scope, &a, &e), 0);
+        assert_int_equal(a->totals.peak_bytes, c->totals.items[peak].peak_bytes);
+        assert_int_equal(a->totals.end_bytes, c->totals.items[to - 1].end_bytes);
+        for (uint32_t path = 0; path <= c->paths.n; path++) {
+                struct query_figures expected = path_figures(c, path, a);
+                struct query_figures actual = page_columns_add_up(c, path, from, to);
+
+                assert_int_equal(actual.n_allocs, expected.n_allocs);
+                assert_int_equal(actual.alloc_bytes, expected.alloc_bytes);
+                assert_int_equal(actual.n_temporary, expected.n_temporary);
+                assert_int_equal(actual.begin_bytes, expected.begin_bytes);
+                assert_int_equal(actual.begin_blocks, expected.begin_blocks);
+                assert_int_equal(actual.end_bytes, expected.end_bytes);
+                assert_int_equal(actual.end_blocks, expected.end_blocks);
+                assert_int_equal(actual.peak_bytes, expected.peak_bytes);
+                assert_int_equal(actual.peak_blocks, expected.peak_blocks);
+        }
+}
+
+static void expect_trace(const struct fabric_options *o, unsigned n_events, uint64_t *random) {
+        _cleanup_(query_freep) struct query *q = NULL;
+        struct fabric *f = fabric_new(TRACE_PATH, o);
+        struct page_columns c;
+        struct query_scope scope;
+        struct err e = {0};
+
+        fabric_run(f, n_events);
+        fabric_end(f);
+        assert_int_equal(query_open(TRACE_PATH, &q, &e), 0);
+        scope = query_whole(q);
+        if (draw(random, 2))
+                scope.process = QUERY_ALL;
+        assert_int_equal(page_columns_make(&c, q, &scope, 2 + draw(random, 20),
+                                           1 + draw(random, 2UL * o->n_stacks), &e),
+                         0);
+        assert_true(c.is_exact);
+        assert_true(c.n_columns >= 1);
+        for (unsigned i = 0; i < 12; i++) {
+                size_t from = draw(random, c.n_columns);
+
+                expect_window(q, &c, from, from + 1 + draw(random, c.n_columns - from));
+        }
+        expect_window(q, &c, 0, c.n_columns);
+        page_columns_done(&c);
+}
+
+static void test_windows(void **state) {
+        uint64_t random = 17;
+
+        (void)state;
+        for (uint64_t seed = 1; seed <= 60; seed++)
+                expect_trace(&(struct fabric_options){.seed = seed,
+                                                      .n_stacks = 2 + (unsigned)draw(&random, 30),
+                                                      .slice_events = 20,
+                                                      .max_processes = seed % 3 ? 1 : 4,
+                                                      .max_threads = 3,
+                                                      .checkpoint_every = 5,
+                                                      .max_step_us = 4000,
+                                                      .passes_on = seed % 2},
+                             600, &random);
+}
+
+/* Nothing at all is a column too. */
+static void test_empty(void **state) {
+        uint64_t random = 3;
+
+        (void)state;
+        expect_trace(&(struct fabric_options){.seed = 1,
+                                              .n_stacks = 2,
+                                              .slice_events = 20,
+                                              .max_processes = 1,
+                                              .max_threads = 1,
+                                              .max_step_us = 10},
+                     0, &random);
+}
+
+int main(void) {
+        const struct CMUnitTest tests[] = {
+                cmocka_unit_test(test_windows),
+                cmocka_unit_test(test_empty),
+        };
+
+        return cmocka_run_group_tests(tests, NULL, NULL);
+}
