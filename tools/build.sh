@@ -15,6 +15,10 @@ if [ ! -e "$build/build.ninja" ]; then
                 exit 1
         }
 fi
+# Ninja says nothing while a step runs, and packages take their time: they come first.
+if grep -q '^build web/page\.js ' "$build/build.ninja"; then
+        tools/web.sh --packages || exit 1
+fi
 cd "$build" || exit 1
 # Compilers colour what they say, and ninja takes the colours away where it writes into a pipe.
 [ ! -t 2 ] || export CLICOLOR_FORCE=1

@@ -29,7 +29,8 @@ UNFINISHED = re.compile(r"\b(TODO|FIXME|XXX|HACK)\b")
 
 
 def files(top, endings):
-    for where, _, names in os.walk(top):
+    for where, folders, names in os.walk(top):
+        folders[:] = [name for name in folders if name != "node_modules"]
         for name in sorted(names):
             if name.endswith(endings):
                 yield os.path.join(where, name)
@@ -185,9 +186,9 @@ def check_sleeps():
 
 
 def check_form():
-    folders = [os.path.join(ROOT, f) for f in ("src", "tests", "tools", "examples", "bench")]
+    folders = [os.path.join(ROOT, f) for f in ("src", "tests", "tools", "examples", "bench", "web")]
     for folder in folders:
-        for path in files(folder, (".c", ".h", ".cc", ".cpp", ".py", ".sh", ".rs")):
+        for path in files(folder, (".c", ".h", ".cc", ".cpp", ".py", ".sh", ".rs", ".ts", ".tsx", ".mjs")):
             text = read(path)
             lines = text.splitlines()
             if not any("SPDX-License-Identifier: MIT" in line for line in lines[:3]):

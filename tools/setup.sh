@@ -10,7 +10,7 @@ set -eu
 
 # What `make` needs. A name that changed from one Debian to the next has all of them: older|newer.
 build_packages="gcc g++ libc6-dev meson ninja-build pkg-config python3-minimal
-        libdw-dev libelf-dev libdeflate-dev libzstd-dev libxxhash-dev libpcre2-dev libiberty-dev libzydis-dev libcmocka-dev"
+        libdw-dev libelf-dev libdeflate-dev libzstd-dev libxxhash-dev libpcre2-dev libiberty-dev libzydis-dev libcmocka-dev nodejs npm"
 
 # What `make test` needs beside that: sanitizers and fuzzers, the other architecture
 # under emulation, the programs that are recorded, and the tools compared with.
@@ -45,7 +45,7 @@ for group in "$@"; do
 done
 
 if ! command -v dpkg-query >/dev/null 2>&1; then
-        for tool in cc meson ninja pkg-config python3; do
+        for tool in cc meson ninja pkg-config python3 node npm; do
                 command -v "$tool" >/dev/null 2>&1 && continue
                 echo "silt: setup: '$tool' not found: install the packages that docs/building.md lists for your distribution" >&2
                 exit 1
@@ -56,6 +56,9 @@ fi
 # shellcheck disable=SC2086 # the lists are words
 installed=$(dpkg-query -W -f '${db:Status-Status} ${Package}\n' $(echo $wanted | tr '|' ' ') 2>/dev/null |
         sed -n 's/^installed //p' | tr '\n' ' ')
+# Node comes from many places, and often brings npm along: what is there is taken.
+! command -v node >/dev/null 2>&1 || installed="$installed nodejs "
+! command -v npm >/dev/null 2>&1 || installed="$installed npm "
 missing=
 for names in $wanted; do
         for package in $(echo "$names" | tr '|' ' '); do

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: MIT
+// What a view is given: `state` says what is chosen, `ask` answers questions and makes choices. Two sources answer: http.ts and file.ts.
+import type { Change, Keys, State } from "../model/state";
+import type { AnswerName, Answers } from "./answers";
+import type { Trace } from "./trace";
+
+/** One sentence, and what may be done about it. */
+export class Refused extends Error {
+  constructor(
+    message: string,
+    readonly fix: string | null = null,
+    /** The key of the question that is to blame. */
+    readonly key: string | null = null,
+    readonly status = 0,
+  ) {
+    super(message);
+  }
+}
+
+export interface Source {
+  /** Rejects with Refused, or with an AbortError once `signal` is aborted. `onProgress`: from 0 to 1, if it takes longer than 300 ms. */
+  answer<N extends AnswerName>(name: N, keys: Keys, signal: AbortSignal, onProgress?: (share: number) => void): Promise<Answers[N]>;
+  /** Written into a file: only what is in it can be answered. */
+  readonly isFile: boolean;
+}
+
+export interface Ask extends Source {
+  readonly trace: Trace;
+  /** Rises when the recording has grown: what was answered before may be asked again. */
+  readonly version: number;
+  /** A choice: pushes an entry to the history, or replaces the last one (while dragging). */
+  go(change: Change, how?: "push" | "replace"): void;
+  /** Somebody drags: what is asked now is superseded soon. */
+  readonly isDragging: boolean;
+}
+
+export interface ViewProps {
+  readonly state: State;
+  readonly ask: Ask;
+}

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: MIT
+// Parts that several answers have.
+import { array, boolean, nullable, number, object, string, type Check, type Checked } from "./check";
+
+export const frame: Check<Frame> = object({ function: string, file: string, line: number, module: string, inlined: boolean, guess: optional(boolean) });
+export interface Frame {
+  readonly function: string;
+  readonly file: string;
+  readonly line: number;
+  readonly module: string;
+  readonly inlined: boolean;
+  readonly guess?: boolean;
+}
+
+/** A field that need not be there. */
+export function optional<T>(check: Check<T>): Check<T | undefined> {
+  return (value, path) => (value === undefined ? undefined : check(value, path));
+}
+
+/** Of a window: what a group or a node has. */
+export const figures = object({
+  value: number, allocations: number, bytes_allocated: number, frees: number, bytes_freed: number, temporary_allocations: number,
+  reallocations: number, peak_live_bytes: number, peak_live_blocks: number, begin_live_bytes: number, begin_live_blocks: number,
+  end_live_bytes: number, end_live_blocks: number,
+});
+export type Figures = Checked<typeof figures>;
+
+export const window = object({ from_s: number, to_s: number });
+export type Window = Checked<typeof window>;
+
+export const stack = array(frame);
+
+export const sizes = object({
+  exact: boolean, blocks: number, bytes: optional(number),
+  buckets: array(object({ min_bytes: number, max_bytes: nullable(number), blocks: number, bytes: number })),
+});
+export type Sizes = Checked<typeof sizes>;
+
+export const lifetimes = object({
+  exact: boolean, blocks: number, buckets: array(object({ from_s: number, to_s: nullable(number), blocks: number })),
+});
+export type Lifetimes = Checked<typeof lifetimes>;

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: MIT
+// Numbers for people, as the report prints them: docs/words.md, "Figures"; src/base/units.c.
+
+const SIZES = ["B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"] as const;
+
+/** "41.2 MiB", "812 B"; from 1000 of a unit on without a tenth. */
+export function bytes(n: number): string {
+  let v = n;
+  let i = 0;
+  // 1023.5 would print as "1024 KiB": the next unit begins there.
+  while (v >= 1023.5 && i + 1 < SIZES.length) {
+    v /= 1024;
+    i++;
+  }
+  return `${fixed(v, i > 0 && v < 999.95 ? 1 : 0)} ${SIZES[i]}`;
+}
+
+export function signedBytes(n: number): string {
+  return (n < 0 ? "-" : "+") + bytes(Math.abs(n));
+}
+
+/** As printf's %.nf: a tie goes to the even digit. */
+function fixed(v: number, digits: number): string {
+  const scaled = v * 10 ** digits;
+  const floor = Math.floor(scaled);
+  if (scaled - floor === 0.5) return ((floor % 2 === 0 ? floor : floor + 1) / 10 ** digits).toFixed(digits);
+  return v.toFixed(digits);
+}
+
+/** "1,234,567" */
+export function count(n: number): string {
+  return Math.round(n).toString().replace(/\B(?=(\d{3})+$)/g, ",");
+}
+
+export function signedCount(n: number): string {
+  return (n < 0 ? "-" : "+") + count(Math.abs(n));
+}
+
+/** As printf's %.3g for 1 to 1000. */
+function threeDigits(v: number): string {
+  return Number(v.toPrecision(3)).toString();
+}
+
+/** "1.25 s", "12 ms", "3 min 05 s", "3 h 12 min" */
+export function duration(seconds: number): string {
+  const ns = Math.round(seconds * 1e9);
+  const s = Math.floor(ns / 1e9);
+  if (ns < 1000) return `${ns} ns`;
+  if (ns < 1e6) return `${threeDigits(ns / 1e3)} us`;
+  if (ns < 1e9) return `${threeDigits(ns / 1e6)} ms`;
+  if (s < 120) return `${threeDigits(ns / 1e9)} s`;
+  if (s < 7200) return `${Math.floor(s / 60)} min ${pad(s % 60)} s`;
+  return `${Math.floor(s / 3600)} h ${pad(Math.floor(s / 60) % 60)} min`;
+}
+
+function pad(n: number): string {
+  return n.toString().padStart(2, "0");
+}
+
+/** "79.9 %"; what rounds to nothing is "under 1 %", and 100 % is all, and nothing less. */
+export function percent(p: number): string {
+  if (p <= 0) return "0 %";
+  if (p >= 100) return "100 %";
+  if (p < 1) return "under 1 %";
+  return p >= 99.5 ? "99 %" : `${Math.round(p)} %`;
+}
+
+export function share(part: number, whole: number): string {
+  return whole > 0 ? percent((100 * part) / whole) : "0 %";
+}
+
+export function plural(n: number, word: string): string {
+  return `${count(n)} ${word}${n === 1 ? "" : "s"}`;
+}
+
+/** By the unit of a metric. */
+export function amount(n: number, unit: string): string {
+  return unit === "bytes" ? bytes(n) : count(n);
+}

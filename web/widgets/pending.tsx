@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: MIT
+// What stands around an answer: a line with a number while it is on its way, one sentence if it is refused, the former answer meanwhile.
+import type { JSX } from "preact";
+import type { Refused } from "../api/ask";
+import type { Answered } from "../api/use";
+import { percent } from "../model/units";
+
+export function Refusal({ error }: { error: Refused }) {
+  return (
+    <div class="refusal" role="alert">
+      <p>{sentence(error.message)}</p>
+      {error.fix && <p class="quiet">{sentence(error.fix)}</p>}
+    </div>
+  );
+}
+
+function sentence(text: string): string {
+  const first = text.charAt(0).toUpperCase() + text.slice(1);
+  return /[.!?]$/.test(first) ? first : `${first}.`;
+}
+
+export function ProgressLine({ share }: { share: number }) {
+  return (
+    <div class="progress" role="progressbar" aria-valuemin={0} aria-valuemax={100} aria-valuenow={Math.round(share * 100)}>
+      <div class="progress-bar" style={{ width: `${Math.max(1, share * 100)}%` }} />
+      <span class="progress-text">{percent(share * 100)}</span>
+    </div>
+  );
+}
+
+export function Pending<T>({ of, children }: { of: Answered<T>; children: (answer: T) => JSX.Element | null }) {
+  return (
+    <div class={of.isStale && of.answer ? "pending is-stale" : "pending"} aria-busy={of.isStale}>
+      {of.progress !== null && <ProgressLine share={of.progress} />}
+      {of.error && <Refusal error={of.error} />}
+      {of.answer && !of.error && children(of.answer)}
+    </div>
+  );
+}
