@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 // The page begins here: asks what was recorded, then draws the frame.
 import { render } from "preact";
+import type { Source } from "./api/ask";
+import { fileSource, readFileData } from "./api/file";
 import { httpSource } from "./api/http";
 import { Page } from "./frame/page";
 import "uplot/dist/uPlot.min.css";
@@ -9,7 +11,18 @@ import "./style/base.css";
 import "./style/frame.css";
 
 const place = document.getElementById("page");
-if (place) {
-  place.textContent = "";
-  render(<Page source={httpSource()} />, place);
+const data = document.getElementById("silt-data"); // of a page in one file
+
+function begin(source: Source, at: HTMLElement): void {
+  at.textContent = "";
+  render(<Page source={source} />, at);
+}
+
+if (place && data) {
+  readFileData(data.textContent ?? "").then(
+    (read) => begin(fileSource(read), place),
+    (failure: unknown) => (place.textContent = failure instanceof Error ? failure.message : String(failure)),
+  );
+} else if (place) {
+  begin(httpSource(), place);
 }

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: MIT
+// silt.columns/1: a recording cut into columns, from which any window between two edges is added up. docs/page.md, "One file".
+import { array, boolean, literal, number, numbers, object, strings, type Checked } from "./check";
+
+export const columns = object({
+  schema: literal("silt.columns/1"), edges_s: numbers,
+  totals: object({
+    allocations: numbers, frees: numbers, bytes_allocated: numbers, temporary_allocations: numbers, peak_live_bytes: numbers,
+    peak_live_blocks: numbers, peak_at_s: numbers, end_live_bytes: numbers, end_live_blocks: numbers,
+  }),
+  paths: numbers, smaller_paths: number, exact: boolean,
+  cells: object({
+    path: numbers, column: numbers, count: numbers, allocated_bytes: numbers, temporary: numbers, peak_bytes: numbers,
+    peak_blocks: numbers, end_bytes: numbers, end_blocks: numbers,
+  }),
+  path_frames: array(numbers),
+  frames: object({
+    label: numbers, function: numbers, file: numbers, line: numbers, module: numbers, crate: numbers, inlined: array(boolean), async: array(boolean),
+  }),
+  names: strings,
+});
+export type Columns = Checked<typeof columns>;

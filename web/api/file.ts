@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: MIT
+// Answers of a page in one file (`silt html`): those that were written into it, and windows added up from its columns.
+import { figuresIn, isCount, liveOver, snap, totalsIn, allFrames, valueOf, type Metric } from "../model/columns";
+import { flameFrom, huesOf } from "../model/columns_flame";
+import { FILE_GROUPS, tableFrom, type FileGroup } from "../model/columns_table";
+import { treeAnswer } from "../model/columns_nodes";
+import { isFilter, type Keys } from "../model/state";
+import { amount } from "../model/units";
+import { checkAnswer, type AnswerName, type Answers } from "./answers";
+import { Refused, type Source } from "./ask";
+import { columns as columnsCheck, type Columns } from "./columns";
+import type { Detail } from "./detail";
+import type { Report } from "./report";
+import type { Timeline } from "./timeline";
+
+const OPEN = "open the recording with silt view";
+const METRICS: readonly string[] = ["peak", "end", "allocated", "count", "temporary", "growth"];
+
+export interface FileData {
+  readonly answers: Readonly<Record<string, unknown>>;
+  readonly columns: Columns;
+}
+
+/** The document as `silt html` writes it: JSON, gzip, base64. */
+export async function readFileData(encoded: string): Promise<FileData> {
+  const packed = Uint8Array.from(atob(encoded.trim()), (c) => c.charCodeAt(0));
+  const stream = new Blob([packed]).stream().pipeThrough(new DecompressionStream("gzip"));
+  const data: unknown = JSON.parse(await new Response(stream).text());
+  if (typeof data !== "object" || data === null || !("answers" in data) || typeof data.answers !== "object" || data.answers === null)
+    throw new Refused("this file is incomplete", "write it again with silt html");
+  const answers = data.answers as Record<string, unknown>;
+  return { answers, columns: columnsCheck(answers["columns"], "columns") };
+}
+
+interface Asked {
+  readonly of: ReadonlyMap<string, string>;
+  readonly from: number;
+  readonly to: number;
+  readonly isWhole: boolean;
+  readonly metric: Metric;
+}
+
+const SECONDS: Readonly<Record<string, number>> = { ns: 1e-9, us: 1e-6, ms: 1e-3, s: 1, m: 60, min: 60, h: 3600, "": 1 };
+
+function timeOf(text: string | undefined, data: FileData): number | null {
+  if (text === undefined) return null;
+  if (text.startsWith("@")) return momentOf(text.slice(1), data);
+  const parts = /^([0-9.]+) ?([a-z]*)$/.exec(text);
+  if (!parts || !(parts[2] in SECONDS)) throw new Refused(`'${text}' is not a time`, "write 5s or @NAME", "from");
+  return Number(parts[1]) * SECONDS[parts[2]];
+}
+
+function momentOf(name: string, data: FileData): number {
+  const trace = checkAnswer("trace", data.answers["trace"]);
+  if (name === "start") return 0;
+  if (name === "end") return trace.duration_s;
+  if (name === "peak") return trace.peak.time_s;
+  const mark = trace.marks.find((one) => one.name === name);
+  if (!mark) throw new Refused(`no mark or snapshot has the name '${name}'`, null, "from");
+  return mark.time_s;
+}
+
+function understand(keys: Keys, data: FileData): Asked {
+  const of = new Map(keys);
+  const filter = keys.find(([key]) => isFilter(key) && key !== "site");
+  if (filter) throw new Refused(`this file cannot filter by ${filter[0]}`, `${OPEN}, or remove the filter`, filter[0]);
+  const by = of.get("by") ?? "peak";
+  if (!METRICS.includes(by)) throw new Refused(`'${by}' is not a metric`, METRICS.join(", "), "by");
+  const end = timeOf(of.get("at"), data) ?? timeOf(of.get("to"), data);
+  const [from, to] = snap(data.columns, timeOf(of.get("from"), data), end);
+  return { of, from, to, isWhole: from === 0 && to === data.columns.edges_s.length - 1, metric: by as Metric };
+}
+
+export function fileSource(data: FileData): Source {
+  return {
+    isFile: true,
+    answer: async <N extends AnswerName>(name: N, keys: Keys): Promise<Answers[N]> => {
+      await Promise.resolve();
+      return checkAnswer(name, answerFrom(data, name, keys));
+    },
+  };
+}
+
+function answerFrom(data: FileData, name: AnswerName, keys: Keys): unknown {
+  if (name === "trace") return data.answers["trace"];
+  if (name === "progress") return { schema: "silt.progress/1", share: null, text: null };
+  if (name === "diff") throw new Refused("this file has one recording and cannot compare", OPEN);
+  if (name === "source") return sourceFrom(data, keys);
+  const asked = understand(keys, data);
+  const c = data.columns;
+  switch (name) {
+    case "flame": {
+      const whole = checkAnswer("flame", data.answers["flame"]);
+      return flameFrom(c, { ...asked, isReversed: asked.of.has("reverse") }, huesOf(whole), whole);
+    }
+    case "table": {
+      const by = asked.of.get("group-by") ?? "site";
+      if (!(FILE_GROUPS as readonly string[]).includes(by)) throw new Refused(`this file cannot group by ${by}`, OPEN, "group-by");
+      return tableFrom(c, { ...asked, groupBy: by as FileGroup, rows: Number(asked.of.get("rows") ?? 1000), sparks: Number(asked.of.get("sparks") ?? 0) });
+    }
+    case "shaped": return shapedFrom(data, asked);
+    case "report": return reportFrom(data, asked);
+    case "timeline": return timelineFrom(data, asked);
+    case "detail": return detailFrom(data, asked);
+    case "heat":
+    case "threads":
+      if (!asked.isWhole) throw new Refused("this file has the blocks and threads of the whole recording only", `clear the window, or ${OPEN}`);
+      return data.answers[name] ?? refuseMissing(name);
+  }
+}
+
+function refuseMissing(name: string): never {
+  throw new Refused(`this file has no answer '${name}'`, OPEN);
+}
+
+function shapedFrom(data: FileData, asked: Asked): unknown {
+  for (const shape of ["tree", "bottom-up", "callers", "callees"] as const)
+    if (asked.of.has(shape)) return treeAnswer(data.columns, { ...asked, shape, function: asked.of.get(shape) ?? "" });
+  if (asked.of.has("blocks")) throw new Refused("single blocks are not in this file", OPEN);
+  throw new Refused("this file cannot answer that", OPEN);
+}
+
+/** Of a window the figures; findings are about the whole recording. */
+function reportFrom(data: FileData, asked: Asked): Report {
+  const whole = checkAnswer("report", data.answers["report"]);
+  if (asked.isWhole) return whole;
+  const c = data.columns;
+  const totals = { ...whole.totals, ...totalsIn(c, asked.from, asked.to) };
+  const f = figuresIn(c, asked.from, asked.to);
+  const largest = c.paths
+    .map((_, path) => path)
+    .sort((a, b) => valueOf(f, b, asked.metric) - valueOf(f, a, asked.metric))
+    .slice(0, 20);
+  return {
+    ...whole, totals, window: { from_s: c.edges_s[asked.from], to_s: c.edges_s[asked.to] },
+    headline: `This window peaks at ${amount(totals.peak_live_bytes, "bytes")} and ends with ${amount(totals.end_live_bytes, "bytes")} live.`,
+    findings: [], sizes: null, lifetimes: null,
+    notes: [...whole.notes, "Findings are about the whole recording: clear the window to see them."],
+    top: [{
+      metric: asked.metric,
+      sites: largest.map((path) => ({
+        bytes: isCount(asked.metric) ? f.allocated_bytes[path] : valueOf(f, path, asked.metric),
+        blocks: f.peak_blocks[path], allocations: f.count[path], stack: stackOf(c, path),
+      })),
+    }],
+  };
+}
+
+function stackOf(c: Columns, path: number): NonNullable<Detail["stack"]> {
+  return allFrames(c, path).map((frame) => ({
+    function: c.names[c.frames.function[frame]] || c.names[c.frames.label[frame]], file: c.names[c.frames.file[frame]], line: c.frames.line[frame],
+    module: c.names[c.frames.module[frame]], inlined: c.frames.inlined[frame],
+  }));
+}
+
+/** The columns of the whole recording that the timeline's own window covers. */
+function timelineFrom(data: FileData, asked: Asked): Timeline {
+  const whole = checkAnswer("timeline", data.answers["timeline"]);
+  const width = (whole.to_s - whole.from_s) / whole.columns;
+  const c = data.columns;
+  const first = Math.max(0, Math.floor((c.edges_s[asked.from] - whole.from_s) / width + 1e-6));
+  const end = Math.min(whole.columns, Math.max(first + 1, Math.ceil((c.edges_s[asked.to] - whole.from_s) / width - 1e-6)));
+  const cut = <T>(list: readonly T[] | null): readonly T[] | null => (list === null ? null : list.slice(first, end));
+  return {
+    ...whole, from_s: whole.from_s + first * width, to_s: whole.from_s + end * width, columns: end - first,
+    live_bytes: whole.live_bytes.slice(first, end), low_live_bytes: whole.low_live_bytes.slice(first, end), rss_bytes: whole.rss_bytes.slice(first, end),
+    allocations_per_s: cut(whole.allocations_per_s), allocated_bytes_per_s: cut(whole.allocated_bytes_per_s), groups: [], rest_live_bytes: null,
+  };
+}
+
+function detailFrom(data: FileData, asked: Asked): Detail {
+  const c = data.columns;
+  const site = Number(asked.of.get("site") ?? "0");
+  const path = c.paths.indexOf(site);
+  if (path < 0) throw new Refused("this call path is not among those in the file", OPEN, "site");
+  const f = figuresIn(c, asked.from, asked.to);
+  const live = liveOver(c, new Set([path]));
+  return {
+    schema: "silt.detail/1", sentence: `${amount(valueOf(f, path, asked.metric), isCount(asked.metric) ? "blocks" : "bytes")} by ${asked.metric}`,
+    totals: {
+      allocations: f.count[path], bytes_allocated: f.allocated_bytes[path], temporary_allocations: f.temporary[path],
+      peak_live_bytes: f.peak_bytes[path], peak_live_blocks: f.peak_blocks[path], end_live_bytes: f.end_bytes[path], end_live_blocks: f.end_blocks[path],
+    },
+    stack: stackOf(c, path), stacks_in_all: 1, history: { at_s: c.edges_s.slice(1), live_bytes: live.bytes, live_blocks: live.blocks },
+    sizes: null, lifetimes: null, threads: null, blocks: null, without: null,
+    unknown: [`sizes, lifetimes, threads and single blocks are not in this file: ${OPEN}`],
+  };
+}
+
+/** Written for the functions that matter most, by the metric of the file. */
+function sourceFrom(data: FileData, keys: Keys): unknown {
+  const asked = understand(keys.filter(([key]) => key !== "what"), data);
+  const what = new Map(keys).get("what") ?? "";
+  const found = data.answers[`source?what=${what}`];
+  if (found === undefined) throw new Refused(`the source of ${what || "this function"} is not in this file`, OPEN, "what");
+  if (!asked.isWhole || asked.metric !== "peak") throw new Refused("this file has the source by peak, of the whole recording", `clear the window and choose peak, or ${OPEN}`);
+  return found;
+}

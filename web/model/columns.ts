@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: MIT
+// Adds the columns of a file up to what a window holds: src/answer/columns.h has the rules, and a test of the server compares both.
+import type { Columns } from "../api/columns";
+
+/** Of each call path, and last of the smaller ones together. */
+export interface WindowFigures {
+  readonly from: number; // columns, the last one not in it
+  readonly to: number;
+  readonly count: Float64Array;
+  readonly allocated_bytes: Float64Array;
+  readonly temporary: Float64Array;
+  readonly peak_bytes: Float64Array;
+  readonly peak_blocks: Float64Array;
+  readonly begin_bytes: Float64Array;
+  readonly begin_blocks: Float64Array;
+  readonly end_bytes: Float64Array;
+  readonly end_blocks: Float64Array;
+}
+
+/** The columns a window means: its edges move to the nearest, and it holds one at least. */
+export function snap(c: Columns, from_s: number | null, to_s: number | null): readonly [number, number] {
+  const last = c.edges_s.length - 1;
+  const from = Math.min(from_s === null ? 0 : nearest(c.edges_s, from_s), last - 1);
+  const to = to_s === null ? last : nearest(c.edges_s, to_s);
+  return [from, Math.max(to, from + 1)];
+}
+
+function nearest(edges: readonly number[], at: number): number {
+  let low = 0;
+  let high = edges.length - 1;
+  while (high - low > 1) {
+    const mid = (low + high) >> 1;
+    if (edges[mid] <= at) low = mid;
+    else high = mid;
+  }
+  return at - edges[low] <= edges[high] - at ? low : high;
+}
+
+/** The first of the columns whose peak is highest. */
+export function peakColumn(c: Columns, from: number, to: number): number {
+  const peaks = c.totals.peak_live_bytes;
+  let peak = from;
+  for (let i = from; i < to; i++) if (peaks[i] > peaks[peak]) peak = i;
+  return peak;
+}
+
+export function figuresIn(c: Columns, from: number, to: number): WindowFigures {
+  const n = c.paths.length + 1;
+  const make = (): Float64Array => new Float64Array(n);
+  const f = {
+    from, to, count: make(), allocated_bytes: make(), temporary: make(), peak_bytes: make(), peak_blocks: make(), begin_bytes: make(),
+    begin_blocks: make(), end_bytes: make(), end_blocks: make(),
+  };
+  const peak = peakColumn(c, from, to);
+  const x = c.cells;
+  for (let i = 0; i < x.path.length; i++) {
+    const path = x.path[i];
+    const column = x.column[i];
+    if (column >= to) break; // they are sorted
+    if (column < from) {
+      f.begin_bytes[path] = x.end_bytes[i];
+      f.begin_blocks[path] = x.end_blocks[i];
+    } else {
+      f.count[path] += x.count[i];
+      f.allocated_bytes[path] += x.allocated_bytes[i];
+      f.temporary[path] += x.temporary[i];
+    }
+    if (column < peak) {
+      f.peak_bytes[path] = x.end_bytes[i];
+      f.peak_blocks[path] = x.end_blocks[i];
+    } else if (column === peak) {
+      f.peak_bytes[path] = x.peak_bytes[i];
+      f.peak_blocks[path] = x.peak_blocks[i];
+    }
+    f.end_bytes[path] = x.end_bytes[i];
+    f.end_blocks[path] = x.end_blocks[i];
+  }
+  return f;
+}
+
+export type Metric = "peak" | "end" | "allocated" | "count" | "temporary" | "growth";
+export const isCount = (m: Metric): boolean => m === "count" || m === "temporary";
+
+/** What the figures of one path have of a metric. */
+export function valueOf(f: WindowFigures, path: number, m: Metric): number {
+  switch (m) {
+    case "peak": return f.peak_bytes[path];
+    case "end": return f.end_bytes[path];
+    case "allocated": return f.allocated_bytes[path];
+    case "count": return f.count[path];
+    case "temporary": return f.temporary[path];
+    case "growth": return f.end_bytes[path] - f.begin_bytes[path];
+  }
+}
+
+/** Beside it: of bytes the blocks, of counts the bytes. */
+export function besideOf(f: WindowFigures, path: number, m: Metric): number {
+  switch (m) {
+    case "peak": return f.peak_blocks[path];
+    case "end": return f.end_blocks[path];
+    case "allocated": return f.count[path];
+    case "count": return f.allocated_bytes[path];
+    // Sizes are known of all of a path's allocations together.
+    case "temporary": return f.count[path] > 0 ? Math.round((f.allocated_bytes[path] * f.temporary[path]) / f.count[path]) : 0;
+    case "growth": return f.end_blocks[path] - f.begin_blocks[path];
+  }
+}
+
+export interface WindowTotals {
+  readonly allocations: number;
+  readonly frees: number;
+  readonly bytes_allocated: number;
+  readonly temporary_allocations: number;
+  readonly peak_live_bytes: number;
+  readonly peak_live_blocks: number;
+  readonly peak_at_s: number;
+  readonly end_live_bytes: number;
+  readonly end_live_blocks: number;
+}
+
+export function totalsIn(c: Columns, from: number, to: number): WindowTotals {
+  const peak = peakColumn(c, from, to);
+  const sum = (list: readonly number[]): number => list.slice(from, to).reduce((a, b) => a + b, 0);
+  const t = c.totals;
+  return {
+    allocations: sum(t.allocations), frees: sum(t.frees), bytes_allocated: sum(t.bytes_allocated),
+    temporary_allocations: sum(t.temporary_allocations), peak_live_bytes: t.peak_live_bytes[peak], peak_live_blocks: t.peak_live_blocks[peak],
+    peak_at_s: t.peak_at_s[peak], end_live_bytes: t.end_live_bytes[to - 1], end_live_blocks: t.end_live_blocks[to - 1],
+  };
+}
+
+/** What was live of some paths at the end of each column. */
+export function liveOver(c: Columns, paths: ReadonlySet<number>): { readonly bytes: readonly number[]; readonly blocks: readonly number[] } {
+  const n = c.edges_s.length - 1;
+  const bytes = new Array<number>(n).fill(0);
+  const blocks = new Array<number>(n).fill(0);
+  const x = c.cells;
+  const last = new Map<number, number>(); // path → its cell so far
+  for (let i = 0, column = 0; column < n; column++) {
+    for (; i < x.path.length && x.column[i] === column; i++) if (paths.has(x.path[i])) last.set(x.path[i], i);
+    for (const cell of last.values()) {
+      bytes[column] += x.end_bytes[cell];
+      blocks[column] += x.end_blocks[cell];
+    }
+  }
+  return { bytes, blocks };
+}
+
+// ---- call paths --------------------------------------------------------------------------------
+
+/** The frames of a path that are shown, as numbers, innermost first. */
+export function shownFrames(c: Columns, path: number): readonly number[] {
+  return c.path_frames[path].filter((frame) => frame >= 0);
+}
+
+/** All of them. */
+export function allFrames(c: Columns, path: number): readonly number[] {
+  return c.path_frames[path].map((frame) => (frame >= 0 ? frame : -1 - frame));
+}
+
+/** Frames that are one function have one key. */
+export function functionKey(c: Columns, frame: number): string {
+  return `${c.frames.label[frame]}|${c.frames.module[frame]}`;
+}

@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: MIT
+// The boxes of a flame graph out of the columns of a file, in the shape of the server's answer.
+import type { Columns } from "../api/columns";
+import type { Flame } from "../api/flame";
+import { figuresIn, isCount, totalsIn, type Metric } from "./columns";
+import { SMALLER, treeOf, type TreeNode } from "./columns_tree";
+import { amount } from "./units";
+
+const KIND_ROOT = 0;
+const KIND_FRAME = 1;
+const KIND_REST = 2;
+
+/** Which hue a crate, namespace or module has: as the server's picture of the whole recording has it. */
+export function huesOf(whole: Flame): ReadonlyMap<string, number> {
+  const hues = new Map<string, number>();
+  whole.module.forEach((module, i) => {
+    if (whole.kind[i] === KIND_FRAME && !hues.has(whole.names[module])) hues.set(whole.names[module], whole.hue[i]);
+  });
+  return hues;
+}
+
+const STATES: Readonly<Record<Metric, string>> = {
+  peak: "live at the peak", end: "still allocated at the end", allocated: "allocated", count: "allocations", temporary: "temporary allocations",
+  growth: "growth",
+};
+
+export interface FlameWish {
+  readonly metric: Metric;
+  readonly isReversed: boolean;
+  readonly from: number;
+  readonly to: number;
+}
+
+export function flameFrom(c: Columns, wish: FlameWish, hues: ReadonlyMap<string, number>, whole: Flame): Flame {
+  const root = treeOf(c, figuresIn(c, wish.from, wish.to), wish);
+  const names = [...c.names];
+  const text = (value: string): number => names.push(value) - 1;
+  const empty = text("");
+  const rootName = text("all");
+  const smallerName = text("smaller call paths");
+  const isChange = wish.metric === "growth";
+  const out = {
+    parent: [] as number[], name: [] as number[], place: [] as number[], module: [] as number[], hue: [] as number[], shade: [] as number[],
+    width: [] as number[], value: [] as number[], beside: [] as number[], kind: [] as number[], rest: [] as number[], site: [] as number[],
+  };
+  const places = new Map<number, number>();
+  const placeOf = (frame: number): number => {
+    let place = places.get(frame);
+    if (place === undefined) {
+      const file = c.names[c.frames.file[frame]];
+      const base = file.slice(file.lastIndexOf("/") + 1);
+      places.set(frame, (place = text(file ? `${base}${c.frames.line[frame] ? `:${c.frames.line[frame]}` : ""}` : "")));
+    }
+    return place;
+  };
+  const todo: { node: TreeNode; parent: number; shade: number }[] = [{ node: root, parent: -1, shade: 0 }];
+  for (let i = 0; i < todo.length; i++) {
+    const { node, parent, shade } = todo[i];
+    const isFrame = node.frame >= 0;
+    out.parent.push(parent);
+    out.name.push(isFrame ? c.frames.label[node.frame] : node.frame === SMALLER ? smallerName : rootName);
+    out.place.push(isFrame ? placeOf(node.frame) : empty);
+    out.module.push(isFrame ? c.frames.crate[node.frame] : empty);
+    out.hue.push(isChange ? changeHue(node) : isFrame ? (hues.get(c.names[c.frames.crate[node.frame]]) ?? HUE_SYSTEM) : node.frame === SMALLER ? HUE_REST : HUE_ROOT);
+    out.shade.push(shade % 3);
+    out.width.push(node.width);
+    out.value.push(node.total);
+    out.beside.push(node.totalBeside);
+    out.kind.push(isFrame ? KIND_FRAME : node.frame === SMALLER ? KIND_REST : KIND_ROOT);
+    out.rest.push(node.frame === SMALLER ? c.smaller_paths : 0);
+    out.site.push(node.paths.length > 0 && node.paths[0] < c.paths.length ? c.paths[node.paths[0]] : 0);
+    node.children.forEach((child, at) => todo.push({ node: child, parent: i, shade: shade + at + 1 }));
+  }
+  const t = totalsIn(c, wish.from, wish.to);
+  return {
+    ...whole, ...out, metric: wish.metric, reversed: wish.isReversed, whole: root.width, unit: isCount(wish.metric) ? "blocks" : "bytes",
+    sentence: `${amount(root.total, isCount(wish.metric) ? "blocks" : "bytes")} ${STATES[wish.metric]} of ${amount(t.peak_live_bytes, "bytes")} at the peak`,
+    is_change: isChange, names, was: null, colours: isChange ? [] : coloursOf(c, root, hues),
+  };
+}
+
+// As src/flame/graph.h numbers them.
+const HUE_SYSTEM = 33;
+const HUE_REST = 34;
+const HUE_ROOT = 35;
+const HUE_SAME = 46;
+const STEPS = 5;
+
+/** How far what grew, or shrank, is from all that moved below it. */
+function changeHue(node: TreeNode): number {
+  if (node.width === 0 || node.total === 0) return HUE_SAME;
+  const step = Math.max(1, Math.round((Math.abs(node.total) / node.width) * STEPS));
+  return node.total > 0 ? HUE_SAME + step : HUE_SAME - step;
+}
+
+/** What each colour's code asked for itself, the largest first. */
+function coloursOf(c: Columns, root: TreeNode, hues: ReadonlyMap<string, number>): Flame["colours"] {
+  const sums = new Map<string, number>();
+  const todo = [root];
+  for (let node = todo.pop(); node; node = todo.pop()) {
+    if (node.frame >= 0 && node.self > 0) {
+      const crate = c.names[c.frames.crate[node.frame]];
+      sums.set(crate, (sums.get(crate) ?? 0) + node.self);
+    }
+    todo.push(...node.children);
+  }
+  return [...sums]
+    .sort((a, b) => b[1] - a[1])
+    .slice(0, 14)
+    .map(([name, sum]) => ({ hue: hues.get(name) ?? HUE_SYSTEM, name, share: root.width > 0 ? sum / root.width : 0 }));
+}

@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: MIT
+// The rows of a table of groups out of the columns of a file, in the shape of the server's answer.
+import type { Columns } from "../api/columns";
+import type { Table } from "../api/table";
+import { figuresIn, functionKey, liveOver, shownFrames, totalsIn, type Metric, type WindowFigures } from "./columns";
+
+export const FILE_GROUPS = ["site", "function", "module", "line", "crate"] as const;
+export type FileGroup = (typeof FILE_GROUPS)[number];
+
+interface Row {
+  frame: number; // -1: the smaller call paths
+  readonly paths: number[];
+  readonly totalPaths: number[]; // with the group anywhere on them
+}
+
+function keyOf(c: Columns, frame: number, by: FileGroup): string {
+  const f = c.frames;
+  switch (by) {
+    case "module": return String(f.module[frame]);
+    case "crate": return String(f.crate[frame]);
+    case "line": return f.line[frame] ? `${f.file[frame]}:${f.line[frame]}` : functionKey(c, frame);
+    default: return functionKey(c, frame);
+  }
+}
+
+function group(c: Columns, by: FileGroup): Row[] {
+  const rows = new Map<string, Row>();
+  const row = (key: string, frame: number): Row => {
+    let found = rows.get(key);
+    if (!found) rows.set(key, (found = { frame, paths: [], totalPaths: [] }));
+    return found;
+  };
+  for (let path = 0; path < c.paths.length; path++) {
+    const frames = shownFrames(c, path);
+    if (frames.length === 0) {
+      row("", -1).paths.push(path);
+      continue;
+    }
+    if (by === "site") {
+      row(frames.map((frame) => functionKey(c, frame)).join(";"), frames[0]).paths.push(path);
+      continue;
+    }
+    row(keyOf(c, frames[0], by), frames[0]).paths.push(path);
+    const seen = new Set<string>();
+    for (const frame of frames) {
+      const key = keyOf(c, frame, by);
+      if (!seen.has(key)) row(key, frame).totalPaths.push(path);
+      seen.add(key);
+    }
+  }
+  if (c.smaller_paths > 0) row("smaller", -1).paths.push(c.paths.length);
+  return [...rows.values()];
+}
+
+const sum = (list: Float64Array, paths: readonly number[]): number => paths.reduce((all, path) => all + list[path], 0);
+
+function rowValue(f: WindowFigures, paths: readonly number[], m: Metric): number {
+  switch (m) {
+    case "peak": return sum(f.peak_bytes, paths);
+    case "end": return sum(f.end_bytes, paths);
+    case "allocated": return sum(f.allocated_bytes, paths);
+    case "count": return sum(f.count, paths);
+    case "temporary": return sum(f.temporary, paths);
+    case "growth": return sum(f.end_bytes, paths) - sum(f.begin_bytes, paths);
+  }
+}
+
+export interface TableWish {
+  readonly metric: Metric;
+  readonly groupBy: FileGroup;
+  readonly from: number;
+  readonly to: number;
+  readonly rows: number;
+  readonly sparks: number;
+}
+
+export function tableFrom(c: Columns, wish: TableWish): Table {
+  const f = figuresIn(c, wish.from, wish.to);
+  const all = group(c, wish.groupBy)
+    .map((row) => ({ row, value: rowValue(f, row.paths, wish.metric) }))
+    .sort((a, b) => b.value - a.value || a.row.frame - b.row.frame);
+  const rows = all.slice(0, wish.rows).map(({ row }) => row);
+  const names = [...c.names];
+  const text = (value: string): number => names.push(value) - 1;
+  const empty = text("");
+  const smaller = text("smaller call paths");
+  const keyText = (row: Row): number => {
+    if (row.frame < 0) return empty;
+    switch (wish.groupBy) {
+      case "site": return text(String(c.paths[row.paths[0]]));
+      case "module": return c.frames.module[row.frame];
+      case "crate": return c.frames.crate[row.frame];
+      default: return c.frames.label[row.frame];
+    }
+  };
+  const at = c.edges_s.slice(1);
+  return {
+    schema: "silt.table/1", group_by: wish.groupBy, rows_in_all: all.length, rows: rows.length, metric: wish.metric,
+    totals: totalsIn(c, wish.from, wish.to), names,
+    function: rows.map((row) => (row.frame < 0 ? smaller : wish.groupBy === "crate" ? c.frames.crate[row.frame] : c.frames.label[row.frame])),
+    file: rows.map((row) => (row.frame < 0 ? empty : c.frames.file[row.frame])),
+    line: rows.map((row) => (row.frame < 0 ? 0 : c.frames.line[row.frame])),
+    module: rows.map((row) => (row.frame < 0 ? empty : c.frames.module[row.frame])),
+    site: rows.map((row) => (row.frame < 0 || row.paths.length === 0 ? 0 : c.paths[row.paths[0]])),
+    key: rows.map(keyText),
+    call_paths: rows.map((row) => (row.paths[0] === c.paths.length ? c.smaller_paths : row.paths.length)),
+    peak_bytes: rows.map((row) => sum(f.peak_bytes, row.paths)),
+    peak_blocks: rows.map((row) => sum(f.peak_blocks, row.paths)),
+    end_bytes: rows.map((row) => sum(f.end_bytes, row.paths)),
+    end_blocks: rows.map((row) => sum(f.end_blocks, row.paths)),
+    allocated_bytes: rows.map((row) => sum(f.allocated_bytes, row.paths)),
+    count: rows.map((row) => sum(f.count, row.paths)),
+    temporary: rows.map((row) => sum(f.temporary, row.paths)),
+    growth_bytes: rows.map((row) => sum(f.end_bytes, row.paths) - sum(f.begin_bytes, row.paths)),
+    total_peak_bytes: wish.groupBy === "site" ? null : rows.map((row) => sum(f.peak_bytes, row.totalPaths)),
+    error: null,
+    spark_at_s: at,
+    spark_live_bytes: rows.slice(0, wish.sparks).map((row) => liveOver(c, new Set(row.paths)).bytes),
+  };
+}

@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: MIT
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { Columns } from "../api/columns";
+import { figuresIn, liveOver, peakColumn, snap, totalsIn, valueOf, type Metric } from "./columns";
+import { SMALLER, treeOf } from "./columns_tree";
+import { tableFrom } from "./columns_table";
+
+/** Two call paths, main → a → b and main → a, and smaller ones, in three columns. */
+const made: Columns = {
+  schema: "silt.columns/1", edges_s: [0, 1, 2, 3],
+  totals: {
+    allocations: [3, 0, 2], frees: [0, 1, 0], bytes_allocated: [160, 0, 50], temporary_allocations: [0, 0, 1], peak_live_bytes: [160, 160, 110],
+    peak_live_blocks: [3, 3, 3], peak_at_s: [0.5, 1, 2.5], end_live_bytes: [160, 60, 110], end_live_blocks: [3, 2, 3],
+  },
+  paths: [7, 9], smaller_paths: 4, exact: true,
+  cells: {
+    path: [0, 1, 2, 0, 1], column: [0, 0, 0, 1, 2], count: [1, 1, 1, 0, 2], allocated_bytes: [100, 50, 10, 0, 50], temporary: [0, 0, 0, 0, 1],
+    peak_bytes: [100, 50, 10, 100, 100], peak_blocks: [1, 1, 1, 1, 2], end_bytes: [100, 50, 10, 0, 100], end_blocks: [1, 1, 1, 0, 2],
+  },
+  path_frames: [[2, 1, -1 - 3, 0], [1, 0]],
+  frames: {
+    label: [0, 1, 2, 3], function: [0, 1, 2, 3], file: [4, 4, 4, 4], line: [1, 2, 3, 4], module: [5, 5, 5, 5], crate: [5, 5, 5, 5],
+    inlined: [false, false, true, false], async: [false, false, false, false],
+  },
+  names: ["main", "a", "b", "hidden", "x.c", "app"],
+};
+
+test("a window moves to the nearest edges and holds a column", () => {
+  assert.deepEqual(snap(made, null, null), [0, 3]);
+  assert.deepEqual(snap(made, 0.4, 1.6), [0, 2]);
+  assert.deepEqual(snap(made, 1.1, 1.2), [1, 2]);
+  assert.deepEqual(snap(made, 9, 9), [2, 3]);
+});
+
+test("figures add up", () => {
+  const whole = figuresIn(made, 0, 3);
+  const value = (m: Metric): number[] => [0, 1, 2].map((path) => valueOf(whole, path, m));
+  assert.deepEqual(value("peak"), [100, 50, 10]);
+  assert.deepEqual(value("end"), [0, 100, 10]);
+  assert.deepEqual(value("allocated"), [100, 100, 10]);
+  assert.deepEqual(value("count"), [1, 3, 1]);
+  assert.deepEqual(value("temporary"), [0, 1, 0]);
+  assert.deepEqual(value("growth"), [0, 100, 10]);
+  const last = figuresIn(made, 2, 3);
+  assert.deepEqual([0, 1, 2].map((path) => valueOf(last, path, "growth")), [0, 50, 0]);
+  assert.deepEqual([0, 1, 2].map((path) => valueOf(last, path, "peak")), [0, 100, 10]);
+  assert.equal(peakColumn(made, 0, 3), 0);
+  assert.equal(totalsIn(made, 1, 3).allocations, 2);
+  assert.equal(totalsIn(made, 1, 3).peak_live_bytes, 160);
+});
+
+test("what is live is the sum of what each path has at the end of a column", () => {
+  assert.deepEqual(liveOver(made, new Set([0, 1])).bytes, [150, 50, 100]);
+  assert.deepEqual(liveOver(made, new Set([2])).blocks, [1, 1, 1]);
+});
+
+test("a tree has all of it, and folds what is hidden", () => {
+  const root = treeOf(made, figuresIn(made, 0, 3), { metric: "peak", isReversed: false });
+  assert.equal(root.total, 160);
+  const main = root.children[0];
+  assert.equal(made.names[made.frames.label[main.frame]], "main");
+  assert.equal(main.total, 150);
+  assert.equal(main.children.length, 1);
+  assert.equal(main.children[0].self, 50);
+  assert.equal(main.children[0].children[0].total, 100);
+  assert.equal(root.children[1].frame, SMALLER);
+  assert.equal(root.children[1].total, 10);
+  const callers = treeOf(made, figuresIn(made, 0, 3), { metric: "peak", isReversed: false, through: { label: "b", direction: "callers" } });
+  assert.equal(callers.total, 100);
+});
+
+test("a table's rows add up to the window, in any grouping", () => {
+  for (const groupBy of ["site", "function", "module", "line", "crate"] as const) {
+    const table = tableFrom(made, { metric: "peak", groupBy, from: 0, to: 3, rows: 100, sparks: 10 });
+    assert.equal(table.peak_bytes.reduce((a, b) => a + b, 0), 160, groupBy);
+    assert.equal(table.count.reduce((a, b) => a + b, 0), 5, groupBy);
+    assert.equal(table.spark_live_bytes.length, table.rows);
+  }
+  const functions = tableFrom(made, { metric: "peak", groupBy: "function", from: 0, to: 3, rows: 100, sparks: 0 });
+  const main = functions.function.findIndex((name) => functions.names[name] === "main");
+  assert.equal(functions.total_peak_bytes?.[main], 150);
+  assert.equal(functions.peak_bytes[main], 0);
+});
