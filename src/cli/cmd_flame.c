@@ -1,13 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* silt flame: reads the command line, leaves the picture to flame/, and puts it where it belongs. */
-#include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
-#include "base/fs.h"
 #include "base/macros.h"
 #include "base/str.h"
 #include "base/units.h"
@@ -16,6 +12,7 @@
 #include "cli/commands.h"
 #include "cli/help_flame.h"
 #include "cli/missing_names.h"
+#include "cli/product.h"
 
 static const struct cli_command flame_command = {
         .name = "flame",
@@ -130,67 +127,9 @@ static void add_default_output(const char *trace, struct str *to) {
         str_add(to, ".svg");
 }
 
-static int refuse_existing(const char *path, struct err *reterr) {
-        return err_set(reterr, -EEXIST,
-                       "'%s' already exists: choose another file (-o) or overwrite it (-f)", path);
-}
-
-/* A picture that silt drew is drawn anew without a question; whatever else stands there is somebody's. */
-static bool is_own_picture(int fd) {
-        char head[FLAME_MARK_WITHIN + 1] = "";
-        struct stat st;
-
-        return fstat(fd, &st) == 0 && S_ISREG(st.st_mode) &&
-               fs_read_at(fd, head, sizeof(head) - 1, 0) > 0 && strstr(head, FLAME_MARK);
-}
-
-/* Opens a new file, or one that may be overwritten, empty. */
-static int open_output(const char *path, bool force, struct err *reterr) {
-        int fd = fs_open(path, O_WRONLY | O_CREAT | O_CLOEXEC | (force ? O_TRUNC : O_EXCL), 0666);
-
-        if (fd == -EEXIST) {
-                fd = fs_open(path, O_RDWR | O_CLOEXEC, 0);
-                if (fd >= 0 && (!is_own_picture(fd) || ftruncate(fd, 0) < 0)) {
-                        close(fd);
-                        return refuse_existing(path, reterr);
-                }
-        }
-        if (fd < 0)
-                return err_set(reterr, fd, "'%s': %s: choose another file (-o)", path,
-                               strerror(-fd));
-        return fd;
-}
-
-static int write_file(const char *path, bool force, const char *bytes, size_t n,
-                      struct err *reterr) {
-        int fd = open_output(path, force, reterr);
-        int r;
-
-        if (fd < 0)
-                return fd;
-        r = fs_write_all(fd, bytes, n);
-        if (close(fd) < 0 && r >= 0)
-                r = -errno;
-        if (r < 0) {
-                unlink(path); /* half a picture is none */
-                return err_set(reterr, r, "'%s': %s: choose another file (-o)", path, strerror(-r));
-        }
-        return 0;
-}
-
-static bool is_taken(const char *path) {
-        int fd = fs_open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK, 0);
-        bool is_own;
-
-        if (fd < 0)
-                return access(path, F_OK) == 0;
-        is_own = is_own_picture(fd);
-        close(fd);
-        return !is_own;
-}
-
 static int draw_into_file(const struct flame_command_options *o, const char *path,
                           struct err *reterr) {
+        const struct product product = {path, FLAME_MARK, FLAME_MARK_WITHIN, o->force};
         struct flame_result result = {0};
         struct unit_text size, frames;
         char *text = NULL;
@@ -198,15 +137,16 @@ static int draw_into_file(const struct flame_command_options *o, const char *pat
         FILE *out;
         int r;
 
-        if (!o->force && is_taken(path)) /* before the work; O_EXCL has the last word */
-                return refuse_existing(path, reterr);
+        r = product_check(&product, reterr); /* before the work */
+        if (r < 0)
+                return r;
         out = open_memstream(&text, &n);
         if (!out)
                 abort();
         r = flame_draw(out, &o->draw, &result, reterr);
         fclose(out);
         if (r >= 0)
-                r = write_file(path, o->force, text, n, reterr);
+                r = product_write(&product, text, n, reterr);
         if (r >= 0)
                 fprintf(stderr, "silt: flame graph: %s (%s, %s frame%s): open it in a browser\n",
                         path, unit_bytes(&size, n), unit_count(&frames, result.n_frames),
