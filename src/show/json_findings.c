@@ -11,6 +11,25 @@ static void put_number(struct json *j, const struct finding_number *n) {
                 json_put_double(j, n->name, n->value, 6);
 }
 
+/* The next step as a page asks it: who is to answer, and the query of a URL; null, null where there is none. */
+static void put_step(struct json *j, const struct request_step *step) {
+        struct str url = {0};
+
+        json_key(j, "next_view");
+        if (step)
+                json_string(j, request_view_name(step->view));
+        else
+                json_null(j);
+        json_key(j, "next_request");
+        if (step) {
+                request_add_url(&step->request, &url);
+                json_string(j, str_text(&url));
+        } else {
+                json_null(j);
+        }
+        str_done(&url);
+}
+
 /* What the first sentence of the next command tells, and what of. */
 static void put_shows(struct json *j, const struct finding_shows *s) {
         json_key(j, "next_shows");
@@ -48,6 +67,7 @@ void show_put_findings(struct json *j, const struct query *q, const char *path,
                 }
                 json_put_string(j, "next", str_text(&next));
                 str_done(&next);
+                put_step(j, f->next);
                 put_shows(j, &f->shows);
                 json_key(j, "site");
                 if (f->has_site)

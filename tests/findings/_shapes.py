@@ -10,6 +10,7 @@ import random
 import re
 import shlex
 import shutil
+import urllib.parse
 
 from harness.process import TimedOut
 
@@ -78,6 +79,9 @@ class Run:
         """Its command answers, and what it shows is what the text has promised."""
         command = shlex.split(finding["next"])
         self.expect(command[0] == "silt", f"no command: {finding['next']}")
+        asked = urllib.parse.parse_qsl(finding["next_request"], strict_parsing=True)
+        self.expect(finding["next_view"] == command[1] and all(f"--{key}" in command and (value == "1" or value in command) for key, value in asked),
+                    f"{finding['next']} and {finding['next_view']}?{finding['next_request']} differ")
         text, shows = self.silt.command(*command[1:]), finding["next_shows"]
         self.expect(text.code == 0, f"{finding['next']}: exit status {text.code}: {text.errors}")
         if not shows:
