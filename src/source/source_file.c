@@ -144,8 +144,11 @@ static bool try_path(struct file *f, const char *path, struct stat *ret_st) {
         if (strlen(path) >= FILE_MAX_PATH_BYTES)
                 return false;
         read_file(f, path, ret_st);
-        if (f->state == FILE_MISSING)
+        if (f->state == FILE_MISSING) {
+                if (f->tried.n < FILE_MAX_TRIED)
+                        vec_push(&f->tried, strdup(path));
                 return false;
+        }
         free(f->path);
         f->path = strdup(path);
         return true;
@@ -241,6 +244,9 @@ void file_load(struct file *f, const char *recorded, const char *module,
 }
 
 void file_done(struct file *f) {
+        for (size_t i = 0; i < f->tried.n; i++)
+                free(f->tried.items[i]);
+        vec_free(&f->tried);
         free(f->path);
         free(f->text);
         free(f->begins);

@@ -8,6 +8,7 @@
 #include <stdint.h>
 
 #include "base/str.h"
+#include "base/vec.h"
 #include "source/source.h"
 #include "trace/reader.h"
 
@@ -15,6 +16,7 @@ enum {
         FILE_MAX_BYTES = 32 << 20,
         FILE_MAX_LINES = 4 << 20,
         FILE_TAB_CELLS = 8,
+        FILE_MAX_TRIED = 16,
 };
 
 enum file_state {
@@ -26,8 +28,9 @@ enum file_state {
 struct file {
         char *path; /* where it was found, or the recorded path */
         enum file_state state;
-        char why[160];   /* what is wrong with it: "is a directory", "cannot be read: …" */
-        bool is_changed; /* since the recording began, or the module was built */
+        char why[160];     /* what is wrong with it: "is a directory", "cannot be read: …" */
+        VEC(char *) tried; /* where nothing was; at most FILE_MAX_TRIED of them */
+        bool is_changed;   /* since the recording began, or the module was built */
         char *text;
         size_t n_bytes;
         uint32_t *begins; /* n_lines + 1: where lines begin in text */

@@ -4,12 +4,11 @@
 #include "show/show_json.h"
 #include "source/source_page.h"
 
-static void put_text(struct json *j, const struct file *f, uint32_t line) {
+static void put_line_text(struct json *j, const struct file *f, uint32_t line) {
         size_t n;
         const char *text = file_line(f, line, &n);
         struct str s = {0};
 
-        json_key(j, "text");
         if (f->state != FILE_READ || line > f->n_lines) {
                 json_null(j);
                 return;
@@ -40,7 +39,8 @@ static void put_row(const struct pages *p, struct json *j, const struct page *pa
                     const struct page_row *row) {
         json_object(j);
         json_put_uint(j, "line", row->line);
-        put_text(j, &page->file, row->line);
+        json_key(j, "text");
+        put_line_text(j, &page->file, row->line);
         json_put_string(j, "function", p->view.v->symbols[p->symbol_of.items[row->idx]].function);
         show_put_figures(j, "self", &p->lines->self[row->idx], p->view.metric);
         show_put_figures(j, "total", &p->lines->total[row->idx], p->view.metric);
@@ -66,6 +66,40 @@ static void put_rows(const struct pages *p, struct json *j, const struct page *p
         json_end(j);
 }
 
+/* The text beside the figures: every line that a reader of the text would see. */
+static void put_parts(struct json *j, const struct page *page) {
+        json_key(j, "parts");
+        json_array(j);
+        for (size_t i = 0; i < page->ranges.n && page->file.state == FILE_READ; i++) {
+                const struct extent *range = &page->ranges.items[i];
+
+                json_object(j);
+                json_put_uint(j, "first_line", range->begin);
+                json_key(j, "lines");
+                json_array(j);
+                for (uint32_t line = range->begin; line <= range->end && line <= page->file.n_lines;
+                     line++)
+                        put_line_text(j, &page->file, line);
+                json_end(j);
+                json_end(j);
+        }
+        json_end(j);
+}
+
+/* What is wrong with the file, and where it was looked for. */
+static void put_search(struct json *j, const struct file *f) {
+        if (f->state == FILE_READ) {
+                json_key(j, "why");
+                json_null(j);
+        } else
+                json_put_string(j, "why", f->why);
+        json_key(j, "tried");
+        json_array(j);
+        for (size_t i = 0; i < f->tried.n; i++)
+                json_string(j, f->tried.items[i]);
+        json_end(j);
+}
+
 static void put_page(const struct pages *p, struct json *j, const struct page *page) {
         static const char *const states[] = {"read", "missing", "unreadable"};
 
@@ -78,6 +112,7 @@ static void put_page(const struct pages *p, struct json *j, const struct page *p
                 json_bool(j, page->file.is_changed);
         else
                 json_null(j);
+        put_search(j, &page->file);
         json_key(j, "functions"); /* where they begin and end */
         json_array(j);
         for (size_t i = 0; i < page->extents.n; i++) {
@@ -88,6 +123,7 @@ static void put_page(const struct pages *p, struct json *j, const struct page *p
         }
         json_end(j);
         put_rows(p, j, page);
+        put_parts(j, page);
         json_end(j);
 }
 

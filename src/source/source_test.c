@@ -295,7 +295,11 @@ static void test_json(void **state) {
         expect_has(o, "Cache::insert", "\"schema\":\"silt.source/1\"");
         expect_has(o, "Cache::insert", "\"first_line\":7");
         expect_has(o, "Cache::insert", "last = new Key(key); /* \\u001b[2J */\"");
+        expect_has(o, "Cache::insert", "\"why\":null,\"tried\":[]");
+        expect_has(o, "Cache::insert", "\"parts\":[{\"first_line\":");
         expect_has(o, "List::insert", "\"state\":\"missing\"");
+        expect_has(o, "List::insert", "\"tried\":[\"");
+        expect_has(o, "List::insert", "\"parts\":[]");
 }
 
 /* Long functions: the head, lines with figures and some around; --full: all. */
