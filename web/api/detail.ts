@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: MIT
 // silt.detail/1: everything about the blocks that are selected.
 import { array, boolean, literal, nullable, number, numbers, numbersOrNull, object, string, strings, unknown, type Checked } from "./check";
-import { lifetimes, sizes, stack } from "./common";
+import { lifetimes, optional, sizes, stack } from "./common";
 
 export const detail = object({
-  schema: literal("silt.detail/1"), sentence: string, totals: unknown, stack: nullable(stack), stacks_in_all: number,
+  schema: literal("silt.detail/1"), sentence: string, totals: unknown, site: optional(number), unfiltered: optional(object({ peak_live_bytes: number, end_live_bytes: number })), stack: nullable(stack), stacks_in_all: number,
   history: nullable(object({ at_s: numbers, live_bytes: numbersOrNull, live_blocks: nullable(numbersOrNull) })),
   sizes: nullable(sizes), lifetimes: nullable(lifetimes),
   threads: nullable(array(object({ name: string, tid: number, allocations: number, frees: number }))),
-  blocks: nullable(array(object({ time_s: number, bytes: number, age_s: nullable(number), live: boolean, thread: string }))),
+  blocks: nullable(array(object({ time_s: number, bytes: number, age_s: nullable(number), live: boolean, thread: string, site: optional(number) }))),
   without: nullable(object({ peak_live_bytes: number, peak_at_s: number, end_live_bytes: number })), unknown: strings,
 });
 export type Detail = Checked<typeof detail>;

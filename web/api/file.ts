@@ -181,7 +181,7 @@ function detailFrom(data: FileData, asked: Asked): Detail {
       allocations: f.count[path], bytes_allocated: f.allocated_bytes[path], temporary_allocations: f.temporary[path],
       peak_live_bytes: f.peak_bytes[path], peak_live_blocks: f.peak_blocks[path], end_live_bytes: f.end_bytes[path], end_live_blocks: f.end_blocks[path],
     },
-    stack: stackOf(c, path), stacks_in_all: 1, history: { at_s: c.edges_s.slice(1), live_bytes: live.bytes, live_blocks: live.blocks },
+    site, unfiltered: undefined, stack: stackOf(c, path), stacks_in_all: 1, history: { at_s: c.edges_s.slice(1), live_bytes: live.bytes, live_blocks: live.blocks },
     sizes: null, lifetimes: null, threads: null, blocks: null, without: null,
     unknown: [`sizes, lifetimes, threads and single blocks are not in this file: ${OPEN}`],
   };

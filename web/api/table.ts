@@ -3,13 +3,13 @@
 import { array, literal, nullable, number, numbers, numbersOrNull, object, sameLength, string, strings, unknown, type Check, type Checked } from "./check";
 
 const COLUMNS = [
-  "function", "file", "line", "module", "site", "key", "call_paths", "peak_bytes", "peak_blocks", "end_bytes", "end_blocks",
+  "label", "function", "file", "line", "module", "site", "key", "call_paths", "peak_bytes", "peak_blocks", "end_bytes", "end_blocks",
   "allocated_bytes", "count", "temporary", "growth_bytes",
 ] as const;
 
 const fields = object({
-  schema: literal("silt.table/1"), group_by: string, rows_in_all: number, rows: number, metric: string, totals: unknown, names: strings,
-  function: numbers, file: numbers, line: numbers, module: numbers, site: numbers, key: numbers, call_paths: numbers,
+  schema: literal("silt.table/1"), group_by: string, filter_key: nullable(string), rows_in_all: number, rows: number, metric: string, totals: unknown, names: strings,
+  label: numbers, function: numbers, file: numbers, line: numbers, module: numbers, site: numbers, key: numbers, call_paths: numbers,
   peak_bytes: numbers, peak_blocks: numbers, end_bytes: numbers, end_blocks: numbers, allocated_bytes: numbers, count: numbers,
   temporary: numbers, growth_bytes: numbers, total_peak_bytes: nullable(numbers), error: nullable(numbersOrNull),
   spark_at_s: numbers, spark_live_bytes: array(numbersOrNull),

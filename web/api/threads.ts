@@ -1,17 +1,24 @@
 // SPDX-License-Identifier: MIT
 // silt.threads/1: threads and processes with their figures.
-import { array, boolean, literal, nullable, number, object, string, unknown, type Checked } from "./check";
+import { array, boolean, literal, nullable, number, object, string, type Checked } from "./check";
+import { optional, stack } from "./common";
+
+const process = object({
+  word: string, name: string, pid: number, parent: number, begin_s: number, end_s: nullable(number), ended: string,
+  totals: object({ allocations: number, peak_live_bytes: number, end_live_bytes: number }),
+});
+export type ProcessLife = Checked<typeof process>;
+
+const mapping = object({ peak_bytes: number, end_bytes: number, mapped_bytes: number, reserved_bytes: number, calls: number, stack });
 
 export const threads = object({
   schema: literal("silt.threads/1"), has_figures: boolean,
   threads: array(object({
-    tid: number, name: string, process: string, begin_s: number, end_s: nullable(number), allocations: number, bytes_allocated: number,
-    frees: number, temporary_allocations: number, freed_for_others: number,
+    tid: number, name: string, process: string, begin_s: number, end_s: nullable(number), allocations: optional(number),
+    bytes_allocated: optional(number), frees: optional(number), temporary_allocations: optional(number), freed_for_others: optional(number),
   })),
   threads_in_all: number,
-  processes: array(object({
-    word: string, name: string, parent: number, begin_s: number, end_s: nullable(number), ended: string, totals: unknown,
-  })),
-  mappings: unknown,
+  processes: array(process), processes_in_all: number,
+  mappings: nullable(object({ peak_bytes: number, end_bytes: number, reserved_peak_bytes: number, usable_peak_bytes: number, sites: array(mapping) })),
 });
 export type Threads = Checked<typeof threads>;

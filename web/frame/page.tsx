@@ -12,6 +12,7 @@ import { SitesView } from "../views/sites";
 import { SourceView } from "../views/source";
 import { ThreadsView } from "../views/threads";
 import { TreeView } from "../views/tree";
+import { DetailPane } from "../widgets/detail";
 import { Refusal } from "../widgets/pending";
 import { openStore } from "./store";
 
@@ -68,6 +69,7 @@ export function Page({ source }: { source: Source }) {
       <main class="view" tabIndex={-1}>
         <View key={state.view} state={state} ask={ask} />
       </main>
+      <DetailPane state={state} ask={ask} />
     </div>
   );
 }

@@ -93,11 +93,13 @@ export function tableFrom(c: Columns, wish: TableWish): Table {
       default: return c.frames.label[row.frame];
     }
   };
+  const labelOf = (row: Row): number => (row.frame < 0 ? smaller : wish.groupBy === "crate" ? c.frames.crate[row.frame] : c.frames.label[row.frame]);
   const at = c.edges_s.slice(1);
   return {
-    schema: "silt.table/1", group_by: wish.groupBy, rows_in_all: all.length, rows: rows.length, metric: wish.metric,
+    schema: "silt.table/1", group_by: wish.groupBy, filter_key: wish.groupBy === "site" ? "site" : null, rows_in_all: all.length, rows: rows.length, metric: wish.metric,
     totals: totalsIn(c, wish.from, wish.to), names,
-    function: rows.map((row) => (row.frame < 0 ? smaller : wish.groupBy === "crate" ? c.frames.crate[row.frame] : c.frames.label[row.frame])),
+    label: rows.map(labelOf),
+    function: rows.map(labelOf),
     file: rows.map((row) => (row.frame < 0 ? empty : c.frames.file[row.frame])),
     line: rows.map((row) => (row.frame < 0 ? 0 : c.frames.line[row.frame])),
     module: rows.map((row) => (row.frame < 0 ? empty : c.frames.module[row.frame])),

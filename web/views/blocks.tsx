@@ -1,7 +1,106 @@
 // SPDX-License-Identifier: MIT
+// Single blocks: how many of which size lived how long, and the first thousand of them.
+import { useMemo, useState } from "preact/hooks";
 import type { ViewProps } from "../api/ask";
+import { blocks as checkBlocks, type Blocks, type BlockRow } from "../api/blocks";
+import { useAnswer } from "../api/use";
+import type { HeatFigure } from "../model/heat_cells";
+import { get, question } from "../model/state";
+import { place } from "../model/spread";
+import { parseSort, type Sort } from "../model/table_rows";
+import { bytes, count, duration } from "../model/units";
 import { Empty } from "../widgets/empty";
+import { Heat } from "../widgets/heat";
+import { Name } from "../widgets/name";
+import { Pending } from "../widgets/pending";
+import { Table, type Column } from "../widgets/table";
 
-export function BlocksView(_: ViewProps) {
-  return <Empty title="Blocks" why="Nothing is drawn here yet." />;
+const MAX_BLOCKS = 1000;
+const FIGURES: readonly (readonly [HeatFigure, string])[] = [["blocks", "blocks"], ["bytes", "bytes"], ["live_blocks", "blocks never freed"], ["live_bytes", "bytes never freed"]];
+
+export function BlocksView({ state, ask }: ViewProps) {
+  const [figure, setFigure] = useState<HeatFigure>("blocks");
+  const heat = useAnswer(ask, "heat", question(state, { by: null }));
+  const list = useAnswer(ask, "shaped", question(state, { by: null, blocks: true, top: MAX_BLOCKS }));
+  if (!ask.trace.has_events) return <Empty title="Blocks" why="The trace keeps no single events, only their sums, so sizes and lifetimes of blocks are unknown." />;
+  const isFiltered = get(state, "size") !== undefined || get(state, "lifetime") !== undefined;
+  return (
+    <div class="blocks">
+      <section class="blocks-heat">
+        <div class="blocks-tools">
+          <label class="field">
+            colour by{" "}
+            <select value={figure} onChange={(event) => setFigure(event.currentTarget.value as HeatFigure)}>
+              {FIGURES.map(([key, words]) => <option key={key} value={key}>{words}</option>)}
+            </select>
+          </label>
+          {isFiltered && <button type="button" class="button" onClick={() => ask.go({ set: { size: null, lifetime: null } })}>All sizes and lifetimes</button>}
+        </div>
+        <Pending of={heat}>
+          {(answer) =>
+            answer.size.length === 0 ? (
+              <Empty title="No blocks" why="Nothing was allocated in the chosen window, or nothing passes the filters.">
+                <button type="button" class="button" onClick={() => ask.go({ clear: true })}>Show everything</button>
+              </Empty>
+            ) : (
+              <>
+                <Heat heat={answer} figure={figure} onBrush={(size, lifetime) => ask.go({ set: { size, lifetime } })} />
+                {!answer.exact && <p class="notice">{ask.trace.detail_from_s > 0 ? `Single blocks are known from ${duration(ask.trace.detail_from_s)} on: the trace was limited in size, and older ones are left out.` : "These figures are estimates from samples."}</p>}
+              </>
+            )
+          }
+        </Pending>
+      </section>
+      <section class="blocks-list">
+        <Pending of={list}>{(answer) => <BlockTable answer={checkBlocks(answer, "")} state={state} ask={ask} />}</Pending>
+      </section>
+    </div>
+  );
+}
+
+/** The frame that says most: the first that is not inlined library code, as far as that can be told here. */
+function frameOf(block: BlockRow) {
+  return block.stack.find((frame) => frame.file !== "" && !frame.file.startsWith("/usr/include/")) ?? block.stack[0];
+}
+
+function BlockTable({ answer, state, ask }: { answer: Blocks } & ViewProps) {
+  const [sort, setSort] = useState<Sort>(parseSort("-time", "-time"));
+  const rows = answer.blocks;
+  const columns = useMemo((): readonly Column[] => {
+    const most = rows.reduce((a, b) => Math.max(a, b.bytes), 0);
+    const frames = rows.map(frameOf);
+    return [
+      { key: "time", title: "allocated at", isNumber: true, minPx: 80, values: rows.map((b) => b.at_s), cell: (i) => duration(rows[i].at_s), tip: (i) => `${rows[i].at_s} s`, copy: (i) => String(rows[i].at_s) },
+      { key: "bytes", title: "size", isNumber: true, minPx: 80, values: rows.map((b) => b.bytes), cell: (i) => bytes(rows[i].bytes), tip: (i) => `${count(rows[i].bytes)} bytes`, share: (i) => rows[i].bytes / most, copy: (i) => String(rows[i].bytes) },
+      {
+        key: "age", title: "lived", isNumber: true, minPx: 88, values: rows.map((b) => b.age_s ?? Number.NaN),
+        cell: (i) => (rows[i].live ? <span title="never freed in this recording">{duration(rows[i].age_s ?? 0)} +</span> : duration(rows[i].age_s ?? 0)),
+        copy: (i) => (rows[i].live ? `${rows[i].age_s ?? ""}+` : String(rows[i].age_s ?? "")),
+      },
+      { key: "thread", title: "thread", minPx: 96, values: rows.map((b) => b.thread), cell: (i) => rows[i].thread || String(rows[i].tid), tip: (i) => `${rows[i].thread} (${rows[i].tid})`, copy: (i) => rows[i].thread },
+      {
+        key: "function", title: "function", minPx: 144, grow: 2, values: frames.map((f) => f?.function ?? ""),
+        cell: (i) => <Name text={frames[i]?.function ?? "(no stack)"} />, tip: (i) => rows[i].stack.map((f) => `${f.function}  ${place(f.file, f.line)}`).join("\n"), copy: (i) => frames[i]?.function ?? "",
+      },
+      { key: "place", title: "place", minPx: 112, grow: 1, values: frames.map((f) => place(f?.file ?? "", f?.line ?? 0)), cell: (i) => <span class="quiet">{place(frames[i]?.file ?? "", frames[i]?.line ?? 0)}</span>, copy: (i) => place(frames[i]?.file ?? "", frames[i]?.line ?? 0) },
+    ];
+  }, [rows]);
+  return (
+    <Table
+      label="Single blocks"
+      n={rows.length}
+      columns={columns}
+      sort={sort}
+      onSort={setSort}
+      filter={get(state, "search") ?? ""}
+      text={(i) => rows[i].stack.map((f) => f.function).join(" ").toLowerCase() + ` ${rows[i].thread.toLowerCase()}`}
+      onOpen={(i) => {
+        const frame = frameOf(rows[i]);
+        if (rows[i].site !== undefined) ask.go({ set: { pick: `site:${rows[i].site}` } });
+        else if (frame) ask.go({ set: { pick: `function:${frame.function}` } });
+      }}
+      note={rows.length >= MAX_BLOCKS ? <span class="quiet">the first {count(MAX_BLOCKS)} of the window; choose a window or a filter for others</span> : undefined}
+      empty={<Empty title="No blocks" why="Nothing was allocated in the chosen window, or nothing passes the filters." />}
+    />
+  );
 }

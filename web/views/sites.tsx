@@ -1,7 +1,97 @@
 // SPDX-License-Identifier: MIT
+// Every call path, or whatever they are grouped by, with all metrics: the table that sorts, filters and copies.
+import { useMemo } from "preact/hooks";
 import type { ViewProps } from "../api/ask";
+import type { Table as TableAnswer } from "../api/table";
+import { useAnswer } from "../api/use";
+import { get, question } from "../model/state";
+import { formatSort, parseSort } from "../model/table_rows";
+import { count } from "../model/units";
 import { Empty } from "../widgets/empty";
+import { Pending } from "../widgets/pending";
+import { Table } from "../widgets/table";
+import { GROUP_WORDS, siteColumns } from "./site_columns";
 
-export function SitesView(_: ViewProps) {
-  return <Empty title="Sites" why="Nothing is drawn here yet." />;
+/** Asked first, with their histories: what is in sight. All others follow. */
+const FIRST_ROWS = 200;
+const MAX_ROWS = 200000;
+
+export function SitesView({ state, ask }: ViewProps) {
+  const groupBy = get(state, "group-by") ?? "site";
+  const keys = question(state, { "group-by": groupBy, rows: FIRST_ROWS, sparks: ask.isDragging ? null : FIRST_ROWS });
+  const first = useAnswer(ask, "table", keys);
+  const hasMore = first.answer !== null && !first.isStale && first.answer.rows_in_all > first.answer.rows && !ask.isFile;
+  const all = useAnswer(ask, "table", hasMore ? question(state, { "group-by": groupBy, rows: MAX_ROWS }) : null);
+  return (
+    <Pending of={first}>
+      {(answer) => <SitesTable state={state} ask={ask} first={answer} all={hasMore && !all.isStale ? all.answer : null} groupBy={groupBy} isMoreComing={hasMore && all.isStale} />}
+    </Pending>
+  );
+}
+
+interface SitesTableProps extends ViewProps {
+  readonly first: TableAnswer;
+  readonly all: TableAnswer | null;
+  readonly groupBy: string;
+  readonly isMoreComing: boolean;
+}
+
+function SitesTable({ state, ask, first, all, groupBy, isMoreComing }: SitesTableProps) {
+  const answer = all ?? first;
+  const isSampled = ask.trace.mode !== "exact";
+  const hasWindow = get(state, "from") !== undefined || get(state, "to") !== undefined || answer.metric === "growth";
+  const columns = useMemo(() => siteColumns(answer, first, { isSampled, hasWindow }), [answer, first, isSampled, hasWindow]);
+  const text = useMemo(() => {
+    const lower = answer.names.map((name) => name.toLowerCase());
+    return (row: number): string => `${lower[answer.label[row]]} ${lower[answer.function[row]]} ${lower[answer.file[row]]}:${answer.line[row]} ${lower[answer.module[row]]}`;
+  }, [answer]);
+  const pickOf = (row: number): string | null => {
+    const key = answer.names[answer.key[row]] ?? "";
+    return answer.filter_key && key !== "" ? `${answer.filter_key}:${key}` : null;
+  };
+  const pick = get(state, "pick");
+  const filter = get(state, "search") ?? "";
+  const words = GROUP_WORDS[groupBy] ?? groupBy;
+  return (
+    <Table
+      label={`Memory by ${words}`}
+      n={answer.rows}
+      columns={columns}
+      sort={parseSort(get(state, "sort"), answer.metric)}
+      onSort={(sort) => ask.go({ set: { sort: formatSort(sort) } })}
+      filter={filter}
+      text={text}
+      isPicked={(row) => pick !== undefined && pickOf(row) === pick}
+      onOpen={(row) => {
+        const to = pickOf(row);
+        if (to) ask.go({ set: { pick: to } });
+      }}
+      tools={
+        <>
+          <label class="field">
+            group by{" "}
+            <select value={groupBy} onChange={(event) => ask.go({ set: { "group-by": event.currentTarget.value, sort: null } })}>
+              {ask.trace.group_by.map((name) => (
+                <option key={name} value={name}>{GROUP_WORDS[name] ?? name}</option>
+              ))}
+            </select>
+          </label>
+          <input
+            class="field-text"
+            type="search"
+            placeholder="type to filter"
+            aria-label="Filter the rows"
+            value={filter}
+            onInput={(event) => ask.go({ set: { search: event.currentTarget.value || null } }, "replace")}
+          />
+        </>
+      }
+      note={isMoreComing ? <span class="quiet">{`${count(first.rows_in_all)} in all`}</span> : undefined}
+      empty={
+        <Empty title="No blocks" why="Nothing in the chosen window and process passes the filters.">
+          <button type="button" class="button" onClick={() => ask.go({ clear: true })}>Show everything</button>
+        </Empty>
+      }
+    />
+  );
 }

@@ -1,7 +1,189 @@
 // SPDX-License-Identifier: MIT
+// A function's source with the bytes of each line beside it. Without the file: where it was looked for, and which option gives the path.
+import { useMemo, useState } from "preact/hooks";
 import type { ViewProps } from "../api/ask";
+import type { Source, SourceFile } from "../api/source";
+import type { Figures } from "../api/common";
+import { useAnswer } from "../api/use";
+import { picked, plainText } from "../model/pick";
+import { get, question } from "../model/state";
+import { commonIndent, expandTabs, sourceRows, type SourceRow } from "../model/source_rows";
+import { baseName } from "../model/spread";
+import { amount, bytes, count, share } from "../model/units";
 import { Empty } from "../widgets/empty";
+import { Name } from "../widgets/name";
+import { Pending } from "../widgets/pending";
 
-export function SourceView(_: ViewProps) {
-  return <Empty title="Source" why="Nothing is drawn here yet." />;
+/** What to show: what was asked for, what is picked, the function that is filtered to. */
+function subjectOf(state: ViewProps["state"]): string | undefined {
+  const pick = picked(state);
+  const filter = get(state, "function") ?? get(state, "asked-by");
+  return get(state, "what") ?? (pick?.kind === "function" ? pick.name : undefined) ?? (filter === undefined ? undefined : plainText(filter));
+}
+
+export function SourceView({ state, ask }: ViewProps) {
+  const subject = subjectOf(state);
+  // Without a subject the function that holds the most.
+  const largest = useAnswer(ask, "table", subject === undefined ? question(state, { "group-by": "function", rows: 30 }) : null);
+  const answer = largest.answer;
+  const row = answer ? answer.function.findIndex((_, i) => answer.names[answer.file[i]] !== "" && answer.names[answer.key[i]] !== "") : -1;
+  const what = subject ?? (answer && row >= 0 ? answer.names[answer.function[row]] : undefined);
+  const asked = useAnswer(ask, "source", what !== undefined ? question(state, { what }) : null);
+  if (what === undefined) {
+    if (subject === undefined && largest.isStale) return null;
+    return (
+      <Empty title="No source lines" why="No function in the chosen window has a known source file. Lines need debug information: build with -g, or give debug files to silt symbolize.">
+        <button type="button" class="button" onClick={() => ask.go({ view: "sites", set: { "group-by": "function" } })}>Show functions</button>
+      </Empty>
+    );
+  }
+  return (
+    <div class="source">
+      <form
+        class="source-what"
+        onSubmit={(event) => {
+          event.preventDefault();
+          const text = new FormData(event.currentTarget).get("what");
+          if (typeof text === "string" && text.trim() !== "") ask.go({ set: { what: text.trim() } });
+        }}
+      >
+        <label class="field">
+          function, or file and line{" "}
+          <input key={what} class="field-text is-wide mono" name="what" type="text" defaultValue={what} spellcheck={false} />
+        </label>
+        <button type="submit" class="button">Show</button>
+      </form>
+      <Pending of={asked}>{(source) => <SourceFiles source={source} ask={ask} state={state} />}</Pending>
+    </div>
+  );
+}
+
+function unitOf(metric: string): string {
+  return metric === "count" || metric === "temporary" ? "count" : "bytes";
+}
+
+const METRIC_WORDS: Readonly<Record<string, string>> = {
+  peak: "at peak", end: "at end", allocated: "allocated", count: "allocations", temporary: "temporary", growth: "growth",
+};
+
+function SourceFiles({ source, ask, state }: { source: Source } & ViewProps) {
+  const unit = unitOf(source.metric);
+  const whole = source.totals.value;
+  return (
+    <>
+      {source.total && (
+        <h1 class="headline">
+          {source.function ?? baseName(source.files[0]?.file ?? "")}, with what it calls: {amount(source.total.value, unit)}, {share(source.total.value, whole)} of{" "}
+          {amount(whole, unit)} {METRIC_WORDS[source.metric] ?? source.metric}.
+        </h1>
+      )}
+      {source.files.length === 0 && <Empty title="No lines" why="The call paths through it have no line numbers. Build with -g, or give debug files to silt symbolize." />}
+      {source.files.map((file) => (
+        <Listing key={file.file} file={file} metric={source.metric} ask={ask} state={state} />
+      ))}
+    </>
+  );
+}
+
+function Missing({ file }: { file: SourceFile }) {
+  return (
+    <div class="notice">
+      <p>
+        {file.state === "missing" ? "There is no such file here" : `The file ${file.why ?? "cannot be read"}`}. Figures of its lines follow without their text.
+      </p>
+      {file.tried.length > 0 && (
+        <p>
+          silt looked at {file.tried.map((path, i) => (
+            <span key={path}>{i > 0 && ", "}<code>{path}</code></span>
+          ))}.
+        </p>
+      )}
+      <p>
+        Start silt view with <code>--source-dir DIR</code> to look below a directory, or with <code>--map OLD=NEW</code> if the tree has moved.
+      </p>
+    </div>
+  );
+}
+
+function Listing({ file, metric, ask, state }: { file: SourceFile; metric: string } & ViewProps) {
+  const rows = useMemo(() => sourceRows(file), [file]);
+  const indent = useMemo(() => commonIndent(rows.flatMap((row) => (row.kind === "line" && row.text !== null ? [expandTabs(row.text)] : []))), [rows]);
+  const unit = unitOf(metric);
+  return (
+    <section class="listing">
+      <h2 class="listing-path mono">{file.path ?? file.file}</h2>
+      {file.changed && <p class="notice">The file has changed since the program was built or recorded: lines may not match.</p>}
+      {file.state !== "read" && <Missing file={file} />}
+      <div class="listing-scroll">
+        <table class="listing-table">
+          <thead>
+            <tr>
+              <th scope="col" class="number">{METRIC_WORDS[metric] ?? metric}</th>
+              <th scope="col" class="number">allocations</th>
+              <th scope="col" class="number">at end</th>
+              <th scope="col" class="number">line</th>
+              <th scope="col">source</th>
+            </tr>
+          </thead>
+          <tbody>
+            {rows.map((row) => (row.kind === "gap" ? <Gap key={`gap-${row.from}`} from={row.from} to={row.to} /> : <Line key={row.line} row={row} unit={unit} indent={indent} ask={ask} state={state} />))}
+          </tbody>
+        </table>
+      </div>
+    </section>
+  );
+}
+
+function Gap({ from, to }: { from: number; to: number }) {
+  return (
+    <tr class="listing-gap">
+      <td colSpan={4} />
+      <td>{from === to ? `line ${from} has no figures` : `lines ${count(from)} to ${count(to)} have no figures`}</td>
+    </tr>
+  );
+}
+
+function cell(value: number, unit: string): string {
+  return value === 0 ? "" : amount(value, unit);
+}
+
+function Line({ row, unit, indent, ask }: { row: Extract<SourceRow<Figures>, { kind: "line" }>; unit: string; indent: number } & ViewProps) {
+  const [isOpen, open] = useState(row.isMost);
+  const figures = row.figures;
+  const calls = figures?.calls ?? [];
+  const text = row.text === null ? null : expandTabs(row.text).slice(indent);
+  return (
+    <>
+      <tr class={`heat-${row.heat}${row.isMost ? " is-most" : ""}`}>
+        <td class="number listing-value" title={figures ? `${count(figures.total.value)}; by the line itself ${count(figures.self.value)}` : undefined}>{figures && cell(figures.total.value, unit)}</td>
+        <td class="number">{figures && cell(figures.total.allocations, "count")}</td>
+        <td class="number">{figures && cell(figures.total.end_live_bytes, "bytes")}</td>
+        <td class="number quiet">
+          {calls.length > 0 ? (
+            <button type="button" class="fold" aria-expanded={isOpen} aria-label={`What line ${row.line} calls`} onClick={() => open(!isOpen)}>
+              {isOpen ? "▾" : "▸"} {row.line}
+            </button>
+          ) : (
+            row.line
+          )}
+        </td>
+        <td class="listing-text mono">{text ?? <span class="quiet">(text unknown)</span>}</td>
+      </tr>
+      {isOpen &&
+        calls.map((call) => (
+          <tr key={`${call.function} ${call.line}`} class="listing-call">
+            <td class="number">{cell(call.total.value, unit)}</td>
+            <td class="number">{cell(call.total.allocations, "count")}</td>
+            <td class="number">{cell(call.total.end_live_bytes, "bytes")}</td>
+            <td />
+            <td>
+              <a href={`#source`} title={call.function} onClick={(event) => (event.preventDefault(), ask.go({ set: { what: call.function } }))}>
+                <Name text={call.function} />
+              </a>{" "}
+              {bytes(call.total.bytes_allocated)} allocated
+            </td>
+          </tr>
+        ))}
+    </>
+  );
 }

@@ -1,7 +1,167 @@
 // SPDX-License-Identifier: MIT
+// Who allocated and who freed: threads with their figures, processes with their lives, and what was mapped.
+import { useMemo, useState } from "preact/hooks";
 import type { ViewProps } from "../api/ask";
+import type { ProcessLife, Threads } from "../api/threads";
+import { useAnswer } from "../api/use";
+import { processTree, timeTicks } from "../model/process_tree";
+import { get, question } from "../model/state";
+import { place } from "../model/spread";
+import { parseSort, type Sort } from "../model/table_rows";
+import { bytes, count, duration, plural } from "../model/units";
 import { Empty } from "../widgets/empty";
+import { Name } from "../widgets/name";
+import { Pending } from "../widgets/pending";
+import { Table, type Column } from "../widgets/table";
 
-export function ThreadsView(_: ViewProps) {
-  return <Empty title="Threads" why="Nothing is drawn here yet." />;
+export function ThreadsView({ state, ask }: ViewProps) {
+  const asked = useAnswer(ask, "threads", question(state, { by: null }));
+  return (
+    <Pending of={asked}>
+      {(answer) => (
+        <div class="threads">
+          <h1 class="headline">{sentence(answer)}</h1>
+          <section>
+            <h2>Threads</h2>
+            <ThreadTable answer={answer} state={state} ask={ask} />
+          </section>
+          <section>
+            <h2>Processes</h2>
+            <Processes answer={answer} state={state} ask={ask} />
+          </section>
+          <section>
+            <h2>Mappings</h2>
+            <Mappings answer={answer} ask={ask} state={state} />
+          </section>
+        </div>
+      )}
+    </Pending>
+  );
+}
+
+function sentence(a: Threads): string {
+  const who = `${plural(a.threads_in_all, "thread")} in ${plural(a.processes_in_all, "process").replace("processs", "processes")}`;
+  if (!a.has_figures || a.threads.length === 0) return `${who}.`;
+  const most = a.threads.reduce((x, y) => ((y.allocations ?? 0) > (x.allocations ?? 0) ? y : x));
+  const all = a.threads.reduce((sum, thread) => sum + (thread.allocations ?? 0), 0);
+  const foreign = a.threads.reduce((sum, thread) => sum + (thread.freed_for_others ?? 0), 0);
+  const frees = a.threads.reduce((sum, thread) => sum + (thread.frees ?? 0), 0);
+  const share = all > 0 ? Math.round((100 * (most.allocations ?? 0)) / all) : 0;
+  const first = a.threads.length > 1 && all > 0 ? `: ${most.name || most.tid} made ${share} % of the ${count(all)} allocations` : `, ${plural(all, "allocation")}`;
+  return `${who}${first}${foreign > 0 && frees > 0 ? `; ${plural(foreign, "block")} of ${count(frees)} freed came from another thread` : ""}.`;
+}
+
+// ---- threads -------------------------------------------------------------------------------------
+
+function ThreadTable({ answer, state, ask }: { answer: Threads } & ViewProps) {
+  const [sort, setSort] = useState<Sort>(parseSort("allocations", "allocations"));
+  const rows = answer.threads;
+  const hasSeveral = new Set(rows.map((t) => t.process)).size > 1;
+  const columns = useMemo((): readonly Column[] => {
+    const figure = (key: string, title: string, hint: string, values: readonly number[], show: (n: number) => string): Column => {
+      const most = values.reduce((a, b) => Math.max(a, b), 0);
+      return { key, title, hint, isNumber: true, minPx: 96, values, cell: (i) => (values[i] === 0 ? "–" : show(values[i])), share: most > 0 ? (i) => values[i] / most : undefined, tip: (i) => count(values[i]), copy: (i) => String(values[i]) };
+    };
+    const columns: Column[] = [{ key: "name", title: "thread", minPx: 144, grow: 2, values: rows.map((t) => t.name), cell: (i) => rows[i].name || "(no name)", tip: (i) => `${rows[i].name} (${rows[i].tid})`, copy: (i) => rows[i].name }];
+    columns.push({ key: "tid", title: "tid", isNumber: true, minPx: 72, values: rows.map((t) => t.tid), cell: (i) => String(rows[i].tid), copy: (i) => String(rows[i].tid) });
+    if (hasSeveral) columns.push({ key: "process", title: "process", minPx: 96, grow: 1, values: rows.map((t) => t.process), cell: (i) => rows[i].process, copy: (i) => rows[i].process });
+    if (answer.has_figures)
+      columns.push(
+        figure("allocations", "allocations", "Allocations it made", rows.map((t) => t.allocations ?? 0), count),
+        figure("bytes", "allocated", "Bytes it allocated", rows.map((t) => t.bytes_allocated ?? 0), bytes),
+        figure("temporary", "temporary", "Allocations it freed before it allocated again", rows.map((t) => t.temporary_allocations ?? 0), count),
+        figure("frees", "frees", "Blocks it freed", rows.map((t) => t.frees ?? 0), count),
+        figure("foreign", "freed for others", "Blocks it freed that another thread had allocated", rows.map((t) => t.freed_for_others ?? 0), count),
+      );
+    columns.push({ key: "begin", title: "started", isNumber: true, minPx: 80, values: rows.map((t) => t.begin_s), cell: (i) => duration(rows[i].begin_s), copy: (i) => String(rows[i].begin_s) });
+    return columns;
+  }, [answer]);
+  const isIn = (tid: number): boolean => get(state, "thread") === String(tid);
+  return (
+    <>
+      {!answer.has_figures && <p class="notice">Figures by thread would need more than 4 million events to be read. Choose a shorter window to see them.</p>}
+      <Table
+        label="Threads"
+        n={rows.length}
+        columns={columns}
+        sort={answer.has_figures ? sort : parseSort("-begin", "-begin")}
+        onSort={setSort}
+        filter={get(state, "search") ?? ""}
+        text={(i) => `${rows[i].name} ${rows[i].tid}`.toLowerCase()}
+        isPicked={(i) => isIn(rows[i].tid)}
+        onOpen={(i) => ask.go({ set: { thread: isIn(rows[i].tid) ? null : String(rows[i].tid) } })}
+        maxRows={12}
+        note={<span class="quiet">Enter or a click filters everything to a thread{answer.threads_in_all > rows.length ? `; ${count(answer.threads_in_all - rows.length)} more are not shown` : ""}</span>}
+        empty={<Empty title="No threads" why="No thread ran in the chosen process and window." />}
+      />
+    </>
+  );
+}
+
+// ---- processes -----------------------------------------------------------------------------------
+
+function Processes({ answer, state, ask }: { answer: Threads } & ViewProps) {
+  const tree = useMemo(() => processTree<ProcessLife>(answer.processes, ask.trace.duration_s), [answer, ask.trace.duration_s]);
+  const most = answer.processes.reduce((a, p) => Math.max(a, p.totals.peak_live_bytes), 0);
+  const ticks = timeTicks(ask.trace.duration_s, 5);
+  const chosen = get(state, "process");
+  return (
+    <div class="lives" role="table" aria-label="Processes and their lives">
+      <div class="life is-head" role="row">
+        <span role="columnheader">process</span>
+        <span role="columnheader" class="number">peak</span>
+        <span role="columnheader" class="number">at end</span>
+        <span role="columnheader" class="number">allocations</span>
+        <span role="columnheader" class="life-axis" aria-label="time">
+          {ticks.map((tick) => <span key={tick} style={{ left: `${(100 * tick) / (ask.trace.duration_s || 1)}%` }}>{tick === 0 ? "0 s" : duration(tick)}</span>)}
+        </span>
+      </div>
+      {tree.map(({ process, depth, begin, end }) => (
+        <div key={process.word} class={chosen === process.word ? "life is-picked" : "life"} role="row">
+          <span role="cell" class="life-name" style={{ paddingLeft: `${depth * 16}px` }} title={`${process.name}, pid ${process.pid}, ended: ${process.ended}`}>
+            <button type="button" class="link" onClick={() => ask.go({ set: { process: chosen === process.word ? null : process.word } })}>{process.name || process.word}</button> <span class="quiet">{process.word}</span>
+          </span>
+          <span role="cell" class="number cell is-number"><span class="cell-bar" style={{ width: `${most > 0 ? (100 * process.totals.peak_live_bytes) / most : 0}%` }} /><span class="cell-text">{bytes(process.totals.peak_live_bytes)}</span></span>
+          <span role="cell" class="number">{process.totals.end_live_bytes === 0 ? "–" : bytes(process.totals.end_live_bytes)}</span>
+          <span role="cell" class="number">{count(process.totals.allocations)}</span>
+          <span role="cell" class="life-track" title={`${duration(process.begin_s)} to ${process.end_s === null ? "now" : duration(process.end_s)}`}>
+            <span class="life-bar" style={{ left: `${100 * begin}%`, width: `${Math.max(0.3, 100 * (end - begin))}%` }} />
+          </span>
+        </div>
+      ))}
+      {answer.processes_in_all > answer.processes.length && <p class="quiet">{count(answer.processes_in_all - answer.processes.length)} more are not shown. Search for a process in the header.</p>}
+    </div>
+  );
+}
+
+// ---- mappings ------------------------------------------------------------------------------------
+
+function Mappings({ answer, ask }: { answer: Threads } & ViewProps) {
+  const { mappings } = answer;
+  if (!mappings || (mappings.peak_bytes === 0 && mappings.sites.length === 0))
+    return <p class="quiet">The program mapped no memory itself: everything came through its allocator.</p>;
+  const most = mappings.sites.reduce((a, s) => Math.max(a, s.peak_bytes), 0);
+  return (
+    <>
+      <p>
+        At most {bytes(mappings.peak_bytes)} were mapped by the program itself, not by its allocator; {bytes(mappings.end_bytes)} at the end.
+      </p>
+      <Table
+        label="Mappings"
+        n={mappings.sites.length}
+        maxRows={12}
+        columns={[
+          { key: "function", title: "function", minPx: 176, grow: 2, cell: (i) => <Name text={mappings.sites[i].stack[0]?.function ?? "(no stack)"} />, tip: (i) => mappings.sites[i].stack.map((f) => f.function).join("\n"), copy: (i) => mappings.sites[i].stack[0]?.function ?? "" },
+          { key: "place", title: "place", minPx: 112, grow: 1, cell: (i) => <span class="quiet">{place(mappings.sites[i].stack[0]?.file ?? "", mappings.sites[i].stack[0]?.line ?? 0)}</span> },
+          { key: "peak", title: "at most", isNumber: true, minPx: 96, cell: (i) => bytes(mappings.sites[i].peak_bytes), share: (i) => (most > 0 ? mappings.sites[i].peak_bytes / most : 0), copy: (i) => String(mappings.sites[i].peak_bytes) },
+          { key: "end", title: "at end", isNumber: true, minPx: 96, cell: (i) => bytes(mappings.sites[i].end_bytes), copy: (i) => String(mappings.sites[i].end_bytes) },
+        ]}
+        onOpen={(i) => {
+          const frame = mappings.sites[i].stack[0];
+          if (frame && frame.file !== "") ask.go({ view: "source", set: { what: frame.function } });
+        }}
+        empty=""
+      />
+    </>
+  );
 }

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: MIT
+// Figures of samples with their standard errors, and names of places: short texts that several views share.
+import { bytes, count } from "./units";
+
+/** "±3 %" behind an estimate; nothing behind what is exact. docs/words.md, "Figures". */
+export function spread(value: number, error: number | null | undefined): string {
+  if (error === null || error === undefined || !(error > 0) || value === 0) return "";
+  const percent = (100 * error) / Math.abs(value);
+  return percent < 1 ? " ±1 %" : ` ±${count(Math.min(percent, 999))} %`;
+}
+
+/** "61.0 MiB ±3 %" */
+export function estimate(value: number, unit: "bytes" | "count", error: number | null | undefined): string {
+  return (unit === "bytes" ? bytes(value) : count(value)) + spread(value, error);
+}
+
+export function baseName(path: string): string {
+  return path.slice(path.lastIndexOf("/") + 1);
+}
+
+/** "session.cc:88"; "" if nothing is known. */
+export function place(file: string, line: number): string {
+  return file === "" ? "" : line > 0 ? `${baseName(file)}:${line}` : baseName(file);
+}
+
+/** A name in two: what may be cut, and behind the last `::` outside of brackets what stays. */
+export function splitName(name: string): readonly [head: string, tail: string] {
+  let at = 0, depth = 0;
+  for (let i = 0; i < name.length; i++) {
+    const letter = name[i];
+    if ("<([{".includes(letter)) depth++;
+    else if (">)]}".includes(letter) && depth > 0 && !(letter === ">" && name[i - 1] === "-")) depth--;
+    else if (letter === ":" && name[i + 1] === ":" && depth === 0) at = i + 2;
+  }
+  return [name.slice(0, at), name.slice(at)];
+}

@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: MIT
+// The detail pane: everything about the call path, function or group that is picked. It opens from `pick` in the state.
+import { useEffect, useRef } from "preact/hooks";
+import type { ViewProps } from "../api/ask";
+import type { Frame, Lifetimes, Sizes } from "../api/common";
+import type { Detail } from "../api/detail";
+import { useAnswer } from "../api/use";
+import { exactly, picked, type Pick } from "../model/pick";
+import { place } from "../model/spread";
+import { question } from "../model/state";
+import { bytes, count, duration, plural } from "../model/units";
+import { Bars } from "./bars";
+import { copyText } from "./clipboard";
+import { Name } from "./name";
+import { Pending } from "./pending";
+import { Spark } from "./spark";
+
+const TITLES: Readonly<Record<string, string>> = { site: "Call path", function: "Function", module: "Module", thread: "Thread", size: "Size", process: "Process" };
+
+/** Nothing without a pick: the frame gives its room to the view. */
+export function DetailPane({ state, ask }: ViewProps) {
+  const pick = picked(state);
+  const asked = useAnswer(ask, "detail", pick ? question(state, { [pick.key]: pick.value }) : null);
+  const pane = useRef<HTMLElement>(null);
+  const key = pick ? `${pick.kind}:${pick.value}` : "";
+  useEffect(() => pane.current?.scrollTo(0, 0), [key]);
+  if (!pick) return null;
+  return (
+    <aside
+      ref={pane}
+      class="detail"
+      aria-label="Detail"
+      onKeyDown={(event) => {
+        if (event.key !== "Escape") return;
+        event.stopPropagation();
+        ask.go({ set: { pick: null } });
+      }}
+    >
+      <header class="detail-head">
+        <h2>{TITLES[pick.kind] ?? pick.kind}</h2>
+        <button type="button" class="button is-plain" aria-label="Close the detail" onClick={() => ask.go({ set: { pick: null } })}>✕</button>
+      </header>
+      {pick.name !== "" && <p class="detail-name mono" title={pick.name}>{pick.name}</p>}
+      <Pending of={asked}>{(detail) => <Body detail={detail} pick={pick} state={state} ask={ask} />}</Pending>
+    </aside>
+  );
+}
+
+function Body({ detail, pick, state, ask }: { detail: Detail; pick: Pick } & ViewProps) {
+  const peak = detail.unfiltered?.peak_live_bytes ?? ask.trace.peak.bytes;
+  return (
+    <>
+      <p class="detail-sentence">{detail.sentence}</p>
+      {ask.trace.mode !== "exact" && <p class="quiet">Estimates from samples: one block stands for about {bytes(ask.trace.sample_bytes)}.</p>}
+      {detail.without && (
+        <p>
+          Without it the peak would be <strong>{bytes(detail.without.peak_live_bytes)}</strong> instead of {bytes(peak)}, at {duration(detail.without.peak_at_s)}; the end{" "}
+          {bytes(detail.without.end_live_bytes)}.
+        </p>
+      )}
+      <div class="detail-links">
+        {pick.key !== "process" && <button type="button" class="button" onClick={() => ask.go({ set: { pick: null }, add: [[pick.key, pick.value]] })}>Filter to it</button>}
+        {pick.kind === "function" && <button type="button" class="button" onClick={() => ask.go({ set: { pick: null }, add: [["not-function", pick.value]] })}>Hide it</button>}
+        {pick.kind === "function" && <button type="button" class="button" onClick={() => ask.go({ view: "source", set: { what: pick.name } })}>Source</button>}
+        {pick.kind === "function" && <button type="button" class="button" onClick={() => ask.go({ view: "tree", set: { callers: pick.value, shape: "callers" } })}>Callers</button>}
+      </div>
+      {detail.history && <History history={detail.history} />}
+      {detail.stack && detail.stack.length > 0 && <Stack stack={detail.stack} nInAll={detail.stacks_in_all} state={state} ask={ask} />}
+      {detail.sizes && detail.sizes.buckets.length > 0 && <SizeBars sizes={detail.sizes} />}
+      {detail.lifetimes && detail.lifetimes.blocks > 0 && <LifeBars lifetimes={detail.lifetimes} />}
+      {detail.threads && detail.threads.length > 0 && <ThreadList threads={detail.threads} />}
+      {detail.blocks && detail.blocks.length > 0 && <BlockList blocks={detail.blocks} />}
+      {detail.unknown.length > 0 && (
+        <section>
+          <h3>Unknown</h3>
+          {detail.unknown.map((text) => <p key={text} class="quiet">{text}. A shorter window may be answered.</p>)}
+        </section>
+      )}
+    </>
+  );
+}
+
+function History({ history }: { history: NonNullable<Detail["history"]> }) {
+  const most = history.live_bytes.reduce<number>((a, b) => Math.max(a, b ?? 0), 0);
+  const last = history.at_s[history.at_s.length - 1] ?? 0;
+  return (
+    <section>
+      <h3>Live over time <span class="quiet">at most {bytes(most)}</span></h3>
+      <div class="detail-chart"><Spark values={history.live_bytes} width={320} height={64} label={`Live bytes over time, at most ${bytes(most)}`} /></div>
+      <p class="bars-ends quiet"><span>{duration(history.at_s[0] ?? 0)}</span><span>{duration(last)}</span></p>
+    </section>
+  );
+}
+
+/** Inlined frames stand a little in; every frame leads to its source and to a filter. */
+function Stack({ stack, nInAll, ask }: { stack: readonly Frame[]; nInAll: number } & ViewProps) {
+  const text = stack.map((frame) => `${frame.function}  ${place(frame.file, frame.line)}`).join("\n");
+  return (
+    <section>
+      <h3>
+        {nInAll > 1 ? `Largest of ${count(nInAll)} call paths` : "Call path"}{" "}
+        <button type="button" class="button is-plain" onClick={() => void copyText(`${text}\n`)}>copy</button>
+      </h3>
+      <ol class="stack">
+        {stack.map((frame, i) => (
+          <li key={i} class={frame.inlined ? "is-inlined" : undefined}>
+            <button type="button" class="link" title={`${frame.function}\n${frame.module}`} onClick={() => ask.go({ set: { pick: `function:${frame.function}` } })}><Name text={frame.function || "(unknown)"} /></button>
+            <span class="stack-place quiet">
+              {frame.inlined && "inlined "}
+              {frame.guess && <span title="The nearest name before it: the function itself has none">near </span>}
+              {frame.file !== "" ? (
+                <button type="button" class="link" title={`${frame.file}:${frame.line}`} onClick={() => ask.go({ view: "source", set: { what: frame.line > 0 ? `${frame.file}:${frame.line}` : frame.function } })}>{place(frame.file, frame.line)}</button>
+              ) : (
+                <span title={frame.module}>{frame.module.replace(/^.*\//, "")}</span>
+              )}{" "}
+              <button type="button" class="link" title="Only blocks whose call path contains it" onClick={() => ask.go({ add: [["function", exactly(frame.function)]] })}>filter</button>
+            </span>
+          </li>
+        ))}
+      </ol>
+    </section>
+  );
+}
+
+function SizeBars({ sizes }: { sizes: Sizes }) {
+  const b = sizes.buckets, end = b[b.length - 1];
+  return (
+    <section>
+      <h3>Sizes <span class="quiet">{plural(sizes.blocks, "block")}</span></h3>
+      <Bars
+        label="Sizes of its blocks"
+        bars={b.map((x) => ({ value: x.blocks, words: `${bytes(x.min_bytes)}${x.max_bytes === null ? " or more" : ` to ${bytes(x.max_bytes)}`}: ${plural(x.blocks, "block")}, ${bytes(x.bytes)}` }))}
+        first={bytes(b[0].min_bytes)}
+        last={end.max_bytes === null ? "" : bytes(end.max_bytes)}
+      />
+    </section>
+  );
+}
+
+function LifeBars({ lifetimes }: { lifetimes: Lifetimes }) {
+  const used = lifetimes.buckets.map((x, i) => (x.blocks > 0 ? i : -1)).filter((i) => i >= 0);
+  const b = lifetimes.buckets.slice(used[0], used[used.length - 1] + 1), end = b[b.length - 1];
+  return (
+    <section>
+      <h3>Lifetimes <span class="quiet">of {plural(lifetimes.blocks, "freed block")}</span></h3>
+      <Bars
+        label="Lifetimes of its blocks"
+        bars={b.map((x) => ({ value: x.blocks, words: `${x.to_s === null ? `${duration(x.from_s)} or longer` : `${duration(x.from_s)} to ${duration(x.to_s)}`}: ${plural(x.blocks, "block")}` }))}
+        first={duration(b[0].from_s)}
+        last={end.to_s === null ? "longer" : duration(end.to_s)}
+      />
+    </section>
+  );
+}
+
+function ThreadList({ threads }: { threads: NonNullable<Detail["threads"]> }) {
+  return (
+    <section>
+      <h3>Threads</h3>
+      <table class="plain">
+        <thead><tr><th>thread</th><th class="number">allocated</th><th class="number">freed</th></tr></thead>
+        <tbody>
+          {threads.slice(0, 10).map((t) => <tr key={t.tid}><td title={`tid ${t.tid}`}>{t.name || t.tid}</td><td class="number">{count(t.allocations)}</td><td class="number">{count(t.frees)}</td></tr>)}
+        </tbody>
+      </table>
+      {threads.length > 10 && <p class="quiet">{count(threads.length - 10)} more threads.</p>}
+    </section>
+  );
+}
+
+function BlockList({ blocks }: { blocks: NonNullable<Detail["blocks"]> }) {
+  return (
+    <section>
+      <h3>Its first blocks</h3>
+      <table class="plain">
+        <thead><tr><th class="number">allocated at</th><th class="number">size</th><th class="number">lived</th><th>thread</th></tr></thead>
+        <tbody>
+          {blocks.map((b, i) => (
+            <tr key={i}>
+              <td class="number">{duration(b.time_s)}</td>
+              <td class="number">{bytes(b.bytes)}</td>
+              <td class="number" title={b.live ? "never freed in this recording" : undefined}>{b.age_s === null ? "" : duration(b.age_s)}{b.live && " +"}</td>
+              <td>{b.thread}</td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </section>
+  );
+}

@@ -1,0 +1,253 @@
+// SPDX-License-Identifier: MIT
+// A table that holds 100,000 rows: only those in sight are drawn, and as rows move their elements are used again.
+// Arrows, Home, End and pages choose a row, Enter opens it, c copies what passes the filter as TSV.
+import { Component, type ComponentChildren, type JSX } from "preact";
+import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
+import { filterRows, filterWords, moveTo, nextSort, scrollFor, sortRows, toTsv, visibleRange, type Sort, type Values } from "../model/table_rows";
+import { count, plural } from "../model/units";
+import { copyText } from "./clipboard";
+
+export const ROW_PX = 24;
+const BEYOND_ROWS = 8;
+
+export interface Column {
+  readonly key: string;
+  readonly title: string;
+  /** What the heading means, on hover. */
+  readonly hint?: string;
+  readonly minPx: number;
+  /** How much of the room that is left it gets. */
+  readonly grow?: number;
+  readonly isNumber?: boolean;
+  /** What it sorts by, by row; none: it does not sort. */
+  readonly values?: Values;
+  readonly cell: (row: number) => ComponentChildren;
+  /** Whole, on hover. */
+  readonly tip?: (row: number) => string | undefined;
+  /** The bar behind a number, from -1 to 1. */
+  readonly share?: (row: number) => number;
+  /** As TSV has it; none: the column is not copied. */
+  readonly copy?: (row: number) => string;
+}
+
+export interface TableProps {
+  /** For screen readers. */
+  readonly label: string;
+  readonly n: number;
+  readonly columns: readonly Column[];
+  readonly sort?: Sort;
+  readonly onSort?: (sort: Sort) => void;
+  /** What was typed to filter, and in lower case what it is looked for in. */
+  readonly filter?: string;
+  readonly text?: (row: number) => string;
+  readonly isPicked?: (row: number) => boolean;
+  readonly onOpen?: (row: number) => void;
+  /** Keys that the table does not know; true: it was about the row. */
+  readonly onKey?: (event: KeyboardEvent, row: number) => boolean;
+  /** The rows in sight, whenever they change and stay for a moment. */
+  readonly onVisible?: (rows: readonly number[]) => void;
+  readonly empty: ComponentChildren;
+  /** Beside the number of rows. */
+  readonly note?: ComponentChildren;
+  readonly tools?: ComponentChildren;
+  /** As high as its rows, at most so many; none: as high as there is room. */
+  readonly maxRows?: number;
+}
+
+// ---- a row ---------------------------------------------------------------------------------------
+
+interface RowProps {
+  readonly id: string;
+  readonly row: number;
+  readonly at: number;
+  readonly columns: readonly Column[];
+  readonly isChosen: boolean;
+  readonly isPicked: boolean;
+}
+
+function Cell({ column, row }: { column: Column; row: number }) {
+  const share = column.share?.(row);
+  return (
+    <div role="gridcell" class={column.isNumber ? "cell is-number" : "cell"} title={column.tip?.(row)}>
+      {share !== undefined && share !== 0 && <span class={share < 0 ? "cell-bar is-less" : "cell-bar"} style={{ width: `${Math.min(1, Math.abs(share)) * 100}%` }} />}
+      <span class="cell-text">{column.cell(row)}</span>
+    </div>
+  );
+}
+
+/** Drawn again only if something about it changed: scrolling by a row draws one row. */
+class Row extends Component<RowProps> {
+  override shouldComponentUpdate(next: RowProps): boolean {
+    const p = this.props;
+    return p.row !== next.row || p.at !== next.at || p.columns !== next.columns || p.isChosen !== next.isChosen || p.isPicked !== next.isPicked;
+  }
+
+  override render({ id, row, at, columns, isChosen, isPicked }: RowProps) {
+    return (
+      <div
+        role="row"
+        id={id}
+        class={`row${isChosen ? " is-chosen" : ""}${isPicked ? " is-picked" : ""}`}
+        aria-rowindex={at + 2}
+        aria-selected={isPicked}
+        data-at={at}
+        style={{ transform: `translateY(${at * ROW_PX}px)` }}
+      >
+        {columns.map((column) => (
+          <Cell key={column.key} column={column} row={row} />
+        ))}
+      </div>
+    );
+  }
+}
+
+// ---- headings ------------------------------------------------------------------------------------
+
+function Heading({ column, index, sort, onSort }: { column: Column; index: number; sort?: Sort; onSort?: (sort: Sort) => void }) {
+  const isSorted = sort?.column === column.key;
+  const isText = typeof column.values?.[0] === "string";
+  const direction = !isSorted ? "none" : sort.descending !== isText ? "descending" : "ascending";
+  return (
+    <div role="columnheader" class={column.isNumber ? "cell is-number" : "cell"} aria-colindex={index + 1} aria-sort={column.values && onSort ? direction : undefined} title={column.hint}>
+      {column.values && onSort && sort ? (
+        <button type="button" class="heading" onClick={() => onSort(nextSort(sort, column.key))}>
+          {column.title}
+          <span class="heading-arrow" aria-hidden="true">{direction === "none" ? "" : direction === "descending" ? " ▼" : " ▲"}</span>
+        </button>
+      ) : (
+        <span class="heading">{column.title}</span>
+      )}
+    </div>
+  );
+}
+
+// ---- the table -----------------------------------------------------------------------------------
+
+let nTables = 0;
+
+export function Table(props: TableProps) {
+  const { columns, n, sort, filter = "", text } = props;
+  const scroller = useRef<HTMLDivElement>(null);
+  const [id] = useState(() => `table-${++nTables}`);
+  const [scrollPx, setScroll] = useState(0);
+  const [heightPx, setHeight] = useState(480);
+  const [chosen, choose] = useState(-1); // place in the order
+  const [said, say] = useState("");
+
+  const by = columns.find((column) => column.key === sort?.column)?.values;
+  const order = useMemo(() => {
+    if (by && sort) return sortRows(by, sort.descending);
+    return Uint32Array.from({ length: n }, (_, i) => i);
+  }, [by, sort?.descending, n]);
+  const shown = useMemo(() => (text ? filterRows(order, filterWords(filter), text) : order), [order, filter, text]);
+  const range = visibleRange(scrollPx, heightPx - ROW_PX, ROW_PX, shown.length, BEYOND_ROWS);
+
+  useLayoutEffect(() => {
+    const element = scroller.current;
+    if (!element) return undefined;
+    const measure = (): void => setHeight(element.clientHeight);
+    const observer = new ResizeObserver(measure);
+    measure();
+    observer.observe(element);
+    return () => observer.disconnect();
+  }, []);
+
+  // Other rows are there: a place in the former order means nothing.
+  useEffect(() => {
+    choose(-1);
+    if (scroller.current) scroller.current.scrollTop = 0;
+  }, [order, filter]);
+
+  const { onVisible } = props;
+  useEffect(() => {
+    if (!onVisible) return undefined;
+    const timer = setTimeout(() => onVisible(Array.from(shown.subarray(range.first, range.end))), 120);
+    return () => clearTimeout(timer);
+  }, [onVisible, shown, range.first, range.end]);
+
+  const copy = (): void => {
+    const copied = columns.filter((column) => column.copy);
+    const lines = [copied.map((column) => column.title), ...Array.from(shown, (row) => copied.map((column) => column.copy?.(row) ?? ""))];
+    copyText(toTsv(lines)).then(
+      () => say(`${plural(shown.length, "row")} copied`),
+      () => say("The browser does not allow copying"),
+    );
+  };
+
+  const onKeyDown = (event: JSX.TargetedKeyboardEvent<HTMLDivElement>): void => {
+    const element = scroller.current;
+    if (!element || event.ctrlKey || event.metaKey || event.altKey || (event.target as HTMLElement).tagName === "BUTTON") return;
+    const row = chosen >= 0 ? shown[chosen] : undefined;
+    const to = moveTo(event.key, chosen, shown.length, Math.floor((heightPx - ROW_PX) / ROW_PX));
+    if (row !== undefined && props.onKey?.(event, row)) {
+      // it was about the row
+    } else if (to !== undefined) {
+      choose(to);
+      element.scrollTop = scrollFor(to, element.scrollTop, heightPx - ROW_PX, ROW_PX);
+    } else if (event.key === "Enter" && row !== undefined) props.onOpen?.(row);
+    else if (event.key === "c") copy();
+    else return;
+    event.preventDefault();
+    event.stopPropagation();
+  };
+
+  const onClick = (event: JSX.TargetedMouseEvent<HTMLDivElement>): void => {
+    const target = event.target as HTMLElement;
+    const line = target.closest<HTMLElement>("[data-at]");
+    if (!line || target.closest("a, button")) return;
+    const at = Number(line.dataset["at"]);
+    choose(at);
+    props.onOpen?.(shown[at]);
+  };
+
+  const minPx = columns.reduce((sum, column) => sum + column.minPx, 0) + 16 * columns.length;
+  const tracks = columns.map((column) => (column.grow ? `minmax(${column.minPx}px, ${column.grow}fr)` : `${column.minPx}px`)).join(" ");
+  const nSlots = Math.ceil(heightPx / ROW_PX) + 2 * BEYOND_ROWS + 1;
+  const style: JSX.CSSProperties = { "--tracks": tracks, "--wide": `${minPx}px` } as JSX.CSSProperties;
+  if (props.maxRows !== undefined) style.height = `${(Math.min(props.maxRows, Math.max(1, shown.length)) + 1) * ROW_PX + 18}px`;
+  const first = Math.floor(scrollPx / ROW_PX);
+  const last = Math.min(shown.length, Math.ceil((scrollPx + heightPx - ROW_PX) / ROW_PX));
+  return (
+    <div class={props.maxRows === undefined ? "table is-filling" : "table"}>
+      <div class="table-tools">
+        {props.tools}
+        <span class="table-count" role="status">
+          {said !== "" ? said : shown.length > 0 ? `${count(first + 1)}–${count(last)} of ${count(shown.length)}` : "none"}
+          {said === "" && shown.length < n && ` (${count(n)} without the filter)`}
+        </span>
+        {props.note}
+      </div>
+      <div
+        ref={scroller}
+        class="table-scroll"
+        style={style}
+        role="grid"
+        tabIndex={0}
+        aria-label={props.label}
+        aria-rowcount={shown.length + 1}
+        aria-colcount={columns.length}
+        aria-activedescendant={chosen >= range.first && chosen < range.end ? `${id}-${chosen}` : undefined}
+        onScroll={(event) => setScroll(event.currentTarget.scrollTop)}
+        onKeyDown={onKeyDown}
+        onClick={onClick}
+        onBlur={() => say("")}
+      >
+        <div role="row" class="row is-head" aria-rowindex={1}>
+          {columns.map((column, i) => (
+            <Heading key={column.key} column={column} index={i} sort={sort} onSort={props.onSort} />
+          ))}
+        </div>
+        <div class="table-rows" role="presentation" style={{ height: `${shown.length * ROW_PX}px` }}>
+          {Array.from({ length: nSlots }, (_, slot) => {
+            // Row i is always in slot i % nSlots: the elements of those that leave are taken by those that come.
+            const at = range.first + ((slot - (range.first % nSlots) + nSlots) % nSlots);
+            if (at >= range.end) return null;
+            const row = shown[at];
+            return <Row key={slot} id={`${id}-${at}`} row={row} at={at} columns={columns} isChosen={at === chosen} isPicked={props.isPicked?.(row) ?? false} />;
+          })}
+        </div>
+        {shown.length === 0 && <div class="table-empty">{n === 0 ? props.empty : <p>No row has “{filter}”. Another word, or none, shows more.</p>}</div>}
+      </div>
+    </div>
+  );
+}
