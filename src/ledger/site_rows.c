@@ -1,23 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* The figures of site_figures.h as rows of the trace: at the end of each slice, and in checkpoints. */
 #include "ledger/site_figures.h"
+#include "trace/rows.h"
 #include "trace/writer.h"
-
-static void counts_add(struct trace_counts *to, const struct trace_counts *c) {
-        to->n_allocs += c->n_allocs;
-        to->n_frees += c->n_frees;
-        to->n_reallocs += c->n_reallocs;
-        to->n_failed += c->n_failed;
-        to->n_unknown_frees += c->n_unknown_frees;
-        to->n_prior_frees += c->n_prior_frees;
-        to->n_implicit_frees += c->n_implicit_frees;
-        to->alloc_bytes += c->alloc_bytes;
-        to->n_temporary += c->n_temporary;
-        to->n_lost += c->n_lost;
-        to->n_wrong_sizes += c->n_wrong_sizes;
-        to->n_complete_stacks += c->n_complete_stacks;
-        to->n_inversions += c->n_inversions;
-}
 
 static void counts_set_state(struct trace_counts *c, uint32_t process, struct amount live,
                              const struct peak *peak) {
@@ -60,7 +45,7 @@ void sites_get_counts(const struct sites *s, const struct figures *f, struct tra
                         if (sites_at(s, f->sites.items[i])->slice == s->slice)
                                 counts_add_site(&c, sites_at(s, f->sites.items[i]));
                 counts_complete(&c);
-                counts_add(ret, &c);
+                trace_counts_add(ret, &c);
                 peak_raise(&peak, &f->peak_in_slice);
         }
         counts_set_state(ret, f->process, f->live, &peak);
@@ -170,7 +155,7 @@ static void slice_add_processes(struct sites *s) {
                 c = f->in_slice;
                 counts_set_state(&c, f->process, f->live, &f->peak_in_slice);
                 vec_push(&s->counts, c);
-                counts_add(&f->total, &f->in_slice);
+                trace_counts_add(&f->total, &f->in_slice);
                 peak_raise(&f->peak, &f->peak_in_slice);
                 if (f->first_slice == s->slice)
                         slice_add_inherited(s, f);

@@ -130,6 +130,7 @@ static void step(struct both *b, bool has_forks) {
         struct trace_maker_block block = {.size_bytes = draw(b, 5000)};
 
         b->now += STEP_NS + draw(b, 50) * (draw(b, 40) ? 1000 : 40000000);
+        b->t.now = b->now; /* a full ring is drained at once, in small builds often */
         if (has_forks && b->n_processes < MAX_PROCESSES && !draw(b, 300)) {
                 step_fork(b, p, thread);
                 return;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Groups and trees against sums over plain texts: every group, every node, on random traces and windows.
- * `query_group_test TRACE…` does the same on recorded traces. */
+ * `group_test TRACE…` does the same on recorded traces. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

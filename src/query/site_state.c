@@ -5,6 +5,7 @@
 
 #include "query/query_internal.h"
 #include "query/replay.h"
+#include "trace/rows.h"
 
 enum { STATE_MIN_FOLDED = 16 }; /* fewer are not worth it */
 
@@ -138,19 +139,7 @@ static void state_add_counts(struct state *s, const struct trace_counts *row) {
         if (row->process >= s->n_processes)
                 return; /* the row of the whole recording */
         c = &s->counts[row->process];
-        c->n_allocs += row->n_allocs;
-        c->n_frees += row->n_frees;
-        c->n_reallocs += row->n_reallocs;
-        c->n_failed += row->n_failed;
-        c->n_unknown_frees += row->n_unknown_frees;
-        c->n_prior_frees += row->n_prior_frees;
-        c->n_implicit_frees += row->n_implicit_frees;
-        c->alloc_bytes += row->alloc_bytes;
-        c->n_temporary += row->n_temporary;
-        c->n_lost += row->n_lost;
-        c->n_wrong_sizes += row->n_wrong_sizes;
-        c->n_complete_stacks += row->n_complete_stacks;
-        c->n_inversions += row->n_inversions;
+        trace_counts_add(c, row);
         c->live_blocks = row->live_blocks;
         c->live_bytes = row->live_bytes;
 }

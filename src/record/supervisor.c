@@ -169,20 +169,28 @@ void supervisor_drop_target(struct supervisor *f) {
                 waitpid(f->target, NULL, 0);
 }
 
-static int supervisor_start(struct supervisor *f, struct err *reterr) {
+/* The log, and the memory that runtime and recorder share. */
+int supervisor_open_arena(struct supervisor *f, uint32_t clock, struct err *reterr) {
         uint32_t flags = (f->options->lossy ? WIRE_LOSSY : 0) |
                          (f->options->free_stacks ? WIRE_FREE_STACKS : 0) |
                          (f->options->sample_bytes ? WIRE_SAMPLED : 0);
-        uint32_t clock = counter_kind(f->options->launcher != NULL);
-        int trace_fd, r;
+        int r = supervisor_open_log(f, reterr);
 
-        r = supervisor_open_log(f, reterr);
         if (r < 0)
                 return r;
         r = shm_open_arena(&f->shm, flags, clock, counter_now(clock), reterr);
         if (r < 0)
                 return r;
         shm_set_sampling(&f->shm, f->options->sample_bytes);
+        return 0;
+}
+
+static int supervisor_start(struct supervisor *f, struct err *reterr) {
+        int trace_fd, r;
+
+        r = supervisor_open_arena(f, counter_kind(f->options->launcher != NULL), reterr);
+        if (r < 0)
+                return r;
         r = rendezvous_open(&f->rendezvous, reterr);
         if (r < 0)
                 return r;

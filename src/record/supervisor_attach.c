@@ -59,17 +59,9 @@ static void attached_block_signals(struct attached *a) {
 
 static int attached_start_recorder(struct attached *a, struct err *reterr) {
         struct supervisor *f = &a->supervisor;
-        uint32_t flags = (f->options->lossy ? WIRE_LOSSY : 0) |
-                         (f->options->free_stacks ? WIRE_FREE_STACKS : 0) |
-                         (f->options->sample_bytes ? WIRE_SAMPLED : 0);
-        uint32_t clock = counter_kind(false);
         int trace_fd, r;
 
-        r = supervisor_open_log(f, reterr);
-        if (r == 0)
-                r = shm_open_arena(&f->shm, flags, clock, counter_now(clock), reterr);
-        if (r == 0)
-                shm_set_sampling(&f->shm, f->options->sample_bytes);
+        r = supervisor_open_arena(f, counter_kind(false), reterr);
         if (r == 0)
                 r = rendezvous_open_for(&f->rendezvous, f->target, reterr);
         if (r < 0)

@@ -66,6 +66,7 @@ int supervisor_exit_status(int status);
 int dormant_run(struct supervisor *f);
 
 int supervisor_open_log(struct supervisor *f, struct err *reterr);
+int supervisor_open_arena(struct supervisor *f, uint32_t clock, struct err *reterr);
 int supervisor_open_trace(struct supervisor *f, struct err *reterr); /* the descriptor, or -errno */
 int supervisor_fork_recorder(struct supervisor *f, int trace_fd, struct err *reterr);
 

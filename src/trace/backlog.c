@@ -144,19 +144,7 @@ static void backlog_add_site(struct trace_site *to, const struct trace_site *s, 
 }
 
 static void backlog_add_counts(struct trace_counts *to, const struct trace_counts *c) {
-        to->n_allocs += c->n_allocs;
-        to->n_frees += c->n_frees;
-        to->n_reallocs += c->n_reallocs;
-        to->n_failed += c->n_failed;
-        to->n_unknown_frees += c->n_unknown_frees;
-        to->n_prior_frees += c->n_prior_frees;
-        to->n_implicit_frees += c->n_implicit_frees;
-        to->alloc_bytes += c->alloc_bytes;
-        to->n_temporary += c->n_temporary;
-        to->n_lost += c->n_lost;
-        to->n_wrong_sizes += c->n_wrong_sizes;
-        to->n_complete_stacks += c->n_complete_stacks;
-        to->n_inversions += c->n_inversions;
+        trace_counts_add(to, c);
         to->live_blocks = c->live_blocks;
         to->live_bytes = c->live_bytes;
         if (c->peak_bytes > to->peak_bytes) {

@@ -9,6 +9,23 @@
 typedef VEC(struct trace_site) trace_site_vec;
 typedef VEC(struct trace_counts) trace_counts_vec;
 
+/* Adds what happened. What was live, and when most was, stays: sums of it mean nothing. */
+static inline void trace_counts_add(struct trace_counts *to, const struct trace_counts *c) {
+        to->n_allocs += c->n_allocs;
+        to->n_frees += c->n_frees;
+        to->n_reallocs += c->n_reallocs;
+        to->n_failed += c->n_failed;
+        to->n_unknown_frees += c->n_unknown_frees;
+        to->n_prior_frees += c->n_prior_frees;
+        to->n_implicit_frees += c->n_implicit_frees;
+        to->alloc_bytes += c->alloc_bytes;
+        to->n_temporary += c->n_temporary;
+        to->n_lost += c->n_lost;
+        to->n_wrong_sizes += c->n_wrong_sizes;
+        to->n_complete_stacks += c->n_complete_stacks;
+        to->n_inversions += c->n_inversions;
+}
+
 /* Appends the rows, sorted; at most one row per (process, stack) and per process. */
 void trace_encode_sites(bytes_buf *out, const struct trace_site *sites, size_t n);
 /* Of a chunk with these rows. */

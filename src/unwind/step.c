@@ -33,16 +33,25 @@ static bool set_return(struct state *s, uint64_t ra, uint64_t sp, uint64_t fp) {
         return ra != 0;
 }
 
+/* How far words above one that was read are there to be read: to the end of its page. The kernel keeps other mappings far away from
+ * the first thread's stack, so what is a little below argc belongs to it, and all between them. */
+static uint64_t readable_end(uint64_t at) {
+        uint64_t argc = step_main_stack_begin;
+
+        if (at < argc && argc - at <= STEP_MAIN_NEAR_BYTES)
+                return argc;
+        return (at + 4095) & ~UINT64_C(4095);
+}
+
 /* Nothing above the root of a stack was called from anywhere. So it is none if one of the next words
- * is a return address: the row was wrong, and 0 was read from where none is. Words in the page of the
- * last one read are there to be read. */
+ * is a return address: the row was wrong, and 0 was read from where none is. */
 enum step step_at_zero(const struct stepper *p, const struct frame *f, uint64_t cfa) {
-        uint64_t end = cfa + STEP_ROOT_MAX_BYTES, page_end = (cfa + 4095) & ~UINT64_C(4095);
+        uint64_t end = cfa + STEP_ROOT_MAX_BYTES, readable = readable_end(cfa);
         struct state s = {.sp = cfa};
 
         if (cfa % 8 != 0 || is_first_frame(&s))
                 return STEP_END;
-        end = end < page_end ? end : page_end;
+        end = end < readable ? end : readable;
         for (uint64_t slot = cfa; slot < end && slot < p->limit; slot += 8) {
                 uint64_t word = arch_strip(arch_load(slot));
 

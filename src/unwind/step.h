@@ -24,6 +24,7 @@ enum {
         STEP_SWITCHES_MAX = 16,          /* in a walk: a stack may lead back into itself */
         STEP_MADE_MAX = 128,             /* frames of code made at run time, one after the other */
         STEP_ROOT_MAX_BYTES = 512,       /* looked at above what may be the root of a stack */
+        STEP_MAIN_NEAR_BYTES = 64 << 10, /* below argc only the first thread's stack lies so near */
 };
 
 /* Registers in a frame. */

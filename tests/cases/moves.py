@@ -20,7 +20,7 @@ def grown(sizes, times=1):
 
 
 def moves_of(t, trace):
-    tool = os.path.join(t.context.build_dir, "src/query/query_moves_test")
+    tool = os.path.join(t.context.build_dir, "src/query/moves_by_path_test")
     if not os.path.exists(tool):
         skip("this build has no unit tests")
     r = run([tool, trace], timeout_s=600)

@@ -187,7 +187,7 @@ def test_against_brute_force(t):
     for program in ("fork_inherit", "realloc_chain", "fork_tree", "many_threads")[:t.count(3, 4)]:
         record(t, program, program + ".silt")
         traces.append(t.path(program + ".silt"))
-    for test in ("query_group_test", "query_history_test"):
+    for test in ("group_test", "history_test"):
         path = os.path.join(t.context.build_dir, "src/query", test)
         r = run([path, *traces])
         assert r.code == 0 and "as expected" in r.text, f"{test}: {r.text[-500:]}{r.errors[-500:]}"
