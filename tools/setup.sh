@@ -10,7 +10,7 @@ set -eu
 
 # What `make` needs. A name that changed from one Debian to the next has all of them: older|newer.
 build_packages="gcc g++ libc6-dev meson ninja-build pkg-config python3-minimal
-        libdw-dev libelf-dev libdeflate-dev libzstd-dev libxxhash-dev libpcre2-dev libiberty-dev libzydis-dev libcmocka-dev nodejs npm"
+        libdw-dev libelf-dev libdeflate-dev libzstd-dev libxxhash-dev libpcre2-dev libiberty-dev libzydis-dev libmicrohttpd-dev libcmocka-dev nodejs npm"
 
 # What `make test` needs beside that: sanitizers and fuzzers, the other architecture
 # under emulation, the programs that are recorded, and the tools compared with.

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: MIT */
+/* Who answers a question of the API. The server knows nothing of traces; tests give it a desk of their own. */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/err.h"
+#include "base/str.h"
+
+enum { DESK_SEATS = 4 }; /* questions that are answered at once */
+
+struct desk_question {
+        const char *name; /* "timeline" */
+        const char *keys; /* "from=5s&size=1K..1M", percent-encoded; from anybody */
+        uint64_t deadline_ns;
+        /* Called now and then while it is answered; false: stop, -ECANCELED. */
+        bool (*progress)(void *ctx, uint64_t done, uint64_t total);
+        void *ctx;
+};
+
+struct desk {
+        void *ctx;
+        /* Writes one JSON document to *to. -EINVAL: the keys are wrong; -ENOENT: no such answer, or nothing of that name; -ETIME,
+         * -ECANCELED; with a sentence in reterr. Each seat is used by one thread at a time. */
+        int (*answer)(void *ctx, size_t seat, const struct desk_question *q, struct str *to,
+                      struct err *reterr);
+        /* Takes in what was written since: 1 there is more, 0 nothing new, or -errno. No seat is in use. */
+        int (*refresh)(void *ctx, struct err *reterr);
+        uint64_t (*version)(
+                void *ctx); /* rises with each refresh that brought something; any thread */
+        bool (*has_news)(void *ctx);   /* whether a refresh would bring something: cheap */
+        bool (*is_growing)(void *ctx); /* somebody still writes it; any thread */
+};

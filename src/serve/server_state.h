@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: MIT */
+/* What a server consists of. Inside serve/ only. */
+#pragma once
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+#include "base/str.h"
+#include "serve/exchange.h"
+#include "serve/guests.h"
+#include "serve/http_gate.h"
+#include "serve/listener.h"
+#include "serve/mhd.h"
+#include "serve/question_queue.h"
+#include "serve/server.h"
+
+struct server {
+        struct server_options options;
+        struct listener listener;
+        struct gate gate;
+        struct MHD_Daemon *daemon;
+        struct guests guests;
+        struct questions *questions;
+        struct str address;
+        int wake_fd; /* for the thread that runs it: somebody came, or waits */
+
+        pthread_mutex_t
+                lock; /* of the rest; may be held while guests' and questions' are taken, not the other way */
+        bool is_stopping;
+        struct exchange *waiting; /* connections that are suspended until there is news */
+        size_t n_open;            /* requests with the token that are not answered yet */
+        bool has_served;          /* such a request was there: a page was opened */
+        uint64_t last_ns;         /* when one ended */
+};
+
+/* Suspends the connection until there is news; false: the server is stopping. */
+bool server_wait_for_news(struct server *s, struct exchange *x);

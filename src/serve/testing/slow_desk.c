@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: MIT */
+/* Answers, by name: `echo` the keys, as text; `slow` after as many milliseconds as the keys are (ms=N), asking all the while whether
+ * to go on; `big` N MiB; `wrong`, `gone`, `broken` errors; `trace` the version. */
+#include "serve/testing/slow_desk.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+struct slow_desk {
+        _Atomic uint64_t version, known_version;
+        atomic_bool is_growing;
+};
+
+struct slow_desk *slow_desk_new(void) {
+        struct slow_desk *d = calloc(1, sizeof(*d));
+
+        if (!d)
+                abort();
+        d->version = d->known_version = 1;
+        d->is_growing = true;
+        return d;
+}
+
+struct slow_desk *slow_desk_free(struct slow_desk *d) {
+        free(d);
+        return NULL;
+}
+
+static uint64_t now_ns(void) {
+        struct timespec t;
+
+        clock_gettime(CLOCK_MONOTONIC, &t);
+        return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
+}
+
+static uint64_t number(const struct desk_question *q, const char *key) {
+        const char *at = strstr(q->keys, key);
+
+        return at ? strtoull(at + strlen(key), NULL, 10) : 0;
+}
+
+static int be_slow(const struct desk_question *q, struct str *to, struct err *reterr) {
+        uint64_t begin = now_ns(), ms = number(q, "ms="), passed;
+
+        while ((passed = (now_ns() - begin) / 1000000) < ms) {
+                poll(NULL, 0, 1);
+                if (!q->progress(q->ctx, passed, ms))
+                        return err_set(reterr, -ECANCELED, "told to stop");
+                if (now_ns() > q->deadline_ns)
+                        return err_set(reterr, -ETIME, "too late");
+        }
+        str_addf(to, "{\"slept_ms\": %llu}\n", (unsigned long long)ms);
+        return 0;
+}
+
+static int answer(void *ctx, size_t seat, const struct desk_question *q, struct str *to,
+                  struct err *reterr) {
+        struct slow_desk *d = ctx;
+
+        (void)seat;
+        if (strcmp(q->name, "slow") == 0)
+                return be_slow(q, to, reterr);
+        if (strcmp(q->name, "wrong") == 0)
+                return err_about(reterr, "from",
+                                 err_set(reterr, -EINVAL, "'5x' is not a time: write 5s"));
+        if (strcmp(q->name, "gone") == 0)
+                return err_set(reterr, -ENOENT, "no function has the name \"x\"");
+        if (strcmp(q->name, "broken") == 0)
+                return err_set(reterr, -EBADMSG, "cannot read it");
+        if (strcmp(q->name, "big") == 0) {
+                str_pad(to, 'x', (size_t)number(q, "mib=") << 20);
+                return 0;
+        }
+        if (strcmp(q->name, "trace") == 0) {
+                str_addf(to, "{\"version\": %llu}\n", (unsigned long long)d->version);
+                return 0;
+        }
+        if (strcmp(q->name, "echo") != 0)
+                return err_set(reterr, -ENOENT, "no such answer: '%s'", q->name);
+        str_addf(to, "%s\n", q->keys);
+        return 0;
+}
+
+static int refresh(void *ctx, struct err *reterr) {
+        struct slow_desk *d = ctx;
+
+        (void)reterr;
+        d->known_version = (uint64_t)d->version;
+        return 1;
+}
+
+static uint64_t version(void *ctx) {
+        return ((struct slow_desk *)ctx)->known_version;
+}
+
+static bool has_news(void *ctx) {
+        struct slow_desk *d = ctx;
+
+        return d->known_version != d->version;
+}
+
+static bool is_growing(void *ctx) {
+        return ((struct slow_desk *)ctx)->is_growing;
+}
+
+struct desk slow_desk_as_desk(struct slow_desk *d) {
+        return (struct desk){.ctx = d,
+                             .answer = answer,
+                             .refresh = refresh,
+                             .version = version,
+                             .has_news = has_news,
+                             .is_growing = is_growing};
+}
+
+void slow_desk_grow(struct slow_desk *d) {
+        d->version++;
+}
+
+void slow_desk_end(struct slow_desk *d) {
+        d->is_growing = false;
+}
