@@ -9,6 +9,7 @@ import "uplot/dist/uPlot.min.css";
 import "./style/tokens.css";
 import "./style/base.css";
 import "./style/frame.css";
+import "./style/overview.css";
 import "./style/table.css";
 
 const place = document.getElementById("page");

@@ -15,7 +15,7 @@ export type ReportSite = Checked<typeof site>;
 
 const finding = object({
   kind: string, severity: literal("problem", "worth-knowing", "note"), text: string, bytes: number, process: optional(string),
-  next: string, next_view: optional(string), next_request: optional(string),
+  next: string, next_view: optional(nullable(string)), next_request: optional(nullable(string)),
   next_shows: nullable(object({ metric: string, value: number, whole: number })),
   site: nullable(site), function: string, evidence: unknown,
 });

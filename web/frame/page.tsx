@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 // Everything: header, timeline, list of views, the chosen view, the detail pane.
-import { useEffect, useMemo, useState } from "preact/hooks";
-import { Refused, type Ask, type Source, type ViewProps } from "../api/ask";
-import type { Trace } from "../api/trace";
-import { VIEWS, type ViewName } from "../model/state";
+import { useEffect, useMemo, useRef, useState } from "preact/hooks";
+import type { Ask, Source, ViewProps } from "../api/ask";
+import { get, toFragment, VIEWS, type State, type ViewName } from "../model/state";
+import { timeText } from "../model/window";
 import { BlocksView } from "../views/blocks";
 import { CompareView } from "../views/compare";
 import { FlameView } from "../views/flame";
@@ -14,6 +14,11 @@ import { ThreadsView } from "../views/threads";
 import { TreeView } from "../views/tree";
 import { DetailPane } from "../widgets/detail";
 import { Refusal } from "../widgets/pending";
+import { Timeline } from "../widgets/timeline";
+import { Chips } from "./chips";
+import { useTrace } from "./follow";
+import { Header } from "./header";
+import { KeysHelp, onKey } from "./keys";
 import { openStore } from "./store";
 
 const VIEW: Record<ViewName, (props: ViewProps) => preact.JSX.Element | null> = {
@@ -32,44 +37,79 @@ export function titleOf(view: ViewName): string {
 }
 
 export function Page({ source }: { source: Source }) {
-  const [trace, setTrace] = useState<Trace | null>(null);
-  const [error, setError] = useState<Refused | null>(null);
+  const followed = useTrace(source);
   const store = useMemo(() => openStore(window), []);
-
-  useEffect(() => {
-    const controller = new AbortController();
-    source.answer("trace", [], controller.signal).then(setTrace, (failure: unknown) => setError(failure instanceof Refused ? failure : new Refused(String(failure))));
-    return () => controller.abort();
-  }, [source]);
-
-  if (error) return <Refusal error={error} />;
-  if (!trace) return null;
+  const [isHelpOpen, setHelpOpen] = useState(false);
+  const { trace, error, isFollowing, turn } = followed;
   const state = store.state.value;
-  const ask: Ask = {
-    isFile: source.isFile,
-    answer: source.answer.bind(source),
-    trace,
-    version: trace.version,
-    go: store.go,
-    isDragging: store.isDragging.value,
-  };
+  const isDragging = store.isDragging.value;
+  const ask: Ask | null = useMemo(
+    () => trace && { isFile: source.isFile, answer: source.answer.bind(source), trace, version: trace.version, go: store.go, isDragging },
+    [source, trace, isDragging],
+  );
+
+  const now = useRef({ state, ask, isFollowing, turn });
+  now.current = { state, ask, isFollowing, turn };
+  useEffect(() => {
+    const pressed = (event: KeyboardEvent): void => {
+      const { state: s, ask: a, isFollowing: on, turn: t } = now.current;
+      if (a) onKey(event, s, a, { help: () => setHelpOpen(true), follow: () => a.trace.growing && t(!on) });
+    };
+    window.addEventListener("keydown", pressed);
+    return () => window.removeEventListener("keydown", pressed);
+  }, []);
+  useMovedWindow(ask, state, isFollowing);
+
+  if (error && !trace) return <div class="alone"><Refusal error={error} /></div>;
+  if (!ask) return <p class="alone quiet" role="status">Reading the trace …</p>;
   const View = VIEW[state.view];
   return (
-    <div class="page">
-      <header class="header">
-        <strong>silt</strong> <span>{trace.command.join(" ")}</span>
-      </header>
-      <nav class="views" aria-label="Views">
-        {VIEWS.map((name) => (
-          <a key={name} href={"#" + name} aria-current={name === state.view ? "page" : undefined} onClick={(event) => (event.preventDefault(), store.go({ view: name }))}>
-            {titleOf(name)}
-          </a>
-        ))}
-      </nav>
-      <main class="view" tabIndex={-1}>
-        <View key={state.view} state={state} ask={ask} />
-      </main>
+    <div class={get(state, "pick") === undefined ? "page" : "page has-detail"}>
+      <Header state={state} ask={ask} />
+      {error && <Refusal error={error} />}
+      <Timeline state={state} ask={ask} onDrag={store.setDragging} follow={{ isFollowing, turn }} />
+      <Views state={state} ask={ask} onHelp={() => setHelpOpen(true)} />
+      <div class="middle">
+        <Chips state={state} ask={ask} />
+        <main class="view" tabIndex={-1} aria-label={titleOf(state.view)}>
+          <View key={state.view} state={state} ask={ask} />
+        </main>
+      </div>
       <DetailPane state={state} ask={ask} />
+      <KeysHelp isOpen={isHelpOpen} onClose={() => setHelpOpen(false)} />
     </div>
   );
+}
+
+function Views({ state, ask, onHelp }: ViewProps & { onHelp: () => void }) {
+  return (
+    <nav class="views" aria-label="Views">
+      {VIEWS.map((name, i) => (
+        <a key={name} href={toFragment({ ...state, view: name })} aria-current={name === state.view ? "page" : undefined} title={`${titleOf(name)} (${i + 1})`}
+           onClick={(event) => {
+             if (event.ctrlKey || event.metaKey || event.shiftKey) return;
+             event.preventDefault();
+             ask.go({ view: name });
+           }}>
+          {titleOf(name)}
+        </a>
+      ))}
+      <button class="link views-help" onClick={onHelp}>? keys</button>
+    </nav>
+  );
+}
+
+/** Following, a window that ended where the recording did goes along with it. */
+function useMovedWindow(ask: Ask | null, state: State, isFollowing: boolean): void {
+  const end_s = ask?.trace.duration_s ?? 0;
+  const before = useRef(end_s);
+  useEffect(() => {
+    const was = before.current;
+    before.current = end_s;
+    const from = Number(get(state, "from"));
+    const to = Number(get(state, "to"));
+    if (!ask || !isFollowing || !ask.trace.growing || !(was > 0) || !(to >= was * 0.995) || !(from >= 0)) return;
+    const step = (to - from) / 1000;
+    ask.go({ set: { from: timeText(from + end_s - to, step), to: timeText(end_s, step) } }, "replace");
+  }, [end_s]);
 }

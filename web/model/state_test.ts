@@ -48,5 +48,5 @@ test("questions carry scope and filters, not the page's own keys", () => {
 });
 
 test("keys of a next step are read as a state's", () => {
-  assert.deepEqual(parseKeys("process=main&callers=f%20g&by=peak&top=5&full"), [["process", "main"], ["callers", "f g"], ["by", "peak"]]);
+  assert.deepEqual(parseKeys("process=main&callers=f%20g&by=peak&top=5&full"), [["process", "main"], ["callers", "f g"], ["by", "peak"], ["full", "1"]]);
 });

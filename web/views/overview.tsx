@@ -1,15 +1,168 @@
 // SPDX-License-Identifier: MIT
 // The report's headline, what was found, and where memory went: the first look.
 import type { ViewProps } from "../api/ask";
+import type { Lifetimes, Sizes } from "../api/common";
+import type { Finding, Report } from "../api/report";
 import { useAnswer } from "../api/use";
-import { question } from "../model/state";
+import { METRIC_WORDS } from "../model/chips";
+import { exactly } from "../model/pick";
+import { place } from "../model/spread";
+import { get, question } from "../model/state";
+import { stepOf } from "../model/step";
+import { bytes, count, duration, plural, share } from "../model/units";
+import { visible } from "../model/visible";
+import { Bars } from "../widgets/bars";
+import { Name } from "../widgets/name";
 import { Pending } from "../widgets/pending";
+import { Spark } from "../widgets/spark";
+
+const SEVERITY: Readonly<Record<Finding["severity"], string>> = { problem: "Problem", "worth-knowing": "Worth knowing", note: "Note" };
+const CARD_COLUMNS = 80;
+const LARGEST = 5;
 
 export function OverviewView({ state, ask }: ViewProps) {
   const asked = useAnswer(ask, "report", question(state, { by: null }));
   return (
     <Pending of={asked}>
-      {(report) => <h1 class="headline">{report.headline}</h1>}
+      {(report) => (
+        <div class="overview">
+          <Headline text={report.headline} />
+          {report.findings.length > 0 ? (
+            <div class="cards">
+              {report.findings.map((finding, i) => <Card key={`${finding.kind} ${i}`} finding={finding} state={state} ask={ask} />)}
+            </div>
+          ) : (
+            <p class="quiet">No finding: nothing grows, leaks or is temporary to a degree that stands out.</p>
+          )}
+          <Totals report={report} />
+          <div class="overview-parts">
+            <Largest state={state} ask={ask} />
+            {report.sizes && <SizesPart sizes={report.sizes} />}
+            {report.lifetimes && <LifetimesPart lifetimes={report.lifetimes} />}
+          </div>
+          {report.notes.length > 0 && <ul class="notes quiet">{report.notes.map((note) => <li key={note}>{visible(note)}</li>)}</ul>}
+        </div>
+      )}
     </Pending>
+  );
+}
+
+/** The first sentence is what a tired engineer reads. */
+function Headline({ text }: { text: string }) {
+  const cut = text.search(/\. (?=[A-Z0-9])/);
+  const first = cut < 0 ? text : text.slice(0, cut + 1);
+  return (
+    <div>
+      <h1 class="headline">{visible(first)}</h1>
+      {cut >= 0 && <p class="headline-rest">{visible(text.slice(cut + 2))}</p>}
+    </div>
+  );
+}
+
+/** "Session::open: 31.2 MiB …": the subject stands out. */
+function splitSubject(finding: Finding): readonly [subject: string, rest: string] {
+  const { text, function: name } = finding;
+  return name && text.startsWith(name) && text.startsWith(":", name.length) ? [name, text.slice(name.length + 1).trim()] : ["", text];
+}
+
+function Card({ finding, state, ask }: ViewProps & { finding: Finding }) {
+  const step = stepOf(finding);
+  const [subject, rest] = splitSubject(finding);
+  const mayAsk = finding.function !== "" && !ask.isFile;
+  const history = useAnswer(ask, "timeline", mayAsk ? question(state, { by: null, at: null, columns: CARD_COLUMNS, coarse: true, function: exactly(finding.function) }) : null);
+  const line = history.answer?.live_bytes ?? [];
+  return (
+    <article class={`card is-${finding.severity}`}>
+      <h2 class="card-kind">{SEVERITY[finding.severity]}</h2>
+      {subject && <p class="card-subject mono" title={visible(subject)}><Name text={visible(subject)} /></p>}
+      <p class="card-text">{visible(rest)}</p>
+      <div class="card-foot">
+        <span class="card-chart">
+          {line.some((v) => v) && !history.error && <Spark values={line} width={240} height={40} label={`Live bytes of ${finding.function} over time`} />}
+        </span>
+        {step && <button class={finding.severity === "problem" ? "button is-main" : "button"} onClick={() => ask.go(step.change)}>{step.label}</button>}
+      </div>
+    </article>
+  );
+}
+
+function Totals({ report }: { report: Report }) {
+  const t = report.totals;
+  const figures: readonly (readonly [value: string, name: string])[] = [
+    [bytes(t.peak_live_bytes), `peak, at ${duration(t.peak_at_s)}`],
+    [bytes(t.end_live_bytes), `at the end, ${plural(t.end_live_blocks, "block")}`],
+    [bytes(t.bytes_allocated), "allocated"],
+    [count(t.allocations), "allocations"],
+    [share(t.temporary_allocations, t.allocations), "temporary"],
+    [bytes(t.peak_rss_bytes), "resident at most"],
+    [count(t.threads), t.threads === 1 ? "thread" : "threads"],
+    [count(t.sites), "call paths"],
+  ];
+  return (
+    <dl class="totals">
+      {figures.map(([value, name]) => (
+        <div key={name}>
+          <dd>{value}</dd>
+          <dt>{name}</dt>
+        </div>
+      ))}
+    </dl>
+  );
+}
+
+function Largest({ state, ask }: ViewProps) {
+  const metric = get(state, "by") ?? "peak";
+  const asked = useAnswer(ask, "table", question(state, { "group-by": "site", rows: LARGEST, sparks: LARGEST }));
+  return (
+    <section class="part largest">
+      <h2 class="part-title">Largest by {METRIC_WORDS[metric] ?? metric}</h2>
+      <Pending of={asked}>
+        {(table) => {
+          const column = { peak: table.peak_bytes, end: table.end_bytes, allocated: table.allocated_bytes, count: table.count, temporary: table.temporary, growth: table.growth_bytes }[metric] ?? table.peak_bytes;
+          const isCount = metric === "count" || metric === "temporary";
+          const most = Math.max(1, ...column.map(Math.abs));
+          if (table.rows === 0) return <p class="quiet">No block is selected: remove a filter, or choose another window.</p>;
+          return (
+            <div role="list">
+              {column.slice(0, LARGEST).map((value, i) => (
+                <button key={i} role="listitem" class="largest-row" title={visible(table.names[table.function[i]])} onClick={() => ask.go({ set: { pick: `site:${table.site[i]}` } })}>
+                  <span class="largest-bar" style={{ width: `${(100 * Math.abs(value)) / most}%` }} />
+                  <span class="largest-name mono"><Name text={visible(table.names[table.function[i]])} /></span>
+                  <span class="largest-place quiet">{visible(place(table.names[table.file[i]], table.line[i]))}</span>
+                  <span class="largest-value number">{isCount ? count(value) : bytes(value)}</span>
+                </button>
+              ))}
+              <button class="link" onClick={() => ask.go({ view: "sites" })}>all {plural(table.rows_in_all, "call path")}</button>
+            </div>
+          );
+        }}
+      </Pending>
+    </section>
+  );
+}
+
+function SizesPart({ sizes }: { sizes: Sizes }) {
+  const used = sizes.buckets;
+  if (used.length === 0) return null;
+  const upTo = (max: number | null): string => (max === null ? "larger" : bytes(max));
+  return (
+    <section class="part">
+      <h2 class="part-title">Sizes {!sizes.exact && <span class="quiet">(estimated)</span>}</h2>
+      <Bars label="Blocks by size" first={bytes(used[0].min_bytes)} last={upTo(used[used.length - 1].max_bytes)}
+            bars={used.map((b) => ({ value: b.blocks, words: `${bytes(b.min_bytes)} to ${upTo(b.max_bytes)}: ${plural(b.blocks, "block")}, ${bytes(b.bytes)}` }))} />
+    </section>
+  );
+}
+
+function LifetimesPart({ lifetimes }: { lifetimes: Lifetimes }) {
+  const used = lifetimes.buckets;
+  if (!used.some((b) => b.blocks > 0)) return null;
+  const last = used[used.length - 1];
+  return (
+    <section class="part">
+      <h2 class="part-title">Lifetimes {!lifetimes.exact && <span class="quiet">(estimated)</span>}</h2>
+      <Bars label="Freed blocks by lifetime" first={duration(used[0].from_s)} last={last.to_s === null ? `over ${duration(last.from_s)}` : duration(last.to_s)}
+            bars={used.map((b) => ({ value: b.blocks, words: `${duration(b.from_s)} to ${b.to_s === null ? "longer" : duration(b.to_s)}: ${plural(b.blocks, "block")}` }))} />
+    </section>
   );
 }

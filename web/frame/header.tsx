@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: MIT
+// What was recorded, and what holds everywhere: process, metric, search.
+import { useEffect, useRef } from "preact/hooks";
+import type { ViewProps } from "../api/ask";
+import type { Trace, TraceProcess } from "../api/trace";
+import { METRIC_WORDS } from "../model/chips";
+import { get } from "../model/state";
+import { bytes, count, duration } from "../model/units";
+import { visible } from "../model/visible";
+
+function programOf(trace: Trace): string {
+  const [first = trace.file, ...rest] = trace.command;
+  return [first.split("/").pop() || first, ...rest].join(" ");
+}
+
+function processText(one: TraceProcess): string {
+  return `${visible(one.name)} ${one.word}, peak ${bytes(one.peak_live_bytes)}`;
+}
+
+function modeText(trace: Trace): string | null {
+  return trace.mode === "sampled" ? `sampled every ${bytes(trace.sample_bytes)}: figures are estimates` : null;
+}
+
+export function Header({ state, ask }: ViewProps) {
+  const { trace } = ask;
+  const search = useRef<HTMLInputElement>(null);
+  const searched = get(state, "search") ?? "";
+  const mode = modeText(trace);
+  const program = visible(programOf(trace));
+  useEffect(() => {
+    document.title = `${program} – silt`;
+  }, [program]);
+  return (
+    <header class="header">
+      <div class="header-row">
+        <span class="brand">silt</span>
+        <span class="program" title={visible(trace.command.join(" "))}>{program}</span>
+        <span class="header-figures">
+          <span>peak <b>{bytes(trace.peak.bytes)}</b></span>
+          <span>{trace.growing ? "now" : "end"} <b>{bytes(trace.end_live_bytes)}</b></span>
+          <span><b>{duration(trace.duration_s)}</b></span>
+          {mode && <span class="notice-text">{mode}</span>}
+        </span>
+        <span class="header-choices">
+          {trace.processes_in_all > 1 && (
+            <select class="choice" aria-label="Process" value={get(state, "process") ?? "all"}
+                    onChange={(event) => ask.go({ set: { process: event.currentTarget.value === "all" ? null : event.currentTarget.value } })}>
+              <option value="all">all {count(trace.processes_in_all)} processes</option>
+              {get(state, "process") && !trace.processes.some((one) => one.word === get(state, "process")) && get(state, "process") !== "all" && (
+                <option value={get(state, "process")}>{visible(get(state, "process") ?? "")}</option>
+              )}
+              {trace.processes.map((one) => <option key={one.word} value={one.word}>{processText(one)}</option>)}
+            </select>
+          )}
+          <select class="choice" aria-label="Metric" value={get(state, "by") ?? (get(state, "at") ? "end" : "peak")} onChange={(event) => ask.go({ set: { by: event.currentTarget.value } })}>
+            {trace.metrics.map((name) => <option key={name} value={name}>by {METRIC_WORDS[name] ?? name}</option>)}
+          </select>
+          <input ref={search} id="search" class="search" type="search" placeholder="/ search" aria-label="Search names" spellcheck={false} autocomplete="off"
+                 value={searched} onInput={(event) => ask.go({ set: { search: event.currentTarget.value } }, searched ? "replace" : "push")} />
+        </span>
+      </div>
+      {trace.limits.length > 0 && <Limits limits={trace.limits} />}
+    </header>
+  );
+}
+
+function Limits({ limits }: { limits: readonly string[] }) {
+  const [first, ...rest] = limits;
+  if (rest.length === 0) return <p class="limit">{visible(first)}</p>;
+  return (
+    <details class="limit">
+      <summary>{visible(first)} <span class="quiet">and {count(rest.length)} more</span></summary>
+      <ul>{rest.map((text) => <li key={text}>{visible(text)}</li>)}</ul>
+    </details>
+  );
+}

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: MIT
+// What is chosen, as chips above the view: one for the window, one for each filter.
+import type { Trace } from "../api/trace";
+import { get, isFilter, type Change, type State } from "./state";
+import { spanText, windowOf } from "./window";
+import { duration } from "./units";
+
+export interface Chip {
+  readonly key: string;
+  readonly label: string;
+  readonly value: string;
+  readonly removal: Change;
+}
+
+/** How people say it. */
+export const FILTER_WORDS: Readonly<Record<string, string>> = {
+  function: "function", "not-function": "not function", module: "module", "not-module": "not module", file: "file", "not-file": "not file",
+  "asked-by": "requested by", "not-asked-by": "not requested by", thread: "thread", size: "size", lifetime: "lifetime", "older-than": "older than",
+  allocated: "allocated in", "alive-at": "live at", "freed-before": "freed before", site: "call path",
+};
+
+/** What a value looks like, for whoever writes one. */
+export const FILTER_HINTS: Readonly<Record<string, string>> = {
+  function: "a pattern: ^Cache::", module: "libssl", file: "cache.cc", "asked-by": "a pattern: ^parse", thread: "worker, or 17,18", size: "1K..1M",
+  lifetime: "10ms..1s", "older-than": "5s", "alive-at": "@warm, or 5s", "not-function": "a pattern: ^main$", "not-module": "libssl", "not-file": "cache.cc",
+};
+
+export function chipsOf(state: State, trace: Trace): readonly Chip[] {
+  const chips: Chip[] = [];
+  const at = get(state, "at");
+  const span = windowOf(state, trace);
+  const raw = at ?? `${get(state, "from") ?? "@start"}..${get(state, "to") ?? "@end"}`;
+  if (at !== undefined || get(state, "from") !== undefined || get(state, "to") !== undefined)
+    chips.push({
+      key: "window",
+      label: at !== undefined ? "at" : "window",
+      value: span === null ? raw : at !== undefined ? `${at.startsWith("@") ? `${at}, ` : ""}${duration(span.to_s)}` : spanText(span),
+      removal: { set: { from: null, to: null, at: null } },
+    });
+  for (const [key, value] of state.keys)
+    if (isFilter(key)) chips.push({ key, label: FILTER_WORDS[key] ?? key, value, removal: { remove: [[key, value]] } });
+  return chips;
+}
+
+/** What a share is a share of. */
+export function wholeWords(metric: string): string | null {
+  switch (metric) {
+    case "peak": return "of the peak";
+    case "end": return "of what was live at the end";
+    case "allocated": return "of all bytes allocated";
+    case "count": return "of all allocations";
+    case "temporary": return "of all temporary allocations";
+    default: return null;
+  }
+}
+
+/** Metrics as people choose them. */
+export const METRIC_WORDS: Readonly<Record<string, string>> = {
+  peak: "live at the peak", end: "live at the end", allocated: "bytes allocated", count: "allocations", temporary: "temporary allocations", growth: "growth",
+};
+
+export function isCountMetric(metric: string): boolean {
+  return metric === "count" || metric === "temporary";
+}

@@ -1,0 +1,8 @@
+// SPDX-License-Identifier: MIT
+// Names from a trace as they may be shown: control and bidi characters, which could hide or reorder what stands there, are written as escapes.
+
+const HIDDEN = /[\u0000-\u001f\u007f-\u009f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb]|\p{Cs}/gu;
+
+export function visible(name: string): string {
+  return name.replace(HIDDEN, (letter) => `\\u{${(letter.codePointAt(0) ?? 0).toString(16)}}`);
+}

@@ -1,0 +1,206 @@
+// SPDX-License-Identifier: MIT
+// The timeline's canvas: uPlot draws lines and axes; flags, lives of processes and the strip of rates are drawn here.
+import UPlot from "uplot";
+import type { Timeline } from "../api/timeline";
+import type { Trace } from "../api/trace";
+import { highest, middles, stacked, type Line } from "../model/series";
+import { byteLabel, byteTicks, timeLabels, timeTicks } from "../model/ticks";
+import { visible } from "../model/visible";
+import type { Span } from "../model/window";
+import { Brush, type BrushEvents } from "./brush";
+import type { Colours } from "./theme";
+
+export const RATE_HEIGHT = 22;
+const AXIS_LEFT = 64;
+const AXIS_BOTTOM = 22;
+const FONT = "12px system-ui, sans-serif";
+const MAX_LIVES = 200;
+
+export interface ChartEvents extends BrushEvents {
+  readonly hover: (seconds: number | null) => void;
+  readonly wheel: (factor: number, around_s: number, pan: number) => void;
+}
+
+export interface Shown {
+  readonly main: Timeline;
+  /** All of it, where the main line is a part. */
+  readonly whole: Timeline | null;
+  readonly seen: Span;
+  readonly trace: Trace;
+  readonly process: string;
+}
+
+export class Chart {
+  private readonly plot: UPlot;
+  private readonly brush: Brush;
+  private shown: Shown | null = null;
+  private top = 1;
+  private seriesMade = "";
+  private readonly rate: HTMLCanvasElement;
+
+  constructor(private readonly place: HTMLElement, width: number, height: number, private readonly colours: Colours, events: ChartEvents) {
+    this.plot = new UPlot(this.options(width, height), [[], []], place);
+    this.rate = place.appendChild(document.createElement("canvas"));
+    this.rate.className = "rate";
+    const over = this.plot.over;
+    this.brush = new Brush(over, { toSeconds: (px) => this.plot.posToVal(px, "x"), toPixels: (s) => this.plot.valToPos(s, "x") }, events);
+    over.addEventListener("wheel", (event) => {
+      event.preventDefault();
+      const left = event.clientX - over.getBoundingClientRect().left;
+      if (event.shiftKey || Math.abs(event.deltaX) > Math.abs(event.deltaY)) events.wheel(1, 0, Math.sign(event.deltaX || event.deltaY) * 0.1);
+      else events.wheel(2 ** (Math.max(-100, Math.min(100, event.deltaY)) / 200), this.plot.posToVal(left, "x"), 0);
+    }, { passive: false });
+    over.addEventListener("pointermove", (event) => events.hover(this.plot.posToVal(event.clientX - over.getBoundingClientRect().left, "x")));
+    over.addEventListener("pointerleave", () => events.hover(null));
+  }
+
+  done(): void {
+    this.brush.done();
+    this.plot.destroy();
+    this.rate.remove();
+  }
+
+  show(shown: Shown): void {
+    this.shown = shown;
+    const { main, whole, seen } = shown;
+    const lines = main.groups.length > 0 ? stacked(main).reverse() : [[...main.live_bytes] as Line];
+    const wholeLine: Line = whole && whole.columns === main.columns ? [...whole.live_bytes] : new Array<number | null>(main.columns).fill(null);
+    this.makeSeries(main.groups.length, whole !== null);
+    this.top = Math.max(1, highest([...lines, wholeLine, main.rss_bytes])) * 1.06;
+    this.plot.setData([middles(main), ...lines, wholeLine, [...main.rss_bytes]], false);
+    this.plot.batch(() => {
+      this.plot.setScale("x", { min: seen.from_s, max: seen.to_s });
+      this.plot.setScale("y", { min: 0, max: this.top });
+    });
+    this.drawRate();
+    this.brush.place();
+  }
+
+  choose(span: Span | null, isMoment: boolean): void {
+    this.brush.show(span && isMoment ? { from_s: span.to_s, to_s: span.to_s } : span);
+  }
+
+  private options(width: number, height: number): UPlot.Options {
+    const quiet = this.colours("--quiet");
+    const line = this.colours("--line");
+    const axis = { stroke: quiet, font: FONT, ticks: { show: false }, grid: { stroke: line, width: 1 } };
+    return {
+      width,
+      height,
+      legend: { show: false },
+      padding: [16, 16, 0, 0],
+      cursor: { drag: { x: false, y: false, setScale: false }, y: false, points: { show: false } },
+      scales: { x: { time: false, auto: false }, y: { auto: false } },
+      axes: [
+        {
+          ...axis, size: AXIS_BOTTOM, grid: { show: false },
+          splits: (u) => timeTicks(u.scales["x"].min ?? 0, u.scales["x"].max ?? 1, Math.max(2, Math.floor(width / 110))),
+          values: (_, ticks) => timeLabels(ticks),
+        },
+        { ...axis, size: AXIS_LEFT, splits: () => byteTicks(this.top, height < 110 ? 2 : 4), values: (_, ticks) => ticks.map(byteLabel) },
+      ],
+      series: [{}, {}],
+      hooks: { draw: [() => this.drawFlags()] },
+    };
+  }
+
+  /** Areas are drawn from the highest to the lowest, each over the one before. */
+  private makeSeries(groups: number, isPart: boolean): void {
+    const wanted = `${groups} ${isPart}`;
+    if (wanted === this.seriesMade) return;
+    this.seriesMade = wanted;
+    while (this.plot.series.length > 1) this.plot.delSeries(this.plot.series.length - 1);
+    const area = (colour: string, edge: string): void => void this.plot.addSeries({ stroke: edge, width: 1, fill: colour, points: { show: false }, spanGaps: true });
+    if (groups === 0) area(this.colours("--live-area"), this.colours("--accent"));
+    for (let k = 0; k < groups; k++) area(this.colours(`--series-${k + 1}`), this.colours("--ground"));
+    if (groups > 0) area(this.colours("--series-rest"), this.colours("--ground"));
+    this.plot.addSeries({ stroke: this.colours("--quiet"), width: 1, dash: [2, 3], points: { show: false }, spanGaps: true });
+    this.plot.addSeries({ stroke: this.colours("--resident"), width: 1.5, points: { show: false }, spanGaps: true });
+  }
+
+  /** Device pixels of a moment; null: outside of what is shown. */
+  private x(seconds: number): number | null {
+    const { min, max } = this.plot.scales["x"];
+    if (min === undefined || max === undefined || seconds < min || seconds > max) return null;
+    return this.plot.valToPos(seconds, "x", true);
+  }
+
+  private drawFlags(): void {
+    const shown = this.shown;
+    if (!shown) return;
+    const { ctx, bbox } = this.plot;
+    const { trace } = shown;
+    ctx.save();
+    ctx.font = `${11 * devicePixelRatio}px system-ui, sans-serif`;
+    ctx.lineWidth = devicePixelRatio;
+    this.drawLives(trace);
+    const marks = trace.marks.map((mark) => ({ at: this.x(mark.time_s), text: `@${visible(mark.name)}`, colour: this.colours("--text") }));
+    const peak = { at: shown.process === "all" ? this.x(trace.peak.time_s) : null, text: "▲ peak", colour: this.colours("--accent") };
+    let free_px = -Infinity;
+    for (const flag of [...marks, peak].filter((f): f is typeof f & { at: number } => f.at !== null).sort((a, b) => a.at - b.at)) {
+      ctx.strokeStyle = flag.colour;
+      ctx.fillStyle = flag.colour;
+      ctx.setLineDash([2 * devicePixelRatio, 3 * devicePixelRatio]);
+      ctx.beginPath();
+      ctx.moveTo(flag.at, bbox.top - 4 * devicePixelRatio);
+      ctx.lineTo(flag.at, bbox.top + bbox.height);
+      ctx.stroke();
+      const width = ctx.measureText(flag.text).width;
+      const left = Math.min(flag.at + 3 * devicePixelRatio, bbox.left + bbox.width - width + 12 * devicePixelRatio);
+      if (left < free_px) continue; // the line stays, its name is told where there is room
+      ctx.fillText(flag.text, left, bbox.top - 4 * devicePixelRatio);
+      free_px = left + width + 6 * devicePixelRatio;
+    }
+    ctx.restore();
+  }
+
+  /** Births and ends of processes: ticks at the foot. */
+  private drawLives(trace: Trace): void {
+    if (trace.processes.length < 2) return;
+    const { ctx, bbox } = this.plot;
+    const foot = bbox.top + bbox.height;
+    ctx.strokeStyle = this.colours("--quiet");
+    ctx.setLineDash([]);
+    for (const one of trace.processes.slice(0, MAX_LIVES))
+      for (const [at, length] of [[one.begin_s, 7], [one.end_s, 4]] as const) {
+        const x = at === null ? null : this.x(at);
+        if (x === null) continue;
+        ctx.beginPath();
+        ctx.moveTo(x, foot);
+        ctx.lineTo(x, foot - length * devicePixelRatio);
+        ctx.stroke();
+      }
+  }
+
+  /** Allocations per second, as a strip of bars below the axis. */
+  private drawRate(): void {
+    const shown = this.shown;
+    const rates = shown?.main.allocations_per_s ?? null;
+    const ratio = devicePixelRatio;
+    const width = this.place.clientWidth;
+    this.rate.width = width * ratio;
+    this.rate.height = RATE_HEIGHT * ratio;
+    this.rate.style.width = `${width}px`;
+    this.rate.style.height = `${RATE_HEIGHT}px`;
+    const ctx = this.rate.getContext("2d");
+    if (!ctx || !shown || !rates) return;
+    const most = Math.max(1, ...rates.map((v) => v ?? 0));
+    ctx.scale(ratio, ratio);
+    ctx.fillStyle = this.colours("--quiet");
+    ctx.font = FONT;
+    ctx.textAlign = "right";
+    ctx.fillText("rate", AXIS_LEFT - 8, RATE_HEIGHT - 5);
+    const left = this.plot.bbox.left / ratio;
+    const room = this.plot.bbox.width / ratio;
+    const { main, seen } = shown;
+    const step = (main.to_s - main.from_s) / main.columns;
+    ctx.fillStyle = this.colours("--rate");
+    rates.forEach((v, i) => {
+      const begin = left + ((main.from_s + i * step - seen.from_s) / (seen.to_s - seen.from_s)) * room;
+      const w = (step / (seen.to_s - seen.from_s)) * room;
+      if (!v || begin + w < left || begin > left + room) return;
+      const h = Math.max(1, (v / most) * (RATE_HEIGHT - 4));
+      ctx.fillRect(Math.max(left, begin), RATE_HEIGHT - 2 - h, Math.max(0.5, w), h);
+    });
+  }
+}

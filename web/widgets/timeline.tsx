@@ -1,0 +1,210 @@
+// SPDX-License-Identifier: MIT
+// The steering wheel: live bytes as an area, resident memory as a line, marks, the peak, births and ends; what is dragged over holds everywhere.
+import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
+import type { ViewProps } from "../api/ask";
+import type { Timeline as TimelineAnswer } from "../api/timeline";
+import { useAnswer } from "../api/use";
+import { get, isFilter, question, type State } from "../model/state";
+import { bytes, count, duration } from "../model/units";
+import { columnAt } from "../model/series";
+import { visible } from "../model/visible";
+import { seenOf, timeText, windowOf, zoom, type Span } from "../model/window";
+import { Chart, RATE_HEIGHT } from "./chart";
+import { useColours } from "./theme";
+
+const GROUPS = 6;
+const WHEEL_REST_MS = 180;
+
+export interface TimelineProps extends ViewProps {
+  /** Somebody began or ended dragging. */
+  readonly onDrag: (isOn: boolean) => void;
+  readonly follow: { readonly isFollowing: boolean; readonly turn: (on: boolean) => void };
+}
+
+/** Of the timeline: filters and process hold, the window does not. */
+function timelineKeys(state: State, seen: Span, isAll: boolean, added: Readonly<Record<string, string | number | boolean>>) {
+  return question(state, { at: null, by: null, from: isAll ? null : timeText(seen.from_s, 1e-9), to: isAll ? null : timeText(seen.to_s, 1e-9), ...added });
+}
+
+export function Timeline({ state, ask, onDrag, follow }: TimelineProps) {
+  const place = useRef<HTMLDivElement>(null);
+  const [width, setWidth] = useState(0);
+  const [hovered, setHovered] = useState<number | null>(null);
+  const [isWheeling, setWheeling] = useState(false);
+  const seen = seenOf(state, ask.trace);
+  const isAll = get(state, "see") === undefined;
+  const stack = get(state, "stack");
+  const columns = Math.max(60, Math.min(1200, Math.round(width / 2)));
+  const isFiltered = state.keys.some(([key]) => isFilter(key));
+
+  const grouped: Readonly<Record<string, string | number>> = stack ? { groups: GROUPS, "group-by": stack } : {};
+  const main = useAnswer(ask, "timeline", width ? timelineKeys(state, seen, isAll, { columns, ...(isWheeling ? { coarse: true } : grouped) }) : null);
+  const bare: State = { view: state.view, keys: state.keys.filter(([key]) => !isFilter(key)) };
+  const whole = useAnswer(ask, "timeline", width && isFiltered ? timelineKeys(bare, seen, isAll, { columns, ...(isWheeling ? { coarse: true } : {}) }) : null);
+
+  useLayoutEffect(() => {
+    const element = place.current;
+    if (!element) return;
+    const watch = new ResizeObserver(() => setWidth(element.clientWidth));
+    watch.observe(element);
+    setWidth(element.clientWidth);
+    return () => watch.disconnect();
+  }, []);
+
+  return (
+    <section class="timeline" aria-label="Timeline">
+      <div class="timeline-bar">
+        <Readout answer={main.answer} hovered={hovered} isFiltered={isFiltered} />
+        {main.error && <span class="notice-text">{main.error.message}</span>}
+        <span class="timeline-tools">
+          {!isAll && <button class="link" onClick={() => ask.go({ set: { see: null } })}>show all</button>}
+          <label class="quiet">stack by{" "}
+            <select class="choice" value={stack ?? ""} onChange={(event) => ask.go({ set: { stack: event.currentTarget.value || null } })}>
+              <option value="">nothing</option>
+              {ask.trace.group_by.filter((name) => name !== "site" && name !== "line").map((name) => <option key={name} value={name}>{name}</option>)}
+            </select>
+          </label>
+          {ask.trace.growing && (
+            <button class={follow.isFollowing ? "chip-toggle is-on" : "chip-toggle"} aria-pressed={follow.isFollowing} onClick={() => follow.turn(!follow.isFollowing)}>
+              {follow.isFollowing ? "● following" : "○ follow"}
+            </button>
+          )}
+        </span>
+      </div>
+      <div class="timeline-place" ref={place} style={{ height: `${heightFor(width) + RATE_HEIGHT}px` }}>
+        {width > 0 && (
+          <Drawn state={state} ask={ask} width={width} main={main.answer} whole={isFiltered ? whole.answer : null} seen={seen}
+                 onDrag={onDrag} onHover={setHovered} onWheel={setWheeling} stopFollowing={() => follow.isFollowing && follow.turn(false)} />
+        )}
+      </div>
+    </section>
+  );
+}
+
+function heightFor(width: number): number {
+  return width < 600 ? 96 : 128;
+}
+
+interface DrawnProps extends ViewProps {
+  readonly width: number;
+  readonly main: TimelineAnswer | null;
+  readonly whole: TimelineAnswer | null;
+  readonly seen: Span;
+  readonly onDrag: (isOn: boolean) => void;
+  readonly onHover: (seconds: number | null) => void;
+  readonly onWheel: (isOn: boolean) => void;
+  readonly stopFollowing: () => void;
+}
+
+/** The chart is made once for a size and theme; what changes is handed to it. */
+function Drawn(props: DrawnProps) {
+  const { state, ask, width, main, whole, seen } = props;
+  const place = useRef<HTMLDivElement>(null);
+  const chart = useRef<Chart | null>(null);
+  const latest = useRef(props);
+  latest.current = props;
+  const colours = useColours();
+
+  useEffect(() => {
+    const element = place.current;
+    if (!element) return;
+    const resolution = (): number => (latest.current.seen.to_s - latest.current.seen.from_s) / Math.max(1, latest.current.width);
+    let rest = 0;
+    const made = new Chart(element, width, heightFor(width), colours, {
+      choose: (from_s, to_s, isFirst, isLast) => {
+        const { ask: a } = latest.current;
+        if (isFirst) {
+          latest.current.onDrag(true);
+          latest.current.stopFollowing();
+        }
+        if (isLast) latest.current.onDrag(false);
+        const end = a.trace.duration_s;
+        a.go({ set: { at: null, from: timeText(from_s, resolution()), to: to_s >= end ? null : timeText(Math.min(to_s, end), resolution()) } }, isFirst ? "push" : "replace");
+      },
+      moment: (at_s) => latest.current.ask.go({ set: { at: timeText(at_s, resolution()), from: null, to: null } }),
+      clear: () => latest.current.ask.go({ set: { at: null, from: null, to: null } }),
+      hover: (seconds) => latest.current.onHover(seconds),
+      wheel: (factor, around_s, pan) => {
+        const { ask: a, seen: now } = latest.current;
+        const all = { from_s: 0, to_s: a.trace.duration_s };
+        const shift = pan * (now.to_s - now.from_s);
+        const next = pan ? clampShift(now, shift, all) : zoom(now, factor, around_s, all, Math.max(1e-6, all.to_s / 1e6));
+        const isWhole = next.to_s - next.from_s >= (all.to_s - all.from_s) * 0.999;
+        a.go({ set: { see: isWhole ? null : `${timeText(next.from_s, 1e-7)}..${timeText(next.to_s, 1e-7)}` } }, "replace");
+        latest.current.onWheel(true);
+        clearTimeout(rest);
+        rest = window.setTimeout(() => latest.current.onWheel(false), WHEEL_REST_MS);
+      },
+    });
+    chart.current = made;
+    return () => {
+      clearTimeout(rest);
+      made.done();
+      chart.current = null;
+    };
+  }, [width, colours]);
+
+  useEffect(() => {
+    if (main) chart.current?.show({ main, whole, seen, trace: ask.trace, process: get(state, "process") ?? "all" });
+  }, [main, whole, seen.from_s, seen.to_s, width, colours, ask.trace, get(state, "process")]);
+
+  const span = windowOf(state, ask.trace);
+  useEffect(() => {
+    chart.current?.choose(span, get(state, "at") !== undefined);
+  }, [span?.from_s, span?.to_s, get(state, "at"), main, width, colours, seen.from_s, seen.to_s]);
+
+  return (
+    <div class="timeline-chart" id="timeline" ref={place} tabIndex={0} role="application"
+         aria-label={`Timeline: ${describe(main, span)}. Arrow keys move the window, Shift and arrows change its length, plus and minus zoom, Escape clears.`}
+         onKeyDown={(event) => keyDown(event, latest.current, span)} />
+  );
+}
+
+function clampShift(span: Span, by: number, all: Span): Span {
+  const length = span.to_s - span.from_s;
+  const from_s = Math.min(Math.max(span.from_s + by, all.from_s), all.to_s - length);
+  return { from_s, to_s: from_s + length };
+}
+
+function describe(main: TimelineAnswer | null, span: Span | null): string {
+  if (!main) return "not drawn yet";
+  const part = span ? `, window from ${duration(span.from_s)} to ${duration(span.to_s)}` : ", no window";
+  return `live bytes from ${duration(main.from_s)} to ${duration(main.to_s)}${part}`;
+}
+
+/** Arrows move the window or, where there is none, make one; Shift changes its end. */
+function keyDown(event: KeyboardEvent, { ask, seen }: DrawnProps, span: Span | null): void {
+  const step = (seen.to_s - seen.from_s) / 50;
+  const end = ask.trace.duration_s;
+  const direction = event.key === "ArrowLeft" ? -1 : event.key === "ArrowRight" ? 1 : 0;
+  if (direction !== 0 && !event.altKey && !event.ctrlKey && !event.metaKey) {
+    const now = span ?? { from_s: seen.from_s + 20 * step, to_s: seen.from_s + 30 * step };
+    const from_s = event.shiftKey || !span ? now.from_s : Math.max(0, Math.min(now.from_s + direction * step, end - step));
+    const to_s = span ? Math.max(from_s + step / 4, Math.min(now.to_s + direction * step, end)) : now.to_s;
+    ask.go({ set: { at: null, from: timeText(from_s, step / 10), to: timeText(to_s, step / 10) } }, span ? "replace" : "push");
+  } else if (event.key === "+" || event.key === "=" || event.key === "-") {
+    const middle = span ? (span.from_s + span.to_s) / 2 : (seen.from_s + seen.to_s) / 2;
+    const next = zoom(seen, event.key === "-" ? 2 : 0.5, middle, { from_s: 0, to_s: end }, end / 1e6);
+    ask.go({ set: { see: next.to_s - next.from_s >= end * 0.999 ? null : `${timeText(next.from_s, 1e-7)}..${timeText(next.to_s, 1e-7)}` } }, "replace");
+  } else if (event.key === "Escape" && span) ask.go({ set: { at: null, from: null, to: null } });
+  else return;
+  event.preventDefault();
+  event.stopPropagation();
+}
+
+/** The legend; under the pointer, its figures. */
+function Readout({ answer, hovered, isFiltered }: { answer: TimelineAnswer | null; hovered: number | null; isFiltered: boolean }) {
+  const i = answer && hovered !== null ? columnAt(answer, hovered) : -1;
+  const value = (line: readonly (number | null)[] | null | undefined): string => (i >= 0 && line && line[i] !== null && line[i] !== undefined ? ` ${bytes(line[i] ?? 0)}` : "");
+  const groups = answer?.groups ?? [];
+  return (
+    <span class="readout">
+      {i >= 0 && hovered !== null && <span class="readout-time">{duration(hovered)}</span>}
+      {groups.length === 0 && <span class="key-live">{isFiltered ? "live, selected" : "live"}<b>{value(answer?.live_bytes)}</b></span>}
+      {groups.map((group, k) => <span key={group.name} class="key-group" style={{ "--key": `var(--series-${k + 1})` }} title={visible(group.name)}>{visible(group.name)}<b>{value(group.live_bytes)}</b></span>)}
+      {groups.length > 0 && <span class="key-group" style={{ "--key": "var(--series-rest)" }}>rest<b>{value(answer?.rest_live_bytes)}</b></span>}
+      {answer?.rss_bytes.some((v) => v !== null) && <span class="key-resident">resident<b>{value(answer.rss_bytes)}</b></span>}
+      {i >= 0 && answer?.allocations_per_s && <span class="key-rate">{count(answer.allocations_per_s[i] ?? 0)} per second</span>}
+    </span>
+  );
+}
