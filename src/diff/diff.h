@@ -15,6 +15,7 @@
 struct diff_source {
         const char *path;
         const struct request *request; /* must live as long as the options */
+        struct query *q; /* NULL: path is opened. Of two open traces both have the same names */
 };
 
 struct diff_options {

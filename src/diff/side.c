@@ -23,7 +23,9 @@ int side_open(struct diff_side *s, const struct diff_source *source, const struc
         int r = 0;
 
         *s = (struct diff_side){.source = source};
-        if (other && is_same_file(other->source->path, source->path))
+        if (source->q)
+                s->q = source->q;
+        else if (other && is_same_file(other->source->path, source->path))
                 s->q = other->q;
         else if (other)
                 r = opened_init_beside(&s->opened, source->path, other->frames.names, reterr);

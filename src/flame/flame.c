@@ -13,7 +13,8 @@ enum { MAX_PICTURES = QUERY_N_METRICS + 1 };
 
 /* One trace. */
 struct side {
-        struct opened opened;
+        struct opened opened; /* where it was opened here */
+        struct query *q;
         struct show_options ask;
         struct request_resolved resolved;
         struct view view;
@@ -32,25 +33,31 @@ struct asking {
         struct timeline timeline;
 };
 
-static int ask_side(struct side *s, const char *path, const struct flame_options *o, FILE *out,
-                    struct err *reterr) {
-        int r;
+static int ask_open(struct side *s, FILE *out, struct err *reterr) {
+        int r = show_resolve(&s->ask, s->q, REQUEST_ALL, &s->resolved, reterr);
 
-        s->ask = o->ask;
-        s->ask.path = path;
-        r = opened_init(&s->opened, path, &o->ask.request->rules, reterr);
-        if (r >= 0)
-                r = show_resolve(&s->ask, s->opened.q, REQUEST_ALL, &s->resolved, reterr);
         if (r < 0)
                 return r;
-        view_init(&s->view, out, s->opened.q, &s->ask, "");
+        view_init(&s->view, out, s->q, &s->ask, "");
         s->view.s.utf8 = true;
-        r = query_ask(s->opened.q, &s->view.scope, &s->answer, reterr);
-        opened_end_progress(&s->opened);
+        r = query_ask(s->q, &s->view.scope, &s->answer, reterr);
         if (r >= 0) {
                 s->view.answer = s->answer;
                 s->view.scope = s->answer->scope;
         }
+        return r;
+}
+
+static int ask_side(struct side *s, const char *path, const struct flame_options *o, FILE *out,
+                    struct err *reterr) {
+        int r = opened_init(&s->opened, path, &o->ask.request->rules, reterr);
+
+        s->ask = o->ask;
+        s->ask.path = path;
+        s->q = s->opened.q;
+        if (r >= 0)
+                r = ask_open(s, out, reterr);
+        opened_end_progress(&s->opened);
         return r;
 }
 
@@ -90,7 +97,7 @@ static struct query_tree *tree_of(const struct asking *k, struct side *s,
         struct query_tree *tree;
 
         keep_sites(&some, answer, d->metric);
-        tree = query_tree_answer(s->opened.q, &some, &t);
+        tree = query_tree_answer(s->q, &some, &t);
         free(some.sites);
         return tree;
 }
@@ -242,6 +249,32 @@ int flame_draw(FILE *out, const struct flame_options *o, struct flame_result *re
                                           "cannot write the picture");
         }
         str_done(&text);
+        asking_done(&k);
+        return r;
+}
+
+/* ---- for programs ----------------------------------------------------------------------------------- */
+
+int flame_write(FILE *out, const struct flame_source *of, size_t n, bool is_reversed,
+                struct err *reterr) {
+        struct flame_options o = {.ask = {.request = of[0].request}, .is_reversed = is_reversed};
+        struct asking k = {.o = &o, .arena = arena_new(), .n_sides = n};
+        int r = 0;
+
+        text_pool_init(&k.texts);
+        for (size_t i = 0; r >= 0 && i < n; i++) {
+                k.sides[i].q = of[i].q;
+                k.sides[i].ask = (struct show_options){.path = of[i].path,
+                                                       .request = of[i].request,
+                                                       .json = true};
+                r = ask_open(&k.sides[i], out, reterr);
+        }
+        if (r >= 0)
+                r = ask_parts(&k, reterr);
+        if (r >= 0) {
+                make_picture(&k, k.sides[0].view.metric, is_reversed);
+                write_json(out, &k.pictures[0], &k.sides[0].view, k.sides[0].answer);
+        }
         asking_done(&k);
         return r;
 }

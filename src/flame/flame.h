@@ -36,3 +36,15 @@ struct flame_result {
 /* Opens the trace, or both, and writes the picture. Nothing is written when it fails. */
 int flame_draw(FILE *out, const struct flame_options *o, struct flame_result *ret,
                struct err *reterr);
+
+/* A trace that is open, and what is asked of it. Two may be of one trace. */
+struct flame_source {
+        struct query *q;
+        const char *path;
+        const struct request *request;
+};
+
+/* The boxes for programs: schema silt.flame/1, told in docs/http-api.md. of has one source, or two: the newer first. When it
+ * fails, what was written is to be thrown away. */
+int flame_write(FILE *out, const struct flame_source *of, size_t n, bool is_reversed,
+                struct err *reterr);

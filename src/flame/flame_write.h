@@ -32,6 +32,10 @@ void write_svg(struct str *to, const struct picture *p, const struct timeline *t
 void write_page(struct str *to, const struct picture *pictures, size_t n, const struct timeline *t,
                 const struct flame_options *o);
 
+/* The boxes as JSON. */
+void write_json(FILE *out, const struct picture *p, const struct view *v,
+                const struct query_answer *a);
+
 /* The script's data: `const silt_flame = {…};`. */
 void write_data(struct str *to, const struct picture *pictures, size_t n, const struct timeline *t,
                 const struct flame_options *o);

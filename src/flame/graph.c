@@ -89,6 +89,7 @@ static void lay_no_path(struct laying *l, own_vec *own, uint32_t parent, enum gr
                 return;
         idx = frame_below(l, parent, CLASS_NO_PATH, &added);
         l->g->frames.items[idx].is_unnamed = true;
+        l->g->frames.items[idx].is_no_path = true;
         put_figures(l, own, idx, side, &root->self, &root->self);
 }
 
@@ -106,6 +107,8 @@ static void lay_node(struct laying *l, own_vec *own, uint32_t parent, enum graph
                 f->side = side;
                 f->is_rest = n->is_rest;
         }
+        if (side == GRAPH_NEW && !n->is_rest)
+                f->stack = n->stack;
         f->n_rest = n->is_rest && n->n_rest > f->n_rest ? n->n_rest : f->n_rest;
         put_figures(l, own, idx, side, &n->total, n->is_rest ? &n->total : &n->self);
         *ret_idx = idx;

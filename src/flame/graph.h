@@ -9,8 +9,8 @@
 #pragma once
 
 #include "base/vec.h"
-#include "flame/text_pool.h"
 #include "query/query.h"
+#include "show/text_pool.h"
 #include "show/view.h"
 
 enum {
@@ -61,8 +61,10 @@ struct graph_frame {
         bool is_helper;  /* drawn only because everything is */
         bool is_line;    /* of the function above it */
         bool is_process; /* of several: between all and the functions */
+        bool is_no_path; /* blocks whose call path is not known */
         bool is_own;     /* code of a program of the recording, not of a library */
         uint32_t n_rest;
+        uint32_t stack;              /* a call path of the newer side that ends here; 0: none */
         uint8_t hue, shade;          /* colour.c */
         struct graph_figure is, was; /* was: of two traces */
         double width, begin;         /* in units of the metric; begin: from the left edge */

@@ -602,6 +602,14 @@ struct query_column {
 int query_timeline(struct query *q, const struct query_scope *scope, size_t n_columns,
                    uint64_t max_events, struct query_column *ret_columns, struct err *reterr);
 
+/* What was allocated in the same columns. A slice is taken for even: a column shorter than it has its share. */
+struct query_rate {
+        double n_allocs, bytes;
+};
+/* From history; *ret_is_known = false where only blocks tell (the filter), and all are 0. */
+int query_rates(struct query *q, const struct query_scope *scope, size_t n_columns,
+                struct query_rate *ret, bool *ret_is_known, struct err *reterr);
+
 /* ---- threads, mappings, blocks --------------------------------------------------------------- */
 
 struct query_thread {

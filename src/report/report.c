@@ -5,12 +5,13 @@
 #include "report/gather.h"
 #include "show/opened.h"
 
-static int print_summary(FILE *out, struct opened *t, const struct show_options *o,
-                         struct err *reterr) {
+/* bar: to be wiped away before the first byte; NULL: there is none */
+static int print_summary(FILE *out, struct query *q, struct opened *bar,
+                         const struct show_options *o, struct err *reterr) {
         struct report r;
-        int x = report_gather(t->q, o, t->names, &r, reterr);
+        int x = report_gather(q, o, query_names(q), &r, reterr);
 
-        opened_end_progress(t);
+        opened_end_progress(bar);
         if (x < 0)
                 return x;
         x = o->json ? report_json(out, &r, reterr) : report_text(out, &r, reterr);
@@ -18,25 +19,30 @@ static int print_summary(FILE *out, struct opened *t, const struct show_options 
         return x;
 }
 
-static int print_asked(FILE *out, struct opened *t, const struct show_options *o,
+static int print_asked(FILE *out, struct query *q, struct opened *bar, const struct show_options *o,
                        struct err *reterr) {
         int r = 0;
 
         switch (o->request->shape) {
-        case REQUEST_SUMMARY: return print_summary(out, t, o, reterr);
+        case REQUEST_SUMMARY: return print_summary(out, q, bar, o, reterr);
         case REQUEST_BLOCKS:
-                opened_end_progress(t); /* the list itself shows that something happens */
-                return report_blocks(out, t->q, o, t->names, reterr);
-        case REQUEST_GROUPS: r = report_groups(out, t->q, o, reterr); break;
+                opened_end_progress(bar); /* the list itself shows that something happens */
+                return report_blocks(out, q, o, query_names(q), reterr);
+        case REQUEST_GROUPS: r = report_groups(out, q, o, reterr); break;
         case REQUEST_TREE:
         case REQUEST_BOTTOM_UP:
         case REQUEST_CALLERS:
-        case REQUEST_CALLEES: r = report_tree(out, t->q, o, reterr); break;
+        case REQUEST_CALLEES: r = report_tree(out, q, o, reterr); break;
         case REQUEST_SIZES:
-        case REQUEST_LIFETIMES: r = report_histogram(out, t->q, o, reterr); break;
+        case REQUEST_LIFETIMES: r = report_histogram(out, q, o, reterr); break;
         }
-        opened_end_progress(t);
+        opened_end_progress(bar);
         return r;
+}
+
+int report_write(FILE *out, struct query *q, const struct show_options *options,
+                 struct err *reterr) {
+        return print_asked(out, q, NULL, options, reterr);
 }
 
 int report_print(FILE *out, const struct show_options *options, struct err *reterr) {
@@ -49,7 +55,7 @@ int report_print(FILE *out, const struct show_options *options, struct err *rete
         if (r >= 0)
                 r = show_resolve(&o, t.q, o.json ? REQUEST_MAIN : REQUEST_ALL, &resolved, reterr);
         if (r >= 0)
-                r = print_asked(out, &t, &o, reterr);
+                r = print_asked(out, t.q, &t, &o, reterr);
         request_resolved_done(&resolved);
         opened_done(&t);
         return r;

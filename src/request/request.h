@@ -115,6 +115,13 @@ uint32_t request_n_top(const struct request *r, uint32_t usual);
 /* "from=5s&size=1K..1M", with or without a '?' in front: any n bytes, from anybody. Sets the keys of r one by one; on
  * failure some may be set. */
 int request_parse_url(struct request *r, const char *query, size_t n, struct err *reterr);
+/* The pairs of such a query, decoded, for those who have keys of their own among them. value: NULL without '='. Ends with the
+ * first failure. */
+typedef int (*request_url_fn)(void *ctx, const char *key, const char *value, struct err *reterr);
+int request_each_url_pair(const char *query, size_t n, request_url_fn fn, void *ctx,
+                          struct err *reterr);
+/* Sets a key as request_parse_url does: one of them for a request. */
+int request_set_from_url(void *request, const char *key, const char *value, struct err *reterr);
 /* Percent-encoded, keys in the order of request_keys(); "" for the default. Parsed again it makes the same request, but for
  * rules, which it leaves out. */
 void request_add_url(const struct request *r, struct str *to);

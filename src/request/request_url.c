@@ -57,7 +57,7 @@ static bool is_local(const char *key) {
 }
 
 /* "from=5s", "tree". */
-static int take_pair(struct request *r, const char *pair, size_t n, struct err *reterr) {
+static int take_pair(const char *pair, size_t n, request_url_fn fn, void *ctx, struct err *reterr) {
         const char *equals = memchr(pair, '=', n);
         size_t n_key = equals ? (size_t)(equals - pair) : n;
         size_t n_value = equals ? n - n_key - 1 : 0;
@@ -71,12 +71,11 @@ static int take_pair(struct request *r, const char *pair, size_t n, struct err *
                 x = decode(pair + n - n_value, n_value, value, reterr);
         if (x < 0)
                 return x;
-        if (is_local(key)) /* it would be read here, not where the question comes from */
-                return err_set(reterr, -EACCES, "'%s' is not allowed in a URL", key);
-        return request_set(r, key, equals ? value : NULL, reterr);
+        return fn(ctx, key, equals ? value : NULL, reterr);
 }
 
-int request_parse_url(struct request *r, const char *query, size_t n, struct err *reterr) {
+int request_each_url_pair(const char *query, size_t n, request_url_fn fn, void *ctx,
+                          struct err *reterr) {
         size_t n_pairs = 0;
 
         if (n > REQUEST_MAX_URL_BYTES)
@@ -96,12 +95,22 @@ int request_parse_url(struct request *r, const char *query, size_t n, struct err
                                        "the query has too many keys: use at most %d",
                                        REQUEST_MAX_PAIRS);
                 if (len)
-                        x = take_pair(r, query + at, len, reterr);
+                        x = take_pair(query + at, len, fn, ctx, reterr);
                 if (x < 0)
                         return x;
                 at += len + 1;
         }
         return 0;
+}
+
+int request_set_from_url(void *request, const char *key, const char *value, struct err *reterr) {
+        if (is_local(key)) /* it would be read here, not where the question comes from */
+                return err_set(reterr, -EACCES, "'%s' is not allowed in a URL", key);
+        return request_set(request, key, value, reterr);
+}
+
+int request_parse_url(struct request *r, const char *query, size_t n, struct err *reterr) {
+        return request_each_url_pair(query, n, request_set_from_url, r, reterr);
 }
 
 /* ---- writing --------------------------------------------------------------------------------- */

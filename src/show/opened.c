@@ -104,6 +104,8 @@ int opened_init_beside(struct opened *t, const char *path, struct names *names,
 }
 
 void opened_end_progress(struct opened *t) {
+        if (!t)
+                return;
         if (t->progress.drawn_ns)
                 fprintf(stderr, "\r\033[K");
         t->progress.drawn_ns = 0;

@@ -47,5 +47,6 @@ int opened_init(struct opened *t, const char *path, const struct name_sources *r
                 struct err *reterr);
 /* A second trace whose functions are called as another's are: the names stay the caller's. */
 int opened_init_beside(struct opened *t, const char *path, struct names *names, struct err *reterr);
-void opened_end_progress(struct opened *t); /* wipes the bar away; none is drawn from now on */
+/* Wipes the bar away; none is drawn from now on. NULL: there is none. */
+void opened_end_progress(struct opened *t);
 void opened_done(struct opened *t);

@@ -44,3 +44,5 @@ struct source_options {
 
 /* Opens the trace and prints what the options ask for. Nothing is printed when it fails. */
 int source_print(FILE *out, const struct source_options *o, struct err *reterr);
+/* The same of a trace that is open, with the options of its view resolved. */
+int source_write(FILE *out, struct query *q, const struct source_options *o, struct err *reterr);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "flame/text_pool.h"
+#include "show/text_pool.h"
 
 #include <string.h>
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Texts with numbers: each is kept once. Inside flame/ only. */
+/* Texts with numbers: each is kept once. */
 #pragma once
 
 #include "base/arena.h"

@@ -1,0 +1,244 @@
+/* SPDX-License-Identifier: MIT */
+/* Who keeps traces open, and who answers what. */
+#include "answer/answerer.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <string.h>
+
+#include "answer/answers.h"
+#include "base/vec.h"
+#include "name/match.h"
+#include "show/opened.h"
+
+struct answerer {
+        struct answerer_options o;
+        struct opened new, old; /* old: only where there is one */
+        uint64_t version;
+        pthread_mutex_t lock; /* of what follows */
+        VEC(struct asker *) askers;
+};
+
+/* A trace as one thread asks it. */
+struct seat {
+        struct query *q; /* NULL: not needed so far */
+        struct names *names;
+};
+
+struct asker {
+        struct answerer *of;
+        struct seat new, old;
+        struct seat pair[NAME_N_SIDES]; /* by the names of the first */
+        query_progress_fn progress;
+        void *progress_ctx;
+        uint64_t deadline_ns;
+};
+
+/* ---- traces -------------------------------------------------------------------------------------- */
+
+int answerer_new(const struct answerer_options *o, struct answerer **ret, struct err *reterr) {
+        struct answerer *a = calloc(1, sizeof(*a));
+        int r;
+
+        if (!a)
+                abort();
+        a->o = *o;
+        a->version = 1;
+        pthread_mutex_init(&a->lock, NULL);
+        r = opened_init(&a->new, o->path, &o->rules, reterr);
+        if (r >= 0 && o->old_path)
+                r = opened_init(&a->old, o->old_path, &o->rules, reterr);
+        opened_end_progress(&a->new);
+        opened_end_progress(&a->old);
+        if (r < 0) {
+                answerer_free(a);
+                return r;
+        }
+        *ret = a;
+        return 0;
+}
+
+struct answerer *answerer_free(struct answerer *a) {
+        if (!a)
+                return NULL;
+        vec_free(&a->askers);
+        opened_done(&a->new);
+        opened_done(&a->old);
+        pthread_mutex_destroy(&a->lock);
+        free(a);
+        return NULL;
+}
+
+uint64_t answerer_version(const struct answerer *a) {
+        return a->version;
+}
+
+bool answerer_is_open_ended(const struct answerer *a) {
+        return !query_view(a->new.q)->finished;
+}
+
+/* ---- askers -------------------------------------------------------------------------------------- */
+
+static void seat_leave(struct seat *s) {
+        s->q = query_free(s->q);
+        s->names = names_free(s->names);
+}
+
+/* names: of another seat; NULL: its own. */
+static struct query *seat_take(struct seat *s, struct query *of, struct names *names,
+                               const struct asker *k) {
+        if (!s->q) {
+                s->q = query_open_shared(of);
+                if (!names && names_load(&k->of->o.rules, &s->names, NULL) >= 0)
+                        names = s->names;
+                if (names)
+                        query_set_names(s->q, names);
+                query_learn_wrappers(s->q, NULL);
+        }
+        query_set_progress(s->q, k->progress, k->progress_ctx);
+        query_set_deadline(s->q, k->deadline_ns);
+        return s->q;
+}
+
+static void asker_leave(struct asker *k) {
+        seat_leave(&k->new);
+        seat_leave(&k->old);
+        seat_leave(&k->pair[NAME_NEW]); /* before the names it is by */
+        seat_leave(&k->pair[NAME_OLD]);
+}
+
+struct asker *asker_new(struct answerer *a) {
+        struct asker *k = calloc(1, sizeof(*k));
+
+        if (!k)
+                abort();
+        k->of = a;
+        pthread_mutex_lock(&a->lock);
+        vec_push(&a->askers, k);
+        pthread_mutex_unlock(&a->lock);
+        return k;
+}
+
+struct asker *asker_free(struct asker *k) {
+        struct answerer *a;
+
+        if (!k)
+                return NULL;
+        a = k->of;
+        pthread_mutex_lock(&a->lock);
+        for (size_t i = 0; i < a->askers.n; i++)
+                if (a->askers.items[i] == k)
+                        a->askers.items[i--] = a->askers.items[--a->askers.n];
+        pthread_mutex_unlock(&a->lock);
+        asker_leave(k);
+        free(k);
+        return NULL;
+}
+
+void asker_set_progress(struct asker *k, query_progress_fn fn, void *ctx) {
+        k->progress = fn;
+        k->progress_ctx = ctx;
+}
+
+void asker_set_deadline(struct asker *k, uint64_t monotonic_ns) {
+        k->deadline_ns = monotonic_ns;
+}
+
+const struct answerer_options *asker_options(const struct asker *k) {
+        return &k->of->o;
+}
+
+uint64_t asker_version(const struct asker *k) {
+        return k->of->version;
+}
+
+struct query *asker_old(struct asker *k) {
+        return k->of->old.q ? seat_take(&k->old, k->of->old.q, NULL, k) : NULL;
+}
+
+bool asker_pair(struct asker *k, struct query **ret_old, struct query **ret_new) {
+        if (!k->of->old.q)
+                return false;
+        *ret_old = seat_take(&k->pair[NAME_OLD], k->of->old.q, NULL, k);
+        *ret_new = seat_take(&k->pair[NAME_NEW], k->of->new.q, k->pair[NAME_OLD].names, k);
+        return true;
+}
+
+/* What was learned of a trace goes with what was read of it. */
+int answerer_refresh(struct answerer *a, struct err *reterr) {
+        int r;
+
+        pthread_mutex_lock(&a->lock);
+        for (size_t i = 0; i < a->askers.n; i++)
+                asker_leave(a->askers.items[i]);
+        pthread_mutex_unlock(&a->lock);
+        r = query_refresh(a->new.q, reterr);
+        a->version += r > 0;
+        return r;
+}
+
+/* ---- answers ------------------------------------------------------------------------------------- */
+
+static const char *const kind_names[ANSWER_N_KINDS + 1] = {
+        [ANSWER_TRACE] = "trace",   [ANSWER_REPORT] = "report", [ANSWER_TIMELINE] = "timeline",
+        [ANSWER_FLAME] = "flame",   [ANSWER_TABLE] = "table",   [ANSWER_DETAIL] = "detail",
+        [ANSWER_SOURCE] = "source", [ANSWER_HEAT] = "heat",     [ANSWER_THREADS] = "threads",
+        [ANSWER_DIFF] = "diff",
+};
+
+static int (*const answers[ANSWER_N_KINDS])(struct question *k, struct err *reterr) = {
+        [ANSWER_TRACE] = answer_trace,       [ANSWER_REPORT] = answer_report,
+        [ANSWER_TIMELINE] = answer_timeline, [ANSWER_FLAME] = answer_flame,
+        [ANSWER_TABLE] = answer_table,       [ANSWER_DETAIL] = answer_detail,
+        [ANSWER_SOURCE] = answer_source,     [ANSWER_HEAT] = answer_heat,
+        [ANSWER_THREADS] = answer_threads,   [ANSWER_DIFF] = answer_diff,
+};
+
+const char *const *answer_names(void) {
+        return kind_names;
+}
+
+/* Flame and diff resolve their sides themselves. */
+static bool is_resolved_here(enum answer_kind kind) {
+        return kind != ANSWER_FLAME && kind != ANSWER_DIFF;
+}
+
+static int ask(struct asker *a, struct asked *asked, FILE *out, struct err *reterr) {
+        struct question k = {.asked = asked, .asker = a, .out = out};
+        int r = 0;
+
+        /* programs that read this know it so: docs/http-api.md */
+        if ((asked->kind == ANSWER_REPORT || asked->kind == ANSWER_SOURCE) &&
+            !asked->request.process)
+                r = request_set(&asked->request, "process", "all", reterr);
+        k.q = seat_take(&a->new, a->of->new.q, NULL, a);
+        k.v = query_view(k.q);
+        k.frames = (struct frame_names){k.q, query_names(k.q), asked->request.full};
+        k.options = (struct show_options){.path = a->of->o.path,
+                                          .request = &asked->request,
+                                          .json = true};
+        json_init(&k.j, out);
+        if (r >= 0 && is_resolved_here(asked->kind))
+                r = show_resolve(&k.options, k.q, REQUEST_ALL, &k.resolved, reterr);
+        if (r >= 0)
+                r = answers[asked->kind](&k, reterr);
+        request_resolved_done(&k.resolved);
+        return r;
+}
+
+int answer(struct asker *k, const char *name, const char *query, size_t n, FILE *out,
+           struct err *reterr) {
+        unsigned kind = 0;
+        struct asked asked;
+        int r;
+
+        while (kind_names[kind] && strcmp(kind_names[kind], name) != 0)
+                kind++;
+        if (!kind_names[kind])
+                return err_set(reterr, -ENOENT, "'%.64s': no such answer", name);
+        r = asked_parse(&asked, (enum answer_kind)kind, query, n, reterr);
+        if (r >= 0)
+                r = ask(k, &asked, out, reterr);
+        asked_done(&asked);
+        return r;
+}

@@ -1,0 +1,211 @@
+/* SPDX-License-Identifier: MIT */
+#include "answer/asked.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/units.h"
+
+/* ---- keys of answers alone --------------------------------------------------------------------- */
+
+enum own_key {
+        KEY_SINCE,
+        KEY_WAIT,
+        KEY_ID,
+        KEY_COLUMNS,
+        KEY_GROUPS,
+        KEY_COARSE,
+        KEY_REVERSE,
+        KEY_AGAINST,
+        KEY_OLD_FROM,
+        KEY_OLD_TO,
+        KEY_OLD_AT,
+        KEY_OLD_PROCESS,
+        KEY_ROWS,
+        KEY_SPARKS,
+        KEY_WHAT,
+};
+
+enum {
+        FOR_ALL = ~0,
+        FOR_TWO = 1 << ANSWER_FLAME | 1 << ANSWER_DIFF,
+};
+
+static const struct {
+        const char *name;
+        int answers; /* bits */
+} own_keys[] = {
+        [KEY_SINCE] = {"since", 1 << ANSWER_TRACE},
+        [KEY_WAIT] = {"wait", 1 << ANSWER_TRACE},
+        [KEY_ID] = {"id", FOR_ALL},
+        [KEY_COLUMNS] = {"columns", 1 << ANSWER_TIMELINE},
+        [KEY_GROUPS] = {"groups", 1 << ANSWER_TIMELINE},
+        [KEY_COARSE] = {"coarse", 1 << ANSWER_TIMELINE},
+        [KEY_REVERSE] = {"reverse", 1 << ANSWER_FLAME},
+        [KEY_AGAINST] = {"against", FOR_TWO},
+        [KEY_OLD_FROM] = {"old-from", FOR_TWO},
+        [KEY_OLD_TO] = {"old-to", FOR_TWO},
+        [KEY_OLD_AT] = {"old-at", FOR_TWO},
+        [KEY_OLD_PROCESS] = {"old-process", FOR_TWO},
+        [KEY_ROWS] = {"rows", 1 << ANSWER_TABLE},
+        [KEY_SPARKS] = {"sparks", 1 << ANSWER_TABLE},
+        [KEY_WHAT] = {"what", 1 << ANSWER_SOURCE},
+};
+
+static int take_number(const char *value, uint32_t min, uint32_t max, uint32_t *ret,
+                       struct err *reterr) {
+        unsigned long long number = 0;
+        char *end = NULL;
+
+        errno = 0;
+        if (value && value[0] >= '0' && value[0] <= '9')
+                number = strtoull(value, &end, 10);
+        if (!end || *end || errno || number < min || number > max)
+                return err_set(reterr, -EINVAL, "'%.64s' is not a number from %u to %u",
+                               value ? value : "", min, max);
+        *ret = (uint32_t)number;
+        return 0;
+}
+
+static int take_flag(const char *value, bool *ret, struct err *reterr) {
+        if (value && value[0] && strcmp(value, "1") != 0)
+                return err_set(reterr, -EINVAL, "it takes no value: leave out '%.64s'", value);
+        *ret = true;
+        return 0;
+}
+
+static int take_what(struct asked *a, const char *value, struct err *reterr) {
+        if (!value || !value[0])
+                return err_set(reterr, -EINVAL, "it needs a function, FILE or FILE:LINE");
+        free(a->what);
+        a->what = strdup(value);
+        if (!a->what)
+                abort();
+        return 0;
+}
+
+static int take_old(struct asked *a, const char *key, const char *value, struct err *reterr) {
+        a->has_old = true;
+        return request_set(&a->old, key + strlen("old-"), value, reterr);
+}
+
+static int take_own(struct asked *a, enum own_key key, const char *value, struct err *reterr) {
+        switch (key) {
+        case KEY_SINCE:
+        case KEY_WAIT:
+        case KEY_ID: return 0; /* for whoever serves */
+        case KEY_COLUMNS: return take_number(value, 1, ASKED_MAX_COLUMNS, &a->n_columns, reterr);
+        case KEY_GROUPS: return take_number(value, 0, ASKED_MAX_GROUPS, &a->n_groups, reterr);
+        case KEY_ROWS: return take_number(value, 0, ASKED_MAX_ROWS, &a->n_rows, reterr);
+        case KEY_SPARKS: return take_number(value, 0, ASKED_MAX_SPARKS, &a->n_sparks, reterr);
+        case KEY_COARSE: return take_flag(value, &a->is_coarse, reterr);
+        case KEY_REVERSE: return take_flag(value, &a->is_reversed, reterr);
+        case KEY_AGAINST: return take_flag(value, &a->is_against, reterr);
+        case KEY_OLD_FROM:
+        case KEY_OLD_TO:
+        case KEY_OLD_AT:
+        case KEY_OLD_PROCESS: return take_old(a, own_keys[key].name, value, reterr);
+        case KEY_WHAT: return take_what(a, value, reterr);
+        }
+        return 0;
+}
+
+static int take_pair(void *ctx, const char *key, const char *value, struct err *reterr) {
+        struct asked *a = ctx;
+
+        for (size_t i = 0; i < ARRAY_SIZE(own_keys); i++) {
+                int r;
+
+                if (strcmp(key, own_keys[i].name) != 0)
+                        continue;
+                if (!(own_keys[i].answers & 1 << a->kind))
+                        return err_about(reterr, own_keys[i].name,
+                                         err_set(reterr, -EINVAL, "this answer has no such key"));
+                r = take_own(a, (enum own_key)i, value, reterr);
+                return r < 0 ? err_about(reterr, own_keys[i].name, r) : 0;
+        }
+        return request_set_from_url(&a->request, key, value, reterr);
+}
+
+/* ---- together ------------------------------------------------------------------------------------ */
+
+static enum request_view view_of(enum answer_kind kind) {
+        switch (kind) {
+        case ANSWER_FLAME: return REQUEST_FLAME;
+        case ANSWER_SOURCE: return REQUEST_SOURCE;
+        case ANSWER_DIFF: return REQUEST_DIFF;
+        default: return REQUEST_REPORT;
+        }
+}
+
+/* Whose rows are grouped, and who tells nothing of single blocks or trees. */
+static bool may_have_shape(const struct asked *a) {
+        if (a->request.shape == REQUEST_SUMMARY || a->kind == ANSWER_REPORT)
+                return true;
+        return a->request.shape == REQUEST_GROUPS &&
+               (a->kind == ANSWER_TABLE || a->kind == ANSWER_TIMELINE);
+}
+
+static int check(const struct asked *a, struct err *reterr) {
+        int r = request_check(&a->request, view_of(a->kind), reterr);
+
+        if (r >= 0 && a->has_old)
+                r = request_check(&a->old, REQUEST_DIFF, reterr);
+        if (r < 0)
+                return r;
+        if (!may_have_shape(a))
+                return err_set(reterr, -EINVAL, "this answer has one form: leave out %s",
+                               a->request.shape == REQUEST_GROUPS ? "group-by" : "the view");
+        if (a->kind == ANSWER_SOURCE && !a->what)
+                return err_about(reterr, "what",
+                                 err_set(reterr, -EINVAL,
+                                         "it is missing: write a function, FILE or FILE:LINE"));
+        if (a->kind == ANSWER_DIFF && !a->has_old && !a->is_against)
+                return err_set(reterr, -EINVAL,
+                               "nothing to compare with: add against=1, or old-from and old-to");
+        return 0;
+}
+
+int asked_parse(struct asked *a, enum answer_kind kind, const char *query, size_t n,
+                struct err *reterr) {
+        int r;
+
+        *a = (struct asked){.kind = kind,
+                            .request = REQUEST_DEFAULT,
+                            .old = REQUEST_DEFAULT,
+                            .n_columns = 600,
+                            .n_rows = 1000};
+        r = request_each_url_pair(query, n, take_pair, a, reterr);
+        return r < 0 ? r : check(a, reterr);
+}
+
+void asked_done(struct asked *a) {
+        request_done(&a->request);
+        request_done(&a->old);
+        free(a->what);
+        *a = (struct asked){0};
+}
+
+static void replace_time(struct request_time *to, struct request_time *from) {
+        free(to->name);
+        *to = *from;
+        *from = (struct request_time){0};
+}
+
+/* Its own window, if it has one, takes the place of the other's. */
+struct request asked_old_request(const struct asked *a) {
+        struct request r = request_copy(&a->request), own = request_copy(&a->old);
+
+        if (own.from.is_set || own.to.is_set || own.at.is_set) {
+                replace_time(&r.from, &own.from);
+                replace_time(&r.to, &own.to);
+                replace_time(&r.at, &own.at);
+        }
+        if (own.process) {
+                free(r.process);
+                r.process = TAKE_PTR(own.process);
+        }
+        request_done(&own);
+        return r;
+}

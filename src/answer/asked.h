@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: MIT */
+/* What a URL's query asks: a request as the commands have it, and the keys that only answers have. Inside answer/ only. */
+#pragma once
+
+#include "request/request.h"
+
+enum {
+        ASKED_MAX_COLUMNS = 4096,
+        ASKED_MAX_GROUPS = 12,
+        ASKED_MAX_ROWS = 200000,
+        ASKED_MAX_SPARKS = 200,
+};
+
+enum answer_kind {
+        ANSWER_TRACE,
+        ANSWER_REPORT,
+        ANSWER_TIMELINE,
+        ANSWER_FLAME,
+        ANSWER_TABLE,
+        ANSWER_DETAIL,
+        ANSWER_SOURCE,
+        ANSWER_HEAT,
+        ANSWER_THREADS,
+        ANSWER_DIFF,
+        ANSWER_N_KINDS,
+};
+
+struct asked {
+        enum answer_kind kind;
+        struct request request;
+        struct request old; /* the older side: what is said of it alone */
+        bool has_old;       /* something is */
+        bool is_against;    /* the older side is another trace */
+        bool is_coarse, is_reversed;
+        uint32_t n_columns, n_groups, n_rows, n_sparks;
+        char *what;
+};
+
+/* Also checks what the keys mean together. asked_done() in every case. */
+int asked_parse(struct asked *a, enum answer_kind kind, const char *query, size_t n,
+                struct err *reterr);
+void asked_done(struct asked *a);
+/* The whole request of the older side, the caller's. */
+struct request asked_old_request(const struct asked *a);

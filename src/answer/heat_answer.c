@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: MIT */
+/* Blocks by size and lifetime: silt.heat/1. */
+#include <stdlib.h>
+
+#include "answer/answers.h"
+#include "base/map.h"
+#include "base/vec.h"
+
+/* Lifetimes: up to 4 us, 16 us, 64 us, … as histograms have them. */
+enum { N_LIFETIMES = 20 };
+
+struct cell {
+        uint64_t min_bytes;
+        unsigned lifetime;
+        uint64_t n_blocks, bytes, n_live, live_bytes;
+};
+
+struct heat {
+        VEC(struct cell) cells;
+        struct map by_key; /* → cell */
+};
+
+static uint64_t lifetime_min_ns(unsigned i) {
+        return i ? 1000ull << 2 * i : 0;
+}
+
+static unsigned lifetime_of(uint64_t ns) {
+        unsigned i = 0;
+
+        while (i + 1 < N_LIFETIMES && ns >= lifetime_min_ns(i + 1))
+                i++;
+        return i;
+}
+
+static bool count_block(void *ctx, const struct query_block *b) {
+        uint64_t min_bytes, max_bytes, bytes = b->size_bytes * b->n_blocks;
+        unsigned lifetime = lifetime_of(b->age_ns);
+        struct heat *h = ctx;
+        struct cell *c;
+        uint64_t *idx;
+        bool added;
+
+        query_size_class(b->size_bytes, &min_bytes, &max_bytes);
+        idx = map_put(&h->by_key, min_bytes * N_LIFETIMES + lifetime, h->cells.n, &added);
+        if (added)
+                vec_push(&h->cells, (struct cell){.min_bytes = min_bytes, .lifetime = lifetime});
+        c = &h->cells.items[*idx];
+        c->n_blocks += b->n_blocks;
+        c->bytes += bytes;
+        c->n_live += b->is_live ? b->n_blocks : 0;
+        c->live_bytes += b->is_live ? bytes : 0;
+        return true;
+}
+
+static int compare_cells(const void *a, const void *b) {
+        const struct cell *x = a, *y = b;
+
+        if (x->min_bytes != y->min_bytes)
+                return x->min_bytes < y->min_bytes ? -1 : 1;
+        return x->lifetime < y->lifetime ? -1 : x->lifetime > y->lifetime;
+}
+
+static void put_axes(struct json *j, const struct heat *h) {
+        json_key(j, "sizes");
+        json_array(j);
+        for (size_t i = 0; i < h->cells.n; i++) {
+                uint64_t min_bytes, max_bytes;
+
+                if (i && h->cells.items[i].min_bytes == h->cells.items[i - 1].min_bytes)
+                        continue;
+                query_size_class(h->cells.items[i].min_bytes, &min_bytes, &max_bytes);
+                json_object(j);
+                json_put_uint(j, "min_bytes", min_bytes);
+                json_put_uint(j, "max_bytes", max_bytes);
+                json_end(j);
+        }
+        json_end(j);
+        json_key(j, "lifetimes");
+        json_array(j);
+        for (unsigned i = 0; i < N_LIFETIMES; i++) {
+                json_object(j);
+                answer_put_seconds(j, "min_s", lifetime_min_ns(i));
+                if (i + 1 < N_LIFETIMES)
+                        answer_put_seconds(j, "max_s", lifetime_min_ns(i + 1));
+                else
+                        answer_put_null(j, "max_s");
+                json_end(j);
+        }
+        json_end(j);
+}
+
+static void put_cells(struct json *j, const struct heat *h) {
+        uint64_t size = 0;
+
+        json_key(j, "size");
+        json_array(j);
+        for (size_t i = 0; i < h->cells.n; i++) {
+                size += i && h->cells.items[i].min_bytes != h->cells.items[i - 1].min_bytes;
+                json_uint(j, size);
+        }
+        json_end(j);
+        json_key(j, "lifetime");
+        json_array(j);
+        for (size_t i = 0; i < h->cells.n; i++)
+                json_uint(j, h->cells.items[i].lifetime);
+        json_end(j);
+        json_key(j, "blocks");
+        json_array(j);
+        for (size_t i = 0; i < h->cells.n; i++)
+                json_uint(j, h->cells.items[i].n_blocks);
+        json_end(j);
+        json_key(j, "bytes");
+        json_array(j);
+        for (size_t i = 0; i < h->cells.n; i++)
+                json_uint(j, h->cells.items[i].bytes);
+        json_end(j);
+        json_key(j, "live_blocks");
+        json_array(j);
+        for (size_t i = 0; i < h->cells.n; i++)
+                json_uint(j, h->cells.items[i].n_live);
+        json_end(j);
+        json_key(j, "live_bytes");
+        json_array(j);
+        for (size_t i = 0; i < h->cells.n; i++)
+                json_uint(j, h->cells.items[i].live_bytes);
+        json_end(j);
+}
+
+int answer_heat(struct question *k, struct err *reterr) {
+        struct heat h = {0};
+        struct json *j = &k->j;
+        int r = query_blocks(k->q, &k->resolved.scope, count_block, &h, reterr);
+
+        if (r >= 0) {
+                if (h.cells.n > 1)
+                        qsort(h.cells.items, h.cells.n, sizeof(h.cells.items[0]), compare_cells);
+                json_object(j);
+                json_put_string(j, "schema", "silt.heat/1");
+                answer_put_bool(j, "exact", k->resolved.scope.from_ns >= k->v->detail_from_ns);
+                put_axes(j, &h);
+                put_cells(j, &h);
+                json_end(j);
+        }
+        vec_free(&h.cells);
+        map_done(&h.by_key);
+        return r;
+}

@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: MIT */
+/* Threads and processes with their figures: silt.threads/1. */
+#include <stdlib.h>
+
+#include "answer/answers.h"
+#include "show/show_json.h"
+
+struct crowd {
+        struct query_answer *answer;
+        struct query_thread *threads;
+        size_t n_threads;
+        bool has_figures;
+        struct query_mapping *mappings;
+        size_t n_mappings;
+        struct query_mapped mapped;
+};
+
+static int ask(struct crowd *c, struct question *k, struct err *reterr) {
+        uint64_t max_events = k->asked->request.full ? UINT64_MAX : ANSWER_MAX_EVENTS;
+        const struct query_scope *scope = &k->resolved.scope;
+        int r = query_ask(k->q, scope, &c->answer, reterr);
+
+        if (r >= 0)
+                r = query_threads(k->q, &c->answer->scope, max_events, &c->threads, &c->n_threads,
+                                  &c->has_figures, reterr);
+        if (r >= 0)
+                r = query_mappings(k->q, &c->answer->scope, &c->mappings, &c->n_mappings,
+                                   &c->mapped, reterr);
+        return r;
+}
+
+static int compare_threads(const void *a, const void *b) {
+        const struct query_thread *x = a, *y = b;
+
+        if (x->n_allocs != y->n_allocs)
+                return x->n_allocs > y->n_allocs ? -1 : 1;
+        return x->thread < y->thread ? -1 : x->thread > y->thread;
+}
+
+static void put_process_word(struct json *j, const char *key, const struct question *k,
+                             uint32_t process) {
+        struct str word = {0};
+
+        if (process < k->v->n_processes)
+                query_add_process_word(k->q, process, &word);
+        json_put_string(j, key, str_text(&word));
+        str_done(&word);
+}
+
+static uint64_t process_end_ns(const struct question *k, uint32_t process) {
+        const struct trace_process_info *p =
+                process < k->v->n_processes ? &k->v->processes[process] : NULL;
+
+        return p && p->has_end ? MIN(p->end.end_ns, k->v->end_ns) : k->v->end_ns;
+}
+
+static void put_thread(struct json *j, const struct question *k, const struct crowd *c,
+                       const struct query_thread *t) {
+        const struct trace_thread_info *info = &k->v->threads[t->thread];
+
+        json_object(j);
+        json_put_uint(j, "tid", info->start.tid);
+        json_put_string(j, "name", info->name);
+        put_process_word(j, "process", k, info->start.process);
+        answer_put_seconds(j, "begin_s", info->start.start_ns);
+        answer_put_seconds(j, "end_s", process_end_ns(k, info->start.process));
+        if (c->has_figures) {
+                json_put_uint(j, "allocations", t->n_allocs);
+                json_put_uint(j, "bytes_allocated", t->alloc_bytes);
+                json_put_uint(j, "frees", t->n_frees);
+                json_put_uint(j, "temporary_allocations", t->n_temporary);
+                json_put_uint(j, "freed_for_others", t->n_foreign_frees);
+        }
+        json_end(j);
+}
+
+static void put_processes(struct json *j, const struct question *k, const struct crowd *c) {
+        const struct query_answer *a = c->answer;
+
+        json_key(j, "processes");
+        json_array(j);
+        for (uint32_t i = 0; i < a->n_processes && i < ANSWER_MAX_PROCESSES; i++) {
+                const struct trace_process_info *p = &k->v->processes[i];
+
+                json_object(j);
+                put_process_word(j, "word", k, i);
+                json_put_string(j, "name", query_process_name(k->q, i));
+                json_put_uint(j, "pid", p->start.pid);
+                json_put_uint(j, "parent",
+                              p->start.parent < k->v->n_processes
+                                      ? k->v->processes[p->start.parent].start.pid
+                                      : 0);
+                answer_put_seconds(j, "begin_s", p->start.start_ns);
+                answer_put_seconds(j, "end_s", process_end_ns(k, i));
+                json_put_string(j, "ended", show_ended_name(p->end.ended));
+                show_put_totals(j, "totals", NULL, &a->processes[i]);
+                json_end(j);
+        }
+        json_end(j);
+        json_put_uint(j, "processes_in_all", a->n_processes);
+}
+
+int answer_threads(struct question *k, struct err *reterr) {
+        struct crowd c = {0};
+        struct json *j = &k->j;
+        int r = ask(&c, k, reterr);
+
+        if (r >= 0) {
+                if (c.n_threads > 1)
+                        qsort(c.threads, c.n_threads, sizeof(c.threads[0]), compare_threads);
+                json_object(j);
+                json_put_string(j, "schema", "silt.threads/1");
+                answer_put_bool(j, "has_figures", c.has_figures);
+                json_key(j, "threads");
+                json_array(j);
+                for (size_t i = 0; i < c.n_threads && i < ANSWER_MAX_THREADS; i++)
+                        put_thread(j, k, &c, &c.threads[i]);
+                json_end(j);
+                json_put_uint(j, "threads_in_all", c.n_threads);
+                put_processes(j, k, &c);
+                show_put_mappings(j, k->q, &c.mapped, c.mappings, c.n_mappings,
+                                  show_n_top(&k->options));
+                json_end(j);
+        }
+        query_answer_free(c.answer);
+        free(c.threads);
+        free(c.mappings);
+        return r;
+}

@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: MIT */
+/* Live bytes, resident memory and rates over time: silt.timeline/1. */
+#include <stdlib.h>
+
+#include "answer/answers.h"
+
+struct lines {
+        struct query_scope scope;
+        size_t n;
+        struct query_column *columns;
+        struct query_rate *rates;
+        bool has_rates;
+        struct query_history *history; /* NULL: not asked for */
+};
+
+static uint64_t max_events(const struct question *k) {
+        return k->asked->is_coarse ? 0 : ANSWER_MAX_EVENTS;
+}
+
+static int ask(struct lines *l, struct question *k, struct err *reterr) {
+        const struct query_group_options by = {.by = k->asked->request.shape == REQUEST_GROUPS
+                                                             ? k->asked->request.group_by
+                                                             : QUERY_BY_CRATE,
+                                               .metric = k->resolved.metric};
+        int r;
+
+        l->n = k->asked->n_columns;
+        l->scope = k->resolved.scope;
+        l->columns = calloc(l->n, sizeof(l->columns[0]));
+        l->rates = calloc(l->n, sizeof(l->rates[0]));
+        if (!l->columns || !l->rates)
+                abort();
+        r = query_timeline(k->q, &l->scope, l->n, max_events(k), l->columns, reterr);
+        if (r >= 0)
+                r = query_rates(k->q, &l->scope, l->n, l->rates, &l->has_rates, reterr);
+        if (r >= 0 && k->asked->n_groups)
+                r = query_history(k->q, &l->scope, &by, k->asked->n_groups, l->n, max_events(k),
+                                  &l->history, reterr);
+        return r;
+}
+
+static void put_live(struct json *j, const struct lines *l) {
+        json_key(j, "live_bytes");
+        json_array(j);
+        for (size_t i = 0; i < l->n; i++)
+                json_uint(j, l->columns[i].live_bytes);
+        json_end(j);
+        json_key(j, "low_live_bytes");
+        json_array(j);
+        for (size_t i = 0; i < l->n; i++)
+                json_uint(j, l->columns[i].low_live_bytes);
+        json_end(j);
+        json_key(j, "rss_bytes");
+        json_array(j);
+        for (size_t i = 0; i < l->n; i++)
+                if (l->columns[i].has_rss)
+                        json_uint(j, l->columns[i].rss_bytes);
+                else
+                        json_null(j);
+        json_end(j);
+}
+
+static void put_rates(struct json *j, const struct lines *l, const char *key, bool is_bytes) {
+        json_key(j, key);
+        if (!l->has_rates) {
+                json_null(j);
+                return;
+        }
+        json_array(j);
+        for (size_t i = 0; i < l->n; i++) {
+                double s = answer_seconds(l->columns[i].end_ns - l->columns[i].begin_ns);
+
+                json_double(j,
+                            s > 0 ? (is_bytes ? l->rates[i].bytes : l->rates[i].n_allocs) / s : 0,
+                            1);
+        }
+        json_end(j);
+}
+
+static void put_history(struct json *j, const struct query_history *h, size_t group) {
+        json_array(j);
+        for (size_t i = 0; i < h->n_columns; i++)
+                json_int(j, h->live_bytes[group * h->n_columns + i]);
+        json_end(j);
+}
+
+static void put_groups(struct question *k, const struct lines *l) {
+        const struct query_history *h = l->history;
+        struct json *j = &k->j;
+
+        if (!h) {
+                answer_put_null(j, "group_by");
+                json_key(j, "groups");
+                json_array(j);
+                json_end(j);
+                answer_put_null(j, "rest_live_bytes");
+                return;
+        }
+        json_put_string(j, "group_by", query_by_name(h->groups->options.by));
+        json_key(j, "groups");
+        json_array(j);
+        for (size_t i = 0; i < h->n_groups; i++) {
+                struct str name = {0};
+
+                answer_add_group(k, h->groups->options.by, &h->groups->rows[i], &name);
+                json_object(j);
+                json_put_string(j, "name", str_text(&name));
+                json_key(j, "live_bytes");
+                put_history(j, h, i);
+                json_end(j);
+                str_done(&name);
+        }
+        json_end(j);
+        json_key(j, "rest_live_bytes");
+        put_history(j, h, h->n_groups);
+}
+
+int answer_timeline(struct question *k, struct err *reterr) {
+        struct lines l = {0};
+        struct json *j = &k->j;
+        int r = ask(&l, k, reterr);
+
+        if (r >= 0) {
+                json_object(j);
+                json_put_string(j, "schema", "silt.timeline/1");
+                answer_put_seconds(j, "from_s", l.columns[0].begin_ns);
+                answer_put_seconds(j, "to_s", l.columns[l.n - 1].end_ns);
+                json_put_uint(j, "columns", l.n);
+                answer_put_bool(j, "exact", !k->asked->is_coarse);
+                put_live(j, &l);
+                put_rates(j, &l, "allocations_per_s", false);
+                put_rates(j, &l, "allocated_bytes_per_s", true);
+                put_groups(k, &l);
+                json_end(j);
+        }
+        free(l.columns);
+        free(l.rates);
+        query_history_free(l.history);
+        return r;
+}

@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: MIT */
+/* What was recorded: silt.trace/1. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "answer/answers.h"
+#include "show/show_json.h"
+#include "trace/limit.h"
+
+static void put_limits(struct json *j, const struct query *q) {
+        const struct trace_view *v = query_view(q);
+        const char *damage = query_damage(q);
+
+        json_key(j, "limits");
+        json_array(j);
+        if (damage[0])
+                json_string(j, damage);
+        for (size_t i = 0; i < v->n_notes; i++) {
+                struct trace_limit l;
+
+                if (trace_limit_parse(v->notes[i].text, &l) && !l.is_summed)
+                        json_string(j, l.text);
+        }
+        json_end(j);
+}
+
+static void put_marks(struct json *j, const struct trace_view *v) {
+        json_key(j, "marks");
+        json_array(j);
+        for (size_t i = 0; i < v->n_notes; i++) {
+                struct query_moment m;
+
+                if (!query_moment_of(&v->notes[i], &m))
+                        continue;
+                json_object(j);
+                answer_put_seconds(j, "time_s", m.time_ns);
+                json_put_string(j, "name", m.name);
+                json_put_string(j, "kind", m.is_snapshot ? "snapshot" : "mark");
+                json_put_uint(j, "pid", m.pid);
+                json_end(j);
+        }
+        json_end(j);
+}
+
+/* ---- processes ------------------------------------------------------------------------------------- */
+
+static int compare_peaks(const void *a, const void *b, void *answer) {
+        const struct query_totals *t = ((const struct query_answer *)answer)->processes;
+        uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+
+        if (t[x].peak_bytes != t[y].peak_bytes)
+                return t[x].peak_bytes > t[y].peak_bytes ? -1 : 1;
+        return x < y ? -1 : x > y;
+}
+
+static void put_process(struct json *j, struct query *q, const struct query_answer *a,
+                        uint32_t process) {
+        const struct trace_view *v = query_view(q);
+        const struct trace_process_info *p = &v->processes[process];
+        struct str word = {0};
+
+        query_add_process_word(q, process, &word);
+        json_object(j);
+        json_put_string(j, "word", str_text(&word));
+        json_put_string(j, "name", query_process_name(q, process));
+        json_put_uint(j, "pid", p->start.pid);
+        json_put_uint(j, "image", p->start.image);
+        json_put_uint(j, "parent",
+                      p->start.parent < v->n_processes ? v->processes[p->start.parent].start.pid
+                                                       : 0);
+        answer_put_seconds(j, "begin_s", p->start.start_ns);
+        answer_put_seconds(j, "end_s", p->has_end ? MIN(p->end.end_ns, v->end_ns) : v->end_ns);
+        json_put_string(j, "ended", show_ended_name(p->end.ended));
+        json_put_uint(j, "peak_live_bytes", a->processes[process].peak_bytes);
+        json_put_uint(j, "end_live_bytes", a->processes[process].end_bytes);
+        answer_put_bool(j, "is_main", process == query_main_process(q));
+        json_end(j);
+        str_done(&word);
+}
+
+static void put_processes(struct json *j, struct query *q, const struct query_answer *a) {
+        uint32_t *order = calloc(a->n_processes + 1, sizeof(uint32_t));
+
+        if (!order)
+                abort();
+        for (uint32_t i = 0; i < a->n_processes; i++)
+                order[i] = i;
+        qsort_r(order, a->n_processes, sizeof(uint32_t), compare_peaks, (void *)a);
+        json_key(j, "processes");
+        json_array(j);
+        for (size_t i = 0; i < a->n_processes && i < ANSWER_MAX_PROCESSES; i++)
+                put_process(j, q, a, order[i]);
+        json_end(j);
+        json_put_uint(j, "processes_in_all", a->n_processes);
+        free(order);
+}
+
+/* ---- the whole ------------------------------------------------------------------------------------- */
+
+static void put_names(struct json *j) {
+        json_key(j, "metrics");
+        json_array(j);
+        for (unsigned m = 0; m < QUERY_N_METRICS; m++)
+                json_string(j, query_metric_name((enum query_metric)m));
+        json_end(j);
+        json_key(j, "group_by");
+        json_array(j);
+        for (unsigned by = 0; by < QUERY_N_BY; by++)
+                json_string(j, query_by_name((enum query_by)by));
+        json_end(j);
+}
+
+static int put_trace(struct json *j, struct query *q, const char *path, uint64_t version,
+                     struct err *reterr) {
+        const struct query_scope all = {.process = QUERY_ALL, .to_ns = UINT64_MAX};
+        const struct trace_view *v = query_view(q);
+        _cleanup_(query_answer_freep) struct query_answer *a = NULL;
+        int r = query_ask(q, &all, &a, reterr);
+
+        if (r < 0)
+                return r;
+        json_put_string(j, "schema", "silt.trace/1");
+        json_put_uint(j, "version", version);
+        json_put_string(j, "file", path);
+        show_put_args(j, "command", v->meta.args, v->meta.n_args);
+        json_put_uint(j, "pid", v->meta.pid);
+        answer_put_seconds(j, "duration_s", v->end_ns);
+        json_put_string(j, "mode", query_sample_bytes(q) ? "sampled" : "exact");
+        json_put_uint(j, "sample_bytes", query_sample_bytes(q));
+        answer_put_bool(j, "growing", !v->finished);
+        json_put_string(j, "ended", show_ended_name(v->processes[query_main_process(q)].end.ended));
+        answer_put_seconds(j, "detail_from_s", v->detail_from_ns);
+        answer_put_bool(j, "has_events", !(v->meta.flags & TRACE_IS_TOTALS));
+        json_put_uint(j, "events", v->n_events);
+        put_limits(j, q);
+        put_processes(j, q, a);
+        put_marks(j, v);
+        json_key(j, "peak");
+        json_object(j);
+        answer_put_seconds(j, "time_s", a->totals.peak_ns);
+        json_put_uint(j, "bytes", a->totals.peak_bytes);
+        json_end(j);
+        json_put_uint(j, "end_live_bytes", a->totals.end_bytes);
+        json_put_uint(j, "peak_rss_bytes", a->totals.peak_rss_bytes);
+        show_put_totals(j, "totals", q, &a->totals);
+        put_names(j);
+        return 0;
+}
+
+int answer_trace(struct question *k, struct err *reterr) {
+        const struct answerer_options *o = asker_options(k->asker);
+        struct query *old = asker_old(k->asker);
+        int r;
+
+        json_object(&k->j);
+        r = put_trace(&k->j, k->q, o->path, asker_version(k->asker), reterr);
+        if (r < 0)
+                return r;
+        if (old) {
+                json_key(&k->j, "old");
+                json_object(&k->j);
+                r = put_trace(&k->j, old, o->old_path, 1, reterr);
+                answer_put_null(&k->j, "old");
+                json_end(&k->j);
+        } else {
+                answer_put_null(&k->j, "old");
+        }
+        json_end(&k->j);
+        return r;
+}

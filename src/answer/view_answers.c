@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: MIT */
+/* Answers that are what the commands print: report, source, diff; and flame graphs. */
+#include <errno.h>
+
+#include "answer/answers.h"
+#include "diff/diff.h"
+#include "flame/flame.h"
+#include "report/report.h"
+#include "source/source.h"
+
+int answer_report(struct question *k, struct err *reterr) {
+        return report_write(k->out, k->q, &k->options, reterr);
+}
+
+int answer_source(struct question *k, struct err *reterr) {
+        const struct source_options *where = asker_options(k->asker)->source;
+        struct source_options o = where ? *where : SOURCE_OPTIONS_DEFAULT;
+
+        o.view = k->options;
+        o.what = k->asked->what;
+        o.is_full = k->asked->request.full;
+        return source_write(k->out, k->q, &o, reterr);
+}
+
+/* ---- two sides ------------------------------------------------------------------------------------- */
+
+static int refuse_against(struct err *reterr) {
+        return err_about(reterr, "against",
+                         err_set(reterr, -EINVAL,
+                                 "there is no older trace: open both with 'silt view OLD NEW'"));
+}
+
+int answer_flame(struct question *k, struct err *reterr) {
+        const struct answerer_options *o = asker_options(k->asker);
+        struct request old = asked_old_request(k->asked);
+        struct flame_source of[2] = {{k->q, o->path, &k->asked->request}, {k->q, o->path, &old}};
+        size_t n = k->asked->has_old || k->asked->is_against ? 2 : 1;
+        int r = 0;
+
+        if (k->asked->is_against) {
+                of[1].path = o->old_path;
+                of[1].q = asker_old(k->asker);
+                if (!of[1].q)
+                        r = refuse_against(reterr);
+        }
+        if (r >= 0)
+                r = flame_write(k->out, of, n, k->asked->is_reversed, reterr);
+        request_done(&old);
+        return r;
+}
+
+int answer_diff(struct question *k, struct err *reterr) {
+        const struct answerer_options *o = asker_options(k->asker);
+        struct request old = asked_old_request(k->asked);
+        struct diff_options d = DIFF_OPTIONS_DEFAULT;
+        bool is_found;
+        int r = 0;
+
+        d.json = true;
+        d.sources[NAME_OLD] = (struct diff_source){o->path, &old, k->q};
+        d.sources[NAME_NEW] = (struct diff_source){o->path, &k->asked->request, k->q};
+        if (k->asked->is_against) {
+                d.sources[NAME_OLD].path = o->old_path;
+                if (!asker_pair(k->asker, &d.sources[NAME_OLD].q, &d.sources[NAME_NEW].q))
+                        r = refuse_against(reterr);
+        }
+        if (r >= 0)
+                r = diff_print(k->out, &d, &is_found, reterr);
+        request_done(&old);
+        return r;
+}

@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: MIT */
+/* How much was allocated, column by column, from the rows of slices alone. Within a slice it is taken for even. */
+#include <string.h>
+
+#include "query/pick.h"
+#include "query/query_internal.h"
+
+struct rating {
+        struct query *q;
+        const struct query_scope *scope;
+        const struct pick *pick;
+        uint64_t from_ns, to_ns;
+        struct query_rate *columns;
+        size_t n_columns;
+};
+
+static uint64_t column_begin_ns(const struct rating *r, size_t i) {
+        return r->from_ns + (uint64_t)((__uint128_t)(r->to_ns - r->from_ns) * i / r->n_columns);
+}
+
+static size_t column_at(const struct rating *r, uint64_t time_ns) {
+        size_t i = (size_t)((__uint128_t)(time_ns - r->from_ns) * r->n_columns /
+                            (r->to_ns - r->from_ns));
+
+        return MIN(i, r->n_columns - 1);
+}
+
+/* Each column gets its part of the time. */
+static void spread(struct rating *r, const struct trace_slice_info *s, uint64_t n_allocs,
+                   uint64_t bytes) {
+        uint64_t begin_ns = MAX(s->begin_ns, r->from_ns), end_ns = MIN(s->end_ns, r->to_ns);
+        double length_ns = s->end_ns > s->begin_ns ? (double)(s->end_ns - s->begin_ns) : 1;
+
+        if (n_allocs == 0 || begin_ns >= r->to_ns)
+                return;
+        for (size_t i = column_at(r, begin_ns); i < r->n_columns; i++) {
+                uint64_t a = MAX(column_begin_ns(r, i), begin_ns);
+                uint64_t b = MIN(column_begin_ns(r, i + 1), MAX(end_ns, begin_ns + 1));
+                double share = b > a ? (double)(b - a) / length_ns : 0;
+
+                if (a > b)
+                        break;
+                r->columns[i].n_allocs += share * (double)n_allocs;
+                r->columns[i].bytes += share * (double)bytes;
+        }
+}
+
+static bool in_scope(const struct rating *r, uint32_t process) {
+        return process < r->q->view->n_processes &&
+               (r->scope->process == QUERY_ALL || r->scope->process == process) &&
+               pick_has_process(r->pick, process);
+}
+
+static int add_counts(struct rating *r, size_t slice_idx, struct err *reterr) {
+        const struct trace_counts *rows;
+        uint64_t n_allocs = 0, bytes = 0;
+        size_t n;
+        int x = trace_read_counts(r->q->reader, slice_idx, &rows, &n, reterr);
+
+        for (size_t i = 0; x >= 0 && i < n; i++)
+                if (in_scope(r, rows[i].process)) {
+                        n_allocs += rows[i].n_allocs;
+                        bytes += rows[i].alloc_bytes;
+                }
+        if (x >= 0)
+                spread(r, trace_slice(r->q->reader, slice_idx), n_allocs, bytes);
+        return x;
+}
+
+static int add_sites(struct rating *r, size_t slice_idx, struct err *reterr) {
+        const struct trace_site *rows;
+        uint64_t n_allocs = 0, bytes = 0;
+        size_t n;
+        int x = trace_read_sites(r->q->reader, slice_idx, &rows, &n, reterr);
+
+        for (size_t i = 0; x >= 0 && i < n; i++)
+                if (in_scope(r, rows[i].process) && pick_has_stack(r->pick, rows[i].stack)) {
+                        n_allocs += rows[i].n_allocs;
+                        bytes += rows[i].alloc_bytes;
+                }
+        if (x >= 0)
+                spread(r, trace_slice(r->q->reader, slice_idx), n_allocs, bytes);
+        return x;
+}
+
+int query_rates(struct query *q, const struct query_scope *scope, size_t n_columns,
+                struct query_rate *ret, bool *ret_is_known, struct err *reterr) {
+        struct rating r = {.q = q,
+                           .scope = scope,
+                           .from_ns = scope->from_ns,
+                           .to_ns = MAX(MIN(scope->to_ns, q->view->end_ns), scope->from_ns + 1),
+                           .columns = ret,
+                           .n_columns = n_columns};
+        int x = pick_get(q, scope->filter, &r.pick, reterr);
+
+        if (x < 0)
+                return x;
+        memset(ret, 0, n_columns * sizeof(ret[0]));
+        *ret_is_known = !query_filter_needs_events(scope->filter);
+        for (size_t i = query_slice_at(q, r.from_ns);
+             i < q->view->n_slices && n_columns && *ret_is_known; i++) {
+                struct err e = {0};
+
+                if (trace_slice(q->reader, i)->begin_ns >= r.to_ns ||
+                    !query_go_on(q, i, q->view->n_slices))
+                        break;
+                if ((r.pick && r.pick->stacks ? add_sites(&r, i, &e) : add_counts(&r, i, &e)) < 0)
+                        query_note_damage(q, &e);
+        }
+        return query_end(q, reterr);
+}
