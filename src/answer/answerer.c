@@ -164,6 +164,10 @@ bool asker_pair(struct asker *k, struct query **ret_old, struct query **ret_new)
         return true;
 }
 
+struct query *asker_query(struct asker *k) {
+        return seat_take(&k->new, k->of->new.q, NULL, k);
+}
+
 /* What was learned of a trace goes with what was read of it. */
 int answerer_refresh(struct answerer *a, struct err *reterr) {
         int r;
@@ -180,10 +184,10 @@ int answerer_refresh(struct answerer *a, struct err *reterr) {
 /* ---- answers ------------------------------------------------------------------------------------- */
 
 static const char *const kind_names[ANSWER_N_KINDS + 1] = {
-        [ANSWER_TRACE] = "trace",   [ANSWER_REPORT] = "report", [ANSWER_TIMELINE] = "timeline",
-        [ANSWER_FLAME] = "flame",   [ANSWER_TABLE] = "table",   [ANSWER_DETAIL] = "detail",
-        [ANSWER_SOURCE] = "source", [ANSWER_HEAT] = "heat",     [ANSWER_THREADS] = "threads",
-        [ANSWER_DIFF] = "diff",
+        [ANSWER_TRACE] = "trace",   [ANSWER_REPORT] = "report",   [ANSWER_TIMELINE] = "timeline",
+        [ANSWER_FLAME] = "flame",   [ANSWER_TABLE] = "table",     [ANSWER_DETAIL] = "detail",
+        [ANSWER_SOURCE] = "source", [ANSWER_HEAT] = "heat",       [ANSWER_THREADS] = "threads",
+        [ANSWER_DIFF] = "diff",     [ANSWER_COLUMNS] = "columns",
 };
 
 static int (*const answers[ANSWER_N_KINDS])(struct question *k, struct err *reterr) = {
@@ -192,6 +196,7 @@ static int (*const answers[ANSWER_N_KINDS])(struct question *k, struct err *rete
         [ANSWER_TABLE] = answer_table,       [ANSWER_DETAIL] = answer_detail,
         [ANSWER_SOURCE] = answer_source,     [ANSWER_HEAT] = answer_heat,
         [ANSWER_THREADS] = answer_threads,   [ANSWER_DIFF] = answer_diff,
+        [ANSWER_COLUMNS] = answer_columns,
 };
 
 const char *const *answer_names(void) {

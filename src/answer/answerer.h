@@ -49,6 +49,9 @@ DEFINE_CLEANUP(struct asker, asker_free)
 void asker_set_progress(struct asker *k, query_progress_fn fn, void *ctx);
 void asker_set_deadline(struct asker *k, uint64_t monotonic_ns);
 
+/* The query it answers with, until the next refresh. */
+struct query *asker_query(struct asker *k);
+
 /* Writes one document, query being the n bytes behind a URL's '?'. When it fails, what was written is to be thrown away, and
  * reterr has the key to blame, if any. -ENOENT: there is no such answer, or nothing of that name in the trace; -ECANCELED, -ETIME:
  * it was told to stop; else the question is wrong, or the trace cannot be read (-EIO, -EBADMSG). */

@@ -39,6 +39,7 @@ int answer_table(struct question *k, struct err *reterr);
 int answer_detail(struct question *k, struct err *reterr);
 int answer_heat(struct question *k, struct err *reterr);
 int answer_threads(struct question *k, struct err *reterr);
+int answer_columns(struct question *k, struct err *reterr);
 
 /* ---- of the asker -------------------------------------------------------------------------------- */
 

@@ -48,7 +48,7 @@ static const struct {
         [KEY_OLD_TO] = {"old-to", FOR_TWO},
         [KEY_OLD_AT] = {"old-at", FOR_TWO},
         [KEY_OLD_PROCESS] = {"old-process", FOR_TWO},
-        [KEY_ROWS] = {"rows", 1 << ANSWER_TABLE},
+        [KEY_ROWS] = {"rows", 1 << ANSWER_TABLE | 1 << ANSWER_COLUMNS},
         [KEY_SPARKS] = {"sparks", 1 << ANSWER_TABLE},
         [KEY_WHAT] = {"what", 1 << ANSWER_SOURCE},
 };

@@ -22,6 +22,7 @@ enum answer_kind {
         ANSWER_HEAT,
         ANSWER_THREADS,
         ANSWER_DIFF,
+        ANSWER_COLUMNS,
         ANSWER_N_KINDS,
 };
 

@@ -12,6 +12,7 @@
 #include "cli/help_diff.h"
 #include "cli/help_doctor.h"
 #include "cli/help_flame.h"
+#include "cli/help_html.h"
 #include "cli/help_report.h"
 #include "cli/help_run.h"
 #include "cli/help_snapshot.h"
@@ -31,6 +32,7 @@ static const struct {
         {"snapshot", cmd_snapshot, SNAPSHOT_SUMMARY, snapshot_help_text},
         {"report", cmd_report, REPORT_SUMMARY, report_help_text},
         {"flame", cmd_flame, FLAME_SUMMARY, flame_help_text},
+        {"html", cmd_html, HTML_SUMMARY, html_help_text},
         {"source", cmd_source, SOURCE_SUMMARY, source_help_text},
         {"diff", cmd_diff, DIFF_SUMMARY, diff_help_text},
         {"check", cmd_check, CHECK_SUMMARY, check_help_text},
@@ -50,19 +52,18 @@ static void print_help(FILE *to) {
 
 /* What other programs call it. */
 static const struct near_other other_commands[] = {
-        {"record", "run"},        {"trace", "run"},           {"exec", "run"},
-        {"start", "run"},         {"profile", "run"},         {"launch", "run"},
-        {"stat", "report"},       {"stats", "report"},        {"show", "report"},
-        {"print", "report"},      {"analyze", "report"},      {"analyse", "report"},
-        {"summary", "report"},    {"read", "report"},         {"open", "report"},
-        {"compare", "diff"},      {"delta", "diff"},          {"annotate", "source"},
-        {"list", "source"},       {"graph", "flame"},         {"flamegraph", "flame"},
-        {"svg", "flame"},         {"html", "flame"},          {"plot", "flame"},
-        {"assert", "check"},      {"limit", "check"},         {"gate", "check"},
-        {"symbols", "symbolize"}, {"symbolise", "symbolize"}, {"addr2line", "symbolize"},
-        {"validate", "verify"},   {"fsck", "verify"},         {"diagnose", "doctor"},
-        {"info", "doctor"},       {"mark", "snapshot"},       {"leaks", "report"},
-        {"top", "report"},
+        {"record", "run"},          {"trace", "run"},           {"exec", "run"},
+        {"start", "run"},           {"profile", "run"},         {"launch", "run"},
+        {"stat", "report"},         {"stats", "report"},        {"show", "report"},
+        {"print", "report"},        {"analyze", "report"},      {"analyse", "report"},
+        {"summary", "report"},      {"read", "report"},         {"open", "report"},
+        {"compare", "diff"},        {"delta", "diff"},          {"annotate", "source"},
+        {"list", "source"},         {"graph", "flame"},         {"flamegraph", "flame"},
+        {"svg", "flame"},           {"plot", "flame"},          {"assert", "check"},
+        {"limit", "check"},         {"gate", "check"},          {"symbols", "symbolize"},
+        {"symbolise", "symbolize"}, {"addr2line", "symbolize"}, {"validate", "verify"},
+        {"fsck", "verify"},         {"diagnose", "doctor"},     {"info", "doctor"},
+        {"mark", "snapshot"},       {"leaks", "report"},        {"top", "report"},
 };
 
 static int unknown_command(const char *name) {

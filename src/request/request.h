@@ -125,6 +125,8 @@ int request_set_from_url(void *request, const char *key, const char *value, stru
 /* Percent-encoded, keys in the order of request_keys(); "" for the default. Parsed again it makes the same request, but for
  * rules, which it leaves out. */
 void request_add_url(const struct request *r, struct str *to);
+/* A value, percent-encoded. */
+void request_add_encoded(struct str *to, const char *text);
 
 /* ---- as options ------------------------------------------------------------------------------ */
 

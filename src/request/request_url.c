@@ -115,7 +115,7 @@ int request_parse_url(struct request *r, const char *query, size_t n, struct err
 
 /* ---- writing --------------------------------------------------------------------------------- */
 
-static void add_encoded(struct str *to, const char *text) {
+void request_add_encoded(struct str *to, const char *text) {
         static const char plain[] =
                 "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-._~@:,/";
 
@@ -134,7 +134,7 @@ static void add_pair(void *ctx, const struct request_key *key, const char *value
         if (to->n && to->bytes[to->n - 1] != '?')
                 str_add(to, "&");
         str_addf(to, "%s=", key->name);
-        add_encoded(to, value ? value : "1");
+        request_add_encoded(to, value ? value : "1");
 }
 
 void request_add_url(const struct request *r, struct str *to) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // For tests: what a page in one file answers.
 //
-//   node file_answer.mjs report.html < questions       each line: an answer's name, a blank, and its query; each answer is a line of JSON
+//   node file_answer.main.mjs report.html < questions       each line: an answer's name, a blank, and its query; each answer is a line of JSON
 import fs from "node:fs";
 import { fileSource, readFileData } from "../api/file";
 import type { AnswerName } from "../api/answers";

@@ -7,17 +7,17 @@
 
 #include <cmocka.h>
 
-#include "page/page_columns.h"
+#include "answer/columns.h"
 #include "query/testing/fabric.h"
 
-#define TRACE_PATH "page_columns_test.silt"
+#define TRACE_PATH "columns_test.silt"
 
 static uint64_t draw(uint64_t *random, uint64_t below) {
         *random = *random * 6364136223846793005ull + 1442695040888963407ull;
         return below ? (*random >> 33) % below : 0;
 }
 
-static struct query_figures path_figures(const struct page_columns *c, uint32_t path,
+static struct query_figures path_figures(const struct columns *c, uint32_t path,
                                          const struct query_answer *a) {
         struct query_figures sum = {0};
 
@@ -33,10 +33,10 @@ static struct query_figures path_figures(const struct page_columns *c, uint32_t 
         return sum;
 }
 
-static void expect_window(struct query *q, const struct page_columns *c, size_t from, size_t to) {
+static void expect_window(struct query *q, const struct columns *c, size_t from, size_t to) {
         _cleanup_(query_answer_freep) struct query_answer *a = NULL;
         struct query_scope scope = c->scope;
-        size_t peak = page_columns_peak(c, from, to);
+        size_t peak = columns_peak(c, from, to);
         struct err e = {0};
 
         scope.from_ns = c->edges_ns.items[from], scope.to_ns = c->edges_ns.items[to];
@@ -45,7 +45,7 @@ static void expect_window(struct query *q, const struct page_columns *c, size_t 
         assert_int_equal(a->totals.end_bytes, c->totals.items[to - 1].end_bytes);
         for (uint32_t path = 0; path <= c->paths.n; path++) {
                 struct query_figures expected = path_figures(c, path, a);
-                struct query_figures actual = page_columns_add_up(c, path, from, to);
+                struct query_figures actual = columns_add_up(c, path, from, to);
 
                 assert_int_equal(actual.n_allocs, expected.n_allocs);
                 assert_int_equal(actual.alloc_bytes, expected.alloc_bytes);
@@ -62,7 +62,7 @@ static void expect_window(struct query *q, const struct page_columns *c, size_t 
 static void expect_trace(const struct fabric_options *o, unsigned n_events, uint64_t *random) {
         _cleanup_(query_freep) struct query *q = NULL;
         struct fabric *f = fabric_new(TRACE_PATH, o);
-        struct page_columns c;
+        struct columns c;
         struct query_scope scope;
         struct err e = {0};
 
@@ -72,8 +72,8 @@ static void expect_trace(const struct fabric_options *o, unsigned n_events, uint
         scope = query_whole(q);
         if (draw(random, 2))
                 scope.process = QUERY_ALL;
-        assert_int_equal(page_columns_make(&c, q, &scope, 2 + draw(random, 20),
-                                           1 + draw(random, 2UL * o->n_stacks), &e),
+        assert_int_equal(columns_make(&c, q, &scope, 2 + draw(random, 20),
+                                      1 + draw(random, 2UL * o->n_stacks), &e),
                          0);
         assert_true(c.is_exact);
         assert_true(c.n_columns >= 1);
@@ -83,7 +83,7 @@ static void expect_trace(const struct fabric_options *o, unsigned n_events, uint
                 expect_window(q, &c, from, from + 1 + draw(random, c.n_columns - from));
         }
         expect_window(q, &c, 0, c.n_columns);
-        page_columns_done(&c);
+        columns_done(&c);
 }
 
 static void test_windows(void **state) {

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /* What a page in one file knows of a recording: its time cut into columns, and of each call path what happened in each.
  *
- * Edges of columns are ends of slices, so that every figure is history's own. A window that begins and ends at edges is then
+ * Edges of columns are ends of slices, so that every figure is history's own; of a short recording they are equally far apart. A window that begins and ends at edges is then
  * answered exactly by adding up:
  *   allocated, count, temporary   sums over its columns
  *   end, growth                   what was live at its last edge, less what was at its first
  *   peak                          of the column whose peak was highest, what was live then
- * A page does this in the browser (web/api/file.ts); page_columns_add_up does it here, for tests.
+ * A page does this in the browser (web/api/file.ts); columns_add_up does it here, for tests.
  *
- * Memory is n_paths call paths beside the largest answer. The call paths beyond are one row: what they have together is kept. */
+ * Inside answer/ only. Memory is n_paths call paths beside the largest answer. The call paths beyond are one row: what they have together is kept. */
 #pragma once
 
 #include "base/err.h"
@@ -16,37 +16,36 @@
 #include "base/vec.h"
 #include "query/query.h"
 
-enum { PAGE_N_COLUMNS = 120, PAGE_N_PATHS = 3000 };
+enum { COLUMNS_N_COLUMNS = 120 };
 
 /* What one call path did in one column; without one, nothing happened and what was live stayed. */
-struct page_cell {
+struct columns_cell {
         uint32_t path, column; /* path: index into paths; paths.n: the smaller ones together */
         uint64_t n_allocs, alloc_bytes, n_temporary;
         int64_t peak_bytes, peak_blocks; /* live when the column's live bytes were highest */
         int64_t end_bytes, end_blocks;   /* at its end */
 };
 
-struct page_columns {
+struct columns {
         struct query_scope scope; /* all of a recording, of one process or of all */
         size_t n_columns;
         VEC(uint64_t) edges_ns;          /* n_columns + 1; the last: UINT64_MAX */
         VEC(struct query_totals) totals; /* n_columns, each of its own window */
         VEC(uint32_t) paths; /* stacks; largest first, by the most they have of any metric */
         size_t n_smaller;    /* call paths that are told together */
-        VEC(struct page_cell) cells; /* by column, then by path */
+        VEC(struct columns_cell) cells; /* by column, then by path */
         bool is_exact;
 };
 
 /* At most so many columns and call paths. */
-int page_columns_make(struct page_columns *c, struct query *q, const struct query_scope *scope,
-                      size_t n_columns, size_t n_paths, struct err *reterr);
-void page_columns_done(struct page_columns *c); /* also after a failure */
+int columns_make(struct columns *c, struct query *q, const struct query_scope *scope,
+                 size_t n_columns, size_t n_paths, struct err *reterr);
+void columns_done(struct columns *c); /* also after a failure */
 
 /* The figures of one path (paths.n: of the smaller ones) in the columns [from, to). */
-struct query_figures page_columns_add_up(const struct page_columns *c, uint32_t path, size_t from,
-                                         size_t to);
+struct query_figures columns_add_up(const struct columns *c, uint32_t path, size_t from, size_t to);
 /* The column of [from, to) whose peak is highest; the first of several. */
-size_t page_columns_peak(const struct page_columns *c, size_t from, size_t to);
+size_t columns_peak(const struct columns *c, size_t from, size_t to);
 
-/* "columns": the edges, totals, cells and the stack of each path, an array for each figure. */
-void page_columns_put(struct json *j, const struct page_columns *c, uint64_t end_ns);
+/* "edges_s", "totals", "paths" (the stack of each), "smaller_paths", "exact" and "cells": an array for each figure. */
+void columns_put(struct json *j, const struct columns *c, uint64_t end_ns);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "page/page_columns.h"
+#include "answer/columns.h"
 
 #include <stdlib.h>
 
@@ -34,7 +34,7 @@ static double share_of(const struct query_figures *f, const struct query_totals 
 }
 
 /* By what they have of all of the recording: what matters in one column alone and nowhere else is small. */
-static void choose_paths(struct page_columns *c, const struct query_answer *all, size_t n_paths) {
+static void choose_paths(struct columns *c, const struct query_answer *all, size_t n_paths) {
         VEC(struct ranked) ranks = {0};
 
         for (size_t i = 0; i < all->n_sites; i++)
@@ -50,13 +50,19 @@ static void choose_paths(struct page_columns *c, const struct query_answer *all,
 
 /* ---- columns --------------------------------------------------------------------------------- */
 
-static void choose_edges(struct page_columns *c, const struct query *q, size_t n_columns) {
-        uint64_t end_ns = query_view(q)->end_ns;
+/* Of a short recording events are read where an edge cuts a slice, so that its columns are of equal length. */
+enum { MAX_CUT_EVENTS = 2000000 };
+
+static void choose_edges(struct columns *c, const struct query *q, size_t n_columns) {
+        const struct trace_view *v = query_view(q);
+        bool cuts = v->n_events <= MAX_CUT_EVENTS && !v->n_dropped_events &&
+                    !(v->meta.flags & TRACE_IS_TOTALS);
+        uint64_t end_ns = v->end_ns;
 
         vec_push(&c->edges_ns, 0);
         for (size_t i = 1; i < n_columns; i++) {
                 uint64_t wanted = (uint64_t)((double)end_ns * (double)i / (double)n_columns);
-                uint64_t edge = query_edge_near(q, wanted);
+                uint64_t edge = cuts ? wanted : query_edge_near(q, wanted);
 
                 if (edge > c->edges_ns.items[c->edges_ns.n - 1] && edge < end_ns)
                         vec_push(&c->edges_ns, edge);
@@ -71,22 +77,22 @@ struct row {
         int64_t live_bytes, live_blocks; /* at the column's begin */
 };
 
-static void add_cell(struct page_columns *c, struct row *r, uint32_t path, uint32_t column) {
+static void add_cell(struct columns *c, struct row *r, uint32_t path, uint32_t column) {
         const struct query_figures *f = &r->f;
 
         if (f->n_allocs || f->n_temporary || f->end_bytes != r->live_bytes ||
             f->end_blocks != r->live_blocks || f->peak_bytes != r->live_bytes ||
             f->peak_blocks != r->live_blocks)
                 vec_push(&c->cells,
-                         (struct page_cell){path, column, f->n_allocs, f->alloc_bytes,
-                                            f->n_temporary, f->peak_bytes, f->peak_blocks,
-                                            f->end_bytes, f->end_blocks});
+                         (struct columns_cell){path, column, f->n_allocs, f->alloc_bytes,
+                                               f->n_temporary, f->peak_bytes, f->peak_blocks,
+                                               f->end_bytes, f->end_blocks});
         r->live_bytes = f->end_bytes, r->live_blocks = f->end_blocks;
         r->f = (struct query_figures){0};
 }
 
-static int fill_column(struct page_columns *c, struct query *q, size_t column,
-                       const struct map *path_of, struct row *rows, struct err *reterr) {
+static int fill_column(struct columns *c, struct query *q, size_t column, const struct map *path_of,
+                       struct row *rows, struct err *reterr) {
         _cleanup_(query_answer_freep) struct query_answer *a = NULL;
         struct query_scope scope = c->scope;
         int r;
@@ -108,14 +114,14 @@ static int fill_column(struct page_columns *c, struct query *q, size_t column,
         return 0;
 }
 
-int page_columns_make(struct page_columns *c, struct query *q, const struct query_scope *scope,
-                      size_t n_columns, size_t n_paths, struct err *reterr) {
+int columns_make(struct columns *c, struct query *q, const struct query_scope *scope,
+                 size_t n_columns, size_t n_paths, struct err *reterr) {
         _cleanup_(query_answer_freep) struct query_answer *all = NULL;
         struct map path_of = {0};
         VEC(struct row) rows = {0};
         int r;
 
-        *c = (struct page_columns){.scope = *scope, .is_exact = true};
+        *c = (struct columns){.scope = *scope, .is_exact = true};
         c->scope.from_ns = 0, c->scope.to_ns = UINT64_MAX;
         r = query_ask(q, &c->scope, &all, reterr);
         if (r < 0)
@@ -134,17 +140,17 @@ int page_columns_make(struct page_columns *c, struct query *q, const struct quer
         return r;
 }
 
-void page_columns_done(struct page_columns *c) {
+void columns_done(struct columns *c) {
         vec_free(&c->edges_ns);
         vec_free(&c->totals);
         vec_free(&c->paths);
         vec_free(&c->cells);
-        *c = (struct page_columns){0};
+        *c = (struct columns){0};
 }
 
 /* ---- windows --------------------------------------------------------------------------------- */
 
-size_t page_columns_peak(const struct page_columns *c, size_t from, size_t to) {
+size_t columns_peak(const struct columns *c, size_t from, size_t to) {
         size_t peak = from;
 
         for (size_t i = from; i < to; i++)
@@ -153,13 +159,13 @@ size_t page_columns_peak(const struct page_columns *c, size_t from, size_t to) {
         return peak;
 }
 
-struct query_figures page_columns_add_up(const struct page_columns *c, uint32_t path, size_t from,
-                                         size_t to) {
-        size_t peak = page_columns_peak(c, from, to);
+struct query_figures columns_add_up(const struct columns *c, uint32_t path, size_t from,
+                                    size_t to) {
+        size_t peak = columns_peak(c, from, to);
         struct query_figures sum = {0};
 
         for (size_t i = 0; i < c->cells.n; i++) {
-                const struct page_cell *x = &c->cells.items[i];
+                const struct columns_cell *x = &c->cells.items[i];
 
                 if (x->path != path || x->column >= to)
                         continue;
@@ -181,7 +187,7 @@ struct query_figures page_columns_add_up(const struct page_columns *c, uint32_t 
 
 /* ---- JSON ------------------------------------------------------------------------------------ */
 
-static void put_edges(struct json *j, const struct page_columns *c, uint64_t end_ns) {
+static void put_edges(struct json *j, const struct columns *c, uint64_t end_ns) {
         json_key(j, "edges_s");
         json_array(j);
         for (size_t i = 0; i <= c->n_columns; i++)
@@ -198,7 +204,7 @@ static void put_edges(struct json *j, const struct page_columns *c, uint64_t end
                 json_end(j);                                                                       \
         } while (0)
 
-static void put_totals(struct json *j, const struct page_columns *c) {
+static void put_totals(struct json *j, const struct columns *c) {
         const struct query_totals *t = c->totals.items;
 
         json_key(j, "totals");
@@ -219,8 +225,8 @@ static void put_totals(struct json *j, const struct page_columns *c) {
         json_end(j);
 }
 
-static void put_cells(struct json *j, const struct page_columns *c) {
-        const struct page_cell *x = c->cells.items;
+static void put_cells(struct json *j, const struct columns *c) {
+        const struct columns_cell *x = c->cells.items;
 
         json_key(j, "cells");
         json_object(j);
@@ -236,9 +242,7 @@ static void put_cells(struct json *j, const struct page_columns *c) {
         json_end(j);
 }
 
-void page_columns_put(struct json *j, const struct page_columns *c, uint64_t end_ns) {
-        json_key(j, "columns");
-        json_object(j);
+void columns_put(struct json *j, const struct columns *c, uint64_t end_ns) {
         put_edges(j, c, end_ns);
         put_totals(j, c);
         PUT_ARRAY(j, "paths", c->paths.n, json_uint, c->paths.items[i]);
@@ -246,5 +250,4 @@ void page_columns_put(struct json *j, const struct page_columns *c, uint64_t end
         json_key(j, "exact");
         json_bool(j, c->is_exact);
         put_cells(j, c);
-        json_end(j);
 }

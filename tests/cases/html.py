@@ -1,0 +1,122 @@
+# SPDX-License-Identifier: MIT
+"""The page in one file: what it answers in a browser is what `silt report --json` prints for the same window."""
+
+import base64
+import gzip
+import json
+import os
+import re
+import shutil
+import subprocess
+
+from harness.cases import skip
+from harness.process import run
+
+METRICS = ("peak", "end", "allocated", "count", "temporary", "growth")
+
+
+def page_of(t, program, *argv):
+    """A recording of the program, and its page."""
+    trace, page = t.path("t.silt"), t.path("t.html")
+    r = t.silt.command("run", "-q", "-f", "-o", trace, program, *argv)
+    assert r.code == 0, r.errors
+    r = t.silt.command("html", trace, "-f", "-o", page)
+    if "without the page" in r.errors:
+        skip("this build has no page")
+    assert r.code == 0, r.errors
+    return trace, page
+
+
+def data_of(page):
+    with open(page, encoding="utf-8") as f:
+        text = f.read()
+    data = re.search(r'<script type="text/plain" id="silt-data">([^<]*)</script>', text)
+    assert data, "the page has no data"
+    return json.loads(gzip.decompress(base64.b64decode(data[1]))), text
+
+
+def ask_page(t, page, questions):
+    """What the page's own script answers, run by Node."""
+    root = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+    out = t.path("tools")
+    r = run([os.path.join(root, "tools/web.sh"), "--out", out, "--tools"], timeout_s=300)
+    assert r.code == 0, r.text + r.errors
+    done = subprocess.run([shutil.which("node"), os.path.join(out, "file_answer.main.mjs"), page], input="\n".join(questions) + "\n",
+                          capture_output=True, text=True, timeout=120, check=False)
+    assert done.returncode == 0, done.stderr[-2000:]
+    return [json.loads(line) for line in done.stdout.splitlines()]
+
+
+def expected(t, trace, window, *options):
+    r = t.silt.command("report", trace, "--json", "--process", "all", *window, *options)
+    assert r.code == 0, r.errors
+    return json.loads(r.text)
+
+
+def seconds(value):
+    return f"{value:.9f}".rstrip("0").rstrip(".") + "s"
+
+
+def test_windows(t):
+    """Random windows between edges, by every metric: totals, the flame graph, the table, the tree."""
+    trace, page = page_of(t, t.program("fork_tree"))
+    columns = data_of(page)[0]["answers"]["columns"]
+    edges = columns["edges_s"]
+    windows, questions = [], []
+    for _ in range(t.count(12, 200)):
+        a, b = sorted(t.chance.sample(range(len(edges)), 2))
+        by = t.chance.choice(METRICS)
+        window = [] if a == 0 else ["--from", seconds(edges[a])]
+        if b < len(edges) - 1:
+            window += ["--to", seconds(edges[b])]
+        query = f"from={seconds(edges[a])}&to={seconds(edges[b])}&by={by}"
+        windows.append((window, by))
+        questions += [f"report {query}", f"flame {query}", f"table {query}&group-by=function&rows=100000", f"shaped {query}&tree=1"]
+    answers = ask_page(t, page, questions)
+    for i, (window, by) in enumerate(windows):
+        report, flame, table, tree = answers[4 * i:4 * i + 4]
+        want = expected(t, trace, window)["totals"]
+        for key in ("allocations", "frees", "bytes_allocated", "temporary_allocations", "peak_live_bytes", "end_live_bytes", "end_live_blocks"):
+            assert report["totals"][key] == want[key], f"{window}: {key}: {report['totals'][key]}, not {want[key]}"
+        groups = expected(t, trace, window, "--by", by, "--group-by", "function", "--top", "1000000")
+        whole = sum(g["self"]["value"] for g in groups["groups"])
+        assert flame["value"][0] == whole, f"{window} by {by}: the flame graph has {flame['value'][0]}, not {whole}"
+        column = {"peak": "peak_bytes", "end": "end_bytes", "allocated": "allocated_bytes", "growth": "growth_bytes"}.get(by, by)
+        got = sorted(value for value in table[column] if value)
+        assert got == sorted(g["self"]["value"] for g in groups["groups"] if g["self"]["value"]), f"{window} by {by}: {got}"
+        assert tree["nodes"][0]["total"]["value"] == whole
+
+
+def test_whole_figures_are_the_reports(t):
+    """Without a window the page has the report as it is printed."""
+    trace, page = page_of(t, t.program("realloc_chain"))
+    want = expected(t, trace, [], "--top", "20")
+    have = data_of(page)[0]["answers"]["report"]
+    for key in ("totals", "headline", "findings", "top", "sizes", "lifetimes"):
+        assert have[key] == want[key], key
+
+
+def test_one_file(t):
+    """Nothing is loaded from elsewhere, nothing in it ends its own elements, and it is made anew only where silt made it."""
+    trace, page = page_of(t, t.program("realloc_chain"))
+    text = data_of(page)[1]
+    assert not re.search(r'(src|href)="(?!data:)', text), "the page loads something"
+    assert "default-src 'none'" in text
+    assert text.count("</script>") == 3
+    assert t.silt.command("html", trace, "-o", page).code == 0
+    other = t.path("mine.html")
+    with open(other, "w", encoding="ascii") as f:
+        f.write("mine\n")
+    r = t.silt.command("html", trace, "-o", other)
+    assert r.code == 2 and "already exists" in r.errors, r.errors
+    for argv, words in ((["html", trace], "-o"), (["html", t.path("none.silt"), "-o", page], "none.silt"), (["html", "-o", page], "no trace")):
+        r = t.silt.command(*argv)
+        assert r.code == 2 and words in r.errors and r.errors.count("\n") == 1, r.errors
+
+
+def test_refusals(t):
+    """What a file cannot answer it refuses, with what to do."""
+    _, page = page_of(t, t.program("realloc_chain"))
+    for answer in ask_page(t, page, ["flame function=x", "table group-by=thread", "diff old-to=1s", "source what=nothing", "shaped blocks=1", "flame from=5x",
+                                     "flame by=colour", "flame from=@nowhere"]):
+        assert answer["schema"] == "silt.error/1" and answer["error"], answer
