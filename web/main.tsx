@@ -11,6 +11,7 @@ import "./style/base.css";
 import "./style/frame.css";
 import "./style/overview.css";
 import "./style/table.css";
+import "./style/flame.css";
 
 const place = document.getElementById("page");
 const data = document.getElementById("silt-data"); // of a page in one file

@@ -1,7 +1,59 @@
 // SPDX-License-Identifier: MIT
+// Flame: where the memory of the window comes from, as boxes.
+import { useMemo } from "preact/hooks";
 import type { ViewProps } from "../api/ask";
+import { useAnswer } from "../api/use";
+import { foldRecursion } from "../model/flame_fold";
+import { get, question } from "../model/state";
 import { Empty } from "../widgets/empty";
+import { Flame } from "../widgets/flame";
+import { FlameKeys } from "../widgets/flame_keys";
+import { boxItems, openBox } from "../widgets/flame_items";
+import { Pending } from "../widgets/pending";
+import { Choice, Switch } from "../widgets/switches";
+import type { Flame as FlameAnswer } from "../api/flame";
 
-export function FlameView(_: ViewProps) {
-  return <Empty title="Flame" why="Nothing is drawn here yet." />;
+export function FlameView({ state, ask }: ViewProps) {
+  const isReversed = get(state, "reverse") !== undefined;
+  const isFull = get(state, "full") !== undefined;
+  const answered = useAnswer(ask, "flame", question(state, { reverse: isReversed, full: isFull }));
+  const set = (key: string, value: string | null): void => ask.go({ set: { [key]: value } });
+  return (
+    <div class="flame-view">
+      <div class="flame-head">
+        <p class="headline">{answered.answer?.sentence ?? ""}</p>
+        <div class="switches">
+          <Choice label="What comes first" value={isReversed ? "code" : "callers"} onChoose={(v) => set("reverse", v === "code" ? "1" : null)}
+                  of={[["callers", "From the start of the program"], ["code", "From the code that requested it"]]} />
+          <Choice label="Direction" value={get(state, "layout") === "flame" ? "flame" : "icicle"} onChoose={(v) => set("layout", v === "flame" ? v : null)}
+                  of={[["icicle", "Downwards"], ["flame", "Upwards"]]} />
+          <Switch on={get(state, "fold") !== undefined} onTurn={(on) => set("fold", on ? "1" : null)}
+                  title="A function that calls itself, also by way of others, has one box: that of its first call">
+            Fold recursion
+          </Switch>
+          <Switch on={isFull} onTurn={(on) => set("full", on ? "1" : null)} title="Allocators, containers, executors and start code">
+            Show machinery
+          </Switch>
+        </div>
+      </div>
+      <Pending of={answered}>{(answer) => <Picture answer={answer} state={state} ask={ask} />}</Pending>
+    </div>
+  );
+}
+
+/** One answer drawn, with what its colours mean. Compare draws its difference with it, too. */
+export function Picture({ answer, state, ask }: ViewProps & { answer: FlameAnswer }) {
+  const isFolded = get(state, "fold") !== undefined;
+  const columns = useMemo(() => (isFolded ? foldRecursion(answer) : answer), [answer, isFolded]);
+  if (answer.parent.length < 2)
+    return <Empty title="Nothing to draw" why="No block of this window passes the filters. Widen the window or take a filter away." />;
+  return (
+    <>
+      <Flame columns={columns} label={answer.sentence} search={get(state, "search") ?? ""} zoom={get(state, "zoom") ?? ""}
+             isUpward={get(state, "layout") === "flame"} onZoom={(zoom, how) => ask.go({ set: { zoom: zoom === "" ? null : zoom } }, how)}
+             itemsFor={(tree, box) => boxItems(ask, tree, box)} onOpen={(tree, box) => openBox(ask, tree, box)} />
+      <FlameKeys of={answer} />
+      {answer.doubts.map((doubt) => <p class="quiet" key={doubt}>{doubt}</p>)}
+    </>
+  );
 }

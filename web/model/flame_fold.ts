@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: MIT
+// Recursion folded into its first call: a function that is called again further down adds what it has to the box of its first call, and so on with what
+// it calls. Each function is then at most once in a path, and the sum of all boxes' own bytes stays the same.
+import { KIND, type FlameColumns } from "./flame_tree";
+
+interface Node {
+  like: number; // the box of the answer that lends name, place and colour
+  value: number; // its own, until it is summed up
+  beside: number;
+  was: number;
+  width: number;
+  rest: number;
+  parent: Node | null;
+  children: Map<string, Node>;
+}
+
+function keyOf(c: FlameColumns, i: number): string {
+  const kind = c.kind[i] ?? 0;
+  return kind === KIND.rest ? "rest" : `${kind}:${c.name[i]}:${kind === KIND.frame ? c.module[i] : c.place[i]}`;
+}
+
+function nodeBelow(parent: Node | null, like: number): Node {
+  return { like, value: 0, beside: 0, was: 0, width: 0, rest: 0, parent, children: new Map() };
+}
+
+/** The same columns where nothing recurs. */
+export function foldRecursion(c: FlameColumns): FlameColumns {
+  const n = c.parent.length;
+  const nodes: Node[] = [];
+  const keys: string[] = [];
+  let isFolded = false;
+
+  if (n === 0)
+    return c;
+  for (let i = 0; i < n; i++) {
+    keys.push(keyOf(c, i));
+    const parent = i === 0 ? null : nodes[c.parent[i] ?? 0]!;
+    let node: Node | null = null;
+    if (c.kind[i] === KIND.frame)
+      for (let above = parent; above !== null && node === null; above = above.parent)
+        if (keys[above.like] === keys[i])
+          node = above;
+    isFolded ||= node !== null;
+    node ??= parent?.children.get(keys[i]!) ?? null;
+    if (node === null) {
+      node = nodeBelow(parent, i);
+      parent?.children.set(keys[i]!, node);
+    }
+    nodes.push(node);
+  }
+  if (!isFolded)
+    return c;
+  addOwn(c, nodes);
+  return flattened(c, nodes[0]!);
+}
+
+/** Own figures: what a box has without its children. */
+function addOwn(c: FlameColumns, nodes: readonly Node[]): void {
+  for (let i = 0; i < nodes.length; i++) {
+    const own = nodes[i]!;
+    own.value += c.value[i] ?? 0;
+    own.beside += c.beside[i] ?? 0;
+    own.was += c.was?.[i] ?? 0;
+    own.width += c.width[i] ?? 0;
+    own.rest += c.rest[i] ?? 0;
+    if (i === 0)
+      continue;
+    const above = nodes[c.parent[i] ?? 0]!;
+    above.value -= c.value[i] ?? 0;
+    above.beside -= c.beside[i] ?? 0;
+    above.was -= c.was?.[i] ?? 0;
+    above.width -= c.width[i] ?? 0;
+  }
+}
+
+/** Sums up, leaves out what has nothing left, and puts the children of one in a row, widest first, the rest last. */
+function flattened(c: FlameColumns, root: Node): FlameColumns {
+  const order: Node[] = [root];
+  for (let at = 0; at < order.length; at++)
+    order.push(...order[at]!.children.values());
+  for (let at = order.length - 1; at > 0; at--) {
+    const node = order[at]!;
+    const parent = node.parent!;
+    parent.value += node.value;
+    parent.beside += node.beside;
+    parent.was += node.was;
+    parent.width += node.width;
+  }
+
+  const kept: Node[] = [root];
+  const parents = [-1];
+  const isRestBox = (node: Node): boolean => c.kind[node.like] === KIND.rest;
+  for (let at = 0; at < kept.length; at++) {
+    const children = [...kept[at]!.children.values()].filter((child) => child.width > 0);
+    children.sort((a, b) => Number(isRestBox(a)) - Number(isRestBox(b)) || b.width - a.width || a.like - b.like);
+    for (const child of children) {
+      kept.push(child);
+      parents.push(at);
+    }
+  }
+  const column = (of: readonly number[]): number[] => kept.map((node) => of[node.like] ?? 0);
+  return {
+    ...c,
+    parent: parents,
+    name: column(c.name),
+    place: column(c.place),
+    module: column(c.module),
+    hue: column(c.hue),
+    shade: column(c.shade),
+    kind: column(c.kind),
+    site: column(c.site),
+    width: kept.map((node) => node.width),
+    value: kept.map((node) => node.value),
+    beside: kept.map((node) => node.beside),
+    was: c.was && kept.map((node) => node.was),
+    rest: kept.map((node) => node.rest),
+  };
+}
