@@ -2,7 +2,7 @@
 // The boxes of a flame graph out of the columns of a file, in the shape of the server's answer.
 import type { Columns } from "../api/columns";
 import type { Flame } from "../api/flame";
-import { figuresIn, isCount, totalsIn, type Metric } from "./columns";
+import { figuresIn, isCount, type Metric } from "./columns";
 import { SMALLER, treeOf, type TreeNode } from "./columns_tree";
 import { amount } from "./units";
 
@@ -20,7 +20,7 @@ export function huesOf(whole: Flame): ReadonlyMap<string, number> {
 }
 
 const STATES: Readonly<Record<Metric, string>> = {
-  peak: "live at the peak", end: "still allocated at the end", allocated: "allocated", count: "allocations", temporary: "temporary allocations",
+  peak: "live at the peak", end: "live at the end", allocated: "allocated", count: "allocations", temporary: "temporary allocations",
   growth: "growth",
 };
 
@@ -71,10 +71,11 @@ export function flameFrom(c: Columns, wish: FlameWish, hues: ReadonlyMap<string,
     out.site.push(node.paths.length > 0 && node.paths[0] < c.paths.length ? c.paths[node.paths[0]] : 0);
     node.children.forEach((child, at) => todo.push({ node: child, parent: i, shade: shade + at + 1 }));
   }
-  const t = totalsIn(c, wish.from, wish.to);
+  const isWhole = wish.from === 0 && wish.to === c.edges_s.length - 1;
+  const unit = isCount(wish.metric) ? "blocks" : "bytes";
   return {
-    ...whole, ...out, metric: wish.metric, reversed: wish.isReversed, whole: root.width, unit: isCount(wish.metric) ? "blocks" : "bytes",
-    sentence: `${amount(root.total, isCount(wish.metric) ? "blocks" : "bytes")} ${STATES[wish.metric]} of ${amount(t.peak_live_bytes, "bytes")} at the peak`,
+    ...whole, ...out, metric: wish.metric, reversed: wish.isReversed, whole: root.width, unit,
+    sentence: isWhole && wish.metric === whole.metric ? whole.sentence : `${amount(root.total, unit)} ${STATES[wish.metric]}${isWhole ? "" : ", in this window"}.`,
     is_change: isChange, names, was: null, colours: isChange ? [] : coloursOf(c, root, hues),
   };
 }
