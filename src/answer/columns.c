@@ -50,14 +50,27 @@ static void choose_paths(struct columns *c, const struct query_answer *all, size
 
 /* ---- columns --------------------------------------------------------------------------------- */
 
-/* Of a short recording events are read where an edge cuts a slice, so that its columns are of equal length. */
-enum { MAX_CUT_EVENTS = 2000000 };
+enum {
+        MAX_CUT_EVENTS = 8000000, /* read for edges that cut slices */
+        MIN_CUT_COLUMNS = 24,     /* fewer are no better than slices */
+};
+
+/* A short recording has few slices. There, edges cut them, so far as reading their events, for both edges of each column, takes no time
+ * worth speaking of. */
+static bool choose_cuts(const struct trace_view *v, size_t *n_columns) {
+        uint64_t n_events_each = 2 * (v->n_events / MAX(v->n_slices, 1u) + 1);
+        size_t n = MIN(*n_columns, (size_t)(MAX_CUT_EVENTS / n_events_each));
+
+        if (v->n_dropped_events || (v->meta.flags & TRACE_IS_TOTALS) ||
+            n < MIN(*n_columns, (size_t)MIN_CUT_COLUMNS) || n < v->n_slices)
+                return false;
+        *n_columns = n;
+        return true;
+}
 
 static void choose_edges(struct columns *c, const struct query *q, size_t n_columns) {
-        const struct trace_view *v = query_view(q);
-        bool cuts = v->n_events <= MAX_CUT_EVENTS && !v->n_dropped_events &&
-                    !(v->meta.flags & TRACE_IS_TOTALS);
-        uint64_t end_ns = v->end_ns;
+        bool cuts = choose_cuts(query_view(q), &n_columns);
+        uint64_t end_ns = query_view(q)->end_ns;
 
         vec_push(&c->edges_ns, 0);
         for (size_t i = 1; i < n_columns; i++) {
