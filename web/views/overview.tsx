@@ -115,7 +115,7 @@ function Largest({ state, ask }: ViewProps) {
   const asked = useAnswer(ask, "table", question(state, { "group-by": "site", rows: LARGEST, sparks: LARGEST }));
   return (
     <section class="part largest">
-      <h2 class="part-title">Largest by {METRIC_WORDS[metric] ?? metric}</h2>
+      <h2 class="part-title">Largest: {METRIC_WORDS[metric] ?? metric}</h2>
       <Pending of={asked}>
         {(table) => {
           const column = { peak: table.peak_bytes, end: table.end_bytes, allocated: table.allocated_bytes, count: table.count, temporary: table.temporary, growth: table.growth_bytes }[metric] ?? table.peak_bytes;

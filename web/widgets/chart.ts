@@ -31,27 +31,24 @@ export interface Shown {
 }
 
 export class Chart {
-  private readonly plot: UPlot;
-  private readonly brush: Brush;
+  private plot: UPlot;
+  private brush: Brush;
   private shown: Shown | null = null;
   private top = 1;
-  private seriesMade = "";
-  private readonly rate: HTMLCanvasElement;
+  private drawn = "0";
+  private chosen: Span | null = null;
+  private readonly rate = document.createElement("canvas");
 
-  constructor(private readonly place: HTMLElement, width: number, height: number, private readonly colours: Colours, events: ChartEvents) {
-    this.plot = new UPlot(this.options(width, height), [[], []], place);
-    this.rate = place.appendChild(document.createElement("canvas"));
+  constructor(
+    private readonly place: HTMLElement,
+    private readonly width: number,
+    private readonly height: number,
+    private readonly colours: Colours,
+    private readonly events: ChartEvents,
+  ) {
+    [this.plot, this.brush] = this.make(0);
     this.rate.className = "rate";
-    const over = this.plot.over;
-    this.brush = new Brush(over, { toSeconds: (px) => this.plot.posToVal(px, "x"), toPixels: (s) => this.plot.valToPos(s, "x") }, events);
-    over.addEventListener("wheel", (event) => {
-      event.preventDefault();
-      const left = event.clientX - over.getBoundingClientRect().left;
-      if (event.shiftKey || Math.abs(event.deltaX) > Math.abs(event.deltaY)) events.wheel(1, 0, Math.sign(event.deltaX || event.deltaY) * 0.1);
-      else events.wheel(2 ** (Math.max(-100, Math.min(100, event.deltaY)) / 200), this.plot.posToVal(left, "x"), 0);
-    }, { passive: false });
-    over.addEventListener("pointermove", (event) => events.hover(this.plot.posToVal(event.clientX - over.getBoundingClientRect().left, "x")));
-    over.addEventListener("pointerleave", () => events.hover(null));
+    place.append(this.rate);
   }
 
   done(): void {
@@ -60,12 +57,39 @@ export class Chart {
     this.rate.remove();
   }
 
+  /** uPlot's series are made with it: another number of groups is another plot. */
+  private make(groups: number): [UPlot, Brush] {
+    const { events } = this;
+    const plot = new UPlot(this.options(groups), [[]], (self, start) => {
+      this.place.prepend(self.root);
+      start();
+    });
+    const over = plot.over;
+    const brush = new Brush(over, { toSeconds: (px) => plot.posToVal(px, "x"), toPixels: (s) => plot.valToPos(s, "x") }, events);
+    const toX = (event: MouseEvent): number => plot.posToVal(event.clientX - over.getBoundingClientRect().left, "x");
+    over.addEventListener("wheel", (event) => {
+      event.preventDefault();
+      if (event.shiftKey || Math.abs(event.deltaX) > Math.abs(event.deltaY)) events.wheel(1, 0, Math.sign(event.deltaX || event.deltaY) * 0.1);
+      else events.wheel(2 ** (Math.max(-100, Math.min(100, event.deltaY)) / 200), toX(event), 0);
+    }, { passive: false });
+    over.addEventListener("pointermove", (event) => events.hover(toX(event)));
+    over.addEventListener("pointerleave", () => events.hover(null));
+    return [plot, brush];
+  }
+
   show(shown: Shown): void {
     this.shown = shown;
     const { main, whole, seen } = shown;
     const lines = main.groups.length > 0 ? stacked(main).reverse() : [[...main.live_bytes] as Line];
     const wholeLine: Line = whole && whole.columns === main.columns ? [...whole.live_bytes] : new Array<number | null>(main.columns).fill(null);
-    this.makeSeries(main.groups.length, whole !== null);
+    const drawn = String(main.groups.length);
+    if (drawn !== this.drawn) {
+      this.drawn = drawn;
+      this.brush.done();
+      this.plot.destroy();
+      [this.plot, this.brush] = this.make(main.groups.length);
+      this.brush.show(this.chosen);
+    }
     this.top = Math.max(1, highest([...lines, wholeLine, main.rss_bytes])) * 1.06;
     this.plot.setData([middles(main), ...lines, wholeLine, [...main.rss_bytes]], false);
     this.plot.batch(() => {
@@ -77,10 +101,12 @@ export class Chart {
   }
 
   choose(span: Span | null, isMoment: boolean): void {
-    this.brush.show(span && isMoment ? { from_s: span.to_s, to_s: span.to_s } : span);
+    this.chosen = span && isMoment ? { from_s: span.to_s, to_s: span.to_s } : span;
+    this.brush.show(this.chosen);
   }
 
-  private options(width: number, height: number): UPlot.Options {
+  private options(groups: number): UPlot.Options {
+    const { width, height } = this;
     const quiet = this.colours("--quiet");
     const line = this.colours("--line");
     const axis = { stroke: quiet, font: FONT, ticks: { show: false }, grid: { stroke: line, width: 1 } };
@@ -88,7 +114,7 @@ export class Chart {
       width,
       height,
       legend: { show: false },
-      padding: [16, 16, 0, 0],
+      padding: [16, 24, 0, 0],
       cursor: { drag: { x: false, y: false, setScale: false }, y: false, points: { show: false } },
       scales: { x: { time: false, auto: false }, y: { auto: false } },
       axes: [
@@ -99,23 +125,19 @@ export class Chart {
         },
         { ...axis, size: AXIS_LEFT, splits: () => byteTicks(this.top, height < 110 ? 2 : 4), values: (_, ticks) => ticks.map(byteLabel) },
       ],
-      series: [{}, {}],
+      series: [{}, ...this.series(groups)],
       hooks: { draw: [() => this.drawFlags()] },
     };
   }
 
-  /** Areas are drawn from the highest to the lowest, each over the one before. */
-  private makeSeries(groups: number, isPart: boolean): void {
-    const wanted = `${groups} ${isPart}`;
-    if (wanted === this.seriesMade) return;
-    this.seriesMade = wanted;
-    while (this.plot.series.length > 1) this.plot.delSeries(this.plot.series.length - 1);
-    const area = (colour: string, edge: string): void => void this.plot.addSeries({ stroke: edge, width: 1, fill: colour, points: { show: false }, spanGaps: true });
-    if (groups === 0) area(this.colours("--live-area"), this.colours("--accent"));
-    for (let k = 0; k < groups; k++) area(this.colours(`--series-${k + 1}`), this.colours("--ground"));
-    if (groups > 0) area(this.colours("--series-rest"), this.colours("--ground"));
-    this.plot.addSeries({ stroke: this.colours("--quiet"), width: 1, dash: [2, 3], points: { show: false }, spanGaps: true });
-    this.plot.addSeries({ stroke: this.colours("--resident"), width: 1.5, points: { show: false }, spanGaps: true });
+  /** Areas are drawn from the highest to the lowest, each over the one before; then all of it, and what is resident. */
+  private series(groups: number): UPlot.Series[] {
+    const plain = { points: { show: false }, spanGaps: true };
+    const area = (colour: string, edge: string): UPlot.Series => ({ ...plain, stroke: this.colours(edge), width: 1, fill: this.colours(colour) });
+    const areas = groups === 0 ? [area("--live-area", "--accent")] : [];
+    for (let k = 0; k < groups; k++) areas.push(area(`--series-${k + 1}`, "--ground"));
+    if (groups > 0) areas.push(area("--series-rest", "--ground"));
+    return [...areas, { ...plain, stroke: this.colours("--quiet"), width: 1, dash: [2, 3] }, { ...plain, stroke: this.colours("--resident"), width: 1.5 }];
   }
 
   /** Device pixels of a moment; null: outside of what is shown. */
@@ -133,6 +155,8 @@ export class Chart {
     ctx.save();
     ctx.font = `${11 * devicePixelRatio}px system-ui, sans-serif`;
     ctx.lineWidth = devicePixelRatio;
+    ctx.textAlign = "left";
+    ctx.textBaseline = "alphabetic";
     this.drawLives(trace);
     const marks = trace.marks.map((mark) => ({ at: this.x(mark.time_s), text: `@${visible(mark.name)}`, colour: this.colours("--text") }));
     const peak = { at: shown.process === "all" ? this.x(trace.peak.time_s) : null, text: "▲ peak", colour: this.colours("--accent") };
@@ -146,7 +170,7 @@ export class Chart {
       ctx.lineTo(flag.at, bbox.top + bbox.height);
       ctx.stroke();
       const width = ctx.measureText(flag.text).width;
-      const left = Math.min(flag.at + 3 * devicePixelRatio, bbox.left + bbox.width - width + 12 * devicePixelRatio);
+      const left = Math.min(flag.at + 3 * devicePixelRatio, bbox.left + bbox.width - width + 20 * devicePixelRatio);
       if (left < free_px) continue; // the line stays, its name is told where there is room
       ctx.fillText(flag.text, left, bbox.top - 4 * devicePixelRatio);
       free_px = left + width + 6 * devicePixelRatio;

@@ -82,7 +82,7 @@ export function Timeline({ state, ask, onDrag, follow }: TimelineProps) {
 }
 
 function heightFor(width: number): number {
-  return width < 600 ? 96 : 128;
+  return width < 600 ? 96 : window.innerHeight > 1000 ? 176 : 128;
 }
 
 interface DrawnProps extends ViewProps {
