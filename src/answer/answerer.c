@@ -14,7 +14,7 @@
 struct answerer {
         struct answerer_options o;
         struct opened new, old; /* old: only where there is one */
-        uint64_t version;
+        _Atomic uint64_t version; /* any thread may look */
         pthread_mutex_t lock; /* of what follows */
         VEC(struct asker *) askers;
 };
