@@ -98,6 +98,34 @@ static void sizes_for_people(void **state) {
                             "3 h 12 min");
 }
 
+/* The page prints the same: web/model/units_test.ts reads the same table. */
+static void units_are_as_in_the_table(void **state) {
+        FILE *f = fopen(UNITS_TABLE, "re");
+        char line[200], kind[16], text[64];
+        long long n;
+        int n_lines = 0;
+
+        assert_non_null(f);
+        while (fgets(line, sizeof(line), f)) {
+                struct unit_text t;
+
+                if (line[0] == '#')
+                        continue;
+                assert_int_equal(sscanf(line, "%15s %lld %63[^\n]", kind, &n, text), 3);
+                if (strcmp(kind, "bytes") == 0)
+                        assert_string_equal(unit_bytes(&t, (uint64_t)n), text);
+                else if (strcmp(kind, "signed") == 0)
+                        assert_string_equal(unit_bytes_signed(&t, n), text);
+                else if (strcmp(kind, "count") == 0)
+                        assert_string_equal(unit_count(&t, (uint64_t)n), text);
+                else
+                        assert_string_equal(unit_duration(&t, (uint64_t)n), text);
+                n_lines++;
+        }
+        fclose(f);
+        assert_true(n_lines > 50);
+}
+
 static void sizes_and_times_read(void **state) {
         static const char *const no_counts[] = {"",       "K",    "1,23",   "1,2345",
                                                 "1,234K", ",123", "1,,234", "-1",
@@ -263,6 +291,7 @@ int main(void) {
                 cmocka_unit_test(reader_stays_bad),
                 cmocka_unit_test(zigzag_round_trip),
                 cmocka_unit_test(sizes_for_people),
+                cmocka_unit_test(units_are_as_in_the_table),
                 cmocka_unit_test(sizes_and_times_read),
                 cmocka_unit_test(sizes_round_trip),
                 cmocka_unit_test(map_holds_what_was_put),

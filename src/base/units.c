@@ -62,11 +62,12 @@ const char *unit_time(struct unit_text *t, uint64_t ns) {
 const char *unit_duration(struct unit_text *t, uint64_t ns) {
         uint64_t s = ns / 1000000000u;
 
+        /* 999.5 would print as "1e+03 us": go to the next unit there. */
         if (ns < 1000)
                 snprintf(t->s, sizeof(t->s), "%llu ns", (unsigned long long)ns);
-        else if (ns < 1000000)
+        else if (ns < 999500)
                 snprintf(t->s, sizeof(t->s), "%.3g us", (double)ns / 1e3);
-        else if (ns < 1000000000u)
+        else if (ns < 999500000)
                 snprintf(t->s, sizeof(t->s), "%.3g ms", (double)ns / 1e6);
         else if (s < 120)
                 snprintf(t->s, sizeof(t->s), "%.3g s", (double)ns / 1e9);

@@ -19,11 +19,11 @@ export function signedBytes(n: number): string {
   return (n < 0 ? "-" : "+") + bytes(Math.abs(n));
 }
 
-/** As printf's %.nf: a tie goes to the even digit. */
+/** As printf's %.nf: of two that are equally near, the even digit. Only what is exactly between them, in binary, is a tie. */
 function fixed(v: number, digits: number): string {
   const scaled = v * 10 ** digits;
   const floor = Math.floor(scaled);
-  if (scaled - floor === 0.5) return ((floor % 2 === 0 ? floor : floor + 1) / 10 ** digits).toFixed(digits);
+  if (Math.abs(scaled - floor - 0.5) < 1e-9 && /^50*$/.test(v.toFixed(60).split(".")[1].slice(digits)) && floor % 2 === 0) return (floor / 10 ** digits).toFixed(digits);
   return v.toFixed(digits);
 }
 
@@ -38,7 +38,7 @@ export function signedCount(n: number): string {
 
 /** As printf's %.3g for 1 to 1000. */
 function threeDigits(v: number): string {
-  return Number(v.toPrecision(3)).toString();
+  return Number(fixed(v, v < 9.995 ? 2 : v < 99.95 ? 1 : 0)).toString();
 }
 
 /** "1.25 s", "12 ms", "3 min 05 s", "3 h 12 min" */
@@ -46,8 +46,9 @@ export function duration(seconds: number): string {
   const ns = Math.round(seconds * 1e9);
   const s = Math.floor(ns / 1e9);
   if (ns < 1000) return `${ns} ns`;
-  if (ns < 1e6) return `${threeDigits(ns / 1e3)} us`;
-  if (ns < 1e9) return `${threeDigits(ns / 1e6)} ms`;
+  // 999.5 would be 1000 of it: the next unit begins there.
+  if (ns < 999500) return `${threeDigits(ns / 1e3)} us`;
+  if (ns < 999500000) return `${threeDigits(ns / 1e6)} ms`;
   if (s < 120) return `${threeDigits(ns / 1e9)} s`;
   if (s < 7200) return `${Math.floor(s / 60)} min ${pad(s % 60)} s`;
   return `${Math.floor(s / 3600)} h ${pad(Math.floor(s / 60) % 60)} min`;
