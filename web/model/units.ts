@@ -38,7 +38,7 @@ export function signedCount(n: number): string {
 
 /** As printf's %.3g for 1 to 1000. */
 function threeDigits(v: number): string {
-  return Number(fixed(v, v < 9.995 ? 2 : v < 99.95 ? 1 : 0)).toString();
+  return Number(fixed(v, v < 10 ? 2 : v < 100 ? 1 : 0)).toString();
 }
 
 /** "1.25 s", "12 ms", "3 min 05 s", "3 h 12 min" */
