@@ -236,7 +236,7 @@ int trace_maker_end_process(struct trace_maker *m, const struct trace_process_en
         if (maker_is_totals(m))
                 totals_end_process(&m->totals, end->process);
         else
-                sites_end_process(&m->sites, p->figures, m->book.now_ns);
+                sites_end_process(&m->sites, p->figures, placed.end_ns + 1);
         trace_end_process(m->w, &placed);
         live_done(&p->live);
         p->figures = NULL;

@@ -324,7 +324,7 @@ void forks_end_process(struct pipeline *p, struct process *process) {
         if (passes_on && sites_slice_is_dirty(&p->sites))
                 pipeline_end_slice(p, p->pair.book.now_ns, false);
         end_ns = forks_place_end(p, process->end_ns);
-        sites_end_process(&p->sites, process->figures, p->pair.book.now_ns);
+        sites_end_process(&p->sites, process->figures, end_ns + 1);
         tally_write(p, process);
         is_known = pipeline_get_totals(p, process->trace_id, &totals);
         pipeline_settle_look(p, process, !(is_known && totals.ends_in_exec));

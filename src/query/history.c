@@ -225,15 +225,18 @@ static void take_step(void *ctx, const struct state *s, const struct replay_step
                 fill_column(t, column_end_ns(t, t->column));
         if (!is_all(t) && step->process != t->scope.process)
                 return;
-        if (step->event)
+        if (step->event && step->n_gains == 0)
                 take_event(t, step);
-        else if (!is_all(t) || step->is_heritage) /* it began: with its parent's blocks */
+        else if (!is_all(t) || step->is_heritage ||
+                 step->n_gains) /* it began: with its parent's blocks */
                 load_held(t, s);
 }
 
 /* Columns that end inside the slice, exactly; s ends up behind the slice. False: the events are missing or too many. */
 static bool tell_inside(struct telling *t, struct state *s, size_t slice_idx) {
-        const struct replay_limits limits = {UINT64_MAX, UINT64_MAX, true};
+        const struct replay_limits limits = {.before_ns = UINT64_MAX,
+                                             .n_steps = UINT64_MAX,
+                                             .skip_temporary = true};
         const struct trace_slice_info *info = trace_slice(t->q->reader, slice_idx);
 
         if (info->n_events > t->n_events_left || (info->n_events && !info->has_events))

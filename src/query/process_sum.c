@@ -49,4 +49,7 @@ void process_sum_step(struct process_sum *c, const struct replay_step *step) {
         /* what passed on did so when its owner ended, and that one no longer counts it */
         process_sum_bury(c, step->is_heritage ? step->time_ns + 1 : step->time_ns);
         process_sum_add(c, step->process, step->own_bytes, step->own_blocks);
+        for (size_t i = 0; i < step->n_gains; i++)
+                process_sum_add(c, step->gains[i].process, (int64_t)step->gains[i].bytes,
+                                (int64_t)step->gains[i].blocks);
 }

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /* Replays one slice. Three things are not in its events and come from elsewhere:
  *  - forks: the rows of the slice say what a child inherited, its start time says when
- *  - what passed on to an heir: the rows say how many inherited blocks ceased to count elsewhere. Releases of inherited
- *    blocks are those first, then such that counted here; what is left of the number passed on when the slice ended
+ *  - what passed on to an heir: the rows say how many inherited blocks ceased to count elsewhere (replay_shares.h)
  *  - whether a release of a block from an earlier slice makes it temporary: that needs the last
  *    allocation of the releasing thread. The slice's rows rule most cases out; the rest look back
  *    slice by slice. */
 #include "query/replay.h"
 
 #include "query/query_internal.h"
+#include "query/replay_shares.h"
 
 struct candidate {
         uint32_t thread, process, stack, n_blocks;
@@ -21,13 +21,6 @@ struct replay_child {
         uint32_t process;
         size_t begin, end;
         bool is_started;
-};
-
-/* Inherited blocks of a site that the slice's row says count elsewhere no more. */
-struct replay_share {
-        uint32_t process, stack;
-        uint64_t n, bytes; /* that were not met yet */
-        bool is_met;       /* some were */
 };
 
 struct replay {
@@ -47,10 +40,8 @@ struct replay {
         size_t next_child;
         struct map child_of; /* process → its place in children */
         VEC(struct candidate) candidates;
-        bool has_shares;                 /* the rows tell */
-        VEC(struct replay_share) shares; /* by process */
-        struct map share_of;             /* (process << 32 | stack) → its place in shares */
-        struct replay_step step;         /* being made */
+        struct replay_shares shares;
+        struct replay_step step; /* being made */
 };
 
 static bool replay_is_over(const struct replay *p) {
@@ -66,8 +57,11 @@ static void replay_step_done(struct replay *p, uint64_t time_ns, uint32_t proces
         p->step.event_idx = p->event_idx;
         p->step.own_bytes -= (int64_t)p->step.gone_bytes;
         p->step.own_blocks -= (int64_t)p->step.gone_blocks;
+        p->step.gains = p->shares.gains.items;
+        p->step.n_gains = p->shares.gains.n;
         if (p->fn)
                 p->fn(p->ctx, p->s, &p->step);
+        vec_clear(&p->shares.gains);
         p->step = (struct replay_step){0};
 }
 
@@ -190,27 +184,6 @@ static bool replay_is_inherited(struct query *q, const struct state_site *site, 
         return true;
 }
 
-/* How much of a release of inherited blocks was of such that count elsewhere. */
-static void replay_take_share(struct replay *p, uint32_t process, uint32_t stack, uint64_t *n,
-                              uint64_t *bytes) {
-        struct replay_share *x = NULL;
-        uint64_t place;
-
-        if (!p->has_shares)
-                return;
-        if (map_get(&p->share_of, (uint64_t)process << 32 | stack, &place))
-                x = &p->shares.items[place];
-        /* of some that stay and some that go, which came first is not known */
-        p->q->inherit.is_unsure |= x && (*n > x->n || *bytes > x->bytes);
-        *n = x ? MIN(*n, x->n) : 0;
-        *bytes = x ? MIN(*bytes, x->bytes) : 0;
-        if (x) {
-                x->n -= *n;
-                x->bytes -= *bytes;
-                x->is_met = true;
-        }
-}
-
 /* Whether the block was inherited is known only once inherited_load has run. */
 static void replay_release(struct replay *p, uint32_t process, uint32_t stack, uint64_t seq,
                            uint32_t n_blocks, uint64_t bytes) {
@@ -227,7 +200,7 @@ static void replay_release(struct replay *p, uint32_t process, uint32_t stack, u
         p->step.gone_bytes = bytes;
         if (!is_inherited)
                 return;
-        replay_take_share(p, process, stack, &n_elsewhere, &bytes_elsewhere);
+        shares_release(&p->shares, process, stack, &n_elsewhere, &bytes_elsewhere);
         site->n_inherited_frees += n_elsewhere;
         site->inherited_free_bytes += bytes_elsewhere;
         p->step.gone_blocks -= n_elsewhere;
@@ -315,36 +288,14 @@ static void replay_look_back(struct replay *p, size_t slice_idx) {
 
 /* ---- what passed on -------------------------------------------------------------------------- */
 
-static void replay_add_share(struct replay *p, const struct trace_site *row) {
-        if (row->process >= p->s->n_processes ||
-            (row->n_inherited_frees == 0 && row->inherited_free_bytes == 0))
-                return;
-        map_put(&p->share_of, (uint64_t)row->process << 32 | row->stack, p->shares.n, NULL);
-        vec_push(&p->shares, (struct replay_share){row->process, row->stack, row->n_inherited_frees,
-                                                   row->inherited_free_bytes, false});
-}
-
-/* When: at the last end of a process in the slice, after which nothing happened in it. */
-static uint64_t replay_heritage_ns(const struct replay *p, const struct trace_slice_info *info) {
-        uint64_t last_ns = 0;
-
-        for (uint32_t i = 0; i < p->q->view->n_processes; i++) {
-                uint64_t gone_ns = query_process_gone_ns(p->q, i);
-
-                if (gone_ns >= info->begin_ns && gone_ns < info->end_ns)
-                        last_ns = MAX(last_ns, gone_ns);
-        }
-        return last_ns ? last_ns : info->end_ns - 1;
-}
-
 /* All that no release took, process by process. */
 static void replay_heritage(struct replay *p, uint64_t time_ns) {
-        for (size_t i = 0; i < p->shares.n && !replay_is_over(p);) {
-                uint32_t process = p->shares.items[i].process;
+        for (size_t i = 0; i < p->shares.items.n && !replay_is_over(p);) {
+                uint32_t process = p->shares.items.items[i].process;
                 bool is_any = false;
 
-                for (; i < p->shares.n && p->shares.items[i].process == process; i++) {
-                        const struct replay_share *x = &p->shares.items[i];
+                for (; i < p->shares.items.n && p->shares.items.items[i].process == process; i++) {
+                        const struct replay_share *x = &p->shares.items.items[i];
                         struct state_site *site = state_at(p->s, process, x->stack);
 
                         site->n_inherited_frees += x->n;
@@ -352,7 +303,6 @@ static void replay_heritage(struct replay *p, uint64_t time_ns) {
                         p->step.own_blocks += (int64_t)x->n;
                         p->step.own_bytes += (int64_t)x->bytes;
                         is_any |= x->n > 0 || x->bytes > 0;
-                        p->q->inherit.is_unsure |= x->is_met && (x->n > 0 || x->bytes > 0);
                 }
                 p->step.is_heritage = true;
                 if (is_any)
@@ -373,11 +323,11 @@ static void replay_begin(struct replay *p, size_t slice_idx) {
                 p->s->is_exact = false;
                 return;
         }
-        p->has_shares = p->s->focus == QUERY_ALL && p->q->inherit.is_loaded &&
-                        trace_slice(p->q->reader, slice_idx)->has_inherited_frees;
+        p->shares.is_on = p->s->focus == QUERY_ALL && p->q->inherit.is_loaded &&
+                          trace_slice(p->q->reader, slice_idx)->has_inherited_frees;
         for (size_t i = 0; i < n; i++) {
-                if (p->has_shares)
-                        replay_add_share(p, &rows[i]);
+                if (p->shares.is_on)
+                        shares_add_row(&p->shares, &rows[i]);
                 if (rows[i].n_inherited > 0 && rows[i].process < p->s->n_processes)
                         vec_push(&p->forks, rows[i]);
                 if (rows[i].n_temporary > 0)
@@ -405,20 +355,20 @@ static void replay_events(struct replay *p, const struct trace_event *events, si
 
 bool replay_slice(struct query *q, struct state *s, size_t slice_idx,
                   const struct replay_limits *limits, replay_fn fn, void *ctx) {
-        struct replay p = {.q = q, .s = s, .limits = limits, .fn = fn, .ctx = ctx};
+        const struct trace_slice_info *info = trace_slice(q->reader, slice_idx);
+        struct replay p = {
+                .q = q, .s = s, .limits = limits, .fn = fn, .ctx = ctx, .shares = {.q = q, .s = s}};
         const struct trace_event *events;
         size_t n;
 
         if (!query_read_events(q, slice_idx, &events, &n))
                 return false;
         replay_begin(&p, slice_idx);
+        shares_add_events(&p.shares, info, events, n);
+        shares_check(&p.shares, limits);
         replay_events(&p, events, n);
-        if (p.shares.n && (n == 0 || events[n - 1].time_ns < limits->before_ns)) {
-                uint64_t at_ns = replay_heritage_ns(&p, trace_slice(q->reader, slice_idx));
-
-                if (limits->before_ns > at_ns)
-                        replay_heritage(&p, at_ns);
-        }
+        if (p.shares.items.n && limits->before_ns > shares_heritage_ns(&p.shares, info))
+                replay_heritage(&p, shares_heritage_ns(&p.shares, info));
         for (size_t i = slice_idx; !limits->skip_temporary && p.candidates.n > 0 && i-- > 0;) {
                 if (!query_go_on(q, slice_idx - i, slice_idx + 1))
                         break;
@@ -430,7 +380,6 @@ bool replay_slice(struct query *q, struct state *s, size_t slice_idx,
         vec_free(&p.children);
         map_done(&p.child_of);
         vec_free(&p.candidates);
-        vec_free(&p.shares);
-        map_done(&p.share_of);
+        shares_done(&p.shares);
         return true;
 }

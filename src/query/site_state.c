@@ -257,7 +257,9 @@ static void state_add_blurred(struct query *q, struct state *s, size_t slice_idx
 }
 
 void state_load_time(struct query *q, struct state *s, uint64_t time_ns) {
-        const struct replay_limits limits = {.before_ns = time_ns, .n_steps = UINT64_MAX};
+        const struct replay_limits limits = {.before_ns = time_ns,
+                                             .n_steps = UINT64_MAX,
+                                             .seen_from_ns = time_ns};
         size_t slice_idx = query_slice_at(q, time_ns);
 
         state_load(q, s, slice_idx);

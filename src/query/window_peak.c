@@ -25,7 +25,7 @@ static void peak_raise(struct peak *p, struct peak with) {
 static void finder_step(void *ctx, const struct state *s, const struct replay_step *step) {
         struct finder *f = ctx;
         const struct trace_counts *c = &s->counts[step->process];
-        struct peak here = {.time_ns = step->time_ns,
+        struct peak here = {.time_ns = step->is_heritage ? step->time_ns + 1 : step->time_ns,
                             .place = PEAK_AT_STEP,
                             .slice_idx = f->slice_idx,
                             .step = step->number};
@@ -46,6 +46,7 @@ static void finder_step(void *ctx, const struct state *s, const struct replay_st
 static bool finder_cut_slice(struct finder *f) {
         const struct replay_limits limits = {.before_ns = f->to_ns,
                                              .n_steps = UINT64_MAX,
+                                             .seen_from_ns = f->from_ns,
                                              .skip_temporary = true};
         struct state s;
         bool done;
@@ -199,7 +200,9 @@ static void locator_step(void *ctx, const struct state *s, const struct replay_s
 
 bool peak_locate(struct query *q, const struct peak *peak, uint32_t process, uint64_t *ret_pos,
                  bool *ret_is_fork) {
-        const struct replay_limits limits = {UINT64_MAX, UINT64_MAX, true};
+        const struct replay_limits limits = {.before_ns = UINT64_MAX,
+                                             .n_steps = UINT64_MAX,
+                                             .skip_temporary = true};
         struct locator l = {.peak = peak, .process = process};
         struct state s;
 
@@ -281,7 +284,10 @@ static void visit_slice_deltas(const struct visit *v, struct query *q) {
 
 void peak_each_site(struct query *q, const struct state *begin, const struct peak *peak,
                     uint32_t process, peak_site_fn fn, void *ctx) {
-        const struct replay_limits limits = {UINT64_MAX, peak->step + 1, true};
+        const struct replay_limits limits = {.before_ns = UINT64_MAX,
+                                             .n_steps = peak->step + 1,
+                                             .seen_from_ns = UINT64_MAX,
+                                             .skip_temporary = true};
         struct visit v = {q, peak, process, fn, ctx};
         struct state s;
 

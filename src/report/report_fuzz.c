@@ -14,7 +14,7 @@
  * covers: src/finding/slack.c src/finding/temporary.c
  * covers: src/report/gather.c src/report/report_json.c src/show/stack_text.c src/report/threads_mappings.c src/report/report_text.c
  * covers: src/query/answer.c src/query/block.c src/query/process_sum.c src/query/inherited_frees.c src/query/mappings.c
- * covers: src/query/window_peak.c src/query/query.c src/query/replay.c src/query/site_state.c src/query/threads.c
+ * covers: src/query/window_peak.c src/query/query.c src/query/replay.c src/query/replay_shares.c src/query/site_state.c src/query/threads.c
  * covers: src/query/living_heirs.c src/query/block_life.c src/query/pick.c
  * covers: src/query/timeline.c src/query/figures.c src/query/group.c src/query/histogram.c src/query/history.c
  * covers: src/query/call_path.c src/query/size_class.c src/query/tree.c src/report/report_groups.c src/report/report_histogram.c

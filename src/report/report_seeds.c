@@ -111,6 +111,7 @@ static void write_trace(const char *path, unsigned seed) {
                                    .n_stacks = 3 + seed % 4,
                                    .slice_events = 10 + seed,
                                    .max_processes = 1 + seed % 4,
+                                   .passes_on = seed / 4 % 2,
                                    .max_threads = 1 + seed % 3,
                                    .checkpoint_every = seed % 3,
                                    .max_step_us = seed % 2 ? 9 : 4000,

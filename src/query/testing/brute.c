@@ -191,11 +191,7 @@ static void top_up(struct brute *b, uint32_t family, uint32_t stack) {
                 adopted_at(b, x.by_bytes, stack)->bytes += x.most_bytes - x.counted_bytes;
 }
 
-static void die(struct brute *b, uint32_t process) {
-        b->processes[process].is_dead = true;
-        vec_free(&b->processes[process].adopted);
-        if (!brute_passes_on)
-                return;
+static void pass_on(struct brute *b, uint32_t process) {
         for (uint32_t p = 0; p < b->v->n_processes; p++)
                 for (size_t i = 0;
                      is_heir(b, p, family_of(b, process)) && i < b->processes[p].live.n; i++)
@@ -345,8 +341,19 @@ static uint32_t next_to_die(const struct brute *b, uint64_t time_ns) {
         return first;
 }
 
+/* What an heir has of blocks that the process had released itself counts from now on: the sum may grow. */
+static void die(struct brute *b, uint32_t process) {
+        b->processes[process].is_dead = true;
+        vec_free(&b->processes[process].adopted);
+        if (!brute_passes_on)
+                return;
+        pass_on(b, process);
+        step(b, b->v->processes[process].end.end_ns + 1, process);
+}
+
 static void die_before(struct brute *b, uint64_t time_ns) {
-        for (uint32_t p; (p = next_to_die(b, time_ns)) != TRACE_NO_PROCESS;)
+        for (uint32_t p;
+             b->n_steps < b->stop_at && (p = next_to_die(b, time_ns)) != TRACE_NO_PROCESS;)
                 die(b, p);
 }
 
@@ -449,10 +456,10 @@ static void on_event(struct brute *b, const struct trace_event *e) {
 static void enter_window(struct brute *b) {
         uint64_t from_ns = b->scope->from_ns;
 
-        b->in_window = true;
         if (from_ns > 0)
                 live_and_die(b, from_ns - 1, TRACE_NO_PROCESS);
         die_before(b, from_ns);
+        b->in_window = true;
         if (b->stop_at != UINT64_MAX)
                 return;
         note_live(b, MOMENT_BEGIN);
@@ -489,6 +496,7 @@ static int run(struct brute *b, uint64_t stop_at, struct err *reterr) {
                 enter_window(b);
         if (b->scope->to_ns > 0 && b->n_steps < stop_at)
                 live_and_die(b, b->scope->to_ns - 1, TRACE_NO_PROCESS);
+        die_before(b, b->scope->to_ns);
         return 0;
 }
 
@@ -524,7 +532,6 @@ static void finish(struct brute *b) {
                 t->n_lost += x->n_lost;
                 t->n_wrong_sizes += x->n_wrong_sizes;
         }
-        die_before(b, b->scope->to_ns);
         note_live(b, MOMENT_END);
         for (size_t i = 0; i < b->sites.n; i++) {
                 t->begin_bytes += (uint64_t)b->sites.items[i].f.begin_bytes;

@@ -2,7 +2,8 @@
 /* For tests: answers to filtered questions the slow way. Every copy of every block in every process
  * is written down with when it was there; the figures are sums over that list. Shares nothing
  * with the query layer but the structs of its answers; patterns are libc's, and the code that asked is what the rules of
- * names say of a whole stack. */
+ * names say of a whole stack. Of all processes together a block counts in the process that allocated it and nowhere else; where
+ * heirs count, heirs_test.c adds up what brute.h has of the call paths selected here. */
 #pragma once
 
 #include "query/query.h"

@@ -272,12 +272,15 @@ void fabric_end_process(struct fabric *f, struct fabric_process *p, enum trace_e
                         s->own_bytes -= (int64_t)p->live.items[i].size_bytes, s->own_blocks--;
                         f->all_bytes -= p->live.items[i].size_bytes, f->all_blocks--;
                 }
-        f->time_ns += 1000;
         if (passes_on) {
                 fabric_pass_on(f, p->id);
+                f->time_ns = e.end_ns + 1;
                 fabric_note_peak(f, p);
-                fabric_end_slice(f);
+                f->time_ns = e.end_ns;
         }
+        f->time_ns += 1000;
+        if (passes_on)
+                fabric_end_slice(f);
 }
 
 /* ---- definitions and events -------------------------------------------------------------------- */
@@ -424,6 +427,10 @@ void fabric_delete_wrongly(struct fabric *f, uint32_t process, uint32_t thread, 
         p->slice.n_wrong_sizes++;
 }
 
+void fabric_exit(struct fabric *f, uint32_t process) {
+        fabric_end_process(f, &f->processes.items[process], TRACE_ENDED_EXIT);
+}
+
 void fabric_wait(struct fabric *f, uint64_t us) {
         uint64_t slice_ns = f->o.slice_us ? f->o.slice_us * 1000 : 250000000;
 
@@ -526,8 +533,6 @@ void fabric_end(struct fabric *f) {
         for (size_t i = 0; i < f->processes.n; i++) {
                 if (!f->processes.items[i].is_over && i > 0)
                         fabric_end_process(f, &f->processes.items[i], TRACE_ENDED_EXIT);
-                vec_free(&f->processes.items[i].threads);
-                vec_free(&f->processes.items[i].live);
         }
         if (f->maker)
                 fabric_made_end(f);
@@ -536,6 +541,10 @@ void fabric_end(struct fabric *f) {
         trace_writer_free(f->w);
         if (f->symbols.n && trace_append_symbols(f->path, f->symbols.items, f->symbols.n, &e) < 0)
                 abort();
+        for (size_t i = 0; i < f->processes.n; i++) {
+                vec_free(&f->processes.items[i].threads);
+                vec_free(&f->processes.items[i].live);
+        }
         vec_free(&f->symbols);
         vec_free(&f->module_paths);
         free(f->path);

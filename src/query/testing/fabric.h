@@ -46,6 +46,7 @@ uint32_t fabric_frame(struct fabric *f, uint32_t caller, const char *module, con
 void fabric_guess(struct fabric *f); /* the name of the last frame is only the nearest symbol */
 uint32_t fabric_thread(struct fabric *f, uint32_t process, const char *name);
 uint32_t fabric_fork(struct fabric *f, uint32_t parent);
+void fabric_exit(struct fabric *f, uint32_t process);
 uint64_t fabric_alloc(struct fabric *f, uint32_t process, uint32_t thread, uint32_t stack,
                       uint64_t size_bytes);
 void fabric_free(struct fabric *f, uint32_t process, uint32_t thread, uint64_t seq);
