@@ -14,7 +14,7 @@
 enum {
         N_PATHS = 3000, /* told one by one, at first */
         MIN_PATHS = 50, /* a file with fewer would tell nothing */
-        N_SOURCES = 50, /* functions whose source is in it */
+        N_SOURCES = 20, /* functions whose source is in it */
         DEFLATE_LEVEL = 9,
 };
 
