@@ -21,7 +21,7 @@ export function FlameView({ state, ask }: ViewProps) {
   return (
     <div class="flame-view">
       <div class="flame-head">
-        <p class="headline">{answered.answer?.sentence ?? ""}</p>
+        <p class="flame-sentence">{answered.answer?.sentence ?? ""}</p>
         <div class="switches">
           <Choice label="What comes first" value={isReversed ? "code" : "callers"} onChoose={(v) => set("reverse", v === "code" ? "1" : null)}
                   of={[["callers", "From the start of the program"], ["code", "From the code that requested it"]]} />

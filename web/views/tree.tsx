@@ -1,7 +1,109 @@
 // SPDX-License-Identifier: MIT
-import type { ViewProps } from "../api/ask";
+// Tree: the call paths of the window as rows that open: from the start of the program, from the code that requested the memory, or around one function.
+import { useMemo } from "preact/hooks";
+import type { Ask, ViewProps } from "../api/ask";
+import { tree as checkTree, type Tree as TreeAnswer, type TreeNode } from "../api/tree";
+import { useAnswer } from "../api/use";
+import { searchPattern } from "../model/flame_tree";
+import { get, question, type State } from "../model/state";
+import { growRows } from "../model/tree_rows";
+import { bytes, count, plural, share, signedBytes } from "../model/units";
+import { visible } from "../model/visible";
+import { copyText } from "../widgets/clipboard";
 import { Empty } from "../widgets/empty";
+import { functionItems, openFunction } from "../widgets/flame_items";
+import { Name } from "../widgets/name";
+import { Pending } from "../widgets/pending";
+import { Choice, Switch } from "../widgets/switches";
+import { Tree } from "../widgets/tree";
 
-export function TreeView(_: ViewProps) {
-  return <Empty title="Tree" why="Nothing is drawn here yet." />;
+const SHAPES = [["tree", "From the start of the program"], ["bottom-up", "From the code that requested it"], ["callers", "Callers of"], ["callees", "Callees of"]] as const;
+type Shape = (typeof SHAPES)[number][0];
+
+const MIN_SHARE_PCT = 0.1;
+
+function shapeOf(state: State): Shape {
+  return SHAPES.find(([shape]) => shape === get(state, "shape"))?.[0] ?? "tree";
+}
+
+export function TreeView({ state, ask }: ViewProps) {
+  const shape = shapeOf(state);
+  const isAround = shape === "callers" || shape === "callees";
+  const about = get(state, shape) ?? get(state, "callers") ?? get(state, "callees") ?? "";
+  const isFull = get(state, "full") !== undefined;
+  const keys = isAround && about === "" ? null
+    : question(state, { [shape]: isAround ? about : true, "min-share": MIN_SHARE_PCT, full: isFull });
+  const answered = useAnswer(ask, "shaped", keys);
+  const checked = useMemo(() => (answered.answer ? checkTree(answered.answer, "") : null), [answered.answer]);
+  const choose = (to: Shape): void => {
+    const isToo = to === "callers" || to === "callees";
+    ask.go({ set: { shape: to === "tree" ? null : to, callers: to === "callers" ? about : null, callees: to === "callees" ? about : null, ...(isToo ? {} : { callers: null, callees: null }) } });
+  };
+  return (
+    <div class="flame-view">
+      <div class="flame-head switches">
+        <Choice label="What is on top" value={shape} of={SHAPES} onChoose={choose} />
+        {isAround && (
+          <form onSubmit={(e) => { e.preventDefault(); ask.go({ set: { [shape]: new FormData(e.currentTarget).get("function")?.toString() ?? "" } }); }}>
+            <input class="field-text is-wide mono" name="function" aria-label="function" placeholder="a function, or a pattern" key={about} defaultValue={about} spellcheck={false} />
+          </form>
+        )}
+        <Switch on={isFull} onTurn={(on) => ask.go({ set: { full: on ? "1" : null } })} title="Allocators, containers, executors and start code">Show machinery</Switch>
+      </div>
+      {keys === null ? <Empty title="Which function?" why="Type its name above, or choose it in another view: its menu leads here." />
+        : <Pending of={{ ...answered, answer: checked }}>{(answer) => <Rows answer={answer} state={state} ask={ask} />}</Pending>}
+    </div>
+  );
+}
+
+function nameOf(node: TreeNode): string {
+  return node.rest_of_children !== undefined ? `${plural(node.rest_of_children, "more")}`.replace(/mores$/, "more") : visible(node.function || (node.module ? `code of ${node.module}` : "no call path"));
+}
+
+function placeOf(node: TreeNode): string {
+  const file = node.file ? `${node.file.slice(node.file.lastIndexOf("/") + 1)}${node.line ? `:${node.line}` : ""}` : "";
+  return visible(file || (node.module ? node.module.slice(node.module.lastIndexOf("/") + 1) : ""));
+}
+
+/** What stands beside bytes: the blocks, or how often. */
+function besideOf(node: TreeNode, metric: string): number {
+  const f = node.total;
+  return metric === "end" ? f.end_live_blocks : metric === "allocated" || metric === "count" || metric === "temporary" ? f.allocations
+    : metric === "growth" ? f.end_live_blocks - f.begin_live_blocks : f.peak_live_blocks;
+}
+
+function Rows({ answer, state, ask }: { answer: TreeAnswer; state: State; ask: Ask }) {
+  const { nodes, metric } = answer;
+  const places = useMemo(() => new Map(nodes.map((node, i) => [node.id, i])), [nodes]);
+  const value = useMemo(() => nodes.map((node) => node.total.value), [nodes]);
+  const tree = useMemo(() => growRows({ parent: nodes.map((node) => (node.parent === null ? -1 : (places.get(node.parent) ?? -1))), value }), [nodes]);
+  const pattern = searchPattern(get(state, "search") ?? "");
+  const text = pattern && get(state, "search") ? pattern.source : "";
+  const found = useMemo(() => (text && pattern ? new Set(nodes.map((_, i) => i).filter((i) => i > 0 && pattern.test(nodes[i]!.function ?? ""))) : null), [nodes, text]);
+  const isCount = metric === "count" || metric === "temporary";
+  const amount = (n: number): string => (isCount ? count(n) : metric === "growth" ? signedBytes(n) : bytes(n));
+  const whole = nodes.reduce((sum, node) => (node.parent === 0 ? sum + Math.abs(node.total.value) : sum), 0);
+  if (nodes.length < 2)
+    return <Empty title="No call paths" why="No block of this window passes the filters. Widen the window or take a filter away." />;
+  const path = (node: number): string => {
+    const line: string[] = [];
+    for (let at = node; at > 0; at = tree.parent[at]!) line.unshift(`${nameOf(nodes[at]!)}  (${placeOf(nodes[at]!)})`);
+    return line.join("\n");
+  };
+  return (
+    <>
+      <Tree label="Call paths" tree={tree} value={value} heading="function" found={found}
+            name={(i) => <><Name text={nameOf(nodes[i]!)} /> <span class="quiet tree-place">{placeOf(nodes[i]!)}{nodes[i]!.inlined ? ", inlined" : ""}</span></>}
+            title={(i) => nameOf(nodes[i]!)}
+            columns={[
+              { title: "total", hint: "with everything it calls", isWide: true, cell: (i) => amount(value[i]!), share: (i) => (whole > 0 ? Math.abs(value[i]!) / whole : 0) },
+              { title: "share", hint: "of the window", cell: (i) => share(Math.abs(value[i]!), whole) },
+              { title: "self", hint: "requested by this function itself", cell: (i) => { const self = nodes[i]!.self?.value ?? 0; return self === 0 ? "" : amount(self); } },
+              { title: isCount || metric === "allocated" ? "allocations" : "blocks", cell: (i) => count(besideOf(nodes[i]!, metric)) },
+            ]}
+            itemsFor={(i) => (nodes[i]!.function ? [...functionItems(ask, nodes[i]!.function ?? ""), { text: "Copy call path", key: "c", run: () => void copyText(path(i)) }] : [])}
+            onOpen={(i) => nodes[i]!.function && openFunction(ask, nodes[i]!.function ?? "")} onCopy={(i) => void copyText(path(i))} />
+      <p class="quiet tree-note">{found ? `${plural(found.size, "row")} match. ` : ""}Calls under {MIN_SHARE_PCT} % of the window are put together.</p>
+    </>
+  );
 }

@@ -6,6 +6,7 @@ import { sumOf } from "../model/flame_layout";
 import { boxAtZoom, growTree, isRest, lineage, nameOf, search as searchTree, searchPattern, zoomText, type FlameColumns, type FlameTree } from "../model/flame_tree";
 import { foundText, spoken, stackText, tell, type Told } from "../model/flame_words";
 import { visible } from "../model/visible";
+import { copyText } from "./clipboard";
 import { FlameStage } from "./flame_stage";
 import { Menu, type MenuItem } from "./menu";
 
@@ -96,8 +97,8 @@ export function Flame(props: FlameProps) {
     const box = layout.box[place]!;
     const zoomItem: MenuItem = { text: "Zoom to it", key: "Enter", run: () => stage.current?.choose(place) };
     if (layout.more[place] !== 0 || isRest(tree, box)) return [zoomItem];
-    const copy: MenuItem = { text: "Copy call path", key: "c", run: () => copyText(stackText(tree, lineage(tree, box))) };
-    return box === 0 ? [zoomItem] : [zoomItem, ...props.itemsFor(tree, box), copy];
+    const copyItem: MenuItem = { text: "Copy call path", key: "c", run: () => copy(tree, box) };
+    return box === 0 ? [zoomItem] : [zoomItem, ...props.itemsFor(tree, box), copyItem];
   };
 
   const onKey = (e: KeyboardEvent): void => {
@@ -115,7 +116,7 @@ export function Flame(props: FlameProps) {
     else if (e.key === "+" || e.key === "=") s.zoomBy(1.5);
     else if (e.key === "-") s.zoomBy(1 / 1.5);
     else if ((e.key === "ContextMenu" || (e.key === "F10" && e.shiftKey) || e.key === "m") && place >= 0) setMenu({ place, ...s.spotOf(place) });
-    else if (e.key === "c" && box > 0) copyText(stackText(tree, lineage(tree, box)));
+    else if (e.key === "c" && box > 0) copy(tree, box);
     else if ((e.key === "o" || e.key === " ") && box > 0 && props.onOpen) props.onOpen(tree, box);
     else return;
     e.preventDefault();
@@ -158,8 +159,8 @@ function toldAt(tree: FlameTree, stage: FlameStage | null, place: number): Told 
   return tell(tree, layout.box[place]!, layout.more[place] !== 0 ? sumOf(tree, layout, place) : null);
 }
 
-function copyText(text: string): void {
-  navigator.clipboard?.writeText(text).catch(() => undefined);
+function copy(tree: FlameTree, box: number): void {
+  copyText(stackText(tree, lineage(tree, box))).catch(() => undefined); // a browser that forbids it says so itself
 }
 
 const CRUMB_LETTERS = 32;

@@ -1,26 +1,35 @@
 // SPDX-License-Identifier: MIT
-// What one may do with a box of a flame graph, beside looking at it.
+// What one may do with a function of a flame graph or a tree, beside looking at it.
 import type { Ask } from "../api/ask";
 import { KIND, nameOf, type FlameTree } from "../model/flame_tree";
-import { exactly } from "../model/pattern";
+import { exactly } from "../model/pick";
 import type { MenuItem } from "./menu";
 
-export function boxItems(ask: Ask, tree: FlameTree, box: number): readonly MenuItem[] {
-  if (tree.columns.kind[box] !== KIND.frame)
-    return [];
-  const name = nameOf(tree, box);
-  const items: MenuItem[] = [
-    { text: "Details", key: "o", run: () => openBox(ask, tree, box) },
-    { text: "Only blocks with it in their call path", run: () => ask.go({ add: [["function", exactly(name)]] }) },
-    { text: "Hide blocks with it in their call path", run: () => ask.go({ add: [["not-function", exactly(name)]] }) },
+/** A name that was cut in the middle stands for all that begin and end like it. */
+function patternOf(name: string): string {
+  return exactly(name).replaceAll("…", ".*");
+}
+
+export function functionItems(ask: Ask, name: string): readonly MenuItem[] {
+  return [
+    { text: "Details", key: "o", run: () => openFunction(ask, name) },
+    { text: "Only blocks with it in their call path", run: () => ask.go({ add: [["function", patternOf(name)]] }) },
+    { text: "Hide blocks with it in their call path", run: () => ask.go({ add: [["not-function", patternOf(name)]] }) },
     { text: "Show its callers", run: () => ask.go({ view: "tree", set: { callers: name, callees: null, shape: "callers" } }) },
     { text: "Show what it calls", run: () => ask.go({ view: "tree", set: { callees: name, callers: null, shape: "callees" } }) },
     { text: "Show its source", run: () => ask.go({ view: "source", set: { what: name } }) },
   ];
-  return items;
+}
+
+export function openFunction(ask: Ask, name: string): void {
+  ask.go({ set: { pick: `function:${name}` } });
+}
+
+export function boxItems(ask: Ask, tree: FlameTree, box: number): readonly MenuItem[] {
+  return tree.columns.kind[box] === KIND.frame ? functionItems(ask, nameOf(tree, box)) : [];
 }
 
 export function openBox(ask: Ask, tree: FlameTree, box: number): void {
   if (tree.columns.kind[box] === KIND.frame)
-    ask.go({ set: { pick: `function:${nameOf(tree, box)}` } });
+    openFunction(ask, nameOf(tree, box));
 }

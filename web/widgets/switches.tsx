@@ -11,7 +11,7 @@ export interface ChoiceProps<T extends string> {
 
 export function Choice<T extends string>({ label, of, value, onChoose }: ChoiceProps<T>) {
   return (
-    <span class="choice" role="group" aria-label={label}>
+    <span class="either" role="group" aria-label={label}>
       {of.map(([each, text]) => (
         <button type="button" key={each} aria-pressed={each === value} onClick={() => onChoose(each)}>
           {text}
