@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Figures of samples with their standard errors, and names of places: short texts that several views share.
-import { bytes, count } from "./units";
+import { bytes, count, duration } from "./units";
 
 /** "±3 %" behind an estimate; nothing behind what is exact. docs/words.md, "Figures". */
 export function spread(value: number, error: number | null | undefined): string {
@@ -33,4 +33,33 @@ export function splitName(name: string): readonly [head: string, tail: string] {
     else if (letter === ":" && name[i + 1] === ":" && depth === 0) at = i + 2;
   }
   return [name.slice(0, at), name.slice(at)];
+}
+
+/** A function without its parameters: `a::b<c>::d(int) const` is `a::b<c>::d`. Whole names are for hovering. */
+export function shortName(name: string): string {
+  let depth = 0;
+  for (let i = 0; i < name.length; i++) {
+    const letter = name[i];
+    if (letter === "(" && depth === 0) {
+      // "operator()" and "(anonymous namespace)" are names, not parameters.
+      if (name.startsWith("()", i) && name.slice(0, i).endsWith("operator")) {
+        i++;
+        continue;
+      }
+      if (name.startsWith("(anonymous", i)) {
+        i = name.indexOf(")", i);
+        if (i < 0) return name;
+        continue;
+      }
+      return i > 0 ? name.slice(0, i) : name;
+    }
+    if ("<([{".includes(letter) && !/operator<?$/.test(name.slice(0, i))) depth++;
+    else if (">)]}".includes(letter) && depth > 0 && !(letter === ">" && name[i - 1] === "-")) depth--;
+  }
+  return name;
+}
+
+/** Times of a recording: its begin is "0 s". */
+export function moment(seconds: number): string {
+  return seconds === 0 ? "0 s" : duration(seconds);
 }

@@ -6,7 +6,7 @@ import { blocks as checkBlocks, type Blocks, type BlockRow } from "../api/blocks
 import { useAnswer } from "../api/use";
 import type { HeatFigure } from "../model/heat_cells";
 import { get, question } from "../model/state";
-import { place } from "../model/spread";
+import { moment, place, shortName } from "../model/spread";
 import { parseSort, type Sort } from "../model/table_rows";
 import { bytes, count, duration } from "../model/units";
 import { Empty } from "../widgets/empty";
@@ -70,19 +70,19 @@ function BlockTable({ answer, state, ask }: { answer: Blocks } & ViewProps) {
     const most = rows.reduce((a, b) => Math.max(a, b.bytes), 0);
     const frames = rows.map(frameOf);
     return [
-      { key: "time", title: "allocated at", isNumber: true, minPx: 80, values: rows.map((b) => b.at_s), cell: (i) => duration(rows[i].at_s), tip: (i) => `${rows[i].at_s} s`, copy: (i) => String(rows[i].at_s) },
+      { key: "time", title: "allocated at", isNumber: true, minPx: 88, values: rows.map((b) => b.at_s), cell: (i) => moment(rows[i].at_s), tip: (i) => `${rows[i].at_s} s`, copy: (i) => String(rows[i].at_s) },
       { key: "bytes", title: "size", isNumber: true, minPx: 80, values: rows.map((b) => b.bytes), cell: (i) => bytes(rows[i].bytes), tip: (i) => `${count(rows[i].bytes)} bytes`, share: (i) => rows[i].bytes / most, copy: (i) => String(rows[i].bytes) },
       {
         key: "age", title: "lived", isNumber: true, minPx: 88, values: rows.map((b) => b.age_s ?? Number.NaN),
         cell: (i) => (rows[i].live ? <span title="never freed in this recording">{duration(rows[i].age_s ?? 0)} +</span> : duration(rows[i].age_s ?? 0)),
         copy: (i) => (rows[i].live ? `${rows[i].age_s ?? ""}+` : String(rows[i].age_s ?? "")),
       },
-      { key: "thread", title: "thread", minPx: 96, values: rows.map((b) => b.thread), cell: (i) => rows[i].thread || String(rows[i].tid), tip: (i) => `${rows[i].thread} (${rows[i].tid})`, copy: (i) => rows[i].thread },
+      { key: "thread", title: "thread", minPx: 80, values: rows.map((b) => b.thread), cell: (i) => rows[i].thread || String(rows[i].tid), tip: (i) => `${rows[i].thread} (${rows[i].tid})`, copy: (i) => rows[i].thread },
       {
-        key: "function", title: "function", minPx: 144, grow: 2, values: frames.map((f) => f?.function ?? ""),
-        cell: (i) => <Name text={frames[i]?.function ?? "(no stack)"} />, tip: (i) => rows[i].stack.map((f) => `${f.function}  ${place(f.file, f.line)}`).join("\n"), copy: (i) => frames[i]?.function ?? "",
+        key: "function", title: "function", minPx: 128, grow: 3, values: frames.map((f) => f?.function ?? ""),
+        cell: (i) => <Name text={shortName(frames[i]?.function ?? "(no stack)")} />, tip: (i) => rows[i].stack.map((f) => `${f.function}  ${place(f.file, f.line)}`).join("\n"), copy: (i) => frames[i]?.function ?? "",
       },
-      { key: "place", title: "place", minPx: 112, grow: 1, values: frames.map((f) => place(f?.file ?? "", f?.line ?? 0)), cell: (i) => <span class="quiet">{place(frames[i]?.file ?? "", frames[i]?.line ?? 0)}</span>, copy: (i) => place(frames[i]?.file ?? "", frames[i]?.line ?? 0) },
+      { key: "place", title: "place", minPx: 88, grow: 2, values: frames.map((f) => place(f?.file ?? "", f?.line ?? 0)), cell: (i) => <span class="quiet">{place(frames[i]?.file ?? "", frames[i]?.line ?? 0)}</span>, copy: (i) => place(frames[i]?.file ?? "", frames[i]?.line ?? 0) },
     ];
   }, [rows]);
   return (

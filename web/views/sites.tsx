@@ -23,9 +23,11 @@ export function SitesView({ state, ask }: ViewProps) {
   const hasMore = first.answer !== null && !first.isStale && first.answer.rows_in_all > first.answer.rows && !ask.isFile;
   const all = useAnswer(ask, "table", hasMore ? question(state, { "group-by": groupBy, rows: MAX_ROWS }) : null);
   return (
-    <Pending of={first}>
-      {(answer) => <SitesTable state={state} ask={ask} first={answer} all={hasMore && !all.isStale ? all.answer : null} groupBy={groupBy} isMoreComing={hasMore && all.isStale} />}
-    </Pending>
+    <div class="filling">
+      <Pending of={first}>
+        {(answer) => <SitesTable state={state} ask={ask} first={answer} all={hasMore && !all.isStale ? all.answer : null} groupBy={groupBy} isMoreComing={hasMore && all.isStale} />}
+      </Pending>
+    </div>
   );
 }
 

@@ -8,7 +8,7 @@ import { useAnswer } from "../api/use";
 import { picked, plainText } from "../model/pick";
 import { get, question } from "../model/state";
 import { commonIndent, expandTabs, sourceRows, type SourceRow } from "../model/source_rows";
-import { baseName } from "../model/spread";
+import { baseName, shortName } from "../model/spread";
 import { amount, bytes, count, share } from "../model/units";
 import { Empty } from "../widgets/empty";
 import { Name } from "../widgets/name";
@@ -178,7 +178,7 @@ function Line({ row, unit, indent, ask }: { row: Extract<SourceRow<Figures>, { k
             <td />
             <td>
               <a href={`#source`} title={call.function} onClick={(event) => (event.preventDefault(), ask.go({ set: { what: call.function } }))}>
-                <Name text={call.function} />
+                <Name text={shortName(call.function)} />
               </a>{" "}
               {bytes(call.total.bytes_allocated)} allocated
             </td>

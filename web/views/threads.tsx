@@ -6,7 +6,7 @@ import type { ProcessLife, Threads } from "../api/threads";
 import { useAnswer } from "../api/use";
 import { processTree, timeTicks } from "../model/process_tree";
 import { get, question } from "../model/state";
-import { place } from "../model/spread";
+import { moment, place, shortName } from "../model/spread";
 import { parseSort, type Sort } from "../model/table_rows";
 import { bytes, count, duration, plural } from "../model/units";
 import { Empty } from "../widgets/empty";
@@ -73,7 +73,7 @@ function ThreadTable({ answer, state, ask }: { answer: Threads } & ViewProps) {
         figure("frees", "frees", "Blocks it freed", rows.map((t) => t.frees ?? 0), count),
         figure("foreign", "freed for others", "Blocks it freed that another thread had allocated", rows.map((t) => t.freed_for_others ?? 0), count),
       );
-    columns.push({ key: "begin", title: "started", isNumber: true, minPx: 80, values: rows.map((t) => t.begin_s), cell: (i) => duration(rows[i].begin_s), copy: (i) => String(rows[i].begin_s) });
+    columns.push({ key: "begin", title: "started", isNumber: true, minPx: 80, values: rows.map((t) => t.begin_s), cell: (i) => moment(rows[i].begin_s), copy: (i) => String(rows[i].begin_s) });
     return columns;
   }, [answer]);
   const isIn = (tid: number): boolean => get(state, "thread") === String(tid);
@@ -113,7 +113,7 @@ function Processes({ answer, state, ask }: { answer: Threads } & ViewProps) {
         <span role="columnheader" class="number">at end</span>
         <span role="columnheader" class="number">allocations</span>
         <span role="columnheader" class="life-axis" aria-label="time">
-          {ticks.map((tick) => <span key={tick} style={{ left: `${(100 * tick) / (ask.trace.duration_s || 1)}%` }}>{tick === 0 ? "0 s" : duration(tick)}</span>)}
+          {ticks.map((tick) => <span key={tick} style={{ left: `${(100 * tick) / (ask.trace.duration_s || 1)}%` }}>{moment(tick)}</span>)}
         </span>
       </div>
       {tree.map(({ process, depth, begin, end }) => (
@@ -124,7 +124,7 @@ function Processes({ answer, state, ask }: { answer: Threads } & ViewProps) {
           <span role="cell" class="number cell is-number"><span class="cell-bar" style={{ width: `${most > 0 ? (100 * process.totals.peak_live_bytes) / most : 0}%` }} /><span class="cell-text">{bytes(process.totals.peak_live_bytes)}</span></span>
           <span role="cell" class="number">{process.totals.end_live_bytes === 0 ? "–" : bytes(process.totals.end_live_bytes)}</span>
           <span role="cell" class="number">{count(process.totals.allocations)}</span>
-          <span role="cell" class="life-track" title={`${duration(process.begin_s)} to ${process.end_s === null ? "now" : duration(process.end_s)}`}>
+          <span role="cell" class="life-track" title={`${moment(process.begin_s)} to ${process.end_s === null ? "now" : duration(process.end_s)}`}>
             <span class="life-bar" style={{ left: `${100 * begin}%`, width: `${Math.max(0.3, 100 * (end - begin))}%` }} />
           </span>
         </div>
@@ -151,7 +151,7 @@ function Mappings({ answer, ask }: { answer: Threads } & ViewProps) {
         n={mappings.sites.length}
         maxRows={12}
         columns={[
-          { key: "function", title: "function", minPx: 176, grow: 2, cell: (i) => <Name text={mappings.sites[i].stack[0]?.function ?? "(no stack)"} />, tip: (i) => mappings.sites[i].stack.map((f) => f.function).join("\n"), copy: (i) => mappings.sites[i].stack[0]?.function ?? "" },
+          { key: "function", title: "function", minPx: 176, grow: 2, cell: (i) => <Name text={shortName(mappings.sites[i].stack[0]?.function ?? "(no stack)")} />, tip: (i) => mappings.sites[i].stack.map((f) => f.function).join("\n"), copy: (i) => mappings.sites[i].stack[0]?.function ?? "" },
           { key: "place", title: "place", minPx: 112, grow: 1, cell: (i) => <span class="quiet">{place(mappings.sites[i].stack[0]?.file ?? "", mappings.sites[i].stack[0]?.line ?? 0)}</span> },
           { key: "peak", title: "at most", isNumber: true, minPx: 96, cell: (i) => bytes(mappings.sites[i].peak_bytes), share: (i) => (most > 0 ? mappings.sites[i].peak_bytes / most : 0), copy: (i) => String(mappings.sites[i].peak_bytes) },
           { key: "end", title: "at end", isNumber: true, minPx: 96, cell: (i) => bytes(mappings.sites[i].end_bytes), copy: (i) => String(mappings.sites[i].end_bytes) },

@@ -6,7 +6,7 @@ import type { Frame, Lifetimes, Sizes } from "../api/common";
 import type { Detail } from "../api/detail";
 import { useAnswer } from "../api/use";
 import { exactly, picked, type Pick } from "../model/pick";
-import { place } from "../model/spread";
+import { moment, place, shortName } from "../model/spread";
 import { question } from "../model/state";
 import { bytes, count, duration, plural } from "../model/units";
 import { Bars } from "./bars";
@@ -87,7 +87,7 @@ function History({ history }: { history: NonNullable<Detail["history"]> }) {
     <section>
       <h3>Live over time <span class="quiet">at most {bytes(most)}</span></h3>
       <div class="detail-chart"><Spark values={history.live_bytes} width={320} height={64} label={`Live bytes over time, at most ${bytes(most)}`} /></div>
-      <p class="bars-ends quiet"><span>{duration(history.at_s[0] ?? 0)}</span><span>{duration(last)}</span></p>
+      <p class="bars-ends quiet"><span>{moment(history.at_s[0] ?? 0)}</span><span>{moment(last)}</span></p>
     </section>
   );
 }
@@ -104,7 +104,7 @@ function Stack({ stack, nInAll, ask }: { stack: readonly Frame[]; nInAll: number
       <ol class="stack">
         {stack.map((frame, i) => (
           <li key={i} class={frame.inlined ? "is-inlined" : undefined}>
-            <button type="button" class="link" title={`${frame.function}\n${frame.module}`} onClick={() => ask.go({ set: { pick: `function:${frame.function}` } })}><Name text={frame.function || "(unknown)"} /></button>
+            <button type="button" class="link" title={`${frame.function}\n${frame.module}`} onClick={() => ask.go({ set: { pick: `function:${frame.function}` } })}><Name text={shortName(frame.function) || "(unknown)"} /></button>
             <span class="stack-place quiet">
               {frame.inlined && "inlined "}
               {frame.guess && <span title="The nearest name before it: the function itself has none">near </span>}
@@ -145,8 +145,8 @@ function LifeBars({ lifetimes }: { lifetimes: Lifetimes }) {
       <h3>Lifetimes <span class="quiet">of {plural(lifetimes.blocks, "freed block")}</span></h3>
       <Bars
         label="Lifetimes of its blocks"
-        bars={b.map((x) => ({ value: x.blocks, words: `${x.to_s === null ? `${duration(x.from_s)} or longer` : `${duration(x.from_s)} to ${duration(x.to_s)}`}: ${plural(x.blocks, "block")}` }))}
-        first={duration(b[0].from_s)}
+        bars={b.map((x) => ({ value: x.blocks, words: `${x.to_s === null ? `${duration(x.from_s)} or longer` : `${moment(x.from_s)} to ${duration(x.to_s)}`}: ${plural(x.blocks, "block")}` }))}
+        first={moment(b[0].from_s)}
         last={end.to_s === null ? "longer" : duration(end.to_s)}
       />
     </section>
