@@ -77,12 +77,12 @@ function BlockTable({ answer, state, ask }: { answer: Blocks } & ViewProps) {
         cell: (i) => (rows[i].live ? <span title="never freed in this recording">{duration(rows[i].age_s ?? 0)} +</span> : duration(rows[i].age_s ?? 0)),
         copy: (i) => (rows[i].live ? `${rows[i].age_s ?? ""}+` : String(rows[i].age_s ?? "")),
       },
-      { key: "thread", title: "thread", minPx: 80, values: rows.map((b) => b.thread), cell: (i) => rows[i].thread || String(rows[i].tid), tip: (i) => `${rows[i].thread} (${rows[i].tid})`, copy: (i) => rows[i].thread },
+      { key: "thread", title: "thread", isMinor: true, minPx: 80, values: rows.map((b) => b.thread), cell: (i) => rows[i].thread || String(rows[i].tid), tip: (i) => `${rows[i].thread} (${rows[i].tid})`, copy: (i) => rows[i].thread },
       {
         key: "function", title: "function", minPx: 128, grow: 3, values: frames.map((f) => f?.function ?? ""),
         cell: (i) => <Name text={shortName(frames[i]?.function ?? "(no stack)")} />, tip: (i) => rows[i].stack.map((f) => `${f.function}  ${place(f.file, f.line)}`).join("\n"), copy: (i) => frames[i]?.function ?? "",
       },
-      { key: "place", title: "place", minPx: 88, grow: 2, values: frames.map((f) => place(f?.file ?? "", f?.line ?? 0)), cell: (i) => <span class="quiet">{place(frames[i]?.file ?? "", frames[i]?.line ?? 0)}</span>, copy: (i) => place(frames[i]?.file ?? "", frames[i]?.line ?? 0) },
+      { key: "place", title: "place", isMinor: true, minPx: 88, grow: 2, values: frames.map((f) => place(f?.file ?? "", f?.line ?? 0)), cell: (i) => <span class="quiet">{place(frames[i]?.file ?? "", frames[i]?.line ?? 0)}</span>, copy: (i) => place(frames[i]?.file ?? "", frames[i]?.line ?? 0) },
     ];
   }, [rows]);
   return (

@@ -78,7 +78,7 @@ export function siteColumns(answer: TableAnswer, first: TableAnswer, how: { isSa
   ];
   if (answer.group_by === "site" || answer.group_by === "function")
     columns.push({
-      key: "place", title: "place", minPx: 112, grow: 1, values: answer.file.map((file, row) => place(name(file), answer.line[row]) || name(answer.module[row])),
+      key: "place", title: "place", isMinor: true, minPx: 112, grow: 1, values: answer.file.map((file, row) => place(name(file), answer.line[row]) || name(answer.module[row])),
       cell: (row) => <span class="quiet">{place(name(answer.file[row]), answer.line[row]) || name(answer.module[row]).replace(/^.*\//, "")}</span>,
       tip: (row) => (name(answer.file[row]) ? `${name(answer.file[row])}:${answer.line[row]}` : name(answer.module[row])),
       copy: (row) => (name(answer.file[row]) ? `${name(answer.file[row])}:${answer.line[row]}` : name(answer.module[row])),
@@ -92,7 +92,7 @@ export function siteColumns(answer: TableAnswer, first: TableAnswer, how: { isSa
   const histories = historiesOf(first);
   if (histories.size > 0)
     columns.push({
-      key: "spark", title: "live over time", hint: "Of the largest rows", minPx: SPARK_PX + 16,
+      key: "spark", title: "over time", hint: "Live bytes over the window, of the largest rows", minPx: SPARK_PX + 16,
       cell: (row) => {
         const values = histories.get(identity(answer, row));
         return values ? <Spark values={values} width={SPARK_PX} height={18} label={`live over time, at most ${bytes(values.reduce<number>((a, b) => Math.max(a, b ?? 0), 0))}`} /> : "";

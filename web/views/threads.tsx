@@ -63,8 +63,8 @@ function ThreadTable({ answer, state, ask }: { answer: Threads } & ViewProps) {
       return { key, title, hint, isNumber: true, minPx: 96, values, cell: (i) => (values[i] === 0 ? "–" : show(values[i])), share: most > 0 ? (i) => values[i] / most : undefined, tip: (i) => count(values[i]), copy: (i) => String(values[i]) };
     };
     const columns: Column[] = [{ key: "name", title: "thread", minPx: 144, grow: 2, values: rows.map((t) => t.name), cell: (i) => rows[i].name || "(no name)", tip: (i) => `${rows[i].name} (${rows[i].tid})`, copy: (i) => rows[i].name }];
-    columns.push({ key: "tid", title: "tid", isNumber: true, minPx: 72, values: rows.map((t) => t.tid), cell: (i) => String(rows[i].tid), copy: (i) => String(rows[i].tid) });
-    if (hasSeveral) columns.push({ key: "process", title: "process", minPx: 96, grow: 1, values: rows.map((t) => t.process), cell: (i) => rows[i].process, copy: (i) => rows[i].process });
+    columns.push({ key: "tid", title: "tid", isMinor: true, isNumber: true, minPx: 72, values: rows.map((t) => t.tid), cell: (i) => String(rows[i].tid), copy: (i) => String(rows[i].tid) });
+    if (hasSeveral) columns.push({ key: "process", title: "process", isMinor: true, minPx: 96, grow: 1, values: rows.map((t) => t.process), cell: (i) => rows[i].process, copy: (i) => rows[i].process });
     if (answer.has_figures)
       columns.push(
         figure("allocations", "allocations", "Allocations it made", rows.map((t) => t.allocations ?? 0), count),
@@ -152,7 +152,7 @@ function Mappings({ answer, ask }: { answer: Threads } & ViewProps) {
         maxRows={12}
         columns={[
           { key: "function", title: "function", minPx: 176, grow: 2, cell: (i) => <Name text={shortName(mappings.sites[i].stack[0]?.function ?? "(no stack)")} />, tip: (i) => mappings.sites[i].stack.map((f) => f.function).join("\n"), copy: (i) => mappings.sites[i].stack[0]?.function ?? "" },
-          { key: "place", title: "place", minPx: 112, grow: 1, cell: (i) => <span class="quiet">{place(mappings.sites[i].stack[0]?.file ?? "", mappings.sites[i].stack[0]?.line ?? 0)}</span> },
+          { key: "place", title: "place", isMinor: true, minPx: 112, grow: 1, cell: (i) => <span class="quiet">{place(mappings.sites[i].stack[0]?.file ?? "", mappings.sites[i].stack[0]?.line ?? 0)}</span> },
           { key: "peak", title: "at most", isNumber: true, minPx: 96, cell: (i) => bytes(mappings.sites[i].peak_bytes), share: (i) => (most > 0 ? mappings.sites[i].peak_bytes / most : 0), copy: (i) => String(mappings.sites[i].peak_bytes) },
           { key: "end", title: "at end", isNumber: true, minPx: 96, cell: (i) => bytes(mappings.sites[i].end_bytes), copy: (i) => String(mappings.sites[i].end_bytes) },
         ]}

@@ -9,6 +9,8 @@ import { copyText } from "./clipboard";
 
 export const ROW_PX = 24;
 const BEYOND_ROWS = 8;
+/** So much is little room. */
+const NARROW_PX = 560;
 
 export interface Column {
   readonly key: string;
@@ -26,6 +28,8 @@ export interface Column {
   readonly tip?: (row: number) => string | undefined;
   /** The bar behind a number, from -1 to 1. */
   readonly share?: (row: number) => number;
+  /** Comes last where there is little room. */
+  readonly isMinor?: boolean;
   /** As TSV has it; none: the column is not copied. */
   readonly copy?: (row: number) => string;
 }
@@ -91,7 +95,7 @@ class Row extends Component<RowProps> {
         aria-rowindex={at + 2}
         aria-selected={isPicked}
         data-at={at}
-        style={{ transform: `translateY(${at * ROW_PX}px)` }}
+        style={{ top: `${at * ROW_PX}px` }}
       >
         {columns.map((column) => (
           <Cell key={column.key} column={column} row={row} />
@@ -126,14 +130,19 @@ function Heading({ column, index, sort, onSort }: { column: Column; index: numbe
 let nTables = 0;
 
 export function Table(props: TableProps) {
-  const { columns, n, sort, filter = "", text } = props;
+  const { n, sort, filter = "", text } = props;
   const scroller = useRef<HTMLDivElement>(null);
   const [id] = useState(() => `table-${++nTables}`);
   const [scrollPx, setScroll] = useState(0);
   const [heightPx, setHeight] = useState(480);
+  const [isNarrow, setNarrow] = useState(false);
   const [chosen, choose] = useState(-1); // place in the order
   const [said, say] = useState("");
 
+  const columns = useMemo(() => {
+    if (!isNarrow) return props.columns;
+    return [...props.columns.filter((column) => !column.isMinor), ...props.columns.filter((column) => column.isMinor)].map((column) => (column.grow ? { ...column, minPx: Math.min(column.minPx, 128) } : column));
+  }, [props.columns, isNarrow]);
   const by = columns.find((column) => column.key === sort?.column)?.values;
   const order = useMemo(() => {
     if (by && sort) return sortRows(by, sort.descending);
@@ -145,7 +154,10 @@ export function Table(props: TableProps) {
   useLayoutEffect(() => {
     const element = scroller.current;
     if (!element) return undefined;
-    const measure = (): void => setHeight(element.clientHeight);
+    const measure = (): void => {
+      setHeight(element.clientHeight);
+      setNarrow(element.clientWidth < NARROW_PX);
+    };
     const observer = new ResizeObserver(measure);
     measure();
     observer.observe(element);
