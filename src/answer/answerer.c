@@ -13,9 +13,9 @@
 
 struct answerer {
         struct answerer_options o;
-        struct opened new, old; /* old: only where there is one */
+        struct opened new, old;   /* old: only where there is one */
         _Atomic uint64_t version; /* any thread may look */
-        pthread_mutex_t lock; /* of what follows */
+        pthread_mutex_t lock;     /* of what follows */
         VEC(struct asker *) askers;
 };
 

@@ -93,12 +93,13 @@ struct row {
 static void add_cell(struct columns *c, struct row *r, uint32_t path, uint32_t column) {
         const struct query_figures *f = &r->f;
 
-        if (f->n_allocs || f->n_temporary || f->end_bytes != r->live_bytes ||
-            f->end_blocks != r->live_blocks || f->peak_bytes != r->live_bytes ||
-            f->peak_blocks != r->live_blocks)
+        if (f->n_allocs || f->n_frees || f->n_temporary || f->n_reallocs ||
+            f->end_bytes != r->live_bytes || f->end_blocks != r->live_blocks ||
+            f->peak_bytes != r->live_bytes || f->peak_blocks != r->live_blocks)
                 vec_push(&c->cells,
                          (struct columns_cell){path, column, f->n_allocs, f->alloc_bytes,
-                                               f->n_temporary, f->peak_bytes, f->peak_blocks,
+                                               f->n_frees, f->free_bytes, f->n_temporary,
+                                               f->n_reallocs, f->peak_bytes, f->peak_blocks,
                                                f->end_bytes, f->end_blocks});
         r->live_bytes = f->end_bytes, r->live_blocks = f->end_blocks;
         r->f = (struct query_figures){0};
@@ -187,7 +188,10 @@ struct query_figures columns_add_up(const struct columns *c, uint32_t path, size
                 } else {
                         sum.n_allocs += x->n_allocs;
                         sum.alloc_bytes += x->alloc_bytes;
+                        sum.n_frees += x->n_frees;
+                        sum.free_bytes += x->free_bytes;
                         sum.n_temporary += x->n_temporary;
+                        sum.n_reallocs += x->n_reallocs;
                 }
                 if (x->column < peak)
                         sum.peak_bytes = x->end_bytes, sum.peak_blocks = x->end_blocks;
@@ -247,7 +251,10 @@ static void put_cells(struct json *j, const struct columns *c) {
         PUT_ARRAY(j, "column", c->cells.n, json_uint, x[i].column);
         PUT_ARRAY(j, "count", c->cells.n, json_uint, x[i].n_allocs);
         PUT_ARRAY(j, "allocated_bytes", c->cells.n, json_uint, x[i].alloc_bytes);
+        PUT_ARRAY(j, "frees", c->cells.n, json_uint, x[i].n_frees);
+        PUT_ARRAY(j, "bytes_freed", c->cells.n, json_uint, x[i].free_bytes);
         PUT_ARRAY(j, "temporary", c->cells.n, json_uint, x[i].n_temporary);
+        PUT_ARRAY(j, "reallocations", c->cells.n, json_uint, x[i].n_reallocs);
         PUT_ARRAY(j, "peak_bytes", c->cells.n, json_int, x[i].peak_bytes);
         PUT_ARRAY(j, "peak_blocks", c->cells.n, json_int, x[i].peak_blocks);
         PUT_ARRAY(j, "end_bytes", c->cells.n, json_int, x[i].end_bytes);

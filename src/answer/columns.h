@@ -21,7 +21,7 @@ enum { COLUMNS_N_COLUMNS = 120 };
 /* What one call path did in one column; without one, nothing happened and what was live stayed. */
 struct columns_cell {
         uint32_t path, column; /* path: index into paths; paths.n: the smaller ones together */
-        uint64_t n_allocs, alloc_bytes, n_temporary;
+        uint64_t n_allocs, alloc_bytes, n_frees, free_bytes, n_temporary, n_reallocs;
         int64_t peak_bytes, peak_blocks; /* live when the column's live bytes were highest */
         int64_t end_bytes, end_blocks;   /* at its end */
 };

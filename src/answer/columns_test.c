@@ -49,7 +49,10 @@ static void expect_window(struct query *q, const struct columns *c, size_t from,
 
                 assert_int_equal(actual.n_allocs, expected.n_allocs);
                 assert_int_equal(actual.alloc_bytes, expected.alloc_bytes);
+                assert_int_equal(actual.n_frees, expected.n_frees);
+                assert_int_equal(actual.free_bytes, expected.free_bytes);
                 assert_int_equal(actual.n_temporary, expected.n_temporary);
+                assert_int_equal(actual.n_reallocs, expected.n_reallocs);
                 assert_int_equal(actual.begin_bytes, expected.begin_bytes);
                 assert_int_equal(actual.begin_blocks, expected.begin_blocks);
                 assert_int_equal(actual.end_bytes, expected.end_bytes);

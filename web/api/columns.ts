@@ -10,7 +10,7 @@ export const columns = object({
   }),
   paths: numbers, smaller_paths: number, exact: boolean,
   cells: object({
-    path: numbers, column: numbers, count: numbers, allocated_bytes: numbers, temporary: numbers, peak_bytes: numbers,
+    path: numbers, column: numbers, count: numbers, allocated_bytes: numbers, frees: numbers, bytes_freed: numbers, temporary: numbers, reallocations: numbers, peak_bytes: numbers,
     peak_blocks: numbers, end_bytes: numbers, end_blocks: numbers,
   }),
   path_frames: array(numbers),

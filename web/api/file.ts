@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Answers of a page in one file (`silt html`): those that were written into it, and windows added up from its columns.
-import { figuresIn, isCount, liveOver, snap, totalsIn, allFrames, valueOf, type Metric } from "../model/columns";
+import { figuresIn, figuresOf, isCount, liveOver, snap, totalsIn, allFrames, valueOf, type Metric } from "../model/columns";
 import { flameFrom, huesOf } from "../model/columns_flame";
 import { FILE_GROUPS, tableFrom, type FileGroup } from "../model/columns_table";
 import { treeAnswer } from "../model/columns_nodes";
@@ -129,7 +129,7 @@ function reportFrom(data: FileData, asked: Asked): Report {
   const f = figuresIn(c, asked.from, asked.to);
   const largest = c.paths
     .map((_, path) => path)
-    .sort((a, b) => valueOf(f, b, asked.metric) - valueOf(f, a, asked.metric))
+    .sort((a, b) => valueOf(figuresOf(f, b), asked.metric) - valueOf(figuresOf(f, a), asked.metric))
     .slice(0, 20);
   return {
     ...whole, totals, window: { from_s: c.edges_s[asked.from], to_s: c.edges_s[asked.to] },
@@ -139,7 +139,7 @@ function reportFrom(data: FileData, asked: Asked): Report {
     top: [{
       metric: asked.metric,
       sites: largest.map((path) => ({
-        bytes: isCount(asked.metric) ? f.allocated_bytes[path] : valueOf(f, path, asked.metric),
+        bytes: isCount(asked.metric) ? f.allocated_bytes[path] : valueOf(figuresOf(f, path), asked.metric),
         blocks: f.peak_blocks[path], allocations: f.count[path], stack: stackOf(c, path),
       })),
     }],
@@ -176,7 +176,7 @@ function detailFrom(data: FileData, asked: Asked): Detail {
   const f = figuresIn(c, asked.from, asked.to);
   const live = liveOver(c, new Set([path]));
   return {
-    schema: "silt.detail/1", sentence: `${amount(valueOf(f, path, asked.metric), isCount(asked.metric) ? "blocks" : "bytes")} by ${asked.metric}`,
+    schema: "silt.detail/1", sentence: `${amount(valueOf(figuresOf(f, path), asked.metric), isCount(asked.metric) ? "blocks" : "bytes")} by ${asked.metric}`,
     totals: {
       allocations: f.count[path], bytes_allocated: f.allocated_bytes[path], temporary_allocations: f.temporary[path],
       peak_live_bytes: f.peak_bytes[path], peak_live_blocks: f.peak_blocks[path], end_live_bytes: f.end_bytes[path], end_live_blocks: f.end_blocks[path],

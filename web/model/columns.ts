@@ -2,19 +2,26 @@
 // Adds the columns of a file up to what a window holds: src/answer/columns.h has the rules, and a test of the server compares both.
 import type { Columns } from "../api/columns";
 
+/** What happens in a window, of one call path or of several together: all of it adds up. */
+export const FIGURES = [
+  "count", "allocated_bytes", "frees", "bytes_freed", "temporary", "reallocations", "peak_bytes", "peak_blocks", "begin_bytes", "begin_blocks",
+  "end_bytes", "end_blocks",
+] as const;
+export type FigureName = (typeof FIGURES)[number];
+export type FigureSet = { [F in FigureName]: number };
+
 /** Of each call path, and last of the smaller ones together. */
-export interface WindowFigures {
-  readonly from: number; // columns, the last one not in it
-  readonly to: number;
-  readonly count: Float64Array;
-  readonly allocated_bytes: Float64Array;
-  readonly temporary: Float64Array;
-  readonly peak_bytes: Float64Array;
-  readonly peak_blocks: Float64Array;
-  readonly begin_bytes: Float64Array;
-  readonly begin_blocks: Float64Array;
-  readonly end_bytes: Float64Array;
-  readonly end_blocks: Float64Array;
+export type WindowFigures = { readonly from: number; readonly to: number } & { readonly [F in FigureName]: Float64Array };
+
+export function noFigures(): FigureSet {
+  return {
+    count: 0, allocated_bytes: 0, frees: 0, bytes_freed: 0, temporary: 0, reallocations: 0, peak_bytes: 0, peak_blocks: 0, begin_bytes: 0, begin_blocks: 0,
+    end_bytes: 0, end_blocks: 0,
+  };
+}
+
+export function addFigures(to: FigureSet, f: WindowFigures, path: number): void {
+  for (const name of FIGURES) to[name] += f[name][path];
 }
 
 /** The columns a window means: its edges move to the nearest, and it holds one at least. */
@@ -47,9 +54,9 @@ export function peakColumn(c: Columns, from: number, to: number): number {
 export function figuresIn(c: Columns, from: number, to: number): WindowFigures {
   const n = c.paths.length + 1;
   const make = (): Float64Array => new Float64Array(n);
-  const f = {
-    from, to, count: make(), allocated_bytes: make(), temporary: make(), peak_bytes: make(), peak_blocks: make(), begin_bytes: make(),
-    begin_blocks: make(), end_bytes: make(), end_blocks: make(),
+  const f: WindowFigures = {
+    from, to, count: make(), allocated_bytes: make(), frees: make(), bytes_freed: make(), temporary: make(), reallocations: make(), peak_bytes: make(),
+    peak_blocks: make(), begin_bytes: make(), begin_blocks: make(), end_bytes: make(), end_blocks: make(),
   };
   const peak = peakColumn(c, from, to);
   const x = c.cells;
@@ -63,7 +70,10 @@ export function figuresIn(c: Columns, from: number, to: number): WindowFigures {
     } else {
       f.count[path] += x.count[i];
       f.allocated_bytes[path] += x.allocated_bytes[i];
+      f.frees[path] += x.frees[i];
+      f.bytes_freed[path] += x.bytes_freed[i];
       f.temporary[path] += x.temporary[i];
+      f.reallocations[path] += x.reallocations[i];
     }
     if (column < peak) {
       f.peak_bytes[path] = x.end_bytes[i];
@@ -81,29 +91,35 @@ export function figuresIn(c: Columns, from: number, to: number): WindowFigures {
 export type Metric = "peak" | "end" | "allocated" | "count" | "temporary" | "growth";
 export const isCount = (m: Metric): boolean => m === "count" || m === "temporary";
 
-/** What the figures of one path have of a metric. */
-export function valueOf(f: WindowFigures, path: number, m: Metric): number {
+/** What figures have of a metric. */
+export function valueOf(f: FigureSet, m: Metric): number {
   switch (m) {
-    case "peak": return f.peak_bytes[path];
-    case "end": return f.end_bytes[path];
-    case "allocated": return f.allocated_bytes[path];
-    case "count": return f.count[path];
-    case "temporary": return f.temporary[path];
-    case "growth": return f.end_bytes[path] - f.begin_bytes[path];
+    case "peak": return f.peak_bytes;
+    case "end": return f.end_bytes;
+    case "allocated": return f.allocated_bytes;
+    case "count": return f.count;
+    case "temporary": return f.temporary;
+    case "growth": return f.end_bytes - f.begin_bytes;
   }
 }
 
 /** Beside it: of bytes the blocks, of counts the bytes. */
-export function besideOf(f: WindowFigures, path: number, m: Metric): number {
+export function besideOf(f: FigureSet, m: Metric): number {
   switch (m) {
-    case "peak": return f.peak_blocks[path];
-    case "end": return f.end_blocks[path];
-    case "allocated": return f.count[path];
-    case "count": return f.allocated_bytes[path];
+    case "peak": return f.peak_blocks;
+    case "end": return f.end_blocks;
+    case "allocated": return f.count;
+    case "count": return f.allocated_bytes;
     // Sizes are known of all of a path's allocations together.
-    case "temporary": return f.count[path] > 0 ? Math.round((f.allocated_bytes[path] * f.temporary[path]) / f.count[path]) : 0;
-    case "growth": return f.end_blocks[path] - f.begin_blocks[path];
+    case "temporary": return f.count > 0 ? Math.round((f.allocated_bytes * f.temporary) / f.count) : 0;
+    case "growth": return f.end_blocks - f.begin_blocks;
   }
+}
+
+export function figuresOf(f: WindowFigures, path: number): FigureSet {
+  const one = noFigures();
+  addFigures(one, f, path);
+  return one;
 }
 
 export interface WindowTotals {

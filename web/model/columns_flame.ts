@@ -2,7 +2,7 @@
 // The boxes of a flame graph out of the columns of a file, in the shape of the server's answer.
 import type { Columns } from "../api/columns";
 import type { Flame } from "../api/flame";
-import { figuresIn, isCount, type Metric } from "./columns";
+import { besideOf, figuresIn, isCount, valueOf, type Metric } from "./columns";
 import { SMALLER, treeOf, type TreeNode } from "./columns_tree";
 import { amount } from "./units";
 
@@ -61,11 +61,11 @@ export function flameFrom(c: Columns, wish: FlameWish, hues: ReadonlyMap<string,
     out.name.push(isFrame ? c.frames.label[node.frame] : node.frame === SMALLER ? smallerName : rootName);
     out.place.push(isFrame ? placeOf(node.frame) : empty);
     out.module.push(isFrame ? c.frames.crate[node.frame] : empty);
-    out.hue.push(isChange ? changeHue(node) : isFrame ? (hues.get(c.names[c.frames.crate[node.frame]]) ?? HUE_SYSTEM) : node.frame === SMALLER ? HUE_REST : HUE_ROOT);
+    out.hue.push(isChange ? changeHue(node.width, valueOf(node.total, wish.metric)) : isFrame ? (hues.get(c.names[c.frames.crate[node.frame]]) ?? HUE_SYSTEM) : node.frame === SMALLER ? HUE_REST : HUE_ROOT);
     out.shade.push(shade % 3);
     out.width.push(node.width);
-    out.value.push(node.total);
-    out.beside.push(node.totalBeside);
+    out.value.push(valueOf(node.total, wish.metric));
+    out.beside.push(besideOf(node.total, wish.metric));
     out.kind.push(isFrame ? KIND_FRAME : node.frame === SMALLER ? KIND_REST : KIND_ROOT);
     out.rest.push(node.frame === SMALLER ? c.smaller_paths : 0);
     out.site.push(node.paths.length > 0 && node.paths[0] < c.paths.length ? c.paths[node.paths[0]] : 0);
@@ -75,8 +75,8 @@ export function flameFrom(c: Columns, wish: FlameWish, hues: ReadonlyMap<string,
   const unit = isCount(wish.metric) ? "blocks" : "bytes";
   return {
     ...whole, ...out, metric: wish.metric, reversed: wish.isReversed, whole: root.width, unit,
-    sentence: isWhole && wish.metric === whole.metric ? whole.sentence : `${amount(root.total, unit)} ${STATES[wish.metric]}${isWhole ? "" : ", in this window"}.`,
-    is_change: isChange, names, was: null, colours: isChange ? [] : coloursOf(c, root, hues),
+    sentence: isWhole && wish.metric === whole.metric ? whole.sentence : `${amount(valueOf(root.total, wish.metric), unit)} ${STATES[wish.metric]}${isWhole ? "" : ", in this window"}.`,
+    is_change: isChange, names, was: null, colours: isChange ? [] : coloursOf(c, root, hues, wish.metric),
   };
 }
 
@@ -88,20 +88,21 @@ const HUE_SAME = 46;
 const STEPS = 5;
 
 /** How far what grew, or shrank, is from all that moved below it. */
-function changeHue(node: TreeNode): number {
-  if (node.width === 0 || node.total === 0) return HUE_SAME;
-  const step = Math.max(1, Math.round((Math.abs(node.total) / node.width) * STEPS));
-  return node.total > 0 ? HUE_SAME + step : HUE_SAME - step;
+function changeHue(width: number, total: number): number {
+  if (width === 0 || total === 0) return HUE_SAME;
+  const step = Math.max(1, Math.round((Math.abs(total) / width) * STEPS));
+  return total > 0 ? HUE_SAME + step : HUE_SAME - step;
 }
 
 /** What each colour's code asked for itself, the largest first. */
-function coloursOf(c: Columns, root: TreeNode, hues: ReadonlyMap<string, number>): Flame["colours"] {
+function coloursOf(c: Columns, root: TreeNode, hues: ReadonlyMap<string, number>, metric: Metric): Flame["colours"] {
   const sums = new Map<string, number>();
   const todo = [root];
   for (let node = todo.pop(); node; node = todo.pop()) {
-    if (node.frame >= 0 && node.self > 0) {
+    const self = valueOf(node.self, metric);
+    if (node.frame >= 0 && self > 0) {
       const crate = c.names[c.frames.crate[node.frame]];
-      sums.set(crate, (sums.get(crate) ?? 0) + node.self);
+      sums.set(crate, (sums.get(crate) ?? 0) + self);
     }
     todo.push(...node.children);
   }

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 // The nodes of silt.tree/1 out of the columns of a file.
 import type { Columns } from "../api/columns";
-import { figuresIn, type Metric } from "./columns";
+import type { Figures } from "../api/common";
+import { figuresIn, valueOf, type FigureSet, type Metric } from "./columns";
 import { SMALLER, treeOf, type TreeNode } from "./columns_tree";
 
 export interface NodesWish {
@@ -15,14 +16,13 @@ export interface NodesWish {
 
 const KINDS = { tree: "top-down", "bottom-up": "bottom-up", callers: "callers", callees: "callees" } as const;
 
-interface Figure {
-  readonly value: number;
-  readonly bytes: number;
-  readonly blocks: number;
-}
-
-function figure(value: number, beside: number, metric: Metric): Figure {
-  return metric === "count" || metric === "temporary" ? { value, bytes: beside, blocks: value } : { value, bytes: value, blocks: beside };
+/** As the report has them. */
+export function reportFigures(f: FigureSet, metric: Metric): Figures {
+  return {
+    value: valueOf(f, metric), allocations: f.count, bytes_allocated: f.allocated_bytes, frees: f.frees, bytes_freed: f.bytes_freed,
+    temporary_allocations: f.temporary, reallocations: f.reallocations, peak_live_bytes: f.peak_bytes, peak_live_blocks: f.peak_blocks,
+    begin_live_bytes: f.begin_bytes, begin_live_blocks: f.begin_blocks, end_live_bytes: f.end_bytes, end_live_blocks: f.end_blocks,
+  };
 }
 
 export function treeAnswer(c: Columns, wish: NodesWish): unknown {
@@ -43,13 +43,14 @@ export function treeAnswer(c: Columns, wish: NodesWish): unknown {
             module: c.names[c.frames.module[frame]], inlined: c.frames.inlined[frame], ...(c.frames.async[frame] ? { async: true } : {}),
           }
         : {}),
-      ...(node.self !== 0 ? { self: figure(node.self, node.selfBeside, wish.metric) } : {}),
-      total: figure(node.total, node.totalBeside, wish.metric),
+      ...(node.paths.length > 0 ? { self: reportFigures(node.self, wish.metric) } : {}),
+      total: reportFigures(node.total, wish.metric),
     });
     for (let i = node.children.length - 1; i >= 0; i--) todo.push({ node: node.children[i], parent: id });
   }
   return {
-    schema: "silt.tree/1", kind: KINDS[wish.shape], merged_by: "function", metric: wish.metric, function: through ? wish.function : null,
+    schema: "silt.tree/1", window: { from_s: c.edges_s[wish.from], to_s: c.edges_s[wish.to] }, filter: "", exact: c.exact,
+    totals: reportFigures(root.total, wish.metric), kind: KINDS[wish.shape], merged_by: "function", metric: wish.metric, function: through ? wish.function : null,
     min_share: 0, max_depth: 0, nodes,
   };
 }

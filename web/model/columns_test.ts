@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Columns } from "../api/columns";
-import { figuresIn, liveOver, peakColumn, snap, totalsIn, valueOf, type Metric } from "./columns";
+import { figuresIn, figuresOf, liveOver, peakColumn, snap, totalsIn, valueOf, type Metric } from "./columns";
 import { SMALLER, treeOf } from "./columns_tree";
 import { tableFrom } from "./columns_table";
 
@@ -15,7 +15,8 @@ const made: Columns = {
   },
   paths: [7, 9], smaller_paths: 4, exact: true,
   cells: {
-    path: [0, 1, 2, 0, 1], column: [0, 0, 0, 1, 2], count: [1, 1, 1, 0, 2], allocated_bytes: [100, 50, 10, 0, 50], temporary: [0, 0, 0, 0, 1],
+    path: [0, 1, 2, 0, 1], column: [0, 0, 0, 1, 2], count: [1, 1, 1, 0, 2], allocated_bytes: [100, 50, 10, 0, 50], frees: [0, 0, 0, 1, 0],
+    bytes_freed: [0, 0, 0, 100, 0], reallocations: [0, 0, 0, 0, 0], temporary: [0, 0, 0, 0, 1],
     peak_bytes: [100, 50, 10, 100, 100], peak_blocks: [1, 1, 1, 1, 2], end_bytes: [100, 50, 10, 0, 100], end_blocks: [1, 1, 1, 0, 2],
   },
   path_frames: [[2, 1, -1 - 3, 0], [1, 0]],
@@ -35,7 +36,7 @@ test("a window moves to the nearest edges and holds a column", () => {
 
 test("figures add up", () => {
   const whole = figuresIn(made, 0, 3);
-  const value = (m: Metric): number[] => [0, 1, 2].map((path) => valueOf(whole, path, m));
+  const value = (m: Metric): number[] => [0, 1, 2].map((path) => valueOf(figuresOf(whole, path), m));
   assert.deepEqual(value("peak"), [100, 50, 10]);
   assert.deepEqual(value("end"), [0, 100, 10]);
   assert.deepEqual(value("allocated"), [100, 100, 10]);
@@ -43,8 +44,8 @@ test("figures add up", () => {
   assert.deepEqual(value("temporary"), [0, 1, 0]);
   assert.deepEqual(value("growth"), [0, 100, 10]);
   const last = figuresIn(made, 2, 3);
-  assert.deepEqual([0, 1, 2].map((path) => valueOf(last, path, "growth")), [0, 50, 0]);
-  assert.deepEqual([0, 1, 2].map((path) => valueOf(last, path, "peak")), [0, 100, 10]);
+  assert.deepEqual([0, 1, 2].map((path) => valueOf(figuresOf(last, path), "growth")), [0, 50, 0]);
+  assert.deepEqual([0, 1, 2].map((path) => valueOf(figuresOf(last, path), "peak")), [0, 100, 10]);
   assert.equal(peakColumn(made, 0, 3), 0);
   assert.equal(totalsIn(made, 1, 3).allocations, 2);
   assert.equal(totalsIn(made, 1, 3).peak_live_bytes, 160);
@@ -57,17 +58,17 @@ test("what is live is the sum of what each path has at the end of a column", () 
 
 test("a tree has all of it, and folds what is hidden", () => {
   const root = treeOf(made, figuresIn(made, 0, 3), { metric: "peak", isReversed: false });
-  assert.equal(root.total, 160);
+  assert.equal(root.total.peak_bytes, 160);
   const main = root.children[0];
   assert.equal(made.names[made.frames.label[main.frame]], "main");
-  assert.equal(main.total, 150);
+  assert.equal(main.total.peak_bytes, 150);
   assert.equal(main.children.length, 1);
-  assert.equal(main.children[0].self, 50);
-  assert.equal(main.children[0].children[0].total, 100);
+  assert.equal(main.children[0].self.peak_bytes, 50);
+  assert.equal(main.children[0].children[0].total.peak_bytes, 100);
   assert.equal(root.children[1].frame, SMALLER);
-  assert.equal(root.children[1].total, 10);
+  assert.equal(root.children[1].total.peak_bytes, 10);
   const callers = treeOf(made, figuresIn(made, 0, 3), { metric: "peak", isReversed: false, through: { label: "b", direction: "callers" } });
-  assert.equal(callers.total, 100);
+  assert.equal(callers.total.peak_bytes, 100);
 });
 
 test("a table's rows add up to the window, in any grouping", () => {

@@ -1,20 +1,18 @@
 // SPDX-License-Identifier: MIT
 // Call paths merged to a tree, for the flame graph and the tree of a page in one file.
 import type { Columns } from "../api/columns";
-import { besideOf, functionKey, shownFrames, valueOf, type Metric, type WindowFigures } from "./columns";
+import { addFigures, figuresOf, functionKey, noFigures, shownFrames, valueOf, type FigureSet, type Metric, type WindowFigures } from "./columns";
 
 export interface TreeNode {
   readonly frame: number; // -1: the root; -2: the smaller call paths
   readonly children: TreeNode[];
   readonly paths: number[]; // that end here
-  self: number;
-  selfBeside: number;
-  total: number;
-  totalBeside: number;
-  width: number; // as total, without signs
+  readonly self: FigureSet;
+  readonly total: FigureSet;
+  width: number; // what the total has of the metric, without signs
 }
 
-const node = (frame: number): TreeNode => ({ frame, children: [], paths: [], self: 0, selfBeside: 0, total: 0, totalBeside: 0, width: 0 });
+const node = (frame: number): TreeNode => ({ frame, children: [], paths: [], self: noFigures(), total: noFigures(), width: 0 });
 
 export const SMALLER = -2;
 
@@ -54,20 +52,17 @@ export function treeOf(c: Columns, f: WindowFigures, wish: TreeWish): TreeNode {
     return found;
   };
   const count = (trail: readonly TreeNode[], path: number): void => {
-    const value = valueOf(f, path, wish.metric);
-    const beside = besideOf(f, path, wish.metric);
+    const width = Math.abs(valueOf(figuresOf(f, path), wish.metric));
     for (const one of trail) {
-      one.total += value;
-      one.totalBeside += beside;
-      one.width += Math.abs(value);
+      addFigures(one.total, f, path);
+      one.width += width;
     }
     const end = trail[trail.length - 1];
-    end.self += value;
-    end.selfBeside += beside;
+    addFigures(end.self, f, path);
     end.paths.push(path);
   };
   for (let path = 0; path < c.paths.length; path++) {
-    if (valueOf(f, path, wish.metric) === 0 && besideOf(f, path, wish.metric) === 0) continue;
+    if (valueOf(figuresOf(f, path), wish.metric) === 0) continue;
     const frames = ordered(c, path, wish);
     if (!frames) continue;
     const trail = [root];
