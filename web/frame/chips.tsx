@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // What is chosen of the recording, each with a way to remove it; and how much that is.
-import { useRef, useState } from "preact/hooks";
+import { useEffect, useRef, useState } from "preact/hooks";
 import type { ViewProps } from "../api/ask";
 import { useAnswer } from "../api/use";
 import { totals as totalsCheck } from "../api/shapes";
@@ -30,6 +30,9 @@ function AddFilter({ ask }: ViewProps) {
   const [isOpen, setOpen] = useState(false);
   const [key, setKey] = useState("function");
   const input = useRef<HTMLInputElement>(null);
+  useEffect(() => {
+    if (isOpen) input.current?.focus();
+  }, [isOpen]);
   if (!isOpen) return <button class="chip-add" id="add-filter" onClick={() => setOpen(true)}>+ filter</button>;
   const add = (event: Event): void => {
     event.preventDefault();
@@ -42,7 +45,7 @@ function AddFilter({ ask }: ViewProps) {
       <select aria-label="Filter by" value={key} onChange={(event) => { setKey(event.currentTarget.value); input.current?.focus(); }}>
         {Object.keys(FILTER_HINTS).map((name) => <option key={name} value={name}>{FILTER_WORDS[name]}</option>)}
       </select>
-      <input ref={input} autofocus aria-label="Value" placeholder={FILTER_HINTS[key]} spellcheck={false} autocomplete="off" />
+      <input ref={input} aria-label="Value" placeholder={FILTER_HINTS[key]} spellcheck={false} autocomplete="off" />
       <button type="submit" class="link">add</button>
     </form>
   );

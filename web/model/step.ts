@@ -25,7 +25,7 @@ export function stepOf(finding: Pick<Finding, "next_view" | "next_request">): St
   const keys = parseKeys(finding.next_request);
   const set: Record<string, string | null> = { callers: null, callees: null, shape: null, "group-by": null, what: null, pick: null, zoom: null, search: null };
   const add = keys.filter(([key]) => !["process", "from", "to", "at", "by", "callers", "callees", "group-by", "what"].includes(key));
-  for (const [key, value] of keys) if (!add.some(([k]) => k === key)) set[key] = value;
+  for (const [key, value] of keys) if (!add.some(([k]) => k === key)) set[key] = key === "process" && value === "all" ? null : value;
   if (finding.next_view === "flame") return { change: { clear: true, view: "flame", set, add }, label: "Show the flame graph" };
   if (finding.next_view === "source") return { change: { clear: true, view: "source", set, add }, label: "Show the source" };
   if (finding.next_view === "diff") return { change: { clear: true, view: "compare", set, add }, label: "Compare" };

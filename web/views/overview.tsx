@@ -65,11 +65,18 @@ function splitSubject(finding: Finding): readonly [subject: string, rest: string
   return name && text.startsWith(name) && text.startsWith(":", name.length) ? [name, text.slice(name.length + 1).trim()] : ["", text];
 }
 
+/** A pattern for the function a finding is about: whole names are longer than what people read. */
+function patternOf(finding: Finding): string | null {
+  const name = finding.function;
+  const frame = finding.site?.stack.find((one) => one.function === name) ?? finding.site?.stack.find((one) => one.function.includes(`${name}(`) || one.function.includes(`${name}<`));
+  return frame ? exactly(frame.function) : null;
+}
+
 function Card({ finding, state, ask }: ViewProps & { finding: Finding }) {
   const step = stepOf(finding);
   const [subject, rest] = splitSubject(finding);
-  const mayAsk = finding.function !== "" && !ask.isFile;
-  const history = useAnswer(ask, "timeline", mayAsk ? question(state, { by: null, at: null, columns: CARD_COLUMNS, coarse: true, function: exactly(finding.function) }) : null);
+  const pattern = ask.isFile ? null : patternOf(finding);
+  const history = useAnswer(ask, "timeline", pattern ? [...question(state, { by: null, columns: CARD_COLUMNS, coarse: true }), ["function", pattern]] : null);
   const line = history.answer?.live_bytes ?? [];
   return (
     <article class={`card is-${finding.severity}`}>

@@ -219,12 +219,16 @@ export class Chart {
     const { main, seen } = shown;
     const step = (main.to_s - main.from_s) / main.columns;
     ctx.fillStyle = this.colours("--rate");
+    // one outline: bars beside each other would leave seams
+    const toX = (seconds: number): number => Math.min(Math.max(left + ((seconds - seen.from_s) / (seen.to_s - seen.from_s)) * room, left), left + room);
+    ctx.beginPath();
+    ctx.moveTo(toX(main.from_s), RATE_HEIGHT - 2);
     rates.forEach((v, i) => {
-      const begin = left + ((main.from_s + i * step - seen.from_s) / (seen.to_s - seen.from_s)) * room;
-      const w = (step / (seen.to_s - seen.from_s)) * room;
-      if (!v || begin + w < left || begin > left + room) return;
-      const h = Math.max(1, (v / most) * (RATE_HEIGHT - 4));
-      ctx.fillRect(Math.max(left, begin), RATE_HEIGHT - 2 - h, Math.max(0.5, w), h);
+      const y = RATE_HEIGHT - 2 - (v ? Math.max(1, (v / most) * (RATE_HEIGHT - 4)) : 0);
+      ctx.lineTo(toX(main.from_s + i * step), y);
+      ctx.lineTo(toX(main.from_s + (i + 1) * step), y);
     });
+    ctx.lineTo(toX(main.to_s), RATE_HEIGHT - 2);
+    ctx.fill();
   }
 }
