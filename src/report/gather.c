@@ -133,6 +133,7 @@ static struct request base_request(const struct report *r, const char *process) 
                                  .from = asked.from,
                                  .to = asked.to,
                                  .filter = asked.filter,
+                                 .rules = asked.rules,
                                  .min_share_pct = -1};
         return request_copy(&asked);
 }

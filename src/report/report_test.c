@@ -326,6 +326,28 @@ static void test_commands_can_be_copied(void **state) {
         str_done(&expected);
 }
 
+/* The next step names frames as this report did. */
+static void test_commands_keep_rules(void **state) {
+        FILE *rules = fopen("report_test.rules", "w"), *out;
+        struct request request = request_made("");
+        const struct show_options o = {.path = TRACE_PATH, .request = &request};
+        _cleanup_free_ char *text = NULL;
+        struct err e = {0};
+        size_t n;
+
+        (void)state;
+        assert_non_null(rules);
+        fclose(rules);
+        setenv("COLUMNS", "240", 1);
+        assert_int_equal(request_set(&request, "rules", "report_test.rules", &e), 0);
+        out = open_memstream(&text, &n);
+        assert_int_equal(report_print(out, &o, &e), 0);
+        fclose(out);
+        assert_has(strstr(text, "Next: silt "), " --rules report_test.rules ");
+        request_done(&request);
+        remove("report_test.rules");
+}
+
 static void test_text_of_window(void **state) {
         _cleanup_free_ char *text = NULL;
 
@@ -637,6 +659,7 @@ int main(void) {
                 cmocka_unit_test(test_text),
                 cmocka_unit_test(test_text_of_all_processes),
                 cmocka_unit_test(test_commands_can_be_copied),
+                cmocka_unit_test(test_commands_keep_rules),
                 cmocka_unit_test(test_text_of_window),
                 cmocka_unit_test(test_text_of_blocks),
                 cmocka_unit_test(test_text_of_tree),
