@@ -410,10 +410,15 @@ static void measure_plain(struct check *c, struct check_result *r) {
         case LIMIT_TEMPORARY_SHARE:
                 r->measured = t->n_allocs ? 100 * (double)t->n_temporary / (double)t->n_allocs : 0;
                 metric = QUERY_TEMPORARY;
+                if (t->lacks_events) {
+                        r->status = CHECK_UNTOLD;
+                        snprintf(r->remark, sizeof(r->remark),
+                                 "the trace has totals and no events");
+                }
                 break;
         default: break;
         }
-        if (r->measured > r->limit->limit) {
+        if (r->status != CHECK_UNTOLD && r->measured > r->limit->limit) {
                 r->status = CHECK_FAILED;
                 blame(c, r, c->side.answer, metric);
         }

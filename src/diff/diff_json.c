@@ -62,6 +62,16 @@ static void put_side(struct json *j, const struct diff *d, enum name_side side) 
         str_done(&doubt);
 }
 
+/* null where a side does not know it: resident memory that nobody looked at, events of a recording of totals. */
+static void put_known(struct json *j, const char *key, double value, int decimals, bool is_known) {
+        if (is_known) {
+                json_put_double(j, key, value, decimals);
+                return;
+        }
+        json_key(j, key);
+        json_null(j);
+}
+
 static void put_totals(struct json *j, const struct diff *d) {
         struct total_row rows[TOTALS_MAX];
         size_t n = diff_totals(d, rows);
@@ -76,10 +86,15 @@ static void put_totals(struct json *j, const struct diff *d) {
 
                 json_key(j, r->key);
                 json_object(j);
-                json_put_double(j, "old", old, decimals);
-                json_put_double(j, "new", new, decimals);
-                json_put_double(j, "change", new - old, decimals);
-                put_percent(j, "change_pct", old, new);
+                bool is_known = r->is_known[NAME_OLD] && r->is_known[NAME_NEW];
+
+                put_known(j, "old", old, decimals, r->is_known[NAME_OLD]);
+                put_known(j, "new", new, decimals, r->is_known[NAME_NEW]);
+                put_known(j, "change", new - old, decimals, is_known);
+                if (is_known)
+                        put_percent(j, "change_pct", old, new);
+                else
+                        put_known(j, "change_pct", 0, 0, false);
                 json_end(j);
         }
         json_end(j);

@@ -46,6 +46,8 @@ size_t diff_totals(const struct diff *d, struct total_row *rows) {
                           (double)b->n_allocs);
         rows[n++] = total("temporary_allocations", "temporary", TOTAL_COUNT, true,
                           (double)a->n_temporary, (double)b->n_temporary);
+        rows[n - 1].is_known[NAME_OLD] = !a->lacks_events;
+        rows[n - 1].is_known[NAME_NEW] = !b->lacks_events;
         if (has_rss) {
                 rows[n] = total("peak_rss_bytes", "peak RSS", TOTAL_BYTES, false,
                                 (double)a->peak_rss_bytes, (double)b->peak_rss_bytes);

@@ -474,7 +474,7 @@ static const char *say_split(struct left *l) {
         add_part(f, &s, l->bytes[LEFT_START_UP], "startup memory or built once");
         add_part(f, &s, l->bytes[LEFT_STEADY], "in caches of steady size");
         add_part(f, &s, l->bytes[LEFT_LATE], "allocated later");
-        text = arena_strdup(f->arena, str_text(&s));
+        text = say(f, ": %s", str_text(&s));
         str_done(&s);
         return text;
 }
@@ -522,14 +522,16 @@ struct finding_left find_left(struct left *l) {
         x = found(f, "left-at-end", calm, largest->row, QUERY_END);
         x->function = place_name(f, &frame, is_task);
         x->text =
-                say(f, "%s%s in %s block%s %s still allocated %s: %s; most of it, %s, from %s.%s",
+                say(f, "%s%s in %s block%s %s still allocated %s%s; most of it, %s, from %s.%s",
                     l->bytes[LEFT_LEAK] + l->bytes[LEFT_GROWING] > f->reserve_end_bytes ? "Another "
                                                                                         : "",
                     unit_bytes(&bytes, unit_nearest(calm)), unit_count(&blocks, n_blocks),
-                    plural(n_blocks), n_blocks == 1 ? "was" : "were", ending(f), say_split(l),
+                    plural(n_blocks), n_blocks == 1 ? "was" : "were", ending(f),
+                    f->totals->lacks_events ? "" : say_split(l),
                     unit_bytes(&most, unit_nearest(end_bytes(largest))),
                     place_name(f, &frame, is_task),
-                    is_undecided(l)
+                    f->totals->lacks_events ? " Totals do not show whether it leaks."
+                    : is_undecided(l)
                             ? " This run does not show whether what was allocated later leaks."
                             : "");
         x->is_open = is_undecided(l);

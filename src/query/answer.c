@@ -77,6 +77,7 @@ static void totals_of_process(const struct asking *k, uint32_t process, struct q
                 .runtime_bytes = end->runtime_bytes,
                 .blocked_ns = end->blocked_ns,
                 .n_threads = end->n_threads,
+                .lacks_events = query_lacks_events(k->q),
         };
 }
 
@@ -110,6 +111,7 @@ static void count_sites(const struct asking *k) {
 static void totals_sum(const struct asking *k, struct query_totals *t) {
         const struct peak *peak = &k->peaks[k->q->view->n_processes];
 
+        t->lacks_events = query_lacks_events(k->q);
         for (size_t p = 0; p < k->answer->n_processes; p++) {
                 const struct query_totals *x = &k->answer->processes[p];
 
@@ -281,8 +283,9 @@ static void drop_idle_sites(struct asking *k) {
         size_t n = 0;
 
         for (size_t i = 0; i < k->sites.n; i++) {
-                const struct query_site *s = &k->sites.items[i];
+                struct query_site *s = &k->sites.items[i];
 
+                s->f.lacks_events = query_lacks_events(k->q);
                 if (!query_figures_are_idle(&s->f))
                         k->sites.items[n++] = *s;
         }
@@ -302,6 +305,7 @@ static void clear_totals(const struct asking *k, struct query_totals *t) {
                 .runtime_bytes = t->runtime_bytes,
                 .blocked_ns = t->blocked_ns,
                 .n_threads = t->n_threads,
+                .lacks_events = t->lacks_events,
         };
 }
 

@@ -30,6 +30,7 @@ void query_figures_add(struct query_figures *to, const struct query_figures *f) 
         to->end_blocks = sum(to->end_blocks, f->end_blocks);
         for (size_t m = 0; m < QUERY_N_METRICS; m++)
                 to->var[m] += f->var[m];
+        to->lacks_events |= f->lacks_events;
 }
 
 void query_figures_lower_peak(struct query_figures *f, const struct query_answer *a) {

@@ -140,7 +140,7 @@ int query_histogram(struct query *q, const struct query_scope *scope,
                 abort();
         h->kind = kind;
         h->scope = *scope;
-        h->is_exact = true;
+        h->is_exact = !query_lacks_events(q);
         r = count(&k, with_bytes, reterr);
         map_done(&k.by_min);
         h->buckets = k.buckets.items;

@@ -221,6 +221,9 @@ struct query_totals {
         uint64_t peak_rss_bytes;            /* 0 unknown */
         uint64_t runtime_bytes, blocked_ns;
         uint64_t n_threads, n_sites;
+        /* Recordings of totals: temporary ones, reallocations, failures, frees of a kind, threads and what was lost are
+         * unknown, and 0 */
+        bool lacks_events;
         /* Recordings of samples: allocations, frees, reallocations and bytes allocated are counted and not estimated */
         bool is_tallied;
         uint64_t n_allocs_est, alloc_bytes_est; /* then: what their call paths add up to */
@@ -245,6 +248,7 @@ struct query_figures {
         /* Recordings of samples: how far each metric's value (bytes; count, temporary: blocks) may be from the truth, as
          * variances, which add up. Else 0. */
         double var[QUERY_N_METRICS];
+        bool lacks_events; /* of a recording of totals: temporary ones and reallocations are unknown, and 0 */
 };
 
 /* The standard error of a metric of a recording of samples; 0: it is exact. */

@@ -87,6 +87,11 @@ static inline bool query_slice_is_inside(const struct trace_slice_info *s, uint6
  * whether it did. */
 bool query_move_edges(const struct query *q, struct query_scope *w);
 
+/* A recording of totals. */
+static inline bool query_lacks_events(const struct query *q) {
+        return q->view->meta.flags & TRACE_IS_TOTALS;
+}
+
 /* When the process ended; UINT64_MAX while it has not. */
 static inline uint64_t query_process_end_ns(const struct query *q, uint32_t process) {
         const struct trace_process_info *p = &q->view->processes[process];

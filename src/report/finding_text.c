@@ -239,9 +239,13 @@ static void print_nothing(const struct style *s, const struct report *r) {
         else
                 str_addf(&text, "nothing was left at the end, after a peak of %s",
                          unit_bytes(&b, t->peak_bytes));
-        str_addf(&text, ", %s of %s allocation%s %s temporary, and no other pattern was found.",
-                 unit_count(&a, t->n_temporary), unit_count(&b, t->n_allocs),
-                 t->n_allocs == 1 ? "" : "s", t->n_temporary == 1 ? "was" : "were");
+        if (t->lacks_events)
+                str_add(&text, ", and no other pattern was found in the totals.");
+        else
+                str_addf(&text,
+                         ", %s of %s allocation%s %s temporary, and no other pattern was found.",
+                         unit_count(&a, t->n_temporary), unit_count(&b, t->n_allocs),
+                         t->n_allocs == 1 ? "" : "s", t->n_temporary == 1 ? "was" : "were");
         fputc('\n', s->out);
         style_wrap(s, str_text(&text), 0);
         str_done(&text);

@@ -18,6 +18,8 @@ bool report_is_filtered(const struct report *r) {
 }
 
 bool report_counts_sizes(const struct report *r) {
+        if (r->v->meta.flags & TRACE_IS_TOTALS)
+                return false;
         return r->options->request->full || r->v->n_events <= SHOW_MAX_EVENTS ||
                query_filter_needs_events(r->scope.filter);
 }
@@ -29,7 +31,8 @@ bool report_has_parts(const struct report *r, uint32_t stack) {
 }
 
 bool report_counts_lifetimes(const struct report *r) {
-        return report_counts_sizes(r) || r->v->n_events <= REPORT_MAX_EVENTS_LIVED;
+        return report_counts_sizes(r) ||
+               (r->v->n_events <= REPORT_MAX_EVENTS_LIVED && !(r->v->meta.flags & TRACE_IS_TOTALS));
 }
 
 const struct trace_process_info *report_process(const struct report *r) {
@@ -130,6 +133,7 @@ static struct request base_request(const struct report *r, const char *process) 
                                  .from = asked.from,
                                  .to = asked.to,
                                  .filter = asked.filter,
+                                 .rules = asked.rules,
                                  .min_share_pct = -1};
         return request_copy(&asked);
 }

@@ -141,13 +141,19 @@ int report_blocks(FILE *out, struct query *q, const struct show_options *o, stru
 
         if (!o->json) {
                 style_init(&l.s, out);
+                if (l.v->meta.flags & TRACE_IS_TOTALS) {
+                        style_wrap(
+                                &l.s,
+                                "Single blocks are unknown: this recording has totals and no events.",
+                                0);
+                        return 0;
+                }
                 x = print_first(&l, &scope, reterr);
                 if (x < 0)
                         return x;
                 print_heading(&l);
                 x = query_blocks(q, &scope, print_block, &l, reterr);
-                if (x >= 0 && !l.n_printed && scope.to_ns > l.v->detail_from_ns &&
-                    !(l.v->meta.flags & TRACE_IS_TOTALS))
+                if (x >= 0 && !l.n_printed && scope.to_ns > l.v->detail_from_ns)
                         fprintf(out, "%s",
                                 query_filter_is_empty(scope.filter)
                                         ? "No block was allocated: try another window or process.\n"
@@ -160,6 +166,11 @@ int report_blocks(FILE *out, struct query *q, const struct show_options *o, stru
         json_put_string(&l.j, "filter", query_filter_text(scope.filter));
         json_put_double(&l.j, "detail_from_s", (double)l.v->detail_from_ns / 1e9, 6);
         json_key(&l.j, "blocks");
+        if (l.v->meta.flags & TRACE_IS_TOTALS) { /* nobody knows them */
+                json_null(&l.j);
+                json_end(&l.j);
+                return 0;
+        }
         json_array(&l.j);
         x = query_blocks(q, &scope, put_block, &l, reterr);
         json_end(&l.j);

@@ -143,7 +143,9 @@ static void print_rows(const struct view *v, const struct query_histogram *h) {
 static void print_text(struct view *v, const struct query_histogram *h) {
         const char *did = h->kind == QUERY_SIZES ? "allocated" : "freed";
         bool is_filtered = !query_filter_is_empty(v->scope.filter);
-        bool is_untold = !h->is_exact && !h->n_blocks && h->scope.to_ns <= v->v->detail_from_ns;
+        bool is_untold =
+                !h->is_exact && !h->n_blocks &&
+                (h->scope.to_ns <= v->v->detail_from_ns || v->v->meta.flags & TRACE_IS_TOTALS);
         struct str text = {0};
 
         if (is_untold) {

@@ -126,10 +126,19 @@ static void put_holds(struct json *j, const struct report *r) {
         }
 }
 
+/* What a recording of totals does not say. */
+static void put_null(struct json *j, const char *key) {
+        json_key(j, key);
+        json_null(j);
+}
+
 static void put_quality(struct json *j, const struct report *r) {
         json_key(j, "quality");
         json_object(j);
-        json_put_double(j, "complete_stacks_pct", r->quality.complete_stacks_pct, 3);
+        if (r->whole.lacks_events)
+                put_null(j, "complete_stacks_pct");
+        else
+                json_put_double(j, "complete_stacks_pct", r->quality.complete_stacks_pct, 3);
         json_put_double(j, "symbolized_frames_pct", r->quality.names.symbolized_frames_pct, 3);
         json_put_double(j, "guessed_frames_pct", r->quality.names.guessed_frames_pct, 3);
         json_put_uint(j, "inversions", r->whole.n_inversions);
@@ -143,10 +152,16 @@ static void put_quality(struct json *j, const struct report *r) {
         json_end(j);
         json_key(j, "overhead");
         json_object(j);
-        json_put_uint(j, "runtime_bytes", r->whole.runtime_bytes);
         json_put_uint(j, "trace_bytes", r->v->file_bytes);
-        json_put_double(j, "bytes_per_event", r->quality.bytes_per_event, 3);
-        json_put_double(j, "blocked_s", seconds(r->whole.blocked_ns), 6);
+        if (r->whole.lacks_events) {
+                put_null(j, "runtime_bytes");
+                put_null(j, "bytes_per_event");
+                put_null(j, "blocked_s");
+        } else {
+                json_put_uint(j, "runtime_bytes", r->whole.runtime_bytes);
+                json_put_double(j, "bytes_per_event", r->quality.bytes_per_event, 3);
+                json_put_double(j, "blocked_s", seconds(r->whole.blocked_ns), 6);
+        }
         json_put_uint(j, "events", r->v->n_events);
         if (r->v->cost.time_ns) { /* older traces do not say */
                 json_put_uint(j, "recorder_peak_bytes", r->v->cost.recorder_peak_bytes);
@@ -200,8 +215,14 @@ int report_json(FILE *out, struct report *r, struct err *reterr) {
         show_put_processes(&j, r->q, r->answer);
         show_put_findings(&j, r->q, r->options->path, r->findings);
         put_top(&j, r);
-        show_put_threads(&j, r->q, r->threads, r->n_threads, r->threads_have_figures);
-        show_put_mappings(&j, r->q, &r->mapped, r->mappings, r->n_mappings, show_n_top(r->options));
+        if (r->whole.lacks_events) {
+                put_null(&j, "threads");
+                put_null(&j, "mappings");
+        } else {
+                show_put_threads(&j, r->q, r->threads, r->n_threads, r->threads_have_figures);
+                show_put_mappings(&j, r->q, &r->mapped, r->mappings, r->n_mappings,
+                                  show_n_top(r->options));
+        }
         resident_put(&j, r);
         x = put_timeline(&j, r, reterr);
         if (x >= 0)

@@ -14,6 +14,7 @@
 #include "base/macros.h"
 #include "base/str.h"
 #include "query/testing/fabric.h"
+#include "query/testing/sums_trace.h"
 #include "report/report.h"
 #include "request/testing/request_made.h"
 #include "show/frame.h"
@@ -45,6 +46,50 @@ static char *print(const char *asked, bool json, const char *columns, const char
         fclose(out);
         request_done(&request);
         return text;
+}
+
+/* Of a recording of totals what needs events is unknown, and not 0. */
+static void test_sums(void **state) {
+        static const char *const unknown[] = {"reallocations",  "failed_allocations",
+                                              "unknown_frees",  "temporary_allocations",
+                                              "threads",        "lost_events",
+                                              "peak_rss_bytes", "complete_stacks_pct",
+                                              "lifetimes",      "sizes",
+                                              "blocked_s"};
+        struct request temporary = request_made("by=temporary");
+        const struct show_options o = {.path = TRACE_PATH, .request = &temporary};
+        struct err e = {0};
+        char *text, *json;
+
+        sums_trace_write(TRACE_PATH);
+        text = print("", false, "80", "C");
+        assert_non_null(strstr(text, "temporary    unknown"));
+        assert_non_null(strstr(text, "reallocations  unknown"));
+        assert_non_null(strstr(text, "threads        unknown"));
+        assert_null(strstr(text, "How long blocks lived"));
+        assert_null(strstr(text, "LEAK SUMMARY"));
+        assert_null(strstr(text, "stacks complete"));
+        free(text);
+        text = print("blocks", false, "80", "C");
+        assert_non_null(strstr(text, "Single blocks are unknown"));
+        free(text);
+        text = print("histogram=lifetime", false, "80", "C");
+        assert_non_null(strstr(text, "What was freed is unknown"));
+        free(text);
+        json = print("", true, "80", "C");
+        for (size_t i = 0; i < ARRAY_SIZE(unknown); i++) {
+                struct str part = {0};
+
+                str_addf(&part, "\"%s\":null", unknown[i]);
+                if (!strstr(json, str_text(&part)))
+                        fail_msg("%s is not null", unknown[i]);
+                str_done(&part);
+        }
+        free(json);
+        assert_true(report_print(stdout, &o, &e) < 0);
+        assert_string_equal(e.key, "by");
+        request_done(&temporary);
+        server_trace_write(TRACE_PATH);
 }
 
 static char *report_of(const char *asked, const char *columns, const char *locale) {
@@ -279,6 +324,28 @@ static void test_commands_can_be_copied(void **state) {
         }
         assert_true(n_broken > 0);
         str_done(&expected);
+}
+
+/* The next step names frames as this report did. */
+static void test_commands_keep_rules(void **state) {
+        FILE *rules = fopen("report_test.rules", "w"), *out;
+        struct request request = request_made("");
+        const struct show_options o = {.path = TRACE_PATH, .request = &request};
+        _cleanup_free_ char *text = NULL;
+        struct err e = {0};
+        size_t n;
+
+        (void)state;
+        assert_non_null(rules);
+        fclose(rules);
+        setenv("COLUMNS", "240", 1);
+        assert_int_equal(request_set(&request, "rules", "report_test.rules", &e), 0);
+        out = open_memstream(&text, &n);
+        assert_int_equal(report_print(out, &o, &e), 0);
+        fclose(out);
+        assert_has(strstr(text, "Next: silt "), " --rules report_test.rules ");
+        request_done(&request);
+        remove("report_test.rules");
 }
 
 static void test_text_of_window(void **state) {
@@ -583,6 +650,7 @@ static void test_errors(void **state) {
 
 int main(void) {
         const struct CMUnitTest tests[] = {
+                cmocka_unit_test(test_sums),
                 cmocka_unit_test(test_names),
                 cmocka_unit_test(test_names_of_unnamed),
                 cmocka_unit_test(test_cut),
@@ -591,6 +659,7 @@ int main(void) {
                 cmocka_unit_test(test_text),
                 cmocka_unit_test(test_text_of_all_processes),
                 cmocka_unit_test(test_commands_can_be_copied),
+                cmocka_unit_test(test_commands_keep_rules),
                 cmocka_unit_test(test_text_of_window),
                 cmocka_unit_test(test_text_of_blocks),
                 cmocka_unit_test(test_text_of_tree),

@@ -105,10 +105,13 @@ static void print_cost(const struct style *s, const struct report *r, struct str
         const struct query_totals *t = &r->whole;
         struct unit_text a, b;
 
-        str_addf(text, "silt in the program: at most %s of memory; threads waited %s for it",
-                 unit_bytes(&a, t->runtime_bytes),
-                 t->blocked_ns ? unit_duration(&b, t->blocked_ns) : "0 s");
-        print_line(s, text);
+        if (!t->lacks_events) { /* else it was not silt that recorded it */
+                str_addf(text,
+                         "silt in the program: at most %s of memory; threads waited %s for it",
+                         unit_bytes(&a, t->runtime_bytes),
+                         t->blocked_ns ? unit_duration(&b, t->blocked_ns) : "0 s");
+                print_line(s, text);
+        }
         print_holds(s, r, text);
         if (!r->v->cost.time_ns)
                 return;
@@ -127,11 +130,13 @@ static void print_recording(const struct style *s, const struct report *r) {
         struct str text = {0};
 
         style_heading(s, "Recording");
-        str_addf(&text, "stacks complete %.1f %%, frames named %.1f %%", q->complete_stacks_pct,
-                 q->names.symbolized_frames_pct);
+        if (!t->lacks_events)
+                str_addf(&text, "stacks complete %.1f %%, ", q->complete_stacks_pct);
+        str_addf(&text, "frames named %.1f %%", q->names.symbolized_frames_pct);
         if (q->names.guessed_frames_pct >= 0.05)
                 str_addf(&text, " (%.1f %% guessed)", q->names.guessed_frames_pct);
-        str_addf(&text, ", %s event%s lost", unit_count(&a, t->n_lost), plural(t->n_lost));
+        if (!t->lacks_events)
+                str_addf(&text, ", %s event%s lost", unit_count(&a, t->n_lost), plural(t->n_lost));
         print_line(s, &text);
         if (r->v->meta.flags & TRACE_IS_TOTALS)
                 str_addf(&text, "trace %s, totals and no events", unit_bytes(&a, r->v->file_bytes));

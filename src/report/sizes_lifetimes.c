@@ -253,7 +253,7 @@ int sizes_lifetimes_print(const struct style *s, const struct report *r, struct 
         struct spread sizes = {0}, lifetimes = {0};
         int x = 0;
 
-        if (r->answer->totals.n_allocs == 0)
+        if (r->answer->totals.n_allocs == 0 || r->answer->totals.lacks_events)
                 return 0;
         if (report_counts_sizes(r))
                 x = fill_sizes(r, &sizes, reterr);

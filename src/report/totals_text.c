@@ -114,18 +114,21 @@ void totals_print(const struct style *s, const struct report *r) {
         add(&table, "allocations", "%s%s", counted, unit_count(&a, t->n_allocs));
         rate = headline_rate(r, t->n_allocs, &a);
         add(&table, "  per second", "%s", rate[0] ? rate : "-");
-        if (t->n_allocs)
+        if (t->lacks_events)
+                add(&table, "  temporary", "unknown");
+        else if (t->n_allocs)
                 add(&table, "  temporary", "%s%s (%.1f %%)", tilde(r),
                     unit_count(&a, t->n_temporary),
                     100.0 * (double)t->n_temporary / (double)t->n_allocs);
         else
                 add(&table, "  temporary", "0");
         add(&table, "frees", "%s%s", counted, unit_count(&a, t->n_frees));
-        add(&table, "reallocations", "%s%s", counted, unit_count(&a, t->n_reallocs));
+        add(&table, "reallocations", "%s%s", counted,
+            t->lacks_events ? "unknown" : unit_count(&a, t->n_reallocs));
         add(&table, "call paths", "%s", unit_count(&a, t->n_sites));
         add(&table, report_is_windowed(r) ? "window" : "run time", "%s",
             unit_duration(&a, headline_span_ns(r)));
-        add(&table, "threads", "%s", unit_count(&a, t->n_threads));
+        add(&table, "threads", "%s", t->lacks_events ? "unknown" : unit_count(&a, t->n_threads));
         style_heading(s, "%s", title(r));
         print_table(s, &table);
         for (size_t i = 0; i < table.n; i++)
@@ -142,7 +145,8 @@ static void print_leak_summary(const struct style *s, const struct report *r) {
                               left->collected_bytes;
         struct unit_text t;
 
-        if (end_bytes == 0 || report_is_windowed(r) || report_is_filtered(r))
+        if (end_bytes == 0 || report_is_windowed(r) || report_is_filtered(r) ||
+            r->answer->totals.lacks_events)
                 return;
         fprintf(s->out, "LEAK SUMMARY:\n");
         fprintf(s->out, "    growing or left behind: %s byte%s\n",

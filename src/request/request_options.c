@@ -143,7 +143,7 @@ void request_add_command(const struct request_step *s, const char *path, const c
         str_addf(to, "silt %s ", request_view_name(s->view));
         str_add_shell(to, path);
         request_each_pair(&s->request,
-                          REQUEST_PROCESS_PAIR | REQUEST_FILTER_PAIRS |
+                          REQUEST_PROCESS_PAIR | REQUEST_FILTER_PAIRS | REQUEST_RULES_PAIRS |
                                   (s->is_window_new ? 0 : REQUEST_WINDOW_PAIRS),
                           add_option, to);
         str_add(to, more);

@@ -102,6 +102,11 @@ int request_resolve(const struct request *r, struct query *q, enum request_whom 
         int x = 0;
 
         *ret = (struct request_resolved){.scope = query_whole(q), .metric = request_metric(r)};
+        if (ret->metric == QUERY_TEMPORARY && query_view(q)->meta.flags & TRACE_IS_TOTALS)
+                return err_about(
+                        reterr, "by",
+                        err_set(reterr, -ENOTSUP,
+                                "this recording has totals and no events: which allocations were temporary is unknown: choose another metric"));
         if (r->process || whom == REQUEST_ALL)
                 x = query_choose_process(q, r->process, &ret->scope.process, reterr);
         if (x >= 0)

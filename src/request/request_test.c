@@ -236,10 +236,11 @@ static void test_command(void **state) {
         set(&s.request, "by", "end");
         set(&s.request, "process", "12");
         set(&s.request, "size", "8");
+        set(&s.request, "rules", "our rules");
         request_add_command(&s, "x y.silt", " --debug-path d", &text);
         assert_string_equal(
                 str_text(&text),
-                "silt report 'x y.silt' --process 12 --size 8 --debug-path d --callers 'a b' --by end");
+                "silt report 'x y.silt' --process 12 --size 8 --rules 'our rules' --debug-path d --callers 'a b' --by end");
         str_done(&text);
         request_done(&s.request);
 }

@@ -39,6 +39,15 @@ void show_put_stack(struct json *j, const struct query *q, uint32_t stack) {
         json_end(j);
 }
 
+/* A number, or null where nobody knows it. */
+static void put_known(struct json *j, const char *key, uint64_t v, bool is_known) {
+        json_key(j, key);
+        if (is_known)
+                json_uint(j, v);
+        else
+                json_null(j);
+}
+
 void show_put_figures(struct json *j, const char *key, const struct query_figures *f,
                       enum query_metric m) {
         json_key(j, key);
@@ -48,8 +57,8 @@ void show_put_figures(struct json *j, const char *key, const struct query_figure
         json_put_uint(j, "bytes_allocated", f->alloc_bytes);
         json_put_uint(j, "frees", f->n_frees);
         json_put_uint(j, "bytes_freed", f->free_bytes);
-        json_put_uint(j, "temporary_allocations", f->n_temporary);
-        json_put_uint(j, "reallocations", f->n_reallocs);
+        put_known(j, "temporary_allocations", f->n_temporary, !f->lacks_events);
+        put_known(j, "reallocations", f->n_reallocs, !f->lacks_events);
         put_int(j, "peak_live_bytes", f->peak_bytes);
         put_int(j, "peak_live_blocks", f->peak_blocks);
         put_int(j, "begin_live_bytes", f->begin_bytes);
@@ -82,6 +91,10 @@ void show_put_site(struct json *j, const struct query *q, const struct query_sit
 void show_put_sites(struct json *j, const struct query *q, const struct query_answer *a,
                     enum query_metric m, size_t n_top) {
         json_key(j, "sites");
+        if (m == QUERY_TEMPORARY && a->totals.lacks_events) {
+                json_null(j);
+                return;
+        }
         json_array(j);
         for (size_t i = 0, n = 0; i < a->n_sites && n < n_top; i++) {
                 struct query_figure f = query_figure_of(&a->sites[i].f, m);
@@ -106,27 +119,29 @@ void show_put_args(struct json *j, const char *key, const char *const *args, uin
 
 void show_put_totals(struct json *j, const char *key, const struct query *q,
                      const struct query_totals *t) {
+        bool is_told = !t->lacks_events;
+
         json_key(j, key);
         json_object(j);
         json_put_uint(j, "allocations", t->n_allocs);
         json_put_uint(j, "frees", t->n_frees);
-        json_put_uint(j, "reallocations", t->n_reallocs);
-        json_put_uint(j, "failed_allocations", t->n_failed);
-        json_put_uint(j, "unknown_frees", t->n_unknown_frees);
-        json_put_uint(j, "prior_frees", t->n_prior_frees);
-        json_put_uint(j, "implicit_frees", t->n_implicit_frees);
+        put_known(j, "reallocations", t->n_reallocs, is_told);
+        put_known(j, "failed_allocations", t->n_failed, is_told);
+        put_known(j, "unknown_frees", t->n_unknown_frees, is_told);
+        put_known(j, "prior_frees", t->n_prior_frees, is_told);
+        put_known(j, "implicit_frees", t->n_implicit_frees, is_told);
         json_put_uint(j, "bytes_allocated", t->alloc_bytes);
-        json_put_uint(j, "temporary_allocations", t->n_temporary);
+        put_known(j, "temporary_allocations", t->n_temporary, is_told);
         json_put_uint(j, "peak_live_bytes", t->peak_bytes);
         json_put_uint(j, "peak_live_blocks", t->peak_blocks);
         json_put_double(j, "peak_at_s", (double)t->peak_ns / 1e9, 6);
         json_put_uint(j, "end_live_bytes", t->end_bytes);
         json_put_uint(j, "end_live_blocks", t->end_blocks);
-        json_put_uint(j, "peak_rss_bytes", t->peak_rss_bytes);
-        json_put_uint(j, "lost_events", t->n_lost);
-        json_put_uint(j, "threads", t->n_threads);
+        put_known(j, "peak_rss_bytes", t->peak_rss_bytes, is_told);
+        put_known(j, "lost_events", t->n_lost, is_told);
+        put_known(j, "threads", t->n_threads, is_told);
         json_put_uint(j, "sites", t->n_sites);
-        json_put_uint(j, "wrong_size_frees", t->n_wrong_sizes);
+        put_known(j, "wrong_size_frees", t->n_wrong_sizes, is_told);
         if (q)
                 estimate_put_totals(j, q, t);
         json_end(j);
@@ -162,7 +177,8 @@ void show_put_answer(struct json *j, const struct query *q, const struct query_a
                                   .begin_bytes = (int64_t)t->begin_bytes,
                                   .begin_blocks = (int64_t)t->begin_blocks,
                                   .end_bytes = (int64_t)t->end_bytes,
-                                  .end_blocks = (int64_t)t->end_blocks};
+                                  .end_blocks = (int64_t)t->end_blocks,
+                                  .lacks_events = t->lacks_events};
 
         for (size_t i = 0; i < a->n_sites; i++)
                 f.free_bytes += a->sites[i].f.free_bytes;

@@ -14,7 +14,7 @@ static _Noreturn void die(const char *what) {
         exit(1);
 }
 
-enum { N_SEEDS = 10, FIRST_BOUNDED = 8, BOUNDED_BYTES = 16000 };
+enum { N_SEEDS = 11, FIRST_BOUNDED = 8, TOTALS = 10, BOUNDED_BYTES = 16000 };
 
 static void write_trace(const char *path, uint32_t seed) {
         bool is_bounded = seed >= FIRST_BOUNDED;
@@ -53,6 +53,43 @@ static void write_trace(const char *path, uint32_t seed) {
                 die(err.text);
 }
 
+/* No events: what one call path did up to each of some moments. */
+static void write_totals(const char *path) {
+        const struct trace_process process = {.pid = 1, .parent = TRACE_NO_PROCESS, .exe = "/x"};
+        const struct trace_module module = {.path = "/x", .size_bytes = 4096};
+        struct trace_meta meta = trace_fake_meta;
+        struct trace_site site = {.n_allocs = 10,
+                                  .alloc_bytes = 500,
+                                  .n_frees = 3,
+                                  .free_bytes = 150,
+                                  .peak_blocks = 7,
+                                  .peak_bytes = 350};
+        struct trace_counts counts = {.n_allocs = 10,
+                                      .alloc_bytes = 500,
+                                      .n_frees = 3,
+                                      .n_complete_stacks = 10};
+        struct trace_writer *w;
+        struct err err;
+        int fd = open(path, O_RDWR | O_CREAT | O_TRUNC, 0644);
+
+        meta.flags = TRACE_IS_TOTALS;
+        meta.sample_bytes = 0;
+        if (fd < 0 || trace_writer_open(fd, &meta, &w, &err) < 0)
+                die("cannot write");
+        trace_add_process(w, &process);
+        trace_add_location(w, &(struct trace_location){trace_add_module(w, &module), 16});
+        site.stack = trace_add_stack(w, 0, 0);
+        for (uint64_t i = 1; i <= 4; i++) {
+                counts.live_blocks = counts.peak_blocks = 7 * i;
+                counts.live_bytes = counts.peak_bytes = 350 * i;
+                counts.peak_ns = 1000 * i;
+                trace_end_slice(w, 1000 * i, &site, 1, &counts, 1);
+        }
+        if (trace_writer_finish(w, &err) < 0)
+                die(err.text);
+        trace_writer_free(w);
+}
+
 int main(int argc, char **argv) {
         if (argc < 2)
                 return 2;
@@ -60,7 +97,10 @@ int main(int argc, char **argv) {
                 char path[4096];
 
                 snprintf(path, sizeof(path), "%s/seed%u", argv[1], seed);
-                write_trace(path, seed);
+                if (seed == TOTALS)
+                        write_totals(path);
+                else
+                        write_trace(path, seed);
                 if (argc == 2)
                         trace_make_plain(path, seed % 4 != 0, seed % 4 ? 3 : 1);
         }
