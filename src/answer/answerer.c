@@ -10,12 +10,14 @@
 #include "base/vec.h"
 #include "name/match.h"
 #include "show/opened.h"
+#include "trace/being_written.h"
 
 struct answerer {
         struct answerer_options o;
         struct opened new, old;   /* old: only where there is one */
         _Atomic uint64_t version; /* any thread may look */
-        pthread_mutex_t lock;     /* of what follows */
+        bool is_growing;
+        pthread_mutex_t lock; /* of what follows */
         VEC(struct asker *) askers;
 };
 
@@ -43,7 +45,9 @@ int answerer_new(const struct answerer_options *o, struct answerer **ret, struct
         if (!a)
                 abort();
         a->o = *o;
-        a->version = 1;
+        a->version = o->version ? o->version : 1;
+        a->is_growing =
+                trace_is_being_written(o->path); /* before it is read: then its end is not missed */
         pthread_mutex_init(&a->lock, NULL);
         r = opened_init(&a->new, o->path, &o->rules, reterr);
         if (r >= 0 && o->old_path)
@@ -73,8 +77,8 @@ uint64_t answerer_version(const struct answerer *a) {
         return a->version;
 }
 
-bool answerer_is_open_ended(const struct answerer *a) {
-        return !query_view(a->new.q)->finished;
+bool answerer_is_growing(const struct answerer *a) {
+        return a->is_growing;
 }
 
 /* ---- askers -------------------------------------------------------------------------------------- */
@@ -152,6 +156,10 @@ uint64_t asker_version(const struct asker *k) {
         return k->of->version;
 }
 
+bool asker_is_growing(const struct asker *k) {
+        return k->of->is_growing;
+}
+
 struct query *asker_old(struct asker *k) {
         return k->of->old.q ? seat_take(&k->old, k->of->old.q, NULL, k) : NULL;
 }
@@ -176,6 +184,7 @@ int answerer_refresh(struct answerer *a, struct err *reterr) {
         for (size_t i = 0; i < a->askers.n; i++)
                 asker_leave(a->askers.items[i]);
         pthread_mutex_unlock(&a->lock);
+        a->is_growing = trace_is_being_written(a->o.path);
         r = query_refresh(a->new.q, reterr);
         a->version += r > 0;
         return r;

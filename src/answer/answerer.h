@@ -27,6 +27,7 @@ struct answerer_options {
         const char *old_path; /* the trace to compare with; NULL: none */
         struct name_sources rules;
         const struct source_options *source; /* where files are; NULL: where they were */
+        uint64_t version; /* to begin with, where the traces were open before; 0: 1 */
 };
 
 /* Opens the trace, or both. Options and what they point to must live as long. */
@@ -38,8 +39,8 @@ DEFINE_CLEANUP(struct answerer, answerer_free)
 int answerer_refresh(struct answerer *a, struct err *reterr);
 /* Rises when more was read. */
 uint64_t answerer_version(const struct answerer *a);
-/* The trace has no end yet: it is being written, or its recorder died. */
-bool answerer_is_open_ended(const struct answerer *a);
+/* Somebody was still writing it when it was last read. */
+bool answerer_is_growing(const struct answerer *a);
 
 /* For one thread at a time; each thread may make its own. */
 struct asker *asker_new(struct answerer *a);

@@ -339,7 +339,7 @@ static void test_growing(void **state) {
         (void)state;
         fabric_run(f, 300);
         a = open_traces(GROWING, NULL);
-        assert_true(answerer_is_open_ended(a));
+        assert_true(answerer_is_growing(a));
         k[0] = asker_new(a);
         k[1] = asker_new(a);
         for (unsigned step = 0; step < 4; step++) {
@@ -352,7 +352,7 @@ static void test_growing(void **state) {
                 assert_int_equal(answerer_refresh(a, &e), 1);
                 assert_int_equal(answerer_version(a), version + 1);
         }
-        assert_false(answerer_is_open_ended(a));
+        assert_false(answerer_is_growing(a));
         assert_int_equal(answerer_refresh(a, &e), 0);
         expect_reports(k[0], GROWING);
         asker_free(k[0]);

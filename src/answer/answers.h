@@ -45,6 +45,7 @@ int answer_columns(struct question *k, struct err *reterr);
 
 const struct answerer_options *asker_options(const struct asker *k);
 uint64_t asker_version(const struct asker *k);
+bool asker_is_growing(const struct asker *k);
 /* The older trace by names of its own; NULL: there is none. */
 struct query *asker_old(struct asker *k);
 /* Both by the same names, as a comparison needs them. False: there is no older trace. */

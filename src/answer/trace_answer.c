@@ -111,7 +111,7 @@ static void put_names(struct json *j) {
 }
 
 static int put_trace(struct json *j, struct query *q, const char *path, uint64_t version,
-                     struct err *reterr) {
+                     bool is_growing, struct err *reterr) {
         const struct query_scope all = {.process = QUERY_ALL, .to_ns = UINT64_MAX};
         const struct trace_view *v = query_view(q);
         _cleanup_(query_answer_freep) struct query_answer *a = NULL;
@@ -127,7 +127,7 @@ static int put_trace(struct json *j, struct query *q, const char *path, uint64_t
         answer_put_seconds(j, "duration_s", v->end_ns);
         json_put_string(j, "mode", query_sample_bytes(q) ? "sampled" : "exact");
         json_put_uint(j, "sample_bytes", query_sample_bytes(q));
-        answer_put_bool(j, "growing", !v->finished);
+        answer_put_bool(j, "growing", is_growing);
         json_put_string(j, "ended", show_ended_name(v->processes[query_main_process(q)].end.ended));
         answer_put_seconds(j, "detail_from_s", v->detail_from_ns);
         answer_put_bool(j, "has_events", !(v->meta.flags & TRACE_IS_TOTALS));
@@ -153,13 +153,14 @@ int answer_trace(struct question *k, struct err *reterr) {
         int r;
 
         json_object(&k->j);
-        r = put_trace(&k->j, k->q, o->path, asker_version(k->asker), reterr);
+        r = put_trace(&k->j, k->q, o->path, asker_version(k->asker), asker_is_growing(k->asker),
+                      reterr);
         if (r < 0)
                 return r;
         if (old) {
                 json_key(&k->j, "old");
                 json_object(&k->j);
-                r = put_trace(&k->j, old, o->old_path, 1, reterr);
+                r = put_trace(&k->j, old, o->old_path, 1, false, reterr);
                 answer_put_null(&k->j, "old");
                 json_end(&k->j);
         } else {

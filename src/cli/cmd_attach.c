@@ -9,6 +9,7 @@
 #include "cli/help_attach.h"
 #include "cli/options.h"
 #include "cli/recording.h"
+#include "cli/view_child.h"
 #include "record/supervisor.h"
 #include "symbol/symbol.h"
 
@@ -60,6 +61,7 @@ static bool take_option(struct run_options *o, enum attach_option option, struct
         case ATTACH_NO_SYMBOLS: o->no_symbols = true; break;
         case ATTACH_LOSSY: o->lossy = true; break;
         case ATTACH_RUNTIME: o->runtime_path = p->value; break;
+        case ATTACH_VIEW: o->on_recording = view_child_start; break;
         case ATTACH_OPTION_NONE: break;
         }
         return true;
@@ -96,6 +98,7 @@ bool attach_options_parse(int argc, char **argv, struct run_options *ret_options
 }
 
 int cmd_attach(int argc, char **argv) {
+        struct view_child view = {0};
         struct run_options options;
         int exit_status;
 
@@ -103,5 +106,8 @@ int cmd_attach(int argc, char **argv) {
                 return exit_status;
         options.silt_version = SILT_VERSION;
         options.symbolize = options.no_symbols ? NULL : symbol_append;
-        return supervisor_attach(&options);
+        options.on_recording_ctx = &view;
+        exit_status = supervisor_attach(&options);
+        view_child_wait(&view);
+        return exit_status;
 }

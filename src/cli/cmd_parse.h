@@ -31,6 +31,16 @@ struct source_command {
         struct request request;
 };
 
+struct view_command {
+        const char *path, *old_path; /* old_path NULL: one trace */
+        struct request request;      /* what the page shows first */
+        struct source_options source;
+        const char *listen; /* NULL: loopback */
+        uint16_t port;      /* 0: any */
+        uint64_t wait_ns;   /* for the trace to become readable */
+        bool no_browser, once;
+};
+
 struct diff_command {
         struct diff_options options;
         struct request requests[NAME_N_SIDES];
@@ -71,6 +81,8 @@ void source_command_done(struct source_command *c);
 bool flame_options_parse(int argc, char **argv, struct flame_command_options *ret,
                          int *ret_exit_status);
 void flame_command_done(struct flame_command_options *c);
+bool view_options_parse(int argc, char **argv, struct view_command *ret, int *ret_exit_status);
+void view_command_done(struct view_command *c);
 bool diff_options_parse(int argc, char **argv, struct diff_command *ret_command,
                         int *ret_exit_status);
 void diff_command_done(struct diff_command *c);

@@ -9,6 +9,7 @@
 #include "cli/help_run.h"
 #include "cli/own_machine.h"
 #include "cli/recording.h"
+#include "cli/view_child.h"
 #include "patch/given.h"
 #include "patch/survey.h"
 #include "record/program_check.h"
@@ -103,6 +104,7 @@ static bool take_option(struct run_options *o, enum run_option option, struct cl
         case RUN_SAMPLE: return cli_take_sample(p, o);
         case RUN_BUDGET: return cli_take_budget(p, o);
         case RUN_RUNTIME: o->runtime_path = p->value; break;
+        case RUN_VIEW: o->on_recording = view_child_start; break;
         case RUN_OPTION_NONE: break;
         }
         return true;
@@ -194,6 +196,7 @@ static bool check_hooks(struct run_options *o) {
 }
 
 int cmd_run(int argc, char **argv) {
+        struct view_child view = {0};
         struct run_options options;
         int exit_status;
 
@@ -204,5 +207,8 @@ int cmd_run(int argc, char **argv) {
         options.silt_version = SILT_VERSION;
         options.symbolize = options.no_symbols ? NULL : symbol_append;
         warn_of_allocators(&options);
-        return supervisor_run(&options);
+        options.on_recording_ctx = &view;
+        exit_status = supervisor_run(&options);
+        view_child_wait(&view);
+        return exit_status;
 }

@@ -166,6 +166,36 @@ static void test_report_all(void **state) {
         report_command_done(&c);
 }
 
+static void test_view(void **state) {
+        struct view_command c;
+        int status = -1;
+
+        (void)state;
+        assert_true(PARSE(view_options_parse, &c, &status, "a.silt"));
+        assert_string_equal(c.path, "a.silt");
+        assert_true(!c.old_path && !c.port && !c.listen && !c.once && !c.no_browser && !c.wait_ns);
+        view_command_done(&c);
+        assert_true(PARSE(view_options_parse, &c, &status, "a.silt", "--port=8080", "b.silt",
+                          "--listen", "::1", "--once", "--no-browser", "--wait", "3s", "--tree",
+                          "--source-dir", "src", "--from", "5s"));
+        assert_string_equal(c.old_path, "a.silt");
+        assert_string_equal(c.path, "b.silt");
+        assert_string_equal(c.listen, "::1");
+        assert_true(c.port == 8080 && c.once && c.no_browser && c.wait_ns == 3000000000);
+        assert_true(c.request.shape == REQUEST_TREE && c.request.from.ns == 5000000000);
+        assert_true(c.source.n_dirs == 1);
+        view_command_done(&c);
+        assert_false(PARSE(view_options_parse, &c, &status, "--once"));
+        assert_int_equal(status, 2);
+        view_command_done(&c);
+        assert_false(PARSE(view_options_parse, &c, &status, "a", "b", "c"));
+        view_command_done(&c);
+        assert_false(PARSE(view_options_parse, &c, &status, "a", "--port", "65536"));
+        view_command_done(&c);
+        assert_false(PARSE(view_options_parse, &c, &status, "a", "--tree", "--blocks"));
+        view_command_done(&c);
+}
+
 static void test_named_times(void **state) {
         struct report_command o;
         struct diff_command c;
@@ -566,14 +596,15 @@ static void test_symbolize(void **state) {
 
 int main(void) {
         const struct CMUnitTest tests[] = {
-                cmocka_unit_test(test_run_defaults),   cmocka_unit_test(test_run_all),
-                cmocka_unit_test(test_run_refused),    cmocka_unit_test(test_attach),
-                cmocka_unit_test(test_report_all),     cmocka_unit_test(test_report_filter),
-                cmocka_unit_test(test_report_refused), cmocka_unit_test(test_named_times),
-                cmocka_unit_test(test_run_dormant),    cmocka_unit_test(test_snapshot_all),
-                cmocka_unit_test(test_diff_all),       cmocka_unit_test(test_diff_refused),
-                cmocka_unit_test(test_symbolize),      cmocka_unit_test(test_source),
-                cmocka_unit_test(test_check_all),      cmocka_unit_test(test_check_refused),
+                cmocka_unit_test(test_run_defaults),  cmocka_unit_test(test_run_all),
+                cmocka_unit_test(test_run_refused),   cmocka_unit_test(test_attach),
+                cmocka_unit_test(test_report_all),    cmocka_unit_test(test_view),
+                cmocka_unit_test(test_report_filter), cmocka_unit_test(test_report_refused),
+                cmocka_unit_test(test_named_times),   cmocka_unit_test(test_run_dormant),
+                cmocka_unit_test(test_snapshot_all),  cmocka_unit_test(test_diff_all),
+                cmocka_unit_test(test_diff_refused),  cmocka_unit_test(test_symbolize),
+                cmocka_unit_test(test_source),        cmocka_unit_test(test_check_all),
+                cmocka_unit_test(test_check_refused),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);

@@ -9,6 +9,7 @@ int cmd_report(int argc, char **argv);
 int cmd_flame(int argc, char **argv);
 int cmd_html(int argc, char **argv);
 int cmd_source(int argc, char **argv);
+int cmd_view(int argc, char **argv);
 int cmd_diff(int argc, char **argv);
 int cmd_check(int argc, char **argv);
 int cmd_symbolize(int argc, char **argv);

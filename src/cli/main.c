@@ -19,6 +19,7 @@
 #include "cli/help_source.h"
 #include "cli/help_symbolize.h"
 #include "cli/help_verify.h"
+#include "cli/help_view.h"
 #include "cli/near.h"
 
 static const struct {
@@ -31,6 +32,7 @@ static const struct {
         {"attach", cmd_attach, ATTACH_SUMMARY, attach_help_text},
         {"snapshot", cmd_snapshot, SNAPSHOT_SUMMARY, snapshot_help_text},
         {"report", cmd_report, REPORT_SUMMARY, report_help_text},
+        {"view", cmd_view, VIEW_SUMMARY, view_help_text},
         {"flame", cmd_flame, FLAME_SUMMARY, flame_help_text},
         {"html", cmd_html, HTML_SUMMARY, html_help_text},
         {"source", cmd_source, SOURCE_SUMMARY, source_help_text},
@@ -52,18 +54,46 @@ static void print_help(FILE *to) {
 
 /* What other programs call it. */
 static const struct near_other other_commands[] = {
-        {"record", "run"},          {"trace", "run"},           {"exec", "run"},
-        {"start", "run"},           {"profile", "run"},         {"launch", "run"},
-        {"stat", "report"},         {"stats", "report"},        {"show", "report"},
-        {"print", "report"},        {"analyze", "report"},      {"analyse", "report"},
-        {"summary", "report"},      {"read", "report"},         {"open", "report"},
-        {"compare", "diff"},        {"delta", "diff"},          {"annotate", "source"},
-        {"list", "source"},         {"graph", "flame"},         {"flamegraph", "flame"},
-        {"svg", "flame"},           {"plot", "flame"},          {"assert", "check"},
-        {"limit", "check"},         {"gate", "check"},          {"symbols", "symbolize"},
-        {"symbolise", "symbolize"}, {"addr2line", "symbolize"}, {"validate", "verify"},
-        {"fsck", "verify"},         {"diagnose", "doctor"},     {"info", "doctor"},
-        {"mark", "snapshot"},       {"leaks", "report"},        {"top", "report"},
+        {"record", "run"},
+        {"trace", "run"},
+        {"exec", "run"},
+        {"start", "run"},
+        {"profile", "run"},
+        {"launch", "run"},
+        {"stat", "report"},
+        {"stats", "report"},
+        {"show", "report"},
+        {"print", "report"},
+        {"analyze", "report"},
+        {"analyse", "report"},
+        {"summary", "report"},
+        {"read", "report"},
+        {"open", "view"},
+        {"compare", "diff"},
+        {"delta", "diff"},
+        {"annotate", "source"},
+        {"list", "source"},
+        {"graph", "flame"},
+        {"flamegraph", "flame"},
+        {"svg", "flame"},
+        {"plot", "flame"},
+        {"assert", "check"},
+        {"limit", "check"},
+        {"gate", "check"},
+        {"symbols", "symbolize"},
+        {"symbolise", "symbolize"},
+        {"addr2line", "symbolize"},
+        {"validate", "verify"},
+        {"fsck", "verify"},
+        {"diagnose", "doctor"},
+        {"info", "doctor"},
+        {"mark", "snapshot"},
+        {"leaks", "report"},
+        {"top", "report"},
+        {"serve", "view"},
+        {"gui", "view"},
+        {"web", "view"},
+        {"browse", "view"},
 };
 
 static int unknown_command(const char *name) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Any words as the command lines of run, report, diff, check, source, flame and snapshot, and as sizes and times: refused in one line, or
+/* Any words as the command lines of run, report, view, diff, check, source, flame and snapshot, and as sizes and times: refused in one line, or
  * understood. The input is words with tabs or NULs between them; the low bits of the first byte choose the command ('0'
- * report, '1' run, '2' diff, '4' source, '6' check, '8' flame, '@' snapshot).
+ * report, '1' run, '2' diff, '4' source, '6' check, '8' flame, '@' snapshot, those from 128 on view).
  *
  * covers: src/cli/options.c src/cli/asking.c src/base/units.c src/query/filter.c src/record/snapshot_protocol.c */
 #include <stdio.h>
@@ -107,6 +107,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
 
                 check_said(said, &said_text, &n_said, understood);
                 source_command_done(&c);
+        } else if (data[0] & 128) {
+                struct view_command c;
+                bool understood = view_options_parse(n, words, &c, &status);
+
+                check_said(said, &said_text, &n_said, understood);
+                view_command_done(&c);
         } else if (data[0] & 8) {
                 struct flame_command_options o;
                 bool understood = flame_options_parse(n, words, &o, &status);

@@ -254,6 +254,7 @@ static int supervisor_record(struct supervisor *f) {
                 return supervisor_fail(&e, r == -ENOENT ? SUPERVISOR_NOT_FOUND
                                                         : SUPERVISOR_NOT_EXECUTABLE);
         }
+        supervisor_tell_recording(f);
         status = supervisor_wait_for_target(f, &signals, &usage);
         f->target_wall_s = supervisor_clock_s() - start_s;
         f->target_cpu_s = (double)(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) +

@@ -44,6 +44,9 @@ struct run_options {
         /* Adds names to the finished trace; called in the recorder. NULL: none. */
         int (*symbolize)(const char *trace_path, struct err *reterr);
         const char *silt_version;
+        /* Called once the program is being recorded; it must not wait for anything. NULL: nothing. */
+        void (*on_recording)(void *ctx, const char *trace_path);
+        void *on_recording_ctx;
 };
 
 enum {

@@ -279,6 +279,7 @@ static int attached_record(struct attached *a) {
                         a->attach.entries.n_written, (double)a->attach.call_pause_ns / 1e6,
                         (double)a->attach.call_queued_ns / 1e6,
                         (double)a->attach.entry_pause_ns / 1e6);
+        supervisor_tell_recording(f);
         attached_wait(a);
         attached_leave(a);
         attached_finish_recorder(a);

@@ -81,3 +81,8 @@ bool supervisor_reap_recorder(struct supervisor *f, bool wait_for_it);
 
 void supervisor_name_stacks(const struct supervisor *f);
 void supervisor_closing_words(const struct supervisor *f);
+
+static inline void supervisor_tell_recording(const struct supervisor *f) {
+        if (f->options->on_recording)
+                f->options->on_recording(f->options->on_recording_ctx, f->trace_path);
+}

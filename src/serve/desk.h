@@ -26,6 +26,8 @@ struct desk {
          * -ECANCELED; with a sentence in reterr. Each seat is used by one thread at a time. */
         int (*answer)(void *ctx, size_t seat, const struct desk_question *q, struct str *to,
                       struct err *reterr);
+        /* Before a refresh, while seats may be in use: what takes long. NULL: nothing. */
+        void (*prepare)(void *ctx);
         /* Takes in what was written since: 1 there is more, 0 nothing new, or -errno. No seat is in use. */
         int (*refresh)(void *ctx, struct err *reterr);
         uint64_t (*version)(

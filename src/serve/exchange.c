@@ -141,17 +141,18 @@ static unsigned status_of(int error) {
         return 500;
 }
 
-/* Where the remedy of "what: why: what to do" begins: behind the last colon outside quotes. What the system says of an error is
- * none, and begins with a capital. NULL: there is none. */
+/* Where the remedy of "what: why: what to do" begins: after the last colon outside quotes. What the system says of an error is
+ * none, and begins with a capital; after a mere subject ("'x': no such function") comes what is wrong. NULL: there is none. */
 static char *find_fix(char *text) {
-        bool is_quoted = false;
+        bool is_quoted = false, has_verb = false;
         char *fix = NULL;
 
         for (char *c = text; *c; c++) {
                 if (*c == '\'' || *c == '"')
                         is_quoted = !is_quoted;
-                if (!is_quoted && c[0] == ':' && c[1] == ' ' && c[2])
+                if (!is_quoted && has_verb && c[0] == ':' && c[1] == ' ' && c[2])
                         fix = c + 2;
+                has_verb |= !is_quoted && c[0] == ' ';
         }
         return fix && fix[0] >= 'a' && fix[0] <= 'z' ? fix : NULL;
 }
@@ -293,6 +294,11 @@ static enum MHD_Result begin(struct exchange *x, const char *method) {
 static enum MHD_Result take(struct exchange *x) {
         struct server *s = x->server;
 
+        if (x->admitted.is_by_key && !server_use_key(s)) {
+                x->admitted.is_known = false;
+                return reply_error(x, 401, "this address was used before", NULL,
+                                   "use the address that silt printed");
+        }
         if (x->admitted.is_known) {
                 pthread_mutex_lock(&s->lock);
                 s->n_open += !x->is_counted;

@@ -144,7 +144,7 @@ static bool is_named(const struct pair *p, const char *name) {
 
 static bool is_own_key(const struct pair *p) {
         return is_named(p, "id") || is_named(p, "since") || is_named(p, "wait") ||
-               is_named(p, "token");
+               is_named(p, "token") || is_named(p, "key");
 }
 
 static bool take_number(const struct pair *p, uint64_t *ret) {
@@ -204,13 +204,13 @@ void gate_add_keys(const char *query, struct str *to) {
         }
 }
 
-static bool has_token_key(const struct gate *g, const char *query) {
+static bool has_token(const struct token *t, const char *name, const char *query) {
         bool found = false;
         struct pair p;
 
         while (next_pair(&query, &p))
-                if (is_named(&p, "token"))
-                        found |= token_is(&g->token, p.value, p.n_value);
+                if (is_named(&p, name))
+                        found |= token_is(t, p.value, p.n_value);
         return found;
 }
 
@@ -246,7 +246,7 @@ static struct admitted admit_path(struct admitted a) {
 struct admitted gate_admit(const struct gate *g, const struct http_head *head) {
         struct admitted a = {.path = head->url ? head->url : "", .query = ""};
         size_t n_url = strlen(a.path);
-        bool has_token;
+        bool is_page, is_welcome;
 
         a.n_path = strcspn(a.path, "?#");
         if (a.path[a.n_path] == '?')
@@ -272,15 +272,18 @@ struct admitted gate_admit(const struct gate *g, const struct http_head *head) {
             strcmp(head->fetch_site, "none") != 0)
                 return refuse(a, 403, "another site links here",
                               "copy the address that silt printed into the address bar");
-        has_token = a.n_path == 1 && !a.is_question && has_token_key(g, a.query);
-        a.is_known = has_token ||
+        is_page = a.n_path == 1;
+        is_welcome = is_page && has_token(&g->token, "token", a.query);
+        if (is_page && !is_welcome)
+                is_welcome = a.is_by_key = has_token(&g->key, "key", a.query);
+        a.is_known = is_welcome ||
                      (head->n_cookies <= 1 && head->cookie && has_cookie(g, head->cookie)) ||
                      (head->n_authorizations == 1 && head->authorization &&
                       has_bearer(g, head->authorization));
         if (!a.is_known)
                 return refuse(a, 401, "no token, or a wrong one",
                               "use the address that silt printed");
-        if (has_token) {
+        if (is_welcome) {
                 a.verdict = GATE_WELCOME;
                 return a;
         }

@@ -27,6 +27,8 @@ struct http_head {
 /* Where the server listens. */
 struct gate {
         struct token token;
+        struct token
+                key; /* for the browser that silt opens: others may see its command line, so it works once */
         uint16_t port;
         const char *address;   /* as given, without brackets: "127.0.0.1", "::1", "0.0.0.0" */
         const char *host_name; /* of this machine, also allowed then; NULL: loopback only */
@@ -45,8 +47,9 @@ struct admitted {
         unsigned status;
         const char *text, *fix; /* GATE_REFUSED; constants */
         bool is_known;          /* sent the token */
-        bool is_question;       /* refusals are JSON then too */
-        const char *path;       /* of an asset: in the head's url, n_path bytes */
+        bool is_by_key;   /* welcome by the key: the caller knows whether it was used before */
+        bool is_question; /* refusals are JSON then too */
+        const char *path; /* of an asset: in the head's url, n_path bytes */
         size_t n_path;
         char answer[GATE_MAX_ANSWER + 1];
         const char *query; /* in the head's url, behind '?'; "" none */

@@ -21,6 +21,7 @@ static char bearer[64], cookie[64];
 static int make_token(void **state) {
         (void)state;
         assert_int_equal(token_make(&gate.token, NULL), 0);
+        assert_int_equal(token_make(&gate.key, NULL), 0);
         snprintf(bearer, sizeof(bearer), "Bearer %s", gate.token.text);
         snprintf(cookie, sizeof(cookie), "a=b; silt-4000=%s", gate.token.text);
         return 0;
@@ -116,6 +117,14 @@ static void test_welcome(void **state) {
         check_in(&h, GATE_WELCOME);
         snprintf(text, sizeof(text), "/?a=b&&token=%s&c", gate.token.text);
         check_in(&h, GATE_WELCOME);
+        assert_false(gate_admit(&gate, &h).is_by_key);
+        snprintf(text, sizeof(text), "/?key=%s", gate.key.text);
+        check_in(&h, GATE_WELCOME);
+        assert_true(gate_admit(&gate, &h).is_by_key);
+        snprintf(text, sizeof(text), "/?token=%s", gate.key.text);
+        check_status(&h, 401);
+        snprintf(text, sizeof(text), "/?key=%s", gate.token.text);
+        check_status(&h, 401);
         for (size_t i = 0; i < 5; i++) {
                 static const char *const wrong[] = {"/?token=%s0", "/?Token=%s",
                                                     "/page.js?token=%s", "/api/1/trace?token=%s",

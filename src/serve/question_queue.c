@@ -154,6 +154,11 @@ static void cancel_all(struct questions *qs, struct question *list) {
         }
 }
 
+/* Those that wait for a thread to wake up and take them do not count as waiting. */
+static bool is_full(const struct questions *qs) {
+        return qs->n_waiting + qs->n_answering >= QUESTIONS_MAX_WAITING + DESK_SEATS;
+}
+
 int questions_ask(struct questions *qs, struct question *q) {
         struct question *gone = NULL;
         int r = 0;
@@ -162,11 +167,11 @@ int questions_ask(struct questions *qs, struct question *q) {
         q->next = NULL;
         q->deadline_ns = questions_now_ns() + QUESTIONS_TIME_S * 1000000000ull;
         pthread_mutex_lock(&qs->lock);
-        if (qs->n_waiting >= QUESTIONS_MAX_WAITING)
+        if (is_full(qs))
                 gone = take_gone(qs);
         if (qs->is_stopping)
                 r = -ESHUTDOWN;
-        else if (qs->n_waiting >= QUESTIONS_MAX_WAITING)
+        else if (is_full(qs))
                 r = -EBUSY;
         if (r == 0) {
                 *qs->last = q;

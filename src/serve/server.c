@@ -106,6 +106,16 @@ static void request_ended(void *ctx, struct MHD_Connection *c, void **request,
         exchange_free(x);
 }
 
+bool server_use_key(struct server *s) {
+        bool is_fresh;
+
+        pthread_mutex_lock(&s->lock);
+        is_fresh = !s->is_key_used;
+        s->is_key_used = true;
+        pthread_mutex_unlock(&s->lock);
+        return is_fresh;
+}
+
 /* ---- waiting for news -------------------------------------------------------------------------- */
 
 static bool has_news(struct server *s, const struct exchange *x) {
@@ -156,7 +166,11 @@ static void refresh(struct server *s) {
         const struct desk *a = &s->options.desk;
         struct err err = {0};
 
-        if (!a->has_news(a->ctx) || !questions_pause(s->questions, REFRESH_PATIENCE_NS))
+        if (!a->has_news(a->ctx))
+                return;
+        if (a->prepare)
+                a->prepare(a->ctx);
+        if (!questions_pause(s->questions, REFRESH_PATIENCE_NS))
                 return;
         a->refresh(a->ctx, &err); /* what failed is tried again; answers are of what was read */
         questions_resume(s->questions);
@@ -226,15 +240,14 @@ static int start_daemon(struct server *s, struct err *reterr) {
         return s->daemon ? 0 : err_set(reterr, -EIO, "cannot start the server (see ulimit -n -u)");
 }
 
-static void write_address(struct server *s) {
+static void write_address(const struct server *s, const char *name, const struct token *t,
+                          struct str *to) {
         const struct listener *l = &s->listener;
         const char *host = l->is_any && l->host_name[0] ? l->host_name : l->address;
+        bool is_v6 = l->is_v6 && host == l->address;
 
-        str_addf(&s->address,
-                 l->is_v6 && host == l->address ? "http://[%s]:%u/?token=%s"
-                                                : "http://%s:%u/?token=%s",
-                 host, l->port, s->gate.token.text);
-        str_text(&s->address);
+        str_addf(to, "http://%s%s%s:%u/?%s=%s", is_v6 ? "[" : "", host, is_v6 ? "]" : "", l->port,
+                 name, t->text);
 }
 
 int server_start(const struct server_options *o, struct server **ret, struct err *reterr) {
@@ -249,6 +262,8 @@ int server_start(const struct server_options *o, struct server **ret, struct err
         guests_init(&s->guests);
         if (r == 0)
                 r = token_make(&s->gate.token, reterr);
+        if (r == 0)
+                r = token_make(&s->gate.key, reterr);
         if (r == 0)
                 r = listener_open(&s->listener, o->listen ? o->listen : "127.0.0.1", o->port,
                                   reterr);
@@ -270,13 +285,26 @@ int server_start(const struct server_options *o, struct server **ret, struct err
                 server_free(s);
                 return r;
         }
-        write_address(s);
+        write_address(s, "token", &s->gate.token, &s->address);
+        write_address(s, "key", &s->gate.key, &s->key_address);
         *ret = s;
         return 0;
 }
 
 const char *server_address(const struct server *s) {
         return s->address.bytes;
+}
+
+const char *server_key_address(const struct server *s) {
+        return s->key_address.bytes;
+}
+
+uint16_t server_port(const struct server *s) {
+        return s->listener.port;
+}
+
+bool server_is_loopback(const struct server *s) {
+        return s->listener.is_loopback;
 }
 
 struct server *server_free(struct server *s) {
@@ -298,6 +326,7 @@ struct server *server_free(struct server *s) {
         if (s->wake_fd >= 0)
                 close(s->wake_fd);
         str_done(&s->address);
+        str_done(&s->key_address);
         pthread_mutex_destroy(&s->lock);
         free(s);
         return NULL;

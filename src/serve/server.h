@@ -36,6 +36,10 @@ struct server;
 
 int server_start(const struct server_options *o, struct server **ret, struct err *reterr);
 const char *server_address(const struct server *s); /* "http://127.0.0.1:40213/?token=…" */
+/* The same with a key that works once: for a browser's command line, which other users may see. */
+const char *server_key_address(const struct server *s);
+uint16_t server_port(const struct server *s);
+bool server_is_loopback(const struct server *s);
 /* 0: stop_fd became readable, or the last page was closed. */
 int server_run(struct server *s, int stop_fd, struct err *reterr);
 struct server *server_free(struct server *s); /* stops it; NULL ok; returns NULL */

@@ -21,17 +21,20 @@ struct server {
         struct MHD_Daemon *daemon;
         struct guests guests;
         struct questions *questions;
-        struct str address;
+        struct str address, key_address;
         int wake_fd; /* for the thread that runs it: somebody came, or waits */
 
         pthread_mutex_t
                 lock; /* of the rest; may be held while guests' and questions' are taken, not the other way */
         bool is_stopping;
+        bool is_key_used;
         struct exchange *waiting; /* connections that are suspended until there is news */
         size_t n_open;            /* requests with the token that are not answered yet */
         bool has_served;          /* such a request was there: a page was opened */
         uint64_t last_ns;         /* when one ended */
 };
 
+/* False: it was used before. */
+bool server_use_key(struct server *s);
 /* Suspends the connection until there is news; false: the server is stopping. */
 bool server_wait_for_news(struct server *s, struct exchange *x);

@@ -1,0 +1,272 @@
+/* SPDX-License-Identifier: MIT */
+/* silt view: reads the command line, opens the traces, and leaves serving the page to serve/. */
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+#include "base/macros.h"
+#include "base/str.h"
+#include "cli/asking.h"
+#include "cli/cmd_parse.h"
+#include "cli/commands.h"
+#include "cli/help_view.h"
+#include "cli/missing_names.h"
+#include "page/page_assets.h"
+#include "serve/browser.h"
+#include "serve/server.h"
+#include "serve/trace_desk.h"
+
+enum { RETRY_MS = 50 };
+
+static const struct cli_command view_command = {
+        .name = "view",
+        .help_text = view_help_text,
+        .options = view_option_table,
+        .n_options = ARRAY_SIZE(view_option_table),
+        .usage_exit_status = EXIT_STATUS_TROUBLE,
+};
+
+/* ---- options ----------------------------------------------------------------------------------- */
+
+/* The newer trace is the last one. */
+static bool take_file(struct view_command *c, struct cli_parser *p) {
+        if (c->old_path) {
+                cli_parser_error(p, "more than two traces given: leave out '%s'", p->value);
+                return false;
+        }
+        c->old_path = c->path;
+        c->path = p->value;
+        return true;
+}
+
+static bool take_port(struct view_command *c, struct cli_parser *p) {
+        uint64_t port;
+
+        if (!cli_value_number(p, 1, UINT16_MAX, &port))
+                return false;
+        c->port = (uint16_t)port;
+        return true;
+}
+
+static bool take_dir(struct view_command *c, struct cli_parser *p) {
+        struct source_options *o = &c->source;
+
+        if (o->n_dirs == SOURCE_MAX_DIRS) {
+                cli_parser_error(
+                        p, "--source-dir: given more than %d times: name a common parent directory",
+                        SOURCE_MAX_DIRS);
+                return false;
+        }
+        o->dirs[o->n_dirs++] = p->value;
+        return true;
+}
+
+/* False after an error was printed. */
+static bool take_option(struct view_command *c, enum view_option option, struct cli_parser *p) {
+        switch (option) {
+        case VIEW_PORT: return take_port(c, p);
+        case VIEW_NO_BROWSER: c->no_browser = true; break;
+        case VIEW_LISTEN: c->listen = p->value; break;
+        case VIEW_ONCE: c->once = true; break;
+        case VIEW_WAIT: return cli_value_duration(p, &c->wait_ns);
+        case VIEW_SOURCE_DIR: return take_dir(c, p);
+        case VIEW_DEBUG_PATH: return cli_take_debug_path(p);
+        case VIEW_BY:
+        case VIEW_FROM:
+        case VIEW_TO:
+        case VIEW_AT:
+        case VIEW_PROCESS:
+        case VIEW_GROUP_BY:
+        case VIEW_TREE:
+        case VIEW_BOTTOM_UP:
+        case VIEW_CALLERS:
+        case VIEW_CALLEES:
+        case VIEW_FULL:
+        case VIEW_RULES: CLI_FILTER_CASES(VIEW) : return cli_take_key(p, &c->request);
+        case VIEW_OPTION_NONE: break;
+        }
+        return true;
+}
+
+bool view_options_parse(int argc, char **argv, struct view_command *ret, int *ret_exit_status) {
+        struct cli_parser p;
+        bool ok = true;
+        int id;
+
+        *ret = (struct view_command){.request = REQUEST_DEFAULT, .source = SOURCE_OPTIONS_DEFAULT};
+        cli_missing_names_init();
+        cli_parser_init(&p, &view_command, argc, argv);
+        while (ok && (id = cli_parser_next(&p)) != CLI_END) {
+                if (id == CLI_STOP)
+                        ok = false;
+                else if (id == CLI_OPERAND)
+                        ok = take_file(ret, &p);
+                else
+                        ok = take_option(ret, (enum view_option)id, &p);
+        }
+        if (ok && !ret->path) {
+                cli_parser_error(&p, "no trace given: write 'silt view FILE'");
+                ok = false;
+        }
+        ok = ok && cli_check_request(&p, &ret->request, REQUEST_REPORT);
+        *ret_exit_status = p.exit_status;
+        return ok;
+}
+
+void view_command_done(struct view_command *c) {
+        request_done(&c->request);
+}
+
+/* ---- what the page shows first ------------------------------------------------------------------ */
+
+static const char *first_view(const struct view_command *c) {
+        if (c->old_path)
+                return "compare";
+        switch (c->request.shape) {
+        case REQUEST_TREE:
+        case REQUEST_BOTTOM_UP:
+        case REQUEST_CALLERS:
+        case REQUEST_CALLEES: return "tree";
+        case REQUEST_GROUPS: return "sites";
+        case REQUEST_BLOCKS:
+        case REQUEST_SIZES:
+        case REQUEST_LIFETIMES: return "blocks";
+        case REQUEST_SUMMARY: break;
+        }
+        return "overview";
+}
+
+/* "#sites?from=5s&group-by=module"; nothing where the page would begin so anyway. */
+static void add_fragment(const struct view_command *c, struct str *to) {
+        struct str keys = {0};
+
+        request_add_url(&c->request, &keys);
+        if (c->old_path) {
+                if (keys.n)
+                        str_add(&keys, "&");
+                str_add(&keys, "against=1");
+        }
+        if (keys.n)
+                str_addf(to, "#%s?%s", first_view(c), str_text(&keys));
+        str_done(&keys);
+}
+
+/* ---- serving ------------------------------------------------------------------------------------ */
+
+static void say_where(const struct view_command *c, const struct server *s) {
+        struct str address = {0}, key = {0}, forward = {0};
+        bool is_far = browser_add_forwarding(server_port(s), &forward);
+
+        str_add(&address, server_address(s));
+        add_fragment(c, &address);
+        str_add(&key, server_key_address(s));
+        add_fragment(c, &key);
+        if (!server_is_loopback(s))
+                fprintf(stderr,
+                        "silt: view: other machines reach this address, and nothing is encrypted: whoever has it can read the trace and the sources it names\n");
+        fprintf(stderr, "silt: view: %s\n", str_text(&address));
+        if (is_far && server_is_loopback(s))
+                fprintf(stderr,
+                        "silt: view: you are connected by ssh: on your own machine run '%s', and open the address there\n",
+                        str_text(&forward));
+        else if (!c->no_browser && browser_is_there() && !browser_open(str_text(&key)))
+                fprintf(stderr, "silt: view: cannot start a browser: open the address in one\n");
+        fprintf(stderr, "silt: view: press Ctrl-C to end\n");
+        str_done(&address);
+        str_done(&key);
+        str_done(&forward);
+}
+
+/* Signals that end it, as a descriptor: before any thread is there. */
+static int block_signals(void) {
+        sigset_t signals;
+
+        sigemptyset(&signals);
+        sigaddset(&signals, SIGINT);
+        sigaddset(&signals, SIGTERM);
+        sigaddset(&signals, SIGHUP);
+        sigaddset(&signals, SIGQUIT);
+        sigprocmask(SIG_BLOCK, &signals, NULL);
+        signal(SIGPIPE, SIG_IGN);
+        return signalfd(-1, &signals, SFD_CLOEXEC);
+}
+
+static int open_traces(const struct view_command *c, struct trace_desk **ret, struct err *reterr) {
+        struct answerer_options o = {.path = c->path,
+                                     .old_path = c->old_path,
+                                     .rules = c->request.rules,
+                                     .source = &c->source};
+        uint64_t n_tries = c->wait_ns / (RETRY_MS * 1000000ull);
+        int r;
+
+        for (;; n_tries--) {
+                r = trace_desk_new(&o, ret, reterr);
+                if (r >= 0 || n_tries == 0)
+                        return r;
+                *reterr = (struct err){0};
+                poll(NULL, 0,
+                     RETRY_MS); /* a recording that has just begun has nothing to read for a moment */
+        }
+}
+
+static struct asset asset(const char *path, const char *type, struct page_asset a) {
+        return (struct asset){.path = path, .type = type, .bytes = a.bytes, .n = a.n};
+}
+
+static int serve(const struct view_command *c, struct err *reterr) {
+        const struct asset assets[] = {
+                asset("/", "text/html; charset=utf-8", page_document()),
+                asset("/page.js", "text/javascript; charset=utf-8", page_script()),
+                asset("/page.css", "text/css; charset=utf-8", page_sheet()),
+        };
+        struct server_options o = {.listen = c->listen, .port = c->port, .once = c->once};
+        struct trace_desk *desk = NULL;
+        struct server *server = NULL;
+        int signal_fd, r;
+
+        o.assets = assets;
+        o.n_assets = page_is_built() ? ARRAY_SIZE(assets) : 0;
+        if (o.n_assets == 0 && !c->no_browser)
+                return err_set(
+                        reterr, -ENOTSUP,
+                        "this silt was built without the page: build it with -Dweb=true, or serve the API alone with --no-browser");
+        r = open_traces(c, &desk, reterr); /* which Ctrl-C ends */
+        if (r < 0)
+                return r;
+        signal_fd = block_signals();
+        if (signal_fd < 0)
+                r = err_set_errno(reterr, -errno, "cannot make a descriptor (see ulimit -n)");
+        if (r >= 0) {
+                o.desk = trace_desk_as_desk(desk);
+                r = server_start(&o, &server, reterr);
+        }
+        if (r >= 0) {
+                say_where(c, server);
+                r = server_run(server, signal_fd, reterr);
+        }
+        server_free(server);
+        trace_desk_free(desk);
+        if (signal_fd >= 0)
+                close(signal_fd);
+        return r;
+}
+
+int cmd_view(int argc, char **argv) {
+        struct view_command command;
+        struct err err = {0};
+        int exit_status, r;
+
+        if (!view_options_parse(argc, argv, &command, &exit_status)) {
+                view_command_done(&command);
+                return exit_status;
+        }
+        command.request.rules.with_config = true;
+        r = serve(&command, &err);
+        view_command_done(&command);
+        cli_say_err(r, &err);
+        return r < 0 ? EXIT_STATUS_TROUBLE : EXIT_STATUS_OK;
+}

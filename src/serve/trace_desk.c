@@ -1,0 +1,204 @@
+/* SPDX-License-Identifier: MIT */
+#include "serve/trace_desk.h"
+
+#include <errno.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+
+#include "base/macros.h"
+#include "trace/being_written.h"
+
+enum {
+        FIRST_NAMES_NS =
+                2000000000, /* of a trace that grows: names are looked up again after so long, … */
+        NAMES_SHARE = 20,   /* … after twenty times what that took, … */
+        AGE_SHARE =
+                2, /* … and after half the time it has been watched: new code comes ever more seldom */
+};
+
+/* The traces as they were at some moment, with the names that could be found then. */
+struct opening {
+        struct answerer *answerer; /* NULL: there is none */
+        struct stat st;            /* of the file then */
+};
+
+struct trace_desk {
+        struct answerer_options options;
+        struct answerer *answerer;
+        struct opening next;              /* to be used from the next refresh on */
+        struct asker *askers[DESK_SEATS]; /* NULL: not needed so far; each its seat's */
+        struct stat known;                /* of the file when it was last read */
+        uint64_t began_ns, opened_ns,
+                opening_ns; /* when it was opened first and last, and how long that took */
+        /* Written by the thread that refreshes, read by all: relaxed, each is about nothing but itself. */
+        _Atomic uint64_t version;
+        atomic_bool is_growing;
+};
+
+static uint64_t now_ns(void) {
+        struct timespec t;
+
+        clock_gettime(CLOCK_MONOTONIC, &t);
+        return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
+}
+
+static int open_next(struct trace_desk *d, struct err *reterr) {
+        struct opening o = {0};
+        uint64_t begin = now_ns();
+        int r;
+
+        /* First: what comes after is news. One that is not there is refused below, in better words. */
+        if (stat(d->options.path, &o.st) < 0)
+                o.st = (struct stat){0};
+        d->options.version = d->version + 1;
+        r = answerer_new(&d->options, &o.answerer, reterr);
+        d->opened_ns = now_ns();
+        d->opening_ns = d->opened_ns - begin;
+        if (r >= 0)
+                d->next = o;
+        return r;
+}
+
+static void leave(struct trace_desk *d) {
+        for (size_t i = 0; i < DESK_SEATS; i++)
+                d->askers[i] = asker_free(d->askers[i]);
+        d->answerer = answerer_free(d->answerer);
+}
+
+static void use_next(struct trace_desk *d) {
+        leave(d);
+        d->answerer = TAKE_PTR(d->next.answerer);
+        d->known = d->next.st;
+        d->is_growing = answerer_is_growing(d->answerer);
+        d->version = answerer_version(d->answerer);
+}
+
+int trace_desk_new(const struct answerer_options *o, struct trace_desk **ret, struct err *reterr) {
+        struct trace_desk *d = calloc(1, sizeof(*d));
+        int r;
+
+        if (!d)
+                abort();
+        d->options = *o;
+        d->began_ns = now_ns();
+        r = open_next(d, reterr);
+        if (r < 0) {
+                trace_desk_free(d);
+                return r;
+        }
+        use_next(d);
+        *ret = d;
+        return 0;
+}
+
+struct trace_desk *trace_desk_free(struct trace_desk *d) {
+        if (!d)
+                return NULL;
+        leave(d);
+        answerer_free(d->next.answerer);
+        free(d);
+        return NULL;
+}
+
+static int desk_answer(void *ctx, size_t seat, const struct desk_question *q, struct str *to,
+                       struct err *reterr) {
+        struct trace_desk *d = ctx;
+        struct asker *k = d->askers[seat];
+        char *bytes = NULL;
+        size_t n = 0;
+        FILE *out;
+        int r;
+
+        if (!k)
+                k = d->askers[seat] = asker_new(d->answerer);
+        out = open_memstream(&bytes, &n);
+        if (!out)
+                return err_set_errno(reterr, -errno, "no memory for the answer");
+        asker_set_progress(k, q->progress, q->ctx);
+        asker_set_deadline(k, q->deadline_ns);
+        r = answer(k, q->name, q->keys, strlen(q->keys), out, reterr);
+        asker_set_progress(k, NULL, NULL);
+        if (fclose(out) != 0 && r == 0)
+                r = err_set(reterr, -ENOMEM, "no memory for the answer: ask for fewer rows");
+        if (r < 0) {
+                free(bytes);
+                return r;
+        }
+        *to = (struct str){.bytes = bytes,
+                           .n = n,
+                           .cap = n + 1}; /* which is how str_done frees it */
+        return 0;
+}
+
+static bool has_changed(const struct stat *x, const struct stat *y) {
+        return x->st_ino != y->st_ino || x->st_dev != y->st_dev || x->st_size != y->st_size ||
+               x->st_mtim.tv_sec != y->st_mtim.tv_sec || x->st_mtim.tv_nsec != y->st_mtim.tv_nsec;
+}
+
+static bool desk_has_news(void *ctx) {
+        struct trace_desk *d = ctx;
+        struct stat now;
+
+        if (stat(d->options.path, &now) < 0) /* gone: what was read stays */
+                return false;
+        return has_changed(&now, &d->known) ||
+               (d->is_growing && !trace_is_being_written(d->options.path));
+}
+
+/* Code that is new has no names, and one that is finished has those that its recorder found. */
+static bool wants_names(const struct trace_desk *d) {
+        uint64_t now = now_ns(), passed = now - d->opened_ns;
+
+        return !trace_is_being_written(d->options.path) ||
+               (passed > FIRST_NAMES_NS && passed > NAMES_SHARE * d->opening_ns &&
+                passed > (now - d->began_ns) / AGE_SHARE);
+}
+
+static void desk_prepare(void *ctx) {
+        struct trace_desk *d = ctx;
+        struct err err = {0};
+
+        if (!d->next.answerer && wants_names(d))
+                open_next(d, &err); /* what fails is tried again, and what there is stays */
+}
+
+static int desk_refresh(void *ctx, struct err *reterr) {
+        struct trace_desk *d = ctx;
+        struct stat now;
+        int r;
+
+        if (d->next.answerer) {
+                use_next(d);
+                return 1;
+        }
+        if (stat(d->options.path, &now) < 0)
+                return 0;
+        r = answerer_refresh(d->answerer, reterr);
+        if (r >= 0)
+                d->known = now; /* what came after the look is news again */
+        d->version = answerer_version(d->answerer);
+        d->is_growing = answerer_is_growing(d->answerer);
+        return r;
+}
+
+static uint64_t desk_version(void *ctx) {
+        return ((struct trace_desk *)ctx)->version;
+}
+
+static bool desk_is_growing(void *ctx) {
+        return ((struct trace_desk *)ctx)->is_growing;
+}
+
+struct desk trace_desk_as_desk(struct trace_desk *d) {
+        return (struct desk){.ctx = d,
+                             .answer = desk_answer,
+                             .prepare = desk_prepare,
+                             .refresh = desk_refresh,
+                             .version = desk_version,
+                             .has_news = desk_has_news,
+                             .is_growing = desk_is_growing};
+}
