@@ -45,7 +45,8 @@ export function BlocksView({ state, ask }: ViewProps) {
             ) : (
               <>
                 <Heat heat={answer} figure={figure} onBrush={(size, lifetime) => ask.go({ set: { size, lifetime } })} />
-                {!answer.exact && <p class="notice">{ask.trace.detail_from_s > 0 ? `Single blocks are known from ${duration(ask.trace.detail_from_s)} on: the trace was limited in size, and older ones are left out.` : "These figures are estimates from samples."}</p>}
+                {!answer.exact && <p class="notice">Single blocks are known from {duration(ask.trace.detail_from_s)} on: the trace was limited in size, and older ones are left out.</p>}
+                {ask.trace.mode !== "exact" && <p class="quiet">Estimates: each sampled block stands for others.</p>}
               </>
             )
           }
@@ -77,6 +78,9 @@ function BlockTable({ answer, state, ask }: { answer: Blocks } & ViewProps) {
         cell: (i) => (rows[i].live ? <span title="never freed in this recording">{duration(rows[i].age_s ?? 0)} +</span> : duration(rows[i].age_s ?? 0)),
         copy: (i) => (rows[i].live ? `${rows[i].age_s ?? ""}+` : String(rows[i].age_s ?? "")),
       },
+      ...(rows.some((b) => b.stands_for !== undefined)
+        ? [{ key: "stands", title: "stands for", hint: "So many blocks of its size were allocated for one that was sampled, on average", isNumber: true, minPx: 80, values: rows.map((b) => b.stands_for ?? 1), cell: (i: number) => count(rows[i].stands_for ?? 1), copy: (i: number) => String(rows[i].stands_for ?? 1) }]
+        : []),
       { key: "thread", title: "thread", isMinor: true, minPx: 80, values: rows.map((b) => b.thread), cell: (i) => rows[i].thread || String(rows[i].tid), tip: (i) => `${rows[i].thread} (${rows[i].tid})`, copy: (i) => rows[i].thread },
       {
         key: "function", title: "function", minPx: 128, grow: 3, values: frames.map((f) => f?.function ?? ""),

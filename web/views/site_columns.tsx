@@ -67,6 +67,7 @@ function historiesOf(answer: TableAnswer): ReadonlyMap<string, readonly (number 
 /** `first` has the histories, of its first rows; `answer` the same rows and more. */
 export function siteColumns(answer: TableAnswer, first: TableAnswer, how: { isSampled: boolean; hasWindow: boolean }): readonly Column[] {
   const name = (index: number): string => answer.names[index] ?? "";
+  const wholePlace = (row: number): string => (name(answer.file[row]) === "" ? name(answer.module[row]) : name(answer.file[row]) + (answer.line[row] > 0 ? `:${answer.line[row]}` : ""));
   const isCode = ["site", "function", "line", "crate", "module"].includes(answer.group_by);
   const columns: Column[] = [
     {
@@ -80,8 +81,8 @@ export function siteColumns(answer: TableAnswer, first: TableAnswer, how: { isSa
     columns.push({
       key: "place", title: "place", isMinor: true, minPx: 112, grow: 1, values: answer.file.map((file, row) => place(name(file), answer.line[row]) || name(answer.module[row])),
       cell: (row) => <span class="quiet">{place(name(answer.file[row]), answer.line[row]) || name(answer.module[row]).replace(/^.*\//, "")}</span>,
-      tip: (row) => (name(answer.file[row]) ? `${name(answer.file[row])}:${answer.line[row]}` : name(answer.module[row])),
-      copy: (row) => (name(answer.file[row]) ? `${name(answer.file[row])}:${answer.line[row]}` : name(answer.module[row])),
+      tip: wholePlace,
+      copy: wholePlace,
     });
   const metrics = metricsOf(answer, how.hasWindow).map((m) => numberColumn(m, answer, how.isSampled));
   // What is asked for comes first.

@@ -31,6 +31,11 @@ export function SitesView({ state, ask }: ViewProps) {
   );
 }
 
+/** Rows are places in code: they have source. */
+function isCode(answer: TableAnswer): boolean {
+  return answer.group_by === "site" || answer.group_by === "function" || answer.group_by === "line";
+}
+
 interface SitesTableProps extends ViewProps {
   readonly first: TableAnswer;
   readonly all: TableAnswer | null;
@@ -49,7 +54,8 @@ function SitesTable({ state, ask, first, all, groupBy, isMoreComing }: SitesTabl
   }, [answer]);
   const pickOf = (row: number): string | null => {
     const key = answer.names[answer.key[row]] ?? "";
-    return answer.filter_key && key !== "" ? `${answer.filter_key}:${key}` : null;
+    if (answer.filter_key && key !== "") return `${answer.filter_key}:${key}`;
+    return answer.site[row] > 0 ? `site:${answer.site[row]}` : null; // no filter selects it: one of its call paths
   };
   const pick = get(state, "pick");
   const filter = get(state, "search") ?? "";
@@ -68,6 +74,12 @@ function SitesTable({ state, ask, first, all, groupBy, isMoreComing }: SitesTabl
         const to = pickOf(row);
         if (to) ask.go({ set: { pick: to } });
       }}
+      onKey={(event, row) => {
+        const name = answer.names[answer.function[row]] ?? "";
+        if (event.key !== "s" || name === "" || !isCode(answer)) return false;
+        ask.go({ view: "source", set: { what: name } });
+        return true;
+      }}
       tools={
         <>
           <label class="field">
@@ -84,6 +96,11 @@ function SitesTable({ state, ask, first, all, groupBy, isMoreComing }: SitesTabl
             placeholder="type to filter"
             aria-label="Filter the rows"
             value={filter}
+            onKeyDown={(event) => {
+              if (event.key !== "ArrowDown" && event.key !== "Enter") return;
+              event.preventDefault();
+              event.currentTarget.closest(".table")?.querySelector<HTMLElement>("[role=grid]")?.focus();
+            }}
             onInput={(event) => ask.go({ set: { search: event.currentTarget.value || null } }, "replace")}
           />
         </>

@@ -51,7 +51,7 @@ function Body({ detail, pick, state, ask }: { detail: Detail; pick: Pick } & Vie
   return (
     <>
       <p class="detail-sentence">{detail.sentence}</p>
-      {ask.trace.mode !== "exact" && <p class="quiet">Estimates from samples: one block stands for about {bytes(ask.trace.sample_bytes)}.</p>}
+      {ask.trace.mode !== "exact" && <p class="quiet">Estimates from samples: each stands for about {bytes(ask.trace.sample_bytes)} of allocations.</p>}
       {detail.without && (
         <p>
           Without it the peak would be <strong>{bytes(detail.without.peak_live_bytes)}</strong> instead of {bytes(peak)}, at {duration(detail.without.peak_at_s)}; the end{" "}
