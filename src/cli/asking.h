@@ -17,6 +17,8 @@
         case COMMAND##_NOT_FILE:                                                                   \
         case COMMAND##_ASKED_BY:                                                                   \
         case COMMAND##_NOT_ASKED_BY:                                                               \
+        case COMMAND##_SITE:                                                                       \
+        case COMMAND##_NOT_SITE:                                                                   \
         case COMMAND##_THREAD:                                                                     \
         case COMMAND##_SIZE:                                                                       \
         case COMMAND##_LIFETIME:                                                                   \

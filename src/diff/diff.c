@@ -43,6 +43,17 @@ static int set_scale(struct diff *d, struct err *reterr) {
         return 0;
 }
 
+/* Two windows of one trace share its query. */
+static int check_sites(const struct diff *d, struct err *reterr) {
+        if (d->sides[NAME_OLD].q == d->sides[NAME_NEW].q ||
+            !query_filter_has_sites(diff_request(d->options)->filter))
+                return 0;
+        return err_about(
+                reterr, "site",
+                err_set(reterr, -EINVAL,
+                        "numbers of call paths are those of one trace: use function or asked-by"));
+}
+
 static int gather(struct diff *d, struct err *reterr) {
         const struct diff_options *o = d->options;
         int r = set_metric(d, reterr);
@@ -50,6 +61,8 @@ static int gather(struct diff *d, struct err *reterr) {
         for (unsigned side = 0; side < NAME_N_SIDES && r >= 0; side++) {
                 r = side_open(&d->sides[side], &o->sources[side], side ? &d->sides[0] : NULL,
                               reterr);
+                if (r >= 0 && side == NAME_NEW)
+                        r = check_sites(d, reterr);
                 if (r >= 0)
                         r = side_ask(&d->sides[side], reterr);
         }

@@ -206,10 +206,20 @@ static void asking_done(struct asking *k) {
         arena_free(k->arena);
 }
 
+static int check_sites(const struct asking *k, struct err *reterr) {
+        if (k->n_sides == 1 || k->sides[GRAPH_OLD].q == k->sides[GRAPH_NEW].q ||
+            !query_filter_has_sites(k->sides[GRAPH_NEW].ask.request->filter))
+                return 0;
+        return err_about(
+                reterr, "site",
+                err_set(reterr, -EINVAL,
+                        "numbers of call paths are those of one trace: use function or asked-by"));
+}
+
 /* Of two traces, both have the row of processes or none. */
 static int ask_parts(struct asking *k, struct err *reterr) {
         size_t most = 0;
-        int r = 0;
+        int r = check_sites(k, reterr);
 
         for (size_t i = 0; i < k->n_sides; i++)
                 most = MAX(most, parts_count(&k->sides[i].view, k->sides[i].answer));

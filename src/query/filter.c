@@ -22,8 +22,10 @@ struct query_filter *query_filter_new(void) {
 struct query_filter *query_filter_free(struct query_filter *f) {
         if (!f)
                 return NULL;
-        for (size_t i = 0; i < f->paths.n; i++)
+        for (size_t i = 0; i < f->paths.n; i++) {
                 pattern_free(f->paths.items[i].pattern);
+                vec_free(&f->paths.items[i].stacks);
+        }
         for (size_t i = 0; i < f->threads.n; i++) {
                 pattern_free(f->threads.items[i].pattern);
                 vec_free(&f->threads.items[i].ids);
@@ -55,6 +57,13 @@ bool query_filter_is_empty(const struct query_filter *f) {
 bool query_filter_needs_events(const struct query_filter *f) {
         return f && (f->threads.n || f->sizes.n || f->lifetimes.n || f->allocated.n ||
                      f->alive_at_ns.n || f->freed_before_ns.n);
+}
+
+bool query_filter_has_sites(const struct query_filter *f) {
+        for (size_t i = 0; f && i < f->paths.n; i++)
+                if (f->paths.items[i].name == FILTER_SITE)
+                        return true;
+        return false;
 }
 
 int query_filter_check(const struct query_filter *f, uint64_t end_ns, struct err *reterr) {
@@ -117,7 +126,8 @@ static int add_path(struct query_filter *f, const char *kind, enum filter_name n
 
         if (r < 0)
                 return r;
-        vec_push(&f->paths, (struct filter_path){name, is_negated, p});
+        vec_push(&f->paths,
+                 ((struct filter_path){.name = name, .is_negated = is_negated, .pattern = p}));
         if (name == FILTER_ASKED_BY)
                 say(f, "%srequested by /%s/", is_negated ? "not " : "", value);
         else
@@ -174,6 +184,32 @@ static int add_process(struct query_filter *f, const char *value, struct err *re
         vec_push(&f->processes, who);
         say(f, "process %s", value);
         return 0;
+}
+
+static int add_sites(struct query_filter *f, bool is_negated, const char *value,
+                     struct err *reterr) {
+        struct filter_path path = {.name = FILTER_SITE, .is_negated = is_negated};
+        struct filter_who who = {0};
+
+        if (!parse_ids(value, &who))
+                return err_set(
+                        reterr, -EINVAL,
+                        "'%s' is not a call path: write its number, as JSON has it, or 17,18",
+                        value);
+        for (size_t i = 0; i < who.ids.n; i++)
+                vec_push(&path.stacks, who.ids.items[i]);
+        vec_free(&who.ids);
+        vec_push(&f->paths, path);
+        say(f, "%scall path %s", is_negated ? "not " : "", value);
+        return 0;
+}
+
+static int add_site(struct query_filter *f, const char *value, struct err *reterr) {
+        return add_sites(f, false, value, reterr);
+}
+
+static int add_not_site(struct query_filter *f, const char *value, struct err *reterr) {
+        return add_sites(f, true, value, reterr);
 }
 
 typedef int (*parse_fn)(struct query_filter *f, const char *text, uint64_t *ret,
@@ -354,6 +390,8 @@ static const struct {
         const char *kind;
         int (*add)(struct query_filter *f, const char *value, struct err *reterr);
 } other_kinds[] = {
+        {"site", add_site},
+        {"not-site", add_not_site},
         {"thread", add_thread},
         {"process", add_process},
         {"size", add_size},
@@ -374,7 +412,7 @@ static int add_condition(struct query_filter *f, const char *kind, const char *v
                         return other_kinds[i].add(f, value, reterr);
         return err_set(
                 reterr, -EINVAL,
-                "'%s' is not a condition: use function, module, file, asked-by, thread, process, size, lifetime, older-than, allocated, alive-at or freed-before",
+                "'%s' is not a condition: use function, module, file, asked-by, site, thread, process, size, lifetime, older-than, allocated, alive-at or freed-before",
                 kind);
 }
 

@@ -7,13 +7,14 @@
 #include "query/query.h"
 #include "query/search_pattern.h"
 
-enum filter_name { FILTER_FUNCTION, FILTER_MODULE, FILTER_FILE, FILTER_ASKED_BY };
+enum filter_name { FILTER_FUNCTION, FILTER_MODULE, FILTER_FILE, FILTER_ASKED_BY, FILTER_SITE };
 
-/* On the call path: some frame (asked-by: the one that asked) has a name that matches. */
+/* On the call path: some frame (asked-by: the one that asked) has a name that matches; site: it is shown as one of these. */
 struct filter_path {
         enum filter_name name;
         bool is_negated;
-        struct pattern *pattern;
+        struct pattern *pattern; /* NULL: stacks */
+        VEC(uint64_t) stacks;
 };
 
 /* A set of numbers, or a pattern for names. */

@@ -88,14 +88,14 @@ static uint64_t draw_size(uint64_t *random) {
 
 static void draw_condition(uint64_t *random, const struct trace_view *v, bool may_need_events,
                            struct brute_condition *c, char *value) {
-        static const char *const kinds[] = {"function",     "module",       "file",
-                                            "not-function", "not-module",   "not-file",
-                                            "process",      "asked-by",     "not-asked-by",
-                                            "thread",       "lifetime",     "allocated",
-                                            "alive-at",     "freed-before", "size"};
+        static const char *const kinds[] = {"function",     "module",    "file",     "not-function",
+                                            "not-module",   "not-file",  "process",  "asked-by",
+                                            "not-asked-by", "site",      "not-site", "thread",
+                                            "lifetime",     "allocated", "alive-at", "freed-before",
+                                            "size"};
 
         memset(c, 0, sizeof(*c));
-        c->kind = kinds[draw(random, may_need_events ? 15 : 9)];
+        c->kind = kinds[draw(random, may_need_events ? 17 : 11)];
         c->max = UINT64_MAX;
         if (strstr("not-function not-module not-file not-asked-by", c->kind)) {
                 draw_pattern(random, v, c->kind, value);
@@ -104,6 +104,12 @@ static void draw_condition(uint64_t *random, const struct trace_view *v, bool ma
                 c->n_ids = 1 + (unsigned)draw(random, 2);
                 c->ids[0] = v->processes[0].start.pid;
                 c->ids[1] = v->processes[draw(random, v->n_processes)].start.pid;
+                snprintf(value, 80, c->n_ids == 2 ? "%llu,%llu" : "%llu",
+                         (unsigned long long)c->ids[0], (unsigned long long)c->ids[1]);
+        } else if (strstr("not-site", c->kind)) {
+                c->n_ids = 1 + (unsigned)draw(random, 2);
+                c->ids[0] = draw(random, v->n_stacks);
+                c->ids[1] = draw(random, v->n_stacks);
                 snprintf(value, 80, c->n_ids == 2 ? "%llu,%llu" : "%llu",
                          (unsigned long long)c->ids[0], (unsigned long long)c->ids[1]);
         } else if (strcmp(c->kind, "thread") == 0 && draw(random, 2)) {

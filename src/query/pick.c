@@ -3,11 +3,13 @@
  * frame of a call path matches follows from its innermost one and the path of the caller. */
 #include "query/pick.h"
 
+#include <errno.h>
 #include <string.h>
 
 #include "base/map.h"
 #include "query/call_path.h"
 #include "query/filter.h"
+#include "query/group.h"
 #include "query/query_internal.h"
 
 struct pick *pick_free(struct pick *p) {
@@ -56,6 +58,7 @@ static const char *frame_text(const struct matcher *m, const struct query_frame 
         case FILTER_ASKED_BY: return f->guess ? "" : f->function;
         case FILTER_MODULE: return f->module;
         case FILTER_FILE: return f->file;
+        case FILTER_SITE: break;
         }
         return "";
 }
@@ -110,12 +113,32 @@ static void match_askers(struct matcher *m, bool *stacks) {
         call_paths_done(&paths);
 }
 
+/* It is shown as one of those asked for: as rows of groups by site put call paths together. */
+static void match_sites(struct query *q, const struct filter_path *path, bool *stacks) {
+        const struct query_group_options by = {.by = QUERY_BY_SITE};
+        struct map wanted = {0};
+        struct group_keys keys;
+        uint64_t one;
+        bool added;
+
+        group_keys_init(&keys, q, &by);
+        for (size_t i = 0; i < path->stacks.n; i++)
+                map_put(&wanted, group_keys_of_stack(&keys, (uint32_t)path->stacks.items[i]), 1,
+                        &added);
+        for (uint32_t i = 0; i < q->view->n_stacks && query_go_on_at(q, i, q->view->n_stacks); i++)
+                stacks[i] = map_get(&wanted, group_keys_of_stack(&keys, i), &one);
+        group_keys_done(&keys);
+        map_done(&wanted);
+}
+
 /* Clears the bits of stacks that the condition does not select. */
 static void pick_path(struct pick *p, struct query *q, const struct filter_path *path) {
         struct matcher m = {.q = q, .path = path};
         bool *stacks = zeroed(q->view->n_stacks, sizeof(bool)); /* [0] has no frames */
 
-        if (path->name == FILTER_ASKED_BY)
+        if (path->name == FILTER_SITE)
+                match_sites(q, path, stacks);
+        else if (path->name == FILTER_ASKED_BY)
                 match_askers(&m, stacks);
         else
                 match_stacks(&m, stacks);
@@ -180,11 +203,26 @@ static int pick_check(const struct query_filter *f, struct err *reterr) {
         int r = 0;
 
         for (size_t i = 0; i < f->paths.n && r == 0; i++)
-                r = pattern_check(f->paths.items[i].pattern, reterr);
+                if (f->paths.items[i].pattern)
+                        r = pattern_check(f->paths.items[i].pattern, reterr);
         for (size_t i = 0; i < f->threads.n && r == 0; i++)
                 if (f->threads.items[i].pattern)
                         r = pattern_check(f->threads.items[i].pattern, reterr);
         return r;
+}
+
+/* Numbers are the trace's own: another trace has others. */
+static int check_sites(const struct query *q, const struct query_filter *f, struct err *reterr) {
+        for (size_t i = 0; i < f->paths.n; i++)
+                for (size_t k = 0; k < f->paths.items[i].stacks.n; k++)
+                        if (f->paths.items[i].stacks.items[k] >= q->view->n_stacks)
+                                return err_about(reterr,
+                                                 f->paths.items[i].is_negated ? "not-site" : "site",
+                                                 err_set(reterr, -ENOENT,
+                                                         "'%llu': the trace has no such call path",
+                                                         (unsigned long long)f->paths.items[i]
+                                                                 .stacks.items[k]));
+        return 0;
 }
 
 /* ---- the whole ------------------------------------------------------------------------------- */
@@ -212,6 +250,9 @@ int pick_get(struct query *q, const struct query_filter *f, const struct pick **
                 *ret = q->pick;
                 return 0;
         }
+        r = check_sites(q, f, reterr);
+        if (r < 0)
+                return r;
         p = zeroed(1, sizeof(*p));
         p->filter = f;
         p->serial = f->serial;

@@ -136,7 +136,8 @@ DEFINE_CLEANUP(struct query_filter, query_filter_free)
 /* The same conditions, to be added to; of NULL an empty one. */
 struct query_filter *query_filter_copy(const struct query_filter *f);
 
-/* kind: function, not-function, module, not-module, file, not-file, asked-by, not-asked-by, thread,
+/* kind: function, not-function, module, not-module, file, not-file, asked-by, not-asked-by, site,
+ * not-site, thread,
  * process, size, lifetime, older-than, allocated, alive-at, freed-before. On failure the filter is as before. */
 int query_filter_add(struct query_filter *f, const char *kind, const char *value,
                      struct err *reterr);
@@ -151,6 +152,8 @@ int query_filter_name_times(const struct query_filter *f, struct query *q,
                             struct err *reterr);
 /* Has older-than: it asks about what is alive at the window's end. */
 bool query_filter_is_by_age(const struct query_filter *f);
+/* Has numbers of call paths: they are one trace's. */
+bool query_filter_has_sites(const struct query_filter *f);
 /* Refuses moments behind the end of a recording: they are slips. Where a range ends may lie behind it. */
 int query_filter_check(const struct query_filter *f, uint64_t end_ns, struct err *reterr);
 /* The conditions in words that "blocks with …" can begin: "function /^Cache::/, size 1K..1M"; valid

@@ -39,7 +39,10 @@ static void put_what(struct json *j, const struct query *q, const struct query_g
         const struct trace_view *v = query_view(q);
 
         switch (g->options.by) {
-        case QUERY_BY_SITE: show_put_stack(j, q, row->stack); break;
+        case QUERY_BY_SITE:
+                json_put_uint(j, "site", row->stack);
+                show_put_stack(j, q, row->stack);
+                break;
         case QUERY_BY_FUNCTION:
                 show_put_frame(j, &row->frame);
                 if (row->is_task) {

@@ -9,6 +9,7 @@
 #include "base/vec.h"
 #include "name/name.h"
 #include "query/testing/brute.h"
+#include "query/testing/brute_path.h"
 
 /* One block in one process: its allocator's, or a child's that inherited it. */
 struct copy {
@@ -315,6 +316,35 @@ static void select_askers(const struct brute_lives *b, const struct brute_condit
         names_free(names);
 }
 
+/* Shown line by line as one of those asked for. */
+static void select_sites(const struct brute_lives *b, const struct brute_condition *c,
+                         bool *selected) {
+        bool is_negated = strncmp(c->kind, "not-", 4) == 0;
+        struct names *names;
+
+        if (names_load(&(struct name_sources){0}, &names, NULL) < 0)
+                abort();
+        for (uint32_t i = 0; i < b->v->n_stacks; i++) {
+                struct brute_path path = brute_path(names, b->v, i, BRUTE_FRAME_LINE, false);
+                char *text = brute_path_text(&path);
+                bool found = false;
+
+                for (unsigned k = 0; k < c->n_ids; k++) {
+                        struct brute_path one = brute_path(names, b->v, (uint32_t)c->ids[k],
+                                                           BRUTE_FRAME_LINE, false);
+                        char *wanted = brute_path_text(&one);
+
+                        found |= strcmp(wanted, text) == 0;
+                        free(wanted);
+                        brute_path_done(&one);
+                }
+                selected[i] &= found != is_negated;
+                free(text);
+                brute_path_done(&path);
+        }
+        names_free(names);
+}
+
 /* For each stack whether some frame of it matches. */
 static void select_stacks(const struct brute_lives *b, const struct brute_condition *c,
                           bool *selected) {
@@ -404,6 +434,8 @@ static bool *select_copies(const struct brute_lives *b, const struct brute_filte
                         select_stacks(b, c, stacks);
                 if (strstr("not-asked-by", c->kind))
                         select_askers(b, c, stacks);
+                if (strstr("not-site", c->kind))
+                        select_sites(b, c, stacks);
         }
         for (size_t k = 0; k < b->copies.n; k++) {
                 selected[k] = stacks[b->copies.items[k].stack];

@@ -35,14 +35,15 @@ static const char *const groups[] = {"site",  "function", "module", "line",
 static const char *const functions[] = {"f1",  "^f[0-9]$",   "main",   "a'b \"c\"", "operator<<|f3",
                                         "f2+", "\xc3\xa4|f", "%41|f5", "x&y=z?#"};
 static const struct random_pair filters[] = {
-        {"function", "f[1-5]"},   {"function", "a b"},       {"not-function", "^f7$"},
-        {"module", "lib|bin"},    {"not-module", "libz\\."}, {"file", "\\.cc$"},
-        {"not-file", "x&y"},      {"asked-by", "f"},         {"not-asked-by", "f9"},
-        {"thread", "0,1"},        {"thread", "work.*"},      {"size", "1..500"},
-        {"size", "64"},           {"size", "..1K"},          {"lifetime", "..1ms"},
-        {"lifetime", "100us.."},  {"older-than", "10us"},    {"allocated", "1us..@end"},
-        {"allocated", "..@warm"}, {"alive-at", "@peak"},     {"alive-at", "1ms"},
-        {"freed-before", "@end"}, {"freed-before", "3ms"},
+        {"function", "f[1-5]"},  {"function", "a b"},        {"not-function", "^f7$"},
+        {"module", "lib|bin"},   {"not-module", "libz\\."},  {"file", "\\.cc$"},
+        {"not-file", "x&y"},     {"asked-by", "f"},          {"not-asked-by", "f9"},
+        {"site", "1"},           {"not-site", "2,1"},        {"thread", "0,1"},
+        {"thread", "work.*"},    {"size", "1..500"},         {"size", "64"},
+        {"size", "..1K"},        {"lifetime", "..1ms"},      {"lifetime", "100us.."},
+        {"older-than", "10us"},  {"allocated", "1us..@end"}, {"allocated", "..@warm"},
+        {"alive-at", "@peak"},   {"alive-at", "1ms"},        {"freed-before", "@end"},
+        {"freed-before", "3ms"},
 };
 
 static void put_shape(struct random_request *r, uint64_t *state) {
