@@ -288,10 +288,8 @@ static bool asker_matches(const struct brute_lives *b, struct names *names, cons
                 }
                 if (frames.n == n)
                         vec_push(&frames,
-                                 (struct name_frame){.function = "",
-                                                     .file = "",
-                                                     .module = path,
-                                                     .offset = b->v->locations[location].offset});
+                                 (struct name_frame){"", "", path, b->v->locations[location].offset,
+                                                     0, false, false});
         }
         name_fold(names, frames.items, frames.n, &shown);
         found = shown.n > 0 && !frames.items[shown.items[0].frame_idx].guess &&
@@ -313,35 +311,6 @@ static void select_askers(const struct brute_lives *b, const struct brute_condit
                 selected[i] &=
                         asker_matches(b, names, &re, i) != (strncmp(c->kind, "not-", 4) == 0);
         regfree(&re);
-        names_free(names);
-}
-
-/* Shown line by line as one of those asked for. */
-static void select_sites(const struct brute_lives *b, const struct brute_condition *c,
-                         bool *selected) {
-        bool is_negated = strncmp(c->kind, "not-", 4) == 0;
-        struct names *names;
-
-        if (names_load(&(struct name_sources){0}, &names, NULL) < 0)
-                abort();
-        for (uint32_t i = 0; i < b->v->n_stacks; i++) {
-                struct brute_path path = brute_path(names, b->v, i, BRUTE_FRAME_LINE, false);
-                char *text = brute_path_text(&path);
-                bool found = false;
-
-                for (unsigned k = 0; k < c->n_ids; k++) {
-                        struct brute_path one = brute_path(names, b->v, (uint32_t)c->ids[k],
-                                                           BRUTE_FRAME_LINE, false);
-                        char *wanted = brute_path_text(&one);
-
-                        found |= strcmp(wanted, text) == 0;
-                        free(wanted);
-                        brute_path_done(&one);
-                }
-                selected[i] &= found != is_negated;
-                free(text);
-                brute_path_done(&path);
-        }
         names_free(names);
 }
 
@@ -435,7 +404,7 @@ static bool *select_copies(const struct brute_lives *b, const struct brute_filte
                 if (strstr("not-asked-by", c->kind))
                         select_askers(b, c, stacks);
                 if (strstr("not-site", c->kind))
-                        select_sites(b, c, stacks);
+                        brute_path_keep_sites(b->v, c->ids, c->n_ids, c->kind[0] == 'n', stacks);
         }
         for (size_t k = 0; k < b->copies.n; k++) {
                 selected[k] = stacks[b->copies.items[k].stack];

@@ -156,3 +156,30 @@ char *brute_path_text(const struct brute_path *p) {
         str_done(&s);
         return text;
 }
+
+void brute_path_keep_sites(const struct trace_view *v, const uint64_t *sites, unsigned n,
+                           bool is_negated, bool *selected) {
+        struct names *names;
+
+        if (names_load(&(struct name_sources){0}, &names, NULL) < 0)
+                abort();
+        for (uint32_t i = 0; i < v->n_stacks; i++) {
+                struct brute_path path = brute_path(names, v, i, BRUTE_FRAME_LINE, false);
+                char *text = brute_path_text(&path);
+                bool found = false;
+
+                for (unsigned k = 0; k < n; k++) {
+                        struct brute_path one =
+                                brute_path(names, v, (uint32_t)sites[k], BRUTE_FRAME_LINE, false);
+                        char *wanted = brute_path_text(&one);
+
+                        found |= strcmp(wanted, text) == 0;
+                        free(wanted);
+                        brute_path_done(&one);
+                }
+                selected[i] &= found != is_negated;
+                free(text);
+                brute_path_done(&path);
+        }
+        names_free(names);
+}

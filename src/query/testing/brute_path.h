@@ -33,3 +33,7 @@ void brute_path_done(struct brute_path *p);
 /* The text of a frame of an answer, to be freed. */
 char *brute_frame_text(struct names *names, const struct query_frame *f, enum brute_by by);
 char *brute_path_text(const struct brute_path *p); /* all of it in one, to be freed */
+
+/* Of the stacks that are selected leaves those that are shown, line by line, as one of these; or the others. */
+void brute_path_keep_sites(const struct trace_view *v, const uint64_t *sites, unsigned n,
+                           bool is_negated, bool *selected);
