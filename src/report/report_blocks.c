@@ -17,7 +17,7 @@ struct listing {
         struct style s;
         struct json j;
         FILE *out;
-        uint64_t n_printed;
+        uint64_t n_printed, n_max;
 };
 
 static const char *thread_name(const struct listing *l, uint32_t thread) {
@@ -69,10 +69,9 @@ static bool print_block(void *ctx, const struct query_block *b) {
                                         str_width(str_text(&line)));
                 fprintf(l->out, "%s\n", str_text(&line));
         }
-        l->n_printed++;
         str_done(&line);
         str_done(&thread);
-        return !ferror(l->out);
+        return ++l->n_printed < l->n_max && !ferror(l->out);
 }
 
 static bool put_block(void *ctx, const struct query_block *b) {
@@ -91,9 +90,10 @@ static bool put_block(void *ctx, const struct query_block *b) {
                 json_put_uint(&l->j, "address", b->address);
         json_put_uint(&l->j, "tid", thread_tid(l, b->thread));
         json_put_string(&l->j, "thread", thread_name(l, b->thread));
+        json_put_uint(&l->j, "site", b->stack);
         show_put_stack(&l->j, l->q, b->stack);
         json_end(&l->j);
-        return !ferror(l->out);
+        return ++l->n_printed < l->n_max && !ferror(l->out);
 }
 
 /* How many are to come, where that is known before they are read, and what is left out. */
@@ -108,12 +108,16 @@ static int print_first(const struct listing *l, const struct query_scope *scope,
 
         if (filter[0]) {
                 str_addf(&text, "Only blocks with %s", filter);
+                if (l->n_max < UINT64_MAX)
+                        str_addf(&text, ", the first %s", unit_count(&t, l->n_max));
         } else if (is_cut) {
                 str_add(&text, "Blocks");
         } else {
                 x = query_ask(l->q, scope, &a, reterr);
                 if (x < 0)
                         return x;
+                if (l->n_max < a->totals.n_allocs)
+                        str_addf(&text, "The first %s of ", unit_count(&t, l->n_max));
                 str_addf(&text, "%s%s block%s", query_sample_bytes(l->q) ? "Samples of " : "",
                          unit_count(&t, a->totals.n_allocs), a->totals.n_allocs == 1 ? "" : "s");
         }
@@ -135,7 +139,8 @@ int report_blocks(FILE *out, struct query *q, const struct show_options *o, stru
         struct listing l = {.q = q,
                             .v = query_view(q),
                             .frames = {q, names, o->request->full},
-                            .out = out};
+                            .out = out,
+                            .n_max = o->request->has_top ? MAX(o->request->n_top, 1u) : UINT64_MAX};
         const struct query_scope scope = o->resolved->scope;
         int x;
 

@@ -371,6 +371,13 @@ static void test_text_of_blocks(void **state) {
         assert_null(strchr(text, '\033'));
         assert_has(text, "worker\\x1b\\x0a1 ");
         assert_has(text, "shop::split_words");
+        free(text);
+        n_lines = 0;
+        text = report_of("blocks&top=5", "100", "C");
+        for (const char *p = text; *p; p++)
+                n_lines += *p == '\n';
+        assert_int_equal(n_lines, 5 + 2);
+        assert_has(text, "The first 5 of 12,042 blocks in order of allocation");
 }
 
 static void test_text_of_tree(void **state) {
