@@ -20,7 +20,7 @@ export function SitesView({ state, ask }: ViewProps) {
   const groupBy = get(state, "group-by") ?? "site";
   const keys = question(state, { "group-by": groupBy, rows: FIRST_ROWS, sparks: ask.isDragging ? null : FIRST_ROWS });
   const first = useAnswer(ask, "table", keys);
-  const hasMore = first.answer !== null && !first.isStale && first.answer.rows_in_all > first.answer.rows && !ask.isFile;
+  const hasMore = first.answer !== null && !first.isStale && first.answer.rows_in_all > first.answer.rows && !ask.isDragging;
   const all = useAnswer(ask, "table", hasMore ? question(state, { "group-by": groupBy, rows: MAX_ROWS }) : null);
   return (
     <div class="filling">

@@ -84,7 +84,10 @@ function words(heat: HeatColumns, brush: Brush): string {
 export function Heat({ heat, figure, onBrush }: HeatProps) {
   const canvas = useRef<HTMLCanvasElement>(null);
   const [box, setBox] = useState<Box>({ width: 480, height: 360 });
-  const [brush, setBrush] = useState<Brush | null>(null);
+  // A brush means classes of its own answer: it is gone when another one comes.
+  const [held, hold] = useState<{ readonly of: HeatColumns; readonly brush: Brush } | null>(null);
+  const brush = held?.of === heat ? held.brush : null;
+  const setBrush = (next: Brush | null): void => hold(next && { of: heat, brush: next });
   const [from, setFrom] = useState<readonly [number, number] | null>(null);
   const [theme, setTheme] = useState(0);
   const grid = heatGrid(heat, figure);
@@ -107,7 +110,6 @@ export function Heat({ heat, figure, onBrush }: HeatProps) {
   useLayoutEffect(() => {
     if (canvas.current && grid) paint(canvas.current, heat, grid, figure, brush, box);
   }, [heat, figure, brush, box, theme]);
-  useEffect(() => setBrush(null), [heat]);
   if (!grid) return null;
 
   const place = (event: JSX.TargetedPointerEvent<HTMLCanvasElement>): readonly [number, number] => {

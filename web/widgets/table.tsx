@@ -164,11 +164,11 @@ export function Table(props: TableProps) {
     return () => observer.disconnect();
   }, []);
 
-  // Other rows are there: a place in the former order means nothing.
+  // Another order: a place in the former one means nothing. Other figures, as of a recording that grows, leave one where one was.
   useEffect(() => {
     choose(-1);
     if (scroller.current) scroller.current.scrollTop = 0;
-  }, [order, filter]);
+  }, [props.label, sort?.column, sort?.descending, filter]);
 
   const { onVisible } = props;
   useEffect(() => {
