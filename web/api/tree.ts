@@ -1,16 +1,21 @@
 // SPDX-License-Identifier: MIT
 // silt.tree/1: call paths as a tree, as `silt report --json --tree` prints it. The root is first, parents come before children.
 import { array, boolean, literal, nullable, number, object, string, type Checked } from "./check";
-import { figures, optional } from "./common";
+import { optional } from "./common";
+
+/** Of a server all figures, of a page in one file those of the metric: `blocks` beside bytes, or how often. */
+const amounts = object({
+  value: number, blocks: optional(number), allocations: optional(number), peak_live_blocks: optional(number), begin_live_blocks: optional(number),
+  end_live_blocks: optional(number),
+});
 
 const node = object({
   id: number, parent: nullable(number), function: optional(string), file: optional(string), line: optional(number), module: optional(string),
-  inlined: optional(boolean), rest_of_children: optional(number), self: optional(figures), total: figures,
+  inlined: optional(boolean), rest_of_children: optional(number), self: optional(amounts), total: amounts,
 });
 export type TreeNode = Checked<typeof node>;
 
 export const tree = object({
-  schema: literal("silt.tree/1"), filter: string, metric: string, exact: boolean, totals: figures, kind: string, function: nullable(string),
-  min_share: number, nodes: array(node),
+  schema: literal("silt.tree/1"), metric: string, nodes: array(node),
 });
 export type Tree = Checked<typeof tree>;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Tree: the call paths of the window as rows that open: from the start of the program, from the code that requested the memory, or around one function.
 import { useMemo } from "preact/hooks";
-import type { Ask, ViewProps } from "../api/ask";
+import { Refused, type Ask, type ViewProps } from "../api/ask";
 import { tree as checkTree, type Tree as TreeAnswer, type TreeNode } from "../api/tree";
 import { useAnswer } from "../api/use";
 import { searchPattern } from "../model/flame_tree";
@@ -34,7 +34,7 @@ export function TreeView({ state, ask }: ViewProps) {
   const keys = isAround && about === "" ? null
     : question(state, { [shape]: isAround ? about : true, "min-share": MIN_SHARE_PCT, full: isFull });
   const answered = useAnswer(ask, "shaped", keys);
-  const checked = useMemo(() => (answered.answer ? checkTree(answered.answer, "") : null), [answered.answer]);
+  const checked = useMemo(() => checkedTree(answered.answer), [answered.answer]);
   const choose = (to: Shape): void => {
     const isToo = to === "callers" || to === "callees";
     ask.go({ set: { shape: to === "tree" ? null : to, callers: to === "callers" ? about : null, callees: to === "callees" ? about : null, ...(isToo ? {} : { callers: null, callees: null }) } });
@@ -51,9 +51,18 @@ export function TreeView({ state, ask }: ViewProps) {
         <Switch on={isFull} onTurn={(on) => ask.go({ set: { full: on ? "1" : null } })} title="Allocators, containers, executors and start code">Show machinery</Switch>
       </div>
       {keys === null ? <Empty title="Which function?" why="Type its name above, or choose it in another view: its menu leads here." />
-        : <Pending of={{ ...answered, answer: checked }}>{(answer) => <Rows answer={answer} state={state} ask={ask} />}</Pending>}
+        : <Pending of={{ ...answered, ...checked, error: answered.error ?? checked.error }}>{(answer) => <Rows answer={answer} state={state} ask={ask} />}</Pending>}
     </div>
   );
+}
+
+/** The answer as a tree, or why it is none. */
+function checkedTree(answer: unknown): { answer: TreeAnswer | null; error: Refused | null } {
+  try {
+    return { answer: answer === null ? null : checkTree(answer, ""), error: null };
+  } catch (failure: unknown) {
+    return { answer: null, error: new Refused(`the tree is not what this page expects: ${failure instanceof Error ? failure.message : String(failure)}`, "reload the page") };
+  }
 }
 
 function nameOf(node: TreeNode): string {
@@ -65,11 +74,13 @@ function placeOf(node: TreeNode): string {
   return visible(file || (node.module ? node.module.slice(node.module.lastIndexOf("/") + 1) : ""));
 }
 
-/** What stands beside bytes: the blocks, or how often. */
+/** What stands beside the value: the blocks, or how often. */
 function besideOf(node: TreeNode, metric: string): number {
   const f = node.total;
-  return metric === "end" ? f.end_live_blocks : metric === "allocated" || metric === "count" || metric === "temporary" ? f.allocations
-    : metric === "growth" ? f.end_live_blocks - f.begin_live_blocks : f.peak_live_blocks;
+  if (f.blocks !== undefined) return f.blocks;
+  if (metric === "end") return f.end_live_blocks ?? 0;
+  if (metric === "growth") return (f.end_live_blocks ?? 0) - (f.begin_live_blocks ?? 0);
+  return (metric === "peak" ? f.peak_live_blocks : f.allocations) ?? 0;
 }
 
 function Rows({ answer, state, ask }: { answer: TreeAnswer; state: State; ask: Ask }) {

@@ -2,7 +2,7 @@
 // The flame graph on its canvas, which moves like a map: what is seen, how it gets there, and what pointers, wheels and keys do.
 import { boxInSight, clampSight, hit, layOut, placeOfBox, sightOf, zoomAt, type Layout, type Sight } from "../model/flame_layout";
 import { isRest, type FlameTree, type Found } from "../model/flame_tree";
-import { HIGH_ROW_PX, paint, readPalette, ROW_PX, rowAt, rowTop, type Palette, type Scene } from "./flame_paint";
+import { HIGH_ROW_PX, Labels, paint, readPalette, ROW_PX, rowAt, rowTop, type Palette, type Scene } from "./flame_paint";
 
 const MOVE_MS = 180;
 const SETTLE_MS = 200; // after the last turn of a wheel one is where one wants to be
@@ -30,6 +30,7 @@ interface Marked {
 export class FlameStage {
   tree: FlameTree | null = null;
   layout: Layout | null = null;
+  private labels: Labels | null = null;
   private sight: Sight = { from: 0, to: 0, px: 0 };
   private target: { from: Sight; to: Sight; begin: number } | null = null;
   private options: StageOptions = { isUpward: false, found: null };
@@ -72,6 +73,7 @@ export class FlameStage {
 
   setTree(tree: FlameTree, box: number): void {
     this.tree = tree;
+    this.labels = new Labels(tree);
     this.target = null;
     this.marked = null;
     this.hover(-1, 0, 0);
@@ -137,16 +139,16 @@ export class FlameStage {
     this.move(now);
     const layout = this.laidOut();
     const ratio = window.devicePixelRatio || 1;
-    if (!this.tree || !layout)
+    if (!this.tree || !layout || !this.labels)
       return;
     this.palette ??= readPalette(this.canvas, this.ctx);
     this.ctx.setTransform(ratio, 0, 0, ratio, 0, 0);
-    paint(this.ctx, this.scene(layout, this.palette));
+    paint(this.ctx, this.scene(layout, this.palette, this.labels, ratio));
   }
 
-  private scene(layout: Layout, palette: Palette): Scene {
+  private scene(layout: Layout, palette: Palette, labels: Labels, ratio: number): Scene {
     return {
-      tree: this.tree!, layout, palette, found: this.options.found, isUpward: this.options.isUpward,
+      tree: this.tree!, layout, palette, labels, ratio, found: this.options.found, isUpward: this.options.isUpward,
       rowPx: this.rowPx, scrollPx: this.scrollPx, heightPx: this.heightPx, hovered: this.hovered, marked: this.markedPlace(),
     };
   }
