@@ -162,6 +162,7 @@ export class FlameStage {
   private setSight(sight: Sight): void {
     this.sight = sight;
     this.layout = null;
+    this.hovered = -1; // something else is under the pointer now
     this.scrollPx = Math.min(this.scrollPx, this.maxScroll());
     this.redraw();
   }
