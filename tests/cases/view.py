@@ -86,6 +86,9 @@ def test_refusals(t):
                  [trace, "--from", "x"], [trace, "--by", "colour"], [trace, trace, trace], [trace, "--tree", "--group-by", "size"], [trace, "--listen", "192.0.2.1"]):
         r = t.silt.command("view", "--no-browser", *argv, timeout_s=30)
         assert r.code == 2 and r.stdout == b"" and len(r.errors.splitlines()) == 1 and r.errors.startswith("silt: "), f"{argv}: {r.code} {r.errors}"
+    begin = time.monotonic()
+    assert t.silt.command("view", "--no-browser", "--wait", "1s", t.path("none.silt")).code == 2
+    assert time.monotonic() - begin > 0.9, "it did not wait"
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         taken.listen()
@@ -245,3 +248,21 @@ def test_run_view(t):
         lines = f.read().decode().splitlines()
     assert lines[-1] == "done" and len(lines) == 3 and lines[0].startswith("ready "), f"the program's output is its own: {lines}"
     assert not find_by_argument(t.path("t.silt")), "a server was left"
+
+
+def test_attach_view(t):
+    """The first Ctrl-C ends the recording, the second the page; the process goes on."""
+    target = subprocess.Popen([t.helper(), "allocate", "60000"], stdout=subprocess.PIPE)
+    t.running.append(target)
+    target.stdout.readline()
+    s = Served(t, [t.silt.path, "attach", "--view", "-o", t.path("t.silt"), str(target.pid)])
+    follow(s, lambda x: x["growing"] and x["events"] > 10)
+    s.process.send_signal(signal.SIGINT)
+    s.read_until("silt: next:")
+    follow(s, lambda x: not x["growing"])
+    assert s.process.poll() is None and target.poll() is None
+    s.process.send_signal(signal.SIGINT)
+    assert s.wait(20) == 0
+    assert target.poll() is None, "the process did not survive"
+    target.kill()
+    target.wait()

@@ -71,12 +71,14 @@ class Served:
         lines = [f"{method} {path} HTTP/1.1", f"Host: 127.0.0.1:{self.port}", f"Authorization: Bearer {self.token}", *headers]
         return ("\r\n".join(lines) + "\r\n\r\n").encode()
 
-    def send(self, data, patience_s=30):
-        """Sends bytes and reads until the server closes, or answered with a body that is complete."""
+    def send(self, data, patience_s=30, ends=False):
+        """Sends bytes, maybe with their end, and reads until the server closes, or answered with a body that is complete."""
         with self.connect() as s:
             deadline, answer = time.monotonic() + patience_s, b""
             try:
                 s.sendall(data)
+                if ends:
+                    s.shutdown(socket.SHUT_WR)
                 while not is_complete(answer):
                     give_up(deadline, f"no answer to {data[:80]!r}: {answer[:200]!r}")
                     more = s.recv(65536)
