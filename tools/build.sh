@@ -17,7 +17,10 @@ if [ ! -e "$build/build.ninja" ]; then
 fi
 # Ninja says nothing while a step runs, and packages take their time: they come first.
 if grep -q '^build web/page\.js ' "$build/build.ninja"; then
-        tools/web.sh --packages || exit 1
+        tools/web.sh --packages || {
+                echo "silt: building without the page: 'silt view' and 'silt html' will say so; once there is a network: meson configure $build -Dweb=true" >&2
+                meson configure "$build" -Dweb=false || exit 1
+        }
 fi
 cd "$build" || exit 1
 # Compilers colour what they say, and ninja takes the colours away where it writes into a pipe.

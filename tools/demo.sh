@@ -15,4 +15,5 @@ run "$build/silt" run -f -o "$trace" "$build/examples/mqtt_server"
 run "$build/silt" report "$trace"
 run "$build/silt" flame -f -o "$build/demo.svg" "$trace"
 printf '\nThe trace is %s, the picture %s: open it in a browser.\n' "$trace" "$build/demo.svg"
+printf 'Explore it in the page:  %s/silt view %s\n' "$build" "$trace"
 printf 'See docs/stories for what to ask next, and for six other programs.\n'

@@ -37,13 +37,16 @@ pristine=$(tools/debian_root.sh "$suite")
 rm -rf "$root"
 cp -a "$pristine" "$root"
 git clone -q . "$root/srv/silt"
+# Trusted is who this machine trusts: its way to the network may have a certificate of its own.
+certificates=/etc/ssl/certs/ca-certificates.crt
+[ ! -e $certificates ] || cp $certificates "$root/srv/certificates.crt"
 
 # Runs a command in the root, in a mount namespace of its own: what is mounted goes with it. A root that is pivoted into is
 # what a container has; one that is only changed to is no mount point, and no mount namespace can be made below it.
 inside() { # SHELL-COMMAND
         unshare -m /bin/sh -e -c '
                 root=$1 with=$2 command=$3
-                set -- env -i HOME=/root PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin /bin/sh -c "$command"
+                set -- env -i HOME=/root NODE_EXTRA_CA_CERTS=/srv/certificates.crt PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin /bin/sh -c "$command"
                 cd "$root"
                 case $with in
                 all)

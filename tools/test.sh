@@ -134,19 +134,19 @@ if step build build_all; then
         step lint python3 tools/lint.py --build build
         step bench-instrument python3 bench/bench_test.py
 fi
-if step build-asan build build-asan -Db_sanitize=address,undefined -Db_lundef=false; then
+if step build-asan build build-asan -Dweb=false -Db_sanitize=address,undefined -Db_lundef=false; then
         suite asan build-asan --no-suite gate
         # Looking for leaks at exit takes seconds a process; the unit tests do that.
         ASAN_OPTIONS=detect_leaks=0 programs programs-asan --build build-asan --runtime build/libsilt.so \
                 --once --only "$sanitized_programs"
 fi
-if step build-tsan build build-tsan -Db_sanitize=thread -Db_lundef=false; then
+if step build-tsan build build-tsan -Dweb=false -Db_sanitize=thread -Db_lundef=false; then
         suite tsan build-tsan --no-suite gate --no-suite reading
         TSAN_OPTIONS=halt_on_error=1 programs programs-tsan --build build-tsan --runtime build/libsilt.so \
                 --once --only "$sanitized_programs"
 fi
 [ ! -e build-tiny/build.ninja ] || meson configure build-tiny -Dsignal_points=true
-if step build-tiny build build-tiny -Dtiny=true -Dsignal_points=true; then
+if step build-tiny build build-tiny -Dweb=false -Dtiny=true -Dsignal_points=true; then
         suite tiny build-tiny --no-suite gate --no-suite reading
         programs programs-tiny --build build-tiny --once --only '^(program|points|attach/points)/'
         [ -z "$soak" ] || programs points-tiny --build build-tiny --only '^(attach/)?points/' --soak

@@ -30,7 +30,7 @@ if ! is_current; then
                 log=$web/.packages.log
                 install | tee "$log" | "$web/../tools/progress.sh" --lines "silt: packages of the page" || {
                         grep -v '^npm http' "$log" >&2
-                        echo "silt: web: cannot install the packages of the page: connect to the network, or build without the page: meson configure build -Dweb=false" >&2
+                        echo "silt: web: cannot install the packages of the page: npm does not reach its registry" >&2
                         exit 1
                 }
                 cp "$web/package-lock.json" "$made"
