@@ -4,6 +4,9 @@
 
 #include "answer/answers.h"
 
+/* Each moment of a history costs a look at every call path. */
+enum { COARSE_MOMENTS = 100 };
+
 struct lines {
         struct query_scope scope;
         size_t n;
@@ -34,8 +37,9 @@ static int ask(struct lines *l, struct question *k, struct err *reterr) {
         if (r >= 0)
                 r = query_rates(k->q, &l->scope, l->n, l->rates, &l->has_rates, reterr);
         if (r >= 0 && k->asked->n_groups)
-                r = query_history(k->q, &l->scope, &by, k->asked->n_groups, l->n, max_events(k),
-                                  &l->history, reterr);
+                r = query_history(k->q, &l->scope, &by, k->asked->n_groups,
+                                  k->asked->is_coarse ? MIN(l->n, (size_t)COARSE_MOMENTS) : l->n,
+                                  max_events(k), &l->history, reterr);
         return r;
 }
 
@@ -77,10 +81,16 @@ static void put_rates(struct json *j, const struct lines *l, const char *key, bo
         json_end(j);
 }
 
-static void put_history(struct json *j, const struct query_history *h, size_t group) {
+/* Where the history has fewer columns, each of them stands for all that end in it. */
+static void put_history(struct json *j, const struct lines *l, size_t group) {
+        const struct query_history *h = l->history;
+
         json_array(j);
-        for (size_t i = 0; i < h->n_columns; i++)
-                json_int(j, h->live_bytes[group * h->n_columns + i]);
+        for (size_t i = 0; i < l->n; i++) {
+                size_t column = ((i + 1) * h->n_columns + l->n - 1) / l->n - 1;
+
+                json_int(j, h->live_bytes[group * h->n_columns + column]);
+        }
         json_end(j);
 }
 
@@ -106,13 +116,13 @@ static void put_groups(struct question *k, const struct lines *l) {
                 json_object(j);
                 json_put_string(j, "name", str_text(&name));
                 json_key(j, "live_bytes");
-                put_history(j, h, i);
+                put_history(j, l, i);
                 json_end(j);
                 str_done(&name);
         }
         json_end(j);
         json_key(j, "rest_live_bytes");
-        put_history(j, h, h->n_groups);
+        put_history(j, l, h->n_groups);
 }
 
 int answer_timeline(struct question *k, struct err *reterr) {
