@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Recursion folded into its first call: a function that is called again further down adds what it has to the box of its first call, and so on with what
 // it calls. Each function is then at most once in a path, and the sum of all boxes' own bytes stays the same.
+import { changeHue } from "./flame_colour";
 import { KIND, type FlameColumns } from "./flame_tree";
 
 interface Node {
@@ -105,7 +106,7 @@ function flattened(c: FlameColumns, root: Node): FlameColumns {
     name: column(c.name),
     place: column(c.place),
     module: column(c.module),
-    hue: column(c.hue),
+    hue: kept.map((node, i) => (c.is_change && i > 0 ? changeHue(node.value, c.was ? node.was : null, node.width) : (c.hue[node.like] ?? 0))),
     shade: column(c.shade),
     kind: column(c.kind),
     site: column(c.site),
