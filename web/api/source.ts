@@ -16,6 +16,6 @@ export type SourceFile = Checked<typeof file>;
 
 export const source = object({
   schema: literal("silt.source/1"), window, filter: string, metric: string, exact: boolean, totals: figures, kind: string,
-  function: optional(nullable(string)), self: nullable(figures), total: nullable(figures), files: array(file),
+  function: optional(nullable(string)), line: optional(number), self: nullable(figures), total: nullable(figures), files: array(file),
 });
 export type Source = Checked<typeof source>;

@@ -8,7 +8,7 @@ import { useAnswer } from "../api/use";
 import { picked, plainText } from "../model/pick";
 import { get, question } from "../model/state";
 import { commonIndent, expandTabs, sourceRows, type SourceRow } from "../model/source_rows";
-import { baseName, shortName } from "../model/spread";
+import { place, shortName } from "../model/spread";
 import { amount, bytes, count, share } from "../model/units";
 import { Empty } from "../widgets/empty";
 import { Name } from "../widgets/name";
@@ -73,7 +73,7 @@ function SourceFiles({ source, ask, state }: { source: Source } & ViewProps) {
     <>
       {source.total && (
         <h1 class="headline">
-          {source.function ?? baseName(source.files[0]?.file ?? "")}, with what it calls: {amount(source.total.value, unit)}, {share(source.total.value, whole)} of{" "}
+          {source.function ?? place(source.files[0]?.file ?? "", source.line ?? 0)}, with what it calls: {amount(source.total.value, unit)}, {share(source.total.value, whole)} of{" "}
           {amount(whole, unit)} {METRIC_WORDS[source.metric] ?? source.metric}.
         </h1>
       )}

@@ -52,7 +52,7 @@ function Body({ detail, pick, state, ask }: { detail: Detail; pick: Pick } & Vie
     <>
       <p class="detail-sentence">{detail.sentence}</p>
       {ask.trace.mode !== "exact" && <p class="quiet">Estimates from samples: each stands for about {bytes(ask.trace.sample_bytes)} of allocations.</p>}
-      {detail.without && (
+      {detail.without && detail.stacks_in_all > 0 && (
         <p>
           Without it the peak would be <strong>{bytes(detail.without.peak_live_bytes)}</strong> instead of {bytes(peak)}, at {duration(detail.without.peak_at_s)}; the end{" "}
           {bytes(detail.without.end_live_bytes)}.
@@ -64,7 +64,7 @@ function Body({ detail, pick, state, ask }: { detail: Detail; pick: Pick } & Vie
         {pick.kind === "function" && <button type="button" class="button" onClick={() => ask.go({ view: "source", set: { what: pick.name } })}>Source</button>}
         {pick.kind === "function" && <button type="button" class="button" onClick={() => ask.go({ view: "tree", set: { callers: pick.value, shape: "callers" } })}>Callers</button>}
       </div>
-      {detail.history && <History history={detail.history} />}
+      {detail.history && detail.stacks_in_all > 0 && <History history={detail.history} />}
       {detail.stack && detail.stack.length > 0 && <Stack stack={detail.stack} nInAll={detail.stacks_in_all} state={state} ask={ask} />}
       {detail.sizes && detail.sizes.buckets.length > 0 && <SizeBars sizes={detail.sizes} />}
       {detail.lifetimes && detail.lifetimes.blocks > 0 && <LifeBars lifetimes={detail.lifetimes} />}
