@@ -95,6 +95,7 @@ static void write_fabric(const char *path, uint64_t seed) {
                                          .max_processes = 1 + seed % 3,
                                          .max_threads = 3,
                                          .checkpoint_every = 7,
+                                         .max_step_us = 30,
                                          .with_paths = true};
         struct fabric *f = fabric_new(path, &o);
 
@@ -213,6 +214,83 @@ static void test_diffs(void **state) {
         expect_same_text(&expected, &actual, "moments");
         asker_free(k);
         answerer_free(a);
+}
+
+/* ---- figures of columns ----------------------------------------------------------------------------- */
+
+/* Behind "key": of a text. */
+static const char *value_of(const struct text *t, const char *key) {
+        char quoted[64];
+        const char *at;
+
+        snprintf(quoted, sizeof(quoted), "\"%s\":", key);
+        at = strstr(t->bytes, quoted);
+        if (!at)
+                fail_msg("no %s in %.500s", key, t->bytes);
+        return at + strlen(quoted);
+}
+
+static int64_t number_of(const struct text *t, const char *key) {
+        return strtoll(value_of(t, key), NULL, 10);
+}
+
+static int64_t sum_of(const struct text *t, const char *key, int64_t *ret_most) {
+        const char *at = value_of(t, key);
+        int64_t sum = 0;
+
+        *ret_most = 0;
+        assert_int_equal(*at, '[');
+        while (*at++ != ']' && *at != ']') {
+                char *end;
+                int64_t v = strtoll(at, &end, 10);
+
+                sum += v;
+                *ret_most = MAX(*ret_most, v);
+                at = end;
+        }
+        return sum;
+}
+
+/* What rows, cells and columns add up to is what the report says of the same request. */
+static void expect_sums(struct asker *k, const char *keys) {
+        struct text report = ask(k, "report", keys), table = ask(k, "table", keys);
+        struct text heat = ask(k, "heat", keys), line = ask(k, "timeline", keys);
+        int64_t most;
+
+        assert_int_equal(report.r | table.r | heat.r | line.r, 0);
+        assert_int_equal(sum_of(&table, "count", &most), number_of(&report, "allocations"));
+        assert_int_equal(sum_of(&table, "allocated_bytes", &most),
+                         number_of(&report, "bytes_allocated"));
+        assert_int_equal(sum_of(&table, "peak_bytes", &most),
+                         number_of(&report, "peak_live_bytes"));
+        assert_int_equal(sum_of(&table, "end_bytes", &most), number_of(&report, "end_live_bytes"));
+        assert_int_equal(sum_of(&heat, "blocks", &most), number_of(&report, "allocations"));
+        assert_int_equal(sum_of(&heat, "bytes", &most), number_of(&report, "bytes_allocated"));
+        sum_of(&line, "live_bytes", &most);
+        if (!strstr(keys, "function")) /* else that is what they held when all peaked */
+                assert_int_equal(most, number_of(&report, "peak_live_bytes"));
+        free(report.bytes);
+        free(table.bytes);
+        free(heat.bytes);
+        free(line.bytes);
+}
+
+static void test_sums(void **state) {
+        (void)state;
+        for (uint64_t seed = 5; seed < 9; seed++) {
+                struct answerer *a;
+                struct asker *k;
+
+                write_fabric(FABRIC, seed);
+                a = open_traces(FABRIC, NULL);
+                k = asker_new(a);
+                expect_sums(k, "");
+                expect_sums(k, "process=main");
+                expect_sums(k, "process=main&from=1ms&to=3ms");
+                expect_sums(k, "process=main&function=a");
+                asker_free(k);
+                answerer_free(a);
+        }
 }
 
 /* ---- wrong questions ------------------------------------------------------------------------------- */
@@ -362,9 +440,10 @@ static void test_growing(void **state) {
 
 int main(void) {
         const struct CMUnitTest tests[] = {
-                cmocka_unit_test(test_reports), cmocka_unit_test(test_sources),
-                cmocka_unit_test(test_diffs),   cmocka_unit_test(test_refusals),
-                cmocka_unit_test(test_stops),   cmocka_unit_test(test_growing),
+                cmocka_unit_test(test_sums),     cmocka_unit_test(test_reports),
+                cmocka_unit_test(test_sources),  cmocka_unit_test(test_diffs),
+                cmocka_unit_test(test_refusals), cmocka_unit_test(test_stops),
+                cmocka_unit_test(test_growing),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);
