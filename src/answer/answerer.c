@@ -225,6 +225,8 @@ static int ask(struct asker *a, struct asked *asked, FILE *out, struct err *rete
         if ((asked->kind == ANSWER_REPORT || asked->kind == ANSWER_SOURCE) &&
             !asked->request.process)
                 r = request_set(&asked->request, "process", "all", reterr);
+        if (asked->request.shape == REQUEST_BLOCKS && !asked->request.has_top)
+                asked->request.has_top = true, asked->request.n_top = ANSWER_USUAL_BLOCKS;
         k.q = seat_take(&a->new, a->of->new.q, NULL, a);
         k.v = query_view(k.q);
         k.frames = (struct frame_names){k.q, query_names(k.q), asked->request.full};

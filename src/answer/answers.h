@@ -10,6 +10,7 @@
 
 enum {
         ANSWER_MAX_EVENTS = SHOW_MAX_EVENTS, /* read for what needs single blocks */
+        ANSWER_USUAL_BLOCKS = 1000,          /* where the question does not say */
         ANSWER_MAX_PROCESSES = 200,
         ANSWER_MAX_THREADS = 1000,
 };

@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /* Blocks by size and lifetime: silt.heat/1. */
+#include <errno.h>
 #include <stdlib.h>
 
 #include "answer/answers.h"
 #include "base/map.h"
+#include "base/units.h"
 #include "base/vec.h"
 
 /* Lifetimes: up to 4 us, 16 us, 64 us, … as histograms have them. */
 enum { N_LIFETIMES = 20 };
+enum { MAX_EVENTS = 10000000 };
 
 struct cell {
         uint64_t min_bytes;
@@ -126,10 +129,31 @@ static void put_cells(struct json *j, const struct heat *h) {
         json_end(j);
 }
 
+/* Every event of the window is read. How many those are is told by the share of the time, which is enough to warn. */
+static int refuse_too_many(const struct question *k, struct err *reterr) {
+        const struct query_scope *scope = &k->resolved.scope;
+        uint64_t end_ns = MIN(scope->to_ns, k->v->end_ns);
+        double share = k->v->end_ns && end_ns > scope->from_ns
+                               ? (double)(end_ns - scope->from_ns) / (double)k->v->end_ns
+                               : 0;
+        struct unit_text n;
+
+        if (share * (double)k->v->n_events <= MAX_EVENTS)
+                return 0;
+        return err_about(reterr, "from",
+                         err_set(reterr, -EINVAL,
+                                 "about %s events would have to be read: choose a shorter window",
+                                 unit_count(&n, (uint64_t)(share * (double)k->v->n_events))));
+}
+
 int answer_heat(struct question *k, struct err *reterr) {
         struct heat h = {0};
         struct json *j = &k->j;
-        int r = query_blocks(k->q, &k->resolved.scope, count_block, &h, reterr);
+        int r = refuse_too_many(k, reterr);
+
+        if (r < 0)
+                return r;
+        r = query_blocks(k->q, &k->resolved.scope, count_block, &h, reterr);
 
         if (r >= 0) {
                 if (h.cells.n > 1)

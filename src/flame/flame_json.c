@@ -15,6 +15,9 @@ static int64_t column_parent(const struct graph_frame *f) {
 static int64_t column_name(const struct graph_frame *f) {
         return f->name;
 }
+static int64_t column_function(const struct graph_frame *f) {
+        return f->function_text;
+}
 static int64_t column_place(const struct graph_frame *f) {
         return f->place;
 }
@@ -138,6 +141,10 @@ void write_json(FILE *out, const struct picture *p, const struct view *v,
         const struct graph *g = &p->graph;
         struct json j;
 
+        for (size_t i = 0; i < g->frames.n; i++)
+                if (g->frames.items[i].function)
+                        g->frames.items[i].function_text =
+                                text_pool_add(g->texts, g->frames.items[i].function);
         json_init(&j, out);
         json_object(&j);
         put_head(&j, p, v, a);
@@ -148,6 +155,7 @@ void write_json(FILE *out, const struct picture *p, const struct view *v,
         json_end(&j);
         put_column(&j, g, "parent", column_parent);
         put_column(&j, g, "name", column_name);
+        put_column(&j, g, "function", column_function);
         put_column(&j, g, "place", column_place);
         put_column(&j, g, "module", column_module);
         put_column(&j, g, "hue", column_hue);

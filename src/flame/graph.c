@@ -323,6 +323,7 @@ static void name_frame(struct graph *g, const struct graph_source *of, struct gr
         f->is_task = f->node->is_task;
         f->is_inlined = q->inlined;
         f->is_unnamed = !q->function[0] || q->guess;
+        f->function = f->is_unnamed ? NULL : q->function;
         f->is_helper = v->o->request->full && is_helper(v, q);
         f->is_line = f->node->is_line;
         f->is_own = is_own(v, q);

@@ -53,9 +53,11 @@ struct graph_figure {
 
 struct graph_frame {
         uint32_t parent, first_child, n_children, depth;
-        uint32_t name, place; /* texts */
-        uint32_t crate;       /* text; what colours go by */
-        bool is_rest;         /* stands for n_rest frames */
+        uint32_t name, place;   /* texts */
+        const char *function;   /* as the trace has it; NULL: none, or unknown */
+        uint32_t function_text; /* flame_json.c */
+        uint32_t crate;         /* text; what colours go by */
+        bool is_rest;           /* stands for n_rest frames */
         bool is_task, is_inlined;
         bool is_unnamed; /* no function is known */
         bool is_helper;  /* drawn only because everything is */

@@ -40,7 +40,7 @@ export function flameFrom(c: Columns, wish: FlameWish, hues: ReadonlyMap<string,
   const smallerName = text("smaller call paths");
   const isChange = wish.metric === "growth";
   const out = {
-    parent: [] as number[], name: [] as number[], place: [] as number[], module: [] as number[], hue: [] as number[], shade: [] as number[],
+    parent: [] as number[], name: [] as number[], function: [] as number[], place: [] as number[], module: [] as number[], hue: [] as number[], shade: [] as number[],
     width: [] as number[], value: [] as number[], beside: [] as number[], kind: [] as number[], rest: [] as number[], site: [] as number[],
   };
   const places = new Map<number, number>();
@@ -59,6 +59,7 @@ export function flameFrom(c: Columns, wish: FlameWish, hues: ReadonlyMap<string,
     const isFrame = node.frame >= 0;
     out.parent.push(parent);
     out.name.push(isFrame ? c.frames.label[node.frame] : node.frame === SMALLER ? smallerName : rootName);
+    out.function.push(isFrame ? c.frames.function[node.frame] : empty);
     out.place.push(isFrame ? placeOf(node.frame) : empty);
     out.module.push(isFrame ? c.frames.crate[node.frame] : empty);
     out.hue.push(isChange ? changeHue(node.width, valueOf(node.total, wish.metric)) : isFrame ? (hues.get(c.names[c.frames.crate[node.frame]]) ?? HUE_SYSTEM) : node.frame === SMALLER ? HUE_REST : HUE_ROOT);

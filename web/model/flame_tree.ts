@@ -18,6 +18,8 @@ export interface FlameColumns {
   names: readonly string[];
   parent: readonly number[];
   name: readonly number[];
+  /** Whole, as filters take it; the name of nothing where it is not known. */
+  function?: readonly number[] | null;
   place: readonly number[];
   module: readonly number[];
   hue: readonly number[];
@@ -201,4 +203,10 @@ export function search(t: FlameTree, pattern: RegExp): Found {
     }
   }
   return found;
+}
+
+/** The whole name of a box's function, as filters and questions take it. */
+export function functionOf(tree: FlameTree, box: number): string {
+  const c = tree.columns;
+  return (c.function ? c.names[c.function[box]] : "") || nameOf(tree, box);
 }

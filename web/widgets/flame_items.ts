@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // What one may do with a function of a flame graph or a tree, beside looking at it.
 import type { Ask } from "../api/ask";
-import { KIND, nameOf, type FlameTree } from "../model/flame_tree";
+import { functionOf, KIND, type FlameTree } from "../model/flame_tree";
 import { exactly } from "../model/pick";
 import type { MenuItem } from "./menu";
 
@@ -26,10 +26,10 @@ export function openFunction(ask: Ask, name: string): void {
 }
 
 export function boxItems(ask: Ask, tree: FlameTree, box: number): readonly MenuItem[] {
-  return tree.columns.kind[box] === KIND.frame ? functionItems(ask, nameOf(tree, box)) : [];
+  return tree.columns.kind[box] === KIND.frame ? functionItems(ask, functionOf(tree, box)) : [];
 }
 
 export function openBox(ask: Ask, tree: FlameTree, box: number): void {
   if (tree.columns.kind[box] === KIND.frame)
-    openFunction(ask, nameOf(tree, box));
+    openFunction(ask, functionOf(tree, box));
 }
