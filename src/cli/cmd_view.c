@@ -18,7 +18,7 @@
 #include "page/page_assets.h"
 #include "serve/browser.h"
 #include "serve/server.h"
-#include "serve/trace_desk.h"
+#include "serve/trace_responder.h"
 
 enum { RETRY_MS = 50 };
 
@@ -195,7 +195,8 @@ static int block_signals(void) {
         return signalfd(-1, &signals, SFD_CLOEXEC);
 }
 
-static int open_traces(const struct view_command *c, struct trace_desk **ret, struct err *reterr) {
+static int open_traces(const struct view_command *c, struct trace_responder **ret,
+                       struct err *reterr) {
         struct answerer_options o = {.path = c->path,
                                      .old_path = c->old_path,
                                      .rules = c->request.rules,
@@ -204,7 +205,7 @@ static int open_traces(const struct view_command *c, struct trace_desk **ret, st
         int r;
 
         for (;; n_tries--) {
-                r = trace_desk_new(&o, ret, reterr);
+                r = trace_responder_new(&o, ret, reterr);
                 if (r >= 0 || n_tries == 0)
                         return r;
                 *reterr = (struct err){0};
@@ -224,7 +225,7 @@ static int serve(const struct view_command *c, struct err *reterr) {
                 asset("/page.css", "text/css; charset=utf-8", page_sheet()),
         };
         struct server_options o = {.listen = c->listen, .port = c->port, .once = c->once};
-        struct trace_desk *desk = NULL;
+        struct trace_responder *responder = NULL;
         struct server *server = NULL;
         int signal_fd, r;
 
@@ -234,14 +235,14 @@ static int serve(const struct view_command *c, struct err *reterr) {
                 return err_set(
                         reterr, -ENOTSUP,
                         "this silt was built without the page: build it with -Dweb=true, or serve the API alone with --no-browser");
-        r = open_traces(c, &desk, reterr); /* which Ctrl-C ends */
+        r = open_traces(c, &responder, reterr); /* which Ctrl-C ends */
         if (r < 0)
                 return r;
         signal_fd = block_signals();
         if (signal_fd < 0)
                 r = err_set_errno(reterr, -errno, "cannot make a descriptor (see ulimit -n)");
         if (r >= 0) {
-                o.desk = trace_desk_as_desk(desk);
+                o.responder = trace_responder_table(responder);
                 r = server_start(&o, &server, reterr);
         }
         if (r >= 0) {
@@ -249,7 +250,7 @@ static int serve(const struct view_command *c, struct err *reterr) {
                 r = server_run(server, signal_fd, reterr);
         }
         server_free(server);
-        trace_desk_free(desk);
+        trace_responder_free(responder);
         if (signal_fd >= 0)
                 close(signal_fd);
         return r;

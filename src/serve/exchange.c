@@ -226,7 +226,7 @@ static enum MHD_Result put_question(struct exchange *x) {
         gate_add_keys(x->admitted.query, &keys);
         str_text(&keys);
         *q = (struct question){.keys = keys.bytes ? keys.bytes : strdup(""),
-                               .fd = x->guest->fd,
+                               .fd = x->peer->fd,
                                .ready = answer_is_ready,
                                .owner = x};
         memcpy(q->name, x->admitted.answer, sizeof(q->name));
@@ -285,7 +285,7 @@ static enum MHD_Result begin(struct exchange *x, const char *method) {
 
         mhd.get_connection_values(x->connection, MHD_HEADER_KIND, take_header, &head);
         x->admitted = gate_admit(&s->gate, &head);
-        guests_set_state(&s->guests, x->guest, GUEST_IS_ANSWERED, questions_now_ns());
+        peers_set_state(&s->peers, x->peer, PEER_IS_ANSWERED, questions_now_ns());
         x->state = EXCHANGE_ADMITTED;
         /* What is refused for its body is refused before that is read; the library closes connections that are answered so early. */
         return x->admitted.status == 413 || x->admitted.status == 405 ? refuse(x) : MHD_YES;
@@ -304,7 +304,7 @@ static enum MHD_Result take(struct exchange *x) {
                 s->n_open += !x->is_counted;
                 s->has_served = x->is_counted = true;
                 pthread_mutex_unlock(&s->lock);
-                if (!guests_know(&s->guests, x->guest))
+                if (!peers_know(&s->peers, x->peer))
                         return reply_error(x, 503, "64 connections are open", NULL,
                                            "close other pages");
         }

@@ -2,8 +2,8 @@
 /* One request and its answer, as the library's thread sees it. Inside serve/ only. */
 #pragma once
 
-#include "serve/guests.h"
 #include "serve/mhd.h"
+#include "serve/peers.h"
 #include "serve/question_queue.h"
 #include "serve/server.h"
 
@@ -12,7 +12,7 @@ struct server;
 struct exchange {
         struct server *server;
         struct MHD_Connection *connection;
-        struct guest *guest;
+        struct peer *peer;
         char *url; /* as written, with its query */
         struct admitted admitted;
         bool is_counted; /* in the server's n_open */

@@ -10,14 +10,14 @@
 enum { LOOK_NS = 5000000 }; /* between two looks whether the client is still there */
 
 struct questions {
-        const struct desk *desk;
+        const struct responder *responder;
         pthread_mutex_t lock;
         pthread_cond_t changed; /* a question came, a seat became free, pause, stop */
-        pthread_t threads[DESK_SEATS];
+        pthread_t threads[RESPONDER_SEATS];
         size_t n_threads;
         struct question *first, **last; /* those that wait */
         unsigned n_waiting;
-        struct question *seats[DESK_SEATS];
+        struct question *seats[RESPONDER_SEATS];
         unsigned n_answering;
         bool is_paused;
         atomic_bool is_stopping; /* also looked at in the middle of an answer */
@@ -59,19 +59,20 @@ static bool question_goes_on(void *ctx, uint64_t done, uint64_t total) {
 }
 
 static void question_answer(struct questions *qs, size_t seat, struct question *q) {
-        struct desk_question asked = {.name = q->name,
-                                      .keys = q->keys,
-                                      .deadline_ns = q->deadline_ns,
-                                      .progress = question_goes_on,
-                                      .ctx = q};
+        struct responder_question asked = {.name = q->name,
+                                           .keys = q->keys,
+                                           .deadline_ns = q->deadline_ns,
+                                           .progress = question_goes_on,
+                                           .ctx = q};
 
         if (questions_now_ns() > q->deadline_ns)
                 q->result = err_set(&q->err, -ETIME, "the question waited for too long: ask again");
         else if (questions_is_gone(q->fd))
                 q->result = err_set(&q->err, -ECANCELED, "the client has gone");
         else
-                q->result = qs->desk->answer(qs->desk->ctx, seat, &asked, &q->text, &q->err);
-        q->version = qs->desk->version(qs->desk->ctx);
+                q->result =
+                        qs->responder->answer(qs->responder->ctx, seat, &asked, &q->text, &q->err);
+        q->version = qs->responder->version(qs->responder->ctx);
 }
 
 /* With the lock held, here and below. NULL: stop. */
@@ -156,7 +157,7 @@ static void cancel_all(struct questions *qs, struct question *list) {
 
 /* Those that wait for a thread to wake up and take them do not count as waiting. */
 static bool is_full(const struct questions *qs) {
-        return qs->n_waiting + qs->n_answering >= QUESTIONS_MAX_WAITING + DESK_SEATS;
+        return qs->n_waiting + qs->n_answering >= QUESTIONS_MAX_WAITING + RESPONDER_SEATS;
 }
 
 int questions_ask(struct questions *qs, struct question *q) {
@@ -211,7 +212,7 @@ void questions_resume(struct questions *qs) {
 }
 
 static const struct question *find(const struct questions *qs, const char *id, bool *ret_waits) {
-        for (size_t i = 0; i < DESK_SEATS; i++)
+        for (size_t i = 0; i < RESPONDER_SEATS; i++)
                 if (qs->seats[i] && strcmp(qs->seats[i]->id, id) == 0) {
                         *ret_waits = false;
                         return qs->seats[i];
@@ -247,20 +248,20 @@ struct questions_progress questions_progress(struct questions *qs, const char *i
 
 /* ---- beginning and end ------------------------------------------------------------------------- */
 
-struct questions *questions_new(const struct desk *desk, struct err *reterr) {
+struct questions *questions_new(const struct responder *responder, struct err *reterr) {
         struct questions *qs = calloc(1, sizeof(*qs));
         pthread_condattr_t monotonic;
 
         if (!qs)
                 abort();
-        qs->desk = desk;
+        qs->responder = responder;
         qs->last = &qs->first;
         pthread_mutex_init(&qs->lock, NULL);
         pthread_condattr_init(&monotonic);
         pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
         pthread_cond_init(&qs->changed, &monotonic);
         pthread_condattr_destroy(&monotonic);
-        for (size_t i = 0; i < DESK_SEATS; i++) {
+        for (size_t i = 0; i < RESPONDER_SEATS; i++) {
                 struct seat *seat = malloc(sizeof(*seat));
                 int r;
 

@@ -6,8 +6,8 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
-#include "serve/desk.h"
 #include "serve/http_gate.h"
+#include "serve/responder.h"
 
 enum {
         QUESTIONS_MAX_WAITING = 16,
@@ -39,7 +39,7 @@ struct question {
                 total; /* written by its seat, read by whoever asks for progress: relaxed, nothing hangs on it */
 };
 
-struct questions *questions_new(const struct desk *desk, struct err *reterr);
+struct questions *questions_new(const struct responder *responder, struct err *reterr);
 /* Stops all that are there, telling their askers, and waits for them. */
 void questions_stop(struct questions *qs);
 struct questions *questions_free(

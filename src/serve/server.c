@@ -30,7 +30,7 @@ static void server_wake(struct server *s) {
 
 /* ---- what the library calls -------------------------------------------------------------------- */
 
-static struct guest *guest_of(struct MHD_Connection *c) {
+static struct peer *peer_of(struct MHD_Connection *c) {
         const union MHD_ConnectionInfo *i =
                 mhd.get_connection_info(c, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
 
@@ -45,10 +45,10 @@ static void connection_changed(void *ctx, struct MHD_Connection *c, void **socke
         if (code == MHD_CONNECTION_NOTIFY_STARTED) {
                 fd = mhd.get_connection_info(c, MHD_CONNECTION_INFO_CONNECTION_FD);
                 *socket_context =
-                        guests_enter(&s->guests, fd ? fd->connect_fd : -1, questions_now_ns());
+                        peers_enter(&s->peers, fd ? fd->connect_fd : -1, questions_now_ns());
                 server_wake(s);
         } else if (*socket_context) {
-                guests_leave(&s->guests, *socket_context);
+                peers_leave(&s->peers, *socket_context);
                 *socket_context = NULL;
         }
 }
@@ -62,12 +62,12 @@ static void *request_begins(void *ctx, const char *url, struct MHD_Connection *c
                 abort();
         x->server = s;
         x->connection = c;
-        x->guest = guest_of(c);
+        x->peer = peer_of(c);
         x->url = strdup(url ? url : "");
         if (!x->url)
                 abort();
-        if (x->guest)
-                guests_set_state(&s->guests, x->guest, GUEST_TELLS, questions_now_ns());
+        if (x->peer)
+                peers_set_state(&s->peers, x->peer, PEER_TELLS, questions_now_ns());
         return x;
 }
 
@@ -82,7 +82,7 @@ static enum MHD_Result request_goes_on(void *ctx, struct MHD_Connection *c, cons
         (void)version;
         (void)upload;
         *n_upload = 0;
-        return x && x->guest ? exchange_go_on(x, method) : MHD_NO;
+        return x && x->peer ? exchange_go_on(x, method) : MHD_NO;
 }
 
 static void request_ended(void *ctx, struct MHD_Connection *c, void **request,
@@ -95,8 +95,8 @@ static void request_ended(void *ctx, struct MHD_Connection *c, void **request,
         if (!x)
                 return;
         *request = NULL;
-        if (x->guest)
-                guests_set_state(&s->guests, x->guest, GUEST_IDLE, questions_now_ns());
+        if (x->peer)
+                peers_set_state(&s->peers, x->peer, PEER_IDLE, questions_now_ns());
         if (x->is_counted) {
                 pthread_mutex_lock(&s->lock);
                 s->n_open--;
@@ -119,13 +119,13 @@ bool server_use_key(struct server *s) {
 /* ---- waiting for news -------------------------------------------------------------------------- */
 
 static bool has_news(struct server *s, const struct exchange *x) {
-        const struct desk *a = &s->options.desk;
+        const struct responder *a = &s->options.responder;
 
         return a->version(a->ctx) > x->admitted.since || (x->was_growing && !a->is_growing(a->ctx));
 }
 
 bool server_wait_for_news(struct server *s, struct exchange *x) {
-        const struct desk *a = &s->options.desk;
+        const struct responder *a = &s->options.responder;
         bool waits;
 
         x->was_growing = a->is_growing(a->ctx);
@@ -149,7 +149,7 @@ static void look_at_waiting(struct server *s, uint64_t now_ns) {
         pthread_mutex_lock(&s->lock);
         for (struct exchange **at = &s->waiting, *x; (x = *at);) {
                 if (!s->is_stopping && now_ns < x->until_ns && !has_news(s, x) &&
-                    !questions_is_gone(x->guest->fd)) {
+                    !questions_is_gone(x->peer->fd)) {
                         at = &x->next_waiting;
                         continue;
                 }
@@ -163,7 +163,7 @@ static void look_at_waiting(struct server *s, uint64_t now_ns) {
 /* ---- running ----------------------------------------------------------------------------------- */
 
 static void refresh(struct server *s) {
-        const struct desk *a = &s->options.desk;
+        const struct responder *a = &s->options.responder;
         struct err err = {0};
 
         if (!a->has_news(a->ctx))
@@ -194,11 +194,11 @@ static bool is_idle(struct server *s) {
         pthread_mutex_lock(&s->lock);
         has_served = s->has_served;
         pthread_mutex_unlock(&s->lock);
-        return guests_n(&s->guests) == 0 && !(s->options.once && has_served);
+        return peers_n(&s->peers) == 0 && !(s->options.once && has_served);
 }
 
 int server_run(struct server *s, int stop_fd, struct err *reterr) {
-        const struct desk *a = &s->options.desk;
+        const struct responder *a = &s->options.responder;
         struct pollfd fds[] = {{.fd = stop_fd, .events = POLLIN},
                                {.fd = s->wake_fd, .events = POLLIN}};
         uint64_t n, now;
@@ -216,7 +216,7 @@ int server_run(struct server *s, int stop_fd, struct err *reterr) {
                         (void)!read(s->wake_fd, &n, sizeof(n));
                 now = questions_now_ns();
                 refresh(s);
-                guests_look(&s->guests, now);
+                peers_look(&s->peers, now);
                 look_at_waiting(s, now);
                 if (is_over(s, now))
                         return 0;
@@ -230,7 +230,7 @@ static int start_daemon(struct server *s, struct err *reterr) {
                                              MHD_USE_ITC | (s->listener.is_v6 ? MHD_USE_IPv6 : 0),
                                      s->listener.port, NULL, NULL, request_goes_on, s,
                                      MHD_OPTION_LISTEN_SOCKET, s->listener.fd,
-                                     MHD_OPTION_CONNECTION_LIMIT, (unsigned)GUESTS_MAX,
+                                     MHD_OPTION_CONNECTION_LIMIT, (unsigned)PEERS_MAX,
                                      MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)SILENT_S,
                                      MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)MEMORY_BYTES,
                                      MHD_OPTION_URI_LOG_CALLBACK, request_begins, s,
@@ -259,7 +259,7 @@ int server_start(const struct server_options *o, struct server **ret, struct err
         s->options = *o;
         s->listener.fd = s->wake_fd = -1;
         pthread_mutex_init(&s->lock, NULL);
-        guests_init(&s->guests);
+        peers_init(&s->peers);
         if (r == 0)
                 r = token_make(&s->gate.token, reterr);
         if (r == 0)
@@ -278,7 +278,7 @@ int server_start(const struct server_options *o, struct server **ret, struct err
                                           "cannot make a descriptor (see ulimit -n)");
         }
         if (r == 0) {
-                s->questions = questions_new(&s->options.desk, reterr);
+                s->questions = questions_new(&s->options.responder, reterr);
                 r = s->questions ? start_daemon(s, reterr) : -EAGAIN;
         }
         if (r < 0) {
@@ -322,7 +322,7 @@ struct server *server_free(struct server *s) {
         else if (s->listener.fd >= 0)
                 close(s->listener.fd);
         questions_free(s->questions);
-        guests_done(&s->guests);
+        peers_done(&s->peers);
         if (s->wake_fd >= 0)
                 close(s->wake_fd);
         str_done(&s->address);

@@ -13,7 +13,7 @@
 #include <stdint.h>
 
 #include "base/err.h"
-#include "serve/desk.h"
+#include "serve/responder.h"
 
 /* A file of the page, in the program. */
 struct asset {
@@ -29,7 +29,7 @@ struct server_options {
         bool once;          /* end when no page is open any more */
         const struct asset *assets;
         size_t n_assets;
-        struct desk desk;
+        struct responder responder;
 };
 
 struct server;

@@ -7,10 +7,10 @@
 
 #include "base/str.h"
 #include "serve/exchange.h"
-#include "serve/guests.h"
 #include "serve/http_gate.h"
 #include "serve/listener.h"
 #include "serve/mhd.h"
+#include "serve/peers.h"
 #include "serve/question_queue.h"
 #include "serve/server.h"
 
@@ -19,13 +19,13 @@ struct server {
         struct listener listener;
         struct gate gate;
         struct MHD_Daemon *daemon;
-        struct guests guests;
+        struct peers peers;
         struct questions *questions;
         struct str address, key_address;
         int wake_fd; /* for the thread that runs it: somebody came, or waits */
 
         pthread_mutex_t
-                lock; /* of the rest; may be held while guests' and questions' are taken, not the other way */
+                lock; /* of the rest; may be held while peers' and questions' are taken, not the other way */
         bool is_stopping;
         bool is_key_used;
         struct exchange *waiting; /* connections that are suspended until there is news */

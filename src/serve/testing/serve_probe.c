@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A server with answers made up by slow_desk.c, for tests/cases/serve.py: prints its address, and does what the letters on standard
+/* A server with answers made up by slow_responder.c, for tests/cases/serve.py: prints its address, and does what the letters on standard
  * input say, until they end: g the trace grows, e its writer ends. Arguments: --once, or an address to listen on. */
 #include <pthread.h>
 #include <stdio.h>
@@ -9,9 +9,9 @@
 
 #include "base/macros.h"
 #include "serve/server.h"
-#include "serve/testing/slow_desk.h"
+#include "serve/testing/slow_responder.h"
 
-static struct slow_desk *desk;
+static struct slow_responder *responder;
 static int stop_fd;
 
 static void *take_orders(void *ctx) {
@@ -21,9 +21,9 @@ static void *take_orders(void *ctx) {
         (void)ctx;
         while (read(STDIN_FILENO, &order, 1) == 1)
                 if (order == 'g')
-                        slow_desk_grow(desk);
+                        slow_responder_grow(responder);
                 else if (order == 'e')
-                        slow_desk_end(desk);
+                        slow_responder_end(responder);
         (void)!write(stop_fd, &one, sizeof(one));
         return NULL;
 }
@@ -45,8 +45,8 @@ int main(int argc, char **argv) {
                         o.once = true;
                 else
                         o.listen = argv[i];
-        desk = slow_desk_new();
-        o.desk = slow_desk_as_desk(desk);
+        responder = slow_responder_new();
+        o.responder = slow_responder_table(responder);
         stop_fd = eventfd(0, EFD_CLOEXEC);
         r = server_start(&o, &server, &err);
         if (r == 0) {
@@ -60,6 +60,6 @@ int main(int argc, char **argv) {
         if (r < 0)
                 fprintf(stderr, "%s\n", err.text);
         server_free(server);
-        slow_desk_free(desk);
+        slow_responder_free(responder);
         return r < 0;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Answers, by name: `echo` the keys, as text; `slow` after as many milliseconds as the keys are (ms=N), asking all the while whether
  * to go on; `big` N MiB; `wrong`, `gone`, `broken` errors; `trace` the version. */
-#include "serve/testing/slow_desk.h"
+#include "serve/testing/slow_responder.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -10,13 +10,13 @@
 #include <string.h>
 #include <time.h>
 
-struct slow_desk {
+struct slow_responder {
         _Atomic uint64_t version, known_version;
         atomic_bool is_growing;
 };
 
-struct slow_desk *slow_desk_new(void) {
-        struct slow_desk *d = calloc(1, sizeof(*d));
+struct slow_responder *slow_responder_new(void) {
+        struct slow_responder *d = calloc(1, sizeof(*d));
 
         if (!d)
                 abort();
@@ -25,7 +25,7 @@ struct slow_desk *slow_desk_new(void) {
         return d;
 }
 
-struct slow_desk *slow_desk_free(struct slow_desk *d) {
+struct slow_responder *slow_responder_free(struct slow_responder *d) {
         free(d);
         return NULL;
 }
@@ -37,13 +37,13 @@ static uint64_t now_ns(void) {
         return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
 }
 
-static uint64_t number(const struct desk_question *q, const char *key) {
+static uint64_t number(const struct responder_question *q, const char *key) {
         const char *at = strstr(q->keys, key);
 
         return at ? strtoull(at + strlen(key), NULL, 10) : 0;
 }
 
-static int be_slow(const struct desk_question *q, struct str *to, struct err *reterr) {
+static int be_slow(const struct responder_question *q, struct str *to, struct err *reterr) {
         uint64_t begin = now_ns(), ms = number(q, "ms="), passed;
 
         while ((passed = (now_ns() - begin) / 1000000) < ms) {
@@ -57,9 +57,9 @@ static int be_slow(const struct desk_question *q, struct str *to, struct err *re
         return 0;
 }
 
-static int answer(void *ctx, size_t seat, const struct desk_question *q, struct str *to,
+static int answer(void *ctx, size_t seat, const struct responder_question *q, struct str *to,
                   struct err *reterr) {
-        struct slow_desk *d = ctx;
+        struct slow_responder *d = ctx;
 
         (void)seat;
         if (strcmp(q->name, "slow") == 0)
@@ -86,7 +86,7 @@ static int answer(void *ctx, size_t seat, const struct desk_question *q, struct 
 }
 
 static int refresh(void *ctx, struct err *reterr) {
-        struct slow_desk *d = ctx;
+        struct slow_responder *d = ctx;
 
         (void)reterr;
         d->known_version = (uint64_t)d->version;
@@ -94,32 +94,32 @@ static int refresh(void *ctx, struct err *reterr) {
 }
 
 static uint64_t version(void *ctx) {
-        return ((struct slow_desk *)ctx)->known_version;
+        return ((struct slow_responder *)ctx)->known_version;
 }
 
 static bool has_news(void *ctx) {
-        struct slow_desk *d = ctx;
+        struct slow_responder *d = ctx;
 
         return d->known_version != d->version;
 }
 
 static bool is_growing(void *ctx) {
-        return ((struct slow_desk *)ctx)->is_growing;
+        return ((struct slow_responder *)ctx)->is_growing;
 }
 
-struct desk slow_desk_as_desk(struct slow_desk *d) {
-        return (struct desk){.ctx = d,
-                             .answer = answer,
-                             .refresh = refresh,
-                             .version = version,
-                             .has_news = has_news,
-                             .is_growing = is_growing};
+struct responder slow_responder_table(struct slow_responder *d) {
+        return (struct responder){.ctx = d,
+                                  .answer = answer,
+                                  .refresh = refresh,
+                                  .version = version,
+                                  .has_news = has_news,
+                                  .is_growing = is_growing};
 }
 
-void slow_desk_grow(struct slow_desk *d) {
+void slow_responder_grow(struct slow_responder *d) {
         d->version++;
 }
 
-void slow_desk_end(struct slow_desk *d) {
+void slow_responder_end(struct slow_responder *d) {
         d->is_growing = false;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Who answers a question of the API. The server knows nothing of traces; tests give it a desk of their own. */
+/* Who answers a question of the API. The server knows nothing of traces; tests give it a responder of their own. */
 #pragma once
 
 #include <stdbool.h>
@@ -9,9 +9,9 @@
 #include "base/err.h"
 #include "base/str.h"
 
-enum { DESK_SEATS = 4 }; /* questions that are answered at once */
+enum { RESPONDER_SEATS = 4 }; /* questions that are answered at once */
 
-struct desk_question {
+struct responder_question {
         const char *name; /* "timeline" */
         const char *keys; /* "from=5s&size=1K..1M", percent-encoded; from anybody */
         uint64_t deadline_ns;
@@ -20,11 +20,11 @@ struct desk_question {
         void *ctx;
 };
 
-struct desk {
+struct responder {
         void *ctx;
         /* Writes one JSON document to *to. -EINVAL: the keys are wrong; -ENOENT: no such answer, or nothing of that name; -ETIME,
          * -ECANCELED; with a sentence in reterr. Each seat is used by one thread at a time. */
-        int (*answer)(void *ctx, size_t seat, const struct desk_question *q, struct str *to,
+        int (*answer)(void *ctx, size_t seat, const struct responder_question *q, struct str *to,
                       struct err *reterr);
         /* Before a refresh, while seats may be in use: what takes long. NULL: nothing. */
         void (*prepare)(void *ctx);

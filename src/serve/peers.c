@@ -1,31 +1,31 @@
 /* SPDX-License-Identifier: MIT */
-#include "serve/guests.h"
+#include "serve/peers.h"
 
 #include <stdlib.h>
 #include <sys/socket.h>
 
 #define SECOND_NS 1000000000ull
 
-void guests_init(struct guests *gs) {
-        *gs = (struct guests){0};
+void peers_init(struct peers *gs) {
+        *gs = (struct peers){0};
         pthread_mutex_init(&gs->lock, NULL);
 }
 
-void guests_done(struct guests *gs) {
+void peers_done(struct peers *gs) {
         while (gs->first)
-                guests_leave(gs, gs->first);
+                peers_leave(gs, gs->first);
         pthread_mutex_destroy(&gs->lock);
 }
 
 /* The library sees the end of the connection and closes it. With the lock held. */
-static void let_go(struct guest *g) {
+static void let_go(struct peer *g) {
         if (!g->is_let_go)
                 shutdown(g->fd, SHUT_RDWR);
         g->is_let_go = true;
 }
 
-static void let_oldest_stranger_go(struct guests *gs) {
-        for (struct guest *g = gs->first; g; g = g->next)
+static void let_oldest_stranger_go(struct peers *gs) {
+        for (struct peer *g = gs->first; g; g = g->next)
                 if (!g->is_known && !g->is_let_go) {
                         let_go(g);
                         gs->n_strangers--;
@@ -33,8 +33,8 @@ static void let_oldest_stranger_go(struct guests *gs) {
                 }
 }
 
-struct guest *guests_enter(struct guests *gs, int fd, uint64_t now_ns) {
-        struct guest *g = calloc(1, sizeof(*g));
+struct peer *peers_enter(struct peers *gs, int fd, uint64_t now_ns) {
+        struct peer *g = calloc(1, sizeof(*g));
 
         if (!g)
                 abort();
@@ -44,13 +44,13 @@ struct guest *guests_enter(struct guests *gs, int fd, uint64_t now_ns) {
         g->prev = gs->last;
         *(gs->last ? &gs->last->next : &gs->first) = g;
         gs->last = g;
-        if (++gs->n_strangers > GUESTS_MAX_STRANGERS)
+        if (++gs->n_strangers > PEERS_MAX_STRANGERS)
                 let_oldest_stranger_go(gs);
         pthread_mutex_unlock(&gs->lock);
         return g;
 }
 
-void guests_leave(struct guests *gs, struct guest *g) {
+void peers_leave(struct peers *gs, struct peer *g) {
         pthread_mutex_lock(&gs->lock);
         *(g->prev ? &g->prev->next : &gs->first) = g->next;
         *(g->next ? &g->next->prev : &gs->last) = g->prev;
@@ -62,11 +62,11 @@ void guests_leave(struct guests *gs, struct guest *g) {
         free(g);
 }
 
-bool guests_know(struct guests *gs, struct guest *g) {
+bool peers_know(struct peers *gs, struct peer *g) {
         bool has_room;
 
         pthread_mutex_lock(&gs->lock);
-        has_room = g->is_known || (gs->n_known < GUESTS_MAX_KNOWN && !g->is_let_go);
+        has_room = g->is_known || (gs->n_known < PEERS_MAX_KNOWN && !g->is_let_go);
         if (has_room && !g->is_known) {
                 g->is_known = true;
                 gs->n_known++;
@@ -76,27 +76,27 @@ bool guests_know(struct guests *gs, struct guest *g) {
         return has_room;
 }
 
-void guests_set_state(struct guests *gs, struct guest *g, int state, uint64_t now_ns) {
+void peers_set_state(struct peers *gs, struct peer *g, int state, uint64_t now_ns) {
         pthread_mutex_lock(&gs->lock);
         g->state = state;
         g->since_ns = now_ns;
         pthread_mutex_unlock(&gs->lock);
 }
 
-static bool is_late(const struct guest *g, uint64_t now_ns) {
+static bool is_late(const struct peer *g, uint64_t now_ns) {
         uint64_t age_ns = now_ns > g->since_ns ? now_ns - g->since_ns : 0;
 
         switch (g->state) {
-        case GUEST_IDLE: return age_ns > (g->is_known ? GUESTS_IDLE_S : GUESTS_HEAD_S) * SECOND_NS;
-        case GUEST_TELLS: return age_ns > GUESTS_HEAD_S * SECOND_NS;
-        case GUEST_IS_ANSWERED: break;
+        case PEER_IDLE: return age_ns > (g->is_known ? PEERS_IDLE_S : PEERS_HEAD_S) * SECOND_NS;
+        case PEER_TELLS: return age_ns > PEERS_HEAD_S * SECOND_NS;
+        case PEER_IS_ANSWERED: break;
         }
         return false;
 }
 
-void guests_look(struct guests *gs, uint64_t now_ns) {
+void peers_look(struct peers *gs, uint64_t now_ns) {
         pthread_mutex_lock(&gs->lock);
-        for (struct guest *g = gs->first; g; g = g->next)
+        for (struct peer *g = gs->first; g; g = g->next)
                 if (!g->is_let_go && is_late(g, now_ns)) {
                         let_go(g);
                         gs->n_strangers -= !g->is_known;
@@ -104,11 +104,11 @@ void guests_look(struct guests *gs, uint64_t now_ns) {
         pthread_mutex_unlock(&gs->lock);
 }
 
-size_t guests_n(struct guests *gs) {
+size_t peers_n(struct peers *gs) {
         size_t n = 0;
 
         pthread_mutex_lock(&gs->lock);
-        for (struct guest *g = gs->first; g; g = g->next)
+        for (struct peer *g = gs->first; g; g = g->next)
                 n++;
         pthread_mutex_unlock(&gs->lock);
         return n;

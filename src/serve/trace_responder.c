@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "serve/trace_desk.h"
+#include "serve/trace_responder.h"
 
 #include <errno.h>
 #include <stdatomic.h>
@@ -26,12 +26,12 @@ struct opening {
         struct stat st;            /* of the file then */
 };
 
-struct trace_desk {
+struct trace_responder {
         struct answerer_options options;
         struct answerer *answerer;
-        struct opening next;              /* to be used from the next refresh on */
-        struct asker *askers[DESK_SEATS]; /* NULL: not needed so far; each its seat's */
-        struct stat known;                /* of the file when it was last read */
+        struct opening next;                   /* to be used from the next refresh on */
+        struct asker *askers[RESPONDER_SEATS]; /* NULL: not needed so far; each its seat's */
+        struct stat known;                     /* of the file when it was last read */
         uint64_t began_ns, opened_ns,
                 opening_ns; /* when it was opened first and last, and how long that took */
         /* Written by the thread that refreshes, read by all: relaxed, each is about nothing but itself. */
@@ -46,7 +46,7 @@ static uint64_t now_ns(void) {
         return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
 }
 
-static int open_next(struct trace_desk *d, struct err *reterr) {
+static int open_next(struct trace_responder *d, struct err *reterr) {
         struct opening o = {0};
         uint64_t begin = now_ns();
         int r;
@@ -63,13 +63,13 @@ static int open_next(struct trace_desk *d, struct err *reterr) {
         return r;
 }
 
-static void leave(struct trace_desk *d) {
-        for (size_t i = 0; i < DESK_SEATS; i++)
+static void leave(struct trace_responder *d) {
+        for (size_t i = 0; i < RESPONDER_SEATS; i++)
                 d->askers[i] = asker_free(d->askers[i]);
         d->answerer = answerer_free(d->answerer);
 }
 
-static void use_next(struct trace_desk *d) {
+static void use_next(struct trace_responder *d) {
         leave(d);
         d->answerer = TAKE_PTR(d->next.answerer);
         d->known = d->next.st;
@@ -77,8 +77,9 @@ static void use_next(struct trace_desk *d) {
         d->version = answerer_version(d->answerer);
 }
 
-int trace_desk_new(const struct answerer_options *o, struct trace_desk **ret, struct err *reterr) {
-        struct trace_desk *d = calloc(1, sizeof(*d));
+int trace_responder_new(const struct answerer_options *o, struct trace_responder **ret,
+                        struct err *reterr) {
+        struct trace_responder *d = calloc(1, sizeof(*d));
         int r;
 
         if (!d)
@@ -87,7 +88,7 @@ int trace_desk_new(const struct answerer_options *o, struct trace_desk **ret, st
         d->began_ns = now_ns();
         r = open_next(d, reterr);
         if (r < 0) {
-                trace_desk_free(d);
+                trace_responder_free(d);
                 return r;
         }
         use_next(d);
@@ -95,7 +96,7 @@ int trace_desk_new(const struct answerer_options *o, struct trace_desk **ret, st
         return 0;
 }
 
-struct trace_desk *trace_desk_free(struct trace_desk *d) {
+struct trace_responder *trace_responder_free(struct trace_responder *d) {
         if (!d)
                 return NULL;
         leave(d);
@@ -104,9 +105,9 @@ struct trace_desk *trace_desk_free(struct trace_desk *d) {
         return NULL;
 }
 
-static int desk_answer(void *ctx, size_t seat, const struct desk_question *q, struct str *to,
-                       struct err *reterr) {
-        struct trace_desk *d = ctx;
+static int responder_answer(void *ctx, size_t seat, const struct responder_question *q,
+                            struct str *to, struct err *reterr) {
+        struct trace_responder *d = ctx;
         struct asker *k = d->askers[seat];
         char *bytes = NULL;
         size_t n = 0;
@@ -139,8 +140,8 @@ static bool has_changed(const struct stat *x, const struct stat *y) {
                x->st_mtim.tv_sec != y->st_mtim.tv_sec || x->st_mtim.tv_nsec != y->st_mtim.tv_nsec;
 }
 
-static bool desk_has_news(void *ctx) {
-        struct trace_desk *d = ctx;
+static bool responder_has_news(void *ctx) {
+        struct trace_responder *d = ctx;
         struct stat now;
 
         if (stat(d->options.path, &now) < 0) /* gone: what was read stays */
@@ -150,7 +151,7 @@ static bool desk_has_news(void *ctx) {
 }
 
 /* Code that is new has no names, and one that is finished has those that its recorder found. */
-static bool wants_names(const struct trace_desk *d) {
+static bool wants_names(const struct trace_responder *d) {
         uint64_t now = now_ns(), passed = now - d->opened_ns;
 
         return !trace_is_being_written(d->options.path) ||
@@ -158,16 +159,16 @@ static bool wants_names(const struct trace_desk *d) {
                 passed > (now - d->began_ns) / AGE_SHARE);
 }
 
-static void desk_prepare(void *ctx) {
-        struct trace_desk *d = ctx;
+static void responder_prepare(void *ctx) {
+        struct trace_responder *d = ctx;
         struct err err = {0};
 
         if (!d->next.answerer && wants_names(d))
                 open_next(d, &err); /* what fails is tried again, and what there is stays */
 }
 
-static int desk_refresh(void *ctx, struct err *reterr) {
-        struct trace_desk *d = ctx;
+static int responder_refresh(void *ctx, struct err *reterr) {
+        struct trace_responder *d = ctx;
         struct stat now;
         int r;
 
@@ -185,20 +186,20 @@ static int desk_refresh(void *ctx, struct err *reterr) {
         return r;
 }
 
-static uint64_t desk_version(void *ctx) {
-        return ((struct trace_desk *)ctx)->version;
+static uint64_t responder_version(void *ctx) {
+        return ((struct trace_responder *)ctx)->version;
 }
 
-static bool desk_is_growing(void *ctx) {
-        return ((struct trace_desk *)ctx)->is_growing;
+static bool responder_is_growing(void *ctx) {
+        return ((struct trace_responder *)ctx)->is_growing;
 }
 
-struct desk trace_desk_as_desk(struct trace_desk *d) {
-        return (struct desk){.ctx = d,
-                             .answer = desk_answer,
-                             .prepare = desk_prepare,
-                             .refresh = desk_refresh,
-                             .version = desk_version,
-                             .has_news = desk_has_news,
-                             .is_growing = desk_is_growing};
+struct responder trace_responder_table(struct trace_responder *d) {
+        return (struct responder){.ctx = d,
+                                  .answer = responder_answer,
+                                  .prepare = responder_prepare,
+                                  .refresh = responder_refresh,
+                                  .version = responder_version,
+                                  .has_news = responder_has_news,
+                                  .is_growing = responder_is_growing};
 }
