@@ -103,7 +103,7 @@ function Totals({ report }: { report: Report }) {
     [share(t.temporary_allocations, t.allocations), "temporary"],
     [bytes(t.peak_rss_bytes), "resident at most"],
     [count(t.threads), t.threads === 1 ? "thread" : "threads"],
-    [count(t.sites), "call paths"],
+    ...(Number.isFinite(t.sites) ? [[count(t.sites), "call paths"] as const] : []),
   ];
   return (
     <dl class="totals">
