@@ -5,6 +5,7 @@ import type { Source } from "./api/ask";
 import { fileSource, readFileData } from "./api/file";
 import { httpSource } from "./api/http";
 import { Page } from "./frame/page";
+import { keepPlain } from "./frame/plain";
 import "uplot/dist/uPlot.min.css";
 import "./style/tokens.css";
 import "./style/base.css";
@@ -15,6 +16,8 @@ import "./style/flame.css";
 
 const place = document.getElementById("page");
 const data = document.getElementById("silt-data"); // of a page in one file
+
+keepPlain();
 
 function begin(source: Source, at: HTMLElement): void {
   at.textContent = "";

@@ -74,6 +74,7 @@ function understand(keys: Keys, data: FileData): Asked {
 export function fileSource(data: FileData): Source {
   return {
     isFile: true,
+    edges_s: data.columns.edges_s,
     answer: async <N extends AnswerName>(name: N, keys: Keys): Promise<Answers[N]> => {
       await Promise.resolve();
       return checkAnswer(name, answerFrom(data, name, keys));
@@ -125,8 +126,8 @@ function reportFrom(data: FileData, asked: Asked): Report {
   const whole = checkAnswer("report", data.answers["report"]);
   if (asked.isWhole) return whole;
   const c = data.columns;
-  const totals = { ...whole.totals, ...totalsIn(c, asked.from, asked.to) };
   const f = figuresIn(c, asked.from, asked.to);
+  const totals = { ...whole.totals, ...totalsIn(c, asked.from, asked.to), sites: Number.NaN };
   const largest = c.paths
     .map((_, path) => path)
     .sort((a, b) => valueOf(figuresOf(f, b), asked.metric) - valueOf(figuresOf(f, a), asked.metric))

@@ -125,7 +125,7 @@ export function foundText(t: FlameTree, found: Found): string {
   const what = c.was !== null ? changeText(c, found.value, found.was)
     : c.is_change ? signed(c, found.value)
     : `${percent((100 * found.width) / (c.width[0] || 1))} of all: ${amount(c, found.value)}`;
-  return `${what} in ${plural(found.boxes, "box").replace(/boxs$/, "boxes")}`;
+  return `found ${what} in ${plural(found.boxes, "box").replace(/boxs$/, "boxes")}`;
 }
 
 /** The call path from the outermost caller to the box, one line each, for the clipboard. */

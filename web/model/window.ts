@@ -33,6 +33,16 @@ export function timeText(seconds: number, resolution_s: number): string {
   return String(Number(Math.max(0, seconds).toFixed(digits)));
 }
 
+/** The keys of a window that was dragged. Where windows begin and end at edges, the address has those: it says what is shown. */
+export function spanKeys(span: Span, resolution_s: number, end_s: number, edges_s?: readonly number[]): { readonly from: string; readonly to: string | null } {
+  if (!edges_s || edges_s.length < 2) return { from: timeText(span.from_s, resolution_s), to: span.to_s >= end_s ? null : timeText(span.to_s, resolution_s) };
+  const last = edges_s.length - 1;
+  const nearest = (at: number): number => edges_s.reduce((best, edge, i) => (Math.abs(edge - at) < Math.abs(edges_s[best] - at) ? i : best), 0);
+  const from = Math.min(nearest(span.from_s), last - 1);
+  const to = Math.max(nearest(span.to_s), from + 1);
+  return { from: timeText(edges_s[from], 1e-9), to: to === last ? null : timeText(edges_s[to], 1e-9) };
+}
+
 /** What is chosen of the time; null: all of it. A moment (`at`) is a window from the start to it. */
 export function windowOf(state: State, trace: Moments): Span | null {
   const at = get(state, "at");

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 import { fromFragment } from "./state";
-import { nudge, secondsOf, seenOf, spanText, timeText, windowOf, zoom } from "./window";
+import { nudge, secondsOf, seenOf, spanKeys, spanText, timeText, windowOf, zoom } from "./window";
 
 const trace = { duration_s: 60, marks: [{ time_s: 12, name: "warm", kind: "mark" as const, pid: 1 }], peak: { time_s: 30, bytes: 1 } };
 
@@ -53,4 +53,13 @@ test("windows in words", () => {
   assert.equal(spanText({ from_s: 0, to_s: 1.25 }), "0–1.25 s");
   assert.equal(spanText({ from_s: 0.5, to_s: 1.25 }), "500 ms–1.25 s");
   assert.equal(spanText({ from_s: 200, to_s: 300 }), "3 min 20 s–5 min 00 s");
+});
+
+test("a window of a file is at its edges, and the address says so", () => {
+  const edges = [0, 1.000001, 2, 3.25, 4];
+  assert.deepEqual(spanKeys({ from_s: 0.9, to_s: 3.1 }, 0.01, 4, edges), { from: "1.000001", to: "3.25" });
+  assert.deepEqual(spanKeys({ from_s: 3.9, to_s: 4 }, 0.01, 4, edges), { from: "3.25", to: null });
+  assert.deepEqual(spanKeys({ from_s: 1, to_s: 1.1 }, 0.01, 4, edges), { from: "1.000001", to: "2" });
+  assert.deepEqual(spanKeys({ from_s: 0.9, to_s: 3.12345 }, 0.01, 4), { from: "0.9", to: "3.12" });
+  assert.deepEqual(spanKeys({ from_s: 0.9, to_s: 5 }, 0.01, 4), { from: "0.9", to: null });
 });

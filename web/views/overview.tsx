@@ -103,7 +103,7 @@ function Totals({ report }: { report: Report }) {
     [share(t.temporary_allocations, t.allocations), "temporary"],
     [bytes(t.peak_rss_bytes), "resident at most"],
     [count(t.threads), t.threads === 1 ? "thread" : "threads"],
-    [count(t.sites), "call paths"],
+    ...(Number.isFinite(t.sites) ? [[count(t.sites), "call paths"] as const] : []),
   ];
   return (
     <dl class="totals">
@@ -132,9 +132,9 @@ function Largest({ state, ask }: ViewProps) {
           return (
             <div role="list">
               {column.slice(0, LARGEST).map((value, i) => (
-                <button key={i} role="listitem" class="largest-row" title={visible(table.names[table.function[i]])} onClick={() => ask.go({ set: { pick: `site:${table.site[i]}` } })}>
+                <button key={i} role="listitem" class="largest-row" title={visible(table.names[table.label[i]])} onClick={() => ask.go({ set: { pick: `site:${table.site[i]}` } })}>
                   <span class="largest-bar" style={{ width: `${(100 * Math.abs(value)) / most}%` }} />
-                  <span class="largest-name mono"><Name text={visible(table.names[table.function[i]])} /></span>
+                  <span class="largest-name mono"><Name text={visible(table.names[table.label[i]])} /></span>
                   <span class="largest-place quiet">{visible(place(table.names[table.file[i]], table.line[i]))}</span>
                   <span class="largest-value number">{isCount ? count(value) : bytes(value)}</span>
                 </button>

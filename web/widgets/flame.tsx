@@ -131,7 +131,7 @@ export function Flame(props: FlameProps) {
       <div class="flame-bar">
         <Crumbs tree={tree} at={at} onChoose={(box) => zoomTo(tree, box, true)} />
         <span class="flame-found" role="status">
-          {props.search === "" ? "" : pattern === null ? "not a regular expression" : found ? `${foundText(tree, found)} match` : ""}
+          {props.search === "" ? "" : pattern === null ? "not a regular expression" : found ? foundText(tree, found) : ""}
         </span>
       </div>
       <div class="flame-around" ref={around} onKeyDown={onKey} tabIndex={0} role="tree" aria-label={`${props.label}; arrow keys move, Enter zooms, m opens a menu`}

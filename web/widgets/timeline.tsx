@@ -8,7 +8,7 @@ import { get, isFilter, question, type State } from "../model/state";
 import { bytes, count, duration } from "../model/units";
 import { columnAt } from "../model/series";
 import { visible } from "../model/visible";
-import { seenOf, timeText, windowOf, zoom, type Span } from "../model/window";
+import { seenOf, spanKeys, timeText, windowOf, zoom, type Span } from "../model/window";
 import { Chart, RATE_HEIGHT } from "./chart";
 import { useColours } from "./theme";
 
@@ -118,8 +118,7 @@ function Drawn(props: DrawnProps) {
           latest.current.stopFollowing();
         }
         if (isLast) latest.current.onDrag(false);
-        const end = a.trace.duration_s;
-        a.go({ set: { at: null, from: timeText(from_s, resolution()), to: to_s >= end ? null : timeText(Math.min(to_s, end), resolution()) } }, isFirst ? "push" : "replace");
+        a.go({ set: { at: null, ...spanKeys({ from_s, to_s }, resolution(), a.trace.duration_s, a.edges_s) } }, isFirst ? "push" : "replace");
       },
       moment: (at_s) => latest.current.ask.go({ set: { at: timeText(at_s, resolution()), from: null, to: null } }),
       clear: () => latest.current.ask.go({ set: { at: null, from: null, to: null } }),

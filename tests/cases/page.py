@@ -1,0 +1,261 @@
+# SPDX-License-Identifier: MIT
+"""The page in a browser: what it shows is what the command line prints, by pointer, by keys, by address, live and from a file."""
+
+import json
+import os
+import signal
+import subprocess
+import threading
+import time
+
+from harness.page import View, browse
+from harness.process import run
+from harness.units import size_text
+
+EXAMPLE = "examples/mqtt_server"
+COLUMN = {"peak": "at peak", "end": "at end", "allocated": "allocated", "count": "allocations", "temporary": "temporary"}
+
+
+def recorded(t, *argv, name="t.silt"):
+    trace = t.path(name)
+    r = t.silt.record(trace, argv or [os.path.join(t.context.build_dir, EXAMPLE)], ["-f"])
+    assert r.code == 0, r.errors
+    return trace
+
+
+def told(t, trace, *options, command="report"):
+    r = t.silt.command(command, *([trace] if isinstance(trace, str) else trace), "--json", *options)
+    assert r.code in ((0, 1) if command == "diff" else (0,)), r.errors
+    return json.loads(r.text)
+
+
+def window_of(keys):
+    return [word for key in ("from", "to", "by", "size", "lifetime") if key in keys for word in (f"--{key}", keys[key])]
+
+
+def check_sites(table, groups, by, where):
+    """Whole figures of a copied table, by function."""
+    at = table[0].index(COLUMN[by])
+    got = sorted(int(row[at]) for row in table[1:] if int(row[at]))
+    assert got == sorted(g["self"]["value"] for g in groups["groups"] if g["self"]["value"]), f"{where}: {got}"
+
+
+def check_totals(pairs, want, where):
+    have = {name: value for name, value in pairs}
+    for name, value in (("allocated", size_text(want["bytes_allocated"])), ("allocations", f"{want['allocations']:,}"), ("call paths", f"{want['sites']:,}")):
+        assert have.get(name, value) == value, f"{where}: {name}: {have[name]}, not {value}"
+    peak = next(value for name, value in pairs if name.startswith("peak"))
+    end = next(value for name, value in pairs if name.startswith("at the end"))
+    assert (peak, end) == (size_text(want["peak_live_bytes"]), size_text(want["end_live_bytes"])), where
+
+
+def test_window(t):
+    """A window dragged on the timeline holds in every view, with the figures of the command line."""
+    trace = recorded(t)
+    with View(t, trace) as view:
+        saw, _ = browse(t, "window", view.url, drags=[[0.2, 0.6, "peak"], [0.5, 0.9, "allocated"]])
+    assert len({json.dumps(one["keys"]) for one in saw}) == 2
+    for one in saw:
+        by, options = one["keys"]["by"], ["--process", "all", *window_of(one["keys"])]
+        assert "from" in one["keys"] and "to" in one["keys"], one["keys"]
+        views, where = one["views"], str(options)
+        report = told(t, trace, *[o for o in options if o not in ("--by", by)])
+        check_totals(views["overview"], report["totals"], where)
+        groups = told(t, trace, *options, "--group-by", "function", "--top", "1000000")
+        check_sites(views["sites"], groups, by, where)
+        whole = sum(g["self"]["value"] for g in groups["groups"])
+        assert views["flame"].startswith(size_text(whole)), f"{where}: {views['flame']}, not {whole}"
+        assert views["selected"].startswith(f"= {size_text(whole)}"), f"{where}: {views['selected']}"
+        tree = told(t, trace, *options, "--tree", "--min-share", "0.1")["nodes"]
+        assert tree[0]["total"]["value"] == whole, where
+        level = min(row[0] for row in views["tree"])
+        have = [row[2] for row in views["tree"] if row[0] == level]
+        assert have == [size_text(n["total"]["value"]) for n in tree if n["parent"] == tree[0]["id"]], f"{where}: {views['tree'][:4]}"
+        what = views["source"]["headline"].partition(",")[0]
+        source = told(t, [trace, what], *options, command="source")
+        figures = {str(line["line"]): str(line["total"]["value"]) for f in source["files"] for line in f["lines"]}
+        assert views["source"]["lines"], where
+        for line, value in views["source"]["lines"]:
+            assert figures[line] == value, f"{where}: {what}, line {line}: {value}, not {figures[line]}"
+        blocks = told(t, trace, *[o for o in options if o not in ("--by", by)], "--blocks", "--top", "1000")["blocks"]
+        size = views["blocks"][0].index("size")
+        assert sorted(int(row[size]) for row in views["blocks"][1:]) == sorted(b["bytes"] for b in blocks), where
+        allocations = views["threads"][0].index("allocations")
+        assert sum(int(row[allocations]) for row in views["threads"][1:]) == report["totals"]["allocations"], where
+
+
+def test_search(t):
+    """The flame graph says which share matches."""
+    trace = recorded(t)
+    with View(t, trace) as view:
+        saw, _ = browse(t, "search", view.url, searches=["MqttState::MqttState", "no_such_function_at_all"])
+    whole = told(t, trace, "--process", "all")["totals"]["peak_live_bytes"]
+    part = told(t, trace, "--process", "all", "--tree", "--function", "MqttState::MqttState")["totals"]["value"]
+    assert saw["found"][0].startswith(f"found {100 * part // whole} % of all: {size_text(part)} in "), (saw, part, whole)
+    assert saw["found"][1] == "no function matches", saw
+
+
+def test_keyboard(t):
+    """Without a pointer from opening to a source line; what is focused shows it."""
+    trace = recorded(t)
+    with View(t, trace) as view:
+        saw, _ = browse(t, "keyboard", view.url, place=".stack-place .link[title*=\"mqtt_server.cc:\"]")
+    assert saw["view"] == "source" and "mqtt_server.cc:" in saw["keys"]["what"], saw
+    assert "search names" in saw["help"]
+    assert saw["rings"] and all(style != "none" for style in saw["rings"]), saw["rings"]
+    assert saw["most"], saw
+
+
+def test_brush(t):
+    """A brush over the heat map sets sizes and lifetimes, for every view."""
+    trace = recorded(t)
+    with View(t, trace) as view:
+        saw, _ = browse(t, "brush", view.url, part=[0.5, 0.02, 0.98, 0.6])
+    assert "size" in saw["keys"] and "lifetime" in saw["keys"], saw["keys"]
+    assert any(chip.startswith("size") for chip in saw["chips"]) and any(chip.startswith("lifetime") for chip in saw["chips"]), saw["chips"]
+    options = ["--process", "all", *window_of(saw["keys"])]
+    blocks = told(t, trace, *options, "--blocks", "--top", "1000")["blocks"]
+    size = saw["blocks"][0].index("size")
+    assert sorted(int(row[size]) for row in saw["blocks"][1:]) == sorted(b["bytes"] for b in blocks) and blocks, options
+    allocated = saw["sites"][0].index("allocations")
+    assert sum(int(row[allocated]) for row in saw["sites"][1:]) == told(t, trace, *options)["totals"]["allocations"]
+
+
+def test_address(t):
+    """An address is a view; back undoes choices one by one."""
+    trace = recorded(t)
+    fragment = "#flame?from=0.2&to=1.1&by=allocated&function=main"
+    with View(t, trace) as view:
+        saw, _ = browse(t, "deep", view.url, fragment=fragment)
+    assert saw["opened"] == fragment, saw["opened"]
+    assert len(saw["chips"]) == 2 and "main" in saw["chips"][1], saw["chips"]
+    assert saw["back"] == saw["trail"][2::-1], (saw["back"], saw["trail"])
+    assert saw["again"] == saw["chips"] and saw["forward"] == saw["trail"][1]
+    assert saw["there"]["view"] == "Sites" and len(saw["other"]) == 2, saw
+
+
+def test_one_file(t):
+    """The page from disk with the network off: every view says something, a window is the command line's, nothing is asked of anybody."""
+    trace, page = recorded(t), t.path("t.html")
+    r = t.silt.command("html", trace, "-o", page)
+    assert r.code == 0, r.errors
+    saw, said = browse(t, "offline", "file://" + page, offline=True)
+    assert said["requests"] == [], said["requests"]
+    for view, text in saw["views"].items():
+        assert len(text) > 40, f"{view}: {text}"
+    options = ["--process", "all", *window_of(saw["keys"])]
+    assert len(options) == 6, options
+    check_totals(saw["totals"], told(t, trace, *options)["totals"], str(options))
+    at = saw["sites"][0].index("allocated")
+    assert sum(int(row[at]) for row in saw["sites"][1:]) == told(t, trace, *options)["totals"]["bytes_allocated"]
+
+
+def moments(t):
+    """A program that does what it is told, with marks."""
+    here = os.path.dirname(os.path.abspath(__file__))
+    program = t.path("moments")
+    r = run(["gcc", "-O1", "-g", "-pthread", "-I", os.path.join(here, "../../include"), os.path.join(here, "moments.c"), "-o", program])
+    assert r.code == 0, r.errors
+    return program
+
+
+def test_compare(t):
+    """Two traces open on Compare with the sentence of silt diff; two windows between marks are generations."""
+    program = moments(t)
+    for name, n in (("old.silt", 100), ("new.silt", 150)):
+        done = subprocess.run(t.silt.run_argv(t.path(name), [program], ["-f"]), capture_output=True, timeout=60, check=False,
+                              input=f"+{n} 10000\nmark first\n+70 1000\n-20\nmark second\n+30 5000\n".encode())
+        assert done.returncode == 0, done.stderr
+    old, new = t.path("old.silt"), t.path("new.silt")
+    with View(t, old, new) as view:
+        saw, _ = browse(t, "compare", view.url, fragments=["", "#compare?shape=table"])
+    assert saw["first"]["view"] == "compare", saw["first"]
+    want = told(t, [old, new], command="diff")
+    for one in saw["seen"]:
+        assert want["text"] in one["text"], (one["text"][:300], want["text"])
+    with View(t, new) as view:
+        saw, _ = browse(t, "compare", view.url, fragments=["#compare?by=growth&old-to=@first&from=@first&to=@second&shape=table", "#compare?by=allocated&old-from=@first&old-to=@second&from=@second"])
+    want = told(t, [f"{new}@0..@first", f"{new}@@first..@second"], "--by", "growth", command="diff")
+    assert want["text"] in saw["seen"][0]["text"], (saw["seen"][0]["text"][:300], want["text"])
+    want = told(t, [f"{new}@@first..@second", f"{new}@@second.."], "--by", "allocated", command="diff")
+    assert want["text"] in saw["seen"][1]["text"], (saw["seen"][1]["text"][:300], want["text"])
+
+
+def feed(process, is_over):
+    """More memory every moment, until the program is gone."""
+    while not is_over.is_set():
+        try:
+            process.stdin.write(b"+20 20000\n")
+            process.stdin.flush()
+            process.stdout.readline()
+        except OSError:
+            return
+        time.sleep(0.05)
+
+
+def test_follow(t):
+    """A recording that grows is followed, stopped, resumed; after its program was killed it is as it ended."""
+    trace, go, is_over = t.path("t.silt"), t.path("go"), threading.Event()
+    recording = subprocess.Popen(t.silt.run_argv(trace, [moments(t)], ["-f"]), stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, start_new_session=True)
+    t.running.append(recording)
+    recording.stdout.readline()
+    feeder = threading.Thread(target=feed, args=(recording, is_over))
+    feeder.start()
+
+    def kill_once_told():
+        while not os.path.exists(go) and not is_over.is_set():
+            time.sleep(0.05)
+        subprocess.run(["pkill", "-KILL", "-x", "-P", str(recording.pid), "moments"], check=False)
+
+    killer = threading.Thread(target=kill_once_told)
+    killer.start()
+    try:
+        with View(t, "--wait", "10s", trace) as view:
+            saw, _ = browse(t, "follow", view.url, go=go)
+    finally:
+        is_over.set()
+        killer.join()
+        feeder.join()
+        recording.wait()
+    assert "following" in saw["chip"] and "following" not in saw["stopped"] and "following" in saw["resumed"], saw
+    assert saw["still"] == saw["stillThen"], "it moved although it was stopped"
+    want = told(t, trace, "--process", "all")["totals"]
+    assert f"end {size_text(want['end_live_bytes'])}" in " ".join(saw["last"].split()), (saw["last"], want)
+
+
+ODD = ("<script>window.ran=1;alert(1)</script>", "<img src=x onerror=window.ran=2>", "&lt;b&gt;&amp;{{7*7}}${7*7}", "=cmd|' /C calc'!A0")
+
+
+def test_names(t):
+    """Names that are markup, script, bidi controls, very long or not UTF-8 are text in every view."""
+    here = os.path.dirname(os.path.abspath(__file__))
+    folder = t.path("a<img src=x onerror=window.ran=6>")
+    os.mkdir(folder)
+    program = os.path.join(folder, "p<u>")
+    includes = os.path.join(here, "../../include")
+    for argv in (["-g", "-c", os.path.join(here, "odd_files.c"), "-o", t.path("files.o")],
+                 ["-pthread", "-I", includes, os.path.join(here, "odd_names.c"), t.path("files.o"), "-o", program]):
+        r = run(["gcc", "-O1", *argv])
+        assert r.code == 0, r.errors
+    trace = recorded(t, program, "<script>window.ran=5</script>")
+    with View(t, trace) as view:
+        saw, _ = browse(t, "names", view.url, may_err=True)
+    for view_name, one in saw["seen"].items():
+        assert one["foreign"] == 0 and one["ran"] is None, f"{view_name}: {one}"
+        assert one["bidi"] == 0, f"{view_name}: {one['bidi']} bidi controls"
+        assert one["wide"] <= 0, f"{view_name}: {one['wide']} px wider than the window"
+        assert "<script>window.ran=5</script>" in one["text"], f"{view_name}: the command is not there"
+    names = {row[0] for row in saw["rows"][1:]}
+    for name in ODD:
+        assert name in names, (name, names)
+
+
+def test_frames(t):
+    """A table of 100,000 rows and a flame graph of as many boxes move; bench/page.py says how fast."""
+    many = t.context.helpers.build("many_frames", ["many_frames.c"])
+    trace = recorded(t, many, "100000")
+    with View(t, trace) as view:
+        saw, _ = browse(t, "frames", view.url, rows=5000)
+    assert saw["count"] != saw["scrolled"], saw
+    t.notes.append(f"{saw['count']}: {saw['table']['per_s']:.0f} frames a second; flame graph {saw['flame']['per_s']:.0f}")
+    assert saw["table"]["per_s"] > 3 and saw["flame"]["per_s"] > 3, saw

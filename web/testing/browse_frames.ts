@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: MIT
+// For tests and bench/page.py: frames a second while a large table scrolls and a large flame graph zooms.
+import type { Page } from "playwright-core";
+import { load, settle, textOf, type Arguments, type Tab } from "./browse_tab";
+
+const FRAMES = 120;
+
+interface Pace {
+  readonly frames: number;
+  readonly seconds: number;
+  readonly per_s: number;
+  /** The longest between two frames. */
+  readonly longest_ms: number;
+}
+
+/** Does something before each frame, and measures how long the frames are. */
+async function pace(page: Page, step: "scroll" | "zoom"): Promise<Pace> {
+  return page.evaluate(async ([what, n]) => {
+    const target = document.querySelector<HTMLElement>(what === "scroll" ? '[role="grid"]' : ".flame-around canvas");
+    if (!target) throw new Error(`nothing to ${what}`);
+    const box = target.getBoundingClientRect();
+    const act = (i: number): void => {
+      if (what === "scroll") target.scrollTop += i < n / 2 ? 137 : (target.scrollHeight / n) * 0.9;
+      else target.dispatchEvent(new WheelEvent("wheel", { deltaY: i % 60 < 30 ? -40 : 40, clientX: box.left + box.width * 0.4, clientY: box.top + 60, bubbles: true, cancelable: true }));
+    };
+    const times: number[] = [];
+    await new Promise<void>((done) => {
+      const frame = (now: number): void => {
+        times.push(now);
+        if (times.length > n) return done();
+        act(times.length);
+        requestAnimationFrame(frame);
+      };
+      requestAnimationFrame(frame);
+    });
+    const seconds = (times[n] - times[0]) / 1000;
+    return { frames: n, seconds, per_s: n / seconds, longest_ms: Math.max(...times.slice(1).map((t, i) => t - times[i])) };
+  }, [step, FRAMES] as const);
+}
+
+export async function frames(tab: Tab, args: Arguments): Promise<unknown> {
+  const { page } = tab;
+  await load(tab, args.url, "#sites?group-by=site");
+  await page.waitForFunction((least) => Number((document.querySelector(".table-count")?.textContent ?? "").split(" of ")[1]?.replace(/\D/g, "") ?? 0) >= least, args["rows"] as number);
+  await settle(page);
+  const count = await textOf(page, ".table-count");
+  const table = await pace(page, "scroll");
+  const scrolled = await textOf(page, ".table-count");
+  await load(tab, args.url, "#flame?by=end");
+  const flame = await pace(page, "zoom");
+  return { count, scrolled, table, flame };
+}
