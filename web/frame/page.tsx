@@ -82,6 +82,8 @@ export function Page({ source }: { source: Source }) {
 }
 
 function Views({ state, ask, onHelp }: ViewProps & { onHelp: () => void }) {
+  // Narrow, the list is a row that scrolls.
+  useEffect(() => document.querySelector('.views [aria-current="page"]')?.scrollIntoView({ block: "nearest", inline: "nearest" }), [state.view]);
   return (
     <nav class="views" aria-label="Views">
       {VIEWS.map((name, i) => (

@@ -104,7 +104,7 @@ function Rows({ answer, state, ask }: { answer: TreeAnswer; state: State; ask: A
   return (
     <>
       <Tree label="Call paths" tree={tree} value={value} heading="function" found={found}
-            name={(i) => <><Name text={nameOf(nodes[i]!)} /> <span class="quiet tree-place">{placeOf(nodes[i]!)}{nodes[i]!.inlined ? ", inlined" : ""}</span></>}
+            name={(i) => <>{nodes[i]!.guess && <span class="quiet" title="The nearest name before it: the function itself has none">near </span>}<Name text={nameOf(nodes[i]!)} /> <span class="quiet tree-place">{placeOf(nodes[i]!)}{nodes[i]!.inlined ? ", inlined" : ""}</span></>}
             title={(i) => nameOf(nodes[i]!)}
             columns={[
               { title: "total", hint: "with everything it calls", isWide: true, cell: (i) => amount(value[i]!), share: (i) => (whole > 0 ? Math.abs(value[i]!) / whole : 0) },
