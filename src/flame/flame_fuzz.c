@@ -8,7 +8,7 @@
  *
  * seeds: src/report/report_seeds
  * covers: src/flame/colour.c src/flame/text_cut.c src/flame/script_data.c src/flame/escape.c src/flame/flame.c src/flame/graph.c
- * covers: src/flame/flame_page.c src/flame/same_functions.c src/flame/svg.c src/flame/text_pool.c src/flame/flame_words.c */
+ * covers: src/flame/flame_page.c src/flame/same_functions.c src/flame/svg.c src/show/text_pool.c src/flame/flame_words.c */
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>

@@ -150,6 +150,16 @@ static int find_edge(struct query *q, uint32_t process, const char *name, struct
         return 1;
 }
 
+uint64_t query_edge_near(const struct query *q, uint64_t time_ns) {
+        size_t next = query_slice_at(q, time_ns);
+        uint64_t before_ns = next ? trace_slice(q->reader, next - 1)->end_ns : 0, behind_ns;
+
+        if (next >= q->view->n_slices)
+                return before_ns;
+        behind_ns = trace_slice(q->reader, next)->end_ns;
+        return time_ns - before_ns <= behind_ns - time_ns ? before_ns : behind_ns;
+}
+
 int query_find_moment(struct query *q, uint32_t process, const char *name, struct query_moment *ret,
                       size_t *ret_n_same, struct err *reterr) {
         struct query_moment m;

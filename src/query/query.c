@@ -119,16 +119,6 @@ size_t query_slice_at(const struct query *q, uint64_t time_ns) {
         return low;
 }
 
-uint64_t query_edge_near(const struct query *q, uint64_t time_ns) {
-        size_t next = query_slice_at(q, time_ns);
-        uint64_t before_ns = next ? trace_slice(q->reader, next - 1)->end_ns : 0, behind_ns;
-
-        if (next >= q->view->n_slices)
-                return before_ns;
-        behind_ns = trace_slice(q->reader, next)->end_ns;
-        return time_ns - before_ns <= behind_ns - time_ns ? before_ns : behind_ns;
-}
-
 /* ---- scope ----------------------------------------------------------------------------------- */
 
 static bool find_last_image(const struct trace_view *v, uint32_t pid, uint32_t *ret) {
