@@ -9,6 +9,7 @@
 #include "cli/commands.h"
 #include "cli/help_source.h"
 #include "cli/missing_names.h"
+#include "cli/source_places.h"
 #include "source/source.h"
 
 static const struct cli_command source_command = {
@@ -25,40 +26,6 @@ static bool take_context(struct source_options *o, struct cli_parser *p) {
         if (!cli_value_number(p, 0, SOURCE_MAX_CONTEXT, &n))
                 return false;
         o->n_context = (uint32_t)n;
-        return true;
-}
-
-static bool take_dir(struct source_options *o, struct cli_parser *p) {
-        if (!p->value[0]) {
-                cli_parser_error(p,
-                                 "--source-dir: '' is not a directory: write '--source-dir DIR'");
-                return false;
-        }
-        if (o->n_dirs == SOURCE_MAX_DIRS) {
-                cli_parser_error(
-                        p, "--source-dir: given more than %d times: name a common parent directory",
-                        SOURCE_MAX_DIRS);
-                return false;
-        }
-        o->dirs[o->n_dirs++] = p->value;
-        return true;
-}
-
-static bool take_map(struct source_options *o, struct cli_parser *p) {
-        const char *equals = strchr(p->value, '=');
-
-        if (!equals || equals == p->value || !equals[1]) {
-                cli_parser_error(p, "--map: '%s' is not a mapping: write '--map OLD=NEW'",
-                                 p->value);
-                return false;
-        }
-        if (o->n_maps == SOURCE_MAX_MAPS) {
-                cli_parser_error(p, "--map: given more than %d times: use --source-dir",
-                                 SOURCE_MAX_MAPS);
-                return false;
-        }
-        o->maps[o->n_maps++] =
-                (struct source_map){p->value, (size_t)(equals - p->value), equals + 1};
         return true;
 }
 
@@ -82,8 +49,8 @@ static bool take_option(struct source_command *c, enum source_option option, str
         switch (option) {
         case SOURCE_JSON: o->view.json = true; break;
         case SOURCE_CONTEXT: return take_context(o, p);
-        case SOURCE_SOURCE_DIR: return take_dir(o, p);
-        case SOURCE_MAP: return take_map(o, p);
+        case SOURCE_SOURCE_DIR: return cli_take_source_dir(p, o);
+        case SOURCE_MAP: return cli_take_source_map(p, o);
         case SOURCE_FULL: o->is_full = true; break;
         case SOURCE_DEBUG_PATH: return cli_take_debug_path(p);
         case SOURCE_BY:

@@ -15,6 +15,7 @@
 #include "cli/commands.h"
 #include "cli/help_view.h"
 #include "cli/missing_names.h"
+#include "cli/source_places.h"
 #include "page/page_assets.h"
 #include "serve/browser.h"
 #include "serve/server.h"
@@ -52,19 +53,6 @@ static bool take_port(struct view_command *c, struct cli_parser *p) {
         return true;
 }
 
-static bool take_dir(struct view_command *c, struct cli_parser *p) {
-        struct source_options *o = &c->source;
-
-        if (o->n_dirs == SOURCE_MAX_DIRS) {
-                cli_parser_error(
-                        p, "--source-dir: given more than %d times: name a common parent directory",
-                        SOURCE_MAX_DIRS);
-                return false;
-        }
-        o->dirs[o->n_dirs++] = p->value;
-        return true;
-}
-
 /* False after an error was printed. */
 static bool take_option(struct view_command *c, enum view_option option, struct cli_parser *p) {
         switch (option) {
@@ -73,7 +61,8 @@ static bool take_option(struct view_command *c, enum view_option option, struct 
         case VIEW_LISTEN: c->listen = p->value; break;
         case VIEW_ONCE: c->once = true; break;
         case VIEW_WAIT: return cli_value_duration(p, &c->wait_ns);
-        case VIEW_SOURCE_DIR: return take_dir(c, p);
+        case VIEW_SOURCE_DIR: return cli_take_source_dir(p, &c->source);
+        case VIEW_MAP: return cli_take_source_map(p, &c->source);
         case VIEW_DEBUG_PATH: return cli_take_debug_path(p);
         case VIEW_BY:
         case VIEW_FROM:

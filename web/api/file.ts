@@ -140,6 +140,7 @@ function reportFrom(data: FileData, asked: Asked): Report {
     top: [{
       metric: asked.metric,
       sites: largest.map((path) => ({
+        site: c.paths[path],
         bytes: isCount(asked.metric) ? f.allocated_bytes[path] : valueOf(figuresOf(f, path), asked.metric),
         blocks: f.peak_blocks[path], allocations: f.count[path], stack: stackOf(c, path),
       })),

@@ -10,7 +10,7 @@ const totals = object({
 });
 export type Totals = Checked<typeof totals>;
 
-const site = object({ bytes: number, blocks: number, allocations: number, stack });
+const site = object({ site: optional(number), bytes: number, blocks: number, allocations: number, stack });
 export type ReportSite = Checked<typeof site>;
 
 const finding = object({

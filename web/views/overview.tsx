@@ -5,7 +5,6 @@ import type { Lifetimes, Sizes } from "../api/common";
 import type { Finding, Report } from "../api/report";
 import { useAnswer } from "../api/use";
 import { METRIC_WORDS } from "../model/chips";
-import { exactly } from "../model/pick";
 import { place } from "../model/spread";
 import { get, question } from "../model/state";
 import { stepOf } from "../model/step";
@@ -65,18 +64,11 @@ function splitSubject(finding: Finding): readonly [subject: string, rest: string
   return name && text.startsWith(name) && text.startsWith(":", name.length) ? [name, text.slice(name.length + 1).trim()] : ["", text];
 }
 
-/** A pattern for the function a finding is about: whole names are longer than what people read. */
-function patternOf(finding: Finding): string | null {
-  const name = finding.function;
-  const frame = finding.site?.stack.find((one) => one.function === name) ?? finding.site?.stack.find((one) => one.function.includes(`${name}(`) || one.function.includes(`${name}<`));
-  return frame ? exactly(frame.function) : null;
-}
-
 function Card({ finding, state, ask }: ViewProps & { finding: Finding }) {
   const step = stepOf(finding);
   const [subject, rest] = splitSubject(finding);
-  const pattern = ask.isFile ? null : patternOf(finding);
-  const history = useAnswer(ask, "timeline", pattern ? [...question(state, { by: null, columns: CARD_COLUMNS, coarse: true }), ["function", pattern]] : null);
+  const site = ask.isFile ? undefined : finding.site?.site; // a file knows the whole timeline alone
+  const history = useAnswer(ask, "timeline", site ? [...question(state, { by: null, columns: CARD_COLUMNS, coarse: true }), ["site", String(site)]] : null);
   const line = history.answer?.live_bytes ?? [];
   return (
     <article class={`card is-${finding.severity}`}>
@@ -85,7 +77,7 @@ function Card({ finding, state, ask }: ViewProps & { finding: Finding }) {
       <p class="card-text">{visible(rest)}</p>
       <div class="card-foot">
         <span class="card-chart">
-          {line.some((v) => v) && !history.error && <Spark values={line} width={240} height={40} label={`Live bytes of ${finding.function} over time`} />}
+          {line.some((v) => v) && !history.error && <Spark values={line} width={240} height={40} label="Live bytes of its largest call path over time" />}
         </span>
         {step && <button class={finding.severity === "problem" ? "button is-main" : "button"} onClick={() => ask.go(step.change)}>{step.label}</button>}
       </div>
