@@ -84,8 +84,8 @@ void show_put_site(struct json *j, const struct query *q, const struct query_sit
                 json_key(j, "bytes_estimated");
                 json_bool(j, true);
         }
-        json_put_uint(j, "site", s->stack);
         show_put_stack(j, q, s->stack);
+        json_put_uint(j, "site", s->stack);
         json_end(j);
 }
 
