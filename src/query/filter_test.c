@@ -289,10 +289,52 @@ static void forget_peak(struct query_answer *a) {
                 a->sites[i].f.peak_bytes = a->sites[i].f.peak_blocks = 0;
 }
 
+/* Brute force knows no heirs: what was live where a process ended before its child, and left it blocks, it cannot tell of all
+ * together. Filters on single blocks know none either. heirs_test.c has them. */
+static bool has_heirs(const struct query *q, const struct question *x) {
+        const struct trace_view *v = query_view(q);
+
+        if (x->scope.process != QUERY_ALL || query_filter_needs_events(x->filter))
+                return false;
+        for (uint32_t i = 0; i < v->n_processes; i++) {
+                uint32_t parent = v->processes[i].start.parent;
+
+                if (parent < v->n_processes && v->processes[parent].has_end &&
+                    (!v->processes[i].has_end ||
+                     v->processes[i].end.end_ns > v->processes[parent].end.end_ns))
+                        return true;
+        }
+        return false;
+}
+
+static void forget_live(struct query_answer *a) {
+        forget_peak(a);
+        a->totals.begin_bytes = a->totals.begin_blocks = 0;
+        a->totals.end_bytes = a->totals.end_blocks = 0;
+        for (size_t p = 0; p < a->n_processes; p++) {
+                a->processes[p].begin_bytes = a->processes[p].begin_blocks = 0;
+                a->processes[p].end_bytes = a->processes[p].end_blocks = 0;
+        }
+        for (size_t i = 0; i < a->n_sites; i++) {
+                a->sites[i].f.begin_bytes = a->sites[i].f.begin_blocks = 0;
+                a->sites[i].f.end_bytes = a->sites[i].f.end_blocks = 0;
+        }
+}
+
+/* Sites of which nothing is left to compare. */
+static void drop_idle(struct query_answer *a) {
+        size_t n = 0;
+
+        for (size_t i = 0; i < a->n_sites; i++)
+                if (!query_figures_are_idle(&a->sites[i].f))
+                        a->sites[n++] = a->sites[i];
+        a->n_sites = n;
+}
+
 static void ask(struct query *q, struct brute_lives *lives, const char *path, uint64_t seed,
                 uint64_t *random, struct tally *t) {
         _cleanup_(query_answer_freep) struct query_answer *expected = NULL, *actual = NULL;
-        bool is_recorded = strcmp(path, TRACE_PATH) != 0;
+        bool is_recorded = strcmp(path, TRACE_PATH) != 0, knows_live;
         struct question x;
         struct err e = {0};
         unsigned n;
@@ -309,12 +351,17 @@ static void ask(struct query *q, struct brute_lives *lives, const char *path, ui
                 forget_peak(expected);
                 forget_peak(actual);
         }
+        knows_live = !is_recorded || !has_heirs(q, &x);
+        if (!knows_live) {
+                forget_live(expected), drop_idle(expected);
+                forget_live(actual), drop_idle(actual);
+        }
         n = brute_compare(expected, actual, false, stderr);
         /* of all together it depends on who outlived whom, which this old kind of trace says nothing about */
         n += x.scope.process != QUERY_ALL && !actual->is_exact;
         n += compare_blocks(q, lives, &x);
         n += compare_threads(q, &x, expected);
-        n += compare_columns(q, lives, &x, !is_recorded);
+        n += knows_live ? compare_columns(q, lives, &x, !is_recorded) : 0;
         if (n)
                 question_print(&x, path, seed);
         t->n_questions++;
