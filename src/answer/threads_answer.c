@@ -93,7 +93,12 @@ static void put_processes(struct json *j, const struct question *k, const struct
                 answer_put_seconds(j, "begin_s", p->start.start_ns);
                 answer_put_seconds(j, "end_s", process_end_ns(k, i));
                 json_put_string(j, "ended", show_ended_name(p->end.ended));
-                show_put_totals(j, "totals", NULL, &a->processes[i]);
+                /* of all together a filter leaves each its part of their peak, which is no peak of its own */
+                if (a->scope.process == QUERY_ALL && a->n_processes > 1 &&
+                    !query_filter_is_empty(a->scope.filter))
+                        answer_put_null(j, "totals");
+                else
+                        show_put_totals(j, "totals", NULL, &a->processes[i]);
                 json_end(j);
         }
         json_end(j);

@@ -129,7 +129,7 @@ static void add_default_output(const char *trace, struct str *to) {
 
 static int draw_into_file(const struct flame_command_options *o, const char *path,
                           struct err *reterr) {
-        const struct product product = {path, FLAME_MARK, FLAME_MARK_WITHIN, o->force};
+        const struct product product = {path, FLAME_MARK, FLAME_MARK_WITHIN, o->force, false};
         struct flame_result result = {0};
         struct unit_text size, frames;
         char *text = NULL;

@@ -103,7 +103,8 @@ static int make_page(const struct html_command_options *o, FILE *out, struct pag
 }
 
 static int make_file(const struct html_command_options *o, struct err *reterr) {
-        const struct product product = {o->output, PAGE_FILE_MARK, PAGE_FILE_MARK_WITHIN, o->force};
+        const struct product product = {o->output, PAGE_FILE_MARK, PAGE_FILE_MARK_WITHIN, o->force,
+                                        true};
         struct page_file_result result = {0};
         struct unit_text size;
         char *text = NULL;

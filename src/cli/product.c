@@ -44,7 +44,7 @@ int product_check(const struct product *p, struct err *reterr) {
 /* Opens a new file, or one that may be overwritten, empty. */
 static int open_empty(const struct product *p, struct err *reterr) {
         int fd = fs_open(p->path, O_WRONLY | O_CREAT | O_CLOEXEC | (p->force ? O_TRUNC : O_EXCL),
-                         0666);
+                         p->is_private ? 0600 : 0666);
 
         if (fd == -EEXIST) {
                 fd = fs_open(p->path, O_RDWR | O_CLOEXEC, 0);

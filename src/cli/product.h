@@ -12,6 +12,7 @@ struct product {
         const char *mark;   /* stands within the first bytes of what silt makes */
         size_t mark_within; /* of so many; at most PRODUCT_MAX_MARK_WITHIN */
         bool force;         /* overwrite whatever is there */
+        bool is_private;    /* for nobody else to read, as traces are */
 };
 enum { PRODUCT_MAX_MARK_WITHIN = 4096 };
 

@@ -117,6 +117,20 @@ def test_one_file(t):
 def test_refusals(t):
     """What a file cannot answer it refuses, with what to do."""
     _, page = page_of(t, t.program("realloc_chain"))
-    for answer in ask_page(t, page, ["flame function=x", "table group-by=thread", "diff old-to=1s", "source what=nothing", "shaped blocks=1", "flame from=5x",
+    for answer in ask_page(t, page, ["flame function=x", "flame site=1", "table group-by=thread", "diff old-to=1s", "source what=nothing", "shaped blocks=1", "flame from=5x",
                                      "flame by=colour", "flame from=@nowhere"]):
         assert answer["schema"] == "silt.error/1" and answer["error"], answer
+
+
+def test_cut_recording(t):
+    """A trace that was cut off is shown for what it is, and its windows are answered."""
+    trace, page = page_of(t, t.program("fork_tree"))
+    with open(trace, "rb") as f:
+        whole = f.read()
+    with open(t.path("cut.silt"), "wb") as f:
+        f.write(whole[:len(whole) * 6 // 10])
+    assert t.silt.command("html", t.path("cut.silt"), "-f", "-o", page).code == 0
+    summary, flame, other = ask_page(t, page, ["report ", "flame by=end", "table process=1"])
+    assert summary["schema"] == "silt.report/1" and summary["limits"], summary
+    assert flame["schema"] == "silt.flame/1"
+    assert other["schema"] == "silt.error/1" and other["key"] == "process", "a process was asked for, and all were told"

@@ -10,7 +10,7 @@ import subprocess
 import time
 
 from harness.process import find_by_argument, give_up, in_time
-from harness.served import Served
+from harness.served import Served, needs_page
 
 ANSWERS = ("trace", "report", "timeline", "flame", "table", "heat", "threads", "report?tree", "report?group-by=function", "report?histogram=size",
            "source?what=main", "diff?old-to=@peak&from=@peak")
@@ -28,6 +28,7 @@ def view(t, *argv, **how):
 
 def test_answers(t):
     """The page and each answer, and what the command line says of the same."""
+    needs_page(t)
     trace = record(t, program="containers")
     s = view(t, trace, "--no-browser")
     page = s.get("/?token=" + s.token, token=False)
@@ -123,6 +124,7 @@ def browser(t, body):
 
 def test_browser(t):
     """It is given an address that works once, because others may see its command line; the one printed works on."""
+    needs_page(t)
     trace, seen = record(t), t.path("seen")
     s = view(t, trace, "--from", "1ms", env={"BROWSER": browser(t, f"echo \"$1\" >{seen}.new; mv {seen}.new {seen}\n")})
     deadline = time.monotonic() + 20
@@ -233,6 +235,7 @@ def test_a_recorder_that_is_killed(t):
 
 def test_run_view(t):
     """The page comes while the program runs, stays when it has ended, and silt returns the program's status after Ctrl-C."""
+    needs_page(t)
     out = t.path("out")
     with open(out, "wb") as f:
         s = Served(t, [t.silt.path, "run", "--view", "-o", t.path("t.silt"), "--", "sh", "-c", f"{t.helper()} allocate 2000; echo done; exit 7"],
@@ -252,6 +255,7 @@ def test_run_view(t):
 
 def test_attach_view(t):
     """The first Ctrl-C ends the recording, the second the page; the process goes on."""
+    needs_page(t)
     target = subprocess.Popen([t.helper(), "allocate", "60000"], stdout=subprocess.PIPE)
     t.running.append(target)
     target.stdout.readline()

@@ -10,6 +10,7 @@ import socket
 import subprocess
 import time
 
+from .cases import skip
 from .process import TimedOut, give_up
 
 ADDRESS = re.compile(r"http://(\S+):(\d+)/\?token=([0-9a-f]{32})(#\S*)?")
@@ -22,6 +23,13 @@ class Reply:
     @property
     def json(self):
         return json.loads(self.body)
+
+
+def needs_page(t):
+    """Skips the test where silt was built without the page."""
+    r = t.silt.command("html", t.path("none.silt"), "-o", t.path("none.html"))
+    if "without the page" in r.errors:
+        skip("this build has no page")
 
 
 class Served:

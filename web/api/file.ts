@@ -60,9 +60,11 @@ function momentOf(name: string, data: FileData): number {
   return mark.time_s;
 }
 
-function understand(keys: Keys, data: FileData): Asked {
+function understand(name: AnswerName, keys: Keys, data: FileData): Asked {
   const of = new Map(keys);
-  const filter = keys.find(([key]) => isFilter(key) && key !== "site");
+  const process = of.get("process");
+  if (process !== undefined && process !== "all") throw new Refused("this file has all processes together only", `choose all processes, or ${OPEN}`, "process");
+  const filter = keys.find(([key]) => isFilter(key) && !(key === "site" && name === "detail"));
   if (filter) throw new Refused(`this file cannot filter by ${filter[0]}`, `${OPEN}, or remove the filter`, filter[0]);
   const by = of.get("by") ?? "peak";
   if (!METRICS.includes(by)) throw new Refused(`'${by}' is not a metric`, METRICS.join(", "), "by");
@@ -87,7 +89,7 @@ function answerFrom(data: FileData, name: AnswerName, keys: Keys): unknown {
   if (name === "progress") return { schema: "silt.progress/1", share: null, text: null };
   if (name === "diff") throw new Refused("this file has one recording and cannot compare", OPEN);
   if (name === "source") return sourceFrom(data, keys);
-  const asked = understand(keys, data);
+  const asked = understand(name, keys, data);
   const c = data.columns;
   switch (name) {
     case "flame": {
@@ -127,7 +129,11 @@ function reportFrom(data: FileData, asked: Asked): Report {
   if (asked.isWhole) return whole;
   const c = data.columns;
   const f = figuresIn(c, asked.from, asked.to);
-  const totals = { ...whole.totals, ...totalsIn(c, asked.from, asked.to), sites: Number.NaN };
+  const resident = timelineFrom(data, asked).rss_bytes.filter((value) => value !== null);
+  const totals = {
+    ...whole.totals, ...totalsIn(c, asked.from, asked.to), sites: Number.NaN, reallocations: f.reallocations.reduce((a, b) => a + b, 0),
+    peak_rss_bytes: Math.max(0, ...resident),
+  };
   const largest = c.paths
     .map((_, path) => path)
     .sort((a, b) => valueOf(figuresOf(f, b), asked.metric) - valueOf(figuresOf(f, a), asked.metric))
@@ -191,7 +197,7 @@ function detailFrom(data: FileData, asked: Asked): Detail {
 
 /** Written for the functions that matter most, by the metric of the file. */
 function sourceFrom(data: FileData, keys: Keys): unknown {
-  const asked = understand(keys.filter(([key]) => key !== "what"), data);
+  const asked = understand("source", keys.filter(([key]) => key !== "what"), data);
   const what = new Map(keys).get("what") ?? "";
   const found = data.answers[`source?what=${what}`];
   if (found === undefined) throw new Refused(`the source of ${what || "this function"} is not in this file`, OPEN, "what");

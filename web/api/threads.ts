@@ -5,7 +5,7 @@ import { optional, stack } from "./common";
 
 const process = object({
   word: string, name: string, pid: number, parent: number, begin_s: number, end_s: nullable(number), ended: string,
-  totals: object({ allocations: number, peak_live_bytes: number, end_live_bytes: number }),
+  totals: nullable(object({ allocations: number, peak_live_bytes: number, end_live_bytes: number })),
 });
 export type ProcessLife = Checked<typeof process>;
 

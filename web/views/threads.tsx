@@ -102,7 +102,7 @@ function ThreadTable({ answer, state, ask }: { answer: Threads } & ViewProps) {
 
 function Processes({ answer, state, ask }: { answer: Threads } & ViewProps) {
   const tree = useMemo(() => processTree<ProcessLife>(answer.processes, ask.trace.duration_s), [answer, ask.trace.duration_s]);
-  const most = answer.processes.reduce((a, p) => Math.max(a, p.totals.peak_live_bytes), 0);
+  const most = answer.processes.reduce((a, p) => Math.max(a, p.totals?.peak_live_bytes ?? 0), 0);
   const ticks = timeTicks(ask.trace.duration_s, 5);
   const chosen = get(state, "process");
   return (
@@ -121,9 +121,9 @@ function Processes({ answer, state, ask }: { answer: Threads } & ViewProps) {
           <span role="cell" class="life-name" style={{ paddingLeft: `${depth * 16}px` }} title={`${process.name}, pid ${process.pid}, ended: ${process.ended}`}>
             <button type="button" class="link" onClick={() => ask.go({ set: { process: chosen === process.word ? null : process.word } })}>{process.name || process.word}</button> <span class="quiet">{process.word}</span>
           </span>
-          <span role="cell" class="number cell is-number"><span class="cell-bar" style={{ width: `${most > 0 ? (100 * process.totals.peak_live_bytes) / most : 0}%` }} /><span class="cell-text">{bytes(process.totals.peak_live_bytes)}</span></span>
-          <span role="cell" class="number">{process.totals.end_live_bytes === 0 ? "–" : bytes(process.totals.end_live_bytes)}</span>
-          <span role="cell" class="number">{count(process.totals.allocations)}</span>
+          <span role="cell" class="number cell is-number"><span class="cell-bar" style={{ width: `${most > 0 ? (100 * (process.totals?.peak_live_bytes ?? 0)) / most : 0}%` }} /><span class="cell-text">{process.totals ? bytes(process.totals.peak_live_bytes) : "–"}</span></span>
+          <span role="cell" class="number">{process.totals?.end_live_bytes ? bytes(process.totals.end_live_bytes) : "–"}</span>
+          <span role="cell" class="number">{process.totals ? count(process.totals.allocations) : "–"}</span>
           <span role="cell" class="life-track" title={`${moment(process.begin_s)} to ${process.end_s === null ? "now" : duration(process.end_s)}`}>
             <span class="life-bar" style={{ left: `${100 * begin}%`, width: `${Math.max(0.3, 100 * (end - begin))}%` }} />
           </span>

@@ -85,7 +85,7 @@ function History({ history }: { history: NonNullable<Detail["history"]> }) {
   const last = history.at_s[history.at_s.length - 1] ?? 0;
   return (
     <section>
-      <h3>Live over time <span class="quiet">at most {bytes(most)}</span></h3>
+      <h3>Live over time <span class="quiet">at {count(history.at_s.length)} moments, highest {bytes(most)}</span></h3>
       <div class="detail-chart"><Spark values={history.live_bytes} width={320} height={64} label={`Live bytes over time, at most ${bytes(most)}`} /></div>
       <p class="bars-ends quiet"><span>{moment(history.at_s[0] ?? 0)}</span><span>{moment(last)}</span></p>
     </section>
