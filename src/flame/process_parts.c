@@ -11,7 +11,7 @@
 /* A pid, with all its images. */
 struct family {
         uint32_t pid;
-        uint32_t process; /* its last image */
+        uint32_t process; /* its image with most of the metric; of equals the last */
         uint64_t weight;
 };
 typedef VEC(struct family) family_vec;
@@ -29,7 +29,7 @@ static void find_families(const struct view *v, const struct query_answer *a, fa
 
         for (uint32_t i = 0; i < v->v->n_processes && i < a->n_processes; i++) {
                 const struct query_totals *t = &a->processes[i];
-                uint64_t *at;
+                uint64_t weight = query_metric_whole(t, v->metric), *at;
                 bool added;
 
                 if (!t->n_allocs && !t->peak_bytes && !t->end_bytes)
@@ -37,9 +37,10 @@ static void find_families(const struct view *v, const struct query_answer *a, fa
                 at = map_put(&by_pid, v->v->processes[i].start.pid, ret->n, &added);
                 if (added)
                         vec_push(ret, (struct family){v->v->processes[i].start.pid, i, 0});
-                ret->items[*at].process = i;
-                ret->items[*at].weight =
-                        MAX(ret->items[*at].weight, query_metric_whole(t, v->metric));
+                if (weight >= ret->items[*at].weight) {
+                        ret->items[*at].process = i;
+                        ret->items[*at].weight = weight;
+                }
         }
         map_done(&by_pid);
         if (ret->n > 1)

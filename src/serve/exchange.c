@@ -129,9 +129,11 @@ static enum MHD_Result reply_asset(struct exchange *x) {
 static unsigned status_of(int error) {
         switch (error) {
         case -EINVAL:
+        case -EACCES:
         case -ERANGE:
         case -E2BIG: return 400;
         case -ENOENT:
+        case -ENODATA:
         case -ESRCH: return 404;
         case -ETIME: return 504;
         case -EBUSY:
