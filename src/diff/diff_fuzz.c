@@ -11,6 +11,7 @@
  * covers: src/diff/check.c src/diff/diff.c src/diff/chance.c src/diff/diff_json.c src/diff/side_paths.c src/diff/check_measure.c
  * covers: src/diff/paired.c src/diff/altered_paths.c src/diff/side.c src/diff/diff_text.c src/diff/diff_words.c
  * covers: src/name/match.c src/name/stable.c */
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -70,9 +71,14 @@ static int compare(FILE *out, char paths[NAME_N_SIDES][32], uint8_t choice, size
                    struct err *err) {
         struct request requests[NAME_N_SIDES];
         struct diff_options o = DIFF_OPTIONS_DEFAULT;
+        _cleanup_(query_freep) struct query *q = NULL;
         bool found;
         int r;
 
+        /* two windows of a trace that is open already */
+        if (strcmp(paths[NAME_OLD], paths[NAME_NEW]) == 0 &&
+            query_open(paths[NAME_NEW], &q, err) < 0)
+                return -EINVAL;
         for (unsigned side = 0; side < NAME_N_SIDES; side++) {
                 struct request *asked = &requests[side];
 
@@ -83,7 +89,7 @@ static int compare(FILE *out, char paths[NAME_N_SIDES][32], uint8_t choice, size
                                     asked->metric != QUERY_END;
                 if (choice & CHOICE_WINDOW)
                         request_ask(asked, side ? "from=3us&to=50us" : "to=50us");
-                o.sources[side] = (struct diff_source){paths[side], asked};
+                o.sources[side] = (struct diff_source){paths[side], asked, q};
         }
         o.json = choice & CHOICE_JSON;
         o.min_change_pct = choice & 64 ? 0 : 1;

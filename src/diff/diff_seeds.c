@@ -72,6 +72,7 @@ static void write_trace(const char *path, unsigned seed, unsigned build) {
                                    .max_processes = 1 + seed % 3,
                                    .max_threads = 1 + seed % 3,
                                    .max_step_us = seed % 2 ? 9 : 40000,
+                                   .sample_bytes = seed % 6 == 4 ? 524288 : 0,
                                    .with_paths = seed % 3 == 0};
         struct fabric *f = fabric_new(path, &o);
 
