@@ -62,26 +62,17 @@ static void put_path(struct json *j, struct paths *p, struct frame_stack *s, uin
         json_end(j);
 }
 
-#define PUT_FRAMES(j, p, key, put, member)                                                         \
-        do {                                                                                       \
-                json_key(j, key);                                                                  \
-                json_array(j);                                                                     \
-                for (size_t i = 0; i < (p)->frames.n; i++)                                         \
-                        put(j, (p)->frames.items[i].member);                                       \
-                json_end(j);                                                                       \
-        } while (0)
-
 static void put_frames(struct json *j, const struct paths *p) {
         json_key(j, "frames");
         json_object(j);
-        PUT_FRAMES(j, p, "label", json_uint, label);
-        PUT_FRAMES(j, p, "function", json_uint, function);
-        PUT_FRAMES(j, p, "file", json_uint, file);
-        PUT_FRAMES(j, p, "line", json_uint, line);
-        PUT_FRAMES(j, p, "module", json_uint, module);
-        PUT_FRAMES(j, p, "crate", json_uint, crate);
-        PUT_FRAMES(j, p, "inlined", json_bool, is_inlined);
-        PUT_FRAMES(j, p, "async", json_bool, is_task);
+        JSON_PUT_EACH(j, "label", p->frames.n, json_uint, p->frames.items[i].label);
+        JSON_PUT_EACH(j, "function", p->frames.n, json_uint, p->frames.items[i].function);
+        JSON_PUT_EACH(j, "file", p->frames.n, json_uint, p->frames.items[i].file);
+        JSON_PUT_EACH(j, "line", p->frames.n, json_uint, p->frames.items[i].line);
+        JSON_PUT_EACH(j, "module", p->frames.n, json_uint, p->frames.items[i].module);
+        JSON_PUT_EACH(j, "crate", p->frames.n, json_uint, p->frames.items[i].crate);
+        JSON_PUT_EACH(j, "inlined", p->frames.n, json_bool, p->frames.items[i].is_inlined);
+        JSON_PUT_EACH(j, "async", p->frames.n, json_bool, p->frames.items[i].is_task);
         json_end(j);
         json_key(j, "names");
         json_array(j);

@@ -212,33 +212,24 @@ static void put_edges(struct json *j, const struct columns *c, uint64_t end_ns) 
         json_end(j);
 }
 
-#define PUT_ARRAY(j, key, n, put, value)                                                           \
-        do {                                                                                       \
-                json_key(j, key);                                                                  \
-                json_array(j);                                                                     \
-                for (size_t i = 0; i < (n); i++)                                                   \
-                        put(j, value);                                                             \
-                json_end(j);                                                                       \
-        } while (0)
-
 static void put_totals(struct json *j, const struct columns *c) {
         const struct query_totals *t = c->totals.items;
 
         json_key(j, "totals");
         json_object(j);
-        PUT_ARRAY(j, "allocations", c->n_columns, json_uint, t[i].n_allocs);
-        PUT_ARRAY(j, "frees", c->n_columns, json_uint, t[i].n_frees);
-        PUT_ARRAY(j, "bytes_allocated", c->n_columns, json_uint, t[i].alloc_bytes);
-        PUT_ARRAY(j, "temporary_allocations", c->n_columns, json_uint, t[i].n_temporary);
-        PUT_ARRAY(j, "peak_live_bytes", c->n_columns, json_uint, t[i].peak_bytes);
-        PUT_ARRAY(j, "peak_live_blocks", c->n_columns, json_uint, t[i].peak_blocks);
+        JSON_PUT_EACH(j, "allocations", c->n_columns, json_uint, t[i].n_allocs);
+        JSON_PUT_EACH(j, "frees", c->n_columns, json_uint, t[i].n_frees);
+        JSON_PUT_EACH(j, "bytes_allocated", c->n_columns, json_uint, t[i].alloc_bytes);
+        JSON_PUT_EACH(j, "temporary_allocations", c->n_columns, json_uint, t[i].n_temporary);
+        JSON_PUT_EACH(j, "peak_live_bytes", c->n_columns, json_uint, t[i].peak_bytes);
+        JSON_PUT_EACH(j, "peak_live_blocks", c->n_columns, json_uint, t[i].peak_blocks);
         json_key(j, "peak_at_s");
         json_array(j);
         for (size_t i = 0; i < c->n_columns; i++)
                 json_double(j, (double)t[i].peak_ns / 1e9, 6);
         json_end(j);
-        PUT_ARRAY(j, "end_live_bytes", c->n_columns, json_uint, t[i].end_bytes);
-        PUT_ARRAY(j, "end_live_blocks", c->n_columns, json_uint, t[i].end_blocks);
+        JSON_PUT_EACH(j, "end_live_bytes", c->n_columns, json_uint, t[i].end_bytes);
+        JSON_PUT_EACH(j, "end_live_blocks", c->n_columns, json_uint, t[i].end_blocks);
         json_end(j);
 }
 
@@ -247,25 +238,25 @@ static void put_cells(struct json *j, const struct columns *c) {
 
         json_key(j, "cells");
         json_object(j);
-        PUT_ARRAY(j, "path", c->cells.n, json_uint, x[i].path);
-        PUT_ARRAY(j, "column", c->cells.n, json_uint, x[i].column);
-        PUT_ARRAY(j, "count", c->cells.n, json_uint, x[i].n_allocs);
-        PUT_ARRAY(j, "allocated_bytes", c->cells.n, json_uint, x[i].alloc_bytes);
-        PUT_ARRAY(j, "frees", c->cells.n, json_uint, x[i].n_frees);
-        PUT_ARRAY(j, "bytes_freed", c->cells.n, json_uint, x[i].free_bytes);
-        PUT_ARRAY(j, "temporary", c->cells.n, json_uint, x[i].n_temporary);
-        PUT_ARRAY(j, "reallocations", c->cells.n, json_uint, x[i].n_reallocs);
-        PUT_ARRAY(j, "peak_bytes", c->cells.n, json_int, x[i].peak_bytes);
-        PUT_ARRAY(j, "peak_blocks", c->cells.n, json_int, x[i].peak_blocks);
-        PUT_ARRAY(j, "end_bytes", c->cells.n, json_int, x[i].end_bytes);
-        PUT_ARRAY(j, "end_blocks", c->cells.n, json_int, x[i].end_blocks);
+        JSON_PUT_EACH(j, "path", c->cells.n, json_uint, x[i].path);
+        JSON_PUT_EACH(j, "column", c->cells.n, json_uint, x[i].column);
+        JSON_PUT_EACH(j, "count", c->cells.n, json_uint, x[i].n_allocs);
+        JSON_PUT_EACH(j, "allocated_bytes", c->cells.n, json_uint, x[i].alloc_bytes);
+        JSON_PUT_EACH(j, "frees", c->cells.n, json_uint, x[i].n_frees);
+        JSON_PUT_EACH(j, "bytes_freed", c->cells.n, json_uint, x[i].free_bytes);
+        JSON_PUT_EACH(j, "temporary", c->cells.n, json_uint, x[i].n_temporary);
+        JSON_PUT_EACH(j, "reallocations", c->cells.n, json_uint, x[i].n_reallocs);
+        JSON_PUT_EACH(j, "peak_bytes", c->cells.n, json_int, x[i].peak_bytes);
+        JSON_PUT_EACH(j, "peak_blocks", c->cells.n, json_int, x[i].peak_blocks);
+        JSON_PUT_EACH(j, "end_bytes", c->cells.n, json_int, x[i].end_bytes);
+        JSON_PUT_EACH(j, "end_blocks", c->cells.n, json_int, x[i].end_blocks);
         json_end(j);
 }
 
 void columns_put(struct json *j, const struct columns *c, uint64_t end_ns) {
         put_edges(j, c, end_ns);
         put_totals(j, c);
-        PUT_ARRAY(j, "paths", c->paths.n, json_uint, c->paths.items[i]);
+        JSON_PUT_EACH(j, "paths", c->paths.n, json_uint, c->paths.items[i]);
         json_put_uint(j, "smaller_paths", c->n_smaller);
         json_key(j, "exact");
         json_bool(j, c->is_exact);

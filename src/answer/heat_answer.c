@@ -102,31 +102,11 @@ static void put_cells(struct json *j, const struct heat *h) {
                 json_uint(j, size);
         }
         json_end(j);
-        json_key(j, "lifetime");
-        json_array(j);
-        for (size_t i = 0; i < h->cells.n; i++)
-                json_uint(j, h->cells.items[i].lifetime);
-        json_end(j);
-        json_key(j, "blocks");
-        json_array(j);
-        for (size_t i = 0; i < h->cells.n; i++)
-                json_uint(j, h->cells.items[i].n_blocks);
-        json_end(j);
-        json_key(j, "bytes");
-        json_array(j);
-        for (size_t i = 0; i < h->cells.n; i++)
-                json_uint(j, h->cells.items[i].bytes);
-        json_end(j);
-        json_key(j, "live_blocks");
-        json_array(j);
-        for (size_t i = 0; i < h->cells.n; i++)
-                json_uint(j, h->cells.items[i].n_live);
-        json_end(j);
-        json_key(j, "live_bytes");
-        json_array(j);
-        for (size_t i = 0; i < h->cells.n; i++)
-                json_uint(j, h->cells.items[i].live_bytes);
-        json_end(j);
+        JSON_PUT_EACH(j, "lifetime", h->cells.n, json_uint, h->cells.items[i].lifetime);
+        JSON_PUT_EACH(j, "blocks", h->cells.n, json_uint, h->cells.items[i].n_blocks);
+        JSON_PUT_EACH(j, "bytes", h->cells.n, json_uint, h->cells.items[i].bytes);
+        JSON_PUT_EACH(j, "live_blocks", h->cells.n, json_uint, h->cells.items[i].n_live);
+        JSON_PUT_EACH(j, "live_bytes", h->cells.n, json_uint, h->cells.items[i].live_bytes);
 }
 
 /* Every event of the window is read. How many those are is told by the share of the time, which is enough to warn. */

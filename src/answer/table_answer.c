@@ -149,13 +149,7 @@ static void name_rows(struct table *t) {
 /* ---- columns ------------------------------------------------------------------------------------- */
 
 #define PUT_COLUMN(t, name, expression)                                                            \
-        do {                                                                                       \
-                json_key(&(t)->k->j, name);                                                        \
-                json_array(&(t)->k->j);                                                            \
-                for (size_t i = 0; i < (t)->n; i++)                                                \
-                        json_int(&(t)->k->j, (int64_t)(expression));                               \
-                json_end(&(t)->k->j);                                                              \
-        } while (0)
+        JSON_PUT_EACH(&(t)->k->j, name, (t)->n, json_int, (int64_t)(expression))
 
 static void put_names(struct table *t) {
         struct json *j = &t->k->j;

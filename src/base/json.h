@@ -31,3 +31,13 @@ void json_null(struct json *j);
 void json_put_string(struct json *j, const char *key, const char *text);
 void json_put_uint(struct json *j, const char *key, uint64_t v);
 void json_put_double(struct json *j, const char *key, double v, int decimals);
+
+/* A key and an array of n values, each put(j, value), in which i counts: JSON_PUT_EACH(j, "bytes", n, json_uint, rows[i].bytes) */
+#define JSON_PUT_EACH(j, key, n, put, value)                                                       \
+        do {                                                                                       \
+                json_key(j, key);                                                                  \
+                json_array(j);                                                                     \
+                for (size_t i = 0; i < (n); i++)                                                   \
+                        put(j, value);                                                             \
+                json_end(j);                                                                       \
+        } while (0)

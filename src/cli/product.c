@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -25,19 +26,35 @@ static bool is_own(const struct product *p, int fd) {
                strstr(head, p->mark);
 }
 
+static int refuse(const struct product *p, int error, struct err *reterr) {
+        return err_set(reterr, error, "'%s': %s: choose another file (-o)", p->path,
+                       strerror(-error));
+}
+
+/* The folder it is to be made in; a new file needs it. */
+static int check_folder(const struct product *p, struct err *reterr) {
+        const char *slash = strrchr(p->path, '/');
+        char *folder = slash ? strndup(p->path, MAX((size_t)(slash - p->path), (size_t)1)) : NULL;
+        int r = 0;
+
+        if (access(folder ? folder : ".", W_OK | X_OK) < 0)
+                r = refuse(p, -errno, reterr);
+        free(folder);
+        return r;
+}
+
 int product_check(const struct product *p, struct err *reterr) {
         bool is_taken;
         int fd;
 
+        if (access(p->path, F_OK) < 0)
+                return check_folder(p, reterr);
         if (p->force)
                 return 0;
         fd = fs_open(p->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK, 0);
-        if (fd < 0) {
-                is_taken = access(p->path, F_OK) == 0;
-        } else {
-                is_taken = !is_own(p, fd);
+        is_taken = fd < 0 || !is_own(p, fd);
+        if (fd >= 0)
                 close(fd);
-        }
         return is_taken ? refuse_existing(p, reterr) : 0;
 }
 
@@ -54,8 +71,7 @@ static int open_empty(const struct product *p, struct err *reterr) {
                 }
         }
         if (fd < 0)
-                return err_set(reterr, fd, "'%s': %s: choose another file (-o)", p->path,
-                               strerror(-fd));
+                return refuse(p, fd, reterr);
         return fd;
 }
 
@@ -70,8 +86,7 @@ int product_write(const struct product *p, const char *bytes, size_t n, struct e
                 r = -errno;
         if (r < 0) {
                 unlink(p->path); /* half a product is none */
-                return err_set(reterr, r, "'%s': %s: choose another file (-o)", p->path,
-                               strerror(-r));
+                return refuse(p, r, reterr);
         }
         return 0;
 }

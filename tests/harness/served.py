@@ -99,10 +99,10 @@ class Served:
                 raise TimedOut(f"no answer to {data[:80]!r}") from None
             return answer
 
-    def wait_for(self, what, patience_s=30):
-        """Asks until what(progress) holds."""
+    def wait_for(self, what, id=None, patience_s=30):
+        """Asks until what(progress), of the question id if one is named, holds."""
         deadline = time.monotonic() + patience_s
-        while not what(p := self.ask("progress")):
+        while not what(p := self.ask(f"progress?id={id}" if id else "progress")):
             give_up(deadline, f"it did not come to that: {p}")
             time.sleep(0.02)
         return p

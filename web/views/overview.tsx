@@ -95,7 +95,7 @@ function Totals({ report }: { report: Report }) {
     [share(t.temporary_allocations, t.allocations), "temporary"],
     [bytes(t.peak_rss_bytes), "resident at most"],
     [count(t.threads), t.threads === 1 ? "thread" : "threads"],
-    ...(Number.isFinite(t.sites) ? [[count(t.sites), "call paths"] as const] : []),
+    ...(Number.isFinite(t.sites) ? [[count(t.sites), t.sites === 1 ? "call path" : "call paths"] as const] : []),
   ];
   return (
     <dl class="totals">
