@@ -39,6 +39,7 @@ enum reach_edge_kind {
         EDGE_LENGTH64,
         EDGE_NEWARRAY,
         EDGE_MULTIPLE_INHERITANCE,
+        N_REACH_EDGE_KINDS,
 };
 
 /* Which block, and how. */

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: MIT */
+/* Address → block. Of every 4 KiB in which blocks may be, how many blocks begin below: the block of an address is among the few that begin in
+ * its 4 KiB, or the one before. 1 MiB for each GiB of addresses with blocks. */
+#pragma once
+
+#include "reach/graph.h"
+
+enum {
+        INDEX_GRANULE_SHIFT = 12,
+        INDEX_TABLE_SHIFT = 30, /* addresses of one table */
+        INDEX_TOP_BITS = 47 - INDEX_TABLE_SHIFT + 1,
+};
+
+struct block_index {
+        const struct reach_block *blocks;
+        uint32_t n_blocks;
+        uint64_t lowest, highest; /* addresses in blocks are within; highest included */
+        uint32_t **tables;        /* 1 << INDEX_TOP_BITS; NULL: no block there */
+};
+
+/* The blocks stay the caller's. 0, -ENOMEM; -EINVAL: they are not sorted, overlap, or are at addresses that no process has. */
+int block_index_make(struct block_index *ret, const struct reach_block *blocks, uint32_t n_blocks);
+void block_index_done(struct block_index *x);
+
+uint32_t block_index_search(const struct block_index *x, uint64_t address);
+
+/* The block that address is in, first byte to last; one of 0 bytes has its own address. REACH_MAX_BLOCKS: none. */
+static inline uint32_t block_index_find(const struct block_index *x, uint64_t address) {
+        if (likely(address - x->lowest > x->highest - x->lowest))
+                return REACH_MAX_BLOCKS;
+        return block_index_search(x, address);
+}

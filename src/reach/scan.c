@@ -1,0 +1,244 @@
+/* SPDX-License-Identifier: MIT */
+#include "reach/scan.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/vec.h"
+#include "reach/block_index.h"
+#include "reach/heuristics.h"
+
+enum {
+        WINDOW_BYTES = 1 << 20, /* read at a time */
+        PAGE_BYTES = 4096,
+        MAX_THREADS = 16,
+        SHARES_PER_THREAD = 8, /* nodes are cut into so many shares, so that all end at about the same time */
+};
+
+/* A stretch of nodes, scanned by one thread. */
+struct share {
+        uint32_t begin, end;
+        VEC(reach_edge) edges;
+        uint64_t read_bytes, unread_bytes;
+};
+
+struct scanning {
+        const struct reach_scan *s;
+        struct block_index index;
+        struct share *shares;
+        uint32_t n_shares;
+        atomic_uint next_share;
+        atomic_bool is_cancelled;
+        uint64_t *first; /* while scanning: how many edges node i has, at first[i + 1] */
+};
+
+/* What a thread has read last. */
+struct window {
+        uint64_t begin, end; /* of memory; [begin, end) is in bytes */
+        uint8_t *bytes;      /* WINDOW_BYTES */
+};
+
+static uint64_t node_begin(const struct reach_scan *s, uint32_t node) {
+        return node < s->n_blocks ? ALIGN_UP(s->blocks[node].address, (uint64_t)8)
+                                  : s->roots[node - s->n_blocks].begin;
+}
+
+static uint64_t node_end(const struct reach_scan *s, uint32_t node) {
+        uint64_t end = node < s->n_blocks ? s->blocks[node].address + s->blocks[node].size_bytes
+                                          : s->roots[node - s->n_blocks].end;
+
+        return MAX(end & ~(uint64_t)7, node_begin(s, node));
+}
+
+uint64_t reach_scan_bytes(const struct reach_scan *s) {
+        uint64_t sum = 0;
+
+        for (uint32_t i = 0; i < s->n_blocks + s->n_roots; i++)
+                sum += node_end(s, i) - node_begin(s, i);
+        return sum;
+}
+
+static void take_words(struct scanning *c, struct share *share, const uint64_t *words, size_t n) {
+        const struct reach_scan *s = c->s;
+
+        for (size_t i = 0; i < n; i++) {
+                uint32_t to = block_index_find(&c->index, words[i]);
+                enum reach_edge_kind kind = EDGE_START;
+
+                if (likely(to == REACH_MAX_BLOCKS))
+                        continue;
+                if (words[i] != s->blocks[to].address)
+                        kind = s->without_heuristics
+                                       ? EDGE_INTERIOR
+                                       : heuristic_kind(s->memory, &s->blocks[to], words[i]);
+                vec_push(&share->edges, reach_edge_make(to, kind));
+        }
+}
+
+/* Words from `at` on, at most to `end`, as many as are in the window; 0: none can be read there. */
+static size_t window_words(struct scanning *c, struct window *w, uint64_t at, uint64_t end,
+                           const uint64_t **ret) {
+        const struct reach_memory *m = c->s->memory;
+
+        if (at < w->begin || at + sizeof(uint64_t) > w->end) {
+                w->begin = at;
+                w->end = at + m->read(m->ctx, at, w->bytes, WINDOW_BYTES);
+        }
+        *ret = (const uint64_t *)(w->bytes + (at - w->begin));
+        return (size_t)(MIN(w->end, end) - at) / sizeof(uint64_t);
+}
+
+static void scan_memory(struct scanning *c, struct share *share, struct window *w, uint64_t begin,
+                        uint64_t end) {
+        const struct reach_memory *m = c->s->memory;
+        const uint64_t *words;
+
+        for (uint64_t at = begin; at < end;) {
+                size_t n;
+
+                if (m->skip && end - at > PAGE_BYTES) {
+                        at = m->skip(m->ctx, at, end);
+                        if (at >= end)
+                                return;
+                }
+                n = window_words(c, w, at, end, &words);
+                if (n == 0) {
+                        uint64_t next = MIN((at | (PAGE_BYTES - 1)) + 1, end);
+
+                        share->unread_bytes += next - at;
+                        at = next;
+                        continue;
+                }
+                take_words(c, share, words, n);
+                share->read_bytes += n * sizeof(uint64_t);
+                at += n * sizeof(uint64_t);
+                if (unlikely(c->s->is_over && atomic_load(c->s->is_over))) {
+                        atomic_store(&c->is_cancelled, true);
+                        return;
+                }
+        }
+}
+
+static void scan_node(struct scanning *c, struct share *share, struct window *w, uint32_t node) {
+        const struct reach_scan *s = c->s;
+        const uint64_t *words = node < s->n_blocks ? NULL : s->roots[node - s->n_blocks].words;
+        uint64_t begin = node_begin(s, node), end = node_end(s, node);
+        size_t before = share->edges.n;
+
+        if (words)
+                take_words(c, share, words, (end - begin) / sizeof(uint64_t));
+        else
+                scan_memory(c, share, w, begin, end);
+        c->first[node + 1] = share->edges.n - before;
+}
+
+static void *scan_shares(void *arg) {
+        struct scanning *c = arg;
+        struct window w = {.bytes = malloc(WINDOW_BYTES)};
+        unsigned i;
+
+        if (!w.bytes)
+                atomic_store(&c->is_cancelled, true);
+        while ((i = atomic_fetch_add(&c->next_share, 1)) < c->n_shares &&
+               !atomic_load(&c->is_cancelled)) {
+                struct share *share = &c->shares[i];
+
+                for (uint32_t node = share->begin;
+                     node < share->end && !atomic_load(&c->is_cancelled); node++)
+                        scan_node(c, share, &w, node);
+                if (c->s->done_bytes)
+                        atomic_fetch_add(c->s->done_bytes,
+                                         share->read_bytes + share->unread_bytes);
+        }
+        free(w.bytes);
+        return NULL;
+}
+
+/* Nodes into shares of about the same number of bytes. */
+static void cut(struct scanning *c, unsigned n_threads) {
+        const struct reach_scan *s = c->s;
+        uint32_t n_nodes = s->n_blocks + s->n_roots;
+        uint64_t per_share = reach_scan_bytes(s) / (n_threads * SHARES_PER_THREAD) + 1, sum = 0;
+
+        for (uint32_t i = 0; i < n_nodes; i++) {
+                sum += node_end(s, i) - node_begin(s, i) + sizeof(uint64_t);
+                if ((sum >= per_share && c->n_shares < n_threads * SHARES_PER_THREAD - 1) ||
+                    i + 1 == n_nodes) {
+                        c->shares[c->n_shares].begin =
+                                c->n_shares ? c->shares[c->n_shares - 1].end : 0;
+                        c->shares[c->n_shares++].end = i + 1;
+                        sum = 0;
+                }
+        }
+}
+
+static void run(struct scanning *c, unsigned n_threads) {
+        pthread_t threads[MAX_THREADS];
+        unsigned n = 0;
+
+        while (n + 1 < n_threads && pthread_create(&threads[n], NULL, scan_shares, c) == 0)
+                n++;
+        scan_shares(c);
+        while (n)
+                pthread_join(threads[--n], NULL);
+}
+
+/* All edges one after the other, and where each node's begin. */
+static int join(struct scanning *c, struct reach_scanned *ret) {
+        const struct reach_scan *s = c->s;
+        uint32_t n_nodes = s->n_blocks + s->n_roots;
+        uint64_t n = 0;
+
+        for (uint32_t i = 0; i < n_nodes; i++)
+                c->first[i + 1] += c->first[i];
+        ret->graph.edges = malloc(MAX(c->first[n_nodes], (uint64_t)1) * sizeof(reach_edge));
+        if (!ret->graph.edges)
+                return -ENOMEM;
+        for (uint32_t i = 0; i < c->n_shares; i++) {
+                struct share *share = &c->shares[i];
+
+                if (share->edges.n)
+                        memcpy(ret->graph.edges + n, share->edges.items,
+                               share->edges.n * sizeof(reach_edge));
+                n += share->edges.n;
+                vec_free(&share->edges);
+                ret->read_bytes += share->read_bytes;
+                ret->unread_bytes += share->unread_bytes;
+        }
+        ret->graph.first = c->first;
+        c->first = NULL;
+        return 0;
+}
+
+int reach_scan(const struct reach_scan *s, struct reach_scanned *ret) {
+        long n_processors = sysconf(_SC_NPROCESSORS_ONLN);
+        unsigned n_threads = s->n_threads ? s->n_threads : (unsigned)MAX(n_processors, 1L);
+        struct scanning c = {.s = s};
+        int r = block_index_make(&c.index, s->blocks, s->n_blocks);
+
+        if (r < 0)
+                return r;
+        n_threads = MIN(n_threads, (unsigned)MAX_THREADS);
+        *ret = (struct reach_scanned){.graph = {.blocks = s->blocks,
+                                                .roots = s->roots,
+                                                .n_blocks = s->n_blocks,
+                                                .n_roots = s->n_roots}};
+        c.first = calloc((size_t)s->n_blocks + s->n_roots + 1, sizeof(*c.first));
+        c.shares = calloc((size_t)n_threads * SHARES_PER_THREAD, sizeof(*c.shares));
+        if (c.first && c.shares) {
+                cut(&c, n_threads);
+                run(&c, n_threads);
+                r = atomic_load(&c.is_cancelled) ? -ECANCELED : join(&c, ret);
+        } else {
+                r = -ENOMEM;
+        }
+        for (uint32_t i = 0; i < c.n_shares; i++)
+                vec_free(&c.shares[i].edges);
+        free(c.shares);
+        free(c.first);
+        block_index_done(&c.index);
+        return r;
+}

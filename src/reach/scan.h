@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: MIT */
+/* Reads roots and blocks and finds what points to which block. Memory is a process's that does not run: silt reads it from outside, in
+ * parallel, and what cannot be read is counted. */
+#pragma once
+
+#include <stdatomic.h>
+#include <stdbool.h>
+
+#include "reach/graph.h"
+
+struct reach_memory {
+        /* Up to the first byte that cannot be read; how many. Called by several threads. */
+        size_t (*read)(void *ctx, uint64_t address, void *ret, size_t n_bytes);
+        /* The first address from here on that may hold anything but zeros, at most end; NULL: all may. */
+        uint64_t (*skip)(void *ctx, uint64_t address, uint64_t end);
+        /* Constants of a file, which cannot be written; code: for what vtables are. NULL: nobody knows, and nothing is taken for one. */
+        bool (*is_constant)(void *ctx, uint64_t address);
+        bool (*is_code)(void *ctx, uint64_t address);
+        void *ctx;
+};
+
+struct reach_scan {
+        const struct reach_memory *memory;
+        const struct reach_block *blocks; /* by address */
+        const struct reach_root *roots;
+        uint32_t n_blocks, n_roots;
+        unsigned n_threads;           /* 0: as many as there are processors */
+        bool without_heuristics;      /* interior pointers are no more than that */
+        const atomic_bool *is_over;   /* true: give up with -ECANCELED. NULL: never */
+        _Atomic uint64_t *done_bytes; /* how far it is, for a progress line; NULL: nobody asks */
+};
+
+struct reach_scanned {
+        struct reach_graph graph; /* blocks and roots as given */
+        uint64_t read_bytes, unread_bytes;
+};
+
+uint64_t reach_scan_bytes(const struct reach_scan *s); /* of all roots and blocks */
+
+/* 0, -ENOMEM, -EINVAL (blocks that overlap), -ECANCELED. */
+int reach_scan(const struct reach_scan *s, struct reach_scanned *ret);
