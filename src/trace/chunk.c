@@ -71,7 +71,7 @@ static bool chunk_kind_is_optional(uint32_t kind) {
         return kind == TRACE_TITL || kind == TRACE_NOTE || kind == TRACE_COST ||
                kind == TRACE_ALOC || kind == TRACE_PRIO || kind == TRACE_TALY ||
                kind == TRACE_SMPL || kind == TRACE_MOVE || kind == TRACE_RESI ||
-               kind == TRACE_NSRC || kind == TRACE_SKIP;
+               kind == TRACE_NSRC || kind == TRACE_SKIP || kind == TRACE_GRPH;
 }
 
 /* Low half of the hash over the header's fields and the head, which stand apart in the file. */

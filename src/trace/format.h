@@ -28,6 +28,7 @@
 #define TRACE_SMPL TRACE_KIND('S', 'M', 'P', 'L')
 #define TRACE_RESI TRACE_KIND('R', 'E', 'S', 'I')
 #define TRACE_MAPS TRACE_KIND('M', 'A', 'P', 'S')
+#define TRACE_GRPH TRACE_KIND('G', 'R', 'P', 'H')
 #define TRACE_SITE TRACE_KIND('S', 'I', 'T', 'E')
 #define TRACE_MOVE TRACE_KIND('M', 'O', 'V', 'E')
 #define TRACE_EVTS TRACE_KIND('E', 'V', 'T', 'S')
@@ -55,6 +56,8 @@ enum {
         TRACE_FLAG_REQUIRED = 2,
 
         TRACE_DEFS_HEAD_BYTES = 8,
+        TRACE_GRPH_HEAD_BYTES = 32,
+        TRACE_GRPH_PART_BYTES = 4 << 20, /* of a graph, at most in one chunk */
         TRACE_SITE_HEAD_BYTES = 8,
         TRACE_MOVE_HEAD_BYTES = 8,
         TRACE_EVTS_HEAD_BYTES = 32,

@@ -237,6 +237,13 @@ struct trace_allocator {
         const char *module;         /* path of the file it is in; "" not known */
 };
 
+/* What points to what in one process at one moment (docs/holders.md); what is in it only src/reach/ knows. */
+struct trace_graph {
+        uint32_t process;
+        uint64_t time_ns; /* the end of a slice */
+        uint64_t n_bytes;
+};
+
 enum trace_prior_flags {
         TRACE_PRIOR_HELD = 1,   /* held_bytes and free_bytes are known */
         TRACE_PRIOR_WHOLE = 2,  /* free_bytes is all that was free, otherwise at least that */

@@ -287,3 +287,27 @@ int trace_read_residency(struct trace_reader *t, const struct trace_residency **
         *ret_n = t->store->tables.residency.n;
         return 0;
 }
+
+size_t trace_n_graphs(const struct trace_reader *t) {
+        return t->store->graphs.n;
+}
+
+const struct trace_graph *trace_graph(const struct trace_reader *t, size_t graph_idx) {
+        return graph_idx < t->store->graphs.n ? &t->store->graphs.items[graph_idx].info : NULL;
+}
+
+int trace_read_graph(struct trace_reader *t, size_t graph_idx, bytes_buf *ret, struct err *reterr) {
+        const struct graph_place *g;
+
+        if (graph_idx >= t->store->graphs.n)
+                return err_set(reterr, -ERANGE, "there is no graph %zu in the trace", graph_idx);
+        g = &t->store->graphs.items[graph_idx];
+        for (uint32_t i = 0; i < g->n_parts; i++) {
+                int r = reader_read(t, &t->store->list.chunks.items[g->first_chunk + i], reterr);
+
+                if (r < 0)
+                        return r;
+                buf_bytes(ret, t->body.raw.items, t->body.raw.n);
+        }
+        return 0;
+}

@@ -7,6 +7,7 @@
 
 #include <stddef.h>
 
+#include "base/bytes.h"
 #include "base/err.h"
 #include "base/macros.h"
 #include "trace/model.h"
@@ -122,6 +123,11 @@ int trace_read_samples(struct trace_reader *t, const struct trace_sample **ret, 
 /* In the order they were written: of a site the last one counts. */
 int trace_read_residency(struct trace_reader *t, const struct trace_residency **ret, size_t *ret_n,
                          struct err *reterr);
+/* Graphs, in the order they were written, those alone that are whole. */
+size_t trace_n_graphs(const struct trace_reader *t);
+const struct trace_graph *trace_graph(const struct trace_reader *t, size_t graph_idx);
+/* Its bytes, behind what ret has. */
+int trace_read_graph(struct trace_reader *t, size_t graph_idx, bytes_buf *ret, struct err *reterr);
 int trace_read_mappings(struct trace_reader *t, const struct trace_mapping **ret, size_t *ret_n,
                         struct err *reterr);
 

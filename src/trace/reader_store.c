@@ -165,6 +165,30 @@ static int reader_take_late(struct trace_reader *t, const struct trace_chunk *c,
         return 0;
 }
 
+/* Counts once its last part is there, and all before it. */
+static void reader_note_graph_part(struct trace_reader *t, size_t i) {
+        const struct trace_chunk *c = &t->store->list.chunks.items[i];
+        struct graph_place *open = &t->store->open_graph;
+        uint32_t part = c->head_bytes == TRACE_GRPH_HEAD_BYTES ? bytes_le32(c->head + 4) : UINT32_MAX;
+
+        if (part == 0)
+                *open = (struct graph_place){.info = {.process = bytes_le32(c->head + 12),
+                                                      .time_ns = bytes_le64(c->head + 16)},
+                                             .number = bytes_le32(c->head),
+                                             .n_parts = bytes_le32(c->head + 8),
+                                             .first_chunk = i};
+        if (part != open->n_seen || part >= open->n_parts || i != open->first_chunk + part ||
+            bytes_le32(c->head) != open->number) {
+                *open = (struct graph_place){0};
+                return;
+        }
+        open->info.n_bytes += c->raw_bytes;
+        if (++open->n_seen < open->n_parts)
+                return;
+        vec_push(&t->store->graphs, *open);
+        *open = (struct graph_place){0};
+}
+
 /* 0, or -errno when the file is too new. */
 static int reader_take_chunk(struct trace_reader *t, size_t i, struct err *reterr) {
         const struct trace_chunk *c = &t->store->list.chunks.items[i];
@@ -204,6 +228,7 @@ static int reader_take_chunk(struct trace_reader *t, size_t i, struct err *reter
         case TRACE_EVTS: reader_note_slice_part(t, open, (ssize_t)i); return 0;
         case TRACE_SLIC: reader_add_slice(t, open, (ssize_t)i); return 0;
         case TRACE_CKPT: reader_add_checkpoint(t, i); return 0;
+        case TRACE_GRPH: reader_note_graph_part(t, i); return 0;
         case TRACE_SMPL: return reader_take_late(t, c, t->store->has_samples);
         case TRACE_RESI: return reader_take_late(t, c, t->store->has_residency);
         case TRACE_MAPS: return reader_take_late(t, c, t->store->has_mappings);
@@ -337,6 +362,7 @@ static void store_free(struct trace_store *s) {
         vec_free(&s->slices);
         vec_free(&s->places);
         vec_free(&s->checkpoints);
+        vec_free(&s->graphs);
         free(s->path);
         free(s);
 }

@@ -27,6 +27,13 @@ struct checkpoint_place {
         size_t chunk;
 };
 
+/* A graph whose parts are all there: chunks one behind the other. */
+struct graph_place {
+        struct trace_graph info;
+        uint32_t number, n_parts, n_seen;
+        size_t first_chunk;
+};
+
 struct trace_store {
         unsigned n_readers; /* atomic */
         char *path;         /* as it was opened */
@@ -39,6 +46,8 @@ struct trace_store {
         VEC(struct slice_place) places; /* of the same slices */
         VEC(struct checkpoint_place) checkpoints;
         struct slice_place open;   /* parts that wait for their SLIC */
+        VEC(struct graph_place) graphs;
+        struct graph_place open_graph; /* parts that wait for the last; n_parts 0: none does */
         uint32_t names_generation; /* of the newest SYMS chunk */
         bool is_tail_told;         /* the view's damage is at most that of the file's end */
         bool has_samples, has_mappings, has_residency;

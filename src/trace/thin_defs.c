@@ -326,6 +326,23 @@ static int copy_residency(struct gather *g) {
         return r;
 }
 
+/* The newest graph; its writer has seen to it that one is small beside the bound. */
+static int copy_graph(struct gather *g) {
+        uint32_t newest = 0;
+        int r = 0;
+
+        for (size_t i = 0; i < g->plan->chunks.n; i++)
+                if (g->plan->chunks.items[i].kind == TRACE_GRPH)
+                        newest = bytes_le32(g->plan->chunks.items[i].head);
+        for (size_t i = 0; i < g->plan->chunks.n && r == 0; i++) {
+                const struct trace_chunk *c = &g->plan->chunks.items[i];
+
+                if (c->kind == TRACE_GRPH && bytes_le32(c->head) == newest)
+                        r = trace_chunk_load(g->fd, c, g->out);
+        }
+        return r;
+}
+
 /* ---- all of it ------------------------------------------------------------------------------- */
 
 int thin_copy_defs(int fd, const struct plan *p, struct trace_packer *packer, bytes_buf *out) {
@@ -343,6 +360,8 @@ int thin_copy_defs(int fd, const struct plan *p, struct trace_packer *packer, by
                 r = copy_residency(&g);
         if (r == 0)
                 r = copy_mappings(&g);
+        if (r == 0)
+                r = copy_graph(&g);
         vec_free(&g.a);
         vec_free(&g.b);
         trace_body_done(&g.body);

@@ -85,7 +85,7 @@ static uint64_t plan_fixed_bytes(const struct plan *p) {
 
                 if (kind != TRACE_MAPS && kind != TRACE_SITE && kind != TRACE_MOVE &&
                     kind != TRACE_EVTS && kind != TRACE_SLIC && kind != TRACE_CKPT &&
-                    kind != TRACE_SMPL && kind != TRACE_RESI)
+                    kind != TRACE_SMPL && kind != TRACE_RESI && kind != TRACE_GRPH)
                         bytes += trace_chunk_span_bytes(&p->chunks.items[i]);
         }
         return bytes;

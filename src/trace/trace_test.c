@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Round trips: what a made-up program did is what the reader gives back. */
+#include <errno.h>
+
 #include "trace/events.h"
 #include "trace/testing/trace_file.h"
 
@@ -327,11 +329,47 @@ static void test_worked_example(void **state) {
         trace_encoder_free(e);
 }
 
+/* Two graphs, one in three parts; a slice before, between and behind. */
+static void test_graphs(void **state) {
+        size_t n_bytes[2] = {100, 2 * TRACE_GRPH_PART_BYTES + 77};
+        uint8_t *bytes = malloc(n_bytes[1]);
+        bytes_buf got = {0};
+        struct trace_fake f;
+        struct trace_fake_options o = {.seed = 3, .n_stacks = 9, .n_threads = 2, .n_slices = 3, .n_events = 50};
+        struct trace_writer *w = file_writer(0);
+        struct trace_reader *t;
+        struct err err = {0};
+
+        for (size_t i = 0; i < n_bytes[1]; i++)
+                bytes[i] = (uint8_t)(i * i >> 7);
+        trace_fake_run(&f, &o, w);
+        for (size_t i = 0; i < 2; i++)
+                assert_true(trace_put_graph(w, &(struct trace_graph){.time_ns = 5 + i, .n_bytes = n_bytes[i]}, bytes));
+        assert_false(trace_put_graph(w, &(struct trace_graph){0}, bytes));
+        assert_int_equal(trace_writer_finish(w, &err), 0);
+        trace_writer_free(w);
+        t = file_reader();
+        assert_int_equal(trace_n_graphs(t), 2);
+        for (size_t i = 0; i < 2; i++) {
+                vec_clear(&got);
+                assert_int_equal(trace_graph(t, i)->time_ns, 5 + i);
+                assert_int_equal(trace_graph(t, i)->n_bytes, n_bytes[i]);
+                assert_int_equal(trace_read_graph(t, i, &got, &err), 0);
+                assert_int_equal(got.n, n_bytes[i]);
+                assert_memory_equal(got.items, bytes, got.n);
+        }
+        assert_int_equal(trace_read_graph(t, 2, &got, &err), -ERANGE);
+        trace_reader_free(t);
+        trace_fake_done(&f);
+        vec_free(&got);
+        free(bytes);
+}
+
 int main(void) {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(test_round_trip),     cmocka_unit_test(test_definitions),
                 cmocka_unit_test(test_symbols),        cmocka_unit_test(test_names_again),
-                cmocka_unit_test(test_worked_example),
+                cmocka_unit_test(test_worked_example), cmocka_unit_test(test_graphs),
         };
 
         return cmocka_run_group_tests(tests, file_setup, file_teardown);

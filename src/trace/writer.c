@@ -71,6 +71,7 @@ struct trace_writer {
         bool is_ending;          /* the last slice is written even where there is no room */
         struct trace_thin *thin; /* NULL: none at work */
         struct trace_swap swap;
+        uint32_t n_graphs;
 };
 
 static void writer_put_meta(struct trace_writer *w, const struct trace_meta *meta) {
@@ -623,6 +624,31 @@ void trace_put_checkpoint(struct trace_writer *w, const struct trace_site *sites
                 w->checkpoint_bytes = span_bytes;
                 w->n_checkpoint_sites = n_sites;
         }
+}
+
+bool trace_put_graph(struct trace_writer *w, const struct trace_graph *g, const uint8_t *bytes) {
+        uint32_t n_parts = (uint32_t)((g->n_bytes + TRACE_GRPH_PART_BYTES - 1) / TRACE_GRPH_PART_BYTES);
+        size_t must_bytes = w->must.n;
+
+        if (!g->n_bytes || g->n_bytes / TRACE_GRPH_PART_BYTES >= UINT32_MAX ||
+            (w->max_bytes && g->n_bytes > w->max_bytes / WRITER_BOUND_PARTS))
+                return false;
+        for (uint32_t i = 0; i < n_parts; i++) {
+                uint64_t from = (uint64_t)i * TRACE_GRPH_PART_BYTES;
+                uint8_t head[TRACE_GRPH_HEAD_BYTES] = {0};
+
+                buf_put_le32(head, w->n_graphs);
+                buf_put_le32(head + 4, i);
+                buf_put_le32(head + 8, n_parts);
+                buf_put_le32(head + 12, g->process);
+                buf_put_le64(head + 16, g->time_ns);
+                trace_chunk_append(w->packer, &w->must, TRACE_GRPH, head, sizeof(head), bytes + from,
+                                   (size_t)MIN(g->n_bytes - from, (uint64_t)TRACE_GRPH_PART_BYTES), 0);
+        }
+        if (!writer_write_must(w, must_bytes, true))
+                return false;
+        w->n_graphs++;
+        return true;
 }
 
 /* ---- the end --------------------------------------------------------------------------------- */

@@ -42,6 +42,8 @@ void trace_put_cost(struct trace_writer *w, const struct trace_cost *c);   /* th
 void trace_put_prior(struct trace_writer *w, const struct trace_prior *x); /* attached */
 void trace_put_tally(struct trace_writer *w, const struct trace_tally *t); /* sampled */
 void trace_put_note(struct trace_writer *w, uint64_t time_ns, const char *text);
+/* A whole graph, at once. False: no room, nothing of it is in the file. */
+bool trace_put_graph(struct trace_writer *w, const struct trace_graph *g, const uint8_t *bytes);
 
 /* An allocation with this stack comes soon: its memory is fetched. */
 void trace_prefetch_stack(const struct trace_writer *w, uint32_t stack);

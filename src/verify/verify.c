@@ -191,7 +191,7 @@ static bool kind_is_known(uint32_t kind) {
                                          TRACE_SMPL, TRACE_MAPS, TRACE_SITE, TRACE_EVTS, TRACE_SLIC,
                                          TRACE_CKPT, TRACE_SYMS, TRACE_NSRC, TRACE_INDX, TRACE_SKIP,
                                          TRACE_MOVE, TRACE_RESI, TRACE_ALOC, TRACE_PRIO, TRACE_TALY,
-                                         TRACE_TITL};
+                                         TRACE_TITL, TRACE_GRPH};
 
         for (size_t i = 0; i < ARRAY_SIZE(known); i++)
                 if (known[i] == kind)
@@ -212,6 +212,7 @@ static bool verify_payload(struct verify *v) {
         switch (v->kind) {
         case TRACE_SITE: return verify_site_chunk(v);
         case TRACE_MOVE: return verify_move_chunk(v);
+        case TRACE_GRPH: return verify_graph_part(v);
         case TRACE_EVTS: return verify_evts_chunk(v);
         case TRACE_SLIC: return verify_slic_chunk(v);
         case TRACE_CKPT: return verify_ckpt_chunk(v);
@@ -289,6 +290,7 @@ static void verify_chain(struct verify *v) {
 static void verify_done(struct verify *v) {
         vec_free(&v->stored);
         vec_free(&v->raw);
+        vec_free(&v->graph);
         vec_free(&v->thread_process);
         vec_free(&v->processes);
         vec_free(&v->sites);

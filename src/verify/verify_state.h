@@ -101,6 +101,10 @@ struct verify {
         struct map move_by_key;
         VEC(struct verify_latest) latest; /* by thread */
 
+        /* a graph, of which not all parts may have come */
+        bytes_buf graph;
+        uint32_t graph_number, graph_part; /* which comes next */
+
         /* index */
         bytes_buf entries;
         uint64_t n_entries, index_off;
@@ -112,6 +116,7 @@ bool verify_bad(struct verify *v, enum trace_error error, const char *fmt, ...)
         __attribute__((format(printf, 3, 4)));
 
 /* Payloads, by kind; false when the chunk is of no further use. The body is in raw. */
+bool verify_graph_part(struct verify *v);
 bool verify_definitions(struct verify *v);
 bool verify_site_chunk(struct verify *v);
 bool verify_move_chunk(struct verify *v);

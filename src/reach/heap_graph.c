@@ -1,0 +1,194 @@
+/* SPDX-License-Identifier: MIT */
+#include "reach/heap_graph.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+void heap_graph_done(struct heap_graph *h) {
+        for (uint32_t i = 0; h->root_names && i < h->graph.n_roots; i++)
+                free(h->root_names[i]);
+        free(h->root_names);
+        free(h->blocks);
+        free(h->roots);
+        free(h->seqs);
+        reach_graph_done(&h->graph);
+        *h = (struct heap_graph){0};
+}
+
+/* ---- to bytes -------------------------------------------------------------------------------------------- */
+
+/* Column by column: neighbours are alike. */
+static void encode_blocks(const struct heap_graph *h, bytes_buf *b) {
+        const struct reach_block *blocks = h->graph.blocks;
+        uint32_t n = h->graph.n_blocks;
+        uint64_t at = 0, seq = 0;
+
+        for (uint32_t i = 0; i < n; i++) {
+                buf_varint(b, blocks[i].address - at);
+                at = blocks[i].address + blocks[i].size_bytes;
+        }
+        for (uint32_t i = 0; i < n; i++)
+                buf_varint(b, blocks[i].size_bytes);
+        for (uint32_t i = 0; i < n; i++)
+                buf_varint(b, blocks[i].site == REACH_NO_SITE ? 0 : (uint64_t)blocks[i].site + 1);
+        for (uint32_t i = 0; i < n && h->seqs; i++) {
+                buf_varint(b, bytes_zigzag((int64_t)(h->seqs[i] - seq)));
+                seq = h->seqs[i];
+        }
+}
+
+static void encode_roots(const struct heap_graph *h, bytes_buf *b) {
+        for (uint32_t i = 0; i < h->graph.n_roots; i++) {
+                const struct reach_root *r = &h->graph.roots[i];
+                const char *name = h->root_names ? h->root_names[i] : "";
+
+                buf_u8(b, (uint8_t)r->kind);
+                buf_varint(b, r->owner);
+                buf_varint(b, r->begin);
+                buf_varint(b, r->end - r->begin);
+                buf_varint(b, strlen(name));
+                buf_bytes(b, name, strlen(name));
+        }
+}
+
+static void encode_edges(const struct reach_graph *g, bytes_buf *b) {
+        for (uint32_t i = 0; i < reach_n_nodes(g); i++)
+                buf_varint(b, g->first[i + 1] - g->first[i]);
+        for (uint32_t i = 0; i < reach_n_nodes(g); i++) {
+                int64_t near = i < g->n_blocks ? i : 0;
+
+                for (uint64_t e = g->first[i]; e < g->first[i + 1]; e++) {
+                        int64_t to = reach_edge_block(g->edges[e]);
+
+                        buf_varint(b, bytes_zigzag(to - near) << 3 | reach_edge_kind(g->edges[e]));
+                        near = to;
+                }
+        }
+}
+
+void heap_graph_encode(const struct heap_graph *h, bytes_buf *ret) {
+        buf_varint(ret, h->graph.n_blocks);
+        buf_varint(ret, h->graph.n_roots);
+        buf_varint(ret, h->seqs != NULL);
+        buf_varint(ret, h->pause_ns);
+        buf_varint(ret, h->unread_bytes);
+        buf_varint(ret, h->n_unsettled);
+        encode_blocks(h, ret);
+        encode_roots(h, ret);
+        encode_edges(&h->graph, ret);
+}
+
+/* ---- from bytes ------------------------------------------------------------------------------------------ */
+
+static bool decode_blocks(struct bytes_reader *r, struct heap_graph *h, bool has_seqs) {
+        uint32_t n = h->graph.n_blocks;
+        uint64_t at = 0, seq = 0;
+
+        for (uint32_t i = 0; i < n; i++)
+                h->blocks[i].address = bytes_varint(r); /* behind the block before, whose size comes later */
+        for (uint32_t i = 0; i < n; i++) {
+                struct reach_block *b = &h->blocks[i];
+
+                b->size_bytes = bytes_varint(r);
+                if (__builtin_add_overflow(at, b->address, &b->address) ||
+                    __builtin_add_overflow(b->address, b->size_bytes, &at))
+                        return false;
+        }
+        for (uint32_t i = 0; i < n; i++) {
+                uint64_t site = bytes_varint(r);
+
+                if (site > UINT32_MAX)
+                        return false;
+                h->blocks[i].site = site ? (uint32_t)(site - 1) : REACH_NO_SITE;
+        }
+        for (uint32_t i = 0; i < n && has_seqs; i++)
+                h->seqs[i] = seq += (uint64_t)bytes_unzigzag(bytes_varint(r));
+        return !r->bad;
+}
+
+static bool decode_roots(struct bytes_reader *r, struct heap_graph *h) {
+        for (uint32_t i = 0; i < h->graph.n_roots; i++) {
+                struct reach_root *root = &h->roots[i];
+                uint8_t kind = bytes_u8(r);
+                uint64_t owner = bytes_varint(r), begin = bytes_varint(r), n_bytes = bytes_varint(r);
+                size_t n_name;
+                const char *name = bytes_string(r, &n_name);
+
+                if (r->bad || kind > ROOT_MAPPING || owner > UINT32_MAX ||
+                    __builtin_add_overflow(begin, n_bytes, &root->end) ||
+                    memchr(name, 0, n_name))
+                        return false;
+                root->kind = kind;
+                root->owner = (uint32_t)owner;
+                root->begin = begin;
+                h->root_names[i] = strndup(name, n_name);
+                if (!h->root_names[i])
+                        return false;
+        }
+        return true;
+}
+
+static bool decode_edges(struct bytes_reader *r, struct reach_graph *g) {
+        for (uint32_t i = 0; i < reach_n_nodes(g); i++) {
+                uint64_t n = bytes_varint(r);
+
+                if (n > bytes_left(r) || g->first[i] + n > bytes_left(r)) /* an edge takes a byte at least */
+                        return false;
+                g->first[i + 1] = g->first[i] + n;
+        }
+        g->edges = malloc(MAX(reach_n_edges(g), (uint64_t)1) * sizeof(*g->edges));
+        if (!g->edges)
+                return false;
+        for (uint32_t i = 0; i < reach_n_nodes(g); i++) {
+                int64_t near = i < g->n_blocks ? i : 0;
+
+                for (uint64_t e = g->first[i]; e < g->first[i + 1]; e++) {
+                        uint64_t word = bytes_varint(r);
+                        int64_t to = near + bytes_unzigzag(word >> 3);
+
+                        if (r->bad || (word & 7) >= N_REACH_EDGE_KINDS || to < 0 || to >= g->n_blocks)
+                                return false;
+                        g->edges[e] = reach_edge_make((uint32_t)to, word & 7);
+                        near = to;
+                }
+        }
+        return true;
+}
+
+static bool allocate(struct heap_graph *h, bool has_seqs) {
+        size_t n_blocks = MAX(h->graph.n_blocks, 1u), n_roots = MAX(h->graph.n_roots, 1u);
+
+        h->graph.blocks = h->blocks = calloc(n_blocks, sizeof(*h->blocks));
+        h->graph.roots = h->roots = calloc(n_roots, sizeof(*h->roots));
+        h->root_names = calloc(n_roots, sizeof(*h->root_names));
+        h->seqs = has_seqs ? calloc(n_blocks, sizeof(*h->seqs)) : NULL;
+        h->graph.first = calloc(n_blocks + n_roots + 1, sizeof(*h->graph.first));
+        return h->blocks && h->roots && h->root_names && h->graph.first && (!has_seqs || h->seqs);
+}
+
+static bool decode(struct bytes_reader *r, struct heap_graph *h) {
+        uint64_t n_blocks = bytes_varint(r), n_roots = bytes_varint(r), has_seqs = bytes_varint(r), n_unsettled;
+
+        h->pause_ns = bytes_varint(r);
+        h->unread_bytes = bytes_varint(r);
+        n_unsettled = bytes_varint(r);
+        if (r->bad || n_blocks > bytes_left(r) || n_roots > bytes_left(r) || has_seqs > 1 ||
+            n_blocks >= REACH_MAX_BLOCKS || n_roots >= REACH_MAX_BLOCKS || n_unsettled > UINT32_MAX)
+                return false;
+        h->graph.n_blocks = (uint32_t)n_blocks;
+        h->graph.n_roots = (uint32_t)n_roots;
+        h->n_unsettled = (uint32_t)n_unsettled;
+        return allocate(h, has_seqs) && decode_blocks(r, h, has_seqs) && decode_roots(r, h) &&
+               decode_edges(r, &h->graph) && !bytes_left(r);
+}
+
+int heap_graph_decode(const uint8_t *bytes, size_t n_bytes, struct heap_graph *ret, struct err *reterr) {
+        struct bytes_reader r = bytes_reader_of(bytes, n_bytes);
+
+        *ret = (struct heap_graph){0};
+        if (decode(&r, ret))
+                return 0;
+        heap_graph_done(ret);
+        return err_set(reterr, -EBADMSG, "the graph is damaged at byte %zu of %zu",
+                       (size_t)(r.pos - bytes), n_bytes);
+}

@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: MIT */
+/* Checks what points to what (docs/trace-format.md, "GRPH"): parts come in order, and the whole is what the document says. */
+#include "verify/verify_state.h"
+
+/* An address space has no more. */
+#define GRAPH_MAX_BLOCKS (((uint64_t)1 << 29) - 1)
+
+enum { ROOT_KINDS = 4, EDGE_KINDS = 6 };
+
+static bool blocks_are_sound(struct verify *v, struct bytes_reader *r, uint64_t n, bool has_seqs) {
+        struct bytes_reader addresses = *r;
+        uint64_t end = 0;
+
+        for (uint64_t i = 0; i < n; i++)
+                bytes_varint(r);
+        for (uint64_t i = 0; i < n; i++) {
+                uint64_t gap = bytes_varint(&addresses), size = bytes_varint(r);
+
+                if (__builtin_add_overflow(end, gap, &end) || __builtin_add_overflow(end, size, &end))
+                        return verify_bad(v, TRACE_E_BAD_PAYLOAD, "block %llu ends behind all addresses",
+                                          (unsigned long long)i);
+        }
+        for (uint64_t i = 0; i < n; i++) {
+                uint64_t stack = bytes_varint(r);
+
+                if (stack > v->n_stacks)
+                        return verify_bad(v, TRACE_E_BAD_PAYLOAD, "block %llu has the stack %llu, which is not defined",
+                                          (unsigned long long)i, (unsigned long long)stack - 1);
+        }
+        for (uint64_t i = 0; i < n && has_seqs; i++)
+                bytes_varint(r);
+        return true;
+}
+
+static bool roots_are_sound(struct verify *v, struct bytes_reader *r, uint64_t n) {
+        for (uint64_t i = 0; i < n && !r->bad; i++) {
+                uint8_t kind = bytes_u8(r);
+                size_t n_name;
+
+                bytes_varint(r);
+                bytes_varint(r);
+                bytes_varint(r);
+                bytes_string(r, &n_name);
+                if (kind >= ROOT_KINDS)
+                        return verify_bad(v, TRACE_E_BAD_PAYLOAD, "root %llu is of kind %u", (unsigned long long)i, kind);
+        }
+        return true;
+}
+
+static bool edges_are_sound(struct verify *v, struct bytes_reader *r, uint64_t n_blocks, uint64_t n_nodes) {
+        struct bytes_reader counts = *r;
+
+        for (uint64_t i = 0; i < n_nodes; i++)
+                bytes_varint(r);
+        for (uint64_t i = 0; i < n_nodes && !r->bad; i++) {
+                uint64_t to = i < n_blocks ? i : 0;
+
+                for (uint64_t k = bytes_varint(&counts); k && !r->bad; k--) {
+                        uint64_t word = bytes_varint(r);
+
+                        to += (uint64_t)bytes_unzigzag(word >> 3);
+                        if (to >= n_blocks || (word & 7) >= EDGE_KINDS)
+                                return verify_bad(v, TRACE_E_BAD_PAYLOAD, "an edge of node %llu leads nowhere",
+                                                  (unsigned long long)i);
+                }
+        }
+        return true;
+}
+
+static bool graph_is_sound(struct verify *v) {
+        struct bytes_reader r = bytes_reader_of(v->graph.items, v->graph.n);
+        uint64_t n_blocks = bytes_varint(&r), n_roots = bytes_varint(&r), has_seqs = bytes_varint(&r);
+
+        bytes_varint(&r);
+        bytes_varint(&r);
+        bytes_varint(&r);
+        if (n_blocks > bytes_left(&r) || n_roots > bytes_left(&r) || n_blocks >= GRAPH_MAX_BLOCKS || has_seqs > 1)
+                return verify_bad(v, TRACE_E_TOO_LARGE, "claims %llu blocks and %llu roots in %zu bytes",
+                                  (unsigned long long)n_blocks, (unsigned long long)n_roots, v->graph.n);
+        if (!blocks_are_sound(v, &r, n_blocks, has_seqs) || !roots_are_sound(v, &r, n_roots) ||
+            !edges_are_sound(v, &r, n_blocks, n_blocks + n_roots))
+                return false;
+        if (r.bad || bytes_left(&r))
+                return verify_bad(v, TRACE_E_BAD_PAYLOAD, r.bad ? "the graph ends too early" : "%zu bytes are left over",
+                                  bytes_left(&r));
+        return true;
+}
+
+bool verify_graph_part(struct verify *v) {
+        uint32_t number, part, n_parts, process;
+
+        if (v->head_bytes != TRACE_GRPH_HEAD_BYTES)
+                return verify_bad(v, TRACE_E_BAD_PAYLOAD, "a head of %u bytes", v->head_bytes);
+        number = bytes_le32(v->head);
+        part = bytes_le32(v->head + 4);
+        n_parts = bytes_le32(v->head + 8);
+        process = bytes_le32(v->head + 12);
+        if (process >= v->processes.n)
+                return verify_bad(v, TRACE_E_BAD_PAYLOAD, "process %u is not defined", process);
+        if (bytes_le64(v->head + 24))
+                return verify_bad(v, TRACE_E_BAD_PAYLOAD, "reserved bytes that are not zero");
+        if (part == 0) {
+                vec_clear(&v->graph);
+                v->graph_number = number;
+                v->graph_part = 0;
+        }
+        if (part >= n_parts || number != v->graph_number || part != v->graph_part)
+                return verify_bad(v, TRACE_E_BAD_ORDER, "part %u of %u of graph %u comes out of order", part, n_parts, number);
+        if (v->raw.n > TRACE_GRPH_PART_BYTES)
+                return verify_bad(v, TRACE_E_TOO_LARGE, "%zu bytes in one part", v->raw.n);
+        buf_bytes(&v->graph, v->raw.items, v->raw.n);
+        v->graph_part = part + 1 < n_parts ? part + 1 : 0;
+        return v->graph_part || graph_is_sound(v);
+}
