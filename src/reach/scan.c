@@ -22,6 +22,7 @@ enum {
 struct share {
         uint32_t begin, end;
         VEC(reach_edge) edges;
+        VEC(uint64_t) root_words; /* where the edges of roots are */
         uint64_t read_bytes, unread_bytes;
 };
 
@@ -61,7 +62,8 @@ uint64_t reach_scan_bytes(const struct reach_scan *s) {
         return sum;
 }
 
-static void take_words(struct scanning *c, struct share *share, const uint64_t *words, size_t n) {
+/* at: the address of the first word. */
+static void take_words(struct scanning *c, struct share *share, const uint64_t *words, size_t n, bool is_root, uint64_t at) {
         const struct reach_scan *s = c->s;
 
         for (size_t i = 0; i < n; i++) {
@@ -75,6 +77,8 @@ static void take_words(struct scanning *c, struct share *share, const uint64_t *
                                        ? EDGE_INTERIOR
                                        : heuristic_kind(s->memory, &s->blocks[to], words[i]);
                 vec_push(&share->edges, reach_edge_make(to, kind));
+                if (is_root)
+                        vec_push(&share->root_words, at + i * sizeof(uint64_t));
         }
 }
 
@@ -91,7 +95,7 @@ static size_t window_words(struct scanning *c, struct window *w, uint64_t at, ui
         return (size_t)(MIN(w->end, end) - at) / sizeof(uint64_t);
 }
 
-static void scan_memory(struct scanning *c, struct share *share, struct window *w, uint64_t begin,
+static void scan_memory(struct scanning *c, struct share *share, struct window *w, bool is_root, uint64_t begin,
                         uint64_t end) {
         const struct reach_memory *m = c->s->memory;
         const uint64_t *words;
@@ -112,7 +116,7 @@ static void scan_memory(struct scanning *c, struct share *share, struct window *
                         at = next;
                         continue;
                 }
-                take_words(c, share, words, n);
+                take_words(c, share, words, n, is_root, at);
                 share->read_bytes += n * sizeof(uint64_t);
                 at += n * sizeof(uint64_t);
                 if (unlikely(c->s->is_over && atomic_load(c->s->is_over))) {
@@ -129,9 +133,9 @@ static void scan_node(struct scanning *c, struct share *share, struct window *w,
         size_t before = share->edges.n;
 
         if (words)
-                take_words(c, share, words, (end - begin) / sizeof(uint64_t));
+                take_words(c, share, words, (end - begin) / sizeof(uint64_t), true, 0);
         else
-                scan_memory(c, share, w, begin, end);
+                scan_memory(c, share, w, node >= s->n_blocks, begin, end);
         c->first[node + 1] = share->edges.n - before;
 }
 
@@ -190,13 +194,16 @@ static void run(struct scanning *c, unsigned n_threads) {
 static int join(struct scanning *c, struct reach_scanned *ret) {
         const struct reach_scan *s = c->s;
         uint32_t n_nodes = s->n_blocks + s->n_roots;
-        uint64_t n = 0;
+        uint64_t n = 0, n_words = 0;
 
         for (uint32_t i = 0; i < n_nodes; i++)
                 c->first[i + 1] += c->first[i];
         ret->graph.edges = malloc(MAX(c->first[n_nodes], (uint64_t)1) * sizeof(reach_edge));
-        if (!ret->graph.edges)
+        ret->root_words = malloc((c->first[n_nodes] - c->first[s->n_blocks] + 1) * sizeof(uint64_t));
+        if (!ret->graph.edges || !ret->root_words) {
+                reach_scanned_done(ret);
                 return -ENOMEM;
+        }
         for (uint32_t i = 0; i < c->n_shares; i++) {
                 struct share *share = &c->shares[i];
 
@@ -204,6 +211,10 @@ static int join(struct scanning *c, struct reach_scanned *ret) {
                         memcpy(ret->graph.edges + n, share->edges.items,
                                share->edges.n * sizeof(reach_edge));
                 n += share->edges.n;
+                if (share->root_words.n)
+                        memcpy(ret->root_words + n_words, share->root_words.items,
+                               share->root_words.n * sizeof(uint64_t));
+                n_words += share->root_words.n;
                 vec_free(&share->edges);
                 ret->read_bytes += share->read_bytes;
                 ret->unread_bytes += share->unread_bytes;
@@ -235,10 +246,18 @@ int reach_scan(const struct reach_scan *s, struct reach_scanned *ret) {
         } else {
                 r = -ENOMEM;
         }
-        for (uint32_t i = 0; i < c.n_shares; i++)
+        for (uint32_t i = 0; i < c.n_shares; i++) {
                 vec_free(&c.shares[i].edges);
+                vec_free(&c.shares[i].root_words);
+        }
         free(c.shares);
         free(c.first);
         block_index_done(&c.index);
         return r;
+}
+
+void reach_scanned_done(struct reach_scanned *s) {
+        reach_graph_done(&s->graph);
+        free(s->root_words);
+        s->root_words = NULL;
 }

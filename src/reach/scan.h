@@ -32,8 +32,11 @@ struct reach_scan {
 
 struct reach_scanned {
         struct reach_graph graph; /* blocks and roots as given */
+        uint64_t *root_words; /* of each edge of a root, in their order: the address of the word that points; of registers, 8 times their number */
         uint64_t read_bytes, unread_bytes;
 };
+
+void reach_scanned_done(struct reach_scanned *s);
 
 uint64_t reach_scan_bytes(const struct reach_scan *s); /* of all roots and blocks */
 

@@ -56,8 +56,9 @@ static int brute_find(const block_list *blocks, uint64_t address) {
         return -1;
 }
 
-static void check_node(const struct reach_graph *g, const block_list *blocks, uint32_t node,
+static void check_node(const struct reach_scanned *got, const block_list *blocks, uint32_t node,
                        uint64_t begin, uint64_t end) {
+        const struct reach_graph *g = &got->graph;
         uint64_t e = g->first[node];
 
         for (uint64_t at = ALIGN_UP(begin, (uint64_t)8); at + 8 <= end; at += 8) {
@@ -70,6 +71,8 @@ static void check_node(const struct reach_graph *g, const block_list *blocks, ui
                 if (to < 0)
                         continue;
                 assert_true(e < g->first[node + 1]);
+                if (node >= g->n_blocks)
+                        assert_int_equal(got->root_words[e - g->first[g->n_blocks]], at);
                 assert_int_equal(reach_edge_block(g->edges[e]), to);
                 assert_int_equal(reach_edge_kind(g->edges[e]) == EDGE_START,
                                  word == blocks->items[to].address);
@@ -105,13 +108,13 @@ static void test_every_pointer_is_found(void **state) {
                 s.n_blocks = (uint32_t)blocks.n;
                 assert_int_equal(reach_scan(&s, &got), 0);
                 for (uint32_t i = 0; i < blocks.n; i++)
-                        check_node(&got.graph, &blocks, i, blocks.items[i].address,
+                        check_node(&got, &blocks, i, blocks.items[i].address,
                                    blocks.items[i].address + blocks.items[i].size_bytes);
                 for (uint32_t i = 0; i < 2; i++)
-                        check_node(&got.graph, &blocks, s.n_blocks + i, roots[i].begin, roots[i].end);
+                        check_node(&got, &blocks, s.n_blocks + i, roots[i].begin, roots[i].end);
                 assert_true(got.unread_bytes >= 4096);
                 assert_true(got.graph.first[s.n_blocks + 3] - got.graph.first[s.n_blocks + 2] >= 1);
-                reach_graph_done(&got.graph);
+                reach_scanned_done(&got);
                 vec_free(&blocks);
         }
 }
@@ -135,7 +138,7 @@ static void test_no_blocks(void **state) {
         assert_int_equal(reach_scan(&(struct reach_scan){.memory = &fake, .roots = &root, .n_roots = 1}, &got), 0);
         assert_int_equal(reach_n_edges(&got.graph), 0);
         assert_int_equal(got.read_bytes, 512);
-        reach_graph_done(&got.graph);
+        reach_scanned_done(&got);
 }
 
 /* Constants are the words below 1,000; code is what is below 0x5000. */
@@ -164,7 +167,7 @@ static enum reach_edge_kind kind_of(uint64_t offset, uint64_t size, const uint64
         assert_int_equal(reach_scan(&(struct reach_scan){.memory = &m, .blocks = &b, .n_blocks = 1, .roots = &root, .n_roots = 1}, &got), 0);
         assert_int_equal(got.graph.first[2], got.graph.first[1] + 1);
         kind = reach_edge_kind(got.graph.edges[got.graph.first[1]]);
-        reach_graph_done(&got.graph);
+        reach_scanned_done(&got);
         return kind;
 }
 
