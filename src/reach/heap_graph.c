@@ -5,9 +5,9 @@
 #include <stdlib.h>
 
 void heap_graph_done(struct heap_graph *h) {
-        for (uint32_t i = 0; h->root_names && i < h->graph.n_roots; i++)
-                free(h->root_names[i]);
-        free(h->root_names);
+        for (uint32_t i = 0; h->owners && i < h->n_owners; i++)
+                free(h->owners[i].name);
+        free(h->owners);
         free(h->blocks);
         free(h->roots);
         free(h->seqs);
@@ -37,17 +37,28 @@ static void encode_blocks(const struct heap_graph *h, bytes_buf *b) {
         }
 }
 
-static void encode_roots(const struct heap_graph *h, bytes_buf *b) {
-        for (uint32_t i = 0; i < h->graph.n_roots; i++) {
-                const struct reach_root *r = &h->graph.roots[i];
-                const char *name = h->root_names ? h->root_names[i] : "";
+static void encode_owners(const struct heap_graph *h, bytes_buf *b) {
+        for (uint32_t i = 0; i < h->n_owners; i++) {
+                const char *name = h->owners[i].name ? h->owners[i].name : "";
 
-                buf_u8(b, (uint8_t)r->kind);
-                buf_varint(b, r->owner);
-                buf_varint(b, r->begin);
-                buf_varint(b, r->end - r->begin);
+                buf_varint(b, h->owners[i].base);
+                buf_varint(b, h->owners[i].tid);
                 buf_varint(b, strlen(name));
                 buf_bytes(b, name, strlen(name));
+        }
+}
+
+static void encode_roots(const struct heap_graph *h, bytes_buf *b) {
+        const struct reach_root *roots = h->graph.roots;
+        uint64_t at = 0;
+
+        for (uint32_t i = 0; i < h->graph.n_roots; i++)
+                buf_u8(b, (uint8_t)roots[i].kind);
+        for (uint32_t i = 0; i < h->graph.n_roots; i++)
+                buf_varint(b, roots[i].owner);
+        for (uint32_t i = 0; i < h->graph.n_roots; i++) {
+                buf_varint(b, bytes_zigzag((int64_t)(roots[i].begin - at)));
+                at = roots[i].begin;
         }
 }
 
@@ -69,11 +80,13 @@ static void encode_edges(const struct reach_graph *g, bytes_buf *b) {
 void heap_graph_encode(const struct heap_graph *h, bytes_buf *ret) {
         buf_varint(ret, h->graph.n_blocks);
         buf_varint(ret, h->graph.n_roots);
+        buf_varint(ret, h->n_owners);
         buf_varint(ret, h->seqs != NULL);
         buf_varint(ret, h->pause_ns);
         buf_varint(ret, h->unread_bytes);
         buf_varint(ret, h->n_unsettled);
         encode_blocks(h, ret);
+        encode_owners(h, ret);
         encode_roots(h, ret);
         encode_edges(&h->graph, ret);
 }
@@ -106,26 +119,50 @@ static bool decode_blocks(struct bytes_reader *r, struct heap_graph *h, bool has
         return !r->bad;
 }
 
-static bool decode_roots(struct bytes_reader *r, struct heap_graph *h) {
-        for (uint32_t i = 0; i < h->graph.n_roots; i++) {
-                struct reach_root *root = &h->roots[i];
-                uint8_t kind = bytes_u8(r);
-                uint64_t owner = bytes_varint(r), begin = bytes_varint(r), n_bytes = bytes_varint(r);
+static bool decode_owners(struct bytes_reader *r, struct heap_graph *h) {
+        for (uint32_t i = 0; i < h->n_owners; i++) {
+                struct heap_owner *o = &h->owners[i];
+                uint64_t tid;
                 size_t n_name;
-                const char *name = bytes_string(r, &n_name);
+                const char *name;
 
-                if (r->bad || kind > ROOT_MAPPING || owner > UINT32_MAX ||
-                    __builtin_add_overflow(begin, n_bytes, &root->end) ||
-                    memchr(name, 0, n_name))
+                o->base = bytes_varint(r);
+                tid = bytes_varint(r);
+                name = bytes_string(r, &n_name);
+                if (r->bad || tid > UINT32_MAX || memchr(name, 0, n_name))
                         return false;
-                root->kind = kind;
-                root->owner = (uint32_t)owner;
-                root->begin = begin;
-                h->root_names[i] = strndup(name, n_name);
-                if (!h->root_names[i])
+                o->tid = (uint32_t)tid;
+                o->name = strndup(name, n_name);
+                if (!o->name)
                         return false;
         }
         return true;
+}
+
+static bool decode_roots(struct bytes_reader *r, struct heap_graph *h) {
+        uint32_t n = h->graph.n_roots;
+        uint64_t at = 0;
+
+        for (uint32_t i = 0; i < n; i++) {
+                uint8_t kind = bytes_u8(r);
+
+                if (kind > ROOT_MAPPING)
+                        return false;
+                h->roots[i].kind = kind;
+        }
+        for (uint32_t i = 0; i < n; i++) {
+                uint64_t owner = bytes_varint(r);
+
+                if (owner >= h->n_owners)
+                        return false;
+                h->roots[i].owner = (uint32_t)owner;
+        }
+        for (uint32_t i = 0; i < n; i++) {
+                at += (uint64_t)bytes_unzigzag(bytes_varint(r));
+                h->roots[i].begin = at;
+                h->roots[i].end = at + sizeof(uint64_t);
+        }
+        return !r->bad;
 }
 
 static bool decode_edges(struct bytes_reader *r, struct reach_graph *g) {
@@ -157,29 +194,34 @@ static bool decode_edges(struct bytes_reader *r, struct reach_graph *g) {
 
 static bool allocate(struct heap_graph *h, bool has_seqs) {
         size_t n_blocks = MAX(h->graph.n_blocks, 1u), n_roots = MAX(h->graph.n_roots, 1u);
+        size_t n_owners = MAX(h->n_owners, 1u);
 
         h->graph.blocks = h->blocks = calloc(n_blocks, sizeof(*h->blocks));
         h->graph.roots = h->roots = calloc(n_roots, sizeof(*h->roots));
-        h->root_names = calloc(n_roots, sizeof(*h->root_names));
+        h->owners = calloc(n_owners, sizeof(*h->owners));
         h->seqs = has_seqs ? calloc(n_blocks, sizeof(*h->seqs)) : NULL;
         h->graph.first = calloc(n_blocks + n_roots + 1, sizeof(*h->graph.first));
-        return h->blocks && h->roots && h->root_names && h->graph.first && (!has_seqs || h->seqs);
+        return h->blocks && h->roots && h->owners && h->graph.first && (!has_seqs || h->seqs);
 }
 
 static bool decode(struct bytes_reader *r, struct heap_graph *h) {
-        uint64_t n_blocks = bytes_varint(r), n_roots = bytes_varint(r), has_seqs = bytes_varint(r), n_unsettled;
+        uint64_t n_blocks = bytes_varint(r), n_roots = bytes_varint(r), n_owners = bytes_varint(r);
+        uint64_t has_seqs = bytes_varint(r), n_unsettled;
 
         h->pause_ns = bytes_varint(r);
         h->unread_bytes = bytes_varint(r);
         n_unsettled = bytes_varint(r);
-        if (r->bad || n_blocks > bytes_left(r) || n_roots > bytes_left(r) || has_seqs > 1 ||
-            n_blocks >= REACH_MAX_BLOCKS || n_roots >= REACH_MAX_BLOCKS || n_unsettled > UINT32_MAX)
+        if (r->bad || n_blocks > bytes_left(r) || n_roots > bytes_left(r) ||
+            n_owners > bytes_left(r) || has_seqs > 1 ||
+            n_blocks >= REACH_MAX_BLOCKS || n_roots >= REACH_MAX_BLOCKS ||
+            n_owners >= REACH_MAX_BLOCKS || n_unsettled > UINT32_MAX)
                 return false;
         h->graph.n_blocks = (uint32_t)n_blocks;
         h->graph.n_roots = (uint32_t)n_roots;
         h->n_unsettled = (uint32_t)n_unsettled;
-        return allocate(h, has_seqs) && decode_blocks(r, h, has_seqs) && decode_roots(r, h) &&
-               decode_edges(r, &h->graph) && !bytes_left(r);
+        h->n_owners = (uint32_t)n_owners;
+        return allocate(h, has_seqs) && decode_blocks(r, h, has_seqs) && decode_owners(r, h) &&
+               decode_roots(r, h) && decode_edges(r, &h->graph) && !r->bad && !bytes_left(r);
 }
 
 int heap_graph_decode(const uint8_t *bytes, size_t n_bytes, struct heap_graph *ret, struct err *reterr) {

@@ -32,18 +32,25 @@ static bool blocks_are_sound(struct verify *v, struct bytes_reader *r, uint64_t 
         return true;
 }
 
-static bool roots_are_sound(struct verify *v, struct bytes_reader *r, uint64_t n) {
-        for (uint64_t i = 0; i < n && !r->bad; i++) {
-                uint8_t kind = bytes_u8(r);
+static bool roots_are_sound(struct verify *v, struct bytes_reader *r, uint64_t n, uint64_t n_owners) {
+        for (uint64_t i = 0; i < n_owners && !r->bad; i++) {
                 size_t n_name;
 
                 bytes_varint(r);
                 bytes_varint(r);
-                bytes_varint(r);
                 bytes_string(r, &n_name);
+        }
+        for (uint64_t i = 0; i < n; i++) {
+                uint8_t kind = bytes_u8(r);
+
                 if (kind >= ROOT_KINDS)
                         return verify_bad(v, TRACE_E_BAD_PAYLOAD, "root %llu is of kind %u", (unsigned long long)i, kind);
         }
+        for (uint64_t i = 0; i < n; i++)
+                if (bytes_varint(r) >= n_owners)
+                        return verify_bad(v, TRACE_E_BAD_PAYLOAD, "root %llu is nobody's", (unsigned long long)i);
+        for (uint64_t i = 0; i < n; i++)
+                bytes_varint(r);
         return true;
 }
 
@@ -69,15 +76,16 @@ static bool edges_are_sound(struct verify *v, struct bytes_reader *r, uint64_t n
 
 static bool graph_is_sound(struct verify *v) {
         struct bytes_reader r = bytes_reader_of(v->graph.items, v->graph.n);
-        uint64_t n_blocks = bytes_varint(&r), n_roots = bytes_varint(&r), has_seqs = bytes_varint(&r);
+        uint64_t n_blocks = bytes_varint(&r), n_roots = bytes_varint(&r);
+        uint64_t n_owners = bytes_varint(&r), has_seqs = bytes_varint(&r);
 
         bytes_varint(&r);
         bytes_varint(&r);
         bytes_varint(&r);
-        if (n_blocks > bytes_left(&r) || n_roots > bytes_left(&r) || n_blocks >= GRAPH_MAX_BLOCKS || has_seqs > 1)
+        if (n_blocks > bytes_left(&r) || n_roots > bytes_left(&r) || n_owners > bytes_left(&r) || n_blocks >= GRAPH_MAX_BLOCKS || has_seqs > 1)
                 return verify_bad(v, TRACE_E_TOO_LARGE, "claims %llu blocks and %llu roots in %zu bytes",
                                   (unsigned long long)n_blocks, (unsigned long long)n_roots, v->graph.n);
-        if (!blocks_are_sound(v, &r, n_blocks, has_seqs) || !roots_are_sound(v, &r, n_roots) ||
+        if (!blocks_are_sound(v, &r, n_blocks, has_seqs) || !roots_are_sound(v, &r, n_roots, n_owners) ||
             !edges_are_sound(v, &r, n_blocks, n_blocks + n_roots))
                 return false;
         if (r.bad || bytes_left(&r))
