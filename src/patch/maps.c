@@ -40,6 +40,7 @@ int maps_read_file(struct maps *m, const char *path, struct err *reterr) {
                 one.is_readable = rights[0] == 'r';
                 one.is_writable = rights[1] == 'w';
                 one.is_code = rights[2] == 'x';
+                one.is_shared = rights[3] == 's';
                 one.path = arena_strdup(m->arena, name_off ? line + name_off : "");
                 vec_push(&m->list, one);
         }

@@ -12,7 +12,7 @@
 
 struct mapping {
         uint64_t begin, end, offset;
-        bool is_code, is_readable, is_writable;
+        bool is_code, is_readable, is_writable, is_shared;
         const char *path; /* "" none */
 };
 

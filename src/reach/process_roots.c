@@ -140,7 +140,16 @@ static bool may_be_root(const struct mapping *m) {
                 return false;
         if (!strncmp(m->path, "/dev/", 5))
                 return !strncmp(m->path, "/dev/zero", 9) || !strncmp(m->path, "/dev/shm/", 9);
-        return strncmp(m->path, "/memfd:silt", 11) != 0 && strncmp(m->path, "[v", 2) != 0;
+        return strncmp(m->path, "[v", 2) != 0;
+}
+
+/* silt's runtime, its variables and its rings: they are full of addresses that nobody holds. */
+static bool is_own(const struct maps *maps, size_t i) {
+        const struct mapping *m = &maps->list.items[i];
+
+        if (!m->path[0] && i && m[-1].end == m->begin)
+                m--; /* zeroed variables */
+        return strstr(m->path, "/libsilt.so") || !strncmp(m->path, "/memfd:silt", 11);
 }
 
 /* The thread whose stack a mapping is; its number, or n_threads. */
@@ -199,7 +208,7 @@ void process_roots_find(const struct process_view *v, struct process_roots *ret)
                 vec_push(&ret->heaps, heaps.items[i]);
         find_holes(v, ret, &holes);
         for (size_t i = 0; i < v->maps->list.n; i++)
-                if (may_be_root(&v->maps->list.items[i]))
+                if (may_be_root(&v->maps->list.items[i]) && !is_own(v->maps, i))
                         add_mapping(v, &holes, &hole, i, ret);
         for (size_t i = 0; i < v->n_threads; i++)
                 vec_push(&ret->list, (struct reach_root){.end = v->threads[i].n_registers * sizeof(uint64_t),
