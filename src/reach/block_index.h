@@ -3,7 +3,7 @@
  * its 4 KiB, or the one before. 1 MiB for each GiB of addresses with blocks. */
 #pragma once
 
-#include "reach/graph.h"
+#include "reach/reach_graph.h"
 
 enum {
         INDEX_GRANULE_SHIFT = 12,

@@ -2,14 +2,17 @@
 /* Who keeps whom: A dominates B when every way from the roots to B leads through A. */
 #pragma once
 
-#include "reach/graph.h"
+#include "reach/reach_graph.h"
 
 #define REACH_NONE UINT32_MAX
 /* The node that all roots hang from: its number is reach_n_nodes(g). */
 
 struct reach_dominators {
-        uint32_t *parent;         /* of each node: its immediate dominator; REACH_NONE: nothing leads to it. A root's is the node above all */
-        uint64_t *retained_bytes; /* of each node: its own and those of all it dominates; a root has none of its own. One more, of the node above all */
+        /* of each node: its immediate dominator; REACH_NONE: nothing leads to it. A root's is the node above all */
+        uint32_t *parent;
+        /* of each node: its own bytes and those of all it dominates, 0 if nothing leads to it. A root has none of its own. One more, of
+         * the node above all: all that is reachable */
+        uint64_t *retained_bytes;
 };
 
 /* 0 or -ENOMEM. Works without recursion, in time that grows almost only with nodes and edges. */

@@ -98,7 +98,8 @@ static bool decode_blocks(struct bytes_reader *r, struct heap_graph *h, bool has
         uint64_t at = 0, seq = 0;
 
         for (uint32_t i = 0; i < n; i++)
-                h->blocks[i].address = bytes_varint(r); /* behind the block before, whose size comes later */
+                h->blocks[i].address =
+                        bytes_varint(r); /* behind the block before, whose size comes later */
         for (uint32_t i = 0; i < n; i++) {
                 struct reach_block *b = &h->blocks[i];
 
@@ -169,7 +170,8 @@ static bool decode_edges(struct bytes_reader *r, struct reach_graph *g) {
         for (uint32_t i = 0; i < reach_n_nodes(g); i++) {
                 uint64_t n = bytes_varint(r);
 
-                if (n > bytes_left(r) || g->first[i] + n > bytes_left(r)) /* an edge takes a byte at least */
+                if (n > bytes_left(r) ||
+                    g->first[i] + n > bytes_left(r)) /* an edge takes a byte at least */
                         return false;
                 g->first[i + 1] = g->first[i] + n;
         }
@@ -183,7 +185,8 @@ static bool decode_edges(struct bytes_reader *r, struct reach_graph *g) {
                         uint64_t word = bytes_varint(r);
                         int64_t to = near + bytes_unzigzag(word >> 3);
 
-                        if (r->bad || (word & 7) >= N_REACH_EDGE_KINDS || to < 0 || to >= g->n_blocks)
+                        if (r->bad || (word & 7) >= N_REACH_EDGE_KINDS || to < 0 ||
+                            to >= g->n_blocks)
                                 return false;
                         g->edges[e] = reach_edge_make((uint32_t)to, word & 7);
                         near = to;
@@ -212,9 +215,8 @@ static bool decode(struct bytes_reader *r, struct heap_graph *h) {
         h->unread_bytes = bytes_varint(r);
         n_unsettled = bytes_varint(r);
         if (r->bad || n_blocks > bytes_left(r) || n_roots > bytes_left(r) ||
-            n_owners > bytes_left(r) || has_seqs > 1 ||
-            n_blocks >= REACH_MAX_BLOCKS || n_roots >= REACH_MAX_BLOCKS ||
-            n_owners >= REACH_MAX_BLOCKS || n_unsettled > UINT32_MAX)
+            n_owners > bytes_left(r) || has_seqs > 1 || n_blocks >= REACH_MAX_BLOCKS ||
+            n_roots >= REACH_MAX_BLOCKS || n_owners >= REACH_MAX_BLOCKS || n_unsettled > UINT32_MAX)
                 return false;
         h->graph.n_blocks = (uint32_t)n_blocks;
         h->graph.n_roots = (uint32_t)n_roots;
@@ -224,7 +226,8 @@ static bool decode(struct bytes_reader *r, struct heap_graph *h) {
                decode_roots(r, h) && decode_edges(r, &h->graph) && !r->bad && !bytes_left(r);
 }
 
-int heap_graph_decode(const uint8_t *bytes, size_t n_bytes, struct heap_graph *ret, struct err *reterr) {
+int heap_graph_decode(const uint8_t *bytes, size_t n_bytes, struct heap_graph *ret,
+                      struct err *reterr) {
         struct bytes_reader r = bytes_reader_of(bytes, n_bytes);
 
         *ret = (struct heap_graph){0};

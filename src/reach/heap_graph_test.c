@@ -17,7 +17,9 @@ enum { MAX_NODES = 60, MAX_EDGES = 300 };
 static void draw_graph(struct draw *d, struct heap_graph *h) {
         uint64_t at = 4096, n_edges = 0;
 
-        *h = (struct heap_graph){.n_owners = 1 + (uint32_t)draw_below(d, 4), .pause_ns = draw_below(d, 1 << 30), .n_unsettled = (uint32_t)draw_below(d, 5)};
+        *h = (struct heap_graph){.n_owners = 1 + (uint32_t)draw_below(d, 4),
+                                 .pause_ns = draw_below(d, 1 << 30),
+                                 .n_unsettled = (uint32_t)draw_below(d, 5)};
         h->graph.n_blocks = (uint32_t)draw_below(d, MAX_NODES);
         h->graph.n_roots = h->graph.n_blocks ? (uint32_t)draw_below(d, MAX_NODES) : 0;
         h->graph.blocks = h->blocks = calloc(MAX_NODES, sizeof(*h->blocks));
@@ -27,11 +29,17 @@ static void draw_graph(struct draw *d, struct heap_graph *h) {
         h->graph.first = calloc(2 * MAX_NODES + 1, sizeof(*h->graph.first));
         h->graph.edges = calloc(MAX_EDGES, sizeof(*h->graph.edges));
         for (uint32_t i = 0; i < h->n_owners; i++)
-                h->owners[i] = (struct heap_owner){.name = strdup(i % 2 ? "libc.so.6" : ""), .base = draw_below(d, UINT64_MAX), .tid = i};
+                h->owners[i] = (struct heap_owner){.name = strdup(i % 2 ? "libc.so.6" : ""),
+                                                   .base = draw_below(d, UINT64_MAX),
+                                                   .tid = i};
         for (uint32_t i = 0; i < h->graph.n_blocks; i++) {
                 at += draw_below(d, 1 << 20);
-                h->blocks[i] = (struct reach_block){.address = at, .size_bytes = draw_below(d, 1 << (1 + draw_below(d, 30))),
-                                                    .site = draw_below(d, 9) ? (uint32_t)draw_below(d, 99) : REACH_NO_SITE};
+                h->blocks[i] =
+                        (struct reach_block){.address = at,
+                                             .size_bytes =
+                                                     draw_below(d, 1 << (1 + draw_below(d, 30))),
+                                             .site = draw_below(d, 9) ? (uint32_t)draw_below(d, 99)
+                                                                      : REACH_NO_SITE};
                 at += h->blocks[i].size_bytes;
                 if (h->seqs)
                         h->seqs[i] = draw_below(d, (uint64_t)1 << 47);
@@ -39,11 +47,15 @@ static void draw_graph(struct draw *d, struct heap_graph *h) {
         for (uint32_t i = 0; i < h->graph.n_roots; i++) {
                 uint64_t begin = draw_below(d, (uint64_t)1 << 47);
 
-                h->roots[i] = (struct reach_root){begin, begin + 8, draw_below(d, 4), (uint32_t)draw_below(d, h->n_owners), NULL};
+                h->roots[i] = (struct reach_root){begin, begin + 8, draw_below(d, 4),
+                                                  (uint32_t)draw_below(d, h->n_owners), NULL};
         }
         for (uint32_t i = 0; i < reach_n_nodes(&h->graph); i++) {
-                for (uint64_t k = draw_below(d, 4); k && h->graph.n_blocks && n_edges < MAX_EDGES; k--)
-                        h->graph.edges[n_edges++] = reach_edge_make((uint32_t)draw_below(d, h->graph.n_blocks), draw_below(d, N_REACH_EDGE_KINDS));
+                for (uint64_t k = draw_below(d, 4); k && h->graph.n_blocks && n_edges < MAX_EDGES;
+                     k--)
+                        h->graph.edges[n_edges++] =
+                                reach_edge_make((uint32_t)draw_below(d, h->graph.n_blocks),
+                                                draw_below(d, N_REACH_EDGE_KINDS));
                 h->graph.first[i + 1] = n_edges;
         }
 }
@@ -73,7 +85,8 @@ static void check_equal(const struct heap_graph *a, const struct heap_graph *b) 
                 assert_int_equal(a->roots[i].owner, b->roots[i].owner);
         }
         assert_memory_equal(a->graph.first, b->graph.first, (n + 1) * sizeof(uint64_t));
-        assert_memory_equal(a->graph.edges, b->graph.edges, reach_n_edges(&a->graph) * sizeof(reach_edge));
+        assert_memory_equal(a->graph.edges, b->graph.edges,
+                            reach_n_edges(&a->graph) * sizeof(reach_edge));
 }
 
 static void test_there_and_back(void **state) {
@@ -90,7 +103,8 @@ static void test_there_and_back(void **state) {
                 check_equal(&h, &back);
                 heap_graph_done(&back);
                 /* cut anywhere, or with a byte changed, it is refused or is some graph: never more than its bytes can hold */
-                assert_true(heap_graph_decode(bytes.items, draw_below(&d, bytes.n), &back, &err) < 0);
+                assert_true(heap_graph_decode(bytes.items, draw_below(&d, bytes.n), &back, &err) <
+                            0);
                 for (int i = 0; i < 20; i++) {
                         bytes.items[draw_below(&d, bytes.n)] = (uint8_t)draw_below(&d, 256);
                         if (heap_graph_decode(bytes.items, bytes.n, &back, &err) == 0)

@@ -15,13 +15,14 @@ struct marking {
         uint32_t n_stack;
 };
 
-static void follow(struct marking *m, uint32_t node, void (*visit)(struct marking *, reach_edge, uint32_t),
-                   uint32_t with) {
+static void follow(struct marking *m, uint32_t node,
+                   void (*visit)(struct marking *, reach_edge, uint32_t), uint32_t with) {
         for (uint64_t i = m->g->first[node]; i < m->g->first[node + 1]; i++)
                 visit(m, m->g->edges[i], with);
 }
 
-static void drain(struct marking *m, void (*visit)(struct marking *, reach_edge, uint32_t), uint32_t with) {
+static void drain(struct marking *m, void (*visit)(struct marking *, reach_edge, uint32_t),
+                  uint32_t with) {
         while (m->n_stack)
                 follow(m, m->stack[--m->n_stack], visit, with);
 }

@@ -29,10 +29,15 @@ static void draw_graph(struct draw *d, struct small *s) {
         uint64_t n = 0, per_node = draw_below(d, 4);
 
         memset(s, 0, sizeof(*s));
-        s->g = (struct reach_graph){s->blocks, s->roots, 1 + (uint32_t)draw_below(d, MAX_BLOCKS),
-                                    (uint32_t)draw_below(d, MAX_ROOTS + 1), s->first, s->edges};
+        s->g = (struct reach_graph){s->blocks,
+                                    s->roots,
+                                    1 + (uint32_t)draw_below(d, MAX_BLOCKS),
+                                    (uint32_t)draw_below(d, MAX_ROOTS + 1),
+                                    s->first,
+                                    s->edges};
         for (uint32_t i = 0; i < s->g.n_blocks; i++)
-                s->blocks[i] = (struct reach_block){.address = 4096 + 64 * i, .size_bytes = draw_below(d, 50)};
+                s->blocks[i] = (struct reach_block){.address = 4096 + 64 * i,
+                                                    .size_bytes = draw_below(d, 50)};
         for (uint32_t i = 0; i < reach_n_nodes(&s->g); i++) {
                 s->first[i] = n;
                 for (uint64_t k = draw_below(d, per_node + 2); k && n < MAX_EDGES; k--) {
@@ -144,7 +149,8 @@ static void test_long_list(void **state) {
         g.edges = calloc(N, sizeof(*g.edges));
         g.blocks = blocks;
         for (uint32_t i = 0; i < N; i++) {
-                blocks[i] = (struct reach_block){.address = 4096 + 32 * (uint64_t)i, .size_bytes = 16};
+                blocks[i] =
+                        (struct reach_block){.address = 4096 + 32 * (uint64_t)i, .size_bytes = 16};
                 g.first[i + 1] = i + 1;
                 g.edges[i] = reach_edge_make((i + N - 1) % N, EDGE_START);
         }
@@ -153,7 +159,8 @@ static void test_long_list(void **state) {
         assert_int_equal(c.of_block[0], LEAK_DEFINITE);
         assert_int_equal(c.indirect_bytes[0], 16 * (N - 1));
         leak_classes_done(&c);
-        g.edges[0] = g.edges[1]; /* the circle is opened: block 0 points to itself, the last leads all */
+        g.edges[0] =
+                g.edges[1]; /* the circle is opened: block 0 points to itself, the last leads all */
         assert_int_equal(leak_classes_find(&g, &c), 0);
         assert_int_equal(c.of_block[N - 1], LEAK_DEFINITE);
         assert_int_equal(c.indirect_bytes[N - 1], 16 * (N - 1));
@@ -163,10 +170,12 @@ static void test_long_list(void **state) {
 }
 
 static void test_rules_are_counted(void **state) {
-        const struct reach_block blocks[] = {{.address = 4096, .size_bytes = 10}, {.address = 8192, .size_bytes = 20}};
+        const struct reach_block blocks[] = {{.address = 4096, .size_bytes = 10},
+                                             {.address = 8192, .size_bytes = 20}};
         const struct reach_root root = {.begin = 0, .end = 16};
         uint64_t first[] = {0, 1, 1, 3};
-        reach_edge edges[] = {reach_edge_make(1, EDGE_START), reach_edge_make(0, EDGE_NEWARRAY), reach_edge_make(1, EDGE_INTERIOR)};
+        reach_edge edges[] = {reach_edge_make(1, EDGE_START), reach_edge_make(0, EDGE_NEWARRAY),
+                              reach_edge_make(1, EDGE_INTERIOR)};
         const struct reach_graph g = {blocks, &root, 2, 1, first, edges};
         struct leak_classes c;
 

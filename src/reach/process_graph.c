@@ -64,8 +64,10 @@ static uint64_t image_skip(void *ctx, uint64_t address, uint64_t end) {
                 return address;
         end = MIN(end, where->end);
         for (uint64_t at = address; at < end;) {
-                uint64_t first = at / PAGE_BYTES, want = MIN((end - 1) / PAGE_BYTES - first + 1, (uint64_t)PAGES_AT_ONCE);
-                ssize_t n = pread(m->pagemap_fd, pages, want * sizeof(pages[0]), (off_t)(first * sizeof(pages[0])));
+                uint64_t first = at / PAGE_BYTES,
+                         want = MIN((end - 1) / PAGE_BYTES - first + 1, (uint64_t)PAGES_AT_ONCE);
+                ssize_t n = pread(m->pagemap_fd, pages, want * sizeof(pages[0]),
+                                  (off_t)(first * sizeof(pages[0])));
 
                 if (n < (ssize_t)sizeof(pages[0]))
                         return at;
@@ -119,7 +121,8 @@ static int by_address(const void *a, const void *b) {
 }
 
 /* Sorted, and none in another: a pool's pieces lie in blocks of another allocator, and are what was asked for. */
-static struct reach_block *sort_blocks(const struct process_graph *p, uint64_t **ret_seqs, uint32_t *ret_n) {
+static struct reach_block *sort_blocks(const struct process_graph *p, uint64_t **ret_seqs,
+                                       uint32_t *ret_n) {
         struct reach_block *blocks = malloc(MAX(p->n_blocks, (size_t)1) * sizeof(*blocks));
         uint64_t *seqs = malloc(MAX(p->n_blocks, (size_t)1) * sizeof(*seqs));
         uint32_t n = 0;
@@ -134,7 +137,8 @@ static struct reach_block *sort_blocks(const struct process_graph *p, uint64_t *
         for (size_t i = 0; i < p->n_blocks; i++) {
                 const struct found_block *b = &p->blocks[i];
 
-                while (n && blocks[n - 1].address + MAX(blocks[n - 1].size_bytes, (uint64_t)1) > b->address)
+                while (n && blocks[n - 1].address + MAX(blocks[n - 1].size_bytes, (uint64_t)1) >
+                                    b->address)
                         n--;
                 blocks[n] = (struct reach_block){b->address, b->size_bytes, b->site, 0};
                 seqs[n++] = b->seq;
@@ -153,7 +157,8 @@ static uint64_t module_base(const struct maps *maps, const struct mapping *m) {
 }
 
 /* Numbers of mappings and threads become those of owners: only who owns a root is one. */
-static int name_owners(const struct process_graph *p, const struct maps *maps, struct heap_graph *h) {
+static int name_owners(const struct process_graph *p, const struct maps *maps,
+                       struct heap_graph *h) {
         size_t n_all = maps->list.n + p->n_threads;
         uint32_t *owner_of = calloc(MAX(n_all, (size_t)1), sizeof(*owner_of)); /* number + 1 */
 
@@ -173,7 +178,8 @@ static int name_owners(const struct process_graph *p, const struct maps *maps, s
                         owner_of[key] = h->n_owners;
                         if (is_thread) {
                                 o->tid = (uint32_t)p->threads[r->owner].tid;
-                                o->name = strndup(p->thread_names[r->owner], sizeof(p->thread_names[0]));
+                                o->name = strndup(p->thread_names[r->owner],
+                                                  sizeof(p->thread_names[0]));
                         } else {
                                 const struct mapping *m = &maps->list.items[r->owner];
 
@@ -189,15 +195,25 @@ static int name_owners(const struct process_graph *p, const struct maps *maps, s
 
 /* ---- all of it ------------------------------------------------------------------------------------------- */
 
-static int scan_image(const struct process_graph *p, struct image *image, const struct reach_block *blocks,
-                      uint32_t n_blocks, struct heap_graph *ret) {
-        const struct reach_memory memory = {image_read, image_skip, image_is_constant, image_is_code, image};
-        const struct process_view view = {.maps = &image->maps, .memory = &memory, .blocks = blocks, .n_blocks = n_blocks,
-                                          .threads = p->threads, .n_threads = p->n_threads, .own = p->own, .n_own = p->n_own,
+static int scan_image(const struct process_graph *p, struct image *image,
+                      const struct reach_block *blocks, uint32_t n_blocks, struct heap_graph *ret) {
+        const struct reach_memory memory = {image_read, image_skip, image_is_constant,
+                                            image_is_code, image};
+        const struct process_view view = {.maps = &image->maps,
+                                          .memory = &memory,
+                                          .blocks = blocks,
+                                          .n_blocks = n_blocks,
+                                          .threads = p->threads,
+                                          .n_threads = p->n_threads,
+                                          .own = p->own,
+                                          .n_own = p->n_own,
                                           .below_sp_bytes = p->below_sp_bytes};
         struct reach_scanned scanned = {0};
         struct process_roots roots;
-        struct reach_scan scan = {.memory = &memory, .blocks = blocks, .n_blocks = n_blocks, .is_over = p->is_over,
+        struct reach_scan scan = {.memory = &memory,
+                                  .blocks = blocks,
+                                  .n_blocks = n_blocks,
+                                  .is_over = p->is_over,
                                   .done_bytes = p->done_bytes};
         int r;
 

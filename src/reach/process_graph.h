@@ -21,7 +21,8 @@ struct process_graph {
         const struct reach_thread *threads;
         char (*thread_names)[16];
         size_t n_threads;
-        struct found_block *blocks; /* sorted in place; of two that overlap the first stays, unless it is the whole of the other */
+        struct found_block *
+                blocks; /* sorted in place; of two that overlap the first stays, unless it is the whole of the other */
         size_t n_blocks;
         bool has_seqs;
         const struct reach_range *own; /* silt's runtime */

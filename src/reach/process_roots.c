@@ -8,13 +8,19 @@
 #include "base/macros.h"
 
 enum {
-        GLIBC_HEAP_BYTES = 64 << 20, /* an arena's memory, other than the main one's, comes in pieces of this size, at multiples of it */
-        OTHER_HEAP_BYTES = 2 << 20,  /* so do other allocators'; theirs are multiples of that */
-        STACK_BELOW_BYTES = 8 << 20, /* below a stack pointer, at most so much is the unused rest of that stack */
+        GLIBC_HEAP_BYTES =
+                64
+                << 20, /* an arena's memory, other than the main one's, comes in pieces of this size, at multiples of it */
+        OTHER_HEAP_BYTES = 2 << 20, /* so do other allocators'; theirs are multiples of that */
+        STACK_BELOW_BYTES =
+                8
+                << 20, /* below a stack pointer, at most so much is the unused rest of that stack */
         CHUNK_MMAPPED = 2,
         CHUNK_NON_MAIN = 4,
         CHUNK_FLAGS = 7,
-        CHUNK_SLACK_BYTES = 1 << 16, /* a block's chunk is larger by that at most: alignment, and what cannot stand alone */
+        CHUNK_SLACK_BYTES =
+                1
+                << 16, /* a block's chunk is larger by that at most: alignment, and what cannot stand alone */
 };
 
 typedef VEC(struct reach_range) range_list;
@@ -62,15 +68,10 @@ static struct reach_range heap_of(const struct process_view *v, const struct rea
         if (!m)
                 return (struct reach_range){b->address, b->address + b->size_bytes};
         switch (chunk_of(v, b)) {
-        case CHUNK_ALONE:
-                return (struct reach_range){b->address, b->address + b->size_bytes};
-        case CHUNK_OF_MAIN:
-                return (struct reach_range){m->begin, m->end};
-        case CHUNK_OF_ARENA:
-                granule = GLIBC_HEAP_BYTES;
-                break;
-        case CHUNK_UNKNOWN:
-                break;
+        case CHUNK_ALONE: return (struct reach_range){b->address, b->address + b->size_bytes};
+        case CHUNK_OF_MAIN: return (struct reach_range){m->begin, m->end};
+        case CHUNK_OF_ARENA: granule = GLIBC_HEAP_BYTES; break;
+        case CHUNK_UNKNOWN: break;
         }
         return (struct reach_range){
                 MAX(m->begin, b->address & -granule),
@@ -108,7 +109,8 @@ static int by_begin(const void *a, const void *b) {
 }
 
 /* All that is no root although it can be written, by address. */
-static void find_holes(const struct process_view *v, const struct process_roots *r, range_list *ret) {
+static void find_holes(const struct process_view *v, const struct process_roots *r,
+                       range_list *ret) {
         range_list all = {0};
 
         for (size_t i = 0; i < r->heaps.n; i++)
@@ -120,7 +122,10 @@ static void find_holes(const struct process_view *v, const struct process_roots 
                 const struct mapping *m = mapping_at(v->maps, v->threads[i].sp);
 
                 if (m && end > m->begin)
-                        vec_push(&all, (struct reach_range){MAX(m->begin, end - MIN(end, (uint64_t)STACK_BELOW_BYTES)), end});
+                        vec_push(&all,
+                                 (struct reach_range){
+                                         MAX(m->begin, end - MIN(end, (uint64_t)STACK_BELOW_BYTES)),
+                                         end});
         }
         if (all.n)
                 qsort(all.items, all.n, sizeof(all.items[0]), by_begin);
@@ -174,15 +179,16 @@ static struct reach_root root_of(const struct process_view *v, size_t i) {
         return (struct reach_root){.kind = ROOT_MAPPING, .owner = (uint32_t)i};
 }
 
-static void add_root(struct process_roots *r, struct reach_root root, uint64_t begin, uint64_t end) {
+static void add_root(struct process_roots *r, struct reach_root root, uint64_t begin,
+                     uint64_t end) {
         root.begin = ALIGN_UP(begin, (uint64_t)8);
         root.end = end & ~(uint64_t)7;
         if (root.begin < root.end)
                 vec_push(&r->list, root);
 }
 
-static void add_mapping(const struct process_view *v, const range_list *holes, size_t *hole, size_t i,
-                        struct process_roots *ret) {
+static void add_mapping(const struct process_view *v, const range_list *holes, size_t *hole,
+                        size_t i, struct process_roots *ret) {
         const struct mapping *m = &v->maps->list.items[i];
         struct reach_root root = root_of(v, i);
         uint64_t at = m->begin;
@@ -211,10 +217,11 @@ void process_roots_find(const struct process_view *v, struct process_roots *ret)
                 if (may_be_root(&v->maps->list.items[i]) && !is_own(v->maps, i))
                         add_mapping(v, &holes, &hole, i, ret);
         for (size_t i = 0; i < v->n_threads; i++)
-                vec_push(&ret->list, (struct reach_root){.end = v->threads[i].n_registers * sizeof(uint64_t),
-                                                         .kind = ROOT_REGISTERS,
-                                                         .owner = (uint32_t)i,
-                                                         .words = v->threads[i].registers});
+                vec_push(&ret->list,
+                         (struct reach_root){.end = v->threads[i].n_registers * sizeof(uint64_t),
+                                             .kind = ROOT_REGISTERS,
+                                             .owner = (uint32_t)i,
+                                             .words = v->threads[i].registers});
         vec_free(&heaps);
         vec_free(&holes);
 }

@@ -7,8 +7,8 @@
 
 #include "base/vec.h"
 #include "patch/maps.h"
-#include "reach/graph.h"
-#include "reach/scan.h"
+#include "reach/memory_scan.h"
+#include "reach/reach_graph.h"
 
 struct reach_range {
         uint64_t begin, end;
@@ -26,7 +26,8 @@ struct process_view {
         const struct reach_memory *memory;
         const struct reach_block *blocks; /* by address */
         uint32_t n_blocks;
-        const struct reach_thread *threads; /* stay where they are: roots point to their registers */
+        const struct reach_thread
+                *threads; /* stay where they are: roots point to their registers */
         size_t n_threads;
         const struct reach_range *own; /* silt's runtime, by address */
         size_t n_own;
@@ -34,8 +35,10 @@ struct process_view {
 };
 
 struct process_roots {
-        VEC(struct reach_root) list; /* owner: of data and mappings, a number in the maps; of stacks and registers, in the threads */
-        VEC(struct reach_range) heaps; /* an allocator's own memory: what is no block there is nobody's */
+        VEC(struct reach_root)
+        list; /* owner: of data and mappings, a number in the maps; of stacks and registers, in the threads */
+        VEC(struct reach_range)
+        heaps; /* an allocator's own memory: what is no block there is nobody's */
 };
 
 void process_roots_find(const struct process_view *v, struct process_roots *ret);

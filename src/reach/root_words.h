@@ -3,7 +3,7 @@
 #pragma once
 
 #include "reach/heap_graph.h"
-#include "reach/scan.h"
+#include "reach/memory_scan.h"
 
 /* Makes the scanned graph one whose roots are single words, and gives it its own copy of the blocks. Takes the edges out of `scanned`. 0 or -ENOMEM. */
 int root_words_split(struct reach_scanned *scanned, struct heap_graph *ret);

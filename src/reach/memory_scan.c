@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "reach/scan.h"
+#include "reach/memory_scan.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -15,7 +15,8 @@ enum {
         WINDOW_BYTES = 1 << 20, /* read at a time */
         PAGE_BYTES = 4096,
         MAX_THREADS = 16,
-        SHARES_PER_THREAD = 8, /* nodes are cut into so many shares, so that all end at about the same time */
+        SHARES_PER_THREAD =
+                8, /* nodes are cut into so many shares, so that all end at about the same time */
 };
 
 /* A stretch of nodes, scanned by one thread. */
@@ -63,7 +64,8 @@ uint64_t reach_scan_bytes(const struct reach_scan *s) {
 }
 
 /* at: the address of the first word. */
-static void take_words(struct scanning *c, struct share *share, const uint64_t *words, size_t n, bool is_root, uint64_t at) {
+static void take_words(struct scanning *c, struct share *share, const uint64_t *words, size_t n,
+                       bool is_root, uint64_t at) {
         const struct reach_scan *s = c->s;
 
         for (size_t i = 0; i < n; i++) {
@@ -95,8 +97,8 @@ static size_t window_words(struct scanning *c, struct window *w, uint64_t at, ui
         return (size_t)(MIN(w->end, end) - at) / sizeof(uint64_t);
 }
 
-static void scan_memory(struct scanning *c, struct share *share, struct window *w, bool is_root, uint64_t begin,
-                        uint64_t end) {
+static void scan_memory(struct scanning *c, struct share *share, struct window *w, bool is_root,
+                        uint64_t begin, uint64_t end) {
         const struct reach_memory *m = c->s->memory;
         const uint64_t *words;
 
@@ -154,8 +156,7 @@ static void *scan_shares(void *arg) {
                      node < share->end && !atomic_load(&c->is_cancelled); node++)
                         scan_node(c, share, &w, node);
                 if (c->s->done_bytes)
-                        atomic_fetch_add(c->s->done_bytes,
-                                         share->read_bytes + share->unread_bytes);
+                        atomic_fetch_add(c->s->done_bytes, share->read_bytes + share->unread_bytes);
         }
         free(w.bytes);
         return NULL;
@@ -199,7 +200,8 @@ static int join(struct scanning *c, struct reach_scanned *ret) {
         for (uint32_t i = 0; i < n_nodes; i++)
                 c->first[i + 1] += c->first[i];
         ret->graph.edges = malloc(MAX(c->first[n_nodes], (uint64_t)1) * sizeof(reach_edge));
-        ret->root_words = malloc((c->first[n_nodes] - c->first[s->n_blocks] + 1) * sizeof(uint64_t));
+        ret->root_words =
+                malloc((c->first[n_nodes] - c->first[s->n_blocks] + 1) * sizeof(uint64_t));
         if (!ret->graph.edges || !ret->root_words) {
                 reach_scanned_done(ret);
                 return -ENOMEM;

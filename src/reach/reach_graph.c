@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "reach/graph.h"
+#include "reach/reach_graph.h"
 
 #include <stdlib.h>
 

@@ -63,8 +63,10 @@ struct reach_graph {
         const struct reach_block *blocks; /* by address, none overlapping another */
         const struct reach_root *roots;
         uint32_t n_blocks, n_roots;
-        uint64_t *first;   /* n_blocks + n_roots + 1: the edges of node i are [first[i], first[i + 1]) */
-        reach_edge *edges; /* in the order of the words that hold them, a target as often as it is pointed to */
+        /* n_blocks + n_roots + 1 of them: the edges of node i are [first[i], first[i + 1]), in the order of the words that hold
+         * them, a target as often as it is pointed to */
+        uint64_t *first;
+        reach_edge *edges;
 };
 
 static inline uint32_t reach_n_nodes(const struct reach_graph *g) {

@@ -6,7 +6,7 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 
-#include "reach/graph.h"
+#include "reach/reach_graph.h"
 
 struct reach_memory {
         /* Up to the first byte that cannot be read; how many. Called by several threads. */
@@ -32,7 +32,8 @@ struct reach_scan {
 
 struct reach_scanned {
         struct reach_graph graph; /* blocks and roots as given */
-        uint64_t *root_words; /* of each edge of a root, in their order: the address of the word that points; of registers, 8 times their number */
+        uint64_t *
+                root_words; /* of each edge of a root, in their order: the address of the word that points; of registers, 8 times their number */
         uint64_t read_bytes, unread_bytes;
 };
 

@@ -11,7 +11,7 @@
 
 #include "base/testing/seed.h"
 #include "base/vec.h"
-#include "reach/scan.h"
+#include "reach/memory_scan.h"
 #include "reach/testing/draw.h"
 
 enum { BASE = 0x10000, WORDS = 4096, HOLE = 3 };
@@ -90,18 +90,25 @@ static void test_every_pointer_is_found(void **state) {
                 struct reach_root roots[] = {
                         {.begin = BASE, .end = BASE + 512, .kind = ROOT_DATA},
                         {.begin = BASE + HOLE * 4096 - 64, .end = BASE + HOLE * 4096 + 8192},
-                        {.begin = 0, .end = sizeof(registers), .kind = ROOT_REGISTERS, .words = registers},
+                        {.begin = 0,
+                         .end = sizeof(registers),
+                         .kind = ROOT_REGISTERS,
+                         .words = registers},
                 };
                 struct reach_scanned got;
-                struct reach_scan s = {.memory = &fake, .roots = roots, .n_roots = 3,
-                                       .n_threads = 1 + seed % 4, .without_heuristics = true};
+                struct reach_scan s = {.memory = &fake,
+                                       .roots = roots,
+                                       .n_roots = 3,
+                                       .n_threads = 1 + seed % 4,
+                                       .without_heuristics = true};
 
                 draw_blocks(&c, &blocks);
                 for (size_t i = 0; i < WORDS; i++)
-                        fake_words[i] = draw_below(&c, 3)
-                                                ? blocks.items[draw_below(&c, blocks.n)].address +
-                                                          (draw_below(&c, 2) ? draw_below(&c, 100) : 0)
-                                                : draw_below(&c, BASE * 4);
+                        fake_words[i] =
+                                draw_below(&c, 3)
+                                        ? blocks.items[draw_below(&c, blocks.n)].address +
+                                                  (draw_below(&c, 2) ? draw_below(&c, 100) : 0)
+                                        : draw_below(&c, BASE * 4);
                 for (size_t i = 0; i < 4; i++)
                         registers[i] = blocks.items[i].address + i;
                 s.blocks = blocks.items;
@@ -125,8 +132,10 @@ static void test_blocks_that_overlap_are_refused(void **state) {
         struct reach_scanned got;
 
         (void)state;
-        assert_int_equal(reach_scan(&(struct reach_scan){.memory = &fake, .blocks = blocks, .n_blocks = 2}, &got),
-                         -EINVAL);
+        assert_int_equal(
+                reach_scan(&(struct reach_scan){.memory = &fake, .blocks = blocks, .n_blocks = 2},
+                           &got),
+                -EINVAL);
 }
 
 static void test_no_blocks(void **state) {
@@ -135,7 +144,10 @@ static void test_no_blocks(void **state) {
 
         (void)state;
         memset(fake_words, 0, sizeof(fake_words));
-        assert_int_equal(reach_scan(&(struct reach_scan){.memory = &fake, .roots = &root, .n_roots = 1}, &got), 0);
+        assert_int_equal(
+                reach_scan(&(struct reach_scan){.memory = &fake, .roots = &root, .n_roots = 1},
+                           &got),
+                0);
         assert_int_equal(reach_n_edges(&got.graph), 0);
         assert_int_equal(got.read_bytes, 512);
         reach_scanned_done(&got);
@@ -152,7 +164,8 @@ static bool fake_code(void *ctx, uint64_t address) {
         return address >= 0x5000 && address < 0x6000;
 }
 
-static enum reach_edge_kind kind_of(uint64_t offset, uint64_t size, const uint64_t *words, size_t n) {
+static enum reach_edge_kind kind_of(uint64_t offset, uint64_t size, const uint64_t *words,
+                                    size_t n) {
         const struct reach_memory m = {fake_read, NULL, fake_constant, fake_code, NULL};
         const struct reach_block b = {.address = BASE + 1024, .size_bytes = size};
         uint64_t word = b.address + offset;
@@ -164,7 +177,13 @@ static enum reach_edge_kind kind_of(uint64_t offset, uint64_t size, const uint64
         memcpy(fake_words + 128, words, n * 8);
         for (size_t i = 0; i < 8; i++)
                 fake_words[3000 + i] = 0x5000 + 16 * i;
-        assert_int_equal(reach_scan(&(struct reach_scan){.memory = &m, .blocks = &b, .n_blocks = 1, .roots = &root, .n_roots = 1}, &got), 0);
+        assert_int_equal(reach_scan(&(struct reach_scan){.memory = &m,
+                                                         .blocks = &b,
+                                                         .n_blocks = 1,
+                                                         .roots = &root,
+                                                         .n_roots = 1},
+                                    &got),
+                         0);
         assert_int_equal(got.graph.first[2], got.graph.first[1] + 1);
         kind = reach_edge_kind(got.graph.edges[got.graph.first[1]]);
         reach_scanned_done(&got);
@@ -182,8 +201,10 @@ static void test_heuristics(void **state) {
         assert_int_equal(kind_of(8, 108, (uint64_t[]){100}, 1), EDGE_LENGTH64);
         assert_int_equal(kind_of(8, 108, (uint64_t[]){10}, 1), EDGE_NEWARRAY);
         assert_int_equal(kind_of(8, 108, (uint64_t[]){11}, 1), EDGE_INTERIOR);
-        assert_int_equal(kind_of(16, 64, (uint64_t[]){vtable, 0, vtable + 16}, 3), EDGE_MULTIPLE_INHERITANCE);
-        assert_int_equal(kind_of(16, 64, (uint64_t[]){vtable, 0, vtable + 8 * 100}, 3), EDGE_INTERIOR);
+        assert_int_equal(kind_of(16, 64, (uint64_t[]){vtable, 0, vtable + 16}, 3),
+                         EDGE_MULTIPLE_INHERITANCE);
+        assert_int_equal(kind_of(16, 64, (uint64_t[]){vtable, 0, vtable + 8 * 100}, 3),
+                         EDGE_INTERIOR);
         assert_int_equal(kind_of(20, 64, (uint64_t[]){vtable, 0, vtable}, 3), EDGE_INTERIOR);
 }
 
