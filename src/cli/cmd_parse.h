@@ -63,7 +63,7 @@ struct symbolize_options {
 struct snapshot_options {
         const char *who;  /* a pid, or the path of a trace */
         const char *name; /* NULL: the recorder chooses */
-        bool json, quiet;
+        bool graph, json, quiet;
 };
 
 /* False when silt is to end with *ret_exit_status: help or an error was printed. */

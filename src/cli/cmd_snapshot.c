@@ -48,6 +48,7 @@ static bool take_word(struct snapshot_options *o, int id, struct cli_parser *p) 
         case CLI_STOP: return false;
         case CLI_OPERAND: return take_operand(o, p);
         case SNAPSHOT_NAME: return take_name(o, p);
+        case SNAPSHOT_GRAPH: o->graph = true; break;
         case SNAPSHOT_JSON: o->json = true; break;
         case SNAPSHOT_QUIET: o->quiet = true; break;
         default: break;
@@ -117,7 +118,7 @@ int cmd_snapshot(int argc, char **argv) {
 
         if (!snapshot_options_parse(argc, argv, &o, &exit_status))
                 return exit_status;
-        if (snapshot_client_take(o.who, o.name, &answer, &err) < 0) {
+        if (snapshot_client_take(o.who, o.name, o.graph, &answer, &err) < 0) {
                 fprintf(stderr, "silt: %s\n", err.text);
                 return EXIT_STATUS_TROUBLE;
         }

@@ -13,6 +13,7 @@
 #include "cli/help_doctor.h"
 #include "cli/help_flame.h"
 #include "cli/help_html.h"
+#include "cli/help_leaks.h"
 #include "cli/help_report.h"
 #include "cli/help_run.h"
 #include "cli/help_snapshot.h"
@@ -36,6 +37,7 @@ static const struct {
         {"flame", cmd_flame, FLAME_SUMMARY, flame_help_text},
         {"html", cmd_html, HTML_SUMMARY, html_help_text},
         {"source", cmd_source, SOURCE_SUMMARY, source_help_text},
+        {"leaks", cmd_leaks, LEAKS_SUMMARY, leaks_help_text},
         {"diff", cmd_diff, DIFF_SUMMARY, diff_help_text},
         {"check", cmd_check, CHECK_SUMMARY, check_help_text},
         {"symbolize", cmd_symbolize, SYMBOLIZE_SUMMARY, symbolize_help_text},
@@ -88,7 +90,6 @@ static const struct near_other other_commands[] = {
         {"diagnose", "doctor"},
         {"info", "doctor"},
         {"mark", "snapshot"},
-        {"leaks", "report"},
         {"top", "report"},
         {"serve", "view"},
         {"gui", "view"},

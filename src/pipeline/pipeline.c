@@ -587,6 +587,34 @@ void pipeline_put_tallies(struct pipeline *p) {
         tally_write_all(p);
 }
 
+/* ---- live blocks -------------------------------------------------------------------------------- */
+
+struct live_visit {
+        const struct pipeline *p;
+        void (*fn)(void *ctx, const struct pipeline_block *b);
+        void *ctx;
+};
+
+static void visit_live(void *ctx, const struct block *b) {
+        const struct live_visit *v = ctx;
+        struct pipeline_block one = {.address = b->address,
+                                     .size_bytes = block_size_bytes(b),
+                                     .seq = block_seq(b),
+                                     .stack = book_stack(&v->p->pair.book, b)};
+
+        v->fn(v->ctx, &one);
+}
+
+void pipeline_walk_live(const struct pipeline *p, uint32_t process_idx,
+                        void (*fn)(void *ctx, const struct pipeline_block *b), void *ctx) {
+        const struct process *process =
+                process_idx < p->n_processes ? p->processes[process_idx] : NULL;
+        struct live_visit visit = {p, fn, ctx};
+
+        if (process && process->is_started)
+                live_walk(&process->live, visit_live, &visit);
+}
+
 /* ---- pages of large blocks ---------------------------------------------------------------------- */
 
 bool pipeline_wants_look(const struct pipeline *p, uint32_t process_idx, bool has_changed) {

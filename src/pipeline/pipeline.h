@@ -158,6 +158,14 @@ void pipeline_end_slice(struct pipeline *p, uint64_t now_ns, bool force);
 bool pipeline_begin_cut(struct pipeline *p);
 bool pipeline_is_cutting(const struct pipeline *p);
 
+/* Every block that is live in the process now (in on_cut: at the cut), in no order. */
+struct pipeline_block {
+        uint64_t address, size_bytes, seq;
+        uint32_t stack;
+};
+void pipeline_walk_live(const struct pipeline *p, uint32_t process_idx,
+                        void (*fn)(void *ctx, const struct pipeline_block *b), void *ctx);
+
 /* Live in all processes together, now. */
 void pipeline_get_live(const struct pipeline *p, uint64_t *ret_bytes, uint64_t *ret_blocks);
 

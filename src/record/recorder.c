@@ -26,6 +26,7 @@
 #include "record/own_cost.h"
 #include "record/prior_message.h"
 #include "record/proc.h"
+#include "record/recorder_graph.h"
 #include "record/recorder_observers.h"
 #include "record/recorder_sample.h"
 #include "record/recorder_snapshots.h"
@@ -382,6 +383,7 @@ static void recorder_finish(struct recorder *r) {
                 limits_judge(r, one, &totals);
                 images_end(&r->images, one, recorder_now_ns(r), &totals);
         }
+        recorder_finish_graphs(r);
         recorder_close_snapshot_server(r);
         recorder_log_observers(r);
         recorder_write_end(r);

@@ -7,6 +7,7 @@
 #include "pipeline/pipeline.h"
 #include "record/admission.h"
 #include "record/own_cost.h"
+#include "record/recorder_graph.h"
 #include "record/recorder_look.h"
 #include "record/recorder_sample.h"
 #include "record/recorder_snapshots.h"
@@ -118,6 +119,7 @@ static const struct observer recorder_table[OBSERVER_N] = {
         [OBSERVER_SNAPSHOTS] = {.name = "snapshots",
                                 .observe = recorder_keep_snapshots,
                                 .due = recorder_snapshots_due},
+        [OBSERVER_GRAPHS] = {.name = "graphs", .observe = recorder_keep_graphs, .due = recorder_graphs_due},
         [OBSERVER_DEADLINE] = {.name = "duration",
                                .observe = recorder_meet_deadline,
                                .due = recorder_deadline_due},

@@ -15,6 +15,7 @@ enum recorder_observer {
         OBSERVER_YOUNG,
         OBSERVER_SLICE,
         OBSERVER_SNAPSHOTS,
+        OBSERVER_GRAPHS,
         OBSERVER_DEADLINE,
         OBSERVER_LEAVE,
         OBSERVER_TERM,

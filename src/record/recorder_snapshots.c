@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "pipeline/pipeline.h"
+#include "record/recorder_graph.h"
 #include "record/watcher.h"
 #include "trace/writer.h"
 
@@ -57,7 +58,9 @@ void recorder_hear_snapshot_server(struct recorder *r) {
         int caller;
 
         while ((caller = snapshot_server_hear(&r->snapshot_server, &q)) >= 0) {
-                if (q.kind != SNAPSHOT_TAKE)
+                if (q.kind == SNAPSHOT_TAKE_GRAPH)
+                        recorder_want_graph(r, &q, caller);
+                else if (q.kind != SNAPSHOT_TAKE)
                         recorder_refuse(
                                 r, caller,
                                 "the recorder is a different build of silt and does not know this request");
@@ -79,6 +82,7 @@ void recorder_on_cut(void *ctx, uint64_t time_ns) {
                 recorder_log(r, "%s", text);
         }
         trace_keep_moment(r->writer, time_ns);
+        recorder_graph_on_cut(r, time_ns);
         r->cut_ns = time_ns;
         pipeline_get_live(r->pipeline, &r->cut_live_bytes, &r->cut_live_blocks);
 }
@@ -93,11 +97,8 @@ static void recorder_answer_all(struct recorder *r) {
                                     .time_ns = r->cut_ns,
                                     .live_bytes = r->cut_live_bytes,
                                     .live_blocks = r->cut_live_blocks};
-        char link[64];
 
-        snprintf(link, sizeof(link), "/proc/self/fd/%d", r->trace_fd);
-        if (readlink(link, a.path, sizeof(a.path) - 1) < 0)
-                a.path[0] = 0;
+        recorder_trace_path(r, a.path, sizeof(a.path));
         if (trace_writer_is_behind(r->writer))
                 snprintf(
                         a.text, sizeof(a.text),

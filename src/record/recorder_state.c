@@ -69,3 +69,12 @@ bool recorder_is_awaited(const struct recorder *r) {
         }
         return false;
 }
+
+void recorder_trace_path(const struct recorder *r, char *ret, size_t cap) {
+        char link[64];
+        ssize_t n;
+
+        snprintf(link, sizeof(link), "/proc/self/fd/%d", r->trace_fd);
+        n = readlink(link, ret, cap - 1);
+        ret[MAX(n, (ssize_t)0)] = '\0';
+}

@@ -46,6 +46,15 @@ struct recorder_unreported {
         bool is_noted; /* given up */
 };
 
+/* Somebody wants to know what points to what. */
+struct graph_wish {
+        int caller; /* of the snapshot server; -1: nobody waits */
+        pid_t pid;  /* 0: the program that was started */
+        char name[SNAPSHOT_NAME_BYTES + 4];
+};
+
+struct recorder_graph;
+
 struct recorder {
         const struct recorder_config *config;
         struct trace_writer *writer;
@@ -68,6 +77,8 @@ struct recorder {
         bool snapshot_server_is_watched;
         struct snapshots snapshots;
         uint64_t cut_ns, cut_live_bytes, cut_live_blocks; /* of the latest snapshot */
+        struct recorder_graph *graph; /* under way; NULL: none */
+        VEC(struct graph_wish) graph_wishes;
 
         uint32_t clock;
         uint64_t clock_hz, start_counter;
@@ -98,6 +109,8 @@ struct recorder {
 };
 
 uint64_t recorder_now_ns(const struct recorder *r);
+
+void recorder_trace_path(const struct recorder *r, char *ret, size_t cap); /* "" unknown */
 
 /* --log and --verbose; nothing without them. */
 void recorder_log(const struct recorder *r, const char *fmt, ...)

@@ -255,17 +255,18 @@ static int ask(const struct found *f, const char *who, const struct snapshot_req
         return ret->result == SNAPSHOT_DONE ? 0 : err_set(reterr, -EINVAL, "%s", ret->text);
 }
 
-int snapshot_client_take(const char *who, const char *name, struct snapshot_answer *ret,
+int snapshot_client_take(const char *who, const char *name, bool graph, struct snapshot_answer *ret,
                          struct err *reterr) {
         struct snapshot_request q = {.magic = SNAPSHOT_MAGIC,
                                      .version = SNAPSHOT_VERSION,
-                                     .kind = SNAPSHOT_TAKE};
+                                     .kind = graph ? SNAPSHOT_TAKE_GRAPH : SNAPSHOT_TAKE};
         struct subject s = {.who = who};
         struct found f;
         int r;
 
         if (who[0] && !who[strspn(who, "0123456789")])
                 s.pid = (pid_t)MIN(strtoul(who, NULL, 10), (unsigned long)INT32_MAX);
+        q.pid = (uint32_t)s.pid;
         q.name_bytes = name ? (uint32_t)MIN(strlen(name), (size_t)SNAPSHOT_NAME_BYTES) : 0;
         memcpy(q.name, name ? name : "", q.name_bytes);
         r = s.pid ? subject_of_pid(&s, &f, reterr) : subject_of_file(&s, &f, reterr);

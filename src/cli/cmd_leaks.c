@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: MIT */
+/* silt leaks: reads the command line and leaves the rest to keep/. */
+#include <stdio.h>
+
+#include "base/macros.h"
+#include "cli/asking.h"
+#include "cli/cmd_parse.h"
+#include "cli/commands.h"
+#include "cli/help_leaks.h"
+#include "cli/missing_names.h"
+#include "keep/leaks.h"
+
+static const struct cli_command leaks_command = {
+        .name = "leaks",
+        .help_text = leaks_help_text,
+        .options = leaks_option_table,
+        .n_options = ARRAY_SIZE(leaks_option_table),
+        .usage_exit_status = EXIT_STATUS_TROUBLE,
+};
+
+struct leaks_words {
+        struct leaks_options options;
+        struct request request;
+};
+
+static bool take_operand(struct leaks_words *w, struct cli_parser *p) {
+        if (w->options.view.path) {
+                cli_parser_error(p, "only one trace can be shown: leave out '%s'", p->value);
+                return false;
+        }
+        w->options.view.path = p->value;
+        return true;
+}
+
+/* False after an error was printed. */
+static bool take_word(struct leaks_words *w, int id, struct cli_parser *p) {
+        switch (id) {
+        case CLI_STOP: return false;
+        case CLI_OPERAND: return take_operand(w, p);
+        case LEAKS_SHOW_REACHABLE: w->options.shows_reachable = true; break;
+        case LEAKS_JSON: w->options.view.json = true; break;
+        case LEAKS_FULL: w->options.is_full = true; break;
+        case LEAKS_PROCESS:
+        case LEAKS_RULES: return cli_take_key(p, &w->request);
+        default: break;
+        }
+        return true;
+}
+
+static bool parse(int argc, char **argv, struct leaks_words *w, int *ret_exit_status) {
+        struct cli_parser p;
+        bool ok = true;
+        int id;
+
+        cli_missing_names_init();
+        cli_parser_init(&p, &leaks_command, argc, argv);
+        while (ok && (id = cli_parser_next(&p)) != CLI_END)
+                ok = take_word(w, id, &p);
+        if (ok && !w->options.view.path) {
+                cli_parser_error(&p, "no trace given: write 'silt leaks FILE'");
+                ok = false;
+        }
+        *ret_exit_status = p.exit_status;
+        return ok;
+}
+
+int cmd_leaks(int argc, char **argv) {
+        struct leaks_words w = {.options = LEAKS_OPTIONS_DEFAULT, .request = REQUEST_DEFAULT};
+        struct err err = {0};
+        int exit_status, r = 0;
+
+        w.options.view.request = &w.request;
+        if (parse(argc, argv, &w, &exit_status)) {
+                w.request.rules.with_config = true;
+                r = leaks_print(stdout, &w.options, &err);
+                cli_say_err(r, &err);
+                exit_status = r < 0 ? EXIT_STATUS_TROUBLE : EXIT_STATUS_OK;
+        }
+        request_done(&w.request);
+        return exit_status;
+}

@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: MIT */
+/* Blocks of one class and one call path: memcheck's loss records. */
+#pragma once
+
+#include "base/vec.h"
+#include "keep/kept_graph.h"
+
+struct loss_record {
+        uint32_t stack; /* REACH_NO_SITE: unknown */
+        enum leak_class class;
+        uint64_t blocks, bytes;
+        uint64_t indirect_blocks, indirect_bytes; /* definitely lost: what is lost with them */
+};
+
+typedef VEC(struct loss_record) loss_record_list;
+
+/* The smallest first, as memcheck prints them: the largest stands next to the prompt. */
+void loss_records_find(const struct kept_graph *g, loss_record_list *ret);

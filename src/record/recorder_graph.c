@@ -1,0 +1,265 @@
+/* SPDX-License-Identifier: MIT */
+#include "record/recorder_graph.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+
+#include "attach/frozen.h"
+#include "attach/machine.h"
+#include "pipeline/pipeline.h"
+#include "reach/process_graph.h"
+#include "record/images.h"
+#include "trace/writer.h"
+
+enum {
+        GRAPH_NICE = 10, /* the thread that reads gives way to the program */
+        GRAPH_POLL_NS = 20 * 1000 * 1000,
+};
+
+struct recorder_graph {
+        struct recorder *recorder;
+        struct graph_wish wish;
+        uint32_t process_idx, trace_process;
+        struct frozen frozen;
+        bool awaits_cut, is_cut, is_reading;
+        uint64_t time_ns;
+        VEC(struct found_block) blocks;
+        VEC(struct reach_thread) threads;
+        VEC(struct thread_name { char text[16]; }) names;
+        pthread_t reader;
+        atomic_bool is_done;
+        bytes_buf bytes; /* the graph, when it is done */
+        uint32_t n_nodes;
+        int result;
+        struct err err;
+};
+
+/* ---- the thread that reads ------------------------------------------------------------------------------- */
+
+static void *graph_read(void *arg) {
+        struct recorder_graph *g = arg;
+        struct heap_graph h = {0};
+        struct process_graph p = {
+                .pid = g->frozen.copy,
+                .mem_fd = g->frozen.mem_fd,
+                .threads = g->threads.items,
+                .thread_names = (char(*)[16])g->names.items,
+                .n_threads = g->threads.n,
+                .blocks = g->blocks.items,
+                .n_blocks = g->blocks.n,
+                .has_seqs = true,
+                .below_sp_bytes = machine_own.below_stack_bytes,
+        };
+
+        setpriority(PRIO_PROCESS, 0, GRAPH_NICE);
+        g->result = process_graph_make(&p, &h, &g->err);
+        frozen_end(&g->frozen, &(struct err){0});
+        if (g->result == 0) {
+                h.pause_ns = g->frozen.pause_ns;
+                h.n_unsettled = (uint32_t)g->threads.n;
+                g->n_nodes = reach_n_nodes(&h.graph);
+                heap_graph_encode(&h, &g->bytes);
+                heap_graph_done(&h);
+        }
+        atomic_store(&g->is_done, true);
+        return NULL;
+}
+
+/* ---- the moment ------------------------------------------------------------------------------------------- */
+
+static void take_threads(struct recorder_graph *g) {
+        for (size_t i = 0; i < g->frozen.threads.n; i++) {
+                const struct frozen_thread *t = &g->frozen.threads.items[i];
+                struct reach_thread one = {.tid = t->tid, .sp = t->sp, .n_registers = t->n_regs};
+                struct thread_name name = {0};
+
+                memcpy(one.registers, t->regs, sizeof(one.registers));
+                memcpy(name.text, t->name, sizeof(name.text));
+                vec_push(&g->threads, one);
+                vec_push(&g->names, name);
+        }
+}
+
+/* All threads stand still: the cut is here. */
+static void graph_at_moment(void *ctx, const struct frozen *f) {
+        struct recorder_graph *g = ctx;
+
+        (void)f;
+        g->awaits_cut = pipeline_begin_cut(g->recorder->pipeline);
+        if (!g->awaits_cut)
+                return;
+        snapshots_begin(&g->recorder->snapshots);
+        snprintf(g->wish.name, sizeof(g->wish.name), "%s",
+                 g->recorder->snapshots.current.items[g->recorder->snapshots.current.n - 1].name);
+}
+
+static void take_block(void *ctx, const struct pipeline_block *b) {
+        struct recorder_graph *g = ctx;
+
+        vec_push(&g->blocks, (struct found_block){b->address, b->size_bytes, b->seq, b->stack});
+}
+
+void recorder_graph_on_cut(struct recorder *r, uint64_t time_ns) {
+        struct recorder_graph *g = r->graph;
+
+        if (!g || !g->awaits_cut)
+                return;
+        g->awaits_cut = false;
+        g->is_cut = true;
+        g->time_ns = time_ns;
+        pipeline_walk_live(r->pipeline, g->process_idx, take_block, g);
+}
+
+/* ---- one graph, from wish to answer ------------------------------------------------------------------------ */
+
+static void graph_answer(struct recorder *r, const struct graph_wish *wish, const struct recorder_graph *g,
+                         const char *why) {
+        struct snapshot_answer a = {.magic = SNAPSHOT_MAGIC, .version = SNAPSHOT_VERSION, .result = SNAPSHOT_REFUSED};
+
+        if (wish->caller < 0)
+                return;
+        if (why) {
+                memcpy(a.text, why, MIN(strlen(why), sizeof(a.text) - 1));
+        } else {
+                a.result = SNAPSHOT_DONE;
+                a.time_ns = g->time_ns;
+                a.live_blocks = g->blocks.n;
+                a.pause_ns = g->frozen.pause_ns;
+                for (size_t i = 0; i < g->blocks.n; i++)
+                        a.live_bytes += g->blocks.items[i].size_bytes;
+                memcpy(a.name, wish->name, sizeof(wish->name));
+                recorder_trace_path(r, a.path, sizeof(a.path));
+        }
+        snapshot_server_answer(&r->snapshot_server, wish->caller, &a);
+}
+
+static void graph_free(struct recorder *r) {
+        struct recorder_graph *g = r->graph;
+
+        vec_free(&g->blocks);
+        vec_free(&g->threads);
+        vec_free(&g->names);
+        vec_free(&g->bytes);
+        free(g);
+        r->graph = NULL;
+}
+
+static void graph_refuse(struct recorder *r, const struct graph_wish *wish, const char *why) {
+        recorder_log(r, "no graph: %s", why);
+        if (wish->caller < 0)
+                recorder_note(r, "what points to what is not known: %s", why);
+        graph_answer(r, wish, NULL, why);
+}
+
+static void graph_begin(struct recorder *r, struct graph_wish wish) {
+        struct image *one = wish.pid ? images_find_pid(&r->images, wish.pid) : NULL;
+        struct recorder_graph *g;
+        struct err err = {0};
+
+        if (!one) /* the trace was named, or silt itself: of all the program that was started */
+                one = r->images.list.n ? r->images.list.items[0] : NULL;
+        if (!one || one->is_ending || one->gone_ns) {
+                graph_refuse(r, &wish, "the process has ended");
+                return;
+        }
+        if (frozen_check(one->pid, &err) < 0 ||
+            snapshots_wish(&r->snapshots, wish.name, strlen(wish.name), -1, &err) < 0) {
+                graph_refuse(r, &wish, err.text);
+                return;
+        }
+        g = calloc(1, sizeof(*g));
+        if (!g) {
+                graph_refuse(r, &wish, "silt is out of memory");
+                return;
+        }
+        *g = (struct recorder_graph){.recorder = r, .wish = wish, .process_idx = one->process_idx,
+                                     .trace_process = one->trace_process};
+        r->graph = g;
+        if (frozen_make(&g->frozen, one->pid, graph_at_moment, g, &err) < 0) {
+                graph_refuse(r, &wish, err.text);
+                graph_free(r);
+                return;
+        }
+        take_threads(g);
+}
+
+static void graph_end(struct recorder *r) {
+        struct recorder_graph *g = r->graph;
+
+        if (g->result < 0)
+                graph_refuse(r, &g->wish, g->err.text);
+        else if (!trace_put_graph(r->writer,
+                                  &(struct trace_graph){.process = g->trace_process, .time_ns = g->time_ns, .n_bytes = g->bytes.n},
+                                  g->bytes.items))
+                graph_refuse(r, &g->wish, "the trace has no room for it");
+        else
+                graph_answer(r, &g->wish, g, NULL);
+        graph_free(r);
+}
+
+/* The cut is made, and its slice is in the file: the blocks' stacks are defined there. */
+static void graph_start_reading(struct recorder *r) {
+        struct recorder_graph *g = r->graph;
+
+        g->is_reading = true;
+        if (pthread_create(&g->reader, NULL, graph_read, g) == 0)
+                return;
+        graph_read(g);
+        g->reader = pthread_self();
+}
+
+void recorder_want_graph(struct recorder *r, const struct snapshot_request *q, int caller) {
+        struct graph_wish wish = {.caller = caller, .pid = (pid_t)q->pid};
+
+        memcpy(wish.name, q->name, MIN((size_t)q->name_bytes, sizeof(wish.name) - 1));
+        vec_push(&r->graph_wishes, wish);
+}
+
+uint64_t recorder_graphs_due(const void *ctx) {
+        const struct recorder *r = ctx;
+
+        return r->graph || r->graph_wishes.n ? OBSERVER_NEXT_ROUND : OBSERVER_NEVER;
+}
+
+uint64_t recorder_keep_graphs(void *ctx, uint64_t now_ns) {
+        struct recorder *r = ctx;
+        struct recorder_graph *g = r->graph;
+
+        (void)now_ns;
+        if (g && g->is_cut && !g->is_reading && !pipeline_is_cutting(r->pipeline))
+                graph_start_reading(r);
+        else if (g && g->is_reading && atomic_load(&g->is_done)) {
+                if (!pthread_equal(g->reader, pthread_self()))
+                        pthread_join(g->reader, NULL);
+                graph_end(r);
+        } else if (!g && r->graph_wishes.n && !pipeline_is_cutting(r->pipeline)) {
+                struct graph_wish wish = r->graph_wishes.items[0];
+
+                memmove(r->graph_wishes.items, r->graph_wishes.items + 1, --r->graph_wishes.n * sizeof(wish));
+                graph_begin(r, wish);
+        }
+        return OBSERVER_NEVER;
+}
+
+void recorder_finish_graphs(struct recorder *r) {
+        struct recorder_graph *g = r->graph;
+
+        if (g && g->is_cut && !g->is_reading)
+                graph_start_reading(r);
+        if (g && g->is_reading) {
+                if (!pthread_equal(g->reader, pthread_self()))
+                        pthread_join(g->reader, NULL);
+                graph_end(r);
+        } else if (g) {
+                frozen_end(&g->frozen, &(struct err){0});
+                graph_refuse(r, &g->wish, "the recording ended");
+                graph_free(r);
+        }
+        for (size_t i = 0; i < r->graph_wishes.n; i++)
+                graph_refuse(r, &r->graph_wishes.items[i], "the recording ended");
+        vec_free(&r->graph_wishes);
+}
