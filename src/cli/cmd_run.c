@@ -90,6 +90,7 @@ static bool take_option(struct run_options *o, enum run_option option, struct cl
         case RUN_START_ABOVE: return take_start_above(o, p);
         case RUN_SNAPSHOT_EVERY: return cli_take_snapshot_every(p, o);
         case RUN_SNAPSHOT_GROWTH: return cli_take_snapshot_growth(p, o);
+        case RUN_LEAKS: o->leaks = true; break;
         case RUN_QUIET: o->quiet = true; break;
         case RUN_LOG: o->log_path = p->value; break;
         case RUN_VERBOSE: o->verbose = true; break;

@@ -6,16 +6,39 @@
 
 #include "hook/real.h"
 #include "hook/runtime.h"
+#include "wire/ring_writer.h"
 #include "wire/sys.h"
+
+enum { EXIT_WAITS = 100, EXIT_WAIT_NS = 100 * 1000 * 1000 }; /* ten seconds at most */
+
+/* The recorder wants to see the process as it is at its end; should it not come, the process goes. */
+static void exit_await_look(void) {
+        const struct sys_timespec patience = {.nsec = EXIT_WAIT_NS};
+        _Atomic uint32_t *word = &runtime.process->last_look;
+
+        atomic_store_explicit(word, WIRE_LOOK_AWAITED, memory_order_seq_cst);
+        ring_writer_wake_recorder(runtime.header);
+        for (int i = 0; i < EXIT_WAITS; i++) {
+                if (atomic_load_explicit(word, memory_order_acquire) != WIRE_LOOK_AWAITED ||
+                    !atomic_load_explicit(&runtime.header->recording, memory_order_relaxed))
+                        return;
+                sys_futex_wait((void *)word, WIRE_LOOK_AWAITED, &patience);
+        }
+}
 
 /* A child that shares its parent's memory (vfork) would speak for it; one that may not ask who it is says nothing. */
 static void exit_note(void) {
         uint32_t phase = runtime_phase();
 
         if ((phase == RUNTIME_RECORDING || phase == RUNTIME_SAMPLING) && !runtime.is_confined &&
-            (uint32_t)sys_getpid() == runtime.pid)
+            (uint32_t)sys_getpid() == runtime.pid) {
                 atomic_store_explicit(&runtime.process->exit_ts, runtime_now(),
                                       memory_order_relaxed);
+                if (runtime.header->flags & WIRE_LAST_LOOK &&
+                    atomic_load_explicit(&runtime.process->last_look, memory_order_relaxed) ==
+                            WIRE_LOOK_NONE)
+                        exit_await_look();
+        }
 }
 
 __attribute__((destructor)) static void exit_destruct(void) {

@@ -219,10 +219,42 @@ void recorder_want_graph(struct recorder *r, const struct snapshot_request *q, i
         vec_push(&r->graph_wishes, wish);
 }
 
+/* ---- the last look ---------------------------------------------------------------------------------------- */
+
+static struct wire_process *entry_of(const struct recorder *r, uint32_t process_idx) {
+        return shm_process(r->config->shm, process_idx);
+}
+
+/* It may go. */
+static void let_go(const struct recorder *r, uint32_t process_idx) {
+        struct wire_process *p = entry_of(r, process_idx);
+
+        if (atomic_load(&p->last_look) != WIRE_LOOK_AWAITED)
+                return;
+        atomic_store(&p->last_look, WIRE_LOOK_DONE);
+        sys_futex_wake((void *)&p->last_look, INT_MAX);
+}
+
+/* Of processes that are about to end, the program that was started is looked at. */
+static void heed_ends(struct recorder *r) {
+        for (size_t i = 0; i < r->images.list.n; i++) {
+                const struct image *one = r->images.list.items[i];
+                bool is_wanted = one->trace_process == 0 && !r->graph && !pipeline_is_cutting(r->pipeline);
+
+                if (atomic_load(&entry_of(r, one->process_idx)->last_look) != WIRE_LOOK_AWAITED)
+                        continue;
+                if (is_wanted)
+                        graph_begin(r, (struct graph_wish){.caller = -1, .pid = one->pid, .name = "exit"});
+                if (is_wanted || one->trace_process != 0)
+                        let_go(r, one->process_idx);
+        }
+}
+
 uint64_t recorder_graphs_due(const void *ctx) {
         const struct recorder *r = ctx;
 
-        return r->graph || r->graph_wishes.n ? OBSERVER_NEXT_ROUND : OBSERVER_NEVER;
+        return r->graph || r->graph_wishes.n || r->config->options->leaks ? OBSERVER_NEXT_ROUND
+                                                                          : OBSERVER_NEVER;
 }
 
 uint64_t recorder_keep_graphs(void *ctx, uint64_t now_ns) {
@@ -230,6 +262,9 @@ uint64_t recorder_keep_graphs(void *ctx, uint64_t now_ns) {
         struct recorder_graph *g = r->graph;
 
         (void)now_ns;
+        if (r->config->options->leaks)
+                heed_ends(r);
+        g = r->graph;
         if (g && g->is_cut && !g->is_reading && !pipeline_is_cutting(r->pipeline))
                 graph_start_reading(r);
         else if (g && g->is_reading && atomic_load(&g->is_done)) {

@@ -116,7 +116,8 @@ static void recorder_answer_all(struct recorder *r) {
 }
 
 bool recorder_awaits_snapshot(const struct recorder *r) {
-        return r->snapshots.next.n || r->snapshots.current.n || r->snapshot_server.n_silent;
+        return r->snapshots.next.n || r->snapshots.current.n || r->snapshot_server.n_silent ||
+               r->graph || r->graph_wishes.n;
 }
 
 /* Growth comes with events, not by the clock. */

@@ -173,7 +173,8 @@ void supervisor_drop_target(struct supervisor *f) {
 int supervisor_open_arena(struct supervisor *f, uint32_t clock, struct err *reterr) {
         uint32_t flags = (f->options->lossy ? WIRE_LOSSY : 0) |
                          (f->options->free_stacks ? WIRE_FREE_STACKS : 0) |
-                         (f->options->sample_bytes ? WIRE_SAMPLED : 0);
+                         (f->options->sample_bytes ? WIRE_SAMPLED : 0) |
+                         (f->options->leaks ? WIRE_LAST_LOOK : 0);
         int r = supervisor_open_log(f, reterr);
 
         if (r < 0)

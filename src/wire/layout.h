@@ -43,6 +43,7 @@ enum wire_flags {
         WIRE_LOSSY = 1u << 0,       /* never wait for room */
         WIRE_FREE_STACKS = 1u << 1, /* releases carry stacks too */
         WIRE_SAMPLED = 1u << 2, /* one allocation in sample_bytes is recorded: docs/sampling.md */
+        WIRE_LAST_LOOK = 1u << 3, /* who ends by exit() waits until the recorder has looked at it */
 };
 
 /* What all threads of all processes may still wait for the recorder together. Waits that overlap are one. */
@@ -102,7 +103,11 @@ struct wire_process {
         _Atomic uint32_t unfollowed; /* enum wire_unfollowed */
         _Atomic uint64_t
                 exit_ts; /* when exit() came to the runtime; 0: it has not, or the process ends otherwise */
+        _Atomic uint32_t last_look; /* futex; enum wire_last_look */
 };
+
+/* WIRE_LAST_LOOK: the process says that it waits, the recorder that it may go. */
+enum wire_last_look { WIRE_LOOK_NONE = 0, WIRE_LOOK_AWAITED = 1, WIRE_LOOK_DONE = 2 };
 
 /* What a process did that is not followed: the first two by a recording of samples. */
 enum wire_unfollowed {

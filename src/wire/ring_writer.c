@@ -14,7 +14,7 @@ uint64_t ring_clock_monotonic_ns(void) {
 
 /* The recorder sets `asleep`, then looks at all rings once more, then sleeps while `wake` is
  * unchanged: so whoever changes a ring first and looks at `asleep` after it wakes it or is seen. */
-static void ring_writer_wake_recorder(struct wire_header *header) {
+void ring_writer_wake_recorder(struct wire_header *header) {
         atomic_fetch_add_explicit(&header->wake, 1, memory_order_seq_cst);
         if (atomic_load_explicit(&header->asleep, memory_order_seq_cst) &&
             atomic_exchange_explicit(&header->asleep, 0, memory_order_seq_cst))

@@ -55,6 +55,9 @@ struct ring_writer {
 };
 
 /* slot: claimed by this thread. Takes up where the slot's positions are. */
+/* It looks at the rings, and at what else a target may have changed. */
+void ring_writer_wake_recorder(struct wire_header *header);
+
 void ring_writer_init(struct ring_writer *w, struct wire_header *header, struct wire_slot *slot,
                       const struct ring_clock *clock, struct wire_patience *patience,
                       bool is_nested);
