@@ -2,6 +2,7 @@
 #include "record/recorder_graph.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -9,11 +10,13 @@
 #include <sys/resource.h>
 
 #include "attach/frozen.h"
+#include "attach/frozen_check.h"
 #include "attach/machine.h"
 #include "pipeline/pipeline.h"
 #include "reach/process_graph.h"
 #include "record/images.h"
 #include "trace/writer.h"
+#include "wire/sys.h"
 
 enum {
         GRAPH_NICE = 10, /* the thread that reads gives way to the program */
