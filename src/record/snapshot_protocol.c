@@ -7,7 +7,7 @@
 
 #include "base/str.h"
 
-_Static_assert(sizeof(struct snapshot_request) == 120 && sizeof(struct snapshot_answer) == 4496,
+_Static_assert(sizeof(struct snapshot_request) == 124 && sizeof(struct snapshot_answer) == 4504,
                "recorder and command may come from different builds");
 
 /* C0, DEL and C1; text has at least the bytes of its first sequence. */
