@@ -33,7 +33,7 @@ void leaks_json(FILE *out, const struct leaks *l) {
         json_init(&j, out);
         json_object(&j);
         json_put_string(&j, "schema", "silt.leaks/1");
-        json_put_uint(&j, "pid", query_view(l->names.q)->processes[l->graph.info.process].pid);
+        json_put_uint(&j, "pid", query_view(l->names.q)->processes[l->graph.info.process].start.pid);
         json_put_double(&j, "at_s", (double)l->graph.info.time_ns / 1e9, 6);
         json_put_double(&j, "pause_s", (double)l->graph.heap.pause_ns / 1e9, 6);
         json_put_uint(&j, "unread_bytes", l->graph.heap.unread_bytes);
