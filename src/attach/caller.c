@@ -18,6 +18,8 @@ enum {
         CALLER_OWN_STACK_BYTES = 512, /* for mmap and munmap, which are a few instructions */
         CALLER_GUARD_BYTES = 16384,   /* of a thread's stack that must be free below it */
         CALLER_SHORT_MS = 2000,
+        CALLER_MAX_SLACK = 4032, /* of a page, in such steps: */
+        CALLER_MIN_SLACK = 448,
 };
 
 /* All but those that an instruction causes, and those that nothing holds back. */
@@ -112,6 +114,38 @@ static int hold_return(struct caller *c) {
         return r < 0 ? r : t->stop == STOP_TRAP ? 0 : -EINTR;
 }
 
+/* A signal that an instruction has caused is silt's doing. */
+static bool is_fault(const struct tracee *t) {
+        return t->signal == SIGSEGV || t->signal == SIGBUS || t->signal == SIGILL;
+}
+
+/* One system call, from its begin to its end: as few stops as there can be, each of which needs a processor. */
+static int run_syscall(struct caller *c, uint64_t until_ns) {
+        struct tracee *t = &c->safepoint->thread;
+        bool is_begun = false;
+
+        for (;;) {
+                int r = tracee_resume(t, t->stop != STOP_GROUP);
+
+                if (r == 0)
+                        r = tracee_wait(t, until_ns);
+                if (r == 0 && t->stop == STOP_SYSCALL) {
+                        r = look_at_syscall(c, UINT64_MAX);
+                        if (r == 0 && is_begun)
+                                return 0;
+                        is_begun = true;
+                } else if (r == 0 && t->stop == STOP_CHILD) {
+                        c->child = tracee_child(t);
+                        tracee_hurry(c->child);
+                } else if (r == 0 && t->stop == STOP_SIGNAL && is_fault(t)) {
+                        t->signal = 0;
+                        return -EFAULT;
+                }
+                if (r < 0)
+                        return r;
+        }
+}
+
 static int run(struct caller *c, uint64_t frame, uint64_t until_ns) {
         struct tracee *t = &c->safepoint->thread;
 
@@ -131,8 +165,8 @@ static int run(struct caller *c, uint64_t frame, uint64_t until_ns) {
                                 return hold_return(c);
                         break;
                 case STOP_SIGNAL:
-                        if (t->signal == SIGSEGV || t->signal == SIGBUS || t->signal == SIGILL) {
-                                t->signal = 0; /* silt's doing */
+                        if (is_fault(t)) {
+                                t->signal = 0;
                                 return -EFAULT;
                         }
                         break;
@@ -164,27 +198,20 @@ static void put_back(struct caller *c) {
         POINT("put-back/registers");
 }
 
-static int start(struct caller *c, uint64_t frame, uint64_t function, const uint64_t *args,
-                 unsigned n_args) {
+/* The registers are those of a call that returns to that frame. */
+static int start_with(struct caller *c, uint64_t frame, const struct machine_state *s) {
         size_t n = machine_own.frame_bytes(&c->safepoint->state);
-        struct machine_call call = {.function = function,
-                                    .stack = frame,
-                                    .return_to = c->return_to};
-        struct machine_state s = c->safepoint->state;
         uint8_t *bytes = malloc(n);
         int r = bytes ? 0 : -ENOMEM;
 
-        for (unsigned i = 0; i < n_args; i++)
-                call.args[i] = args[i];
         if (r == 0) {
                 machine_own.frame(&c->safepoint->state, frame, c->return_to, bytes);
                 r = target_write(c->target, frame, bytes, n) ? 0 : -EFAULT;
         }
         free(bytes);
         POINT("call/frame");
-        machine_own.call(&s, &call);
         if (r == 0)
-                r = tracee_write_regs(&c->safepoint->thread, &s);
+                r = tracee_write_regs(&c->safepoint->thread, s);
         POINT("call/registers");
         /* now: the frame gives the mask back, whatever happens */
         if (r == 0)
@@ -193,15 +220,21 @@ static int start(struct caller *c, uint64_t frame, uint64_t function, const uint
         return r;
 }
 
-static int call_on(struct caller *c, uint64_t frame, uint64_t function, const uint64_t *args,
-                   unsigned n_args, uint64_t patience_ms, struct err *reterr) {
-        int r = start(c, frame, function, args, n_args);
+static int start(struct caller *c, uint64_t frame, uint64_t function, const uint64_t *args,
+                 unsigned n_args) {
+        struct machine_call call = {.function = function,
+                                    .stack = frame,
+                                    .return_to = c->return_to};
+        struct machine_state s = c->safepoint->state;
 
-        if (r < 0) {
-                put_back(c);
-                return rescue(c, r, strerror(-r), reterr);
-        }
-        r = run(c, frame, tracee_now_ns() + patience_ms * 1000000u);
+        for (unsigned i = 0; i < n_args; i++)
+                call.args[i] = args[i];
+        machine_own.call(&s, &call);
+        return start_with(c, frame, &s);
+}
+
+/* It was made, which went as r says. */
+static int finish(struct caller *c, int r, struct err *reterr) {
         POINT("call/returned");
         switch (r) {
         case 0: return 0;
@@ -212,6 +245,17 @@ static int call_on(struct caller *c, uint64_t frame, uint64_t function, const ui
                 tracee_drop(&c->safepoint->thread);
                 return rescue(c, r, "a call in it took too long", reterr);
         }
+}
+
+static int call_on(struct caller *c, uint64_t frame, uint64_t function, const uint64_t *args,
+                   unsigned n_args, uint64_t patience_ms, struct err *reterr) {
+        int r = start(c, frame, function, args, n_args);
+
+        if (r < 0) {
+                put_back(c);
+                return rescue(c, r, strerror(-r), reterr);
+        }
+        return finish(c, run(c, frame, tracee_now_ns() + patience_ms * 1000000u), reterr);
 }
 
 int caller_call(struct caller *c, uint64_t function, const uint64_t *args, unsigned n_args,
@@ -296,29 +340,98 @@ static void unmap_room(struct caller *c) {
         c->room = 0;
 }
 
-int caller_begin(struct caller *c, const struct target *t, struct safepoint *m,
-                 struct err *reterr) {
-        size_t n = machine_own.frame_bytes(&m->state) + 128 + CALLER_OWN_STACK_BYTES;
+static uint64_t find_return(const struct target *t) {
         bool is_vdso = machine_own.elf_machine == EM_AARCH64;
+        uint64_t at = target_find_code(t, is_vdso ? "[vdso]" : "libc.so", machine_own.return_code,
+                                       machine_own.return_code_bytes);
 
-        *c = (struct caller){.target = t, .safepoint = m, .slack_bytes = n};
-        c->return_to = target_find_code(t, is_vdso ? "[vdso]" : "libc.so", machine_own.return_code,
-                                        machine_own.return_code_bytes);
-        if (!c->return_to)
-                c->return_to = target_find_code(t, "libc-2", machine_own.return_code,
-                                                machine_own.return_code_bytes);
+        return at ? at
+                  : target_find_code(t, "libc-2", machine_own.return_code,
+                                     machine_own.return_code_bytes);
+}
+
+static bool is_code_address(uint64_t at) {
+        return machine_own.elf_machine != EM_AARCH64 || at % 4 == 0;
+}
+
+bool caller_find_code(const struct target *t, struct caller_code *ret) {
+        static const char *const names[] = {"libc.so", "libc-2", "ld-"};
+
+        *ret = (struct caller_code){.return_to = find_return(t), .slack_bytes = CALLER_MAX_SLACK};
+        while (ret->slack_bytes >= CALLER_MIN_SLACK &&
+               !(ret->slack = target_find_slack(t, ret->slack_bytes)))
+                ret->slack_bytes -= CALLER_MIN_SLACK;
+        for (size_t i = 0; i < ARRAY_SIZE(names) && !ret->syscall_at; i++)
+                ret->syscall_at = target_find_code(t, names[i], machine_own.call_code,
+                                                   machine_own.call_code_bytes);
+        /* an instruction, not bytes that look like one */
+        return ret->return_to && ret->syscall_at && is_code_address(ret->syscall_at);
+}
+
+/* A place for the first frame, and for what is below it: the one that was found, or on the stack. */
+static int find_place(struct caller *c, uint64_t slack, struct err *reterr) {
+        size_t n = c->slack_bytes;
+
         if (!c->return_to)
                 return rescue(c, -ENOENT, "its code for returning from signals was not found",
                               reterr);
-        c->slack = target_find_slack(t, n);
-        if (!c->slack)
-                c->slack = find_stack(t, &m->state, n);
+        c->slack = slack ? slack : find_stack(c->target, &c->safepoint->state, n);
         if (!c->slack || n > sizeof(c->slack_before) ||
-            !target_read(t, c->slack, c->slack_before, n)) {
+            !target_read(c->target, c->slack, c->slack_before, n)) {
                 c->slack = 0;
                 return rescue(c, -ENOMEM, "there is no room on its stack", reterr);
         }
-        return map_room(c, reterr);
+        return 0;
+}
+
+int caller_begin(struct caller *c, const struct target *t, struct safepoint *m,
+                 struct err *reterr) {
+        size_t n = machine_own.frame_bytes(&m->state) + 128 + CALLER_OWN_STACK_BYTES;
+        int r;
+
+        *c = (struct caller){.target = t,
+                             .safepoint = m,
+                             .slack_bytes = n,
+                             .return_to = find_return(t)};
+        r = find_place(c, target_find_slack(t, n), reterr);
+        return r < 0 ? r : map_room(c, reterr);
+}
+
+int caller_open(struct caller *c, const struct target *t, const struct caller_code *code,
+                struct safepoint *m, size_t below_bytes, uint64_t *ret_below, struct err *reterr) {
+        size_t n = machine_own.frame_bytes(&m->state) + 128 + below_bytes;
+        bool is_slack = n <= code->slack_bytes && target_is_zero(t, code->slack, n);
+        int r;
+
+        *c = (struct caller){.target = t,
+                             .safepoint = m,
+                             .slack_bytes = n,
+                             .return_to = code->return_to,
+                             .syscall_at = code->syscall_at};
+        r = find_place(c, is_slack ? code->slack : 0, reterr);
+        if (r == 0)
+                *ret_below = frame_place(c, false);
+        return r;
+}
+
+int caller_syscall(struct caller *c, int64_t number, const uint64_t args[6], uint64_t patience_ms,
+                   struct err *reterr) {
+        uint64_t frame = frame_place(c, false);
+        struct machine_call call = {.function = c->syscall_at,
+                                    .stack = frame,
+                                    .return_to = c->return_to};
+        struct machine_state s = c->safepoint->state;
+
+        int r;
+
+        memcpy(call.args, args, sizeof(call.args));
+        machine_own.call_kernel(&s, number, &call);
+        r = start_with(c, frame, &s);
+        if (r < 0) {
+                put_back(c);
+                return rescue(c, r, strerror(-r), reterr);
+        }
+        return finish(c, run_syscall(c, tracee_now_ns() + patience_ms * 1000000u), reterr);
 }
 
 void caller_end(struct caller *c) {

@@ -7,17 +7,25 @@
 #include "attach/target.h"
 #include "base/err.h"
 
+/* Places in a process, found before anything is stopped. */
+struct caller_code {
+        uint64_t return_to;  /* makes rt_sigreturn */
+        uint64_t syscall_at; /* makes a system call, and returns */
+        uint64_t slack;      /* memory that belongs to nobody; 0: none */
+        size_t slack_bytes;
+};
+
 struct caller {
         const struct target *target;
         struct safepoint *safepoint;
-        uint64_t return_to;
+        uint64_t return_to, syscall_at;
         uint64_t slack; /* where the first frame is; what was there: */
         uint8_t slack_before[MACHINE_MAX_FRAME_BYTES + 1024];
         size_t slack_bytes;
         uint64_t room, room_bytes; /* mapped for the calls; 0: none */
         int64_t syscall_result;    /* of the last system call that the function made */
-        bool is_lost;
-        /* the thread was let go, and comes back by itself; room and slack are not silt's any more */ /* a call did not come back: the thread was let go and comes back by itself */
+        pid_t child;               /* that it has made, as silt sees it; 0: none */
+        bool is_lost; /* the thread was let go, and comes back by itself: room and slack are not silt's any more */
 };
 
 /* Finds a place for the first frame and maps room for the others: its upper end is free for what functions are told. */
@@ -38,6 +46,16 @@ uint64_t caller_data(const struct caller *c);
 
 /* Where the frame lies by which the thread comes back from a call that was sent. */
 uint64_t caller_frame(const struct caller *c);
+
+/* System calls, for which there is no room: the one frame is where caller_begin has its first. Below it there are below_bytes for the caller's use,
+ * which end at *ret_below. Nothing is called yet. */
+bool caller_find_code(const struct target *t, struct caller_code *ret);
+int caller_open(struct caller *c, const struct target *t, const struct caller_code *code,
+                struct safepoint *m, size_t below_bytes, uint64_t *ret_below, struct err *reterr);
+
+/* 0 when it is over: syscall_result is what it returned. The thread stands at its end, and would return to its frame. errno is the program's, and stays. */
+int caller_syscall(struct caller *c, int64_t number, const uint64_t args[6], uint64_t patience_ms,
+                   struct err *reterr);
 
 /* Gives the room back, and the thread everything it had; it is let go. */
 void caller_end(struct caller *c);

@@ -73,7 +73,8 @@ struct machine {
         uint16_t elf_machine;
         uint32_t vector_set; /* NT_PRFPREG, NT_X86_XSTATE */
         size_t n_regs_bytes;
-        int64_t number_rt_sigreturn, number_mmap;
+        int64_t number_rt_sigreturn, number_mmap, number_clone, number_exit_group, number_wait4,
+                number_close_range;
         unsigned after_call_bytes;
         unsigned below_stack_bytes; /* that belong to a function below its stack pointer */
 
@@ -83,6 +84,11 @@ struct machine {
 
         /* The registers for the call; where rt_sigreturn leads back into. */
         void (*call)(struct machine_state *s, const struct machine_call *call);
+        /* The same for a system call: call->function is an instruction that makes one, and returns. */
+        void (*call_kernel)(struct machine_state *s, int64_t number,
+                            const struct machine_call *call);
+        /* True when the kernel is about to make a call again, and knows how only while nobody has touched the registers. */
+        bool (*is_to_restart)(const struct machine_state *s);
 
         /* Bytes that a frame of this state takes; and the frame itself for memory at addr, which must be what frame_align says.
          * The call's stack pointer is addr; at its rt_sigreturn it is after_call_bytes higher. */
@@ -124,6 +130,9 @@ struct machine {
         /* The code that makes rt_sigreturn, which every process has: its bytes, that instruction last. */
         const uint8_t *return_code;
         size_t return_code_bytes;
+        /* That instruction and a return: there is such a place in every C library. */
+        const uint8_t *call_code;
+        size_t call_code_bytes;
 };
 
 extern const struct machine machine_aarch64, machine_x86_64;

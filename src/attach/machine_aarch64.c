@@ -26,11 +26,11 @@ enum {
 /* clang-format off */
 enum {
         NR_IO_GETEVENTS = 4, NR_EPOLL_PWAIT = 22, NR_FCNTL = 25, NR_FLOCK = 32, NR_READ = 63, NR_WRITE = 64, NR_READV = 65, NR_WRITEV = 66,
-        NR_PSELECT6 = 72, NR_PPOLL = 73, NR_WAITID = 95, NR_FUTEX = 98, NR_NANOSLEEP = 101, NR_CLOCK_NANOSLEEP = 115, NR_RESTART = 128,
+        NR_PSELECT6 = 72, NR_PPOLL = 73, NR_EXIT_GROUP = 94, NR_WAITID = 95, NR_FUTEX = 98, NR_NANOSLEEP = 101, NR_CLOCK_NANOSLEEP = 115, NR_RESTART = 128,
         NR_RT_SIGSUSPEND = 133, NR_RT_SIGTIMEDWAIT = 137, NR_RT_SIGRETURN = 139, NR_MQ_TIMEDSEND = 182, NR_MQ_TIMEDRECEIVE = 183, NR_MSGRCV = 188,
         NR_MSGSND = 189, NR_SEMTIMEDOP = 192, NR_SEMOP = 193, NR_ACCEPT = 202, NR_CONNECT = 203, NR_SENDTO = 206, NR_RECVFROM = 207,
-        NR_SENDMSG = 211, NR_RECVMSG = 212, NR_MMAP = 222, NR_ACCEPT4 = 242, NR_RECVMMSG = 243, NR_WAIT4 = 260, NR_SENDMMSG = 269,
-        NR_IO_URING_ENTER = 426, NR_EPOLL_PWAIT2 = 441, NR_FUTEX_WAITV = 449,
+        NR_SENDMSG = 211, NR_RECVMSG = 212, NR_CLONE = 220, NR_MMAP = 222, NR_ACCEPT4 = 242, NR_RECVMMSG = 243, NR_WAIT4 = 260, NR_SENDMMSG = 269,
+        NR_IO_URING_ENTER = 426, NR_CLOSE_RANGE = 436, NR_EPOLL_PWAIT2 = 441, NR_FUTEX_WAITV = 449,
 };
 /* clang-format on */
 
@@ -65,6 +65,18 @@ static void aarch64_call(struct machine_state *s, const struct machine_call *cal
         set(s, REG_LR, call->return_to);
         set(s, REG_SP, call->stack);
         aarch64_set_pc(s, call->function);
+}
+
+static void aarch64_call_kernel(struct machine_state *s, int64_t number,
+                                const struct machine_call *call) {
+        aarch64_call(s, call);
+        set(s, REG_NR, (uint64_t)number);
+}
+
+/* It shows such a call as not made yet: at its instruction. */
+static bool aarch64_is_to_restart(const struct machine_state *s) {
+        (void)s;
+        return false;
 }
 
 static size_t aarch64_frame_bytes(const struct machine_state *s) {
@@ -264,17 +276,26 @@ static void aarch64_set_restart(struct machine_state *s) {
 /* mov x8, #139; svc #0 */
 static const uint8_t aarch64_return_code[] = {0x68, 0x11, 0x80, 0xd2, 0x01, 0x00, 0x00, 0xd4};
 
+/* svc #0; ret */
+static const uint8_t aarch64_call_code[] = {0x01, 0x00, 0x00, 0xd4, 0xc0, 0x03, 0x5f, 0xd6};
+
 const struct machine machine_aarch64 = {
         .elf_machine = EM_AARCH64,
         .vector_set = NT_PRFPREG,
         .n_regs_bytes = N_REGS * sizeof(uint64_t),
         .number_rt_sigreturn = NR_RT_SIGRETURN,
         .number_mmap = NR_MMAP,
+        .number_clone = NR_CLONE,
+        .number_exit_group = NR_EXIT_GROUP,
+        .number_wait4 = NR_WAIT4,
+        .number_close_range = NR_CLOSE_RANGE,
         .below_stack_bytes = 0,
         .pc = aarch64_pc,
         .sp = aarch64_sp,
         .set_pc = aarch64_set_pc,
         .call = aarch64_call,
+        .call_kernel = aarch64_call_kernel,
+        .is_to_restart = aarch64_is_to_restart,
         .frame_bytes = aarch64_frame_bytes,
         .frame = aarch64_frame,
         .frame_align = aarch64_frame_align,
@@ -291,4 +312,6 @@ const struct machine machine_aarch64 = {
         .syscall_bytes = 4,
         .return_code = aarch64_return_code,
         .return_code_bytes = sizeof(aarch64_return_code),
+        .call_code = aarch64_call_code,
+        .call_code_bytes = sizeof(aarch64_call_code),
 };

@@ -30,11 +30,11 @@ enum { PART_YMM = 2, PART_TILE_CONFIG = 17, PART_TILES = 18, N_PARTS = 63 };
 
 enum {
         NR_READ = 0, NR_WRITE = 1, NR_POLL = 7, NR_MMAP = 9, NR_RT_SIGRETURN = 15, NR_READV = 19, NR_WRITEV = 20, NR_SELECT = 23, NR_PAUSE = 34,
-        NR_NANOSLEEP = 35, NR_CONNECT = 42, NR_ACCEPT = 43, NR_SENDTO = 44, NR_RECVFROM = 45, NR_SENDMSG = 46, NR_RECVMSG = 47, NR_WAIT4 = 61,
+        NR_NANOSLEEP = 35, NR_CONNECT = 42, NR_ACCEPT = 43, NR_SENDTO = 44, NR_RECVFROM = 45, NR_SENDMSG = 46, NR_RECVMSG = 47, NR_CLONE = 56, NR_WAIT4 = 61,
         NR_SEMOP = 65, NR_MSGSND = 69, NR_MSGRCV = 70, NR_FCNTL = 72, NR_FLOCK = 73, NR_RT_SIGTIMEDWAIT = 128, NR_RT_SIGSUSPEND = 130,
-        NR_FUTEX = 202, NR_IO_GETEVENTS = 208, NR_RESTART = 219, NR_SEMTIMEDOP = 220, NR_CLOCK_NANOSLEEP = 230, NR_EPOLL_WAIT = 232,
+        NR_FUTEX = 202, NR_IO_GETEVENTS = 208, NR_RESTART = 219, NR_SEMTIMEDOP = 220, NR_CLOCK_NANOSLEEP = 230, NR_EXIT_GROUP = 231, NR_EPOLL_WAIT = 232,
         NR_MQ_TIMEDSEND = 242, NR_MQ_TIMEDRECEIVE = 243, NR_WAITID = 247, NR_PSELECT6 = 270, NR_PPOLL = 271, NR_EPOLL_PWAIT = 281,
-        NR_ACCEPT4 = 288, NR_RECVMMSG = 299, NR_SENDMMSG = 307, NR_IO_URING_ENTER = 426, NR_EPOLL_PWAIT2 = 441, NR_FUTEX_WAITV = 449,
+        NR_ACCEPT4 = 288, NR_RECVMMSG = 299, NR_SENDMMSG = 307, NR_IO_URING_ENTER = 426, NR_CLOSE_RANGE = 436, NR_EPOLL_PWAIT2 = 441, NR_FUTEX_WAITV = 449,
 };
 
 enum { ERESTARTSYS_ = 512, ERESTARTNOINTR_ = 513, ERESTARTNOHAND_ = 514, ERESTART_RESTARTBLOCK_ = 516, SYSCALL_BYTES = 2 };
@@ -77,6 +77,27 @@ static void x86_64_call(struct machine_state *s, const struct machine_call *call
         set(s, EFLAGS, get(s, EFLAGS) & ~UINT64_C(0x400)); /* strings go upwards */
         set(s, RSP, call->stack); /* the frame begins with the return address */
         x86_64_set_pc(s, call->function);
+}
+
+static void x86_64_call_kernel(struct machine_state *s, int64_t number,
+                               const struct machine_call *call) {
+        for (unsigned i = 0; i < 6; i++)
+                set(s, argument_regs[i], call->args[i]);
+        set(s, RAX, (uint64_t)number);
+        set(s, RSP, call->stack); /* the frame begins with the return address */
+        x86_64_set_pc(s, call->function);
+}
+
+static bool x86_64_is_to_restart(const struct machine_state *s) {
+        if ((int64_t)get(s, ORIG_RAX) < 0)
+                return false;
+        switch (-(int64_t)get(s, RAX)) {
+        case ERESTARTSYS_:
+        case ERESTARTNOINTR_:
+        case ERESTARTNOHAND_:
+        case ERESTART_RESTARTBLOCK_: return true;
+        default: return false;
+        }
 }
 
 static size_t vectors_off(uint64_t addr) {
@@ -156,10 +177,11 @@ static void x86_64_frame(const struct machine_state *s, uint64_t addr, uint64_t 
         put64(ret + FRAME_SELECTORS, (get(s, CS) & 0xffff) | (get(s, GS) & 0xffff) << 16 |
                                              (get(s, FS) & 0xffff) << 32 |
                                              (get(s, SS) & 0xffff) << 48);
-        put64(ret + FRAME_VECTORS, addr + off);
         put64(ret + FRAME_MASK, s->mask);
-        if (s->n_vector_bytes >= VECTORS_HEAD_BYTES)
-                put_vectors(s, ret + off);
+        if (s->n_vector_bytes < VECTORS_HEAD_BYTES)
+                return; /* they become what they are at a program's start */
+        put64(ret + FRAME_VECTORS, addr + off);
+        put_vectors(s, ret + off);
 }
 
 /* As at a function's first instruction: the return address lies 8 below a multiple of 16. */
@@ -358,18 +380,27 @@ static bool x86_64_is_saved_pc(const uint64_t *words) {
 /* mov $15, %rax; syscall */
 static const uint8_t x86_64_return_code[] = {0x48, 0xc7, 0xc0, 0x0f, 0, 0, 0, 0x0f, 0x05};
 
+/* syscall; ret */
+static const uint8_t x86_64_call_code[] = {0x0f, 0x05, 0xc3};
+
 const struct machine machine_x86_64 = {
         .elf_machine = EM_X86_64,
         .vector_set = NT_X86_XSTATE,
         .n_regs_bytes = N_REGS * sizeof(uint64_t),
         .number_rt_sigreturn = NR_RT_SIGRETURN,
         .number_mmap = NR_MMAP,
+        .number_clone = NR_CLONE,
+        .number_exit_group = NR_EXIT_GROUP,
+        .number_wait4 = NR_WAIT4,
+        .number_close_range = NR_CLOSE_RANGE,
         .after_call_bytes = 8,
         .below_stack_bytes = 128,
         .pc = x86_64_pc,
         .sp = x86_64_sp,
         .set_pc = x86_64_set_pc,
         .call = x86_64_call,
+        .call_kernel = x86_64_call_kernel,
+        .is_to_restart = x86_64_is_to_restart,
         .frame_bytes = x86_64_frame_bytes,
         .frame = x86_64_frame,
         .frame_align = x86_64_frame_align,
@@ -388,4 +419,6 @@ const struct machine machine_x86_64 = {
         .syscall_bytes = SYSCALL_BYTES,
         .return_code = x86_64_return_code,
         .return_code_bytes = sizeof(x86_64_return_code),
+        .call_code = x86_64_call_code,
+        .call_code_bytes = sizeof(x86_64_call_code),
 };

@@ -101,41 +101,41 @@ bool safepoint_is_call_over(const struct target *t, const struct safepoint *m) {
 
 /* It was stopped in the sleep it was seen in, which is the last but one: it sleeps again, being stopped. And no signal waits for it. */
 static bool is_same_sleep(const struct target *t, const struct safepoint *m,
-                          const struct seen *seen) {
+                          const struct safepoint_wait *w) {
         struct thread_look look;
 
         return target_look(t, m->thread.tid, &look) && !(look.pending & ~m->state.mask) &&
-               look.n_switches == seen->n_switches + 1;
+               look.n_switches == w->n_switches + 1;
 }
 
-static void set_time_left(struct safepoint *m, const struct machine_syscall *call, int timeout_arg,
-                          const struct seen *seen) {
-        uint64_t passed_ms = (tracee_now_ns() - seen->since_ns) / MS, left_ms;
+static void set_time_left(struct safepoint *m, const struct safepoint_wait *w) {
+        uint64_t passed_ms = (tracee_now_ns() - w->since_ns) / MS, left_ms;
 
-        if (m->again != AGAIN_LATE || timeout_arg < 0 || (int32_t)call->args[timeout_arg] <= 0)
+        if (m->again != AGAIN_LATE || w->timeout_arg < 0 ||
+            (int32_t)w->call.args[w->timeout_arg] <= 0)
                 return;
-        left_ms = call->args[timeout_arg];
-        machine_own.set_arg(&m->state, (unsigned)timeout_arg,
+        left_ms = w->call.args[w->timeout_arg];
+        machine_own.set_arg(&m->state, (unsigned)w->timeout_arg,
                             left_ms > passed_ms ? left_ms - passed_ms : 0);
 }
 
 /* Before anything else is looked at: a silt that dies from here on leaves a call that is made again. */
-static bool make_again(struct search *f, struct safepoint *m, const struct machine_syscall *call,
-                       enum machine_wait wait, int timeout_arg, const struct seen *seen) {
+bool safepoint_hold(const struct target *t, struct safepoint *m, const struct safepoint_wait *w) {
+        const struct machine_syscall *call = &w->call;
         uint8_t before[MACHINE_MAX_REGS_BYTES];
 
         if (tracee_read_regs(&m->thread, &m->state) < 0)
                 return false;
         memcpy(before, m->state.regs, sizeof(before));
-        if (!machine_own.again(&m->state, call, wait, &m->again))
+        if (!machine_own.again(&m->state, call, w->kind, &m->again))
                 return false;
-        set_time_left(m, call, timeout_arg, seen);
+        set_time_left(m, w);
         if (m->again == AGAIN_LATE && tracee_write_regs(&m->thread, &m->state) < 0)
                 return false;
         m->failed_pc = call->pc;
-        m->had_frame = has_frame(f->target, call->sp, call->pc - machine_own.syscall_bytes);
+        m->had_frame = has_frame(t, call->sp, call->pc - machine_own.syscall_bytes);
         m->ends_by_handler = m->again == AGAIN_LATE || machine_own.ends_by_handler(call);
-        if (tracee_read_rest(&m->thread, &m->state) == 0 && is_same_sleep(f->target, m, seen))
+        if (tracee_read_rest(&m->thread, &m->state) == 0 && is_same_sleep(t, m, w))
                 return true;
         /* an error that a signal's handler is about to be the reason for is the program's */
         if (m->again == AGAIN_LATE) {
@@ -147,9 +147,8 @@ static bool make_again(struct search *f, struct safepoint *m, const struct machi
 }
 
 /* The thread stands still. True: its moment is taken. */
-static bool take(struct search *f, struct safepoint *m, const struct machine_syscall *call,
-                 enum machine_wait wait, int timeout_arg, const struct seen *seen) {
-        bool is_waiting = call->is_known && wait != WAIT_OTHER;
+static bool take(struct search *f, struct safepoint *m, const struct safepoint_wait *w) {
+        bool is_waiting = w->call.is_known && w->kind != WAIT_OTHER;
 
         f->is_in_call = is_waiting;
         m->again = AGAIN_NONE;
@@ -157,8 +156,7 @@ static bool take(struct search *f, struct safepoint *m, const struct machine_sys
         m->ends_by_handler = false;
         if (m->thread.stop != STOP_TRAP)
                 return false;
-        if (is_waiting ? !make_again(f, m, call, wait, timeout_arg, seen)
-                       : tracee_read(&m->thread, &m->state) < 0)
+        if (is_waiting ? !safepoint_hold(f->target, m, w) : tracee_read(&m->thread, &m->state) < 0)
                 return false;
         if (tracee_has_more(&m->thread) ||
             (!is_waiting && code_at(f->code, machine_own.pc(&m->state)) != CODE_OWN))
@@ -177,30 +175,44 @@ static void give_back(const struct target *t, struct safepoint *m) {
         tracee_drop(&m->thread);
 }
 
-static bool has_time(const struct machine_syscall *call, int timeout_arg) {
-        return timeout_arg == TIMEOUT_HIDDEN ||
-               (timeout_arg >= 0 && (int32_t)call->args[timeout_arg] > 0);
+bool safepoint_has_time(const struct safepoint_wait *w) {
+        return w->timeout_arg == TIMEOUT_HIDDEN ||
+               (w->timeout_arg >= 0 && (int32_t)w->call.args[w->timeout_arg] > 0);
+}
+
+bool safepoint_look(const struct target *t, pid_t tid, uint64_t n_switches,
+                    struct safepoint_wait *ret) {
+        *ret = (struct safepoint_wait){.timeout_arg = TIMEOUT_NONE,
+                                       .n_switches = n_switches,
+                                       .since_ns = tracee_now_ns()};
+        target_syscall(t, tid, &ret->call);
+        if (!ret->call.is_known)
+                return false;
+        ret->kind = machine_own.wait(&ret->call, &ret->timeout_arg);
+        return true;
 }
 
 /* 1: taken, 0: not now, -errno: it cannot be traced. */
 static int try_thread(struct search *f, pid_t tid, bool is_running, struct safepoint *m) {
-        struct machine_syscall call = {0};
-        enum machine_wait wait = WAIT_OTHER;
-        int timeout_arg = -1, r;
-        struct seen seen = {0};
+        struct safepoint_wait wait = {0};
         struct thread_look look;
+        int r;
 
         if (!is_running) {
-                target_syscall(f->target, tid, &call);
-                if (!call.is_known || !target_look(f->target, tid, &look) || look.state != 'S')
+                const struct seen *seen;
+
+                /* the sleep is the one of the call, or a later one, which has another number */
+                if (!safepoint_look(f->target, tid, 0, &wait) ||
+                    !target_look(f->target, tid, &look) || look.state != 'S')
                         return 0;
-                wait = machine_own.wait(&call, &timeout_arg);
-                if (wait == WAIT_OTHER || code_at(f->code, call.pc) == CODE_UNTOUCHED)
+                if (wait.kind == WAIT_OTHER || code_at(f->code, wait.call.pc) == CODE_UNTOUCHED)
                         return 0;
-                seen = *seen_of(f, tid, look.n_switches);
-                if (wait == WAIT_INTERRUPTED && has_time(&call, timeout_arg) && !seen.began_here &&
-                    tracee_now_ns() - f->begin_ns < MOMENT_GIVE_IN_MS * MS)
+                seen = seen_of(f, tid, look.n_switches);
+                if (wait.kind == WAIT_INTERRUPTED && safepoint_has_time(&wait) &&
+                    !seen->began_here && tracee_now_ns() - f->begin_ns < MOMENT_GIVE_IN_MS * MS)
                         return 0;
+                wait.n_switches = seen->n_switches;
+                wait.since_ns = seen->since_ns;
         }
         r = tracee_seize(&m->thread, tid);
         if (r < 0)
@@ -212,7 +224,7 @@ static int try_thread(struct search *f, pid_t tid, bool is_running, struct safep
                 safepoint_let_go(f->target, &m->thread, 0);
                 return 0;
         }
-        if (take(f, m, &call, wait, timeout_arg, &seen))
+        if (take(f, m, &wait))
                 return 1;
         if (!is_running)
                 give_back(f->target, m);

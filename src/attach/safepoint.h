@@ -21,6 +21,23 @@ struct safepoint {
         uint64_t tried_ns; /* how long others, or it before, stood still and were let go again */
 };
 
+/* A thread that sleeps in a system call, seen before it is stopped. */
+struct safepoint_wait {
+        struct machine_syscall call;
+        enum machine_wait kind;
+        int timeout_arg;
+        uint64_t n_switches, since_ns;
+};
+
+/* False: it runs, or nobody knows what it sleeps in. */
+bool safepoint_look(const struct target *t, pid_t tid, uint64_t n_switches,
+                    struct safepoint_wait *ret);
+bool safepoint_has_time(const struct safepoint_wait *w);
+
+/* The second call after it was stopped: a call that ended only for that is made again. True: it is in that sleep still, and m->state, again and
+ * failed_pc are what they are to be; when again is AGAIN_LATE it has these registers already. */
+bool safepoint_hold(const struct target *t, struct safepoint *m, const struct safepoint_wait *w);
+
 /* Stops one thread. -ETIMEDOUT: no thread came to such a moment in this time; all of them run on. */
 int safepoint_find(const struct target *t, const struct code *code, struct stack_walker *walker,
                    uint64_t until_ns, struct safepoint *ret, struct err *reterr);

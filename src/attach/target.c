@@ -234,7 +234,7 @@ uint64_t target_find_code(const struct target *t, const char *name, const uint8_
 }
 
 /* What another silt has left there may still be a frame that a thread returns by. */
-static bool is_zero(const struct target *t, uint64_t addr, size_t n_bytes) {
+bool target_is_zero(const struct target *t, uint64_t addr, size_t n_bytes) {
         uint8_t bytes[4096];
 
         if (n_bytes > sizeof(bytes) || !target_read(t, addr, bytes, n_bytes))
@@ -267,7 +267,7 @@ static uint64_t slack_of(const struct target *t, const struct mapping *m, size_t
         page_end = ALIGN_UP(end, (uint64_t)sysconf(_SC_PAGESIZE));
         at = target_mapping(t, end);
         if (page_end - end < n_bytes || !at || !at->is_writable || !at->is_readable ||
-            at->end < page_end || !is_zero(t, end, n_bytes))
+            at->end < page_end || !target_is_zero(t, end, n_bytes))
                 return 0;
         return end;
 }

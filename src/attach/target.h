@@ -54,6 +54,8 @@ uint64_t target_find_code(const struct target *t, const char *name, const uint8_
 /* Memory that belongs to nobody: the rest of a page behind a library's variables; 0: none of this size. */
 uint64_t target_find_slack(const struct target *t, size_t n_bytes);
 
+bool target_is_zero(const struct target *t, uint64_t addr, size_t n_bytes); /* of a page at most */
+
 /* Its threads. */
 typedef VEC(pid_t) tids;
 int target_threads(const struct target *t, tids *ret);

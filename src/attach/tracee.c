@@ -3,6 +3,7 @@
 
 #include <elf.h>
 #include <errno.h>
+#include <sched.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/ptrace.h>
@@ -14,6 +15,9 @@
 
 #ifndef NT_ARM_SYSTEM_CALL
 #define NT_ARM_SYSTEM_CALL 0x404
+#endif
+#ifndef PTRACE_GET_RSEQ_CONFIGURATION
+#define PTRACE_GET_RSEQ_CONFIGURATION 0x420f
 #endif
 #ifndef NT_ARM_SVE
 #define NT_ARM_SVE 0x405
@@ -86,6 +90,8 @@ static void tracee_take(struct tracee *t, int status) {
         t->is_stopped = true;
         if (event == PTRACE_EVENT_STOP)
                 t->stop = signal == SIGTRAP ? STOP_TRAP : STOP_GROUP;
+        else if (event)
+                t->stop = STOP_CHILD;
         else if (signal == (SIGTRAP | 0x80))
                 t->stop = STOP_SYSCALL;
         else {
@@ -144,6 +150,42 @@ int tracee_halt(struct tracee *t, uint64_t until_ns) {
 void tracee_drop(struct tracee *t) {
         if (t->is_stopped || tracee_halt(t, tracee_now_ns() + DROP_PATIENCE_MS * 1000000u) == 0)
                 tracee_let_go(t);
+}
+
+int tracee_watch_children(const struct tracee *t, bool is_watched) {
+        long options = PTRACE_O_TRACESYSGOOD;
+
+        if (is_watched)
+                options |= PTRACE_O_TRACECLONE | PTRACE_O_TRACEFORK | PTRACE_O_TRACEVFORK;
+        return ptrace(PTRACE_SETOPTIONS, t->tid, NULL, (void *)options) < 0 ? -errno : 0;
+}
+
+pid_t tracee_child(const struct tracee *t) {
+        unsigned long child = 0;
+
+        return ptrace(PTRACE_GETEVENTMSG, t->tid, NULL, &child) < 0 ? 0 : (pid_t)child;
+}
+
+int tracee_bind(const struct tracee *t) {
+        const long options = PTRACE_O_TRACESYSGOOD | PTRACE_O_EXITKILL;
+
+        return ptrace(PTRACE_SETOPTIONS, t->tid, NULL, (void *)options) < 0 ? -errno : 0;
+}
+
+void tracee_hurry(pid_t tid) {
+        const struct sched_param param = {.sched_priority = 1};
+
+        sched_setscheduler(tid, SCHED_RR, &param);
+}
+
+uint64_t tracee_rseq(const struct tracee *t) {
+        struct {
+                uint64_t addr;
+                uint32_t n_bytes, signature, flags, pad;
+        } c = {0};
+
+        return ptrace(PTRACE_GET_RSEQ_CONFIGURATION, t->tid, (void *)sizeof(c), &c) < 0 ? 0
+                                                                                        : c.addr;
 }
 
 static int get_set(pid_t tid, unsigned set, void *ret, size_t cap, size_t *ret_n) {

@@ -17,6 +17,7 @@ enum tracee_stop {
         STOP_SYSCALL, /* at the begin or end of a system call */
         STOP_SIGNAL,  /* a signal is about to be delivered: `signal` */
         STOP_GROUP,   /* job control */
+        STOP_CHILD,   /* it has made a process or thread, which is traced as it is: tracee_child */
         STOP_GONE,
 };
 
@@ -44,6 +45,18 @@ int tracee_halt(struct tracee *t, uint64_t until_ns);
 
 /* A seized thread that may be running: stopped and let go. */
 void tracee_drop(struct tracee *t);
+
+/* Whether it stops when it makes a process or thread. */
+int tracee_watch_children(const struct tracee *t, bool is_watched);
+pid_t tracee_child(const struct tracee *t); /* as this process sees it; 0: unknown */
+/* The kernel kills it when this process ends. */
+int tracee_bind(const struct tracee *t);
+
+/* It gets a processor before others, where silt may say so: somebody waits for it. */
+void tracee_hurry(pid_t tid);
+
+/* Where it keeps what it is in the middle of and must not be taken out of (struct rseq); 0: nowhere, or nobody knows. */
+uint64_t tracee_rseq(const struct tracee *t);
 
 int tracee_read_regs(const struct tracee *t, struct machine_state *ret); /* those alone */
 int tracee_read(const struct tracee *t, struct machine_state *ret);
