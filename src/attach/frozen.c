@@ -132,18 +132,14 @@ static void offer_to_oom(pid_t copy) {
         close(fd);
 }
 
-/* Until silt ends it, or is gone; or the process is. */
+/* Until silt ends it, or is gone. The process may end meanwhile: its copy is what it was. */
 static void keep(const struct keeper *k) {
-        struct pollfd p[2] = {{.fd = k->fd, .events = POLLIN},
-                              {.fd = (int)syscall(SYS_pidfd_open, k->copy.target->pid, 0),
-                               .events = POLLIN}};
+        struct pollfd p = {.fd = k->fd, .events = POLLIN};
         uint8_t byte;
 
         do
-                while (poll(p, 2, -1) < 0 && errno == EINTR) {}
-        while (!p[1].revents && recv(k->fd, &byte, 1, MSG_DONTWAIT) == 1);
-        if (p[1].fd >= 0)
-                close(p[1].fd);
+                while (poll(&p, 1, -1) < 0 && errno == EINTR) {}
+        while (recv(k->fd, &byte, 1, MSG_DONTWAIT) == 1);
 }
 
 /* While threads stand still, before others, where it may. */

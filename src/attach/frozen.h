@@ -3,7 +3,7 @@
  * it is made and what it costs.
  *  - the copy is memory as it was while no thread of the process ran
  *  - the process sees no child, no signal, no call that failed
- *  - a helper of silt holds the copy; it ends when silt calls frozen_end, when silt or the process ends, or when the helper does
+ *  - a helper of silt holds the copy; it ends when silt calls frozen_end, when silt ends, or when the helper does; the process may end before
  * frozen_check → frozen_make → read mem_fd → frozen_end. */
 #pragma once
 
