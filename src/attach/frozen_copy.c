@@ -23,6 +23,8 @@ enum {
         COPY_CLONE_MS = 60000,   /* some seconds for a process of a terabyte */
         COPY_COLLECT_MS = 10000, /* for a thread in which the status can be taken */
         COPY_PAUSE_MS = 2,
+        COPY_WATCH_MS = 250,       /* to see threads go to sleep whose time-out a stop ends */
+        COPY_LONG_WATCH_MS = 1500, /* if there is no other thread */
         COPY_CANDIDATES = 64,
         COPY_UNSHARE = 2, /* CLOSE_RANGE_UNSHARE */
 };
@@ -213,7 +215,7 @@ static int copy_now(struct frozen_copy *c, struct standstill *s,
                 return explain(c, r, reterr);
         r = open_caller(c, s, &m, &caller, &below, reterr);
         if (r < 0)
-                return r == -EBUSY ? 1 : r;
+                return r; /* -EBUSY: no thread can make calls now */
         r = clone_in(c, &caller, below, reterr);
         if (r == 0) {
                 note_moment(c);
@@ -238,6 +240,7 @@ static int copy_now(struct frozen_copy *c, struct standstill *s,
 
 int frozen_copy_make(struct frozen_copy *c, const struct frozen_copy_steps *steps,
                      struct err *reterr) {
+        struct standstill_watch watch = {0};
         uint64_t stop_ms = COPY_STOP_MS;
         int r = 1;
 
@@ -246,10 +249,12 @@ int frozen_copy_make(struct frozen_copy *c, const struct frozen_copy_steps *step
                 uint64_t since_ns, end_ns;
 
                 *reterr = (struct err){0};
+                standstill_watch(&watch, c->target,
+                                 watch.gives_in ? COPY_LONG_WATCH_MS : COPY_WATCH_MS);
                 r = target_refresh(c->target, reterr);
                 if (r < 0)
                         break;
-                r = standstill_begin(&s, c->target, in_ms(stop_ms));
+                r = standstill_begin(&s, c->target, &watch, in_ms(stop_ms));
                 POINT("frozen/stopped");
                 since_ns = standstill_since_ns(&s);
                 if (r == 0)
@@ -257,15 +262,17 @@ int frozen_copy_make(struct frozen_copy *c, const struct frozen_copy_steps *step
                 standstill_end(&s, &end_ns);
                 if (since_ns)
                         c->pause_ns = MAX(c->pause_ns, end_ns - since_ns);
-                if (r <= 0 && r != -ETIMEDOUT)
+                watch.gives_in |= r == -EBUSY;
+                if (r <= 0 && r != -ETIMEDOUT && r != -EBUSY)
                         break;
                 if (r == -ETIMEDOUT)
                         stop_ms = MIN(stop_ms * 2, (uint64_t)COPY_MAX_STOP_MS);
                 tracee_pause(1 + i);
         }
+        vec_free(&watch.list);
         if (r < 0 && process_is_over(c->target->pid))
                 return explain(c, -ESRCH, reterr);
-        if (r == 1 || r == -ETIMEDOUT)
+        if (r == 1 || r == -ETIMEDOUT || r == -EBUSY)
                 return err_set(
                         reterr, -ETIMEDOUT,
                         "process %d (%s): its threads could not all be stopped at once: try again",
@@ -285,13 +292,13 @@ int frozen_copy_make(struct frozen_copy *c, const struct frozen_copy_steps *step
 
 /* ---- its end --------------------------------------------------------------------------------------- */
 
-static int collect_in(struct frozen_copy *c, pid_t tid, const struct thread_look *look,
-                      struct err *reterr) {
+static int collect_in(struct frozen_copy *c, struct standstill_watch *w, pid_t tid,
+                      const struct thread_look *look, struct err *reterr) {
         struct standstill s;
         struct safepoint m;
         struct caller caller;
         uint64_t below, end_ns;
-        int r = standstill_one(&s, c->target, tid, look, in_ms(COPY_STOP_MS));
+        int r = standstill_one(&s, c->target, w, tid, look, in_ms(COPY_STOP_MS));
 
         if (r == 0)
                 r = standstill_lend(&s, 0, &m) ? 0 : -EBUSY;
@@ -307,7 +314,7 @@ static int collect_in(struct frozen_copy *c, pid_t tid, const struct thread_look
         return r;
 }
 
-static void collect_in_any(struct frozen_copy *c, bool is_running) {
+static void collect_in_any(struct frozen_copy *c, struct standstill_watch *w, bool is_running) {
         tids threads = {0};
 
         if (target_threads(c->target, &threads) < 0)
@@ -318,23 +325,26 @@ static void collect_in_any(struct frozen_copy *c, bool is_running) {
 
                 if (target_look(c->target, threads.items[i], &look) &&
                     look.state == (is_running ? 'R' : 'S'))
-                        collect_in(c, threads.items[i], &look, &unsaid);
+                        collect_in(c, w, threads.items[i], &look, &unsaid);
         }
         vec_free(&threads);
 }
 
 int frozen_copy_collect(struct frozen_copy *c, struct err *reterr) {
-        uint64_t until_ns = in_ms(COPY_COLLECT_MS);
+        uint64_t until_ns = in_ms(COPY_COLLECT_MS), give_in_ns = in_ms(COPY_LONG_WATCH_MS);
+        struct standstill_watch watch = {0};
 
         while (c->inner_pid && tracee_now_ns() < until_ns && !process_is_over(c->target->pid)) {
                 if (target_refresh(c->target, reterr) < 0)
                         break;
-                collect_in_any(c, true);
+                collect_in_any(c, &watch, true);
                 if (c->inner_pid)
-                        collect_in_any(c, false);
+                        collect_in_any(c, &watch, false);
+                watch.gives_in = tracee_now_ns() >= give_in_ns;
                 if (c->inner_pid)
                         tracee_pause(COPY_PAUSE_MS);
         }
+        vec_free(&watch.list);
         if (!c->inner_pid || process_is_over(c->target->pid))
                 return 0;
         return err_set(

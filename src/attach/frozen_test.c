@@ -30,7 +30,7 @@
 #include "attach/frozen_check.h"
 #include "base/fs.h"
 
-enum { PAGE = 4096, N_LINKS = 6, N_COPIES = 15, UNKNOWN_USER = 65534 };
+enum { PAGE = 4096, N_LINKS = 6, N_COPIES = 8, UNKNOWN_USER = 65534 };
 
 /* Shared with the target, which says there what it has seen. */
 struct seen {
@@ -192,6 +192,84 @@ static void test_threads(void **state) {
                         assert_true(f.threads.items[k].sp - one->sp > 4 * PAGE);
         }
         end(&f);
+        finish(pid);
+}
+
+/* Counts in a register and in memory, one after the other. */
+#if defined(__aarch64__)
+enum { COUNTER_REG = 19 };
+#define COUNT_UP(at, n)                                                                            \
+        __asm__ volatile(".globl frozen_test_loop\n"                                               \
+                         "mov x19, #0\n"                                                           \
+                         "frozen_test_loop:\n"                                                     \
+                         "str x19, [%0]\n"                                                         \
+                         "add x19, x19, #1\n"                                                      \
+                         "cmp x19, %1\n"                                                           \
+                         "b.ne frozen_test_loop\n"                                                 \
+                         ".globl frozen_test_loop_end\n"                                           \
+                         "frozen_test_loop_end:\n" ::"r"(at),                                      \
+                         "r"(n)                                                                    \
+                         : "x19", "cc", "memory")
+#else
+enum { COUNTER_REG = 3 };
+#define COUNT_UP(at, n)                                                                            \
+        __asm__ volatile(".globl frozen_test_loop\n"                                               \
+                         "xor %%ebx, %%ebx\n"                                                      \
+                         "frozen_test_loop:\n"                                                     \
+                         "mov %%rbx, (%0)\n"                                                       \
+                         "inc %%rbx\n"                                                             \
+                         "cmp %1, %%rbx\n"                                                         \
+                         "jne frozen_test_loop\n"                                                  \
+                         ".globl frozen_test_loop_end\n"                                           \
+                         "frozen_test_loop_end:\n" ::"r"(at),                                      \
+                         "r"(n)                                                                    \
+                         : "rbx", "cc", "memory")
+#endif
+extern const char frozen_test_loop[], frozen_test_loop_end[];
+
+__attribute__((noinline)) static void count_up(void) {
+        COUNT_UP(chain, UINT64_C(100000000));
+}
+
+static void *count_on(void *unused) {
+        (void)unused;
+        seen->n_ready++;
+        while (!seen->is_over)
+                count_up();
+        return NULL;
+}
+
+static void run_counter(void) {
+        pthread_t thread;
+
+        pthread_create(&thread, NULL, count_on, NULL);
+        pthread_join(thread, NULL);
+}
+
+/* What a thread has in its registers belongs to what it has in memory. */
+static void test_registers(void **state) {
+        pid_t pid = start(run_counter);
+        unsigned n_within = 0;
+
+        for (unsigned i = 0; i < N_COPIES; i++) {
+                struct frozen f;
+
+                make(&f, pid);
+                assert_int_equal(f.threads.n, 2);
+                for (size_t k = 0; k < 2; k++) {
+                        const struct frozen_thread *one = &f.threads.items[k];
+                        uint64_t word = read_word(&f, chain);
+
+                        if (one->pc - (uintptr_t)frozen_test_loop >=
+                            (uintptr_t)(frozen_test_loop_end - frozen_test_loop))
+                                continue;
+                        n_within++;
+                        assert_in_range(one->regs[COUNTER_REG] - word, 0, 1);
+                }
+                end(&f);
+                poll(NULL, 0, 2);
+        }
+        assert_in_range(n_within, N_COPIES / 2, N_COPIES);
         finish(pid);
 }
 
@@ -530,12 +608,12 @@ static void test_other_user(void **state) {
 int main(void) {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(test_one_moment),    cmocka_unit_test(test_threads),
-                cmocka_unit_test(test_moment),        cmocka_unit_test(test_no_child),
-                cmocka_unit_test(test_no_descriptor), cmocka_unit_test(test_process_ends),
-                cmocka_unit_test(test_kills),         cmocka_unit_test(test_keeper_killed),
-                cmocka_unit_test(test_sealed),        cmocka_unit_test(test_traced),
-                cmocka_unit_test(test_stopped),       cmocka_unit_test(test_few_processes),
-                cmocka_unit_test(test_other_user),
+                cmocka_unit_test(test_registers),     cmocka_unit_test(test_moment),
+                cmocka_unit_test(test_no_child),      cmocka_unit_test(test_no_descriptor),
+                cmocka_unit_test(test_process_ends),  cmocka_unit_test(test_kills),
+                cmocka_unit_test(test_keeper_killed), cmocka_unit_test(test_sealed),
+                cmocka_unit_test(test_traced),        cmocka_unit_test(test_stopped),
+                cmocka_unit_test(test_few_processes), cmocka_unit_test(test_other_user),
         };
 
         return cmocka_run_group_tests(tests, set_up, NULL);

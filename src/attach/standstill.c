@@ -6,9 +6,10 @@
 
 #include "base/macros.h"
 
+#define MS UINT64_C(1000000)
+
 enum {
-        STANDSTILL_MAX_LATE_MS =
-                10000, /* a call whose time-out begins anew may end so much later; others are left asleep */
+        STANDSTILL_LOOK_MS = 2, /* between two looks at who goes to sleep */
         STANDSTILL_ROUNDS = 64,
 };
 
@@ -26,12 +27,65 @@ static struct standstill_thread *find(const struct standstill *s, pid_t tid) {
         return NULL;
 }
 
-/* A stop would end it for good, or its time-out would begin anew. */
-static bool is_to_be_left(const struct safepoint_wait *w) {
-        if (w->kind != WAIT_INTERRUPTED)
+static struct standstill_seen *see(struct standstill_watch *w, pid_t tid, uint64_t n_switches) {
+        const struct standstill_seen now = {tid, n_switches, tracee_now_ns(), true};
+
+        for (size_t i = 0; i < w->list.n; i++) {
+                struct standstill_seen *one = &w->list.items[i];
+
+                if (one->tid != tid)
+                        continue;
+                if (one->n_switches != n_switches)
+                        *one = now;
+                return one;
+        }
+        vec_push(&w->list, now);
+        w->list.items[w->list.n - 1].began_here = false;
+        return &w->list.items[w->list.n - 1];
+}
+
+static bool has_time_to_watch(const struct safepoint_wait *w) {
+        return w->kind == WAIT_INTERRUPTED && safepoint_has_time(w);
+}
+
+void standstill_watch(struct standstill_watch *w, const struct target *t, uint64_t patience_ms) {
+        uint64_t until_ns = tracee_now_ns() + patience_ms * MS;
+        bool is_unseen = true;
+        tids threads = {0};
+
+        while (is_unseen && target_threads(t, &threads) == 0) {
+                is_unseen = false;
+                for (size_t i = 0; i < threads.n; i++) {
+                        struct safepoint_wait wait;
+                        struct thread_look look;
+
+                        if (!target_look(t, threads.items[i], &look) || look.state != 'S' ||
+                            !safepoint_look(t, threads.items[i], look.n_switches, &wait) ||
+                            !has_time_to_watch(&wait))
+                                continue;
+                        /* longer than that nobody waits to see it */
+                        if (!see(w, threads.items[i], look.n_switches)->began_here &&
+                            (w->gives_in || (wait.timeout_arg >= 0 &&
+                                             wait.call.args[wait.timeout_arg] <= patience_ms)))
+                                is_unseen = true;
+                }
+                if (tracee_now_ns() >= until_ns)
+                        break;
+                if (is_unseen)
+                        tracee_pause(STANDSTILL_LOOK_MS);
+        }
+        vec_free(&threads);
+}
+
+/* A stop would end it for good, or nobody knows what is left of its time. */
+static bool is_to_be_left(const struct standstill *s, pid_t tid, struct safepoint_wait *w) {
+        const struct standstill_seen *seen;
+
+        if (!has_time_to_watch(w))
                 return w->kind == WAIT_OTHER;
-        return safepoint_has_time(w) &&
-               (w->timeout_arg < 0 || w->call.args[w->timeout_arg] > STANDSTILL_MAX_LATE_MS);
+        seen = see(s->watch, tid, w->n_switches);
+        w->since_ns = seen->since_ns;
+        return !s->watch->gives_in && (!seen->began_here || w->timeout_arg < 0);
 }
 
 /* Stopped just now. */
@@ -75,7 +129,7 @@ static int ask(struct standstill *s, pid_t tid, const struct thread_look *look) 
                 is_asleep = look->state == 'D';
         /* without a stack pointer it has gone on meanwhile */
         is_asleep = is_asleep && one.wait.call.sp;
-        one.is_left = is_asleep && (look->state == 'D' || is_to_be_left(&one.wait));
+        one.is_left = is_asleep && (look->state == 'D' || is_to_be_left(s, tid, &one.wait));
         if (!is_asleep)
                 one.wait.call.is_known = false;
         if (!one.is_left) {
@@ -115,11 +169,11 @@ static int ask_all(struct standstill *s, bool is_running, uint64_t until_ns) {
         return r < 0 ? r : n;
 }
 
-int standstill_one(struct standstill *s, const struct target *t, pid_t tid,
-                   const struct thread_look *look, uint64_t until_ns) {
+int standstill_one(struct standstill *s, const struct target *t, struct standstill_watch *w,
+                   pid_t tid, const struct thread_look *look, uint64_t until_ns) {
         int r;
 
-        *s = (struct standstill){.target = t};
+        *s = (struct standstill){.target = t, .watch = w};
         r = ask(s, tid, look);
         return r > 0 ? await(s, &s->list.items[0], until_ns) : r;
 }
@@ -150,8 +204,9 @@ static bool is_stopped_by_others(const struct standstill *s) {
         return false;
 }
 
-int standstill_begin(struct standstill *s, const struct target *t, uint64_t until_ns) {
-        *s = (struct standstill){.target = t};
+int standstill_begin(struct standstill *s, const struct target *t, struct standstill_watch *w,
+                     uint64_t until_ns) {
+        *s = (struct standstill){.target = t, .watch = w};
         for (unsigned i = 0; i < STANDSTILL_ROUNDS; i++) {
                 int n_asleep = ask_all(s, false, until_ns), n_running = 0, r = 0;
 

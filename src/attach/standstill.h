@@ -20,17 +20,33 @@ struct standstill_thread {
         char state;        /* when it was looked at */
 };
 
+/* Threads in calls with a time-out that a stop would end. What is left of it knows who has seen them go to sleep. */
+struct standstill_seen {
+        pid_t tid;
+        uint64_t n_switches, since_ns;
+        bool began_here;
+};
+struct standstill_watch {
+        VEC(struct standstill_seen) list;
+        bool gives_in; /* those that slept before are stopped all the same: they sleep from when they were first seen */
+};
+
+/* Until all of them were seen to begin, or the time is up; they run. Free the list afterwards. */
+void standstill_watch(struct standstill_watch *w, const struct target *t, uint64_t patience_ms);
+
 struct standstill {
         const struct target *target;
+        struct standstill_watch *watch;
         VEC(struct standstill_thread) list;
 };
 
 /* 0; -ETIMEDOUT: one of them does not stop; -EAGAIN: job control stops it; -errno. standstill_end in any case. */
-int standstill_begin(struct standstill *s, const struct target *t, uint64_t until_ns);
+int standstill_begin(struct standstill *s, const struct target *t, struct standstill_watch *w,
+                     uint64_t until_ns);
 
 /* The same for one of them alone, which was looked at before. */
-int standstill_one(struct standstill *s, const struct target *t, pid_t tid,
-                   const struct thread_look *look, uint64_t until_ns);
+int standstill_one(struct standstill *s, const struct target *t, struct standstill_watch *w,
+                   pid_t tid, const struct thread_look *look, uint64_t until_ns);
 
 /* False when one that was left asleep has woken up since standstill_begin, or another is there. */
 bool standstill_holds(const struct standstill *s);
