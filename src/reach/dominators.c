@@ -29,6 +29,8 @@ _Static_assert(sizeof(union place) == sizeof(uint64_t), "places are kept in reta
 
 struct work {
         const struct reach_graph *g;
+        const struct reach_places *places; /* or NULL */
+        uint32_t n_nodes;
         uint32_t n;       /* nodes that were reached, with the one above all */
         uint32_t *number; /* of each node: its place in the walk; becomes reach_dominators.parent */
         union place *place; /* becomes reach_dominators.retained_bytes */
@@ -50,11 +52,14 @@ static void work_done(struct work *w) {
         free(w->from);
 }
 
-static int work_init(struct work *w, const struct reach_graph *g) {
-        size_t n = (size_t)reach_n_nodes(g) + 1;
+static int work_init(struct work *w, const struct reach_graph *g,
+                     const struct reach_places *places) {
+        size_t n = (size_t)reach_n_nodes(g) + 1 + (places ? places->n : 0);
 
         *w = (struct work){
                 .g = g,
+                .places = places,
+                .n_nodes = (uint32_t)n,
                 .number = malloc(n * sizeof(w->number[0])),
                 .place = malloc(n * sizeof(w->place[0])),
                 .node = malloc(n * sizeof(w->node[0])),
@@ -74,44 +79,59 @@ static uint32_t visit(struct work *w, uint32_t node, uint32_t parent) {
         w->number[node] = i;
         w->node[i] = node;
         w->dom[i] = w->semi[i] = parent;
-        w->place[i].edge = w->g->first[node];
         return i;
 }
 
-/* The way back up is in `dom`: no stack is needed. */
-static void walk(struct work *w) {
+/* Everything that is not numbered yet and that a root leads to. The way back up is in `dom`: no stack is needed. */
+static void walk_from(struct work *w, uint32_t root, uint32_t parent) {
         const struct reach_graph *g = w->g;
-        uint32_t above_all = reach_n_nodes(g);
+        uint32_t at = visit(w, root, parent);
 
-        w->n = 1;
-        w->number[above_all] = 0;
-        w->node[0] = above_all;
-        w->dom[0] = w->semi[0] = 0;
-        for (uint32_t root = g->n_blocks; root < above_all; root++) {
-                uint32_t at = visit(w, root, 0);
+        w->place[at].edge = g->first[root];
+        while (at != parent) {
+                uint64_t edge = w->place[at].edge, end = g->first[w->node[at] + 1];
+                uint32_t to;
 
-                while (at != 0) {
-                        uint64_t edge = w->place[at].edge, end = g->first[w->node[at] + 1];
-
-                        while (edge < end &&
-                               w->number[reach_edge_block(g->edges[edge])] != REACH_NONE)
-                                edge++;
-                        if (edge == end) {
-                                at = w->dom[at];
-                                continue;
-                        }
-                        w->place[at].edge = edge + 1;
-                        at = visit(w, reach_edge_block(g->edges[edge]), at);
+                while (edge < end && w->number[reach_edge_block(g->edges[edge])] != REACH_NONE)
+                        edge++;
+                if (edge == end) {
+                        at = w->dom[at];
+                        continue;
                 }
+                w->place[at].edge = edge + 1;
+                to = reach_edge_block(g->edges[edge]);
+                at = visit(w, to, at);
+                w->place[at].edge = g->first[to];
         }
 }
 
-/* Ways ahead count at once, the others are listed by where they lead. Root nodes are led to by the node above all alone. */
+static void walk(struct work *w) {
+        const struct reach_graph *g = w->g;
+        uint32_t parent = visit(w, reach_above_all(g), 0);
+
+        for (uint32_t i = 0; i < g->n_roots; i++) {
+                if (w->places && (i == 0 || w->places->of_root[i] != w->places->of_root[i - 1]))
+                        parent = visit(w, reach_place_node(g, w->places->of_root[i]), 0);
+                walk_from(w, g->n_blocks + i, parent);
+        }
+}
+
+static uint64_t first_way(const struct reach_graph *g, uint32_t node) {
+        return node < reach_n_nodes(g) ? g->first[node] : 0;
+}
+
+static uint64_t end_of_ways(const struct reach_graph *g, uint32_t node) {
+        return node < reach_n_nodes(g) ? g->first[node + 1] : 0;
+}
+
+/* Ways ahead count at once, the others are listed by where they lead. What is above the roots leads to nothing else. */
 static int list_ways_back(struct work *w) {
         const struct reach_graph *g = w->g;
 
-        for (uint32_t i = 1; i < w->n; i++)
-                for (uint64_t e = g->first[w->node[i]]; e < g->first[w->node[i] + 1]; e++) {
+        for (uint32_t i = 1; i < w->n; i++) {
+                uint32_t node = w->node[i];
+
+                for (uint64_t e = first_way(g, node); e < end_of_ways(g, node); e++) {
                         uint32_t to = w->number[reach_edge_block(g->edges[e])];
 
                         if (to > i)
@@ -119,19 +139,23 @@ static int list_ways_back(struct work *w) {
                         else if (to < i)
                                 w->first[to]++;
                 }
+        }
         /* from each node's last one on: they are filled in from behind */
         for (uint32_t i = 1; i <= w->n; i++)
                 w->first[i] += w->first[i - 1];
         w->from = malloc((w->first[w->n] + 1) * sizeof(w->from[0]));
         if (!w->from)
                 return -ENOMEM;
-        for (uint32_t i = 1; i < w->n; i++)
-                for (uint64_t e = g->first[w->node[i]]; e < g->first[w->node[i] + 1]; e++) {
+        for (uint32_t i = 1; i < w->n; i++) {
+                uint32_t node = w->node[i];
+
+                for (uint64_t e = first_way(g, node); e < end_of_ways(g, node); e++) {
                         uint32_t to = w->number[reach_edge_block(g->edges[e])];
 
                         if (to < i)
                                 w->from[--w->first[to]] = i;
                 }
+        }
         return 0;
 }
 
@@ -199,19 +223,20 @@ static void hand_over(struct work *w, struct reach_dominators *ret) {
                 bytes[i] = w->node[i] < g->n_blocks ? g->blocks[w->node[i]].size_bytes : 0;
         for (uint32_t i = w->n - 1; i > 0; i--)
                 bytes[w->dom[i]] += bytes[i];
+        ret->n = w->n_nodes;
         ret->parent = TAKE_PTR(w->number);
         ret->retained_bytes = (uint64_t *)TAKE_PTR(w->place);
-        memset(ret->retained_bytes, 0,
-               ((size_t)reach_n_nodes(g) + 1) * sizeof(ret->retained_bytes[0]));
+        memset(ret->retained_bytes, 0, (size_t)w->n_nodes * sizeof(ret->retained_bytes[0]));
         for (uint32_t i = 0; i < w->n; i++) {
                 ret->parent[w->node[i]] = i ? w->node[w->dom[i]] : REACH_NONE;
                 ret->retained_bytes[w->node[i]] = bytes[i];
         }
 }
 
-int reach_dominators_find(const struct reach_graph *g, struct reach_dominators *ret) {
+int reach_dominators_find(const struct reach_graph *g, const struct reach_places *places,
+                          struct reach_dominators *ret) {
         _cleanup_(work_done) struct work w;
-        int r = work_init(&w, g);
+        int r = work_init(&w, g, places);
 
         if (r < 0)
                 return r;

@@ -32,7 +32,7 @@ static void check(const struct reach_graph *g) {
         struct reach_dominators d;
         uint64_t all_bytes = 0;
 
-        assert_int_equal(reach_dominators_find(g, &d), 0);
+        assert_int_equal(reach_dominators_find(g, NULL, &d), 0);
         for (uint32_t a = 0; a < n; a++) {
                 uint64_t bytes = 0;
 
@@ -93,7 +93,7 @@ static void a_list_holds_its_rest(void **unused) {
                 edges[n++] = (struct random_edge){i + 1, i};
         }
         random_graph_init_edges(&r, MANY, 1, edges, n);
-        assert_int_equal(reach_dominators_find(&r.graph, &d), 0);
+        assert_int_equal(reach_dominators_find(&r.graph, NULL, &d), 0);
         for (uint32_t i = 0; i < MANY; i++) {
                 assert_true(d.parent[i] == (i ? i - 1 : MANY));
                 assert_true(d.retained_bytes[i] == 16 * (uint64_t)(MANY - i));
@@ -119,7 +119,7 @@ static void head_and_end_of_a_list_share(void **unused) {
                 edges[n++] = (struct random_edge){0, i};
         }
         random_graph_init_edges(&r, MANY, 1, edges, n);
-        assert_int_equal(reach_dominators_find(&r.graph, &d), 0);
+        assert_int_equal(reach_dominators_find(&r.graph, NULL, &d), 0);
         for (uint32_t i = 1; i < MANY; i++)
                 assert_true(d.parent[i] == (i <= end ? i - 1 : 0));
         assert_true(d.retained_bytes[0] == 16 * (uint64_t)MANY);
@@ -128,13 +128,72 @@ static void head_and_end_of_a_list_share(void **unused) {
         random_graph_done(&r);
 }
 
+/* Each place as a block that the only root of its own holds, which in turn holds what its roots did: the same answers. */
+static void places_hold_as_blocks_would(void **unused) {
+        struct draw draw = draw_from(seed_of_run() + 2);
+
+        for (int i = 0; i < 300; i++) {
+                uint32_t n_blocks = 1 + (uint32_t)draw_below(&draw, 30),
+                         n_roots = 1 + (uint32_t)draw_below(&draw, 8);
+                uint32_t of_root[8], n_places = 1, n_all;
+                struct random_edge edges[1000];
+                size_t n_edges = 0;
+                struct random_graph with, plain;
+                struct reach_dominators d, plain_d;
+
+                random_graph_init(&with, &draw, (enum graph_shape)(i % N_GRAPH_SHAPES), n_blocks,
+                                  n_roots);
+                for (uint32_t k = 0; k < n_roots; k++)
+                        of_root[k] = k && draw_below(&draw, 2) ? n_places++ : n_places - 1;
+                /* blocks, then roots as blocks, then places as blocks */
+                n_all = n_blocks + n_roots + n_places;
+                for (uint32_t node = 0; node < n_blocks + n_roots; node++)
+                        for (uint64_t e = with.graph.first[node]; e < with.graph.first[node + 1];
+                             e++) {
+                                assert_true(n_edges < ARRAY_SIZE(edges) - 20);
+                                edges[n_edges++] = (struct random_edge){node, with.graph.edges[e]};
+                        }
+                for (uint32_t k = 0; k < n_roots; k++)
+                        edges[n_edges++] =
+                                (struct random_edge){n_blocks + n_roots + of_root[k], n_blocks + k};
+                for (uint32_t k = 0; k < n_places; k++)
+                        edges[n_edges++] = (struct random_edge){n_all + k, n_blocks + n_roots + k};
+                random_graph_init_edges(&plain, n_all, n_places, edges, n_edges);
+                for (uint32_t b = 0; b < n_all; b++)
+                        plain.blocks[b].size_bytes = b < n_blocks ? with.blocks[b].size_bytes : 0;
+                assert_int_equal(reach_dominators_find(&with.graph,
+                                                       &(struct reach_places){of_root, n_places},
+                                                       &d),
+                                 0);
+                assert_int_equal(reach_dominators_find(&plain.graph, NULL, &plain_d), 0);
+                assert_int_equal(d.n, n_blocks + n_roots + 1 + n_places);
+                for (uint32_t node = 0; node < n_blocks + n_roots; node++) {
+                        uint32_t parent = plain_d.parent[node];
+
+                        if (parent == n_all + n_places)
+                                parent = reach_above_all(&with.graph);
+                        else if (parent != REACH_NONE && parent >= n_blocks + n_roots)
+                                parent = reach_place_node(&with.graph, parent - n_blocks - n_roots);
+                        assert_int_equal(d.parent[node], parent);
+                        assert_int_equal(d.retained_bytes[node], plain_d.retained_bytes[node]);
+                }
+                for (uint32_t k = 0; k < n_places; k++)
+                        assert_int_equal(d.retained_bytes[reach_place_node(&with.graph, k)],
+                                         plain_d.retained_bytes[n_blocks + n_roots + k]);
+                reach_dominators_done(&d);
+                reach_dominators_done(&plain_d);
+                random_graph_done(&with);
+                random_graph_done(&plain);
+        }
+}
+
 static void nothing_is_held_without_roots(void **unused) {
         struct random_edge edges[] = {{0, 1}, {1, 0}};
         struct random_graph r;
         struct reach_dominators d;
 
         random_graph_init_edges(&r, 2, 0, edges, ARRAY_SIZE(edges));
-        assert_int_equal(reach_dominators_find(&r.graph, &d), 0);
+        assert_int_equal(reach_dominators_find(&r.graph, NULL, &d), 0);
         assert_int_equal(d.parent[0], REACH_NONE);
         assert_int_equal(d.retained_bytes[1], 0);
         assert_int_equal(d.retained_bytes[2], 0);
@@ -148,6 +207,7 @@ int main(void) {
                 cmocka_unit_test(equal_brute_force_where_larger),
                 cmocka_unit_test(a_list_holds_its_rest),
                 cmocka_unit_test(head_and_end_of_a_list_share),
+                cmocka_unit_test(places_hold_as_blocks_would),
                 cmocka_unit_test(nothing_is_held_without_roots),
         };
 

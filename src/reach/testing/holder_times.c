@@ -48,7 +48,7 @@ static void measure(const char *what, uint32_t n_blocks, uint64_t span) {
 
         make(&r, n_blocks, span);
         begin_s = cpu_s();
-        if (reach_dominators_find(&r.graph, &d) == 0) {
+        if (reach_dominators_find(&r.graph, NULL, &d) == 0) {
                 printf("%s: %u blocks, %llu ways: dominators in %.2f s\n", what, n_blocks,
                        (unsigned long long)reach_n_edges(&r.graph), cpu_s() - begin_s);
                 reach_dominators_done(&d);
